@@ -1,0 +1,17 @@
+# One interface target with the flags of everything that is built here.
+add_library(pelt_flags INTERFACE)
+target_compile_options(pelt_flags INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wcast-qual
+    -Wwrite-strings -Wundef -Wvla -Wconversion -Wno-sign-conversion
+    $<$<C_COMPILER_ID:Clang>:-Wno-gnu-zero-variadic-macro-arguments -Wno-implicit-float-conversion>
+    $<$<C_COMPILER_ID:GNU>:-Wno-float-conversion>
+    -fvisibility=hidden -ffp-contract=off -fno-math-errno -fno-trapping-math)
+target_compile_definitions(pelt_flags INTERFACE _GNU_SOURCE)
+if(PELT_WERROR)
+    target_compile_options(pelt_flags INTERFACE -Werror)
+endif()
+if(PELT_SANITIZE)
+    target_compile_options(pelt_flags INTERFACE -fsanitize=${PELT_SANITIZE} -fno-omit-frame-pointer
+        -fno-sanitize-recover=all)
+    target_link_options(pelt_flags INTERFACE -fsanitize=${PELT_SANITIZE})
+endif()

@@ -1,0 +1,150 @@
+/* Pelt: results, context and option tables. Everything else is built on these.
+ *
+ * Every function that can fail returns a pelt_result and leaves a sentence about the failure in its context
+ * (pelt_error_text). After a failure all outputs are empty and nothing leaks.
+ */
+#ifndef PELT_BASE_H
+#define PELT_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PELT_VERSION_MAJOR 0
+#define PELT_VERSION_MINOR 1
+#define PELT_VERSION_PATCH 0
+#define PELT_VERSION       "0.1.0"
+
+#if defined(__GNUC__)
+#define PELT_API                               __attribute__((visibility("default")))
+#define PELT_PRINTF(format_index, first_index) __attribute__((format(printf, format_index, first_index)))
+#else
+#define PELT_API
+#define PELT_PRINTF(format_index, first_index)
+#endif
+
+/* "No such index": a joint without parent, a part without material. */
+#define PELT_NONE UINT32_MAX
+
+/* ---- Results ---------------------------------------------------------------------------------------------- */
+
+/* The one list of results: X(name, text). */
+#define PELT_RESULTS(X)                                                                                                \
+    X(OK, "done")                                                                                                      \
+    X(ERROR_ARGUMENT, "an argument is missing or out of range")                                                        \
+    X(ERROR_INPUT, "an input is missing, damaged or not what was expected")                                            \
+    X(ERROR_UNSUPPORTED, "an input uses a feature that is not supported")                                              \
+    X(ERROR_OUTPUT, "an output could not be written")                                                                  \
+    X(ERROR_MEMORY, "out of memory, or over the memory limit")                                                         \
+    X(ERROR_CANCELLED, "cancelled")
+
+typedef enum pelt_result {
+#define PELT_RESULT_ENUM(name, text) PELT_##name,
+    PELT_RESULTS(PELT_RESULT_ENUM)
+#undef PELT_RESULT_ENUM
+} pelt_result;
+
+/* "PELT_ERROR_INPUT" and so on; never NULL. */
+PELT_API const char *pelt_result_name(pelt_result result);
+/* The general meaning of a result; never NULL. The particular cause is in pelt_error_text. */
+PELT_API const char *pelt_result_text(pelt_result result);
+/* The version of the library that is running, "0.1.0". */
+PELT_API const char *pelt_version(void);
+
+/* ---- Context ---------------------------------------------------------------------------------------------- */
+
+/* Allocator, threads, messages, progress and cancellation for a series of calls. A context is used by one
+ * calling thread at a time; the calls themselves run on up to `thread_count` threads. */
+typedef struct pelt_context pelt_context;
+
+/* Grows, shrinks, makes (pointer NULL, old_size 0) or frees (new_size 0) a block. Returns NULL when it cannot,
+ * in which case the old block stays valid. Called from several threads at once. Blocks are aligned for any type. */
+typedef void *pelt_resize_fn(void *user, void *pointer, size_t old_size, size_t new_size);
+
+typedef enum pelt_log_level { PELT_LOG_WARNING, PELT_LOG_INFO, PELT_LOG_DEBUG } pelt_log_level;
+/* One message, without a line end. Called only from the thread that called Pelt. */
+typedef void pelt_log_fn(void *user, pelt_log_level level, const char *text);
+
+/* A phase ("read", "skin") has done `fraction` (0 to 1) of its work. Called only from the thread that called Pelt. */
+typedef void pelt_progress_fn(void *user, const char *phase, double fraction);
+
+/* Asked now and then, from any thread: true stops the running call with PELT_ERROR_CANCELLED. */
+typedef bool pelt_cancel_fn(void *user);
+
+/* Runs task(task_user, 0) … task(task_user, task_count - 1), in any order and on any threads, and returns when
+ * all are done. Lets a host put Pelt's work on its own job system. */
+typedef void pelt_task_fn(void *task_user, uint32_t index);
+typedef void pelt_run_tasks_fn(void *user, uint32_t task_count, pelt_task_fn *task, void *task_user);
+
+typedef struct pelt_context_desc {
+    pelt_resize_fn *resize;       /* NULL: the C library's heap */
+    void *resize_user;            /* */
+    size_t memory_limit;          /* bytes that may be allocated at once; 0 (default): no limit */
+    uint32_t thread_count;        /* 0 (default): one per core; at most 256. Results do not depend on it */
+    pelt_run_tasks_fn *run_tasks; /* NULL (default): threads of the context's own */
+    void *run_tasks_user;         /* */
+    pelt_log_fn *log;             /* NULL (default): messages are dropped */
+    void *log_user;               /* */
+    pelt_progress_fn *progress;   /* NULL (default): none */
+    void *progress_user;          /* */
+    pelt_cancel_fn *cancel;       /* NULL (default): never */
+    void *cancel_user;            /* */
+} pelt_context_desc;
+
+PELT_API pelt_context_desc pelt_context_desc_default(void);
+/* `desc` may be NULL for the defaults. On failure *context is NULL. */
+PELT_API pelt_result pelt_context_create(const pelt_context_desc *desc, pelt_context **context);
+/* Everything made with the context must be destroyed before it. NULL is allowed. */
+PELT_API void pelt_context_destroy(pelt_context *context);
+
+/* The sentence about the last failure (file, place, cause, what to do); "" when there was none. */
+PELT_API const char *pelt_error_text(const pelt_context *context);
+
+typedef struct pelt_memory_info {
+    size_t current; /* bytes allocated now */
+    size_t peak;    /* most bytes allocated at once since the context was made */
+    uint64_t count; /* allocations made since then; run-time calls never add to it */
+} pelt_memory_info;
+PELT_API pelt_memory_info pelt_context_memory(const pelt_context *context);
+
+/* ---- Option tables ---------------------------------------------------------------------------------------- */
+
+/* One table row per option gives its default, its range check, the command-line flag, the help text and the
+ * documentation. A row describes one field of a desc struct. */
+typedef enum pelt_option_kind {
+    PELT_OPTION_FLAG,  /* bool */
+    PELT_OPTION_UINT,  /* uint32_t */
+    PELT_OPTION_REAL,  /* double */
+    PELT_OPTION_SIZE,  /* size_t, bytes; text may end in K, M, G (powers of 1024) */
+    PELT_OPTION_TEXT,  /* const char *, borrowed from the caller */
+    PELT_OPTION_CHOICE /* uint32_t index into `choices` */
+} pelt_option_kind;
+
+typedef struct pelt_option {
+    const char *name;      /* long name without dashes, "influences" */
+    char letter;           /* one-letter form or 0 */
+    pelt_option_kind kind; /* */
+    size_t offset;         /* of the field in the desc struct */
+    const char *initial;   /* default, as text in the form a user would type; NULL: 0, false or NULL */
+    double min, max;       /* inclusive range for UINT and REAL; both 0: unchecked */
+    const char *choices;   /* CHOICE: names separated by '|', "affine|trs|rigid" */
+    const char *value;     /* what the help calls the value, "FILE", "N"; NULL for flags and choices */
+    const char *help;      /* one line, no full stop */
+} pelt_option;
+
+/* Fills every field that the table describes with its default. */
+PELT_API void pelt_options_default(const pelt_option *options, size_t option_count, void *desc);
+/* Sets one field from text; `text` is NULL for a flag given without value. Unknown names, bad numbers and values
+ * out of range fail with PELT_ERROR_ARGUMENT and a sentence. TEXT values are borrowed, not copied. */
+PELT_API pelt_result pelt_options_set(pelt_context *context, const pelt_option *options, size_t option_count,
+                                      void *desc, const char *name, const char *text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

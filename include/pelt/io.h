@@ -1,0 +1,79 @@
+/* Pelt: reading and writing files.
+ *
+ * An input is a list of paths:
+ *   a file                          rig.glb, mesh.obj
+ *   a mesh and caches of it         mesh.obj cache.pc2 other.mdd (each cache is one clip)
+ *   a sequence of meshes            a folder, a glob ('f_*.obj'), a printf pattern ('f_%04d.obj') or a list of files;
+ *                                   folders and globs are taken in natural order (2 before 10); one clip
+ * Formats are recognised by content, then by extension.
+ */
+#ifndef PELT_IO_H
+#define PELT_IO_H
+
+#include <pelt/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum pelt_format_flags {
+    PELT_FORMAT_READ = 1,
+    PELT_FORMAT_WRITE = 2,
+    PELT_FORMAT_MESH = 4,     /* holds triangles */
+    PELT_FORMAT_CLIP = 8,     /* holds vertex animation */
+    PELT_FORMAT_RIG = 16,     /* holds skeletons, motions, skins, morphs */
+    PELT_FORMAT_CACHE = 32,   /* needs a mesh beside it */
+    PELT_FORMAT_SEQUENCE = 64 /* one file per frame makes a clip */
+} pelt_format_flags;
+
+typedef struct pelt_format_info {
+    const char *name;       /* "glTF" */
+    const char *extensions; /* lower case, separated by spaces, "gltf glb" */
+    const char *summary;    /* one line */
+    uint32_t flags;         /* pelt_format_flags */
+} pelt_format_info;
+
+/* The formats in the order of their table; index ≥ the count gives NULL. */
+PELT_API const pelt_format_info *pelt_format_at(uint32_t index);
+/* The format of an existing file, by content and then by extension; NULL (and an error) when it cannot be read or is
+ * none of ours. A folder or a pattern is the format of its first file. */
+PELT_API const pelt_format_info *pelt_format_of_file(pelt_context *context, const char *path);
+/* The format that writing to this path would use, by extension; NULL when there is none. */
+PELT_API const pelt_format_info *pelt_format_for_output(const char *path);
+
+typedef struct pelt_load_desc {
+    double fps; /* frames per second of inputs that do not say (OBJ sequences, PC2); default 30 */
+} pelt_load_desc;
+PELT_API const pelt_option *pelt_load_options(size_t *option_count);
+PELT_API pelt_load_desc pelt_load_desc_default(void);
+
+/* Reads one input (see above) into a new model. `desc` may be NULL. */
+PELT_API pelt_result pelt_load(pelt_context *context, const char *const *paths, size_t path_count,
+                               const pelt_load_desc *desc, pelt_model **model);
+/* The same for a file in memory, named `name` in messages; its bytes must stay until the model is destroyed.
+ * Files that name other files (a .gltf with external buffers) fail. */
+PELT_API pelt_result pelt_load_memory(pelt_context *context, const void *data, size_t size, const char *name,
+                                      const pelt_load_desc *desc, pelt_model **model);
+/* Adds the clip of a cache in memory (PC2, MDD) to a model, as pelt_load does for a mesh and its caches. The bytes
+ * must stay until the model is destroyed. The cache must have as many points as the model, or as vertices. */
+PELT_API pelt_result pelt_load_cache_memory(pelt_context *context, const void *data, size_t size, const char *name,
+                                            const pelt_load_desc *desc, pelt_model *model);
+
+typedef struct pelt_save_desc {
+    uint32_t clip; /* which clip goes into a format that holds one; default 0 */
+    double fps;    /* sampling of clips that become motions of another rate; default 30 */
+    bool replace;  /* an existing file may be replaced; default true */
+} pelt_save_desc;
+PELT_API pelt_save_desc pelt_save_desc_default(void);
+
+/* Writes a model; the extension of `path` chooses the format. OBJ: with clips and a printf pattern in the path
+ * ('f_%04d.obj') one file per frame. Files are written beside their final place and renamed when complete: a failure
+ * leaves what was there before. `desc` may be NULL. */
+PELT_API pelt_result pelt_save(pelt_context *context, const pelt_model *model, const char *path,
+                               const pelt_save_desc *desc);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,60 @@
+/* Pelt: the measures that every verb reports, in one place.
+ *
+ * Distances are normalised so that the first frame's minimal enclosing ball is the unit ball (FESAM §5).
+ */
+#ifndef PELT_MEASURE_H
+#define PELT_MEASURE_H
+
+#include <pelt/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct pelt_ball {
+    double center[3];
+    double radius;
+} pelt_ball;
+
+/* The minimal enclosing ball of `positions` [count][3], to 1e-9 of its radius; independent of the order of points up
+ * to that. No point: center 0, radius 0. */
+PELT_API pelt_result pelt_enclosing_ball(pelt_context *context, const float *positions, uint32_t count,
+                                         pelt_ball *ball);
+
+typedef struct pelt_difference {
+    uint32_t frame_count; /* frames compared */
+    uint32_t point_count; /* points compared */
+    pelt_ball ball;       /* of a's first frame */
+    double error_rms;     /* E_rms = 1000·‖A−B‖_F / √(3NF), normalised (FESAM) */
+    double error_kg; /* E_kg = 100·‖A−B‖_F / ‖A−mean over time of A‖_F, percent (SMA); infinite when a is still */
+    double error_max;       /* largest point distance as a fraction of the ball's diameter … */
+    double error_max_units; /* … and in object units */
+    uint32_t max_frame;     /* where it is */
+    uint32_t max_point;     /* */
+    double normal_rms;      /* RMS length of the difference of unit vertex normals (SMA); NaN without a mesh */
+} pelt_difference;
+
+/* Compares clip b with the reference a: same points, same frames. `mesh` gives the triangles for normals (its points
+ * are the clips'); NULL: no normals. `frame_rms` [frame], E_rms of each frame, or NULL. A position that is not
+ * finite fails, naming frame and point. Reads both clips frame by frame, twice. */
+PELT_API pelt_result pelt_compare_clips(pelt_context *context, const pelt_clip *a, const pelt_clip *b,
+                                        const pelt_mesh *mesh, pelt_difference *difference, double *frame_rms);
+
+typedef struct pelt_weight_difference {
+    uint32_t vertex_count;     /* */
+    uint32_t matched_joints;   /* joints of a's bones with a namesake among b's */
+    uint32_t unmatched_joints; /* joints of either without one; their weights count in full */
+    double l1_mean;            /* mean over vertices of Σ_j |w_a − w_b|, joints matched by name; 0 to 2 */
+    double l1_max;             /* */
+    uint32_t max_vertex;       /* */
+} pelt_weight_difference;
+
+/* Compares the skins of two models with the same vertex count. */
+PELT_API pelt_result pelt_compare_weights(pelt_context *context, const pelt_model *a, const pelt_model *b,
+                                          pelt_weight_difference *difference);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,224 @@
+/* Pelt: the nouns. A model holds a mesh and what moves it.
+ *
+ * All nouns are plain structs that may be read directly. Index letters are the same everywhere: i vertex, j joint
+ * or bone, k frame. Shapes stand in brackets, slowest index first. Arrays of a model live in the model's own memory
+ * (pelt_model_alloc) or in files mapped by it, and go with it.
+ *
+ *   vertex   a corner of the drawn mesh: position, normal, UV. Files split vertices at UV and normal seams.
+ *   point    what the source file moves: an OBJ `v`, a cache's point, a glTF accessor element. Several vertices may
+ *            share a point, every point has at least one vertex.
+ *   weld     vertices whose positions are equal in every frame are one welded vertex. Algorithms work on these and
+ *            spread their results back, so that no seam ever opens.
+ *   joint    a node of the skeleton, with a parent and a local transform.
+ *   bone     a joint together with an inverse bind matrix: what a skin refers to.
+ */
+#ifndef PELT_MODEL_H
+#define PELT_MODEL_H
+
+#include <pelt/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A 3×4 matrix, row by row: y = m[0..2]·x + m[3], m[4..6]·x + m[7], m[8..10]·x + m[11]. */
+typedef struct pelt_affine {
+    float m[12];
+} pelt_affine;
+
+/* Scale, then rotation, then translation. */
+typedef struct pelt_transform {
+    float translation[3]; /* object units */
+    float rotation[4];    /* unit quaternion x y z w */
+    float scale[3];       /* may be negative or zero */
+} pelt_transform;
+
+/* ---- Mesh ------------------------------------------------------------------------------------------------- */
+
+/* A run of triangles with a name: a glTF primitive of one node, an OBJ group. */
+typedef struct pelt_part {
+    const char *name;        /* never NULL; "" when the file has none */
+    const char *material;    /* its material's name, or NULL */
+    uint32_t first_triangle; /* */
+    uint32_t triangle_count; /* 0 for points and lines */
+    uint32_t first_vertex;   /* the part's own vertices, where the file keeps them apart (glTF) … */
+    uint32_t vertex_count;   /* … and 0, 0 where parts share vertices (OBJ) */
+    uint32_t joint;          /* the joint it hangs from, or PELT_NONE */
+    bool skinned;            /* it has skin weights of its own in the file (else it follows `joint` rigidly) */
+} pelt_part;
+
+typedef struct pelt_mesh {
+    uint32_t vertex_count;       /* N */
+    uint32_t triangle_count;     /* */
+    uint32_t polygon_count;      /* = triangle_count when triangle_polygons is NULL */
+    uint32_t point_count;        /* = vertex_count when vertex_points is NULL */
+    uint32_t part_count;         /* */
+    float *positions;            /* [vertex][3] rest positions, in the space the skin's inverse bind matrices expect */
+    float *normals;              /* [vertex][3] unit length, or NULL */
+    float *tangents;             /* [vertex][4] unit length xyz and handedness ±1, or NULL */
+    float *uvs;                  /* [vertex][2] v upwards as in OBJ, or NULL */
+    uint32_t *vertex_points;     /* [vertex] the point it belongs to; NULL: vertex i is point i */
+    uint32_t *triangles;         /* [triangle][3] vertices, counter-clockwise seen from outside */
+    uint32_t *triangle_polygons; /* [triangle] source polygon, ascending; polygons are fans around their first
+                                  * vertex; NULL: every triangle is a polygon of its own */
+    pelt_part *parts;            /* [part] in the order of first_triangle */
+    uint32_t weld_count;         /* welded vertices; 0 until pelt_model_weld */
+    uint32_t *weld; /* [vertex] its welded vertex, numbered by first appearance; NULL until pelt_model_weld */
+} pelt_mesh;
+
+/* ---- Clip: a vertex animation ----------------------------------------------------------------------------- */
+
+/* Where a clip's frames come from when they are not one array in memory. `read` copies the positions of points
+ * [first, first + count) of one frame to `out` [count][3]. It is called from several threads at once. */
+typedef struct pelt_clip_source {
+    pelt_result (*read)(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
+                        float *out);
+    const void *user;
+} pelt_clip_source;
+
+typedef struct pelt_clip {
+    const char *name;        /* never NULL */
+    uint32_t frame_count;    /* F */
+    uint32_t point_count;    /* the mesh's point_count */
+    const float *times;      /* [frame] seconds, ascending */
+    const float *positions;  /* [frame][point][3]; NULL: read through `source` */
+    pelt_clip_source source; /* used when positions is NULL */
+} pelt_clip;
+
+/* Copies points [first, first + count) of one frame to `out` [count][3]. Cheap when positions are in memory or
+ * mapped. Numbers are as in the file: they may be infinite or NaN. */
+PELT_API pelt_result pelt_clip_read(pelt_context *context, const pelt_clip *clip, uint32_t frame, uint32_t first,
+                                    uint32_t count, float *out);
+
+/* ---- Skeleton and motion ---------------------------------------------------------------------------------- */
+
+typedef struct pelt_skeleton {
+    uint32_t joint_count; /* */
+    const char **names;   /* [joint] never NULL; need not be unique */
+    uint32_t *parents;    /* [joint] a smaller index, or PELT_NONE: parents come before their children */
+    pelt_transform *rest; /* [joint] local rest transform */
+} pelt_skeleton;
+
+typedef enum pelt_path { PELT_PATH_TRANSLATION, PELT_PATH_ROTATION, PELT_PATH_SCALE, PELT_PATH_WEIGHTS } pelt_path;
+typedef enum pelt_interpolation {
+    PELT_INTERPOLATION_LINEAR, /* rotations: spherical, along the shorter arc */
+    PELT_INTERPOLATION_STEP,
+    PELT_INTERPOLATION_CUBIC /* values hold in-tangent, value, out-tangent per key, as in glTF CUBICSPLINE */
+} pelt_interpolation;
+
+/* Keys of one property of one joint. */
+typedef struct pelt_track {
+    uint32_t joint;                   /* whose translation, rotation, scale or morph weights */
+    pelt_path path;                   /* */
+    pelt_interpolation interpolation; /* */
+    uint32_t width;                   /* floats per value: 3, 4, or for WEIGHTS the joint's morph count */
+    uint32_t key_count;               /* at least 1 */
+    const float *times;               /* [key] seconds, strictly ascending */
+    const float *values;              /* [key][width], CUBIC: [key][3][width] */
+} pelt_track;
+
+/* One animation. Properties without a track keep their rest value. */
+typedef struct pelt_motion {
+    const char *name;     /* never NULL */
+    float start, end;     /* seconds: first and last key of all tracks */
+    uint32_t track_count; /* */
+    pelt_track *tracks;   /* [track] */
+} pelt_motion;
+
+/* ---- Skin and morphs -------------------------------------------------------------------------------------- */
+
+#define PELT_MAX_INFLUENCES 8u
+
+/* v' = Σ_k weights[k] · global(bone_joints[b]) · inverse_binds[b] · v with b = bones[k]. Covers every vertex of the
+ * mesh: parts that merely hang from a joint have that joint as their only bone. */
+typedef struct pelt_skin {
+    uint32_t bone_count;        /* at most 65,535; 0: the model has no skin */
+    uint32_t influence_count;   /* K, 1 to 8 */
+    uint32_t *bone_joints;      /* [bone] joint */
+    pelt_affine *inverse_binds; /* [bone] from mesh space to the bone's space */
+    uint16_t *bones;            /* [vertex][K] */
+    float *weights;             /* [vertex][K] largest first, ≥ 0, sum 1; unused influences are bone 0, weight 0 */
+} pelt_skin;
+
+/* One morph target over a run of vertices: v' = v + weight · delta. */
+typedef struct pelt_morph {
+    const char *name;       /* never NULL */
+    uint32_t joint;         /* whose weights track drives it */
+    uint32_t index;         /* its place in that joint's weights */
+    uint32_t first_vertex;  /* */
+    uint32_t vertex_count;  /* */
+    float weight;           /* rest weight */
+    const float *positions; /* [vertex_count][3] displacements */
+    const float *normals;   /* [vertex_count][3] displacements, or NULL */
+    const float *tangents;  /* [vertex_count][3] displacements, or NULL */
+} pelt_morph;
+
+typedef struct pelt_morph_set {
+    uint32_t morph_count;
+    pelt_morph *morphs; /* [morph] sorted by joint, then index */
+} pelt_morph_set;
+
+/* ---- Model ------------------------------------------------------------------------------------------------ */
+
+/* What an algorithm has replaced since the model was read. Writers keep the source file's own data for the rest. */
+typedef enum pelt_change {
+    PELT_CHANGED_POSITIONS = 1, /* mesh.positions, normals, tangents; counts unchanged */
+    PELT_CHANGED_SKIN = 2,      /* skin */
+    PELT_CHANGED_SKELETON = 4,  /* skeleton: other joints than in the file */
+    PELT_CHANGED_MOTIONS = 8,   /* motions */
+    PELT_CHANGED_MORPHS = 16    /* morphs */
+} pelt_change;
+
+typedef struct pelt_model {
+    pelt_mesh mesh;
+    uint32_t clip_count;
+    pelt_clip *clips; /* [clip] vertex animations */
+    pelt_skeleton skeleton;
+    uint32_t motion_count;
+    pelt_motion *motions; /* [motion] animations of the skeleton and the morph weights */
+    pelt_skin skin;
+    pelt_morph_set morphs;
+    uint32_t changed;             /* pelt_change bits, set by whoever replaces a noun */
+    const char *path;             /* where it was read from, or "" */
+    const char *format;           /* name of the format it was read from ("glTF", "OBJ"), or "" */
+    struct px_document *document; /* what only the source format knows and what must survive a round trip, or NULL */
+    struct px_arena *memory;      /* owns everything above */
+} pelt_model;
+
+/* An empty model. */
+PELT_API pelt_result pelt_model_create(pelt_context *context, pelt_model **model);
+/* NULL is allowed. */
+PELT_API void pelt_model_destroy(pelt_model *model);
+/* Zeroed memory for count elements of `size` bytes that lives as long as the model, aligned to 64 bytes.
+ * NULL (and an error in the context) when there is none. count 0 gives a pointer that must not be followed. */
+PELT_API void *pelt_model_alloc(pelt_context *context, pelt_model *model, size_t count, size_t size);
+/* A copy of a text that lives as long as the model; NULL as above. */
+PELT_API const char *pelt_model_text(pelt_context *context, pelt_model *model, const char *text);
+
+/* Checks every index, count, order and range promised above. Readers end with it. */
+PELT_API pelt_result pelt_model_validate(pelt_context *context, const pelt_model *model);
+
+/* Computes mesh.weld: vertices are one when their positions are equal, bit for bit (−0 = 0), at rest, in every frame
+ * of every clip, and in every morph. Reads every frame once. Does nothing when it is there already. */
+PELT_API pelt_result pelt_model_weld(pelt_context *context, pelt_model *model);
+
+/* Area-weighted unit normals, one per welded vertex spread to the vertices; triangles without area count nothing
+ * and lone vertices get (0, 0, 1). `positions` [vertex][3] (NULL: the mesh's own), `normals` [vertex][3].
+ * Needs mesh.weld. */
+PELT_API pelt_result pelt_mesh_normals(pelt_context *context, const pelt_mesh *mesh, const float *positions,
+                                       float *normals);
+
+/* Local transforms [joint] and morph weights [morph] of a motion at a time (seconds, clamped to the keys). `motion`
+ * NULL gives the rest pose. `locals` or `weights` may be NULL when not wanted. Never allocates. */
+PELT_API void pelt_motion_sample(const pelt_model *model, const pelt_motion *motion, float time, pelt_transform *locals,
+                                 float *weights);
+/* globals [joint] from locals [joint]. Never allocates. */
+PELT_API void pelt_skeleton_globals(const pelt_skeleton *skeleton, const pelt_transform *locals, pelt_affine *globals);
+/* palette [bone] = global · inverse bind. Never allocates. */
+PELT_API void pelt_skin_palette(const pelt_skin *skin, const pelt_affine *globals, pelt_affine *palette);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,11 @@
+/* Pelt: turns anything that deforms into a skin any engine can play. This header includes all others. */
+#ifndef PELT_PELT_H
+#define PELT_PELT_H
+
+#include <pelt/base.h>
+#include <pelt/io.h>
+#include <pelt/measure.h>
+#include <pelt/model.h>
+#include <pelt/run.h>
+
+#endif

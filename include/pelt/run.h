@@ -1,0 +1,77 @@
+/* Pelt: what runs every frame. Morphs, linear blend skinning and dual quaternion skinning, with normals and tangents.
+ *
+ * Nothing here allocates. Kernels have a scalar reference and SIMD bodies chosen at run time; all bodies perform the
+ * same operations in the same order, and agree to the last bit (no fused multiply-add, no reassociation).
+ */
+#ifndef PELT_RUN_H
+#define PELT_RUN_H
+
+#include <pelt/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum pelt_skinning { PELT_SKINNING_LINEAR, PELT_SKINNING_DUAL_QUATERNION } pelt_skinning;
+
+/* A unit dual quaternion: real part x y z w, then dual part x y z w. */
+typedef struct pelt_dual_quaternion {
+    float q[8];
+} pelt_dual_quaternion;
+
+/* The rigid parts of palette [count]; scale and shear are dropped. */
+PELT_API void pelt_dual_quaternions(const pelt_affine *palette, uint32_t count, pelt_dual_quaternion *out);
+
+typedef enum pelt_simd { PELT_SIMD_SCALAR, PELT_SIMD_SSE2, PELT_SIMD_AVX2, PELT_SIMD_NEON, PELT_SIMD_COUNT } pelt_simd;
+/* "scalar", "sse2" … */
+PELT_API const char *pelt_simd_name(pelt_simd simd);
+/* Whether this machine and this build have it. */
+PELT_API bool pelt_simd_available(pelt_simd simd);
+/* The fastest available one. */
+PELT_API pelt_simd pelt_simd_best(void);
+
+/* One skinning job: `vertex_count` vertices from in to out. in and out arrays must not overlap. */
+typedef struct pelt_skin_job {
+    uint32_t vertex_count;                        /* */
+    uint32_t influence_count;                     /* K, 1 to 8 */
+    const uint16_t *bones;                        /* [vertex][K] indices into palette; not checked */
+    const float *weights;                         /* [vertex][K] sum 1 */
+    const pelt_affine *palette;                   /* [bone], LINEAR */
+    const pelt_dual_quaternion *dual_quaternions; /* [bone], DUAL_QUATERNION */
+    pelt_skinning skinning;                       /* */
+    const float *positions;                       /* [vertex][3] */
+    const float *normals;                         /* [vertex][3] or NULL */
+    const float *tangents;                        /* [vertex][4] or NULL */
+    float *out_positions;                         /* [vertex][3] */
+    float *out_normals;                           /* [vertex][3] unit length; NULL exactly when normals is NULL */
+    float *out_tangents; /* [vertex][4] unit length, handedness kept; NULL exactly when tangents is */
+} pelt_skin_job;
+
+/* Runs a job with the best kernel of this machine on the calling thread. Normals of LINEAR jobs go through the
+ * cofactor matrix of the blended 3×3 (right for scale and shear), tangents through the 3×3 itself. */
+PELT_API void pelt_skin_run(const pelt_skin_job *job);
+/* The same with a given body; `simd` must be available. */
+PELT_API void pelt_skin_run_simd(const pelt_skin_job *job, pelt_simd simd);
+/* The same on the context's threads. */
+PELT_API pelt_result pelt_skin_run_threads(pelt_context *context, const pelt_skin_job *job);
+
+/* out = mesh array + Σ weight · displacement for positions and, where not NULL, normals and tangents
+ * (not normalised). Morphs of weight 0 cost nothing. out arrays [vertex] as in the mesh. */
+PELT_API void pelt_morph_run(const pelt_mesh *mesh, const pelt_morph_set *morphs, const float *weights,
+                             float *out_positions, float *out_normals, float *out_tangents);
+
+/* Everything at once: vertex positions (and normals where out_normals is not NULL; the mesh must have them) of a model
+ * at a time of a motion (NULL: rest pose), in world space: morphs, then skin. Allocates scratch from the context. */
+PELT_API pelt_result pelt_model_pose(pelt_context *context, const pelt_model *model, const pelt_motion *motion,
+                                     float time, pelt_skinning skinning, float *out_positions, float *out_normals);
+
+/* A clip that evaluates a motion of the model at `fps` when read: frame k is at start + k / fps, the last frame at or
+ * after the end. The clip borrows the model and lives in its memory. `motion` NULL: one frame, the rest pose. */
+PELT_API pelt_result pelt_clip_from_motion(pelt_context *context, pelt_model *model, const pelt_motion *motion,
+                                           double fps, pelt_skinning skinning, pelt_clip *clip);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,139 @@
+/* What every room stands on: failing, allocating, arenas, ordered parallel loops, growing text.
+ *
+ * Names that cross files inside the library begin with px_.
+ */
+#ifndef PELT_CORE_H
+#define PELT_CORE_H
+
+#include <pelt/base.h>
+#include <pelt/model.h>
+
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* Leaves the calling function when a step fails. */
+#define PX_TRY(step)                                                                                                   \
+    do {                                                                                                               \
+        pelt_result px_step_result = (step);                                                                           \
+        if (px_step_result != PELT_OK)                                                                                 \
+            return px_step_result;                                                                                     \
+    } while (0)
+
+#define PX_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static inline size_t px_min_size(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+static inline size_t px_max_size(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* ---- Failing and telling ---------------------------------------------------------------------------------- */
+
+/* Records a sentence and returns `result`. The subject (usually a path) is put in front. Safe from any thread. */
+pelt_result px_fail(pelt_context *context, pelt_result result, const char *format, ...) PELT_PRINTF(3, 4);
+/* "out of memory", or that the memory limit was reached. */
+pelt_result px_fail_memory(pelt_context *context);
+/* What messages are about from now on: "horse.glb". Borrowed; NULL for nothing. Returns the previous subject. */
+const char *px_subject(pelt_context *context, const char *subject);
+/* A message to the log, with the subject in front. Only from the calling thread. */
+void px_log(pelt_context *context, pelt_log_level level, const char *format, ...) PELT_PRINTF(3, 4);
+/* Reports progress and asks whether to stop: PELT_OK or PELT_ERROR_CANCELLED. Only from the calling thread. */
+pelt_result px_progress(pelt_context *context, const char *phase, uint64_t done, uint64_t total);
+/* Asks only whether to stop. From any thread. */
+pelt_result px_cancelled(pelt_context *context);
+
+/* ---- Memory ----------------------------------------------------------------------------------------------- */
+
+/* a·b, or SIZE_MAX when that does not fit: no allocation of that size ever succeeds. */
+size_t px_mul_size(size_t a, size_t b);
+
+/* Zeroed memory, 64-byte aligned; NULL and px_fail_memory when there is none or count·size overflows. */
+void *px_alloc(pelt_context *context, size_t count, size_t size);
+/* Resizes what px_alloc gave (or NULL); new bytes are not zeroed; NULL (old block kept) on failure. */
+void *px_resize(pelt_context *context, void *pointer, size_t count, size_t size);
+void px_free(pelt_context *context, void *pointer);
+#define PX_ALLOC(context, type, count) ((type *)px_alloc(context, count, sizeof(type)))
+
+/* Memory that goes all at once. */
+typedef struct px_arena px_arena;
+px_arena *px_arena_create(pelt_context *context);
+void px_arena_destroy(px_arena *arena);
+/* Zeroed memory, 64-byte aligned for blocks of 64 bytes or more, else 16; NULL as for px_alloc. */
+void *px_arena_alloc(px_arena *arena, size_t count, size_t size);
+/* A copy of `length` bytes with a 0 behind. */
+char *px_arena_text(px_arena *arena, const char *text, size_t length);
+/* Calls release(user) when the arena goes, last registered first. On failure releases at once. */
+pelt_result px_arena_defer(px_arena *arena, void (*release)(void *user), void *user);
+pelt_context *px_arena_context(const px_arena *arena);
+#define PX_NEW(arena, type, count) ((type *)px_arena_alloc(arena, count, sizeof(type)))
+
+/* ---- Ordered parallel loops ------------------------------------------------------------------------------- */
+
+/* Does elements [first, first + count) of block `block`. */
+typedef pelt_result px_block_fn(void *user, size_t first, size_t count, size_t block);
+
+/* Cuts [0, count) into blocks of `block_size` (fixed: results must not depend on the number of threads) and runs them
+ * on the context's threads. Blocks may run in any order; sums that must be ordered go to one slot per block. Stops
+ * early on failure or cancellation and returns the result of the lowest failed block. With a `phase`, shows progress.
+ * May not be nested. */
+pelt_result px_parallel(pelt_context *context, const char *phase, size_t count, size_t block_size, px_block_fn *run,
+                        void *user);
+static inline size_t px_block_count(size_t count, size_t block_size) {
+    return count / block_size + (count % block_size != 0);
+}
+uint32_t px_thread_count(const pelt_context *context);
+
+/* ---- Text ------------------------------------------------------------------------------------------------- */
+
+/* Bytes that grow. After a failed append everything further is ignored and `failed` stays set: check once. */
+typedef struct px_buffer {
+    pelt_context *context;
+    char *data; /* no 0 behind */
+    size_t size, capacity;
+    bool failed;
+} px_buffer;
+void px_buffer_add(px_buffer *buffer, const void *data, size_t size);
+void px_buffer_text(px_buffer *buffer, const char *text);
+void px_buffer_format(px_buffer *buffer, const char *format, ...) PELT_PRINTF(2, 3);
+/* The shortest spelling that reads back as the same float; "nan" and "inf" never: callers check first. */
+void px_buffer_float(px_buffer *buffer, float value);
+/* The same for a double. */
+void px_buffer_double(px_buffer *buffer, double value);
+void px_buffer_free(px_buffer *buffer);
+
+/* Reads a decimal number ("-1.5e3", "+.5", "7.") at p and returns the place behind it, or p when there is none.
+ * Independent of the locale; correctly rounded for up to 15 digits and exponents within ±22, else within one unit in
+ * the last place of a double. Never reads at or behind end. */
+const char *px_parse_double(const char *p, const char *end, double *value);
+
+/* Little- and big-endian loads from any address. */
+static inline uint32_t px_load_u32(const void *p) {
+    const uint8_t *b = (const uint8_t *)p;
+    return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+}
+static inline uint32_t px_load_u32_big(const void *p) {
+    const uint8_t *b = (const uint8_t *)p;
+    return (uint32_t)b[3] | (uint32_t)b[2] << 8 | (uint32_t)b[1] << 16 | (uint32_t)b[0] << 24;
+}
+static inline float px_float_from_bits(uint32_t bits) {
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+static inline uint32_t px_float_bits(float value) {
+    uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+/* ---- The model from inside -------------------------------------------------------------------------------- */
+
+/* What a format keeps beside the model for writing it back. Each format casts `data` to its own type. */
+typedef struct px_document {
+    const char *format; /* the format's name; a writer uses only documents of its own */
+    void *data;
+} px_document;
+
+#endif

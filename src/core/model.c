@@ -1,0 +1,31 @@
+/* The model: its memory. */
+#include "core/core.h"
+
+pelt_result pelt_model_create(pelt_context *context, pelt_model **out) {
+    *out = NULL;
+    px_arena *arena = px_arena_create(context);
+    pelt_model *model = arena ? PX_NEW(arena, pelt_model, 1) : NULL;
+    if (!model) {
+        px_arena_destroy(arena);
+        return PELT_ERROR_MEMORY;
+    }
+    model->memory = arena;
+    model->path = model->format = "";
+    *out = model;
+    return PELT_OK;
+}
+
+void pelt_model_destroy(pelt_model *model) {
+    if (model)
+        px_arena_destroy(model->memory);
+}
+
+void *pelt_model_alloc(pelt_context *context, pelt_model *model, size_t count, size_t size) {
+    (void)context; /* the arena knows its own */
+    return px_arena_alloc(model->memory, count, size);
+}
+
+const char *pelt_model_text(pelt_context *context, pelt_model *model, const char *text) {
+    (void)context;
+    return px_arena_text(model->memory, text, strlen(text));
+}

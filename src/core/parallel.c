@@ -1,0 +1,149 @@
+/* Ordered parallel loops over fixed blocks. The calling thread works too; it alone reports progress. */
+#include "core/context.h"
+
+struct px_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t wake, done;
+    pthread_t threads[PX_MAX_THREADS];
+    uint32_t thread_count; /* helpers, without the calling thread */
+    uint64_t generation;   /* rises with every job */
+    uint32_t running;      /* helpers still in the current job */
+    bool stop;
+    pelt_task_fn *task;
+    void *task_user;
+};
+
+typedef struct loop {
+    pelt_context *context;
+    const char *phase;
+    size_t count, block_size, block_count;
+    px_block_fn *run;
+    void *user;
+    atomic_size_t next_block, blocks_done;
+    atomic_bool failed;
+    pthread_mutex_t lock;
+    size_t failed_block; /* lowest one so far, under the lock */
+    pelt_result result;
+} loop;
+
+static void record_failure(loop *l, size_t block, pelt_result result) {
+    pthread_mutex_lock(&l->lock);
+    if (!atomic_load(&l->failed) || block < l->failed_block) {
+        l->failed_block = block;
+        l->result = result;
+    }
+    atomic_store(&l->failed, true);
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* Takes blocks until none is left. Task 0 is the calling thread's unless the host runs the tasks. */
+static void work(void *user, uint32_t index) {
+    loop *l = user;
+    bool reports = index == 0 && !l->context->desc.run_tasks && l->phase;
+    for (;;) {
+        size_t block = atomic_fetch_add(&l->next_block, 1);
+        if (block >= l->block_count || atomic_load(&l->failed))
+            return;
+        size_t first = block * l->block_size;
+        pelt_result result = px_cancelled(l->context);
+        if (result == PELT_OK)
+            result = l->run(l->user, first, px_min_size(l->block_size, l->count - first), block);
+        if (result != PELT_OK)
+            record_failure(l, block, result);
+        size_t done = atomic_fetch_add(&l->blocks_done, 1) + 1;
+        if (reports && result == PELT_OK)
+            px_progress(l->context, l->phase, done, l->block_count);
+    }
+}
+
+/* ---- Threads of our own ----------------------------------------------------------------------------------- */
+
+static void *helper_main(void *user) {
+    px_pool *pool = user;
+    pthread_mutex_lock(&pool->lock);
+    for (uint64_t seen = 0;;) {
+        while (!pool->stop && pool->generation == seen)
+            pthread_cond_wait(&pool->wake, &pool->lock);
+        if (pool->stop)
+            break;
+        seen = pool->generation;
+        pelt_task_fn *task = pool->task;
+        void *task_user = pool->task_user;
+        pthread_mutex_unlock(&pool->lock);
+        task(task_user, 1); /* any index but the calling thread's 0 */
+        pthread_mutex_lock(&pool->lock);
+        if (--pool->running == 0)
+            pthread_cond_signal(&pool->done);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* Fewer threads than wanted is no failure: the loop is the same with any number. */
+static px_pool *pool_of(pelt_context *context) {
+    if (context->pool || context->thread_count < 2)
+        return context->pool;
+    px_pool *pool = PX_ALLOC(context, px_pool, 1);
+    if (!pool)
+        return NULL;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    while (pool->thread_count + 1 < context->thread_count &&
+           pthread_create(&pool->threads[pool->thread_count], NULL, helper_main, pool) == 0)
+        pool->thread_count++;
+    context->pool = pool;
+    return pool;
+}
+
+void px_pool_destroy(pelt_context *context) {
+    px_pool *pool = context->pool;
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pool->stop = true;
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+    for (uint32_t t = 0; t < pool->thread_count; t++)
+        pthread_join(pool->threads[t], NULL);
+    pthread_cond_destroy(&pool->wake);
+    pthread_cond_destroy(&pool->done);
+    pthread_mutex_destroy(&pool->lock);
+    px_free(context, pool);
+    context->pool = NULL;
+}
+
+static void run_on_pool(px_pool *pool, pelt_task_fn *task, void *task_user) {
+    pthread_mutex_lock(&pool->lock);
+    pool->task = task;
+    pool->task_user = task_user;
+    pool->running = pool->thread_count;
+    pool->generation++;
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+    task(task_user, 0);
+    pthread_mutex_lock(&pool->lock);
+    while (pool->running)
+        pthread_cond_wait(&pool->done, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+pelt_result px_parallel(pelt_context *context, const char *phase, size_t count, size_t block_size, px_block_fn *run,
+                        void *user) {
+    assert(block_size > 0);
+    loop l = {.context = context, .phase = phase, .count = count, .block_size = block_size, .run = run, .user = user};
+    l.block_count = px_block_count(count, block_size);
+    pthread_mutex_init(&l.lock, NULL);
+    if (phase && px_progress(context, phase, 0, l.block_count) != PELT_OK)
+        record_failure(&l, 0, PELT_ERROR_CANCELLED);
+    uint32_t tasks = (uint32_t)px_min_size(context->thread_count, l.block_count);
+    px_pool *pool = NULL;
+    if (context->desc.run_tasks && tasks > 0)
+        context->desc.run_tasks(context->desc.run_tasks_user, tasks, work, &l);
+    else if (tasks > 1 && (pool = pool_of(context)) != NULL)
+        run_on_pool(pool, work, &l);
+    else
+        work(&l, 0);
+    pthread_mutex_destroy(&l.lock);
+    return atomic_load(&l.failed) ? l.result : PELT_OK;
+}

@@ -1,0 +1,86 @@
+/* What formats share: mapped input files, output that appears all at once, and the table of formats. */
+#ifndef PELT_IO_IO_H
+#define PELT_IO_IO_H
+
+#include "core/core.h"
+#include <pelt/io.h>
+
+/* ---- Input ------------------------------------------------------------------------------------------------ */
+
+/* A whole file, mapped (or read, when it is a pipe). */
+typedef struct px_file {
+    const uint8_t *data; /* never NULL */
+    size_t size;
+    const char *path; /* as given: for messages and for finding neighbours */
+} px_file;
+
+/* The mapping goes with the arena. */
+pelt_result px_file_map(px_arena *arena, const char *path, px_file *file);
+
+/* ---- Output ----------------------------------------------------------------------------------------------- */
+
+/* Files written beside their final place and renamed together. */
+typedef struct px_output px_output;
+typedef struct px_output_file px_output_file;
+
+px_output *px_output_begin(pelt_context *context, bool replace);
+/* A new file that will be `path`. What is no regular file (a pipe, /dev/stdout) is written directly. */
+pelt_result px_output_open(px_output *output, const char *path, px_output_file **file);
+pelt_result px_output_write(px_output_file *file, const void *data, size_t size);
+/* Ends with either: renames all files to their places, or removes them. Both free the output. */
+pelt_result px_output_commit(px_output *output);
+void px_output_abort(px_output *output);
+
+/* ---- Formats ---------------------------------------------------------------------------------------------- */
+
+typedef struct px_read {
+    pelt_context *context;
+    pelt_model *model; /* empty for formats with meshes; caches add a clip to what is there */
+    px_file file;
+    const pelt_load_desc *desc;
+    bool in_memory; /* there is no folder to look for other files in */
+} px_read;
+
+typedef struct px_write {
+    pelt_context *context;
+    const pelt_model *model;
+    const char *path;
+    const pelt_save_desc *desc;
+    px_output *output;
+} px_write;
+
+typedef struct px_format {
+    pelt_format_info info;
+    /* Whether content begins like this format for certain; NULL: only the extension tells. */
+    bool (*sniff)(const uint8_t *data, size_t size);
+    /* NULL where info.flags lack READ or WRITE. Readers need not validate the model as a whole: the driver does. */
+    pelt_result (*read)(const px_read *read);
+    pelt_result (*write)(const px_write *write);
+} px_format;
+
+extern const px_format px_format_gltf;
+extern const px_format px_format_obj;
+extern const px_format px_format_pc2;
+extern const px_format px_format_mdd;
+
+/* The format of content with this name; NULL and an error when it is none of ours. */
+const px_format *px_format_detect(pelt_context *context, const px_file *file);
+/* The format whose extension the path has; NULL. */
+const px_format *px_format_by_extension(const char *path);
+
+/* ---- Sequences -------------------------------------------------------------------------------------------- */
+
+/* The files of a folder, a glob or a printf pattern, in natural order; a plain path gives itself. */
+pelt_result px_sequence_expand(px_arena *arena, const char *path, const char ***paths, size_t *count);
+/* The path of frame `number` when `path` holds one %d or %04d, else NULL. */
+const char *px_sequence_path(px_arena *arena, const char *path, uint32_t number);
+/* Whether a < b, digits compared as numbers: "2" before "10". */
+int px_natural_compare(const char *a, const char *b);
+
+/* Where the clip of a cache with this many points fits the model: its points or its vertices. In the second case the
+ * model's vertices become its points. Fails with both counts. */
+pelt_result px_cache_fit(pelt_context *context, pelt_model *model, uint64_t point_count);
+/* Adds a clip to the model's list. */
+pelt_result px_model_add_clip(pelt_context *context, pelt_model *model, const pelt_clip *clip);
+
+#endif
