@@ -1,0 +1,186 @@
+/* What unit tests share: a heap that counts and can fail, a context that records, random numbers, the real data's
+ * place. Everything is static inline, so that a test program takes what it needs.
+ */
+#ifndef PELT_TESTS_SUPPORT_H
+#define PELT_TESTS_SUPPORT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <pelt/pelt.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Random numbers: the same everywhere ------------------------------------------------------------------ */
+
+typedef struct test_random {
+    uint64_t state;
+} test_random;
+
+/* SplitMix64. */
+static inline uint64_t test_random_bits(test_random *random) {
+    uint64_t z = random->state += UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+/* 0 to limit - 1. */
+static inline uint32_t test_random_below(test_random *random, uint32_t limit) {
+    return (uint32_t)((test_random_bits(random) >> 32) * limit >> 32);
+}
+
+/* From min up to, but not, max. */
+static inline double test_random_real(test_random *random, double min, double max) {
+    return min + (max - min) * (double)(test_random_bits(random) >> 11) * 0x1p-53;
+}
+
+/* ---- A context that records ------------------------------------------------------------------------------- */
+
+typedef struct test_context {
+    pelt_context *context;
+    _Atomic uint64_t allocations; /* asked for so far */
+    _Atomic uint64_t fail_at;     /* the number of the one that fails, counted from 1; 0: none */
+    bool fail_after;              /* all behind it fail too */
+    _Atomic int64_t live_size;    /* bytes */
+    char log[4096];               /* all messages, a line each; cut when full */
+    uint32_t warning_count;       /* */
+    uint32_t progress_count;      /* calls */
+    double progress_last;         /* fraction of the last one */
+    _Atomic uint64_t asked;       /* how often cancel was asked */
+    _Atomic uint64_t cancel_at;   /* the number of the question answered with yes, and all behind it; 0: none */
+} test_context;
+
+static inline void *test_resize(void *user, void *pointer, size_t old_size, size_t new_size) {
+    test_context *test = (test_context *)user;
+    if (new_size == 0) {
+        atomic_fetch_sub(&test->live_size, (int64_t)old_size);
+        free(pointer);
+        return NULL;
+    }
+    uint64_t number = atomic_fetch_add(&test->allocations, 1) + 1, fail_at = atomic_load(&test->fail_at);
+    if (fail_at && (number == fail_at || (test->fail_after && number > fail_at)))
+        return NULL;
+    void *block = realloc(pointer, new_size);
+    if (block)
+        atomic_fetch_add(&test->live_size, (int64_t)new_size - (int64_t)old_size);
+    return block;
+}
+
+static inline void test_log(void *user, pelt_log_level level, const char *text) {
+    test_context *test = (test_context *)user;
+    test->warning_count += level == PELT_LOG_WARNING;
+    size_t used = strlen(test->log);
+    snprintf(test->log + used, sizeof test->log - used, "%s\n", text);
+}
+
+static inline void test_progress(void *user, const char *phase, double fraction) {
+    test_context *test = (test_context *)user;
+    assert_non_null(phase);
+    assert_true(fraction >= 0 && fraction <= 1);
+    test->progress_count++;
+    test->progress_last = fraction;
+}
+
+static inline bool test_cancel(void *user) {
+    test_context *test = (test_context *)user;
+    uint64_t number = atomic_fetch_add(&test->asked, 1) + 1, cancel_at = atomic_load(&test->cancel_at);
+    return cancel_at && number >= cancel_at;
+}
+
+/* The settings of such a context, to be changed before test_begin_with. */
+static inline pelt_context_desc test_desc(test_context *test, uint32_t thread_count) {
+    memset(test, 0, sizeof *test);
+    pelt_context_desc desc = pelt_context_desc_default();
+    desc.resize = test_resize;
+    desc.thread_count = thread_count;
+    desc.log = test_log;
+    desc.progress = test_progress;
+    desc.cancel = test_cancel;
+    desc.resize_user = desc.log_user = desc.progress_user = desc.cancel_user = test;
+    return desc;
+}
+
+static inline pelt_context *test_begin_with(test_context *test, const pelt_context_desc *desc) {
+    assert_int_equal(pelt_context_create(desc, &test->context), PELT_OK);
+    return test->context;
+}
+
+static inline pelt_context *test_begin(test_context *test, uint32_t thread_count) {
+    pelt_context_desc desc = test_desc(test, thread_count);
+    return test_begin_with(test, &desc);
+}
+
+/* Ends the context; anything not freed is a failure. */
+static inline void test_end(test_context *test) {
+    pelt_context_destroy(test->context);
+    assert_int_equal(atomic_load(&test->live_size), 0);
+}
+
+/* A step must succeed; otherwise the test shows its sentence. */
+static inline void test_ok(const test_context *test, pelt_result result) {
+    if (result != PELT_OK)
+        fail_msg("%s: %s", pelt_result_name(result), pelt_error_text(test->context));
+}
+
+/* A step must fail like this, with these words in its sentence. */
+static inline void test_fails(const test_context *test, pelt_result result, pelt_result wanted, const char *words) {
+    const char *text = pelt_error_text(test->context);
+    if (result != wanted || !strstr(text, words))
+        fail_msg("wanted %s with '%s', got %s: %s", pelt_result_name(wanted), words, pelt_result_name(result), text);
+}
+
+/* Runs `run` again and again in new contexts, with the first, second, third … allocation failing (and, the second time
+ * round, all behind it too), until it no longer reaches the failing one. Each time it must fail with ERROR_MEMORY and
+ * a sentence, or do without that block; nothing may leak. `run` must itself destroy what it made. */
+typedef pelt_result test_run_fn(pelt_context *context, void *user);
+static inline void test_fail_each_allocation(uint32_t thread_count, test_run_fn *run, void *user) {
+    for (int after = 0; after < 2; after++)
+        for (uint64_t fail_at = 1;; fail_at++) {
+            test_context test;
+            test_begin(&test, thread_count);
+            test.fail_after = after;
+            uint64_t before = atomic_load(&test.allocations);
+            atomic_store(&test.fail_at, before + fail_at);
+            pelt_result result = run(test.context, user);
+            bool reached = atomic_load(&test.allocations) >= before + fail_at;
+            if (result != PELT_OK || !reached) {
+                assert_int_equal(result, reached ? PELT_ERROR_MEMORY : PELT_OK);
+                assert_true(!reached || pelt_error_text(test.context)[0] != 0);
+            }
+            test_end(&test);
+            if (!reached)
+                break;
+        }
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------ */
+
+/* The path of something in the real data ("bench/horse"), or false, with one line, when it is not there. Tests run in
+ * tests/; a program all of whose tests need data returns TEST_SKIP. */
+#define TEST_SKIP 77
+static inline bool test_data(char path[static 1024], const char *name) {
+    const char *folder = getenv("PELT_DATA");
+    snprintf(path, 1024, "%s/%s", folder ? folder : "../../shared/data", name);
+    if (access(path, R_OK) == 0)
+        return true;
+    printf("skipped: no real data at %s\n", path);
+    return false;
+}
+
+/* Makes a new folder for a test's files. */
+static inline void test_folder(char path[static 1024]) {
+    const char *base = getenv("TMPDIR");
+    snprintf(path, 1024, "%s/pelt_test_XXXXXX", base ? base : "/tmp");
+    assert_non_null(mkdtemp(path));
+}
+
+#endif
