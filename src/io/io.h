@@ -65,6 +65,8 @@ extern const px_format px_format_mdd;
 
 /* The format of content with this name; NULL and an error when it is none of ours. */
 const px_format *px_format_detect(pelt_context *context, const px_file *file);
+/* Fails with a sentence that ends in the names of the formats with these flags. */
+pelt_result px_fail_format(pelt_context *context, pelt_result result, uint32_t flags, const char *what);
 /* The format whose extension the path has; NULL. */
 const px_format *px_format_by_extension(const char *path);
 
@@ -74,11 +76,12 @@ const px_format *px_format_by_extension(const char *path);
 pelt_result px_sequence_expand(px_arena *arena, const char *path, const char ***paths, size_t *count);
 /* The path of frame `number` when `path` holds one %d or %04d, else NULL. */
 const char *px_sequence_path(px_arena *arena, const char *path, uint32_t number);
-/* Whether a < b, digits compared as numbers: "2" before "10". */
+bool px_sequence_is_pattern(const char *path);
+/* As strcmp, with digits compared as numbers: "2" before "10". */
 int px_natural_compare(const char *a, const char *b);
 
-/* Where the clip of a cache with this many points fits the model: its points or its vertices. In the second case the
- * model's vertices become its points. Fails with both counts. */
+/* Makes the model ready for a cache with this many points: they are its points, or its vertices (which then become its
+ * points), or the model is empty and gets them as vertices. Fails with both counts. Check the file's size first. */
 pelt_result px_cache_fit(pelt_context *context, pelt_model *model, uint64_t point_count);
 /* Adds a clip to the model's list. */
 pelt_result px_model_add_clip(pelt_context *context, pelt_model *model, const pelt_clip *clip);

@@ -1,0 +1,91 @@
+/* The table of formats, and recognising a file by content, then by extension. */
+#include "io/io.h"
+
+#include <strings.h>
+
+static const px_format *const table[] = {
+    &px_format_gltf,
+    &px_format_obj,
+    &px_format_pc2,
+    &px_format_mdd,
+};
+
+const pelt_format_info *pelt_format_at(uint32_t index) {
+    return index < PX_COUNT(table) ? &table[index]->info : NULL;
+}
+
+static const char *extension_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *dot = strrchr(slash ? slash : path, '.');
+    return dot ? dot + 1 : "";
+}
+
+/* Whether `word` is one of the words of a list separated by spaces, in any case. */
+static bool has_word(const char *list, const char *word) {
+    size_t length = strlen(word);
+    for (const char *p = list; length && *p;) {
+        size_t size = strcspn(p, " ");
+        if (size == length && strncasecmp(p, word, size) == 0)
+            return true;
+        p += size + (p[size] == ' ');
+    }
+    return false;
+}
+
+const px_format *px_format_by_extension(const char *path) {
+    for (size_t f = 0; f < PX_COUNT(table); f++)
+        if (has_word(table[f]->info.extensions, extension_of(path)))
+            return table[f];
+    return NULL;
+}
+
+const pelt_format_info *pelt_format_for_output(const char *path) {
+    const px_format *format = px_format_by_extension(path);
+    return format && (format->info.flags & PELT_FORMAT_WRITE) ? &format->info : NULL;
+}
+
+/* "glTF, OBJ, PC2": those with all of these flags. */
+static void list_formats(px_buffer *text, uint32_t flags) {
+    for (size_t f = 0; f < PX_COUNT(table); f++)
+        if ((table[f]->info.flags & flags) == flags)
+            px_buffer_format(text, "%s%s", text->size ? ", " : "", table[f]->info.name);
+    px_buffer_add(text, "", 1);
+}
+
+pelt_result px_fail_format(pelt_context *context, pelt_result result, uint32_t flags, const char *what) {
+    px_buffer names = {.context = context};
+    list_formats(&names, flags);
+    if (names.failed)
+        result = PELT_ERROR_MEMORY;
+    else
+        px_fail(context, result, "%s (%s)", what, names.data);
+    px_buffer_free(&names);
+    return result;
+}
+
+const px_format *px_format_detect(pelt_context *context, const px_file *file) {
+    for (size_t f = 0; f < PX_COUNT(table); f++)
+        if (table[f]->sniff && table[f]->sniff(file->data, file->size))
+            return table[f];
+    const px_format *format = px_format_by_extension(file->path);
+    if (format && (format->info.flags & PELT_FORMAT_READ))
+        return format;
+    px_fail_format(context, PELT_ERROR_INPUT, PELT_FORMAT_READ, "is in none of the formats that can be read");
+    return NULL;
+}
+
+const pelt_format_info *pelt_format_of_file(pelt_context *context, const char *path) {
+    px_arena *arena = px_arena_create(context);
+    if (!arena)
+        return NULL;
+    const char *previous = px_subject(context, path);
+    const px_format *format = NULL;
+    const char **paths;
+    size_t count;
+    px_file file;
+    if (px_sequence_expand(arena, path, &paths, &count) == PELT_OK && px_file_map(arena, paths[0], &file) == PELT_OK)
+        format = px_format_detect(context, &file);
+    px_subject(context, previous);
+    px_arena_destroy(arena);
+    return format ? &format->info : NULL;
+}

@@ -1,0 +1,261 @@
+/* Reading an input: one file, a mesh and its caches, or a sequence. */
+#include "io/io.h"
+
+static const pelt_option load_options[] = {
+    {.name = "fps",
+     .kind = PELT_OPTION_REAL,
+     .offset = offsetof(pelt_load_desc, fps),
+     .initial = "30",
+     .min = 0.001,
+     .max = 100000,
+     .value = "N",
+     .help = "frames per second of inputs that do not say (OBJ sequences, PC2)"},
+};
+
+const pelt_option *pelt_load_options(size_t *option_count) {
+    *option_count = PX_COUNT(load_options);
+    return load_options;
+}
+
+pelt_load_desc pelt_load_desc_default(void) {
+    pelt_load_desc desc;
+    pelt_options_default(load_options, PX_COUNT(load_options), &desc);
+    return desc;
+}
+
+/* ---- Clips ------------------------------------------------------------------------------------------------ */
+
+pelt_result px_model_add_clip(pelt_context *context, pelt_model *model, const pelt_clip *clip) {
+    (void)context;
+    pelt_clip *clips = PX_NEW(model->memory, pelt_clip, (size_t)model->clip_count + 1);
+    if (!clips)
+        return PELT_ERROR_MEMORY;
+    if (model->clip_count)
+        memcpy(clips, model->clips, model->clip_count * sizeof *clips);
+    clips[model->clip_count++] = *clip;
+    model->clips = clips;
+    return PELT_OK;
+}
+
+pelt_result px_cache_fit(pelt_context *context, pelt_model *model, uint64_t point_count) {
+    pelt_mesh *mesh = &model->mesh;
+    if (mesh->vertex_count == 0 && point_count > 0 && point_count < PELT_NONE) { /* a cache alone: its points */
+        mesh->positions = PX_NEW(model->memory, float, point_count * 3);
+        if (!mesh->positions)
+            return PELT_ERROR_MEMORY;
+        mesh->vertex_count = mesh->point_count = (uint32_t)point_count;
+        return PELT_OK;
+    }
+    if (point_count == mesh->point_count && point_count > 0)
+        return PELT_OK;
+    if (point_count == mesh->vertex_count && point_count > 0 && model->clip_count == 0) {
+        mesh->vertex_points = NULL;
+        mesh->point_count = mesh->vertex_count;
+        return PELT_OK;
+    }
+    return px_fail(context, PELT_ERROR_INPUT,
+                   "has %llu points, but the mesh %s has %u; use the mesh that the cache was made from",
+                   (unsigned long long)point_count, model->path, mesh->point_count);
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------ */
+
+/* Reads a mapped file into the model; px_subject is set. */
+static pelt_result read_content(const px_read *read, const px_format *format) {
+    pelt_model *model = read->model;
+    bool lone_cache = (format->info.flags & PELT_FORMAT_CACHE) && model->mesh.vertex_count == 0;
+    PX_TRY(format->read(read));
+    if (lone_cache)
+        PX_TRY(pelt_clip_read(read->context, &model->clips[0], 0, 0, model->mesh.point_count, model->mesh.positions));
+    if (!(format->info.flags & PELT_FORMAT_CACHE) || lone_cache) {
+        model->path = px_arena_text(model->memory, read->file.path, strlen(read->file.path));
+        model->format = format->info.name;
+    }
+    return model->path ? pelt_model_validate(read->context, model) : PELT_ERROR_MEMORY;
+}
+
+static pelt_result read_file(pelt_context *context, const char *path, const pelt_load_desc *desc, pelt_model *model,
+                             const px_format **format) {
+    px_read read = {.context = context, .model = model, .desc = desc};
+    PX_TRY(px_file_map(model->memory, path, &read.file));
+    *format = px_format_detect(context, &read.file);
+    return *format ? read_content(&read, *format) : PELT_ERROR_INPUT;
+}
+
+/* ---- Sequences -------------------------------------------------------------------------------------------- */
+
+static uint32_t point_of(const pelt_mesh *mesh, uint32_t vertex) {
+    return mesh->vertex_points ? mesh->vertex_points[vertex] : vertex;
+}
+
+/* Frames may split vertices at other seams; points and triangles between them must be the same. */
+static pelt_result check_topology(pelt_context *context, const pelt_model *first, const pelt_mesh *frame, size_t k) {
+    const pelt_mesh *mesh = &first->mesh;
+    if (frame->point_count != mesh->point_count)
+        return px_fail(context, PELT_ERROR_INPUT, "frame %zu has %u points, the first frame (%s) has %u", k,
+                       frame->point_count, first->path, mesh->point_count);
+    if (frame->triangle_count != mesh->triangle_count)
+        return px_fail(context, PELT_ERROR_INPUT, "frame %zu has %u triangles, the first frame (%s) has %u", k,
+                       frame->triangle_count, first->path, mesh->triangle_count);
+    for (size_t c = 0; c < (size_t)3 * mesh->triangle_count; c++)
+        if (point_of(mesh, mesh->triangles[c]) != point_of(frame, frame->triangles[c]))
+            return px_fail(context, PELT_ERROR_INPUT,
+                           "frame %zu joins other points than the first frame (%s): "
+                           "triangle %zu differs",
+                           k, first->path, c / 3);
+    return PELT_OK;
+}
+
+static void copy_points(const pelt_mesh *mesh, float *points) {
+    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+        memcpy(points + (size_t)3 * point_of(mesh, i), mesh->positions + (size_t)3 * i, 3 * sizeof(float));
+}
+
+static pelt_result read_frame(pelt_context *context, const char *path, const pelt_load_desc *desc,
+                              const pelt_model *first, size_t k, float *points) {
+    pelt_model *frame;
+    PX_TRY(pelt_model_create(context, &frame));
+    const px_format *format;
+    pelt_result result = read_file(context, path, desc, frame, &format);
+    if (result == PELT_OK)
+        result = check_topology(context, first, &frame->mesh, k);
+    if (result == PELT_OK)
+        copy_points(&frame->mesh, points);
+    pelt_model_destroy(frame);
+    return result;
+}
+
+/* "f_0001.obj" gives "f". */
+static const char *sequence_name(px_arena *arena, const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    size_t length = strcspn(name, ".");
+    while (length > 0 && strchr("0123456789_-. ", name[length - 1]))
+        length--;
+    return length ? px_arena_text(arena, name, length) : "sequence";
+}
+
+/* The first file is in the model already. */
+static pelt_result read_sequence(pelt_context *context, const char **paths, size_t count, const pelt_load_desc *desc,
+                                 pelt_model *model) {
+    size_t frame_floats = (size_t)3 * model->mesh.point_count;
+    float *positions = PX_NEW(model->memory, float, px_mul_size(count, frame_floats));
+    float *times = PX_NEW(model->memory, float, count);
+    pelt_clip clip = {.name = sequence_name(model->memory, paths[0]), .point_count = model->mesh.point_count};
+    if (!positions || !times || !clip.name)
+        return PELT_ERROR_MEMORY;
+    copy_points(&model->mesh, positions);
+    for (size_t k = 1; k < count; k++) {
+        px_subject(context, paths[k]);
+        PX_TRY(px_progress(context, "read", k, count));
+        PX_TRY(read_frame(context, paths[k], desc, model, k, positions + k * frame_floats));
+        times[k] = (float)((double)k / desc->fps);
+    }
+    clip.frame_count = (uint32_t)count;
+    clip.positions = positions;
+    clip.times = times;
+    return px_model_add_clip(context, model, &clip);
+}
+
+/* ---- Doors ------------------------------------------------------------------------------------------------ */
+
+/* All paths with folders and patterns replaced by their files. */
+static pelt_result expand_all(px_arena *arena, const char *const *paths, size_t count, const char ***out,
+                              size_t *out_count) {
+    if (count == 0)
+        return px_fail(px_arena_context(arena), PELT_ERROR_ARGUMENT, "no input is given");
+    if (count == 1)
+        return px_sequence_expand(arena, paths[0], out, out_count);
+    const char **list = PX_NEW(arena, const char *, count);
+    if (!list)
+        return PELT_ERROR_MEMORY;
+    memcpy(list, paths, count * sizeof *list);
+    const char **first;
+    size_t first_count; /* a sequence and caches of it make no sense: only the first of several may be a pattern */
+    PX_TRY(px_sequence_expand(arena, paths[0], &first, &first_count));
+    if (first_count != 1)
+        return px_fail(px_arena_context(arena), PELT_ERROR_INPUT,
+                       "is a sequence of %zu files; give it alone, without other files", first_count);
+    list[0] = first[0];
+    *out = list;
+    *out_count = count;
+    return PELT_OK;
+}
+
+static pelt_result load_into(pelt_context *context, const char *const *given, size_t given_count,
+                             const pelt_load_desc *desc, pelt_model *model) {
+    const char **paths;
+    size_t count;
+    px_subject(context, given_count ? given[0] : NULL);
+    PX_TRY(expand_all(model->memory, given, given_count, &paths, &count));
+    px_subject(context, paths[0]);
+    const px_format *format, *next;
+    PX_TRY(read_file(context, paths[0], desc, model, &format));
+    if (count == 1)
+        return PELT_OK;
+    px_subject(context, paths[1]);
+    px_file file;
+    PX_TRY(px_file_map(model->memory, paths[1], &file));
+    if (!(next = px_format_detect(context, &file)))
+        return PELT_ERROR_INPUT;
+    if (next == format && (format->info.flags & PELT_FORMAT_SEQUENCE))
+        return read_sequence(context, paths, count, desc, model);
+    for (size_t p = 1; p < count; p++) {
+        px_subject(context, paths[p]);
+        px_read read = {.context = context, .model = model, .desc = desc};
+        PX_TRY(px_file_map(model->memory, paths[p], &read.file));
+        if (!(next = px_format_detect(context, &read.file)))
+            return PELT_ERROR_INPUT;
+        if (!(next->info.flags & PELT_FORMAT_CACHE))
+            return px_fail(context, PELT_ERROR_INPUT, "is %s, neither a cache of %s nor a frame of its sequence",
+                           next->info.name, paths[0]);
+        PX_TRY(read_content(&read, next));
+    }
+    return PELT_OK;
+}
+
+pelt_result pelt_load(pelt_context *context, const char *const *paths, size_t path_count, const pelt_load_desc *desc,
+                      pelt_model **out) {
+    *out = NULL;
+    pelt_load_desc settings = desc ? *desc : pelt_load_desc_default();
+    pelt_model *model;
+    PX_TRY(pelt_model_create(context, &model));
+    const char *previous = px_subject(context, NULL);
+    pelt_result result = load_into(context, paths, path_count, &settings, model);
+    px_subject(context, previous);
+    if (result == PELT_OK)
+        *out = model;
+    else
+        pelt_model_destroy(model);
+    return result;
+}
+
+static pelt_result load_bytes(pelt_context *context, const void *data, size_t size, const char *name,
+                              const pelt_load_desc *desc, pelt_model *model) {
+    pelt_load_desc settings = desc ? *desc : pelt_load_desc_default();
+    px_read read = {.context = context, .model = model, .desc = &settings, .in_memory = true};
+    read.file = (px_file){.data = size ? data : (const uint8_t *)"", .size = size, .path = name};
+    const char *previous = px_subject(context, name);
+    const px_format *format = px_format_detect(context, &read.file);
+    pelt_result result = format ? read_content(&read, format) : PELT_ERROR_INPUT;
+    px_subject(context, previous);
+    return result;
+}
+
+pelt_result pelt_load_memory(pelt_context *context, const void *data, size_t size, const char *name,
+                             const pelt_load_desc *desc, pelt_model **out) {
+    *out = NULL;
+    pelt_model *model;
+    PX_TRY(pelt_model_create(context, &model));
+    pelt_result result = load_bytes(context, data, size, name, desc, model);
+    if (result == PELT_OK)
+        *out = model;
+    else
+        pelt_model_destroy(model);
+    return result;
+}
+
+pelt_result pelt_load_cache_memory(pelt_context *context, const void *data, size_t size, const char *name,
+                                   const pelt_load_desc *desc, pelt_model *model) {
+    return load_bytes(context, data, size, name, desc, model);
+}

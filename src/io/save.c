@@ -1,0 +1,74 @@
+/* Writing a model: one file, or a sequence of them; all of it or nothing. */
+#include "io/io.h"
+
+pelt_save_desc pelt_save_desc_default(void) {
+    return (pelt_save_desc){.fps = 30, .replace = true};
+}
+
+/* One file per frame: the model with the frame's positions in place of its own. */
+static pelt_result write_sequence(const px_write *write, const px_format *format, px_arena *scratch) {
+    const pelt_model *model = write->model;
+    const pelt_mesh *mesh = &model->mesh;
+    const pelt_clip *clip = &model->clips[write->desc->clip];
+    float *points = PX_NEW(scratch, float, (size_t)3 * mesh->point_count);
+    float *positions = PX_NEW(scratch, float, (size_t)3 * mesh->vertex_count);
+    if (!points || !positions)
+        return PELT_ERROR_MEMORY;
+    pelt_model frame = *model;
+    frame.mesh.positions = positions;
+    frame.mesh.normals = NULL; /* the rest pose's */
+    for (uint32_t k = 0; k < clip->frame_count; k++) {
+        PX_TRY(px_progress(write->context, "write", k, clip->frame_count));
+        PX_TRY(pelt_clip_read(write->context, clip, k, 0, mesh->point_count, points));
+        for (uint32_t i = 0; i < mesh->vertex_count; i++) {
+            size_t point = mesh->vertex_points ? mesh->vertex_points[i] : i;
+            memcpy(positions + (size_t)3 * i, points + 3 * point, 3 * sizeof(float));
+        }
+        px_write one = *write;
+        one.model = &frame;
+        one.path = px_sequence_path(scratch, write->path, k);
+        if (!one.path)
+            return PELT_ERROR_MEMORY;
+        PX_TRY(format->write(&one));
+    }
+    return PELT_OK;
+}
+
+static pelt_result write_model(const px_write *write) {
+    pelt_context *context = write->context;
+    const pelt_model *model = write->model;
+    const px_format *format = px_format_by_extension(write->path);
+    if (!format || !format->write)
+        return px_fail_format(context, PELT_ERROR_ARGUMENT, PELT_FORMAT_WRITE,
+                              "its extension names none of the formats that can be written");
+    bool sequence = (format->info.flags & PELT_FORMAT_SEQUENCE) && px_sequence_is_pattern(write->path);
+    bool needs_clip = sequence || (format->info.flags & PELT_FORMAT_CACHE);
+    if (needs_clip && model->clip_count == 0)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "there is no vertex animation to write; bake one first");
+    if (needs_clip && write->desc->clip >= model->clip_count)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "there is no clip %u, only %u", write->desc->clip,
+                       model->clip_count);
+    if (!sequence)
+        return format->write(write);
+    px_arena *scratch = px_arena_create(context);
+    pelt_result result = scratch ? write_sequence(write, format, scratch) : PELT_ERROR_MEMORY;
+    px_arena_destroy(scratch);
+    return result;
+}
+
+pelt_result pelt_save(pelt_context *context, const pelt_model *model, const char *path, const pelt_save_desc *desc) {
+    pelt_save_desc settings = desc ? *desc : pelt_save_desc_default();
+    px_write write = {.context = context, .model = model, .path = path, .desc = &settings};
+    write.output = px_output_begin(context, settings.replace);
+    if (!write.output)
+        return PELT_ERROR_MEMORY;
+    const char *previous = px_subject(context, path);
+    pelt_result result = write_model(&write);
+    px_subject(context, NULL); /* the output names its files itself */
+    if (result == PELT_OK)
+        result = px_output_commit(write.output);
+    else
+        px_output_abort(write.output);
+    px_subject(context, previous);
+    return result;
+}
