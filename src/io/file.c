@@ -120,9 +120,17 @@ static const char *temporary_path(px_output *output, const char *path) {
     return copy;
 }
 
+/* Messages about output are about the file itself, whatever the subject is. */
+static pelt_result fail_output(px_output *output, const char *path, const char *what, int error) {
+    pelt_context *context = px_arena_context(output->arena);
+    const char *previous = px_subject(context, path);
+    px_fail(context, PELT_ERROR_OUTPUT, "%s%s%s", what, error ? ": " : "", error ? strerror(error) : "");
+    px_subject(context, previous);
+    return PELT_ERROR_OUTPUT;
+}
+
 static pelt_result cannot_write(px_output_file *file, const char *what) {
-    return px_fail(px_arena_context(file->output->arena), PELT_ERROR_OUTPUT, "%s: %s: %s", file->path, what,
-                   strerror(errno));
+    return fail_output(file->output, file->path, what, errno);
 }
 
 pelt_result px_output_open(px_output *output, const char *path, px_output_file **out) {
@@ -135,9 +143,9 @@ pelt_result px_output_open(px_output *output, const char *path, px_output_file *
     struct stat status;
     bool exists = stat(path, &status) == 0;
     if (exists && S_ISDIR(status.st_mode))
-        return px_fail(context, PELT_ERROR_OUTPUT, "%s: is a folder", path);
+        return fail_output(output, path, "is a folder", 0);
     if (exists && S_ISREG(status.st_mode) && !output->replace)
-        return px_fail(context, PELT_ERROR_OUTPUT, "%s: exists already", path);
+        return fail_output(output, path, "exists already", 0);
     bool direct = exists && !S_ISREG(status.st_mode);
     if (!direct && !(file->temporary = temporary_path(output, path)))
         return PELT_ERROR_MEMORY;
@@ -146,8 +154,9 @@ pelt_result px_output_open(px_output *output, const char *path, px_output_file *
     int flags = O_WRONLY | O_CLOEXEC | (direct ? 0 : O_CREAT | O_TRUNC);
     file->descriptor = open(direct ? path : file->temporary, flags, 0666);
     if (file->descriptor < 0) {
+        int error = errno;
         px_free(context, file->buffer);
-        return cannot_write(file, "cannot be written");
+        return fail_output(output, path, "cannot be written", error);
     }
     *output->last = file;
     output->last = &file->next;

@@ -64,7 +64,6 @@ pelt_result pelt_save(pelt_context *context, const pelt_model *model, const char
         return PELT_ERROR_MEMORY;
     const char *previous = px_subject(context, path);
     pelt_result result = write_model(&write);
-    px_subject(context, NULL); /* the output names its files itself */
     if (result == PELT_OK)
         result = px_output_commit(write.output);
     else
