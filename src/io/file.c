@@ -84,32 +84,34 @@ struct px_output_file {
     px_output *output;
     px_output_file *next;
     const char *path;      /* final place */
-    const char *temporary; /* where it is written; NULL: directly */
-    int descriptor;        /* −1 once closed */
-    size_t used;
-    char *buffer; /* [OUTPUT_BUFFER] while open */
+    const char *temporary; /* where it is written; NULL: directly, or in place already */
 };
 
 struct px_output {
     px_arena *arena;
     bool replace;
-    px_output_file *files; /* in the order of opening, so that a file is renamed after those opened before it */
+    px_output_file *files; /* in the order of opening, which is the order of renaming */
     px_output_file **last;
+    px_output_file *open; /* the one being written, or NULL */
+    int descriptor;       /* of `open` */
+    size_t used;          /* of buffer */
+    char *buffer;         /* [OUTPUT_BUFFER] */
 };
 
 px_output *px_output_begin(pelt_context *context, bool replace) {
     px_arena *arena = px_arena_create(context);
     px_output *output = arena ? PX_NEW(arena, px_output, 1) : NULL;
-    if (!output) {
+    char *buffer = output ? px_arena_alloc(arena, OUTPUT_BUFFER, 1) : NULL;
+    if (!buffer) {
         px_arena_destroy(arena);
         return NULL;
     }
-    *output = (px_output){.arena = arena, .replace = replace};
+    *output = (px_output){.arena = arena, .replace = replace, .buffer = buffer};
     output->last = &output->files;
     return output;
 }
 
-/* "folder/.name.pelt-1234-1" beside "folder/name". */
+/* "folder/.name.pelt-1234" beside "folder/name". */
 static const char *temporary_path(px_output *output, const char *path) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
@@ -129,13 +131,39 @@ static pelt_result fail_output(px_output *output, const char *path, const char *
     return PELT_ERROR_OUTPUT;
 }
 
-static pelt_result cannot_write(px_output_file *file, const char *what) {
-    return fail_output(file->output, file->path, what, errno);
+static pelt_result write_through(px_output *output, const char *data, size_t size) {
+    while (size > 0) {
+        ssize_t done = write(output->descriptor, data, px_min_size(size, (size_t)1 << 30));
+        if (done < 0 && errno != EINTR)
+            return fail_output(output, output->open->path, "cannot be written", errno);
+        if (done > 0) {
+            data += done;
+            size -= (size_t)done;
+        }
+        PX_TRY(px_cancelled(px_arena_context(output->arena)));
+    }
+    return PELT_OK;
+}
+
+static pelt_result flush(px_output *output) {
+    size_t used = output->used;
+    output->used = 0;
+    return write_through(output, output->buffer, used);
+}
+
+static pelt_result finish_open(px_output *output) {
+    if (!output->open)
+        return PELT_OK;
+    pelt_result result = flush(output);
+    if (close(output->descriptor) != 0 && result == PELT_OK)
+        result = fail_output(output, output->open->path, "cannot be written", errno);
+    output->open = NULL;
+    return result;
 }
 
 pelt_result px_output_open(px_output *output, const char *path, px_output_file **out) {
     *out = NULL;
-    pelt_context *context = px_arena_context(output->arena);
+    PX_TRY(finish_open(output));
     px_output_file *file = PX_NEW(output->arena, px_output_file, 1);
     if (!file || !(file->path = px_arena_text(output->arena, path, strlen(path))))
         return PELT_ERROR_MEMORY;
@@ -149,93 +177,49 @@ pelt_result px_output_open(px_output *output, const char *path, px_output_file *
     bool direct = exists && !S_ISREG(status.st_mode);
     if (!direct && !(file->temporary = temporary_path(output, path)))
         return PELT_ERROR_MEMORY;
-    if (!(file->buffer = px_alloc(context, OUTPUT_BUFFER, 1)))
-        return PELT_ERROR_MEMORY;
-    int flags = O_WRONLY | O_CLOEXEC | (direct ? 0 : O_CREAT | O_TRUNC);
-    file->descriptor = open(direct ? path : file->temporary, flags, 0666);
-    if (file->descriptor < 0) {
-        int error = errno;
-        px_free(context, file->buffer);
-        return fail_output(output, path, "cannot be written", error);
-    }
-    *output->last = file;
+    output->descriptor = direct ? open(path, O_WRONLY | O_CLOEXEC)
+                                : open(file->temporary, O_WRONLY | O_CLOEXEC | O_CREAT | O_TRUNC, 0666);
+    if (output->descriptor < 0)
+        return fail_output(output, path, "cannot be written", errno);
+    *output->last = output->open = *out = file;
     output->last = &file->next;
-    *out = file;
     return PELT_OK;
-}
-
-static pelt_result write_through(px_output_file *file, const char *data, size_t size) {
-    while (size > 0) {
-        ssize_t done = write(file->descriptor, data, px_min_size(size, (size_t)1 << 30));
-        if (done < 0 && errno != EINTR)
-            return cannot_write(file, "cannot be written");
-        if (done > 0) {
-            data += done;
-            size -= (size_t)done;
-        }
-        PX_TRY(px_cancelled(px_arena_context(file->output->arena)));
-    }
-    return PELT_OK;
-}
-
-static pelt_result flush(px_output_file *file) {
-    size_t used = file->used;
-    file->used = 0;
-    return write_through(file, file->buffer, used);
 }
 
 pelt_result px_output_write(px_output_file *file, const void *data, size_t size) {
-    if (size > OUTPUT_BUFFER - file->used)
-        PX_TRY(flush(file));
+    px_output *output = file->output;
+    assert(output->open == file && "a file is finished when the next one is opened");
+    if (size > OUTPUT_BUFFER - output->used)
+        PX_TRY(flush(output));
     if (size >= OUTPUT_BUFFER)
-        return write_through(file, data, size);
-    memcpy(file->buffer + file->used, data, size);
-    file->used += size;
+        return write_through(output, data, size);
+    if (size)
+        memcpy(output->buffer + output->used, data, size);
+    output->used += size;
     return PELT_OK;
 }
 
-static pelt_result close_file(px_output_file *file) {
-    pelt_result result = flush(file);
-    if (close(file->descriptor) != 0 && result == PELT_OK)
-        result = cannot_write(file, "cannot be written");
-    file->descriptor = -1;
-    return result;
-}
-
-static void release(px_output *output) {
-    pelt_context *context = px_arena_context(output->arena);
-    for (px_output_file *file = output->files; file; file = file->next)
-        px_free(context, file->buffer);
-    px_arena_destroy(output->arena);
-}
-
 pelt_result px_output_commit(px_output *output) {
-    pelt_result result = PELT_OK;
-    for (px_output_file *file = output->files; file && result == PELT_OK; file = file->next)
-        result = close_file(file);
+    pelt_result result = finish_open(output);
     for (px_output_file *file = output->files; file && result == PELT_OK; file = file->next) {
         if (!file->temporary)
             continue;
         if (rename(file->temporary, file->path) != 0)
-            result = cannot_write(file, "cannot be put in place");
+            result = fail_output(output, file->path, "cannot be put in place", errno);
         else
             file->temporary = NULL;
     }
-    if (result != PELT_OK)
-        px_output_abort(output);
-    else
-        release(output);
+    px_output_abort(output);
     return result;
 }
 
 void px_output_abort(px_output *output) {
     if (!output)
         return;
-    for (px_output_file *file = output->files; file; file = file->next) {
-        if (file->descriptor >= 0)
-            close(file->descriptor);
+    if (output->open)
+        close(output->descriptor);
+    for (px_output_file *file = output->files; file; file = file->next)
         if (file->temporary)
             unlink(file->temporary);
-    }
-    release(output);
+    px_arena_destroy(output->arena);
 }

@@ -24,7 +24,8 @@ typedef struct px_output px_output;
 typedef struct px_output_file px_output_file;
 
 px_output *px_output_begin(pelt_context *context, bool replace);
-/* A new file that will be `path`. What is no regular file (a pipe, /dev/stdout) is written directly. */
+/* A new file that will be `path`. What is no regular file (a pipe, /dev/stdout) is written directly. One file is open
+ * at a time: opening the next finishes the one before. */
 pelt_result px_output_open(px_output *output, const char *path, px_output_file **file);
 pelt_result px_output_write(px_output_file *file, const void *data, size_t size);
 /* Ends with either: renames all files to their places, or removes them. Both free the output. */
