@@ -1,0 +1,357 @@
+/* Checks the promises of model.h: every index, count, order and range, and that numbers which positions come from are
+ * finite. Lengths of normals and tangents are not checked: nothing breaks by them. Model files may be hostile, so this
+ * is the one place that later code relies on. Clip positions are not read (they may be far larger than memory).
+ */
+#include "core/core.h"
+
+#include <math.h>
+
+/* A skin's weights may be off by the rounding of a reader's division, quantised files by more. */
+#define WEIGHT_SUM_TOLERANCE 1e-3
+/* Rotations of files are rounded floats or 16-bit integers. */
+#define QUATERNION_TOLERANCE 1e-3
+
+#define WRONG(...) return px_fail(context, PELT_ERROR_INPUT, __VA_ARGS__)
+
+/* ---- Whole arrays, in a form compilers vectorise ---------------------------------------------------------- */
+
+#define SCAN_BLOCK ((size_t)4096)
+
+/* The index of the first number that is not finite, or SIZE_MAX. */
+static size_t find_not_finite(const float *values, size_t count) {
+    for (size_t first = 0; first < count; first += SCAN_BLOCK) {
+        size_t end = first + px_min_size(SCAN_BLOCK, count - first);
+        uint32_t bad = 0;
+        for (size_t v = first; v < end; v++)
+            bad |= (px_float_bits(values[v]) & UINT32_C(0x7F800000)) == UINT32_C(0x7F800000);
+        for (size_t v = first; bad && v < end; v++)
+            if (!isfinite(values[v]))
+                return v;
+    }
+    return SIZE_MAX;
+}
+
+/* The index of the first value ≥ limit, or SIZE_MAX. */
+static size_t find_too_large(const uint32_t *values, size_t count, uint32_t limit) {
+    for (size_t first = 0; first < count; first += SCAN_BLOCK) {
+        size_t end = first + px_min_size(SCAN_BLOCK, count - first);
+        uint32_t bad = 0;
+        for (size_t v = first; v < end; v++)
+            bad |= values[v] >= limit;
+        for (size_t v = first; bad && v < end; v++)
+            if (values[v] >= limit)
+                return v;
+    }
+    return SIZE_MAX;
+}
+
+/* The index of the first time that is not finite or before (strictly: or at) the one in front of it, or SIZE_MAX. */
+static size_t find_time_disorder(const float *times, size_t count, bool strictly) {
+    for (size_t k = 0; k < count; k++)
+        if (!isfinite(times[k]) || (k && (strictly ? times[k] <= times[k - 1] : times[k] < times[k - 1])))
+            return k;
+    return SIZE_MAX;
+}
+
+/* ---- Mesh ------------------------------------------------------------------------------------------------- */
+
+static pelt_result check_points(pelt_context *context, const pelt_mesh *mesh) {
+    if (!mesh->vertex_points) {
+        if (mesh->point_count != mesh->vertex_count)
+            WRONG("mesh: %u points for %u vertices, without a map between them", mesh->point_count, mesh->vertex_count);
+        return PELT_OK;
+    }
+    if (mesh->point_count > mesh->vertex_count)
+        WRONG("mesh: %u points but only %u vertices; every point needs a vertex", mesh->point_count,
+              mesh->vertex_count);
+    size_t bad = find_too_large(mesh->vertex_points, mesh->vertex_count, mesh->point_count);
+    if (bad != SIZE_MAX)
+        WRONG("vertex %zu: is point %u of %u", bad, mesh->vertex_points[bad], mesh->point_count);
+    uint8_t *used = PX_ALLOC(context, uint8_t, mesh->point_count);
+    if (!used)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+        used[mesh->vertex_points[i]] = 1;
+    const uint8_t *unused = mesh->point_count ? memchr(used, 0, mesh->point_count) : NULL;
+    size_t point = unused ? (size_t)(unused - used) : SIZE_MAX;
+    px_free(context, used);
+    if (point != SIZE_MAX)
+        WRONG("point %zu: has no vertex", point);
+    return PELT_OK;
+}
+
+/* Polygons ascend, and each is a fan around its first vertex. */
+static pelt_result check_polygons(pelt_context *context, const pelt_mesh *mesh) {
+    const uint32_t *polygons = mesh->triangle_polygons;
+    if (!polygons) {
+        if (mesh->polygon_count != mesh->triangle_count)
+            WRONG("mesh: %u polygons for %u triangles, without a map between them", mesh->polygon_count,
+                  mesh->triangle_count);
+        return PELT_OK;
+    }
+    for (size_t t = 0; t < mesh->triangle_count; t++) {
+        const uint32_t *corners = mesh->triangles + 3 * t;
+        if (polygons[t] >= mesh->polygon_count)
+            WRONG("triangle %zu: is of polygon %u of %u", t, polygons[t], mesh->polygon_count);
+        if (t == 0 || polygons[t] > polygons[t - 1])
+            continue;
+        if (polygons[t] < polygons[t - 1])
+            WRONG("triangle %zu: its polygon %u comes before the last one, %u", t, polygons[t], polygons[t - 1]);
+        if (corners[0] != corners[-3] || corners[1] != corners[-1])
+            WRONG("triangle %zu: does not continue the fan of polygon %u", t, polygons[t]);
+    }
+    return PELT_OK;
+}
+
+static pelt_result check_parts(pelt_context *context, const pelt_model *model) {
+    const pelt_mesh *mesh = &model->mesh;
+    if (mesh->part_count == 0)
+        return PELT_OK;
+    if (!mesh->parts)
+        WRONG("mesh: %u parts, but no list of them", mesh->part_count);
+    uint64_t next = 0;
+    for (uint32_t p = 0; p < mesh->part_count; p++) {
+        const pelt_part *part = &mesh->parts[p];
+        if (!part->name)
+            WRONG("part %u: has no name", p);
+        if (part->first_triangle != next)
+            WRONG("part %u: begins at triangle %u, should at %llu where the last one ends", p, part->first_triangle,
+                  (unsigned long long)next);
+        next += part->triangle_count;
+        if ((uint64_t)part->first_vertex + part->vertex_count > mesh->vertex_count)
+            WRONG("part %u: has vertices %u to %llu of %u", p, part->first_vertex,
+                  (unsigned long long)part->first_vertex + part->vertex_count, mesh->vertex_count);
+        if (part->joint != PELT_NONE && part->joint >= model->skeleton.joint_count)
+            WRONG("part %u: hangs from joint %u of %u", p, part->joint, model->skeleton.joint_count);
+    }
+    if (next != mesh->triangle_count)
+        WRONG("mesh: its parts have %llu triangles, the mesh %u", (unsigned long long)next, mesh->triangle_count);
+    return PELT_OK;
+}
+
+static pelt_result check_weld(pelt_context *context, const pelt_mesh *mesh) {
+    if (!mesh->weld) {
+        if (mesh->weld_count)
+            WRONG("mesh: %u welded vertices without a map to them", mesh->weld_count);
+        return PELT_OK;
+    }
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < mesh->vertex_count; i++) {
+        if (mesh->weld[i] > next)
+            WRONG("vertex %u: is welded vertex %u, but %u has not appeared yet", i, mesh->weld[i], next);
+        next += mesh->weld[i] == next;
+    }
+    if (next != mesh->weld_count)
+        WRONG("mesh: %u welded vertices appear, %u are promised", next, mesh->weld_count);
+    return PELT_OK;
+}
+
+static pelt_result check_mesh(pelt_context *context, const pelt_model *model) {
+    const pelt_mesh *mesh = &model->mesh;
+    if (mesh->vertex_count == PELT_NONE)
+        WRONG("mesh: more than %u vertices", PELT_NONE - 1);
+    if ((mesh->vertex_count && !mesh->positions) || (mesh->triangle_count && !mesh->triangles))
+        WRONG("mesh: %u vertices and %u triangles, but the %s are missing", mesh->vertex_count, mesh->triangle_count,
+              mesh->vertex_count && !mesh->positions ? "positions" : "triangles");
+    size_t bad = find_not_finite(mesh->positions, 3 * (size_t)mesh->vertex_count);
+    if (bad != SIZE_MAX)
+        WRONG("vertex %zu: its position is not finite", bad / 3);
+    bad = find_too_large(mesh->triangles, 3 * (size_t)mesh->triangle_count, mesh->vertex_count);
+    if (bad != SIZE_MAX)
+        WRONG("triangle %zu: refers to vertex %u of %u", bad / 3, mesh->triangles[bad], mesh->vertex_count);
+    PX_TRY(check_points(context, mesh));
+    PX_TRY(check_polygons(context, mesh));
+    PX_TRY(check_parts(context, model));
+    return check_weld(context, mesh);
+}
+
+/* ---- Clips, skeleton, motions ----------------------------------------------------------------------------- */
+
+static pelt_result check_clips(pelt_context *context, const pelt_model *model) {
+    if (model->clip_count && !model->clips)
+        WRONG("model: %u clips, but no list of them", model->clip_count);
+    for (uint32_t c = 0; c < model->clip_count; c++) {
+        const pelt_clip *clip = &model->clips[c];
+        if (!clip->name)
+            WRONG("clip %u: has no name", c);
+        if (clip->point_count != model->mesh.point_count)
+            WRONG("clip %u: has %u points, the mesh %u", c, clip->point_count, model->mesh.point_count);
+        if (clip->frame_count == 0)
+            continue;
+        if (!clip->times)
+            WRONG("clip %u: has %u frames, but no times", c, clip->frame_count);
+        if (!clip->positions && !clip->source.read && clip->point_count)
+            WRONG("clip %u: has neither positions nor a source of them", c);
+        size_t bad = find_time_disorder(clip->times, clip->frame_count, false);
+        if (bad != SIZE_MAX)
+            WRONG("clip %u: the time of frame %zu, %g, is not finite or before the frame in front of it", c, bad,
+                  (double)clip->times[bad]);
+    }
+    return PELT_OK;
+}
+
+static pelt_result check_skeleton(pelt_context *context, const pelt_skeleton *skeleton) {
+    if (skeleton->joint_count && (!skeleton->names || !skeleton->parents || !skeleton->rest))
+        WRONG("skeleton: %u joints, but their names, parents or rest transforms are missing", skeleton->joint_count);
+    if (skeleton->joint_count == PELT_NONE)
+        WRONG("skeleton: more than %u joints", PELT_NONE - 1);
+    for (uint32_t j = 0; j < skeleton->joint_count; j++) {
+        const pelt_transform *rest = &skeleton->rest[j];
+        if (!skeleton->names[j])
+            WRONG("joint %u: has no name", j);
+        if (skeleton->parents[j] != PELT_NONE && skeleton->parents[j] >= j)
+            WRONG("joint %u: its parent, %u, must come before it", j, skeleton->parents[j]);
+        double length2 = 0;
+        for (int c = 0; c < 4; c++)
+            length2 += (double)rest->rotation[c] * (double)rest->rotation[c];
+        if (find_not_finite(rest->translation, 3) != SIZE_MAX || find_not_finite(rest->scale, 3) != SIZE_MAX)
+            WRONG("joint %u: its translation or scale is not finite", j);
+        if (!(fabs(sqrt(length2) - 1) <= QUATERNION_TOLERANCE))
+            WRONG("joint %u: its rotation has length %g, should have 1", j, sqrt(length2));
+    }
+    return PELT_OK;
+}
+
+/* How many weights a joint's morphs need: morphs are sorted, so that the last one of the joint has the largest. */
+static uint64_t weight_count(const pelt_morph_set *set, uint32_t joint) {
+    uint32_t low = 0, high = set->morph_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (set->morphs[middle].joint <= joint)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && set->morphs[low - 1].joint == joint ? (uint64_t)set->morphs[low - 1].index + 1 : 0;
+}
+
+static pelt_result check_track(pelt_context *context, const pelt_model *model, uint32_t m, uint32_t t) {
+    static const uint32_t widths[] = {
+        [PELT_PATH_TRANSLATION] = 3, [PELT_PATH_ROTATION] = 4, [PELT_PATH_SCALE] = 3, [PELT_PATH_WEIGHTS] = 0};
+    const pelt_track *track = &model->motions[m].tracks[t];
+    if (track->joint >= model->skeleton.joint_count)
+        WRONG("motion %u track %u: moves joint %u of %u", m, t, track->joint, model->skeleton.joint_count);
+    if ((unsigned)track->path > PELT_PATH_WEIGHTS || (unsigned)track->interpolation > PELT_INTERPOLATION_CUBIC)
+        WRONG("motion %u track %u: unknown property or interpolation", m, t);
+    if (track->key_count == 0 || !track->times || !track->values)
+        WRONG("motion %u track %u: has no keys", m, t);
+    if (track->path != PELT_PATH_WEIGHTS && track->width != widths[track->path])
+        WRONG("motion %u track %u: has %u numbers per key, should have %u", m, t, track->width, widths[track->path]);
+    /* More weights than morphs do no harm: files have morphs that move nothing. */
+    if (track->path == PELT_PATH_WEIGHTS &&
+        (!track->width || track->width < weight_count(&model->morphs, track->joint)))
+        WRONG("motion %u track %u: has %u morph weights, joint %u needs %llu", m, t, track->width, track->joint,
+              (unsigned long long)weight_count(&model->morphs, track->joint));
+    size_t bad = find_time_disorder(track->times, track->key_count, true);
+    if (bad != SIZE_MAX)
+        WRONG("motion %u track %u: the time of key %zu, %g, is not finite or not after the key in front of it", m, t,
+              bad, (double)track->times[bad]);
+    size_t per_key = (size_t)track->width * (track->interpolation == PELT_INTERPOLATION_CUBIC ? 3 : 1);
+    bad = find_not_finite(track->values, per_key * track->key_count);
+    if (bad != SIZE_MAX)
+        WRONG("motion %u track %u: the value of key %zu is not finite", m, t, bad / per_key);
+    return PELT_OK;
+}
+
+static pelt_result check_motions(pelt_context *context, const pelt_model *model) {
+    if (model->motion_count && !model->motions)
+        WRONG("model: %u motions, but no list of them", model->motion_count);
+    for (uint32_t m = 0; m < model->motion_count; m++) {
+        const pelt_motion *motion = &model->motions[m];
+        if (!motion->name)
+            WRONG("motion %u: has no name", m);
+        if (motion->track_count && !motion->tracks)
+            WRONG("motion %u: %u tracks, but no list of them", m, motion->track_count);
+        float start = INFINITY, end = -INFINITY;
+        for (uint32_t t = 0; t < motion->track_count; t++) {
+            const pelt_track *track = &motion->tracks[t];
+            PX_TRY(check_track(context, model, m, t));
+            start = fminf(start, track->times[0]);
+            end = fmaxf(end, track->times[track->key_count - 1]);
+        }
+        bool kept = motion->track_count
+                        ? motion->start == start && motion->end == end
+                        : isfinite(motion->start) && motion->start <= motion->end && isfinite(motion->end);
+        if (!kept)
+            WRONG("motion %u: says it goes from %g to %g s, its keys do not", m, (double)motion->start,
+                  (double)motion->end);
+    }
+    return PELT_OK;
+}
+
+/* ---- Skin and morphs -------------------------------------------------------------------------------------- */
+
+static pelt_result check_weights(pelt_context *context, const pelt_skin *skin, uint32_t vertex_count) {
+    uint32_t influence_count = skin->influence_count;
+    for (uint32_t i = 0; i < vertex_count; i++) {
+        const uint16_t *bones = skin->bones + (size_t)i * influence_count;
+        const float *weights = skin->weights + (size_t)i * influence_count;
+        double sum = 0;
+        for (uint32_t k = 0; k < influence_count; k++) {
+            if (bones[k] >= skin->bone_count)
+                WRONG("vertex %u: refers to bone %u of %u", i, bones[k], skin->bone_count);
+            if (!(weights[k] >= 0))
+                WRONG("vertex %u: its weight %u is %g, should not be below 0", i, k, (double)weights[k]);
+            if (k && weights[k] > weights[k - 1])
+                WRONG("vertex %u: its weights are not sorted, largest first", i);
+            sum += (double)weights[k];
+        }
+        if (!(fabs(sum - 1) <= WEIGHT_SUM_TOLERANCE))
+            WRONG("vertex %u: its weights sum to %g, should to 1", i, sum);
+    }
+    return PELT_OK;
+}
+
+static pelt_result check_skin(pelt_context *context, const pelt_model *model) {
+    const pelt_skin *skin = &model->skin;
+    if (skin->bone_count == 0)
+        return PELT_OK;
+    if (skin->bone_count > 65535)
+        WRONG("skin: %u bones; at most 65535 can be used", skin->bone_count);
+    if (skin->influence_count < 1 || skin->influence_count > PELT_MAX_INFLUENCES)
+        WRONG("skin: %u influences per vertex; 1 to %u can be used", skin->influence_count, PELT_MAX_INFLUENCES);
+    if (!skin->bone_joints || !skin->inverse_binds || (model->mesh.vertex_count && (!skin->bones || !skin->weights)))
+        WRONG("skin: its joints, inverse bind matrices, bones or weights are missing");
+    size_t bad = find_too_large(skin->bone_joints, skin->bone_count, model->skeleton.joint_count);
+    if (bad != SIZE_MAX)
+        WRONG("bone %zu: refers to joint %u of %u", bad, skin->bone_joints[bad], model->skeleton.joint_count);
+    for (uint32_t b = 0; b < skin->bone_count; b++)
+        if (find_not_finite(skin->inverse_binds[b].m, 12) != SIZE_MAX)
+            WRONG("bone %u: its inverse bind matrix is not finite", b);
+    return check_weights(context, skin, model->mesh.vertex_count);
+}
+
+static pelt_result check_morphs(pelt_context *context, const pelt_model *model) {
+    const pelt_morph_set *set = &model->morphs;
+    if (set->morph_count && !set->morphs)
+        WRONG("model: %u morphs, but no list of them", set->morph_count);
+    for (uint32_t m = 0; m < set->morph_count; m++) {
+        const pelt_morph *morph = &set->morphs[m], *last = m ? morph - 1 : NULL;
+        if (!morph->name)
+            WRONG("morph %u: has no name", m);
+        if (morph->joint >= model->skeleton.joint_count)
+            WRONG("morph %u: belongs to joint %u of %u", m, morph->joint, model->skeleton.joint_count);
+        if (last && (last->joint > morph->joint || (last->joint == morph->joint && last->index > morph->index)))
+            WRONG("morph %u: is not sorted by joint and index", m);
+        if ((uint64_t)morph->first_vertex + morph->vertex_count > model->mesh.vertex_count)
+            WRONG("morph %u: moves vertices %u to %llu of %u", m, morph->first_vertex,
+                  (unsigned long long)morph->first_vertex + morph->vertex_count, model->mesh.vertex_count);
+        if (!isfinite(morph->weight))
+            WRONG("morph %u: its weight is not finite", m);
+        if (morph->vertex_count && !morph->positions)
+            WRONG("morph %u: has no displacements", m);
+        size_t bad = find_not_finite(morph->positions, 3 * (size_t)morph->vertex_count);
+        if (bad != SIZE_MAX)
+            WRONG("morph %u: the displacement of vertex %zu is not finite", m, morph->first_vertex + bad / 3);
+    }
+    return PELT_OK;
+}
+
+pelt_result pelt_model_validate(pelt_context *context, const pelt_model *model) {
+    PX_TRY(check_mesh(context, model));
+    PX_TRY(check_clips(context, model));
+    PX_TRY(check_skeleton(context, &model->skeleton));
+    PX_TRY(check_morphs(context, model));
+    PX_TRY(check_motions(context, model));
+    return check_skin(context, model);
+}
