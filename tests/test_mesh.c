@@ -1,0 +1,333 @@
+/* core/mesh.c: clips read, vertices welded, normals. */
+#include "support.h"
+
+#include "core/core.h"
+
+#include <math.h>
+
+/* ---- Clips ------------------------------------------------------------------------------------------------ */
+
+static pelt_result read_positions(pelt_context *context, const void *user, uint32_t frame, uint32_t first,
+                                  uint32_t count, float *out) {
+    const pelt_clip *clip = user;
+    return pelt_clip_read(context, clip, frame, first, count, out);
+}
+
+static void clip_read_checks(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    float positions[2][3][3], times[2] = {0, 1}, out[9];
+    for (int e = 0; e < 18; e++)
+        ((float *)positions)[e] = (float)e;
+    pelt_clip clip = {"c", 2, 3, times, &positions[0][0][0], {0}};
+    pelt_clip through = {"s", 2, 3, times, NULL, {read_positions, &clip}};
+    const pelt_clip *both[2] = {&clip, &through};
+    for (int b = 0; b < 2; b++) {
+        test_ok(&test, pelt_clip_read(context, both[b], 1, 1, 2, out));
+        assert_memory_equal(out, positions[1][1], 6 * sizeof(float));
+        test_ok(&test, pelt_clip_read(context, both[b], 0, 3, 0, out));
+        test_fails(&test, pelt_clip_read(context, both[b], 2, 0, 1, out), PELT_ERROR_ARGUMENT, "no frame 2, it has 2");
+        test_fails(&test, pelt_clip_read(context, both[b], 0, 2, 2, out), PELT_ERROR_ARGUMENT, "points 2 to 4");
+        test_fails(&test, pelt_clip_read(context, both[b], 0, 4, UINT32_MAX, out), PELT_ERROR_ARGUMENT, "out of range");
+    }
+    test_end(&test);
+}
+
+/* ---- Welding ---------------------------------------------------------------------------------------------- */
+
+/* A random model whose numbers come from a few values, so that many vertices agree in some frames and not in others. */
+typedef struct weld_case {
+    uint32_t vertex_count, point_count, clip_count, frame_count, morph_count, values;
+    bool through_source, maps_points;
+    uint64_t seed;
+} weld_case;
+
+static float few(test_random *random, uint32_t values) {
+    static const float choices[] = {0, -0.0f, 1, 1, 2, -1, 0.5f, 1e30f};
+    return choices[test_random_below(random, values)];
+}
+
+static pelt_result make_case(pelt_context *context, const weld_case *c, pelt_model **out) {
+    pelt_model *model;
+    PX_TRY(pelt_model_create(context, &model));
+    test_random random = {c->seed};
+    pelt_mesh *mesh = &model->mesh;
+    mesh->vertex_count = c->vertex_count;
+    mesh->point_count = c->maps_points ? c->point_count : c->vertex_count;
+    size_t frame_size = 3 * (size_t)mesh->point_count;
+    mesh->positions = PX_NEW(model->memory, float, 3 * (size_t)c->vertex_count);
+    mesh->vertex_points = PX_NEW(model->memory, uint32_t, c->vertex_count);
+    model->clip_count = c->clip_count;
+    model->clips = PX_NEW(model->memory, pelt_clip, 2 * c->clip_count);
+    float *frames = PX_NEW(model->memory, float, c->clip_count * c->frame_count * frame_size);
+    float *times = PX_NEW(model->memory, float, c->frame_count);
+    model->morphs.morph_count = c->morph_count;
+    model->morphs.morphs = PX_NEW(model->memory, pelt_morph, c->morph_count);
+    float *deltas = PX_NEW(model->memory, float, c->morph_count * 3 * (size_t)c->vertex_count);
+    if (!mesh->positions || !mesh->vertex_points || !model->clips || !frames || !times || !model->morphs.morphs ||
+        !deltas) {
+        pelt_model_destroy(model);
+        return PELT_ERROR_MEMORY;
+    }
+    for (uint32_t e = 0; e < 3 * c->vertex_count; e++)
+        mesh->positions[e] = few(&random, c->values);
+    for (uint32_t i = 0; i < c->vertex_count; i++)
+        mesh->vertex_points[i] = i < mesh->point_count ? i : test_random_below(&random, mesh->point_count);
+    if (!c->maps_points)
+        mesh->vertex_points = NULL;
+    for (size_t e = 0; e < c->clip_count * c->frame_count * frame_size; e++)
+        frames[e] = few(&random, 3);
+    for (uint32_t k = 0; k < c->frame_count; k++)
+        times[k] = (float)k;
+    for (uint32_t n = 0; n < c->clip_count; n++) {
+        pelt_clip *clip = &model->clips[n], *inner = &model->clips[c->clip_count + n];
+        *clip = *inner =
+            (pelt_clip){"c", c->frame_count, mesh->point_count, times, frames + n * c->frame_count * frame_size, {0}};
+        if (c->through_source) {
+            clip->positions = NULL;
+            clip->source = (pelt_clip_source){read_positions, inner};
+        }
+    }
+    for (uint32_t m = 0; m < c->morph_count; m++) {
+        /* Pairs of morphs with the same joint and index, each over its half of the vertices, like parts of a mesh. */
+        uint32_t half = c->vertex_count / 2, first = m % 2 ? half : 0, count = m % 2 ? c->vertex_count - half : half;
+        float *delta = deltas + m * 3 * (size_t)c->vertex_count;
+        for (size_t e = 0; e < 3 * (size_t)count; e++)
+            delta[e] = few(&random, 3);
+        model->morphs.morphs[m] = (pelt_morph){"m", 0, m / 2, first, count, 0, delta, NULL, NULL};
+    }
+    *out = model;
+    return PELT_OK;
+}
+
+static bool same3(const float *a, const float *b) {
+    return a[0] == b[0] && a[1] == b[1] && a[2] == b[2]; /* the cases have no NaN */
+}
+
+static void delta_of(const pelt_model *model, uint32_t index, uint32_t i, float out[3]) {
+    memset(out, 0, 3 * sizeof *out);
+    for (uint32_t m = 0; m < model->morphs.morph_count; m++) {
+        const pelt_morph *morph = &model->morphs.morphs[m];
+        if (morph->index == index && i >= morph->first_vertex && i - morph->first_vertex < morph->vertex_count)
+            memcpy(out, morph->positions + 3 * (i - morph->first_vertex), 3 * sizeof *out);
+    }
+}
+
+/* The definition, word for word. */
+static bool same_vertex(pelt_context *context, const pelt_model *model, uint32_t a, uint32_t b) {
+    const pelt_mesh *mesh = &model->mesh;
+    if (!same3(mesh->positions + 3 * a, mesh->positions + 3 * b))
+        return false;
+    for (uint32_t c = 0; c < model->clip_count; c++)
+        for (uint32_t k = 0; k < model->clips[c].frame_count; k++) {
+            float pa[3], pb[3];
+            pelt_clip_read(context, &model->clips[c], k, mesh->vertex_points ? mesh->vertex_points[a] : a, 1, pa);
+            pelt_clip_read(context, &model->clips[c], k, mesh->vertex_points ? mesh->vertex_points[b] : b, 1, pb);
+            if (!same3(pa, pb))
+                return false;
+        }
+    for (uint32_t n = 0; n < model->morphs.morph_count; n++) {
+        float da[3], db[3];
+        delta_of(model, n, a, da);
+        delta_of(model, n, b, db);
+        if (!same3(da, db))
+            return false;
+    }
+    return true;
+}
+
+static void check_case(const weld_case *c, uint32_t thread_count) {
+    test_context test;
+    pelt_context *context = test_begin(&test, thread_count);
+    pelt_model *model;
+    test_ok(&test, make_case(context, c, &model));
+    test_ok(&test, pelt_model_weld(context, model));
+    uint32_t *weld = model->mesh.weld, next = 0;
+    for (uint32_t i = 0; i < c->vertex_count; i++) {
+        uint32_t twin = 0;
+        while (twin < i && !same_vertex(context, model, twin, i))
+            twin++;
+        if (weld[i] != (twin < i ? weld[twin] : next))
+            fail_msg("seed %llu vertex %u: welded to %u", (unsigned long long)c->seed, i, weld[i]);
+        next += twin == i;
+    }
+    assert_int_equal(model->mesh.weld_count, next);
+    test_ok(&test, pelt_model_weld(context, model)); /* once is enough */
+    assert_ptr_equal(model->mesh.weld, weld);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static void weld_is_the_definition(void **state) {
+    (void)state;
+    test_random random = {1};
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        weld_case c = {.vertex_count = 1 + test_random_below(&random, 90),
+                       .clip_count = test_random_below(&random, 3),
+                       .frame_count = test_random_below(&random, 4),
+                       .morph_count = test_random_below(&random, 5),
+                       .values = 1 + test_random_below(&random, 8),
+                       .through_source = seed % 2,
+                       .maps_points = seed % 3 == 0,
+                       .seed = seed};
+        c.point_count = 1 + test_random_below(&random, c.vertex_count);
+        check_case(&c, 1 + (uint32_t)(seed % 3));
+    }
+    weld_case none = {.vertex_count = 0, .clip_count = 1, .frame_count = 2};
+    check_case(&none, 2);
+}
+
+/* Enough vertices for several blocks; the same numbers with any number of threads. */
+static void weld_large(void **state) {
+    (void)state;
+    uint32_t *first = NULL;
+    enum { SIDE = 300, COUNT = 2 * SIDE * SIDE };
+    for (uint32_t thread_count = 1; thread_count <= 8; thread_count += thread_count < 3 ? 1 : 5) {
+        test_context test;
+        pelt_context *context = test_begin(&test, thread_count);
+        pelt_model *model;
+        test_ok(&test, pelt_model_create(context, &model));
+        model->mesh.vertex_count = model->mesh.point_count = COUNT;
+        float *p = model->mesh.positions = PX_NEW(model->memory, float, 3 * COUNT);
+        pelt_clip *clip = model->clips = PX_NEW(model->memory, pelt_clip, 1);
+        float *frame = PX_NEW(model->memory, float, 3 * COUNT), time = 0;
+        for (uint32_t i = 0; i < COUNT; i++) { /* two grids on each other; the clip parts every tenth pair */
+            uint32_t g = i % (SIDE * SIDE);
+            p[3 * i] = (float)(g % SIDE), p[3 * i + 1] = (float)(g / SIDE);
+            memcpy(frame + 3 * i, p + 3 * i, 3 * sizeof *p);
+            frame[3 * i + 2] = i >= SIDE * SIDE && g % 10 == 0;
+        }
+        *clip = (pelt_clip){"c", 1, COUNT, &time, frame, {0}};
+        model->clip_count = 1;
+        test_ok(&test, pelt_model_weld(context, model));
+        assert_int_equal(model->mesh.weld_count, SIDE * SIDE + SIDE * SIDE / 10);
+        for (uint32_t i = 0; i < COUNT; i++)
+            assert_true((model->mesh.weld[i] < SIDE * SIDE) == (i < SIDE * SIDE || i % SIDE % 10 != 0));
+        if (!first)
+            first = memcpy(malloc(COUNT * sizeof *first), model->mesh.weld, COUNT * sizeof *first);
+        assert_memory_equal(first, model->mesh.weld, COUNT * sizeof *first);
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+    free(first);
+}
+
+static pelt_result no_read(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
+                           float *out) {
+    (void)user, (void)first, (void)count, (void)out;
+    return px_fail(context, PELT_ERROR_INPUT, "frame %u cannot be read", frame);
+}
+
+/* A mesh without seams needs no frame at all; one with seams passes a failing read on, and leaves no weld. */
+static void weld_reads_what_it_must(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    float positions[9] = {0, 0, 0, 1, 0, 0, 2, 0, 0}, time = 0;
+    pelt_clip clip = {"c", 1, 3, &time, NULL, {no_read, NULL}};
+    pelt_model *model;
+    for (int seam = 0; seam < 2; seam++) {
+        test_ok(&test, pelt_model_create(context, &model));
+        model->mesh.vertex_count = model->mesh.point_count = 3;
+        model->mesh.positions = positions;
+        model->clip_count = 1;
+        model->clips = &clip;
+        if (seam)
+            positions[6] = 1;
+        pelt_result result = pelt_model_weld(context, model);
+        if (seam)
+            test_fails(&test, result, PELT_ERROR_INPUT, "frame 0 cannot be read");
+        else
+            test_ok(&test, result);
+        assert_int_equal(model->mesh.weld_count, seam ? 0 : 3);
+        assert_true(!seam || !model->mesh.weld);
+        pelt_model_destroy(model);
+    }
+    test_end(&test);
+}
+
+static void weld_can_be_cancelled(void **state) {
+    (void)state;
+    weld_case c = {.vertex_count = 50, .clip_count = 1, .frame_count = 9, .values = 1, .through_source = true};
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    pelt_model *model;
+    test_ok(&test, make_case(context, &c, &model));
+    atomic_store(&test.cancel_at, 4);
+    test_fails(&test, pelt_model_weld(context, model), PELT_ERROR_CANCELLED, "cancelled");
+    assert_null(model->mesh.weld);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static pelt_result weld_and_normals(pelt_context *context, void *user) {
+    pelt_model *model;
+    PX_TRY(make_case(context, user, &model));
+    static uint32_t triangle[3] = {0, 1, 2};
+    model->mesh.triangle_count = 1;
+    model->mesh.triangles = triangle;
+    float normals[90];
+    pelt_result result = pelt_model_weld(context, model);
+    assert_true((result == PELT_OK) == (model->mesh.weld != NULL));
+    if (result == PELT_OK)
+        result = pelt_mesh_normals(context, &model->mesh, NULL, normals);
+    pelt_model_destroy(model);
+    return result;
+}
+
+static void weld_without_memory(void **state) {
+    (void)state;
+    weld_case c = {30, 10, 2, 3, 4, 3, true, true, 7};
+    test_fail_each_allocation(1, weld_and_normals, &c);
+}
+
+/* ---- Normals ---------------------------------------------------------------------------------------------- */
+
+static void normals_by_area(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    /* Vertex 0 and 5 are one: a large triangle in z = 0, a small one in x = 0; then a sliver, a lone vertex. */
+    float positions[] = {0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 1, 0, 0, 0, 1, 0, 0, -0.0f, 5, 5, 5};
+    uint32_t triangles[] = {0, 1, 2, 5, 3, 4, 1, 1, 2};
+    pelt_model *model;
+    test_ok(&test, pelt_model_create(context, &model));
+    model->mesh.vertex_count = model->mesh.point_count = 7;
+    model->mesh.positions = positions;
+    model->mesh.triangle_count = model->mesh.polygon_count = 3;
+    model->mesh.triangles = triangles;
+    float n[21];
+    test_fails(&test, pelt_mesh_normals(context, &model->mesh, NULL, n), PELT_ERROR_ARGUMENT, "pelt_model_weld");
+    test_ok(&test, pelt_model_weld(context, model));
+    assert_int_equal(model->mesh.weld_count, 6);
+    test_ok(&test, pelt_mesh_normals(context, &model->mesh, NULL, n));
+    float both[3] = {(float)(1 / sqrt(17)), 0, (float)(4 / sqrt(17))}; /* areas 2 and 0.5 */
+    assert_memory_equal(n + 15, n, 3 * sizeof *n);
+    for (int c = 0; c < 3; c++)
+        assert_true(fabsf(n[c] - both[c]) < 1e-7f);
+    assert_true(n[3] == 0 && n[5] == 1 && n[9] == 1 && n[11] == 0);
+    assert_true(n[18] == 0 && n[19] == 0 && n[20] == 1);
+    /* Other positions; not finite ones count nothing, huge ones do not overflow. */
+    float others[21];
+    for (int e = 0; e < 21; e++)
+        others[e] = -1e37f * positions[e];
+    others[12] = NAN;
+    test_ok(&test, pelt_mesh_normals(context, &model->mesh, others, n));
+    assert_true(n[0] == 0 && n[2] == 1 && n[9] == 0 && n[11] == 1);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clip_read_checks),
+        cmocka_unit_test(weld_is_the_definition),
+        cmocka_unit_test(weld_large),
+        cmocka_unit_test(weld_reads_what_it_must),
+        cmocka_unit_test(weld_can_be_cancelled),
+        cmocka_unit_test(weld_without_memory),
+        cmocka_unit_test(normals_by_area),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
