@@ -1,0 +1,107 @@
+/* A clip whose frames are evaluated from a motion when they are read. */
+#include "run/skin.h"
+
+#include <math.h>
+
+/* A motion that ends this little of a frame after a frame ends at it: key times are rounded to float. */
+#define FRAME_SLACK 1e-4
+
+typedef struct motion_clip {
+    const pelt_model *model;
+    const pelt_motion *motion; /* NULL: rest pose */
+    pelt_skinning skinning;
+    const float *times;             /* [frame] */
+    const uint32_t *point_vertices; /* [point] its first vertex; NULL: the vertex of the same number */
+} motion_clip;
+
+/* ---- Reading ---------------------------------------------------------------------------------------------- */
+
+/* Points whose vertices lie scattered: the whole run of vertices between the outermost is posed, then picked from. */
+static pelt_result read_scattered(pelt_context *context, const px_pose *pose, const uint32_t *vertices, uint32_t count,
+                                  float *out) {
+    uint32_t lowest = vertices[0], highest = vertices[0];
+    for (uint32_t p = 1; p < count; p++) {
+        lowest = vertices[p] < lowest ? vertices[p] : lowest;
+        highest = vertices[p] > highest ? vertices[p] : highest;
+    }
+    size_t run = (size_t)highest - lowest + 1;
+    float *positions = px_alloc(context, run, 3 * sizeof *positions);
+    if (!positions)
+        return PELT_ERROR_MEMORY;
+    px_pose_range(pose, lowest, run, positions, NULL);
+    for (uint32_t p = 0; p < count; p++)
+        memcpy(out + (size_t)3 * p, positions + (size_t)3 * (vertices[p] - lowest), 3 * sizeof *out);
+    px_free(context, positions);
+    return PELT_OK;
+}
+
+/* Runs inside other people's parallel loops: no loop of its own, scratch of its own. */
+static pelt_result read_frame(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
+                              float *out) {
+    const motion_clip *clip = user;
+    if (count == 0)
+        return PELT_OK;
+    px_pose pose;
+    PX_TRY(px_pose_make(context, clip->model, clip->motion, clip->times[frame], clip->skinning, &pose));
+    pelt_result result = PELT_OK;
+    if (clip->point_vertices)
+        result = read_scattered(context, &pose, clip->point_vertices + first, count, out);
+    else
+        px_pose_range(&pose, first, count, out, NULL);
+    px_pose_free(&pose);
+    return result;
+}
+
+/* ---- Making ----------------------------------------------------------------------------------------------- */
+
+static pelt_result count_frames(pelt_context *context, const pelt_motion *motion, double fps, uint32_t *frame_count) {
+    *frame_count = 1;
+    if (!motion)
+        return PELT_OK;
+    if (!(fps > 0) || !isfinite(fps))
+        return px_fail(context, PELT_ERROR_ARGUMENT, "frames per second must be more than 0, not %g", fps);
+    double frames = 1 + ceil(((double)motion->end - (double)motion->start) * fps - FRAME_SLACK);
+    if (!(frames <= INT32_MAX))
+        return px_fail(context, PELT_ERROR_INPUT,
+                       "motion '%s': %g to %g seconds at %g frames per second is too long; use fewer frames per second",
+                       motion->name, (double)motion->start, (double)motion->end, fps);
+    *frame_count = frames > 1 ? (uint32_t)frames : 1;
+    return PELT_OK;
+}
+
+static const float *make_times(pelt_model *model, const pelt_motion *motion, double fps, uint32_t frame_count) {
+    float *times = PX_NEW(model->memory, float, frame_count);
+    for (uint32_t k = 0; times && motion && k < frame_count; k++)
+        times[k] = (float)fmin((double)motion->start + k / fps, fmax((double)motion->start, (double)motion->end));
+    return times;
+}
+
+static const uint32_t *make_point_vertices(pelt_model *model) {
+    const pelt_mesh *mesh = &model->mesh;
+    uint32_t *vertices = PX_NEW(model->memory, uint32_t, mesh->point_count);
+    for (uint32_t i = mesh->vertex_count; vertices && i-- > 0;) /* backwards: the first one stays */
+        vertices[mesh->vertex_points[i]] = i;
+    return vertices;
+}
+
+pelt_result pelt_clip_from_motion(pelt_context *context, pelt_model *model, const pelt_motion *motion, double fps,
+                                  pelt_skinning skinning, pelt_clip *clip) {
+    *clip = (pelt_clip){.name = ""};
+    uint32_t frame_count;
+    PX_TRY(count_frames(context, motion, fps, &frame_count));
+    motion_clip *user = PX_NEW(model->memory, motion_clip, 1);
+    const float *times = user ? make_times(model, motion, fps, frame_count) : NULL;
+    if (!times)
+        return PELT_ERROR_MEMORY;
+    *user = (motion_clip){.model = model, .motion = motion, .skinning = skinning, .times = times};
+    if (model->mesh.vertex_points && !(user->point_vertices = make_point_vertices(model)))
+        return PELT_ERROR_MEMORY;
+    *clip = (pelt_clip){
+        .name = motion ? motion->name : "rest",
+        .frame_count = frame_count,
+        .point_count = model->mesh.vertex_points ? model->mesh.point_count : model->mesh.vertex_count,
+        .times = times,
+        .source = {read_frame, user},
+    };
+    return PELT_OK;
+}

@@ -1,0 +1,121 @@
+/* The rigid part of affine matrices as unit dual quaternions.
+ *
+ * The rotation is the one nearest to the 3×3 part (its polar factor). Matrices without shear, nearly all there are,
+ * have it in their columns. For the rest it is the largest eigenvector of a symmetric 4×4 matrix: B. K. P. Horn,
+ * "Closed-form solution of absolute orientation using unit quaternions", J. Opt. Soc. Am. A 4(4), 1987. That one is a
+ * rotation for every finite input, flat and zero matrices too.
+ */
+#include "core/math3.h"
+#include "run/skin.h"
+
+/* Columns whose cosines are below this count as perpendicular; turning them takes a larger error from rounding. */
+#define PERPENDICULAR 1e-6
+
+/* The 3×3 part with entries of at most 1. A reflection is taken out by turning the first column around, as
+ * px_transform_from_affine does. False when there is nothing finite and non-zero. */
+static bool scaled_part(const pelt_affine *a, double m[9]) {
+    double largest = 0;
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++) {
+            m[3 * r + c] = (double)a->m[4 * r + c];
+            if (!isfinite(m[3 * r + c]))
+                return false;
+            largest = fmax(largest, fabs(m[3 * r + c]));
+        }
+    if (largest == 0)
+        return false;
+    double sign = px_affine_determinant(a) < 0 ? -1 : 1;
+    for (int e = 0; e < 9; e++)
+        m[e] *= (e % 3 == 0 ? sign : 1) / largest;
+    return true;
+}
+
+/* Makes the columns unit vectors; false, with m untouched, when they are not perpendicular or one is zero. */
+static bool unit_columns(double m[9]) {
+    double length[3];
+    for (int c = 0; c < 3; c++) {
+        length[c] = sqrt(m[c] * m[c] + m[3 + c] * m[3 + c] + m[6 + c] * m[6 + c]);
+        if (length[c] < 1e-12)
+            return false;
+    }
+    for (int c = 0; c < 3; c++) {
+        int d = (c + 1) % 3;
+        double dot = m[c] * m[d] + m[3 + c] * m[3 + d] + m[6 + c] * m[6 + d];
+        if (fabs(dot) > PERPENDICULAR * length[c] * length[d])
+            return false;
+    }
+    for (int e = 0; e < 9; e++)
+        m[e] /= length[e % 3];
+    return true;
+}
+
+/* One Jacobi rotation that makes n[p][q] zero, gathered in the columns of v. */
+static void jacobi_turn(double n[4][4], double v[4][4], int p, int q) {
+    if (n[p][q] == 0)
+        return;
+    double theta = (n[q][q] - n[p][p]) / (2 * n[p][q]);
+    double t = (theta < 0 ? -1 : 1) / (fabs(theta) + hypot(theta, 1)), c = 1 / sqrt(t * t + 1), s = t * c;
+    for (int e = 0; e < 4; e++) {
+        double a = n[e][p], b = n[e][q];
+        n[e][p] = c * a - s * b;
+        n[e][q] = s * a + c * b;
+        a = v[e][p], b = v[e][q];
+        v[e][p] = c * a - s * b;
+        v[e][q] = s * a + c * b;
+    }
+    for (int e = 0; e < 4; e++) {
+        double a = n[p][e], b = n[q][e];
+        n[p][e] = c * a - s * b;
+        n[q][e] = s * a + c * b;
+    }
+    n[p][q] = n[q][p] = 0;
+}
+
+/* The quaternion of the rotation nearest to m; rows and columns of n in the order w x y z, so that w wins ties. */
+static void nearest_rotation(const double m[9], float q[4]) {
+    double a = m[7] - m[5], b = m[2] - m[6], c = m[3] - m[1];
+    double n[4][4] = {{m[0] + m[4] + m[8], a, b, c},
+                      {a, m[0] - m[4] - m[8], m[1] + m[3], m[2] + m[6]},
+                      {b, m[1] + m[3], m[4] - m[0] - m[8], m[5] + m[7]},
+                      {c, m[2] + m[6], m[5] + m[7], m[8] - m[0] - m[4]}};
+    double v[4][4] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}};
+    for (int sweep = 0; sweep < 12; sweep++) { /* converges quadratically: 4 or 5 do */
+        double off = 0;
+        for (int p = 0; p < 4; p++)
+            for (int r = p + 1; r < 4; r++)
+                off += n[p][r] * n[p][r];
+        if (off < 1e-30)
+            break;
+        for (int p = 0; p < 4; p++)
+            for (int r = p + 1; r < 4; r++)
+                jacobi_turn(n, v, p, r);
+    }
+    int best = 0;
+    for (int e = 1; e < 4; e++)
+        if (n[e][e] > n[best][best])
+            best = e;
+    for (int e = 0; e < 4; e++)
+        q[e] = (float)v[(e + 1) % 4][best];
+    px_quat_normalize(q);
+}
+
+void pelt_dual_quaternions(const pelt_affine *palette, uint32_t count, pelt_dual_quaternion *out) {
+    for (uint32_t j = 0; j < count; j++) {
+        float *q = out[j].q;
+        double m[9], t[3];
+        if (!scaled_part(&palette[j], m))
+            memcpy(q, (float[4]){0, 0, 0, 1}, 4 * sizeof *q);
+        else if (unit_columns(m))
+            px_quat_from_matrix(m, q);
+        else
+            nearest_rotation(m, q);
+        for (int c = 0; c < 3; c++)
+            t[c] = isfinite(palette[j].m[4 * c + 3]) ? 0.5 * (double)palette[j].m[4 * c + 3] : 0;
+        /* dual = ½ t · real, with t as a pure quaternion */
+        double x = q[0], y = q[1], z = q[2], w = q[3];
+        q[4] = (float)(t[0] * w + t[1] * z - t[2] * y);
+        q[5] = (float)(t[1] * w + t[2] * x - t[0] * z);
+        q[6] = (float)(t[2] * w + t[0] * y - t[1] * x);
+        q[7] = (float)-(t[0] * x + t[1] * y + t[2] * z);
+    }
+}

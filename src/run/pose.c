@@ -1,0 +1,149 @@
+/* A model at a time of a motion: sample, globals, palette; then morph and skin the vertices. */
+#include "core/math3.h"
+#include "run/skin.h"
+
+/* Vertices whose morphed positions and normals wait on the stack for the skin: 12 KB, in the first cache. */
+#define MORPH_VERTICES 512
+/* As for pelt_skin_run_threads. */
+#define BLOCK_VERTICES 4096
+
+/* ---- The part without vertices ---------------------------------------------------------------------------- */
+
+static pelt_result make_palette(px_pose *pose, const pelt_transform *locals) {
+    const pelt_model *model = pose->model;
+    pelt_affine *globals = PX_NEW(pose->scratch, pelt_affine, model->skeleton.joint_count);
+    pose->palette = PX_NEW(pose->scratch, pelt_affine, model->skin.bone_count);
+    if (!globals || !pose->palette)
+        return PELT_ERROR_MEMORY;
+    pelt_skeleton_globals(&model->skeleton, locals, globals);
+    pelt_skin_palette(&model->skin, globals, pose->palette);
+    if (pose->skinning != PELT_SKINNING_DUAL_QUATERNION)
+        return PELT_OK;
+    pose->dual_quaternions = PX_NEW(pose->scratch, pelt_dual_quaternion, model->skin.bone_count);
+    if (!pose->dual_quaternions)
+        return PELT_ERROR_MEMORY;
+    pelt_dual_quaternions(pose->palette, model->skin.bone_count, pose->dual_quaternions);
+    return PELT_OK;
+}
+
+static pelt_result fill_pose(px_pose *pose, const pelt_motion *motion, float time) {
+    const pelt_model *model = pose->model;
+    pelt_transform *locals = PX_NEW(pose->scratch, pelt_transform, model->skeleton.joint_count);
+    float *weights = PX_NEW(pose->scratch, float, model->morphs.morph_count);
+    if (!locals || !weights)
+        return PELT_ERROR_MEMORY;
+    pelt_motion_sample(model, motion, time, locals, weights);
+    for (uint32_t t = 0; t < model->morphs.morph_count; t++)
+        if (weights[t] != 0)
+            pose->weights = weights;
+    return model->skin.bone_count ? make_palette(pose, locals) : PELT_OK;
+}
+
+pelt_result px_pose_make(pelt_context *context, const pelt_model *model, const pelt_motion *motion, float time,
+                         pelt_skinning skinning, px_pose *pose) {
+    *pose = (px_pose){.model = model, .skinning = skinning, .scratch = px_arena_create(context)};
+    if (!pose->scratch)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = fill_pose(pose, motion, time);
+    if (result != PELT_OK)
+        px_pose_free(pose);
+    return result;
+}
+
+void px_pose_free(px_pose *pose) {
+    px_arena_destroy(pose->scratch);
+    *pose = (px_pose){0};
+}
+
+/* ---- The vertices ----------------------------------------------------------------------------------------- */
+
+/* From rest or morphed arrays that begin at vertex `first`. */
+static void skin_range(const px_pose *pose, size_t first, size_t count, const float *positions, const float *normals,
+                       float *out_positions, float *out_normals) {
+    const pelt_skin *skin = &pose->model->skin;
+    pelt_skin_job job = {
+        .vertex_count = (uint32_t)count,
+        .influence_count = skin->influence_count,
+        .bones = skin->bones + first * skin->influence_count,
+        .weights = skin->weights + first * skin->influence_count,
+        .palette = pose->palette,
+        .dual_quaternions = pose->dual_quaternions,
+        .skinning = pose->skinning,
+        .positions = positions,
+        .normals = out_normals ? normals : NULL,
+        .out_positions = out_positions,
+        .out_normals = out_normals,
+    };
+    pelt_skin_run(&job);
+}
+
+/* Without a skin nothing else makes morphed normals unit vectors again. */
+static void normalize_all(float *normals, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        float *n = normals + 3 * i;
+        double length = sqrt((double)n[0] * n[0] + (double)n[1] * n[1] + (double)n[2] * n[2]);
+        for (int c = 0; c < 3 && length > 0; c++)
+            n[c] = (float)(n[c] / length);
+    }
+}
+
+static void morph_range(const px_pose *pose, size_t first, size_t count, float *out_positions, float *out_normals) {
+    const pelt_model *model = pose->model;
+    if (!pose->palette) {
+        px_morph_range(&model->mesh, &model->morphs, pose->weights, first, count, out_positions, out_normals, NULL);
+        if (out_normals)
+            normalize_all(out_normals, count);
+        return;
+    }
+    for (size_t done = 0; done < count;) {
+        float positions[3 * MORPH_VERTICES], normals[3 * MORPH_VERTICES];
+        size_t n = px_min_size(MORPH_VERTICES, count - done);
+        px_morph_range(&model->mesh, &model->morphs, pose->weights, first + done, n, positions,
+                       out_normals ? normals : NULL, NULL);
+        skin_range(pose, first + done, n, positions, normals, out_positions + 3 * done,
+                   out_normals ? out_normals + 3 * done : NULL);
+        done += n;
+    }
+}
+
+void px_pose_range(const px_pose *pose, size_t first, size_t count, float *out_positions, float *out_normals) {
+    const pelt_mesh *mesh = &pose->model->mesh;
+    if (count == 0)
+        return;
+    if (pose->weights) {
+        morph_range(pose, first, count, out_positions, out_normals);
+    } else if (pose->palette) {
+        skin_range(pose, first, count, mesh->positions + 3 * first, out_normals ? mesh->normals + 3 * first : NULL,
+                   out_positions, out_normals);
+    } else {
+        memcpy(out_positions, mesh->positions + 3 * first, 3 * count * sizeof(float));
+        if (out_normals)
+            memcpy(out_normals, mesh->normals + 3 * first, 3 * count * sizeof(float));
+    }
+}
+
+/* ---- All at once ------------------------------------------------------------------------------------------ */
+
+typedef struct pose_task {
+    px_pose pose;
+    float *positions, *normals; /* normals may be NULL */
+} pose_task;
+
+static pelt_result pose_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const pose_task *task = user;
+    px_pose_range(&task->pose, first, count, task->positions + 3 * first,
+                  task->normals ? task->normals + 3 * first : NULL);
+    return PELT_OK;
+}
+
+pelt_result pelt_model_pose(pelt_context *context, const pelt_model *model, const pelt_motion *motion, float time,
+                            pelt_skinning skinning, float *out_positions, float *out_normals) {
+    if (out_normals && !model->mesh.normals)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "normals are wanted, but the mesh has none");
+    pose_task task = {.positions = out_positions, .normals = out_normals};
+    PX_TRY(px_pose_make(context, model, motion, time, skinning, &task.pose));
+    pelt_result result = px_parallel(context, NULL, model->mesh.vertex_count, BLOCK_VERTICES, pose_block, &task);
+    px_pose_free(&task.pose);
+    return result;
+}

@@ -1,0 +1,75 @@
+/* Which skinning kernel runs, and on which threads. */
+#include "run/skin.h"
+
+typedef struct body_row {
+    const char *name;
+    px_skin_body *body; /* NULL: not in this build */
+} body_row;
+
+static const body_row bodies[PELT_SIMD_COUNT] = {
+    [PELT_SIMD_SCALAR] = {"scalar", px_skin_scalar},
+#if defined(__x86_64__)
+    [PELT_SIMD_SSE2] = {"sse2", px_skin_sse2},
+    [PELT_SIMD_AVX2] = {"avx2", px_skin_avx2},
+    [PELT_SIMD_NEON] = {"neon", NULL},
+#elif defined(__aarch64__)
+    [PELT_SIMD_SSE2] = {"sse2", NULL},
+    [PELT_SIMD_AVX2] = {"avx2", NULL},
+    [PELT_SIMD_NEON] = {"neon", px_skin_neon},
+#else
+    [PELT_SIMD_SSE2] = {"sse2", NULL},
+    [PELT_SIMD_AVX2] = {"avx2", NULL},
+    [PELT_SIMD_NEON] = {"neon", NULL},
+#endif
+};
+
+const char *pelt_simd_name(pelt_simd simd) {
+    return (unsigned)simd < PELT_SIMD_COUNT ? bodies[simd].name : "";
+}
+
+bool pelt_simd_available(pelt_simd simd) {
+    if ((unsigned)simd >= PELT_SIMD_COUNT || !bodies[simd].body)
+        return false;
+#if defined(__x86_64__)
+    if (simd == PELT_SIMD_AVX2)
+        return __builtin_cpu_supports("avx2");
+#endif
+    return true; /* SSE2 and NEON belong to every x86-64 and AArch64 */
+}
+
+pelt_simd pelt_simd_best(void) {
+    pelt_simd best = PELT_SIMD_SCALAR;
+    for (pelt_simd simd = best; simd < PELT_SIMD_COUNT; simd++)
+        if (pelt_simd_available(simd))
+            best = simd;
+    return best;
+}
+
+void pelt_skin_run_simd(const pelt_skin_job *job, pelt_simd simd) {
+    assert(pelt_simd_available(simd));
+    assert(job->influence_count >= 1 && job->influence_count <= PELT_MAX_INFLUENCES);
+    assert(!job->normals == !job->out_normals && !job->tangents == !job->out_tangents);
+    assert(job->skinning == PELT_SKINNING_LINEAR ? job->palette != NULL : job->dual_quaternions != NULL);
+    bodies[simd].body(job);
+}
+
+void pelt_skin_run(const pelt_skin_job *job) {
+    pelt_skin_run_simd(job, pelt_simd_best());
+}
+
+/* ---- On threads ------------------------------------------------------------------------------------------- */
+
+/* About 0.1 ms of work: long enough to hide the hand-over, short enough to share out evenly. */
+#define BLOCK_VERTICES 4096
+
+static pelt_result run_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    pelt_skin_job part = px_skin_range(user, first, count);
+    pelt_skin_run(&part);
+    return PELT_OK;
+}
+
+pelt_result pelt_skin_run_threads(pelt_context *context, const pelt_skin_job *job) {
+    pelt_skin_job copy = *job;
+    return px_parallel(context, NULL, job->vertex_count, BLOCK_VERTICES, run_block, &copy);
+}

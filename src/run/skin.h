@@ -1,0 +1,56 @@
+/* Inside the room of what runs every frame: the bodies of the skinning kernel, and poses of ranges of vertices. */
+#ifndef PELT_RUN_SKIN_H
+#define PELT_RUN_SKIN_H
+
+#include "core/core.h"
+
+#include <pelt/run.h>
+
+/* One body of the kernel: the whole job on the calling thread. */
+typedef void px_skin_body(const pelt_skin_job *job);
+px_skin_body px_skin_scalar, px_skin_sse2, px_skin_avx2, px_skin_neon;
+
+/* The part of a job that concerns vertices [first, first + count). */
+static inline pelt_skin_job px_skin_range(const pelt_skin_job *job, size_t first, size_t count) {
+    pelt_skin_job part = *job;
+    part.vertex_count = (uint32_t)count;
+    part.bones += first * job->influence_count;
+    part.weights += first * job->influence_count;
+    part.positions += 3 * first;
+    part.out_positions += 3 * first;
+    if (job->normals) {
+        part.normals += 3 * first;
+        part.out_normals += 3 * first;
+    }
+    if (job->tangents) {
+        part.tangents += 4 * first;
+        part.out_tangents += 4 * first;
+    }
+    return part;
+}
+
+/* pelt_morph_run for vertices [first, first + count): the out arrays hold these only. out_normals or out_tangents may
+ * be NULL; they are left alone where the mesh has none. */
+void px_morph_range(const pelt_mesh *mesh, const pelt_morph_set *morphs, const float *weights, size_t first,
+                    size_t count, float *out_positions, float *out_normals, float *out_tangents);
+
+/* What moves the vertices at one time. Lives in an arena of its own. */
+typedef struct px_pose {
+    const pelt_model *model;
+    pelt_skinning skinning;
+    float *weights;                         /* [morph] or NULL: none is active */
+    pelt_affine *palette;                   /* [bone] or NULL: no skin */
+    pelt_dual_quaternion *dual_quaternions; /* [bone] or NULL: not DUAL_QUATERNION */
+    px_arena *scratch;
+} px_pose;
+
+/* Everything of a pose that does not depend on vertices. Safe from any thread. On failure *pose needs no freeing. */
+pelt_result px_pose_make(pelt_context *context, const pelt_model *model, const pelt_motion *motion, float time,
+                         pelt_skinning skinning, px_pose *pose);
+void px_pose_free(px_pose *pose);
+
+/* Positions and, where out_normals is not NULL, normals of vertices [first, first + count) on the calling thread. The
+ * out arrays hold these only. Safe from any thread. Never allocates. */
+void px_pose_range(const px_pose *pose, size_t first, size_t count, float *out_positions, float *out_normals);
+
+#endif

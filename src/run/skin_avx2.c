@@ -1,0 +1,9 @@
+/* The skinning kernel, eight vertices at a time, for AVX2. Compiled with -mavx2, and only called where the machine has
+ * it. */
+#if defined(__x86_64__)
+#define LANES     8
+#define SKIN_BODY px_skin_avx2
+#include "run/skin_kernel.h"
+#else
+typedef int not_this_machine; /* a file may not be empty */
+#endif
