@@ -15,3 +15,8 @@ if(PELT_SANITIZE)
         -fno-sanitize-recover=all)
     target_link_options(pelt_flags INTERFACE -fsanitize=${PELT_SANITIZE})
 endif()
+if(PELT_FUZZ)
+    # Coverage counters for libFuzzer in everything; its main only in the targets (fuzz/CMakeLists.txt).
+    target_compile_options(pelt_flags INTERFACE -fsanitize=fuzzer-no-link)
+    target_link_options(pelt_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()

@@ -1,0 +1,40 @@
+# Pelt's front door. `make demo` shows it working, `make test` proves it; both first install what is missing
+# (PELT_NO_INSTALL=1 only lists it). The work itself is in scripts/ and CMakePresets.json.
+PREFIX ?= /usr/local
+MINUTES ?= 1
+
+.DEFAULT_GOAL := build
+.PHONY: help setup build demo test bench fuzz coverage format install clean
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: ## install what is missing: Debian packages, npm packages (PELT_NO_INSTALL=1: only list it)
+	@scripts/setup
+
+build: setup ## build/release/bin/pelt
+	@scripts/build.sh release
+
+demo: build ## make scenes, run the whole chain on them, show the figures; files in out/demo/
+	@scripts/demo.sh
+
+test: setup ## every test: gcc, clang, sanitizers, installed package, real data
+	@scripts/test.sh
+
+bench: build ## run the benchmarks
+	@scripts/bench.sh
+
+fuzz: setup ## fuzz every format for MINUTES=n each
+	@scripts/fuzz.sh $(MINUTES)
+
+coverage: setup ## line coverage of src/ by the unit tests and corpus replays
+	@scripts/coverage.sh
+
+format: ## lay out the sources as .clang-format says
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+install: build ## install under PREFIX=/usr/local
+	@cmake --install build/release --prefix "$(PREFIX)"
+
+clean: ## remove build/ and out/
+	@rm -rf build out

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Line coverage of src/ by the unit tests and the corpus replays, per file and in all, with gcov alone.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/build.sh coverage
+find build/coverage -name '*.gcda' -delete
+ctest --test-dir build/coverage -j "$(nproc)" -R '^(test_|replay_)' --output-on-failure >build/coverage/tests.log 2>&1 ||
+    { cat build/coverage/tests.log >&2; exit 1; }
+
+# gcov -n prints pairs of lines: File 'src/core/json.c' / Lines executed:97.31% of 297
+find build/coverage/src -name '*.gcda' -print0 | sort -z | xargs -0 gcov -n -r -s "$PWD" |
+    awk -F"'" '
+        /^File / { file = $2 }
+        /^Lines executed:/ && file ~ /^src\/.*\.c$/ {
+            split($0, part, /[:% ]+/)
+            lines[file] = part[5]
+            hit[file] = part[3] * part[5] / 100
+            file = ""
+        }
+        END {
+            for (file in lines) {
+                printf "%6.1f %%  %5d lines  %s\n", 100 * hit[file] / lines[file], lines[file], file | "sort -k4"
+                all_lines += lines[file]; all_hit += hit[file]
+            }
+            close("sort -k4")
+            if (all_lines) printf "%6.1f %%  %5d lines  in all\n", 100 * all_hit / all_lines, all_lines
+        }'

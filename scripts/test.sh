@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Every test. dev (gcc) runs all of them; dev-clang only has to build without warnings; asan runs the unit tests, the
+# fuzz corpora and the broken files; tsan runs what uses threads. Each build counts as one test. The last line is
+# `N passed, N failed` with `, N skipped` behind when tests had no data to run on; fails when anything failed.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+
+passed=0 failed=0 skipped=0
+jobs=$(nproc)
+
+# build PRESET: one test.
+build() {
+    echo "== $1: build"
+    if scripts/build.sh "$1"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        return 1
+    fi
+}
+
+# run PRESET CTEST-ARGUMENTS…: as many tests as there are, counted from CTest's own record.
+run() {
+    local preset=$1 record counts
+    shift
+    record=build/$preset/tests.xml
+    rm -f "$record"
+    echo "== $preset: tests"
+    ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$jobs" --output-junit "$PWD/$record" \
+        "$@" </dev/null
+    local status=$?
+    # <testsuite … tests="5" failures="1" disabled="0" skipped="2" …>
+    counts=$(tr '\n\t' '  ' <"$record" 2>/dev/null | grep -o '<testsuite [^>]*>' | head -n 1)
+    number() { sed -n "s/.* $1=\"\([0-9]*\)\".*/\1/p" <<<"$counts"; }
+    local tests failures skips
+    tests=$(number tests) failures=$(number failures) skips=$(($(number skipped) + $(number disabled)))
+    # CTest failing without a failed test on record (a missing program, no test at all) is a failure too.
+    [ "$status" -ne 0 ] && [ "${failures:-0}" -eq 0 ] && failures=1 tests=$((${tests:-0} + 1))
+    passed=$((passed + tests - failures - skips))
+    failed=$((failed + failures))
+    skipped=$((skipped + skips))
+}
+
+build dev && run dev
+build dev-clang
+build asan && run asan -R '^(test_|replay_|data_broken)'
+build tsan && run tsan -R '^test_(parallel|context|clip|run|skin|pose|bake|io_|obj|weld|normals|measure)'
+
+[ "$skipped" -eq 0 ] && more= || more=", $skipped skipped"
+echo
+echo "$passed passed, $failed failed$more"
+[ "$failed" -eq 0 ]
