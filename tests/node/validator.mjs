@@ -1,0 +1,165 @@
+// validator.mjs PELT SCENES: every real character goes through `pelt convert` to .glb, to .gltf and from there to .glb
+// again. The Khronos validator must find no error and no warning that the source did not have, and what Pelt does not
+// touch must come back equal. Scenes of Pelt's own must be without errors and warnings.
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import * as support from "./support.mjs";
+
+const [pelt, scenes] = process.argv.slice(2);
+const validator = (await support.need("gltf-validator")).default;
+
+/** How often the validator says what: { errors: {CODE: n}, warnings: {CODE: n} }. */
+async function validate(file) {
+    const report = await validator.validateBytes(new Uint8Array(readFileSync(file)), {
+        maxIssues: 0,
+        uri: path.basename(file),
+        externalResourceFunction: async (uri) => new Uint8Array(support.readUri(file, uri)),
+    });
+    const counts = { errors: {}, warnings: {} };
+    for (const { severity, code } of report.issues.messages) {
+        const kind = [counts.errors, counts.warnings][severity];
+        if (kind) kind[code] = (kind[code] ?? 0) + 1;
+    }
+    return counts;
+}
+
+/** What `result` has that `source` had less often, as sentences. Errors are always too many. */
+function complaints(source, result) {
+    const list = [];
+    for (const [code, count] of Object.entries(result.errors)) list.push(`${count} × error ${code}`);
+    for (const [code, count] of Object.entries(result.warnings))
+        if (count > (source.warnings[code] ?? 0))
+            list.push(`${count} × warning ${code}, the source had ${source.warnings[code] ?? 0}`);
+    return list;
+}
+
+/** The document without what a writer may lay out anew: buffers, views, and which accessor holds what. Images are
+ * replaced by their bytes. */
+function essence(file) {
+    const { document, buffer } = support.readGltf(file);
+    const images = (document.images ?? []).map(({ uri, bufferView, ...image }) => {
+        let bytes;
+        if (uri !== undefined) bytes = support.readUri(file, uri);
+        else {
+            const view = document.bufferViews[bufferView];
+            bytes = buffer(view.buffer).subarray(view.byteOffset ?? 0, (view.byteOffset ?? 0) + view.byteLength);
+        }
+        // A file beside the document need not say its type; one inside must.
+        const { mimeType, ...rest } = image;
+        return { ...rest, bytes: createHash("sha256").update(bytes).digest("hex") };
+    });
+    const primitive = ({ attributes, indices, targets, ...rest }) => ({
+        ...rest,
+        attributes: Object.keys(attributes).sort(),
+        indexed: indices !== undefined,
+        targets: targets?.map((target) => Object.keys(target).sort()),
+    });
+    const { buffers, bufferViews, accessors, ...rest } = document;
+    return {
+        ...rest,
+        asset: { ...document.asset, generator: undefined },
+        images,
+        meshes: document.meshes?.map((mesh) => ({ ...mesh, primitives: mesh.primitives.map(primitive) })),
+        skins: document.skins?.map(({ inverseBindMatrices, ...skin }) => skin),
+        animations: document.animations?.map((animation) => ({
+            ...animation,
+            samplers: animation.samplers.map(({ input, output, ...sampler }) => sampler),
+        })),
+    };
+}
+
+/** The first place where two values differ, as a path, or nothing. Absent and undefined are the same. */
+function difference(a, b, place = "") {
+    if (Object.is(a, b)) return undefined;
+    if (typeof a !== "object" || typeof b !== "object" || a === null || b === null || Array.isArray(a) !== Array.isArray(b))
+        return place || "/";
+    for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
+        const found = difference(a[key], b[key], `${place}/${key}`);
+        if (found) return found;
+    }
+    return undefined;
+}
+
+/** Everything wrong with `result`, made from `source`. */
+async function check(source, result) {
+    const list = complaints(await validate(source), await validate(result));
+    const place = difference(essence(source), essence(result));
+    if (place) list.push(`differs from the source at ${place}`);
+    return list;
+}
+
+/** A checker that accepts everything proves nothing: these must be rejected. */
+async function checkTheChecker(folder) {
+    const blob = Buffer.alloc(36);
+    blob.writeFloatLE(1, 12);
+    blob.writeFloatLE(1, 28);
+    const document = {
+        asset: { version: "2.0" },
+        buffers: [{ byteLength: 36 }],
+        bufferViews: [{ buffer: 0, byteLength: 36 }],
+        accessors: [{ bufferView: 0, componentType: 5126, count: 3, type: "VEC3", min: [0, 0, 0], max: [1, 1, 0] }],
+        materials: [{ name: "red", extras: { keep: [1, 2] } }],
+        meshes: [{ primitives: [{ attributes: { POSITION: 0 }, material: 0 }] }],
+        nodes: [{ mesh: 0 }],
+        scenes: [{ nodes: [0] }],
+        scene: 0,
+    };
+    const write = (name, change) => {
+        const copy = structuredClone(document);
+        change(copy);
+        const file = path.join(folder, name);
+        writeFileSync(file, support.makeGlb(copy, blob));
+        return file;
+    };
+    const good = write("good.glb", () => {});
+    assert.deepEqual(await check(good, good), [], "the checker rejects a good file");
+    const bad = {
+        "an accessor that leaves its view": (copy) => (copy.accessors[0].count = 4),
+        "a wrong bound": (copy) => (copy.accessors[0].max[0] = 2),
+        "a warning the source did not have": (copy) => (copy.nodes[0].skin = 0, copy.skins = [{ joints: [1] }], copy.nodes.push({}), copy.scenes[0].nodes.push(1)),
+        "lost extras": (copy) => delete copy.materials[0].extras,
+        "a changed material": (copy) => (copy.materials[0].alphaMode = "BLEND"),
+        "a lost camera": (copy) => (copy.cameras = [{ type: "perspective", perspective: { yfov: 1, znear: 1 } }]),
+    };
+    for (const [what, change] of Object.entries(bad))
+        assert.notDeepEqual(await check(good, write("bad.glb", change)), [], `the checker accepts ${what}`);
+}
+
+const folder = support.scratchFolder();
+await checkTheChecker(folder);
+
+let failures = 0;
+function report(name, list) {
+    for (const line of list) console.log(`${name}: ${line}`);
+    failures += list.length > 0;
+}
+
+let generated = 0;
+if (scenes && existsSync(scenes)) {
+    const out = path.join(folder, "scenes");
+    support.run(scenes, [out]);
+    for (const file of support.filesBelow(out, [".glb", ".gltf"])) {
+        report(path.basename(file), complaints({ warnings: {} }, await validate(file)));
+        generated++;
+    }
+    if (generated === 0) report("scenes", ["none was made"]);
+}
+
+const files = support.characterFiles();
+for (const source of files) {
+    const name = path.relative(support.data, source);
+    try {
+        const outputs = ["a.glb", "b.gltf", "c.glb"].map((file) => path.join(folder, file));
+        support.run(pelt, ["convert", "-q", source, outputs[0]]);
+        support.run(pelt, ["convert", "-q", source, outputs[1]]);
+        support.run(pelt, ["convert", "-q", outputs[1], outputs[2]]);
+        for (const [index, way] of ["to .glb", "to .gltf", "to .gltf to .glb"].entries())
+            report(`${name} ${way}`, await check(source, outputs[index]));
+    } catch (error) {
+        report(name, [error.message.trim()]);
+    }
+}
+console.log(`${files.length} characters converted three ways, ${generated} scenes: ${failures} with complaints`);
+process.exit(failures > 0 ? 1 : 0);
