@@ -209,7 +209,7 @@ static void print_threads(fixture *f, int rounds) {
                     seconds[t][r] = now() - start;
             }
         double one = median(seconds[0], rounds), two = median(seconds[1], rounds);
-        printf("| %8u | %-26s | %13.1f | %14.1f | %5.2f |\n", s ? "dual quaternion" : "linear",
+        printf("| %8u | %-26s | %13.1f | %14.1f | %5.2f |\n", job.vertex_count, s ? "dual quaternion" : "linear",
                1e-6 * job.vertex_count / one, 1e-6 * job.vertex_count / two, one / two);
     }
     pelt_context_destroy(contexts[0]);
