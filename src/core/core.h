@@ -97,6 +97,7 @@ typedef struct px_buffer {
 void px_buffer_add(px_buffer *buffer, const void *data, size_t size);
 void px_buffer_text(px_buffer *buffer, const char *text);
 void px_buffer_format(px_buffer *buffer, const char *format, ...) PELT_PRINTF(2, 3);
+void px_buffer_uint(px_buffer *buffer, uint64_t value);
 /* The shortest spelling that reads back as the same float; "nan" and "inf" never: callers check first. */
 void px_buffer_float(px_buffer *buffer, float value);
 /* The same for a double. */

@@ -56,36 +56,7 @@ void px_buffer_free(px_buffer *buffer) {
     *buffer = (px_buffer){.context = buffer->context};
 }
 
-/* ---- Numbers to text -------------------------------------------------------------------------------------- */
-
-static void add_shortest(px_buffer *buffer, double value, int first_digits, int last_digits, bool single) {
-    if (value == floor(value) && fabs(value) < 1e7) { /* most common, and the fastest */
-        px_buffer_format(buffer, "%s%d", signbit(value) && value == 0 ? "-" : "", (int)value);
-        return;
-    }
-    char text[40] = "";
-    for (int digits = first_digits; digits <= last_digits; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        for (char *c = text; *c; c++)
-            if (*c == ',')
-                *c = '.'; /* a host's locale */
-        double back = 0;
-        px_parse_double(text, text + strlen(text), &back);
-        if (single ? (float)back == (float)value : back == value)
-            break;
-    }
-    px_buffer_text(buffer, text);
-}
-
-void px_buffer_float(px_buffer *buffer, float value) {
-    add_shortest(buffer, (double)value, 6, 9, true);
-}
-
-void px_buffer_double(px_buffer *buffer, double value) {
-    add_shortest(buffer, value, 15, 17, false);
-}
-
-/* ---- Text to numbers -------------------------------------------------------------------------------------- */
+/* ---- Powers of ten ---------------------------------------------------------------------------------------- */
 
 /* Exact in a double up to 22, exact in a 64-bit significand up to 27. */
 static const double small_powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -102,6 +73,119 @@ static long double scaled(uint64_t digits, int exponent) {
             value = exponent < 0 ? value / powers[p] : value * powers[p];
     return value;
 }
+
+/* digits · 10^exponent, rounded as px_parse_double promises. */
+static inline double decimal(uint64_t digits, int exponent) {
+    if (digits < UINT64_C(1) << 53 && exponent >= -22 && exponent <= 22)
+        return exponent < 0 ? (double)digits / small_powers[-exponent] : (double)digits * small_powers[exponent];
+    return digits ? (double)scaled(digits, exponent) : 0.0;
+}
+
+/* value · 10^exponent, nearly. */
+static inline double shifted(double value, int exponent) {
+    if (exponent >= -22 && exponent <= 22)
+        return exponent < 0 ? value / small_powers[-exponent] : value * small_powers[exponent];
+    return (double)((long double)value * scaled(1, exponent));
+}
+
+/* ---- Numbers to text -------------------------------------------------------------------------------------- */
+
+/* Writes the digits of a number and returns their count, at most 20. */
+static size_t spell_uint(char *text, uint64_t value) {
+    char digits[20];
+    size_t first = sizeof digits;
+    do
+        digits[--first] = (char)('0' + value % 10);
+    while ((value /= 10) != 0);
+    memcpy(text, digits + first, sizeof digits - first);
+    return sizeof digits - first;
+}
+
+void px_buffer_uint(px_buffer *buffer, uint64_t value) {
+    char *room = buffer_room(buffer, 20);
+    if (room)
+        buffer->size += spell_uint(room, value);
+}
+
+/* The place of the first digit of value > 0: 0 for 1 to 9.99, −1 for 0.1 to 0.99. */
+static int first_place(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    int twos = (int)(bits >> 52) - 1023; /* no double made from a float is denormal */
+    int tens = (int)floor(twos * 0.30102999566398120);
+    return value >= decimal(1, tens + 1) ? tens + 1 : tens;
+}
+
+/* The fewest digits D, at least 6, with D · 10^*exponent reading back as `value` > 0. The guess is rounded twice and
+ * may be one off where it matters (9 digits); reading it back decides. */
+static uint64_t shortest_digits(float value, int *exponent) {
+    int place = first_place((double)value);
+    for (int count = 6; count < 17; count++) {
+        int shift = count - 1 - place;
+        uint64_t guess = (uint64_t)(shifted((double)value, shift) + 0.5), slack = count >= 9;
+        *exponent = -shift;
+        for (uint64_t digits = guess - slack; digits <= guess + slack; digits++)
+            if ((float)decimal(digits, *exponent) == value)
+                return digits;
+    }
+    assert(!"no float needs more than 9 digits");
+    return 0;
+}
+
+/* digits · 10^exponent as 0.0012, 1.5 or 120000, further out as 1.2e-9 or 1.2e12. Returns the length, at most 40. */
+static size_t spell_decimal(char *text, uint64_t digits, int exponent) {
+    for (; digits && digits % 10 == 0; digits /= 10)
+        exponent++;
+    char spelled[20], *out = text;
+    int count = (int)spell_uint(spelled, digits), whole = count + exponent; /* places before the point */
+    bool power = whole < -3 || whole > 9;
+    int shown = power ? 1 : whole; /* digits before the point that is written */
+    if (shown <= 0)
+        *out++ = '0';
+    for (int i = 0; i < shown; i++)
+        *out++ = i < count ? spelled[i] : '0';
+    if (count > shown)
+        *out++ = '.';
+    for (int i = shown; i < count; i++)
+        *out++ = i < 0 ? '0' : spelled[i];
+    if (power) {
+        *out++ = 'e';
+        if (whole < 1)
+            *out++ = '-';
+        out += spell_uint(out, (uint64_t)(whole < 1 ? 1 - whole : whole - 1));
+    }
+    return (size_t)(out - text);
+}
+
+void px_buffer_float(px_buffer *buffer, float value) {
+    char *room = buffer_room(buffer, 41);
+    if (!room)
+        return;
+    char *out = room;
+    if (signbit(value))
+        *out++ = '-';
+    float size = fabsf(value);
+    int exponent = 0;
+    uint64_t digits = size < 1e6f && size == (float)(uint32_t)size ? (uint64_t)size : shortest_digits(size, &exponent);
+    buffer->size += (size_t)(out - room) + spell_decimal(out, digits, exponent);
+}
+
+void px_buffer_double(px_buffer *buffer, double value) {
+    char text[40] = "";
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        for (char *c = text; *c; c++)
+            if (*c == ',')
+                *c = '.'; /* a host's locale */
+        double back = 0;
+        px_parse_double(text, text + strlen(text), &back);
+        if (back == value)
+            break;
+    }
+    px_buffer_text(buffer, text);
+}
+
+/* ---- Text to numbers -------------------------------------------------------------------------------------- */
 
 /* At most 19 digits are kept in *digits; dropped and fractional ones move *exponent. */
 static const char *scan_digits(const char *p, const char *end, uint64_t *digits, int *exponent, bool fraction) {
@@ -134,30 +218,49 @@ static const char *scan_exponent(const char *p, const char *end, int *exponent) 
     return q;
 }
 
-const char *px_parse_double(const char *p, const char *end, double *value) {
-    const char *q = p;
-    bool negative = q < end && *q == '-';
-    if (q < end && (*q == '-' || *q == '+'))
-        q++;
-    uint64_t digits = 0;
-    int exponent = 0;
-    const char *whole = q;
-    q = scan_digits(q, end, &digits, &exponent, false);
-    size_t digit_count = (size_t)(q - whole);
+/* Any number: slower, with any count of digits. Returns start when there is none. */
+static const char *scan_number(const char *start, const char *end, uint64_t *digits, int *exponent) {
+    const char *q = scan_digits(start, end, digits, exponent, false);
+    size_t digit_count = (size_t)(q - start);
     if (q < end && *q == '.') {
         const char *fraction = q + 1;
-        q = scan_digits(fraction, end, &digits, &exponent, true);
+        q = scan_digits(fraction, end, digits, exponent, true);
         digit_count += (size_t)(q - fraction);
     }
-    if (digit_count == 0)
-        return p;
+    return digit_count ? q : start;
+}
+
+/* Adds the digits at p. Wraps around behind 19 of them. */
+static inline const char *take_digits(const char *p, const char *end, uint64_t *digits) {
+    uint64_t value = *digits;
+    for (unsigned digit; p < end && (digit = (unsigned)(unsigned char)*p - '0') <= 9; p++)
+        value = value * 10 + digit;
+    *digits = value;
+    return p;
+}
+
+const char *px_parse_double(const char *p, const char *end, double *value) {
+    const char *start = p;
+    bool negative = p < end && *p == '-';
+    if (p < end && (*p == '-' || *p == '+'))
+        start++;
+    uint64_t digits = 0;
+    int exponent = 0;
+    const char *q = take_digits(start, end, &digits), *point = q;
+    if (q < end && *q == '.') {
+        q = take_digits(point + 1, end, &digits);
+        exponent = q - point < 100 ? -(int)(q - point - 1) : 0;
+    }
+    if (q - start > 19 || q == start || (q == start + 1 && point == start)) {
+        digits = 0;
+        exponent = 0;
+        q = scan_number(start, end, &digits, &exponent);
+        if (q == start)
+            return p;
+    }
     if (q < end && (*q == 'e' || *q == 'E'))
         q = scan_exponent(q, end, &exponent);
-    double magnitude;
-    if (digits < UINT64_C(1) << 53 && exponent >= -22 && exponent <= 22)
-        magnitude = exponent < 0 ? (double)digits / small_powers[-exponent] : (double)digits * small_powers[exponent];
-    else
-        magnitude = digits ? (double)scaled(digits, exponent) : 0.0;
+    double magnitude = decimal(digits, exponent);
     *value = negative ? -magnitude : magnitude;
     return q;
 }
