@@ -1,0 +1,71 @@
+/* What the files of the OBJ format share. */
+#ifndef PELT_IO_OBJ_H
+#define PELT_IO_OBJ_H
+
+#include "io/io.h"
+
+/* ---- From the reader to the mesh: the file's statements as lists ------------------------------------------- */
+
+/* Elements of one kind that grow; scratch of the context. */
+typedef struct obj_list {
+    void *data;
+    size_t count, capacity;
+} obj_list;
+
+/* A piece of the file; text NULL: none. */
+typedef struct obj_text {
+    const char *text;
+    size_t length;
+} obj_text;
+
+/* One corner of a polygon: which `v`, `vt`, `vn`, counted from 1; 0: none. */
+typedef struct obj_corner {
+    uint32_t point, uv, normal;
+} obj_corner;
+
+/* From this polygon on, these names are in force. */
+typedef struct obj_section {
+    uint32_t first_polygon;
+    obj_text object, group, material;
+} obj_section;
+
+typedef struct obj_content {
+    obj_list positions; /* float, 3 for each `v` */
+    obj_list uvs;       /* float, 2 for each `vt` */
+    obj_list normals;   /* float, 3 for each `vn` */
+    obj_list corners;   /* obj_corner, polygon by polygon */
+    obj_list polygons;  /* uint32_t, the corners of each, at least 3 */
+    obj_list sections;  /* obj_section */
+    obj_list libraries; /* obj_text, what stood behind each `mtllib` */
+} obj_content;
+
+/* Room for `more` elements behind the last, NULL when there is none. The count stays. */
+void *px_obj_room(pelt_context *context, obj_list *list, size_t more, size_t size);
+/* Makes the mesh and the document from the content, whose indices are checked. Uses up content->corners. */
+pelt_result px_obj_build(pelt_context *context, pelt_model *model, obj_content *content);
+
+/* ---- From the mesh to the writer: what the model does not hold --------------------------------------------- */
+
+/* The names in force for a part. NULL: none was given. */
+typedef struct obj_names {
+    const char *object; /* `o` */
+    const char *group;  /* `g` since that object began */
+} obj_names;
+
+enum { OBJ_HAS_UV = 1, OBJ_HAS_NORMAL = 2 };
+
+typedef struct obj_document {
+    uint32_t library_count; /* */
+    const char **libraries; /* [library] */
+    uint32_t part_count;    /* the mesh's when it was read */
+    obj_names *part_names;  /* [part] */
+    uint32_t vertex_count;  /* the mesh's when it was read */
+    uint8_t *vertex_has;    /* [vertex] OBJ_HAS bits of its corners; NULL: all have what the mesh has */
+} obj_document;
+
+/* ---- Doors ------------------------------------------------------------------------------------------------ */
+
+pelt_result px_obj_read(const px_read *read);
+pelt_result px_obj_write(const px_write *write);
+
+#endif

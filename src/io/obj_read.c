@@ -1,0 +1,479 @@
+/* Reading OBJ text into lists, in one pass over the mapped file.
+ *
+ * Lines end in LF, CR or both. A backslash before the line end continues a statement of numbers; names and comments
+ * take it as it is, since paths end in it. Indices count from 1, or backwards from the last element so far; they may
+ * point forward, so that their upper bound is checked at the end.
+ */
+#include "io/obj.h"
+
+#include <ctype.h>
+#include <math.h>
+
+/* So much is read between two reports of progress. */
+#define REPORT_SIZE ((ptrdiff_t)8 << 20)
+
+/* The highest index that was not there yet when it was used. */
+typedef struct forward {
+    uint64_t index;
+    const char *place;
+} forward;
+
+typedef struct reader {
+    pelt_context *context;
+    const char *start, *end; /* of the file */
+    const char *p;           /* where reading is */
+    obj_content content;
+    obj_section names;                        /* in force now; first_polygon unused */
+    bool names_changed;                       /* since the last section began */
+    forward points, uvs, normals;             /* */
+    size_t short_faces, elements, statements; /* ignored: faces of fewer than 3 corners, `l` and `p`, unknown ones */
+    size_t odd_uvs, odd_normals;              /* that are not finite */
+} reader;
+
+void *px_obj_room(pelt_context *context, obj_list *list, size_t more, size_t size) {
+    if (more > list->capacity - list->count) {
+        size_t capacity = px_max_size(2 * list->capacity, px_max_size(more, 1024));
+        void *data = px_resize(context, list->data, capacity, size);
+        if (!data)
+            return NULL;
+        list->data = data;
+        list->capacity = capacity;
+    }
+    return (char *)list->data + list->count * size;
+}
+
+/* ---- Places ----------------------------------------------------------------------------------------------- */
+
+static size_t line_of(const reader *r, const char *place) {
+    size_t line = 1;
+    for (const char *c = r->start; c < place; c++)
+        line += *c == '\n' || (*c == '\r' && !(c + 1 < r->end && c[1] == '\n'));
+    return line;
+}
+
+static inline bool is_line_end(char c) {
+    return c == '\n' || c == '\r';
+}
+
+static inline bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\v' || c == '\f';
+}
+
+/* Moves behind a backslash and the line end it hides; false: it is just a backslash. */
+static bool skip_continuation(reader *r) {
+    const char *c = r->p + 1;
+    if (c < r->end && *c == '\r')
+        c++;
+    if (c < r->end && *c == '\n')
+        c++;
+    if (c == r->p + 1)
+        return false;
+    r->p = c;
+    return true;
+}
+
+static inline void skip_blanks(reader *r) {
+    while (r->p < r->end) {
+        if (is_blank(*r->p))
+            r->p++;
+        else if (*r->p != '\\' || !skip_continuation(r))
+            return;
+    }
+}
+
+/* Whether the statement ends here; blanks are skipped. */
+static inline bool at_end(reader *r) {
+    skip_blanks(r);
+    return r->p >= r->end || is_line_end(*r->p) || *r->p == '#';
+}
+
+/* Whether no word goes on at c. */
+static inline bool is_word_end(const reader *r, const char *c) {
+    return c >= r->end || is_blank(*c) || is_line_end(*c) || *c == '\\';
+}
+
+static void skip_line(reader *r) {
+    while (r->p < r->end && !is_line_end(*r->p))
+        r->p++;
+}
+
+/* The same for a statement of numbers, with the lines that continue it. */
+static void skip_statement(reader *r) {
+    while (r->p < r->end && !is_line_end(*r->p) && *r->p != '#')
+        if (*r->p != '\\' || !skip_continuation(r))
+            r->p++;
+    skip_line(r);
+}
+
+/* The word at p for a message: "'1.2.3'", or what else to call it. */
+static const char *quote_word(const reader *r, char text[static 40]) {
+    size_t length = 0;
+    while (length < 30 && !is_word_end(r, r->p + length) && isprint((unsigned char)r->p[length]))
+        length++;
+    if (length == 0)
+        return "a strange character";
+    text[0] = '\'';
+    memcpy(text + 1, r->p, length);
+    memcpy(text + 1 + length, is_word_end(r, r->p + length) ? "'" : "…'", is_word_end(r, r->p + length) ? 2 : 5);
+    return text;
+}
+
+/* ---- Numbers ---------------------------------------------------------------------------------------------- */
+
+/* "nan", "-inf", "Infinity", "1.#IND", "-1.#QNAN". */
+static bool is_not_finite(const reader *r) {
+    const char *c = r->p;
+    c += c < r->end && (*c == '-' || *c == '+');
+    if (r->end - c < 3)
+        return false;
+    return ((c[0] | 32) == 'n' && (c[1] | 32) == 'a' && (c[2] | 32) == 'n') ||
+           ((c[0] | 32) == 'i' && (c[1] | 32) == 'n' && (c[2] | 32) == 'f') ||
+           (c[0] >= '0' && c[0] <= '9' && c[1] == '.' && c[2] == '#');
+}
+
+/* What is there instead of a number. */
+static pelt_result read_odd_number(reader *r, const char *what, int wanted, int got, float *value) {
+    char word[40];
+    if (at_end(r))
+        return px_fail(r->context, PELT_ERROR_INPUT, "line %zu: the %s has %d number%s, it needs %d", line_of(r, r->p),
+                       what, got, got == 1 ? "" : "s", wanted);
+    if (!is_not_finite(r))
+        return px_fail(r->context, PELT_ERROR_INPUT, "line %zu: %s in a %s is not a number", line_of(r, r->p),
+                       quote_word(r, word), what);
+    while (!is_word_end(r, r->p))
+        r->p++;
+    *value = NAN;
+    return PELT_OK;
+}
+
+/* Reads `wanted` numbers; *finite tells whether all are. */
+static inline pelt_result read_numbers(reader *r, const char *what, int wanted, float *values, bool *finite) {
+    *finite = true;
+    for (int i = 0; i < wanted; i++) {
+        skip_blanks(r);
+        double value;
+        const char *next = px_parse_double(r->p, r->end, &value);
+        if (next != r->p && is_word_end(r, next)) {
+            values[i] = (float)value;
+            r->p = next;
+        } else {
+            PX_TRY(read_odd_number(r, what, wanted, i, &values[i]));
+        }
+        *finite &= isfinite(values[i]) != 0;
+    }
+    return PELT_OK;
+}
+
+static pelt_result read_position(reader *r) {
+    float *values = px_obj_room(r->context, &r->content.positions, 3, sizeof *values);
+    bool finite;
+    if (!values)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(read_numbers(r, "position", 3, values, &finite));
+    if (!finite)
+        return px_fail(r->context, PELT_ERROR_INPUT, "line %zu: the position is not finite", line_of(r, r->p));
+    r->content.positions.count += 3;
+    return PELT_OK;
+}
+
+static pelt_result read_uv(reader *r) {
+    float *values = px_obj_room(r->context, &r->content.uvs, 2, sizeof *values);
+    bool finite, second = true;
+    if (!values)
+        return PELT_ERROR_MEMORY;
+    values[1] = 0; /* a one-dimensional texture */
+    PX_TRY(read_numbers(r, "texture coordinate", 1, values, &finite));
+    if (!at_end(r))
+        PX_TRY(read_numbers(r, "texture coordinate", 1, values + 1, &second));
+    if (!finite || !second) {
+        values[0] = values[1] = 0;
+        r->odd_uvs++;
+    }
+    r->content.uvs.count += 2;
+    return PELT_OK;
+}
+
+/* Files keep few digits: 4 behind the point leave the square of the length within 2e-4. Such normals stay as they
+ * are, others are made unit; what has no direction becomes 0 and counts as missing. */
+static bool unit_normal(float *n) {
+    double square = (double)n[0] * n[0] + (double)n[1] * n[1] + (double)n[2] * n[2];
+    if (fabs(square - 1) <= 4e-4)
+        return true;
+    bool good = square > 0 && isfinite(square);
+    double scale = good ? 1 / sqrt(square) : 0;
+    for (int i = 0; i < 3; i++)
+        n[i] = good ? (float)(n[i] * scale) : 0;
+    return good;
+}
+
+static pelt_result read_normal(reader *r) {
+    float *values = px_obj_room(r->context, &r->content.normals, 3, sizeof *values);
+    bool finite;
+    if (!values)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(read_numbers(r, "normal", 3, values, &finite));
+    if (!unit_normal(values))
+        r->odd_normals++;
+    r->content.normals.count += 3;
+    return PELT_OK;
+}
+
+/* ---- Faces ------------------------------------------------------------------------------------------------ */
+
+/* An index of something of which there are `count` so far. */
+static inline pelt_result read_index(reader *r, const char *what, uint64_t count, forward *ahead, uint32_t *index) {
+    const char *place = r->p, *c = place;
+    bool backwards = c < r->end && *c == '-';
+    c += backwards;
+    uint64_t value = 0;
+    for (unsigned digit; c < r->end && (digit = (unsigned)(unsigned char)*c - '0') <= 9; c++)
+        if (value < UINT64_C(1) << 40)
+            value = value * 10 + digit;
+    if (c == place + backwards) {
+        char word[40];
+        return px_fail(r->context, PELT_ERROR_INPUT, "line %zu: %s is not the corner of a face", line_of(r, place),
+                       quote_word(r, word));
+    }
+    if (value == 0)
+        return px_fail(r->context, PELT_ERROR_INPUT, "line %zu: the face uses %s 0, but they count from 1",
+                       line_of(r, place), what);
+    if (backwards && value > count)
+        return px_fail(r->context, PELT_ERROR_INPUT, "line %zu: the face uses %s -%llu, but only %llu stand before it",
+                       line_of(r, place), what, (unsigned long long)value, (unsigned long long)count);
+    if (value > count && value > ahead->index)
+        *ahead = (forward){value, place};
+    *index = (uint32_t)(backwards ? count - value + 1 : value);
+    r->p = c;
+    return PELT_OK;
+}
+
+/* Whether an index follows behind a slash: "1//2" and "1/" leave it out. */
+static inline bool has_index(const reader *r) {
+    return !is_word_end(r, r->p) && *r->p != '/';
+}
+
+/* "7", "7/2", "7//3", "7/2/3". */
+static inline pelt_result read_corner(reader *r, obj_corner *corner) {
+    obj_content *content = &r->content;
+    *corner = (obj_corner){0};
+    PX_TRY(read_index(r, "vertex", content->positions.count / 3, &r->points, &corner->point));
+    if (r->p < r->end && *r->p == '/') {
+        r->p++;
+        if (has_index(r))
+            PX_TRY(read_index(r, "texture coordinate", content->uvs.count / 2, &r->uvs, &corner->uv));
+    }
+    if (r->p < r->end && *r->p == '/') {
+        r->p++;
+        if (has_index(r))
+            PX_TRY(read_index(r, "normal", content->normals.count / 3, &r->normals, &corner->normal));
+    }
+    if (is_word_end(r, r->p) || *r->p == '#')
+        return PELT_OK;
+    char word[40];
+    return px_fail(r->context, PELT_ERROR_INPUT, "line %zu: %s follows the corner of a face", line_of(r, r->p),
+                   quote_word(r, word));
+}
+
+static bool same_text(obj_text a, obj_text b) {
+    return (a.text == NULL) == (b.text == NULL) && a.length == b.length &&
+           (a.length == 0 || memcmp(a.text, b.text, a.length) == 0);
+}
+
+/* Begins a section at the coming polygon if its names are others than those of the section before. */
+static pelt_result begin_section(reader *r) {
+    obj_list *sections = &r->content.sections;
+    r->names_changed = false;
+    obj_section *section = px_obj_room(r->context, sections, 1, sizeof *section);
+    if (!section)
+        return PELT_ERROR_MEMORY;
+    const obj_section *last = section - 1;
+    if (sections->count && same_text(last->object, r->names.object) && same_text(last->group, r->names.group) &&
+        same_text(last->material, r->names.material))
+        return PELT_OK;
+    *section = r->names;
+    section->first_polygon = (uint32_t)r->content.polygons.count;
+    sections->count++;
+    return PELT_OK;
+}
+
+static pelt_result read_face(reader *r) {
+    obj_list *corners = &r->content.corners;
+    size_t first = corners->count;
+    while (!at_end(r)) {
+        obj_corner *corner = px_obj_room(r->context, corners, 1, sizeof *corner);
+        if (!corner)
+            return PELT_ERROR_MEMORY;
+        PX_TRY(read_corner(r, corner));
+        corners->count++;
+    }
+    size_t count = corners->count - first;
+    if (count < 3) {
+        corners->count = first;
+        r->short_faces++;
+        return PELT_OK;
+    }
+    if (r->names_changed || r->content.sections.count == 0)
+        PX_TRY(begin_section(r));
+    uint32_t *polygon = px_obj_room(r->context, &r->content.polygons, 1, sizeof *polygon);
+    if (!polygon)
+        return PELT_ERROR_MEMORY;
+    *polygon = (uint32_t)count;
+    r->content.polygons.count++;
+    return PELT_OK;
+}
+
+/* ---- Names ------------------------------------------------------------------------------------------------ */
+
+/* The rest of the line without blanks around it; nothing at all is no name. */
+static obj_text read_name(reader *r) {
+    while (r->p < r->end && is_blank(*r->p))
+        r->p++;
+    const char *first = r->p;
+    skip_line(r);
+    const char *last = r->p;
+    while (last > first && is_blank(last[-1]))
+        last--;
+    return last > first ? (obj_text){first, (size_t)(last - first)} : (obj_text){0};
+}
+
+static pelt_result read_library(reader *r) {
+    obj_text *library = px_obj_room(r->context, &r->content.libraries, 1, sizeof *library);
+    if (!library)
+        return PELT_ERROR_MEMORY;
+    *library = read_name(r);
+    r->content.libraries.count += library->text != NULL;
+    return PELT_OK;
+}
+
+/* ---- Statements ------------------------------------------------------------------------------------------- */
+
+/* Whether the statement's word is this one; moves behind it. */
+static inline bool take_word(reader *r, const char *word, size_t length) {
+    if ((size_t)(r->end - r->p) < length || memcmp(r->p, word, length) != 0 || !is_word_end(r, r->p + length))
+        return false;
+    r->p += length;
+    return true;
+}
+#define TAKE(r, word) take_word(r, word, sizeof(word) - 1)
+
+/* All but numbers and faces. */
+static pelt_result read_other_statement(reader *r) {
+    if (*r->p == '#') {
+        skip_line(r);
+    } else if (TAKE(r, "o")) {
+        r->names.object = read_name(r);
+        r->names.group = (obj_text){0};
+        r->names_changed = true;
+    } else if (TAKE(r, "g")) {
+        r->names.group = read_name(r);
+        r->names_changed = true;
+    } else if (TAKE(r, "usemtl")) {
+        r->names.material = read_name(r);
+        r->names_changed = true;
+    } else if (TAKE(r, "mtllib")) {
+        return read_library(r);
+    } else if (TAKE(r, "l") || TAKE(r, "p")) {
+        r->elements++;
+        skip_statement(r);
+    } else {
+        r->statements += !TAKE(r, "s");
+        skip_statement(r);
+    }
+    return PELT_OK;
+}
+
+static pelt_result read_statement(reader *r) {
+    pelt_result result;
+    if (TAKE(r, "v"))
+        result = read_position(r);
+    else if (TAKE(r, "f"))
+        result = read_face(r);
+    else if (TAKE(r, "vt"))
+        result = read_uv(r);
+    else if (TAKE(r, "vn"))
+        result = read_normal(r);
+    else
+        return read_other_statement(r);
+    if (result == PELT_OK && r->p < r->end && !is_line_end(*r->p))
+        skip_statement(r); /* colours behind a position, w, comments */
+    return result;
+}
+
+static pelt_result read_text(reader *r) {
+    const char *report_at = r->start + px_min_size((size_t)(r->end - r->start), (size_t)REPORT_SIZE);
+    while (r->p < r->end) {
+        if (is_blank(*r->p) || is_line_end(*r->p)) {
+            r->p++;
+            continue;
+        }
+        PX_TRY(read_statement(r));
+        if (r->p >= report_at && r->p < r->end) {
+            PX_TRY(px_progress(r->context, "read", (uint64_t)(r->p - r->start), (uint64_t)(r->end - r->start)));
+            report_at = r->end - r->p > REPORT_SIZE ? r->p + REPORT_SIZE : r->end;
+        }
+    }
+    return PELT_OK;
+}
+
+/* ---- The whole file --------------------------------------------------------------------------------------- */
+
+static pelt_result check_forward(reader *r, const forward *ahead, const char *what, size_t count) {
+    if (ahead->index <= count)
+        return PELT_OK;
+    return px_fail(r->context, PELT_ERROR_INPUT, "line %zu: the face uses %s %llu, but the file holds %zu",
+                   line_of(r, ahead->place), what, (unsigned long long)ahead->index, count);
+}
+
+static pelt_result check_content(reader *r) {
+    const obj_content *c = &r->content;
+    if (c->positions.count == 0)
+        return px_fail(r->context, PELT_ERROR_INPUT, "holds no vertices");
+    if (c->positions.count / 3 >= PELT_NONE || c->corners.count >= PELT_NONE)
+        return px_fail(r->context, PELT_ERROR_UNSUPPORTED, "holds %zu vertices and %zu corners, more than %u",
+                       c->positions.count / 3, c->corners.count, PELT_NONE - 1);
+    PX_TRY(check_forward(r, &r->points, "vertex", c->positions.count / 3));
+    PX_TRY(check_forward(r, &r->uvs, "texture coordinate", c->uvs.count / 2));
+    return check_forward(r, &r->normals, "normal", c->normals.count / 3);
+}
+
+static void tell_ignored(const reader *r) {
+    static const char plural[] = "s";
+    if (r->short_faces)
+        px_log(r->context, PELT_LOG_WARNING, "%zu face%s of fewer than 3 corners left out", r->short_faces,
+               plural + (r->short_faces == 1));
+    if (r->odd_uvs)
+        px_log(r->context, PELT_LOG_WARNING, "%zu texture coordinate%s not finite, replaced by 0", r->odd_uvs,
+               plural + (r->odd_uvs == 1));
+    if (r->odd_normals)
+        px_log(r->context, PELT_LOG_WARNING, "%zu normal%s without direction, computed from the faces", r->odd_normals,
+               plural + (r->odd_normals == 1));
+    if (r->elements)
+        px_log(r->context, PELT_LOG_INFO, "%zu line and point element%s left out", r->elements,
+               plural + (r->elements == 1));
+    if (r->statements)
+        px_log(r->context, PELT_LOG_INFO, "%zu unknown statement%s left out", r->statements,
+               plural + (r->statements == 1));
+}
+
+pelt_result px_obj_read(const px_read *read) {
+    pelt_context *context = read->context;
+    const char *text = (const char *)read->file.data;
+    size_t size = read->file.size;
+    if (memchr(text, 0, px_min_size(size, 1024)))
+        return px_fail(context, PELT_ERROR_INPUT, "is not text, as an OBJ file must be");
+    reader r = {.context = context, .start = text, .p = text, .end = text + size};
+    if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
+        r.p += 3; /* the mark of UTF-8 */
+    pelt_result result = read_text(&r);
+    if (result == PELT_OK)
+        result = check_content(&r);
+    if (result == PELT_OK)
+        tell_ignored(&r);
+    if (result == PELT_OK)
+        result = px_obj_build(context, read->model, &r.content);
+    obj_list *lists[] = {&r.content.positions, &r.content.uvs,      &r.content.normals,  &r.content.corners,
+                         &r.content.polygons,  &r.content.sections, &r.content.libraries};
+    for (size_t i = 0; i < PX_COUNT(lists); i++)
+        px_free(context, lists[i]->data);
+    return result;
+}

@@ -1,0 +1,235 @@
+/* Writing OBJ: points in their order, texture coordinates and normals each once, polygons put together from their
+ * fans. With the document of an OBJ file, its libraries, object and group names and bare corners come back.
+ */
+#include "io/obj.h"
+
+#include <math.h>
+
+/* Text is handed on in pieces of about this size. */
+#define PIECE_SIZE ((size_t)1 << 16)
+
+typedef struct writer {
+    pelt_context *context;
+    const pelt_mesh *mesh;
+    const obj_document *document; /* NULL: the model is no OBJ's */
+    px_output_file *file;
+    px_buffer text;
+    uint32_t *uv_numbers;     /* [vertex] its `vt`, counted from 1, 0: none; NULL: the mesh has none */
+    uint32_t *normal_numbers; /* [vertex] its `vn` likewise */
+} writer;
+
+static pelt_result hand_on(writer *w) {
+    pelt_result result = w->text.failed ? PELT_ERROR_MEMORY : px_output_write(w->file, w->text.data, w->text.size);
+    w->text.size = 0;
+    return result;
+}
+
+static inline pelt_result line_end(writer *w) {
+    px_buffer_add(&w->text, "\n", 1);
+    return w->text.size >= PIECE_SIZE || w->text.failed ? hand_on(w) : PELT_OK;
+}
+
+/* "v 1 2 3" */
+static pelt_result write_values(writer *w, const char *keyword, const float *values, int count, size_t number) {
+    px_buffer_text(&w->text, keyword);
+    for (int i = 0; i < count; i++) {
+        if (!isfinite(values[i]))
+            return px_fail(w->context, PELT_ERROR_OUTPUT, "the %s of vertex %zu is not finite, OBJ cannot hold it",
+                           keyword[1] == ' '   ? "position"
+                           : keyword[1] == 't' ? "texture coordinate"
+                                               : "normal",
+                           number);
+        px_buffer_add(&w->text, " ", i > 0);
+        px_buffer_float(&w->text, values[i]);
+    }
+    return line_end(w);
+}
+
+/* ---- Points ----------------------------------------------------------------------------------------------- */
+
+static pelt_result write_points(writer *w) {
+    const pelt_mesh *mesh = w->mesh;
+    if (!mesh->vertex_points) {
+        for (size_t i = 0; i < mesh->vertex_count; i++)
+            PX_TRY(write_values(w, "v ", mesh->positions + 3 * i, 3, i));
+        return PELT_OK;
+    }
+    uint32_t *first = PX_ALLOC(w->context, uint32_t, mesh->point_count); /* [point] one of its vertices */
+    if (!first)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = mesh->vertex_count; i-- > 0;)
+        first[mesh->vertex_points[i]] = i;
+    pelt_result result = PELT_OK;
+    for (size_t p = 0; p < mesh->point_count && result == PELT_OK; p++)
+        result = write_values(w, "v ", mesh->positions + (size_t)3 * first[p], 3, first[p]);
+    px_free(w->context, first);
+    return result;
+}
+
+/* ---- Texture coordinates and normals ---------------------------------------------------------------------- */
+
+static inline uint64_t hash_values(const float *values, int count) {
+    uint64_t h = 0;
+    for (int i = 0; i < count; i++)
+        h = (h ^ px_float_bits(values[i])) * UINT64_C(0x9E3779B97F4A7C15) ^ h >> 29;
+    return h ^ h >> 32;
+}
+
+/* Writes each distinct value [vertex][width] once, and numbers the vertices' ones. `has`: the document's bit. */
+static pelt_result write_distinct(writer *w, const char *keyword, const float *values, int width, uint8_t has,
+                                  uint32_t *numbers, uint32_t *table, size_t table_size) {
+    const uint8_t *vertex_has = w->document ? w->document->vertex_has : NULL;
+    uint32_t count = 0;
+    for (size_t i = 0; i < w->mesh->vertex_count; i++) {
+        if (vertex_has && !(vertex_has[i] & has))
+            continue;
+        const float *value = values + i * (size_t)width;
+        size_t at = hash_values(value, width) & (table_size - 1);
+        while (table[at] && memcmp(values + (table[at] - 1) * (size_t)width, value, (size_t)width * sizeof(float)) != 0)
+            at = (at + 1) & (table_size - 1);
+        if (!table[at]) {
+            table[at] = (uint32_t)i + 1;
+            numbers[i] = ++count;
+            PX_TRY(write_values(w, keyword, value, width, i));
+        } else {
+            numbers[i] = numbers[table[at] - 1];
+        }
+    }
+    return PELT_OK;
+}
+
+static pelt_result write_attribute(writer *w, const char *keyword, const float *values, int width, uint8_t has,
+                                   uint32_t **numbers) {
+    if (!values)
+        return PELT_OK;
+    size_t table_size = 64; /* a power of 2, at least twice the vertices */
+    while (table_size < (size_t)2 * w->mesh->vertex_count)
+        table_size *= 2;
+    *numbers = PX_ALLOC(w->context, uint32_t, w->mesh->vertex_count);
+    uint32_t *table = PX_ALLOC(w->context, uint32_t, table_size); /* a vertex with the value + 1; 0: empty */
+    pelt_result result = *numbers && table ? write_distinct(w, keyword, values, width, has, *numbers, table, table_size)
+                                           : PELT_ERROR_MEMORY;
+    px_free(w->context, table);
+    return result;
+}
+
+/* ---- Polygons --------------------------------------------------------------------------------------------- */
+
+static void write_corner(writer *w, uint32_t vertex) {
+    const pelt_mesh *mesh = w->mesh;
+    uint32_t uv = w->uv_numbers ? w->uv_numbers[vertex] : 0;
+    uint32_t normal = w->normal_numbers ? w->normal_numbers[vertex] : 0;
+    px_buffer_add(&w->text, " ", 1);
+    px_buffer_uint(&w->text, (uint64_t)1 + (mesh->vertex_points ? mesh->vertex_points[vertex] : vertex));
+    if (uv || normal)
+        px_buffer_add(&w->text, "/", 1);
+    if (uv)
+        px_buffer_uint(&w->text, uv);
+    if (normal) {
+        px_buffer_add(&w->text, "/", 1);
+        px_buffer_uint(&w->text, normal);
+    }
+}
+
+/* Triangles [first, end) belong to one part. */
+static pelt_result write_polygons(writer *w, uint32_t first, uint32_t end) {
+    const pelt_mesh *mesh = w->mesh;
+    for (uint32_t t = first; t < end;) {
+        const uint32_t *v = mesh->triangles + (size_t)3 * t;
+        px_buffer_add(&w->text, "f", 1);
+        for (int c = 0; c < 3; c++)
+            write_corner(w, v[c]);
+        uint32_t polygon = mesh->triangle_polygons ? mesh->triangle_polygons[t] : 0, hub = v[0];
+        for (t++, v += 3; t < end && mesh->triangle_polygons && mesh->triangle_polygons[t] == polygon; t++, v += 3) {
+            if (v[0] != hub || v[1] != v[-1])
+                break; /* no fan: a polygon of its own */
+            write_corner(w, v[2]);
+        }
+        PX_TRY(line_end(w));
+    }
+    return PELT_OK;
+}
+
+/* Names come from any format: what would end or continue the line becomes '_'. */
+static pelt_result write_name(writer *w, const char *keyword, const char *name) {
+    px_buffer_text(&w->text, keyword);
+    for (const char *c = name ? name : ""; *c; c++) {
+        bool bad = (unsigned char)*c < 32 || (*c == '\\' && c[1] == 0);
+        px_buffer_add(&w->text, c == name ? " " : "", c == name);
+        px_buffer_add(&w->text, bad ? "_" : c, 1);
+    }
+    return line_end(w);
+}
+
+static bool same_name(const char *a, const char *b) {
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+/* Writes the names in which a part differs from the one before. */
+static pelt_result write_names(writer *w, uint32_t index, obj_names *last, const char **last_material) {
+    const pelt_part *part = &w->mesh->parts[index];
+    obj_names names = {.object = part->name};
+    if (w->document)
+        names = w->document->part_names[index];
+    bool new_object = !same_name(names.object, last->object) || (!names.group && last->group);
+    if (new_object)
+        PX_TRY(write_name(w, "o", names.object));
+    if (names.group && (new_object || !same_name(names.group, last->group)))
+        PX_TRY(write_name(w, "g", names.group));
+    if (!same_name(part->material, *last_material))
+        PX_TRY(write_name(w, "usemtl", part->material));
+    *last = names;
+    *last_material = part->material;
+    return PELT_OK;
+}
+
+/* Parts are in the order of their triangles; triangles outside of all parts keep their place. */
+static pelt_result write_parts(writer *w) {
+    const pelt_mesh *mesh = w->mesh;
+    obj_names last = {0};
+    const char *last_material = NULL;
+    uint32_t done = 0;
+    for (uint32_t p = 0; p < mesh->part_count; p++) {
+        const pelt_part *part = &mesh->parts[p];
+        if (part->triangle_count == 0 || part->first_triangle < done)
+            continue;
+        PX_TRY(write_polygons(w, done, part->first_triangle));
+        PX_TRY(write_names(w, p, &last, &last_material));
+        done = part->first_triangle + part->triangle_count;
+        PX_TRY(write_polygons(w, part->first_triangle, done));
+    }
+    return write_polygons(w, done, mesh->triangle_count);
+}
+
+/* ---- The whole file --------------------------------------------------------------------------------------- */
+
+/* The model's OBJ document, if it still fits the mesh. */
+static const obj_document *find_document(const pelt_model *model) {
+    if (!model->document || strcmp(model->document->format, px_format_obj.info.name) != 0)
+        return NULL;
+    const obj_document *document = model->document->data;
+    bool fits = document->part_count == model->mesh.part_count && document->vertex_count == model->mesh.vertex_count;
+    return fits ? document : NULL;
+}
+
+static pelt_result write_all(writer *w) {
+    const pelt_mesh *mesh = w->mesh;
+    for (uint32_t i = 0; w->document && i < w->document->library_count; i++)
+        PX_TRY(write_name(w, "mtllib", w->document->libraries[i]));
+    PX_TRY(write_points(w));
+    PX_TRY(write_attribute(w, "vt ", mesh->uvs, 2, OBJ_HAS_UV, &w->uv_numbers));
+    PX_TRY(write_attribute(w, "vn ", mesh->normals, 3, OBJ_HAS_NORMAL, &w->normal_numbers));
+    PX_TRY(write_parts(w));
+    return hand_on(w);
+}
+
+pelt_result px_obj_write(const px_write *write) {
+    writer w = {.context = write->context, .mesh = &write->model->mesh, .document = find_document(write->model)};
+    w.text.context = write->context;
+    PX_TRY(px_output_open(write->output, write->path, &w.file));
+    pelt_result result = write_all(&w);
+    px_buffer_free(&w.text);
+    px_free(w.context, w.uv_numbers);
+    px_free(w.context, w.normal_numbers);
+    return result;
+}
