@@ -128,7 +128,7 @@ static uint64_t shortest_digits(float value, int *exponent) {
             if ((float)decimal(digits, *exponent) == value)
                 return digits;
     }
-    assert(!"no float needs more than 9 digits");
+    assert(false && "no float needs more than 9 digits");
     return 0;
 }
 

@@ -52,15 +52,16 @@ typedef struct obj_names {
     const char *group;  /* `g` since that object began */
 } obj_names;
 
-enum { OBJ_HAS_UV = 1, OBJ_HAS_NORMAL = 2 };
-
 typedef struct obj_document {
     uint32_t library_count; /* */
     const char **libraries; /* [library] */
     uint32_t part_count;    /* the mesh's when it was read */
     obj_names *part_names;  /* [part] */
     uint32_t vertex_count;  /* the mesh's when it was read */
-    uint8_t *vertex_has;    /* [vertex] OBJ_HAS bits of its corners; NULL: all have what the mesh has */
+    uint32_t uv_count;      /* `vt` in the file */
+    uint32_t normal_count;  /* `vn` in the file */
+    uint32_t *uvs;          /* [vertex] its `vt` in the file, counted from 1, 0: none; NULL: no vertex has one */
+    uint32_t *normals;      /* [vertex] its `vn`, likewise */
 } obj_document;
 
 /* ---- Doors ------------------------------------------------------------------------------------------------ */

@@ -237,23 +237,20 @@ static pelt_result fill_parts(builder *b, obj_document *document) {
     return PELT_OK;
 }
 
-/* Which vertices have less than the mesh. */
-static pelt_result fill_vertex_has(builder *b, obj_document *document) {
+/* Vertices with equal values stay apart when the file keeps them apart. */
+static pelt_result fill_sources(builder *b, obj_document *document) {
     const obj_corner *vertices = b->vertices.data;
-    uint8_t all = (uint8_t)((b->has_uvs ? OBJ_HAS_UV : 0) | (b->has_normals ? OBJ_HAS_NORMAL : 0));
-    document->vertex_count = b->model->mesh.vertex_count;
-    for (size_t i = 0; i < document->vertex_count; i++) {
-        uint8_t has = (uint8_t)((vertices[i].uv ? OBJ_HAS_UV : 0) | (vertices[i].normal ? OBJ_HAS_NORMAL : 0));
-        if (has == all || vertices[i].point == 0)
-            continue;
-        if (!document->vertex_has) {
-            document->vertex_has = PX_NEW(b->model->memory, uint8_t, document->vertex_count);
-            if (!document->vertex_has)
-                return PELT_ERROR_MEMORY;
-            memset(document->vertex_has, all, document->vertex_count);
-        }
-        document->vertex_has[i] = has;
-    }
+    size_t count = document->vertex_count = b->model->mesh.vertex_count;
+    document->uv_count = (uint32_t)(b->content->uvs.count / 2);
+    document->normal_count = (uint32_t)(b->content->normals.count / 3);
+    document->uvs = b->has_uvs ? PX_NEW(b->model->memory, uint32_t, count) : NULL;
+    document->normals = b->has_normals ? PX_NEW(b->model->memory, uint32_t, count) : NULL;
+    if ((b->has_uvs && !document->uvs) || (b->has_normals && !document->normals))
+        return PELT_ERROR_MEMORY;
+    for (size_t i = 0; document->uvs && i < count; i++)
+        document->uvs[i] = vertices[i].uv;
+    for (size_t i = 0; document->normals && i < count; i++)
+        document->normals[i] = vertices[i].normal;
     return PELT_OK;
 }
 
@@ -271,7 +268,7 @@ static pelt_result fill_document(builder *b) {
     document->libraries = libraries;
     document->library_count = (uint32_t)count;
     PX_TRY(fill_parts(b, document));
-    PX_TRY(fill_vertex_has(b, document));
+    PX_TRY(fill_sources(b, document));
     *outer = (px_document){px_format_obj.info.name, document};
     b->model->document = outer;
     return PELT_OK;

@@ -428,9 +428,9 @@ static pelt_result check_content(reader *r) {
     const obj_content *c = &r->content;
     if (c->positions.count == 0)
         return px_fail(r->context, PELT_ERROR_INPUT, "holds no vertices");
-    if (c->positions.count / 3 >= PELT_NONE || c->corners.count >= PELT_NONE)
-        return px_fail(r->context, PELT_ERROR_UNSUPPORTED, "holds %zu vertices and %zu corners, more than %u",
-                       c->positions.count / 3, c->corners.count, PELT_NONE - 1);
+    if (c->positions.count / 3 >= PELT_NONE || c->corners.count >= PELT_NONE || c->uvs.count / 2 >= PELT_NONE ||
+        c->normals.count / 3 >= PELT_NONE)
+        return px_fail(r->context, PELT_ERROR_UNSUPPORTED, "holds more than %u vertices or corners", PELT_NONE - 1);
     PX_TRY(check_forward(r, &r->points, "vertex", c->positions.count / 3));
     PX_TRY(check_forward(r, &r->uvs, "texture coordinate", c->uvs.count / 2));
     return check_forward(r, &r->normals, "normal", c->normals.count / 3);

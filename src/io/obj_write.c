@@ -75,41 +75,61 @@ static inline uint64_t hash_values(const float *values, int count) {
     return h ^ h >> 32;
 }
 
-/* Writes each distinct value [vertex][width] once, and numbers the vertices' ones. `has`: the document's bit. */
-static pelt_result write_distinct(writer *w, const char *keyword, const float *values, int width, uint8_t has,
-                                  uint32_t *numbers, uint32_t *table, size_t table_size) {
-    const uint8_t *vertex_has = w->document ? w->document->vertex_has : NULL;
+typedef struct attribute {
+    const char *keyword;
+    const float *values;     /* [vertex][width], or NULL */
+    int width;               /* */
+    const uint32_t *sources; /* [vertex] the number it had in the file, 0: none; NULL: the model is no OBJ's */
+    uint32_t *table;         /* a vertex with this value + 1, 0: empty; by number in the file, else by hash */
+    size_t table_size;       /* by hash: a power of 2, at least twice the vertices */
+} attribute;
+
+static inline bool same_values(const attribute *a, size_t i, size_t j) {
+    size_t width = (size_t)a->width;
+    return memcmp(a->values + i * width, a->values + j * width, width * sizeof(float)) == 0;
+}
+
+/* Where in the table a vertex with the same value is or belongs. */
+static inline uint32_t *find_slot(const attribute *a, size_t vertex) {
+    if (a->sources)
+        return &a->table[a->sources[vertex] - 1];
+    size_t mask = a->table_size - 1, at = hash_values(a->values + vertex * (size_t)a->width, a->width) & mask;
+    while (a->table[at] && !same_values(a, a->table[at] - 1, vertex))
+        at = (at + 1) & mask;
+    return &a->table[at];
+}
+
+/* Writes each distinct value once and gives the vertices its number. Values that shared a number in the file but have
+ * changed since are written for each vertex. */
+static pelt_result write_distinct(writer *w, const attribute *a, uint32_t *numbers) {
     uint32_t count = 0;
     for (size_t i = 0; i < w->mesh->vertex_count; i++) {
-        if (vertex_has && !(vertex_has[i] & has))
+        if (a->sources && a->sources[i] == 0)
             continue;
-        const float *value = values + i * (size_t)width;
-        size_t at = hash_values(value, width) & (table_size - 1);
-        while (table[at] && memcmp(values + (table[at] - 1) * (size_t)width, value, (size_t)width * sizeof(float)) != 0)
-            at = (at + 1) & (table_size - 1);
-        if (!table[at]) {
-            table[at] = (uint32_t)i + 1;
-            numbers[i] = ++count;
-            PX_TRY(write_values(w, keyword, value, width, i));
-        } else {
-            numbers[i] = numbers[table[at] - 1];
+        uint32_t *slot = find_slot(a, i);
+        if (*slot && same_values(a, *slot - 1, i)) {
+            numbers[i] = numbers[*slot - 1];
+            continue;
         }
+        if (!*slot)
+            *slot = (uint32_t)i + 1;
+        numbers[i] = ++count;
+        PX_TRY(write_values(w, a->keyword, a->values + i * (size_t)a->width, a->width, i));
     }
     return PELT_OK;
 }
 
-static pelt_result write_attribute(writer *w, const char *keyword, const float *values, int width, uint8_t has,
-                                   uint32_t **numbers) {
-    if (!values)
+/* `source_count`: the highest number in a->sources. */
+static pelt_result write_attribute(writer *w, attribute a, uint32_t source_count, uint32_t **numbers) {
+    if (!a.values)
         return PELT_OK;
-    size_t table_size = 64; /* a power of 2, at least twice the vertices */
-    while (table_size < (size_t)2 * w->mesh->vertex_count)
-        table_size *= 2;
+    a.table_size = a.sources ? source_count : 64;
+    while (!a.sources && a.table_size < (size_t)2 * w->mesh->vertex_count)
+        a.table_size *= 2;
     *numbers = PX_ALLOC(w->context, uint32_t, w->mesh->vertex_count);
-    uint32_t *table = PX_ALLOC(w->context, uint32_t, table_size); /* a vertex with the value + 1; 0: empty */
-    pelt_result result = *numbers && table ? write_distinct(w, keyword, values, width, has, *numbers, table, table_size)
-                                           : PELT_ERROR_MEMORY;
-    px_free(w->context, table);
+    a.table = PX_ALLOC(w->context, uint32_t, a.table_size);
+    pelt_result result = *numbers && a.table ? write_distinct(w, &a, *numbers) : PELT_ERROR_MEMORY;
+    px_free(w->context, a.table);
     return result;
 }
 
@@ -217,8 +237,11 @@ static pelt_result write_all(writer *w) {
     for (uint32_t i = 0; w->document && i < w->document->library_count; i++)
         PX_TRY(write_name(w, "mtllib", w->document->libraries[i]));
     PX_TRY(write_points(w));
-    PX_TRY(write_attribute(w, "vt ", mesh->uvs, 2, OBJ_HAS_UV, &w->uv_numbers));
-    PX_TRY(write_attribute(w, "vn ", mesh->normals, 3, OBJ_HAS_NORMAL, &w->normal_numbers));
+    const obj_document none = {0}, *document = w->document ? w->document : &none;
+    attribute uvs = {.keyword = "vt ", .values = mesh->uvs, .width = 2, .sources = document->uvs};
+    PX_TRY(write_attribute(w, uvs, document->uv_count, &w->uv_numbers));
+    attribute normals = {.keyword = "vn ", .values = mesh->normals, .width = 3, .sources = document->normals};
+    PX_TRY(write_attribute(w, normals, document->normal_count, &w->normal_numbers));
     PX_TRY(write_parts(w));
     return hand_on(w);
 }

@@ -1,0 +1,113 @@
+/* Point caches: checking, mapping and writing the frames. */
+#include "io/cache.h"
+
+/* Whether floats in files of this order are the machine's own. */
+static bool is_native(bool big_endian) {
+    return (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) == big_endian;
+}
+
+/* Bytes of `count` words in the other order; `out` may be `from`. Floats stay bits: a NaN must not change. */
+static void swap_words(void *out, const void *from, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, (const char *)from + 4 * i, sizeof bits);
+        bits = __builtin_bswap32(bits);
+        memcpy((char *)out + 4 * i, &bits, sizeof bits);
+    }
+}
+
+/* ---- Reading ---------------------------------------------------------------------------------------------- */
+
+/* Frames that cannot be used in place. */
+typedef struct frame_source {
+    const uint8_t *frames;
+    size_t frame_size;
+    bool native;
+} frame_source;
+
+static pelt_result read_frame(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
+                              float *out) {
+    (void)context;
+    const frame_source *source = user;
+    const uint8_t *from = source->frames + frame * source->frame_size + (size_t)12 * first;
+    if (source->native)
+        memcpy(out, from, (size_t)12 * count);
+    else
+        swap_words(out, from, (size_t)3 * count);
+    return PELT_OK;
+}
+
+pelt_result px_cache_check_size(const px_read *read, const px_cache *cache) {
+    if (cache->frame_count == 0)
+        return px_fail(read->context, PELT_ERROR_INPUT, "holds no frames");
+    if (cache->point_count == 0)
+        return px_fail(read->context, PELT_ERROR_INPUT, "holds no points");
+    size_t size = read->file.size, frame_size = (size_t)12 * cache->point_count;
+    size_t room = size > cache->data_offset ? size - cache->data_offset : 0, wanted = cache->frame_count;
+    if (room / frame_size < wanted)
+        return px_fail(read->context, PELT_ERROR_INPUT,
+                       "is cut off: it promises %zu frames of %u points and holds %zu whole ones", wanted,
+                       cache->point_count, room / frame_size);
+    if (room > wanted * frame_size)
+        px_log(read->context, PELT_LOG_WARNING, "%zu bytes behind the last frame are left out",
+               room - wanted * frame_size);
+    return PELT_OK;
+}
+
+float *px_cache_frame_times(const px_read *read, uint32_t frame_count) {
+    float *times = PX_NEW(read->model->memory, float, frame_count);
+    for (uint32_t k = 0; times && k < frame_count; k++)
+        times[k] = (float)(k / read->desc->fps);
+    return times;
+}
+
+/* "folder/run.pc2" gives "run". */
+static const char *clip_name(const px_read *read) {
+    const char *slash = strrchr(read->file.path, '/');
+    const char *name = slash ? slash + 1 : read->file.path, *dot = strrchr(name, '.');
+    return px_arena_text(read->model->memory, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
+}
+
+pelt_result px_cache_add_clip(const px_read *read, const px_cache *cache, const float *times) {
+    px_arena *memory = read->model->memory;
+    PX_TRY(px_cache_fit(read->context, read->model, cache->point_count));
+    pelt_clip clip = {
+        .name = clip_name(read), .frame_count = cache->frame_count, .point_count = cache->point_count, .times = times};
+    if (!clip.name)
+        return PELT_ERROR_MEMORY;
+    const uint8_t *frames = read->file.data + cache->data_offset;
+    if (is_native(cache->big_endian) && (uintptr_t)frames % _Alignof(float) == 0) {
+        clip.positions = (const float *)(const void *)frames;
+    } else {
+        frame_source *source = PX_NEW(memory, frame_source, 1);
+        if (!source)
+            return PELT_ERROR_MEMORY;
+        *source = (frame_source){frames, (size_t)12 * cache->point_count, is_native(cache->big_endian)};
+        clip.source = (pelt_clip_source){read_frame, source};
+    }
+    return px_model_add_clip(read->context, read->model, &clip);
+}
+
+/* ---- Writing ---------------------------------------------------------------------------------------------- */
+
+pelt_result px_cache_write_frames(const px_write *write, const pelt_clip *clip, bool big_endian, px_output_file *file) {
+    if (clip->frame_count == 0 || clip->point_count == 0)
+        return px_fail(write->context, PELT_ERROR_INPUT, "the clip '%s' has no frames or no points", clip->name);
+    size_t floats = (size_t)3 * clip->point_count;
+    float *frame = PX_ALLOC(write->context, float, floats);
+    if (!frame)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = PELT_OK;
+    for (uint32_t k = 0; k < clip->frame_count && result == PELT_OK; k++) {
+        result = pelt_clip_read(write->context, clip, k, 0, clip->point_count, frame);
+        if (result != PELT_OK)
+            break;
+        if (!is_native(big_endian))
+            swap_words(frame, frame, floats);
+        result = px_output_write(file, frame, floats * sizeof(float));
+        if (result == PELT_OK)
+            result = px_progress(write->context, "write", (uint64_t)k + 1, clip->frame_count);
+    }
+    px_free(write->context, frame);
+    return result;
+}
