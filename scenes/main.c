@@ -1,0 +1,128 @@
+/* pelt-scenes: lists scenes and writes them to files. */
+#include "scenes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int usage(FILE *to) {
+    fprintf(to, "Usage: pelt-scenes list\n"
+                "       pelt-scenes NAME -o FILE [--vertices N] [--frames F] [--seed S]\n"
+                "\n"
+                "Rigs go to .glb or .gltf. Vertex animations go to an .obj with a .pc2 beside it, or, when the name\n"
+                "has a place for the frame, to a sequence.\n"
+                "\n"
+                "  pelt-scenes creature -o creature.glb\n"
+                "  pelt-scenes cloth -o flag.obj --vertices 10000 --frames 200\n"
+                "  pelt-scenes softbody -o 'hare_%%04d.obj'\n");
+    return to == stdout ? 0 : 1;
+}
+
+static int list_scenes(void) {
+    for (uint32_t s = 0; scene_at(s); s++)
+        printf("%-12s %s\n", scene_at(s)->name, scene_at(s)->summary);
+    return 0;
+}
+
+typedef struct arguments {
+    const scene *scene;
+    const char *output;
+    scene_desc desc;
+} arguments;
+
+/* A whole number up to `most`; false when the text is none. */
+static bool read_number(const char *text, uint64_t most, uint64_t *value) {
+    char *end = NULL;
+    if (!text || text[0] < '0' || text[0] > '9')
+        return false;
+    unsigned long long number = strtoull(text, &end, 10);
+    *value = number;
+    return *end == 0 && number <= most;
+}
+
+static bool read_arguments(int count, char **texts, arguments *out) {
+    out->scene = scene_find(texts[1]);
+    if (!out->scene) {
+        fprintf(stderr, "pelt-scenes: no scene is called '%s'; 'pelt-scenes list' shows them\n", texts[1]);
+        return false;
+    }
+    for (int a = 2; a < count; a += 2) {
+        const char *name = texts[a], *value = a + 1 < count ? texts[a + 1] : NULL;
+        uint64_t number = 0;
+        if (!value) {
+            fprintf(stderr, "pelt-scenes: '%s' needs a value\n", name);
+            return false;
+        }
+        bool size = strcmp(name, "--vertices") == 0, frames = strcmp(name, "--frames") == 0;
+        if (strcmp(name, "-o") == 0) {
+            out->output = value;
+            continue;
+        }
+        if (!size && !frames && strcmp(name, "--seed") != 0) {
+            fprintf(stderr, "pelt-scenes: no option is called '%s'\n", name);
+            return false;
+        }
+        if (!read_number(value, size || frames ? UINT32_MAX : UINT64_MAX, &number)) {
+            fprintf(stderr, "pelt-scenes: %s: '%s' is no number, or too large\n", name, value);
+            return false;
+        }
+        if (size)
+            out->desc.vertex_count = (uint32_t)number;
+        else if (frames)
+            out->desc.frame_count = (uint32_t)number;
+        else
+            out->desc.seed = number;
+    }
+    if (!out->output)
+        fprintf(stderr, "pelt-scenes: -o FILE is missing\n");
+    return out->output != NULL;
+}
+
+static bool ends_with(const char *text, const char *end) {
+    size_t length = strlen(text), end_length = strlen(end);
+    return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+/* A mesh file alone has no room for a clip: a cache goes beside it. */
+static pelt_result save_scene(pelt_context *context, const pelt_model *model, const char *path) {
+    pelt_result result = pelt_save(context, model, path, NULL);
+    if (result != PELT_OK || model->clip_count == 0 || !ends_with(path, ".obj") || strchr(path, '%'))
+        return result;
+    char *cache = malloc(strlen(path) + 1);
+    if (!cache)
+        return PELT_ERROR_MEMORY;
+    memcpy(cache, path, strlen(path) + 1);
+    memcpy(cache + strlen(path) - 4, ".pc2", 5);
+    result = pelt_save(context, model, cache, NULL);
+    free(cache);
+    return result;
+}
+
+int main(int count, char **texts) {
+    if (count < 2)
+        return usage(stderr);
+    if (strcmp(texts[1], "list") == 0)
+        return list_scenes();
+    if (strcmp(texts[1], "--help") == 0 || strcmp(texts[1], "-h") == 0)
+        return usage(stdout);
+    arguments args = {0};
+    if (!read_arguments(count, texts, &args))
+        return 1;
+    pelt_context *context;
+    pelt_model *model = NULL;
+    if (pelt_context_create(NULL, &context) != PELT_OK)
+        return 2;
+    pelt_result result = args.scene->make(context, &args.desc, &model);
+    int code = result == PELT_OK ? 0 : 2;
+    if (result == PELT_OK) {
+        result = save_scene(context, model, args.output);
+        code = result == PELT_OK ? 0 : 3;
+    }
+    if (result != PELT_OK) {
+        const char *text = pelt_error_text(context);
+        fprintf(stderr, "pelt-scenes: %s\n", text[0] ? text : pelt_result_text(result));
+    }
+    pelt_model_destroy(model);
+    pelt_context_destroy(context);
+    return code;
+}
