@@ -26,7 +26,7 @@ typedef struct pelt_difference {
     uint32_t point_count; /* points compared */
     pelt_ball ball;       /* of a's first frame */
     double error_rms;     /* E_rms = 1000·‖A−B‖_F / √(3NF), normalised (FESAM) */
-    double error_kg; /* E_kg = 100·‖A−B‖_F / ‖A−mean over time of A‖_F, percent (SMA); infinite when a is still */
+    double error_kg; /* E_kg = 100·‖A−B‖_F / ‖A−mean over time of A‖_F, percent (SMA); still and equal: 0, still: ∞ */
     double error_max;       /* largest point distance as a fraction of the ball's diameter … */
     double error_max_units; /* … and in object units */
     uint32_t max_frame;     /* where it is */
