@@ -1,0 +1,178 @@
+/* The minimal enclosing ball, exact up to rounding.
+ *
+ * Pivoting (after Gärtner, Fast and robust smallest enclosing balls, 1999): take the ball of a support set of at most
+ * four points, add the farthest point of all, replace the support by that of the five, repeat. The radius of the
+ * support's ball rises strictly, so no support returns; ten rounds or so are enough in practice. The ball of five
+ * points is found by trying the circumcentres of all their subsets: the one with the least distance to its farthest
+ * point is the centre, by definition. That needs no tolerance and no special cases: degenerate subsets merely lose.
+ */
+#include "core/core.h"
+
+#include <math.h>
+#include <pelt/measure.h>
+
+#define POINT_BLOCK 16384u
+/* Only rounding can make so many rounds; the best ball so far is then as good as the numbers allow. */
+#define MAX_ROUNDS 1000
+
+typedef struct vec {
+    double x, y, z;
+} vec;
+
+static vec sub(vec a, vec b) {
+    return (vec){a.x - b.x, a.y - b.y, a.z - b.z};
+}
+
+static vec add_scaled(vec a, double s, vec b) {
+    return (vec){a.x + s * b.x, a.y + s * b.y, a.z + s * b.z};
+}
+
+static double dot(vec a, vec b) {
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
+static vec cross(vec a, vec b) {
+    return (vec){a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+}
+
+static vec point_at(const float *positions, size_t i) {
+    return (vec){(double)positions[3 * i], (double)positions[3 * i + 1], (double)positions[3 * i + 2]};
+}
+
+/* ---- The ball of at most five points ---------------------------------------------------------------------- */
+
+/* The point of the plane, line or space of p[0..count) with equal distance to all; not finite when there is none. */
+static vec circumcenter(const vec *p, int count) {
+    if (count == 1)
+        return p[0];
+    vec a = sub(p[1], p[0]);
+    if (count == 2)
+        return add_scaled(p[0], 0.5, a);
+    vec b = sub(p[2], p[0]), normal = cross(a, b);
+    if (count == 3) {
+        vec side = add_scaled((vec){0, 0, 0}, dot(a, a), b);
+        return add_scaled(p[0], 0.5 / dot(normal, normal), cross(add_scaled(side, -dot(b, b), a), normal));
+    }
+    vec c = sub(p[3], p[0]);
+    vec sum = add_scaled((vec){0, 0, 0}, dot(a, a), cross(b, c));
+    sum = add_scaled(add_scaled(sum, dot(b, b), cross(c, a)), dot(c, c), normal);
+    return add_scaled(p[0], 0.5 / dot(c, normal), sum);
+}
+
+/* The ball of a few points and those of them on its surface. */
+typedef struct support {
+    vec points[5];
+    int count;
+    vec center;
+    double radius2;
+} support;
+
+static double farthest2(const vec *points, int count, vec center) {
+    double largest = 0;
+    for (int p = 0; p < count; p++) {
+        vec d = sub(points[p], center);
+        double distance2 = dot(d, d);
+        if (!(distance2 <= largest)) /* NaN counts as far away */
+            largest = isfinite(distance2) ? distance2 : INFINITY;
+    }
+    return largest;
+}
+
+/* Keeps of the up to five points those that determine their ball. */
+static void solve_support(support *s) {
+    support best = {.radius2 = INFINITY};
+    for (int size = 1; size <= 4 && size <= s->count; size++)
+        for (unsigned set = 1; set < 1u << s->count; set++) {
+            if (__builtin_popcount(set) != size)
+                continue;
+            support trial = {.count = 0};
+            for (int p = 0; p < s->count; p++)
+                if (set >> p & 1)
+                    trial.points[trial.count++] = s->points[p];
+            trial.center = circumcenter(trial.points, trial.count);
+            trial.radius2 = farthest2(s->points, s->count, trial.center);
+            if (trial.radius2 < best.radius2) /* a smaller set wins a draw */
+                best = trial;
+        }
+    *s = best;
+}
+
+/* ---- All points ------------------------------------------------------------------------------------------- */
+
+typedef struct farthest {
+    double distance2;
+    size_t point;
+} farthest;
+
+typedef struct search {
+    pelt_context *context;
+    const float *positions;
+    vec center;
+    farthest *blocks; /* [block] */
+} search;
+
+static pelt_result search_block(void *user, size_t first, size_t count, size_t block) {
+    search *s = user;
+    farthest best = {-1, first};
+    for (size_t i = first; i < first + count; i++) {
+        vec d = sub(point_at(s->positions, i), s->center);
+        double distance2 = dot(d, d);
+        if (!isfinite(distance2)) /* the squares of floats always fit into doubles */
+            return px_fail(s->context, PELT_ERROR_INPUT, "point %zu: its position is not finite", i);
+        if (distance2 > best.distance2)
+            best = (farthest){distance2, i};
+    }
+    s->blocks[block] = best;
+    return PELT_OK;
+}
+
+static pelt_result find_farthest(search *s, uint32_t count, farthest *out) {
+    PX_TRY(px_parallel(s->context, NULL, count, POINT_BLOCK, search_block, s));
+    *out = s->blocks[0];
+    for (size_t b = 1; b < px_block_count(count, POINT_BLOCK); b++)
+        if (s->blocks[b].distance2 > out->distance2)
+            *out = s->blocks[b];
+    return PELT_OK;
+}
+
+/* The best centre found; its ball holds all points. */
+static pelt_result improve(search *s, uint32_t count, vec *center, double *radius2) {
+    support basis = {.points = {point_at(s->positions, 0)}, .count = 1, .center = point_at(s->positions, 0)};
+    *radius2 = INFINITY;
+    for (int round = 0; round < MAX_ROUNDS; round++) {
+        farthest far;
+        s->center = basis.center;
+        PX_TRY(find_farthest(s, count, &far));
+        if (far.distance2 < *radius2) {
+            *radius2 = far.distance2;
+            *center = basis.center;
+        }
+        if (far.distance2 <= basis.radius2)
+            break;
+        double before = basis.radius2;
+        basis.points[basis.count++] = point_at(s->positions, far.point);
+        solve_support(&basis);
+        if (!(basis.radius2 > before)) /* rounding has the last word */
+            break;
+    }
+    return PELT_OK;
+}
+
+pelt_result pelt_enclosing_ball(pelt_context *context, const float *positions, uint32_t count, pelt_ball *ball) {
+    *ball = (pelt_ball){{0, 0, 0}, 0};
+    if (count == 0)
+        return PELT_OK;
+    if (!isfinite(positions[0]) || !isfinite(positions[1]) || !isfinite(positions[2])) /* the first centre */
+        return px_fail(context, PELT_ERROR_INPUT, "point 0: its position is not finite");
+    search s = {.context = context, .positions = positions};
+    s.blocks = PX_ALLOC(context, farthest, px_block_count(count, POINT_BLOCK));
+    if (!s.blocks)
+        return PELT_ERROR_MEMORY;
+    vec center = {0, 0, 0};
+    double radius2 = 0;
+    pelt_result result = improve(&s, count, &center, &radius2);
+    px_free(context, s.blocks);
+    if (result == PELT_OK)
+        *ball = (pelt_ball){{center.x, center.y, center.z}, sqrt(radius2)};
+    return result;
+}

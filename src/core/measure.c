@@ -1,0 +1,377 @@
+/* How far two vertex animations, or two skins, are apart. Definitions in measure.h.
+ *
+ * Clips are read twice and never held whole: first the mean over time of every point of a, by blocks of points; then
+ * the differences, by blocks of frames, because normals need whole frames. Every frame's sums go to its own row and are
+ * added in order, so that the result is the same with any number of threads.
+ */
+#include "core/mesh.h"
+
+#include <math.h>
+#include <pelt/measure.h>
+#include <stdlib.h>
+
+#define MEAN_BLOCK  8192u
+#define FRAME_BLOCK 4u
+
+/* One frame's part of the result. */
+typedef struct frame_sums {
+    double error2;     /* Σ |a − b|² */
+    double deviation2; /* Σ |a − mean over time of a|² */
+    double max2;       /* largest |a − b|² … */
+    uint32_t max_point;
+    double normal2; /* Σ |normal of a − normal of b|² */
+} frame_sums;
+
+typedef struct comparison {
+    pelt_context *context;
+    const pelt_clip *a, *b;
+    const pelt_mesh *mesh; /* or NULL */
+    uint32_t point_count, frame_count;
+    double *mean;       /* [point][3] */
+    frame_sums *frames; /* [frame] */
+    uint32_t normal_count;
+    uint32_t *point_normals; /* [point] its row among the normals; NULL: its own */
+} comparison;
+
+/* ---- The mean over time ----------------------------------------------------------------------------------- */
+
+/* A run of points of a frame: in place when the clip is in memory, else copied to `scratch`. */
+static pelt_result frame_points(const comparison *c, const pelt_clip *clip, uint32_t k, uint32_t first, uint32_t count,
+                                float *scratch, const float **out) {
+    *out = scratch;
+    if (!clip->positions)
+        return pelt_clip_read(c->context, clip, k, first, count, scratch);
+    *out = clip->positions + ((size_t)k * clip->point_count + first) * 3;
+    return PELT_OK;
+}
+
+static pelt_result sum_over_time(comparison *c, uint32_t first, uint32_t count, float *scratch) {
+    double *mean = c->mean + 3 * (size_t)first;
+    for (uint32_t k = 0; k < c->frame_count; k++) {
+        const float *a;
+        PX_TRY(frame_points(c, c->a, k, first, count, scratch, &a));
+        for (size_t e = 0; e < 3 * (size_t)count; e++)
+            mean[e] += (double)a[e];
+    }
+    /* The sum of equal floats and this quotient are exact: a point that stands still deviates by exactly 0. */
+    for (size_t e = 0; e < 3 * (size_t)count; e++)
+        mean[e] /= (double)c->frame_count;
+    return PELT_OK;
+}
+
+static pelt_result mean_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    comparison *c = user;
+    float *scratch = c->a->positions ? NULL : PX_ALLOC(c->context, float, 3 * count);
+    if (!c->a->positions && !scratch)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = sum_over_time(c, (uint32_t)first, (uint32_t)count, scratch);
+    px_free(c->context, scratch);
+    return result;
+}
+
+/* ---- Differences ------------------------------------------------------------------------------------------ */
+
+typedef struct frame_scratch {
+    float *a, *b;                  /* [point][3]; NULL when the clip is in memory */
+    double *normals_a, *normals_b; /* [normal][3]; NULL without a mesh */
+} frame_scratch;
+
+static pelt_result not_finite(const comparison *c, uint32_t k, uint32_t point, const float *a) {
+    bool first = isfinite(a[0]) && isfinite(a[1]) && isfinite(a[2]);
+    return px_fail(c->context, PELT_ERROR_INPUT, "clip '%s' frame %u point %u: its position is not finite",
+                   first ? c->b->name : c->a->name, k, point);
+}
+
+static pelt_result compare_positions(const comparison *c, uint32_t k, const float *a, const float *b,
+                                     frame_sums *sums) {
+    for (uint32_t p = 0; p < c->point_count; p++) {
+        double error2 = 0, deviation2 = 0;
+        for (size_t e = 3 * (size_t)p; e < 3 * (size_t)p + 3; e++) {
+            double error = (double)a[e] - (double)b[e], deviation = (double)a[e] - c->mean[e];
+            error2 += error * error;
+            deviation2 += deviation * deviation;
+        }
+        if (!isfinite(error2)) /* the squares of floats fit into doubles */
+            return not_finite(c, k, p, a + 3 * (size_t)p);
+        sums->error2 += error2;
+        sums->deviation2 += deviation2;
+        if (error2 > sums->max2) {
+            sums->max2 = error2;
+            sums->max_point = p;
+        }
+    }
+    return PELT_OK;
+}
+
+static void compare_normals(const comparison *c, const float *a, const float *b, const frame_scratch *s,
+                            frame_sums *sums) {
+    const pelt_mesh *mesh = c->mesh;
+    const uint32_t *rows = mesh->weld ? mesh->weld : mesh->vertex_points;
+    memset(s->normals_a, 0, 3 * (size_t)c->normal_count * sizeof(double));
+    memset(s->normals_b, 0, 3 * (size_t)c->normal_count * sizeof(double));
+    px_normals_sum(mesh->triangles, mesh->triangle_count, mesh->vertex_points, rows, a, s->normals_a);
+    px_normals_sum(mesh->triangles, mesh->triangle_count, mesh->vertex_points, rows, b, s->normals_b);
+    for (uint32_t p = 0; p < c->point_count; p++) {
+        size_t row = 3 * (size_t)(c->point_normals ? c->point_normals[p] : p);
+        double unit_a[3], unit_b[3];
+        px_normal_unit(s->normals_a + row, unit_a);
+        px_normal_unit(s->normals_b + row, unit_b);
+        for (int e = 0; e < 3; e++)
+            sums->normal2 += (unit_a[e] - unit_b[e]) * (unit_a[e] - unit_b[e]);
+    }
+}
+
+static pelt_result compare_frames(const comparison *c, uint32_t first, uint32_t count, const frame_scratch *s) {
+    for (uint32_t k = first; k < first + count; k++) {
+        const float *a, *b;
+        frame_sums *sums = &c->frames[k];
+        PX_TRY(px_cancelled(c->context));
+        PX_TRY(frame_points(c, c->a, k, 0, c->point_count, s->a, &a));
+        PX_TRY(frame_points(c, c->b, k, 0, c->point_count, s->b, &b));
+        PX_TRY(compare_positions(c, k, a, b, sums));
+        if (c->mesh)
+            compare_normals(c, a, b, s, sums);
+    }
+    return PELT_OK;
+}
+
+static pelt_result compare_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    comparison *c = user;
+    px_arena *arena = px_arena_create(c->context);
+    if (!arena)
+        return PELT_ERROR_MEMORY;
+    frame_scratch s = {0};
+    size_t point_floats = 3 * (size_t)c->point_count, normal_doubles = 3 * (size_t)c->normal_count;
+    bool ready = (c->a->positions || (s.a = PX_NEW(arena, float, point_floats))) &&
+                 (c->b->positions || (s.b = PX_NEW(arena, float, point_floats))) &&
+                 (!c->mesh || ((s.normals_a = PX_NEW(arena, double, normal_doubles)) &&
+                               (s.normals_b = PX_NEW(arena, double, normal_doubles))));
+    pelt_result result = ready ? compare_frames(c, (uint32_t)first, (uint32_t)count, &s) : PELT_ERROR_MEMORY;
+    px_arena_destroy(arena);
+    return result;
+}
+
+/* ---- The whole comparison --------------------------------------------------------------------------------- */
+
+static pelt_result check_clips(pelt_context *context, const pelt_clip *a, const pelt_clip *b, const pelt_mesh *mesh) {
+    if (a->point_count != b->point_count)
+        return px_fail(context, PELT_ERROR_INPUT,
+                       "clip '%s' has %u points and clip '%s' has %u; only clips of the same points can be compared",
+                       a->name, a->point_count, b->name, b->point_count);
+    if (a->frame_count != b->frame_count)
+        return px_fail(context, PELT_ERROR_INPUT,
+                       "clip '%s' has %u frames and clip '%s' has %u; only clips of the same frames can be compared",
+                       a->name, a->frame_count, b->name, b->frame_count);
+    if (mesh && mesh->point_count != a->point_count)
+        return px_fail(context, PELT_ERROR_INPUT, "the mesh has %u points, clip '%s' has %u", mesh->point_count,
+                       a->name, a->point_count);
+    return PELT_OK;
+}
+
+/* Where each point's normal is among the sums: at its first vertex's weld, or at the point itself. */
+static pelt_result map_normals(comparison *c, px_arena *arena) {
+    const pelt_mesh *mesh = c->mesh;
+    c->normal_count = c->point_count;
+    if (!mesh || !mesh->weld)
+        return PELT_OK;
+    c->normal_count = mesh->weld_count;
+    c->point_normals = PX_NEW(arena, uint32_t, c->point_count);
+    if (!c->point_normals)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = mesh->vertex_count; i-- > 0;)
+        c->point_normals[mesh->vertex_points ? mesh->vertex_points[i] : i] = mesh->weld[i];
+    return PELT_OK;
+}
+
+/* value / unit, where nothing of nothing is 0. */
+static double ratio(double value, double unit) {
+    return value == 0 ? 0 : value / unit;
+}
+
+static void sum_up(const comparison *c, pelt_difference *d, double *frame_rms) {
+    double error2 = 0, deviation2 = 0, max2 = 0, normal2 = 0, radius = d->ball.radius;
+    double points = (double)c->point_count, frames = (double)c->frame_count;
+    for (uint32_t k = 0; k < c->frame_count; k++) {
+        const frame_sums *sums = &c->frames[k];
+        error2 += sums->error2;
+        deviation2 += sums->deviation2;
+        normal2 += sums->normal2;
+        if (sums->max2 > max2) {
+            max2 = sums->max2;
+            d->max_frame = k;
+            d->max_point = sums->max_point;
+        }
+        if (frame_rms)
+            frame_rms[k] = ratio(1000 * sqrt(sums->error2), sqrt(3 * points) * radius);
+    }
+    d->error_rms = ratio(1000 * sqrt(error2), sqrt(3 * points * frames) * radius);
+    d->error_kg = ratio(100 * sqrt(error2), sqrt(deviation2));
+    d->error_max_units = sqrt(max2);
+    d->error_max = ratio(sqrt(max2), 2 * radius);
+    d->normal_rms = c->mesh ? ratio(sqrt(normal2), sqrt(points * frames)) : (double)NAN;
+}
+
+static pelt_result first_ball(const comparison *c, px_arena *arena, pelt_ball *ball) {
+    if (c->frame_count == 0)
+        return PELT_OK;
+    float *scratch = c->a->positions ? NULL : PX_NEW(arena, float, 3 * (size_t)c->point_count);
+    if (!c->a->positions && !scratch)
+        return PELT_ERROR_MEMORY;
+    const float *positions;
+    PX_TRY(frame_points(c, c->a, 0, 0, c->point_count, scratch, &positions));
+    return pelt_enclosing_ball(c->context, positions, c->point_count, ball);
+}
+
+static pelt_result compare(comparison *c, px_arena *arena, pelt_difference *difference, double *frame_rms) {
+    c->mean = PX_NEW(arena, double, 3 * (size_t)c->point_count);
+    c->frames = PX_NEW(arena, frame_sums, c->frame_count);
+    if (!c->mean || !c->frames)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(map_normals(c, arena));
+    if (c->frame_count)
+        PX_TRY(px_parallel(c->context, "mean", c->point_count, MEAN_BLOCK, mean_block, c));
+    PX_TRY(px_parallel(c->context, "compare", c->frame_count, FRAME_BLOCK, compare_block, c));
+    pelt_difference d = {.frame_count = c->frame_count, .point_count = c->point_count};
+    PX_TRY(first_ball(c, arena, &d.ball));
+    sum_up(c, &d, frame_rms);
+    *difference = d;
+    return PELT_OK;
+}
+
+pelt_result pelt_compare_clips(pelt_context *context, const pelt_clip *a, const pelt_clip *b, const pelt_mesh *mesh,
+                               pelt_difference *difference, double *frame_rms) {
+    *difference = (pelt_difference){0};
+    PX_TRY(check_clips(context, a, b, mesh));
+    px_arena *arena = px_arena_create(context);
+    if (!arena)
+        return PELT_ERROR_MEMORY;
+    comparison c = {
+        .context = context, .a = a, .b = b, .mesh = mesh, .point_count = a->point_count, .frame_count = a->frame_count};
+    pelt_result result = compare(&c, arena, difference, frame_rms);
+    px_arena_destroy(arena);
+    return result;
+}
+
+/* ---- Weights ---------------------------------------------------------------------------------------------- */
+
+/* A joint that has bones. Names need not be unique: the second "hand" of one matches the second "hand" of the other. */
+typedef struct named_joint {
+    const char *name;
+    uint32_t joint;
+    uint32_t occurrence; /* among equal names */
+} named_joint;
+
+typedef struct joint_list {
+    uint32_t count;
+    named_joint *joints; /* sorted by name, then occurrence */
+    uint32_t *numbers;   /* [joint] shared number of the matched pair or the lone joint */
+} joint_list;
+
+static int compare_joints(const void *a, const void *b) {
+    const named_joint *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->joint > y->joint) - (x->joint < y->joint);
+}
+
+static pelt_result list_joints(px_arena *arena, const pelt_model *model, joint_list *list) {
+    uint32_t joint_count = model->skeleton.joint_count;
+    *list = (joint_list){0, PX_NEW(arena, named_joint, joint_count), PX_NEW(arena, uint32_t, joint_count)};
+    if (!list->joints || !list->numbers)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t b = 0; b < model->skin.bone_count; b++)
+        list->numbers[model->skin.bone_joints[b]] = 1; /* has a bone */
+    for (uint32_t j = 0; j < joint_count; j++)
+        if (list->numbers[j])
+            list->joints[list->count++] = (named_joint){model->skeleton.names[j], j, 0};
+    qsort(list->joints, list->count, sizeof *list->joints, compare_joints);
+    for (uint32_t n = 1; n < list->count; n++)
+        if (strcmp(list->joints[n].name, list->joints[n - 1].name) == 0)
+            list->joints[n].occurrence = list->joints[n - 1].occurrence + 1;
+    return PELT_OK;
+}
+
+/* Numbers both lists so that matching joints, and only they, have equal numbers. */
+static void match_joints(joint_list *a, joint_list *b, pelt_weight_difference *d) {
+    uint32_t x = 0, y = 0;
+    for (uint32_t number = 0; x < a->count || y < b->count; number++) {
+        const named_joint *ja = x < a->count ? &a->joints[x] : NULL, *jb = y < b->count ? &b->joints[y] : NULL;
+        int order = !ja ? 1 : !jb ? -1 : strcmp(ja->name, jb->name);
+        if (order == 0)
+            order = (ja->occurrence > jb->occurrence) - (ja->occurrence < jb->occurrence);
+        if (order <= 0)
+            a->numbers[a->joints[x++].joint] = number;
+        if (order >= 0)
+            b->numbers[b->joints[y++].joint] = number;
+        d->matched_joints += order == 0;
+        d->unmatched_joints += order != 0;
+    }
+}
+
+typedef struct weight_row {
+    uint32_t count;
+    uint32_t numbers[2 * PELT_MAX_INFLUENCES];
+    double weights[2 * PELT_MAX_INFLUENCES];
+} weight_row;
+
+/* Adds sign · the weights of a vertex. */
+static void add_weights(weight_row *row, const pelt_skin *skin, const joint_list *list, uint32_t i, double sign) {
+    for (uint32_t k = 0; k < skin->influence_count; k++) {
+        size_t at = (size_t)i * skin->influence_count + k;
+        if (skin->weights[at] == 0)
+            continue;
+        uint32_t number = list->numbers[skin->bone_joints[skin->bones[at]]], r = 0;
+        while (r < row->count && row->numbers[r] != number)
+            r++;
+        if (r == row->count) {
+            row->numbers[row->count] = number;
+            row->weights[row->count++] = 0;
+        }
+        row->weights[r] += sign * (double)skin->weights[at];
+    }
+}
+
+static pelt_result compare_rows(px_arena *arena, const pelt_model *a, const pelt_model *b, pelt_weight_difference *d) {
+    joint_list list_a, list_b;
+    PX_TRY(list_joints(arena, a, &list_a));
+    PX_TRY(list_joints(arena, b, &list_b));
+    match_joints(&list_a, &list_b, d);
+    double sum = 0;
+    for (uint32_t i = 0; i < d->vertex_count; i++) {
+        weight_row row = {.count = 0};
+        add_weights(&row, &a->skin, &list_a, i, 1);
+        add_weights(&row, &b->skin, &list_b, i, -1);
+        double distance = 0;
+        for (uint32_t r = 0; r < row.count; r++)
+            distance += fabs(row.weights[r]);
+        sum += distance;
+        if (distance > d->l1_max) {
+            d->l1_max = distance;
+            d->max_vertex = i;
+        }
+    }
+    d->l1_mean = ratio(sum, (double)d->vertex_count);
+    return PELT_OK;
+}
+
+pelt_result pelt_compare_weights(pelt_context *context, const pelt_model *a, const pelt_model *b,
+                                 pelt_weight_difference *difference) {
+    *difference = (pelt_weight_difference){0};
+    if (a->skin.bone_count == 0 || b->skin.bone_count == 0)
+        return px_fail(context, PELT_ERROR_INPUT, "the %s model has no skin; weights need two skins",
+                       a->skin.bone_count == 0 ? "first" : "second");
+    if (a->mesh.vertex_count != b->mesh.vertex_count)
+        return px_fail(context, PELT_ERROR_INPUT,
+                       "one model has %u vertices, the other %u; only skins of the same vertices can be compared",
+                       a->mesh.vertex_count, b->mesh.vertex_count);
+    px_arena *arena = px_arena_create(context);
+    if (!arena)
+        return PELT_ERROR_MEMORY;
+    pelt_weight_difference d = {.vertex_count = a->mesh.vertex_count};
+    pelt_result result = compare_rows(arena, a, b, &d);
+    px_arena_destroy(arena);
+    if (result == PELT_OK)
+        *difference = d;
+    return result;
+}
