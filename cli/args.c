@@ -1,0 +1,228 @@
+/* Reading the command line by the option tables of the verb: --name value, --name=value, -n value, -nvalue, grouped
+ * one-letter flags, and -- before arguments that begin with a dash. Options may stand anywhere.
+ */
+#include "cli.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const pelt_option common_options[] = {
+    {"quiet", 'q', PELT_OPTION_FLAG, offsetof(common_settings, quiet), NULL, 0, 0, NULL, NULL,
+     "no messages but errors, no progress, no report of what was written"},
+    {"verbose", 'v', PELT_OPTION_FLAG, offsetof(common_settings, verbose), NULL, 0, 0, NULL, NULL,
+     "say more about what is done"},
+    {"json", 0, PELT_OPTION_TEXT, offsetof(common_settings, json_path), NULL, 0, 0, NULL, "FILE",
+     "write the results as JSON; - is standard output, which then has nothing else"},
+    {"threads", 0, PELT_OPTION_UINT, offsetof(common_settings, thread_count), NULL, 0, 256, NULL, "N",
+     "threads to work with, 0 is one per core; results do not depend on it"},
+    {"max-memory", 0, PELT_OPTION_SIZE, offsetof(common_settings, memory_limit), NULL, 0, 0, NULL, "SIZE",
+     "fail rather than allocate more than this, as in 512M or 4G"},
+    {"help", 'h', PELT_OPTION_FLAG, offsetof(common_settings, help), NULL, 0, 0, NULL, NULL, "show this help"},
+};
+OPTION_TABLE(common_table, common_options)
+
+const option_group common_group = {"Options of every verb", common_table, 0};
+
+const option_group *verb_group(const cli_verb *verb, size_t index) {
+    size_t own = verb ? verb->group_count : 0;
+    return index < own ? &verb->groups[index] : index == own ? &common_group : NULL;
+}
+
+void args_default(const cli_verb *verb, void *settings) {
+    for (size_t g = 0; g < verb->group_count; g++) {
+        size_t count;
+        const pelt_option *table = verb->groups[g].table(&count);
+        pelt_options_default(table, count, (char *)settings + verb->groups[g].offset);
+    }
+}
+
+bool option_given(const cli_session *session, const char *name) {
+    for (size_t o = 0; o < session->given_count; o++)
+        if (strcmp(session->given[o]->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* ---- Nearest names ---------------------------------------------------------------------------------------- */
+
+#define NAME_MAX_LENGTH 31u
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* Letters to insert, remove, change or swap with their neighbour to come from a to b. */
+static size_t edit_distance(const char *a, const char *b) {
+    size_t rows = strlen(a), columns = strlen(b);
+    if (rows > NAME_MAX_LENGTH || columns > NAME_MAX_LENGTH)
+        return SIZE_MAX;
+    size_t d[NAME_MAX_LENGTH + 1][NAME_MAX_LENGTH + 1];
+    for (size_t r = 0; r <= rows; r++) {
+        for (size_t c = 0; c <= columns; c++) {
+            if (r == 0 || c == 0) {
+                d[r][c] = r + c;
+                continue;
+            }
+            size_t change = d[r - 1][c - 1] + (a[r - 1] != b[c - 1]);
+            d[r][c] = least(change, least(d[r - 1][c], d[r][c - 1]) + 1);
+            if (r > 1 && c > 1 && a[r - 1] == b[c - 2] && a[r - 2] == b[c - 1])
+                d[r][c] = least(d[r][c], d[r - 2][c - 2] + 1);
+        }
+    }
+    return d[rows][columns];
+}
+
+const char *nearest_name(const char *name, const char *const *names, size_t count) {
+    size_t length = strlen(name);
+    size_t best = length < 3 ? 2 : length / 3 + 2; /* about every third letter may be wrong */
+    const char *nearest = NULL;
+    for (size_t n = 0; n < count; n++) {
+        size_t distance = edit_distance(name, names[n]);
+        bool begins = length >= 2 && strncmp(name, names[n], length) == 0;
+        if (begins)
+            distance = least(distance, 1);
+        if (distance < best) {
+            best = distance;
+            nearest = names[n];
+        }
+    }
+    return nearest;
+}
+
+/* ---- Parsing ---------------------------------------------------------------------------------------------- */
+
+typedef struct parser {
+    cli_session *session;
+    void *settings;
+    const char *const *args;
+    size_t count, next;
+} parser;
+
+/* By long name, or by letter when `name` is NULL. */
+static const pelt_option *find_option(const cli_verb *verb, const char *name, size_t length, char letter) {
+    for (size_t g = 0; verb_group(verb, g); g++) {
+        size_t count;
+        const pelt_option *table = verb_group(verb, g)->table(&count);
+        for (size_t o = 0; o < count; o++) {
+            bool same = name ? strlen(table[o].name) == length && memcmp(table[o].name, name, length) == 0
+                             : letter && table[o].letter == letter;
+            if (same)
+                return &table[o];
+        }
+    }
+    return NULL;
+}
+
+/* Sets the option in every group that has it. */
+static exit_code set_option(parser *p, const pelt_option *option, const char *value) {
+    cli_session *session = p->session;
+    for (size_t g = 0; verb_group(session->verb, g); g++) {
+        const option_group *group = verb_group(session->verb, g);
+        size_t count;
+        const pelt_option *table = group->table(&count);
+        bool has = false;
+        for (size_t o = 0; o < count; o++)
+            has = has || strcmp(table[o].name, option->name) == 0;
+        if (!has)
+            continue;
+        char *desc = group == &common_group ? (char *)&session->common : (char *)p->settings + group->offset;
+        pelt_result result = pelt_options_set(session->context, table, count, desc, option->name, value);
+        if (result != PELT_OK)
+            return session_fail(session, result);
+    }
+    if (!option_given(session, option->name) && session->given_count < OPTION_MAX)
+        session->given[session->given_count++] = option;
+    return EXIT_DONE;
+}
+
+/* The next argument as the value of an option. One that is an option itself means that the value was forgotten. */
+static exit_code take_value(parser *p, const pelt_option *option, const char **value) {
+    if (option->kind == PELT_OPTION_FLAG)
+        return EXIT_DONE;
+    const char *next = p->next < p->count ? p->args[p->next] : NULL;
+    bool forgotten = !next || (next[0] == '-' && next[1] == '-' &&
+                               find_option(p->session->verb, next + 2, strcspn(next + 2, "="), 0));
+    if (forgotten)
+        return usage_error(p->session, "--%s needs a value: --%s %s", option->name, option->name,
+                           option_value_name(option));
+    *value = next;
+    p->next++;
+    return EXIT_DONE;
+}
+
+static exit_code unknown_option(parser *p, const char *name, size_t length) {
+    const char *names[OPTION_MAX];
+    size_t count = 0;
+    for (size_t g = 0; verb_group(p->session->verb, g); g++) {
+        size_t rows;
+        const pelt_option *table = verb_group(p->session->verb, g)->table(&rows);
+        for (size_t o = 0; o < rows && count < OPTION_MAX; o++)
+            names[count++] = table[o].name;
+    }
+    char *wrong = must_format("%.*s", (int)length, name);
+    const char *near = nearest_name(wrong, names, count);
+    exit_code code = near ? usage_error(p->session, "there is no option --%s; did you mean --%s?", wrong, near)
+                          : usage_error(p->session, "there is no option --%s", wrong);
+    free(wrong);
+    return code;
+}
+
+static exit_code parse_long(parser *p, const char *name) {
+    size_t length = strcspn(name, "=");
+    const pelt_option *option = find_option(p->session->verb, name, length, 0);
+    if (!option)
+        return unknown_option(p, name, length);
+    const char *value = NULL;
+    if (name[length] == '=')
+        value = name + length + 1;
+    else {
+        exit_code code = take_value(p, option, &value);
+        if (code != EXIT_DONE)
+            return code;
+    }
+    return set_option(p, option, value);
+}
+
+static exit_code parse_letters(parser *p, const char *letters) {
+    for (; *letters; letters++) {
+        const pelt_option *option = find_option(p->session->verb, NULL, 0, *letters);
+        if (!option)
+            return usage_error(p->session, "there is no option -%c", *letters);
+        const char *value = NULL;
+        bool attached = option->kind != PELT_OPTION_FLAG && letters[1];
+        if (attached)
+            value = letters + 1 + (letters[1] == '=');
+        exit_code code = attached ? EXIT_DONE : take_value(p, option, &value);
+        if (code == EXIT_DONE)
+            code = set_option(p, option, value);
+        if (code != EXIT_DONE || attached)
+            return code;
+    }
+    return EXIT_DONE;
+}
+
+exit_code args_parse(cli_session *session, const char *const *args, size_t count, bool stop_at_first, void *settings,
+                     arg_list *rest) {
+    parser p = {session, settings, args, count, 0};
+    bool only_positional = false;
+    rest->items = must_alloc(count, sizeof *rest->items);
+    rest->count = 0;
+    while (p.next < count) {
+        const char *arg = args[p.next++];
+        exit_code code = EXIT_DONE;
+        if (only_positional || arg[0] != '-' || arg[1] == 0) {
+            rest->items[rest->count++] = arg;
+            only_positional = only_positional || stop_at_first;
+        } else if (strcmp(arg, "--") == 0)
+            only_positional = true;
+        else
+            code = arg[1] == '-' ? parse_long(&p, arg + 2) : parse_letters(&p, arg + 1);
+        if (code != EXIT_DONE)
+            return code;
+        /* Whoever asks for help gets it, whatever else is wrong. */
+        if (session->common.help && session->verb)
+            break;
+    }
+    return EXIT_DONE;
+}

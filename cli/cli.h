@@ -1,0 +1,272 @@
+/* The program: what its files share. Only the library's public headers are used.
+ *
+ *   main.c      the table of verbs, signals, exit codes
+ *   args.c      reading the command line by option tables
+ *   inputs.c    positional arguments as inputs, choosing an animation
+ *   terminal.c  messages and the progress line
+ *   json.c      reports for programs
+ *   table.c     reports for people
+ *   help.c      help from the tables; completion.c and man.c: the same for shells and for man
+ *   one file per verb
+ */
+#ifndef PELT_CLI_H
+#define PELT_CLI_H
+
+#include <pelt/pelt.h>
+
+#include <stdio.h>
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+typedef enum exit_code {
+    EXIT_DONE = 0,
+    EXIT_USAGE = 1,
+    EXIT_INPUT = 2,
+    EXIT_OUTPUT = 3,
+    EXIT_QUALITY = 4, /* everything worked, but the result is worse than was asked for */
+    EXIT_INTERRUPTED = 130
+} exit_code;
+
+typedef struct cli_session cli_session;
+
+/* ---- Verbs ------------------------------------------------------------------------------------------------ */
+
+/* A table of options in the verb's settings: its own rows, or a library's (pelt_load_options). A name that stands in
+ * several tables of a verb is one option that sets all of them; help shows the first. */
+typedef struct option_group {
+    const char *title;                          /* heading in the help */
+    const pelt_option *(*table)(size_t *count); /* */
+    size_t offset;                              /* of the table's desc struct in the settings */
+} option_group;
+
+typedef struct example {
+    const char *command;
+    const char *meaning;
+} example;
+
+typedef struct cli_verb {
+    const char *name;
+    const char *summary;        /* one line, no full stop */
+    const char *usage;          /* "pelt bake RIG -o CACHE" */
+    const char *about;          /* a paragraph or more, divided by empty lines; or NULL */
+    const option_group *groups; /* without the common options */
+    size_t group_count;
+    size_t settings_size; /* of the struct that holds what the groups describe */
+    const example *examples;
+    size_t example_count;
+    bool utility; /* about the program itself: apart in the overview */
+    exit_code (*run)(cli_session *session, const void *settings, const char *const *args, size_t arg_count);
+} cli_verb;
+
+/* The table of verbs. Adding one: a file that defines `const cli_verb verb_NAME`, and a line here. */
+#define VERBS(X)                                                                                                       \
+    X(info)                                                                                                            \
+    X(convert)                                                                                                         \
+    X(bake)                                                                                                            \
+    X(compare)                                                                                                         \
+    X(help)                                                                                                            \
+    X(version)                                                                                                         \
+    X(completion)                                                                                                      \
+    X(man)
+
+#define VERB_DECLARATION(name) extern const cli_verb verb_##name;
+VERBS(VERB_DECLARATION)
+#undef VERB_DECLARATION
+
+/* The verbs in order; NULL behind the last. */
+const cli_verb *verb_at(size_t index);
+const cli_verb *verb_find(const char *name);
+/* As verb_find, else a usage error with the nearest name. */
+exit_code verb_require(cli_session *session, const char *name, const cli_verb **out);
+
+/* A static function that gives a static array of rows, as option_group wants it. */
+#define OPTION_TABLE(function, rows)                                                                                   \
+    static const pelt_option *function(size_t *count) {                                                                \
+        *count = COUNT(rows);                                                                                          \
+        return rows;                                                                                                   \
+    }
+
+/* ---- Session ---------------------------------------------------------------------------------------------- */
+
+typedef struct cli_json {
+    char *data;
+    size_t size, capacity;
+    uint32_t depth;
+    bool comma; /* something stands before, on this level */
+} cli_json;
+
+typedef struct common_settings {
+    bool quiet;
+    bool verbose;
+    bool help;
+    const char *json_path;
+    uint32_t thread_count;
+    size_t memory_limit;
+} common_settings;
+
+#define OPTION_MAX 128
+
+/* One run of the program. */
+struct cli_session {
+    const cli_verb *verb; /* NULL before it is known */
+    common_settings common;
+    const pelt_option *given[OPTION_MAX]; /* options on the command line */
+    size_t given_count;
+    pelt_context *context;
+    cli_json report;  /* what --json writes; every verb fills it … */
+    bool report_done; /* … and sets this when there is something to write, be it with an error in it */
+    FILE *out;        /* where text results go; NULL when stdout is for JSON */
+    char **warnings;  /* collected while collecting_warnings, instead of being shown */
+    size_t warning_count;
+    bool collecting_warnings;
+};
+
+/* Prints the sentence of a failed library call and gives the exit code of its result. */
+exit_code session_fail(cli_session *session, pelt_result result);
+/* The exit code alone. */
+exit_code session_exit_code(pelt_result result);
+/* Whether Ctrl-C was pressed. */
+bool session_interrupted(void);
+
+/* Zeroed memory; ends the program when there is none. */
+void *must_alloc(size_t count, size_t size);
+void *must_resize(void *pointer, size_t count, size_t size);
+char *must_format(const char *format, ...) PELT_PRINTF(1, 2);
+
+/* ---- args.c ----------------------------------------------------------------------------------------------- */
+
+typedef struct arg_list {
+    const char **items;
+    size_t count;
+} arg_list;
+
+extern const option_group common_group;
+
+/* The verb's groups in order, then the common one; NULL behind. */
+const option_group *verb_group(const cli_verb *verb, size_t index);
+
+/* Reads options into session->common and `settings` (described by session->verb; both may be NULL when the verb is
+ * not known yet). Positional arguments go to `rest`. `stop_at_first`: the first positional ends it, and everything
+ * from there on goes to `rest`. */
+exit_code args_parse(cli_session *session, const char *const *args, size_t count, bool stop_at_first, void *settings,
+                     arg_list *rest);
+/* Fills a verb's settings with the defaults of its tables. */
+void args_default(const cli_verb *verb, void *settings);
+/* Whether an option was on the command line. */
+bool option_given(const cli_session *session, const char *name);
+/* The nearest of `names` [count] to a misspelt one; NULL when none is near. */
+const char *nearest_name(const char *name, const char *const *names, size_t count);
+
+/* ---- inputs.c --------------------------------------------------------------------------------------------- */
+
+typedef struct cli_input {
+    const char **paths;
+    size_t path_count;
+} cli_input;
+
+typedef struct input_list {
+    cli_input *items;
+    size_t count;
+} input_list;
+
+/* Groups arguments: a cache belongs to the mesh before it. */
+input_list inputs_group(cli_session *session, const char *const *args, size_t count);
+void inputs_free(input_list *list);
+/* The paths of an input with spaces between, for people; freed by the caller. */
+char *input_name(const cli_input *input);
+
+/* One animation of a model: a clip it holds, or a motion of its skeleton and morphs; neither: the rest pose. */
+typedef struct cli_animation {
+    uint32_t clip; /* or PELT_NONE */
+    const pelt_motion *motion;
+} cli_animation;
+
+/* The animation that `wanted` (a name, or an index among clips and then motions; NULL: the first) says. With
+ * `motions_only` clips are passed over. Without any animation and nothing wanted: the rest pose. */
+exit_code choose_animation(cli_session *session, const pelt_model *model, const char *wanted, bool motions_only,
+                           cli_animation *out);
+/* It as a clip, evaluated when read. */
+pelt_result animation_clip(cli_session *session, pelt_model *model, const cli_animation *animation, double fps,
+                           pelt_skinning skinning, pelt_clip *clip);
+/* Makes it one of the model's clips and gives the index. */
+pelt_result animation_add(cli_session *session, pelt_model *model, const cli_animation *animation, double fps,
+                          pelt_skinning skinning, uint32_t *clip);
+double clip_duration(const pelt_clip *clip);
+
+/* Saves the model as a mesh in its rest pose: the model's own positions are those of the bind pose. */
+pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path);
+/* Whether a path stands for many files: it holds a printf pattern. */
+bool is_pattern(const char *path);
+/* Bytes of a written file; of all `frame_count` files of a pattern. */
+uint64_t written_size(const char *path, uint32_t frame_count);
+
+/* The format of an output, or a usage error that lists what there is. */
+exit_code output_format(cli_session *session, const char *path, const pelt_format_info **format);
+
+/* ---- terminal.c ------------------------------------------------------------------------------------------- */
+
+typedef enum message_kind { MESSAGE_ERROR, MESSAGE_WARNING, MESSAGE_NOTE, MESSAGE_DETAIL } message_kind;
+
+void terminal_start(const cli_session *session);
+/* One message on stderr. Quiet leaves errors only; details need --verbose. */
+void say(const cli_session *session, message_kind kind, const char *format, ...) PELT_PRINTF(3, 4);
+/* An error in how the program was called, with where to find help. */
+exit_code usage_error(const cli_session *session, const char *format, ...) PELT_PRINTF(2, 3);
+pelt_log_fn terminal_log;           /* user: the session */
+pelt_progress_fn terminal_progress; /* user: the session */
+/* Takes the progress line away. */
+void terminal_clear(void);
+/* Whether this stream may have colours. */
+bool terminal_colours(FILE *stream);
+/* Text from files, made harmless in place for a terminal: control characters become '?'. */
+void make_printable(char *text);
+/* Seconds from some fixed moment. */
+double now(void);
+
+/* ---- json.c ----------------------------------------------------------------------------------------------- */
+
+/* `key` is NULL in arrays. `bracket` is '{' or '['. */
+void json_open(cli_json *json, const char *key, char bracket);
+void json_close(cli_json *json, char bracket);
+void json_text(cli_json *json, const char *key, const char *text);
+void json_count(cli_json *json, const char *key, uint64_t value);
+void json_flag(cli_json *json, const char *key, bool value);
+/* NaN and infinity become null. */
+void json_real(cli_json *json, const char *key, double value);
+void json_reals(cli_json *json, const char *key, const double *values, size_t count);
+void json_floats(cli_json *json, const char *key, const float *values, size_t count);
+/* Writes it to a file (beside, then renamed) or "-". */
+exit_code json_write(const cli_session *session, const cli_json *json, const char *path);
+
+/* ---- table.c ---------------------------------------------------------------------------------------------- */
+
+/* Rows of a name and a value. */
+typedef struct cli_table {
+    char **cells; /* name, value, name, value … */
+    size_t row_count;
+} cli_table;
+
+void table_row(cli_table *table, const char *name, const char *format, ...) PELT_PRINTF(3, 4);
+/* Prints under a title (NULL: none) and empties the table. `out` NULL: only empties. */
+void table_print(cli_table *table, FILE *out, const char *title);
+/* "8,431" in one of a few static buffers. */
+const char *grouped(uint64_t value);
+/* "4.9 MB", likewise. */
+const char *bytes_text(uint64_t bytes);
+
+/* ---- help.c, man.c ---------------------------------------------------------------------------------------- */
+
+void help_overview(FILE *out);
+void help_verb(const cli_verb *verb, FILE *out);
+/* "FILE", "linear|dual-quaternion", or NULL for flags. */
+const char *option_value_name(const pelt_option *option);
+/* Whether an earlier group of the verb has an option of this name. */
+bool option_repeated(const cli_verb *verb, size_t group, const char *name);
+
+typedef struct exit_text {
+    exit_code code;
+    const char *text;
+} exit_text;
+extern const exit_text exit_texts[6];
+
+#endif

@@ -1,0 +1,249 @@
+/* pelt compare: how far one animation is from another, and one skin from another. */
+#include "cli.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+typedef struct compare_settings {
+    pelt_load_desc load;
+    double fps;
+    const char *motion;
+    uint32_t skinning; /* pelt_skinning */
+    double max_error;
+} compare_settings;
+
+static const pelt_option own_options[] = {
+    {"fps", 0, PELT_OPTION_REAL, offsetof(compare_settings, fps), "30", 0.001, 100000, NULL, "N",
+     "frames per second at which rigs are evaluated, and of inputs that do not say"},
+    {"motion", 0, PELT_OPTION_TEXT, offsetof(compare_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
+     "which animation of both; without this the first of each"},
+    {"skinning", 0, PELT_OPTION_CHOICE, offsetof(compare_settings, skinning), "linear", 0, 0, "linear|dual-quaternion",
+     NULL, "how the bones of rigs are blended"},
+    {"max-error", 0, PELT_OPTION_REAL, offsetof(compare_settings, max_error), NULL, 0, 1e30, NULL, "E",
+     "exit with 4 when E_rms is larger"},
+};
+OPTION_TABLE(own_table, own_options)
+
+static const option_group groups[] = {
+    {"Options", own_table, 0},
+    {"Options", pelt_load_options, offsetof(compare_settings, load)},
+};
+
+/* One of the two. */
+typedef struct compare_side {
+    cli_input input;
+    char *name;
+    pelt_model *model;
+    pelt_clip clip;
+} compare_side;
+
+/* ---- Two inputs ------------------------------------------------------------------------------------------- */
+
+/* One mesh with caches: two caches are compared with each other, one with the mesh's own animation. */
+static void split_caches(const cli_input *whole, compare_side sides[2]) {
+    for (size_t s = 0; s < 2; s++)
+        sides[s].input = (cli_input){must_alloc(2, sizeof(char *)), 0};
+    for (size_t s = 0; s < 2; s++) {
+        cli_input *input = &sides[s].input;
+        input->paths[input->path_count++] = whole->paths[0];
+        size_t cache = whole->path_count == 3 ? s + 1 : s;
+        if (cache > 0)
+            input->paths[input->path_count++] = whole->paths[cache];
+    }
+}
+
+static exit_code find_sides(cli_session *session, const char *const *args, size_t arg_count, compare_side sides[2]) {
+    input_list list = inputs_group(session, args, arg_count);
+    exit_code code = EXIT_DONE;
+    if (list.count == 2) {
+        for (size_t s = 0; s < 2; s++) {
+            sides[s].input = list.items[s];
+            list.items[s].paths = NULL;
+        }
+    } else if (list.count == 1 && (list.items[0].path_count == 2 || list.items[0].path_count == 3))
+        split_caches(&list.items[0], sides);
+    else
+        code = usage_error(session, "compare needs two inputs, these are %zu; a cache belongs to the mesh before it",
+                           list.count);
+    inputs_free(&list);
+    for (size_t s = 0; s < 2 && code == EXIT_DONE; s++)
+        sides[s].name = input_name(&sides[s].input);
+    return code;
+}
+
+static exit_code open_side(cli_session *session, const compare_settings *settings, compare_side *side) {
+    pelt_result result =
+        pelt_load(session->context, side->input.paths, side->input.path_count, &settings->load, &side->model);
+    if (result != PELT_OK)
+        return session_fail(session, result);
+    cli_animation animation;
+    exit_code code = choose_animation(session, side->model, settings->motion, false, &animation);
+    if (code != EXIT_DONE)
+        return code;
+    result =
+        animation_clip(session, side->model, &animation, settings->fps, (pelt_skinning)settings->skinning, &side->clip);
+    if (result != PELT_OK)
+        return session_fail(session, result);
+    say(session, MESSAGE_DETAIL, "%s: %s '%s', %s frames", side->name,
+        animation.clip != PELT_NONE ? "clip"
+        : animation.motion          ? "motion"
+                                    : "rest pose",
+        side->clip.name, grouped(side->clip.frame_count));
+    return EXIT_DONE;
+}
+
+static void close_side(compare_side *side) {
+    pelt_model_destroy(side->model);
+    free(side->input.paths);
+    free(side->name);
+}
+
+static exit_code check_fit(const cli_session *session, const compare_side sides[2]) {
+    const pelt_clip *a = &sides[0].clip, *b = &sides[1].clip;
+    if (a->point_count != b->point_count)
+        say(session, MESSAGE_ERROR, "%s has %s points, %s has %s: only the same points can be compared", sides[0].name,
+            grouped(a->point_count), sides[1].name, grouped(b->point_count));
+    else if (a->frame_count != b->frame_count)
+        say(session, MESSAGE_ERROR,
+            "%s has %s frames, %s has %s: only the same frames can be compared (is --fps right?)", sides[0].name,
+            grouped(a->frame_count), sides[1].name, grouped(b->frame_count));
+    else
+        return EXIT_DONE;
+    return EXIT_INPUT;
+}
+
+/* ---- Report ----------------------------------------------------------------------------------------------- */
+
+static void report_clips(cli_json *json, const pelt_difference *d, const double *frame_rms) {
+    json_count(json, "frames", d->frame_count);
+    json_count(json, "points", d->point_count);
+    json_real(json, "error_rms", d->error_rms);
+    json_real(json, "error_kg", d->error_kg);
+    json_real(json, "error_max", d->error_max);
+    json_real(json, "error_max_units", d->error_max_units);
+    json_count(json, "max_frame", d->max_frame);
+    json_count(json, "max_point", d->max_point);
+    json_real(json, "normal_rms", d->normal_rms);
+    json_open(json, "ball", '{');
+    json_reals(json, "center", d->ball.center, 3);
+    json_real(json, "radius", d->ball.radius);
+    json_close(json, '}');
+    json_reals(json, "frame_rms", frame_rms, d->frame_count);
+}
+
+static void clip_rows(cli_table *table, const pelt_difference *d) {
+    table_row(table, "frames", "%s", grouped(d->frame_count));
+    table_row(table, "points", "%s", grouped(d->point_count));
+    table_row(table, "E_rms", "%.6g", d->error_rms);
+    if (isfinite(d->error_kg))
+        table_row(table, "E_kg", "%.6g %%", d->error_kg);
+    else
+        table_row(table, "E_kg", "– (nothing moves)");
+    table_row(table, "E_max", "%.6g of the diameter, %.6g units, at frame %u, vertex %u", d->error_max,
+              d->error_max_units, d->max_frame, d->max_point);
+    if (isfinite(d->normal_rms))
+        table_row(table, "normals", "%.6g", d->normal_rms);
+}
+
+static void report_weights(cli_json *json, const pelt_weight_difference *d) {
+    json_open(json, "weights", '{');
+    json_real(json, "l1_mean", d->l1_mean);
+    json_real(json, "l1_max", d->l1_max);
+    json_count(json, "max_vertex", d->max_vertex);
+    json_count(json, "matched_joints", d->matched_joints);
+    json_count(json, "unmatched_joints", d->unmatched_joints);
+    json_close(json, '}');
+}
+
+static void weight_rows(cli_table *table, const pelt_weight_difference *d) {
+    table_row(table, "weights", "%.6g on average, %.6g at most (vertex %u), of 2", d->l1_mean, d->l1_max,
+              d->max_vertex);
+    table_row(table, "joints", "%u with the same name in both, %u without", d->matched_joints, d->unmatched_joints);
+}
+
+/* ---- The verb --------------------------------------------------------------------------------------------- */
+
+static bool have_same_skins(const compare_side sides[2]) {
+    const pelt_model *a = sides[0].model, *b = sides[1].model;
+    return a->skin.bone_count && b->skin.bone_count && a->mesh.vertex_count == b->mesh.vertex_count;
+}
+
+static exit_code compare(cli_session *session, const compare_settings *settings, const compare_side sides[2]) {
+    const pelt_clip *a = &sides[0].clip, *b = &sides[1].clip;
+    double *frame_rms = must_alloc(a->frame_count, sizeof *frame_rms);
+    const pelt_mesh *mesh = sides[0].model->mesh.triangle_count ? &sides[0].model->mesh : NULL;
+    bool skins = have_same_skins(sides);
+    pelt_difference clips = {0};
+    pelt_weight_difference weights = {0};
+    /* Welded, so that normals do not break at seams. */
+    pelt_result result = mesh ? pelt_model_weld(session->context, sides[0].model) : PELT_OK;
+    if (result == PELT_OK)
+        result = pelt_compare_clips(session->context, a, b, mesh, &clips, frame_rms);
+    if (result == PELT_OK && skins)
+        result = pelt_compare_weights(session->context, sides[0].model, sides[1].model, &weights);
+    if (result == PELT_OK) {
+        cli_table table = {0};
+        json_text(&session->report, "a", sides[0].name);
+        json_text(&session->report, "b", sides[1].name);
+        table_row(&table, "reference", "%s", sides[0].name);
+        table_row(&table, "compared", "%s", sides[1].name);
+        report_clips(&session->report, &clips, frame_rms);
+        clip_rows(&table, &clips);
+        if (skins) {
+            report_weights(&session->report, &weights);
+            weight_rows(&table, &weights);
+        }
+        session->report_done = true;
+        table_print(&table, session->out, NULL);
+    }
+    free(frame_rms);
+    if (result != PELT_OK)
+        return session_fail(session, result);
+    bool missed = option_given(session, "max-error") && !(clips.error_rms <= settings->max_error);
+    if (missed)
+        say(session, MESSAGE_ERROR, "E_rms is %g, more than --max-error %g", clips.error_rms, settings->max_error);
+    return missed ? EXIT_QUALITY : EXIT_DONE;
+}
+
+static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
+    const compare_settings *settings = given;
+    compare_side sides[2] = {0};
+    exit_code code = find_sides(session, args, arg_count, sides);
+    for (size_t s = 0; s < 2 && code == EXIT_DONE; s++)
+        code = open_side(session, settings, &sides[s]);
+    if (code == EXIT_DONE)
+        code = check_fit(session, sides);
+    if (code == EXIT_DONE)
+        code = compare(session, settings, sides);
+    for (size_t s = 0; s < 2; s++)
+        close_side(&sides[s]);
+    return code;
+}
+
+static const example examples[] = {
+    {"pelt compare horse.obj horse.pc2 new.obj new.pc2", "two meshes with their caches"},
+    {"pelt compare horse.obj horse.pc2 new.pc2", "two caches of one mesh"},
+    {"pelt compare 'f_%04d.obj' folder/", "two sequences"},
+    {"pelt compare wolf.glb wolf.pc2", "a rig's first motion and a cache of the same mesh"},
+    {"pelt compare painted.glb computed.glb --max-error 1", "two rigs, also by weights; exit code 4 when E_rms > 1"},
+};
+
+const cli_verb verb_compare = {
+    .name = "compare",
+    .summary = "measure how far one animation or skin is from another",
+    .usage = "pelt compare A B [options]",
+    .about = "A is the reference. Both are a file, a mesh with its cache, or a sequence; a cache belongs to the mesh "
+             "before it. Rigs are evaluated at --fps; without any animation the rest poses are compared as one frame. "
+             "Distances are normalised so that the smallest ball around A's first frame has radius 1.\n\n"
+             "E_rms: 1000 · ‖A − B‖ / √(3 · points · frames). E_kg: percent of A's distance from its mean over time. "
+             "E_max: the largest distance of a vertex, as a fraction of the ball's diameter. Normals: root mean square "
+             "length of the difference of unit normals. Two rigs with the same vertices are also compared by their "
+             "weights: the sum over joints (matched by name) of absolute differences, 0 to 2.",
+    .groups = groups,
+    .group_count = COUNT(groups),
+    .settings_size = sizeof(compare_settings),
+    .examples = examples,
+    .example_count = COUNT(examples),
+    .run = run,
+};

@@ -1,0 +1,136 @@
+/* pelt convert: one input into another format. */
+#include "cli.h"
+
+#include <stddef.h>
+
+typedef struct convert_settings {
+    pelt_load_desc load;
+    double fps;
+    const char *motion;
+    const char *output;
+} convert_settings;
+
+static const pelt_option own_options[] = {
+    {"output", 'o', PELT_OPTION_TEXT, offsetof(convert_settings, output), NULL, 0, 0, NULL, "FILE",
+     "where to write, instead of the last argument"},
+    {"fps", 0, PELT_OPTION_REAL, offsetof(convert_settings, fps), "30", 0.001, 100000, NULL, "N",
+     "frames per second: of inputs that do not say, and of motions that become frames"},
+    {"motion", 0, PELT_OPTION_TEXT, offsetof(convert_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
+     "which animation becomes frames; without this the first"},
+};
+OPTION_TABLE(own_table, own_options)
+
+static const option_group groups[] = {
+    {"Options", own_table, 0},
+    {"Options", pelt_load_options, offsetof(convert_settings, load)},
+};
+
+/* Frames of a clip or of a motion into a cache or a sequence. */
+static exit_code write_frames(cli_session *session, const convert_settings *settings, pelt_model *model,
+                              const char *path, uint32_t *frames) {
+    cli_animation animation;
+    exit_code code = choose_animation(session, model, settings->motion, false, &animation);
+    if (code != EXIT_DONE)
+        return code;
+    if (animation.clip == PELT_NONE && !animation.motion) {
+        say(session, MESSAGE_ERROR, "%s: there is no animation in it that %s could hold", model->path, path);
+        return EXIT_INPUT;
+    }
+    if (animation.motion)
+        say(session, MESSAGE_NOTE, "baking motion '%s' at %g frames per second, as 'pelt bake' does",
+            animation.motion->name, settings->fps);
+    pelt_save_desc save = pelt_save_desc_default();
+    save.fps = settings->fps;
+    pelt_result result = animation_add(session, model, &animation, settings->fps, PELT_SKINNING_LINEAR, &save.clip);
+    if (result == PELT_OK) {
+        *frames = model->clips[save.clip].frame_count;
+        result = pelt_save(session->context, model, path, &save);
+    }
+    return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
+}
+
+static exit_code write_model(cli_session *session, const convert_settings *settings, pelt_model *model,
+                             const char *path, const pelt_format_info *format, uint32_t *frames) {
+    bool sequence = (format->flags & PELT_FORMAT_SEQUENCE) && is_pattern(path);
+    if (sequence || (format->flags & PELT_FORMAT_CACHE))
+        return write_frames(session, settings, model, path, frames);
+    pelt_result result;
+    if (format->flags & PELT_FORMAT_RIG) {
+        pelt_save_desc save = pelt_save_desc_default();
+        save.fps = settings->fps;
+        result = pelt_save(session->context, model, path, &save);
+    } else {
+        if (model->clip_count || model->motion_count)
+            say(session, MESSAGE_NOTE, "%s holds the rest pose only; a pattern ('f_%%04d.%s') would hold all frames",
+                path, format->extensions);
+        result = save_rest_pose(session, model, path);
+    }
+    return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
+}
+
+static void report(cli_session *session, const pelt_model *model, const char *path, const pelt_format_info *format,
+                   uint32_t frames, double seconds) {
+    uint64_t bytes = written_size(path, frames);
+    json_text(&session->report, "output", path);
+    json_text(&session->report, "format", format->name);
+    json_count(&session->report, "vertices", model->mesh.vertex_count);
+    json_count(&session->report, "points", model->mesh.point_count);
+    json_count(&session->report, "frames", frames);
+    json_count(&session->report, "bytes", bytes);
+    json_real(&session->report, "seconds", seconds);
+    session->report_done = true;
+    cli_table table = {0};
+    table_row(&table, "format", "%s", format->name);
+    table_row(&table, "points", "%s", grouped(model->mesh.point_count));
+    if (frames)
+        table_row(&table, "frames", "%s", grouped(frames));
+    table_row(&table, "written", "%s", bytes_text(bytes));
+    table_row(&table, "time", "%.3f s", seconds);
+    table_print(&table, session->common.quiet ? NULL : session->out, path);
+}
+
+static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
+    const convert_settings *settings = given;
+    size_t input_count = settings->output ? arg_count : arg_count ? arg_count - 1 : 0;
+    if (input_count == 0)
+        return usage_error(session, "convert needs an input and an output");
+    const char *path = settings->output ? settings->output : args[arg_count - 1];
+    const pelt_format_info *format;
+    exit_code code = output_format(session, path, &format);
+    if (code != EXIT_DONE)
+        return code;
+    double start = now();
+    pelt_model *model;
+    pelt_result result = pelt_load(session->context, args, input_count, &settings->load, &model);
+    if (result != PELT_OK)
+        return session_fail(session, result);
+    uint32_t frames = 0;
+    code = write_model(session, settings, model, path, format, &frames);
+    if (code == EXIT_DONE)
+        report(session, model, path, format, frames, now() - start);
+    pelt_model_destroy(model);
+    return code;
+}
+
+static const example examples[] = {
+    {"pelt convert horse.gltf horse.glb", "everything into one file; what Pelt does not know stays as it is"},
+    {"pelt convert 'frames/f_%04d.obj' --fps 24 horse.pc2", "a sequence into a cache"},
+    {"pelt convert horse.obj horse.pc2 horse.mdd", "one cache format into another"},
+    {"pelt convert horse.glb horse.obj", "the rest pose as a mesh"},
+};
+
+const cli_verb verb_convert = {
+    .name = "convert",
+    .summary = "read an input and write it in another format",
+    .usage = "pelt convert INPUT… OUTPUT [options]",
+    .about = "The extension of OUTPUT chooses the format. The input is a file, a mesh with its cache, or a sequence (a "
+             "folder, a glob, a pattern or a list). Caches and patterns ('f_%04d.obj') take the frames of an "
+             "animation; a single mesh file takes the rest pose.\n\n"
+             "OUTPUT may be the input itself: it is written beside and renamed when it is complete.",
+    .groups = groups,
+    .group_count = COUNT(groups),
+    .settings_size = sizeof(convert_settings),
+    .examples = examples,
+    .example_count = COUNT(examples),
+    .run = run,
+};

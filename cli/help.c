@@ -1,0 +1,181 @@
+/* Help from the tables of verbs and options. */
+#include "cli.h"
+
+#include <string.h>
+
+#define LINE_WIDTH  100
+#define HELP_COLUMN 30
+
+/* ---- Text in lines ---------------------------------------------------------------------------------------- */
+
+/* Prints words from `column` on, further lines at `indent`; empty lines divide paragraphs. */
+static void print_wrapped(FILE *out, const char *text, int column, int indent) {
+    bool at_start = true;
+    while (*text) {
+        if (text[0] == '\n' && text[1] == '\n') {
+            fprintf(out, "\n\n%*s", indent, "");
+            column = indent, at_start = true;
+            text += 2;
+            continue;
+        }
+        if (*text == ' ' || *text == '\n') {
+            text++;
+            continue;
+        }
+        int length = (int)strcspn(text, " \n");
+        if (!at_start && column + 1 + length > LINE_WIDTH) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent, at_start = true;
+        }
+        column += fprintf(out, "%s%.*s", at_start ? "" : " ", length, text);
+        at_start = false;
+        text += length;
+    }
+    fputc('\n', out);
+}
+
+static void print_heading(FILE *out, const char *title) {
+    bool bold = terminal_colours(out);
+    fprintf(out, "\n%s%s%s\n", bold ? "\033[1m" : "", title, bold ? "\033[0m" : "");
+}
+
+/* ---- Options ---------------------------------------------------------------------------------------------- */
+
+const char *option_value_name(const pelt_option *option) {
+    if (option->kind == PELT_OPTION_FLAG)
+        return NULL;
+    return option->kind == PELT_OPTION_CHOICE ? option->choices : option->value ? option->value : "VALUE";
+}
+
+bool option_repeated(const cli_verb *verb, size_t group, const char *name) {
+    for (size_t g = 0; g < group; g++) {
+        size_t count;
+        const pelt_option *table = verb_group(verb, g)->table(&count);
+        for (size_t o = 0; o < count; o++)
+            if (strcmp(table[o].name, name) == 0)
+                return true;
+    }
+    return false;
+}
+
+static void print_option(FILE *out, const pelt_option *option) {
+    int column = option->letter ? fprintf(out, "  -%c, --%s", option->letter, option->name)
+                                : fprintf(out, "      --%s", option->name);
+    if (option_value_name(option))
+        column += fprintf(out, " %s", option_value_name(option));
+    if (column > HELP_COLUMN - 2) {
+        fputc('\n', out);
+        column = 0;
+    }
+    fprintf(out, "%*s", HELP_COLUMN - column, "");
+    char text[512];
+    bool told = option->initial && option->kind != PELT_OPTION_FLAG;
+    snprintf(text, sizeof text, told ? "%s (default %s)" : "%s", option->help, option->initial);
+    print_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
+}
+
+static void print_groups(FILE *out, const cli_verb *verb) {
+    const char *title = NULL;
+    for (size_t g = 0; verb_group(verb, g); g++) {
+        const option_group *group = verb_group(verb, g);
+        size_t count;
+        const pelt_option *table = group->table(&count);
+        for (size_t o = 0; o < count; o++) {
+            if (option_repeated(verb, g, table[o].name))
+                continue;
+            if (!title || strcmp(title, group->title) != 0)
+                print_heading(out, group->title);
+            title = group->title;
+            print_option(out, &table[o]);
+        }
+    }
+}
+
+void help_verb(const cli_verb *verb, FILE *out) {
+    fprintf(out, "usage: %s\n\n", verb->usage);
+    print_wrapped(out, verb->summary, 0, 0);
+    if (verb->about) {
+        fputc('\n', out);
+        print_wrapped(out, verb->about, 0, 0);
+    }
+    print_groups(out, verb);
+    if (verb->example_count)
+        print_heading(out, "Examples");
+    for (size_t e = 0; e < verb->example_count; e++) {
+        fprintf(out, "  %s\n      ", verb->examples[e].command);
+        print_wrapped(out, verb->examples[e].meaning, 6, 6);
+    }
+}
+
+/* ---- Overview --------------------------------------------------------------------------------------------- */
+
+static void print_verbs(FILE *out, bool utility) {
+    for (size_t v = 0; verb_at(v); v++)
+        if (verb_at(v)->utility == utility)
+            fprintf(out, "  %-12s %s\n", verb_at(v)->name, verb_at(v)->summary);
+}
+
+void help_overview(FILE *out) {
+    fputs("usage: pelt VERB [options] …\n\nPelt turns anything that deforms into a skin any engine can play.\n", out);
+    print_heading(out, "Verbs");
+    print_verbs(out, false);
+    print_heading(out, "About the program");
+    print_verbs(out, true);
+    print_heading(out, "Inputs");
+    fputs("  rig.glb                a file\n"
+          "  mesh.obj cache.pc2     a mesh and its cache\n"
+          "  frames/  'f_*.obj'  'f_%04d.obj'\n"
+          "                         a sequence: a folder, a glob or a pattern\n",
+          out);
+    print_heading(out, "Formats");
+    const pelt_format_info *format;
+    for (uint32_t f = 0; (format = pelt_format_at(f)); f++)
+        fprintf(out, "  %-12s %s\n", format->extensions, format->summary);
+    print_heading(out, "Exit codes");
+    for (size_t e = 0; e < COUNT(exit_texts); e++)
+        fprintf(out, "  %-12d %s\n", exit_texts[e].code, exit_texts[e].text);
+    fputs("\n'pelt VERB --help' tells more about a verb.\n", out);
+}
+
+/* ---- Verbs ------------------------------------------------------------------------------------------------ */
+
+static exit_code run_help(cli_session *session, const void *settings, const char *const *args, size_t count) {
+    (void)settings;
+    if (count == 0)
+        help_overview(stdout);
+    for (size_t a = 0; a < count; a++) {
+        const cli_verb *found;
+        exit_code code = verb_require(session, args[a], &found);
+        if (code != EXIT_DONE)
+            return code;
+        if (a)
+            fputc('\n', stdout);
+        help_verb(found, stdout);
+    }
+    return EXIT_DONE;
+}
+
+const cli_verb verb_help = {
+    .name = "help",
+    .summary = "tell what a verb does",
+    .usage = "pelt help [VERB…]",
+    .utility = true,
+    .run = run_help,
+};
+
+static exit_code run_version(cli_session *session, const void *settings, const char *const *args, size_t count) {
+    (void)settings, (void)args;
+    if (count)
+        return usage_error(session, "version takes no arguments");
+    if (session->out)
+        fprintf(session->out, "pelt %s\n", pelt_version());
+    return EXIT_DONE;
+}
+
+const cli_verb verb_version = {
+    .name = "version",
+    .summary = "print the version",
+    .usage = "pelt version",
+    .utility = true,
+    .run = run_version,
+};

@@ -1,0 +1,346 @@
+/* pelt info: what is in files. */
+#include "cli.h"
+
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct info_settings {
+    pelt_load_desc load;
+} info_settings;
+
+static const option_group groups[] = {{"Reading", pelt_load_options, offsetof(info_settings, load)}};
+
+/* Everything that is counted for one input. */
+typedef struct info_facts {
+    const pelt_model *model;
+    uint64_t file_size; /* of the named files; 0 for folders and patterns */
+    const char **materials;
+    size_t material_count;
+    float min[3], max[3]; /* rest pose, finite positions only */
+    uint64_t non_finite;  /* rest positions that are infinite or NaN */
+    uint32_t influence_max;
+    double influence_mean;
+} info_facts;
+
+/* ---- Counting --------------------------------------------------------------------------------------------- */
+
+static void count_box(info_facts *facts, const float *positions) {
+    for (int axis = 0; axis < 3; axis++) {
+        facts->min[axis] = FLT_MAX;
+        facts->max[axis] = -FLT_MAX;
+    }
+    for (uint32_t i = 0; i < facts->model->mesh.vertex_count; i++) {
+        const float *p = positions + (size_t)3 * i;
+        if (!isfinite(p[0]) || !isfinite(p[1]) || !isfinite(p[2])) {
+            facts->non_finite++;
+            continue;
+        }
+        for (int axis = 0; axis < 3; axis++) {
+            facts->min[axis] = fminf(facts->min[axis], p[axis]);
+            facts->max[axis] = fmaxf(facts->max[axis], p[axis]);
+        }
+    }
+}
+
+/* The box of the rest pose: a skinned mesh's own positions are those of the bind pose. */
+static pelt_result measure_box(cli_session *session, info_facts *facts) {
+    const pelt_model *model = facts->model;
+    if (model->skin.bone_count == 0 && model->morphs.morph_count == 0) {
+        count_box(facts, model->mesh.positions);
+        return PELT_OK;
+    }
+    float *posed = must_alloc((size_t)3 * model->mesh.vertex_count, sizeof *posed);
+    pelt_result result = pelt_model_pose(session->context, model, NULL, 0, PELT_SKINNING_LINEAR, posed, NULL);
+    if (result == PELT_OK)
+        count_box(facts, posed);
+    free(posed);
+    return result;
+}
+
+static void count_influences(info_facts *facts) {
+    const pelt_skin *skin = &facts->model->skin;
+    uint32_t vertices = facts->model->mesh.vertex_count;
+    if (skin->bone_count == 0 || vertices == 0)
+        return;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < vertices; i++) {
+        uint32_t used = 0;
+        for (size_t k = 0; k < skin->influence_count; k++)
+            used += skin->weights[i * skin->influence_count + k] > 0;
+        facts->influence_max = used > facts->influence_max ? used : facts->influence_max;
+        sum += used;
+    }
+    facts->influence_mean = (double)sum / vertices;
+}
+
+static void list_materials(info_facts *facts) {
+    const pelt_mesh *mesh = &facts->model->mesh;
+    facts->materials = must_alloc(mesh->part_count, sizeof *facts->materials);
+    for (uint32_t p = 0; p < mesh->part_count; p++) {
+        const char *name = mesh->parts[p].material;
+        bool known = !name;
+        for (size_t m = 0; m < facts->material_count && !known; m++)
+            known = strcmp(facts->materials[m], name) == 0;
+        if (!known)
+            facts->materials[facts->material_count++] = name;
+    }
+}
+
+static pelt_result gather(cli_session *session, const cli_input *input, info_facts *facts) {
+    for (size_t p = 0; p < input->path_count; p++)
+        facts->file_size += written_size(input->paths[p], 0);
+    list_materials(facts);
+    count_influences(facts);
+    return measure_box(session, facts);
+}
+
+/* ---- For people ------------------------------------------------------------------------------------------- */
+
+/* "3: body, eyes, teeth", at most eight of them. */
+static void row_of_names(cli_table *table, const char *title, const char *const *names, size_t count) {
+    const size_t most = 8;
+    char *list = must_format("%s", "");
+    size_t shown = 0;
+    for (size_t n = 0; n < count && n < most; n++) {
+        if (!*names[n])
+            continue;
+        char *longer = must_format("%s%s%s", list, shown++ ? ", " : ": ", names[n]);
+        free(list);
+        list = longer;
+    }
+    table_row(table, title, "%s%s%s", grouped(count), list, count > most ? ", …" : "");
+    free(list);
+}
+
+static void mesh_rows(cli_table *table, const info_facts *facts) {
+    const pelt_mesh *mesh = &facts->model->mesh;
+    table_row(table, "vertices", "%s", grouped(mesh->vertex_count));
+    table_row(table, "points", "%s", grouped(mesh->point_count));
+    table_row(table, "welded", "%s", grouped(mesh->weld_count));
+    table_row(table, "triangles", "%s", grouped(mesh->triangle_count));
+    table_row(table, "polygons", "%s", grouped(mesh->polygon_count));
+    const char **names = must_alloc(mesh->part_count, sizeof *names);
+    for (uint32_t p = 0; p < mesh->part_count; p++)
+        names[p] = mesh->parts[p].name;
+    row_of_names(table, "parts", names, mesh->part_count);
+    free(names);
+    row_of_names(table, "materials", facts->materials, facts->material_count);
+    const float *min = facts->min, *max = facts->max;
+    if (min[0] <= max[0]) {
+        table_row(table, "box", "%g %g %g to %g %g %g", (double)min[0], (double)min[1], (double)min[2], (double)max[0],
+                  (double)max[1], (double)max[2]);
+        table_row(table, "size", "%g × %g × %g", (double)max[0] - (double)min[0], (double)max[1] - (double)min[1],
+                  (double)max[2] - (double)min[2]);
+    }
+    if (facts->non_finite)
+        table_row(table, "not finite", "%s vertices", grouped(facts->non_finite));
+}
+
+static void rig_rows(cli_table *table, const info_facts *facts) {
+    const pelt_model *model = facts->model;
+    for (uint32_t c = 0; c < model->clip_count; c++)
+        table_row(table, c ? "" : "clips", "%s: %s frames, %.3f s", model->clips[c].name,
+                  grouped(model->clips[c].frame_count), clip_duration(&model->clips[c]));
+    if (model->skeleton.joint_count)
+        table_row(table, "joints", "%s", grouped(model->skeleton.joint_count));
+    if (model->skin.bone_count) {
+        table_row(table, "bones", "%s", grouped(model->skin.bone_count));
+        table_row(table, "influences", "%u at most, %.2f on average", facts->influence_max, facts->influence_mean);
+    }
+    if (model->morphs.morph_count) {
+        const char **names = must_alloc(model->morphs.morph_count, sizeof *names);
+        for (uint32_t m = 0; m < model->morphs.morph_count; m++)
+            names[m] = model->morphs.morphs[m].name;
+        row_of_names(table, "morphs", names, model->morphs.morph_count);
+        free(names);
+    }
+    for (uint32_t m = 0; m < model->motion_count; m++) {
+        const pelt_motion *motion = &model->motions[m];
+        table_row(table, m ? "" : "motions", "%s: %.3f s, %s tracks", *motion->name ? motion->name : "(no name)",
+                  (double)motion->end - (double)motion->start, grouped(motion->track_count));
+    }
+}
+
+static void print_facts(const cli_session *session, const cli_input *input, const info_facts *facts) {
+    cli_table table = {0};
+    table_row(&table, "format", "%s", facts->model->format);
+    if (facts->file_size)
+        table_row(&table, "file size", "%s", bytes_text(facts->file_size));
+    mesh_rows(&table, facts);
+    rig_rows(&table, facts);
+    for (size_t w = 0; w < session->warning_count; w++)
+        table_row(&table, w ? "" : "warnings", "%s", session->warnings[w]);
+    char *name = input_name(input);
+    table_print(&table, session->out, name);
+    free(name);
+}
+
+/* ---- For programs ----------------------------------------------------------------------------------------- */
+
+static void report_mesh(cli_json *json, const info_facts *facts) {
+    const pelt_mesh *mesh = &facts->model->mesh;
+    json_count(json, "vertices", mesh->vertex_count);
+    json_count(json, "points", mesh->point_count);
+    json_count(json, "welded_vertices", mesh->weld_count);
+    json_count(json, "triangles", mesh->triangle_count);
+    json_count(json, "polygons", mesh->polygon_count);
+    json_open(json, "parts", '[');
+    for (uint32_t p = 0; p < mesh->part_count; p++) {
+        json_open(json, NULL, '{');
+        json_text(json, "name", mesh->parts[p].name);
+        if (mesh->parts[p].material)
+            json_text(json, "material", mesh->parts[p].material);
+        json_count(json, "triangles", mesh->parts[p].triangle_count);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_open(json, "materials", '[');
+    for (size_t m = 0; m < facts->material_count; m++)
+        json_text(json, NULL, facts->materials[m]);
+    json_close(json, ']');
+    if (facts->min[0] <= facts->max[0]) {
+        json_open(json, "box", '{');
+        json_floats(json, "min", facts->min, 3);
+        json_floats(json, "max", facts->max, 3);
+        json_close(json, '}');
+    }
+    json_count(json, "not_finite", facts->non_finite);
+}
+
+static void report_animations(cli_json *json, const pelt_model *model) {
+    json_open(json, "clips", '[');
+    for (uint32_t c = 0; c < model->clip_count; c++) {
+        json_open(json, NULL, '{');
+        json_text(json, "name", model->clips[c].name);
+        json_count(json, "frames", model->clips[c].frame_count);
+        json_real(json, "duration", clip_duration(&model->clips[c]));
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_open(json, "motions", '[');
+    for (uint32_t m = 0; m < model->motion_count; m++) {
+        const pelt_motion *motion = &model->motions[m];
+        json_open(json, NULL, '{');
+        json_text(json, "name", motion->name);
+        json_real(json, "start", (double)motion->start);
+        json_real(json, "duration", (double)motion->end - (double)motion->start);
+        json_count(json, "tracks", motion->track_count);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
+static void report_rig(cli_json *json, const info_facts *facts) {
+    const pelt_model *model = facts->model;
+    json_count(json, "joints", model->skeleton.joint_count);
+    json_count(json, "bones", model->skin.bone_count);
+    json_open(json, "influences", '{');
+    json_count(json, "max", facts->influence_max);
+    json_real(json, "mean", facts->influence_mean);
+    json_close(json, '}');
+    json_open(json, "morphs", '[');
+    for (uint32_t m = 0; m < model->morphs.morph_count; m++)
+        json_text(json, NULL, model->morphs.morphs[m].name);
+    json_close(json, ']');
+}
+
+static void report_input(cli_session *session, const cli_input *input, const info_facts *facts, const char *error) {
+    cli_json *json = &session->report;
+    json_open(json, NULL, '{');
+    json_open(json, "paths", '[');
+    for (size_t p = 0; p < input->path_count; p++)
+        json_text(json, NULL, input->paths[p]);
+    json_close(json, ']');
+    if (error)
+        json_text(json, "error", error);
+    else {
+        json_text(json, "format", facts->model->format);
+        json_count(json, "file_size", facts->file_size);
+        report_mesh(json, facts);
+        report_animations(json, facts->model);
+        report_rig(json, facts);
+    }
+    json_open(json, "warnings", '[');
+    for (size_t w = 0; w < session->warning_count; w++)
+        json_text(json, NULL, session->warnings[w]);
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
+/* ---- The verb --------------------------------------------------------------------------------------------- */
+
+static void drop_warnings(cli_session *session) {
+    for (size_t w = 0; w < session->warning_count; w++)
+        free(session->warnings[w]);
+    free(session->warnings);
+    session->warnings = NULL;
+    session->warning_count = 0;
+}
+
+static exit_code show_input(cli_session *session, const info_settings *settings, const cli_input *input) {
+    pelt_model *model = NULL;
+    pelt_result result = pelt_load(session->context, input->paths, input->path_count, &settings->load, &model);
+    if (result == PELT_OK)
+        result = pelt_model_weld(session->context, model);
+    info_facts facts = {.model = model};
+    if (result == PELT_OK)
+        result = gather(session, input, &facts);
+    exit_code code = result == PELT_OK ? EXIT_DONE : session_fail(session, result);
+    report_input(session, input, &facts, result == PELT_OK ? NULL : pelt_error_text(session->context));
+    if (result == PELT_OK)
+        print_facts(session, input, &facts);
+    for (size_t w = 0; w < session->warning_count && result != PELT_OK; w++)
+        say(session, MESSAGE_WARNING, "%s", session->warnings[w]);
+    free(facts.materials);
+    pelt_model_destroy(model);
+    drop_warnings(session);
+    return code;
+}
+
+static exit_code run(cli_session *session, const void *settings, const char *const *args, size_t arg_count) {
+    if (arg_count == 0)
+        return usage_error(session, "info needs a file");
+    input_list inputs = inputs_group(session, args, arg_count);
+    exit_code code = EXIT_DONE;
+    bool blank = false;
+    session->collecting_warnings = true;
+    json_open(&session->report, "inputs", '[');
+    for (size_t n = 0; n < inputs.count && code != EXIT_INTERRUPTED; n++) {
+        if (blank && session->out)
+            fputc('\n', session->out);
+        exit_code one = show_input(session, settings, &inputs.items[n]);
+        blank = one == EXIT_DONE;
+        code = one == EXIT_DONE ? code : one == EXIT_INTERRUPTED ? one : EXIT_INPUT;
+    }
+    json_close(&session->report, ']');
+    session->report_done = code != EXIT_INTERRUPTED;
+    inputs_free(&inputs);
+    return code;
+}
+
+static const example examples[] = {
+    {"pelt info horse.glb", "what is in a rig"},
+    {"pelt info horse.obj horse.pc2", "a mesh and its cache, which belongs to the mesh before it"},
+    {"pelt info frames/ --fps 24", "a folder of OBJ files as a sequence of 24 frames per second"},
+    {"pelt info *.glb --json -", "everything about many files, for a program"},
+};
+
+const cli_verb verb_info = {
+    .name = "info",
+    .summary = "show what is in files",
+    .usage = "pelt info INPUT… [options]",
+    .about =
+        "For each input: format, counts, parts, materials, the box of the rest pose, clips, skeleton, skin, morphs, "
+        "motions and warnings. A file that cannot be read is named on stderr, the others are still shown, and "
+        "the exit code is 2.\n\n"
+        "Welded vertices are those that stay together in every frame and every morph.",
+    .groups = groups,
+    .group_count = COUNT(groups),
+    .settings_size = sizeof(info_settings),
+    .examples = examples,
+    .example_count = COUNT(examples),
+    .run = run,
+};

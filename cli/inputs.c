@@ -1,0 +1,199 @@
+/* Positional arguments as inputs, the animation of a model that a verb works on, and outputs. */
+#include "cli.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- Inputs ----------------------------------------------------------------------------------------------- */
+
+/* By content when the file can be read, else by name: a missing cache is to be missed beside its mesh. */
+static bool is_cache(cli_session *session, const char *path) {
+    const pelt_format_info *format = pelt_format_of_file(session->context, path);
+    if (!format)
+        format = pelt_format_for_output(path);
+    return format && (format->flags & PELT_FORMAT_CACHE);
+}
+
+input_list inputs_group(cli_session *session, const char *const *args, size_t count) {
+    input_list list = {must_alloc(count, sizeof(cli_input)), 0};
+    bool has_mesh = false;
+    for (size_t a = 0; a < count; a++) {
+        bool cache = is_cache(session, args[a]);
+        if (!cache || !has_mesh)
+            list.items[list.count++] = (cli_input){must_alloc(count, sizeof(char *)), 0};
+        has_mesh = has_mesh || !cache;
+        cli_input *input = &list.items[list.count - 1];
+        input->paths[input->path_count++] = args[a];
+    }
+    return list;
+}
+
+void inputs_free(input_list *list) {
+    for (size_t n = 0; n < list->count; n++)
+        free(list->items[n].paths);
+    free(list->items);
+    *list = (input_list){0};
+}
+
+char *input_name(const cli_input *input) {
+    size_t length = 1;
+    for (size_t p = 0; p < input->path_count; p++)
+        length += strlen(input->paths[p]) + 1;
+    char *name = must_alloc(length, 1), *end = name;
+    for (size_t p = 0; p < input->path_count; p++)
+        end += sprintf(end, "%s%s", p ? " " : "", input->paths[p]);
+    return name;
+}
+
+/* ---- Animations ------------------------------------------------------------------------------------------- */
+
+static exit_code no_such_animation(cli_session *session, const char *wanted, const char *const *names, size_t count,
+                                   const pelt_model *model) {
+    const char *near = nearest_name(wanted, names, count);
+    if (count == 0)
+        return usage_error(session, "%s: --motion %s: there is no animation in it", model->path, wanted);
+    if (near)
+        return usage_error(session, "%s: there is no animation '%s'; did you mean '%s'?", model->path, wanted, near);
+    return usage_error(session, "%s: there is no animation '%s'; 'pelt info' lists its %zu", model->path, wanted,
+                       count);
+}
+
+/* The index of `wanted` among names: by name, else by number; count when it is none. */
+static size_t find_animation(const char *wanted, const char *const *names, size_t count) {
+    for (size_t n = 0; n < count; n++)
+        if (strcmp(names[n], wanted) == 0)
+            return n;
+    char *end;
+    unsigned long index = strtoul(wanted, &end, 10);
+    return isdigit((unsigned char)wanted[0]) && *end == 0 && index < count ? index : count;
+}
+
+exit_code choose_animation(cli_session *session, const pelt_model *model, const char *wanted, bool motions_only,
+                           cli_animation *out) {
+    *out = (cli_animation){.clip = PELT_NONE};
+    size_t clips = motions_only ? 0 : model->clip_count, count = clips + model->motion_count;
+    if (!wanted && count == 0)
+        return EXIT_DONE;
+    const char **names = must_alloc(count, sizeof *names);
+    for (size_t n = 0; n < count; n++)
+        names[n] = n < clips ? model->clips[n].name : model->motions[n - clips].name;
+    size_t index = wanted ? find_animation(wanted, names, count) : 0;
+    exit_code code = EXIT_DONE;
+    if (index == count)
+        code = no_such_animation(session, wanted, names, count, model);
+    else if (index < clips)
+        out->clip = (uint32_t)index;
+    else
+        out->motion = &model->motions[index - clips];
+    free(names);
+    return code;
+}
+
+pelt_result animation_clip(cli_session *session, pelt_model *model, const cli_animation *animation, double fps,
+                           pelt_skinning skinning, pelt_clip *clip) {
+    if (animation->clip != PELT_NONE) {
+        *clip = model->clips[animation->clip];
+        return PELT_OK;
+    }
+    return pelt_clip_from_motion(session->context, model, animation->motion, fps, skinning, clip);
+}
+
+pelt_result animation_add(cli_session *session, pelt_model *model, const cli_animation *animation, double fps,
+                          pelt_skinning skinning, uint32_t *clip) {
+    *clip = animation->clip;
+    if (*clip != PELT_NONE)
+        return PELT_OK;
+    size_t count = model->clip_count;
+    pelt_clip *clips = pelt_model_alloc(session->context, model, count + 1, sizeof *clips);
+    if (!clips)
+        return PELT_ERROR_MEMORY;
+    if (count)
+        memcpy(clips, model->clips, count * sizeof *clips);
+    pelt_result result = animation_clip(session, model, animation, fps, skinning, &clips[count]);
+    if (result != PELT_OK)
+        return result;
+    model->clips = clips;
+    *clip = model->clip_count++;
+    return PELT_OK;
+}
+
+double clip_duration(const pelt_clip *clip) {
+    return clip->frame_count ? (double)clip->times[clip->frame_count - 1] - (double)clip->times[0] : 0;
+}
+
+/* ---- Outputs ---------------------------------------------------------------------------------------------- */
+
+pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path) {
+    pelt_mesh *mesh = &model->mesh;
+    pelt_model posed = *model;
+    if (model->skin.bone_count || model->morphs.morph_count) {
+        size_t floats = (size_t)3 * mesh->vertex_count;
+        posed.mesh.positions = pelt_model_alloc(session->context, model, floats, sizeof(float));
+        posed.mesh.normals = mesh->normals ? pelt_model_alloc(session->context, model, floats, sizeof(float)) : NULL;
+        if (!posed.mesh.positions || (mesh->normals && !posed.mesh.normals))
+            return PELT_ERROR_MEMORY;
+        posed.changed |= PELT_CHANGED_POSITIONS;
+        pelt_result result = pelt_model_pose(session->context, model, NULL, 0, PELT_SKINNING_LINEAR,
+                                             posed.mesh.positions, posed.mesh.normals);
+        if (result != PELT_OK)
+            return result;
+    }
+    return pelt_save(session->context, &posed, path, NULL);
+}
+
+/* The only %d, %4d or %04d of a path; NULL. */
+static const char *find_number(const char *path, int *width, const char **end) {
+    const char *percent = strchr(path, '%');
+    if (!percent)
+        return NULL;
+    size_t digits = strspn(percent + 1, "0123456789");
+    if (percent[1 + digits] != 'd' || digits > 2 || strchr(percent + 1, '%'))
+        return NULL;
+    *width = atoi(percent + 1);
+    *end = percent + digits + 2;
+    return percent;
+}
+
+bool is_pattern(const char *path) {
+    int width;
+    const char *end;
+    return find_number(path, &width, &end) != NULL;
+}
+
+static uint64_t file_size(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
+}
+
+uint64_t written_size(const char *path, uint32_t frame_count) {
+    int width;
+    const char *end, *start = find_number(path, &width, &end);
+    if (!start)
+        return file_size(path);
+    uint64_t sum = 0;
+    for (uint32_t k = 0; k < frame_count; k++) {
+        char *name = must_format("%.*s%0*u%s", (int)(start - path), path, width, k, end);
+        sum += file_size(name);
+        free(name);
+    }
+    return sum;
+}
+
+exit_code output_format(cli_session *session, const char *path, const pelt_format_info **format) {
+    *format = pelt_format_for_output(path);
+    if (*format && ((*format)->flags & PELT_FORMAT_WRITE))
+        return EXIT_DONE;
+    char list[256] = "";
+    const pelt_format_info *info;
+    for (uint32_t f = 0; (info = pelt_format_at(f)); f++)
+        if (info->flags & PELT_FORMAT_WRITE)
+            for (const char *p = info->extensions; *p; p += strspn(p, " ")) {
+                size_t length = strcspn(p, " "), used = strlen(list);
+                snprintf(list + used, sizeof list - used, "%s.%.*s", used ? ", " : "", (int)length, p);
+                p += length;
+            }
+    return usage_error(session, "%s: its extension names no format; use one of %s", path, list);
+}

@@ -1,0 +1,239 @@
+/* pelt: the program's beginning and end. The table of verbs is in cli.h. */
+#include "cli.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- Verbs ------------------------------------------------------------------------------------------------ */
+
+const cli_verb *verb_at(size_t index) {
+    static const cli_verb *const table[] = {
+#define VERB_ROW(name) &verb_##name,
+        VERBS(VERB_ROW)
+#undef VERB_ROW
+    };
+    return index < COUNT(table) ? table[index] : NULL;
+}
+
+const cli_verb *verb_find(const char *name) {
+    for (size_t v = 0; verb_at(v); v++)
+        if (strcmp(verb_at(v)->name, name) == 0)
+            return verb_at(v);
+    return NULL;
+}
+
+exit_code verb_require(cli_session *session, const char *name, const cli_verb **out) {
+    *out = verb_find(name);
+    if (*out)
+        return EXIT_DONE;
+    const char *names[OPTION_MAX];
+    size_t count = 0;
+    for (size_t v = 0; verb_at(v) && count < OPTION_MAX; v++)
+        names[count++] = verb_at(v)->name;
+    const char *near = nearest_name(name, names, count);
+    return near ? usage_error(session, "there is no verb '%s'; did you mean '%s'?", name, near)
+                : usage_error(session, "there is no verb '%s'", name);
+}
+
+/* ---- Memory ----------------------------------------------------------------------------------------------- */
+
+void *must_resize(void *pointer, size_t count, size_t size) {
+    size_t bytes;
+    void *grown = __builtin_mul_overflow(count, size, &bytes) ? NULL : realloc(pointer, bytes ? bytes : 1);
+    if (!grown) {
+        fputs("pelt: out of memory\n", stderr);
+        exit(EXIT_INPUT);
+    }
+    return grown;
+}
+
+void *must_alloc(size_t count, size_t size) {
+    void *block = must_resize(NULL, count, size);
+    return memset(block, 0, count * size);
+}
+
+char *must_format(const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    char *text = NULL;
+    if (vasprintf(&text, format, list) < 0)
+        text = must_alloc(1, 1);
+    va_end(list);
+    return text;
+}
+
+/* ---- Signals ---------------------------------------------------------------------------------------------- */
+
+static atomic_int interrupts;
+
+/* The first signal asks for an orderly end, which removes unfinished files; the second does not wait for it. */
+static void on_signal(int number) {
+    (void)number;
+    if (atomic_fetch_add(&interrupts, 1) > 0)
+        _exit(EXIT_INTERRUPTED);
+}
+
+static bool cancel(void *user) {
+    (void)user;
+    return atomic_load_explicit(&interrupts, memory_order_relaxed) > 0;
+}
+
+bool session_interrupted(void) {
+    return cancel(NULL);
+}
+
+/* A signal that was ignored when the program began (nohup) stays so. A closed pipe or a file grown too large is to
+ * be a failed write with its usual cleaning up, not death. */
+static void install_signals(void) {
+    static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t n = 0; n < COUNT(stopping); n++) {
+        struct sigaction old, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+        sigemptyset(&action.sa_mask);
+        if (sigaction(stopping[n], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(stopping[n], &action, NULL);
+    }
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+/* ---- Exit codes ------------------------------------------------------------------------------------------- */
+
+const exit_text exit_texts[6] = {
+    {EXIT_DONE, "done"},
+    {EXIT_USAGE, "the command line is wrong"},
+    {EXIT_INPUT, "an input is missing, damaged or does not fit"},
+    {EXIT_OUTPUT, "an output could not be written"},
+    {EXIT_QUALITY, "done, but a quality target was missed"},
+    {EXIT_INTERRUPTED, "interrupted"},
+};
+
+exit_code session_exit_code(pelt_result result) {
+    switch (result) {
+    case PELT_OK:
+        return EXIT_DONE;
+    case PELT_ERROR_ARGUMENT:
+        return EXIT_USAGE;
+    case PELT_ERROR_OUTPUT:
+        return EXIT_OUTPUT;
+    case PELT_ERROR_CANCELLED:
+        return EXIT_INTERRUPTED;
+    case PELT_ERROR_INPUT:
+    case PELT_ERROR_UNSUPPORTED:
+    case PELT_ERROR_MEMORY:
+        break;
+    }
+    return EXIT_INPUT;
+}
+
+exit_code session_fail(cli_session *session, pelt_result result) {
+    const char *text = pelt_error_text(session->context);
+    if (!*text)
+        text = pelt_result_text(result);
+    if (result == PELT_ERROR_CANCELLED)
+        say(session, MESSAGE_ERROR, "interrupted");
+    else if (result == PELT_ERROR_ARGUMENT)
+        return usage_error(session, "%s", text);
+    else
+        say(session, MESSAGE_ERROR, "%s", text);
+    return session_exit_code(result);
+}
+
+/* ---- A run ------------------------------------------------------------------------------------------------ */
+
+/* The context that the verb works with; the one that checked the options goes. */
+static exit_code make_context(cli_session *session) {
+    pelt_context_destroy(session->context);
+    pelt_context_desc desc = pelt_context_desc_default();
+    desc.thread_count = session->common.thread_count;
+    desc.memory_limit = session->common.memory_limit;
+    desc.log = terminal_log;
+    desc.log_user = session;
+    desc.progress = terminal_progress;
+    desc.progress_user = session;
+    desc.cancel = cancel;
+    pelt_result result = pelt_context_create(&desc, &session->context);
+    if (result == PELT_OK)
+        return EXIT_DONE;
+    say(session, MESSAGE_ERROR, "%s", pelt_result_text(result));
+    return session_exit_code(result);
+}
+
+static exit_code run_verb(cli_session *session, const char *const *args, size_t count, void *settings, arg_list *rest) {
+    args_default(session->verb, settings);
+    exit_code code = args_parse(session, args, count, false, settings, rest);
+    if (code != EXIT_DONE)
+        return code;
+    if (session->common.help) {
+        help_verb(session->verb, stdout);
+        return EXIT_DONE;
+    }
+    terminal_start(session);
+    if ((code = make_context(session)) != EXIT_DONE)
+        return code;
+    const char *json_path = session->common.json_path;
+    session->out = json_path && strcmp(json_path, "-") == 0 ? NULL : stdout;
+    json_open(&session->report, NULL, '{');
+    json_text(&session->report, "pelt", pelt_version());
+    json_text(&session->report, "verb", session->verb->name);
+    code = session->verb->run(session, settings, rest->items, rest->count);
+    terminal_clear();
+    json_close(&session->report, '}');
+    if (json_path && session->report_done) {
+        exit_code written = json_write(session, &session->report, json_path);
+        code = code == EXIT_DONE ? written : code;
+    }
+    return code;
+}
+
+/* What stands before the verb, then the verb. */
+static exit_code run(cli_session *session, const char *const *args, size_t count) {
+    arg_list rest = {0};
+    if (count > 0 && strcmp(args[0], "--version") == 0)
+        return verb_version.run(session, NULL, args + 1, count - 1);
+    exit_code code = args_parse(session, args, count, true, NULL, &rest);
+    if (code == EXIT_DONE && rest.count == 0) {
+        help_overview(session->common.help ? stdout : stderr);
+        code = session->common.help ? EXIT_DONE : EXIT_USAGE;
+    } else if (code == EXIT_DONE) {
+        const char *name = rest.items[0];
+        code = verb_require(session, name, &session->verb);
+        if (code == EXIT_DONE) {
+            arg_list positional = {0};
+            void *settings = must_alloc(1, session->verb->settings_size + 1);
+            code = run_verb(session, rest.items + 1, rest.count - 1, settings, &positional);
+            free(settings);
+            free(positional.items);
+        }
+    }
+    free(rest.items);
+    return code;
+}
+
+/* Results count only when they have arrived. */
+static exit_code close_stdout(const cli_session *session, exit_code code) {
+    errno = 0;
+    bool failed = fflush(stdout) != 0 || ferror(stdout);
+    if (!failed)
+        return code;
+    if (errno != EPIPE) /* a reader that has seen enough needs no message */
+        say(session, MESSAGE_ERROR, "standard output: %s", strerror(errno ? errno : EIO));
+    return code == EXIT_DONE ? EXIT_OUTPUT : code;
+}
+
+int main(int argc, char **argv) {
+    cli_session session = {.out = stdout};
+    install_signals();
+    terminal_start(&session);
+    if (pelt_context_create(NULL, &session.context) != PELT_OK)
+        return EXIT_INPUT;
+    exit_code code = run(&session, (const char *const *)argv + (argc > 0), argc > 0 ? (size_t)argc - 1 : 0);
+    code = close_stdout(&session, code);
+    pelt_context_destroy(session.context);
+    free(session.report.data);
+    return (int)code;
+}
