@@ -1,0 +1,9 @@
+# Tests of the program: tests/cli/*.sh, POSIX shell, run in a folder of their own. A new script needs no line here.
+file(GLOB CLI_TESTS CONFIGURE_DEPENDS cli/*.sh)
+list(FILTER CLI_TESTS EXCLUDE REGEX "/lib\\.sh$")
+foreach(script ${CLI_TESTS})
+    get_filename_component(name ${script} NAME_WE)
+    add_test(NAME cli_${name} COMMAND sh ${script})
+    set_tests_properties(cli_${name} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77
+        ENVIRONMENT "PELT=$<TARGET_FILE:pelt>;PELT_SCENES=${CMAKE_BINARY_DIR}/bin/pelt-scenes")
+endforeach()

@@ -1,0 +1,48 @@
+# What the tests of the program share. Each runs in a fresh folder that goes with it.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/pelt-cli.XXXXXX")
+trap 'cd /; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+mkdir "$work/log"
+
+fail() {
+    echo "FAIL: $*" >&2
+    sed 's/^/  out: /' "$work/log/out" 2>/dev/null | head -20 >&2
+    sed 's/^/  err: /' "$work/log/err" 2>/dev/null | head -20 >&2
+    exit 1
+}
+
+# run CODE ARGS…: runs pelt, which must exit with CODE. Its output is then in log/out and log/err.
+run() {
+    expected=$1
+    shift
+    "$PELT" "$@" >"$work/log/out" 2>"$work/log/err"
+    code=$?
+    [ "$code" = "$expected" ] || fail "pelt $*: exit code $code, expected $expected"
+}
+
+# out TEXT, err TEXT: the last run's output must have it. no_out, no_err: must be empty.
+out() { grep -qF -e "$1" "$work/log/out" || fail "no '$1' on stdout"; }
+err() { grep -qF -e "$1" "$work/log/err" || fail "no '$1' on stderr"; }
+no_out() { [ ! -s "$work/log/out" ] || fail "stdout is not empty"; }
+no_err() { [ ! -s "$work/log/err" ] || fail "stderr is not empty"; }
+
+same() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }
+missing() { [ ! -e "$1" ] || fail "$1 exists"; }
+
+# json FILE EXPRESSION: a JavaScript expression over the parsed file `r` must be true.
+json() {
+    node -e 'const r = JSON.parse(require("fs").readFileSync(process.argv[1])); process.exit(eval(process.argv[2]) === true ? 0 : 1)' \
+        "$1" "$2" || fail "$1: not true: $2"
+}
+
+# A quad of two triangles, and a sequence of three such quads that moves up.
+quad() {
+    z=${1:-0}
+    printf 'o quad\nv 0 0 %s\nv 1 0 %s\nv 1 1 %s\nv 0 1 %s\nf 1 2 3 4\n' "$z" "$z" "$z" "$z"
+}
+quads() {
+    for k in 0 1 2; do quad $k >"$1_$k.obj"; done
+}
+strip() { cp "$here/strip.gltf" strip.gltf; }
