@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { makeFixture } from "./fixture.mjs";
 import * as support from "./support.mjs";
 
 const [pelt, scenes] = process.argv.slice(2);
@@ -84,8 +85,13 @@ function difference(a, b, place = "") {
 
 /** Everything wrong with `result`, made from `source`. */
 async function check(source, result) {
-    const list = complaints(await validate(source), await validate(result));
-    const place = difference(essence(source), essence(result));
+    const before = await validate(source);
+    const list = complaints(before, await validate(result));
+    const [from, to] = [essence(source), essence(result)];
+    // A skin whose skeleton root is wrong can only become valid by losing that (optional) entry.
+    if (before.errors.SKIN_SKELETON_INVALID)
+        for (const skin of [...from.skins, ...to.skins]) delete skin.skeleton;
+    const place = difference(from, to);
     if (place) list.push(`differs from the source at ${place}`);
     return list;
 }
@@ -147,9 +153,8 @@ if (scenes && existsSync(scenes)) {
     if (generated === 0) report("scenes", ["none was made"]);
 }
 
-const files = support.characterFiles();
-for (const source of files) {
-    const name = path.relative(support.data, source);
+/** Through `pelt convert` three ways. */
+async function convert(source, name) {
     try {
         const outputs = ["a.glb", "b.gltf", "c.glb"].map((file) => path.join(folder, file));
         support.run(pelt, ["convert", "-q", source, outputs[0]]);
@@ -161,5 +166,12 @@ for (const source of files) {
         report(name, [error.message.trim()]);
     }
 }
-console.log(`${files.length} characters converted three ways, ${generated} scenes: ${failures} with complaints`);
+
+const fixture = path.join(folder, "fixture.glb");
+writeFileSync(fixture, makeFixture());
+await convert(fixture, "fixture");
+if (failures > 0) process.exit(1); // before a skip for want of characters could hide it
+const files = support.characterFiles();
+for (const file of files) await convert(file, path.relative(support.data, file));
+console.log(`${files.length + 1} files converted three ways, ${generated} scenes: ${failures} with complaints`);
 process.exit(failures > 0 ? 1 : 0);
