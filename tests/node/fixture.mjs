@@ -129,17 +129,20 @@ export function makeFixture() {
     const meshes = [
         { weights: [0.25, -0.5], primitives: [morphedPrimitive(storage, random, 9), morphedPrimitive(storage, random, 6)] },
         { primitives: [skinnedPrimitive(storage, random, 30, 3)] },
+        { primitives: [morphedPrimitive(storage, random, 12)] },
     ];
     // Column by column: scaled by 2, 1 and 0.5, mirrored, moved.
     const matrix = [0, 2, 0, 0, 1, 0, 0, 0, 0, 0, 0.5, 0, 1, 2, 3, 1];
+    // The weights of "second" have no track: three takes the parts of two nodes with one mesh for each other.
     const nodes = [
         { name: "leaf", translation: [0, 1, 0] }, // a child before its parent in the file
         { name: "still", matrix, children: [3, 2, 4] },
-        { name: "middle", rotation: unitQuaternion(random), scale: [1, 2, 0.5], children: [0, 5] },
+        { name: "middle", rotation: unitQuaternion(random), scale: [1, 2, 0.5], children: [0, 5, 7] },
         { name: "first", mesh: 0, translation: [3, 0, 0] },
         { name: "skinned", mesh: 1, skin: 0, translation: [9, 9, 9] },
         { name: "second", mesh: 0, weights: [1, 0.125], scale: [1, -1, 1] },
         { name: "root", children: [1] },
+        { name: "third", mesh: 2 },
     ];
     const bones = [6, 2, 0];
     const binds = new Float32Array(16 * bones.length);
@@ -151,7 +154,7 @@ export function makeFixture() {
         meshes,
         nodes,
         skins: [{ joints: bones, inverseBindMatrices: storage.accessor("MAT4", binds) }],
-        animations: [animation(storage, random, { bones, morphed: [3, 5], skinned: 4 })],
+        animations: [animation(storage, random, { bones, morphed: [3, 7], skinned: 4 })],
         scenes: [{ nodes: [6] }],
         scene: 0,
     };
