@@ -57,7 +57,10 @@ static void sample_rotation(const pelt_track *track, place at, float out[4]) {
     }
     for (uint32_t c = 0; c < 4; c++)
         out[c] = sample_component(track, at, c);
-    px_quat_normalize(out);
+    if (track->interpolation == PELT_INTERPOLATION_CUBIC)
+        px_quat_normalize(out);
+    else
+        px_quat_mend(out);
 }
 
 static void sample_transform(const pelt_track *track, place at, pelt_transform *local) {
