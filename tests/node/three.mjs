@@ -78,8 +78,6 @@ function drawn(gltf) {
 
 /** World positions of all vertices now, [vertex][3]. */
 function worldPositions(gltf, objects) {
-    // Files round their quaternions (0.707). Pelt makes them unit, as Khronos' viewer does; three takes them as they are.
-    gltf.scene.traverse((object) => object.quaternion.normalize());
     gltf.scene.updateMatrixWorld(true);
     const out = [];
     const v = new THREE.Vector3();
