@@ -7,5 +7,6 @@
 #include <pelt/measure.h>
 #include <pelt/model.h>
 #include <pelt/run.h>
+#include <pelt/view.h>
 
 #endif

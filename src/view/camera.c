@@ -1,0 +1,124 @@
+/* The camera that just holds everything the model moves through.
+ *
+ * A point p is seen when |right·(p−e)| ≤ s · forward·(p−e) for the eye e and s the tangent of half the angle of view,
+ * and the same for up. The largest ±right·p − s·forward·p over all points therefore say where e must be: a fit as
+ * tight as perspective allows, from four numbers, in one pass over the poses. */
+#include "view/view.h"
+
+#define HALF_ANGLE 0.23 /* radians, vertically: a portrait lens, which keeps proportions */
+#define MARGIN     0.88 /* part of the cell that the model fills at most */
+
+typedef struct extent {
+    double right[3], up[3], forward[3]; /* the camera's axes, y up */
+    double slope_x, slope_y;
+    double reach[4]; /* largest right − s·forward, −right − s·forward, up − s·forward, −up − s·forward */
+    double nearest;  /* smallest forward */
+    double low[3], high[3]; /* box */
+    bool any;
+    bool z_up;
+} extent;
+
+static void add_point(extent *e, const float point[3]) {
+    if (!px_finite3(point))
+        return;
+    const px_frame turn = {.scale = 1, .z_up = e->z_up};
+    float p[3];
+    px_frame_apply(&turn, point, p);
+    double r = 0, u = 0, f = 0;
+    for (int c = 0; c < 3; c++) {
+        r += e->right[c] * p[c];
+        u += e->up[c] * p[c];
+        f += e->forward[c] * p[c];
+    }
+    const double reach[4] = {r - e->slope_x * f, -r - e->slope_x * f, u - e->slope_y * f, -u - e->slope_y * f};
+    for (int s = 0; s < 4; s++)
+        e->reach[s] = e->any ? fmax(e->reach[s], reach[s]) : reach[s];
+    e->nearest = e->any ? fmin(e->nearest, f) : f;
+    for (int c = 0; c < 3; c++) {
+        e->low[c] = e->any ? fmin(e->low[c], (double)p[c]) : (double)p[c];
+        e->high[c] = e->any ? fmax(e->high[c], (double)p[c]) : (double)p[c];
+    }
+    e->any = true;
+}
+
+static void set_axes(extent *e, const pelt_picture_desc *desc, uint32_t width, uint32_t height) {
+    double yaw = desc->yaw * 0.017453292519943295, pitch = desc->pitch * 0.017453292519943295;
+    double sy = sin(yaw), cy = cos(yaw), sp = sin(pitch), cp = cos(pitch);
+    const double right[3] = {cy, 0, -sy}, forward[3] = {-sy * cp, -sp, -cy * cp}, up[3] = {-sy * sp, cp, -cy * sp};
+    memcpy(e->right, right, sizeof right);
+    memcpy(e->up, up, sizeof up);
+    memcpy(e->forward, forward, sizeof forward);
+    e->slope_y = tan(HALF_ANGLE) * MARGIN;
+    e->slope_x = e->slope_y * width / height;
+}
+
+/* One pose's vertices, or its joints where there is no vertex. */
+static pelt_result add_pose(pelt_context *context, const pelt_model *model, const px_animation *animation, double time,
+                            float *scratch, extent *e) {
+    bool mesh = model->mesh.vertex_count > 0;
+    uint32_t count = mesh ? model->mesh.vertex_count : model->skeleton.joint_count;
+    PX_TRY(mesh ? px_animation_pose(context, model, animation, time, scratch, NULL)
+                : px_animation_joints(context, model, animation, time, scratch));
+    for (uint32_t i = 0; i < count; i++)
+        add_point(e, scratch + (size_t)3 * i);
+    return PELT_OK;
+}
+
+/* The eye, along the camera's axes, in the model's units. */
+static void place_eye(const extent *e, double size, double eye[3]) {
+    eye[0] = (e->reach[0] - e->reach[1]) / 2;
+    eye[1] = (e->reach[2] - e->reach[3]) / 2;
+    eye[2] = fmin(-(e->reach[0] + e->reach[1]) / (2 * e->slope_x), -(e->reach[2] + e->reach[3]) / (2 * e->slope_y));
+    eye[2] = fmin(eye[2], e->nearest - size / 2); /* something flat or single has no size to keep away from */
+}
+
+static void finish(const extent *e, const pelt_picture_desc *desc, uint32_t width, uint32_t height, px_frame *frame,
+                   px_camera *camera) {
+    double size = 0, eye[3], center[3] = {0, 0, 0};
+    for (int c = 0; c < 3; c++) {
+        frame->center[c] = (e->low[c] + e->high[c]) / 2;
+        size += (e->high[c] - e->low[c]) / 2 * ((e->high[c] - e->low[c]) / 2);
+    }
+    size = sqrt(size);
+    frame->scale = size > 0 && isfinite(1 / size) ? size : 1;
+    frame->ground = (float)((e->low[1] - frame->center[1]) / frame->scale);
+    place_eye(e, frame->scale, eye);
+    for (int c = 0; c < 3; c++) {
+        center[0] += e->right[c] * frame->center[c];
+        center[1] += e->up[c] * frame->center[c];
+        center[2] += e->forward[c] * frame->center[c];
+    }
+    for (int c = 0; c < 3; c++) {
+        camera->right[c] = (float)e->right[c];
+        camera->up[c] = (float)e->up[c];
+        camera->forward[c] = (float)e->forward[c];
+        camera->eye[c] = (float)((e->right[c] * (eye[0] - center[0]) + e->up[c] * (eye[1] - center[1]) +
+                                  e->forward[c] * (eye[2] - center[2])) /
+                                 frame->scale);
+    }
+    camera->focal = (float)(desc->zoom * height / (2 * tan(HALF_ANGLE)));
+    camera->x = (float)width / 2;
+    camera->y = (float)height / 2;
+}
+
+pelt_result px_camera_fit(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc,
+                          const px_animation *animation, const double *times, uint32_t time_count, uint32_t width,
+                          uint32_t height, px_frame *frame, px_camera *camera) {
+    uint32_t count = model->mesh.vertex_count > 0 ? model->mesh.vertex_count : model->skeleton.joint_count;
+    extent e = {.z_up = desc->up == 1};
+    set_axes(&e, desc, width, height);
+    *frame = (px_frame){.scale = 1, .z_up = e.z_up};
+    float *scratch = PX_ALLOC(context, float, px_mul_size(3, count));
+    if (!scratch)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = PELT_OK;
+    for (uint32_t t = 0; t < time_count && result == PELT_OK; t++) {
+        result = add_pose(context, model, animation, times[t], scratch, &e);
+        if (result == PELT_OK)
+            result = px_cancelled(context);
+    }
+    px_free(context, scratch);
+    if (result == PELT_OK)
+        finish(&e, desc, width, height, frame, camera);
+    return result;
+}

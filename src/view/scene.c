@@ -1,0 +1,206 @@
+/* What is drawn: the posed surface with a colour for every vertex, and the skeleton. */
+#include "view/view.h"
+
+#include <stdlib.h>
+
+/* ---- Skeleton --------------------------------------------------------------------------------------------- */
+
+/* Which joints belong to the drawn skeleton: the skin's bones, or all where there is no skin. */
+static void choose_joints(const pelt_model *model, px_scene *scene) {
+    const pelt_skin *skin = &model->skin;
+    for (uint32_t j = 0; j < scene->joint_count; j++)
+        scene->joint_numbers[j] = skin->bone_count > 0 ? PELT_NONE : 0;
+    for (uint32_t b = 0; b < skin->bone_count; b++)
+        scene->joint_numbers[skin->bone_joints[b]] = 0;
+    uint32_t number = 0;
+    for (uint32_t j = 0; j < scene->joint_count; j++) {
+        if (scene->joint_numbers[j] == 0)
+            scene->joint_numbers[j] = number++;
+        uint32_t parent = model->skeleton.parents[j]; /* comes before its child: its own look-up is ready */
+        bool shown = parent != PELT_NONE && scene->joint_numbers[parent] != PELT_NONE;
+        scene->joint_parents[j] = parent == PELT_NONE || shown ? parent : scene->joint_parents[parent];
+    }
+}
+
+static pelt_result make_skeleton(px_arena *arena, const pelt_model *model, const px_animation *animation, double time,
+                                 const px_frame *frame, px_scene *scene) {
+    scene->joint_count = model->skeleton.joint_count;
+    scene->joints = PX_NEW(arena, float, px_mul_size(3, scene->joint_count));
+    scene->joint_parents = PX_NEW(arena, uint32_t, scene->joint_count);
+    scene->joint_numbers = PX_NEW(arena, uint32_t, scene->joint_count);
+    if (!scene->joints || !scene->joint_parents || !scene->joint_numbers)
+        return PELT_ERROR_MEMORY;
+    choose_joints(model, scene);
+    PX_TRY(px_animation_joints(px_arena_context(arena), model, animation, time, scene->joints));
+    for (uint32_t j = 0; j < scene->joint_count; j++)
+        px_frame_apply(frame, scene->joints + (size_t)3 * j, scene->joints + (size_t)3 * j);
+    return PELT_OK;
+}
+
+/* ---- Colours ---------------------------------------------------------------------------------------------- */
+
+static void set_color(float *colors, size_t index, px_color color) {
+    colors[3 * index] = color.r;
+    colors[3 * index + 1] = color.g;
+    colors[3 * index + 2] = color.b;
+}
+
+static pelt_result need_skin(pelt_context *context, const pelt_model *model, const char *mode) {
+    if (model->skin.bone_count == 0)
+        return px_fail(context, PELT_ERROR_INPUT, "has no skin, so mode %s has nothing to show; use mode shaded", mode);
+    return PELT_OK;
+}
+
+static pelt_result color_bones(const pelt_model *model, px_scene *scene) {
+    const pelt_skin *skin = &model->skin;
+    for (uint32_t i = 0; i < scene->vertex_count; i++) {
+        px_color sum = {0, 0, 0};
+        for (uint32_t k = 0; k < skin->influence_count; k++) {
+            size_t slot = (size_t)i * skin->influence_count + k;
+            uint32_t joint = skin->bone_joints[skin->bones[slot]];
+            px_color c = px_color_category(scene->joint_numbers[joint]);
+            float w = skin->weights[slot];
+            sum = (px_color){sum.r + w * c.r, sum.g + w * c.g, sum.b + w * c.b};
+        }
+        set_color(scene->colors, i, sum);
+    }
+    return PELT_OK;
+}
+
+static pelt_result find_joint(pelt_context *context, const pelt_model *model, const char *text, uint32_t *joint) {
+    *joint = model->skin.bone_joints[0];
+    if (!text)
+        return PELT_OK;
+    for (uint32_t j = 0; j < model->skeleton.joint_count; j++)
+        if (strcmp(model->skeleton.names[j], text) == 0) {
+            *joint = j;
+            return PELT_OK;
+        }
+    char *end;
+    unsigned long long number = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : UINT64_MAX;
+    if (number >= model->skeleton.joint_count || *end != 0)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "there is no joint '%s': give a name, or a number below %u", text,
+                       model->skeleton.joint_count);
+    *joint = (uint32_t)number;
+    return PELT_OK;
+}
+
+static pelt_result color_weights(pelt_context *context, const pelt_model *model, const char *name, px_scene *scene) {
+    const pelt_skin *skin = &model->skin;
+    uint32_t joint;
+    PX_TRY(find_joint(context, model, name, &joint));
+    for (uint32_t i = 0; i < scene->vertex_count; i++) {
+        float weight = 0;
+        for (uint32_t k = 0; k < skin->influence_count; k++) {
+            size_t slot = (size_t)i * skin->influence_count + k;
+            if (skin->bone_joints[skin->bones[slot]] == joint)
+                weight += skin->weights[slot];
+        }
+        set_color(scene->colors, i, px_color_weight(weight));
+    }
+    return PELT_OK;
+}
+
+static pelt_result color_influences(const pelt_model *model, px_scene *scene) {
+    const pelt_skin *skin = &model->skin;
+    for (uint32_t i = 0; i < scene->vertex_count; i++) {
+        uint32_t count = 0;
+        for (uint32_t k = 0; k < skin->influence_count; k++)
+            count += skin->weights[(size_t)i * skin->influence_count + k] > 0;
+        set_color(scene->colors, i, px_color_count(((float)count - 1) / (PELT_MAX_INFLUENCES - 1)));
+    }
+    return PELT_OK;
+}
+
+/* Per triangle: parts may share vertices. */
+static pelt_result color_parts(px_arena *arena, const pelt_model *model, px_scene *scene) {
+    scene->triangle_colors = PX_NEW(arena, float, px_mul_size(3, scene->triangle_count));
+    if (!scene->triangle_colors)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t t = 0; t < scene->triangle_count; t++)
+        set_color(scene->triangle_colors, t, px_color_clay());
+    for (uint32_t p = 0; p < model->mesh.part_count; p++) {
+        const pelt_part *part = &model->mesh.parts[p];
+        for (uint32_t t = 0; t < part->triangle_count; t++)
+            set_color(scene->triangle_colors, part->first_triangle + t, px_color_category(p));
+    }
+    return PELT_OK;
+}
+
+static pelt_result color_scene(px_arena *arena, const pelt_model *model, const pelt_picture_desc *desc,
+                               pelt_picture_mode mode, px_scene *scene) {
+    pelt_context *context = px_arena_context(arena);
+    for (uint32_t i = 0; i < scene->vertex_count; i++)
+        set_color(scene->colors, i, px_color_clay());
+    switch (mode) {
+    case PELT_PICTURE_BONES:
+        PX_TRY(need_skin(context, model, "bones"));
+        return color_bones(model, scene);
+    case PELT_PICTURE_WEIGHTS:
+        PX_TRY(need_skin(context, model, "weights"));
+        return color_weights(context, model, desc->joint, scene);
+    case PELT_PICTURE_INFLUENCES:
+        PX_TRY(need_skin(context, model, "influences"));
+        return color_influences(model, scene);
+    case PELT_PICTURE_PARTS:
+        return color_parts(arena, model, scene);
+    case PELT_PICTURE_SHADED:
+    case PELT_PICTURE_MODE_COUNT:
+        break;
+    }
+    return PELT_OK;
+}
+
+/* ---- Surface ---------------------------------------------------------------------------------------------- */
+
+/* A polygon is a fan round its first vertex: its inner edges are those between triangles of the same polygon. */
+static void mark_edges(const pelt_mesh *mesh, uint8_t *edges) {
+    const uint32_t *polygons = mesh->triangle_polygons;
+    for (uint32_t t = 0; t < mesh->triangle_count; t++) {
+        bool before = polygons && t > 0 && polygons[t - 1] == polygons[t];
+        bool after = polygons && t + 1 < mesh->triangle_count && polygons[t + 1] == polygons[t];
+        edges[t] = (uint8_t)((before ? 0 : 1) | 2 | (after ? 0 : 4));
+    }
+}
+
+static void into_frame(const px_frame *frame, px_scene *scene) {
+    bool any = false;
+    for (uint32_t i = 0; i < scene->vertex_count; i++) {
+        float *p = scene->positions + (size_t)3 * i, *n = scene->normals + (size_t)3 * i;
+        px_frame_apply(frame, p, p);
+        if (frame->z_up) {
+            float y = n[1];
+            n[1] = n[2];
+            n[2] = -y;
+        }
+        if (!px_finite3(p))
+            continue;
+        for (int c = 0; c < 3; c++) {
+            scene->low[c] = any ? fminf(scene->low[c], p[c]) : p[c];
+            scene->high[c] = any ? fmaxf(scene->high[c], p[c]) : p[c];
+        }
+        any = true;
+    }
+}
+
+pelt_result px_scene_make(px_arena *arena, const pelt_model *model, const pelt_picture_desc *desc,
+                          const px_animation *animation, double time, pelt_picture_mode mode, const px_frame *frame,
+                          px_scene *scene) {
+    const pelt_mesh *mesh = &model->mesh;
+    size_t vertex_count = mesh->vertex_count;
+    *scene = (px_scene){.vertex_count = mesh->vertex_count,
+                        .triangle_count = mesh->triangle_count,
+                        .triangles = mesh->triangles,
+                        .positions = PX_NEW(arena, float, px_mul_size(3, vertex_count)),
+                        .normals = PX_NEW(arena, float, px_mul_size(3, vertex_count)),
+                        .colors = PX_NEW(arena, float, px_mul_size(3, vertex_count)),
+                        .light = px_arena_alloc(arena, vertex_count, sizeof(float[3])),
+                        .edges = PX_NEW(arena, uint8_t, mesh->triangle_count)};
+    if (!scene->positions || !scene->normals || !scene->colors || !scene->light || !scene->edges)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(px_animation_pose(px_arena_context(arena), model, animation, time, scene->positions, scene->normals));
+    into_frame(frame, scene);
+    mark_edges(mesh, scene->edges);
+    PX_TRY(make_skeleton(arena, model, animation, time, frame, scene));
+    return color_scene(arena, model, desc, mode, scene);
+}

@@ -1,0 +1,225 @@
+/* Pictures: settings, the moments of a sheet, and one panel after the other. */
+#include "view/view.h"
+
+#define FIT_TIMES 13u /* moments of an animation that the camera looks at besides the drawn ones */
+
+#define FIELD(name) offsetof(pelt_picture_desc, name)
+static const pelt_option options[] = {
+    {"width", 0, PELT_OPTION_UINT, FIELD(width), "1280", 1, PELT_PICTURE_MAX_SIDE, NULL, "PIXELS",
+     "width of the picture"},
+    {"height", 0, PELT_OPTION_UINT, FIELD(height), "720", 1, PELT_PICTURE_MAX_SIDE, NULL, "PIXELS",
+     "height of the picture"},
+    {"mode", 'm', PELT_OPTION_CHOICE, FIELD(mode), "shaded", 0, 0, "shaded|bones|weights|influences|parts", NULL,
+     "what the colours show"},
+    {"second-mode", 0, PELT_OPTION_CHOICE, FIELD(second_mode), "none", 0, 0,
+     "none|shaded|bones|weights|influences|parts", NULL,
+     "mode of a sheet's lower rows, or of its right columns when it has one row"},
+    {"joint", 'j', PELT_OPTION_TEXT, FIELD(joint), NULL, 0, 0, NULL, "NAME",
+     "whose weights mode weights shows, by name or number"},
+    {"animation", 'a', PELT_OPTION_TEXT, FIELD(animation), NULL, 0, 0, NULL, "NAME",
+     "which animation, by name or number (clips, then motions)"},
+    {"rest", 0, PELT_OPTION_FLAG, FIELD(rest), NULL, 0, 0, NULL, NULL, "the rest pose"},
+    {"frame", 'f', PELT_OPTION_UINT, FIELD(frame), "0", 0, 4294967294.0, NULL, "N", "frame to draw, from 0"},
+    {"fps", 0, PELT_OPTION_REAL, FIELD(fps), "30", 0.001, 1e6, NULL, "RATE", "frames per second of motions"},
+    {"time", 't', PELT_OPTION_REAL, FIELD(time), "-1", -1, 1e9, NULL, "SECONDS",
+     "time to draw, from the animation's start, instead of a frame"},
+    {"yaw", 0, PELT_OPTION_REAL, FIELD(yaw), "30", -3600, 3600, NULL, "DEGREES", "camera round the model, 0: in front"},
+    {"pitch", 0, PELT_OPTION_REAL, FIELD(pitch), "12", -89, 89, NULL, "DEGREES", "camera above the model"},
+    {"zoom", 0, PELT_OPTION_REAL, FIELD(zoom), "1", 0.1, 20, NULL, "FACTOR", "1: the whole animation just fits"},
+    {"fit-pose", 0, PELT_OPTION_FLAG, FIELD(fit_pose), NULL, 0, 0, NULL, NULL, "fit the drawn pose only"},
+    {"up", 0, PELT_OPTION_CHOICE, FIELD(up), "y", 0, 0, "y|z", NULL, "axis that points up"},
+    {"background", 'b', PELT_OPTION_CHOICE, FIELD(background), "light", 0, 0, "light|dark|transparent", NULL,
+     "behind the model"},
+    {"skeleton", 0, PELT_OPTION_CHOICE, FIELD(skeleton), "auto", 0, 0, "auto|on|off", NULL,
+     "the skeleton over the surface; auto: in modes bones and weights"},
+    {"wireframe", 'w', PELT_OPTION_FLAG, FIELD(wireframe), NULL, 0, 0, NULL, NULL, "edges over the surface"},
+    {"ground", 0, PELT_OPTION_FLAG, FIELD(ground), "true", 0, 0, NULL, NULL, "the shadow on the ground"},
+    {"columns", 0, PELT_OPTION_UINT, FIELD(columns), "1", 1, 64, NULL, "N", "moments side by side"},
+    {"rows", 0, PELT_OPTION_UINT, FIELD(rows), "1", 1, 64, NULL, "N", "moments below each other"},
+    {"samples", 0, PELT_OPTION_UINT, FIELD(samples), "2", 1, 4, NULL, "N", "samples per pixel and direction"},
+};
+
+const pelt_option *pelt_picture_options(size_t *option_count) {
+    *option_count = PX_COUNT(options);
+    return options;
+}
+
+pelt_picture_desc pelt_picture_desc_default(void) {
+    pelt_picture_desc desc = {0};
+    pelt_options_default(options, PX_COUNT(options), &desc);
+    return desc;
+}
+
+/* ---- Checks and times ------------------------------------------------------------------------------------- */
+
+static pelt_result check_numbers(pelt_context *context, const pelt_picture_desc *desc) {
+    for (size_t o = 0; o < PX_COUNT(options); o++) {
+        const void *field = (const char *)desc + options[o].offset;
+        bool real = options[o].kind == PELT_OPTION_REAL;
+        if (!real && options[o].kind != PELT_OPTION_UINT)
+            continue;
+        double value = real ? *(const double *)field : *(const uint32_t *)field;
+        if (!(value >= options[o].min && value <= options[o].max))
+            return px_fail(context, PELT_ERROR_ARGUMENT, "picture: %s is %g, must be %g to %g", options[o].name, value,
+                           options[o].min, options[o].max);
+    }
+    return PELT_OK;
+}
+
+static pelt_result check(pelt_context *context, const pelt_picture_desc *desc) {
+    PX_TRY(check_numbers(context, desc));
+    if (desc->mode >= PELT_PICTURE_MODE_COUNT || desc->second_mode > PELT_PICTURE_MODE_COUNT || desc->up > 1 ||
+        desc->background > PELT_PICTURE_TRANSPARENT || desc->skeleton > PELT_PICTURE_SKELETON_OFF)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "picture: a mode, background, skeleton or axis is unknown");
+    if (desc->columns > desc->width || desc->rows > desc->height)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "picture: %u × %u pixels are too few for a sheet of %u × %u",
+                       desc->width, desc->height, desc->columns, desc->rows);
+    return PELT_OK;
+}
+
+/* Seconds of the first drawn moment. */
+static pelt_result start_time(pelt_context *context, const pelt_picture_desc *desc, const px_animation *animation,
+                              double *time) {
+    *time = animation->start;
+    if (!animation->clip && !animation->motion)
+        return PELT_OK;
+    if (desc->time >= 0) {
+        *time += desc->time;
+    } else if (animation->clip) {
+        if (desc->frame >= animation->clip->frame_count)
+            return px_fail(context, PELT_ERROR_ARGUMENT, "there is no frame %u: the clip '%s' has %u", desc->frame,
+                           animation->clip->name, animation->clip->frame_count);
+        *time = animation->clip->times[desc->frame];
+    } else {
+        *time += desc->frame / desc->fps;
+    }
+    /* a motion's last frame may lie up to one step behind its end, as pelt_clip_from_motion counts */
+    double slack = animation->motion && desc->time < 0 ? 1 / desc->fps : 1e-6 * (1 + fabs(animation->end));
+    if (*time > animation->end + slack)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "%g s is behind the end: the animation lasts %g s",
+                       *time - animation->start, animation->end - animation->start);
+    return PELT_OK;
+}
+
+/* ---- Panels ----------------------------------------------------------------------------------------------- */
+
+typedef struct sheet {
+    pelt_context *context;
+    const pelt_model *model;
+    const pelt_picture_desc *desc;
+    px_animation animation;
+    double times[64 * 64 + FIT_TIMES]; /* of the panels, then those for the camera */
+    uint32_t panel_count, time_count;
+    uint8_t *pixels;
+} sheet;
+
+static void set_times(sheet *s, double first) {
+    double end = fmax(s->animation.end, first);
+    s->panel_count = s->desc->columns * s->desc->rows;
+    for (uint32_t p = 0; p < s->panel_count; p++)
+        s->times[p] = first + (end - first) * p / s->panel_count;
+    s->time_count = s->panel_count;
+    if (s->desc->fit_pose || s->animation.end <= s->animation.start)
+        return;
+    for (uint32_t t = 0; t < FIT_TIMES; t++)
+        s->times[s->time_count++] = s->animation.start + (s->animation.end - s->animation.start) * t / (FIT_TIMES - 1);
+}
+
+static pelt_picture_mode mode_of(const pelt_picture_desc *desc, uint32_t panel) {
+    uint32_t column = panel % desc->columns, row = panel / desc->columns;
+    bool second = desc->rows > 1 ? 2 * row >= desc->rows : desc->columns > 1 && 2 * column >= desc->columns;
+    return second && desc->second_mode > 0 ? desc->second_mode - 1 : desc->mode;
+}
+
+static bool shows_skeleton(const sheet *s, pelt_picture_mode mode) {
+    if (s->animation.clip || s->model->skeleton.joint_count == 0) /* a clip moves vertices, no joint */
+        return false;
+    bool useful = mode == PELT_PICTURE_BONES || mode == PELT_PICTURE_WEIGHTS || s->model->mesh.triangle_count == 0;
+    return s->desc->skeleton == PELT_PICTURE_SKELETON_ON || (s->desc->skeleton == PELT_PICTURE_SKELETON_AUTO && useful);
+}
+
+static pelt_result draw_panel(const sheet *s, uint32_t index, px_arena *arena) {
+    const pelt_picture_desc *desc = s->desc;
+    uint32_t column = index % desc->columns, row = index / desc->columns;
+    pelt_picture_mode mode = mode_of(desc, index);
+    px_panel panel = {.desc = desc, .pixels = s->pixels, .skeleton = shows_skeleton(s, mode)};
+    panel.x = (uint32_t)((uint64_t)desc->width * column / desc->columns);
+    panel.y = (uint32_t)((uint64_t)desc->height * row / desc->rows);
+    panel.width = (uint32_t)((uint64_t)desc->width * (column + 1) / desc->columns) - panel.x;
+    panel.height = (uint32_t)((uint64_t)desc->height * (row + 1) / desc->rows) - panel.y;
+    px_frame frame;
+    px_camera camera;
+    px_scene scene;
+    px_ground ground;
+    const double *times = desc->fit_pose ? s->times + index : s->times;
+    PX_TRY(px_camera_fit(s->context, s->model, desc, &s->animation, times, desc->fit_pose ? 1 : s->time_count,
+                         panel.width, panel.height, &frame, &camera));
+    PX_TRY(px_scene_make(arena, s->model, desc, &s->animation, s->times[index], mode, &frame, &scene));
+    px_light_key(&camera, panel.key);
+    PX_TRY(px_light_scene(arena, &scene, panel.key, frame.ground, &ground));
+    panel.scene = &scene;
+    panel.ground = desc->ground && scene.triangle_count > 0 ? &ground : NULL;
+    panel.camera = &camera;
+    return px_panel_draw(arena, &panel);
+}
+
+static pelt_result draw_sheet(sheet *s) {
+    pelt_result result = PELT_OK;
+    for (uint32_t p = 0; p < s->panel_count && result == PELT_OK; p++) {
+        px_arena *arena = px_arena_create(s->context);
+        result = arena ? draw_panel(s, p, arena) : PELT_ERROR_MEMORY;
+        px_arena_destroy(arena);
+        if (result == PELT_OK)
+            result = px_progress(s->context, "picture", p + 1, s->panel_count);
+    }
+    return result;
+}
+
+/* ---- Doors ------------------------------------------------------------------------------------------------ */
+
+static pelt_result render(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc,
+                          uint8_t *pixels) {
+    sheet *s = PX_ALLOC(context, sheet, 1);
+    if (!s)
+        return PELT_ERROR_MEMORY;
+    s->context = context;
+    s->model = model;
+    s->desc = desc;
+    s->pixels = pixels;
+    double first = 0;
+    pelt_result result = px_animation_find(context, model, desc, &s->animation);
+    if (result == PELT_OK)
+        result = start_time(context, desc, &s->animation, &first);
+    if (result == PELT_OK) {
+        set_times(s, first);
+        result = draw_sheet(s);
+    }
+    px_free(context, s);
+    return result;
+}
+
+pelt_result pelt_picture_render(pelt_context *context, const pelt_model *model, const pelt_picture_desc *given,
+                                uint8_t *pixels) {
+    pelt_picture_desc desc = given ? *given : pelt_picture_desc_default();
+    PX_TRY(check(context, &desc));
+    const char *subject = px_subject(context, model->path[0] ? model->path : NULL);
+    pelt_result result = render(context, model, &desc, pixels);
+    px_subject(context, subject);
+    if (result != PELT_OK)
+        memset(pixels, 0, (size_t)4 * desc.width * desc.height);
+    return result;
+}
+
+pelt_result pelt_picture_save(pelt_context *context, const pelt_model *model, const pelt_picture_desc *given,
+                              const char *path) {
+    pelt_picture_desc desc = given ? *given : pelt_picture_desc_default();
+    PX_TRY(check(context, &desc));
+    uint8_t *pixels = PX_ALLOC(context, uint8_t, (size_t)4 * desc.width * desc.height);
+    if (!pixels)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = pelt_picture_render(context, model, &desc, pixels);
+    if (result == PELT_OK)
+        result = px_png_write(context, path, desc.width, desc.height, pixels);
+    px_free(context, pixels);
+    return result;
+}

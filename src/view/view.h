@@ -1,0 +1,175 @@
+/* Inside the view room: what is drawn, the light that falls on it, the camera, and the picture.
+ *
+ * Everything is drawn in a space of its own: y up, the animation's bounds centred on 0 and about one unit in radius,
+ * so that floats and fixed tolerances are enough for models of any size and place. Colours are linear RGB.
+ */
+#ifndef PELT_VIEW_VIEW_H
+#define PELT_VIEW_VIEW_H
+
+#include "core/core.h"
+#include "core/math3.h"
+#include <pelt/run.h>
+#include <pelt/view.h>
+
+/* ---- Colours (colors.c) ----------------------------------------------------------------------------------- */
+
+typedef struct px_color {
+    float r, g, b;
+} px_color;
+
+uint8_t px_color_encode(float linear);  /* to sRGB, rounded; clamps */
+px_color px_color_decode(uint32_t rgb); /* from 0xRRGGBB in sRGB */
+px_color px_color_mix(px_color a, px_color b, float u);
+/* Categories far apart in hue for neighbouring indices, of similar strength. */
+px_color px_color_category(uint32_t index);
+px_color px_color_weight(float weight); /* 0 to 1, lightness falls evenly */
+px_color px_color_count(float count);   /* 0 to 1, the same in blue */
+px_color px_color_clay(void);
+
+/* ---- The scene (scene.c) ---------------------------------------------------------------------------------- */
+
+/* One moment of one model in its own space. Arrays live in the arena given to px_scene_make. */
+typedef struct px_scene {
+    uint32_t vertex_count, triangle_count;
+    const uint32_t *triangles; /* [triangle][3] the mesh's */
+    float *positions;          /* [vertex][3] drawing space; not finite: not drawn */
+    float *normals;            /* [vertex][3] about unit length */
+    float *colors;             /* [vertex][3] */
+    float *triangle_colors;    /* [triangle][3], used instead, or NULL */
+    uint8_t *edges;            /* [triangle] bit c: the edge from corner c to the next is one of the source polygon */
+    float (*light)[3];         /* [vertex] seen part of the sky in front and behind, seen part of the key light */
+    uint32_t joint_count;
+    float *joints;           /* [joint][3] drawing space */
+    uint32_t *joint_parents; /* [joint] the nearest shown joint above, or PELT_NONE */
+    uint32_t *joint_numbers; /* [joint] place among the shown joints, or PELT_NONE: not shown */
+    float low[3], high[3];   /* box of this pose, drawing space; all 0 when there is nothing */
+} px_scene;
+
+/* From the model's space to drawing space. */
+typedef struct px_frame {
+    double center[3], scale; /* drawing = (position, turned to y up, − center) / scale */
+    float ground;            /* height under everything, drawing space */
+    bool z_up;
+} px_frame;
+
+/* Which animation is drawn. Neither: the rest pose. */
+typedef struct px_animation {
+    const pelt_clip *clip;
+    const pelt_motion *motion;
+    double start, end; /* seconds */
+} px_animation;
+
+pelt_result px_animation_find(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc,
+                              px_animation *animation);
+/* positions [vertex][3], and normals [vertex][3] unless NULL, at `time` seconds; clips: at the nearest frame. */
+pelt_result px_animation_pose(pelt_context *context, const pelt_model *model, const px_animation *animation,
+                              double time, float *positions, float *normals);
+/* joints [joint][3] in the model's space. */
+pelt_result px_animation_joints(pelt_context *context, const pelt_model *model, const px_animation *animation,
+                                double time, float *joints);
+/* Makes the surface, the skeleton and their colours. Light is left for px_light_scene. */
+pelt_result px_scene_make(px_arena *arena, const pelt_model *model, const pelt_picture_desc *desc,
+                          const px_animation *animation, double time, pelt_picture_mode mode, const px_frame *frame,
+                          px_scene *scene);
+/* Turns to y up, moves and scales one position. */
+static inline void px_frame_apply(const px_frame *frame, const float p[3], float out[3]) {
+    double turned[3] = {p[0], frame->z_up ? (double)p[2] : (double)p[1], frame->z_up ? -(double)p[1] : (double)p[2]};
+    for (int c = 0; c < 3; c++)
+        out[c] = (float)((turned[c] - frame->center[c]) / frame->scale);
+}
+static inline bool px_finite3(const float p[3]) {
+    return isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]);
+}
+
+/* ---- The camera (camera.c) -------------------------------------------------------------------------------- */
+
+typedef struct px_camera {
+    float eye[3], right[3], up[3], forward[3]; /* drawing space, unit vectors */
+    float focal;                               /* pixels: x = focal · right·p / forward·p from the centre */
+    float x, y;                                /* the centre, pixels from the picture's left and top */
+} px_camera;
+
+/* Fits the poses at all times [time_count] into a cell of width × height pixels whose corner is at 0, 0. */
+pelt_result px_camera_fit(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc,
+                          const px_animation *animation, const double *times, uint32_t time_count, uint32_t width,
+                          uint32_t height, px_frame *frame, px_camera *camera);
+
+/* ---- Triangles into depth (fill.c) ------------------------------------------------------------------------ */
+
+#define PX_SUBPIXEL    256 /* positions are rounded to this part of a pixel, so that neighbours share edges */
+#define PX_MAX_SAMPLES 16
+
+/* A corner: place in 1/PX_SUBPIXEL pixels and a depth that is linear over the picture, larger is nearer. */
+typedef struct px_corner {
+    int32_t x, y;
+    float depth;
+} px_corner;
+
+/* Rows [first_row, first_row + row_count) of a picture. Arrays [row][column][sample]. */
+typedef struct px_tile {
+    int32_t width, first_row, row_count, sample_count;
+    int32_t sample_x[PX_MAX_SAMPLES], sample_y[PX_MAX_SAMPLES]; /* in a pixel, 1/PX_SUBPIXEL pixels */
+    float *near_depth;                                          /* largest depth so far */
+    float *far_depth;                                           /* smallest, or NULL */
+    uint32_t *ids;                                              /* of the nearest; first one on equal depth; or NULL */
+} px_tile;
+
+/* A pattern of side² samples with no two on one line. */
+void px_tile_pattern(px_tile *tile, uint32_t side);
+void px_tile_fill(px_tile *tile, const px_corner *a, const px_corner *b, const px_corner *c, uint32_t id);
+
+/* ---- Light (light.c) -------------------------------------------------------------------------------------- */
+
+#define PX_GROUND_SIDE 160
+
+/* How much light reaches the ground round the model. */
+typedef struct px_ground {
+    float x, z, half, height; /* a square: centre and half side; its height */
+    float (*light)[2];        /* [z cell][x cell] seen part of the sky and of the key light */
+} px_ground;
+
+/* Direction to the key light for a camera. */
+void px_light_key(const px_camera *camera, float key[3]);
+/* Fills scene->light and the ground's. Deterministic for any thread count. */
+pelt_result px_light_scene(px_arena *arena, px_scene *scene, const float key[3], float ground_height,
+                           px_ground *ground);
+
+/* ---- The picture (raster.c, overlay.c, png.c) ------------------------------------------------------------- */
+
+/* A cell of the picture with what is drawn in it. */
+typedef struct px_panel {
+    const px_scene *scene;
+    const px_ground *ground; /* NULL: none */
+    const px_camera *camera; /* its centre counts from the cell's corner */
+    const pelt_picture_desc *desc;
+    float key[3];
+    bool skeleton;
+    uint32_t x, y, width, height; /* the cell */
+    uint8_t *pixels;              /* the whole picture */
+} px_panel;
+
+pelt_result px_panel_draw(px_arena *arena, const px_panel *panel);
+
+/* Draws the skeleton over rows [first_row, first_row + row_count) of premultiplied RGBA [row][width]. */
+typedef struct px_overlay px_overlay;
+pelt_result px_overlay_make(px_arena *arena, const px_panel *panel, const px_overlay **overlay);
+void px_overlay_draw(const px_overlay *overlay, uint32_t first_row, uint32_t row_count, float (*rows)[4]);
+
+/* Where the camera sees p: x, y in pixels of the cell, and 1 / distance along the view. False: behind it. */
+static inline bool px_camera_project(const px_camera *camera, const float p[3], double out[3]) {
+    double d[3] = {(double)p[0] - camera->eye[0], (double)p[1] - camera->eye[1], (double)p[2] - camera->eye[2]};
+    double depth = camera->forward[0] * d[0] + camera->forward[1] * d[1] + camera->forward[2] * d[2];
+    if (!(depth > 1e-4)) /* also NaN; the fit keeps the whole animation much further away */
+        return false;
+    out[2] = 1 / depth;
+    out[0] = camera->x +
+             camera->focal * out[2] * (camera->right[0] * d[0] + camera->right[1] * d[1] + camera->right[2] * d[2]);
+    out[1] = camera->y - camera->focal * out[2] * (camera->up[0] * d[0] + camera->up[1] * d[1] + camera->up[2] * d[2]);
+    return true;
+}
+
+/* RGBA [height][width][4] to a PNG file. */
+pelt_result px_png_write(pelt_context *context, const char *path, uint32_t width, uint32_t height,
+                         const uint8_t *pixels);
+
+#endif
