@@ -44,7 +44,7 @@ typedef struct pelt_picture_desc {
     uint32_t frame;         /* of a clip, or at `fps` after the start of a motion; default 0 */
     double fps;             /* of `frame` in motions; default 30 */
     double time;            /* seconds after the animation's start; −1 (default): `frame` says when */
-    double yaw;             /* degrees the camera goes round the model, 0 (default): in front (+z) */
+    double yaw;             /* degrees the camera goes round the model, 0: in front (+z), default 30 */
     double pitch;           /* degrees it looks down from; −89 to 89, default 12 */
     double zoom;            /* 1 (default): just fits; 0.1 to 20 */
     bool fit_pose;          /* fit the drawn pose; false (default): everything the animation moves through */
@@ -52,7 +52,7 @@ typedef struct pelt_picture_desc {
     uint32_t background;    /* pelt_picture_background; default LIGHT */
     uint32_t skeleton;      /* pelt_picture_skeleton; default AUTO */
     bool wireframe;         /* edges of the source polygons over the surface; default false */
-    bool ground;            /* the shadow on the ground; default true */
+    bool floating;          /* no ground, so no shadow on it; default false */
     uint32_t columns, rows; /* a sheet of columns · rows moments, evenly spread from the given time up to the end and
                              * without it, sharing the picture; 1 to 64, default 1 × 1 */
     uint32_t samples;       /* per pixel and direction, 1 to 4; default 2, that is 4 per pixel */

@@ -187,7 +187,8 @@ static pelt_result run_block(void *user, size_t first, size_t count, size_t bloc
         map.far_depth = map.near_depth + (size_t)MAP_SIDE * MAP_SIDE;
         draw_map(b, &b->rays[r], corners, &map);
         light_vertices(b, &b->rays[r], &map, b->vertices + block * b->scene->vertex_count);
-        light_cells(b, &b->rays[r], &map, b->cells + block * CELLS);
+        if (b->ground)
+            light_cells(b, &b->rays[r], &map, b->cells + block * CELLS);
         result = px_cancelled(b->context);
     }
     px_free(b->context, corners);
@@ -215,7 +216,7 @@ static void soften(float (*light)[2], int kind, int radius) {
 
 /* Sums the blocks in their order. */
 static void gather(const bake *b, size_t block_count) {
-    size_t vertex_count = b->scene->vertex_count, sky_blocks = SKY_AXES / BLOCK_RAYS;
+    size_t vertex_count = b->scene->vertex_count;
     for (size_t i = 0; i < vertex_count; i++) {
         sums s = {0};
         for (size_t k = 0; k < block_count; k++) {
@@ -227,6 +228,10 @@ static void gather(const bake *b, size_t block_count) {
         light[1] = s.total > 0 ? s.back / s.total : 1;
         light[2] = s.key / KEY_RAYS;
     }
+}
+
+static void gather_ground(const bake *b, size_t block_count) {
+    size_t sky_blocks = SKY_AXES / BLOCK_RAYS;
     float sky_total = 0;
     for (int a = 0; a < SKY_AXES; a++)
         sky_total += ground_weight(&b->rays[a]);
@@ -237,10 +242,14 @@ static void gather(const bake *b, size_t block_count) {
         b->ground->light[t][0] = sky / sky_total;
         b->ground->light[t][1] = key / KEY_RAYS;
     }
+    for (int pass = 0; pass < 2; pass++) {
+        soften(b->ground->light, 0, 3);
+        soften(b->ground->light, 1, 2);
+    }
 }
 
 /* The ball round the pose's box, and the square of ground its shadows reach. */
-static void place(bake *b, float ground_height) {
+static void place(bake *b) {
     const px_scene *scene = b->scene;
     float squares = 0, reach = 0;
     for (int c = 0; c < 3; c++) {
@@ -250,31 +259,32 @@ static void place(bake *b, float ground_height) {
         reach = c == 1 ? reach : fmaxf(reach, half);
     }
     b->radius = squares > 0 ? sqrtf(squares) * 1.02f : 1; /* a rim of empty cells */
-    *b->ground = (px_ground){.x = b->center[0],
-                             .z = b->center[2],
-                             .half = reach + 1.3f * (scene->high[1] - ground_height) + 0.05f,
-                             .height = ground_height};
+    if (!b->ground)
+        return;
+    b->ground->x = b->center[0];
+    b->ground->z = b->center[2];
+    b->ground->half = reach + 1.3f * (scene->high[1] - b->ground->height) + 0.05f;
 }
 
-pelt_result px_light_scene(px_arena *arena, px_scene *scene, const float key[3], float ground_height,
-                           px_ground *ground) {
+pelt_result px_light_scene(px_arena *arena, px_scene *scene, const float key[3], px_ground *ground) {
     bake b = {.context = px_arena_context(arena), .scene = scene, .ground = ground};
-    place(&b, ground_height);
+    place(&b);
     make_rays(&b, key);
     size_t block_count = px_block_count(PX_COUNT(b.rays), BLOCK_RAYS);
-    ground->light = px_arena_alloc(arena, CELLS, sizeof *ground->light);
     b.vertices = PX_ALLOC(b.context, sums, px_mul_size(block_count, scene->vertex_count));
-    b.cells = PX_ALLOC(b.context, float, block_count *CELLS);
-    pelt_result result = PELT_ERROR_MEMORY;
-    if (ground->light && b.vertices && b.cells)
-        result = px_parallel(b.context, "light", PX_COUNT(b.rays), BLOCK_RAYS, run_block, &b);
-    if (result == PELT_OK) {
-        gather(&b, block_count);
-        soften(ground->light, 0, 3);
-        soften(ground->light, 0, 3);
-        soften(ground->light, 1, 2);
-        soften(ground->light, 1, 2);
+    bool enough = b.vertices != NULL;
+    if (ground) {
+        ground->light = px_arena_alloc(arena, CELLS, sizeof *ground->light);
+        b.cells = PX_ALLOC(b.context, float, block_count *CELLS);
+        enough = enough && ground->light && b.cells;
     }
+    pelt_result result = PELT_ERROR_MEMORY;
+    if (enough)
+        result = px_parallel(b.context, "light", PX_COUNT(b.rays), BLOCK_RAYS, run_block, &b);
+    if (result == PELT_OK)
+        gather(&b, block_count);
+    if (result == PELT_OK && ground)
+        gather_ground(&b, block_count);
     px_free(b.context, b.cells);
     px_free(b.context, b.vertices);
     return result;

@@ -34,7 +34,7 @@ static float distance_to(const mark *m, float x, float y) {
         uint32_t n = (s + 1) % m->side_count;
         float dx = m->x[n] - m->x[s], dy = m->y[n] - m->y[s], length = hypotf(dx, dy);
         if (length > 0)
-            largest = fmaxf(largest, ((x - m->x[s]) * dy - (y - m->y[s]) * dx) / length);
+            largest = fmaxf(largest, ((y - m->y[s]) * dx - (x - m->x[s]) * dy) / length);
     }
     return largest;
 }

@@ -9,31 +9,31 @@ static const pelt_option options[] = {
      "width of the picture"},
     {"height", 0, PELT_OPTION_UINT, FIELD(height), "720", 1, PELT_PICTURE_MAX_SIDE, NULL, "PIXELS",
      "height of the picture"},
-    {"mode", 'm', PELT_OPTION_CHOICE, FIELD(mode), "shaded", 0, 0, "shaded|bones|weights|influences|parts", NULL,
+    {"mode", 0, PELT_OPTION_CHOICE, FIELD(mode), "shaded", 0, 0, "shaded|bones|weights|influences|parts", NULL,
      "what the colours show"},
     {"second-mode", 0, PELT_OPTION_CHOICE, FIELD(second_mode), "none", 0, 0,
      "none|shaded|bones|weights|influences|parts", NULL,
      "mode of a sheet's lower rows, or of its right columns when it has one row"},
-    {"joint", 'j', PELT_OPTION_TEXT, FIELD(joint), NULL, 0, 0, NULL, "NAME",
+    {"joint", 0, PELT_OPTION_TEXT, FIELD(joint), NULL, 0, 0, NULL, "NAME",
      "whose weights mode weights shows, by name or number"},
-    {"animation", 'a', PELT_OPTION_TEXT, FIELD(animation), NULL, 0, 0, NULL, "NAME",
+    {"animation", 0, PELT_OPTION_TEXT, FIELD(animation), NULL, 0, 0, NULL, "NAME",
      "which animation, by name or number (clips, then motions)"},
     {"rest", 0, PELT_OPTION_FLAG, FIELD(rest), NULL, 0, 0, NULL, NULL, "the rest pose"},
-    {"frame", 'f', PELT_OPTION_UINT, FIELD(frame), "0", 0, 4294967294.0, NULL, "N", "frame to draw, from 0"},
+    {"frame", 0, PELT_OPTION_UINT, FIELD(frame), "0", 0, 4294967294.0, NULL, "N", "frame to draw, from 0"},
     {"fps", 0, PELT_OPTION_REAL, FIELD(fps), "30", 0.001, 1e6, NULL, "RATE", "frames per second of motions"},
-    {"time", 't', PELT_OPTION_REAL, FIELD(time), "-1", -1, 1e9, NULL, "SECONDS",
+    {"time", 0, PELT_OPTION_REAL, FIELD(time), "-1", -1, 1e9, NULL, "SECONDS",
      "time to draw, from the animation's start, instead of a frame"},
     {"yaw", 0, PELT_OPTION_REAL, FIELD(yaw), "30", -3600, 3600, NULL, "DEGREES", "camera round the model, 0: in front"},
     {"pitch", 0, PELT_OPTION_REAL, FIELD(pitch), "12", -89, 89, NULL, "DEGREES", "camera above the model"},
     {"zoom", 0, PELT_OPTION_REAL, FIELD(zoom), "1", 0.1, 20, NULL, "FACTOR", "1: the whole animation just fits"},
     {"fit-pose", 0, PELT_OPTION_FLAG, FIELD(fit_pose), NULL, 0, 0, NULL, NULL, "fit the drawn pose only"},
     {"up", 0, PELT_OPTION_CHOICE, FIELD(up), "y", 0, 0, "y|z", NULL, "axis that points up"},
-    {"background", 'b', PELT_OPTION_CHOICE, FIELD(background), "light", 0, 0, "light|dark|transparent", NULL,
+    {"background", 0, PELT_OPTION_CHOICE, FIELD(background), "light", 0, 0, "light|dark|transparent", NULL,
      "behind the model"},
     {"skeleton", 0, PELT_OPTION_CHOICE, FIELD(skeleton), "auto", 0, 0, "auto|on|off", NULL,
      "the skeleton over the surface; auto: in modes bones and weights"},
-    {"wireframe", 'w', PELT_OPTION_FLAG, FIELD(wireframe), NULL, 0, 0, NULL, NULL, "edges over the surface"},
-    {"ground", 0, PELT_OPTION_FLAG, FIELD(ground), "true", 0, 0, NULL, NULL, "the shadow on the ground"},
+    {"wireframe", 0, PELT_OPTION_FLAG, FIELD(wireframe), NULL, 0, 0, NULL, NULL, "edges over the surface"},
+    {"floating", 0, PELT_OPTION_FLAG, FIELD(floating), NULL, 0, 0, NULL, NULL, "no ground, so no shadow on it"},
     {"columns", 0, PELT_OPTION_UINT, FIELD(columns), "1", 1, 64, NULL, "N", "moments side by side"},
     {"rows", 0, PELT_OPTION_UINT, FIELD(rows), "1", 1, 64, NULL, "N", "moments below each other"},
     {"samples", 0, PELT_OPTION_UINT, FIELD(samples), "2", 1, 4, NULL, "N", "samples per pixel and direction"},
@@ -150,15 +150,15 @@ static pelt_result draw_panel(const sheet *s, uint32_t index, px_arena *arena) {
     px_frame frame;
     px_camera camera;
     px_scene scene;
-    px_ground ground;
     const double *times = desc->fit_pose ? s->times + index : s->times;
     PX_TRY(px_camera_fit(s->context, s->model, desc, &s->animation, times, desc->fit_pose ? 1 : s->time_count,
                          panel.width, panel.height, &frame, &camera));
     PX_TRY(px_scene_make(arena, s->model, desc, &s->animation, s->times[index], mode, &frame, &scene));
     px_light_key(&camera, panel.key);
-    PX_TRY(px_light_scene(arena, &scene, panel.key, frame.ground, &ground));
+    px_ground ground = {.height = frame.ground};
+    panel.ground = !desc->floating && scene.triangle_count > 0 ? &ground : NULL;
+    PX_TRY(px_light_scene(arena, &scene, panel.key, panel.ground ? &ground : NULL));
     panel.scene = &scene;
-    panel.ground = desc->ground && scene.triangle_count > 0 ? &ground : NULL;
     panel.camera = &camera;
     return px_panel_draw(arena, &panel);
 }

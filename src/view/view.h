@@ -130,9 +130,9 @@ typedef struct px_ground {
 
 /* Direction to the key light for a camera. */
 void px_light_key(const px_camera *camera, float key[3]);
-/* Fills scene->light and the ground's. Deterministic for any thread count. */
-pelt_result px_light_scene(px_arena *arena, px_scene *scene, const float key[3], float ground_height,
-                           px_ground *ground);
+/* Fills scene->light and, unless NULL, the ground: its height is given, the rest is set. Deterministic for any thread
+ * count. */
+pelt_result px_light_scene(px_arena *arena, px_scene *scene, const float key[3], px_ground *ground);
 
 /* ---- The picture (raster.c, overlay.c, png.c) ------------------------------------------------------------- */
 

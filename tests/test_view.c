@@ -1,0 +1,584 @@
+/* Pictures: known triangles on known pixels, depth, colours of every mode, moments, sheets, PNG files, failures. */
+#include "support.h"
+#include "view/view.h"
+
+#include <png.h>
+
+#define SIDE 64
+
+/* ---- Models ----------------------------------------------------------------------------------------------- */
+
+static void *keep(pelt_context *context, pelt_model *model, const void *data, size_t count, size_t size) {
+    void *copy = pelt_model_alloc(context, model, count, size);
+    assert_non_null(copy);
+    if (data && count > 0)
+        memcpy(copy, data, count * size);
+    return copy;
+}
+
+static pelt_model *make_mesh(pelt_context *context, const float *positions, uint32_t vertex_count,
+                             const uint32_t *triangles, uint32_t triangle_count) {
+    pelt_model *model;
+    assert_int_equal(pelt_model_create(context, &model), PELT_OK);
+    pelt_mesh *mesh = &model->mesh;
+    mesh->vertex_count = mesh->point_count = vertex_count;
+    mesh->triangle_count = mesh->polygon_count = triangle_count;
+    mesh->positions = keep(context, model, positions, vertex_count, 3 * sizeof(float));
+    mesh->triangles = keep(context, model, triangles, triangle_count, 3 * sizeof(uint32_t));
+    return model;
+}
+
+/* A square of 2 × 2 in the plane z = depth, facing +z, as vertices 4·s … of a mesh. */
+static void set_square(float *positions, uint32_t *triangles, uint32_t s, float size, float x, float depth) {
+    const float corners[4][2] = {{-1, -1}, {1, -1}, {1, 1}, {-1, 1}};
+    const uint32_t fan[6] = {0, 1, 2, 0, 2, 3};
+    for (int c = 0; c < 4; c++) {
+        float *p = positions + 3 * (4 * s + (uint32_t)c);
+        p[0] = x + size * corners[c][0];
+        p[1] = size * corners[c][1];
+        p[2] = depth;
+    }
+    for (int e = 0; e < 6; e++)
+        triangles[6 * s + (uint32_t)e] = 4 * s + fan[e];
+}
+
+/* A big square and a small one before or behind it, as parts 0 and 1. */
+static pelt_model *make_squares(pelt_context *context, float small_depth) {
+    float positions[24];
+    uint32_t triangles[12];
+    set_square(positions, triangles, 0, 1, 0, 0);
+    set_square(positions, triangles, 1, 0.4f, 0, small_depth);
+    pelt_model *model = make_mesh(context, positions, 8, triangles, 4);
+    const pelt_part parts[2] = {
+        {.name = "big", .first_triangle = 0, .triangle_count = 2, .joint = PELT_NONE},
+        {.name = "small", .first_triangle = 2, .triangle_count = 2, .joint = PELT_NONE},
+    };
+    model->mesh.part_count = 2;
+    model->mesh.parts = keep(context, model, parts, 2, sizeof parts[0]);
+    return model;
+}
+
+/* Two squares side by side, each moved by a joint of its own; joint 1 rises by 1 in one second. */
+static pelt_model *make_rig(pelt_context *context) {
+    float positions[24];
+    uint32_t triangles[12];
+    set_square(positions, triangles, 0, 0.9f, -1, 0);
+    set_square(positions, triangles, 1, 0.9f, 1, 0);
+    pelt_model *model = make_mesh(context, positions, 8, triangles, 4);
+    const char *names[2] = {"left", "right"};
+    const uint32_t parents[2] = {PELT_NONE, 0}, bone_joints[2] = {0, 1};
+    const pelt_transform rest[2] = {{{-1, 0, 0}, {0, 0, 0, 1}, {1, 1, 1}}, {{2, 0, 0}, {0, 0, 0, 1}, {1, 1, 1}}};
+    const pelt_affine inverse_binds[2] = {{{1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, 0}},
+                                          {{1, 0, 0, -1, 0, 1, 0, 0, 0, 0, 1, 0}}};
+    const uint16_t bones[16] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 1, 0, 1, 0};
+    const float weights[16] = {1, 0, 1, 0, 1, 0, 1, 0, 0.75f, 0.25f, 0.75f, 0.25f, 0.75f, 0.25f, 0.75f, 0.25f};
+    const float times[2] = {0, 1}, values[6] = {2, 0, 0, 2, 1, 0};
+    model->skeleton = (pelt_skeleton){2, keep(context, model, names, 2, sizeof names[0]),
+                                      keep(context, model, parents, 2, sizeof parents[0]),
+                                      keep(context, model, rest, 2, sizeof rest[0])};
+    model->skin = (pelt_skin){.bone_count = 2,
+                              .influence_count = 2,
+                              .bone_joints = keep(context, model, bone_joints, 2, sizeof bone_joints[0]),
+                              .inverse_binds = keep(context, model, inverse_binds, 2, sizeof inverse_binds[0]),
+                              .bones = keep(context, model, bones, 16, sizeof bones[0]),
+                              .weights = keep(context, model, weights, 16, sizeof weights[0])};
+    pelt_track track = {.joint = 1, .path = PELT_PATH_TRANSLATION, .width = 3, .key_count = 2};
+    track.times = keep(context, model, times, 2, sizeof times[0]);
+    track.values = keep(context, model, values, 6, sizeof values[0]);
+    pelt_motion motion = {.name = "rise", .start = 0, .end = 1, .track_count = 1};
+    motion.tracks = keep(context, model, &track, 1, sizeof track);
+    model->motion_count = 1;
+    model->motions = keep(context, model, &motion, 1, sizeof motion);
+    assert_int_equal(pelt_model_validate(context, model), PELT_OK);
+    return model;
+}
+
+/* A bumpy sphere: curved, shaded, partly in its own shadow. */
+static pelt_model *make_ball(pelt_context *context) {
+    enum { RINGS = 12, SIDES = 20 };
+    float positions[RINGS * SIDES * 3];
+    uint32_t triangles[(RINGS - 1) * SIDES * 6], used = 0;
+    for (uint32_t r = 0; r < RINGS; r++)
+        for (uint32_t s = 0; s < SIDES; s++) {
+            double a = 3.14159 * (r + 0.2) / (RINGS - 0.6), b = 6.28319 * s / SIDES;
+            double size = 1 + 0.15 * sin(3 * a) * cos(4 * b);
+            float *p = positions + 3 * (r * SIDES + s);
+            p[0] = (float)(size * sin(a) * cos(b)), p[1] = (float)(size * cos(a)),
+            p[2] = (float)(size * sin(a) * sin(b));
+        }
+    for (uint32_t r = 0; r + 1 < RINGS; r++)
+        for (uint32_t s = 0; s < SIDES; s++) {
+            uint32_t a = r * SIDES + s, b = r * SIDES + (s + 1) % SIDES;
+            const uint32_t quad[6] = {a, b, b + SIDES, a, b + SIDES, a + SIDES};
+            memcpy(triangles + used, quad, sizeof quad);
+            used += 6;
+        }
+    return make_mesh(context, positions, RINGS * SIDES, triangles, used / 3);
+}
+
+/* Straight from the front, on nothing. */
+static pelt_picture_desc plain_desc(void) {
+    pelt_picture_desc desc = pelt_picture_desc_default();
+    desc.width = desc.height = SIDE;
+    desc.yaw = desc.pitch = 0;
+    desc.background = PELT_PICTURE_TRANSPARENT;
+    desc.floating = true;
+    return desc;
+}
+
+typedef uint8_t image[SIDE][SIDE][4];
+
+static void render(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc, image out) {
+    memset(out, 0x55, sizeof(image));
+    if (pelt_picture_render(context, model, desc, &out[0][0][0]) != PELT_OK)
+        fail_msg("%s", pelt_error_text(context));
+}
+
+/* ---- Pictures --------------------------------------------------------------------------------------------- */
+
+/* A square seen straight on fills the part of the picture that the camera's margin leaves, and nothing else. */
+static void test_square_covers_known_pixels(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    pelt_model *model = make_squares(context, -0.1f);
+    pelt_picture_desc desc = plain_desc();
+    image out;
+    render(context, model, &desc, out);
+    double half = 0.88 * SIDE / 2; /* the margin of camera.c */
+    for (int y = 0; y < SIDE; y++)
+        for (int x = 0; x < SIDE; x++) {
+            double away = fmax(fabs(x + 0.5 - SIDE / 2), fabs(y + 0.5 - SIDE / 2));
+            if (away < half - 1)
+                assert_int_equal(out[y][x][3], 255);
+            if (away > half + 1)
+                assert_int_equal(out[y][x][3], 0);
+        }
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static double hue_distance(const uint8_t pixel[4], px_color color) {
+    /* light changes brightness much more than the shares of red, green and blue */
+    double p[3] = {pow(pixel[0] / 255.0, 2.2), pow(pixel[1] / 255.0, 2.2), pow(pixel[2] / 255.0, 2.2)};
+    double sum = p[0] + p[1] + p[2], total = (double)color.r + color.g + color.b;
+    return fabs(p[0] / sum - color.r / total) + fabs(p[1] / sum - color.g / total) + fabs(p[2] / sum - color.b / total);
+}
+
+static void assert_looks(const uint8_t pixel[4], px_color wanted, px_color other) {
+    assert_int_equal(pixel[3], 255);
+    assert_true(hue_distance(pixel, wanted) < 0.12);
+    assert_true(hue_distance(pixel, other) > 2 * hue_distance(pixel, wanted));
+}
+
+static void test_nearer_part_is_seen(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 2);
+    pelt_picture_desc desc = plain_desc();
+    desc.mode = PELT_PICTURE_PARTS;
+    px_color big = px_color_category(0), small = px_color_category(1);
+    image out;
+    for (int before = 0; before < 2; before++) {
+        pelt_model *model = make_squares(context, before ? 0.3f : -0.3f);
+        render(context, model, &desc, out);
+        assert_looks(out[SIDE / 2][SIDE / 2], before ? small : big, before ? big : small);
+        assert_looks(out[SIDE / 2][SIDE / 2 + 22], big, small);
+        pelt_model_destroy(model);
+        model = make_squares(context, before ? 0.3f : -0.3f);
+        desc.yaw = 180; /* from behind it is the other way round */
+        render(context, model, &desc, out);
+        assert_looks(out[SIDE / 2][SIDE / 2], before ? big : small, before ? small : big);
+        desc.yaw = 0;
+        pelt_model_destroy(model);
+    }
+    test_end(&test);
+}
+
+static void test_modes_draw_their_colors(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 2);
+    pelt_model *model = make_rig(context);
+    pelt_picture_desc desc = plain_desc();
+    desc.skeleton = PELT_PICTURE_SKELETON_OFF;
+    desc.fit_pose = true;
+    image out;
+    desc.mode = PELT_PICTURE_BONES;
+    render(context, model, &desc, out);
+    px_color left = px_color_category(0), right = px_color_mix(px_color_category(0), px_color_category(1), 0.75f);
+    assert_looks(out[SIDE / 2][SIDE / 4], left, right);
+    assert_looks(out[SIDE / 2][3 * SIDE / 4], right, left);
+    desc.mode = PELT_PICTURE_WEIGHTS;
+    desc.joint = "right";
+    render(context, model, &desc, out);
+    assert_looks(out[SIDE / 2][SIDE / 4], px_color_weight(0), px_color_weight(0.75f));
+    assert_looks(out[SIDE / 2][3 * SIDE / 4], px_color_weight(0.75f), px_color_weight(0));
+    desc.joint = "0";
+    render(context, model, &desc, out);
+    assert_looks(out[SIDE / 2][SIDE / 4], px_color_weight(1), px_color_weight(0.25f));
+    desc.mode = PELT_PICTURE_INFLUENCES;
+    render(context, model, &desc, out);
+    assert_looks(out[SIDE / 2][SIDE / 4], px_color_count(0), px_color_count(1));
+    assert_true(out[SIDE / 2][SIDE / 4][0] > out[SIDE / 2][3 * SIDE / 4][0] + 8);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* Rows from the top that the right square covers. */
+static int top_of_right(image out) {
+    for (int y = 0; y < SIDE; y++)
+        if (out[y][3 * SIDE / 4][3] > 128)
+            return y;
+    return SIDE;
+}
+
+static void test_moments_differ(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 2);
+    pelt_model *model = make_rig(context);
+    pelt_picture_desc desc = plain_desc();
+    image first, half, last, other;
+    render(context, model, &desc, first);
+    desc.frame = 15;
+    render(context, model, &desc, half);
+    desc.time = 1;
+    render(context, model, &desc, last);
+    assert_true(top_of_right(first) > top_of_right(half));
+    assert_true(top_of_right(half) > top_of_right(last));
+    desc.time = 0.5; /* the same moment, said in another way */
+    render(context, model, &desc, other);
+    assert_memory_equal(half, other, sizeof half);
+    desc.animation = "rise";
+    render(context, model, &desc, other);
+    assert_memory_equal(half, other, sizeof half);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static void test_clip_frames(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 2);
+    pelt_model *model = make_squares(context, 0.1f);
+    float frames[2][24], times[2] = {3, 4}; /* clips need not begin at 0 */
+    memcpy(frames[0], model->mesh.positions, sizeof frames[0]);
+    for (int e = 0; e < 24; e++)
+        frames[1][e] = e % 3 == 0 ? frames[0][e] / 2 : frames[0][e];
+    pelt_clip clip = {.name = "thin", .frame_count = 2, .point_count = 8, .times = times, .positions = frames[0]};
+    model->clips = &clip;
+    model->clip_count = 1;
+    pelt_picture_desc desc = plain_desc();
+    image wide, thin;
+    render(context, model, &desc, wide);
+    desc.frame = 1;
+    render(context, model, &desc, thin);
+    assert_int_equal(wide[SIDE / 2][SIDE / 2 + 24][3], 255);
+    assert_int_equal(thin[SIDE / 2][SIDE / 2 + 24][3], 0);
+    assert_int_equal(thin[SIDE / 2][SIDE / 2 + 10][3], 255);
+    desc.time = 1;
+    image other;
+    render(context, model, &desc, other);
+    assert_memory_equal(thin, other, sizeof thin);
+    desc.time = -1;
+    desc.frame = 2;
+    assert_int_equal(pelt_picture_render(context, model, &desc, &other[0][0][0]), PELT_ERROR_ARGUMENT);
+    assert_non_null(strstr(pelt_error_text(context), "no frame 2"));
+    frames[1][0] = NAN; /* caches may hold anything: the triangles of that point are left out */
+    frames[1][4] = INFINITY;
+    desc.frame = 1;
+    render(context, model, &desc, other);
+    assert_int_equal(other[SIDE / 2][SIDE / 2][3], 255);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static void test_skeleton_and_wireframe_show(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 2);
+    pelt_model *model = make_rig(context);
+    pelt_picture_desc desc = plain_desc();
+    desc.fit_pose = true;
+    image bare, bones, wires;
+    render(context, model, &desc, bare);
+    desc.skeleton = PELT_PICTURE_SKELETON_ON;
+    render(context, model, &desc, bones);
+    assert_int_equal(bare[SIDE / 2][SIDE / 2][3], 0); /* the gap between the squares … */
+    assert_true(bones[SIDE / 2][SIDE / 2][3] > 100);  /* … is crossed by the bone */
+    assert_memory_equal(bare[2], bones[2], sizeof bare[2]);
+    desc.skeleton = PELT_PICTURE_SKELETON_OFF;
+    desc.wireframe = true;
+    render(context, model, &desc, wires);
+    /* the diagonal of the left square passes its middle; a place off it stays */
+    assert_true(wires[SIDE / 2][SIDE / 4 + 1][1] + 20 < bare[SIDE / 2][SIDE / 4 + 1][1]);
+    assert_int_equal(wires[SIDE / 2][SIDE / 4 + 8][1], bare[SIDE / 2][SIDE / 4 + 8][1]);
+    const uint32_t polygons[4] = {0, 0, 1, 1};
+    model->mesh.triangle_polygons = keep(context, model, polygons, 4, sizeof polygons[0]);
+    model->mesh.polygon_count = 2;
+    render(context, model, &desc, wires); /* a diagonal inside a polygon is no edge */
+    assert_int_equal(wires[SIDE / 2][SIDE / 4 + 1][1], bare[SIDE / 2][SIDE / 4 + 1][1]);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static void test_light_and_shadow(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 2);
+    pelt_model *model = make_ball(context);
+    pelt_picture_desc desc = plain_desc();
+    image out, ground;
+    desc.pitch = 15;
+    render(context, model, &desc, out);
+    int light = out[18][24][1], dark = out[48][40][1]; /* towards the key light, and away from it */
+    assert_true(light > dark + 40);
+    desc.floating = false;
+    render(context, model, &desc, ground);
+    assert_int_equal(out[58][40][3], 0);
+    assert_in_range(ground[58][40][3], 20, 240); /* black with alpha beside the ball */
+    assert_int_equal(ground[2][2][3], 0);
+    desc.background = PELT_PICTURE_LIGHT;
+    render(context, model, &desc, ground);
+    assert_in_range(ground[2][2][0], 215, 250);
+    assert_int_equal(ground[2][2][3], 255);
+    desc.background = PELT_PICTURE_DARK;
+    render(context, model, &desc, ground);
+    assert_in_range(ground[2][2][0], 10, 80);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static void test_z_up(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    pelt_model *model = make_ball(context);
+    pelt_picture_desc desc = plain_desc();
+    image upright, turned;
+    render(context, model, &desc, upright);
+    for (uint32_t i = 0; i < model->mesh.vertex_count; i++) { /* (x, y, z) → (x, −z, y): z becomes up */
+        float *p = model->mesh.positions + 3 * i, y = p[1];
+        p[1] = -p[2];
+        p[2] = y;
+    }
+    desc.up = 1;
+    render(context, model, &desc, turned);
+    assert_memory_equal(upright, turned, sizeof upright);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static void test_same_for_any_threads(void **state) {
+    (void)state;
+    image pictures[3];
+    const uint32_t threads[3] = {1, 2, 7};
+    for (int t = 0; t < 3; t++) {
+        test_context test;
+        pelt_context *context = test_begin(&test, threads[t]);
+        pelt_model *model = make_ball(context);
+        pelt_picture_desc desc = pelt_picture_desc_default();
+        desc.width = desc.height = SIDE;
+        desc.wireframe = true;
+        render(context, model, &desc, pictures[t]);
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+    assert_memory_equal(pictures[0], pictures[1], sizeof pictures[0]);
+    assert_memory_equal(pictures[0], pictures[2], sizeof pictures[0]);
+}
+
+static void test_sheet(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 2);
+    pelt_model *model = make_rig(context);
+    pelt_picture_desc desc = plain_desc(), one = desc;
+    desc.columns = desc.rows = 2;
+    desc.second_mode = 1 + PELT_PICTURE_BONES;
+    desc.skeleton = PELT_PICTURE_SKELETON_OFF;
+    image sheet;
+    render(context, model, &desc, sheet);
+    one.width = one.height = SIDE / 2;
+    one.skeleton = PELT_PICTURE_SKELETON_OFF;
+    for (int p = 0; p < 4; p++) { /* each cell is the picture of its moment and mode */
+        uint8_t cell[SIDE / 2][SIDE / 2][4];
+        one.time = 0.25 * p;
+        one.mode = p < 2 ? PELT_PICTURE_SHADED : PELT_PICTURE_BONES;
+        assert_int_equal(pelt_picture_render(context, model, &one, &cell[0][0][0]), PELT_OK);
+        for (int y = 0; y < SIDE / 2; y++)
+            assert_memory_equal(cell[y], sheet[SIDE / 2 * (p / 2) + y][SIDE / 2 * (p % 2)], sizeof cell[y]);
+    }
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------ */
+
+static void read_png(const char *path, image out) {
+    png_image png = {.version = PNG_IMAGE_VERSION};
+    assert_true(png_image_begin_read_from_file(&png, path));
+    assert_int_equal(png.width, SIDE);
+    assert_int_equal(png.height, SIDE);
+    png.format = PNG_FORMAT_RGBA;
+    assert_true(png_image_finish_read(&png, NULL, out, 0, NULL));
+}
+
+static void test_png_reads_back(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 2);
+    pelt_model *model = make_ball(context);
+    char path[] = "/tmp/pelt-view-XXXXXX";
+    int descriptor = mkstemp(path);
+    assert_true(descriptor >= 0);
+    close(descriptor);
+    for (uint32_t b = 0; b <= PELT_PICTURE_TRANSPARENT; b++) { /* files without and with alpha */
+        pelt_picture_desc desc = plain_desc();
+        desc.background = b;
+        image drawn, stored;
+        render(context, model, &desc, drawn);
+        assert_int_equal(pelt_picture_save(context, model, &desc, path), PELT_OK);
+        read_png(path, stored);
+        for (int p = 0; p < SIDE * SIDE; p++) { /* libpng may drop the colour of what cannot be seen */
+            const uint8_t *d = drawn[p / SIDE][p % SIDE], *s = stored[p / SIDE][p % SIDE];
+            assert_int_equal(d[3], s[3]);
+            if (d[3] > 0)
+                assert_memory_equal(d, s, 4);
+        }
+    }
+    assert_int_equal(pelt_picture_save(context, model, NULL, "/tmp/no such folder/a.png"), PELT_ERROR_OUTPUT);
+    assert_non_null(strstr(pelt_error_text(context), "no such folder"));
+    unlink(path);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* ---- Failures and edges ----------------------------------------------------------------------------------- */
+
+static void test_degenerate_models(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 2);
+    const float one[3] = {5, 5, 5}, same[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const float huge[9] = {-3e38f, -3e38f, 0, 3e38f, -3e38f, 0, 0, 3e38f, 0};
+    const float tiny[9] = {0, 0, 0, 1e-38f, 0, 0, 0, 1e-38f, 0}, bad[9] = {NAN, 0, 0, INFINITY, 0, 0, 1, 1, 1};
+    const uint32_t triangle[3] = {0, 1, 2}, flat[3] = {0, 0, 0};
+    pelt_model *models[] = {make_mesh(context, NULL, 0, NULL, 0),     make_mesh(context, one, 1, NULL, 0),
+                            make_mesh(context, one, 1, flat, 1),      make_mesh(context, same, 3, triangle, 1),
+                            make_mesh(context, huge, 3, triangle, 1), make_mesh(context, tiny, 3, triangle, 1),
+                            make_mesh(context, bad, 3, triangle, 1)};
+    for (size_t m = 0; m < PX_COUNT(models); m++) {
+        pelt_picture_desc desc = plain_desc();
+        image out;
+        for (uint32_t mode = 0; mode < PELT_PICTURE_MODE_COUNT; mode++) {
+            bool needs_skin = mode != PELT_PICTURE_SHADED && mode != PELT_PICTURE_PARTS;
+            desc.mode = mode;
+            pelt_result result = pelt_picture_render(context, models[m], &desc, &out[0][0][0]);
+            assert_int_equal(result, needs_skin ? PELT_ERROR_INPUT : PELT_OK);
+            bool solid = m == 4 || m == 5; /* a triangle is a triangle, however large */
+            assert_int_equal(out[5 * SIDE / 8][3 * SIDE / 8][3], solid && !needs_skin ? 255 : 0);
+        }
+        pelt_model_destroy(models[m]);
+    }
+    test_end(&test);
+}
+
+static void test_arguments_are_checked(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    pelt_model *model = make_rig(context);
+    image out;
+    pelt_picture_desc bad[10];
+    for (size_t b = 0; b < PX_COUNT(bad); b++)
+        bad[b] = plain_desc();
+    bad[0].width = 0, bad[0].height = 1;
+    bad[1].mode = PELT_PICTURE_MODE_COUNT;
+    bad[2].zoom = NAN;
+    bad[3].animation = "no such";
+    bad[4].time = 1.5;
+    bad[5].mode = PELT_PICTURE_WEIGHTS, bad[5].joint = "7";
+    bad[6].columns = 65;
+    bad[7].samples = 0;
+    bad[8].background = 9;
+    bad[9].animation = "1";
+    for (size_t b = 0; b < PX_COUNT(bad); b++) {
+        assert_int_equal(pelt_picture_render(context, model, &bad[b], &out[0][0][0]), PELT_ERROR_ARGUMENT);
+        assert_true(strlen(pelt_error_text(context)) > 10);
+    }
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+typedef struct saving {
+    const pelt_model *model; /* of another context, which no failure touches */
+    const char *path;
+} saving;
+
+static pelt_result save_bones(pelt_context *context, void *user) {
+    const saving *s = user;
+    pelt_picture_desc desc = plain_desc();
+    desc.mode = PELT_PICTURE_BONES;
+    desc.floating = false;
+    desc.width = desc.height = 24;
+    pelt_result result = pelt_picture_save(context, s->model, &desc, s->path);
+    assert_int_equal(access(s->path, F_OK), result == PELT_OK ? 0 : -1); /* all of it or nothing */
+    unlink(s->path);
+    return result;
+}
+
+static void test_every_allocation_may_fail(void **state) {
+    (void)state;
+    test_context test;
+    char folder[1024], path[1100];
+    test_folder(folder);
+    snprintf(path, sizeof path, "%s/bones.png", folder);
+    pelt_model *model = make_rig(test_begin(&test, 1));
+    saving s = {model, path};
+    test_fail_each_allocation(2, save_bones, &s);
+    rmdir(folder);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static void test_cancelled(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 2);
+    pelt_model *model = make_ball(context);
+    pelt_picture_desc desc = plain_desc();
+    image out;
+    for (uint64_t n = 1; n < 60; n += 9) {
+        test.asked = 0;
+        test.cancel_at = n;
+        memset(out, 0x55, sizeof out);
+        assert_int_equal(pelt_picture_render(context, model, &desc, &out[0][0][0]), PELT_ERROR_CANCELLED);
+        image empty = {{{0}}};
+        assert_memory_equal(out, empty, sizeof out);
+    }
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_square_covers_known_pixels),
+        cmocka_unit_test(test_nearer_part_is_seen),
+        cmocka_unit_test(test_modes_draw_their_colors),
+        cmocka_unit_test(test_moments_differ),
+        cmocka_unit_test(test_clip_frames),
+        cmocka_unit_test(test_skeleton_and_wireframe_show),
+        cmocka_unit_test(test_light_and_shadow),
+        cmocka_unit_test(test_z_up),
+        cmocka_unit_test(test_same_for_any_threads),
+        cmocka_unit_test(test_sheet),
+        cmocka_unit_test(test_png_reads_back),
+        cmocka_unit_test(test_degenerate_models),
+        cmocka_unit_test(test_arguments_are_checked),
+        cmocka_unit_test(test_every_allocation_may_fail),
+        cmocka_unit_test(test_cancelled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
