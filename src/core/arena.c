@@ -66,9 +66,7 @@ static chunk *add_chunk(px_arena *arena, size_t size) {
     return c;
 }
 
-void *px_arena_alloc(px_arena *arena, size_t count, size_t size) {
-    size_t bytes = px_mul_size(count, size);
-    size_t alignment = bytes >= 64 ? 64 : 16;
+static void *alloc_aligned(px_arena *arena, size_t bytes, size_t alignment) {
     chunk *c = arena->chunks;
     size_t start = c ? (c->used + alignment - 1) & ~(alignment - 1) : 0;
     if (!c || start > c->size || bytes > c->size - start) {
@@ -81,8 +79,14 @@ void *px_arena_alloc(px_arena *arena, size_t count, size_t size) {
     return (char *)(c + 1) + start; /* chunks come zeroed */
 }
 
+void *px_arena_alloc(px_arena *arena, size_t count, size_t size) {
+    size_t bytes = px_mul_size(count, size);
+    return alloc_aligned(arena, bytes, bytes >= 64 ? 64 : 16);
+}
+
+/* Packed: documents have many short texts. */
 char *px_arena_text(px_arena *arena, const char *text, size_t length) {
-    char *copy = length < SIZE_MAX ? px_arena_alloc(arena, length + 1, 1) : NULL;
+    char *copy = alloc_aligned(arena, length < SIZE_MAX ? length + 1 : SIZE_MAX, 1);
     return copy ? memcpy(copy, text, length) : NULL;
 }
 

@@ -90,19 +90,45 @@ const char *px_subject(pelt_context *context, const char *subject) {
     return previous;
 }
 
-static void format_message(const pelt_context *context, char *text, size_t size, const char *format, va_list list) {
-    int used = context->subject ? snprintf(text, size, "%s: ", context->subject) : 0;
-    if (used >= 0 && (size_t)used < size)
-        vsnprintf(text + used, size - (size_t)used, format, list);
+/* Texts of files (names, paths) come into messages: control characters must not reach a terminal. */
+static void format_message(const pelt_context *context, char text[PX_ERROR_SIZE], const char *format, va_list list) {
+    int used = context->subject ? snprintf(text, PX_ERROR_SIZE, "%s: ", context->subject) : 0;
+    if (used >= 0 && used < PX_ERROR_SIZE)
+        vsnprintf(text + used, PX_ERROR_SIZE - (size_t)used, format, list);
+    for (char *c = text; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7F)
+            *c = '?';
+}
+
+static _Thread_local px_error_target error_target;
+
+px_error_target px_error_redirect(px_error_target target) {
+    px_error_target previous = error_target;
+    error_target = target;
+    return previous;
+}
+
+bool px_error_redirected(const pelt_context *context) {
+    return error_target.context == context;
+}
+
+void px_set_error(pelt_context *context, const char *text) {
+    if (px_error_redirected(context)) {
+        memmove(error_target.text, text, strlen(text) + 1);
+        return;
+    }
+    pthread_mutex_lock(&context->error_lock);
+    memmove(context->error, text, strlen(text) + 1);
+    pthread_mutex_unlock(&context->error_lock);
 }
 
 pelt_result px_fail(pelt_context *context, pelt_result result, const char *format, ...) {
+    char text[PX_ERROR_SIZE] = ""; /* first here: the arguments may be the last error */
     va_list list;
     va_start(list, format);
-    pthread_mutex_lock(&context->error_lock);
-    format_message(context, context->error, sizeof context->error, format, list);
-    pthread_mutex_unlock(&context->error_lock);
+    format_message(context, text, format, list);
     va_end(list);
+    px_set_error(context, text);
     return result;
 }
 
@@ -116,10 +142,10 @@ pelt_result px_fail_memory(pelt_context *context) {
 void px_log(pelt_context *context, pelt_log_level level, const char *format, ...) {
     if (!context->desc.log)
         return;
-    char text[PX_ERROR_SIZE];
+    char text[PX_ERROR_SIZE] = "";
     va_list list;
     va_start(list, format);
-    format_message(context, text, sizeof text, format, list);
+    format_message(context, text, format, list);
     va_end(list);
     context->desc.log(context->desc.log_user, level, text);
 }
@@ -130,9 +156,13 @@ pelt_result px_cancelled(pelt_context *context) {
     return PELT_OK;
 }
 
-pelt_result px_progress(pelt_context *context, const char *phase, uint64_t done, uint64_t total) {
+void px_report(pelt_context *context, const char *phase, uint64_t done, uint64_t total) {
     if (context->desc.progress)
         context->desc.progress(context->desc.progress_user, phase, total ? (double)done / (double)total : 1.0);
+}
+
+pelt_result px_progress(pelt_context *context, const char *phase, uint64_t done, uint64_t total) {
+    px_report(context, phase, done, total);
     return px_cancelled(context);
 }
 
@@ -142,35 +172,43 @@ uint32_t px_thread_count(const pelt_context *context) {
 
 /* ---- Counted allocation ----------------------------------------------------------------------------------- */
 
-/* Every block begins with this; 64 bytes, so that what follows keeps a 64-byte alignment. */
+/* Stands right in front of every block, which begins at the next multiple of 64 behind it. */
 typedef struct block_head {
     size_t size;  /* bytes asked for */
     void *origin; /* what the allocator gave */
 } block_head;
-#define BLOCK_OVERHEAD  128u
-#define BLOCK_ALIGNMENT 64u
+#define BLOCK_ALIGNMENT ((size_t)64)
+#define BLOCK_OVERHEAD  (sizeof(block_head) + BLOCK_ALIGNMENT)
 
 size_t px_mul_size(size_t a, size_t b) {
     size_t product;
     return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
 }
 
-static bool reserve(pelt_context *context, size_t size) {
-    size_t current = atomic_fetch_add(&context->memory_current, size) + size;
-    if (context->desc.memory_limit && current > context->desc.memory_limit) {
-        atomic_fetch_sub(&context->memory_current, size);
-        return false;
-    }
+/* Takes `size` bytes of what the limit leaves, or false. *total: what is taken then. */
+static bool reserve(pelt_context *context, size_t size, size_t *total) {
+    size_t limit = context->desc.memory_limit ? context->desc.memory_limit : SIZE_MAX;
+    size_t current = atomic_load(&context->memory_current);
+    do {
+        if (size > limit || current > limit - size)
+            return false;
+        *total = current + size;
+    } while (!atomic_compare_exchange_weak(&context->memory_current, &current, *total));
+    return true;
+}
+
+/* Only what was really given counts. */
+static void note_allocation(pelt_context *context, size_t total) {
     size_t peak = atomic_load(&context->memory_peak);
-    while (current > peak && !atomic_compare_exchange_weak(&context->memory_peak, &peak, current)) {
+    while (total > peak && !atomic_compare_exchange_weak(&context->memory_peak, &peak, total)) {
     }
     atomic_fetch_add(&context->memory_count, 1);
-    return true;
 }
 
 /* A block of `size` bytes, not zeroed. */
 static void *raw_alloc(pelt_context *context, size_t size) {
-    if (size > SIZE_MAX / 2 || !reserve(context, size)) {
+    size_t total;
+    if (size > SIZE_MAX / 2 || !reserve(context, size, &total)) {
         px_fail_memory(context);
         return NULL;
     }
@@ -180,11 +218,12 @@ static void *raw_alloc(pelt_context *context, size_t size) {
         px_fail_memory(context);
         return NULL;
     }
-    uintptr_t start =
-        ((uintptr_t)origin + sizeof(block_head) + BLOCK_ALIGNMENT - 1) & ~(uintptr_t)(BLOCK_ALIGNMENT - 1);
-    block_head *head = (block_head *)(start - sizeof(block_head));
-    *head = (block_head){size, origin};
-    return (void *)start;
+    note_allocation(context, total);
+    uintptr_t start = ((uintptr_t)origin + BLOCK_OVERHEAD - 1) & ~(uintptr_t)(BLOCK_ALIGNMENT - 1);
+    char *block = origin + (start - (uintptr_t)origin);
+    block_head head = {size, origin};
+    memcpy(block - sizeof head, &head, sizeof head);
+    return block;
 }
 
 static block_head *head_of(void *pointer) {

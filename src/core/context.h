@@ -25,4 +25,18 @@ struct pelt_context {
 
 void px_pool_destroy(pelt_context *context);
 
+/* Where this thread's sentences about failures of one context go: during a parallel loop, to a buffer
+ * [PX_ERROR_SIZE] of the thread. Gives the previous place. */
+typedef struct px_error_target {
+    const pelt_context *context; /* NULL: nowhere special */
+    char *text;
+} px_error_target;
+px_error_target px_error_redirect(px_error_target target);
+/* Whether this thread is inside a block of a loop of this context. */
+bool px_error_redirected(const pelt_context *context);
+/* Puts a finished sentence where px_fail would. */
+void px_set_error(pelt_context *context, const char *text);
+/* Reports progress without asking whether to stop. */
+void px_report(pelt_context *context, const char *phase, uint64_t done, uint64_t total);
+
 #endif

@@ -56,13 +56,13 @@ void *px_resize(pelt_context *context, void *pointer, size_t count, size_t size)
 void px_free(pelt_context *context, void *pointer);
 #define PX_ALLOC(context, type, count) ((type *)px_alloc(context, count, sizeof(type)))
 
-/* Memory that goes all at once. */
+/* Memory that goes all at once. Used by one thread at a time. */
 typedef struct px_arena px_arena;
 px_arena *px_arena_create(pelt_context *context);
 void px_arena_destroy(px_arena *arena);
 /* Zeroed memory, 64-byte aligned for blocks of 64 bytes or more, else 16; NULL as for px_alloc. */
 void *px_arena_alloc(px_arena *arena, size_t count, size_t size);
-/* A copy of `length` bytes with a 0 behind. */
+/* A copy of `length` bytes with a 0 behind, not aligned. */
 char *px_arena_text(px_arena *arena, const char *text, size_t length);
 /* Calls release(user) when the arena goes, last registered first. On failure releases at once. */
 pelt_result px_arena_defer(px_arena *arena, void (*release)(void *user), void *user);
@@ -77,7 +77,7 @@ typedef pelt_result px_block_fn(void *user, size_t first, size_t count, size_t b
 /* Cuts [0, count) into blocks of `block_size` (fixed: results must not depend on the number of threads) and runs them
  * on the context's threads. Blocks may run in any order; sums that must be ordered go to one slot per block. Stops
  * early on failure or cancellation and returns the result of the lowest failed block. With a `phase`, shows progress.
- * May not be nested. */
+ * Inside a block, a further loop runs on that block's thread alone. */
 pelt_result px_parallel(pelt_context *context, const char *phase, size_t count, size_t block_size, px_block_fn *run,
                         void *user);
 static inline size_t px_block_count(size_t count, size_t block_size) {

@@ -97,12 +97,12 @@ static pelt_result read_escape(parser *s, char **out) {
 static pelt_result read_string(parser *s, const char **text, uint32_t *length) {
     const char *close = s->p;
     while (close < s->end && *close != '"')
-        close += *close == '\\' ? 2 : 1;
+        close += *close == '\\' && s->end - close > 1 ? 2 : 1;
     if (close >= s->end)
         return bad(s, "a string has no end");
     if ((size_t)(close - s->p) > UINT32_MAX / 2)
         return bad(s, "a string is longer than 2 GB");
-    char *copy = px_arena_alloc(s->arena, (size_t)(close - s->p) + 1, 1);
+    char *copy = px_arena_text(s->arena, s->p, (size_t)(close - s->p)); /* room; decoded over it */
     if (!copy)
         return PELT_ERROR_MEMORY;
     char *out = copy;
@@ -122,13 +122,37 @@ static pelt_result read_string(parser *s, const char **text, uint32_t *length) {
     return PELT_OK;
 }
 
+static const char *skip_digits(const char *p, const char *end) {
+    while (p < end && *p >= '0' && *p <= '9')
+        p++;
+    return p;
+}
+
+/* Behind a number as RFC 8259 spells it, or p: our own output repeats the spelling and must be JSON. */
+static const char *skip_number(const char *p, const char *end) {
+    const char *whole = p + (p < end && *p == '-'), *q = skip_digits(whole, end);
+    if (q == whole || (*whole == '0' && q - whole > 1))
+        return p;
+    if (q < end && *q == '.') {
+        const char *fraction = q + 1;
+        if ((q = skip_digits(fraction, end)) == fraction)
+            return p;
+    }
+    if (q < end && (*q == 'e' || *q == 'E')) {
+        const char *exponent = q + 1;
+        exponent += exponent < end && (*exponent == '-' || *exponent == '+');
+        if ((q = skip_digits(exponent, end)) == exponent)
+            return p;
+    }
+    return q;
+}
+
 static pelt_result read_number(parser *s, px_json *value) {
-    double ignored;
-    const char *end = px_parse_double(s->p, s->end, &ignored);
-    const char *digits = s->p + (s->p < s->end && *s->p == '-');
-    bool starts_well = digits < s->end && *digits >= '0' && *digits <= '9';
-    if (end == s->p || !starts_well || end[-1] == '.')
+    const char *end = skip_number(s->p, s->end);
+    if (end == s->p)
         return bad(s, "this is no JSON value");
+    if ((size_t)(end - s->p) > UINT32_MAX / 2)
+        return bad(s, "a number is longer than 2 GB");
     value->kind = PX_JSON_NUMBER;
     value->length = (uint32_t)(end - s->p);
     value->text = px_arena_text(s->arena, s->p, value->length);
@@ -233,6 +257,8 @@ static pelt_result read_value(parser *s, px_json *value) {
 pelt_result px_json_read(px_arena *arena, const char *text, size_t size, px_json **out) {
     *out = NULL;
     parser s = {arena, px_arena_context(arena), text, text, text + size, 0};
+    if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) /* a byte order mark means nothing in UTF-8 */
+        s.p += 3;
     px_json *value = PX_NEW(arena, px_json, 1);
     if (!value)
         return PELT_ERROR_MEMORY;
@@ -310,11 +336,17 @@ bool px_json_is(const px_json *value, px_json_kind kind) {
     return value && value->kind == kind;
 }
 
+/* By length too: a name may hold a 0. */
+static bool has_key(const px_json *child, const char *key, size_t length) {
+    return child->key_length == length && memcmp(child->key, key, length) == 0;
+}
+
 px_json *px_json_get(const px_json *object, const char *key) {
     if (!px_json_is(object, PX_JSON_OBJECT))
         return NULL;
+    size_t length = strlen(key);
     for (px_json *child = object->first; child; child = child->next)
-        if (strcmp(child->key, key) == 0)
+        if (has_key(child, key, length))
             return child;
     return NULL;
 }
@@ -439,7 +471,7 @@ px_json *px_json_set(px_arena *arena, px_json *object, const char *key, px_json 
         return NULL;
     value->key_length = (uint32_t)length;
     for (px_json **place = &object->first; *place; place = &(*place)->next)
-        if (strcmp((*place)->key, key) == 0) {
+        if (has_key(*place, key, length)) {
             value->next = (*place)->next;
             if (object->last == *place)
                 object->last = value;
@@ -459,9 +491,12 @@ px_json *px_json_append(px_json *array, px_json *value) {
 
 void px_json_remove(px_json *object, const char *key) {
     px_json *previous = NULL;
-    for (px_json *child = object ? object->first : NULL; child; previous = child, child = child->next) {
-        if (strcmp(child->key, key) != 0)
+    size_t length = strlen(key);
+    for (px_json *child = object ? object->first : NULL; child; child = child->next) {
+        if (!has_key(child, key, length)) {
+            previous = child;
             continue;
+        }
         if (previous)
             previous->next = child->next;
         else
@@ -469,6 +504,5 @@ void px_json_remove(px_json *object, const char *key) {
         if (object->last == child)
             object->last = previous;
         object->count--;
-        return;
     }
 }

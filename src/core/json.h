@@ -64,7 +64,7 @@ px_json *px_json_copy(px_arena *arena, const px_json *value);
 px_json *px_json_set(px_arena *arena, px_json *object, const char *key, px_json *value);
 /* Gives value. */
 px_json *px_json_append(px_json *array, px_json *value);
-/* Removes a member if there. */
+/* Removes all members of this name. */
 void px_json_remove(px_json *object, const char *key);
 
 #endif

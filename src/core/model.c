@@ -22,7 +22,8 @@ void pelt_model_destroy(pelt_model *model) {
 
 void *pelt_model_alloc(pelt_context *context, pelt_model *model, size_t count, size_t size) {
     (void)context; /* the arena knows its own */
-    return px_arena_alloc(model->memory, count, size);
+    size_t bytes = px_mul_size(count, size);
+    return px_arena_alloc(model->memory, px_max_size(bytes, 64), 1); /* an arena aligns small blocks less */
 }
 
 const char *pelt_model_text(pelt_context *context, pelt_model *model, const char *text) {

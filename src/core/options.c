@@ -45,7 +45,7 @@ static pelt_result set_number(pelt_context *context, const pelt_option *option, 
     bool ranged = option->min != 0 || option->max != 0;
     double min = ranged ? option->min : whole ? 0 : -INFINITY;
     double max = ranged ? option->max : option->kind == PELT_OPTION_UINT ? UINT32_MAX - 1.0 : whole ? 1e18 : INFINITY;
-    if (!(value >= min && value <= max) || (whole && value != floor(value)))
+    if (!(value >= min && value <= max) || isinf(value) || (whole && value != floor(value)))
         return px_fail(context, PELT_ERROR_ARGUMENT, "--%s: %s is out of range; it takes a %snumber from %g to %g",
                        option->name, text, whole ? "whole " : "", min, max);
     if (option->kind == PELT_OPTION_UINT)

@@ -1,4 +1,9 @@
-/* Ordered parallel loops over fixed blocks. The calling thread works too; it alone reports progress. */
+/* Ordered parallel loops over fixed blocks. The calling thread works too; it alone reports progress.
+ *
+ * Which failure a loop reports must not depend on threads either: it is that of the lowest failing block. Blocks are
+ * handed out in ascending order, and one below a failed block still runs. Sentences of blocks go to a buffer of their
+ * thread (px_error_redirect), and only the lowest block's reaches the context.
+ */
 #include "core/context.h"
 
 struct px_pool {
@@ -20,39 +25,47 @@ typedef struct loop {
     px_block_fn *run;
     void *user;
     atomic_size_t next_block, blocks_done;
-    atomic_bool failed;
-    pthread_mutex_t lock;
-    size_t failed_block; /* lowest one so far, under the lock */
+    atomic_size_t failed_block; /* lowest one so far; SIZE_MAX: none */
+    pthread_mutex_t lock;       /* of the failure: */
     pelt_result result;
+    char error[PX_ERROR_SIZE];
 } loop;
 
-static void record_failure(loop *l, size_t block, pelt_result result) {
+static void record_failure(loop *l, size_t block, pelt_result result, const char *error) {
     pthread_mutex_lock(&l->lock);
-    if (!atomic_load(&l->failed) || block < l->failed_block) {
-        l->failed_block = block;
+    if (block < atomic_load(&l->failed_block)) {
+        atomic_store(&l->failed_block, block);
         l->result = result;
+        memcpy(l->error, error, sizeof l->error);
     }
-    atomic_store(&l->failed, true);
     pthread_mutex_unlock(&l->lock);
+}
+
+static pelt_result run_block(loop *l, size_t block, char *error) {
+    size_t first = block * l->block_size;
+    px_error_target outer = px_error_redirect((px_error_target){l->context, error});
+    pelt_result result = px_cancelled(l->context);
+    if (result == PELT_OK)
+        result = l->run(l->user, first, px_min_size(l->block_size, l->count - first), block);
+    px_error_redirect(outer);
+    return result;
 }
 
 /* Takes blocks until none is left. Task 0 is the calling thread's unless the host runs the tasks. */
 static void work(void *user, uint32_t index) {
     loop *l = user;
     bool reports = index == 0 && !l->context->desc.run_tasks && l->phase;
+    char error[PX_ERROR_SIZE] = "";
     for (;;) {
         size_t block = atomic_fetch_add(&l->next_block, 1);
-        if (block >= l->block_count || atomic_load(&l->failed))
+        if (block >= l->block_count || block > atomic_load(&l->failed_block))
             return;
-        size_t first = block * l->block_size;
-        pelt_result result = px_cancelled(l->context);
-        if (result == PELT_OK)
-            result = l->run(l->user, first, px_min_size(l->block_size, l->count - first), block);
+        pelt_result result = run_block(l, block, error);
         if (result != PELT_OK)
-            record_failure(l, block, result);
+            record_failure(l, block, result, error);
         size_t done = atomic_fetch_add(&l->blocks_done, 1) + 1;
         if (reports && result == PELT_OK)
-            px_progress(l->context, l->phase, done, l->block_count);
+            px_report(l->context, l->phase, done, l->block_count);
     }
 }
 
@@ -128,22 +141,37 @@ static void run_on_pool(px_pool *pool, pelt_task_fn *task, void *task_user) {
     pthread_mutex_unlock(&pool->lock);
 }
 
+/* A loop inside a block of another one has its thread only: the others are busy with the outer loop. */
+static void run_loop(loop *l, bool nested) {
+    pelt_context *context = l->context;
+    uint32_t tasks = nested ? 1 : (uint32_t)px_min_size(context->thread_count, l->block_count);
+    px_pool *pool = NULL;
+    if (context->desc.run_tasks && tasks > 0 && !nested)
+        context->desc.run_tasks(context->desc.run_tasks_user, tasks, work, l);
+    else if (tasks > 1 && (pool = pool_of(context)) != NULL)
+        run_on_pool(pool, work, l);
+    else
+        work(l, 0);
+}
+
 pelt_result px_parallel(pelt_context *context, const char *phase, size_t count, size_t block_size, px_block_fn *run,
                         void *user) {
     assert(block_size > 0);
-    loop l = {.context = context, .phase = phase, .count = count, .block_size = block_size, .run = run, .user = user};
+    bool nested = px_error_redirected(context);
+    loop l = {.context = context, .phase = nested ? NULL : phase, .count = count, .block_size = block_size, .run = run};
+    l.user = user;
     l.block_count = px_block_count(count, block_size);
+    l.failed_block = SIZE_MAX;
+    if (l.phase)
+        PX_TRY(px_progress(context, phase, 0, l.block_count));
     pthread_mutex_init(&l.lock, NULL);
-    if (phase && px_progress(context, phase, 0, l.block_count) != PELT_OK)
-        record_failure(&l, 0, PELT_ERROR_CANCELLED);
-    uint32_t tasks = (uint32_t)px_min_size(context->thread_count, l.block_count);
-    px_pool *pool = NULL;
-    if (context->desc.run_tasks && tasks > 0)
-        context->desc.run_tasks(context->desc.run_tasks_user, tasks, work, &l);
-    else if (tasks > 1 && (pool = pool_of(context)) != NULL)
-        run_on_pool(pool, work, &l);
-    else
-        work(&l, 0);
+    run_loop(&l, nested);
     pthread_mutex_destroy(&l.lock);
-    return atomic_load(&l.failed) ? l.result : PELT_OK;
+    if (atomic_load(&l.failed_block) != SIZE_MAX) {
+        px_set_error(context, l.error);
+        return l.result;
+    }
+    if (l.phase) /* the last block may have been another thread's */
+        px_report(context, phase, 1, 1);
+    return PELT_OK;
 }

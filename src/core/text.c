@@ -1,6 +1,7 @@
 /* Growing bytes, and numbers to and from text, independent of the locale. */
 #include "core/core.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -116,11 +117,12 @@ static int first_place(double value) {
     return value >= decimal(1, tens + 1) ? tens + 1 : tens;
 }
 
-/* The fewest digits D, at least 6, with D · 10^*exponent reading back as `value` > 0. The guess is rounded twice and
- * may be one off where it matters (9 digits); reading it back decides. */
+/* The fewest digits D with D · 10^*exponent reading back as `value` > 0. The guess is rounded twice and
+ * may be one off where it matters (9 digits); reading it back decides. Every number of 6 digits has a float of its own,
+ * so that no shorter spelling is missed by beginning there; but not where floats lose digits towards 0. */
 static uint64_t shortest_digits(float value, int *exponent) {
     int place = first_place((double)value);
-    for (int count = 6; count < 17; count++) {
+    for (int count = value < FLT_MIN ? 1 : 6; count < 17; count++) {
         int shift = count - 1 - place;
         uint64_t guess = (uint64_t)(shifted((double)value, shift) + 0.5), slack = count >= 9;
         *exponent = -shift;
@@ -170,13 +172,23 @@ void px_buffer_float(px_buffer *buffer, float value) {
     buffer->size += (size_t)(out - room) + spell_decimal(out, digits, exponent);
 }
 
+/* The locale's decimal point becomes ours, whatever its bytes. */
+static void plain_point(char *text) {
+    char *out = text;
+    for (const char *c = text; *c; c++)
+        if (strchr("0123456789+-e", *c))
+            *out++ = *c;
+        else if (out == text || out[-1] != '.')
+            *out++ = '.';
+    *out = 0;
+}
+
+/* As for floats, a number of 15 digits has a double of its own. */
 void px_buffer_double(px_buffer *buffer, double value) {
-    char text[40] = "";
-    for (int digits = 15; digits <= 17; digits++) {
+    char text[64] = "";
+    for (int digits = fabs(value) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
-        for (char *c = text; *c; c++)
-            if (*c == ',')
-                *c = '.'; /* a host's locale */
+        plain_point(text);
         double back = 0;
         px_parse_double(text, text + strlen(text), &back);
         if (back == value)
@@ -195,7 +207,7 @@ static const char *scan_digits(const char *p, const char *end, uint64_t *digits,
             break;
         if (*digits < UINT64_C(1000000000000000000)) {
             *digits = *digits * 10 + digit;
-            *exponent -= fraction;
+            *exponent -= fraction && *exponent > -100000;
         } else if (*exponent < 100000) {
             *exponent += !fraction;
         }
