@@ -1,0 +1,142 @@
+/* Singular values and polar decomposition of 3×3 matrices.
+ *
+ * One-sided Jacobi (M. R. Hestenes, "Inversion of matrices by biorthogonalization and related results", J. SIAM 6(1),
+ * 1958): rotations V from the right make the columns of B = A·V perpendicular; their lengths are the singular values,
+ * their directions U. Unlike methods that go through Aᵀ·A it keeps small singular values. Rotations have determinant 1,
+ * so V is one from the start, and U is made one by u2 = u0 × u1, which leaves a reflection's sign to s2.
+ */
+#include "numeric/numeric.h"
+
+#include <float.h>
+#include <math.h>
+
+/* Columns with a smaller cosine are perpendicular; below it rotations only stir rounding errors. */
+#define PERPENDICULAR (4 * DBL_EPSILON)
+/* Four or five do; the bound is for columns made of rounding errors, which may never settle. */
+#define MAX_SWEEPS 16
+
+static double dot(const double a[3], const double b[3]) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void cross(const double a[3], const double b[3], double out[3]) {
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/* Turns rows p and q of m by the angle with cosine c and sine s. */
+static void turn(double m[3][3], int p, int q, double c, double s) {
+    for (int e = 0; e < 3; e++) {
+        double a = m[p][e], b = m[q][e];
+        m[p][e] = c * a - s * b;
+        m[q][e] = s * a + c * b;
+    }
+}
+
+/* Makes the columns of A·V perpendicular. b and v hold columns as rows. */
+static void make_perpendicular(double b[3][3], double v[3][3]) {
+    bool turned = true;
+    for (int sweep = 0; sweep < MAX_SWEEPS && turned; sweep++) {
+        turned = false;
+        for (int p = 0; p < 2; p++)
+            for (int q = p + 1; q < 3; q++) {
+                double pp = dot(b[p], b[p]), qq = dot(b[q], b[q]), pq = dot(b[p], b[q]);
+                if (!(fabs(pq) > PERPENDICULAR * sqrt(pp) * sqrt(qq)))
+                    continue;
+                double zeta = (qq - pp) / (2 * pq), t = (zeta < 0 ? -1 : 1) / (fabs(zeta) + hypot(zeta, 1));
+                double c = 1 / sqrt(1 + t * t);
+                turn(b, p, q, c, t * c);
+                turn(v, p, q, c, t * c);
+                turned = true;
+            }
+    }
+}
+
+/* Longest column first. Exchanging two rows and negating one is a rotation. */
+static void sort_columns(double b[3][3], double v[3][3]) {
+    static const int pairs[3][2] = {{0, 1}, {1, 2}, {0, 1}};
+    for (int e = 0; e < 3; e++) {
+        int p = pairs[e][0], q = pairs[e][1];
+        if (dot(b[p], b[p]) < dot(b[q], b[q])) {
+            turn(b, p, q, 0, 1);
+            turn(v, p, q, 0, 1);
+        }
+    }
+}
+
+/* The unit vector along what `from` has beside the unit vector `along`. False when that is less than half of it: zero,
+ * or too little to be trusted. */
+static bool unit_beside(const double from[3], const double along[3], double out[3]) {
+    double size = fmax(fabs(from[0]), fmax(fabs(from[1]), fabs(from[2])));
+    if (size == 0)
+        return false;
+    for (int c = 0; c < 3; c++)
+        out[c] = from[c] / size;
+    double part = dot(out, along), whole = dot(out, out);
+    for (int c = 0; c < 3; c++)
+        out[c] -= part * along[c];
+    double length = sqrt(dot(out, out));
+    for (int c = 0; c < 3; c++)
+        out[c] /= length;
+    return length >= 0.5 * sqrt(whole);
+}
+
+/* The left vectors of perpendicular columns b, longest first and not all zero. Where a column is zero, or all rounding,
+ * any direction would do: that of the right vector keeps U·Vᵀ from turning for no reason. */
+static void left_vectors(double b[3][3], double v[3][3], double u[3][3]) {
+    double length = sqrt(dot(b[0], b[0]));
+    for (int c = 0; c < 3; c++)
+        u[0][c] = b[0][c] / length;
+    if (!unit_beside(b[1], u[0], u[1]) && !unit_beside(v[1], u[0], u[1])) {
+        unit_beside(v[2], u[0], u[2]); /* v1 is nearly along u0, so v2 is not */
+        cross(u[2], u[0], u[1]);
+    }
+    cross(u[0], u[1], u[2]);
+}
+
+static void store_columns(double columns[3][3], double out[9]) {
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            out[3 * r + c] = columns[c][r];
+}
+
+void px_svd3(const double a[9], double u[9], double s[3], double v[9]) {
+    static const double identity[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    double b[3][3], left[3][3], right[3][3], size = 0;
+    bool finite = true;
+    memcpy(left, identity, sizeof left);
+    memcpy(right, identity, sizeof right);
+    s[0] = s[1] = s[2] = 0;
+    for (int e = 0; e < 9; e++) {
+        finite = finite && isfinite(a[e]);
+        size = fmax(size, fabs(a[e]));
+    }
+    if (finite && size > 0) {
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < 3; c++)
+                b[c][r] = a[3 * r + c] / size; /* squares of any finite input stay finite */
+        make_perpendicular(b, right);
+        sort_columns(b, right);
+        left_vectors(b, right, left);
+        /* in order even where rounding says otherwise */
+        double first = dot(left[0], b[0]), second = fmin(fmax(dot(left[1], b[1]), 0), first);
+        s[0] = size * first;
+        s[1] = size * second;
+        s[2] = size * fmax(fmin(dot(left[2], b[2]), second), -second);
+    }
+    store_columns(left, u);
+    store_columns(right, v);
+}
+
+void px_polar3(const double a[9], double rotation[9], double stretch[9]) {
+    double u[9], s[3], v[9];
+    px_svd3(a, u, s, v);
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++) {
+            rotation[3 * r + c] = dot(u + 3 * r, v + 3 * c);
+            if (stretch)
+                stretch[3 * r + c] = v[3 * r] * s[0] * v[3 * c] + v[3 * r + 1] * s[1] * v[3 * c + 1] +
+                                     v[3 * r + 2] * s[2] * v[3 * c + 2];
+        }
+}
