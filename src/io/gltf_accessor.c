@@ -1,0 +1,321 @@
+/* Accessors: from bytes in buffers to numbers. Every kind that the specification has: integers (normalised or not),
+ * interleaved, sparse, without a view (all zero), and views packed with EXT_meshopt_compression. Nothing is read before
+ * it is known to lie inside its buffer. */
+#include "io/gltf_document.h"
+
+#include <meshoptimizer.h>
+
+uint32_t px_gltf_component_size(px_gltf_component component) {
+    return component == PX_GLTF_I8 || component == PX_GLTF_U8     ? 1
+           : component == PX_GLTF_I16 || component == PX_GLTF_U16 ? 2
+           : component == PX_GLTF_U32 || component == PX_GLTF_F32 ? 4
+                                                                  : 0;
+}
+
+/* ---- Views ------------------------------------------------------------------------------------------------ */
+
+typedef struct view {
+    const uint8_t *data;
+    size_t size;
+    size_t stride; /* 0: elements are tight */
+} view;
+
+/* A whole number at a key, `fallback` when missing. Fails on anything else. */
+static pelt_result get_size(px_gltf *doc, const px_json *json, const char *key, size_t fallback, size_t *out) {
+    const px_json *value = px_json_get(json, key);
+    *out = fallback;
+    if (!value)
+        return PELT_OK;
+    uint64_t number = px_json_uint(value, SIZE_MAX / 4, UINT64_MAX);
+    if (number == UINT64_MAX)
+        return px_gltf_fail(doc, "\"%s\" must be a whole number", key);
+    *out = (size_t)number;
+    return PELT_OK;
+}
+
+/* The bytes that an object with buffer, byteOffset and byteLength means. */
+static pelt_result get_span(px_gltf *doc, const px_json *json, const char *what, uint32_t index, view *out) {
+    uint32_t buffer;
+    size_t offset, size;
+    PX_TRY(px_gltf_index(doc, json, "buffer", doc->buffers_json.count, &buffer));
+    PX_TRY(get_size(doc, json, "byteOffset", 0, &offset));
+    PX_TRY(get_size(doc, json, "byteLength", 0, &size));
+    if (buffer == PELT_NONE)
+        return px_gltf_fail(doc, "%s %u: has no buffer", what, index);
+    const px_gltf_buffer *b = &doc->buffers[buffer];
+    if (!b->data)
+        return px_gltf_fail(doc, "%s %u: buffer %u has no data", what, index, buffer);
+    if (offset > b->size || size > b->size - offset)
+        return px_gltf_fail(doc, "%s %u: needs bytes %zu to %zu of buffer %u, which has %zu", what, index, offset,
+                            offset + size, buffer, b->size);
+    *out = (view){.data = b->data + offset, .size = size};
+    return PELT_OK;
+}
+
+/* Undoes the filter in place; false when it does not fit the stride. */
+static bool undo_filter(const char *filter, uint8_t *data, size_t count, size_t stride) {
+    if (strcmp(filter, "NONE") == 0)
+        return true;
+    if (strcmp(filter, "OCTAHEDRAL") == 0 && (stride == 4 || stride == 8))
+        meshopt_decodeFilterOct(data, count, stride);
+    else if (strcmp(filter, "QUATERNION") == 0 && stride == 8)
+        meshopt_decodeFilterQuat(data, count, stride);
+    else if (strcmp(filter, "EXPONENTIAL") == 0)
+        meshopt_decodeFilterExp(data, count, stride);
+    else
+        return false;
+    return true;
+}
+
+/* Unpacks a view with EXT_meshopt_compression; the decoders check their input but not our numbers. */
+static pelt_result decode_view(px_gltf *doc, uint32_t index, const px_json *json, view *out) {
+    view packed;
+    size_t count, stride;
+    PX_TRY(get_span(doc, json, "compressed view", index, &packed));
+    PX_TRY(get_size(doc, json, "count", 0, &count));
+    PX_TRY(get_size(doc, json, "byteStride", 0, &stride));
+    const char *mode = px_json_string(px_json_get(json, "mode"), "");
+    const char *filter = px_json_string(px_json_get(json, "filter"), "NONE");
+    bool attributes = strcmp(mode, "ATTRIBUTES") == 0, triangles = strcmp(mode, "TRIANGLES") == 0;
+    bool fits = attributes ? stride >= 4 && stride <= 256 && stride % 4 == 0
+                           : (stride == 2 || stride == 4) && (!triangles || count % 3 == 0);
+    if (!fits || (!attributes && !triangles && strcmp(mode, "INDICES") != 0))
+        return px_gltf_fail(doc, "compressed view %u: mode \"%.20s\" with byteStride %zu and count %zu", index, mode,
+                            stride, count);
+    *out = (view){.data = doc->decoded[index], .size = count * stride, .stride = attributes ? stride : 0};
+    if (out->data)
+        return PELT_OK;
+    uint8_t *data = px_gltf_new(doc, count, stride);
+    if (!data)
+        return doc->failure;
+    int error = attributes  ? meshopt_decodeVertexBuffer(data, count, stride, packed.data, packed.size)
+                : triangles ? meshopt_decodeIndexBuffer(data, count, stride, packed.data, packed.size)
+                            : meshopt_decodeIndexSequence(data, count, stride, packed.data, packed.size);
+    if (error || (attributes && !undo_filter(filter, data, count, stride)))
+        return px_gltf_fail(doc, "compressed view %u: %s", index,
+                            error ? "its data is damaged" : "its filter is unknown or does not fit its stride");
+    out->data = doc->decoded[index] = data;
+    return PELT_OK;
+}
+
+static pelt_result get_view(px_gltf *doc, uint32_t index, view *out) {
+    const px_json *json = doc->views.items[index];
+    const px_json *packed = px_json_get(px_json_get(json, "extensions"), "EXT_meshopt_compression");
+    if (packed)
+        return decode_view(doc, index, packed, out);
+    PX_TRY(get_span(doc, json, "view", index, out));
+    return get_size(doc, json, "byteStride", 0, &out->stride);
+}
+
+/* ---- Looking up ------------------------------------------------------------------------------------------- */
+
+static uint32_t width_of(const char *type) {
+    static const struct {
+        const char *name;
+        uint32_t width;
+    } types[] = {{"SCALAR", 1}, {"VEC2", 2}, {"VEC3", 3}, {"VEC4", 4}, {"MAT4", 16}};
+    for (size_t t = 0; t < PX_COUNT(types); t++)
+        if (strcmp(type, types[t].name) == 0)
+            return types[t].width;
+    return 0;
+}
+
+static bool component_allowed(px_gltf_component component, bool normalized, uint32_t allowed) {
+    bool wide = component == PX_GLTF_U32, sign = component == PX_GLTF_I8 || component == PX_GLTF_I16;
+    if (component == PX_GLTF_F32)
+        return allowed & PX_GLTF_FLOAT;
+    if (wide)
+        return allowed & PX_GLTF_INTEGER32;
+    if (allowed & PX_GLTF_ANY)
+        return true;
+    if (normalized)
+        return allowed & (sign ? PX_GLTF_SIGNED : PX_GLTF_UNIT);
+    return !sign && allowed & PX_GLTF_INTEGER;
+}
+
+static pelt_result get_sparse(px_gltf *doc, const px_json *json, uint32_t element_size, px_gltf_accessor *a) {
+    const px_json *indices = px_json_get(json, "indices"), *values = px_json_get(json, "values");
+    uint64_t count = px_json_uint(px_json_get(json, "count"), a->count, 0);
+    if (count == 0)
+        return px_gltf_fail(doc, "accessor %u: its sparse count must be from 1 to %u", a->index, a->count);
+    a->sparse_count = (uint32_t)count;
+    a->sparse_component = (px_gltf_component)px_json_uint(px_json_get(indices, "componentType"), 6000, 0);
+    uint32_t index_size = px_gltf_component_size(a->sparse_component);
+    if (a->sparse_component != PX_GLTF_U8 && a->sparse_component != PX_GLTF_U16 && a->sparse_component != PX_GLTF_U32)
+        return px_gltf_fail(doc, "accessor %u: its sparse indices must be unsigned integers", a->index);
+    for (int part = 0; part < 2; part++) {
+        const px_json *object = part ? values : indices;
+        uint32_t index;
+        size_t offset, need = (size_t)count * (part ? element_size : index_size);
+        view v;
+        PX_TRY(px_gltf_index(doc, object, "bufferView", doc->views.count, &index));
+        if (index == PELT_NONE)
+            return px_gltf_fail(doc, "accessor %u: its sparse %s have no bufferView", a->index,
+                                part ? "values" : "indices");
+        PX_TRY(get_size(doc, object, "byteOffset", 0, &offset));
+        PX_TRY(get_view(doc, index, &v));
+        if (offset > v.size || need > v.size - offset)
+            return px_gltf_fail(doc, "accessor %u: its sparse %s need %zu bytes, view %u has %zu", a->index,
+                                part ? "values" : "indices", offset + need, index, v.size);
+        *(part ? &a->sparse_values : &a->sparse_indices) = v.data + offset;
+    }
+    return PELT_OK;
+}
+
+/* Finds the elements' bytes and checks that they are there. */
+static pelt_result get_elements(px_gltf *doc, const px_json *json, uint32_t element_size, px_gltf_accessor *a) {
+    uint32_t index;
+    PX_TRY(px_gltf_index(doc, json, "bufferView", doc->views.count, &index));
+    if (index == PELT_NONE)
+        return PELT_OK;
+    size_t offset;
+    view v;
+    PX_TRY(get_size(doc, json, "byteOffset", 0, &offset));
+    PX_TRY(get_view(doc, index, &v));
+    a->stride = v.stride ? v.stride : element_size;
+    if (a->stride < element_size || a->stride > 65535)
+        return px_gltf_fail(doc, "accessor %u: elements of %u bytes do not fit view %u's byteStride %zu", a->index,
+                            element_size, index, a->stride);
+    size_t need = (size_t)(a->count - 1) * a->stride + element_size;
+    if (offset > v.size || need > v.size - offset)
+        return px_gltf_fail(doc, "accessor %u: needs %zu bytes, view %u has %zu", a->index, offset + need, index,
+                            v.size);
+    a->data = v.data + offset;
+    return PELT_OK;
+}
+
+pelt_result px_gltf_accessor_get(px_gltf *doc, uint32_t index, const char *what, uint32_t width, uint32_t allowed,
+                                 px_gltf_accessor *a) {
+    if (index >= doc->accessors.count)
+        return px_gltf_fail(doc, "%s: accessor %u does not exist, there are %u", what, index, doc->accessors.count);
+    const px_json *json = doc->accessors.items[index], *sparse = px_json_get(json, "sparse");
+    *a = (px_gltf_accessor){.index = index};
+    a->count = (uint32_t)px_json_uint(px_json_get(json, "count"), INT32_MAX, 0);
+    a->width = width_of(px_json_string(px_json_get(json, "type"), ""));
+    a->component = (px_gltf_component)px_json_uint(px_json_get(json, "componentType"), 6000, 0);
+    a->normalized = px_json_bool(px_json_get(json, "normalized"), false);
+    uint32_t component_size = px_gltf_component_size(a->component);
+    if (a->count == 0)
+        return px_gltf_fail(doc, "%s: accessor %u: its count must be a positive whole number", what, index);
+    if (a->width != width || component_size == 0 || !component_allowed(a->component, a->normalized, allowed))
+        return px_gltf_fail(doc, "%s: accessor %u: type \"%.20s\" of componentType %u%s cannot be used here", what,
+                            index, px_json_string(px_json_get(json, "type"), ""), (unsigned)a->component,
+                            a->normalized ? ", normalized," : "");
+    PX_TRY(get_elements(doc, json, component_size * width, a));
+    return sparse ? get_sparse(doc, sparse, component_size * width, a) : PELT_OK;
+}
+
+/* ---- Unpacking -------------------------------------------------------------------------------------------- */
+
+/* A loop over elements at `p`, stride apart; `convert` makes a number of `value`. */
+#define UNPACK(type, convert)                                                                                          \
+    for (size_t e = 0; e < count; e++, p += stride)                                                                    \
+        for (uint32_t c = 0; c < width; c++) {                                                                         \
+            type value;                                                                                                \
+            memcpy(&value, p + c * sizeof value, sizeof value);                                                        \
+            *out++ = (convert);                                                                                        \
+        }
+
+static void unpack_f32(const uint8_t *p, size_t stride, size_t count, uint32_t width, float *out) {
+    size_t size = width * sizeof *out;
+    if (stride == size) {
+        memcpy(out, p, count * size);
+        return;
+    }
+    for (size_t e = 0; e < count; e++, p += stride, out += width)
+        switch (width) { /* fixed sizes become plain moves */
+        case 2:
+            memcpy(out, p, 2 * sizeof *out);
+            break;
+        case 3:
+            memcpy(out, p, 3 * sizeof *out);
+            break;
+        case 4:
+            memcpy(out, p, 4 * sizeof *out);
+            break;
+        default:
+            memcpy(out, p, size);
+        }
+}
+
+static void unpack_floats(const px_gltf_accessor *a, const uint8_t *p, size_t stride, size_t count, float *out) {
+    uint32_t width = a->width;
+    bool normalized = a->normalized;
+    switch (a->component) {
+    case PX_GLTF_F32:
+        unpack_f32(p, stride, count, width, out);
+        break;
+    case PX_GLTF_I8:
+        UNPACK(int8_t, normalized ? fmaxf((float)value / 127.0f, -1.0f) : (float)value)
+        break;
+    case PX_GLTF_U8:
+        UNPACK(uint8_t, normalized ? (float)value / 255.0f : (float)value)
+        break;
+    case PX_GLTF_I16:
+        UNPACK(int16_t, normalized ? fmaxf((float)value / 32767.0f, -1.0f) : (float)value)
+        break;
+    case PX_GLTF_U16:
+        UNPACK(uint16_t, normalized ? (float)value / 65535.0f : (float)value)
+        break;
+    case PX_GLTF_U32:
+        UNPACK(uint32_t, (float)value)
+        break;
+    }
+}
+
+static void unpack_uints(const px_gltf_accessor *a, const uint8_t *p, size_t stride, size_t count, uint32_t *out) {
+    uint32_t width = a->width, size = px_gltf_component_size(a->component);
+    if (size == 4 && stride == size * width)
+        memcpy(out, p, count * stride);
+    else if (size == 4)
+        UNPACK(uint32_t, value)
+    else if (size == 2 && stride == size * width) { /* known strides are vectorised */
+        width = 1, count *= a->width, stride = 2;
+        UNPACK(uint16_t, value)
+    } else if (size == 2)
+        UNPACK(uint16_t, value)
+    else
+        UNPACK(uint8_t, value)
+}
+
+/* The element that sparse value s replaces. */
+static uint32_t sparse_index(const px_gltf_accessor *a, uint32_t s) {
+    const uint8_t *p = a->sparse_indices;
+    return a->sparse_component == PX_GLTF_U8    ? p[s]
+           : a->sparse_component == PX_GLTF_U16 ? (uint32_t)(p[2 * (size_t)s] | p[2 * (size_t)s + 1] << 8)
+                                                : px_load_u32(p + 4 * (size_t)s);
+}
+
+/* Unpacks the sparse values over what is in `out`, as floats or as whole numbers. */
+static pelt_result unpack_sparse(px_gltf *doc, const px_gltf_accessor *a, float *floats, uint32_t *uints) {
+    size_t element_size = (size_t)px_gltf_component_size(a->component) * a->width;
+    for (uint32_t s = 0, previous = 0; s < a->sparse_count; s++) {
+        uint32_t element = sparse_index(a, s);
+        if (element >= a->count || (s > 0 && element <= previous))
+            return px_gltf_fail(doc, "accessor %u: sparse index %u is %u; they must ascend and stay below %u", a->index,
+                                s, element, a->count);
+        previous = element;
+        const uint8_t *p = a->sparse_values + s * element_size;
+        if (floats)
+            unpack_floats(a, p, element_size, 1, floats + (size_t)element * a->width);
+        else
+            unpack_uints(a, p, element_size, 1, uints + (size_t)element * a->width);
+    }
+    return PELT_OK;
+}
+
+pelt_result px_gltf_floats(px_gltf *doc, const px_gltf_accessor *a, float *out) {
+    if (a->data)
+        unpack_floats(a, a->data, a->stride, a->count, out);
+    else
+        memset(out, 0, (size_t)a->count * a->width * sizeof *out);
+    return unpack_sparse(doc, a, out, NULL);
+}
+
+pelt_result px_gltf_uints(px_gltf *doc, const px_gltf_accessor *a, uint32_t *out) {
+    if (a->data)
+        unpack_uints(a, a->data, a->stride, a->count, out);
+    else
+        memset(out, 0, (size_t)a->count * a->width * sizeof *out);
+    return unpack_sparse(doc, a, NULL, out);
+}

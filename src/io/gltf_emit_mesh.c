@@ -1,0 +1,390 @@
+/* From the model to the document: which nodes show which parts, vertices, triangles and morph targets. */
+#include "io/gltf_document.h"
+
+/* ---- Which node shows which parts ------------------------------------------------------------------------- */
+
+/* The bone that alone moves all vertices of a part and belongs to the part's joint, or PELT_NONE. */
+static uint32_t only_bone(const pelt_model *model, const pelt_part *part) {
+    const pelt_skin *skin = &model->skin;
+    size_t first = part->first_vertex, count = part->vertex_count, step = skin->influence_count;
+    uint32_t bone = skin->bones[first * step];
+    if (skin->bone_joints[bone] != part->joint)
+        return PELT_NONE;
+    for (size_t i = first; i < first + count; i++)
+        if (skin->bones[i * step] != bone || skin->weights[i * step] < 1)
+            return PELT_NONE;
+    return bone;
+}
+
+/* Whether a part can hang from its joint without a skin, and the way to that joint's space. */
+static bool is_rigid(const pelt_model *model, const pelt_affine *globals, const pelt_part *part, pelt_affine *inverse) {
+    *inverse = px_affine_identity();
+    if (model->skin.bone_count == 0) {
+        if (part->joint != PELT_NONE)
+            px_affine_inverse(&globals[part->joint], inverse);
+        return true;
+    }
+    if (part->joint == PELT_NONE || part->skinned)
+        return false;
+    uint32_t bone = only_bone(model, part);
+    if (bone != PELT_NONE)
+        *inverse = model->skin.inverse_binds[bone];
+    return bone != PELT_NONE;
+}
+
+static uint32_t morph_joint(const pelt_model *model, const pelt_part *part) {
+    for (uint32_t m = 0; m < model->morphs.morph_count; m++) {
+        const pelt_morph *morph = &model->morphs.morphs[m];
+        if (part->first_vertex >= morph->first_vertex &&
+            part->first_vertex - morph->first_vertex < morph->vertex_count)
+            return morph->joint;
+    }
+    return PELT_NONE;
+}
+
+static pelt_result find_rigid(px_gltf_writer *w) {
+    const pelt_skeleton *skeleton = &w->model->skeleton;
+    pelt_affine *globals = PX_NEW(w->arena, pelt_affine, skeleton->joint_count);
+    if (!globals)
+        return PELT_ERROR_MEMORY;
+    pelt_skeleton_globals(skeleton, skeleton->rest, globals);
+    for (uint32_t p = 0; p < w->part_count; p++)
+        w->rigid[p] = is_rigid(w->model, globals, &w->parts[p], &w->inverses[p]);
+    return PELT_OK;
+}
+
+/* Nodes that stay keep their parts. A mesh that several nodes show becomes one for each. */
+static pelt_result keep_instances(px_gltf_writer *w) {
+    uint32_t mesh_count = w->source->meshes.count;
+    bool *taken = PX_NEW(w->arena, bool, mesh_count);
+    px_json **meshes = PX_NEW(w->arena, px_json *, mesh_count);
+    if (!taken || !meshes)
+        return PELT_ERROR_MEMORY;
+    px_json *item = w->meshes->first;
+    for (uint32_t m = 0; m < mesh_count; m++, item = item->next)
+        meshes[m] = item;
+    const px_json *primitive = NULL;
+    for (uint32_t p = 0, number = 0; p < w->part_count; p++) {
+        const px_gltf_source *source = &w->source->sources[p];
+        if (p == 0 || source->node != source[-1].node) {
+            px_gltf_instance *instance = &w->instances[w->instance_count++];
+            *instance = (px_gltf_instance){.joint = w->parts[p].joint, .node = source->node};
+            instance->mesh = meshes[source->mesh];
+            if (taken[source->mesh]) {
+                instance->mesh = px_gltf_push(w, w->meshes, px_json_copy(w->arena, w->source->meshes.items[source->mesh]));
+                px_gltf_put_uint(w, w->joint_nodes[w->source->node_joints[source->node]], "mesh", w->meshes->count - 1);
+            }
+            taken[source->mesh] = true;
+            primitive = px_json_at(px_json_get(instance->mesh, "primitives"), 0);
+            number = 0;
+        }
+        for (; primitive && number < source->primitive; number++)
+            primitive = primitive->next;
+        w->primitives[p] = (px_json *)(uintptr_t)primitive;
+        w->part_instances[p] = w->instance_count - 1;
+        w->failed |= !primitive;
+    }
+    return PELT_OK;
+}
+
+static px_json *new_primitive(px_gltf_writer *w, uint32_t part) {
+    px_json *json = w->source ? px_json_copy(w->arena, w->source->sources[part].json) : px_json_object(w->arena);
+    px_json *mesh = w->instances[w->part_instances[part]].mesh;
+    return px_gltf_push(w, px_gltf_member(w, mesh, "primitives", PX_JSON_ARRAY), json);
+}
+
+/* The mesh of a new instance: the source's without its primitives, or an empty one. */
+static px_json *new_mesh(px_gltf_writer *w, uint32_t part) {
+    px_json *mesh = px_json_object(w->arena);
+    if (w->source)
+        mesh = px_json_copy(w->arena, w->source->meshes.items[w->source->sources[part].mesh]);
+    else if (w->parts[part].name[0])
+        px_gltf_put(w, mesh, "name", px_json_new_string(w->arena, w->parts[part].name));
+    px_json_remove(mesh, "primitives");
+    return px_gltf_push(w, w->meshes, mesh);
+}
+
+/* New nodes: parts of one joint go together. */
+static pelt_result group_parts(px_gltf_writer *w) {
+    uint32_t joint_count = w->model->skeleton.joint_count;
+    uint32_t *of_joint = PX_NEW(w->arena, uint32_t, (size_t)joint_count + 1); /* instance + 1; last: without joint */
+    if (!of_joint)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t p = 0; p < w->part_count; p++) {
+        uint32_t joint = w->parts[p].joint;
+        joint = joint == PELT_NONE ? morph_joint(w->model, &w->parts[p]) : joint;
+        uint32_t *slot = &of_joint[joint == PELT_NONE ? joint_count : joint];
+        if (!*slot) {
+            px_gltf_instance *instance = &w->instances[w->instance_count++];
+            *instance = (px_gltf_instance){.joint = joint, .node = PELT_NONE, .mesh = new_mesh(w, p)};
+            *slot = w->instance_count;
+        }
+        w->part_instances[p] = *slot - 1;
+        w->primitives[p] = new_primitive(w, p);
+    }
+    return PELT_OK;
+}
+
+/* A skinned mesh stands at a root without transform: others would have no effect and only mislead. */
+static bool can_carry_skin(const pelt_skeleton *skeleton, uint32_t joint) {
+    pelt_transform identity = px_transform_identity();
+    return skeleton->parents[joint] == PELT_NONE && memcmp(&skeleton->rest[joint], &identity, sizeof identity) == 0;
+}
+
+static void put_instance_node(px_gltf_writer *w, px_gltf_instance *instance, const pelt_part *part, uint32_t mesh) {
+    px_json *node;
+    bool own = instance->joint == PELT_NONE || part->joint == PELT_NONE ||
+               (instance->skinned && !can_carry_skin(&w->model->skeleton, instance->joint));
+    if (own) {
+        px_json *scene = px_json_at(px_json_get(w->root, "scenes"), 0);
+        instance->node = px_gltf_new_node(w, part->name[0] ? part->name : "mesh", &node);
+        px_gltf_push_uint(w, px_json_get(scene, "nodes"), instance->node);
+    } else {
+        instance->node = w->joint_indices[instance->joint];
+        node = w->joint_nodes[instance->joint];
+    }
+    px_gltf_put_uint(w, node, "mesh", mesh);
+}
+
+pelt_result px_gltf_emit_instances(px_gltf_writer *w) {
+    const pelt_morph_set *morphs = &w->model->morphs;
+    w->instances = PX_NEW(w->arena, px_gltf_instance, w->part_count);
+    if (!w->instances)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(find_rigid(w));
+    PX_TRY(w->new_nodes ? group_parts(w) : keep_instances(w));
+    for (uint32_t p = 0; p < w->part_count; p++) {
+        px_gltf_instance *instance = &w->instances[w->part_instances[p]];
+        bool kept = !(w->changed & PELT_CHANGED_SKIN); /* skins stay: so does what they move */
+        instance->skinned |= kept ? w->source->sources[p].skinned : !w->rigid[p];
+    }
+    for (uint32_t p = 0; w->new_nodes && p < w->part_count; p++) {
+        px_gltf_instance *instance = &w->instances[w->part_instances[p]];
+        if (instance->node == PELT_NONE)
+            put_instance_node(w, instance, &w->parts[p], w->part_instances[p]);
+    }
+    for (uint32_t i = 0; i < w->instance_count; i++) {
+        px_gltf_instance *instance = &w->instances[i];
+        for (uint32_t m = 0; m < morphs->morph_count; m++)
+            if (morphs->morphs[m].joint == instance->joint && instance->morph_count++ == 0)
+                instance->first_morph = m;
+    }
+    return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
+}
+
+bool px_gltf_shares_vertices(const px_gltf_writer *w, uint32_t part) {
+    return part > 0 && !w->source && w->part_instances[part] == w->part_instances[part - 1] &&
+           w->parts[part].first_vertex == w->parts[part - 1].first_vertex &&
+           w->parts[part].vertex_count == w->parts[part - 1].vertex_count;
+}
+
+/* ---- Vertices --------------------------------------------------------------------------------------------- */
+
+/* Whether a part is written in the space of its node, else in that of the skin. */
+static bool is_local(const px_gltf_writer *w, uint32_t part) {
+    const px_gltf_instance *instance = &w->instances[w->part_instances[part]];
+    if (!(w->changed & PELT_CHANGED_SKIN)) /* a part without weights on a node with a skin stays so */
+        return !w->source->sources[part].skinned;
+    return !instance->skinned;
+}
+
+/* Whether the part's vertices lie in the space that the source has them in. */
+static bool same_space(const px_gltf_writer *w, uint32_t part) {
+    if (!w->source)
+        return false;
+    bool local = is_local(w, part);
+    return local != w->source->sources[part].skinned && !(w->new_nodes && local);
+}
+
+typedef void move_fn(const pelt_affine *a, float *vectors, size_t count);
+
+/* A part's share of a mesh array as a new accessor, moved to the node's space where needed. */
+static void put_array(px_gltf_writer *w, uint32_t part, const char *name, const float *array, uint32_t width,
+                      move_fn *move, float *scratch) {
+    const pelt_part *p = &w->parts[part];
+    memcpy(scratch, array + (size_t)p->first_vertex * width, (size_t)p->vertex_count * width * sizeof *scratch);
+    if (move && is_local(w, part))
+        move(&w->inverses[part], scratch, p->vertex_count);
+    px_json *attributes = px_gltf_member(w, w->primitives[part], "attributes", PX_JSON_OBJECT);
+    px_gltf_put_uint(w, attributes, name,
+                     px_gltf_add_accessor(w, scratch, p->vertex_count, width, PX_GLTF_F32, PX_GLTF_VERTICES,
+                                          strcmp(name, "POSITION") == 0));
+}
+
+static void put_vertices(px_gltf_writer *w, uint32_t part, float *scratch) {
+    const pelt_mesh *mesh = &w->model->mesh;
+    const px_json *attributes = px_json_get(w->primitives[part], "attributes");
+    bool shaded = w->parts[part].triangle_count > 0; /* points have no sides */
+    bool normals = w->source ? px_json_get(attributes, "NORMAL") != NULL : shaded;
+    bool tangents = w->source ? px_json_get(attributes, "TANGENT") != NULL : shaded && mesh->normals;
+    put_array(w, part, "POSITION", mesh->positions, 3, px_gltf_move_points, scratch);
+    if (mesh->normals && normals)
+        put_array(w, part, "NORMAL", mesh->normals, 3, px_gltf_move_normals, scratch);
+    if (mesh->tangents && tangents)
+        put_array(w, part, "TANGENT", mesh->tangents, 4, px_gltf_move_tangents, scratch);
+}
+
+static void put_uvs(px_gltf_writer *w, uint32_t part, float *scratch) {
+    const pelt_part *p = &w->parts[part];
+    const float *uvs = w->model->mesh.uvs + 2 * (size_t)p->first_vertex;
+    for (size_t i = 0; i < p->vertex_count; i++) {
+        scratch[2 * i] = uvs[2 * i];
+        scratch[2 * i + 1] = 1 - uvs[2 * i + 1];
+    }
+    px_gltf_put_uint(w, px_json_get(w->primitives[part], "attributes"), "TEXCOORD_0",
+                     px_gltf_add_accessor(w, scratch, p->vertex_count, 2, PX_GLTF_F32, PX_GLTF_VERTICES, false));
+}
+
+/* ---- Triangles and materials ------------------------------------------------------------------------------ */
+
+static pelt_result put_triangles(px_gltf_writer *w, uint32_t part) {
+    const pelt_part *p = &w->parts[part];
+    const uint32_t *triangles = w->model->mesh.triangles + 3 * (size_t)p->first_triangle;
+    size_t count = 3 * (size_t)p->triangle_count;
+    if (count == 0) {
+        px_gltf_put_uint(w, w->primitives[part], "mode", 0);
+        return PELT_OK;
+    }
+    if (count > UINT32_MAX)
+        return px_fail(w->context, PELT_ERROR_OUTPUT, "part %u: has too many triangles for glTF", part);
+    bool small = p->vertex_count <= 65535, flip = is_local(w, part) && px_affine_determinant(&w->inverses[part]) < 0;
+    void *data = px_alloc(w->context, count, small ? 2 : 4);
+    if (!data)
+        return PELT_ERROR_MEMORY;
+    for (size_t c = 0; c < count; c++) {
+        size_t from = flip && c % 3 > 0 ? c - c % 3 + 3 - c % 3 : c; /* mirrored parts swap two corners */
+        uint32_t index = triangles[from] - p->first_vertex;
+        if (small)
+            ((uint16_t *)data)[c] = (uint16_t)index;
+        else
+            ((uint32_t *)data)[c] = index;
+    }
+    px_gltf_put_uint(w, w->primitives[part], "indices",
+                     px_gltf_add_accessor(w, data, (uint32_t)count, 1, small ? PX_GLTF_U16 : PX_GLTF_U32,
+                                          PX_GLTF_INDICES, false));
+    px_free(w->context, data);
+    return PELT_OK;
+}
+
+/* A plain material of the name, made once. */
+static void put_material(px_gltf_writer *w, uint32_t part) {
+    const char *name = w->parts[part].material;
+    if (!name)
+        return;
+    px_json *materials = px_gltf_member(w, w->root, "materials", PX_JSON_ARRAY);
+    uint32_t index = 0;
+    const px_json *item = materials ? materials->first : NULL;
+    while (item && strcmp(px_json_string(px_json_get(item, "name"), ""), name) != 0) {
+        item = item->next;
+        index++;
+    }
+    if (!item) {
+        px_json *material = px_gltf_push(w, materials, px_json_object(w->arena));
+        px_gltf_put(w, material, "name", px_json_new_string(w->arena, name));
+    }
+    px_gltf_put_uint(w, w->primitives[part], "material", index);
+}
+
+/* ---- Morph targets ---------------------------------------------------------------------------------------- */
+
+/* A part's share of a morph's displacements; 0 where the morph does not reach. */
+static void put_offsets(px_gltf_writer *w, uint32_t part, px_json *target, const char *name, const pelt_morph *morph,
+                        const float *offsets, move_fn *move, float *scratch) {
+    const pelt_part *p = &w->parts[part];
+    if (!offsets || !px_json_get(px_json_get(w->primitives[part], "attributes"), name))
+        return;
+    size_t count = p->vertex_count, first = px_max_size(p->first_vertex, morph->first_vertex);
+    size_t end = px_min_size((size_t)p->first_vertex + count, (size_t)morph->first_vertex + morph->vertex_count);
+    memset(scratch, 0, 3 * count * sizeof *scratch);
+    if (end > first)
+        memcpy(scratch + 3 * (first - p->first_vertex), offsets + 3 * (first - morph->first_vertex),
+               3 * (end - first) * sizeof *scratch);
+    if (is_local(w, part))
+        move(&w->inverses[part], scratch, count);
+    px_gltf_put_uint(w, target, name,
+                     px_gltf_add_accessor(w, scratch, p->vertex_count, 3, PX_GLTF_F32, PX_GLTF_VERTICES,
+                                          strcmp(name, "POSITION") == 0));
+}
+
+static void put_targets(px_gltf_writer *w, uint32_t part, float *scratch) {
+    const px_gltf_instance *instance = &w->instances[w->part_instances[part]];
+    px_json_remove(w->primitives[part], "targets");
+    if (instance->morph_count == 0)
+        return;
+    px_json *targets = px_gltf_put(w, w->primitives[part], "targets", px_json_array(w->arena));
+    for (uint32_t m = 0; m < instance->morph_count; m++) {
+        const pelt_morph *morph = &w->model->morphs.morphs[instance->first_morph + m];
+        px_json *target = px_gltf_push(w, targets, px_json_object(w->arena));
+        put_offsets(w, part, target, "POSITION", morph, morph->positions, px_gltf_move_offsets, scratch);
+        put_offsets(w, part, target, "NORMAL", morph, morph->normals, px_gltf_move_normal_offsets, scratch);
+        put_offsets(w, part, target, "TANGENT", morph, morph->tangents, px_gltf_move_tangent_offsets, scratch);
+    }
+}
+
+/* Names and rest weights of an instance's targets. */
+static void put_target_names(px_gltf_writer *w, const px_gltf_instance *instance) {
+    const pelt_morph *morphs = w->model->morphs.morphs + instance->first_morph;
+    bool named = false, weighted = false;
+    for (uint32_t m = 0; m < instance->morph_count; m++) {
+        named |= morphs[m].name[0] != 0;
+        weighted |= morphs[m].weight != 0;
+    }
+    px_json *extras = px_json_get(instance->mesh, "extras");
+    px_json_remove(extras, "targetNames");
+    px_json_remove(instance->mesh, "weights");
+    if (instance->joint != PELT_NONE)
+        px_json_remove(w->joint_nodes[instance->joint], "weights");
+    px_json *names = NULL, *weights = NULL;
+    if (named)
+        names = px_gltf_put(w, px_gltf_member(w, instance->mesh, "extras", PX_JSON_OBJECT), "targetNames",
+                            px_json_array(w->arena));
+    if (weighted)
+        weights = px_gltf_put(w, instance->mesh, "weights", px_json_array(w->arena));
+    for (uint32_t m = 0; m < instance->morph_count; m++) {
+        if (named)
+            px_gltf_push(w, names, px_json_new_string(w->arena, morphs[m].name));
+        if (weighted)
+            px_gltf_push(w, weights, px_json_new_float(w->arena, morphs[m].weight));
+    }
+}
+
+/* ---- All of it -------------------------------------------------------------------------------------------- */
+
+static pelt_result emit_part(px_gltf_writer *w, uint32_t part, float *scratch) {
+    bool same = same_space(w, part);
+    if (px_gltf_shares_vertices(w, part)) {
+        px_gltf_put(w, w->primitives[part], "attributes",
+                    px_json_copy(w->arena, px_json_get(w->primitives[part - 1], "attributes")));
+        px_json *targets = px_json_copy(w->arena, px_json_get(w->primitives[part - 1], "targets"));
+        if (targets)
+            px_gltf_put(w, w->primitives[part], "targets", targets);
+    } else {
+        if (!same || w->changed & PELT_CHANGED_POSITIONS)
+            put_vertices(w, part, scratch);
+        if (!w->source && w->model->mesh.uvs)
+            put_uvs(w, part, scratch);
+        if (!same || w->changed & PELT_CHANGED_MORPHS)
+            put_targets(w, part, scratch);
+    }
+    if (!w->source) {
+        PX_TRY(put_triangles(w, part));
+        put_material(w, part);
+    }
+    return w->failed ? PELT_ERROR_MEMORY : px_cancelled(w->context);
+}
+
+pelt_result px_gltf_emit_meshes(px_gltf_writer *w) {
+    uint32_t largest = 0;
+    for (uint32_t p = 0; p < w->part_count; p++)
+        largest = w->parts[p].vertex_count > largest ? w->parts[p].vertex_count : largest;
+    float *scratch = PX_ALLOC(w->context, float, 4 * (size_t)largest);
+    pelt_result result = scratch ? PELT_OK : PELT_ERROR_MEMORY;
+    for (uint32_t p = 0; result == PELT_OK && p < w->part_count; p++)
+        result = emit_part(w, p, scratch);
+    px_free(w->context, scratch);
+    PX_TRY(result);
+    for (uint32_t i = 0; i < w->instance_count; i++)
+        if (w->changed & PELT_CHANGED_MORPHS)
+            put_target_names(w, &w->instances[i]);
+    return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
+}
