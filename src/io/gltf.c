@@ -64,12 +64,12 @@ void *px_gltf_new(px_gltf *doc, size_t count, size_t size) {
 /* ---- Extensions ------------------------------------------------------------------------------------------- */
 
 bool px_gltf_knows_extension(const char *name) {
-    static const char *const families[] = {"KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_",
-                                           "KHR_xmp",        "ADOBE_materials_"};
-    static const char *const names[] = {"KHR_mesh_quantization",  "EXT_meshopt_compression", "MSFT_texture_dds",
-                                        "MSFT_lod",               "KHR_node_visibility",     "KHR_node_selectability",
-                                        "KHR_node_hoverability",  "KHR_animation_pointer",   "EXT_lights_image_based",
-                                        "EXT_lights_ies",         "AGI_articulations",       "KHR_interactivity"};
+    static const char *const families[] = {"KHR_materials_", "KHR_texture_", "EXT_texture_",
+                                           "KHR_lights_",    "KHR_xmp",      "ADOBE_materials_"};
+    static const char *const names[] = {
+        "KHR_mesh_quantization",  "EXT_meshopt_compression", "MSFT_texture_dds",      "MSFT_lod",
+        "KHR_node_visibility",    "KHR_node_selectability",  "KHR_node_hoverability", "KHR_animation_pointer",
+        "EXT_lights_image_based", "EXT_lights_ies",          "AGI_articulations",     "KHR_interactivity"};
     for (size_t f = 0; f < PX_COUNT(families); f++)
         if (strncmp(name, families[f], strlen(families[f])) == 0)
             return true;
@@ -245,7 +245,8 @@ static pelt_result read_document(const px_read *read, px_gltf *doc) {
     PX_TRY(read_lists(doc));
     doc->buffers = PX_NEW(doc->memory, px_gltf_buffer, doc->buffers_json.count);
     doc->decoded = PX_NEW(doc->memory, const uint8_t *, doc->views.count);
-    if (!doc->buffers || !doc->decoded || (!read->in_memory && !(doc->folder = folder_of(doc->memory, read->file.path))))
+    if (!doc->buffers || !doc->decoded ||
+        (!read->in_memory && !(doc->folder = folder_of(doc->memory, read->file.path))))
         return PELT_ERROR_MEMORY;
     doc->file_size = read->file.size;
     for (uint32_t b = 0; b < doc->buffers_json.count; b++)

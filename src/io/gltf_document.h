@@ -1,9 +1,9 @@
 /* glTF 2.0 from inside: what the files gltf*.c share.
  *
  * The street: gltf.c opens the container and finds the buffers, gltf_accessor.c unpacks numbers, gltf_scene.c makes
- * joints and motions, gltf_mesh.c, gltf_skin.c and gltf_morph.c make the mesh and what moves it. The document (JSON tree
- * and buffers) stays beside the model; gltf_write.c starts from it, gltf_emit*.c replace the nouns that changed, and
- * gltf_pack.c drops what nothing refers to any more and lays out the bytes.
+ * joints and motions, gltf_mesh.c, gltf_skin.c and gltf_morph.c make the mesh and what moves it. The document (JSON
+ * tree and buffers) stays beside the model; gltf_write.c starts from it, gltf_emit*.c replace the nouns that changed,
+ * and gltf_pack.c drops what nothing refers to any more and lays out the bytes.
  */
 #ifndef PELT_IO_GLTF_DOCUMENT_H
 #define PELT_IO_GLTF_DOCUMENT_H
@@ -133,7 +133,8 @@ pelt_result px_gltf_read_skin(px_gltf *doc, pelt_model *model);
 pelt_result px_gltf_read_morphs(px_gltf *doc, pelt_model *model);
 /* Whether an unskinned part of this joint is moved to rest space, and by what: not when that could not be undone. */
 bool px_gltf_moves_part(const px_gltf *doc, uint32_t joint, pelt_affine *inverse);
-/* An accessor of a primitive that must have as many elements as the part has vertices; index PELT_NONE: there is none. */
+/* An accessor of a primitive that must have as many elements as the part has vertices; index PELT_NONE: there is none.
+ */
 pelt_result px_gltf_attribute(px_gltf *doc, const px_json *attributes, const char *name, uint32_t count, uint32_t width,
                               uint32_t allowed, px_gltf_accessor *accessor);
 
@@ -171,18 +172,18 @@ typedef struct px_gltf_writer {
     bool failed;      /* out of memory */
     px_json *root;    /* the new document */
     px_json *accessors, *views, *nodes, *meshes;
-    px_buffer data;               /* bytes of new views: their buffer is new_buffer */
-    uint32_t new_buffer;          /* one behind the source's */
-    px_json **joint_nodes;        /* [joint] */
-    uint32_t *joint_indices;      /* [joint] node index */
-    uint32_t part_count;          /* */
-    pelt_part *parts;             /* [part] the model's, each with a run of vertices */
-    pelt_affine *inverses;        /* [part] to the space of its node, when it hangs from that rigidly … */
-    bool *rigid;                  /* … [part] whether it could */
-    uint32_t *part_instances;     /* [part] */
-    px_json **primitives;         /* [part] */
-    uint32_t instance_count;      /* */
-    px_gltf_instance *instances;  /* */
+    px_buffer data;              /* bytes of new views: their buffer is new_buffer */
+    uint32_t new_buffer;         /* one behind the source's */
+    px_json **joint_nodes;       /* [joint] */
+    uint32_t *joint_indices;     /* [joint] node index */
+    uint32_t part_count;         /* */
+    pelt_part *parts;            /* [part] the model's, each with a run of vertices */
+    pelt_affine *inverses;       /* [part] to the space of its node, when it hangs from that rigidly … */
+    bool *rigid;                 /* … [part] whether it could */
+    uint32_t *part_instances;    /* [part] */
+    px_json **primitives;        /* [part] */
+    uint32_t instance_count;     /* */
+    px_gltf_instance *instances; /* */
 } px_gltf_writer;
 
 /* Making JSON. Running out of memory anywhere sets w->failed: check once. */

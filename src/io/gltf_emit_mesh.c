@@ -35,8 +35,7 @@ static bool is_rigid(const pelt_model *model, const pelt_affine *globals, const 
 static uint32_t morph_joint(const pelt_model *model, const pelt_part *part) {
     for (uint32_t m = 0; m < model->morphs.morph_count; m++) {
         const pelt_morph *morph = &model->morphs.morphs[m];
-        if (part->first_vertex >= morph->first_vertex &&
-            part->first_vertex - morph->first_vertex < morph->vertex_count)
+        if (part->first_vertex >= morph->first_vertex && part->first_vertex - morph->first_vertex < morph->vertex_count)
             return morph->joint;
     }
     return PELT_NONE;
@@ -71,7 +70,8 @@ static pelt_result keep_instances(px_gltf_writer *w) {
             *instance = (px_gltf_instance){.joint = w->parts[p].joint, .node = source->node};
             instance->mesh = meshes[source->mesh];
             if (taken[source->mesh]) {
-                instance->mesh = px_gltf_push(w, w->meshes, px_json_copy(w->arena, w->source->meshes.items[source->mesh]));
+                instance->mesh =
+                    px_gltf_push(w, w->meshes, px_json_copy(w->arena, w->source->meshes.items[source->mesh]));
                 px_gltf_put_uint(w, w->joint_nodes[w->source->node_joints[source->node]], "mesh", w->meshes->count - 1);
             }
             taken[source->mesh] = true;
@@ -259,9 +259,9 @@ static pelt_result put_triangles(px_gltf_writer *w, uint32_t part) {
         else
             ((uint32_t *)data)[c] = index;
     }
-    px_gltf_put_uint(w, w->primitives[part], "indices",
-                     px_gltf_add_accessor(w, data, (uint32_t)count, 1, small ? PX_GLTF_U16 : PX_GLTF_U32,
-                                          PX_GLTF_INDICES, false));
+    px_gltf_put_uint(
+        w, w->primitives[part], "indices",
+        px_gltf_add_accessor(w, data, (uint32_t)count, 1, small ? PX_GLTF_U16 : PX_GLTF_U32, PX_GLTF_INDICES, false));
     px_free(w->context, data);
     return PELT_OK;
 }

@@ -15,7 +15,8 @@ static void put_transform(px_gltf_writer *w, px_json *node, const pelt_transform
 
 /* Removes everything from a copied node that the model says anew. */
 static void strip_node(px_json *node) {
-    static const char *const keys[] = {"children", "mesh", "skin", "weights", "matrix", "translation", "rotation", "scale"};
+    static const char *const keys[] = {"children", "mesh",        "skin",     "weights",
+                                       "matrix",   "translation", "rotation", "scale"};
     for (size_t k = 0; k < PX_COUNT(keys); k++)
         px_json_remove(node, keys[k]);
 }
@@ -155,7 +156,8 @@ static void put_motion(motion_writer *m, const pelt_motion *motion, px_json *ani
     px_json *channels = px_gltf_put(w, animation, "channels", px_json_array(w->arena));
     for (uint32_t t = 0; t < motion->track_count; t++) {
         const pelt_track *track = &motion->tracks[t];
-        uint32_t node = track->path == PELT_PATH_WEIGHTS ? m->weight_nodes[track->joint] : w->joint_indices[track->joint];
+        uint32_t node =
+            track->path == PELT_PATH_WEIGHTS ? m->weight_nodes[track->joint] : w->joint_indices[track->joint];
         if (node != PELT_NONE && track->key_count > 0)
             put_track(m, track, node, samplers, channels);
     }

@@ -24,7 +24,8 @@ static bool is_skinned(const px_gltf_writer *w, uint32_t part) {
 static void mark_part(const skin_writer *s, uint32_t part, bool *used) {
     const pelt_skin *skin = &s->w->model->skin;
     const pelt_part *p = &s->w->parts[part];
-    size_t first = (size_t)p->first_vertex * skin->influence_count, count = (size_t)p->vertex_count * skin->influence_count;
+    size_t first = (size_t)p->first_vertex * skin->influence_count,
+           count = (size_t)p->vertex_count * skin->influence_count;
     for (size_t k = first; k < first + count; k++)
         used[skin->bones[k]] |= skin->weights[k] > 0;
 }
@@ -79,7 +80,8 @@ static pelt_result join_roots(px_gltf_writer *w) {
         return PELT_OK;
     px_json *node;
     uint32_t index = px_gltf_new_node(w, "root", &node);
-    px_json *children = px_gltf_put(w, node, "children", px_json_array(w->arena)), *scenes = px_json_get(w->root, "scenes");
+    px_json *children = px_gltf_put(w, node, "children", px_json_array(w->arena)),
+            *scenes = px_json_get(w->root, "scenes");
     for (uint32_t j = 0; j < model->skeleton.joint_count; j++)
         if (is_root[j])
             px_gltf_push_uint(w, children, w->joint_indices[j]);
@@ -135,7 +137,8 @@ static pelt_result put_skin(skin_writer *s, uint32_t *index) {
         px_gltf_push_uint(w, joints, bone_node(s, b));
         s->local[b] = count++;
     }
-    px_gltf_put_uint(w, json, "inverseBindMatrices", px_gltf_add_accessor(w, matrices, count, 16, PX_GLTF_F32, 0, false));
+    px_gltf_put_uint(w, json, "inverseBindMatrices",
+                     px_gltf_add_accessor(w, matrices, count, 16, PX_GLTF_F32, 0, false));
     px_gltf_push(w, s->skins, json);
     px_free(w->context, matrices);
     *index = px_json_count(s->skins) - 1;
@@ -194,12 +197,12 @@ static void put_set(skin_writer *s, uint32_t part, uint32_t set, bool small, voi
             weights[4 * i + c] = weight;
         }
     }
-    char name[16];
+    char name[24];
     px_json *attributes = px_gltf_member(w, w->primitives[part], "attributes", PX_JSON_OBJECT);
     snprintf(name, sizeof name, "JOINTS_%u", set);
-    px_gltf_put_uint(w, attributes, name,
-                     px_gltf_add_accessor(w, joints, p->vertex_count, 4, small ? PX_GLTF_U8 : PX_GLTF_U16,
-                                          PX_GLTF_VERTICES, false));
+    px_gltf_put_uint(
+        w, attributes, name,
+        px_gltf_add_accessor(w, joints, p->vertex_count, 4, small ? PX_GLTF_U8 : PX_GLTF_U16, PX_GLTF_VERTICES, false));
     snprintf(name, sizeof name, "WEIGHTS_%u", set);
     px_gltf_put_uint(w, attributes, name,
                      px_gltf_add_accessor(w, weights, p->vertex_count, 4, PX_GLTF_F32, PX_GLTF_VERTICES, false));

@@ -124,7 +124,8 @@ pelt_result px_gltf_attribute(px_gltf *doc, const px_json *attributes, const cha
         return PELT_OK;
     PX_TRY(px_gltf_accessor_get(doc, index, name, width, allowed, accessor));
     if (accessor->count != count)
-        return px_gltf_fail(doc, "%s: accessor %u has %u elements, POSITION has %u", name, index, accessor->count, count);
+        return px_gltf_fail(doc, "%s: accessor %u has %u elements, POSITION has %u", name, index, accessor->count,
+                            count);
     return PELT_OK;
 }
 
@@ -200,7 +201,8 @@ static pelt_result add_parts(px_gltf *doc, uint32_t joint, uint32_t mesh_index, 
         part->name = name[0] ? name : px_json_string(px_json_get(node, "name"), "");
         PX_TRY(name_material(doc, p, part));
         part->joint = joint;
-        part->skinned = skin != PELT_NONE && px_json_get(attributes, "JOINTS_0") && px_json_get(attributes, "WEIGHTS_0");
+        part->skinned =
+            skin != PELT_NONE && px_json_get(attributes, "JOINTS_0") && px_json_get(attributes, "WEIGHTS_0");
         part->first_vertex = mesh->vertex_count;
         part->first_triangle = mesh->triangle_count;
         PX_TRY(px_gltf_charge(doc, part->vertex_count, 12));

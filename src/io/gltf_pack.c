@@ -313,7 +313,8 @@ pelt_result px_gltf_pack(px_gltf_writer *w, px_gltf_layout *layout) {
     for (size_t s = 0; s < p.segment_count; s++) {
         segment *at = &p.segments[s];
         at->base = layout->size;
-        layout->runs[layout->run_count++] = (px_gltf_run){buffer_at(&p, at->buffer).data + at->start, at->end - at->start};
+        layout->runs[layout->run_count++] =
+            (px_gltf_run){buffer_at(&p, at->buffer).data + at->start, at->end - at->start};
         layout->size += (at->end - at->start + 3) & ~(size_t)3;
     }
     for (px_json *view = w->views->first; view; view = view->next) {

@@ -60,8 +60,8 @@ static pelt_result find_parents(px_gltf *doc, uint32_t *parents) {
         for (const px_json *item = children ? children->first : NULL; item; item = item->next) {
             uint32_t child = (uint32_t)px_json_uint(item, PELT_NONE - 1, PELT_NONE);
             if (child >= count)
-                return px_gltf_fail(doc, "its child %.40s does not exist, there are %u nodes", item->text ? item->text : "",
-                                    count);
+                return px_gltf_fail(doc, "its child %.40s does not exist, there are %u nodes",
+                                    item->text ? item->text : "", count);
             if (parents[child] != PELT_NONE)
                 return px_gltf_fail(doc, "its child %u has node %u as parent already", child, parents[child]);
             parents[child] = n;
@@ -178,7 +178,8 @@ static pelt_result read_times(motion_reader *r, uint32_t index, pelt_track *trac
     PX_TRY(px_gltf_floats(r->doc, &a, times));
     for (uint32_t k = 0; k < a.count; k++)
         if (!isfinite(times[k]) || (k > 0 && !(times[k] > times[k - 1])))
-            return px_gltf_fail(r->doc, "accessor %u: key %u is at %g s; times must ascend", index, k, (double)times[k]);
+            return px_gltf_fail(r->doc, "accessor %u: key %u is at %g s; times must ascend", index, k,
+                                (double)times[k]);
     track->times = r->times[index] = times;
     return PELT_OK;
 }
@@ -188,7 +189,8 @@ static pelt_result read_values(motion_reader *r, uint32_t index, pelt_track *tra
     px_gltf_accessor a;
     PX_TRY(px_gltf_accessor_get(r->doc, index, "output", weights ? 1 : track->width,
                                 PX_GLTF_FLOAT | PX_GLTF_UNIT | PX_GLTF_SIGNED, &a));
-    uint64_t per_key = (uint64_t)(weights ? track->width : 1) * (track->interpolation == PELT_INTERPOLATION_CUBIC ? 3 : 1);
+    uint64_t per_key =
+        (uint64_t)(weights ? track->width : 1) * (track->interpolation == PELT_INTERPOLATION_CUBIC ? 3 : 1);
     if (a.count != per_key * track->key_count)
         return px_gltf_fail(r->doc, "accessor %u: has %u values, %u keys need %llu", index, a.count, track->key_count,
                             (unsigned long long)(per_key * track->key_count));

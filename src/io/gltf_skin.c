@@ -109,8 +109,8 @@ static pelt_result add_bones(bone_table *t, const px_json *joints, const float *
     for (const px_json *item = joints->first; item; item = item->next, out->count++) {
         uint32_t node = (uint32_t)px_json_uint(item, PELT_NONE - 1, PELT_NONE);
         if (node >= t->doc->nodes.count)
-            return px_gltf_fail(t->doc, "its joint %.40s does not exist, there are %u nodes", item->text ? item->text : "",
-                                t->doc->nodes.count);
+            return px_gltf_fail(t->doc, "its joint %.40s does not exist, there are %u nodes",
+                                item->text ? item->text : "", t->doc->nodes.count);
         pelt_affine inverse_bind = px_affine_identity();
         for (int e = 0; matrices && e < 12; e++)
             inverse_bind.m[e] = matrices[16 * (size_t)out->count + 4 * (size_t)(e % 4) + (size_t)(e / 4)];
@@ -214,7 +214,7 @@ static pelt_result read_vertex(skin_reader *r, const skin_bones *skin, const uin
 }
 
 static uint32_t count_sets(const px_json *attributes) {
-    char joints[16], weights[16];
+    char joints[24], weights[24];
     uint32_t count = 0;
     for (; count < MAX_SETS; count++) {
         snprintf(joints, sizeof joints, "JOINTS_%u", count);
@@ -229,7 +229,7 @@ static uint32_t count_sets(const px_json *attributes) {
 static pelt_result unpack_sets(px_gltf *doc, const px_json *attributes, uint32_t vertex_count, uint32_t set_count,
                                uint32_t *joints, float *weights) {
     for (uint32_t set = 0; set < set_count; set++) {
-        char name[16];
+        char name[24];
         px_gltf_accessor a;
         size_t offset = 4 * (size_t)set * vertex_count;
         snprintf(name, sizeof name, "JOINTS_%u", set);
@@ -260,11 +260,12 @@ static pelt_result read_skinned(skin_reader *r, uint32_t part_index, uint32_t se
     if (!r->skins[skin].bones)
         PX_TRY(read_bones(&r->table, skin, &r->skins[skin]));
     px_gltf_place(r->doc, "mesh %u, primitive %u", source->mesh, source->primitive);
-    PX_TRY(unpack_sets(r->doc, px_json_get(source->json, "attributes"), part->vertex_count, set_count, joints, weights));
+    PX_TRY(
+        unpack_sets(r->doc, px_json_get(source->json, "attributes"), part->vertex_count, set_count, joints, weights));
     for (size_t i = 0; i < part->vertex_count; i++) {
         influences v;
-        PX_TRY(read_vertex(r, &r->skins[skin], joints + 4 * i, weights + 4 * i, set_count, 4 * (size_t)part->vertex_count,
-                           &v));
+        PX_TRY(read_vertex(r, &r->skins[skin], joints + 4 * i, weights + 4 * i, set_count,
+                           4 * (size_t)part->vertex_count, &v));
         store(r, part->first_vertex + i, &v);
     }
     return PELT_OK;
@@ -290,8 +291,7 @@ static pelt_result read_part(skin_reader *r, uint32_t index) {
     PX_TRY(px_gltf_charge(r->doc, count, 1));
     uint32_t *joints = PX_ALLOC(r->doc->context, uint32_t, count);
     float *weights = PX_ALLOC(r->doc->context, float, count);
-    pelt_result result =
-        joints && weights ? read_skinned(r, index, set_count, joints, weights) : PELT_ERROR_MEMORY;
+    pelt_result result = joints && weights ? read_skinned(r, index, set_count, joints, weights) : PELT_ERROR_MEMORY;
     px_free(r->doc->context, joints);
     px_free(r->doc->context, weights);
     return result;

@@ -101,7 +101,8 @@ static void find_source(px_gltf_writer *w) {
         return;
     px_gltf *source = document->data;
     if (source->source_count != model->mesh.part_count || source->vertex_count != model->mesh.vertex_count) {
-        px_log(w->context, PELT_LOG_WARNING, "the mesh is another than in the file it came from: materials are not kept");
+        px_log(w->context, PELT_LOG_WARNING,
+               "the mesh is another than in the file it came from: materials are not kept");
         return;
     }
     w->source = source;
@@ -209,8 +210,8 @@ static pelt_result embed_image(px_gltf_writer *w, px_json *image, const char *ur
         return result;
     const char *type = result == PELT_OK ? image_type(file.data, file.size) : NULL;
     if (!type) {
-        px_log(w->context, PELT_LOG_WARNING, "image %u: %.200s cannot be read; the output will not find it either", index,
-               uri);
+        px_log(w->context, PELT_LOG_WARNING, "image %u: %.200s cannot be read; the output will not find it either",
+               index, uri);
         return PELT_OK;
     }
     px_json_remove(image, "uri");
