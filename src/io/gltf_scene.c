@@ -43,7 +43,7 @@ static pelt_result read_transform(px_gltf *doc, const px_json *node, pelt_transf
     PX_TRY(get_floats(doc, node, "translation", 3, out->translation, &ignored));
     PX_TRY(get_floats(doc, node, "rotation", 4, out->rotation, &ignored));
     PX_TRY(get_floats(doc, node, "scale", 3, out->scale, &ignored));
-    px_quat_normalize(out->rotation);
+    px_quat_mend(out->rotation);
     return PELT_OK;
 }
 
@@ -204,7 +204,7 @@ static pelt_result read_values(motion_reader *r, uint32_t index, pelt_track *tra
             return px_gltf_fail(r->doc, "accessor %u: value %zu is not finite", index, v / a.width);
     if (track->path == PELT_PATH_ROTATION && track->interpolation != PELT_INTERPOLATION_CUBIC)
         for (uint32_t k = 0; k < track->key_count; k++)
-            px_quat_normalize(values + 4 * (size_t)k);
+            px_quat_mend(values + 4 * (size_t)k);
     track->values = values;
     return PELT_OK;
 }
