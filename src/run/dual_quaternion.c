@@ -8,7 +8,7 @@
 #include "core/math3.h"
 #include "run/skin.h"
 
-/* Columns whose cosines are below this count as perpendicular; turning them takes a larger error from rounding. */
+/* Columns whose cosines are below this count as perpendicular: products of float matrices come no nearer. */
 #define PERPENDICULAR 1e-6
 
 /* The 3×3 part with entries of at most 1. A reflection is taken out by turning the first column around, as
