@@ -72,7 +72,7 @@ static pelt_result count_frames(pelt_context *context, const pelt_motion *motion
 static const float *make_times(pelt_model *model, const pelt_motion *motion, double fps, uint32_t frame_count) {
     float *times = PX_NEW(model->memory, float, frame_count);
     for (uint32_t k = 0; times && motion && k < frame_count; k++)
-        times[k] = (float)fmin((double)motion->start + k / fps, fmax((double)motion->start, (double)motion->end));
+        times[k] = (float)((double)motion->start + k / fps);
     return times;
 }
 
