@@ -69,7 +69,7 @@ static void report(cli_session *session, const bake_settings *settings, const pe
     json_real(json, "seconds", seconds);
     session->report_done = true;
     cli_table table = {0};
-    table_row(&table, "motion", "%s", clip->name);
+    table_row(&table, "motion", "%s", shown_name(clip->name));
     table_row(&table, "frames", "%s at %g per second", grouped(clip->frame_count), settings->fps);
     table_row(&table, "points", "%s", grouped(clip->point_count));
     table_row(&table, "written", "%s", bytes_text(bytes));

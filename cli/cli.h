@@ -181,8 +181,8 @@ typedef struct cli_animation {
     const pelt_motion *motion;
 } cli_animation;
 
-/* The animation that `wanted` (a name, or an index among clips and then motions; NULL: the first) says. With
- * `motions_only` clips are passed over. Without any animation and nothing wanted: the rest pose. */
+/* The animation that `wanted` (a name or an index; NULL: the first) says, among the clips of a model, or among its
+ * motions when it has no clips or when `motions_only`. Without any animation and nothing wanted: the rest pose. */
 exit_code choose_animation(cli_session *session, const pelt_model *model, const char *wanted, bool motions_only,
                            cli_animation *out);
 /* It as a clip, evaluated when read. */
@@ -191,6 +191,8 @@ pelt_result animation_clip(cli_session *session, pelt_model *model, const cli_an
 /* Makes it one of the model's clips and gives the index. */
 pelt_result animation_add(cli_session *session, pelt_model *model, const cli_animation *animation, double fps,
                           pelt_skinning skinning, uint32_t *clip);
+/* A name from a file for people, who cannot see an empty one. */
+const char *shown_name(const char *name);
 double clip_duration(const pelt_clip *clip);
 
 /* Saves the model as a mesh in its rest pose: the model's own positions are those of the bind pose. */

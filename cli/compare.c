@@ -17,7 +17,7 @@ static const pelt_option own_options[] = {
     {"fps", 0, PELT_OPTION_REAL, offsetof(compare_settings, fps), "30", 0.001, 100000, NULL, "N",
      "frames per second at which rigs are evaluated, and of inputs that do not say"},
     {"motion", 0, PELT_OPTION_TEXT, offsetof(compare_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
-     "which animation of both; without this the first of each"},
+     "which animation, where an input has several; without this the first"},
     {"skinning", 0, PELT_OPTION_CHOICE, offsetof(compare_settings, skinning), "linear", 0, 0, "linear|dual-quaternion",
      NULL, "how the bones of rigs are blended"},
     {"max-error", 0, PELT_OPTION_REAL, offsetof(compare_settings, max_error), NULL, 0, 1e30, NULL, "E",
@@ -72,16 +72,25 @@ static exit_code find_sides(cli_session *session, const char *const *args, size_
     return code;
 }
 
-static exit_code open_side(cli_session *session, const compare_settings *settings, compare_side *side) {
+static uint32_t animation_count(const pelt_model *model) {
+    return model->clip_count ? model->clip_count : model->motion_count;
+}
+
+static exit_code load_side(cli_session *session, const compare_settings *settings, compare_side *side) {
     pelt_result result =
         pelt_load(session->context, side->input.paths, side->input.path_count, &settings->load, &side->model);
-    if (result != PELT_OK)
-        return session_fail(session, result);
+    return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
+}
+
+/* --motion says which of several: the only animation of an input needs no such choice when the other has several. */
+static exit_code animate_side(cli_session *session, const compare_settings *settings, compare_side *side,
+                              const compare_side *other) {
     cli_animation animation;
-    exit_code code = choose_animation(session, side->model, settings->motion, false, &animation);
+    bool only = animation_count(side->model) < 2 && animation_count(other->model) > 1;
+    exit_code code = choose_animation(session, side->model, only ? NULL : settings->motion, false, &animation);
     if (code != EXIT_DONE)
         return code;
-    result =
+    pelt_result result =
         animation_clip(session, side->model, &animation, settings->fps, (pelt_skinning)settings->skinning, &side->clip);
     if (result != PELT_OK)
         return session_fail(session, result);
@@ -164,23 +173,25 @@ static void weight_rows(cli_table *table, const pelt_weight_difference *d) {
 
 /* ---- The verb --------------------------------------------------------------------------------------------- */
 
-static bool have_same_skins(const compare_side sides[2]) {
+/* With a cache the cache is what is meant, not the rig that it was made from. */
+static bool are_rigs(const compare_side sides[2]) {
     const pelt_model *a = sides[0].model, *b = sides[1].model;
-    return a->skin.bone_count && b->skin.bone_count && a->mesh.vertex_count == b->mesh.vertex_count;
+    return !a->clip_count && !b->clip_count && a->skin.bone_count && b->skin.bone_count &&
+           a->mesh.vertex_count == b->mesh.vertex_count;
 }
 
 static exit_code compare(cli_session *session, const compare_settings *settings, const compare_side sides[2]) {
     const pelt_clip *a = &sides[0].clip, *b = &sides[1].clip;
     double *frame_rms = must_alloc(a->frame_count, sizeof *frame_rms);
     const pelt_mesh *mesh = sides[0].model->mesh.triangle_count ? &sides[0].model->mesh : NULL;
-    bool skins = have_same_skins(sides);
+    bool rigs = are_rigs(sides);
     pelt_difference clips = {0};
     pelt_weight_difference weights = {0};
     /* Welded, so that normals do not break at seams. */
     pelt_result result = mesh ? pelt_model_weld(session->context, sides[0].model) : PELT_OK;
     if (result == PELT_OK)
         result = pelt_compare_clips(session->context, a, b, mesh, &clips, frame_rms);
-    if (result == PELT_OK && skins)
+    if (result == PELT_OK && rigs)
         result = pelt_compare_weights(session->context, sides[0].model, sides[1].model, &weights);
     if (result == PELT_OK) {
         cli_table table = {0};
@@ -190,7 +201,7 @@ static exit_code compare(cli_session *session, const compare_settings *settings,
         table_row(&table, "compared", "%s", sides[1].name);
         report_clips(&session->report, &clips, frame_rms);
         clip_rows(&table, &clips);
-        if (skins) {
+        if (rigs) {
             report_weights(&session->report, &weights);
             weight_rows(&table, &weights);
         }
@@ -211,7 +222,9 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     compare_side sides[2] = {0};
     exit_code code = find_sides(session, args, arg_count, sides);
     for (size_t s = 0; s < 2 && code == EXIT_DONE; s++)
-        code = open_side(session, settings, &sides[s]);
+        code = load_side(session, settings, &sides[s]);
+    for (size_t s = 0; s < 2 && code == EXIT_DONE; s++)
+        code = animate_side(session, settings, &sides[s], &sides[1 - s]);
     if (code == EXIT_DONE)
         code = check_fit(session, sides);
     if (code == EXIT_DONE)

@@ -38,7 +38,7 @@ static exit_code write_frames(cli_session *session, const convert_settings *sett
     }
     if (animation.motion)
         say(session, MESSAGE_NOTE, "baking motion '%s' at %g frames per second, as 'pelt bake' does",
-            animation.motion->name, settings->fps);
+            shown_name(animation.motion->name), settings->fps);
     pelt_save_desc save = pelt_save_desc_default();
     save.fps = settings->fps;
     pelt_result result = animation_add(session, model, &animation, settings->fps, PELT_SKINNING_LINEAR, &save.clip);

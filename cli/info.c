@@ -142,7 +142,7 @@ static void mesh_rows(cli_table *table, const info_facts *facts) {
 static void rig_rows(cli_table *table, const info_facts *facts) {
     const pelt_model *model = facts->model;
     for (uint32_t c = 0; c < model->clip_count; c++)
-        table_row(table, c ? "" : "clips", "%s: %s frames, %.3f s", model->clips[c].name,
+        table_row(table, c ? "" : "clips", "%s: %s frames, %.3f s", shown_name(model->clips[c].name),
                   grouped(model->clips[c].frame_count), clip_duration(&model->clips[c]));
     if (model->skeleton.joint_count)
         table_row(table, "joints", "%s", grouped(model->skeleton.joint_count));
@@ -159,7 +159,7 @@ static void rig_rows(cli_table *table, const info_facts *facts) {
     }
     for (uint32_t m = 0; m < model->motion_count; m++) {
         const pelt_motion *motion = &model->motions[m];
-        table_row(table, m ? "" : "motions", "%s: %.3f s, %s tracks", *motion->name ? motion->name : "(no name)",
+        table_row(table, m ? "" : "motions", "%s: %.3f s, %s tracks", shown_name(motion->name),
                   (double)motion->end - (double)motion->start, grouped(motion->track_count));
     }
 }

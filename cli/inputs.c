@@ -74,20 +74,20 @@ static size_t find_animation(const char *wanted, const char *const *names, size_
 exit_code choose_animation(cli_session *session, const pelt_model *model, const char *wanted, bool motions_only,
                            cli_animation *out) {
     *out = (cli_animation){.clip = PELT_NONE};
-    size_t clips = motions_only ? 0 : model->clip_count, count = clips + model->motion_count;
+    size_t clips = motions_only ? 0 : model->clip_count, count = clips ? clips : model->motion_count;
     if (!wanted && count == 0)
         return EXIT_DONE;
     const char **names = must_alloc(count, sizeof *names);
     for (size_t n = 0; n < count; n++)
-        names[n] = n < clips ? model->clips[n].name : model->motions[n - clips].name;
+        names[n] = clips ? model->clips[n].name : model->motions[n].name;
     size_t index = wanted ? find_animation(wanted, names, count) : 0;
     exit_code code = EXIT_DONE;
     if (index == count)
         code = no_such_animation(session, wanted, names, count, model);
-    else if (index < clips)
+    else if (clips)
         out->clip = (uint32_t)index;
     else
-        out->motion = &model->motions[index - clips];
+        out->motion = &model->motions[index];
     free(names);
     return code;
 }
@@ -118,6 +118,10 @@ pelt_result animation_add(cli_session *session, pelt_model *model, const cli_ani
     model->clips = clips;
     *clip = model->clip_count++;
     return PELT_OK;
+}
+
+const char *shown_name(const char *name) {
+    return *name ? name : "(no name)";
 }
 
 double clip_duration(const pelt_clip *clip) {
