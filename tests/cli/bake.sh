@@ -1,0 +1,60 @@
+# pelt bake: frames, motions, kinds of skinning, the mesh beside the cache.
+. "$(dirname "$0")/lib.sh"
+
+strip
+run 0 bake strip.gltf -o bend.pc2 --mesh bend.obj --json report.json
+no_err
+out "31 at 30 per second"
+json report.json 'r.frames === 31 && r.points === 10 && r.motion === "bend" && r.bytes === 32 + 31 * 10 * 12'
+json report.json 'Math.abs(r.duration - 1) < 1e-6 && r.seconds >= 0 && r.fps === 30 && r.mesh === "bend.obj"'
+[ "$(wc -c <bend.pc2)" = $((32 + 31 * 10 * 12)) ] || fail "size of bend.pc2"
+
+# The mesh and its cache are an input that is the rig's motion.
+run 0 compare strip.gltf bend.obj bend.pc2 --max-error 1e-3
+run 0 compare bend.obj bend.pc2 strip.gltf --max-error 1e-3
+run 0 compare strip.gltf bend.pc2 --max-error 1e-3
+run 0 compare strip.gltf bend.obj bend.pc2 --motion bend --max-error 1e-3
+run 0 compare strip.gltf bend.pc2 --motion bend --max-error 1e-3
+grep -q weights log/out && fail "a cache has no weights"
+run 2 compare strip.gltf bend.pc2 --motion slide
+err "3,001 frames"
+run 1 compare strip.gltf bend.pc2 --motion slid
+err "did you mean 'slide'?"
+run 1 compare bend.obj bend.pc2 bend.obj bend.pc2 --motion none
+
+# By name, by index, at another rate, into other formats.
+run 0 bake strip.gltf -o odd.pc2 --fps 1.7 # the last frame is after the last key, and at the same rate
+no_err
+run 0 info --fps 1.7 --json - bend.obj odd.pc2
+json log/out 'r.inputs[0].clips[0].frames === 3 && Math.abs(r.inputs[0].clips[0].duration - 2 / 1.7) < 1e-3'
+run 0 bake -q strip.gltf -o slide.mdd --motion slide --fps 2
+no_out
+run 0 info --json - bend.obj slide.mdd
+json log/out 'r.inputs[0].clips[0].frames === 201 && Math.abs(r.inputs[0].clips[0].duration - 100) < 1e-3'
+run 0 bake -q strip.gltf -o slide2.mdd --motion 1 --fps 2
+same slide.mdd slide2.mdd
+run 0 bake strip.gltf -o 'f_%03d.obj' --fps 4
+[ -f f_000.obj ] && [ -f f_004.obj ] || fail "no sequence"
+missing f_005.obj
+run 0 bake -q strip.gltf -o four.pc2 --fps 4
+run 0 compare 'f_%03d.obj' bend.obj four.pc2 --max-error 1e-3
+
+# Dual quaternions are another surface.
+run 0 bake -q strip.gltf -o dq.pc2 --skinning dual-quaternion
+run 4 compare bend.obj bend.pc2 dq.pc2 --max-error 0.01
+run 0 compare strip.gltf dq.pc2 --skinning dual-quaternion --max-error 1e-3
+
+# Not a rig; no such motion.
+run 2 bake bend.obj bend.pc2 -o again.pc2
+err "pelt convert"
+missing again.pc2
+run 1 bake strip.gltf -o no.pc2 --motion bned
+err "did you mean 'bend'?"
+missing no.pc2
+
+# The same bytes with any number of threads.
+for threads in 1 2 3; do
+    run 0 bake -q strip.gltf -o t$threads.pc2 --threads $threads --motion slide --fps 100
+    same t1.pc2 t$threads.pc2
+done
+exit 0

@@ -1,0 +1,73 @@
+# pelt convert between all pairs of formats that make sense.
+. "$(dirname "$0")/lib.sh"
+
+quads q
+quad >mesh.obj
+
+# Sequence, PC2, MDD and back: the same frames everywhere.
+run 0 convert 'q_%d.obj' q.pc2
+out "frames"
+[ "$(wc -c <q.pc2)" = $((32 + 3 * 4 * 12)) ] || fail "size of q.pc2"
+run 0 convert -q q_0.obj q_1.obj q_2.obj list.pc2
+no_out
+same q.pc2 list.pc2
+run 0 convert -q mesh.obj q.pc2 q.mdd
+[ "$(wc -c <q.mdd)" = $((8 + 3 * 4 + 3 * 4 * 12)) ] || fail "size of q.mdd"
+run 0 convert -q mesh.obj q.mdd back.pc2
+run 0 compare --max-error 0 mesh.obj q.pc2 back.pc2
+run 0 convert -q mesh.obj q.mdd 'back_%02d.obj'
+[ -f back_00.obj ] && [ -f back_02.obj ] || fail "no sequence"
+run 0 compare --max-error 0 'q_%d.obj' 'back_%02d.obj'
+run 0 convert -q -o other.pc2 mesh.obj q.mdd
+same other.pc2 back.pc2
+
+# Meshes and rigs.
+strip
+run 0 convert strip.gltf strip.glb
+run 0 convert -q strip.glb again.gltf
+run 0 compare --max-error 0 strip.gltf again.gltf
+run 0 convert strip.glb strip.obj
+err "rest pose"
+run 0 info --json - strip.obj
+json log/out 'r.inputs[0].triangles === 8 && r.inputs[0].points === 10'
+run 0 convert -q mesh.obj mesh.glb
+run 0 info --json - mesh.glb
+json log/out 'r.inputs[0].triangles === 2 && r.inputs[0].format === "glTF"'
+run 0 convert -q mesh.glb mesh2.obj
+run 0 compare --max-error 0 mesh.obj mesh2.obj
+
+# A rig into a cache is a bake, and says so.
+run 0 convert strip.glb strip.pc2
+err "bend"
+err "pelt bake"
+run 0 bake -q strip.glb -o baked.pc2
+same strip.pc2 baked.pc2
+run 0 convert -q strip.glb slide.pc2 --motion slide --fps 1
+[ "$(wc -c <slide.pc2)" = $((32 + 101 * 10 * 12)) ] || fail "size of slide.pc2"
+run 1 convert strip.glb slide.pc2 --motion slied
+err "did you mean 'slide'?"
+run 1 convert strip.glb slide.pc2 --motion 7
+
+# Over itself.
+cp strip.glb self.glb
+run 0 convert -q self.glb self.glb
+run 0 compare --max-error 0 strip.glb self.glb
+cp q.pc2 self.pc2
+run 0 convert -q mesh.obj self.pc2 self.pc2
+run 0 compare --max-error 0 mesh.obj q.pc2 self.pc2
+
+# What does not work leaves what was there.
+cp q.pc2 kept.pc2
+run 2 convert mesh.obj kept.pc2
+err "no animation"
+same q.pc2 kept.pc2
+run 2 convert missing.obj kept.pc2
+same q.pc2 kept.pc2
+run 1 convert mesh.obj mesh.xyz
+err ".glb"
+printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >q_3.obj
+run 2 convert 'q_%d.obj' kept.pc2
+err "q_3.obj"
+same q.pc2 kept.pc2
+ls -A | grep -E '\.(tmp|part)|\.pelt' && fail "left behind"
+exit 0

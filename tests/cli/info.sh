@@ -1,0 +1,70 @@
+# pelt info: tables and JSON, several inputs, failures among them.
+. "$(dirname "$0")/lib.sh"
+
+quad >quad.obj
+run 0 info quad.obj
+no_err
+out quad.obj
+grep -Eq '^  vertices +4$' log/out || fail "vertices"
+grep -Eq '^  triangles +2$' log/out || fail "triangles"
+grep -Eq '^  polygons +1$' log/out || fail "polygons"
+grep -Eq '^  size +1 × 1 × 0$' log/out || fail "size"
+
+# JSON: alone on stdout, or in a file beside the table.
+run 0 info --json - quad.obj
+json log/out 'r.verb === "info" && r.inputs.length === 1'
+json log/out 'r.inputs[0].vertices === 4 && r.inputs[0].polygons === 1 && r.inputs[0].format === "OBJ"'
+json log/out 'r.inputs[0].box.max.join() === "1,1,0" && r.inputs[0].clips.length === 0'
+cp log/out on_stdout
+run 0 info --json report.json quad.obj
+out vertices
+same report.json on_stdout
+
+# A sequence in its three forms, in natural order, and as a cache with its mesh.
+mkdir frames
+for k in 1 2 10; do quad $k >frames/q_$k.obj; done
+for sequence in frames 'frames/q_*.obj' 'frames/q_%d.obj'; do
+    run 0 info --fps 10 --json - "$sequence"
+    json log/out 'r.inputs[0].clips[0].frames === 3 && Math.abs(r.inputs[0].clips[0].duration - 0.2) < 1e-6'
+    json log/out 'r.inputs[0].box.max[2] === 1'
+done
+run 0 convert -q frames frames.pc2
+run 0 info --json - quad.obj frames.pc2 quad.obj
+json log/out 'r.inputs.length === 2 && r.inputs[0].paths.length === 2 && r.inputs[0].clips.length === 1'
+json log/out 'r.inputs[1].clips.length === 0'
+
+# A failure does not hide the others.
+printf 'glTF\002\000\000\000nonsense' >broken.glb
+run 2 info broken.glb quad.obj missing.obj --json report.json
+err "pelt: broken.glb: "
+err "pelt: missing.obj: "
+out "quad.obj"
+json report.json 'r.inputs.length === 3 && "error" in r.inputs[0] && !("error" in r.inputs[1]) && "error" in r.inputs[2]'
+
+# A rig.
+strip
+run 0 info strip.gltf --json report.json
+out "bend: 1.000 s, 2 tracks"
+out "slide: 100.000 s"
+out "1: bulge"
+out "felt"
+json report.json 'const i = r.inputs[0]; i.vertices === 10 && i.triangles === 8 && i.bones === 2'
+json report.json 'const i = r.inputs[0]; i.motions.map(m => m.name).join() === "bend,slide" && i.morphs.join() === "bulge"'
+json report.json 'const i = r.inputs[0]; i.influences.max === 2 && Math.abs(i.influences.mean - 1.6) < 1e-9'
+json report.json 'const i = r.inputs[0]; i.materials.join() === "felt" && i.parts.length === 1 && i.joints >= 2'
+
+# Names from files cannot speak to the terminal, and JSON stays JSON whatever a file is called.
+printf 'o a\033[2Jb\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >escape.obj
+run 0 info escape.obj --json report.json
+tr -d '\n' <log/out | LC_ALL=C grep -q '[[:cntrl:]]' && fail "a control character on stdout"
+json report.json 'r.inputs.length === 1'
+name=$(printf 'quote"\\\377.obj')
+if cp quad.obj "$name" 2>/dev/null; then
+    run 0 info --json - "$name"
+    json log/out 'r.inputs[0].paths[0].startsWith("quote\"\\")'
+fi
+
+# The memory limit holds.
+run 2 info --max-memory 1K quad.obj
+err "memory"
+exit 0

@@ -1,0 +1,50 @@
+# Outputs that cannot be written: exit code 3, and nothing half-done stays.
+. "$(dirname "$0")/lib.sh"
+
+quads q
+quad >mesh.obj
+run 3 convert 'q_%d.obj' no/such/q.pc2
+err "no/such/q.pc2"
+run 3 info mesh.obj --json no/such/report.json
+err "no/such/report.json"
+mkdir folder.pc2
+run 3 convert 'q_%d.obj' folder.pc2
+ls -A | grep -F folder.pc2. && fail "left behind"
+mkdir report.json
+run 3 info mesh.obj --json report.json
+[ "$(ls -A | grep -c '^report.json')" = 1 ] || fail "left behind"
+
+# Standard output that takes nothing, and one that is closed.
+if [ -c /dev/full ]; then
+    "$PELT" info mesh.obj >/dev/full 2>log/err
+    code=$?
+    [ $code = 3 ] || fail "full stdout: exit code $code"
+    err "standard output"
+    run 3 info mesh.obj --json /dev/full
+fi
+{ "$PELT" info mesh.obj mesh.obj 2>log/err; echo $? >code; } | true
+case $(cat code) in 0 | 3) ;; *) fail "closed pipe: exit code $(cat code)" ;; esac
+no_err
+
+# JSON into a pipe.
+"$PELT" info mesh.obj --json /dev/stdout >log/out 2>log/err || fail "--json /dev/stdout"
+
+# A full disk, as a limit on the size of files: the old file stays.
+cp mesh.obj kept.pc2
+strip
+(ulimit -f 2; "$PELT" bake strip.gltf -o kept.pc2 --motion slide >log/out 2>log/err)
+code=$?
+[ $code = 3 ] || fail "file size limit: exit code $code"
+same mesh.obj kept.pc2
+[ "$(ls -A | grep -c 'kept.pc2')" = 1 ] || fail "left behind"
+
+# A folder that may not be written to.
+if [ "$(id -u)" != 0 ]; then
+    mkdir locked
+    chmod 555 locked
+    run 3 convert 'q_%d.obj' locked/q.pc2
+    err "locked/q.pc2"
+    run 3 info mesh.obj --json locked/report.json
+    [ -z "$(ls -A locked)" ] || fail "left behind"
+fi
+exit 0
