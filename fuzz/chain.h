@@ -1,0 +1,98 @@
+/* What the fuzz targets share: a small context, and everything one can do with a model that was read.
+ *
+ * Whatever the bytes are, a target may only see success or a result with a sentence. Broken promises abort.
+ */
+#ifndef PELT_FUZZ_CHAIN_H
+#define PELT_FUZZ_CHAIN_H
+
+#include <pelt/pelt.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define FUZZ_MEMORY_LIMIT ((size_t)256 << 20)
+#define FUZZ_MAX_FRAMES   8u /* frames that are looked at */
+
+#define FUZZ_REQUIRE(condition)                                                                                        \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition);                              \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+static inline pelt_context *fuzz_context(void) {
+    pelt_context_desc desc = pelt_context_desc_default();
+    desc.memory_limit = FUZZ_MEMORY_LIMIT;
+    desc.thread_count = 1;
+    pelt_context *context;
+    FUZZ_REQUIRE(pelt_context_create(&desc, &context) == PELT_OK);
+    return context;
+}
+
+/* A failure must come with a sentence, and input is never to blame for anything else. */
+static inline bool fuzz_done(const pelt_context *context, pelt_result result) {
+    FUZZ_REQUIRE(result == PELT_OK || pelt_error_text(context)[0] != 0);
+    FUZZ_REQUIRE(result != PELT_ERROR_ARGUMENT && result != PELT_ERROR_CANCELLED);
+    return result == PELT_OK;
+}
+
+/* "/tmp/pelt_fuzz_123.obj", a link to /dev/null: written to as a device, directly. */
+static char fuzz_path[64];
+static void fuzz_remove_path(void) {
+    unlink(fuzz_path);
+}
+static inline const char *fuzz_sink(const char *extension) {
+    if (!fuzz_path[0]) {
+        snprintf(fuzz_path, sizeof fuzz_path, "/tmp/pelt_fuzz_%ld.%s", (long)getpid(), extension);
+        unlink(fuzz_path);
+        FUZZ_REQUIRE(symlink("/dev/null", fuzz_path) == 0);
+        atexit(fuzz_remove_path);
+    }
+    return fuzz_path;
+}
+
+static inline void fuzz_read_clips(pelt_context *context, const pelt_model *model) {
+    for (uint32_t c = 0; c < model->clip_count; c++) {
+        const pelt_clip *clip = &model->clips[c];
+        float *out = malloc((size_t)12 * clip->point_count + 1);
+        FUZZ_REQUIRE(out);
+        uint32_t last = clip->frame_count - 1;
+        for (uint32_t k = 0; k < clip->frame_count && k < FUZZ_MAX_FRAMES; k++)
+            fuzz_done(context, pelt_clip_read(context, clip, last - k, 0, clip->point_count, out));
+        free(out);
+    }
+}
+
+static inline void fuzz_pose(pelt_context *context, pelt_model *model) {
+    const pelt_mesh *mesh = &model->mesh;
+    float *positions = malloc((size_t)12 * mesh->vertex_count + 1),
+          *normals = malloc((size_t)12 * mesh->vertex_count + 1);
+    FUZZ_REQUIRE(positions && normals);
+    fuzz_done(context, pelt_mesh_normals(context, mesh, NULL, normals));
+    for (uint32_t m = 0; m <= model->motion_count && m < 4; m++) {
+        const pelt_motion *motion = m ? &model->motions[m - 1] : NULL;
+        float *out_normals = mesh->normals ? normals : NULL;
+        float time = motion ? 0.5f * (motion->start + motion->end) : 0;
+        for (int skinning = PELT_SKINNING_LINEAR; skinning <= PELT_SKINNING_DUAL_QUATERNION; skinning++)
+            fuzz_done(context,
+                      pelt_model_pose(context, model, motion, time, (pelt_skinning)skinning, positions, out_normals));
+    }
+    free(positions);
+    free(normals);
+}
+
+/* Validate, weld, use, write. What was read must be valid. */
+static inline void fuzz_use(pelt_context *context, pelt_model *model, const char *extension) {
+    FUZZ_REQUIRE(pelt_model_validate(context, model) == PELT_OK);
+    fuzz_read_clips(context, model);
+    if (fuzz_done(context, pelt_model_weld(context, model)))
+        fuzz_pose(context, model);
+    fuzz_done(context, pelt_save(context, model, fuzz_sink(extension), NULL));
+}
+
+#endif
