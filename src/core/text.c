@@ -95,9 +95,12 @@ static inline double shifted(double value, int exponent) {
 static size_t spell_uint(char *text, uint64_t value) {
     char digits[20];
     size_t first = sizeof digits;
-    do
+    for (; value > UINT32_MAX; value /= 10)
         digits[--first] = (char)('0' + value % 10);
-    while ((value /= 10) != 0);
+    uint32_t small = (uint32_t)value; /* divides several times faster */
+    do
+        digits[--first] = (char)('0' + small % 10);
+    while ((small /= 10) != 0);
     memcpy(text, digits + first, sizeof digits - first);
     return sizeof digits - first;
 }
