@@ -323,7 +323,7 @@ static void put_targets(px_gltf_writer *w, uint32_t part, float *scratch) {
 
 /* Names and rest weights of an instance's targets. */
 static void put_target_names(px_gltf_writer *w, const px_gltf_instance *instance) {
-    const pelt_morph *morphs = w->model->morphs.morphs + instance->first_morph;
+    const pelt_morph *morphs = instance->morph_count ? w->model->morphs.morphs + instance->first_morph : NULL;
     bool named = false, weighted = false;
     for (uint32_t m = 0; m < instance->morph_count; m++) {
         named |= morphs[m].name[0] != 0;
