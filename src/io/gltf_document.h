@@ -52,6 +52,7 @@ typedef struct px_gltf_source {
     const px_json *json; /* its primitive */
     uint32_t node, mesh, primitive;
     bool skinned;
+    bool off; /* its weights do not sum to one as exactly as the specification wants */
 } px_gltf_source;
 
 typedef struct px_gltf {
@@ -131,6 +132,8 @@ pelt_result px_gltf_read_mesh(px_gltf *doc, pelt_model *model);
 /* Need the mesh's parts. */
 pelt_result px_gltf_read_skin(px_gltf *doc, pelt_model *model);
 pelt_result px_gltf_read_morphs(px_gltf *doc, pelt_model *model);
+/* How many pairs JOINTS_n, WEIGHTS_n there are. */
+uint32_t px_gltf_count_sets(const px_json *attributes);
 /* Whether an unskinned part of this joint is moved to rest space, and by what: not when that could not be undone. */
 bool px_gltf_moves_part(const px_gltf *doc, uint32_t joint, pelt_affine *inverse);
 /* An accessor of a primitive that must have as many elements as the part has vertices; index PELT_NONE: there is none.
@@ -169,6 +172,7 @@ typedef struct px_gltf_writer {
     px_arena *arena;  /* goes after writing */
     uint32_t changed; /* nouns to write anew; all without a source */
     bool new_nodes;   /* nodes are written anew: no source, or other joints than in the source */
+    bool mended;      /* accessors of the source were replaced though no noun changed */
     bool failed;      /* out of memory */
     px_json *root;    /* the new document */
     px_json *accessors, *views, *nodes, *meshes;
@@ -210,6 +214,7 @@ pelt_result px_gltf_emit_motions(px_gltf_writer *w);   /* gltf_emit_scene.c */
 pelt_result px_gltf_emit_instances(px_gltf_writer *w); /* gltf_emit_mesh.c: which node shows which parts */
 pelt_result px_gltf_emit_meshes(px_gltf_writer *w);    /* gltf_emit_mesh.c */
 pelt_result px_gltf_emit_skins(px_gltf_writer *w);     /* gltf_emit_skin.c */
+pelt_result px_gltf_mend(px_gltf_writer *w);           /* gltf_mend.c: errors of the source */
 /* Whether a part shows the same vertices in the same node as the one before. */
 bool px_gltf_shares_vertices(const px_gltf_writer *w, uint32_t part);
 

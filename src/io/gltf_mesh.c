@@ -213,7 +213,7 @@ static pelt_result add_parts(px_gltf *doc, uint32_t joint, uint32_t mesh_index, 
         mesh->vertex_count += part->vertex_count;
         mesh->triangle_count += part->triangle_count;
         doc->sources[mesh->part_count++] =
-            (px_gltf_source){p, doc->joint_nodes[joint], mesh_index, number, part->skinned};
+            (px_gltf_source){p, doc->joint_nodes[joint], mesh_index, number, part->skinned, false};
     }
     return PELT_OK;
 }

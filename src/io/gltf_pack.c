@@ -303,7 +303,7 @@ static void remove_empty(px_gltf_writer *w) {
 
 pelt_result px_gltf_pack(px_gltf_writer *w, px_gltf_layout *layout) {
     packer p = {.w = w, .buffer_count = w->new_buffer + 1};
-    bool dropping = w->changed != 0 && knows_all_references(w->root);
+    bool dropping = (w->changed || w->mended) && knows_all_references(w->root);
     if (dropping)
         PX_TRY(drop(w));
     PX_TRY(dropping ? find_used(&p) : find_whole(&p));

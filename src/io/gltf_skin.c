@@ -7,6 +7,8 @@
 
 #define MAX_BONES 65535u
 #define MAX_SETS  64u
+/* What the specification allows a sum of weights to be off by, per weight. */
+#define WEIGHT_TOLERANCE 2e-7
 
 /* ---- Bones ------------------------------------------------------------------------------------------------ */
 
@@ -150,6 +152,7 @@ typedef struct skin_reader {
     skin_bones *skins;
     uint32_t stride;    /* influences kept per vertex while reading */
     uint32_t most;      /* that any vertex uses */
+    bool off;           /* of the part at hand: a sum of weights is not 1 */
     uint64_t zero;      /* vertices without weight */
     uint64_t shortened; /* vertices with more than fit */
 } skin_reader;
@@ -183,6 +186,7 @@ static void finish_vertex(skin_reader *r, influences *v, uint16_t fallback) {
     double sum = 0;
     for (uint32_t k = 0; k < v->count; k++)
         sum += (double)v->weights[k];
+    r->off |= !(fabs(sum - 1) <= WEIGHT_TOLERANCE * v->count);
     if (v->count == 0 || !isfinite(1 / sum)) {
         *v = (influences){1, {fallback}, {1}};
         r->zero++;
@@ -213,7 +217,7 @@ static pelt_result read_vertex(skin_reader *r, const skin_bones *skin, const uin
     return PELT_OK;
 }
 
-static uint32_t count_sets(const px_json *attributes) {
+uint32_t px_gltf_count_sets(const px_json *attributes) {
     char joints[24], weights[24];
     uint32_t count = 0;
     for (; count < MAX_SETS; count++) {
@@ -256,6 +260,7 @@ static pelt_result read_skinned(skin_reader *r, uint32_t part_index, uint32_t se
     const pelt_part *part = &r->model->mesh.parts[part_index];
     const px_gltf_source *source = &r->doc->sources[part_index];
     uint32_t skin;
+    r->off = false;
     PX_TRY(px_gltf_index(r->doc, r->doc->nodes.items[source->node], "skin", r->doc->skins.count, &skin));
     if (!r->skins[skin].bones)
         PX_TRY(read_bones(&r->table, skin, &r->skins[skin]));
@@ -268,6 +273,7 @@ static pelt_result read_skinned(skin_reader *r, uint32_t part_index, uint32_t se
                            4 * (size_t)part->vertex_count, &v));
         store(r, part->first_vertex + i, &v);
     }
+    r->doc->sources[part_index].off = r->off;
     return PELT_OK;
 }
 
@@ -286,7 +292,7 @@ static pelt_result read_part(skin_reader *r, uint32_t index) {
     const pelt_part *part = &r->model->mesh.parts[index];
     if (!part->skinned)
         return read_rigid(r, part);
-    uint32_t set_count = count_sets(px_json_get(r->doc->sources[index].json, "attributes"));
+    uint32_t set_count = px_gltf_count_sets(px_json_get(r->doc->sources[index].json, "attributes"));
     size_t count = 4 * (size_t)set_count * part->vertex_count;
     PX_TRY(px_gltf_charge(r->doc, count, 1));
     uint32_t *joints = PX_ALLOC(r->doc->context, uint32_t, count);
@@ -329,7 +335,8 @@ static pelt_result read_all(skin_reader *r) {
     px_gltf *doc = r->doc;
     r->stride = 1;
     for (uint32_t p = 0; p < mesh->part_count; p++) {
-        uint32_t sets = mesh->parts[p].skinned ? count_sets(px_json_get(doc->sources[p].json, "attributes")) : 0;
+        uint32_t sets =
+            mesh->parts[p].skinned ? px_gltf_count_sets(px_json_get(doc->sources[p].json, "attributes")) : 0;
         uint32_t need = sets == 0 ? 1 : sets == 1 ? 4 : PELT_MAX_INFLUENCES;
         r->stride = need > r->stride ? need : r->stride;
     }

@@ -170,6 +170,7 @@ static pelt_result emit(px_gltf_writer *w) {
         PX_TRY(px_gltf_emit_skins(w));
     if (w->changed & PELT_CHANGED_MOTIONS)
         PX_TRY(px_gltf_emit_motions(w));
+    PX_TRY(px_gltf_mend(w));
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
