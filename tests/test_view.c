@@ -250,7 +250,7 @@ static void test_moments_differ(void **state) {
     desc.time = 0.5; /* the same moment, said in another way */
     render(context, model, &desc, other);
     assert_memory_equal(half, other, sizeof half);
-    desc.animation = "rise";
+    desc.motion = "rise";
     render(context, model, &desc, other);
     assert_memory_equal(half, other, sizeof half);
     pelt_model_destroy(model);
@@ -497,13 +497,13 @@ static void test_arguments_are_checked(void **state) {
     bad[0].width = 0, bad[0].height = 1;
     bad[1].mode = PELT_PICTURE_MODE_COUNT;
     bad[2].zoom = NAN;
-    bad[3].animation = "no such";
+    bad[3].motion = "no such";
     bad[4].time = 1.5;
     bad[5].mode = PELT_PICTURE_WEIGHTS, bad[5].joint = "7";
     bad[6].columns = 65;
     bad[7].samples = 0;
     bad[8].background = 9;
-    bad[9].animation = "1";
+    bad[9].motion = "1";
     for (size_t b = 0; b < PX_COUNT(bad); b++) {
         assert_int_equal(pelt_picture_render(context, model, &bad[b], &out[0][0][0]), PELT_ERROR_ARGUMENT);
         assert_true(strlen(pelt_error_text(context)) > 10);

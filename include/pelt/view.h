@@ -38,8 +38,8 @@ typedef struct pelt_picture_desc {
     uint32_t mode;          /* pelt_picture_mode; default SHADED */
     uint32_t second_mode;   /* 0 (default): none; else 1 + the pelt_picture_mode of a sheet's lower half of rows, or of
                              * its right half of columns when it has one row */
-    const char *joint;      /* WEIGHTS: whose, by name or number; default NULL: the first bone's */
-    const char *animation;  /* name or number, clips before motions; default NULL: the first one there is */
+    const char *joint;      /* WEIGHTS: whose, by name or index; default NULL: the first bone's */
+    const char *motion;     /* animation, by name or index, clips before motions; default NULL: the first */
     bool rest;              /* the rest pose instead of an animation; default false */
     uint32_t frame;         /* of a clip, or at `fps` after the start of a motion; default 0 */
     double fps;             /* of `frame` in motions; default 30 */

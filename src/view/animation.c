@@ -26,13 +26,13 @@ pelt_result px_animation_find(pelt_context *context, const pelt_model *model, co
                               px_animation *animation) {
     *animation = (px_animation){0};
     uint32_t count = model->clip_count + model->motion_count;
-    if (desc->rest || (!desc->animation && count == 0))
+    if (desc->rest || (!desc->motion && count == 0))
         return PELT_OK;
-    uint32_t index = desc->animation ? find_animation(model, desc->animation) : 0;
+    uint32_t index = desc->motion ? find_animation(model, desc->motion) : 0;
     if (index == PELT_NONE)
         return px_fail(context, PELT_ERROR_ARGUMENT,
-                       "there is no animation '%s': give a name, or a number below %u (clips, then motions)",
-                       desc->animation, count);
+                       "there is no animation '%s': give a name, or an index below %u (clips, then motions)",
+                       desc->motion, count);
     if (index < model->clip_count && model->clips[index].frame_count > 0) {
         const pelt_clip *clip = &model->clips[index];
         animation->clip = clip;

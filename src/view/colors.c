@@ -41,10 +41,11 @@ static lab from_hue(float l, float chroma, float degrees) {
 }
 
 px_color px_color_category(uint32_t index) {
-    /* Steps of the golden angle keep any run of indices spread over the circle; the lightness tells near hues apart. */
-    static const float lightness[] = {0.72f, 0.62f, 0.80f};
-    float turn = fmodf(0.61803399f * (float)(index % 4096), 1);
-    return from_lab(from_hue(lightness[index % 3], 0.125f, 28 + 360 * turn));
+    /* Steps of 85° (a third power of the golden ratio, so that hues hardly ever meet again): far enough apart to tell
+     * neighbours, near enough that their blend is still a colour. The lightness tells near hues apart. */
+    static const float lightness[] = {0.77f, 0.69f, 0.84f};
+    float turn = fmodf(0.23606798f * (float)(index % 4096), 1);
+    return from_lab(from_hue(lightness[index % 3], 0.130f, 25 + 360 * turn));
 }
 
 static px_color along(const lab *stops, int stop_count, float u) {

@@ -169,6 +169,17 @@ static float ground_light(const px_ground *g, float gx, float gz, int kind) {
     return (1 - v) * low + v * high;
 }
 
+/* How near a place is to a neighbouring cell, as a part of the cell's size. A shadow ends softly there; at the rim of
+ * the picture it simply leaves it. */
+static float inner_border(const px_panel *panel, double x, double y) {
+    double near_x = panel->x > 0 ? x : panel->width, near_y = panel->y > 0 ? y : panel->height;
+    if (panel->x + panel->width < panel->desc->width)
+        near_x = fmin(near_x, panel->width - x);
+    if (panel->y + panel->height < panel->desc->height)
+        near_y = fmin(near_y, panel->height - y);
+    return (float)fmin(near_x / panel->width, near_y / panel->height);
+}
+
 /* How dark the ground is where the camera looks, 0 to 1. */
 static float ground_shadow(const px_panel *panel, double x, double y) {
     const px_camera *camera = panel->camera;
@@ -186,8 +197,8 @@ static float ground_shadow(const px_panel *panel, double x, double y) {
     float cx = (gx + 1) / 2 * PX_GROUND_SIDE - 0.5f, cz = (gz + 1) / 2 * PX_GROUND_SIDE - 0.5f;
     float sky = 1 - ground_light(g, cx, cz, 0), key = 1 - ground_light(g, cx, cz, 1);
     float rim = smooth(1.0f, 0.72f, sqrtf(gx * gx + gz * gz));
-    float border = (float)fmin(fmin(x, panel->width - x) / panel->width, fmin(y, panel->height - y) / panel->height);
-    return (0.80f * sky + 0.20f * key) * rim * smooth(0, 0.05f, border);
+    sky = fmaxf(0, sky - 0.03f); /* the far, faint part would show where cells meet */
+    return (0.85f * sky + 0.20f * key) * rim * smooth(0, 0.2f, inner_border(panel, x, y));
 }
 
 static void set_background(draw *d) {

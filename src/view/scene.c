@@ -79,7 +79,7 @@ static pelt_result find_joint(pelt_context *context, const pelt_model *model, co
     char *end;
     unsigned long long number = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : UINT64_MAX;
     if (number >= model->skeleton.joint_count || *end != 0)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "there is no joint '%s': give a name, or a number below %u", text,
+        return px_fail(context, PELT_ERROR_ARGUMENT, "there is no joint '%s': give a name, or an index below %u", text,
                        model->skeleton.joint_count);
     *joint = (uint32_t)number;
     return PELT_OK;
