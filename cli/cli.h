@@ -64,6 +64,7 @@ typedef struct cli_verb {
     X(convert)                                                                                                         \
     X(bake)                                                                                                            \
     X(compare)                                                                                                         \
+    X(view)                                                                                                            \
     X(help)                                                                                                            \
     X(version)                                                                                                         \
     X(completion)                                                                                                      \
