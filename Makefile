@@ -4,10 +4,10 @@ PREFIX ?= /usr/local
 MINUTES ?= 1
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build demo test bench fuzz coverage format install clean
+.PHONY: help setup build demo test bench fuzz coverage docs-pictures format install clean
 
 help: ## this list
-	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install what is missing: Debian packages, npm packages (PELT_NO_INSTALL=1: only list it)
 	@scripts/setup
@@ -29,6 +29,9 @@ fuzz: setup ## fuzz every format for MINUTES=n each
 
 coverage: setup ## line coverage of src/ by the unit tests and corpus replays
 	@scripts/coverage.sh
+
+docs-pictures: build ## draw docs/pictures/ from Pelt's own scenes
+	@scripts/docs-pictures.sh
 
 format: ## lay out the sources as .clang-format says
 	@git ls-files '*.c' '*.h' | xargs clang-format -i

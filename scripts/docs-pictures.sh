@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Makes docs/pictures/*.png from Pelt's own scenes. Needs a build (make build). Pictures stay under 250 KB each.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+bin=build/release/bin
+out=docs/pictures
+scenes=$(mktemp -d)
+trap 'rm -rf "$scenes"' EXIT
+mkdir -p "$out"
+
+"$bin/pelt-scenes" creature -o "$scenes/creature.glb" --vertices 24000 >/dev/null
+"$bin/pelt-scenes" softbody -o "$scenes/hare.obj" >/dev/null
+
+# view NAME INPUT… OPTIONS…
+view() {
+    local name=$1
+    shift
+    "$bin/pelt" view "$@" --png "$out/$name.png" --samples 3 --quiet
+}
+
+# The walk, first as anyone sees it, then as the skin sees it.
+view creature "$scenes/creature.glb" --sheet 4x1 --size 1600x400 --yaw 62 --pitch 10 --second-mode bones
+view bones "$scenes/creature.glb" --size 1120x630 --yaw 55 --time 0.3 --mode bones
+view weights "$scenes/creature.glb" --size 960x540 --yaw 62 --mode weights --joint 3
+view hare "$scenes/hare.obj" "$scenes/hare.pc2" --sheet 6x1 --size 1600x320
+
+status=0
+for file in "$out"/*.png; do
+    size=$(stat -c %s "$file")
+    printf '%-32s %4d KB\n' "$file" $((size / 1000))
+    [ "$size" -le 250000 ] || { echo "docs-pictures: $file is over 250 KB" >&2; status=1; }
+done
+exit $status
