@@ -345,6 +345,31 @@ static void lowest_failure_is_reported(void **state) {
     }
 }
 
+typedef struct race {
+    pelt_context *context;
+    atomic_bool begun[2];
+} race;
+
+/* Both blocks wait for each other (for a second at most: there may be one thread only); the second fails later. */
+static pelt_result race_block(void *user, size_t first, size_t count, size_t block) {
+    (void)first, (void)count;
+    race *r = user;
+    atomic_store(&r->begun[block], true);
+    for (int wait = 0; wait < 1000 && !atomic_load(&r->begun[1 - block]); wait++)
+        usleep(1000);
+    if (block == 1)
+        usleep(20000);
+    return px_fail(r->context, block ? PELT_ERROR_OUTPUT : PELT_ERROR_INPUT, "block %zu is bad", block);
+}
+
+static void later_failures_do_not_count(void **state) {
+    (void)state;
+    test_context test;
+    race r = {.context = test_begin(&test, 2)};
+    test_fails(&test, px_parallel(r.context, NULL, 2, 1, race_block, &r), PELT_ERROR_INPUT, "block 0 is bad");
+    test_end(&test);
+}
+
 static void loops_can_be_cancelled(void **state) {
     (void)state;
     static double blocks[ELEMENTS / BLOCK + 1];
@@ -536,6 +561,7 @@ int main(void) {
         cmocka_unit_test(model_memory),
         cmocka_unit_test(loops_do_every_element_once),
         cmocka_unit_test(lowest_failure_is_reported),
+        cmocka_unit_test(later_failures_do_not_count),
         cmocka_unit_test(loops_can_be_cancelled),
         cmocka_unit_test(empty_and_nested_loops),
         cmocka_unit_test(pool_without_memory),

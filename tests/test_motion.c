@@ -95,6 +95,17 @@ static void rotation_nearly_equal(void **state) {
     NEAR(sample(&track, 0.5f).rotation[3], 1, 1e-7);
 }
 
+/* Keys of a file that are unit but for rounding stay as they are, others become unit. */
+static void rotation_keys_are_mended(void **state) {
+    (void)state;
+    float times[] = {0, 1}, values[] = {0, 0, 0.7071f, 0.7071f, 0, 0, 0, 2};
+    pelt_track track = {0, PELT_PATH_ROTATION, PELT_INTERPOLATION_STEP, 4, 2, times, values};
+    assert_true(sample(&track, 0).rotation[2] == 0.7071f);
+    assert_true(sample(&track, 1).rotation[3] == 1);
+    values[7] = 0;
+    assert_true(sample(&track, 1).rotation[3] == 1); /* none at all: no rotation */
+}
+
 static void rotation_cubic_is_unit(void **state) {
     (void)state;
     float times[] = {0, 1}, values[24] = {0};
@@ -191,6 +202,7 @@ int main(void) {
         cmocka_unit_test(cubic),
         cmocka_unit_test(rotation_linear),
         cmocka_unit_test(rotation_nearly_equal),
+        cmocka_unit_test(rotation_keys_are_mended),
         cmocka_unit_test(rotation_cubic_is_unit),
         cmocka_unit_test(morph_weights),
         cmocka_unit_test(many_keys),

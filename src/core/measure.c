@@ -260,12 +260,11 @@ pelt_result pelt_compare_clips(pelt_context *context, const pelt_clip *a, const 
 typedef struct named_joint {
     const char *name;
     uint32_t joint;
-    uint32_t occurrence; /* among equal names */
 } named_joint;
 
 typedef struct joint_list {
     uint32_t count;
-    named_joint *joints; /* sorted by name, then occurrence */
+    named_joint *joints; /* sorted by name, then joint */
     uint32_t *numbers;   /* [joint] shared number of the matched pair or the lone joint */
 } joint_list;
 
@@ -284,22 +283,18 @@ static pelt_result list_joints(px_arena *arena, const pelt_model *model, joint_l
         list->numbers[model->skin.bone_joints[b]] = 1; /* has a bone */
     for (uint32_t j = 0; j < joint_count; j++)
         if (list->numbers[j])
-            list->joints[list->count++] = (named_joint){model->skeleton.names[j], j, 0};
+            list->joints[list->count++] = (named_joint){model->skeleton.names[j], j};
     qsort(list->joints, list->count, sizeof *list->joints, compare_joints);
-    for (uint32_t n = 1; n < list->count; n++)
-        if (strcmp(list->joints[n].name, list->joints[n - 1].name) == 0)
-            list->joints[n].occurrence = list->joints[n - 1].occurrence + 1;
     return PELT_OK;
 }
 
-/* Numbers both lists so that matching joints, and only they, have equal numbers. */
+/* Numbers both lists so that matching joints, and only they, have equal numbers: a merge, so that equal names pair in
+ * order. */
 static void match_joints(joint_list *a, joint_list *b, pelt_weight_difference *d) {
     uint32_t x = 0, y = 0;
     for (uint32_t number = 0; x < a->count || y < b->count; number++) {
         const named_joint *ja = x < a->count ? &a->joints[x] : NULL, *jb = y < b->count ? &b->joints[y] : NULL;
         int order = !ja ? 1 : !jb ? -1 : strcmp(ja->name, jb->name);
-        if (order == 0)
-            order = (ja->occurrence > jb->occurrence) - (ja->occurrence < jb->occurrence);
         if (order <= 0)
             a->numbers[a->joints[x++].joint] = number;
         if (order >= 0)
