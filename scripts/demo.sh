@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The main job from end to end on scenes of Pelt's own, into out/demo/, and the figures as a table.
-#   rigs        glTF → bake to a cache → convert .glb → .gltf → .glb → compare that rig with the cache
-#   animations  OBJ + PC2 → convert to MDD → compare
+#   rigs        glTF, baked into a cache; converted .glb -> .gltf -> .glb and compared with that cache;
+#               and dual quaternion skinning compared with linear
+#   animations  OBJ + PC2, converted to MDD and compared
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=build/release/bin
@@ -9,38 +10,46 @@ out=out/demo
 rm -rf "$out"
 mkdir -p "$out"
 
-pelt() { "$bin/pelt" "$@" -q; }
-# number KEY FILE: the first value of a key in a JSON report.
-number() { sed -n "s/^ *\"$1\": \([^,]*\),\{0,1\}$/\1/p" "$2" | head -n 1; }
+# number KEY JSON: the first value of a key in a report.
+number() { sed -n "s/^ *\"$1\": \([^,]*\),\{0,1\}$/\1/p" <<<"$2" | head -n 1; }
+# figure X: at most four digits.
+figure() { LC_ALL=C printf '%.4g' "$1"; }
 
-row() { printf '%-12s %9s %7s %7s   %-30s %10s %10s\n' "$@"; }
-table=$(mktemp)
-report=$(mktemp)
-trap 'rm -f "$table" "$report"' EXIT
-# add NAME CHAIN A… -- B…: compares two inputs and adds a row.
-add() {
-    local name=$1 chain=$2 vertices joints
+row() { printf '%-11s %8s %6s %6s  %-34s %10s %10s\n' "$@"; }
+table=$(row scene vertices joints frames 'compared' E_rms E_max)
+
+# describe INPUT…: what every row of a scene begins with.
+describe() {
+    local json
+    json=$("$bin/pelt" info "$@" --json -)
+    vertices=$(number vertices "$json") joints=$(number joints "$json")
+}
+# compare NAME WHAT A… B: adds a row.
+compare() {
+    local name=$1 what=$2 json
     shift 2
-    pelt info "$out/$name".* --json "$report" 2>/dev/null || pelt info "$1" --json "$report"
-    vertices=$(number vertices "$report") joints=$(number joints "$report")
-    pelt compare "$@" --json "$report"
-    row "$name" "$vertices" "$joints" "$(number frames "$report")" "$chain" "$(number error_rms "$report")" \
-        "$(number error_max "$report")" >>"$table"
+    json=$("$bin/pelt" compare "$@" --json -)
+    table+=$'\n'$(row "$name" "$vertices" "$joints" "$(number frames "$json")" "$what" \
+        "$(figure "$(number error_rms "$json")")" "$(figure "$(number error_max "$json")")")
 }
 
 rig() {
-    local name=$1
-    "$bin/pelt-scenes" "$name" -o "$out/$name.glb"
-    pelt bake "$out/$name.glb" -o "$out/$name.pc2" --mesh "$out/$name.obj"
-    pelt convert "$out/$name.glb" "$out/$name.gltf"
-    pelt convert "$out/$name.gltf" "$out/$name-back.glb"
-    add "$name" 'glb → pc2; glb → gltf → glb' "$out/$name.obj" "$out/$name.pc2" "$out/$name-back.glb"
+    local name=$1 file=$out/$1
+    "$bin/pelt-scenes" "$name" -o "$file.glb"
+    "$bin/pelt" bake -q "$file.glb" -o "$file.pc2" --mesh "$file.obj"
+    "$bin/pelt" bake -q "$file.glb" -o "$file-dq.pc2" --skinning dual-quaternion
+    "$bin/pelt" convert -q "$file.glb" "$file.gltf"
+    "$bin/pelt" convert -q "$file.gltf" "$file-back.glb"
+    describe "$file.glb"
+    compare "$name" 'baked cache, .glb > .gltf > .glb' "$file.obj" "$file.pc2" "$file-back.glb"
+    compare "$name" 'linear, dual quaternion skinning' "$file.obj" "$file.pc2" "$file-dq.pc2"
 }
 
 animation() {
-    local name=$1
-    pelt convert "$out/$name.obj" "$out/$name.pc2" "$out/$name.mdd"
-    add "$name" 'obj + pc2 → mdd' "$out/$name.obj" "$out/$name.pc2" "$out/$name.mdd"
+    local name=$1 file=$out/$1
+    "$bin/pelt" convert -q "$file.obj" "$file.pc2" "$file.mdd"
+    describe "$file.obj" "$file.pc2"
+    compare "$name" '.pc2, .mdd' "$file.obj" "$file.pc2" "$file.mdd"
 }
 
 while read -r name summary; do
@@ -50,11 +59,9 @@ while read -r name summary; do
     if [ -e "$out/$name.pc2" ]; then animation "$name"; else rig "$name"; fi
 done < <("$bin/pelt-scenes" list)
 
-echo
-row scene vertices joints frames 'what was done' E_rms E_max
-cat "$table"
-echo
-echo "E_rms is per thousand of the first frame's enclosing radius, E_max a fraction of its diameter. Written to $out/:"
-(cd "$out" && ls -1sh) | sed '1d; s/^/  /'
-echo
-echo "Look inside:  $bin/pelt info $out/creature.glb      What else it does:  $bin/pelt --help"
+printf '\n%s\n\n' "$table"
+echo "E_rms: root mean square distance in thousandths of the radius of the first frame's enclosing ball."
+echo "E_max: largest distance as a fraction of its diameter."
+printf '\nWritten:\n'
+du -h "$out"/* | sed 's/^/  /'
+printf '\nLook inside with  %s/pelt info %s/creature.glb\n' "$bin" "$out"
