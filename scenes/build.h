@@ -148,6 +148,9 @@ typedef struct scene_surface {
 pelt_result scene_surface_make(pelt_context *context, pelt_model *memory, const scene_solid *solid,
                                uint32_t point_count, scene_surface *surface);
 
+/* How many points a surface should have for its mesh to have this many vertices: seams double some. */
+uint32_t scene_points_for(uint32_t vertex_count);
+
 /* Makes the mesh of a model from a surface: one part, UVs seen from the side with a seam along x = 0, where vertices
  * are doubled. With `shared_points` both share a point, else they are points of their own. */
 pelt_result scene_mesh_from_surface(pelt_context *context, pelt_model *model, const scene_surface *surface,

@@ -234,7 +234,8 @@ static pelt_result build(pelt_context *context, pelt_model *scratch, const scene
         return PELT_ERROR_MEMORY;
     make_solid(&b, solid);
     scene_surface surface;
-    SCENE_TRY(scene_surface_make(context, scratch, solid, scene_count(desc->vertex_count, 6000, 50, SCENE_MAX_VERTICES),
+    SCENE_TRY(scene_surface_make(context, scratch, solid,
+                                 scene_points_for(scene_count(desc->vertex_count, 6000, 50, SCENE_MAX_VERTICES)),
                                  &surface));
     SCENE_TRY(scene_mesh_from_surface(context, model, &surface, "creature", false));
     SCENE_TRY(scene_skeleton(context, model, joints, JOINT_COUNT));

@@ -107,6 +107,11 @@ static void copy_quads(pelt_mesh *mesh, const scene_surface *surface, uint32_t *
     mesh->polygon_count = surface->quad_count;
 }
 
+uint32_t scene_points_for(uint32_t vertex_count) {
+    /* Seams go with the length, points with the area: 3 is about right for a blob, little for something long. */
+    return vertex_count - (uint32_t)fmin(3 * sqrt(vertex_count), vertex_count / 3.0);
+}
+
 static pelt_result build_mesh(pelt_context *context, pelt_model *model, pelt_model *scratch,
                               const scene_surface *surface, const char *name, bool shared_points) {
     uint32_t *vertex_of[2];

@@ -123,7 +123,8 @@ static pelt_result build(pelt_context *context, pelt_model *scratch, const scene
         return PELT_ERROR_MEMORY;
     make_solid(&random, solid);
     scene_surface surface;
-    SCENE_TRY(scene_surface_make(context, scratch, solid, scene_count(desc->vertex_count, 3000, 50, SCENE_MAX_VERTICES),
+    SCENE_TRY(scene_surface_make(context, scratch, solid,
+                                 scene_points_for(scene_count(desc->vertex_count, 3000, 50, SCENE_MAX_VERTICES)),
                                  &surface));
     SCENE_TRY(scene_mesh_from_surface(context, model, &surface, "head", false));
     SCENE_TRY(scene_skeleton(context, model, &joint, 1));

@@ -3,7 +3,8 @@
  * What it holds on purpose: tubes open at both ends (trousers, sleeves, neck), sheets with holes (skirt, cape), shells
  * that intersect (arms and belt in the torso, fingers in the hands), eyes inside the head, buttons that float in front
  * of the shirt, edges with three triangles (the comb of the hair, the pleat of the skirt), vertices doubled at UV
- * seams, one triangle without area, one vertex without triangle. Stands in T-pose on y = 0, facing +z; 43 joints.
+ * seams, one triangle without area, vertices without triangle (one in the torso, others left in the holes). Stands in
+ * T-pose on y = 0, facing +z; 43 joints.
  */
 #include "shells.h"
 
@@ -224,15 +225,14 @@ static void add_arm(shells *s, int side) {
         finger_line(side, f, &root, &along);
         double thick = f == 0 ? 0.013 : f == 4 ? 0.0095 : 0.011;
         vec up = {0, 1, 0};
-        shells_sweep finger = {
-            .count = 2,
-            .centers = {vec_mad(root, -0.012, along), vec_mad(root, finger_length(f) + 0.005, along)},
-            .across = {thick, 0.85 * thick},
-            .deep = {thick, 0.85 * thick},
-            .e1 = up,
-            .e2 = vec_cross(along, up),
-            .low = 0.1,
-            .high = 0.15};
+        shells_sweep finger = {.count = 2,
+                               .centers = {vec_mad(root, -0.03, along), vec_mad(root, finger_length(f) + 0.005, along)},
+                               .across = {thick, 0.85 * thick},
+                               .deep = {thick, 0.85 * thick},
+                               .e1 = up,
+                               .e2 = vec_cross(along, up),
+                               .low = 0.1,
+                               .high = 0.15};
         g = swept(&finger, 8, 10, 3, 3);
         shells_add(s, &g);
     }

@@ -72,7 +72,7 @@ pelt_result scene_skin_alloc(pelt_context *context, pelt_model *model) {
  * then pass from one to the other at an even pace instead of resting at a half. */
 static double bone_distance(const scene_joint *joint, vec p) {
     vec along = vec_sub(joint->tail, joint->head), off = vec_sub(p, joint->head);
-    double length = vec_length(along), cut = fmin(0.35 * length, 0.9 * joint->radius) / fmax(length, 1e-9);
+    double length = vec_length(along), cut = 0.35;
     double u = length > 1e-9 ? vec_dot(off, along) / (length * length) : 0;
     return vec_length(vec_sub(off, vec_scale(along, scene_clamp(u, cut, 1 - cut)))) - joint->radius;
 }
@@ -109,7 +109,8 @@ void scene_skin_weigh(const scene_joint *joints, uint32_t joint_count, uint64_t 
             nearest = values[j] < nearest ? values[j] : nearest;
         }
     for (uint32_t j = 0; j < count; j++) {
-        double reach = 1.2 * joints[j].radius + fmax(nearest, 0);
+        double length = vec_length(vec_sub(joints[j].tail, joints[j].head));
+        double reach = fmax(1.2 * joints[j].radius, 0.4 * length) + fmax(nearest, 0);
         double u = mask >> j & 1 ? 1 - (values[j] - nearest) / reach : 0;
         values[j] = u > 0 ? u * u : 0;
     }

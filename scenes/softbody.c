@@ -49,6 +49,7 @@ static pelt_result read_softbody(pelt_context *context, const void *user, uint32
         for (uint32_t n = 0; n < NEIGHBORS; n++)
             sum = vec_mad(sum, s->weights[NEIGHBORS * i + n],
                           vec_load(leftovers + 3 * (size_t)s->neighbors[NEIGHBORS * i + n]));
+        sum.y = fmax(sum.y, 0); /* the floor holds between the coarse points too */
         vec_store(out + 3 * (size_t)done, sum);
     }
     return PELT_OK;
@@ -362,8 +363,8 @@ static pelt_result build(pelt_context *context, pelt_model *scratch, const scene
     uint32_t frame_count = scene_count(desc->frame_count, 120, 1, SCENE_MAX_FRAMES);
     scene_surface coarse, fine;
     SCENE_TRY(scene_surface_make(context, scratch, solid, COARSE, &coarse));
-    SCENE_TRY(scene_surface_make(context, model, solid, scene_count(desc->vertex_count, 3000, 50, SCENE_MAX_VERTICES),
-                                 &fine));
+    SCENE_TRY(scene_surface_make(
+        context, model, solid, scene_points_for(scene_count(desc->vertex_count, 3000, 50, SCENE_MAX_VERTICES)), &fine));
     SCENE_TRY(simulate(context, scratch, model, &coarse, &random, frame_count, body));
     SCENE_TRY(attach(context, model, &coarse, &fine, body));
     SCENE_TRY(scene_mesh_from_surface(context, model, &fine, "hare", true));
