@@ -19,7 +19,7 @@ static body make_body(scene_random *random) {
     static const vec fore[5] = {
         {0.22, 1.0, 0.5}, {0.33, 0.6, 0.36}, {0.33, 0.24, 0.46}, {0.33, 0.1, 0.54}, {0.33, 0.085, 0.72}};
     static const vec hind[5] = {
-        {0.2, 0.98, -0.66}, {0.32, 0.62, -0.46}, {0.32, 0.28, -0.8}, {0.32, 0.1, -0.72}, {0.32, 0.085, -0.5}};
+        {0.2, 0.98, -0.68}, {0.32, 0.62, -0.54}, {0.32, 0.3, -0.76}, {0.32, 0.1, -0.7}, {0.32, 0.085, -0.48}};
     double tall = scene_random_range(random, 0.92, 1.12), tail_length = scene_random_range(random, 0.9, 1.2);
     double neck_length = scene_random_range(random, 0.9, 1.25);
     body b = {.girth = scene_random_range(random, 0.92, 1.1)};

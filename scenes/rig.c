@@ -110,9 +110,9 @@ void scene_skin_weigh(const scene_joint *joints, uint32_t joint_count, uint64_t 
         }
     for (uint32_t j = 0; j < count; j++) {
         double length = vec_length(vec_sub(joints[j].tail, joints[j].head));
-        double reach = fmax(1.2 * joints[j].radius, 0.4 * length) + fmax(nearest, 0);
+        double reach = fmax(1.2 * joints[j].radius, 0.55 * length) + fmax(nearest, 0);
         double u = mask >> j & 1 ? 1 - (values[j] - nearest) / reach : 0;
-        values[j] = u > 0 ? u * u : 0;
+        values[j] = u > 0 ? u * u * u : 0;
     }
     keep_four(values, count, bones, kept);
     for (uint32_t k = 0; k < SCENE_INFLUENCES; k++)

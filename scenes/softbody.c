@@ -113,7 +113,7 @@ static void hold_volume(simulation *s) {
 }
 
 static void hold_edges(simulation *s) {
-    const double give = 60; /* XPBD's compliance over the square of the step, unit masses: stretchy */
+    const double give = 15; /* XPBD's compliance over the square of the step, unit masses: stretchy */
     for (uint32_t e = 0; e < s->edge_count; e++) {
         vec *a = &s->positions[s->edges[2 * e]], *b = &s->positions[s->edges[2 * e + 1]];
         vec off = vec_sub(*b, *a);
