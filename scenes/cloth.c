@@ -95,6 +95,7 @@ typedef struct gust {
 typedef struct simulation {
     uint32_t columns, rows;
     vec *positions, *previous, *velocities; /* [row][column] */
+    vec *wind;                              /* [row][column] of the running frame: it changes slowly */
     gust gusts[GUSTS];
 } simulation;
 
@@ -118,21 +119,20 @@ static vec grid_at(const simulation *s, int32_t column, int32_t row) {
 }
 
 /* The wind on a patch of cloth, as an acceleration: pressure across it and a little drag along it. */
-static vec wind_push(const simulation *s, uint32_t column, uint32_t row, double time) {
+static vec wind_push(const simulation *s, uint32_t column, uint32_t row) {
     size_t i = (size_t)row * s->columns + column;
     int32_t c = (int32_t)column, r = (int32_t)row;
     vec normal = vec_unit(vec_cross(vec_sub(grid_at(s, c + 1, r), grid_at(s, c - 1, r)),
                                     vec_sub(grid_at(s, c, r + 1), grid_at(s, c, r - 1))));
-    vec against = vec_sub(wind_at(s, s->positions[i], time), s->velocities[i]);
+    vec against = vec_sub(s->wind[i], s->velocities[i]);
     return vec_mad(vec_scale(against, 0.6), 3.5 * vec_dot(against, normal), normal);
 }
 
 /* Pulls two masses to their distance. `give` is XPBD's compliance over the square of the step. */
-static void hold(simulation *s, uint32_t column, uint32_t row, uint32_t other_column, uint32_t other_row, double give) {
+static void hold(simulation *s, uint32_t column, uint32_t row, uint32_t other_column, uint32_t other_row, double rest,
+                 double give) {
     if (other_column >= s->columns || other_row >= s->rows)
         return;
-    double step_x = LENGTH / (s->columns - 1), step_y = HEIGHT / (s->rows - 1);
-    double dx = step_x * ((double)other_column - column), dy = step_y * ((double)other_row - row);
     vec *a = &s->positions[(size_t)row * s->columns + column];
     vec *b = &s->positions[(size_t)other_row * s->columns + other_column];
     double wa = column > 0, wb = other_column > 0; /* the column at the pole is fixed */
@@ -140,31 +140,33 @@ static void hold(simulation *s, uint32_t column, uint32_t row, uint32_t other_co
     double length = vec_length(off);
     if (!(wa + wb > 0) || !(length > 1e-12))
         return;
-    vec move = vec_scale(off, (length - sqrt(dx * dx + dy * dy)) / (length * (wa + wb + give)));
+    vec move = vec_scale(off, (length - rest) / (length * (wa + wb + give)));
     *a = vec_mad(*a, wa, move);
     *b = vec_mad(*b, -wb, move);
 }
 
+/* Threads hold, the bias gives a little, bending gives much. */
 static void sweep(simulation *s) {
+    double x = LENGTH / (s->columns - 1), y = HEIGHT / (s->rows - 1), bias = sqrt(x * x + y * y);
     for (uint32_t r = 0; r < s->rows; r++)
         for (uint32_t c = 0; c < s->columns; c++) {
-            hold(s, c, r, c + 1, r, 0);
-            hold(s, c, r, c, r + 1, 0);
-            hold(s, c, r, c + 1, r + 1, 0.5);
-            hold(s, c, r, c + 1, r - 1, 0.5); /* row -1 wraps to a row that is not there */
-            hold(s, c, r, c + 2, r, 20);
-            hold(s, c, r, c, r + 2, 20);
+            hold(s, c, r, c + 1, r, x, 0);
+            hold(s, c, r, c, r + 1, y, 0);
+            hold(s, c, r, c + 1, r + 1, bias, 0.5);
+            hold(s, c, r, c + 1, r - 1, bias, 0.5); /* above row 0: wraps to a row that is not there */
+            hold(s, c, r, c + 2, r, 2 * x, 20);
+            hold(s, c, r, c, r + 2, 2 * y, 20);
         }
 }
 
-static void step(simulation *s, double time, double dt) {
+static void step(simulation *s, double dt) {
     size_t count = (size_t)s->columns * s->rows;
     for (size_t i = 0; i < count; i++)
         s->previous[i] = s->positions[i];
     for (uint32_t r = 0; r < s->rows; r++)
         for (uint32_t c = 1; c < s->columns; c++) {
             size_t i = (size_t)r * s->columns + c;
-            vec push = vec_add(wind_push(s, c, r, time), (vec){0, -GRAVITY, 0});
+            vec push = vec_add(wind_push(s, c, r), (vec){0, -GRAVITY, 0});
             s->velocities[i] = vec_scale(vec_mad(s->velocities[i], dt, push), 0.9995);
         }
     for (size_t i = 0; i < count; i++)
@@ -179,7 +181,8 @@ static pelt_result start(pelt_context *context, pelt_model *scratch, scene_rando
     s->positions = SCENE_NEW(context, scratch, vec, count);
     s->previous = SCENE_NEW(context, scratch, vec, count);
     s->velocities = SCENE_NEW(context, scratch, vec, count);
-    if (!s->positions || !s->previous || !s->velocities)
+    s->wind = SCENE_NEW(context, scratch, vec, count);
+    if (!s->positions || !s->previous || !s->velocities || !s->wind)
         return PELT_ERROR_MEMORY;
     for (size_t i = 0; i < count; i++)
         s->positions[i] = (vec){LENGTH * (double)(i % s->columns) / (s->columns - 1),
@@ -204,8 +207,10 @@ static pelt_result simulate(pelt_context *context, pelt_model *scratch, scene_ra
         if (k >= WARM_UP)
             for (size_t i = 0; i < count; i++)
                 vec_store(coarse + 3 * ((size_t)(k - WARM_UP) * count + i), s.positions[i]);
+        for (size_t i = 0; i < count; i++)
+            s.wind[i] = wind_at(&s, s.positions[i], k / SCENE_FPS);
         for (uint32_t t = 0; t < STEPS; t++)
-            step(&s, (k * STEPS + t) * dt, dt);
+            step(&s, dt);
     }
     return PELT_OK;
 }
