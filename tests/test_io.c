@@ -204,6 +204,33 @@ static void test_detection(void **state) {
     test_end(&test);
 }
 
+/* A cache that does not fit, or is none, leaves the model alone. */
+static void test_cache_in_memory(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    const char *mesh = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 1\nf 1/1 2/1 3/1\nf 1/2 2/1 3/1\n";
+    pelt_model *model;
+    test_ok(&test, pelt_load_memory(test.context, mesh, strlen(mesh), "a.obj", NULL, &model));
+    uint32_t *points = model->mesh.vertex_points;
+    assert_non_null(points);
+    unsigned char cache[32 + 4 * 12] = "POINTCACHE2"; /* one frame of four points: as many as vertices */
+    cache[12] = 1, cache[16] = 4, cache[26] = 0x80, cache[27] = 0x3F, cache[28] = 1;
+    test_ok(&test, pelt_load_cache_memory(test.context, cache, sizeof cache, "a.pc2", NULL, model));
+    assert_null(model->mesh.vertex_points); /* the vertices are the points now */
+    pelt_model_destroy(model);
+    test_ok(&test, pelt_load_memory(test.context, mesh, strlen(mesh), "a.obj", NULL, &model));
+    points = model->mesh.vertex_points;
+    test_fails(&test, pelt_load_cache_memory(test.context, cache, sizeof cache - 1, "a.pc2", NULL, model),
+               PELT_ERROR_INPUT, "a.pc2: ");
+    test_fails(&test, pelt_load_cache_memory(test.context, mesh, strlen(mesh), "b.obj", NULL, model), PELT_ERROR_INPUT,
+               "not a cache");
+    assert_ptr_equal(model->mesh.vertex_points, points);
+    assert_int_equal(model->clip_count, 0);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 /* ---- All or nothing --------------------------------------------------------------------------------------- */
 
 static void test_output_is_atomic(void **state) {
@@ -276,15 +303,11 @@ static void test_failed_allocations(void **state) {
 int main(void) {
 #define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_natural_order),
-        cmocka_unit_test(test_patterns),
-        FOLDER_TEST(test_sequences),
-        FOLDER_TEST(test_sequence_topology),
-        FOLDER_TEST(test_sequence_round_trip),
-        FOLDER_TEST(test_refusals),
-        FOLDER_TEST(test_detection),
-        FOLDER_TEST(test_output_is_atomic),
-        FOLDER_TEST(test_cancel_leaves_nothing),
+        cmocka_unit_test(test_natural_order),  cmocka_unit_test(test_patterns),
+        FOLDER_TEST(test_sequences),           FOLDER_TEST(test_sequence_topology),
+        FOLDER_TEST(test_sequence_round_trip), FOLDER_TEST(test_refusals),
+        FOLDER_TEST(test_detection),           cmocka_unit_test(test_cache_in_memory),
+        FOLDER_TEST(test_output_is_atomic),    FOLDER_TEST(test_cancel_leaves_nothing),
         FOLDER_TEST(test_failed_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

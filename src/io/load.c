@@ -235,11 +235,12 @@ static pelt_result load_bytes(pelt_context *context, const void *data, size_t si
     pelt_load_desc settings = desc ? *desc : pelt_load_desc_default();
     px_read read = {.context = context, .model = model, .desc = &settings, .in_memory = true};
     read.file = (px_file){.data = size ? data : (const uint8_t *)"", .size = size, .path = name};
-    const char *previous = px_subject(context, name);
     const px_format *format = px_format_detect(context, &read.file);
-    pelt_result result = format ? read_content(&read, format) : PELT_ERROR_INPUT;
-    px_subject(context, previous);
-    return result;
+    if (!format)
+        return PELT_ERROR_INPUT;
+    if (model->mesh.vertex_count && !(format->info.flags & PELT_FORMAT_CACHE))
+        return px_fail(context, PELT_ERROR_INPUT, "is %s, not a cache", format->info.name);
+    return read_content(&read, format);
 }
 
 pelt_result pelt_load_memory(pelt_context *context, const void *data, size_t size, const char *name,
@@ -247,7 +248,9 @@ pelt_result pelt_load_memory(pelt_context *context, const void *data, size_t siz
     *out = NULL;
     pelt_model *model;
     PX_TRY(pelt_model_create(context, &model));
+    const char *previous = px_subject(context, name);
     pelt_result result = load_bytes(context, data, size, name, desc, model);
+    px_subject(context, previous);
     if (result == PELT_OK)
         *out = model;
     else
@@ -257,5 +260,11 @@ pelt_result pelt_load_memory(pelt_context *context, const void *data, size_t siz
 
 pelt_result pelt_load_cache_memory(pelt_context *context, const void *data, size_t size, const char *name,
                                    const pelt_load_desc *desc, pelt_model *model) {
-    return load_bytes(context, data, size, name, desc, model);
+    pelt_model before = *model;
+    const char *previous = px_subject(context, name);
+    pelt_result result = load_bytes(context, data, size, name, desc, model);
+    px_subject(context, previous);
+    if (result != PELT_OK)
+        *model = before;
+    return result;
 }
