@@ -3,6 +3,7 @@
 #   rigs        glTF, baked into a cache; converted .glb -> .gltf -> .glb and compared with that cache;
 #               and dual quaternion skinning compared with linear
 #   animations  OBJ + PC2, converted to MDD and compared
+# and a picture of each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=build/release/bin
@@ -43,6 +44,7 @@ rig() {
     describe "$file.glb"
     compare "$name" 'baked cache, .glb > .gltf > .glb' "$file.obj" "$file.pc2" "$file-back.glb"
     compare "$name" 'linear, dual quaternion skinning' "$file.obj" "$file.pc2" "$file-dq.pc2"
+    "$bin/pelt" view -q "$file.glb" --png "$file.png" --mode bones --sheet 4x1 --size 1600x400
 }
 
 animation() {
@@ -50,6 +52,7 @@ animation() {
     "$bin/pelt" convert -q "$file.obj" "$file.pc2" "$file.mdd"
     describe "$file.obj" "$file.pc2"
     compare "$name" '.pc2, .mdd' "$file.obj" "$file.pc2" "$file.mdd"
+    "$bin/pelt" view -q "$file.obj" "$file.pc2" --png "$file.png" --sheet 4x1 --size 1600x400
 }
 
 while read -r name summary; do
