@@ -197,7 +197,7 @@ static pelt_result run_block(void *user, size_t first, size_t count, size_t bloc
 }
 
 /* Melts the shadows of single rays into one: a running mean over 2·radius + 1 cells along x, then along z. */
-static void soften(float (*light)[2], int kind, int radius) {
+static void soften(float (*light)[3], int kind, int radius) {
     for (int pass = 0; pass < 2; pass++) {
         size_t step = pass == 0 ? 1 : PX_GROUND_SIDE, line = pass == 0 ? PX_GROUND_SIDE : 1;
         for (size_t l = 0; l < PX_GROUND_SIDE; l++) {
@@ -239,12 +239,13 @@ static void gather_ground(const bake *b, size_t block_count) {
         float sky = 0, key = 0;
         for (size_t k = 0; k < block_count; k++)
             *(k < sky_blocks ? &sky : &key) += b->cells[k * CELLS + t];
-        b->ground->light[t][0] = sky / sky_total;
+        b->ground->light[t][0] = b->ground->light[t][2] = sky / sky_total;
         b->ground->light[t][1] = key / KEY_RAYS;
     }
     for (int pass = 0; pass < 2; pass++) {
         soften(b->ground->light, 0, 3);
         soften(b->ground->light, 1, 2);
+        soften(b->ground->light, 2, 1);
     }
 }
 
@@ -263,7 +264,7 @@ static void place(bake *b) {
         return;
     b->ground->x = b->center[0];
     b->ground->z = b->center[2];
-    b->ground->half = reach + 1.3f * (scene->high[1] - b->ground->height) + 0.05f;
+    b->ground->half = reach + 1.1f * (scene->high[1] - b->ground->height) + 0.05f;
 }
 
 pelt_result px_light_scene(px_arena *arena, px_scene *scene, const float key[3], px_ground *ground) {

@@ -196,9 +196,11 @@ static float ground_shadow(const px_panel *panel, double x, double y) {
         return 0;
     float cx = (gx + 1) / 2 * PX_GROUND_SIDE - 0.5f, cz = (gz + 1) / 2 * PX_GROUND_SIDE - 0.5f;
     float sky = 1 - ground_light(g, cx, cz, 0), key = 1 - ground_light(g, cx, cz, 1);
+    float touch = smooth(0.45f, 1.0f, 1 - ground_light(g, cx, cz, 2)); /* where something stands or lies */
     float rim = smooth(1.0f, 0.72f, sqrtf(gx * gx + gz * gz));
     sky = fmaxf(0, sky - 0.03f); /* the far, faint part would show where cells meet */
-    return (0.85f * sky + 0.20f * key) * rim * smooth(0, 0.2f, inner_border(panel, x, y));
+    float dark = 0.78f * sky + 0.20f * key + 0.22f * touch;
+    return dark / (1 + 0.35f * dark) * rim * smooth(0, 0.2f, inner_border(panel, x, y)); /* never quite black */
 }
 
 static void set_background(draw *d) {

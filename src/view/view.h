@@ -120,12 +120,12 @@ void px_tile_fill(px_tile *tile, const px_corner *a, const px_corner *b, const p
 
 /* ---- Light (light.c) -------------------------------------------------------------------------------------- */
 
-#define PX_GROUND_SIDE 160
+#define PX_GROUND_SIDE 192
 
 /* How much light reaches the ground round the model. */
 typedef struct px_ground {
     float x, z, half, height; /* a square: centre and half side; its height */
-    float (*light)[2];        /* [z cell][x cell] seen part of the sky and of the key light */
+    float (*light)[3];        /* [z cell][x cell] seen part of the sky, of the key light, and of the sky unsoftened */
 } px_ground;
 
 /* Direction to the key light for a camera. */

@@ -1,4 +1,4 @@
-/* What pictures are made of: triangles on known samples, and colour maps. */
+/* What pictures are made of: triangles on known samples, light, and colour maps. */
 #include "support.h"
 #include "view/view.h"
 
@@ -112,6 +112,56 @@ static void test_pattern_has_no_two_on_a_line(void **state) {
     }
 }
 
+/* ---- Light --------------------------------------------------------------------------------------------------- */
+
+/* A roof over the middle of a floor: the middle sees less of the sky and of the light above, the rim all of it, and so
+ * does the roof; from below it is the roof that sees little. */
+static void test_light_under_a_roof(void **state) {
+    (void)state;
+    enum { SIDES = 9, FLOOR = SIDES * SIDES };
+    float positions[(FLOOR + 4) * 3], normals[(FLOOR + 4) * 3] = {0}, light[FLOOR + 4][3];
+    uint32_t triangles[((SIDES - 1) * (SIDES - 1) * 2 + 2) * 3], used = 0;
+    for (uint32_t i = 0; i < FLOOR; i++) {
+        float *p = positions + 3 * i;
+        p[0] = (float)(i % SIDES) / 4 - 1, p[1] = 0, p[2] = (float)(i / SIDES) / 4 - 1;
+        if (i % SIDES == 0 || i < SIDES)
+            continue;
+        const uint32_t quad[6] = {i, i - 1, i - SIDES - 1, i, i - SIDES - 1, i - SIDES};
+        memcpy(triangles + used, quad, sizeof quad);
+        used += 6;
+    }
+    const float roof[12] = {-0.4f, 0.3f, -0.4f, -0.4f, 0.3f, 0.4f, 0.4f, 0.3f, 0.4f, 0.4f, 0.3f, -0.4f};
+    const uint32_t quad[6] = {FLOOR, FLOOR + 1, FLOOR + 2, FLOOR, FLOOR + 2, FLOOR + 3};
+    memcpy(positions + 3 * FLOOR, roof, sizeof roof);
+    memcpy(triangles + used, quad, sizeof quad);
+    used += 6;
+    for (uint32_t i = 0; i < FLOOR + 4; i++)
+        normals[3 * i + 1] = 1;
+    px_scene scene = {.vertex_count = FLOOR + 4,
+                      .triangle_count = used / 3,
+                      .triangles = triangles,
+                      .positions = positions,
+                      .normals = normals,
+                      .light = light,
+                      .low = {-1, 0, -1},
+                      .high = {1, 0.3f, 1}};
+    test_context test;
+    pelt_context *context = test_begin(&test, 2);
+    px_arena *arena = px_arena_create(context);
+    px_ground ground = {.height = -0.2f};
+    assert_int_equal(px_light_scene(arena, &scene, (const float[3]){0, 1, 0}, &ground), PELT_OK);
+    const float *middle = light[FLOOR / 2], *rim = light[0], *top = light[FLOOR];
+    assert_true(middle[0] < 0.5f && rim[0] > 0.9f && top[0] > 0.95f);
+    assert_float_equal(middle[2], 0, 1e-6);
+    assert_true(rim[2] > 0.9f && top[2] > 0.95f);
+    assert_true(top[1] < 0.6f && middle[1] > 0.95f); /* the other sides: the roof looks at the floor */
+    const float *under = ground.light[PX_GROUND_SIDE * (PX_GROUND_SIDE + 1) / 2], *far_off = ground.light[0];
+    assert_true(under[0] < 0.2f && under[1] < 0.05f && far_off[0] > 0.9f);
+    assert_float_equal(far_off[1], 1, 1e-6);
+    px_arena_destroy(arena);
+    test_end(&test);
+}
+
 /* ---- Colours -------------------------------------------------------------------------------------------------- */
 
 static void test_color_maps_fall_in_lightness(void **state) {
@@ -144,6 +194,7 @@ int main(void) {
         cmocka_unit_test(test_fill_bands_agree),
         cmocka_unit_test(test_fill_depth_order),
         cmocka_unit_test(test_pattern_has_no_two_on_a_line),
+        cmocka_unit_test(test_light_under_a_roof),
         cmocka_unit_test(test_color_maps_fall_in_lightness),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
