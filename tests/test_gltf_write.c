@@ -462,6 +462,7 @@ static void nothing(void **state) {
     look(&t.test, t.path, &w);
     assert_null(w.binary);
     assert_null(px_json_get(w.root, "nodes"));
+    is_text(&t.test, px_json_get(w.root, "scenes"), "[{}]");
     forget(&w);
     end(&t);
 }

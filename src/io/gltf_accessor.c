@@ -191,6 +191,7 @@ pelt_result px_gltf_accessor_get(px_gltf *doc, uint32_t index, const char *what,
     const px_json *json = doc->accessors.items[index], *sparse = px_json_get(json, "sparse");
     *a = (px_gltf_accessor){.index = index};
     a->count = (uint32_t)px_json_uint(px_json_get(json, "count"), INT32_MAX, 0);
+    a->total = a->count;
     a->width = width_of(px_json_string(px_json_get(json, "type"), ""));
     a->component = (px_gltf_component)px_json_uint(px_json_get(json, "componentType"), 6000, 0);
     a->normalized = px_json_bool(px_json_get(json, "normalized"), false);
@@ -215,6 +216,13 @@ pelt_result px_gltf_accessor_get(px_gltf *doc, uint32_t index, const char *what,
             memcpy(&value, p + c * sizeof value, sizeof value);                                                        \
             *out++ = (convert);                                                                                        \
         }
+
+#define UNPACK_TIGHT(type)                                                                                             \
+    for (size_t e = 0; e < count; e++) {                                                                               \
+        type value;                                                                                                    \
+        memcpy(&value, p + e * sizeof value, sizeof value);                                                            \
+        out[e] = value;                                                                                                \
+    }
 
 static void unpack_f32(const uint8_t *p, size_t stride, size_t count, uint32_t width, float *out) {
     size_t size = width * sizeof *out;
@@ -265,15 +273,23 @@ static void unpack_floats(const px_gltf_accessor *a, const uint8_t *p, size_t st
 
 static void unpack_uints(const px_gltf_accessor *a, const uint8_t *p, size_t stride, size_t count, uint32_t *out) {
     uint32_t width = a->width, size = px_gltf_component_size(a->component);
-    if (size == 4 && stride == size * width)
+    if (size == 4 && stride == size * width) {
         memcpy(out, p, count * stride);
-    else if (size == 4)
+        return;
+    }
+    bool tight = stride == size * width;
+    if (tight) { /* one run of numbers, which compilers vectorise */
+        count *= width;
+        width = 1;
+    }
+    if (size == 4)
         UNPACK(uint32_t, value)
-    else if (size == 2 && stride == size * width) { /* known strides are vectorised */
-        width = 1, count *= a->width, stride = 2;
+    else if (size == 2 && tight)
+        UNPACK_TIGHT(uint16_t)
+    else if (size == 2)
         UNPACK(uint16_t, value)
-    } else if (size == 2)
-        UNPACK(uint16_t, value)
+    else if (tight)
+        UNPACK_TIGHT(uint8_t)
     else
         UNPACK(uint8_t, value)
 }
@@ -286,22 +302,48 @@ static uint32_t sparse_index(const px_gltf_accessor *a, uint32_t s) {
                                                 : px_load_u32(p + 4 * (size_t)s);
 }
 
+/* The first sparse value for an element at or behind `element`; they ascend. */
+static uint32_t sparse_start(const px_gltf_accessor *a, uint32_t element) {
+    uint32_t low = 0, high = a->sparse_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sparse_index(a, middle) < element)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 /* Unpacks the sparse values over what is in `out`, as floats or as whole numbers. */
 static pelt_result unpack_sparse(px_gltf *doc, const px_gltf_accessor *a, float *floats, uint32_t *uints) {
     size_t element_size = (size_t)px_gltf_component_size(a->component) * a->width;
-    for (uint32_t s = 0, previous = 0; s < a->sparse_count; s++) {
+    uint32_t start = a->first ? sparse_start(a, a->first) : 0;
+    for (uint32_t s = start, previous = 0; s < a->sparse_count; s++) {
         uint32_t element = sparse_index(a, s);
-        if (element >= a->count || (s > 0 && element <= previous))
+        if (element >= a->total || (s > start && element <= previous))
             return px_gltf_fail(doc, "accessor %u: sparse index %u is %u; they must ascend and stay below %u", a->index,
-                                s, element, a->count);
+                                s, element, a->total);
         previous = element;
+        if (element < a->first || element - a->first >= a->count) /* behind the slice */
+            break;
+        size_t place = (size_t)(element - a->first) * a->width;
         const uint8_t *p = a->sparse_values + s * element_size;
         if (floats)
-            unpack_floats(a, p, element_size, 1, floats + (size_t)element * a->width);
+            unpack_floats(a, p, element_size, 1, floats + place);
         else
-            unpack_uints(a, p, element_size, 1, uints + (size_t)element * a->width);
+            unpack_uints(a, p, element_size, 1, uints + place);
     }
     return PELT_OK;
+}
+
+px_gltf_accessor px_gltf_slice(const px_gltf_accessor *accessor, uint32_t first, uint32_t count) {
+    px_gltf_accessor slice = *accessor;
+    slice.first += first;
+    slice.count = count;
+    if (slice.data)
+        slice.data += first * slice.stride;
+    return slice;
 }
 
 pelt_result px_gltf_floats(px_gltf *doc, const px_gltf_accessor *a, float *out) {

@@ -35,7 +35,8 @@ typedef enum px_gltf_component {
 
 typedef struct px_gltf_accessor {
     uint32_t index;
-    uint32_t count;              /* elements */
+    uint32_t count;              /* elements … */
+    uint32_t first, total;       /* … from this one on, of so many: a slice has fewer */
     uint32_t width;              /* components per element: 1, 2, 3, 4, 16 */
     px_gltf_component component; /* */
     bool normalized;             /* integers stand for −1…1 or 0…1 */
@@ -119,6 +120,8 @@ uint32_t px_gltf_component_size(px_gltf_component component);
  * their type is one of `allowed`. `what` names its role in messages. */
 pelt_result px_gltf_accessor_get(px_gltf *doc, uint32_t index, const char *what, uint32_t width, uint32_t allowed,
                                  px_gltf_accessor *accessor);
+/* The same accessor for elements [first, first + count) alone. */
+px_gltf_accessor px_gltf_slice(const px_gltf_accessor *accessor, uint32_t first, uint32_t count);
 /* All elements as floats, out [count][width]. */
 pelt_result px_gltf_floats(px_gltf *doc, const px_gltf_accessor *accessor, float *out);
 /* All elements as whole numbers, out [count][width]. */

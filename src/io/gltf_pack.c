@@ -294,11 +294,15 @@ static pelt_result make_buffers(packer *p, bool dropping, px_gltf_layout *layout
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
+/* The specification has no empty lists. */
 static void remove_empty(px_gltf_writer *w) {
     static const char *const keys[] = {"nodes", "meshes", "accessors", "bufferViews"};
     for (size_t k = 0; k < PX_COUNT(keys); k++)
         if (px_json_count(px_json_get(w->root, keys[k])) == 0)
             px_json_remove(w->root, keys[k]);
+    for (px_json *scene = first_of(px_json_get(w->root, "scenes")); scene; scene = scene->next)
+        if (px_json_count(px_json_get(scene, "nodes")) == 0)
+            px_json_remove(scene, "nodes");
 }
 
 pelt_result px_gltf_pack(px_gltf_writer *w, px_gltf_layout *layout) {

@@ -7,6 +7,8 @@
 
 #define MAX_BONES 65535u
 #define MAX_SETS  64u
+/* Vertices whose influences are unpacked at a time: scratch stays in the cache. */
+#define BLOCK 1024u
 /* What the specification allows a sum of weights to be off by, per weight. */
 #define WEIGHT_TOLERANCE 2e-7
 
@@ -190,19 +192,44 @@ static void finish_vertex(skin_reader *r, influences *v, uint16_t fallback) {
     if (v->count == 0 || !isfinite(1 / sum)) {
         *v = (influences){1, {fallback}, {1}};
         r->zero++;
-    } else if (sum != 1) {
+    } else if (fabs(sum - 1) > WEIGHT_TOLERANCE * v->count) {
         for (uint32_t k = 0; k < v->count; k++)
             v->weights[k] = (float)((double)v->weights[k] / sum);
     }
     r->most = v->count > r->most ? v->count : r->most;
 }
 
-/* One vertex from its joints and weights [set_count·4], which lie `step` apart from set to set. */
+/* The usual vertex: one set, weights that fall and sum to one, joints that differ. False: it is another. */
+static bool read_usual(skin_reader *r, const skin_bones *skin, const uint32_t *joints, const float *weights,
+                       influences *v) {
+    float a = weights[0], b = weights[1], c = weights[2], d = weights[3];
+    uint32_t count = (uint32_t)(a > 0) + (b > 0) + (c > 0) + (d > 0);
+    double sum = (double)a + (double)b + (double)c + (double)d;
+    if (!(a >= b && b >= c && c >= d && d >= 0) || !(fabs(sum - 1) <= WEIGHT_TOLERANCE * count))
+        return false;
+    for (uint32_t k = 0; k < count; k++) {
+        if (joints[k] >= skin->count)
+            return false;
+        v->bones[k] = skin->bones[joints[k]];
+        v->weights[k] = weights[k];
+        for (uint32_t m = 0; m < k; m++)
+            if (v->bones[m] == v->bones[k])
+                return false;
+    }
+    v->count = count;
+    r->most = count > r->most ? count : r->most;
+    return true;
+}
+
+/* One vertex from its joints and weights, [set][BLOCK][4] from its own on. */
 static pelt_result read_vertex(skin_reader *r, const skin_bones *skin, const uint32_t *joints, const float *weights,
-                               uint32_t set_count, size_t step, influences *v) {
+                               uint32_t set_count, influences *v) {
     bool shortened = false;
+    uint32_t first = joints[0];
+    if (set_count == 1 && read_usual(r, skin, joints, weights, v))
+        return PELT_OK;
     v->count = 0;
-    for (uint32_t set = 0; set < set_count; set++, joints += step, weights += step)
+    for (uint32_t set = 0; set < set_count; set++, joints += 4 * BLOCK, weights += 4 * BLOCK)
         for (uint32_t c = 0; c < 4; c++) {
             if (!(weights[c] > 0 && weights[c] <= FLT_MAX))
                 continue;
@@ -212,7 +239,6 @@ static pelt_result read_vertex(skin_reader *r, const skin_bones *skin, const uin
             shortened |= insert(v, skin->bones[joints[c]], weights[c]);
         }
     r->shortened += shortened;
-    uint32_t first = (joints - set_count * step)[0];
     finish_vertex(r, v, skin->bones[first < skin->count ? first : 0]);
     return PELT_OK;
 }
@@ -229,19 +255,32 @@ uint32_t px_gltf_count_sets(const px_json *attributes) {
     return count;
 }
 
-/* Joints and weights of all sets, [set][vertex][4]. */
-static pelt_result unpack_sets(px_gltf *doc, const px_json *attributes, uint32_t vertex_count, uint32_t set_count,
-                               uint32_t *joints, float *weights) {
-    for (uint32_t set = 0; set < set_count; set++) {
+/* The sets of a part and a block of them, unpacked. */
+typedef struct sets {
+    uint32_t count;
+    px_gltf_accessor joints[MAX_SETS], weights[MAX_SETS];
+    uint32_t *block_joints; /* [set][BLOCK][4] */
+    float *block_weights;   /* [set][BLOCK][4] */
+} sets;
+
+static pelt_result find_sets(px_gltf *doc, const px_json *attributes, uint32_t vertex_count, sets *s) {
+    for (uint32_t set = 0; set < s->count; set++) {
         char name[24];
-        px_gltf_accessor a;
-        size_t offset = 4 * (size_t)set * vertex_count;
         snprintf(name, sizeof name, "JOINTS_%u", set);
-        PX_TRY(px_gltf_attribute(doc, attributes, name, vertex_count, 4, PX_GLTF_INTEGER, &a));
-        PX_TRY(px_gltf_uints(doc, &a, joints + offset));
+        PX_TRY(px_gltf_attribute(doc, attributes, name, vertex_count, 4, PX_GLTF_INTEGER, &s->joints[set]));
         snprintf(name, sizeof name, "WEIGHTS_%u", set);
-        PX_TRY(px_gltf_attribute(doc, attributes, name, vertex_count, 4, PX_GLTF_FLOAT | PX_GLTF_UNIT, &a));
-        PX_TRY(px_gltf_floats(doc, &a, weights + offset));
+        PX_TRY(
+            px_gltf_attribute(doc, attributes, name, vertex_count, 4, PX_GLTF_FLOAT | PX_GLTF_UNIT, &s->weights[set]));
+    }
+    return PELT_OK;
+}
+
+static pelt_result unpack_block(px_gltf *doc, const sets *s, uint32_t first, uint32_t count) {
+    for (uint32_t set = 0; set < s->count; set++) {
+        px_gltf_accessor joints = px_gltf_slice(&s->joints[set], first, count);
+        px_gltf_accessor weights = px_gltf_slice(&s->weights[set], first, count);
+        PX_TRY(px_gltf_uints(doc, &joints, s->block_joints + 4 * (size_t)set * BLOCK));
+        PX_TRY(px_gltf_floats(doc, &weights, s->block_weights + 4 * (size_t)set * BLOCK));
     }
     return PELT_OK;
 }
@@ -255,25 +294,26 @@ static void store(skin_reader *r, size_t vertex, const influences *v) {
     }
 }
 
-static pelt_result read_skinned(skin_reader *r, uint32_t part_index, uint32_t set_count, uint32_t *joints,
-                                float *weights) {
+static pelt_result read_skinned(skin_reader *r, uint32_t part_index, sets *s) {
     const pelt_part *part = &r->model->mesh.parts[part_index];
-    const px_gltf_source *source = &r->doc->sources[part_index];
+    px_gltf_source *source = &r->doc->sources[part_index];
     uint32_t skin;
     r->off = false;
     PX_TRY(px_gltf_index(r->doc, r->doc->nodes.items[source->node], "skin", r->doc->skins.count, &skin));
     if (!r->skins[skin].bones)
         PX_TRY(read_bones(&r->table, skin, &r->skins[skin]));
     px_gltf_place(r->doc, "mesh %u, primitive %u", source->mesh, source->primitive);
-    PX_TRY(
-        unpack_sets(r->doc, px_json_get(source->json, "attributes"), part->vertex_count, set_count, joints, weights));
-    for (size_t i = 0; i < part->vertex_count; i++) {
-        influences v;
-        PX_TRY(read_vertex(r, &r->skins[skin], joints + 4 * i, weights + 4 * i, set_count,
-                           4 * (size_t)part->vertex_count, &v));
-        store(r, part->first_vertex + i, &v);
+    PX_TRY(find_sets(r->doc, px_json_get(source->json, "attributes"), part->vertex_count, s));
+    for (uint32_t first = 0; first < part->vertex_count; first += BLOCK) {
+        uint32_t count = (uint32_t)px_min_size(BLOCK, part->vertex_count - first);
+        PX_TRY(unpack_block(r->doc, s, first, count));
+        for (size_t i = 0; i < count; i++) {
+            influences v;
+            PX_TRY(read_vertex(r, &r->skins[skin], s->block_joints + 4 * i, s->block_weights + 4 * i, s->count, &v));
+            store(r, (size_t)part->first_vertex + first + i, &v);
+        }
     }
-    r->doc->sources[part_index].off = r->off;
+    source->off = r->off;
     return PELT_OK;
 }
 
@@ -292,14 +332,16 @@ static pelt_result read_part(skin_reader *r, uint32_t index) {
     const pelt_part *part = &r->model->mesh.parts[index];
     if (!part->skinned)
         return read_rigid(r, part);
-    uint32_t set_count = px_gltf_count_sets(px_json_get(r->doc->sources[index].json, "attributes"));
-    size_t count = 4 * (size_t)set_count * part->vertex_count;
-    PX_TRY(px_gltf_charge(r->doc, count, 1));
-    uint32_t *joints = PX_ALLOC(r->doc->context, uint32_t, count);
-    float *weights = PX_ALLOC(r->doc->context, float, count);
-    pelt_result result = joints && weights ? read_skinned(r, index, set_count, joints, weights) : PELT_ERROR_MEMORY;
-    px_free(r->doc->context, joints);
-    px_free(r->doc->context, weights);
+    sets *s = PX_ALLOC(r->doc->context, sets, 1);
+    if (!s)
+        return PELT_ERROR_MEMORY;
+    s->count = px_gltf_count_sets(px_json_get(r->doc->sources[index].json, "attributes"));
+    s->block_joints = PX_ALLOC(r->doc->context, uint32_t, 4 * (size_t)s->count * BLOCK);
+    s->block_weights = PX_ALLOC(r->doc->context, float, 4 * (size_t)s->count * BLOCK);
+    pelt_result result = s->block_joints && s->block_weights ? read_skinned(r, index, s) : PELT_ERROR_MEMORY;
+    px_free(r->doc->context, s->block_joints);
+    px_free(r->doc->context, s->block_weights);
+    px_free(r->doc->context, s);
     return result;
 }
 
@@ -335,9 +377,9 @@ static pelt_result read_all(skin_reader *r) {
     px_gltf *doc = r->doc;
     r->stride = 1;
     for (uint32_t p = 0; p < mesh->part_count; p++) {
-        uint32_t sets =
+        uint32_t set_count =
             mesh->parts[p].skinned ? px_gltf_count_sets(px_json_get(doc->sources[p].json, "attributes")) : 0;
-        uint32_t need = sets == 0 ? 1 : sets == 1 ? 4 : PELT_MAX_INFLUENCES;
+        uint32_t need = set_count == 0 ? 1 : set_count == 1 ? 4 : PELT_MAX_INFLUENCES;
         r->stride = need > r->stride ? need : r->stride;
     }
     size_t count = (size_t)mesh->vertex_count * r->stride;
