@@ -303,6 +303,44 @@ static void unknown_extension(void **state) {
     end(&t);
 }
 
+static uint32_t offset_of(const px_json *root, uint32_t view) {
+    return (uint32_t)px_json_uint(px_json_get(item(root, "bufferViews", view), "byteOffset"), 9999, 9999);
+}
+
+/* Views that overlap are moved together, once, and keep their alignment. */
+static void overlapping_views(void **state) {
+    (void)state;
+    bench t;
+    written w;
+    begin(&t, "out.glb");
+    build_square(&t.b); /* view 0: goes with the old positions */
+    static const uint16_t shared[] = {9, 0, 1, 2, 2, 1, 3, 9, 9, 9};
+    memcpy(t.b.bytes + t.b.size, shared, sizeof shared);
+    t.b.size += sizeof shared;
+    strcat(t.b.views,
+           ",{\"buffer\":0,\"byteOffset\":50,\"byteLength\":12},{\"buffer\":0,\"byteOffset\":52,\"byteLength\":12}");
+    build_accessor_text(&t.b, "{\"bufferView\":1,\"componentType\":5123,\"count\":6,\"type\":\"SCALAR\"}");
+    build_accessor_text(&t.b,
+                        "{\"bufferView\":2,\"componentType\":5121,\"count\":4,\"type\":\"VEC3\",\"normalized\":true}");
+    t.model = build_load(&t.test, &t.b,
+                         "\"nodes\":[{\"mesh\":0}],\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0,"
+                         "\"COLOR_0\":2},\"indices\":1}]}]");
+    t.model->changed = PELT_CHANGED_POSITIONS;
+    test_ok(&t.test, pelt_save(t.test.context, t.model, t.path, NULL));
+    look(&t.test, t.path, &w);
+    uint32_t indices = offset_of(w.root, 0), colours = offset_of(w.root, 1);
+    assert_int_equal(indices % 4, 2);
+    assert_int_equal(colours, indices + 2);
+    assert_memory_equal(w.binary + indices, shared + 1, 12);
+    is_text(&t.test, px_json_get(item(w.root, "buffers", 0), "byteLength"), "64"); /* 16 of them, 48 new positions */
+    forget(&w);
+    pelt_model *again = reload(&t);
+    same_poses(&t, t.model, again);
+    SAME_UINTS(again->mesh.triangles, 0, 1, 2, 2, 1, 3);
+    pelt_model_destroy(again);
+    end(&t);
+}
+
 /* Weights that do not sum to one are an error of the source; it is not handed on. */
 static void mended(void **state) {
     (void)state;
@@ -507,9 +545,9 @@ int main(void) {
         cmocka_unit_test(compressed),    cmocka_unit_test(changed_positions),
         cmocka_unit_test(changed_nouns), cmocka_unit_test(newly_skinned),
         cmocka_unit_test(instances),     cmocka_unit_test(unknown_extension),
-        cmocka_unit_test(mended),        cmocka_unit_test(images),
-        cmocka_unit_test(from_nothing),  cmocka_unit_test(nothing),
-        cmocka_unit_test(memory),
+        cmocka_unit_test(mended),        cmocka_unit_test(overlapping_views),
+        cmocka_unit_test(images),        cmocka_unit_test(from_nothing),
+        cmocka_unit_test(nothing),       cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
