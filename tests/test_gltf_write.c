@@ -483,6 +483,8 @@ static void from_nothing(void **state) {
         pelt_model *again = reload(&t);
         assert_int_equal(again->mesh.triangle_count, 2);
         assert_int_equal(again->mesh.part_count, 2);
+        assert_string_equal(again->mesh.parts[0].name, "one");
+        assert_string_equal(again->mesh.parts[1].name, "two");
         SAME_FLOATS(again->mesh.uvs, 0, 0.25f);
         assert_int_equal(again->mesh.triangles[5] - again->mesh.triangles[4], cases[c].count - 2);
         pelt_model_destroy(again);

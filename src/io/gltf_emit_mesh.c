@@ -87,9 +87,13 @@ static pelt_result keep_instances(px_gltf_writer *w) {
     return PELT_OK;
 }
 
+/* glTF has names for meshes only; those of their parts go where other programs leave them alone. */
 static px_json *new_primitive(px_gltf_writer *w, uint32_t part) {
     px_json *json = w->source ? px_json_copy(w->arena, w->source->sources[part].json) : px_json_object(w->arena);
     px_json *mesh = w->instances[w->part_instances[part]].mesh;
+    const char *name = w->parts[part].name;
+    if (!w->source && name[0] && strcmp(name, px_json_string(px_json_get(mesh, "name"), "")) != 0)
+        px_gltf_put(w, px_gltf_member(w, json, "extras", PX_JSON_OBJECT), "name", px_json_new_string(w->arena, name));
     return px_gltf_push(w, px_gltf_member(w, mesh, "primitives", PX_JSON_ARRAY), json);
 }
 

@@ -198,6 +198,7 @@ static pelt_result add_parts(px_gltf *doc, uint32_t joint, uint32_t mesh_index, 
         if (!known)
             continue;
         const char *name = px_json_string(px_json_get(json, "name"), "");
+        name = px_json_string(px_json_get(px_json_get(p, "extras"), "name"), name);
         part->name = name[0] ? name : px_json_string(px_json_get(node, "name"), "");
         PX_TRY(name_material(doc, p, part));
         part->joint = joint;

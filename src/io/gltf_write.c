@@ -318,7 +318,7 @@ static pelt_result write_all(px_gltf_writer *w, const px_write *write) {
     px_gltf_layout layout = {0};
     if (w->model->clip_count > 0)
         px_log(w->context, PELT_LOG_WARNING,
-               "%s: glTF holds no vertex animation; the rest mesh is written without the clips", write->path);
+               "glTF holds no vertex animation; the rest mesh is written without the clips");
     PX_TRY(begin(w));
     PX_TRY(emit(w));
     PX_TRY(embed_images(w, write->path));
