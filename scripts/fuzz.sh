@@ -4,6 +4,10 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=$((${1:-1} * 60))
+if [ "$seconds" -le 0 ]; then
+    echo "fuzz: MINUTES must be 1 or more" >&2 # libFuzzer would take 0 for no end
+    exit 1
+fi
 
 scripts/build.sh fuzz
 mkdir -p build/fuzz/findings
@@ -14,10 +18,16 @@ for target in build/fuzz/bin/fuzz_*; do
     mkdir -p "build/fuzz/corpus/$name"
     seeds=()
     [ -d "fuzz/corpus/$name" ] && seeds=("fuzz/corpus/$name")
-    echo "== $name"
-    "$target" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=1024 -print_final_stats=1 \
-        -verbosity=0 -artifact_prefix="build/fuzz/findings/$name-" "build/fuzz/corpus/$name" "${seeds[@]}" ||
+    log=build/fuzz/$name.log
+    if "$target" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=1024 -malloc_limit_mb=1024 -print_final_stats=1 \
+        -artifact_prefix="build/fuzz/findings/$name-" "build/fuzz/corpus/$name" "${seeds[@]}" >"$log" 2>&1; then
+        echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") executions, no finding"
+    else
         failed+=("$name")
+        # Progress lines begin with a number sign; what is left tells what went wrong.
+        grep -vE '^#|^INFO|NEW_FUNC' "$log" >&2
+        echo "$name: a finding"
+    fi
 done
 if [ ${#failed[@]} -gt 0 ]; then
     echo "fuzz: findings in ${failed[*]}; the inputs are in build/fuzz/findings/" >&2
