@@ -105,8 +105,8 @@ static inline void px_quat_normalize(float q[4]) {
         q[c] = (float)(q[c] / length);
 }
 
-/* Makes a quaternion unit unless it is so already but for rounding. Files write 0.707 for √½; other engines take that as
- * it stands, and poses must equal theirs to 1e-5 of the size. 1e-3 lets three digits pass. */
+/* Makes a quaternion unit unless it is so already but for rounding. Files write 0.707 for √½; other engines take that
+ * as it stands, and poses must equal theirs to 1e-5 of the size. 1e-3 lets three digits pass. */
 static inline void px_quat_mend(float q[4]) {
     double length2 = (double)q[0] * q[0] + (double)q[1] * q[1] + (double)q[2] * q[2] + (double)q[3] * q[3];
     if (!(fabs(length2 - 1) <= 1e-3))
