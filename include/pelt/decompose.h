@@ -1,0 +1,55 @@
+/* Pelt: a vertex animation becomes bones and sparse convex weights (Kavan, Sloan, O'Sullivan 2010, and beyond it).
+ *
+ * Two doors: pelt_decompose does everything at once; a pelt_decomposer does it step by step.
+ */
+#ifndef PELT_DECOMPOSE_H
+#define PELT_DECOMPOSE_H
+
+#include <pelt/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a bone can do. */
+typedef enum pelt_transforms {
+    PELT_TRANSFORMS_AFFINE, /* any 3×4 matrix; two nested nodes in a file */
+    PELT_TRANSFORMS_RIGID   /* rotation and translation; one node */
+} pelt_transforms;
+
+typedef struct pelt_decompose_desc {
+    uint32_t bones;      /* P; 0 (default): chosen from `error`, or by itself where the error curve flattens */
+    double error;        /* reach E_rms ≤ this with as few bones as possible; 0 (default): not asked */
+    uint32_t influences; /* K, 1 to 8; default 4 */
+    uint32_t transforms; /* pelt_transforms; default affine */
+    uint32_t iterations; /* at most; default 60 */
+    double tolerance;    /* stop when the error falls by less than this fraction in ten iterations; default 0.005 */
+    double epsilon;  /* E_rms that the reduction may lose; 0 (default): a tenth of what the fit is expected to reach */
+    bool fixed_rest; /* keep the rest pose as it is; default false */
+} pelt_decompose_desc;
+PELT_API const pelt_option *pelt_decompose_options(size_t *option_count);
+PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
+
+typedef struct pelt_decompose_report {
+    uint32_t vertex_count;    /* welded */
+    uint32_t frame_count;     /* of all clips */
+    uint32_t bone_count;      /* */
+    uint32_t influence_count; /* */
+    uint32_t dimension;       /* of the subspace */
+    uint32_t iteration_count; /* */
+    double error_fit;         /* E_rms of the solver's own estimate, before rounding to floats */
+    double seconds_reduce, seconds_seed, seconds_solve;
+    const float *iteration_errors; /* [iteration] E_rms after each, never rising; lives in the result's memory */
+} pelt_decompose_report;
+
+/* Decomposes all clips of the model together, in place: it gets a new rest pose, a flat skeleton, one skin, and one
+ * motion per clip; the clips stay for comparison. After a failure the model is as it was. `desc` and `report` may be
+ * NULL. */
+PELT_API pelt_result pelt_decompose(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
+                                    pelt_decompose_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,283 @@
+/* From a finished fit to the model: rest pose, a flat skeleton, one skin, one motion per clip.
+ *
+ * Every bone hangs directly from one root: the layout that every engine reproduces. A joint rests at the middle of what
+ * its bone carries, so that motions turn about a sensible place between keys as well. Affine bones need two nested
+ * nodes, M = T·R1·S·R2, since one node holds no shear; the inner one is the joint.
+ */
+#include "decompose/build.h"
+#include "core/math3.h"
+#include "decompose/stretch.h"
+
+#include <stdio.h>
+
+typedef struct build {
+    px_fit *fit;
+    const px_gathered *plan;
+    pelt_model *model;
+    px_arena *memory;      /* the model's */
+    uint32_t nodes_a_bone; /* 1, or 2 for affine bones */
+    double *middles;       /* [bone][3] normalised */
+    double *transforms;    /* [row][4P] normalised */
+    pelt_skeleton skeleton;
+    pelt_skin skin;
+    pelt_motion *motions;
+    float *positions, *normals;
+} build;
+
+/* ---- Skeleton --------------------------------------------------------------------------------------------- */
+
+static uint32_t joint_of(const build *b, uint32_t bone) {
+    return b->nodes_a_bone * (bone + 1);
+}
+
+static double object_coordinate(const build *b, double value, int axis) {
+    return b->plan->center[axis] + b->plan->radius * value;
+}
+
+static void find_middles(build *b) {
+    const px_fit *fit = b->fit;
+    size_t K = fit->influence_count;
+    double *masses = b->middles + 3 * (size_t)fit->bone_count;
+    for (size_t e = 0; e < fit->vertex_count * K; e++) {
+        double w = fit->now.weights[e] * fit->now.weights[e];
+        masses[fit->now.bones[e]] += w;
+        for (size_t axis = 0; axis < 3; axis++)
+            b->middles[3 * (size_t)fit->now.bones[e] + axis] += w * fit->now.rest[3 * (e / K) + axis];
+    }
+    for (size_t j = 0; j < fit->bone_count; j++)
+        for (size_t axis = 0; axis < 3; axis++)
+            b->middles[3 * j + axis] = masses[j] > 0 ? b->middles[3 * j + axis] / masses[j] : 0;
+}
+
+static const char *joint_name(build *b, uint32_t bone, const char *suffix) {
+    char text[32];
+    int length = snprintf(text, sizeof text, "bone_%03u%s", bone, suffix);
+    return px_arena_text(b->memory, text, (size_t)length);
+}
+
+static pelt_result build_skeleton(build *b) {
+    pelt_skeleton *s = &b->skeleton;
+    s->joint_count = 1 + b->nodes_a_bone * b->fit->bone_count;
+    s->names = PX_NEW(b->memory, const char *, s->joint_count);
+    s->parents = PX_NEW(b->memory, uint32_t, s->joint_count);
+    s->rest = PX_NEW(b->memory, pelt_transform, s->joint_count);
+    if (!s->names || !s->parents || !s->rest)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t j = 0; j < s->joint_count; j++)
+        s->rest[j] = px_transform_identity();
+    s->names[0] = "bones";
+    s->parents[0] = PELT_NONE;
+    for (uint32_t bone = 0; bone < b->fit->bone_count; bone++) {
+        uint32_t joint = joint_of(b, bone), outer = joint + 1 - b->nodes_a_bone;
+        s->parents[outer] = 0;
+        for (int axis = 0; axis < 3; axis++)
+            s->rest[outer].translation[axis] = (float)object_coordinate(b, b->middles[3 * bone + (uint32_t)axis], axis);
+        if (outer != joint) {
+            s->parents[joint] = outer;
+            s->names[outer] = joint_name(b, bone, "_outer");
+        }
+        s->names[joint] = joint_name(b, bone, "");
+        if (!s->names[joint] || !s->names[outer])
+            return PELT_ERROR_MEMORY;
+    }
+    return PELT_OK;
+}
+
+/* ---- Skin and rest pose ----------------------------------------------------------------------------------- */
+
+static void sort_influences(uint16_t *bones, float *weights, size_t count) {
+    for (size_t a = 1; a < count; a++)
+        for (size_t c = a; c > 0 && weights[c] > weights[c - 1]; c--) {
+            float weight = weights[c];
+            uint16_t bone = bones[c];
+            weights[c] = weights[c - 1], bones[c] = bones[c - 1];
+            weights[c - 1] = weight, bones[c - 1] = bone;
+        }
+}
+
+static void vertex_skin(const build *b, uint32_t f, uint16_t *bones, float *weights) {
+    size_t K = b->fit->influence_count;
+    for (size_t a = 0; a < K; a++) {
+        bones[a] = b->fit->now.bones[f * K + a];
+        weights[a] = (float)b->fit->now.weights[f * K + a];
+    }
+    sort_influences(bones, weights, K);
+}
+
+/* Spreads the welded vertices back: all vertices of one get the same position and the same weights. */
+static pelt_result build_vertices(build *b) {
+    const pelt_mesh *mesh = &b->model->mesh;
+    const px_fit *fit = b->fit;
+    size_t K = fit->influence_count, N = mesh->vertex_count;
+    b->skin.bones = PX_NEW(b->memory, uint16_t, N * K);
+    b->skin.weights = PX_NEW(b->memory, float, N *K);
+    b->positions = PX_NEW(b->memory, float, 3 * N);
+    b->normals = PX_NEW(b->memory, float, 3 * N);
+    uint32_t *fit_of_point = PX_NEW(fit->arena, uint32_t, mesh->point_count);
+    uint32_t *fit_of_weld = PX_NEW(fit->arena, uint32_t, mesh->weld_count);
+    if (!b->skin.bones || !b->skin.weights || !b->positions || !b->normals || !fit_of_point || !fit_of_weld)
+        return PELT_ERROR_MEMORY;
+    memset(fit_of_point, 0xFF, mesh->point_count * sizeof *fit_of_point);
+    for (uint32_t f = 0; f < fit->vertex_count; f++)
+        fit_of_point[b->plan->points[f]] = f;
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t f = fit_of_point[mesh->vertex_points ? mesh->vertex_points[i] : i];
+        if (f != PELT_NONE)
+            fit_of_weld[mesh->weld[i]] = f;
+    }
+    for (uint32_t i = 0; i < N; i++) {
+        uint32_t f = fit_of_weld[mesh->weld[i]];
+        vertex_skin(b, f, b->skin.bones + i * K, b->skin.weights + i * K);
+        for (int axis = 0; axis < 3; axis++)
+            b->positions[3 * (size_t)i + (size_t)axis] =
+                (float)object_coordinate(b, fit->now.rest[3 * (size_t)f + (size_t)axis], axis);
+    }
+    return pelt_mesh_normals(fit->context, mesh, b->positions, b->normals);
+}
+
+static pelt_result build_skin(build *b) {
+    b->skin.bone_count = b->fit->bone_count;
+    b->skin.influence_count = b->fit->influence_count;
+    b->skin.bone_joints = PX_NEW(b->memory, uint32_t, b->skin.bone_count);
+    b->skin.inverse_binds = PX_NEW(b->memory, pelt_affine, b->skin.bone_count);
+    if (!b->skin.bone_joints || !b->skin.inverse_binds)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t bone = 0; bone < b->skin.bone_count; bone++) {
+        uint32_t joint = joint_of(b, bone), outer = joint + 1 - b->nodes_a_bone;
+        b->skin.bone_joints[bone] = joint;
+        b->skin.inverse_binds[bone] = px_affine_identity();
+        for (int axis = 0; axis < 3; axis++)
+            b->skin.inverse_binds[bone].m[4 * axis + 3] = -b->skeleton.rest[outer].translation[axis];
+    }
+    return build_vertices(b);
+}
+
+/* ---- Motions ---------------------------------------------------------------------------------------------- */
+
+/* Keys of one bone over one clip. Without scales and inner rotations for rigid bones. */
+typedef struct bone_keys {
+    float *translations, *rotations, *scales, *inner_rotations;
+} bone_keys;
+
+/* The quaternion on the side of the one before: interpolation takes the shorter arc, and so do people who read it. */
+static void keep_side(float *q, uint32_t k) {
+    double dot = 0;
+    for (int c = 0; k > 0 && c < 4; c++)
+        dot += (double)q[c] * (double)q[c - 4];
+    for (int c = 0; dot < 0 && c < 4; c++)
+        q[c] = -q[c];
+}
+
+/* `row`: 3 · the clip's first frame among all. */
+static void fill_keys(const build *b, uint32_t bone, size_t row, uint32_t frame_count, bone_keys *keys) {
+    size_t n = 4 * (size_t)b->fit->bone_count;
+    px_stretch path = px_stretch_start();
+    for (uint32_t k = 0; k < frame_count; k++) {
+        const double *m = b->transforms + (row + 3 * (size_t)k) * n + 4 * (size_t)bone,
+                     *g = b->middles + 3 * (size_t)bone;
+        double linear[9];
+        for (int r = 0; r < 3; r++) {
+            const double *line = m + (size_t)r * n;
+            memcpy(linear + 3 * r, line, 3 * sizeof *linear);
+            double moved = line[0] * g[0] + line[1] * g[1] + line[2] * g[2] + line[3];
+            keys->translations[3 * k + (uint32_t)r] = (float)object_coordinate(b, moved, r);
+        }
+        if (!keys->scales) {
+            px_quat_from_matrix(linear, keys->rotations + 4 * k);
+        } else {
+            px_stretch_follow(&path, linear);
+            double inner[9];
+            for (int e = 0; e < 9; e++)
+                inner[e] = path.v[3 * (e % 3) + e / 3];
+            px_quat_from_matrix(path.u, keys->rotations + 4 * k);
+            px_quat_from_matrix(inner, keys->inner_rotations + 4 * k);
+            for (int c = 0; c < 3; c++)
+                keys->scales[3 * k + (uint32_t)c] = (float)path.s[c];
+            keep_side(keys->inner_rotations + 4 * k, k);
+        }
+        keep_side(keys->rotations + 4 * k, k);
+    }
+}
+
+static pelt_result bone_tracks(build *b, const pelt_clip *clip, size_t row, uint32_t bone, pelt_motion *motion) {
+    uint32_t joint = joint_of(b, bone), outer = joint + 1 - b->nodes_a_bone;
+    size_t F = clip->frame_count;
+    bool affine = b->nodes_a_bone == 2;
+    bone_keys keys = {PX_NEW(b->memory, float, 3 * F), PX_NEW(b->memory, float, 4 * F),
+                      affine ? PX_NEW(b->memory, float, 3 * F) : NULL, affine ? PX_NEW(b->memory, float, 4 * F) : NULL};
+    if (!keys.translations || !keys.rotations || (affine && (!keys.scales || !keys.inner_rotations)))
+        return PELT_ERROR_MEMORY;
+    fill_keys(b, bone, row, clip->frame_count, &keys);
+    pelt_track track = {.joint = outer, .key_count = clip->frame_count, .times = clip->times};
+    const struct {
+        const float *values;
+        pelt_path path;
+        uint32_t width, joint;
+    } rows[] = {{keys.translations, PELT_PATH_TRANSLATION, 3, outer},
+                {keys.rotations, PELT_PATH_ROTATION, 4, outer},
+                {keys.scales, PELT_PATH_SCALE, 3, outer},
+                {keys.inner_rotations, PELT_PATH_ROTATION, 4, joint}};
+    for (size_t t = 0; t < PX_COUNT(rows) && rows[t].values; t++) {
+        track.values = rows[t].values, track.path = rows[t].path;
+        track.width = rows[t].width, track.joint = rows[t].joint;
+        motion->tracks[motion->track_count++] = track;
+    }
+    return PELT_OK;
+}
+
+static pelt_result build_motions(build *b) {
+    const pelt_model *model = b->model;
+    b->motions = PX_NEW(b->memory, pelt_motion, model->clip_count);
+    if (!b->motions)
+        return PELT_ERROR_MEMORY;
+    size_t row = 0;
+    for (uint32_t c = 0; c < model->clip_count; c++) {
+        const pelt_clip *clip = &model->clips[c];
+        pelt_motion *motion = &b->motions[c];
+        motion->name = clip->name;
+        motion->tracks = PX_NEW(b->memory, pelt_track, (size_t)4 * b->fit->bone_count);
+        if (!motion->tracks)
+            return PELT_ERROR_MEMORY;
+        for (uint32_t bone = 0; clip->frame_count && bone < b->fit->bone_count; bone++)
+            PX_TRY(bone_tracks(b, clip, row, bone, motion));
+        motion->start = clip->frame_count ? clip->times[0] : 0;
+        motion->end = clip->frame_count ? clip->times[clip->frame_count - 1] : 0;
+        row += 3 * (size_t)clip->frame_count;
+    }
+    return PELT_OK;
+}
+
+/* ---- The door --------------------------------------------------------------------------------------------- */
+
+pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, pelt_model *model) {
+    size_t n = 4 * (size_t)fit->bone_count;
+    build b = {.fit = fit, .plan = plan, .model = model, .memory = model->memory};
+    b.nodes_a_bone = fit->kind == PELT_TRANSFORMS_AFFINE ? 2 : 1;
+    b.middles = PX_NEW(fit->arena, double, n);
+    b.transforms = fit->now.full ? fit->now.full : PX_NEW(fit->arena, double, px_mul_size(fit->row_count, n));
+    if (!b.middles || !b.transforms)
+        return PELT_ERROR_MEMORY;
+    if (!fit->now.full)
+        px_gemm(1, px_matrix_in(fit->basis, fit->row_count, fit->dimension),
+                px_transposed(px_matrix_in(fit->now.reduced, n, fit->dimension)), 0,
+                px_matrix_of(b.transforms, fit->row_count, n));
+    find_middles(&b);
+    PX_TRY(build_skeleton(&b));
+    PX_TRY(build_skin(&b));
+    PX_TRY(build_motions(&b));
+    model->mesh.positions = b.positions;
+    model->mesh.normals = b.normals;
+    model->mesh.tangents = NULL; /* the old rest pose's */
+    model->skeleton = b.skeleton;
+    model->skin = b.skin;
+    model->motions = b.motions;
+    model->motion_count = model->clip_count;
+    model->morphs = (pelt_morph_set){0};
+    for (uint32_t p = 0; p < model->mesh.part_count; p++) {
+        model->mesh.parts[p].joint = PELT_NONE;
+        model->mesh.parts[p].skinned = true;
+    }
+    model->changed |=
+        PELT_CHANGED_POSITIONS | PELT_CHANGED_SKIN | PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS | PELT_CHANGED_MORPHS;
+    return PELT_OK;
+}

@@ -1,0 +1,10 @@
+/* From a finished fit to the model. */
+#ifndef PELT_DECOMPOSE_BUILD_H
+#define PELT_DECOMPOSE_BUILD_H
+
+#include "decompose/gather.h"
+
+/* Replaces rest pose, skeleton, skin and motions of the model. */
+pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, pelt_model *model);
+
+#endif

@@ -1,0 +1,90 @@
+/* A decomposition under way: A ≈ T X, column i of X holding w_ij · (v_i, 1) for the few bones j of vertex i.
+ *
+ * L. Kavan, P.-P. Sloan, C. O'Sullivan, "Fast and Efficient Skinning of Animated Meshes", Eurographics 2010 (FESAM).
+ *
+ * Nothing after the reduction A ≈ B C touches the frames again, and all passes over vertices need only moments:
+ *   transforms  S = X Xᵀ and Q = X Cᵀ
+ *   vertices    H = T_rᵀ T_r, and Y = T_rᵀ C, made block by block where it is used
+ * Space is normalised: the first frame's enclosing ball is the unit ball.
+ *
+ *   paper   here           shape
+ *   A       (never held)   [vertex][row], row = 3·frame + axis
+ *   B       basis          [row][dimension]
+ *   C       coords         [vertex][dimension]
+ *   v_i     rest           [vertex][3]
+ *   w_ij    weights        [vertex][K], of bones [vertex][K]
+ *   T_r     reduced        [4P][dimension]: row 4j + c is column c of bone j's matrix, in the basis
+ *   T       full           [row][4P]: kept by kinds of bone that leave the basis (rigid, trs)
+ */
+#ifndef PELT_DECOMPOSE_FIT_H
+#define PELT_DECOMPOSE_FIT_H
+
+#include "core/core.h"
+#include "numeric/numeric.h"
+#include <pelt/decompose.h>
+
+/* What the solver changes. Two of them make stepping back possible. */
+typedef struct px_fit_state {
+    double *rest;     /* [vertex][3] */
+    double *weights;  /* [vertex][K], 0 where unused */
+    uint16_t *bones;  /* [vertex][K] */
+    uint8_t *counts;  /* [vertex] bones used, 1 to K */
+    double *reduced;  /* [4P][dimension] */
+    double *full;     /* [row][4P] or NULL */
+    double objective; /* Σ over vertices of the squared residual */
+} px_fit_state;
+
+typedef struct px_fit {
+    pelt_context *context;
+    px_arena *arena;
+    pelt_transforms kind;
+    uint32_t vertex_count;    /* N, welded */
+    uint32_t row_count;       /* 3F */
+    uint32_t dimension;       /* d */
+    uint32_t bone_count;      /* P so far */
+    uint32_t bone_capacity;   /* P at most */
+    uint32_t influence_count; /* K */
+    bool fixed_rest;
+    double *basis;     /* [row][dimension] */
+    double *coords;    /* [vertex][dimension] */
+    double *norms;     /* [vertex] ‖a_i‖², of the whole trajectory */
+    double *residuals; /* [vertex] squared, from the last pass over the vertices */
+    px_fit_state now, before;
+    double *scatter; /* S [4P][4P] */
+    double *cross;   /* Q [4P][dimension] */
+    double *gram;    /* H [4P][4P] */
+    double *pairs;   /* [bone l][10][bone j]: the quadric in (x, y, z, 1) that gives vᵀ H_jl v; see px_fit_gram */
+    double *slots;   /* per-block sums of S and Q */
+    double *block_objective;
+} px_fit;
+
+/* ---- Steps ------------------------------------------------------------------------------------------------ */
+
+/* S and Q of the current rest pose and weights. */
+pelt_result px_fit_moments(px_fit *fit);
+/* Better transforms for these moments; never worse ones. */
+pelt_result px_fit_transforms(px_fit *fit);
+/* H and pairs of the current transforms. */
+void px_fit_gram(px_fit *fit);
+/* Rest positions (unless fixed), then weights, of every vertex; sets residuals and now.objective. No vertex gets worse.
+ */
+pelt_result px_fit_vertices(px_fit *fit, bool rest);
+/* Clusters with one bone each: the start. Sets bone_count, at most bone_capacity. */
+pelt_result px_fit_seed(px_fit *fit);
+
+/* E_rms of an objective. */
+double px_fit_error(const px_fit *fit, double objective);
+
+/* Vertices per block of a parallel pass: at most 64 blocks, whose sums have a slot each. */
+static inline size_t px_fit_block(const px_fit *fit) {
+    return px_max_size(256, ((size_t)fit->vertex_count + 63) / 64);
+}
+
+/* The monomials of the quadric in `pairs`. */
+static inline void px_fit_monomials(const double v[3], double m[10]) {
+    double x = v[0], y = v[1], z = v[2];
+    m[0] = x * x, m[1] = x * y, m[2] = x * z, m[3] = x, m[4] = y * y;
+    m[5] = y * z, m[6] = y, m[7] = z * z, m[8] = z, m[9] = 1;
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* From clips to a reduced fit. */
+#ifndef PELT_DECOMPOSE_GATHER_H
+#define PELT_DECOMPOSE_GATHER_H
+
+#include "decompose/fit.h"
+
+/* Which points are the fit's vertices, and the normalisation. */
+typedef struct px_gathered {
+    uint32_t point_count;
+    uint32_t *points; /* [vertex] the point that stands for it, ascending */
+    double center[3];
+    double radius;
+    size_t rest_row; /* 3 · the frame that is the rest pose at first */
+} px_gathered;
+
+/* Sets norms, dimension, basis, coords and now.rest (allocated by the caller). */
+pelt_result px_fit_gather(px_fit *fit, const pelt_model *input, const px_gathered *plan, double epsilon);
+
+#endif

@@ -1,0 +1,82 @@
+/* The moments: S = X Xᵀ and Q = X Cᵀ over vertices, H = TᵀT over bones. */
+#include "decompose/fit.h"
+
+#include <math.h>
+
+double px_fit_error(const px_fit *fit, double objective) {
+    return 1000 * sqrt(fmax(objective, 0) / ((double)fit->vertex_count * fit->row_count));
+}
+
+/* ---- Over vertices ---------------------------------------------------------------------------------------- */
+
+static void add_vertex(const px_fit *fit, uint32_t i, double *scatter, double *cross) {
+    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, K = fit->influence_count;
+    const px_fit_state *s = &fit->now;
+    const double v[4] = {s->rest[3 * i], s->rest[3 * i + 1], s->rest[3 * i + 2], 1};
+    const double *w = s->weights + i * K, *coords = fit->coords + i * d;
+    const uint16_t *bones = s->bones + i * K;
+    for (size_t a = 0; a < s->counts[i]; a++)
+        for (size_t r = 0; r < 4; r++) {
+            size_t row = 4 * (size_t)bones[a] + r;
+            double x = w[a] * v[r];
+            double *q = cross + row * d;
+            for (size_t e = 0; e < d; e++)
+                q[e] += x * coords[e];
+            for (size_t b = 0; b < s->counts[i]; b++) {
+                double *target = scatter + row * n + 4 * (size_t)bones[b];
+                for (size_t c = 0; c < 4; c++)
+                    target[c] += x * w[b] * v[c];
+            }
+        }
+}
+
+static pelt_result add_block(void *user, size_t first, size_t count, size_t block) {
+    px_fit *fit = user;
+    size_t n = 4 * (size_t)fit->bone_count, size = n * (n + fit->dimension);
+    double *scatter = fit->slots + block * size, *cross = scatter + n * n;
+    memset(scatter, 0, size * sizeof *scatter);
+    for (size_t i = first; i < first + count; i++)
+        add_vertex(fit, (uint32_t)i, scatter, cross);
+    return PELT_OK;
+}
+
+pelt_result px_fit_moments(px_fit *fit) {
+    size_t n = 4 * (size_t)fit->bone_count, size = n * (n + fit->dimension);
+    PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count, px_fit_block(fit), add_block, fit));
+    memset(fit->scatter, 0, n * n * sizeof *fit->scatter);
+    memset(fit->cross, 0, n * fit->dimension * sizeof *fit->cross);
+    for (size_t b = 0; b < px_block_count(fit->vertex_count, px_fit_block(fit)); b++) { /* in order: same sums always */
+        const double *slot = fit->slots + b * size;
+        for (size_t e = 0; e < n * n; e++)
+            fit->scatter[e] += slot[e];
+        for (size_t e = 0; e < n * fit->dimension; e++)
+            fit->cross[e] += slot[n * n + e];
+    }
+    return PELT_OK;
+}
+
+/* ---- Over bones ------------------------------------------------------------------------------------------- */
+
+/* vᵀ M v for a 4×4 block M of H as a quadric in x, y, z: ten numbers, since v ends in 1. */
+static void pair_quadric(const double *block, size_t pitch, double out[10]) {
+    const double *r0 = block, *r1 = block + pitch, *r2 = block + 2 * pitch, *r3 = block + 3 * pitch;
+    out[0] = r0[0], out[1] = r0[1] + r1[0], out[2] = r0[2] + r2[0], out[3] = r0[3] + r3[0];
+    out[4] = r1[1], out[5] = r1[2] + r2[1], out[6] = r1[3] + r3[1];
+    out[7] = r2[2], out[8] = r2[3] + r3[2], out[9] = r3[3];
+}
+
+void px_fit_gram(px_fit *fit) {
+    size_t P = fit->bone_count, n = 4 * P;
+    px_matrix gram = px_matrix_of(fit->gram, n, n);
+    if (fit->now.full)
+        px_syrk(1, px_transposed(px_matrix_in(fit->now.full, fit->row_count, n)), 0, gram);
+    else
+        px_syrk(1, px_matrix_in(fit->now.reduced, n, fit->dimension), 0, gram);
+    for (size_t l = 0; l < P; l++)
+        for (size_t j = 0; j < P; j++) {
+            double quadric[10];
+            pair_quadric(fit->gram + 4 * l * n + 4 * j, n, quadric);
+            for (size_t k = 0; k < 10; k++)
+                fit->pairs[(l * 10 + k) * P + j] = quadric[k];
+        }
+}

@@ -1,0 +1,170 @@
+/* Seeds: clusters of vertices that one bone each explains, by splitting the worst ones and Lloyd rounds in between.
+ *
+ * A cluster is a fit with one influence of weight 1 per vertex, so its steps are those of the fit itself; only the
+ * choice of bone is another: the one that predicts the vertex best, wherever it is on the surface.
+ */
+#include "decompose/fit.h"
+
+#include <math.h>
+
+#define ROUNDS       3  /* after each splitting: more hardly change what the solver makes of it */
+#define FINAL_ROUNDS 9  /* after the last one */
+#define SMALLEST     8u /* vertices of a cluster that may be split: each half can then hold an affine motion */
+
+/* ---- Lloyd rounds ----------------------------------------------------------------------------------------- */
+
+/* Squared residual of a vertex with bone j alone, less its norm. */
+static double alone(const px_fit *fit, size_t j, const double *v, const double m[10], const double *y) {
+    size_t P = fit->bone_count;
+    const double *quadric = fit->pairs + j * 10 * P + j;
+    double value = -2 * (v[0] * y[4 * j] + v[1] * y[4 * j + 1] + v[2] * y[4 * j + 2] + y[4 * j + 3]);
+    for (size_t k = 0; k < 10; k++)
+        value += m[k] * quadric[k * P];
+    return value;
+}
+
+static pelt_result assign_block(void *user, size_t first, size_t count, size_t block) {
+    px_fit *fit = user;
+    size_t P = fit->bone_count, d = fit->dimension, K = fit->influence_count;
+    double *y = PX_ALLOC(fit->context, double, count * 4 * P);
+    if (!y)
+        return PELT_ERROR_MEMORY;
+    px_gemm(1, px_matrix_in(fit->coords + first * d, count, d), px_transposed(px_matrix_in(fit->now.reduced, 4 * P, d)),
+            0, px_matrix_of(y, count, 4 * P));
+    fit->block_objective[block] = 0;
+    for (size_t i = first; i < first + count; i++) {
+        double m[10], best = INFINITY;
+        const double *v = fit->now.rest + 3 * i;
+        px_fit_monomials(v, m);
+        for (size_t j = 0; j < P; j++) {
+            double value = alone(fit, j, v, m, y + (i - first) * 4 * P);
+            if (value < best) {
+                best = value;
+                fit->now.bones[i * K] = (uint16_t)j;
+            }
+        }
+        fit->residuals[i] = fmax(fit->norms[i] + best, 0);
+        fit->block_objective[block] += fit->residuals[i];
+    }
+    px_free(fit->context, y);
+    return PELT_OK;
+}
+
+static pelt_result lloyd(px_fit *fit, int rounds) {
+    size_t block = px_fit_block(fit);
+    for (int r = 0; r < rounds; r++) {
+        PX_TRY(px_fit_moments(fit));
+        PX_TRY(px_fit_transforms(fit));
+        px_fit_gram(fit);
+        PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count, block, assign_block, fit));
+        double before = fit->now.objective;
+        fit->now.objective = 0;
+        for (size_t b = 0; b < px_block_count(fit->vertex_count, block); b++)
+            fit->now.objective += fit->block_objective[b];
+        if (r > 0 && fit->now.objective > 0.999 * before)
+            break;
+    }
+    return PELT_OK;
+}
+
+/* ---- Splitting -------------------------------------------------------------------------------------------- */
+
+typedef struct cluster {
+    double error;
+    uint32_t size, worst; /* worst vertex */
+} cluster;
+
+static void sum_clusters(const px_fit *fit, cluster *clusters) {
+    size_t K = fit->influence_count;
+    memset(clusters, 0, fit->bone_count * sizeof *clusters);
+    for (uint32_t i = 0; i < fit->vertex_count; i++) {
+        cluster *c = &clusters[fit->now.bones[i * K]];
+        if (c->size++ == 0 || fit->residuals[i] > fit->residuals[c->worst])
+            c->worst = i;
+        c->error += fit->residuals[i];
+    }
+}
+
+static double distance2(const px_fit *fit, uint32_t a, uint32_t b) {
+    double sum = 0;
+    for (size_t axis = 0; axis < 3; axis++) {
+        double difference = fit->now.rest[3 * (size_t)a + axis] - fit->now.rest[3 * (size_t)b + axis];
+        sum += difference * difference;
+    }
+    return sum;
+}
+
+/* Bone `to` takes the vertices around the cluster's worst one. */
+static void split_cluster(px_fit *fit, uint16_t from, const cluster *c, uint16_t to) {
+    size_t K = fit->influence_count;
+    double mean = 0;
+    for (uint32_t i = 0; i < fit->vertex_count; i++)
+        if (fit->now.bones[i * K] == from)
+            mean += distance2(fit, i, c->worst) / c->size;
+    for (uint32_t i = 0; i < fit->vertex_count; i++)
+        if (fit->now.bones[i * K] == from && distance2(fit, i, c->worst) <= 0.5 * mean)
+            fit->now.bones[i * K] = to;
+}
+
+/* Room for one more bone, which starts with the transform of another. */
+static void copy_bone(px_fit *fit, size_t from) {
+    size_t P = fit->bone_count, d = fit->dimension;
+    memcpy(fit->now.reduced + 4 * P * d, fit->now.reduced + 4 * from * d, 4 * d * sizeof(double));
+    if (fit->now.full)
+        for (size_t r = fit->row_count; r-- > 0;) { /* rows become longer: from the last one */
+            double *row = fit->now.full + r * 4 * (P + 1);
+            memmove(row, fit->now.full + r * 4 * P, 4 * P * sizeof *row);
+            memcpy(row + 4 * P, row + 4 * from, 4 * sizeof *row);
+        }
+    fit->bone_count++;
+}
+
+/* Splits up to `wanted` of the worst clusters in two. */
+static uint32_t split_worst(px_fit *fit, cluster *clusters, uint32_t wanted) {
+    sum_clusters(fit, clusters);
+    uint32_t old_count = fit->bone_count, added = 0;
+    for (; added < wanted; added++) {
+        uint32_t worst = PELT_NONE;
+        for (uint32_t j = 0; j < old_count; j++)
+            if (clusters[j].size >= SMALLEST && clusters[j].error > 0 &&
+                (worst == PELT_NONE || clusters[j].error > clusters[worst].error))
+                worst = j;
+        if (worst == PELT_NONE)
+            break;
+        split_cluster(fit, (uint16_t)worst, &clusters[worst], (uint16_t)fit->bone_count);
+        copy_bone(fit, worst);
+        clusters[worst].error = 0;
+    }
+    return added;
+}
+
+static void start_with_one(px_fit *fit) {
+    size_t K = fit->influence_count;
+    fit->bone_count = 1;
+    for (size_t i = 0; i < fit->vertex_count; i++) {
+        fit->now.bones[i * K] = 0;
+        fit->now.weights[i * K] = 1;
+        fit->now.counts[i] = 1;
+    }
+    for (size_t r = 0; fit->now.full && r < fit->row_count; r++)
+        fit->now.full[4 * r + r % 3] = 1;
+}
+
+pelt_result px_fit_seed(px_fit *fit) {
+    cluster *clusters = PX_ALLOC(fit->context, cluster, fit->bone_capacity);
+    if (!clusters)
+        return PELT_ERROR_MEMORY;
+    start_with_one(fit);
+    pelt_result result = lloyd(fit, 1);
+    while (result == PELT_OK && fit->bone_count < fit->bone_capacity) {
+        uint32_t wanted = fit->bone_count < 6 ? 1 : fit->bone_count / 3;
+        uint32_t room = fit->bone_capacity - fit->bone_count;
+        if (split_worst(fit, clusters, wanted < room ? wanted : room) == 0)
+            break; /* nothing left to explain */
+        result = px_progress(fit->context, "seed", fit->bone_count, fit->bone_capacity);
+        if (result == PELT_OK)
+            result = lloyd(fit, fit->bone_count == fit->bone_capacity ? FINAL_ROUNDS : ROUNDS);
+    }
+    px_free(fit->context, clusters);
+    return result;
+}

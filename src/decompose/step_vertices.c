@@ -1,0 +1,309 @@
+/* The pass over vertices: rest positions, then weights, from H and a block of Y = T_rᵀ C.
+ *
+ * Weights: the exact minimum on the current bones; then bones are added while one lowers the error and there is room,
+ * and at most one is exchanged. Each change is kept only when it lowers the vertex's error, so none ever rises (FESAM
+ * picks the K nearest columns afresh, which can).
+ */
+#include "decompose/fit.h"
+#include "numeric/simplex.h"
+
+#include <math.h>
+
+#define TURNS 2 /* rest and weights after each other: they cost little while Y is at hand; more gain too little */
+
+/* One vertex at a time; columns are reused. */
+typedef struct worker {
+    const px_fit *fit;
+    double *y;       /* [vertex of block][4P] */
+    double *linear;  /* [bone] vᵀ Y_j */
+    double *slope;   /* [bone] gradient */
+    double *columns; /* [K + 1][bone] G of the bones in the set */
+    double m[10];
+    uint16_t bones[PX_SIMPLEX_MAX];
+    double weights[PX_SIMPLEX_MAX];
+    size_t count;
+    double norm; /* ‖a_i‖² */
+} worker;
+
+/* ---- Rest position ---------------------------------------------------------------------------------------- */
+
+/* Σ w_j w_l H_jl splits into a 3×3 matrix for v and, from its last column, a part of the right-hand side. */
+static void rest_system(const px_fit *fit, const double *y, uint32_t i, double m[9], double rhs[3]) {
+    size_t n = 4 * (size_t)fit->bone_count, K = fit->influence_count;
+    const px_fit_state *s = &fit->now;
+    memset(m, 0, 9 * sizeof *m);
+    memset(rhs, 0, 3 * sizeof *rhs);
+    for (size_t a = 0; a < s->counts[i]; a++) {
+        size_t j = 4 * (size_t)s->bones[i * K + a];
+        double wa = s->weights[i * K + a];
+        for (size_t r = 0; r < 3; r++)
+            rhs[r] += wa * y[j + r];
+        for (size_t b = 0; b < s->counts[i]; b++) {
+            const double *block = fit->gram + j * n + 4 * (size_t)s->bones[i * K + b];
+            double w = wa * s->weights[i * K + b];
+            for (size_t r = 0; r < 3; r++) {
+                for (size_t c = 0; c < 3; c++)
+                    m[3 * r + c] += w * block[r * n + c];
+                rhs[r] -= w * block[r * n + 3];
+            }
+        }
+    }
+}
+
+/* Solves m x = r for symmetric m, damped towards x: directions that the animation hardly shows stay where they are. */
+static void solve_damped(double m[9], double r[3], double x[3]) {
+    double damping = 1e-6 * (m[0] + m[4] + m[8]); /* 1e-6: squared length that trajectories are known to in floats */
+    for (int c = 0; c < 3; c++) {
+        m[4 * c] += damping;
+        r[c] += damping * x[c];
+    }
+    double c0 = m[4] * m[8] - m[5] * m[7], c1 = m[5] * m[6] - m[3] * m[8], c2 = m[3] * m[7] - m[4] * m[6];
+    double det = m[0] * c0 + m[1] * c1 + m[2] * c2;
+    if (!(det > 0))
+        return;
+    double out[3] = {
+        (c0 * r[0] + (m[2] * m[7] - m[1] * m[8]) * r[1] + (m[1] * m[5] - m[2] * m[4]) * r[2]) / det,
+        (c1 * r[0] + (m[0] * m[8] - m[2] * m[6]) * r[1] + (m[2] * m[3] - m[0] * m[5]) * r[2]) / det,
+        (c2 * r[0] + (m[1] * m[6] - m[0] * m[7]) * r[1] + (m[0] * m[4] - m[1] * m[3]) * r[2]) / det,
+    };
+    if (isfinite(out[0]) && isfinite(out[1]) && isfinite(out[2]))
+        memcpy(x, out, sizeof out);
+}
+
+static void vertex_rest(const px_fit *fit, uint32_t i, const double *y) {
+    double m[9], rhs[3];
+    rest_system(fit, y, i, m, rhs);
+    solve_damped(m, rhs, fit->now.rest + 3 * (size_t)i);
+}
+
+/* ---- Weights ---------------------------------------------------------------------------------------------- */
+
+/* G column of bone l: vᵀ H_jl v for all j. */
+static void make_column(const worker *w, size_t l, double *out) {
+    size_t P = w->fit->bone_count;
+    const double *quadric = w->fit->pairs + l * 10 * P;
+    for (size_t j = 0; j < P; j++)
+        out[j] = w->m[0] * quadric[j];
+    for (size_t k = 1; k < 10; k++)
+        for (size_t j = 0; j < P; j++)
+            out[j] += w->m[k] * quadric[k * P + j];
+}
+
+static double diagonal(const worker *w, size_t j) {
+    size_t P = w->fit->bone_count;
+    const double *quadric = w->fit->pairs + j * 10 * P + j;
+    double sum = 0;
+    for (size_t k = 0; k < 10; k++)
+        sum += w->m[k] * quadric[k * P];
+    return sum;
+}
+
+/* The exact weights for the bones at these places of the set; `weights` is a feasible start. */
+static double solve_places(const worker *w, const size_t *places, size_t count, double *weights) {
+    size_t P = w->fit->bone_count;
+    double g[PX_SIMPLEX_MAX][PX_SIMPLEX_MAX], b[PX_SIMPLEX_MAX];
+    for (size_t r = 0; r < count; r++) {
+        b[r] = w->linear[w->bones[places[r]]];
+        for (size_t c = 0; c < count; c++)
+            g[r][c] = w->columns[places[r] * P + w->bones[places[c]]];
+    }
+    return px_simplex_least(count, g, b, weights);
+}
+
+static double solve_set(worker *w) {
+    static const size_t all[PX_SIMPLEX_MAX] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    return solve_places(w, all, w->count, w->weights);
+}
+
+static void move_place(worker *w, size_t from, size_t to) {
+    size_t P = w->fit->bone_count;
+    w->bones[to] = w->bones[from];
+    w->weights[to] = w->weights[from];
+    memmove(w->columns + to * P, w->columns + from * P, P * sizeof(double));
+}
+
+static void drop_zeros(worker *w) {
+    size_t kept = 0;
+    for (size_t a = 0; a < w->count; a++)
+        if (w->weights[a] > 0) {
+            if (kept != a)
+                move_place(w, a, kept);
+            kept++;
+        }
+    w->count = kept;
+}
+
+static bool in_set(const worker *w, size_t j) {
+    for (size_t a = 0; a < w->count; a++)
+        if (w->bones[a] == j)
+            return true;
+    return false;
+}
+
+/* The bone outside the set that promises the largest decrease when weight moves to it from all others alike; PELT_NONE
+ * when none promises more than `least`. */
+static uint32_t best_bone(worker *w, double least) {
+    size_t P = w->fit->bone_count;
+    for (size_t j = 0; j < P; j++)
+        w->slope[j] = -w->linear[j];
+    for (size_t a = 0; a < w->count; a++)
+        for (size_t j = 0; j < P; j++)
+            w->slope[j] += w->weights[a] * w->columns[a * P + j];
+    double level = 0, square = 0;
+    for (size_t a = 0; a < w->count; a++) {
+        level += w->weights[a] * w->slope[w->bones[a]];
+        square += w->weights[a] * (w->slope[w->bones[a]] + w->linear[w->bones[a]]);
+    }
+    uint32_t best = PELT_NONE;
+    for (size_t j = 0; j < P; j++) {
+        double fall = level - w->slope[j];
+        if (fall <= 0 || in_set(w, j))
+            continue;
+        double curvature = diagonal(w, j) - 2 * (w->slope[j] + w->linear[j]) + square;
+        double decrease = curvature > fall ? fall * fall / curvature : 2 * fall - curvature;
+        if (decrease > least) {
+            least = decrease;
+            best = (uint32_t)j;
+        }
+    }
+    return best;
+}
+
+/* Puts bone j behind the set and gives it a little weight, so that the solver starts with it free. */
+static void append_bone(worker *w, uint32_t j) {
+    size_t place = w->count++;
+    w->bones[place] = (uint16_t)j;
+    make_column(w, j, w->columns + place * w->fit->bone_count);
+    for (size_t a = 0; a < place; a++)
+        w->weights[a] *= 0.9;
+    w->weights[place] = 0.1;
+}
+
+/* With the set one over its size: leaves out the bone without which the rest does best. Returns that error. */
+static double cut_back(worker *w) {
+    double best = INFINITY, best_weights[PX_SIMPLEX_MAX];
+    size_t out = 0;
+    for (size_t a = 0; a < w->count; a++) {
+        size_t places[PX_SIMPLEX_MAX], count = 0;
+        double weights[PX_SIMPLEX_MAX], sum = 0;
+        for (size_t c = 0; c < w->count; c++)
+            if (c != a) {
+                places[count] = c;
+                sum += weights[count++] = w->weights[c];
+            }
+        for (size_t c = 0; c < count; c++)
+            weights[c] /= sum;
+        double value = solve_places(w, places, count, weights);
+        if (value < best) {
+            best = value;
+            out = a;
+            memcpy(best_weights, weights, sizeof weights);
+        }
+    }
+    for (size_t a = out; a + 1 < w->count; a++)
+        move_place(w, a + 1, a);
+    w->count--;
+    memcpy(w->weights, best_weights, w->count * sizeof(double));
+    return best;
+}
+
+/* Returns wᵀGw − 2bᵀw. */
+static double solve_weights(worker *w) {
+    size_t K = w->fit->influence_count;
+    double value = solve_set(w);
+    for (bool exchanged = false;;) {
+        drop_zeros(w);
+        /* Less than a millionth of the error (or of what doubles can tell) is not worth another bone. */
+        uint32_t j = best_bone(w, 1e-6 * (w->norm + value) + 1e-14 * w->norm);
+        if (j == PELT_NONE || (w->count == K && exchanged))
+            return value;
+        uint16_t bones[PX_SIMPLEX_MAX];
+        double weights[PX_SIMPLEX_MAX];
+        size_t count = w->count;
+        memcpy(bones, w->bones, sizeof bones);
+        memcpy(weights, w->weights, sizeof weights);
+        exchanged = count == K;
+        append_bone(w, j);
+        double changed = exchanged ? cut_back(w) : solve_set(w);
+        if (!(changed < value)) {
+            memcpy(w->bones, bones, sizeof bones);
+            memcpy(w->weights, weights, sizeof weights);
+            w->count = count;
+            return value;
+        }
+        value = changed;
+    }
+}
+
+static double vertex_weights(worker *w, uint32_t i, const double *y) {
+    const px_fit *fit = w->fit;
+    const px_fit_state *s = &fit->now;
+    size_t K = fit->influence_count, P = fit->bone_count;
+    const double *v = s->rest + 3 * (size_t)i;
+    px_fit_monomials(v, w->m);
+    w->norm = fit->norms[i];
+    for (size_t j = 0; j < P; j++)
+        w->linear[j] = v[0] * y[4 * j] + v[1] * y[4 * j + 1] + v[2] * y[4 * j + 2] + y[4 * j + 3];
+    w->count = s->counts[i];
+    for (size_t a = 0; a < w->count; a++) {
+        w->bones[a] = s->bones[i * K + a];
+        w->weights[a] = s->weights[i * K + a];
+        make_column(w, w->bones[a], w->columns + a * P);
+    }
+    double value = solve_weights(w);
+    double sum = 0;
+    for (size_t a = 0; a < w->count; a++)
+        sum += w->weights[a];
+    for (size_t a = 0; a < K; a++) {
+        s->bones[i * K + a] = a < w->count ? w->bones[a] : 0;
+        s->weights[i * K + a] = a < w->count ? w->weights[a] / sum : 0;
+    }
+    s->counts[i] = (uint8_t)w->count;
+    return value;
+}
+
+/* ---- The pass --------------------------------------------------------------------------------------------- */
+
+typedef struct pass {
+    px_fit *fit;
+    bool rest;
+} pass;
+
+static pelt_result vertex_block(void *user, size_t first, size_t count, size_t block) {
+    const pass *p = user;
+    px_fit *fit = p->fit;
+    size_t P = fit->bone_count, d = fit->dimension;
+    worker w = {.fit = fit};
+    double *scratch = PX_ALLOC(fit->context, double, count * 4 * P + (PX_SIMPLEX_MAX + 2) * P);
+    if (!scratch)
+        return PELT_ERROR_MEMORY;
+    w.y = scratch;
+    w.linear = w.y + count * 4 * P;
+    w.slope = w.linear + P;
+    w.columns = w.slope + P;
+    px_gemm(1, px_matrix_in(fit->coords + first * d, count, d), px_transposed(px_matrix_in(fit->now.reduced, 4 * P, d)),
+            0, px_matrix_of(w.y, count, 4 * P));
+    double sum = 0;
+    for (size_t i = first; i < first + count; i++) {
+        const double *y = w.y + (i - first) * 4 * P;
+        for (int turn = 0; turn < (p->rest ? TURNS : 1); turn++) {
+            if (p->rest)
+                vertex_rest(fit, (uint32_t)i, y);
+            fit->residuals[i] = fmax(fit->norms[i] + vertex_weights(&w, (uint32_t)i, y), 0);
+        }
+        sum += fit->residuals[i];
+    }
+    fit->block_objective[block] = sum;
+    px_free(fit->context, scratch);
+    return PELT_OK;
+}
+
+pelt_result px_fit_vertices(px_fit *fit, bool rest) {
+    pass p = {fit, rest && !fit->fixed_rest};
+    size_t block = px_fit_block(fit);
+    PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count, block, vertex_block, &p));
+    fit->now.objective = 0;
+    for (size_t b = 0; b < px_block_count(fit->vertex_count, block); b++)
+        fit->now.objective += fit->block_objective[b];
+    return PELT_OK;
+}

@@ -1,0 +1,16 @@
+/* A 3×3 matrix as rotation · scale · rotation, followed over time without jumps. */
+#ifndef PELT_DECOMPOSE_STRETCH_H
+#define PELT_DECOMPOSE_STRETCH_H
+
+/* m = u · diag(s) · vᵀ; u and v are rotations, row by row. */
+typedef struct px_stretch {
+    double u[9], s[3], v[9];
+    int mirrored; /* 1 + the axis that got a negative scale when the path first reflected; 0: it has not */
+} px_stretch;
+
+px_stretch px_stretch_start(void);
+/* Decomposes the next matrix so that v turns as little as possible from the one before: no axis changes its place or
+ * its sign, and where scales are equal, so that any v would do, it stays. */
+void px_stretch_follow(px_stretch *path, const double m[9]);
+
+#endif

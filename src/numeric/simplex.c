@@ -1,0 +1,122 @@
+/* Least squares on the simplex by an active set: solve with the free weights, walk towards that until a weight becomes
+ * zero, drop it; when none does, free the one whose multiplier is most negative. Finite, since the objective falls with
+ * every change of the set; n is at most nine. */
+#include "numeric/simplex.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Solves m x = rhs for a positive definite m [n][n] in place (LDLᵀ without pivoting). Directions in which m has less
+ * than `floor` are left at x = 0: weights may move freely there without changing the objective. */
+static void solve_definite(size_t n, double m[][PX_SIMPLEX_MAX], double *x, double floor) {
+    for (size_t k = 0; k < n; k++) {
+        if (m[k][k] <= floor) {
+            for (size_t r = k + 1; r < n; r++)
+                m[r][k] = 0;
+            m[k][k] = 0;
+            continue;
+        }
+        for (size_t r = k + 1; r < n; r++) {
+            double factor = m[r][k] / m[k][k];
+            for (size_t c = k + 1; c <= r; c++)
+                m[r][c] -= factor * m[c][k];
+            x[r] -= factor * x[k];
+        }
+        for (size_t r = k + 1; r < n; r++)
+            m[r][k] /= m[k][k];
+    }
+    for (size_t k = n; k-- > 0;) {
+        double value = m[k][k] > 0 ? x[k] / m[k][k] : 0;
+        for (size_t r = k + 1; r < n; r++)
+            value -= m[r][k] * x[r];
+        x[k] = m[k][k] > 0 ? value : 0;
+    }
+}
+
+/* The minimum with Σ = 1 over the free weights alone, as steps from w: the sum is eliminated through the last of them.
+ */
+static void free_step(const size_t *free_set, size_t count, double g[][PX_SIMPLEX_MAX], const double *gradient,
+                      double *step) {
+    size_t n = count - 1, base = free_set[n];
+    double m[PX_SIMPLEX_MAX][PX_SIMPLEX_MAX], trace = 0;
+    for (size_t r = 0; r < n; r++) {
+        size_t a = free_set[r];
+        for (size_t c = 0; c <= r; c++)
+            m[r][c] = g[a][free_set[c]] - g[a][base] - g[free_set[c]][base] + g[base][base];
+        step[r] = gradient[base] - gradient[a];
+        trace += m[r][r];
+    }
+    solve_definite(n, m, step, 1e-13 * trace); /* rounding of the differences above */
+    step[n] = 0;
+    for (size_t r = 0; r < n; r++)
+        step[n] -= step[r];
+}
+
+static void gradient_at(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, const double *w, double *gradient) {
+    for (size_t a = 0; a < n; a++) {
+        gradient[a] = -b[a];
+        for (size_t c = 0; c < n; c++)
+            gradient[a] += g[a][c] * w[c];
+    }
+}
+
+/* Takes the step, or as much of it as keeps all weights ≥ 0. Returns the place in the set of the weight that stopped
+ * it, now 0, or `count`. */
+static size_t take_step(const size_t *free_set, size_t count, const double *step, double *w) {
+    double length = 1;
+    size_t blocking = count;
+    for (size_t f = 0; f < count; f++)
+        if (w[free_set[f]] + length * step[f] < 0) {
+            length = w[free_set[f]] / -step[f];
+            blocking = f;
+        }
+    for (size_t f = 0; f < count; f++)
+        w[free_set[f]] += length * step[f];
+    if (blocking < count)
+        w[free_set[blocking]] = 0;
+    return blocking;
+}
+
+/* The weight at zero that would lower the objective most by growing; n when none would. */
+static size_t entering(size_t n, const double *w, const double *gradient, double tolerance) {
+    double level = 0; /* the gradient that all free weights have in common */
+    for (size_t a = 0; a < n; a++)
+        level += w[a] * gradient[a];
+    size_t enter = n;
+    double lowest = level - tolerance;
+    for (size_t a = 0; a < n; a++)
+        if (w[a] == 0 && gradient[a] < lowest) {
+            lowest = gradient[a];
+            enter = a;
+        }
+    return enter;
+}
+
+double px_simplex_least(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, double *w) {
+    double gradient[PX_SIMPLEX_MAX], step[PX_SIMPLEX_MAX], scale = 0;
+    size_t free_set[PX_SIMPLEX_MAX], count = 0;
+    for (size_t a = 0; a < n; a++) {
+        if (w[a] > 0)
+            free_set[count++] = a;
+        scale = fmax(scale, fabs(g[a][a]) + fabs(b[a]));
+    }
+    gradient_at(n, g, b, w, gradient);
+    for (size_t turn = 0; turn < 8 * n; turn++) { /* a bound against rounding; four turns are usual */
+        free_step(free_set, count, g, gradient, step);
+        size_t blocking = take_step(free_set, count, step, w);
+        gradient_at(n, g, b, w, gradient);
+        if (blocking < count) {
+            memmove(free_set + blocking, free_set + blocking + 1, (count - blocking - 1) * sizeof *free_set);
+            count--;
+            continue;
+        }
+        size_t enter = entering(n, w, gradient, 1e-14 * scale);
+        if (enter == n)
+            break;
+        free_set[count++] = enter;
+    }
+    double value = 0;
+    for (size_t a = 0; a < n; a++)
+        value += w[a] * (gradient[a] - b[a]);
+    return value;
+}

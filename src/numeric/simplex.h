@@ -1,0 +1,14 @@
+/* Least squares on the simplex: weights that are not negative and sum to one. */
+#ifndef PELT_NUMERIC_SIMPLEX_H
+#define PELT_NUMERIC_SIMPLEX_H
+
+#include <stddef.h>
+
+#define PX_SIMPLEX_MAX 9 /* one more than a vertex has influences: a set before it is cut back */
+
+/* Minimises wᵀ g w − 2 bᵀ w over w ≥ 0, Σw = 1, exactly (primal active set), and returns the minimum.
+ * g [n][PX_SIMPLEX_MAX] symmetric, positive semidefinite; b [n]; w [n]: a feasible start, then the solution. Weights
+ * that are zero at the start stay candidates. Never worse than the start. */
+double px_simplex_least(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, double *w);
+
+#endif
