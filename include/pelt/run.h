@@ -69,6 +69,11 @@ PELT_API pelt_result pelt_model_pose(pelt_context *context, const pelt_model *mo
  * after the end. The clip borrows the model and lives in its memory. `motion` NULL: one frame, the rest pose. */
 PELT_API pelt_result pelt_clip_from_motion(pelt_context *context, pelt_model *model, const pelt_motion *motion,
                                            double fps, pelt_skinning skinning, pelt_clip *clip);
+/* The same at times [frame_count] of the caller's choice (seconds, ascending; copied): to compare a motion with the
+ * clip that it was made from, frame by frame. */
+PELT_API pelt_result pelt_clip_from_motion_at(pelt_context *context, pelt_model *model, const pelt_motion *motion,
+                                              const float *times, uint32_t frame_count, pelt_skinning skinning,
+                                              pelt_clip *clip);
 
 #ifdef __cplusplus
 }

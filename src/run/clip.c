@@ -84,14 +84,10 @@ static const uint32_t *make_point_vertices(pelt_model *model) {
     return vertices;
 }
 
-pelt_result pelt_clip_from_motion(pelt_context *context, pelt_model *model, const pelt_motion *motion, double fps,
-                                  pelt_skinning skinning, pelt_clip *clip) {
-    *clip = (pelt_clip){.name = ""};
-    uint32_t frame_count;
-    PX_TRY(count_frames(context, motion, fps, &frame_count));
+static pelt_result make_clip(pelt_model *model, const pelt_motion *motion, const float *times, uint32_t frame_count,
+                             pelt_skinning skinning, pelt_clip *clip) {
     motion_clip *user = PX_NEW(model->memory, motion_clip, 1);
-    const float *times = user ? make_times(model, motion, fps, frame_count) : NULL;
-    if (!times)
+    if (!user)
         return PELT_ERROR_MEMORY;
     *user = (motion_clip){.model = model, .motion = motion, .skinning = skinning, .times = times};
     if (model->mesh.vertex_points && !(user->point_vertices = make_point_vertices(model)))
@@ -104,4 +100,29 @@ pelt_result pelt_clip_from_motion(pelt_context *context, pelt_model *model, cons
         .source = {read_frame, user},
     };
     return PELT_OK;
+}
+
+pelt_result pelt_clip_from_motion(pelt_context *context, pelt_model *model, const pelt_motion *motion, double fps,
+                                  pelt_skinning skinning, pelt_clip *clip) {
+    *clip = (pelt_clip){.name = ""};
+    uint32_t frame_count;
+    PX_TRY(count_frames(context, motion, fps, &frame_count));
+    const float *times = make_times(model, motion, fps, frame_count);
+    return times ? make_clip(model, motion, times, frame_count, skinning, clip) : PELT_ERROR_MEMORY;
+}
+
+pelt_result pelt_clip_from_motion_at(pelt_context *context, pelt_model *model, const pelt_motion *motion,
+                                     const float *times, uint32_t frame_count, pelt_skinning skinning,
+                                     pelt_clip *clip) {
+    *clip = (pelt_clip){.name = ""};
+    for (uint32_t k = 0; k < frame_count; k++)
+        if (!isfinite(times[k]) || (k > 0 && times[k] < times[k - 1]))
+            return px_fail(context, PELT_ERROR_ARGUMENT, "the time of frame %u is not finite or before the one before",
+                           k);
+    float *copy = PX_NEW(model->memory, float, frame_count);
+    if (!copy)
+        return PELT_ERROR_MEMORY;
+    if (frame_count > 0)
+        memcpy(copy, times, frame_count * sizeof *copy);
+    return make_clip(model, motion, copy, frame_count, skinning, clip);
 }
