@@ -59,10 +59,15 @@ PELT_API pelt_result pelt_load_memory(pelt_context *context, const void *data, s
 PELT_API pelt_result pelt_load_cache_memory(pelt_context *context, const void *data, size_t size, const char *name,
                                             const pelt_load_desc *desc, pelt_model *model);
 
+/* How skin weights that are new are written (glTF). Whole numbers sum to exactly 65,535 or 255; weights too small for
+ * them are dropped. Weights that an algorithm did not change stay as they were in the file. */
+typedef enum pelt_weight_format { PELT_WEIGHTS_F32, PELT_WEIGHTS_U16, PELT_WEIGHTS_U8 } pelt_weight_format;
+
 typedef struct pelt_save_desc {
-    uint32_t clip; /* which clip goes into a format that holds one; default 0 */
-    double fps;    /* sampling of clips that become motions of another rate; default 30 */
-    bool replace;  /* an existing file may be replaced; default true */
+    uint32_t clip;    /* which clip goes into a format that holds one; default 0 */
+    double fps;       /* sampling of clips that become motions of another rate; default 30 */
+    bool replace;     /* an existing file may be replaced; default true */
+    uint32_t weights; /* pelt_weight_format; default f32 */
 } pelt_save_desc;
 PELT_API pelt_save_desc pelt_save_desc_default(void);
 

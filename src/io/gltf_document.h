@@ -175,9 +175,10 @@ typedef struct px_gltf_writer {
     px_arena *arena;  /* goes after writing */
     uint32_t changed; /* nouns to write anew; all without a source */
     bool new_nodes;   /* nodes are written anew: no source, or other joints than in the source */
-    bool mended;      /* accessors of the source were replaced though no noun changed */
-    bool failed;      /* out of memory */
-    px_json *root;    /* the new document */
+    pelt_weight_format weights;
+    bool mended;   /* accessors of the source were replaced though no noun changed */
+    bool failed;   /* out of memory */
+    px_json *root; /* the new document */
     px_json *accessors, *views, *nodes, *meshes;
     px_buffer data;              /* bytes of new views: their buffer is new_buffer */
     uint32_t new_buffer;         /* one behind the source's */

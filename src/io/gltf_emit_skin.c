@@ -4,6 +4,7 @@
  * instance gets a skin of the bones it uses; where even that has a joint twice, a node below the joint stands in. */
 #include "io/gltf_document.h"
 
+#include <math.h>
 #include <stdio.h>
 
 typedef struct skin_writer {
@@ -168,33 +169,83 @@ static void sum_to_one(const float *in, uint32_t count, float *out) {
     out[0] = (float)(1 - rest);
 }
 
-static uint32_t most_influences(const pelt_skin *skin, const pelt_part *part) {
+/* The weights of a vertex as whole numbers that sum to `total`: rounded down, and what is then missing goes to those
+ * that lost most. Weights that are largest first stay so. */
+static void sum_to_total(const float *in, uint32_t count, uint32_t total, float *out) {
+    double sum = 0, lost[PELT_MAX_INFLUENCES];
+    uint32_t missing = total;
+    for (uint32_t k = 0; k < count; k++)
+        sum += (double)in[k];
+    for (uint32_t k = 0; k < count; k++) {
+        double exact = (double)in[k] / sum * total, whole = floor(exact);
+        lost[k] = exact - whole;
+        out[k] = (float)whole;
+        missing -= (uint32_t)whole;
+    }
+    for (; missing > 0 && missing <= count; missing--) {
+        uint32_t most = 0;
+        for (uint32_t k = 1; k < count; k++)
+            most = lost[k] > lost[most] ? k : most;
+        lost[most] = -1;
+        out[most]++;
+    }
+}
+
+/* As they are written: fractions, or whole numbers. */
+static void final_weights(const px_gltf_writer *w, size_t vertex, float all[PELT_MAX_INFLUENCES]) {
+    const pelt_skin *skin = &w->model->skin;
+    const float *in = skin->weights + vertex * skin->influence_count;
+    memset(all, 0, PELT_MAX_INFLUENCES * sizeof *all);
+    if (w->weights == PELT_WEIGHTS_F32)
+        sum_to_one(in, skin->influence_count, all);
+    else
+        sum_to_total(in, skin->influence_count, w->weights == PELT_WEIGHTS_U16 ? 65535 : 255, all);
+}
+
+static uint32_t most_influences(const px_gltf_writer *w, const pelt_part *part) {
     uint32_t most = 1;
-    for (size_t i = part->first_vertex; i < (size_t)part->first_vertex + part->vertex_count; i++)
-        for (uint32_t k = most; k < skin->influence_count; k++)
-            if (skin->weights[i * skin->influence_count + k] > 0)
+    for (size_t i = part->first_vertex; i < (size_t)part->first_vertex + part->vertex_count; i++) {
+        float all[PELT_MAX_INFLUENCES];
+        final_weights(w, i, all);
+        for (uint32_t k = most; k < w->model->skin.influence_count; k++)
+            if (all[k] > 0)
                 most = k + 1;
+    }
     return most;
 }
 
-/* One set of four: joints as u8 or u16, weights as floats. */
+static uint32_t put_weights(px_gltf_writer *w, const float *weights, uint32_t count, void *scratch) {
+    if (w->weights == PELT_WEIGHTS_F32)
+        return px_gltf_add_accessor(w, weights, count, 4, PX_GLTF_F32, PX_GLTF_VERTICES, false);
+    bool small = w->weights == PELT_WEIGHTS_U8;
+    for (size_t e = 0; e < 4 * (size_t)count; e++)
+        if (small)
+            ((uint8_t *)scratch)[e] = (uint8_t)weights[e];
+        else
+            ((uint16_t *)scratch)[e] = (uint16_t)weights[e];
+    uint32_t accessor =
+        px_gltf_add_accessor(w, scratch, count, 4, small ? PX_GLTF_U8 : PX_GLTF_U16, PX_GLTF_VERTICES, false);
+    px_gltf_put(w, px_json_at(w->accessors, accessor), "normalized", px_json_new_bool(w->arena, true));
+    return accessor;
+}
+
+/* One set of four: joints as u8 or u16, and their weights. */
 static void put_set(skin_writer *s, uint32_t part, uint32_t set, bool small, void *joints, float *weights) {
     px_gltf_writer *w = s->w;
     const pelt_skin *skin = &w->model->skin;
     const pelt_part *p = &w->parts[part];
     for (size_t i = 0; i < p->vertex_count; i++) {
         size_t first = (p->first_vertex + i) * skin->influence_count;
-        float all[PELT_MAX_INFLUENCES] = {0};
-        sum_to_one(skin->weights + first, skin->influence_count, all);
+        float all[PELT_MAX_INFLUENCES];
+        final_weights(w, p->first_vertex + i, all);
         for (uint32_t c = 0; c < 4; c++) {
             uint32_t k = 4 * set + c, bone = k < skin->influence_count ? skin->bones[first + k] : 0;
-            float weight = k < skin->influence_count ? all[k] : 0;
-            uint32_t joint = weight > 0 ? s->local[bone] : 0;
+            uint32_t joint = all[k] > 0 ? s->local[bone] : 0;
             if (small)
                 ((uint8_t *)joints)[4 * i + c] = (uint8_t)joint;
             else
                 ((uint16_t *)joints)[4 * i + c] = (uint16_t)joint;
-            weights[4 * i + c] = weight;
+            weights[4 * i + c] = all[k];
         }
     }
     char name[24];
@@ -204,8 +255,7 @@ static void put_set(skin_writer *s, uint32_t part, uint32_t set, bool small, voi
         w, attributes, name,
         px_gltf_add_accessor(w, joints, p->vertex_count, 4, small ? PX_GLTF_U8 : PX_GLTF_U16, PX_GLTF_VERTICES, false));
     snprintf(name, sizeof name, "WEIGHTS_%u", set);
-    px_gltf_put_uint(w, attributes, name,
-                     px_gltf_add_accessor(w, weights, p->vertex_count, 4, PX_GLTF_F32, PX_GLTF_VERTICES, false));
+    px_gltf_put_uint(w, attributes, name, put_weights(w, weights, p->vertex_count, joints));
 }
 
 static pelt_result put_influences(skin_writer *s, uint32_t part, uint32_t skin_index) {
@@ -220,9 +270,9 @@ static pelt_result put_influences(skin_writer *s, uint32_t part, uint32_t skin_i
     }
     strip_sets(attributes);
     bool small = px_json_count(px_json_get(skin, "joints")) <= 256;
-    void *joints = px_alloc(w->context, 4 * (size_t)p->vertex_count, small ? 1 : 2);
+    void *joints = px_alloc(w->context, 4 * (size_t)p->vertex_count, 2); /* the weights go through it too */
     float *weights = PX_ALLOC(w->context, float, 4 * (size_t)p->vertex_count);
-    uint32_t most = most_influences(&w->model->skin, p);
+    uint32_t most = most_influences(w, p);
     for (uint32_t set = 0; joints && weights && set < (most + 3) / 4; set++)
         put_set(s, part, set, small, joints, weights);
     bool enough = joints && weights && !w->failed;

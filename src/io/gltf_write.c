@@ -328,6 +328,7 @@ static pelt_result write_all(px_gltf_writer *w, const px_write *write) {
 
 pelt_result px_gltf_write(const px_write *write) {
     px_gltf_writer w = {.context = write->context, .model = write->model, .data = {.context = write->context}};
+    w.weights = (pelt_weight_format)write->desc->weights;
     if (!(w.arena = px_arena_create(write->context)))
         return PELT_ERROR_MEMORY;
     pelt_result result = write_all(&w, write);
