@@ -63,6 +63,7 @@ typedef struct cli_verb {
     X(info)                                                                                                            \
     X(convert)                                                                                                         \
     X(bake)                                                                                                            \
+    X(decompose)                                                                                                       \
     X(compare)                                                                                                         \
     X(view)                                                                                                            \
     X(help)                                                                                                            \

@@ -1,0 +1,420 @@
+/* pelt decompose: a vertex animation becomes bones, weights and motions in one glTF file.
+ *
+ * What is reported was measured on the file: it is read back, evaluated at the input's own times and compared with the
+ * input.
+ */
+#include "cli.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+typedef struct decompose_settings {
+    pelt_decompose_desc decompose;
+    pelt_load_desc load;
+    const char *output;
+    const char *motion;
+    double fps;
+    uint32_t target;
+    uint32_t weights; /* pelt_weight_format */
+} decompose_settings;
+
+/* Programs that files are made for. */
+typedef struct target {
+    const char *name;
+    const char *transforms; /* what its bones can do; NULL: everything */
+    const char *transforms_reason;
+    uint32_t influences; /* bones per vertex at most */
+    const char *influences_reason;
+} target;
+
+/* In the order of the choices of --target. */
+static const target targets[] = {
+    {"any", NULL, NULL, 8, NULL},
+    {"unreal", "trs", "its bones are translation, rotation and scale: the shear of nested bones would be lost", 8,
+     "it blends 8 bones per vertex at most"},
+    {"unity", NULL, NULL, 4, "its quality settings blend 4 bones per vertex at most"},
+    {"godot", NULL, NULL, 8, "it blends 8 bones per vertex at most"},
+    {"blender", "trs", "its bones get axes of their own, in which scales of nested bones come out as something else", 8,
+     "more than 8 bones per vertex are not written"},
+    {"web", NULL, NULL, 4, "three.js and others read 4 bones per vertex"},
+};
+
+static const pelt_option own_options[] = {
+    {"output", 'o', PELT_OPTION_TEXT, offsetof(decompose_settings, output), NULL, 0, 0, NULL, "FILE",
+     "the rig (.glb, .gltf)"},
+    {"target", 0, PELT_OPTION_CHOICE, offsetof(decompose_settings, target), "any", 0, 0,
+     "any|unreal|unity|godot|blender|web", NULL, "settings that are safe in this program; --verbose says why"},
+    {"weights-format", 0, PELT_OPTION_CHOICE, offsetof(decompose_settings, weights), "u16", 0, 0, "f32|u16|u8", NULL,
+     "numbers that weights are written as"},
+    {"fps", 0, PELT_OPTION_REAL, offsetof(decompose_settings, fps), "30", 0.001, 100000, NULL, "N",
+     "frames per second of inputs that do not say, and at which motions of rigs are evaluated"},
+    {"motion", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
+     "only this animation of several"},
+};
+OPTION_TABLE(own_table, own_options)
+
+static const option_group groups[] = {
+    {"Options", own_table, 0},
+    {"Decomposition", pelt_decompose_options, offsetof(decompose_settings, decompose)},
+    {"Reading", pelt_load_options, offsetof(decompose_settings, load)},
+};
+
+/* One run. */
+typedef struct work {
+    cli_session *session;
+    const decompose_settings *settings;
+    pelt_decompose_desc desc; /* the settings, made safe for the target */
+    const char *const *paths;
+    size_t path_count;
+    pelt_model *source;  /* a rig whose motions are the clips of `model`; NULL: model has clips of its own */
+    pelt_model *model;   /* what is decomposed */
+    pelt_model *written; /* the output, read back */
+    pelt_clip *played;   /* [clip] motions of it, at the times of the model's clips */
+    uint32_t frame_count;
+    uint64_t bytes_in, bytes_out;
+    pelt_decompose_report report;
+    pelt_difference whole;       /* all clips together */
+    pelt_difference *clip_error; /* [clip] */
+    double seconds_load, seconds_write, seconds_total;
+} work;
+
+/* ---- Input ------------------------------------------------------------------------------------------------ */
+
+static pelt_result load(work *w, pelt_model **model) {
+    return pelt_load(w->session->context, w->paths, w->path_count, &w->settings->load, model);
+}
+
+/* The motions of a rig as clips of the model. They are evaluated on a second copy of the rig, since decomposing
+ * replaces what they are motions of. */
+static exit_code clips_from_motions(work *w, const cli_animation *only) {
+    pelt_context *context = w->session->context;
+    pelt_result result = load(w, &w->source);
+    uint32_t first = only->motion ? (uint32_t)(only->motion - w->model->motions) : 0;
+    uint32_t count = only->motion && w->settings->motion ? 1 : w->model->motion_count;
+    pelt_clip *clips = NULL;
+    if (result == PELT_OK && !(clips = pelt_model_alloc(context, w->model, count, sizeof *clips)))
+        result = PELT_ERROR_MEMORY;
+    for (uint32_t n = 0; result == PELT_OK && n < count; n++)
+        result = pelt_clip_from_motion(context, w->source, &w->source->motions[first + n], w->settings->fps,
+                                       PELT_SKINNING_LINEAR, &clips[n]);
+    if (result != PELT_OK)
+        return session_fail(w->session, result);
+    w->model->clips = clips;
+    w->model->clip_count = count;
+    return EXIT_DONE;
+}
+
+static exit_code load_input(work *w) {
+    pelt_result result = load(w, &w->model);
+    if (result != PELT_OK)
+        return session_fail(w->session, result);
+    cli_animation animation;
+    exit_code code = choose_animation(w->session, w->model, w->settings->motion, false, &animation);
+    if (code != EXIT_DONE)
+        return code;
+    if (animation.clip == PELT_NONE && !animation.motion) {
+        say(w->session, MESSAGE_ERROR, "%s: there is no animation in it to decompose", w->model->path);
+        return EXIT_INPUT;
+    }
+    bool files = animation.clip != PELT_NONE;
+    if (animation.motion && (code = clips_from_motions(w, &animation)) != EXIT_DONE)
+        return code;
+    if (animation.clip != PELT_NONE && w->settings->motion) {
+        w->model->clips += animation.clip;
+        w->model->clip_count = 1;
+    }
+    for (uint32_t c = 0; c < w->model->clip_count; c++)
+        w->frame_count += w->model->clips[c].frame_count;
+    for (size_t p = 0; p < w->path_count; p++) {
+        uint64_t size = written_size(w->paths[p], 0);
+        w->bytes_in += size;
+        files = files && size > 0;
+    }
+    if (!files) /* folders, patterns, motions: what the frames would take */
+        w->bytes_in = (uint64_t)w->frame_count * w->model->mesh.point_count * 12;
+    return EXIT_DONE;
+}
+
+/* ---- Settings --------------------------------------------------------------------------------------------- */
+
+/* What the target needs, unless the command line says otherwise. */
+static void apply_target(work *w) {
+    const target *t = &targets[w->settings->target];
+    cli_session *session = w->session;
+    size_t count;
+    const pelt_option *table = pelt_decompose_options(&count);
+    w->desc = w->settings->decompose;
+    if (t->transforms && !option_given(session, "transforms")) {
+        const char *kind = t->transforms;
+        if (pelt_options_set(session->context, table, count, &w->desc, "transforms", kind) != PELT_OK) {
+            kind = "rigid";
+            pelt_options_set(session->context, table, count, &w->desc, "transforms", kind);
+        }
+        say(session, MESSAGE_DETAIL, "target %s: --transforms %s: %s", t->name, kind, t->transforms_reason);
+    } else if (t->transforms && w->desc.transforms == PELT_TRANSFORMS_AFFINE)
+        terminal_log(session, PELT_LOG_WARNING, "affine bones may look wrong in the target: see --target in the help");
+    if (w->desc.influences > t->influences) {
+        w->desc.influences = t->influences;
+        say(session, MESSAGE_NOTE, "target %s: --influences %u: %s", t->name, t->influences, t->influences_reason);
+    }
+}
+
+static exit_code check_output(cli_session *session, const decompose_settings *settings) {
+    if (!settings->output)
+        return usage_error(session, "decompose needs an output: -o FILE");
+    const pelt_format_info *format;
+    exit_code code = output_format(session, settings->output, &format);
+    if (code == EXIT_DONE && !(format->flags & PELT_FORMAT_RIG))
+        return usage_error(session, "%s: %s holds no bones; write a .glb or .gltf", settings->output, format->name);
+    return code;
+}
+
+/* ---- Measuring what was written --------------------------------------------------------------------------- */
+
+/* The written vertices in the order of the model's points. Parts that share vertices have copies of them all. */
+static pelt_result match_points(work *w) {
+    const pelt_mesh *mesh = &w->model->mesh;
+    pelt_mesh *written = &w->written->mesh;
+    uint32_t *points = pelt_model_alloc(w->session->context, w->written, written->vertex_count, sizeof *points);
+    if (!points)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t v = 0; v < written->vertex_count; v++) {
+        uint32_t i = v % mesh->vertex_count;
+        points[v] = mesh->vertex_points ? mesh->vertex_points[i] : i;
+    }
+    written->vertex_points = points;
+    written->point_count = mesh->point_count;
+    return PELT_OK;
+}
+
+/* All clips of one side, one after another. */
+typedef struct joined {
+    const pelt_clip *clips;
+} joined;
+
+static pelt_result read_joined(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
+                               float *out) {
+    const pelt_clip *clip = ((const joined *)user)->clips;
+    for (; frame >= clip->frame_count; clip++)
+        frame -= clip->frame_count;
+    return pelt_clip_read(context, clip, frame, first, count, out);
+}
+
+static pelt_result compare(work *w) {
+    pelt_context *context = w->session->context;
+    const pelt_model *model = w->model;
+    joined sides[2] = {{model->clips}, {w->played}};
+    pelt_clip clips[2];
+    for (int s = 0; s < 2; s++)
+        clips[s] = (pelt_clip){.name = "all",
+                               .frame_count = w->frame_count,
+                               .point_count = sides[s].clips[0].point_count,
+                               .source = {read_joined, &sides[s]}};
+    pelt_result result = pelt_compare_clips(context, &clips[0], &clips[1], NULL, &w->whole, NULL);
+    for (uint32_t c = 0; result == PELT_OK && model->clip_count > 1 && c < model->clip_count; c++)
+        if (model->clips[c].frame_count > 0)
+            result = pelt_compare_clips(context, &model->clips[c], &w->played[c], NULL, &w->clip_error[c], NULL);
+    return result;
+}
+
+static pelt_result measure(work *w) {
+    pelt_context *context = w->session->context;
+    const char *path = w->settings->output;
+    const pelt_model *model = w->model;
+    pelt_result result = pelt_load(context, &path, 1, NULL, &w->written);
+    if (result == PELT_OK)
+        result = match_points(w);
+    w->played = must_alloc(model->clip_count, sizeof *w->played);
+    w->clip_error = must_alloc(model->clip_count, sizeof *w->clip_error);
+    uint32_t motion = 0; /* clips without frames have none */
+    for (uint32_t c = 0; result == PELT_OK && c < model->clip_count; c++) {
+        const pelt_clip *clip = &model->clips[c];
+        const pelt_motion *own =
+            clip->frame_count && motion < w->written->motion_count ? &w->written->motions[motion++] : NULL;
+        result = pelt_clip_from_motion_at(context, w->written, own, clip->times, clip->frame_count,
+                                          PELT_SKINNING_LINEAR, &w->played[c]);
+    }
+    return result == PELT_OK ? compare(w) : result;
+}
+
+/* ---- Report ----------------------------------------------------------------------------------------------- */
+
+static uint64_t peak_memory(void) {
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
+}
+
+static void report_errors(cli_json *json, const pelt_difference *d) {
+    json_real(json, "error_rms", d->error_rms);
+    json_real(json, "error_kg", d->error_kg);
+    json_real(json, "error_max", d->error_max);
+}
+
+static void report_json(work *w) {
+    cli_json *json = &w->session->report;
+    json_text(json, "output", w->settings->output);
+    json_open(json, "input", '{');
+    json_count(json, "vertices", w->model->mesh.point_count);
+    json_count(json, "frames", w->frame_count);
+    json_count(json, "triangles", w->model->mesh.triangle_count);
+    json_close(json, '}');
+    json_open(json, "result", '{');
+    json_count(json, "bones", w->report.bone_count);
+    json_count(json, "influences", w->report.influence_count);
+    json_count(json, "dimension", w->report.dimension);
+    report_errors(json, &w->whole);
+    json_count(json, "bytes_in", w->bytes_in);
+    json_count(json, "bytes_out", w->bytes_out);
+    json_close(json, '}');
+    if (w->model->clip_count > 1) {
+        json_open(json, "clips", '[');
+        for (uint32_t c = 0; c < w->model->clip_count; c++) {
+            json_open(json, NULL, '{');
+            json_text(json, "name", w->model->clips[c].name);
+            json_count(json, "frames", w->model->clips[c].frame_count);
+            report_errors(json, &w->clip_error[c]);
+            json_close(json, '}');
+        }
+        json_close(json, ']');
+    }
+    json_open(json, "seconds", '{');
+    json_real(json, "load", w->seconds_load);
+    json_real(json, "reduce", w->report.seconds_reduce);
+    json_real(json, "seed", w->report.seconds_seed);
+    json_real(json, "solve", w->report.seconds_solve);
+    json_real(json, "write", w->seconds_write);
+    json_real(json, "total", w->seconds_total);
+    json_close(json, '}');
+    json_count(json, "peak_memory_bytes", peak_memory());
+    json_floats(json, "iterations", w->report.iteration_errors, w->report.iteration_count);
+    json_open(json, "warnings", '[');
+    for (size_t n = 0; n < w->session->warning_count; n++)
+        json_text(json, NULL, w->session->warnings[n]);
+    json_close(json, ']');
+    w->session->report_done = true;
+}
+
+static void report_table(const work *w) {
+    const pelt_difference *d = &w->whole;
+    const pelt_decompose_report *r = &w->report;
+    cli_table table = {0};
+    table_row(&table, "input", "%s vertices, %s frames, %s triangles", grouped(w->model->mesh.point_count),
+              grouped(w->frame_count), grouped(w->model->mesh.triangle_count));
+    table_row(&table, "bones", "%s, at most %u a vertex", grouped(r->bone_count), r->influence_count);
+    table_row(&table, "dimension", "%s", grouped(r->dimension));
+    table_row(&table, "E_rms", "%.4g", d->error_rms);
+    for (uint32_t c = 0; w->model->clip_count > 1 && c < w->model->clip_count; c++)
+        table_row(&table, "", "%.4g in '%s'", w->clip_error[c].error_rms, w->model->clips[c].name);
+    if (d->error_kg <= 1e300)
+        table_row(&table, "E_kg", "%.4g %%", d->error_kg);
+    table_row(&table, "E_max", "%.4g of the diameter, at frame %u, vertex %u", d->error_max, d->max_frame,
+              d->max_point);
+    table_row(&table, "size", "%s to %s, 1 : %.1f", bytes_text(w->bytes_in), bytes_text(w->bytes_out),
+              w->bytes_out ? (double)w->bytes_in / (double)w->bytes_out : 0);
+    table_row(&table, "time", "%.3f s: load %.3f, reduce %.3f, seed %.3f, solve %.3f (%u iterations), write %.3f",
+              w->seconds_total, w->seconds_load, r->seconds_reduce, r->seconds_seed, r->seconds_solve,
+              r->iteration_count, w->seconds_write);
+    table_row(&table, "memory", "%s", bytes_text(peak_memory()));
+    table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
+}
+
+/* ---- The verb --------------------------------------------------------------------------------------------- */
+
+static pelt_result decompose_and_write(work *w) {
+    pelt_context *context = w->session->context;
+    pelt_result result = pelt_decompose(context, w->model, &w->desc, &w->report);
+    if (result != PELT_OK)
+        return result;
+    double start = now();
+    pelt_save_desc save = pelt_save_desc_default();
+    save.weights = w->settings->weights;
+    pelt_model rig = *w->model; /* without the clips, which glTF could not hold */
+    rig.clip_count = 0;
+    result = pelt_save(context, &rig, w->settings->output, &save);
+    w->seconds_write = now() - start;
+    w->bytes_out = written_size(w->settings->output, 0);
+    return result == PELT_OK ? measure(w) : result;
+}
+
+/* The error that was asked for, with room for what rounding to floats and whole numbers takes. */
+static bool is_missed(const work *w) {
+    double asked = w->desc.error;
+    return asked > 0 && w->whole.error_rms > 1.001 * asked;
+}
+
+static exit_code decompose(work *w) {
+    double start = now();
+    exit_code code = load_input(w);
+    w->seconds_load = now() - start;
+    if (code != EXIT_DONE)
+        return code;
+    apply_target(w);
+    pelt_result result = decompose_and_write(w);
+    w->seconds_total = now() - start;
+    if (result != PELT_OK)
+        return session_fail(w->session, result);
+    report_json(w);
+    report_table(w);
+    if (!is_missed(w))
+        return EXIT_DONE;
+    say(w->session, MESSAGE_WARNING, "E_rms is %.4g; %.4g was asked for", w->whole.error_rms, w->desc.error);
+    return EXIT_QUALITY;
+}
+
+static void show_warnings(cli_session *session) {
+    session->collecting_warnings = false;
+    for (size_t n = 0; n < session->warning_count; n++) {
+        say(session, MESSAGE_WARNING, "%s", session->warnings[n]);
+        free(session->warnings[n]);
+    }
+    free(session->warnings);
+    session->warnings = NULL;
+    session->warning_count = 0;
+}
+
+static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
+    work w = {.session = session, .settings = given, .paths = args, .path_count = arg_count};
+    if (arg_count == 0)
+        return usage_error(session, "decompose needs an animation");
+    exit_code code = check_output(session, w.settings);
+    if (code != EXIT_DONE)
+        return code;
+    session->collecting_warnings = true;
+    code = decompose(&w);
+    show_warnings(session);
+    free(w.played);
+    free(w.clip_error);
+    pelt_model_destroy(w.written);
+    pelt_model_destroy(w.model);
+    pelt_model_destroy(w.source);
+    return code;
+}
+
+static const example examples[] = {
+    {"pelt decompose horse.obj horse.pc2 -o horse.glb --bones 30", "a mesh and its cache become a skin of 30 bones"},
+    {"pelt decompose horse.obj walk.pc2 run.pc2 -o horse.glb", "two clips, one skin: a motion for each"},
+    {"pelt decompose 'cloth_%04d.obj' -o cloth.glb --error 2", "as few bones as reach an E_rms of 2"},
+    {"pelt decompose face.glb -o face.glb --target unreal --json report.json",
+     "morphs become bones that Unreal can play; materials stay"},
+};
+
+const cli_verb verb_decompose = {
+    .name = "decompose",
+    .summary = "turn a vertex animation into bones and weights that play everywhere",
+    .usage = "pelt decompose INPUT… -o RIG [options]",
+    .about =
+        "The input is a mesh with caches (each becomes a motion), a sequence of meshes, a cache alone, or a rig, whose "
+        "motions are evaluated first. All clips share one rest pose and one set of weights. Materials, UVs and names "
+        "of a glTF input stay; its skin, morphs and motions are replaced.\n\n"
+        "The errors are those of the file: it is read back and compared with the input at the input's own times. With "
+        "--error, the exit code is 4 when that was missed.\n\n"
+        "--target: unreal and blender get bones without shear; unity and web at most 4 bones a vertex, the others 8.",
+    .groups = groups,
+    .group_count = COUNT(groups),
+    .settings_size = sizeof(decompose_settings),
+    .examples = examples,
+    .example_count = COUNT(examples),
+    .run = run,
+};
