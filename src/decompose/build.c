@@ -2,7 +2,8 @@
  *
  * Every bone hangs directly from one root: the layout that every engine reproduces. A joint rests at the middle of what
  * its bone carries, so that motions turn about a sensible place between keys as well. Affine bones need two nested
- * nodes, M = T·R1·S·R2, since one node holds no shear; the inner one is the joint.
+ * nodes, M = T·R1·S·R2, since one node holds no shear; the inner one is the joint. For trs bones R2 is constant and
+ * goes into the inverse bind matrix instead.
  */
 #include "decompose/build.h"
 #include "core/math3.h"
@@ -49,6 +50,21 @@ static void find_middles(build *b) {
             b->middles[3 * j + axis] = masses[j] > 0 ? b->middles[3 * j + axis] / masses[j] : 0;
 }
 
+/* R2 of a trs bone, which is constant; the identity for others. */
+static void bone_axes(const build *b, size_t bone, double axes[9]) {
+    static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    const double *own = b->fit->now.axes;
+    memcpy(axes, own ? own + 9 * bone : identity, sizeof identity);
+}
+
+/* Its inverse: where the axes lie in the rest pose. */
+static void bone_frame(const build *b, size_t bone, double frame[9]) {
+    double axes[9];
+    bone_axes(b, bone, axes);
+    for (int e = 0; e < 9; e++)
+        frame[e] = axes[3 * (e % 3) + e / 3];
+}
+
 static const char *joint_name(build *b, uint32_t bone, const char *suffix) {
     char text[32];
     int length = snprintf(text, sizeof text, "bone_%03u%s", bone, suffix);
@@ -72,6 +88,9 @@ static pelt_result build_skeleton(build *b) {
         s->parents[outer] = 0;
         for (int axis = 0; axis < 3; axis++)
             s->rest[outer].translation[axis] = (float)object_coordinate(b, b->middles[3 * bone + (uint32_t)axis], axis);
+        double frame[9];
+        bone_frame(b, bone, frame);
+        px_quat_from_matrix(frame, s->rest[outer].rotation);
         if (outer != joint) {
             s->parents[joint] = outer;
             s->names[outer] = joint_name(b, bone, "_outer");
@@ -145,16 +164,23 @@ static pelt_result build_skin(build *b) {
     for (uint32_t bone = 0; bone < b->skin.bone_count; bone++) {
         uint32_t joint = joint_of(b, bone), outer = joint + 1 - b->nodes_a_bone;
         b->skin.bone_joints[bone] = joint;
-        b->skin.inverse_binds[bone] = px_affine_identity();
-        for (int axis = 0; axis < 3; axis++)
-            b->skin.inverse_binds[bone].m[4 * axis + 3] = -b->skeleton.rest[outer].translation[axis];
+        float *bind = b->skin.inverse_binds[bone].m;
+        const float *middle = b->skeleton.rest[outer].translation;
+        double axes[9];
+        bone_axes(b, bone, axes);
+        for (int r = 0; r < 3; r++) {
+            const double *a = axes + 3 * r;
+            for (int c = 0; c < 3; c++)
+                bind[4 * r + c] = (float)a[c];
+            bind[4 * r + 3] = (float)-(a[0] * middle[0] + a[1] * middle[1] + a[2] * middle[2]);
+        }
     }
     return build_vertices(b);
 }
 
 /* ---- Motions ---------------------------------------------------------------------------------------------- */
 
-/* Keys of one bone over one clip. Without scales and inner rotations for rigid bones. */
+/* Keys of one bone over one clip: all for affine bones, no inner rotations for trs ones, nor scales for rigid ones. */
 typedef struct bone_keys {
     float *translations, *rotations, *scales, *inner_rotations;
 } bone_keys;
@@ -172,6 +198,7 @@ static void keep_side(float *q, uint32_t k) {
 static void fill_keys(const build *b, uint32_t bone, size_t row, uint32_t frame_count, bone_keys *keys) {
     size_t n = 4 * (size_t)b->fit->bone_count;
     px_stretch path = px_stretch_start();
+    bone_frame(b, bone, path.v); /* from which it does not turn for trs bones */
     for (uint32_t k = 0; k < frame_count; k++) {
         const double *m = b->transforms + (row + 3 * (size_t)k) * n + 4 * (size_t)bone,
                      *g = b->middles + 3 * (size_t)bone;
@@ -186,13 +213,15 @@ static void fill_keys(const build *b, uint32_t bone, size_t row, uint32_t frame_
             px_quat_from_matrix(linear, keys->rotations + 4 * k);
         } else {
             px_stretch_follow(&path, linear);
+            px_quat_from_matrix(path.u, keys->rotations + 4 * k);
+            for (int c = 0; c < 3; c++)
+                keys->scales[3 * k + (uint32_t)c] = (float)path.s[c];
+        }
+        if (keys->inner_rotations) {
             double inner[9];
             for (int e = 0; e < 9; e++)
                 inner[e] = path.v[3 * (e % 3) + e / 3];
-            px_quat_from_matrix(path.u, keys->rotations + 4 * k);
             px_quat_from_matrix(inner, keys->inner_rotations + 4 * k);
-            for (int c = 0; c < 3; c++)
-                keys->scales[3 * k + (uint32_t)c] = (float)path.s[c];
             keep_side(keys->inner_rotations + 4 * k, k);
         }
         keep_side(keys->rotations + 4 * k, k);
@@ -202,10 +231,10 @@ static void fill_keys(const build *b, uint32_t bone, size_t row, uint32_t frame_
 static pelt_result bone_tracks(build *b, const pelt_clip *clip, size_t row, uint32_t bone, pelt_motion *motion) {
     uint32_t joint = joint_of(b, bone), outer = joint + 1 - b->nodes_a_bone;
     size_t F = clip->frame_count;
-    bool affine = b->nodes_a_bone == 2;
+    bool inner = b->nodes_a_bone == 2, scales = b->fit->kind != PELT_TRANSFORMS_RIGID;
     bone_keys keys = {PX_NEW(b->memory, float, 3 * F), PX_NEW(b->memory, float, 4 * F),
-                      affine ? PX_NEW(b->memory, float, 3 * F) : NULL, affine ? PX_NEW(b->memory, float, 4 * F) : NULL};
-    if (!keys.translations || !keys.rotations || (affine && (!keys.scales || !keys.inner_rotations)))
+                      scales ? PX_NEW(b->memory, float, 3 * F) : NULL, inner ? PX_NEW(b->memory, float, 4 * F) : NULL};
+    if (!keys.translations || !keys.rotations || (scales && !keys.scales) || (inner && !keys.inner_rotations))
         return PELT_ERROR_MEMORY;
     fill_keys(b, bone, row, clip->frame_count, &keys);
     pelt_track track = {.joint = outer, .key_count = clip->frame_count, .times = clip->times};

@@ -18,8 +18,8 @@ static const pelt_option options[] = {
      "reach this E_rms with as few bones as possible"},
     {"influences", 'k', PELT_OPTION_UINT, offsetof(pelt_decompose_desc, influences), "4", 1, 8, NULL, "K",
      "bones per vertex at most"},
-    {"transforms", 't', PELT_OPTION_CHOICE, offsetof(pelt_decompose_desc, transforms), "affine", 0, 0, "affine|rigid",
-     NULL, "what a bone can do"},
+    {"transforms", 't', PELT_OPTION_CHOICE, offsetof(pelt_decompose_desc, transforms), "affine", 0, 0,
+     "affine|trs|rigid", NULL, "what a bone can do"},
     {"iterations", 0, PELT_OPTION_UINT, offsetof(pelt_decompose_desc, iterations), "60", 1, 100000, NULL, "N",
      "iterations at most"},
     {"tolerance", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, tolerance), "0.005", 0, 1, NULL, "X",
@@ -52,8 +52,10 @@ static pelt_result make_state(px_fit *fit, px_fit_state *s) {
     s->reduced = PX_NEW(fit->arena, double, px_mul_size(n, fit->row_count)); /* the dimension is not known yet */
     bool full = fit->kind != PELT_TRANSFORMS_AFFINE;
     s->full = full ? PX_NEW(fit->arena, double, px_mul_size(n, fit->row_count)) : NULL;
-    return s->rest && s->weights && s->bones && s->counts && s->reduced && (!full || s->full) ? PELT_OK
-                                                                                              : PELT_ERROR_MEMORY;
+    bool axes = fit->kind == PELT_TRANSFORMS_TRS;
+    s->axes = axes ? PX_NEW(fit->arena, double, (size_t)9 * fit->bone_capacity) : NULL;
+    bool ready = s->rest && s->weights && s->bones && s->counts && s->reduced;
+    return ready && (!full || s->full) && (!axes || s->axes) ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 static void copy_state(const px_fit *fit, const px_fit_state *from, px_fit_state *to) {
@@ -65,6 +67,8 @@ static void copy_state(const px_fit *fit, const px_fit_state *from, px_fit_state
     memcpy(to->reduced, from->reduced, n * fit->dimension * sizeof *to->reduced);
     if (from->full)
         memcpy(to->full, from->full, n * fit->row_count * sizeof *to->full);
+    if (from->axes)
+        memcpy(to->axes, from->axes, 9 * (size_t)fit->bone_count * sizeof *to->axes);
     to->objective = from->objective;
 }
 
@@ -121,6 +125,8 @@ static void step_ahead(px_fit *fit, double ahead) {
     memcpy(old->reduced, now->reduced, n * fit->dimension * sizeof *now->reduced);
     if (now->full)
         memcpy(old->full, now->full, n * fit->row_count * sizeof *now->full);
+    if (now->axes)
+        memcpy(old->axes, now->axes, 9 * (size_t)fit->bone_count * sizeof *now->axes);
     old->objective = now->objective;
 }
 

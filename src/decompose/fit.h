@@ -31,6 +31,7 @@ typedef struct px_fit_state {
     uint8_t *counts;  /* [vertex] bones used, 1 to K */
     double *reduced;  /* [4P][dimension] */
     double *full;     /* [row][4P] or NULL */
+    double *axes;     /* [bone][9] the constant rotation U of trs bones, or NULL */
     double objective; /* Σ over vertices of the squared residual */
 } px_fit_state;
 

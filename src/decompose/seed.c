@@ -116,6 +116,8 @@ static void copy_bone(px_fit *fit, size_t from) {
             memmove(row, fit->now.full + r * 4 * P, 4 * P * sizeof *row);
             memcpy(row + 4 * P, row + 4 * from, 4 * sizeof *row);
         }
+    if (fit->now.axes)
+        memcpy(fit->now.axes + 9 * P, fit->now.axes + 9 * from, 9 * sizeof(double));
     fit->bone_count++;
 }
 
@@ -148,6 +150,8 @@ static void start_with_one(px_fit *fit) {
     }
     for (size_t r = 0; fit->now.full && r < fit->row_count; r++)
         fit->now.full[4 * r + r % 3] = 1;
+    for (size_t c = 0; fit->now.axes && c < 3; c++)
+        fit->now.axes[4 * c] = 1;
 }
 
 pelt_result px_fit_seed(px_fit *fit) {

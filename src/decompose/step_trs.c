@@ -1,0 +1,219 @@
+/* Bones that one node of any engine can hold: L = R·diag(s)·U, with U a rotation that is constant over time and goes
+ * into the inverse bind matrix.
+ *
+ * With U given, Σ' = U Σ Uᵀ and C' = C Uᵀ, a block is Σ_c s_c² Σ'_cc − 2 Σ_c s_c r_c·c'_c, r_c and c'_c being columns
+ * of R and C'. For given R the best scales are s_c = r_c·c'_c / Σ'_cc; for given scales the best R is the polar factor
+ * of C' diag(s). These take turns. U is turned bone by bone, for all frames together, and only where that lowers the
+ * objective.
+ */
+#include "decompose/blocks.h"
+#include "decompose/kinds.h"
+
+#include <float.h>
+#include <math.h>
+
+#define TURNS 2 /* of rotation and scales; sweeps and iterations bring more */
+
+/* ---- One block -------------------------------------------------------------------------------------------- */
+
+static void multiply(const double a[9], const double b[9], double out[9]) {
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            out[3 * r + c] = a[3 * r] * b[c] + a[3 * r + 1] * b[3 + c] + a[3 * r + 2] * b[6 + c];
+}
+
+/* a·bᵀ */
+static void multiply_by_transposed(const double a[9], const double b[9], double out[9]) {
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            out[3 * r + c] = a[3 * r] * b[3 * c] + a[3 * r + 1] * b[3 * c + 1] + a[3 * r + 2] * b[3 * c + 2];
+}
+
+static double dot_columns(const double *a, const double *b, int c) {
+    return a[c] * b[c] + a[3 + c] * b[3 + c] + a[6 + c] * b[6 + c];
+}
+
+static void diagonal_in(const double axes[9], const double scatter[9], double out[3]) {
+    double product[9];
+    multiply(axes, scatter, product);
+    for (int c = 0; c < 3; c++)
+        out[c] =
+            product[3 * c] * axes[3 * c] + product[3 * c + 1] * axes[3 * c + 1] + product[3 * c + 2] * axes[3 * c + 2];
+}
+
+/* Rotation and scales, turn by turn, towards the minimum; never worse. */
+static void alternate(const double lengths[3], const double c[9], double r[9], double s[3]) {
+    /* Flat bones say nothing about one scale: below a thousandth of their size they keep the one they have. */
+    double pull = 1e-6 * (lengths[0] + lengths[1] + lengths[2]) + DBL_MIN;
+    for (int turn = 0; turn < TURNS; turn++) {
+        double scaled[9];
+        for (int e = 0; e < 9; e++)
+            scaled[e] = c[e] * s[e % 3];
+        px_rotation_towards(scaled, r);
+        for (int a = 0; a < 3; a++)
+            s[a] = (dot_columns(r, c, a) + pull * s[a]) / (fmax(lengths[a], 0) + pull);
+    }
+}
+
+static double block_value(const double lengths[3], const double c[9], const double r[9], const double s[3]) {
+    double sum = 0;
+    for (int a = 0; a < 3; a++)
+        sum += s[a] * (s[a] * lengths[a] - 2 * dot_columns(r, c, a));
+    return sum;
+}
+
+/* Splits R·diag(s) where L·Uᵀ is one; else the nearest R and its best s. Scales of lost directions are 0. */
+static void split(const double linear[9], const double axes[9], double r[9], double s[3]) {
+    double product[9];
+    multiply_by_transposed(linear, axes, product);
+    px_polar3(product, r, NULL);
+    for (int a = 0; a < 3; a++)
+        s[a] = dot_columns(r, product, a);
+}
+
+static void join(const double r[9], const double s[3], const double axes[9], double linear[9]) {
+    double scaled[9];
+    for (int e = 0; e < 9; e++)
+        scaled[e] = r[e] * s[e % 3];
+    multiply(scaled, axes, linear);
+}
+
+static void solve_block(const px_blocks *b, size_t j, const double covariance[9], double linear[9]) {
+    const double *axes = b->fit->now.axes + 9 * j;
+    double lengths[3], c[9], r[9], s[3];
+    diagonal_in(axes, b->bones[j].scatter, lengths);
+    multiply_by_transposed(covariance, axes, c);
+    split(linear, axes, r, s);
+    alternate(lengths, c, r, s);
+    join(r, s, axes, linear);
+}
+
+/* ---- Axes ------------------------------------------------------------------------------------------------- */
+
+/* One bone in all frames. */
+typedef struct bone_frames {
+    px_blocks *blocks;
+    size_t j, frame_count;
+    double *covariances; /* [frame][9] */
+    double *middles;     /* [frame][3] */
+    double *linears;     /* [frame][9] now */
+    double *tried;       /* [frame][9] */
+    double value;        /* of linears */
+} bone_frames;
+
+static double value_in(const bone_frames *f, const double axes[9], bool improve, double *linears) {
+    double lengths[3], sum = 0;
+    diagonal_in(axes, f->blocks->bones[f->j].scatter, lengths);
+    for (size_t k = 0; k < f->frame_count; k++) {
+        double c[9], r[9], s[3];
+        multiply_by_transposed(f->covariances + 9 * k, axes, c);
+        split(f->linears + 9 * k, axes, r, s);
+        if (improve) {
+            alternate(lengths, c, r, s);
+            join(r, s, axes, linears + 9 * k);
+        }
+        sum += block_value(lengths, c, r, s);
+    }
+    return sum;
+}
+
+static void try_axes(bone_frames *f, const double axes[9]) {
+    double value = value_in(f, axes, true, f->tried);
+    if (!(value < f->value))
+        return;
+    f->value = value;
+    memcpy(f->blocks->fit->now.axes + 9 * f->j, axes, 9 * sizeof *axes);
+    double *swap = f->linears;
+    f->linears = f->tried;
+    f->tried = swap;
+}
+
+/* The axes along which the free linear parts C Σ⁻¹ stretch most and least over all frames. */
+static void stretch_axes(const bone_frames *f, double axes[9]) {
+    const double *scatter = f->blocks->bones[f->j].scatter;
+    double u[9], s[3], v[9], inverse[9], sum[9] = {0};
+    px_svd3(scatter, u, s, v);
+    for (int e = 0; e < 9; e++) {
+        inverse[e] = 0;
+        for (int a = 0; a < 3; a++) /* 1e-6 of its size: a flat bone tells nothing across */
+            inverse[e] += s[a] > 1e-6 * s[0] ? v[3 * (e / 3) + a] * u[3 * (e % 3) + a] / s[a] : 0;
+    }
+    for (size_t k = 0; k < f->frame_count; k++) {
+        double linear[9];
+        multiply(f->covariances + 9 * k, inverse, linear);
+        for (int e = 0; e < 9; e++)
+            for (int r = 0; r < 3; r++)
+                sum[e] += linear[3 * r + e / 3] * linear[3 * r + e % 3];
+    }
+    px_svd3(sum, u, s, v);
+    for (int e = 0; e < 9; e++)
+        axes[e] = v[3 * (e % 3) + e / 3];
+}
+
+/* With R and s held, the objective in U is tr(W U Σ Uᵀ) − 2 tr(Uᵀ B), W = Σ_k diag(s²), B = Σ_k diag(s) Rᵀ C. Its
+ * convex part is bounded by a multiple of the identity, and the minimum of the bound is a polar factor. */
+static void turned_axes(const bone_frames *f, double hold, double out[9]) {
+    const double *axes = f->blocks->fit->now.axes + 9 * f->j, *scatter = f->blocks->bones[f->j].scatter;
+    double squares[3] = {0}, slope[9] = {0}, product[9];
+    for (size_t k = 0; k < f->frame_count; k++) {
+        double r[9], s[3];
+        split(f->linears + 9 * k, axes, r, s);
+        for (int a = 0; a < 3; a++) {
+            squares[a] += s[a] * s[a];
+            for (int c = 0; c < 3; c++)
+                for (int e = 0; e < 3; e++)
+                    slope[3 * a + c] += s[a] * r[3 * e + a] * f->covariances[9 * k + 3 * (size_t)e + (size_t)c];
+        }
+    }
+    multiply(axes, scatter, product);
+    double bound = hold * fmax(squares[0], fmax(squares[1], squares[2])) * (scatter[0] + scatter[4] + scatter[8]);
+    for (int e = 0; e < 9; e++)
+        slope[e] += bound * axes[e] - squares[e / 3] * product[e];
+    memcpy(out, axes, 9 * sizeof *out);
+    px_rotation_towards(slope, out);
+}
+
+static void turn_bone(bone_frames *f) {
+    px_fit *fit = f->blocks->fit;
+    double axes[9];
+    for (size_t k = 0; k < f->frame_count; k++) {
+        px_block_left(f->blocks, k, f->j, f->covariances + 9 * k, f->middles + 3 * k);
+        px_block_get(f->blocks, k, f->j, f->linears + 9 * k);
+    }
+    f->value = value_in(f, fit->now.axes + 9 * f->j, false, NULL);
+    stretch_axes(f, axes);
+    try_axes(f, axes);
+    double holds[] = {0.1, 1};
+    for (int e = 0; e < 2; e++) {
+        turned_axes(f, holds[e], axes);
+        try_axes(f, axes);
+    }
+    for (size_t k = 0; k < f->frame_count; k++)
+        px_block_put(f->blocks, k, f->j, f->linears + 9 * k, f->middles + 3 * k);
+}
+
+static pelt_result turn_all(px_blocks *blocks) {
+    px_fit *fit = blocks->fit;
+    size_t F = fit->row_count / 3;
+    double *scratch = PX_ALLOC(fit->context, double, 30 * F);
+    if (!scratch)
+        return PELT_ERROR_MEMORY;
+    bone_frames f = {.blocks = blocks, .frame_count = F};
+    f.covariances = scratch, f.middles = scratch + 9 * F, f.linears = scratch + 12 * F, f.tried = scratch + 21 * F;
+    for (f.j = 0; f.j < fit->bone_count; f.j++)
+        if (blocks->bones[f.j].mass > 0)
+            turn_bone(&f);
+    px_free(fit->context, scratch);
+    return PELT_OK;
+}
+
+pelt_result px_fit_trs(px_fit *fit) {
+    px_blocks blocks;
+    PX_TRY(px_blocks_create(fit, &blocks));
+    pelt_result result = turn_all(&blocks);
+    if (result == PELT_OK)
+        result = px_blocks_sweep(&blocks, solve_block);
+    px_blocks_reduce(fit);
+    px_blocks_free(&blocks);
+    return result;
+}
