@@ -62,13 +62,34 @@ static double block_value(const double lengths[3], const double c[9], const doub
     return sum;
 }
 
-/* Splits R·diag(s) where L·Uᵀ is one; else the nearest R and its best s. Scales of lost directions are 0. */
+/* Splits L·Uᵀ = R·diag(s): the longest two columns of it give R, so only the shortest can have a negative scale. Where
+ * L was made with another U, R is a rotation near by. */
 static void split(const double linear[9], const double axes[9], double r[9], double s[3]) {
-    double product[9];
-    multiply_by_transposed(linear, axes, product);
-    px_polar3(product, r, NULL);
-    for (int a = 0; a < 3; a++)
-        s[a] = dot_columns(r, product, a);
+    double p[9], lengths[3], along = 0;
+    multiply_by_transposed(linear, axes, p);
+    for (int c = 0; c < 3; c++)
+        lengths[c] = dot_columns(p, p, c);
+    int short_axis = lengths[0] < lengths[1] ? (lengths[0] < lengths[2] ? 0 : 2) : (lengths[1] < lengths[2] ? 1 : 2);
+    int a = (short_axis + 1) % 3, b = (short_axis + 2) % 3;
+    double left = 0, scale = 1 / sqrt(lengths[a]);
+    for (int e = 0; e < 9; e += 3)
+        along += (r[e + a] = p[e + a] * scale) * p[e + b];
+    for (int e = 0; e < 9; e += 3) {
+        r[e + b] = p[e + b] - along * r[e + a];
+        left += r[e + b] * r[e + b];
+    }
+    if (!(left > 1e-20 * lengths[a]) || !isfinite(scale)) { /* all but a line is lost */
+        px_polar3(p, r, NULL);
+    } else {
+        for (int e = 0; e < 9; e += 3)
+            r[e + b] /= sqrt(left);
+        for (int e = 0; e < 3; e++) {
+            int f = 3 * ((e + 1) % 3), g = 3 * ((e + 2) % 3);
+            r[3 * e + short_axis] = r[f + a] * r[g + b] - r[g + a] * r[f + b];
+        }
+    }
+    for (int c = 0; c < 3; c++)
+        s[c] = dot_columns(r, p, c);
 }
 
 static void join(const double r[9], const double s[3], const double axes[9], double linear[9]) {
@@ -117,15 +138,16 @@ static double value_in(const bone_frames *f, const double axes[9], bool improve,
     return sum;
 }
 
-static void try_axes(bone_frames *f, const double axes[9]) {
+static bool try_axes(bone_frames *f, const double axes[9]) {
     double value = value_in(f, axes, true, f->tried);
     if (!(value < f->value))
-        return;
+        return false;
     f->value = value;
     memcpy(f->blocks->fit->now.axes + 9 * f->j, axes, 9 * sizeof *axes);
     double *swap = f->linears;
     f->linears = f->tried;
     f->tried = swap;
+    return true;
 }
 
 /* The axes along which the free linear parts C Σ⁻¹ stretch most and least over all frames. */
@@ -183,9 +205,9 @@ static void turn_bone(bone_frames *f) {
     f->value = value_in(f, fit->now.axes + 9 * f->j, false, NULL);
     stretch_axes(f, axes);
     try_axes(f, axes);
-    double holds[] = {0.1, 1};
-    for (int e = 0; e < 2; e++) {
-        turned_axes(f, holds[e], axes);
+    turned_axes(f, 0.1, axes); /* the bound is far from tight: a bold step first */
+    if (!try_axes(f, axes)) {
+        turned_axes(f, 1, axes);
         try_axes(f, axes);
     }
     for (size_t k = 0; k < f->frame_count; k++)
