@@ -18,6 +18,15 @@ typedef enum pelt_transforms {
     PELT_TRANSFORMS_RIGID   /* rotation and translation; one node */
 } pelt_transforms;
 
+/* How the animation is reduced to a subspace before anything else. */
+typedef enum pelt_reduction {
+    PELT_REDUCE_SVD,          /* the best subspace there is: streams the animation */
+    PELT_REDUCE_MAX,          /* the others hold it in memory and are there to be compared (FESAM Table 1) */
+    PELT_REDUCE_GRAM_SCHMIDT, /* */
+    PELT_REDUCE_POWER1,       /* */
+    PELT_REDUCE_POWER2        /* */
+} pelt_reduction;
+
 typedef struct pelt_decompose_desc {
     uint32_t bones;      /* P; 0 (default): chosen from `error`, or by itself where the error curve flattens */
     double error;        /* reach E_rms ≤ this with as few bones as possible; 0 (default): not asked */
@@ -26,6 +35,8 @@ typedef struct pelt_decompose_desc {
     uint32_t iterations; /* at most; default 60 */
     double tolerance;    /* stop when the error falls by less than this fraction in ten iterations; default 0.005 */
     double epsilon;  /* E_rms that the reduction may lose; 0 (default): a tenth of what the fit is expected to reach */
+    uint32_t reduce; /* pelt_reduction; default svd */
+    size_t memory;   /* bytes that the work may take beside the model; 0 (default): no bound. The result is the same */
     bool fixed_rest; /* keep the rest pose as it is; default false */
 } pelt_decompose_desc;
 PELT_API const pelt_option *pelt_decompose_options(size_t *option_count);

@@ -74,6 +74,9 @@ typedef struct pelt_clip_source {
     pelt_result (*read)(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
                         float *out);
     const void *user;
+    /* A hint: `count` points of a frame were read and are not needed again soon, so that pages of a mapped file may
+     * leave the memory now and then. NULL: nothing to let go of. Called for clips with `positions` too. */
+    void (*release)(const void *user, uint32_t count);
 } pelt_clip_source;
 
 typedef struct pelt_clip {
@@ -82,7 +85,7 @@ typedef struct pelt_clip {
     uint32_t point_count;    /* the mesh's point_count */
     const float *times;      /* [frame] seconds, ascending */
     const float *positions;  /* [frame][point][3]; NULL: read through `source` */
-    pelt_clip_source source; /* used when positions is NULL */
+    pelt_clip_source source; /* `read` is used when positions is NULL */
 } pelt_clip;
 
 /* Copies points [first, first + count) of one frame to `out` [count][3]. Cheap when positions are in memory or

@@ -131,6 +131,13 @@ static inline uint32_t px_float_bits(float value) {
 
 /* ---- The model from inside -------------------------------------------------------------------------------- */
 
+/* `count` points of a frame were read, in place or copied, and are not needed again soon; see pelt_clip_source. From
+ * any thread. */
+static inline void px_clip_release(const pelt_clip *clip, uint32_t count) {
+    if (clip->source.release)
+        clip->source.release(clip->source.user, count);
+}
+
 /* What a format keeps beside the model for writing it back. Each format casts `data` to its own type. */
 typedef struct px_document {
     const char *format; /* the format's name; a writer uses only documents of its own */

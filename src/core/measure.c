@@ -52,6 +52,7 @@ static pelt_result sum_over_time(comparison *c, uint32_t first, uint32_t count, 
         PX_TRY(frame_points(c, c->a, k, first, count, scratch, &a));
         for (size_t e = 0; e < 3 * (size_t)count; e++)
             mean[e] += (double)a[e];
+        px_clip_release(c->a, count);
     }
     /* The sum of equal floats and this quotient are exact: a point that stands still deviates by exactly 0. */
     for (size_t e = 0; e < 3 * (size_t)count; e++)

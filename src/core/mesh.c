@@ -242,6 +242,7 @@ static pelt_result refine_by_clip(partition *p, const pelt_mesh *mesh, const pel
         by.positions = frame ? frame : clip->positions + 3 * (size_t)k * clip->point_count;
         if (result == PELT_OK)
             result = refine(p, &by);
+        px_clip_release(clip, clip->point_count);
     }
     px_free(p->context, frame);
     return result;

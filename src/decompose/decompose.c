@@ -26,6 +26,10 @@ static const pelt_option options[] = {
      "stop when ten iterations lower the error by less than this fraction"},
     {"epsilon", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, epsilon), "0", 0, 1e6, NULL, "E",
      "E_rms that the reduction may lose; 0: by itself"},
+    {"reduce", 0, PELT_OPTION_CHOICE, offsetof(pelt_decompose_desc, reduce), "svd", 0, 0,
+     "svd|max|gram-schmidt|power1|power2", NULL, "how the animation is reduced to a subspace"},
+    {"memory", 0, PELT_OPTION_SIZE, offsetof(pelt_decompose_desc, memory), "0", 0, 0, NULL, "SIZE",
+     "memory that the work may take beside the model; 0: no bound"},
     {"fixed-rest", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, fixed_rest), NULL, 0, 0, NULL, NULL,
      "keep the rest pose as it is"},
 };
@@ -229,7 +233,7 @@ static pelt_result run(px_fit *fit, pelt_model *model, const pelt_decompose_desc
     PX_TRY(make_state(fit, &fit->now));
     PX_TRY(make_state(fit, &fit->before));
     double t0 = seconds_now();
-    PX_TRY(px_fit_gather(fit, model, &plan, desc->epsilon));
+    PX_TRY(px_fit_gather(fit, model, &plan, desc));
     PX_TRY(make_moments(fit));
     double t1 = seconds_now();
     PX_TRY(px_fit_seed(fit));

@@ -13,7 +13,9 @@ typedef struct px_gathered {
     size_t rest_row; /* 3 · the frame that is the rest pose at first */
 } px_gathered;
 
-/* Sets norms, dimension, basis, coords and now.rest (allocated by the caller). */
-pelt_result px_fit_gather(px_fit *fit, const pelt_model *input, const px_gathered *plan, double epsilon);
+/* Sets norms, dimension, basis, coords and now.rest (allocated by the caller). Of `desc` it uses reduce, epsilon and
+ * memory. */
+pelt_result px_fit_gather(px_fit *fit, const pelt_model *input, const px_gathered *plan,
+                          const pelt_decompose_desc *desc);
 
 #endif

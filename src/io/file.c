@@ -53,7 +53,13 @@ static pelt_result map_descriptor(px_arena *arena, int descriptor, size_t size, 
     m->size = size;
     file->data = m->address;
     file->size = size;
+    file->mapped = true;
     return px_arena_defer(arena, unmap, m);
+}
+
+void px_file_release(const px_file *file) {
+    if (file->mapped) /* on other memory this would destroy what is there */
+        madvise((void *)(uintptr_t)file->data, file->size, MADV_DONTNEED);
 }
 
 pelt_result px_file_map(px_arena *arena, const char *path, px_file *file) {

@@ -12,10 +12,13 @@ typedef struct px_file {
     const uint8_t *data; /* never NULL */
     size_t size;
     const char *path; /* as given: for messages and for finding neighbours */
+    bool mapped;      /* data is a mapping of the file, which px_file_release may let go of */
 } px_file;
 
 /* The mapping goes with the arena. */
 pelt_result px_file_map(px_arena *arena, const char *path, px_file *file);
+/* The pages of a mapped file leave the memory and come back when they are read. Safe while others read. */
+void px_file_release(const px_file *file);
 
 /* ---- Output ----------------------------------------------------------------------------------------------- */
 

@@ -1,0 +1,154 @@
+/* The reduction of what is large on both sides: subspace iteration with a random start (N. Halko, P.-G. Martinsson,
+ * J. Tropp, "Finding structure with randomness", 2011).
+ *
+ * A pass makes Q A Aᵀ of Q [width][row], block by block of vertices, and orthonormalises it. The last one gives the
+ * Ritz values of Q, which say how much each direction explains; what Q misses is known too, so the loss is never
+ * guessed. When it is too large, Q gets wider. Time and memory are linear in rows and in vertices.
+ */
+#include "decompose/reduce.h"
+
+#include <math.h>
+
+#define FIRST_WIDTH 256u
+#define MOST_WIDTH  1024u
+#define PASSES      3    /* each sharpens the directions by the square of their singular values */
+#define MORE_PASSES 2    /* after widening: the old directions are good already */
+#define TILE        32u  /* directions per task */
+#define ENOUGH      0.25 /* of the loss that was asked for may be what Q misses altogether */
+
+typedef struct iteration {
+    px_reduction *r;
+    size_t width, most;
+    double *q;       /* [width][row] */
+    double *next;    /* [width][row] */
+    double *y;       /* [width][block_vertices] */
+    double *ritz;    /* [width][width] */
+    double *values;  /* [width] */
+    double *scratch; /* [width] */
+    double total;    /* ‖A‖² */
+    uint32_t count;  /* of the current block */
+    bool last;
+} iteration;
+
+static pelt_result multiply_some(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const iteration *it = user;
+    size_t rows = it->r->fit->row_count;
+    px_matrix a = px_matrix_in(it->r->block, rows, it->count),
+              y = px_matrix_of(it->y + first * it->count, count, it->count);
+    px_gemm(1, px_matrix_in(it->q + first * rows, count, rows), a, 0, y);
+    if (!it->last)
+        px_gemm(1, y, px_transposed(a), 1, px_matrix_of(it->next + first * rows, count, rows));
+    return PELT_OK;
+}
+
+static pelt_result multiply(px_reduction *r, void *user, uint32_t first, uint32_t count) {
+    (void)first;
+    iteration *it = user;
+    it->count = count;
+    PX_TRY(px_parallel(r->fit->context, NULL, it->width, TILE, multiply_some, it));
+    if (!it->last)
+        return PELT_OK;
+    for (size_t e = 0; e < (size_t)r->fit->row_count * count; e++)
+        it->total += r->block[e] * r->block[e];
+    return px_add_products(r->fit->context, px_matrix_in(it->y, it->width, count),
+                           px_matrix_of(it->ritz, it->width, it->width));
+}
+
+/* SplitMix64, from -1 to 1: the same start always. */
+static double random_number(uint64_t index) {
+    uint64_t z = (index + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return (double)(int64_t)(z ^ z >> 31) * 0x1p-63;
+}
+
+/* Rows [from, width) become orthonormal to all before; those that explain nothing become others, chosen at random. */
+static void orthonormalise(iteration *it, size_t from) {
+    size_t rows = it->r->fit->row_count;
+    for (size_t s = from; s < it->width; s++)
+        for (uint64_t attempt = 1; px_orthonormalise(it->q, s, rows, it->scratch) == 0; attempt++)
+            for (size_t e = 0; e < rows; e++)
+                it->q[s * rows + e] = random_number((attempt * MOST_WIDTH + s) * rows + e);
+}
+
+static pelt_result widen(iteration *it, size_t width) {
+    pelt_context *context = it->r->fit->context;
+    size_t rows = it->r->fit->row_count, old = it->width;
+    double **const arrays[] = {&it->q, &it->next, &it->y, &it->ritz, &it->values, &it->scratch};
+    const size_t sizes[] = {rows, rows, it->r->block_vertices, width, 1, 1};
+    for (size_t a = 0; a < PX_COUNT(arrays); a++) {
+        double *larger = px_resize(context, *arrays[a], px_mul_size(width, sizes[a]), sizeof(double));
+        if (!larger)
+            return PELT_ERROR_MEMORY;
+        *arrays[a] = larger;
+    }
+    it->width = width;
+    for (size_t e = old * rows; e < width * rows; e++)
+        it->q[e] = random_number(e);
+    orthonormalise(it, old);
+    return PELT_OK;
+}
+
+static pelt_result sharpen(iteration *it, int passes) {
+    size_t rows = it->r->fit->row_count;
+    it->last = false;
+    for (int pass = 0; pass < passes; pass++) {
+        memset(it->next, 0, it->width * rows * sizeof(double));
+        PX_TRY(px_reduction_each_block(it->r, "reduce", multiply, it));
+        double *previous = it->q;
+        it->q = it->next;
+        it->next = previous;
+        orthonormalise(it, 0);
+    }
+    it->last = true;
+    it->total = 0;
+    memset(it->ritz, 0, it->width * it->width * sizeof(double));
+    PX_TRY(px_reduction_each_block(it->r, "reduce", multiply, it));
+    return px_symmetric_eigen(it->r->fit->context, px_matrix_of(it->ritz, it->width, it->width), it->values);
+}
+
+/* What Q does not explain. */
+static double missed(const iteration *it) {
+    double sum = it->total;
+    for (size_t e = it->width; e-- > 0;)
+        sum -= it->values[e];
+    return fmax(sum, 0);
+}
+
+static pelt_result keep(iteration *it) {
+    px_fit *fit = it->r->fit;
+    size_t rows = fit->row_count, w = it->width;
+    size_t d = px_reduction_dimension(it->r, it->values, w, missed(it));
+    fit->dimension = (uint32_t)d;
+    fit->basis = PX_NEW(fit->arena, double, px_mul_size(rows, d));
+    if (!fit->basis)
+        return PELT_ERROR_MEMORY;
+    px_gemm(1, px_matrix_part(px_matrix_of(it->ritz, w, w), w - d, d, 0, w), px_matrix_in(it->q, w, rows), 0,
+            px_matrix_of(it->next, d, rows));
+    for (size_t e = 0; e < rows * d; e++) /* leading directions first */
+        fit->basis[e] = it->next[(d - 1 - e % d) * rows + e / d];
+    return PELT_OK;
+}
+
+static pelt_result iterate(iteration *it) {
+    double limit = ENOUGH * px_reduction_limit(it->r->fit, px_reduction_epsilon(it->r));
+    PX_TRY(widen(it, px_min_size(FIRST_WIDTH, it->most)));
+    PX_TRY(sharpen(it, PASSES));
+    while (missed(it) > limit && it->width < it->most) {
+        PX_TRY(widen(it, px_min_size(2 * it->width, it->most)));
+        PX_TRY(sharpen(it, MORE_PASSES));
+    }
+    return keep(it);
+}
+
+pelt_result px_reduce_iterate(px_reduction *r) {
+    pelt_context *context = r->fit->context;
+    iteration it = {.r = r};
+    it.most = px_min_size(MOST_WIDTH, px_min_size(r->fit->row_count, r->fit->vertex_count));
+    pelt_result result = iterate(&it);
+    double *const arrays[] = {it.q, it.next, it.y, it.ritz, it.values, it.scratch};
+    for (size_t a = 0; a < PX_COUNT(arrays); a++)
+        px_free(context, arrays[a]);
+    return result;
+}
