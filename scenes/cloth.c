@@ -258,7 +258,7 @@ static pelt_result build(pelt_context *context, pelt_model *scratch, const scene
     f->coarse = coarse;
     SCENE_TRY(simulate(context, scratch, &random, f, frame_count, coarse));
     SCENE_TRY(build_mesh(context, model, f));
-    return scene_clip(context, model, "flutter", frame_count, (pelt_clip_source){read_flag, f});
+    return scene_clip(context, model, "flutter", frame_count, (pelt_clip_source){.read = read_flag, .user = f});
 }
 
 static pelt_result make(pelt_context *context, const scene_desc *desc, pelt_model **model) {

@@ -369,7 +369,7 @@ static pelt_result build(pelt_context *context, pelt_model *scratch, const scene
     SCENE_TRY(attach(context, model, &coarse, &fine, body));
     SCENE_TRY(scene_mesh_from_surface(context, model, &fine, "hare", true));
     SCENE_TRY(place_mesh(context, scratch, model, body));
-    return scene_clip(context, model, "bounce", frame_count, (pelt_clip_source){read_softbody, body});
+    return scene_clip(context, model, "bounce", frame_count, (pelt_clip_source){.read = read_softbody, .user = body});
 }
 
 static pelt_result make(pelt_context *context, const scene_desc *desc, pelt_model **model) {

@@ -199,8 +199,8 @@ static void errors_by_hand(void **state) {
     memcpy(b, a, sizeof a);
     b[1][1][2] = 0.5f;
     pelt_clip ca = {"a", 2, 2, times, &a[0][0][0], {0}}, cb = {"b", 2, 2, times, &b[0][0][0], {0}};
-    pelt_clip sa = {"a", 2, 2, times, NULL, {read_positions, &ca}},
-              sb = {"b", 2, 2, times, NULL, {read_positions, &cb}};
+    pelt_clip sa = {"a", 2, 2, times, NULL, {.read = read_positions, .user = &ca}},
+              sb = {"b", 2, 2, times, NULL, {.read = read_positions, .user = &cb}};
     for (int through = 0; through < 4; through++) {
         test_context test;
         pelt_context *context = test_begin(&test, 2);
@@ -416,7 +416,7 @@ static void weights_by_name(void **state) {
 static pelt_result measure_all(pelt_context *context, void *user) {
     (void)user;
     pelt_difference d;
-    pelt_clip through = {"a", FRAMES, POINTS, times, NULL, {read_positions, &clip_a}};
+    pelt_clip through = {"a", FRAMES, POINTS, times, NULL, {.read = read_positions, .user = &clip_a}};
     through.frame_count = clip_b.frame_count = 5;
     pelt_result result = pelt_compare_clips(context, &through, &clip_b, &wave_mesh, &d, NULL);
     clip_b.frame_count = FRAMES;

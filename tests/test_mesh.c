@@ -21,7 +21,7 @@ static void clip_read_checks(void **state) {
     for (int e = 0; e < 18; e++)
         ((float *)positions)[e] = (float)e;
     pelt_clip clip = {"c", 2, 3, times, &positions[0][0][0], {0}};
-    pelt_clip through = {"s", 2, 3, times, NULL, {read_positions, &clip}};
+    pelt_clip through = {"s", 2, 3, times, NULL, {.read = read_positions, .user = &clip}};
     const pelt_clip *both[2] = {&clip, &through};
     for (int b = 0; b < 2; b++) {
         test_ok(&test, pelt_clip_read(context, both[b], 1, 1, 2, out));
@@ -86,7 +86,7 @@ static pelt_result make_case(pelt_context *context, const weld_case *c, pelt_mod
             (pelt_clip){"c", c->frame_count, mesh->point_count, times, frames + n * c->frame_count * frame_size, {0}};
         if (c->through_source) {
             clip->positions = NULL;
-            clip->source = (pelt_clip_source){read_positions, inner};
+            clip->source = (pelt_clip_source){.read = read_positions, .user = inner};
         }
     }
     for (uint32_t m = 0; m < c->morph_count; m++) {
@@ -225,7 +225,7 @@ static void weld_reads_what_it_must(void **state) {
     test_context test;
     pelt_context *context = test_begin(&test, 1);
     float positions[9] = {0, 0, 0, 1, 0, 0, 2, 0, 0}, time = 0;
-    pelt_clip clip = {"c", 1, 3, &time, NULL, {no_read, NULL}};
+    pelt_clip clip = {"c", 1, 3, &time, NULL, {.read = no_read, .user = NULL}};
     pelt_model *model;
     for (int seam = 0; seam < 2; seam++) {
         test_ok(&test, pelt_model_create(context, &model));

@@ -133,6 +133,8 @@ static pelt_result compare_frames(const comparison *c, uint32_t first, uint32_t 
         PX_TRY(compare_positions(c, k, a, b, sums));
         if (c->mesh)
             compare_normals(c, a, b, s, sums);
+        px_clip_release(c->a, c->point_count);
+        px_clip_release(c->b, c->point_count);
     }
     return PELT_OK;
 }
