@@ -60,6 +60,21 @@ typedef struct pelt_decompose_report {
 PELT_API pelt_result pelt_decompose(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
                                     pelt_decompose_report *report);
 
+/* The same step by step, for hosts that show what happens or decide themselves when it is enough. The model must stay
+ * until the decomposer is destroyed; it changes only in finish. */
+typedef struct pelt_decomposer pelt_decomposer;
+/* Reads the clips, reduces them and finds the first bones. */
+PELT_API pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
+                                            pelt_decomposer **decomposer);
+/* One iteration. *done: the settings say that it is enough; further steps go on all the same up to desc.iterations. */
+PELT_API pelt_result pelt_decomposer_step(pelt_decomposer *decomposer, bool *done);
+/* E_rms of the current state; never rises from step to step. */
+PELT_API double pelt_decomposer_error(const pelt_decomposer *decomposer);
+/* Puts the current state into the model. `report` may be NULL. */
+PELT_API pelt_result pelt_decomposer_finish(pelt_decomposer *decomposer, pelt_decompose_report *report);
+/* NULL is allowed. */
+PELT_API void pelt_decomposer_destroy(pelt_decomposer *decomposer);
+
 #ifdef __cplusplus
 }
 #endif

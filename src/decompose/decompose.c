@@ -1,11 +1,7 @@
-/* The driver: gather, seed, then transforms and vertices in turn, stepping ahead where that pays, until little changes.
- *
- * Alternating steps converge slowly along valleys. Before each iteration rest positions and weights are therefore
- * carried on by `ahead` times their last change; when the objective then rises, the iteration is taken back and done
- * plainly. The accepted objectives never rise.
- */
+/* The doors: gather, seed, iterate, build. */
 #include "decompose/build.h"
 #include "decompose/gather.h"
+#include "decompose/solve.h"
 #include <pelt/measure.h>
 
 #include <math.h>
@@ -45,126 +41,11 @@ pelt_decompose_desc pelt_decompose_desc_default(void) {
     return desc;
 }
 
-/* ---- States ----------------------------------------------------------------------------------------------- */
+#define MOVE_EVERY 8u    /* iterations between attempts to move bones … */
+#define MOVE_LAST  32u   /* … up to this one */
+#define EXACT      1e-4f /* E_rms below which floats cannot tell the fit from the input */
 
-static pelt_result make_state(px_fit *fit, px_fit_state *s) {
-    size_t N = fit->vertex_count, K = fit->influence_count, n = 4 * (size_t)fit->bone_capacity;
-    s->rest = PX_NEW(fit->arena, double, 3 * N);
-    s->weights = PX_NEW(fit->arena, double, N *K);
-    s->bones = PX_NEW(fit->arena, uint16_t, N * K);
-    s->counts = PX_NEW(fit->arena, uint8_t, N);
-    s->reduced = PX_NEW(fit->arena, double, px_mul_size(n, fit->row_count)); /* the dimension is not known yet */
-    bool full = fit->kind != PELT_TRANSFORMS_AFFINE;
-    s->full = full ? PX_NEW(fit->arena, double, px_mul_size(n, fit->row_count)) : NULL;
-    bool axes = fit->kind == PELT_TRANSFORMS_TRS;
-    s->axes = axes ? PX_NEW(fit->arena, double, (size_t)9 * fit->bone_capacity) : NULL;
-    bool ready = s->rest && s->weights && s->bones && s->counts && s->reduced;
-    return ready && (!full || s->full) && (!axes || s->axes) ? PELT_OK : PELT_ERROR_MEMORY;
-}
-
-static void copy_state(const px_fit *fit, const px_fit_state *from, px_fit_state *to) {
-    size_t N = fit->vertex_count, K = fit->influence_count, n = 4 * (size_t)fit->bone_count;
-    memcpy(to->rest, from->rest, 3 * N * sizeof *to->rest);
-    memcpy(to->weights, from->weights, N * K * sizeof *to->weights);
-    memcpy(to->bones, from->bones, N * K * sizeof *to->bones);
-    memcpy(to->counts, from->counts, N * sizeof *to->counts);
-    memcpy(to->reduced, from->reduced, n * fit->dimension * sizeof *to->reduced);
-    if (from->full)
-        memcpy(to->full, from->full, n * fit->row_count * sizeof *to->full);
-    if (from->axes)
-        memcpy(to->axes, from->axes, 9 * (size_t)fit->bone_count * sizeof *to->axes);
-    to->objective = from->objective;
-}
-
-static void swap_states(px_fit *fit) {
-    px_fit_state s = fit->now;
-    fit->now = fit->before;
-    fit->before = s;
-}
-
-static pelt_result make_moments(px_fit *fit) {
-    size_t n = 4 * (size_t)fit->bone_capacity, d = fit->dimension,
-           blocks = px_block_count(fit->vertex_count, px_fit_block(fit));
-    fit->residuals = PX_NEW(fit->arena, double, fit->vertex_count);
-    fit->scatter = PX_NEW(fit->arena, double, n *n);
-    fit->cross = PX_NEW(fit->arena, double, n *d);
-    fit->gram = PX_NEW(fit->arena, double, n *n);
-    fit->pairs = PX_NEW(fit->arena, double, (size_t)10 * fit->bone_capacity * fit->bone_capacity);
-    fit->slots = PX_NEW(fit->arena, double, px_mul_size(blocks, n * (n + d)));
-    fit->block_objective = PX_NEW(fit->arena, double, blocks);
-    return fit->residuals && fit->scatter && fit->cross && fit->gram && fit->pairs && fit->slots && fit->block_objective
-               ? PELT_OK
-               : PELT_ERROR_MEMORY;
-}
-
-/* ---- Iterations ------------------------------------------------------------------------------------------- */
-
-/* Carries rest positions on, and weights where the bones are the same, by `ahead` times their change since `before`;
- * then `before` becomes what was. */
-static void step_ahead(px_fit *fit, double ahead) {
-    size_t N = fit->vertex_count, K = fit->influence_count;
-    px_fit_state *now = &fit->now, *old = &fit->before;
-    for (size_t e = 0; e < 3 * N; e++) {
-        double value = now->rest[e];
-        now->rest[e] += ahead * (value - old->rest[e]);
-        old->rest[e] = value;
-    }
-    for (size_t i = 0; i < N; i++) {
-        double *w = now->weights + i * K, *old_w = old->weights + i * K, sum = 0;
-        bool same = now->counts[i] == old->counts[i] &&
-                    memcmp(now->bones + i * K, old->bones + i * K, now->counts[i] * sizeof *now->bones) == 0;
-        for (size_t a = 0; a < now->counts[i]; a++) {
-            double value = w[a];
-            if (same)
-                w[a] = fmax(value + ahead * (value - old_w[a]), 0);
-            old_w[a] = value;
-            sum += w[a];
-        }
-        for (size_t a = 0; a < now->counts[i]; a++)
-            w[a] /= sum;
-        memcpy(old->bones + i * K, now->bones + i * K, K * sizeof *now->bones);
-        old->counts[i] = now->counts[i];
-    }
-    size_t n = 4 * (size_t)fit->bone_count;
-    memcpy(old->reduced, now->reduced, n * fit->dimension * sizeof *now->reduced);
-    if (now->full)
-        memcpy(old->full, now->full, n * fit->row_count * sizeof *now->full);
-    if (now->axes)
-        memcpy(old->axes, now->axes, 9 * (size_t)fit->bone_count * sizeof *now->axes);
-    old->objective = now->objective;
-}
-
-static pelt_result iterate(px_fit *fit) {
-    PX_TRY(px_fit_moments(fit));
-    PX_TRY(px_fit_transforms(fit));
-    px_fit_gram(fit);
-    return px_fit_vertices(fit, true);
-}
-
-#define AHEAD_MAX 4.0
-
-static pelt_result solve(px_fit *fit, const pelt_decompose_desc *desc, float *errors, uint32_t *iteration_count) {
-    double ahead = 0;
-    copy_state(fit, &fit->now, &fit->before);
-    for (uint32_t n = 0; n < desc->iterations; n++) {
-        PX_TRY(px_progress(fit->context, "solve", n, desc->iterations));
-        step_ahead(fit, n < 4 ? 0 : ahead);
-        PX_TRY(iterate(fit));
-        bool worse = fit->now.objective > fit->before.objective;
-        if (worse) {
-            swap_states(fit); /* the weights kept there are those before stepping ahead */
-            copy_state(fit, &fit->now, &fit->before);
-        }
-        ahead = worse ? ahead * 0.5 : fmin(fmax(ahead, 0.5) * 1.2, AHEAD_MAX);
-        errors[n] = (float)px_fit_error(fit, fit->now.objective);
-        *iteration_count = n + 1;
-        if (n >= 10 && errors[n] > (float)((1 - desc->tolerance) * (double)errors[n - 10]))
-            break;
-    }
-    return PELT_OK;
-}
-
-/* ---- The door --------------------------------------------------------------------------------------------- */
+/* ---- The input --------------------------------------------------------------------------------------------- */
 
 static double seconds_now(void) {
     struct timespec t;
@@ -225,55 +106,143 @@ static pelt_result check_input(pelt_context *context, const pelt_model *model, u
     return PELT_OK;
 }
 
-static pelt_result run(px_fit *fit, pelt_model *model, const pelt_decompose_desc *desc, pelt_decompose_report *report) {
-    px_gathered plan = {0};
-    PX_TRY(plan_points(fit, model, &plan));
-    PX_TRY(plan_space(fit, model, &plan));
-    fit->bone_capacity = desc->bones < fit->vertex_count ? desc->bones : fit->vertex_count;
-    PX_TRY(make_state(fit, &fit->now));
-    PX_TRY(make_state(fit, &fit->before));
-    double t0 = seconds_now();
-    PX_TRY(px_fit_gather(fit, model, &plan, desc));
-    PX_TRY(make_moments(fit));
-    double t1 = seconds_now();
-    PX_TRY(px_fit_seed(fit));
+/* ---- Step by step ----------------------------------------------------------------------------------------- */
+
+struct pelt_decomposer {
+    px_fit fit;
+    px_gathered plan;
+    px_solver solver;
+    px_fit_state spare;
+    pelt_decompose_desc desc;
+    pelt_model *model;
+    pelt_decompose_report report;
+    float *errors; /* [desc.iterations] */
+    uint32_t next_move;
+};
+
+static pelt_result gather_and_seed(pelt_decomposer *d) {
+    px_fit *fit = &d->fit;
+    PX_TRY(plan_points(fit, d->model, &d->plan));
+    PX_TRY(plan_space(fit, d->model, &d->plan));
+    uint32_t wanted = d->desc.bones ? d->desc.bones : d->desc.error > 0 ? px_grow_limit : px_grow_enough;
+    fit->bone_capacity = wanted < fit->vertex_count ? wanted : fit->vertex_count;
+    PX_TRY(px_fit_state_make(fit, &fit->now));
+    PX_TRY(px_fit_state_make(fit, &fit->before));
+    PX_TRY(px_fit_state_make(fit, &d->spare));
+    if (!(d->errors = PX_NEW(fit->arena, float, d->desc.iterations)))
+        return PELT_ERROR_MEMORY;
+    double start = seconds_now();
+    PX_TRY(px_fit_gather(fit, d->model, &d->plan, &d->desc));
+    PX_TRY(px_fit_make_moments(fit));
+    d->report.seconds_reduce = seconds_now() - start;
+    PX_TRY(px_fit_seed(fit, d->desc.bones ? fit->bone_capacity : px_grow_start));
     PX_TRY(px_fit_vertices(fit, false));
-    double t2 = seconds_now();
-    float *errors = PX_NEW(model->memory, float, desc->iterations);
+    px_solver_restart(&d->solver);
+    if (!d->desc.bones)
+        PX_TRY(px_grow(&d->solver, &d->spare, d->desc.error));
+    d->report.seconds_seed = seconds_now() - start - d->report.seconds_reduce;
+    return PELT_OK;
+}
+
+pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
+                                   pelt_decomposer **out) {
+    *out = NULL;
+    uint32_t frame_count = 0;
+    PX_TRY(check_input(context, model, &frame_count));
+    PX_TRY(pelt_model_weld(context, model));
+    px_arena *arena = px_arena_create(context);
+    pelt_decomposer *d = arena ? PX_NEW(arena, pelt_decomposer, 1) : NULL;
+    if (!d) {
+        px_arena_destroy(arena);
+        return PELT_ERROR_MEMORY;
+    }
+    d->desc = desc ? *desc : pelt_decompose_desc_default();
+    d->model = model;
+    d->fit = (px_fit){.context = context, .arena = arena, .kind = (pelt_transforms)d->desc.transforms};
+    d->fit.row_count = 3 * frame_count;
+    d->fit.influence_count = d->desc.influences;
+    d->fit.fixed_rest = d->desc.fixed_rest;
+    d->solver.fit = &d->fit;
+    d->report.frame_count = frame_count;
+    d->next_move = MOVE_EVERY;
+    pelt_result result = gather_and_seed(d);
+    if (result == PELT_OK)
+        *out = d;
+    else
+        px_arena_destroy(arena);
+    return result;
+}
+
+void pelt_decomposer_destroy(pelt_decomposer *d) {
+    if (d)
+        px_arena_destroy(d->fit.arena);
+}
+
+double pelt_decomposer_error(const pelt_decomposer *d) {
+    return px_fit_error(&d->fit, d->fit.now.objective);
+}
+
+/* Bones are moved early, while that is cheap to settle, and no more after it failed twice. */
+static pelt_result move_bones(pelt_decomposer *d) {
+    uint32_t n = d->report.iteration_count;
+    if (n != d->next_move || n > MOVE_LAST || d->fit.bone_count < 3)
+        return PELT_OK;
+    /* What the plain iterations would reach meanwhile, going by the last ones. */
+    double fall = (double)d->errors[n - 1] / (double)d->errors[n - 1 - PX_TRIAL_STEPS];
+    bool moved;
+    PX_TRY(px_solver_move_bones(&d->solver, &d->spare, d->fit.now.objective * fall * fall, &moved));
+    d->next_move = n + (moved ? MOVE_EVERY : 2 * MOVE_EVERY);
+    return PELT_OK;
+}
+
+pelt_result pelt_decomposer_step(pelt_decomposer *d, bool *done) {
+    uint32_t n = d->report.iteration_count;
+    *done = true;
+    if (n >= d->desc.iterations)
+        return PELT_OK;
+    double start = seconds_now();
+    PX_TRY(px_progress(d->fit.context, "solve", n, d->desc.iterations));
+    PX_TRY(move_bones(d));
+    PX_TRY(px_solver_step(&d->solver));
+    d->errors[n] = (float)pelt_decomposer_error(d);
+    d->report.iteration_count = n + 1;
+    d->report.seconds_solve += seconds_now() - start;
+    bool settled = n >= 10 && d->errors[n] > (float)((1 - d->desc.tolerance) * (double)d->errors[n - 10]);
+    *done = settled || n + 1 >= d->desc.iterations || d->errors[n] < EXACT;
+    return PELT_OK;
+}
+
+pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *report) {
+    pelt_decompose_report r = d->report;
+    r.vertex_count = d->fit.vertex_count;
+    r.bone_count = d->fit.bone_count;
+    r.influence_count = d->fit.influence_count;
+    r.dimension = d->fit.dimension;
+    r.error_fit = pelt_decomposer_error(d);
+    float *errors = PX_NEW(d->model->memory, float, r.iteration_count);
     if (!errors)
         return PELT_ERROR_MEMORY;
-    PX_TRY(solve(fit, desc, errors, &report->iteration_count));
-    double t3 = seconds_now();
-    report->vertex_count = fit->vertex_count;
-    report->bone_count = fit->bone_count;
-    report->influence_count = fit->influence_count;
-    report->dimension = fit->dimension;
-    report->error_fit = px_fit_error(fit, fit->now.objective);
-    report->seconds_reduce = t1 - t0;
-    report->seconds_seed = t2 - t1;
-    report->seconds_solve = t3 - t2;
-    report->iteration_errors = errors;
-    return px_fit_build(fit, &plan, model);
+    memcpy(errors, d->errors, r.iteration_count * sizeof *errors);
+    r.iteration_errors = errors;
+    PX_TRY(px_fit_build(&d->fit, &d->plan, d->model));
+    if (report)
+        *report = r;
+    return PELT_OK;
 }
+
+/* ---- At once ---------------------------------------------------------------------------------------------- */
 
 pelt_result pelt_decompose(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
                            pelt_decompose_report *report) {
-    pelt_decompose_desc settings = desc ? *desc : pelt_decompose_desc_default();
-    pelt_decompose_report unused;
-    if (!report)
-        report = &unused;
-    *report = (pelt_decompose_report){0};
-    PX_TRY(check_input(context, model, &report->frame_count));
-    PX_TRY(pelt_model_weld(context, model));
-    px_fit fit = {.context = context, .arena = px_arena_create(context), .kind = (pelt_transforms)settings.transforms};
-    if (!fit.arena)
-        return PELT_ERROR_MEMORY;
-    fit.row_count = 3 * report->frame_count;
-    fit.influence_count = settings.influences;
-    fit.fixed_rest = settings.fixed_rest;
-    if (!settings.bones)
-        settings.bones = 30;
-    pelt_result result = run(&fit, model, &settings, report);
-    px_arena_destroy(fit.arena);
+    if (report)
+        *report = (pelt_decompose_report){0};
+    pelt_decomposer *d;
+    PX_TRY(pelt_decomposer_create(context, model, desc, &d));
+    pelt_result result = PELT_OK;
+    for (bool done = false; result == PELT_OK && !done;)
+        result = pelt_decomposer_step(d, &done);
+    if (result == PELT_OK)
+        result = pelt_decomposer_finish(d, report);
+    pelt_decomposer_destroy(d);
     return result;
 }

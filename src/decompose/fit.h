@@ -70,8 +70,27 @@ void px_fit_gram(px_fit *fit);
 /* Rest positions (unless fixed), then weights, of every vertex; sets residuals and now.objective. No vertex gets worse.
  */
 pelt_result px_fit_vertices(px_fit *fit, bool rest);
-/* Clusters with one bone each: the start. Sets bone_count, at most bone_capacity. */
-pelt_result px_fit_seed(px_fit *fit);
+/* Clusters with one bone each: the start. Sets bone_count: `count`, or fewer when those explain everything. */
+pelt_result px_fit_seed(px_fit *fit, uint32_t count);
+
+/* ---- Bones that come and go ------------------------------------------------------------------------------- */
+
+/* The bone without which the objective would rise least. Needs the current H. */
+pelt_result px_fit_least_bone(px_fit *fit, uint32_t *least);
+/* Removes a bone (the last one takes its number); weights are shared out. H follows. */
+void px_fit_remove_bone(px_fit *fit, uint32_t gone);
+/* Adds a bone where the residuals are largest. Below bone_capacity only. The objective may rise: vertices that it takes
+ * have it alone until the next pass. */
+pelt_result px_fit_add_bone(px_fit *fit);
+/* Adds a bone with the transform of another, without any weight. */
+void px_fit_copy_bone(px_fit *fit, size_t from);
+
+/* ---- Memory ----------------------------------------------------------------------------------------------- */
+
+pelt_result px_fit_state_make(px_fit *fit, px_fit_state *state);
+void px_fit_state_copy(const px_fit *fit, const px_fit_state *from, px_fit_state *to);
+/* Everything that the steps need, once the dimension is known. */
+pelt_result px_fit_make_moments(px_fit *fit);
 
 /* E_rms of an objective. */
 double px_fit_error(const px_fit *fit, double objective);

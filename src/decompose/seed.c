@@ -107,7 +107,7 @@ static void split_cluster(px_fit *fit, uint16_t from, const cluster *c, uint16_t
 }
 
 /* Room for one more bone, which starts with the transform of another. */
-static void copy_bone(px_fit *fit, size_t from) {
+void px_fit_copy_bone(px_fit *fit, size_t from) {
     size_t P = fit->bone_count, d = fit->dimension;
     memcpy(fit->now.reduced + 4 * P * d, fit->now.reduced + 4 * from * d, 4 * d * sizeof(double));
     if (fit->now.full)
@@ -134,7 +134,7 @@ static uint32_t split_worst(px_fit *fit, cluster *clusters, uint32_t wanted) {
         if (worst == PELT_NONE)
             break;
         split_cluster(fit, (uint16_t)worst, &clusters[worst], (uint16_t)fit->bone_count);
-        copy_bone(fit, worst);
+        px_fit_copy_bone(fit, worst);
         clusters[worst].error = 0;
     }
     return added;
@@ -154,20 +154,21 @@ static void start_with_one(px_fit *fit) {
         fit->now.axes[4 * c] = 1;
 }
 
-pelt_result px_fit_seed(px_fit *fit) {
-    cluster *clusters = PX_ALLOC(fit->context, cluster, fit->bone_capacity);
+pelt_result px_fit_seed(px_fit *fit, uint32_t count) {
+    cluster *clusters = PX_ALLOC(fit->context, cluster, count);
     if (!clusters)
         return PELT_ERROR_MEMORY;
+    count = count < fit->bone_capacity ? count : fit->bone_capacity;
     start_with_one(fit);
     pelt_result result = lloyd(fit, 1);
-    while (result == PELT_OK && fit->bone_count < fit->bone_capacity) {
+    while (result == PELT_OK && fit->bone_count < count) {
         uint32_t wanted = fit->bone_count < 6 ? 1 : fit->bone_count / 3;
-        uint32_t room = fit->bone_capacity - fit->bone_count;
+        uint32_t room = count - fit->bone_count;
         if (split_worst(fit, clusters, wanted < room ? wanted : room) == 0)
             break; /* nothing left to explain */
-        result = px_progress(fit->context, "seed", fit->bone_count, fit->bone_capacity);
+        result = px_progress(fit->context, "seed", fit->bone_count, count);
         if (result == PELT_OK)
-            result = lloyd(fit, fit->bone_count == fit->bone_capacity ? FINAL_ROUNDS : ROUNDS);
+            result = lloyd(fit, fit->bone_count == count ? FINAL_ROUNDS : ROUNDS);
     }
     px_free(fit->context, clusters);
     return result;

@@ -1,0 +1,213 @@
+/* Removing the bone that explains least, and adding one where the error is largest. */
+#include "decompose/fit.h"
+#include "numeric/simplex.h"
+
+#include <math.h>
+
+/* ---- What a bone is worth --------------------------------------------------------------------------------- */
+
+static double pair_value(const px_fit *fit, const double m[10], size_t j, size_t l) {
+    size_t P = fit->bone_count;
+    const double *quadric = fit->pairs + l * 10 * P + j;
+    double sum = 0;
+    for (size_t k = 0; k < 10; k++)
+        sum += m[k] * quadric[k * P];
+    return sum;
+}
+
+/* vᵀ Y_j = Σ over the dimensions: few bones per vertex, so no block of Y is made. */
+static double linear_value(const px_fit *fit, size_t i, size_t j) {
+    const double *v = fit->now.rest + 3 * i, *c = fit->coords + i * fit->dimension;
+    double sum = 0;
+    for (size_t r = 0; r < 4; r++) {
+        const double *row = fit->now.reduced + (4 * j + r) * fit->dimension;
+        double dot = 0;
+        for (size_t e = 0; e < fit->dimension; e++)
+            dot += row[e] * c[e];
+        sum += (r < 3 ? v[r] : 1) * dot;
+    }
+    return sum;
+}
+
+/* Adds to `worth` what the vertex would lose without each of its bones, the others taking over as well as they can. A
+ * lone bone counts with all it explains of the vertex's motion against standing still at the origin: such are never
+ * removed. */
+static void add_worth(const px_fit *fit, size_t i, double *worth) {
+    size_t K = fit->influence_count, count = fit->now.counts[i];
+    const uint16_t *bones = fit->now.bones + i * K;
+    const double *weights = fit->now.weights + i * K;
+    double m[10], g[PX_SIMPLEX_MAX][PX_SIMPLEX_MAX], b[PX_SIMPLEX_MAX], value = 0;
+    px_fit_monomials(fit->now.rest + 3 * i, m);
+    for (size_t r = 0; r < count; r++) {
+        b[r] = linear_value(fit, i, bones[r]);
+        for (size_t c = 0; c < count; c++)
+            g[r][c] = pair_value(fit, m, bones[r], bones[c]);
+    }
+    for (size_t r = 0; r < count; r++) {
+        value -= 2 * weights[r] * b[r];
+        for (size_t c = 0; c < count; c++)
+            value += weights[r] * weights[c] * g[r][c];
+    }
+    for (size_t out = 0; out < count; out++) {
+        double without = 0, gg[PX_SIMPLEX_MAX][PX_SIMPLEX_MAX], bb[PX_SIMPLEX_MAX], ww[PX_SIMPLEX_MAX];
+        size_t n = 0;
+        for (size_t r = 0; r < count; r++)
+            if (r != out) {
+                size_t k = 0;
+                for (size_t c = 0; c < count; c++)
+                    if (c != out)
+                        gg[n][k++] = g[r][c];
+                bb[n] = b[r];
+                ww[n++] = weights[r] / (1 - weights[out]);
+            }
+        if (n > 0)
+            without = px_simplex_least(n, gg, bb, ww);
+        worth[bones[out]] += without - value;
+    }
+}
+
+static pelt_result worth_block(void *user, size_t first, size_t count, size_t block) {
+    const px_fit *fit = user;
+    double *worth = fit->slots + block * fit->bone_count;
+    memset(worth, 0, fit->bone_count * sizeof *worth);
+    for (size_t i = first; i < first + count; i++)
+        add_worth(fit, i, worth);
+    return PELT_OK;
+}
+
+pelt_result px_fit_least_bone(px_fit *fit, uint32_t *least) {
+    size_t block = px_fit_block(fit), P = fit->bone_count;
+    PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count, block, worth_block, fit));
+    for (size_t b = 1; b < px_block_count(fit->vertex_count, block); b++)
+        for (size_t j = 0; j < P; j++)
+            fit->slots[j] += fit->slots[b * P + j];
+    *least = 0;
+    for (uint32_t j = 1; j < P; j++)
+        if (fit->slots[j] < fit->slots[*least])
+            *least = j;
+    return PELT_OK;
+}
+
+/* ---- Removing --------------------------------------------------------------------------------------------- */
+
+/* Vertices that had this bone alone follow the one that is nearest among those of the middles of the others. */
+static void drop_influence(px_fit *fit, size_t i, uint16_t gone, uint16_t last, uint16_t heir) {
+    size_t K = fit->influence_count, kept = 0;
+    uint16_t *bones = fit->now.bones + i * K;
+    double *weights = fit->now.weights + i * K, sum = 0;
+    for (size_t a = 0; a < fit->now.counts[i]; a++)
+        if (bones[a] != gone) {
+            bones[kept] = bones[a] == last ? gone : bones[a];
+            sum += weights[kept++] = weights[a];
+        }
+    if (kept == 0) {
+        bones[kept] = heir == last ? gone : heir;
+        sum = weights[kept++] = 1;
+    }
+    for (size_t a = 0; a < kept; a++)
+        weights[a] /= sum;
+    fit->now.counts[i] = (uint8_t)kept;
+}
+
+/* The bone that shares most vertices' weight with another: who takes over what it held alone. */
+static uint16_t find_heir(const px_fit *fit, uint16_t gone) {
+    size_t K = fit->influence_count;
+    double best = -1;
+    uint16_t heir = gone == 0;
+    for (uint16_t j = 0; j < fit->bone_count; j++) {
+        double shared = 0;
+        for (size_t i = 0; i < fit->vertex_count && j != gone; i++) {
+            double a = 0, b = 0;
+            for (size_t e = i * K; e < i * K + fit->now.counts[i]; e++) {
+                a += fit->now.bones[e] == gone ? fit->now.weights[e] : 0;
+                b += fit->now.bones[e] == j ? fit->now.weights[e] : 0;
+            }
+            shared += a * b;
+        }
+        if (j != gone && shared > best) {
+            best = shared;
+            heir = j;
+        }
+    }
+    return heir;
+}
+
+void px_fit_remove_bone(px_fit *fit, uint32_t gone) {
+    size_t P = fit->bone_count, d = fit->dimension, last = P - 1;
+    uint16_t heir = find_heir(fit, (uint16_t)gone);
+    for (size_t i = 0; i < fit->vertex_count; i++)
+        drop_influence(fit, i, (uint16_t)gone, (uint16_t)last, heir);
+    memmove(fit->now.reduced + 4 * gone * d, fit->now.reduced + 4 * last * d, 4 * d * sizeof(double));
+    for (size_t r = 0; fit->now.full && r < fit->row_count; r++) { /* rows become shorter: from the first one */
+        double *row = fit->now.full + r * 4 * P, bone[4];
+        memcpy(bone, row + 4 * last, sizeof bone);
+        memcpy(row + 4 * gone, bone, sizeof bone);
+        memmove(fit->now.full + r * 4 * last, row, 4 * last * sizeof *row);
+    }
+    if (fit->now.axes)
+        memmove(fit->now.axes + 9 * gone, fit->now.axes + 9 * last, 9 * sizeof(double));
+    fit->bone_count--;
+    px_fit_gram(fit);
+}
+
+/* ---- Adding ----------------------------------------------------------------------------------------------- */
+
+static size_t main_bone(const px_fit *fit, size_t i) {
+    size_t K = fit->influence_count, best = 0;
+    for (size_t a = 1; a < fit->now.counts[i]; a++)
+        if (fit->now.weights[i * K + a] > fit->now.weights[i * K + best])
+            best = a;
+    return fit->now.bones[i * K + best];
+}
+
+static double distance2(const px_fit *fit, size_t a, size_t b) {
+    double sum = 0;
+    for (size_t axis = 0; axis < 3; axis++) {
+        double difference = fit->now.rest[3 * a + axis] - fit->now.rest[3 * b + axis];
+        sum += difference * difference;
+    }
+    return sum;
+}
+
+/* The worst vertex of the bone whose territory (where it has the largest weight) holds most error, and the mean squared
+ * distance of that territory from it. */
+static size_t find_worst(const px_fit *fit, double *territories, double *mean) {
+    size_t bone = 0, worst = PELT_NONE, count = 0;
+    memset(territories, 0, fit->bone_count * sizeof *territories);
+    for (size_t i = 0; i < fit->vertex_count; i++)
+        territories[main_bone(fit, i)] += fit->residuals[i];
+    for (size_t j = 1; j < fit->bone_count; j++)
+        if (territories[j] > territories[bone])
+            bone = j;
+    for (size_t i = 0; i < fit->vertex_count; i++)
+        if (main_bone(fit, i) == bone && (worst == PELT_NONE || fit->residuals[i] > fit->residuals[worst]))
+            worst = i;
+    *mean = 0;
+    for (size_t i = 0; i < fit->vertex_count; i++)
+        if (main_bone(fit, i) == bone) {
+            *mean += distance2(fit, i, worst);
+            count++;
+        }
+    *mean /= (double)count;
+    return worst;
+}
+
+/* The new bone begins with the motion of the worst vertex's bone and the vertices around that vertex to itself; the
+ * steps that follow give it a motion of its own. */
+pelt_result px_fit_add_bone(px_fit *fit) {
+    size_t P = fit->bone_count, K = fit->influence_count;
+    assert(P < fit->bone_capacity);
+    double mean;
+    size_t worst = find_worst(fit, fit->slots, &mean), from = main_bone(fit, worst);
+    px_fit_copy_bone(fit, from);
+    for (size_t i = 0; i < fit->vertex_count; i++)
+        if (main_bone(fit, i) == from && distance2(fit, i, worst) <= 0.5 * mean) {
+            fit->now.bones[i * K] = (uint16_t)P;
+            fit->now.weights[i * K] = 1;
+            fit->now.counts[i] = 1;
+        }
+    PX_TRY(px_fit_moments(fit));
+    PX_TRY(px_fit_transforms(fit));
+    px_fit_gram(fit);
+    return PELT_OK;
+}
