@@ -37,7 +37,8 @@ typedef struct pelt_decompose_desc {
     double epsilon;  /* E_rms that the reduction may lose; 0 (default): a tenth of what the fit is expected to reach */
     uint32_t reduce; /* pelt_reduction; default svd */
     size_t memory;   /* bytes that the work may take beside the model; 0 (default): no bound. The result is the same */
-    bool fixed_rest; /* keep the rest pose as it is; default false */
+    double key_tolerance; /* leave out keys while the error rises by at most this fraction; 0: none; default 0.01 */
+    bool fixed_rest;      /* keep the rest pose as it is; default false */
 } pelt_decompose_desc;
 PELT_API const pelt_option *pelt_decompose_options(size_t *option_count);
 PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);

@@ -7,7 +7,7 @@
  */
 #include "decompose/build.h"
 #include "core/math3.h"
-#include "decompose/stretch.h"
+#include "decompose/keys.h"
 
 #include <stdio.h>
 
@@ -17,7 +17,10 @@ typedef struct build {
     pelt_model *model;
     px_arena *memory;      /* the model's */
     uint32_t nodes_a_bone; /* 1, or 2 for affine bones */
-    double *middles;       /* [bone][3] normalised */
+    double *middles;       /* [bone][3] normalised: the mean of what it carries … */
+    double *spreads;       /* [bone] … the mean distance from it … */
+    double *reaches;       /* [bone] … and the largest, times its weight there */
+    double key_error;      /* E_rms that leaving out keys may add */
     double *transforms;    /* [row][4P] normalised */
     pelt_skeleton skeleton;
     pelt_skin skin;
@@ -48,6 +51,18 @@ static void find_middles(build *b) {
     for (size_t j = 0; j < fit->bone_count; j++)
         for (size_t axis = 0; axis < 3; axis++)
             b->middles[3 * j + axis] = masses[j] > 0 ? b->middles[3 * j + axis] / masses[j] : 0;
+    for (size_t e = 0; e < fit->vertex_count * K; e++) {
+        double w = fit->now.weights[e], square = 0;
+        size_t j = fit->now.bones[e];
+        for (size_t axis = 0; axis < 3; axis++) {
+            double off = fit->now.rest[3 * (e / K) + axis] - b->middles[3 * j + axis];
+            square += off * off;
+        }
+        b->spreads[j] += masses[j] > 0 ? w * w * square / masses[j] : 0;
+        b->reaches[j] = fmax(b->reaches[j], w * sqrt(square));
+    }
+    for (size_t j = 0; j < fit->bone_count; j++)
+        b->spreads[j] = sqrt(b->spreads[j]);
 }
 
 /* R2 of a trs bone, which is constant; the identity for others. */
@@ -180,64 +195,34 @@ static pelt_result build_skin(build *b) {
 
 /* ---- Motions ---------------------------------------------------------------------------------------------- */
 
-/* Keys of one bone over one clip: all for affine bones, no inner rotations for trs ones, nor scales for rigid ones. */
-typedef struct bone_keys {
-    float *translations, *rotations, *scales, *inner_rotations;
-} bone_keys;
-
-/* The quaternion on the side of the one before: interpolation takes the shorter arc, and so do people who read it. */
-static void keep_side(float *q, uint32_t k) {
-    double dot = 0;
-    for (int c = 0; k > 0 && c < 4; c++)
-        dot += (double)q[c] * (double)q[c - 4];
-    for (int c = 0; dot < 0 && c < 4; c++)
-        q[c] = -q[c];
-}
-
-/* `row`: 3 · the clip's first frame among all. */
-static void fill_keys(const build *b, uint32_t bone, size_t row, uint32_t frame_count, bone_keys *keys) {
+/* The matrices of a bone over one clip, from its middle to object space. `row`: 3 · the clip's first frame among all.
+ */
+static void fill_path(const build *b, uint32_t bone, size_t row, uint32_t frame_count, double *matrices) {
     size_t n = 4 * (size_t)b->fit->bone_count;
-    px_stretch path = px_stretch_start();
-    bone_frame(b, bone, path.v); /* from which it does not turn for trs bones */
-    for (uint32_t k = 0; k < frame_count; k++) {
-        const double *m = b->transforms + (row + 3 * (size_t)k) * n + 4 * (size_t)bone,
-                     *g = b->middles + 3 * (size_t)bone;
-        double linear[9];
-        for (int r = 0; r < 3; r++) {
-            const double *line = m + (size_t)r * n;
-            memcpy(linear + 3 * r, line, 3 * sizeof *linear);
-            double moved = line[0] * g[0] + line[1] * g[1] + line[2] * g[2] + line[3];
-            keys->translations[3 * k + (uint32_t)r] = (float)object_coordinate(b, moved, r);
+    const double *g = b->middles + 3 * (size_t)bone;
+    for (size_t k = 0; k < frame_count; k++)
+        for (size_t r = 0; r < 3; r++) {
+            const double *line = b->transforms + (row + 3 * k + r) * n + 4 * (size_t)bone;
+            double *out = matrices + 12 * k + 4 * r;
+            memcpy(out, line, 3 * sizeof *out);
+            out[3] = object_coordinate(b, line[0] * g[0] + line[1] * g[1] + line[2] * g[2] + line[3], (int)r);
         }
-        if (!keys->scales) {
-            px_quat_from_matrix(linear, keys->rotations + 4 * k);
-        } else {
-            px_stretch_follow(&path, linear);
-            px_quat_from_matrix(path.u, keys->rotations + 4 * k);
-            for (int c = 0; c < 3; c++)
-                keys->scales[3 * k + (uint32_t)c] = (float)path.s[c];
-        }
-        if (keys->inner_rotations) {
-            double inner[9];
-            for (int e = 0; e < 9; e++)
-                inner[e] = path.v[3 * (e % 3) + e / 3];
-            px_quat_from_matrix(inner, keys->inner_rotations + 4 * k);
-            keep_side(keys->inner_rotations + 4 * k, k);
-        }
-        keep_side(keys->rotations + 4 * k, k);
-    }
 }
 
-static pelt_result bone_tracks(build *b, const pelt_clip *clip, size_t row, uint32_t bone, pelt_motion *motion) {
+/* What a change of each track may be so that what the bone carries moves by `move` at most on average. */
+static double track_tolerance(const build *b, uint32_t bone, const px_bone_keys *keys, pelt_path path, double move) {
+    double spread = fmax(b->spreads[bone] * b->plan->radius, 1e-3 * move), scale = 1;
+    for (size_t e = 0; keys->scales && e < 3 * (size_t)keys->count; e++)
+        scale = fmax(scale, fabs((double)keys->scales[e]));
+    if (path == PELT_PATH_TRANSLATION)
+        return move;
+    return path == PELT_PATH_SCALE ? move / spread : 0.5 * move / (spread * scale); /* quaternions turn by half */
+}
+
+static pelt_result bone_tracks(build *b, const px_bone_path *path, uint32_t bone, pelt_motion *motion) {
     uint32_t joint = joint_of(b, bone), outer = joint + 1 - b->nodes_a_bone;
-    size_t F = clip->frame_count;
-    bool inner = b->nodes_a_bone == 2, scales = b->fit->kind != PELT_TRANSFORMS_RIGID;
-    bone_keys keys = {PX_NEW(b->memory, float, 3 * F), PX_NEW(b->memory, float, 4 * F),
-                      scales ? PX_NEW(b->memory, float, 3 * F) : NULL, inner ? PX_NEW(b->memory, float, 4 * F) : NULL};
-    if (!keys.translations || !keys.rotations || (scales && !keys.scales) || (inner && !keys.inner_rotations))
-        return PELT_ERROR_MEMORY;
-    fill_keys(b, bone, row, clip->frame_count, &keys);
-    pelt_track track = {.joint = outer, .key_count = clip->frame_count, .times = clip->times};
+    px_bone_keys keys;
+    PX_TRY(px_keys_make(b->memory, path, &keys));
     const struct {
         const float *values;
         pelt_path path;
@@ -246,12 +231,49 @@ static pelt_result bone_tracks(build *b, const pelt_clip *clip, size_t row, uint
                 {keys.rotations, PELT_PATH_ROTATION, 4, outer},
                 {keys.scales, PELT_PATH_SCALE, 3, outer},
                 {keys.inner_rotations, PELT_PATH_ROTATION, 4, joint}};
-    for (size_t t = 0; t < PX_COUNT(rows) && rows[t].values; t++) {
-        track.values = rows[t].values, track.path = rows[t].path;
-        track.width = rows[t].width, track.joint = rows[t].joint;
-        motion->tracks[motion->track_count++] = track;
+    for (size_t t = 0; t < PX_COUNT(rows); t++) {
+        if (!rows[t].values)
+            continue;
+        pelt_track *track = &motion->tracks[motion->track_count++];
+        *track = (pelt_track){.joint = rows[t].joint, .path = rows[t].path, .width = rows[t].width};
+        track->key_count = keys.count, track->times = keys.times, track->values = rows[t].values;
+        double move = 1e-3 * b->key_error * b->plan->radius;
+        bool first = motion->track_count == 1; /* keeps the length of a clip in which nothing moves */
+        if (move > 0)
+            PX_TRY(px_keys_reduce(b->memory, track, track_tolerance(b, bone, &keys, track->path, move), first));
     }
     return PELT_OK;
+}
+
+/* Between keys nothing that a bone carries may leave its straight line by more than this part of the radius: a fourth
+ * of a hundredth of the size, to which several bones add up. */
+#define BAND 0.005
+
+static pelt_result clip_tracks(build *b, const pelt_clip *clip, size_t row, pelt_motion *motion) {
+    double *matrices = PX_ALLOC(b->fit->context, double, 12 * (size_t)clip->frame_count);
+    pelt_result result = matrices ? PELT_OK : PELT_ERROR_MEMORY;
+    for (uint32_t bone = 0; result == PELT_OK && bone < b->fit->bone_count; bone++) {
+        px_bone_path path = {.kind = b->fit->kind, .frame_count = clip->frame_count, .times = clip->times};
+        bone_frame(b, bone, path.axes);
+        path.matrices = matrices;
+        path.reach = b->reaches[bone] * b->plan->radius;
+        path.band = BAND * b->plan->radius;
+        fill_path(b, bone, row, clip->frame_count, matrices);
+        result = bone_tracks(b, &path, bone, motion);
+        if (result == PELT_OK)
+            result = px_cancelled(b->fit->context);
+    }
+    px_free(b->fit->context, matrices);
+    return result;
+}
+
+/* What leaving out keys may add, so that the error rises by the fraction that is allowed and not above what was asked
+ * for. A thousandth, which rounding takes too, is always allowed. */
+static double key_error(const pelt_decompose_desc *desc, double error_fit) {
+    double factor = 1 + desc->key_tolerance, room = error_fit * sqrt(factor * factor - 1);
+    if (desc->error > 0)
+        room = fmin(room, sqrt(fmax(desc->error * desc->error - error_fit * error_fit, 0)));
+    return desc->key_tolerance > 0 ? fmax(room, 1e-3) : 0;
 }
 
 static pelt_result build_motions(build *b) {
@@ -267,8 +289,8 @@ static pelt_result build_motions(build *b) {
         motion->tracks = PX_NEW(b->memory, pelt_track, (size_t)4 * b->fit->bone_count);
         if (!motion->tracks)
             return PELT_ERROR_MEMORY;
-        for (uint32_t bone = 0; clip->frame_count && bone < b->fit->bone_count; bone++)
-            PX_TRY(bone_tracks(b, clip, row, bone, motion));
+        if (clip->frame_count)
+            PX_TRY(clip_tracks(b, clip, row, motion));
         motion->start = clip->frame_count ? clip->times[0] : 0;
         motion->end = clip->frame_count ? clip->times[clip->frame_count - 1] : 0;
         row += 3 * (size_t)clip->frame_count;
@@ -278,13 +300,16 @@ static pelt_result build_motions(build *b) {
 
 /* ---- The door --------------------------------------------------------------------------------------------- */
 
-pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, pelt_model *model) {
+pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const pelt_decompose_desc *desc, pelt_model *model) {
     size_t n = 4 * (size_t)fit->bone_count;
     build b = {.fit = fit, .plan = plan, .model = model, .memory = model->memory};
     b.nodes_a_bone = fit->kind == PELT_TRANSFORMS_AFFINE ? 2 : 1;
+    b.key_error = key_error(desc, px_fit_error(fit, fit->now.objective));
     b.middles = PX_NEW(fit->arena, double, n);
+    b.spreads = PX_NEW(fit->arena, double, fit->bone_count);
+    b.reaches = PX_NEW(fit->arena, double, fit->bone_count);
     b.transforms = fit->now.full ? fit->now.full : PX_NEW(fit->arena, double, px_mul_size(fit->row_count, n));
-    if (!b.middles || !b.transforms)
+    if (!b.middles || !b.spreads || !b.reaches || !b.transforms)
         return PELT_ERROR_MEMORY;
     if (!fit->now.full)
         px_gemm(1, px_matrix_in(fit->basis, fit->row_count, fit->dimension),

@@ -5,6 +5,6 @@
 #include "decompose/gather.h"
 
 /* Replaces rest pose, skeleton, skin and motions of the model. */
-pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, pelt_model *model);
+pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const pelt_decompose_desc *desc, pelt_model *model);
 
 #endif

@@ -26,6 +26,8 @@ static const pelt_option options[] = {
      "svd|max|gram-schmidt|power1|power2", NULL, "how the animation is reduced to a subspace"},
     {"memory", 0, PELT_OPTION_SIZE, offsetof(pelt_decompose_desc, memory), "0", 0, 0, NULL, "SIZE",
      "memory that the work may take beside the model; 0: no bound"},
+    {"key-tolerance", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, key_tolerance), "0.01", 0, 1, NULL, "X",
+     "leave out keys while the error rises by no more than this fraction; 0: keep all"},
     {"fixed-rest", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, fixed_rest), NULL, 0, 0, NULL, NULL,
      "keep the rest pose as it is"},
 };
@@ -224,7 +226,7 @@ pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *re
         return PELT_ERROR_MEMORY;
     memcpy(errors, d->errors, r.iteration_count * sizeof *errors);
     r.iteration_errors = errors;
-    PX_TRY(px_fit_build(&d->fit, &d->plan, d->model));
+    PX_TRY(px_fit_build(&d->fit, &d->plan, &d->desc, d->model));
     if (report)
         *report = r;
     return PELT_OK;

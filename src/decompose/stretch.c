@@ -5,8 +5,11 @@
 #include <math.h>
 #include <string.h>
 
-px_stretch px_stretch_start(void) {
-    return (px_stretch){.u = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .s = {1, 1, 1}, .v = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+px_stretch px_stretch_start(const double axes[9]) {
+    px_stretch path = {.s = {1, 1, 1}};
+    memcpy(path.u, axes, sizeof path.u);
+    memcpy(path.v, axes, sizeof path.v);
+    return path;
 }
 
 /* Turns columns p and q of v and w = (m v)ᵀ(m v) so that w[p][q] becomes 0. */
@@ -82,10 +85,11 @@ static double place_column(double u[9], const int *done, int done_count, int c, 
     return length;
 }
 
-void px_stretch_follow(px_stretch *path, const double m[9]) {
+void px_stretch_follow(px_stretch *path, const double m[9], bool fixed) {
     double mv[9], before[9];
     memcpy(before, path->u, sizeof before);
-    find_axes(m, path->v);
+    if (!fixed)
+        find_axes(m, path->v);
     multiply(m, path->v, mv);
     int order[3] = {0, 1, 2}; /* the longest first: its direction is the most certain */
     double lengths[3];

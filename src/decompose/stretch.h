@@ -2,15 +2,19 @@
 #ifndef PELT_DECOMPOSE_STRETCH_H
 #define PELT_DECOMPOSE_STRETCH_H
 
+#include <stdbool.h>
+
 /* m = u · diag(s) · vᵀ; u and v are rotations, row by row. */
 typedef struct px_stretch {
     double u[9], s[3], v[9];
     int mirrored; /* 1 + the axis that got a negative scale when the path first reflected; 0: it has not */
 } px_stretch;
 
-px_stretch px_stretch_start(void);
+/* Before the first matrix. `axes`: where v begins, three columns. */
+px_stretch px_stretch_start(const double axes[9]);
 /* Decomposes the next matrix so that v turns as little as possible from the one before: no axis changes its place or
- * its sign, and where scales are equal, so that any v would do, it stays. */
-void px_stretch_follow(px_stretch *path, const double m[9]);
+ * its sign, and where scales are equal, so that any v would do, it stays. With `fixed` v stays in any case: right for
+ * matrices that scale along those axes. */
+void px_stretch_follow(px_stretch *path, const double m[9], bool fixed);
 
 #endif
