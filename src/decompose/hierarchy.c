@@ -1,0 +1,148 @@
+/* A skeleton from the motions of bones: the joint of two bones is the point that both move most alike, and the skeleton
+ * is the minimum spanning tree of how badly they agree there.
+ *
+ * How far bones j and l part at a point p, squared and summed over frames, is p̃ᵀ (H_jj − H_jl − H_lj + H_ll) p̃: blocks
+ * of the Gram matrix that the fit already has. Where rotation leaves the point open (along a hinge, or where nothing
+ * turns) it goes to the middle of the vertices that both carry, which S_jl holds.
+ */
+#include "decompose/hierarchy.h"
+
+#include <math.h>
+
+#define PULL 1e-4 /* towards that middle, of what the motion says: a hinge's point moves by a ten-thousandth */
+
+typedef struct joint {
+    double point[3];
+    double drift; /* RMS over frames of how far the bones part there */
+    double cost;
+} joint;
+
+/* ---- A joint ---------------------------------------------------------------------------------------------- */
+
+/* The 4×4 quadric of how far two bones part. */
+static void parting(const px_fit *fit, size_t j, size_t l, double out[16]) {
+    size_t n = 4 * (size_t)fit->bone_count;
+    const double *h = fit->gram;
+    for (size_t r = 0; r < 4; r++)
+        for (size_t c = 0; c < 4; c++)
+            out[4 * r + c] = h[(4 * j + r) * n + 4 * j + c] - h[(4 * j + r) * n + 4 * l + c] -
+                             h[(4 * l + r) * n + 4 * j + c] + h[(4 * l + r) * n + 4 * l + c];
+}
+
+/* RMS distance between where the two bones take p. */
+static double parting_at(const px_fit *fit, const double quadric[16], const double p[3]) {
+    const double v[4] = {p[0], p[1], p[2], 1};
+    double sum = 0;
+    for (size_t e = 0; e < 16; e++)
+        sum += v[e / 4] * quadric[e] * v[e % 4];
+    return sqrt(fmax(sum, 0) / (fit->row_count / 3.0));
+}
+
+/* Least of the quadric plus the pull; p is the middle before and the joint after. */
+static void closest_point(const px_fit *fit, const double quadric[16], double p[3]) {
+    double trace = quadric[0] + quadric[5] + quadric[10], system[9], right[3];
+    double amount = PULL * trace + 1e-12 * fit->row_count; /* bones that move as one: the middle itself */
+    for (size_t r = 0; r < 3; r++) {
+        right[r] = -quadric[4 * r + 3] + amount * p[r];
+        for (size_t c = 0; c < 3; c++)
+            system[3 * r + c] = quadric[4 * r + c] + (r == c ? amount : 0);
+    }
+    if (px_cholesky_solve(px_matrix_of(system, 3, 3), px_matrix_of(right, 3, 1)))
+        memcpy(p, right, sizeof right);
+}
+
+/* A joint is good where the bones hardly part, compared with how far they move apart elsewhere. Bones that share no
+ * vertices are joined only where nothing else is left, nearest first. */
+static joint find_joint(const px_fit *fit, const double *middles, size_t j, size_t l) {
+    size_t n = 4 * (size_t)fit->bone_count;
+    const double *shared = fit->scatter + (4 * j + 3) * n + 4 * l;
+    double own = fit->scatter[(4 * j + 3) * n + 4 * j + 3], other = fit->scatter[(4 * l + 3) * n + 4 * l + 3];
+    double quadric[16], far = 0;
+    joint out;
+    bool touch = shared[3] > 0;
+    for (size_t c = 0; c < 3; c++) {
+        double a = middles[3 * j + c], b = middles[3 * l + c];
+        out.point[c] = touch ? shared[c] / shared[3] : (a + b) / 2;
+        far += (a - b) * (a - b);
+    }
+    parting(fit, j, l, quadric);
+    closest_point(fit, quadric, out.point);
+    out.drift = parting_at(fit, quadric, out.point);
+    double motion = parting_at(fit, quadric, middles + 3 * j) + parting_at(fit, quadric, middles + 3 * l);
+    double likeness = touch ? shared[3] / sqrt(own * other) : 0;
+    out.cost = out.drift / (0.02 + motion) * (2 - likeness) + (touch ? 0 : 4 + sqrt(far)); /* 0.02: hardly moves */
+    return out;
+}
+
+/* ---- The tree --------------------------------------------------------------------------------------------- */
+
+pelt_result px_hierarchy_flat(px_fit *fit, double *pivots, px_hierarchy *h) {
+    size_t P = fit->bone_count;
+    *h = (px_hierarchy){.pivots = pivots};
+    h->parents = PX_NEW(fit->arena, uint32_t, P);
+    h->order = PX_NEW(fit->arena, uint32_t, P);
+    h->drifts = PX_NEW(fit->arena, double, P);
+    if (!h->parents || !h->order || !h->drifts)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t j = 0; j < P; j++) {
+        h->parents[j] = PELT_NONE;
+        h->order[j] = j;
+        h->drifts[j] = INFINITY;
+    }
+    return PELT_OK;
+}
+
+static uint32_t heaviest(const px_fit *fit) {
+    size_t n = 4 * (size_t)fit->bone_count;
+    uint32_t best = 0;
+    for (uint32_t j = 1; j < fit->bone_count; j++)
+        if (fit->scatter[(4 * (size_t)j + 3) * (n + 1)] > fit->scatter[(4 * (size_t)best + 3) * (n + 1)])
+            best = j;
+    return best;
+}
+
+/* Prim: the bone that joins the tree best, one after the other. `best` [bone]: its best joint so far. */
+static void grow_tree(px_fit *fit, const double *middles, joint *best, bool *inside, px_hierarchy *h) {
+    uint32_t next = heaviest(fit);
+    for (uint32_t j = 0; j < fit->bone_count; j++)
+        best[j].cost = INFINITY;
+    for (uint32_t count = 0; count < fit->bone_count; count++) {
+        h->order[count] = next;
+        inside[next] = true;
+        if (count > 0) {
+            memcpy(h->pivots + 3 * (size_t)next, best[next].point, sizeof best[next].point);
+            h->drifts[next] = best[next].drift;
+        }
+        uint32_t nearest = PELT_NONE;
+        for (uint32_t j = 0; j < fit->bone_count; j++) {
+            if (inside[j])
+                continue;
+            joint found = find_joint(fit, middles, j, next);
+            if (!(found.cost >= best[j].cost)) {
+                best[j] = found;
+                h->parents[j] = next;
+            }
+            if (nearest == PELT_NONE || best[j].cost < best[nearest].cost)
+                nearest = j;
+        }
+        next = nearest;
+    }
+}
+
+pelt_result px_hierarchy_find(px_fit *fit, px_hierarchy *h) {
+    size_t P = fit->bone_count;
+    PX_TRY(px_fit_moments(fit));
+    px_fit_gram(fit);
+    double *middles = PX_ALLOC(fit->context, double, 3 * P);
+    joint *best = PX_ALLOC(fit->context, joint, P);
+    bool *inside = PX_ALLOC(fit->context, bool, P);
+    bool ready = middles && best && inside;
+    if (ready) {
+        memcpy(middles, h->pivots, 3 * P * sizeof *middles);
+        grow_tree(fit, middles, best, inside, h);
+    }
+    px_free(fit->context, inside);
+    px_free(fit->context, best);
+    px_free(fit->context, middles);
+    return ready ? PELT_OK : PELT_ERROR_MEMORY;
+}

@@ -1,0 +1,384 @@
+/* What every kind of bone promises: the error never rises, weights are convex and few, space does not matter, threads
+ * do not matter, true skins are found again, and failures leave the model as it was. On small scenes of our own. */
+#include "scenes.h"
+#include "support.h"
+
+#include <math.h>
+
+static const struct {
+    pelt_transforms kind;
+    const char *name;
+} kinds[] = {{PELT_TRANSFORMS_AFFINE, "affine"}, {PELT_TRANSFORMS_TRS, "trs"}, {PELT_TRANSFORMS_RIGID, "rigid"}};
+#define KIND_COUNT (sizeof kinds / sizeof kinds[0])
+
+/* ---- Models that have nothing but a clip ------------------------------------------------------------------ */
+
+/* The scene's motion, or its own clip, as positions in memory. */
+static pelt_result bake(pelt_context *context, pelt_model *model) {
+    pelt_clip source = {0};
+    pelt_result result = PELT_OK;
+    if (model->clip_count)
+        source = model->clips[0];
+    else
+        result = pelt_clip_from_motion(context, model, model->motions, 30, PELT_SKINNING_LINEAR, &source);
+    size_t size = 3 * (size_t)source.point_count;
+    float *positions = result ? NULL : pelt_model_alloc(context, model, size * source.frame_count, sizeof *positions);
+    pelt_clip *clip = pelt_model_alloc(context, model, 1, sizeof *clip);
+    if (!positions || !clip)
+        return result ? result : PELT_ERROR_MEMORY;
+    for (uint32_t k = 0; k < source.frame_count && result == PELT_OK; k++)
+        result = pelt_clip_read(context, &source, k, 0, source.point_count, positions + k * size);
+    *clip = source;
+    clip->positions = positions;
+    model->clips = clip;
+    model->clip_count = 1;
+    model->mesh.weld = NULL;
+    return result;
+}
+
+static pelt_result make_baked(pelt_context *context, const char *name, uint32_t vertices, uint32_t frames,
+                              pelt_model **model) {
+    scene_desc desc = {.vertex_count = vertices, .frame_count = frames, .seed = 3};
+    pelt_result result = scene_find(name)->make(context, &desc, model);
+    if (result == PELT_OK && (result = bake(context, *model)) != PELT_OK) {
+        pelt_model_destroy(*model);
+        *model = NULL;
+    }
+    return result;
+}
+
+static pelt_decompose_desc settings(pelt_transforms kind, uint32_t bones, uint32_t iterations) {
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.transforms = kind;
+    desc.bones = bones;
+    desc.iterations = iterations;
+    return desc;
+}
+
+/* E_rms of what the model now plays. */
+static double played_error(const test_context *test, pelt_model *model) {
+    pelt_clip clip;
+    pelt_difference difference;
+    const pelt_clip *wanted = &model->clips[0];
+    test_ok(test, pelt_clip_from_motion_at(test->context, model, model->motions, wanted->times, wanted->frame_count,
+                                           PELT_SKINNING_LINEAR, &clip));
+    test_ok(test, pelt_compare_clips(test->context, wanted, &clip, NULL, &difference, NULL));
+    return difference.error_rms;
+}
+
+static void check_weights(const pelt_model *model, uint32_t influences) {
+    const pelt_skin *skin = &model->skin;
+    assert_true(skin->influence_count <= influences);
+    for (size_t i = 0; i < model->mesh.vertex_count; i++) {
+        double sum = 0;
+        for (size_t a = 0; a < skin->influence_count; a++) {
+            float w = skin->weights[i * skin->influence_count + a];
+            assert_true(w >= 0 && (a == 0 || w <= skin->weights[i * skin->influence_count + a - 1]));
+            assert_true(skin->bones[i * skin->influence_count + a] < skin->bone_count);
+            sum += (double)w;
+        }
+        assert_true(fabs(sum - 1) < 1e-6);
+    }
+}
+
+/* ---- The error -------------------------------------------------------------------------------------------- */
+
+static void error_never_rises(void **state) {
+    (void)state;
+    static const char *const names[] = {"tube", "creature", "cloth", "softbody"};
+    static const uint32_t bones[] = {1, 3, 10};
+    test_context test;
+    test_begin(&test, 2);
+    for (size_t s = 0; s < 4; s++)
+        for (size_t t = 0; t < KIND_COUNT; t++)
+            for (size_t p = 0; p < 3; p++) {
+                pelt_model *model;
+                pelt_decompose_report report;
+                test_ok(&test, make_baked(test.context, names[s], 300, 12, &model));
+                pelt_decompose_desc desc = settings(kinds[t].kind, bones[p], 25);
+                desc.tolerance = 0;
+                test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+                assert_true(report.iteration_count >= 1 && report.bone_count <= bones[p]);
+                for (uint32_t n = 1; n < report.iteration_count; n++)
+                    if (!(report.iteration_errors[n] <= report.iteration_errors[n - 1]))
+                        fail_msg("%s, %s, %u bones: iteration %u", names[s], kinds[t].name, bones[p], n);
+                test_ok(&test, pelt_model_validate(test.context, model));
+                check_weights(model, desc.influences);
+                double played = played_error(&test, model);
+                if (fabs(played - report.error_fit) > 0.02 * report.error_fit + 0.02)
+                    fail_msg("%s, %s, %u bones: the fit has %g, the model plays %g", names[s], kinds[t].name, bones[p],
+                             report.error_fit, played);
+                pelt_model_destroy(model);
+            }
+    test_end(&test);
+}
+
+/* More freedom fits better. */
+static void kinds_are_ordered(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    double errors[KIND_COUNT];
+    for (size_t t = 0; t < KIND_COUNT; t++) {
+        pelt_model *model;
+        pelt_decompose_report report;
+        test_ok(&test, make_baked(test.context, "softbody", 400, 15, &model));
+        pelt_decompose_desc desc = settings(kinds[t].kind, 6, 40);
+        test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+        errors[t] = report.error_fit;
+        pelt_model_destroy(model);
+    }
+    assert_true(errors[0] < errors[1] && errors[1] < errors[2]);
+    test_end(&test);
+}
+
+/* A skin with rigid bones is found again by every kind. */
+static void true_skins(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t vertices, frames, bones;
+        double error;
+    } rows[] = {{"tube", 150, 20, 2, 0.05}, {"creature", 600, 24, 0, 0.3}};
+    test_context test;
+    test_begin(&test, 2);
+    for (size_t r = 0; r < 2; r++)
+        for (size_t t = 0; t < KIND_COUNT; t++) {
+            pelt_model *model;
+            pelt_decompose_report report;
+            test_ok(&test, make_baked(test.context, rows[r].name, rows[r].vertices, rows[r].frames, &model));
+            pelt_decompose_desc desc =
+                settings(kinds[t].kind, rows[r].bones ? rows[r].bones : model->skin.bone_count, 150);
+            desc.tolerance = 0.0005;
+            test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+            double played = played_error(&test, model);
+            print_message("%s %s %u bones: %g, played %g, %u iterations\n", rows[r].name, kinds[t].name,
+                          report.bone_count, report.error_fit, played, report.iteration_count);
+            if (!(played < rows[r].error))
+                fail_msg("%s, %s: %g", rows[r].name, kinds[t].name, played);
+            pelt_model_destroy(model);
+        }
+    test_end(&test);
+}
+
+/* ---- Space ------------------------------------------------------------------------------------------------ */
+
+/* All frames turned by a rotation, moved and scaled. */
+static void move_all(pelt_model *model) {
+    static const double m[9] = {0.36, 0.48, -0.8, -0.8, 0.6, 0, 0.48, 0.64, 0.6}, t[3] = {3, -1, 0.5};
+    const pelt_clip *clip = &model->clips[0];
+    float *p = (float *)(uintptr_t)clip->positions;
+    for (size_t e = 0; e < (size_t)clip->frame_count * clip->point_count; e++, p += 3) {
+        double v[3] = {p[0], p[1], p[2]};
+        for (int r = 0; r < 3; r++)
+            p[r] = (float)(2.5 * (m[3 * r] * v[0] + m[3 * r + 1] * v[1] + m[3 * r + 2] * v[2] + t[r]));
+    }
+}
+
+static void space_does_not_matter(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    for (size_t t = 0; t < KIND_COUNT; t++) {
+        double errors[2];
+        for (int moved = 0; moved < 2; moved++) {
+            pelt_model *model;
+            pelt_decompose_report report;
+            test_ok(&test, make_baked(test.context, "cloth", 300, 12, &model));
+            if (moved)
+                move_all(model);
+            pelt_decompose_desc desc = settings(kinds[t].kind, 5, 12);
+            test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+            errors[moved] = report.error_fit;
+            pelt_model_destroy(model);
+        }
+        if (!(fabs(errors[1] - errors[0]) < 1e-4 * errors[0]))
+            fail_msg("%s: %.9g here, %.9g there", kinds[t].name, errors[0], errors[1]);
+    }
+    test_end(&test);
+}
+
+/* ---- Sizes ------------------------------------------------------------------------------------------------ */
+
+static void every_influence_count(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    for (size_t t = 0; t < KIND_COUNT; t++)
+        for (uint32_t K = 1; K <= 8; K++) {
+            pelt_model *model;
+            pelt_decompose_report report;
+            test_ok(&test, make_baked(test.context, "cloth", 150, 8, &model));
+            pelt_decompose_desc desc = settings(kinds[t].kind, 9, 8);
+            desc.influences = K;
+            test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+            assert_int_equal(report.influence_count, model->skin.influence_count);
+            check_weights(model, K);
+            pelt_model_destroy(model);
+        }
+    test_end(&test);
+}
+
+/* One bone of a thing that moves rigidly is exact; so is a single frame. */
+static void one_is_enough(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    for (size_t t = 0; t < KIND_COUNT; t++)
+        for (int single = 0; single < 2; single++) {
+            pelt_model *model;
+            pelt_decompose_report report;
+            test_ok(&test, make_baked(test.context, "tube", 60, 10, &model));
+            pelt_clip *clip = &model->clips[0];
+            float *p = (float *)(uintptr_t)clip->positions;
+            size_t N = clip->point_count;
+            for (size_t e = 3 * N; e < clip->frame_count * 3 * N; e += 3) { /* turning about x and rising */
+                double angle = 0.4 * (double)(e / (3 * N)), c = cos(angle), s = sin(angle);
+                const float *first = p + e % (3 * N);
+                p[e] = first[0];
+                p[e + 1] = (float)(c * (double)first[1] - s * (double)first[2] + angle);
+                p[e + 2] = (float)(s * (double)first[1] + c * (double)first[2]);
+            }
+            if (single)
+                clip->frame_count = 1;
+            pelt_decompose_desc desc = settings(kinds[t].kind, 1, 20);
+            test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+            assert_int_equal(report.bone_count, 1);
+            assert_true(played_error(&test, model) < 2e-3);
+            pelt_model_destroy(model);
+        }
+    test_end(&test);
+}
+
+/* Flat things, lines and points: directions that the animation does not show must not blow up. */
+static void flat_and_thin(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    for (size_t t = 0; t < KIND_COUNT; t++)
+        for (int keep = 0; keep < 3; keep++) {
+            pelt_model *model;
+            pelt_decompose_report report;
+            test_ok(&test, make_baked(test.context, "cloth", 100, 6, &model));
+            const pelt_clip *clip = &model->clips[0];
+            float *p = (float *)(uintptr_t)clip->positions;
+            for (size_t e = 0; e < (size_t)clip->frame_count * clip->point_count * 3; e++)
+                if ((int)(e % 3) >= keep)
+                    p[e] = 0;
+            pelt_decompose_desc desc = settings(kinds[t].kind, 4, 10);
+            test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+            assert_true(isfinite(report.error_fit));
+            test_ok(&test, pelt_model_validate(test.context, model));
+            assert_true(isfinite(played_error(&test, model)));
+            pelt_model_destroy(model);
+        }
+    test_end(&test);
+}
+
+/* ---- Threads, memory, cancelling -------------------------------------------------------------------------- */
+
+static uint64_t hash(uint64_t h, const void *data, size_t size) {
+    for (size_t e = 0; e < size; e++)
+        h = (h ^ ((const uint8_t *)data)[e]) * UINT64_C(0x100000001B3);
+    return h;
+}
+
+static uint64_t hash_model(const pelt_model *model) {
+    size_t N = model->mesh.vertex_count, K = model->skin.influence_count;
+    uint64_t h = hash(UINT64_C(0xCBF29CE484222325), model->mesh.positions, 3 * N * sizeof(float));
+    h = hash(h, model->skin.weights, N * K * sizeof(float));
+    h = hash(h, model->skin.bones, N * K * sizeof(uint16_t));
+    h = hash(h, model->skin.inverse_binds, model->skin.bone_count * sizeof(pelt_affine));
+    h = hash(h, model->skeleton.rest, model->skeleton.joint_count * sizeof(pelt_transform));
+    for (uint32_t t = 0; t < model->motions[0].track_count; t++) {
+        const pelt_track *track = &model->motions[0].tracks[t];
+        h = hash(h, track->values, (size_t)track->key_count * track->width * sizeof(float));
+    }
+    return h;
+}
+
+static void threads_do_not_matter(void **state) {
+    (void)state;
+    for (size_t t = 0; t < KIND_COUNT; t++) {
+        uint64_t hashes[3];
+        for (uint32_t threads = 1; threads <= 3; threads++) {
+            test_context test;
+            pelt_model *model;
+            test_begin(&test, threads);
+            test_ok(&test, make_baked(test.context, "creature", 1200, 10, &model));
+            pelt_decompose_desc desc = settings(kinds[t].kind, 7, 6);
+            test_ok(&test, pelt_decompose(test.context, model, &desc, NULL));
+            hashes[threads - 1] = hash_model(model);
+            pelt_model_destroy(model);
+            test_end(&test);
+        }
+        assert_true(hashes[0] == hashes[1] && hashes[1] == hashes[2]);
+    }
+}
+
+typedef struct tiny {
+    pelt_transforms kind;
+    bool unchanged; /* whether a failure left the model as it was */
+} tiny;
+
+static pelt_result decompose_tiny(pelt_context *context, void *user) {
+    tiny *job = user;
+    pelt_model *model;
+    pelt_result result = make_baked(context, "tube", 15, 3, &model);
+    if (result != PELT_OK)
+        return result;
+    pelt_model before = *model;
+    pelt_decompose_desc desc = settings(job->kind, 2, 2);
+    result = pelt_decompose(context, model, &desc, NULL);
+    if (result != PELT_OK)
+        job->unchanged = job->unchanged && before.mesh.positions == model->mesh.positions &&
+                         before.skin.bones == model->skin.bones && before.motions == model->motions &&
+                         before.skeleton.parents == model->skeleton.parents && before.changed == model->changed;
+    pelt_model_destroy(model);
+    return result;
+}
+
+static void memory_runs_out(void **state) {
+    (void)state;
+    for (size_t t = 0; t < KIND_COUNT; t++) {
+        tiny job = {kinds[t].kind, true};
+        test_fail_each_allocation(1, decompose_tiny, &job);
+        assert_true(job.unchanged);
+    }
+}
+
+static void cancelled(void **state) {
+    (void)state;
+    for (size_t t = 0; t < KIND_COUNT; t++)
+        for (uint64_t at = 1;; at = at * 2) {
+            test_context test;
+            test_begin(&test, 2);
+            atomic_store(&test.cancel_at, at);
+            tiny job = {kinds[t].kind, true};
+            pelt_result result = decompose_tiny(test.context, &job);
+            bool reached = atomic_load(&test.asked) >= at;
+            assert_int_equal(result, reached ? PELT_ERROR_CANCELLED : PELT_OK);
+            assert_true(job.unchanged);
+            test_end(&test);
+            if (!reached) {
+                assert_true(at > 8); /* it was asked often enough to matter */
+                break;
+            }
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(error_never_rises),
+        cmocka_unit_test(kinds_are_ordered),
+        cmocka_unit_test(true_skins),
+        cmocka_unit_test(space_does_not_matter),
+        cmocka_unit_test(every_influence_count),
+        cmocka_unit_test(one_is_enough),
+        cmocka_unit_test(flat_and_thin),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test(cancelled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
