@@ -35,6 +35,8 @@ static void step_ahead(px_fit *fit, double ahead) {
         }
         for (size_t a = 0; a < now->counts[i]; a++)
             w[a] /= sum;
+        for (size_t a = now->counts[i]; a < K; a++)
+            old_w[a] = 0; /* bones that it had once */
         memcpy(old->bones + i * K, now->bones + i * K, K * sizeof *now->bones);
         old->counts[i] = now->counts[i];
     }
