@@ -55,15 +55,33 @@ static pelt_decompose_desc settings(pelt_transforms kind, uint32_t bones, uint32
     return desc;
 }
 
-/* E_rms of what the model now plays. */
+/* E_rms of what the model now plays, every welded vertex counted once as in the fit. */
 static double played_error(const test_context *test, pelt_model *model) {
-    pelt_clip clip;
-    pelt_difference difference;
     const pelt_clip *wanted = &model->clips[0];
-    test_ok(test, pelt_clip_from_motion_at(test->context, model, model->motions, wanted->times, wanted->frame_count,
-                                           PELT_SKINNING_LINEAR, &clip));
-    test_ok(test, pelt_compare_clips(test->context, wanted, &clip, NULL, &difference, NULL));
-    return difference.error_rms;
+    size_t N = model->mesh.vertex_count, points = wanted->point_count;
+    const uint32_t *point_of = model->mesh.vertex_points;
+    float *posed = malloc(3 * N * sizeof *posed);
+    pelt_ball ball;
+    double sum = 0;
+    test_ok(test, pelt_enclosing_ball(test->context, wanted->positions, (uint32_t)points, &ball));
+    for (uint32_t k = 0; k < wanted->frame_count; k++) {
+        test_ok(test, pelt_model_pose(test->context, model, model->motions, wanted->times[k], PELT_SKINNING_LINEAR,
+                                      posed, NULL));
+        uint32_t next = 0; /* welds are numbered by first appearance */
+        for (size_t i = 0; i < N; i++) {
+            if (model->mesh.weld[i] != next)
+                continue;
+            next++;
+            const float *p = wanted->positions + 3 * (k * points + (point_of ? point_of[i] : i));
+            for (size_t axis = 0; axis < 3; axis++) {
+                double off = (double)posed[3 * i + axis] - (double)p[axis];
+                sum += off * off;
+            }
+        }
+    }
+    free(posed);
+    double scale = ball.radius > 0 ? ball.radius : 1;
+    return 1000 / scale * sqrt(sum / (3.0 * model->mesh.weld_count * wanted->frame_count));
 }
 
 static void check_weights(const pelt_model *model, uint32_t influences) {
@@ -132,14 +150,15 @@ static void kinds_are_ordered(void **state) {
     test_end(&test);
 }
 
-/* A skin with rigid bones is found again by every kind. */
+/* A skin with rigid bones is found again by every kind. The errors are what the alternation has left by then: less than
+ * a quarter of a thousandth of the size. */
 static void true_skins(void **state) {
     (void)state;
     static const struct {
         const char *name;
         uint32_t vertices, frames, bones;
         double error;
-    } rows[] = {{"tube", 150, 20, 2, 0.05}, {"creature", 600, 24, 0, 0.3}};
+    } rows[] = {{"tube", 150, 20, 2, 0.2}, {"creature", 400, 20, 0, 0.5}};
     test_context test;
     test_begin(&test, 2);
     for (size_t r = 0; r < 2; r++)
@@ -148,12 +167,10 @@ static void true_skins(void **state) {
             pelt_decompose_report report;
             test_ok(&test, make_baked(test.context, rows[r].name, rows[r].vertices, rows[r].frames, &model));
             pelt_decompose_desc desc =
-                settings(kinds[t].kind, rows[r].bones ? rows[r].bones : model->skin.bone_count, 150);
-            desc.tolerance = 0.0005;
+                settings(kinds[t].kind, rows[r].bones ? rows[r].bones : model->skin.bone_count, 100);
+            desc.tolerance = 0.001;
             test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
             double played = played_error(&test, model);
-            print_message("%s %s %u bones: %g, played %g, %u iterations\n", rows[r].name, kinds[t].name,
-                          report.bone_count, report.error_fit, played, report.iteration_count);
             if (!(played < rows[r].error))
                 fail_msg("%s, %s: %g", rows[r].name, kinds[t].name, played);
             pelt_model_destroy(model);
