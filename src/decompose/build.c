@@ -8,6 +8,7 @@
 #include "decompose/build.h"
 #include "core/math3.h"
 #include "decompose/keys.h"
+#include "decompose/normals.h"
 
 #include <stdio.h>
 
@@ -26,6 +27,7 @@ typedef struct build {
     pelt_skin skin;
     pelt_motion *motions;
     float *positions, *normals;
+    float *tangents; /* or NULL */
 } build;
 
 /* ---- Skeleton --------------------------------------------------------------------------------------------- */
@@ -166,7 +168,9 @@ static pelt_result build_vertices(build *b) {
             b->positions[3 * (size_t)i + (size_t)axis] =
                 (float)object_coordinate(b, fit->now.rest[3 * (size_t)f + (size_t)axis], axis);
     }
-    return pelt_mesh_normals(fit->context, mesh, b->positions, b->normals);
+    if (mesh->tangents && !(b->tangents = PX_NEW(b->memory, float, 4 * N)))
+        return PELT_ERROR_MEMORY;
+    return px_turn_normals(fit->context, mesh, b->positions, b->normals, b->tangents);
 }
 
 static pelt_result build_skin(build *b) {
@@ -321,7 +325,7 @@ pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const pelt_decomp
     PX_TRY(build_motions(&b));
     model->mesh.positions = b.positions;
     model->mesh.normals = b.normals;
-    model->mesh.tangents = NULL; /* the old rest pose's */
+    model->mesh.tangents = b.tangents;
     model->skeleton = b.skeleton;
     model->skin = b.skin;
     model->motions = b.motions;

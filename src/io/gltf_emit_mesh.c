@@ -108,16 +108,17 @@ static px_json *new_mesh(px_gltf_writer *w, uint32_t part) {
     return px_gltf_push(w, w->meshes, mesh);
 }
 
-/* New nodes: parts of one joint go together. */
+/* New nodes: parts of one joint go together, and of those without joint the parts of one node of the source. */
 static pelt_result group_parts(px_gltf_writer *w) {
-    uint32_t joint_count = w->model->skeleton.joint_count;
-    uint32_t *of_joint = PX_NEW(w->arena, uint32_t, (size_t)joint_count + 1); /* instance + 1; last: without joint */
+    uint32_t joint_count = w->model->skeleton.joint_count, node_count = w->source ? w->source->nodes.count : 1;
+    uint32_t *of_joint = PX_NEW(w->arena, uint32_t, (size_t)joint_count + node_count); /* instance + 1 */
     if (!of_joint)
         return PELT_ERROR_MEMORY;
     for (uint32_t p = 0; p < w->part_count; p++) {
         uint32_t joint = w->parts[p].joint;
         joint = joint == PELT_NONE ? morph_joint(w->model, &w->parts[p]) : joint;
-        uint32_t *slot = &of_joint[joint == PELT_NONE ? joint_count : joint];
+        uint32_t node = w->source ? w->source->sources[p].node : 0;
+        uint32_t *slot = &of_joint[joint == PELT_NONE ? joint_count + node : joint];
         if (!*slot) {
             px_gltf_instance *instance = &w->instances[w->instance_count++];
             *instance = (px_gltf_instance){.joint = joint, .node = PELT_NONE, .mesh = new_mesh(w, p)};
@@ -135,13 +136,17 @@ static bool can_carry_skin(const pelt_skeleton *skeleton, uint32_t joint) {
     return skeleton->parents[joint] == PELT_NONE && memcmp(&skeleton->rest[joint], &identity, sizeof identity) == 0;
 }
 
-static void put_instance_node(px_gltf_writer *w, px_gltf_instance *instance, const pelt_part *part, uint32_t mesh) {
+static void put_instance_node(px_gltf_writer *w, px_gltf_instance *instance, uint32_t first_part, uint32_t mesh) {
+    const pelt_part *part = &w->parts[first_part];
+    const char *name = part->name[0] ? part->name : "mesh";
     px_json *node;
+    if (w->source)
+        name = px_json_string(px_json_get(w->source->nodes.items[w->source->sources[first_part].node], "name"), name);
     bool own = instance->joint == PELT_NONE || part->joint == PELT_NONE ||
                (instance->skinned && !can_carry_skin(&w->model->skeleton, instance->joint));
     if (own) {
         px_json *scene = px_json_at(px_json_get(w->root, "scenes"), 0);
-        instance->node = px_gltf_new_node(w, part->name[0] ? part->name : "mesh", &node);
+        instance->node = px_gltf_new_node(w, name, &node);
         px_gltf_push_uint(w, px_json_get(scene, "nodes"), instance->node);
     } else {
         instance->node = w->joint_indices[instance->joint];
@@ -165,7 +170,7 @@ pelt_result px_gltf_emit_instances(px_gltf_writer *w) {
     for (uint32_t p = 0; w->new_nodes && p < w->part_count; p++) {
         px_gltf_instance *instance = &w->instances[w->part_instances[p]];
         if (instance->node == PELT_NONE)
-            put_instance_node(w, instance, &w->parts[p], w->part_instances[p]);
+            put_instance_node(w, instance, p, w->part_instances[p]);
     }
     for (uint32_t i = 0; i < w->instance_count; i++) {
         px_gltf_instance *instance = &w->instances[i];
@@ -226,6 +231,8 @@ static void put_vertices(px_gltf_writer *w, uint32_t part, float *scratch) {
         put_array(w, part, "NORMAL", mesh->normals, 3, px_gltf_move_normals, scratch);
     if (mesh->tangents && tangents)
         put_array(w, part, "TANGENT", mesh->tangents, 4, px_gltf_move_tangents, scratch);
+    else if (w->changed & PELT_CHANGED_POSITIONS) /* those of the source are of another pose */
+        px_json_remove(px_json_get(w->primitives[part], "attributes"), "TANGENT");
 }
 
 static void put_uvs(px_gltf_writer *w, uint32_t part, float *scratch) {
