@@ -5,7 +5,8 @@
 
 /* ---- Products --------------------------------------------------------------------------------------------- */
 
-#define TILE 64u /* rows of the result per task */
+#define TILE       64u  /* rows of the result per task */
+#define NEGLIGIBLE 1e-3 /* E_rms that may be lost without asking: a thousandth of what good fits reach */
 
 typedef struct products {
     px_matrix a, c;
@@ -51,10 +52,6 @@ double px_reduction_limit(const px_fit *fit, double error) {
     return error * error * 1e-6 * (double)fit->vertex_count * (double)fit->row_count;
 }
 
-double px_reduction_epsilon(const px_reduction *r) {
-    return r->desc->epsilon > 0 ? r->desc->epsilon : 0.2;
-}
-
 /* The least dimension that loses no more than `limit`. */
 static size_t dimension_for(const double *values, size_t count, double lost, double limit) {
     size_t cut = 0;
@@ -63,13 +60,48 @@ static size_t dimension_for(const double *values, size_t count, double lost, dou
     return count - cut;
 }
 
+/* T X has rank 4P at most, so a fit uses little more than the 4P leading directions. Measured: with 4P its error is up
+ * to 3 % higher than with all, with 6P less than 1 %. Few bones have room for more at no cost. */
+size_t px_reduction_used(const px_fit *fit) {
+    return px_max_size(6 * (size_t)fit->bone_capacity, 64);
+}
+
+double px_reduction_epsilon(const px_reduction *r) {
+    return r->desc->epsilon > 0 ? r->desc->epsilon : NEGLIGIBLE;
+}
+
+/* The most dimensions whose coordinates fit in the memory beside what else there is for each vertex; never none. */
+static size_t dimensions_held(const px_reduction *r) {
+    const px_fit *fit = r->fit;
+    if (r->desc->memory == 0)
+        return SIZE_MAX;
+    size_t state = 3 * sizeof(double) + (sizeof(double) + sizeof(uint16_t)) * fit->influence_count + 1;
+    size_t others = (2 * state + 2 * sizeof(double)) * fit->vertex_count;
+    size_t rows = (size_t)fit->row_count * sizeof(double) * (r->block_vertices + 8 * (size_t)fit->bone_capacity);
+    size_t room = r->desc->memory > others + rows ? r->desc->memory - others - rows : 0;
+    return px_max_size(room / (sizeof(double) * fit->vertex_count), 1);
+}
+
+static double lost_with(const px_fit *fit, const double *values, size_t count, double rest, size_t dimension) {
+    for (size_t e = 0; e + dimension < count; e++)
+        rest += fmax(values[e], 0);
+    return 1000 * sqrt(rest / ((double)fit->vertex_count * fit->row_count));
+}
+
 size_t px_reduction_dimension(const px_reduction *r, const double *values, size_t count, double rest) {
     const px_fit *fit = r->fit;
-    size_t enough = dimension_for(values, count, rest, px_reduction_limit(fit, px_reduction_epsilon(r)));
-    if (r->desc->epsilon > 0)
-        return enough;
-    size_t exact = dimension_for(values, count, rest, px_reduction_limit(fit, 1e-3));
-    return px_min_size(exact, px_max_size(enough, 128));
+    size_t d = dimension_for(values, count, rest, px_reduction_limit(fit, px_reduction_epsilon(r)));
+    if (r->desc->epsilon == 0)
+        d = px_min_size(d, px_reduction_used(fit));
+    size_t held = dimensions_held(r);
+    if (held < d) {
+        px_log(fit->context, PELT_LOG_WARNING,
+               "%zu MB hold %zu of %zu dimensions, which lose an E_rms of %.3g; a higher --memory loses %.3g",
+               r->desc->memory >> 20, held, d, lost_with(fit, values, count, rest, held),
+               lost_with(fit, values, count, rest, d));
+        d = held;
+    }
+    return d;
 }
 
 /* ---- Through A Aᵀ ----------------------------------------------------------------------------------------- */
