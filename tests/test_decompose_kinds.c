@@ -292,6 +292,108 @@ static void flat_and_thin(void **state) {
     test_end(&test);
 }
 
+/* ---- Hierarchy -------------------------------------------------------------------------------------------- */
+
+static pelt_model *decompose_rigid(const test_context *test, const char *name, uint32_t bones, bool hierarchy) {
+    pelt_model *model;
+    test_ok(test, make_baked(test->context, name, 400, 16, &model));
+    pelt_decompose_desc desc = settings(PELT_TRANSFORMS_RIGID, bones, 30);
+    desc.hierarchy = hierarchy;
+    desc.key_tolerance = 0;
+    test_ok(test, pelt_decompose(test->context, model, &desc, NULL));
+    test_ok(test, pelt_model_validate(test->context, model));
+    return model;
+}
+
+/* A skeleton moves the vertices as the flat bones do, to rounding. */
+static void check_alike(const test_context *test, const pelt_model *flat, const pelt_model *tree, double limit) {
+    size_t N = flat->mesh.vertex_count;
+    float *a = malloc(3 * N * sizeof *a), *b = malloc(3 * N * sizeof *b);
+    const pelt_clip *clip = &flat->clips[0];
+    for (uint32_t k = 0; k < clip->frame_count; k++) {
+        float time = clip->times[k];
+        test_ok(test, pelt_model_pose(test->context, flat, flat->motions, time, PELT_SKINNING_LINEAR, a, NULL));
+        test_ok(test, pelt_model_pose(test->context, tree, tree->motions, time, PELT_SKINNING_LINEAR, b, NULL));
+        for (size_t e = 0; e < 3 * N; e++)
+            if (!(fabs((double)a[e] - (double)b[e]) < limit))
+                fail_msg("frame %u, vertex %zu: %g, flat %g", k, e / 3, (double)b[e], (double)a[e]);
+    }
+    free(a);
+    free(b);
+}
+
+static void skeleton_moves_alike(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t bones;
+    } rows[] = {{"tube", 2}, {"creature", 20}, {"production", 24}, {"cloth", 9}, {"tube", 1}};
+    test_context test;
+    test_begin(&test, 2);
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        pelt_model *flat = decompose_rigid(&test, rows[r].name, rows[r].bones, false),
+                   *tree = decompose_rigid(&test, rows[r].name, rows[r].bones, true);
+        pelt_ball ball;
+        test_ok(&test,
+                pelt_enclosing_ball(test.context, flat->mesh.positions, (uint32_t)flat->mesh.vertex_count, &ball));
+        check_alike(&test, flat, tree, 1e-5 * (double)ball.radius);
+        uint32_t roots = 0;
+        for (uint32_t j = 1; j < tree->skeleton.joint_count; j++)
+            roots += tree->skeleton.parents[j] == 0;
+        assert_int_equal(roots, 1);
+        assert_int_equal(tree->skeleton.joint_count, flat->skeleton.joint_count);
+        pelt_model_destroy(flat);
+        pelt_model_destroy(tree);
+    }
+    test_end(&test);
+}
+
+static void joint_place(const pelt_model *model, float time, uint32_t joint, float out[3]) {
+    pelt_transform locals[3];
+    pelt_affine globals[3];
+    assert_true(model->skeleton.joint_count <= 3);
+    pelt_motion_sample(model, model->motions, time, locals, NULL);
+    pelt_skeleton_globals(&model->skeleton, locals, globals);
+    for (int axis = 0; axis < 3; axis++)
+        out[axis] = globals[joint].m[4 * axis + 3];
+}
+
+/* The tube's joint is where it was made to bend, in every frame. */
+static void joint_is_found(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    pelt_model *tree = decompose_rigid(&test, "tube", 2, true), *truth;
+    scene_desc desc = {.vertex_count = 400, .frame_count = 16, .seed = 3};
+    test_ok(&test, scene_find("tube")->make(test.context, &desc, &truth));
+    for (uint32_t k = 0; k < tree->clips[0].frame_count; k++) {
+        float time = tree->clips[0].times[k], found[3], real[3], off = 0;
+        joint_place(tree, time, 2, found);
+        joint_place(truth, time, 1, real);
+        for (int axis = 0; axis < 3; axis++)
+            off = fmaxf(off, fabsf(found[axis] - real[axis]));
+        if (!(off < 0.01f)) /* the tube is 2 long */
+            fail_msg("frame %u: the joint is at %g %g %g, should be at %g %g %g", k, (double)found[0], (double)found[1],
+                     (double)found[2], (double)real[0], (double)real[1], (double)real[2]);
+    }
+    pelt_model_destroy(tree);
+    pelt_model_destroy(truth);
+    test_end(&test);
+}
+
+static void only_rigid_bones_join(void **state) {
+    (void)state;
+    test_context test;
+    pelt_model *model;
+    test_begin(&test, 1);
+    test_ok(&test, make_baked(test.context, "tube", 15, 3, &model));
+    pelt_decompose_desc desc = settings(PELT_TRANSFORMS_TRS, 2, 2);
+    desc.hierarchy = true;
+    test_fails(&test, pelt_decompose(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "rigid");
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 /* ---- Threads, memory, cancelling -------------------------------------------------------------------------- */
 
 static uint64_t hash(uint64_t h, const void *data, size_t size) {
@@ -346,6 +448,7 @@ static pelt_result decompose_tiny(pelt_context *context, void *user) {
         return result;
     pelt_model before = *model;
     pelt_decompose_desc desc = settings(job->kind, 2, 2);
+    desc.hierarchy = job->kind == PELT_TRANSFORMS_RIGID;
     result = pelt_decompose(context, model, &desc, NULL);
     if (result != PELT_OK)
         job->unchanged = job->unchanged && before.mesh.positions == model->mesh.positions &&
@@ -396,6 +499,9 @@ int main(void) {
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(cancelled),
+        cmocka_unit_test(skeleton_moves_alike),
+        cmocka_unit_test(joint_is_found),
+        cmocka_unit_test(only_rigid_bones_join),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

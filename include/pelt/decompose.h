@@ -39,6 +39,7 @@ typedef struct pelt_decompose_desc {
     size_t memory;   /* bytes that the work may take beside the model; 0 (default): no bound. The result is the same */
     double key_tolerance; /* leave out keys while the error rises by at most this fraction; 0: none; default 0.01 */
     bool fixed_rest;      /* keep the rest pose as it is; default false */
+    bool hierarchy;       /* rigid bones become a skeleton, joined where they move most alike; default false: flat */
 } pelt_decompose_desc;
 PELT_API const pelt_option *pelt_decompose_options(size_t *option_count);
 PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
@@ -55,7 +56,7 @@ typedef struct pelt_decompose_report {
     const float *iteration_errors; /* [iteration] E_rms after each, never rising; lives in the result's memory */
 } pelt_decompose_report;
 
-/* Decomposes all clips of the model together, in place: it gets a new rest pose, a flat skeleton, one skin, and one
+/* Decomposes all clips of the model together, in place: it gets a new rest pose, a skeleton, one skin, and one
  * motion per clip; the clips stay for comparison. After a failure the model is as it was. `desc` and `report` may be
  * NULL. */
 PELT_API pelt_result pelt_decompose(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,

@@ -1,12 +1,14 @@
-/* From a finished fit to the model: rest pose, a flat skeleton, one skin, one motion per clip.
+/* From a finished fit to the model: rest pose, a skeleton, one skin, one motion per clip.
  *
- * Every bone hangs directly from one root: the layout that every engine reproduces. A joint rests at the middle of what
- * its bone carries, so that motions turn about a sensible place between keys as well. Affine bones need two nested
- * nodes, M = T·R1·S·R2, since one node holds no shear; the inner one is the joint. For trs bones R2 is constant and
- * goes into the inverse bind matrix instead.
+ * Bones hang directly from one root unless told otherwise: the layout that every engine reproduces. A joint rests at
+ * the middle of what its bone carries, so that motions turn about a sensible place between keys as well. Affine bones
+ * need two nested nodes, M = T·R1·S·R2, since one node holds no shear; the inner one is the joint. For trs bones R2 is
+ * constant and goes into the inverse bind matrix instead. Rigid bones may be joined into a skeleton: then joints rest
+ * where bones move alike, and keys are relative to the parent.
  */
 #include "decompose/build.h"
 #include "core/math3.h"
+#include "decompose/hierarchy.h"
 #include "decompose/keys.h"
 #include "decompose/normals.h"
 
@@ -18,7 +20,9 @@ typedef struct build {
     pelt_model *model;
     px_arena *memory;      /* the model's */
     uint32_t nodes_a_bone; /* 1, or 2 for affine bones */
-    double *middles;       /* [bone][3] normalised: the mean of what it carries … */
+    px_hierarchy tree;     /* its pivots are the middles */
+    uint32_t *places;      /* [bone] in the tree's order */
+    double *middles;       /* [bone][3] normalised: the mean of what it carries, or its joint with its parent … */
     double *spreads;       /* [bone] … the mean distance from it … */
     double *reaches;       /* [bone] … and the largest, times its weight there */
     double key_error;      /* E_rms that leaving out keys may add */
@@ -33,11 +37,16 @@ typedef struct build {
 /* ---- Skeleton --------------------------------------------------------------------------------------------- */
 
 static uint32_t joint_of(const build *b, uint32_t bone) {
-    return b->nodes_a_bone * (bone + 1);
+    return b->nodes_a_bone * (b->places[bone] + 1);
 }
 
 static double object_coordinate(const build *b, double value, int axis) {
     return b->plan->center[axis] + b->plan->radius * value;
+}
+
+static void bone_middle(const build *b, size_t bone, double out[3]) {
+    for (int axis = 0; axis < 3; axis++)
+        out[axis] = object_coordinate(b, b->middles[3 * bone + (size_t)axis], axis);
 }
 
 static void find_middles(build *b) {
@@ -101,10 +110,14 @@ static pelt_result build_skeleton(build *b) {
     s->names[0] = "bones";
     s->parents[0] = PELT_NONE;
     for (uint32_t bone = 0; bone < b->fit->bone_count; bone++) {
-        uint32_t joint = joint_of(b, bone), outer = joint + 1 - b->nodes_a_bone;
-        s->parents[outer] = 0;
+        uint32_t joint = joint_of(b, bone), outer = joint + 1 - b->nodes_a_bone, parent = b->tree.parents[bone];
+        double place[3], from[3] = {0};
+        bone_middle(b, bone, place);
+        if (parent != PELT_NONE)
+            bone_middle(b, parent, from);
+        s->parents[outer] = parent != PELT_NONE ? joint_of(b, parent) : 0;
         for (int axis = 0; axis < 3; axis++)
-            s->rest[outer].translation[axis] = (float)object_coordinate(b, b->middles[3 * bone + (uint32_t)axis], axis);
+            s->rest[outer].translation[axis] = (float)(place[axis] - from[axis]);
         double frame[9];
         bone_frame(b, bone, frame);
         px_quat_from_matrix(frame, s->rest[outer].rotation);
@@ -181,11 +194,10 @@ static pelt_result build_skin(build *b) {
     if (!b->skin.bone_joints || !b->skin.inverse_binds)
         return PELT_ERROR_MEMORY;
     for (uint32_t bone = 0; bone < b->skin.bone_count; bone++) {
-        uint32_t joint = joint_of(b, bone), outer = joint + 1 - b->nodes_a_bone;
-        b->skin.bone_joints[bone] = joint;
+        b->skin.bone_joints[bone] = joint_of(b, bone);
         float *bind = b->skin.inverse_binds[bone].m;
-        const float *middle = b->skeleton.rest[outer].translation;
-        double axes[9];
+        double middle[3], axes[9];
+        bone_middle(b, bone, middle);
         bone_axes(b, bone, axes);
         for (int r = 0; r < 3; r++) {
             const double *a = axes + 3 * r;
@@ -213,6 +225,19 @@ static void fill_path(const build *b, uint32_t bone, size_t row, uint32_t frame_
         }
 }
 
+/* The same seen from a rigid parent's matrices. */
+static void make_local(const double *parents, uint32_t frame_count, double *matrices) {
+    for (size_t k = 0; k < frame_count; k++) {
+        const double *p = parents + 12 * k;
+        double *m = matrices + 12 * k, out[12];
+        for (size_t r = 0; r < 3; r++)
+            m[4 * r + 3] -= p[4 * r + 3];
+        for (size_t e = 0; e < 12; e++)
+            out[e] = p[e / 4] * m[e % 4] + p[4 + e / 4] * m[4 + e % 4] + p[8 + e / 4] * m[8 + e % 4];
+        memcpy(m, out, sizeof out);
+    }
+}
+
 /* What a change of each track may be so that what the bone carries moves by `move` at most on average. */
 static double track_tolerance(const build *b, uint32_t bone, const px_bone_keys *keys, pelt_path path, double move) {
     double spread = fmax(b->spreads[bone] * b->plan->radius, 1e-3 * move), scale = 1;
@@ -222,6 +247,9 @@ static double track_tolerance(const build *b, uint32_t bone, const px_bone_keys 
         return move;
     return path == PELT_PATH_SCALE ? move / spread : 0.5 * move / (spread * scale); /* quaternions turn by half */
 }
+
+/* A joint that drifts from its parent by less than this part of the radius only turns: floats tell no more. */
+#define SAME_PLACE 1e-6
 
 static pelt_result bone_tracks(build *b, const px_bone_path *path, uint32_t bone, pelt_motion *motion) {
     uint32_t joint = joint_of(b, bone), outer = joint + 1 - b->nodes_a_bone;
@@ -235,7 +263,8 @@ static pelt_result bone_tracks(build *b, const px_bone_path *path, uint32_t bone
                 {keys.rotations, PELT_PATH_ROTATION, 4, outer},
                 {keys.scales, PELT_PATH_SCALE, 3, outer},
                 {keys.inner_rotations, PELT_PATH_ROTATION, 4, joint}};
-    for (size_t t = 0; t < PX_COUNT(rows); t++) {
+    bool joined = b->tree.drifts[bone] < SAME_PLACE;
+    for (size_t t = joined; t < PX_COUNT(rows); t++) {
         if (!rows[t].values)
             continue;
         pelt_track *track = &motion->tracks[motion->track_count++];
@@ -254,7 +283,7 @@ static pelt_result bone_tracks(build *b, const px_bone_path *path, uint32_t bone
 #define BAND 0.005
 
 static pelt_result clip_tracks(build *b, const pelt_clip *clip, size_t row, pelt_motion *motion) {
-    double *matrices = PX_ALLOC(b->fit->context, double, 12 * (size_t)clip->frame_count);
+    double *matrices = PX_ALLOC(b->fit->context, double, 24 * (size_t)clip->frame_count);
     pelt_result result = matrices ? PELT_OK : PELT_ERROR_MEMORY;
     for (uint32_t bone = 0; result == PELT_OK && bone < b->fit->bone_count; bone++) {
         px_bone_path path = {.kind = b->fit->kind, .frame_count = clip->frame_count, .times = clip->times};
@@ -263,6 +292,11 @@ static pelt_result clip_tracks(build *b, const pelt_clip *clip, size_t row, pelt
         path.reach = b->reaches[bone] * b->plan->radius;
         path.band = BAND * b->plan->radius;
         fill_path(b, bone, row, clip->frame_count, matrices);
+        if (b->tree.parents[bone] != PELT_NONE) {
+            double *parents = matrices + 12 * (size_t)clip->frame_count;
+            fill_path(b, b->tree.parents[bone], row, clip->frame_count, parents);
+            make_local(parents, clip->frame_count, matrices);
+        }
         result = bone_tracks(b, &path, bone, motion);
         if (result == PELT_OK)
             result = px_cancelled(b->fit->context);
@@ -302,6 +336,35 @@ static pelt_result build_motions(build *b) {
     return PELT_OK;
 }
 
+/* ---- Tree ------------------------------------------------------------------------------------------------ */
+
+/* In a skeleton a key moves everything below its joint, and errors add up from level to level. */
+static void limit_keys(build *b) {
+    uint32_t deepest = 1;
+    for (uint32_t bone = 0; bone < b->fit->bone_count; bone++) {
+        uint32_t level = 1;
+        for (uint32_t parent = bone; (parent = b->tree.parents[parent]) != PELT_NONE;)
+            level++;
+        deepest = level > deepest ? level : deepest;
+        b->spreads[bone] = fmax(b->spreads[bone], 1); /* the radius of all there is */
+    }
+    b->key_error /= deepest;
+}
+
+static pelt_result build_tree(build *b, bool hierarchy) {
+    b->places = PX_NEW(b->fit->arena, uint32_t, b->fit->bone_count);
+    if (!b->places)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(px_hierarchy_flat(b->fit, b->middles, &b->tree));
+    if (hierarchy) {
+        PX_TRY(px_hierarchy_find(b->fit, &b->tree));
+        limit_keys(b);
+    }
+    for (uint32_t place = 0; place < b->fit->bone_count; place++)
+        b->places[b->tree.order[place]] = place;
+    return PELT_OK;
+}
+
 /* ---- The door --------------------------------------------------------------------------------------------- */
 
 pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const pelt_decompose_desc *desc, pelt_model *model) {
@@ -320,6 +383,7 @@ pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const pelt_decomp
                 px_transposed(px_matrix_in(fit->now.reduced, n, fit->dimension)), 0,
                 px_matrix_of(b.transforms, fit->row_count, n));
     find_middles(&b);
+    PX_TRY(build_tree(&b, desc->hierarchy));
     PX_TRY(build_skeleton(&b));
     PX_TRY(build_skin(&b));
     PX_TRY(build_motions(&b));

@@ -30,6 +30,8 @@ static const pelt_option options[] = {
      "leave out keys while the error rises by no more than this fraction; 0: keep all"},
     {"fixed-rest", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, fixed_rest), NULL, 0, 0, NULL, NULL,
      "keep the rest pose as it is"},
+    {"hierarchy", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, hierarchy), NULL, 0, 0, NULL, NULL,
+     "join rigid bones into a skeleton; else all hang from one root"},
 };
 
 const pelt_option *pelt_decompose_options(size_t *option_count) {
@@ -150,6 +152,8 @@ pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, con
                                    pelt_decomposer **out) {
     *out = NULL;
     uint32_t frame_count = 0;
+    if (desc && desc->hierarchy && desc->transforms != PELT_TRANSFORMS_RIGID)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "only rigid bones can be joined into a hierarchy");
     PX_TRY(check_input(context, model, &frame_count));
     PX_TRY(pelt_model_weld(context, model));
     px_arena *arena = px_arena_create(context);
