@@ -30,6 +30,8 @@ static void fill_shared(px_blocks *b) {
     uint32_t count = 0;
     for (size_t j = 0; j < P; j++) {
         own_moment(fit->scatter + 4 * j * n + 4 * j, n, &b->bones[j]);
+        if (fit->lock_motions && fit->lock_motions[j])
+            b->bones[j].mass = 0;
         b->first[j] = count;
         for (size_t l = 0; l < P; l++)
             if (share(fit, j, l)) {

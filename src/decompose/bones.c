@@ -175,14 +175,17 @@ static size_t find_worst(const px_fit *fit, double *territories, double *mean) {
     size_t bone = 0, worst = PELT_NONE, count = 0;
     memset(territories, 0, fit->bone_count * sizeof *territories);
     for (size_t i = 0; i < fit->vertex_count; i++)
-        territories[main_bone(fit, i)] += fit->residuals[i];
+        territories[main_bone(fit, i)] += px_fit_may_take(fit, i) ? fit->residuals[i] : 0;
     for (size_t j = 1; j < fit->bone_count; j++)
         if (territories[j] > territories[bone])
             bone = j;
     for (size_t i = 0; i < fit->vertex_count; i++)
-        if (main_bone(fit, i) == bone && (worst == PELT_NONE || fit->residuals[i] > fit->residuals[worst]))
+        if (px_fit_may_take(fit, i) && main_bone(fit, i) == bone &&
+            (worst == PELT_NONE || fit->residuals[i] > fit->residuals[worst]))
             worst = i;
     *mean = 0;
+    if (worst == PELT_NONE)
+        return worst;
     for (size_t i = 0; i < fit->vertex_count; i++)
         if (main_bone(fit, i) == bone) {
             *mean += distance2(fit, i, worst);
@@ -198,10 +201,13 @@ pelt_result px_fit_add_bone(px_fit *fit) {
     size_t P = fit->bone_count, K = fit->influence_count;
     assert(P < fit->bone_capacity);
     double mean;
-    size_t worst = find_worst(fit, fit->slots, &mean), from = main_bone(fit, worst);
+    size_t worst = find_worst(fit, fit->slots, &mean);
+    if (worst == PELT_NONE)
+        return PELT_OK;
+    size_t from = main_bone(fit, worst);
     px_fit_copy_bone(fit, from);
     for (size_t i = 0; i < fit->vertex_count; i++)
-        if (main_bone(fit, i) == from && distance2(fit, i, worst) <= 0.5 * mean) {
+        if (px_fit_may_take(fit, i) && main_bone(fit, i) == from && distance2(fit, i, worst) <= 0.5 * mean) {
             fit->now.bones[i * K] = (uint16_t)P;
             fit->now.weights[i * K] = 1;
             fit->now.counts[i] = 1;

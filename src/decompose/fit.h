@@ -46,6 +46,11 @@ typedef struct px_fit {
     uint32_t bone_capacity;   /* P at most */
     uint32_t influence_count; /* K */
     bool fixed_rest;
+    const uint8_t *lock_motions;  /* [bone] keeps its transforms; NULL: none does */
+    const uint8_t *lock_weights;  /* [bone] keeps its weights; NULL: none does */
+    const uint8_t *lock_vertices; /* [vertex] keeps its weights; NULL: none does */
+    const px_fit_state *base;     /* weights that locked bones had; the steps scale them down together where bones that
+                                   * are not locked take a share. NULL: weights of locked bones stay as they are */
     double *basis;     /* [row][dimension] */
     double *coords;    /* [vertex][dimension] */
     double *norms;     /* [vertex] ‖a_i‖², of the whole trajectory */
@@ -80,10 +85,28 @@ pelt_result px_fit_least_bone(px_fit *fit, uint32_t *least);
 /* Removes a bone (the last one takes its number); weights are shared out. H follows. */
 void px_fit_remove_bone(px_fit *fit, uint32_t gone);
 /* Adds a bone where the residuals are largest. Below bone_capacity only. The objective may rise: vertices that it takes
- * have it alone until the next pass. */
+ * have it alone until the next pass. Adds none when every vertex is locked. */
 pelt_result px_fit_add_bone(px_fit *fit);
 /* Adds a bone with the transform of another, without any weight. */
 void px_fit_copy_bone(px_fit *fit, size_t from);
+
+/* ---- Locks ------------------------------------------------------------------------------------------------ */
+
+/* Whether some weight of the vertex is locked. */
+static inline bool px_fit_locked(const px_fit *fit, size_t i) {
+    size_t K = fit->influence_count;
+    bool locked = fit->lock_vertices && fit->lock_vertices[i];
+    for (size_t a = 0; fit->lock_weights && a < fit->now.counts[i]; a++)
+        locked |= fit->lock_weights[fit->now.bones[i * K + a]];
+    return locked;
+}
+
+/* Whether a new bone may take the vertex. */
+static inline bool px_fit_may_take(const px_fit *fit, size_t i) {
+    if (fit->base)
+        return fit->base->counts[i] < fit->influence_count && !(fit->lock_vertices && fit->lock_vertices[i]);
+    return !px_fit_locked(fit, i);
+}
 
 /* ---- Memory ----------------------------------------------------------------------------------------------- */
 

@@ -24,7 +24,7 @@ static void step_ahead(px_fit *fit, double ahead) {
     }
     for (size_t i = 0; i < N; i++) {
         double *w = now->weights + i * K, *old_w = old->weights + i * K, sum = 0;
-        bool same = now->counts[i] == old->counts[i] &&
+        bool same = now->counts[i] == old->counts[i] && !px_fit_locked(fit, i) &&
                     memcmp(now->bones + i * K, old->bones + i * K, now->counts[i] * sizeof *now->bones) == 0;
         for (size_t a = 0; a < now->counts[i]; a++) {
             double value = w[a];
@@ -33,7 +33,7 @@ static void step_ahead(px_fit *fit, double ahead) {
             old_w[a] = value;
             sum += w[a];
         }
-        for (size_t a = 0; a < now->counts[i]; a++)
+        for (size_t a = 0; same && a < now->counts[i]; a++)
             w[a] /= sum;
         for (size_t a = now->counts[i]; a < K; a++)
             old_w[a] = 0; /* bones that it had once */

@@ -2,8 +2,27 @@
  *
  * They are pulled ever so slightly towards the previous transforms. The pull decides the directions in which S says
  * nothing (flat or unused bones) and can only lower the objective, however strong it must be for Cholesky.
+ *
+ * Bones that are locked leave the others T_free S_ff = Q_f − T_locked S_lf.
  */
 #include "decompose/kinds.h"
+
+/* Rows and columns of locked bones become those of the identity, and their part of the others goes to the right. */
+static void hold_locked(const px_fit *fit, double *system, double *rhs) {
+    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension;
+    for (size_t l = 0; l < n; l++) {
+        if (!fit->lock_motions[l / 4])
+            continue;
+        const double *locked = fit->now.reduced + l * d;
+        for (size_t r = 0; r < n; r++) {
+            double s = system[r * n + l];
+            for (size_t e = 0; s != 0 && e < d; e++)
+                rhs[r * d + e] -= s * locked[e];
+            system[r * n + l] = system[l * n + r] = 0;
+        }
+        system[l * n + l] = 1;
+    }
+}
 
 pelt_result px_fit_affine(px_fit *fit) {
     size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension;
@@ -20,8 +39,12 @@ pelt_result px_fit_affine(px_fit *fit) {
             system[r * n + r] += amount;
         for (size_t e = 0; e < n * d; e++)
             rhs[e] = fit->cross[e] + amount * fit->now.reduced[e];
+        if (fit->lock_motions)
+            hold_locked(fit, system, rhs);
         if (px_cholesky_solve(px_matrix_of(system, n, n), px_matrix_of(rhs, n, d))) {
-            memcpy(fit->now.reduced, rhs, n * d * sizeof *rhs);
+            for (size_t r = 0; r < n; r++)
+                if (!fit->lock_motions || !fit->lock_motions[r / 4])
+                    memcpy(fit->now.reduced + r * d, rhs + r * d, d * sizeof *rhs);
             break;
         }
     }
