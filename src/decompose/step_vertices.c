@@ -3,6 +3,10 @@
  * Weights: the exact minimum on the current bones; then bones are added while one lowers the error and there is room,
  * and at most one is exchanged. Each change is kept only when it lowers the vertex's error, so none ever rises (FESAM
  * picks the K nearest columns afresh, which can).
+ *
+ * Locked bones of a vertex act as one: the mixture of them, which is bone number P here. Where it may shrink
+ * (fit->base) it is a member of the set like others; where it may not, it is subtracted and the others share what it
+ * leaves.
  */
 #include "decompose/fit.h"
 #include "numeric/simplex.h"
@@ -15,14 +19,19 @@
 typedef struct worker {
     const px_fit *fit;
     double *y;       /* [vertex of block][4P] */
-    double *linear;  /* [bone] vᵀ Y_j */
-    double *slope;   /* [bone] gradient */
-    double *columns; /* [K + 1][bone] G of the bones in the set */
+    double *linear;  /* [bone + 1] vᵀ Y_j */
+    double *slope;   /* [bone + 1] gradient */
+    double *columns; /* [K + 1][bone + 1] G of the bones in the set */
+    double *mixture; /* [bone + 1] G of the mixture */
     double m[10];
     uint16_t bones[PX_SIMPLEX_MAX];
     double weights[PX_SIMPLEX_MAX];
     size_t count;
-    double norm; /* ‖a_i‖² */
+    size_t limit; /* of count */
+    double norm;  /* ‖a_i‖² */
+    uint16_t held_bones[PX_SIMPLEX_MAX];
+    double held_weights[PX_SIMPLEX_MAX];
+    size_t held_count; /* locked bones; 0: there is no mixture */
 } worker;
 
 /* ---- Rest position ---------------------------------------------------------------------------------------- */
@@ -87,6 +96,9 @@ static void make_column(const worker *w, size_t l, double *out) {
     for (size_t k = 1; k < 10; k++)
         for (size_t j = 0; j < P; j++)
             out[j] += w->m[k] * quadric[k * P + j];
+    out[P] = 0;
+    for (size_t h = 0; h < w->held_count; h++)
+        out[P] += w->held_weights[h] * out[w->held_bones[h]];
 }
 
 static double diagonal(const worker *w, size_t j) {
@@ -100,12 +112,12 @@ static double diagonal(const worker *w, size_t j) {
 
 /* The exact weights for the bones at these places of the set; `weights` is a feasible start. */
 static double solve_places(const worker *w, const size_t *places, size_t count, double *weights) {
-    size_t P = w->fit->bone_count;
+    size_t pitch = w->fit->bone_count + (size_t)1;
     double g[PX_SIMPLEX_MAX][PX_SIMPLEX_MAX], b[PX_SIMPLEX_MAX];
     for (size_t r = 0; r < count; r++) {
         b[r] = w->linear[w->bones[places[r]]];
         for (size_t c = 0; c < count; c++)
-            g[r][c] = w->columns[places[r] * P + w->bones[places[c]]];
+            g[r][c] = w->columns[places[r] * pitch + w->bones[places[c]]];
     }
     return px_simplex_least(count, g, b, weights);
 }
@@ -116,16 +128,16 @@ static double solve_set(worker *w) {
 }
 
 static void move_place(worker *w, size_t from, size_t to) {
-    size_t P = w->fit->bone_count;
+    size_t pitch = w->fit->bone_count + (size_t)1;
     w->bones[to] = w->bones[from];
     w->weights[to] = w->weights[from];
-    memmove(w->columns + to * P, w->columns + from * P, P * sizeof(double));
+    memmove(w->columns + to * pitch, w->columns + from * pitch, pitch * sizeof(double));
 }
 
 static void drop_zeros(worker *w) {
     size_t kept = 0;
     for (size_t a = 0; a < w->count; a++)
-        if (w->weights[a] > 0) {
+        if (w->weights[a] > 0 || w->bones[a] == w->fit->bone_count) {
             if (kept != a)
                 move_place(w, a, kept);
             kept++;
@@ -140,15 +152,19 @@ static bool in_set(const worker *w, size_t j) {
     return false;
 }
 
+static bool is_locked(const px_fit *fit, size_t j) {
+    return fit->lock_weights && fit->lock_weights[j];
+}
+
 /* The bone outside the set that promises the largest decrease when weight moves to it from all others alike; PELT_NONE
  * when none promises more than `least`. */
 static uint32_t best_bone(worker *w, double least) {
     size_t P = w->fit->bone_count;
-    for (size_t j = 0; j < P; j++)
+    for (size_t j = 0; j <= P; j++)
         w->slope[j] = -w->linear[j];
     for (size_t a = 0; a < w->count; a++)
-        for (size_t j = 0; j < P; j++)
-            w->slope[j] += w->weights[a] * w->columns[a * P + j];
+        for (size_t j = 0; j <= P; j++)
+            w->slope[j] += w->weights[a] * w->columns[a * (P + 1) + j];
     double level = 0, square = 0;
     for (size_t a = 0; a < w->count; a++) {
         level += w->weights[a] * w->slope[w->bones[a]];
@@ -157,7 +173,7 @@ static uint32_t best_bone(worker *w, double least) {
     uint32_t best = PELT_NONE;
     for (size_t j = 0; j < P; j++) {
         double fall = level - w->slope[j];
-        if (fall <= 0 || in_set(w, j))
+        if (fall <= 0 || in_set(w, j) || is_locked(w->fit, j))
             continue;
         double curvature = diagonal(w, j) - 2 * (w->slope[j] + w->linear[j]) + square;
         double decrease = curvature > fall ? fall * fall / curvature : 2 * fall - curvature;
@@ -173,7 +189,7 @@ static uint32_t best_bone(worker *w, double least) {
 static void append_bone(worker *w, uint32_t j) {
     size_t place = w->count++;
     w->bones[place] = (uint16_t)j;
-    make_column(w, j, w->columns + place * w->fit->bone_count);
+    make_column(w, j, w->columns + place * (w->fit->bone_count + (size_t)1));
     for (size_t a = 0; a < place; a++)
         w->weights[a] *= 0.9;
     w->weights[place] = 0.1;
@@ -184,6 +200,8 @@ static double cut_back(worker *w) {
     double best = INFINITY, best_weights[PX_SIMPLEX_MAX];
     size_t out = 0;
     for (size_t a = 0; a < w->count; a++) {
+        if (w->bones[a] == w->fit->bone_count)
+            continue; /* the mixture stays */
         size_t places[PX_SIMPLEX_MAX], count = 0;
         double weights[PX_SIMPLEX_MAX], sum = 0;
         for (size_t c = 0; c < w->count; c++)
@@ -209,20 +227,19 @@ static double cut_back(worker *w) {
 
 /* Returns wᵀGw − 2bᵀw. */
 static double solve_weights(worker *w) {
-    size_t K = w->fit->influence_count;
     double value = solve_set(w);
     for (bool exchanged = false;;) {
         drop_zeros(w);
         /* Less than a millionth of the error (or of what doubles can tell) is not worth another bone. */
         uint32_t j = best_bone(w, 1e-6 * (w->norm + value) + 1e-14 * w->norm);
-        if (j == PELT_NONE || (w->count == K && exchanged))
+        if (j == PELT_NONE || (w->count == w->limit && exchanged))
             return value;
         uint16_t bones[PX_SIMPLEX_MAX];
         double weights[PX_SIMPLEX_MAX];
         size_t count = w->count;
         memcpy(bones, w->bones, sizeof bones);
         memcpy(weights, w->weights, sizeof weights);
-        exchanged = count == K;
+        exchanged = count == w->limit;
         append_bone(w, j);
         double changed = exchanged ? cut_back(w) : solve_set(w);
         if (!(changed < value)) {
@@ -235,6 +252,113 @@ static double solve_weights(worker *w) {
     }
 }
 
+/* ---- One vertex ------------------------------------------------------------------------------------------- */
+
+static void add_member(worker *w, size_t j, double weight) {
+    w->bones[w->count] = (uint16_t)j;
+    w->weights[w->count] = weight;
+    make_column(w, j, w->columns + w->count++ * (w->fit->bone_count + (size_t)1));
+}
+
+/* Collects what is locked of the vertex and makes the mixture. Returns its weight. */
+static double hold_locked(worker *w, uint32_t i) {
+    const px_fit *fit = w->fit;
+    const px_fit_state *s = fit->base ? fit->base : &fit->now;
+    size_t K = fit->influence_count, P = fit->bone_count;
+    double sum = 0;
+    memset(w->mixture, 0, (P + 1) * sizeof *w->mixture);
+    w->linear[P] = 0;
+    for (size_t a = 0; a < s->counts[i]; a++) {
+        size_t j = s->bones[i * K + a];
+        double weight = s->weights[i * K + a];
+        if (!is_locked(fit, j))
+            continue;
+        make_column(w, j, w->slope);
+        for (size_t l = 0; l < P; l++)
+            w->mixture[l] += weight * w->slope[l];
+        w->linear[P] += weight * w->linear[j];
+        w->held_bones[w->held_count] = (uint16_t)j;
+        w->held_weights[w->held_count++] = weight;
+        sum += weight;
+    }
+    for (size_t h = 0; h < w->held_count; h++)
+        w->mixture[P] += w->held_weights[h] * w->mixture[w->held_bones[h]];
+    return sum;
+}
+
+/* wᵀGw − 2bᵀw of the vertex as it is. */
+static double value_now(worker *w, uint32_t i) {
+    const px_fit_state *s = &w->fit->now;
+    size_t K = w->fit->influence_count;
+    double value = 0;
+    for (size_t a = 0; a < s->counts[i]; a++) {
+        size_t j = s->bones[i * K + a];
+        make_column(w, j, w->slope);
+        double sum = -2 * w->linear[j];
+        for (size_t c = 0; c < s->counts[i]; c++)
+            sum += s->weights[i * K + c] * w->slope[s->bones[i * K + c]];
+        value += s->weights[i * K + a] * sum;
+    }
+    return value;
+}
+
+/* Puts the set behind what is held. The free weights sum to `share`. */
+static void store_vertex(const worker *w, uint32_t i, double share) {
+    const px_fit *fit = w->fit;
+    size_t K = fit->influence_count, count = 0;
+    uint16_t *bones = fit->now.bones + i * K;
+    double *weights = fit->now.weights + i * K, sum = 0, held = 1;
+    for (size_t a = 0; a < w->count; a++)
+        sum += w->weights[a];
+    for (size_t a = 0; a < w->count; a++)
+        if (w->bones[a] == fit->bone_count)
+            held = w->weights[a] / sum;
+    for (size_t h = 0; held > 0 && h < w->held_count; h++) {
+        bones[count] = w->held_bones[h];
+        weights[count++] = held * w->held_weights[h];
+    }
+    for (size_t a = 0; a < w->count; a++)
+        if (w->bones[a] != fit->bone_count) {
+            bones[count] = w->bones[a];
+            weights[count++] = share * (w->weights[a] / sum);
+        }
+    fit->now.counts[i] = (uint8_t)count;
+    for (; count < K; count++) {
+        bones[count] = 0;
+        weights[count] = 0;
+    }
+}
+
+/* Makes the mixture a member that has what the others leave. */
+static void join_mixture(worker *w, uint32_t i) {
+    const px_fit_state *s = &w->fit->now;
+    size_t K = w->fit->influence_count, P = w->fit->bone_count;
+    w->limit = K - w->held_count + 1;
+    w->count = 1;
+    w->bones[0] = (uint16_t)P;
+    w->weights[0] = 1;
+    for (size_t a = 0, free_count = 1; a < s->counts[i] && free_count < w->limit; a++)
+        if (!is_locked(w->fit, s->bones[i * K + a])) {
+            w->weights[0] = fmax(w->weights[0] - s->weights[i * K + a], 0);
+            free_count++;
+        }
+    memcpy(w->columns, w->mixture, (P + 1) * sizeof *w->columns);
+}
+
+/* Takes the mixture away from what the others have to explain, scaled so that their weights sum to one. Returns what it
+ * alone adds to wᵀGw − 2bᵀw. */
+static double subtract_mixture(worker *w, double share) {
+    size_t P = w->fit->bone_count;
+    double offset = w->mixture[P] - 2 * w->linear[P];
+    w->limit = w->fit->influence_count - w->held_count;
+    w->norm = (w->norm + offset) / (share * share);
+    for (size_t j = 0; j < P; j++)
+        w->linear[j] = (w->linear[j] - w->mixture[j]) / share;
+    return offset;
+}
+
+#define LEAST_SHARE 1e-6 /* of the weights, that rounding may leave over when all bones of a vertex are locked */
+
 static double vertex_weights(worker *w, uint32_t i, const double *y) {
     const px_fit *fit = w->fit;
     const px_fit_state *s = &fit->now;
@@ -244,21 +368,20 @@ static double vertex_weights(worker *w, uint32_t i, const double *y) {
     w->norm = fit->norms[i];
     for (size_t j = 0; j < P; j++)
         w->linear[j] = v[0] * y[4 * j] + v[1] * y[4 * j + 1] + v[2] * y[4 * j + 2] + y[4 * j + 3];
-    w->count = s->counts[i];
-    for (size_t a = 0; a < w->count; a++) {
-        w->bones[a] = s->bones[i * K + a];
-        w->weights[a] = s->weights[i * K + a];
-        make_column(w, w->bones[a], w->columns + a * P);
-    }
-    double value = solve_weights(w);
-    double sum = 0;
-    for (size_t a = 0; a < w->count; a++)
-        sum += w->weights[a];
-    for (size_t a = 0; a < K; a++) {
-        s->bones[i * K + a] = a < w->count ? w->bones[a] : 0;
-        s->weights[i * K + a] = a < w->count ? w->weights[a] / sum : 0;
-    }
-    s->counts[i] = (uint8_t)w->count;
+    w->count = w->held_count = 0;
+    w->limit = K;
+    double held = fit->lock_weights ? hold_locked(w, i) : 0, share = fit->base ? 1 : 1 - held, offset = 0;
+    if (share < LEAST_SHARE || (fit->lock_vertices && fit->lock_vertices[i]))
+        return value_now(w, i);
+    if (w->held_count > 0 && fit->base)
+        join_mixture(w, i);
+    else if (w->held_count > 0)
+        offset = subtract_mixture(w, share);
+    for (size_t a = 0; a < s->counts[i] && w->count < w->limit; a++)
+        if (!is_locked(fit, s->bones[i * K + a]))
+            add_member(w, s->bones[i * K + a], s->weights[i * K + a] / share);
+    double value = offset + share * share * solve_weights(w);
+    store_vertex(w, i, share);
     return value;
 }
 
@@ -274,13 +397,14 @@ static pelt_result vertex_block(void *user, size_t first, size_t count, size_t b
     px_fit *fit = p->fit;
     size_t P = fit->bone_count, d = fit->dimension;
     worker w = {.fit = fit};
-    double *scratch = PX_ALLOC(fit->context, double, count * 4 * P + (PX_SIMPLEX_MAX + 2) * P);
+    double *scratch = PX_ALLOC(fit->context, double, count * 4 * P + (PX_SIMPLEX_MAX + 3) * (P + 1));
     if (!scratch)
         return PELT_ERROR_MEMORY;
     w.y = scratch;
     w.linear = w.y + count * 4 * P;
-    w.slope = w.linear + P;
-    w.columns = w.slope + P;
+    w.slope = w.linear + P + 1;
+    w.mixture = w.slope + P + 1;
+    w.columns = w.mixture + P + 1;
     px_gemm(1, px_matrix_in(fit->coords + first * d, count, d), px_transposed(px_matrix_in(fit->now.reduced, 4 * P, d)),
             0, px_matrix_of(w.y, count, 4 * P));
     double sum = 0;
