@@ -24,8 +24,10 @@ typedef struct moment {
     bone_key key;
 } moment;
 
-/* Halvings of the time between two frames: a half turn needs five to stay within a hundredth of its radius. */
-#define MAX_HALVINGS 6
+/* Halvings of the time between two frames, by kind of bone. Affine ones follow the straight line as closely as one
+ * likes. Those of trs bones whose axes do not suit get no nearer with more keys, and rigid ones never do. */
+static const int max_halvings[] = {
+    [PELT_TRANSFORMS_AFFINE] = 6, [PELT_TRANSFORMS_TRS] = 2, [PELT_TRANSFORMS_RIGID] = 0};
 
 /* The quaternion on the side of the one before: interpolation takes the shorter arc, and so do people who read it. */
 static void keep_side(const float *before, float *q) {
@@ -108,8 +110,8 @@ static pelt_result go(key_list *list, const moment *a, float time, moment *b, in
     moment middle;
     float half = a->key.time + 0.5f * (time - a->key.time);
     place(path, a, time, b);
-    bool divide = path->kind == PELT_TRANSFORMS_AFFINE && halvings < MAX_HALVINGS && half > a->key.time &&
-                  half < time && straying(path, a, b) > path->band;
+    bool divide =
+        halvings < max_halvings[path->kind] && half > a->key.time && half < time && straying(path, a, b) > path->band;
     if (!divide)
         return push(list, &b->key);
     for (int e = 0; e < 12; e++)

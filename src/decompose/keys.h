@@ -13,7 +13,7 @@ typedef struct px_bone_path {
     const double *matrices; /* [frame][12] row by row */
     double axes[9];         /* trs: the constant axes, as columns; affine: where the first frame looks for them */
     double reach;           /* how far what it carries lies from its middle, object units */
-    double band; /* affine: how far between two frames a carried point may leave the straight line, object units */
+    double band;            /* how far between two frames a carried point may leave the straight line, object units */
 } px_bone_path;
 
 /* M = T·R1·S·R2 at each key. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 px_stretch px_stretch_start(const double axes[9]) {
-    px_stretch path = {.s = {1, 1, 1}};
+    px_stretch path = {.s = {1, 1, 1}, .signs = {1, 1, 1}};
     memcpy(path.u, axes, sizeof path.u);
     memcpy(path.v, axes, sizeof path.v);
     return path;
@@ -85,6 +85,39 @@ static double place_column(double u[9], const int *done, int done_count, int c, 
     return length;
 }
 
+static double determinant(const double u[9]) {
+    return u[0] * (u[4] * u[8] - u[5] * u[7]) - u[1] * (u[3] * u[8] - u[5] * u[6]) + u[2] * (u[3] * u[7] - u[4] * u[6]);
+}
+
+/* What a sign that changes must gain, as a sum of cosines: turns of up to 105 degrees stay turns. */
+#define SIGN_COST 0.5
+
+/* Makes u a rotation by turning columns over, so that it stays near the one before. */
+static void choose_signs(px_stretch *path, const double before[9]) {
+    int best = 0;
+    double most = -INFINITY;
+    for (int pattern = 0; pattern < 8; pattern++) { /* bit c: column c is turned over */
+        int turned = (pattern & 1) + (pattern >> 1 & 1) + (pattern >> 2);
+        if ((turned % 2 == 1) != (determinant(path->u) < 0))
+            continue;
+        double score = 0;
+        for (int c = 0; c < 3; c++) {
+            double sign = pattern >> c & 1 ? -1 : 1;
+            score += sign * dot_columns(path->u, c, before, c) - (sign == path->signs[c] ? 0 : SIGN_COST);
+        }
+        if (score > most) {
+            most = score;
+            best = pattern;
+        }
+    }
+    for (int c = 0; c < 3; c++) {
+        path->signs[c] = best >> c & 1 ? -1 : 1;
+        path->s[c] *= path->signs[c];
+        for (int r = 0; r < 3; r++)
+            path->u[3 * r + c] *= path->signs[c];
+    }
+}
+
 void px_stretch_follow(px_stretch *path, const double m[9], bool fixed) {
     double mv[9], before[9];
     memcpy(before, path->u, sizeof before);
@@ -104,14 +137,5 @@ void px_stretch_follow(px_stretch *path, const double m[9], bool fixed) {
             }
     for (int a = 0; a < 3; a++)
         path->s[order[a]] = place_column(path->u, order, a, order[a], mv, before);
-    const double *u = path->u;
-    double determinant =
-        u[0] * (u[4] * u[8] - u[5] * u[7]) - u[1] * (u[3] * u[8] - u[5] * u[6]) + u[2] * (u[3] * u[7] - u[4] * u[6]);
-    if (determinant > 0)
-        return;
-    int axis = path->mirrored ? path->mirrored - 1 : order[2];
-    path->mirrored = axis + 1;
-    path->s[axis] = -path->s[axis];
-    for (int r = 0; r < 3; r++)
-        path->u[3 * r + axis] = -path->u[3 * r + axis];
+    choose_signs(path, before);
 }

@@ -1,0 +1,389 @@
+/* What a decomposition leaves in the model: weights, keys, motions that stay in their band between keys. */
+#include "support.h"
+
+#include "core/math3.h"
+#include "decompose/keys.h"
+#include "decompose/stretch.h"
+#include "scenes.h"
+
+static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+
+/* ---- Stretch ---------------------------------------------------------------------------------------------- */
+
+static void compose(const double u[9], const double s[3], const double v[9], double out[9]) {
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            out[3 * r + c] =
+                u[3 * r] * s[0] * v[3 * c] + u[3 * r + 1] * s[1] * v[3 * c + 1] + u[3 * r + 2] * s[2] * v[3 * c + 2];
+}
+
+static void turn_about(int axis, double angle, double out[9]) {
+    int p = (axis + 1) % 3, q = (axis + 2) % 3;
+    memcpy(out, identity, sizeof identity);
+    out[4 * p] = out[4 * q] = cos(angle);
+    out[3 * p + q] = -sin(angle);
+    out[3 * q + p] = sin(angle);
+}
+
+/* Matrices along a path, u from 0 to 1. */
+typedef void path_fn(double u, double m[9]);
+
+static void crossing_scales(double u, double m[9]) {
+    double a[9], b[9];
+    turn_about(2, 2 * u, a);
+    turn_about(0, 0.7, b);
+    compose(a, (const double[]){0.5 + u, 1.5 - u, 1}, b, m);
+}
+
+static void equal_scales(double u, double m[9]) {
+    turn_about(1, 5 * u, m);
+    for (int e = 0; e < 9; e++)
+        m[e] *= 1 + 0.3 * u;
+}
+
+static void reflecting(double u, double m[9]) {
+    double a[9];
+    turn_about(0, u, a);
+    compose(a, (const double[]){1 - 2 * u, 1.2, 0.9}, a, m);
+}
+
+static void flattening(double u, double m[9]) {
+    double a[9], b[9];
+    turn_about(0, 3 * u, a);
+    turn_about(1, 0.4, b);
+    compose(a, (const double[]){1, fmax(1 - 3 * u, 0), fmax(1 - 2 * u, 0)}, b, m);
+}
+
+static void turning_axes(double u, double m[9]) {
+    double a[9], b[9];
+    turn_about(2, 6 * u, a);
+    turn_about(2, 6 * u + 0.3 * u, b);
+    compose(b, (const double[]){1.4, 0.7, 1}, a, m);
+}
+
+/* Two frames half a turn apart, then back. */
+static void half_turns(double u, double m[9]) {
+    turn_about(2, u < 0.3 || u > 0.7 ? 0 : 3.14159, m);
+}
+
+static void shearing(double u, double m[9]) {
+    memcpy(m, identity, sizeof identity);
+    m[1] = 3 * (u - 0.5);
+    m[5] = -2 * u;
+}
+
+static const struct {
+    const char *name;
+    path_fn *path;
+} paths[] = {{"crossing scales", crossing_scales},
+             {"equal scales", equal_scales},
+             {"reflecting", reflecting},
+             {"flattening", flattening},
+             {"turning axes", turning_axes},
+             {"half turns", half_turns},
+             {"shearing", shearing}};
+
+static void stretches_are_exact(void **state) {
+    (void)state;
+    for (size_t p = 0; p < sizeof paths / sizeof paths[0]; p++) {
+        px_stretch path = px_stretch_start(identity);
+        for (int k = 0; k <= 40; k++) {
+            double m[9], back[9], unit[9];
+            paths[p].path(k / 40.0, m);
+            px_stretch_follow(&path, m, false);
+            compose(path.u, path.s, path.v, back);
+            compose(path.u, (const double[]){1, 1, 1}, path.u, unit);
+            for (int e = 0; e < 9; e++)
+                if (fabs(back[e] - m[e]) > 1e-6 || fabs(unit[e] - identity[e]) > 1e-9)
+                    fail_msg("%s, frame %d: element %d is %g, not %g", paths[p].name, k, e, back[e], m[e]);
+        }
+    }
+}
+
+/* Follows a path through 11 keys and looks between them. The largest distance from the straight line, for reach 1. */
+static double worst_straying(test_context *test, path_fn *path, double band, uint32_t *key_count) {
+    enum { FRAMES = 11 };
+    double matrices[FRAMES][12] = {{0}};
+    float times[FRAMES];
+    for (int k = 0; k < FRAMES; k++) {
+        double m[9];
+        times[k] = (float)k / 30;
+        path(k / (FRAMES - 1.0), m);
+        for (int e = 0; e < 9; e++)
+            matrices[k][4 * (e / 3) + e % 3] = m[e];
+    }
+    px_arena *arena = px_arena_create(test->context);
+    assert_non_null(arena);
+    px_bone_path bone = {.kind = PELT_TRANSFORMS_AFFINE, .frame_count = FRAMES, .times = times};
+    bone.matrices = matrices[0];
+    bone.reach = 1;
+    bone.band = band;
+    memcpy(bone.axes, identity, sizeof identity);
+    px_bone_keys keys;
+    test_ok(test, px_keys_make(arena, &bone, &keys));
+    *key_count = keys.count;
+    double worst = 0;
+    for (uint32_t n = 0; n + 1 < keys.count; n++)
+        for (int step = 0; step <= 8; step++) {
+            double u = step / 8.0;
+            pelt_transform outer = px_transform_identity(), inner = px_transform_identity();
+            px_quat_slerp(keys.rotations + 4 * n, keys.rotations + 4 * n + 4, u, outer.rotation);
+            px_quat_slerp(keys.inner_rotations + 4 * n, keys.inner_rotations + 4 * n + 4, u, inner.rotation);
+            for (uint32_t c = 0; c < 3; c++)
+                outer.scale[c] = (float)((1 - u) * keys.scales[3 * n + c] + u * keys.scales[3 * n + 3 + c]);
+            pelt_affine a = px_affine_from_transform(&outer), b = px_affine_from_transform(&inner),
+                        m = px_affine_mul(&a, &b);
+            double at = 30 * ((1 - u) * keys.times[n] + u * keys.times[n + 1]), sum = 0;
+            int k = (int)fmin(fmax(floor(at + 1e-6), 0), FRAMES - 2);
+            for (int e = 0; e < 12; e++) {
+                double line = matrices[k][e] + (at - k) * (matrices[k + 1][e] - matrices[k][e]);
+                sum += e % 4 < 3 ? (m.m[e] - line) * (m.m[e] - line) : 0;
+            }
+            worst = fmax(worst, sqrt(sum));
+        }
+    px_arena_destroy(arena);
+    return worst;
+}
+
+static void keys_stay_on_the_line(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    uint32_t plain, added, total = 0;
+    for (size_t p = 0; p < sizeof paths / sizeof paths[0]; p++) {
+        double before = worst_straying(&test, paths[p].path, INFINITY, &plain),
+               after = worst_straying(&test, paths[p].path, 0.01, &added);
+        printf("%-16s %5.3f with %u keys, %5.3f with %u\n", paths[p].name, before, plain, after, added);
+        assert_int_equal(plain, 11);
+        assert_true(after < 0.02);
+        total += added - plain;
+    }
+    assert_true(total > 0); /* some of them need more keys than frames */
+    test_end(&test);
+}
+
+/* ---- Fewer keys ------------------------------------------------------------------------------------------- */
+
+static void keys_that_are_not_missed_go(void **state) {
+    (void)state;
+    enum { KEYS = 400 };
+    test_context test;
+    test_begin(&test, 1);
+    px_arena *arena = px_arena_create(test.context);
+    float times[KEYS], values[KEYS][3], turns[KEYS][4];
+    for (int k = 0; k < KEYS; k++) {
+        double t = k / 60.0;
+        times[k] = (float)t;
+        values[k][0] = (float)sin(t), values[k][1] = k < 200 ? 0 : (float)(k - 200), values[k][2] = 5;
+        double angle = t * t / 8;
+        memcpy(turns[k], (float[]){0, 0, (float)sin(angle), (float)cos(angle)}, sizeof turns[k]);
+    }
+    pelt_track tracks[2] = {{.path = PELT_PATH_TRANSLATION, .width = 3, .values = values[0]},
+                            {.path = PELT_PATH_ROTATION, .width = 4, .values = turns[0]}};
+    for (int t = 0; t < 2; t++) {
+        tracks[t].key_count = KEYS;
+        tracks[t].times = times;
+        test_ok(&test, px_keys_reduce(arena, &tracks[t], 0.01, false));
+        printf("%u of %u keys\n", tracks[t].key_count, KEYS);
+        assert_in_range(tracks[t].key_count, 8, 60);
+        assert_true(tracks[t].times[0] == times[0]);
+        assert_true(tracks[t].times[tracks[t].key_count - 1] == times[KEYS - 1]);
+    }
+    pelt_model model = {.skeleton = {.joint_count = 1, .parents = (uint32_t[]){PELT_NONE}}};
+    pelt_transform rest = px_transform_identity(), now;
+    model.skeleton.rest = &rest;
+    pelt_motion motion = {.name = "", .end = times[KEYS - 1], .track_count = 2, .tracks = tracks};
+    for (int k = 0; k < KEYS; k++) {
+        pelt_motion_sample(&model, &motion, times[k], &now, NULL);
+        double off = 0, turn = 0;
+        for (int c = 0; c < 4; c++) {
+            off += c < 3 ? pow(now.translation[c] - values[k][c], 2) : 0;
+            turn += pow(now.rotation[c] - turns[k][c], 2);
+        }
+        assert_true(sqrt(off) <= 0.0101 && sqrt(turn) <= 0.0101);
+    }
+    px_arena_destroy(arena);
+    test_end(&test);
+}
+
+static void constant_tracks_become_one_key(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    px_arena *arena = px_arena_create(test.context);
+    const float times[4] = {0, 1, 2, 3}, values[4][3] = {{1, 2, 3}, {1, 2, 3}, {1, 2, 3.0001f}, {1, 2, 3}};
+    for (int ends = 0; ends < 2; ends++) {
+        pelt_track track = {.path = PELT_PATH_SCALE, .width = 3, .key_count = 4, .times = times, .values = values[0]};
+        test_ok(&test, px_keys_reduce(arena, &track, 1e-3, ends));
+        assert_int_equal(track.key_count, 1 + ends);
+        assert_true(track.times[track.key_count - 1] == (ends ? 3 : 0));
+        assert_true(track.values[2] == 3);
+    }
+    /* the same with a tolerance that sees the difference: too few keys to save anything */
+    pelt_track track = {.path = PELT_PATH_SCALE, .width = 3, .key_count = 4, .times = times, .values = values[0]};
+    test_ok(&test, px_keys_reduce(arena, &track, 1e-5, false));
+    assert_int_equal(track.key_count, 4);
+    px_arena_destroy(arena);
+    test_end(&test);
+}
+
+/* ---- Whole decompositions --------------------------------------------------------------------------------- */
+
+/* A model with clips: of a file (NULL: of a scene). `source` evaluates the motions of a rig. */
+static bool make_input(test_context *test, const char *name, bool file, pelt_model **source, pelt_model **model) {
+    *source = NULL;
+    if (file) {
+        char mesh[1024], cache[1100], key[64];
+        snprintf(key, sizeof key, "bench/%s.obj", name);
+        if (!test_data(mesh, key))
+            return false;
+        snprintf(cache, sizeof cache, "%.*s.pc2", (int)strlen(mesh) - 4, mesh);
+        test_ok(test, pelt_load(test->context, (const char *[]){mesh, cache}, 2, NULL, model));
+        return true;
+    }
+    scene_desc desc = {.vertex_count = 600, .frame_count = 24};
+    test_ok(test, scene_find(name)->make(test->context, &desc, model));
+    if ((*model)->clip_count > 0)
+        return true;
+    test_ok(test, scene_find(name)->make(test->context, &desc, source));
+    (*model)->clips = pelt_model_alloc(test->context, *model, 1, sizeof(pelt_clip));
+    (*model)->clip_count = 1;
+    test_ok(test, pelt_clip_from_motion(test->context, *source, (*source)->motions, 30, PELT_SKINNING_LINEAR,
+                                        (*model)->clips));
+    return true;
+}
+
+static void check_weights(const pelt_model *model) {
+    const pelt_skin *skin = &model->skin;
+    for (size_t i = 0; i < model->mesh.vertex_count; i++) {
+        double sum = 0;
+        for (size_t k = 0; k < skin->influence_count; k++) {
+            size_t e = i * skin->influence_count + k;
+            assert_true(skin->weights[e] >= 0 && skin->bones[e] < skin->bone_count);
+            assert_true(k == 0 || skin->weights[e] <= skin->weights[e - 1]);
+            sum += (double)skin->weights[e];
+        }
+        assert_true(fabs(sum - 1) < 1e-6);
+    }
+}
+
+/* How far a point lies from the segment between two others. */
+static double from_segment(const float *a, const float *b, const float *p) {
+    double along = 0, length = 0, off = 0;
+    for (int c = 0; c < 3; c++) {
+        along += ((double)b[c] - a[c]) * ((double)p[c] - a[c]);
+        length += ((double)b[c] - a[c]) * ((double)b[c] - a[c]);
+    }
+    double u = length > 0 ? fmin(fmax(along / length, 0), 1) : 0;
+    for (int c = 0; c < 3; c++)
+        off += pow((double)p[c] - a[c] - u * ((double)b[c] - a[c]), 2);
+    return sqrt(off);
+}
+
+/* How far it lies outside the ball over that segment, in which every turn of less than a half turn stays. */
+static double from_ball(const float *a, const float *b, const float *p) {
+    double off = 0, radius = 0;
+    for (int c = 0; c < 3; c++) {
+        off += pow((double)p[c] - 0.5 * ((double)a[c] + b[c]), 2);
+        radius += 0.25 * pow((double)b[c] - a[c], 2);
+    }
+    return fmax(sqrt(off) - sqrt(radius), 0);
+}
+
+/* The largest distance of a vertex, at three times between all frames, from the segment between its places at the two
+ * frames, or, for bones that cannot but travel on arcs, from the ball over it; a fraction of the size. */
+static double worst_band(test_context *test, pelt_model *model, bool straight) {
+    const pelt_clip *clip = &model->clips[0];
+    uint32_t moments = 4 * (clip->frame_count - 1) + 1, points = clip->point_count;
+    float *times = calloc(moments, sizeof *times), *poses = calloc((size_t)5 * points, 3 * sizeof *poses);
+    for (uint32_t n = 0; n < moments; n++) {
+        uint32_t k = n / 4;
+        times[n] = n % 4 ? clip->times[k] + (float)(n % 4) / 4 * (clip->times[k + 1] - clip->times[k]) : clip->times[k];
+    }
+    pelt_clip played;
+    pelt_ball ball;
+    test_ok(test, pelt_clip_from_motion_at(test->context, model, model->motions, times, moments, PELT_SKINNING_LINEAR,
+                                           &played));
+    double worst = 0;
+    for (uint32_t k = 0; k + 1 < clip->frame_count; k++) {
+        for (uint32_t n = 0; n < 5; n++)
+            test_ok(test, pelt_clip_read(test->context, &played, 4 * k + n, 0, points, poses + (size_t)3 * points * n));
+        if (k == 0)
+            test_ok(test, pelt_enclosing_ball(test->context, poses, points, &ball));
+        for (size_t n = 1; n < 4; n++)
+            for (size_t i = 0; i < points; i++) {
+                const float *a = poses + 3 * i, *b = a + 12 * (size_t)points, *p = a + 3 * n * points;
+                worst = fmax(worst, straight ? from_segment(a, b, p) : from_ball(a, b, p));
+            }
+    }
+    free(times);
+    free(poses);
+    return worst / (2 * ball.radius);
+}
+
+static double written_error(test_context *test, pelt_model *model) {
+    const pelt_clip *clip = &model->clips[0];
+    pelt_clip played;
+    pelt_difference difference;
+    test_ok(test, pelt_clip_from_motion_at(test->context, model, model->motions, clip->times, clip->frame_count,
+                                           PELT_SKINNING_LINEAR, &played));
+    test_ok(test, pelt_compare_clips(test->context, clip, &played, NULL, &difference, NULL));
+    return difference.error_rms;
+}
+
+/* Vertices stay in the band of their keys, and leaving out keys costs what it may. */
+static void check_input(const char *name, bool file, uint32_t bones) {
+    static const char *const kinds[] = {"affine", "trs", "rigid"};
+    for (uint32_t kind = 0; kind < 3; kind++) {
+        double errors[2], bands[2];
+        for (int reduced = 0; reduced < 2; reduced++) {
+            test_context test;
+            pelt_model *source, *model;
+            test_begin(&test, 0);
+            if (!make_input(&test, name, file, &source, &model)) {
+                test_end(&test);
+                return;
+            }
+            pelt_decompose_desc desc = pelt_decompose_desc_default();
+            desc.bones = bones;
+            desc.iterations = 4;
+            desc.transforms = kind;
+            desc.key_tolerance = reduced ? 0.01 : 0;
+            test_ok(&test, pelt_decompose(test.context, model, &desc, NULL));
+            test_ok(&test, pelt_model_validate(test.context, model));
+            check_weights(model);
+            errors[reduced] = written_error(&test, model);
+            bands[reduced] = worst_band(&test, model, kind == PELT_TRANSFORMS_AFFINE);
+            pelt_model_destroy(model);
+            pelt_model_destroy(source);
+            test_end(&test);
+        }
+        printf("%-12s %-6s E_rms %.4f, %.4f with fewer keys; band %.5f, %.5f\n", name, kinds[kind], errors[0],
+               errors[1], bands[0], bands[1]);
+        assert_true(errors[1] <= 1.012 * errors[0] + 2e-3);
+        assert_true(bands[0] < 0.01 && bands[1] < 0.01);
+    }
+}
+
+static void scenes_stay_in_their_band(void **state) {
+    (void)state;
+    check_input("creature", false, 12);
+    check_input("cloth", false, 12);
+    check_input("softbody", false, 12);
+}
+
+static void animations_stay_in_their_band(void **state) {
+    (void)state;
+    check_input("horse-gallop", true, 20);
+    check_input("elastic-cow", true, 18);
+    check_input("samba", true, 20);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stretches_are_exact),         cmocka_unit_test(keys_stay_on_the_line),
+        cmocka_unit_test(keys_that_are_not_missed_go), cmocka_unit_test(constant_tracks_become_one_key),
+        cmocka_unit_test(scenes_stay_in_their_band),   cmocka_unit_test(animations_stay_in_their_band),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
