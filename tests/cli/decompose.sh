@@ -1,0 +1,115 @@
+# pelt decompose: inputs, the report, targets, exit codes, odd inputs, the same bytes for every number of threads.
+. "$(dirname "$0")/lib.sh"
+
+"$PELT_SCENES" cloth -o flag.obj --vertices 300 --frames 12 >/dev/null || fail "no scene"
+"$PELT_SCENES" cloth -o gust.obj --vertices 300 --frames 8 --seed 5 >/dev/null || fail "no scene"
+fast="--bones 6 --iterations 5"
+
+# Everything in the report, measured on the file.
+run 0 decompose flag.obj flag.pc2 -o flag.glb $fast --json report.json
+no_err
+out "E_rms"
+json report.json 'r.verb === "decompose" && r.input.frames === 12 && r.input.vertices > 200 && r.input.triangles > 300'
+json report.json 'r.result.bones === 6 && r.result.influences === 4 && r.result.dimension > 0'
+json report.json '["error_rms", "error_kg", "error_max"].every((k) => r.result[k] > 0)'
+json report.json '["load", "reduce", "seed", "solve", "write"].every((k) => r.seconds[k] >= 0 && r.seconds[k] <= r.seconds.total)'
+json report.json 'r.peak_memory_bytes > 1e6 && r.warnings.length === 0 && r.iterations.length > 0'
+json report.json 'r.iterations.every((e, n) => n === 0 || e <= r.iterations[n - 1])'
+json report.json 'r.result.bytes_out === require("fs").statSync("flag.glb").size'
+json report.json 'r.result.bytes_in === ["flag.obj", "flag.pc2"].reduce((s, f) => s + require("fs").statSync(f).size, 0)'
+error=$(node -p 'JSON.parse(require("fs").readFileSync("report.json")).result.error_rms')
+run 0 compare flag.obj flag.pc2 flag.glb --json again.json
+json again.json "Math.abs(r.error_rms - $error) < 1e-3 * $error"
+
+# The same bytes, whatever the threads.
+run 0 decompose -q flag.obj flag.pc2 -o one.glb $fast --threads 1
+run 0 decompose -q flag.obj flag.pc2 -o two.glb $fast --threads 2
+no_out
+same one.glb two.glb
+
+# Several clips: one skin, a motion for each, an error for each.
+run 0 decompose flag.obj flag.pc2 gust.pc2 -o both.glb $fast --json report.json
+json report.json 'r.input.frames === 20 && r.clips.length === 2 && r.clips[1].frames === 8'
+json report.json 'Math.min(r.clips[0].error_rms, r.clips[1].error_rms) < 2 * r.result.error_rms'
+out "in 'gust'"
+run 0 info both.glb --json -
+json log/out 'r.inputs[0].motions.length === 2 && r.inputs[0].motions[1].name === "gust"'
+run 0 decompose -q flag.obj flag.pc2 gust.pc2 -o gust.glb $fast --motion gust --json report.json
+json report.json 'r.input.frames === 8 && r.clips === undefined'
+
+# A cache alone, a sequence, a rig with motions.
+run 0 decompose -q flag.pc2 -o points.glb $fast
+run 0 convert -q flag.obj flag.pc2 'f_%02d.obj'
+run 0 decompose -q 'f_%02d.obj' -o sequence.glb $fast --json report.json
+json report.json 'r.input.frames === 12 && r.result.bytes_in === r.input.vertices * 12 * 12'
+strip
+run 0 decompose -q strip.gltf -o strip.glb --bones 3 --fps 10 --json report.json
+json report.json 'r.clips.length === 2 && r.clips[0].name === "bend" && r.input.frames === 11 + 1001'
+run 0 decompose -q strip.gltf -o strip.glb --bones 3 --motion bend
+run 0 compare -q strip.gltf strip.glb --max-error 1
+# Over its own input.
+run 0 decompose -q strip.glb -o strip.glb --bones 3
+run 0 compare -q strip.gltf strip.glb --motion bend --max-error 2
+
+# Weights as any of the three, each within its rounding.
+for format in f32 u16 u8; do
+    run 0 decompose -q flag.obj flag.pc2 -o $format.glb $fast --weights-format $format --json $format.json
+done
+json u8.json 'r.result.error_rms < 1.5 * JSON.parse(require("fs").readFileSync("f32.json")).result.error_rms + 1'
+json u16.json 'Math.abs(r.result.error_rms - JSON.parse(require("fs").readFileSync("f32.json")).result.error_rms) < 0.02'
+json u16.json 'r.result.bytes_out < JSON.parse(require("fs").readFileSync("f32.json")).result.bytes_out'
+json u8.json 'r.result.bytes_out < JSON.parse(require("fs").readFileSync("u16.json")).result.bytes_out'
+
+# Targets say why.
+run 0 decompose -v flag.obj flag.pc2 -o unreal.glb $fast --target unreal
+err "target unreal: --transforms trs: its bones are translation, rotation and scale"
+run 0 decompose flag.obj flag.pc2 -o web.glb $fast --target web --influences 8 --json report.json
+err "4 bones per vertex"
+json report.json 'r.result.influences === 4'
+run 0 decompose flag.obj flag.pc2 -o unreal.glb $fast --target unreal --transforms affine --json report.json
+err "may look wrong"
+json report.json 'r.warnings.length === 1'
+run 1 decompose flag.obj flag.pc2 -o x.glb --target quake
+
+# An error that was asked for and missed.
+run 4 decompose flag.obj flag.pc2 -o flag.glb --bones 2 --error 0.001 --iterations 2
+err "was asked for"
+
+# Odd inputs: one frame, one triangle, nothing moves, more bones than vertices, vertices without triangles.
+node -e 'const b = require("fs").readFileSync("flag.pc2"), n = b.readUInt32LE(16); b.writeUInt32LE(1, 28); require("fs").writeFileSync("one.pc2", b.subarray(0, 32 + 12 * n))'
+run 0 decompose -q flag.obj one.pc2 -o one.glb --bones 3 --json report.json
+json report.json 'r.input.frames === 1 && r.result.error_rms < 0.1'
+triangle() { printf 'v 0 0 %s\nv 1 0 0\nv 0 1 %s\n%sf 1 2 3\n' "$1" "$1" "$2"; }
+for k in 0 1 2; do
+    triangle $k '' >t_$k.obj
+    triangle 0 '' >s_$k.obj
+    triangle $k 'v 5 5 5
+' >u_$k.obj
+done
+for input in t s u; do
+    run 0 decompose -q "${input}_%d.obj" -o $input.glb --bones 10 --json report.json
+    json report.json 'r.result.error_rms < 0.1 && r.result.bones <= r.input.vertices && r.result.bones > 0'
+    run 0 info $input.glb --json -
+    json log/out 'Math.abs(r.inputs[0].motions[0].duration - 2 / 30) < 1e-3' # a still clip keeps its length
+done
+run 0 compare -q 'u_%d.obj' u.glb --max-error 0.1
+
+# What cannot be decomposed.
+run 1 decompose
+err "needs an animation"
+run 1 decompose flag.obj flag.pc2
+err "-o FILE"
+run 1 decompose flag.obj flag.pc2 -o out.pc2
+err "holds no bones"
+run 2 decompose flag.obj -o out.glb
+err "no animation"
+missing out.glb
+triangle nan '' >t_1.obj
+run 2 decompose 't_%d.obj' -o nan.glb --bones 2
+err "t_1.obj"
+missing nan.glb
+node -e 'const b = require("fs").readFileSync("flag.pc2"); b.writeFloatLE(NaN, b.length - 24); require("fs").writeFileSync("bad.pc2", b)'
+run 2 decompose flag.obj bad.pc2 -o nan.glb --bones 2
+err "frame 11, vertex"
+missing nan.glb
+exit 0
