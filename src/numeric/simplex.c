@@ -9,27 +9,22 @@
 /* Solves m x = rhs for a positive definite m [n][n] in place (LDLᵀ without pivoting). Directions in which m has less
  * than `floor` are left at x = 0: weights may move freely there without changing the objective. */
 static void solve_definite(size_t n, double m[][PX_SIMPLEX_MAX], double *x, double floor) {
+    double inverse[PX_SIMPLEX_MAX]; /* of D, 0 where left out; divisions are most of the cost */
     for (size_t k = 0; k < n; k++) {
-        if (m[k][k] <= floor) {
-            for (size_t r = k + 1; r < n; r++)
-                m[r][k] = 0;
-            m[k][k] = 0;
-            continue;
-        }
-        for (size_t r = k + 1; r < n; r++) {
-            double factor = m[r][k] / m[k][k];
+        inverse[k] = m[k][k] > floor ? 1 / m[k][k] : 0;
+        for (size_t r = n; inverse[k] > 0 && r-- > k + 1;) { /* from below: m[c][k] is still whole for c ≤ r */
+            double factor = m[r][k] * inverse[k];
             for (size_t c = k + 1; c <= r; c++)
                 m[r][c] -= factor * m[c][k];
             x[r] -= factor * x[k];
+            m[r][k] = factor;
         }
-        for (size_t r = k + 1; r < n; r++)
-            m[r][k] /= m[k][k];
     }
     for (size_t k = n; k-- > 0;) {
-        double value = m[k][k] > 0 ? x[k] / m[k][k] : 0;
+        double value = x[k] * inverse[k];
         for (size_t r = k + 1; r < n; r++)
             value -= m[r][k] * x[r];
-        x[k] = m[k][k] > 0 ? value : 0;
+        x[k] = inverse[k] > 0 ? value : 0;
     }
 }
 

@@ -97,7 +97,7 @@ static pelt_result make_clip(pelt_model *model, const pelt_motion *motion, const
         .frame_count = frame_count,
         .point_count = model->mesh.vertex_points ? model->mesh.point_count : model->mesh.vertex_count,
         .times = times,
-        .source = {read_frame, user},
+        .source = {.read = read_frame, .user = user},
     };
     return PELT_OK;
 }
