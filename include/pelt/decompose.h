@@ -27,6 +27,12 @@ typedef enum pelt_reduction {
     PELT_REDUCE_POWER2        /* */
 } pelt_reduction;
 
+/* Where bones begin. */
+typedef enum pelt_seed_method {
+    PELT_SEED_SPLIT,  /* clusters of like motion, split where they fit worst */
+    PELT_SEED_REGIONS /* regions grown over the surface from seeds far apart, as in the paper */
+} pelt_seed_method;
+
 typedef struct pelt_decompose_desc {
     uint32_t bones;      /* P; 0 (default): chosen from `error`, or by itself where the error curve flattens */
     double error;        /* reach E_rms ≤ this with as few bones as possible; 0 (default): not asked */
@@ -38,8 +44,11 @@ typedef struct pelt_decompose_desc {
     uint32_t reduce; /* pelt_reduction; default svd */
     size_t memory;   /* bytes that the work may take beside the model; 0 (default): no bound. The result is the same */
     double key_tolerance; /* leave out keys while the error rises by at most this fraction; 0: none; default 0.01 */
-    bool fixed_rest;      /* keep the rest pose as it is; default false */
-    bool hierarchy;       /* rigid bones become a skeleton, joined where they move most alike; default false: flat */
+    uint32_t seed_method; /* pelt_seed_method; default split */
+    double smooth;   /* weights vary smoothly: that a vertex's weights jump from its neighbours' counts like an error of
+                      * this E_rms; 0 (default): they fit as well as they can */
+    bool fixed_rest; /* keep the rest pose as it is; default false */
+    bool hierarchy;  /* rigid bones become a skeleton, joined where they move most alike; default false: flat */
 } pelt_decompose_desc;
 PELT_API const pelt_option *pelt_decompose_options(size_t *option_count);
 PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);

@@ -162,20 +162,10 @@ static pelt_result build_vertices(build *b) {
     b->skin.weights = PX_NEW(b->memory, float, N *K);
     b->positions = PX_NEW(b->memory, float, 3 * N);
     b->normals = PX_NEW(b->memory, float, 3 * N);
-    uint32_t *fit_of_point = PX_NEW(fit->arena, uint32_t, mesh->point_count);
-    uint32_t *fit_of_weld = PX_NEW(fit->arena, uint32_t, mesh->weld_count);
-    if (!b->skin.bones || !b->skin.weights || !b->positions || !b->normals || !fit_of_point || !fit_of_weld)
+    if (!b->skin.bones || !b->skin.weights || !b->positions || !b->normals)
         return PELT_ERROR_MEMORY;
-    memset(fit_of_point, 0xFF, mesh->point_count * sizeof *fit_of_point);
-    for (uint32_t f = 0; f < fit->vertex_count; f++)
-        fit_of_point[b->plan->points[f]] = f;
     for (uint32_t i = 0; i < N; i++) {
-        uint32_t f = fit_of_point[mesh->vertex_points ? mesh->vertex_points[i] : i];
-        if (f != PELT_NONE)
-            fit_of_weld[mesh->weld[i]] = f;
-    }
-    for (uint32_t i = 0; i < N; i++) {
-        uint32_t f = fit_of_weld[mesh->weld[i]];
+        uint32_t f = b->plan->vertices[i];
         vertex_skin(b, f, b->skin.bones + i * K, b->skin.weights + i * K);
         for (int axis = 0; axis < 3; axis++)
             b->positions[3 * (size_t)i + (size_t)axis] =

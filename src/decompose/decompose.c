@@ -1,6 +1,7 @@
 /* The doors: gather, seed, iterate, build. */
 #include "decompose/build.h"
 #include "decompose/gather.h"
+#include "decompose/neighbours.h"
 #include "decompose/solve.h"
 #include <pelt/measure.h>
 
@@ -28,6 +29,10 @@ static const pelt_option options[] = {
      "memory that the work may take beside the model; 0: no bound"},
     {"key-tolerance", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, key_tolerance), "0.01", 0, 1, NULL, "X",
      "leave out keys while the error rises by no more than this fraction; 0: keep all"},
+    {"seed-method", 0, PELT_OPTION_CHOICE, offsetof(pelt_decompose_desc, seed_method), "split", 0, 0, "split|regions",
+     NULL, "where bones begin: clusters split where they fit worst, or regions grown from seeds far apart"},
+    {"smooth", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, smooth), "0", 0, 1000, NULL, "S",
+     "weights vary smoothly: a jump to the neighbours counts like an error of S"},
     {"fixed-rest", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, fixed_rest), NULL, 0, 0, NULL, NULL,
      "keep the rest pose as it is"},
     {"hierarchy", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, hierarchy), NULL, 0, 0, NULL, NULL,
@@ -57,26 +62,32 @@ static double seconds_now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Which points stand for the welded vertices: the first of each, in ascending order. */
+/* Which points stand for the welded vertices (the first of each, in ascending order), and where every vertex went. */
 static pelt_result plan_points(px_fit *fit, const pelt_model *model, px_gathered *plan) {
     const pelt_mesh *mesh = &model->mesh;
     plan->point_count = mesh->point_count;
     plan->points = PX_NEW(fit->arena, uint32_t, mesh->weld_count);
-    uint8_t *taken = PX_ALLOC(fit->context, uint8_t, mesh->weld_count);
+    plan->vertices = PX_NEW(fit->arena, uint32_t, mesh->vertex_count);
+    uint32_t *fit_of_weld = PX_ALLOC(fit->context, uint32_t, mesh->weld_count);
     uint32_t *vertex_of = PX_ALLOC(fit->context, uint32_t, mesh->point_count);
-    bool ready = plan->points && taken && vertex_of;
+    bool ready = plan->points && plan->vertices && fit_of_weld && vertex_of;
     for (uint32_t i = mesh->vertex_count; ready && i-- > 0;)
         vertex_of[mesh->vertex_points ? mesh->vertex_points[i] : i] = i;
+    if (ready)
+        memset(fit_of_weld, 0xFF, mesh->weld_count * sizeof *fit_of_weld);
     uint32_t count = 0;
     for (uint32_t p = 0; ready && p < mesh->point_count; p++) {
-        uint32_t weld = mesh->weld[vertex_of[p]];
-        if (!taken[weld])
+        uint32_t *place = &fit_of_weld[mesh->weld[vertex_of[p]]];
+        if (*place == PELT_NONE) {
+            *place = count;
             plan->points[count++] = p;
-        taken[weld] = 1;
+        }
     }
+    for (uint32_t i = 0; ready && i < mesh->vertex_count; i++)
+        plan->vertices[i] = fit_of_weld[mesh->weld[i]];
     fit->vertex_count = count;
     px_free(fit->context, vertex_of);
-    px_free(fit->context, taken);
+    px_free(fit->context, fit_of_weld);
     return ready ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
@@ -120,7 +131,8 @@ struct pelt_decomposer {
     pelt_decompose_desc desc;
     pelt_model *model;
     pelt_decompose_report report;
-    float *errors; /* [desc.iterations] */
+    px_neighbours neighbours; /* only where something needs them */
+    float *errors;            /* [desc.iterations] */
     uint32_t next_move;
 };
 
@@ -139,7 +151,13 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
     PX_TRY(px_fit_gather(fit, d->model, &d->plan, &d->desc));
     PX_TRY(px_fit_make_moments(fit));
     d->report.seconds_reduce = seconds_now() - start;
-    PX_TRY(px_fit_seed(fit, d->desc.bones ? fit->bone_capacity : px_grow_start));
+    if (d->desc.smooth > 0 || d->desc.seed_method == PELT_SEED_REGIONS)
+        PX_TRY(px_neighbours_make(fit, &d->model->mesh, d->plan.vertices, &d->neighbours));
+    uint32_t count = d->desc.bones ? fit->bone_capacity : px_grow_start;
+    if (d->desc.seed_method == PELT_SEED_REGIONS)
+        PX_TRY(px_fit_seed_regions(fit, &d->neighbours, count));
+    else
+        PX_TRY(px_fit_seed(fit, count));
     PX_TRY(px_fit_vertices(fit, false));
     px_solver_restart(&d->solver);
     if (!d->desc.bones)
@@ -219,6 +237,8 @@ pelt_result pelt_decomposer_step(pelt_decomposer *d, bool *done) {
 }
 
 pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *report) {
+    if (d->desc.smooth > 0)
+        PX_TRY(px_fit_smooth(&d->fit, &d->neighbours, &d->spare, d->desc.smooth));
     pelt_decompose_report r = d->report;
     r.vertex_count = d->fit.vertex_count;
     r.bone_count = d->fit.bone_count;

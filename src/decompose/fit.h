@@ -51,10 +51,11 @@ typedef struct px_fit {
     const uint8_t *lock_vertices; /* [vertex] keeps its weights; NULL: none does */
     const px_fit_state *base;     /* weights that locked bones had; the steps scale them down together where bones that
                                    * are not locked take a share. NULL: weights of locked bones stay as they are */
-    double *basis;                /* [row][dimension] */
-    double *coords;               /* [vertex][dimension] */
-    double *norms;                /* [vertex] ‖a_i‖², of the whole trajectory */
-    double *residuals;            /* [vertex] squared, from the last pass over the vertices */
+    const struct px_smoothing *smoothing; /* what pulls weights towards the neighbours'; NULL: nothing */
+    double *basis;                        /* [row][dimension] */
+    double *coords;                       /* [vertex][dimension] */
+    double *norms;                        /* [vertex] ‖a_i‖², of the whole trajectory */
+    double *residuals;                    /* [vertex] squared, from the last pass over the vertices */
     px_fit_state now, before;
     double *scatter; /* S [4P][4P] */
     double *cross;   /* Q [4P][dimension] */

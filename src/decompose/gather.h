@@ -7,7 +7,8 @@
 /* Which points are the fit's vertices, and the normalisation. */
 typedef struct px_gathered {
     uint32_t point_count;
-    uint32_t *points; /* [vertex] the point that stands for it, ascending */
+    uint32_t *points;   /* [vertex] the point that stands for it, ascending */
+    uint32_t *vertices; /* [the mesh's vertex] the fit's vertex that it became */
     double center[3];
     double radius;
     size_t rest_row; /* 3 · the frame that is the rest pose at first */

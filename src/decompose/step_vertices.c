@@ -8,7 +8,7 @@
  * (fit->base) it is a member of the set like others; where it may not, it is subtracted and the others share what it
  * leaves.
  */
-#include "decompose/fit.h"
+#include "decompose/neighbours.h"
 #include "numeric/simplex.h"
 
 #include <math.h>
@@ -96,6 +96,8 @@ static void make_column(const worker *w, size_t l, double *out) {
     for (size_t k = 1; k < 10; k++)
         for (size_t j = 0; j < P; j++)
             out[j] += w->m[k] * quadric[k * P + j];
+    if (w->fit->smoothing)
+        out[l] += w->fit->smoothing->strength;
     out[P] = 0;
     for (size_t h = 0; h < w->held_count; h++)
         out[P] += w->held_weights[h] * out[w->held_bones[h]];
@@ -107,7 +109,18 @@ static double diagonal(const worker *w, size_t j) {
     double sum = 0;
     for (size_t k = 0; k < 10; k++)
         sum += w->m[k] * quadric[k * P];
-    return sum;
+    return w->fit->smoothing ? sum + w->fit->smoothing->strength : sum;
+}
+
+/* Adds the pull towards the neighbours' weights to the linear terms. */
+static void pull_to_neighbours(worker *w, uint32_t i) {
+    const px_smoothing *pull = w->fit->smoothing;
+    size_t K = w->fit->influence_count, first = pull->neighbours->offsets[i], end = pull->neighbours->offsets[i + 1];
+    for (size_t e = first; e < end; e++)
+        for (size_t a = 0; a < pull->from->counts[pull->neighbours->items[e]]; a++) {
+            size_t place = pull->neighbours->items[e] * K + a;
+            w->linear[pull->from->bones[place]] += pull->strength * pull->from->weights[place] / (double)(end - first);
+        }
 }
 
 /* The exact weights for the bones at these places of the set; `weights` is a feasible start. */
@@ -368,6 +381,8 @@ static double vertex_weights(worker *w, uint32_t i, const double *y) {
     w->norm = fit->norms[i];
     for (size_t j = 0; j < P; j++)
         w->linear[j] = v[0] * y[4 * j] + v[1] * y[4 * j + 1] + v[2] * y[4 * j + 2] + y[4 * j + 3];
+    if (fit->smoothing)
+        pull_to_neighbours(w, i);
     w->count = w->held_count = 0;
     w->limit = K;
     double held = fit->lock_weights ? hold_locked(w, i) : 0, share = fit->base ? 1 : 1 - held, offset = 0;

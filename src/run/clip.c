@@ -7,7 +7,7 @@
 #define FRAME_SLACK 1e-4
 
 typedef struct motion_clip {
-    const pelt_model *model;
+    pelt_model model; /* its nouns as they were: what replaces them in the model later does not change the clip */
     const pelt_motion *motion; /* NULL: rest pose */
     pelt_skinning skinning;
     const float *times;             /* [frame] */
@@ -42,7 +42,7 @@ static pelt_result read_frame(pelt_context *context, const void *user, uint32_t 
     if (count == 0)
         return PELT_OK;
     px_pose pose;
-    PX_TRY(px_pose_make(context, clip->model, clip->motion, clip->times[frame], clip->skinning, &pose));
+    PX_TRY(px_pose_make(context, &clip->model, clip->motion, clip->times[frame], clip->skinning, &pose));
     pelt_result result = PELT_OK;
     if (clip->point_vertices)
         result = read_scattered(context, &pose, clip->point_vertices + first, count, out);
@@ -89,7 +89,7 @@ static pelt_result make_clip(pelt_model *model, const pelt_motion *motion, const
     motion_clip *user = PX_NEW(model->memory, motion_clip, 1);
     if (!user)
         return PELT_ERROR_MEMORY;
-    *user = (motion_clip){.model = model, .motion = motion, .skinning = skinning, .times = times};
+    *user = (motion_clip){.model = *model, .motion = motion, .skinning = skinning, .times = times};
     if (model->mesh.vertex_points && !(user->point_vertices = make_point_vertices(model)))
         return PELT_ERROR_MEMORY;
     *clip = (pelt_clip){
