@@ -126,7 +126,7 @@ static double roughness(const pelt_model *model) {
 
 static void smooth_weights(void **state) {
     (void)state;
-    static const double amounts[] = {0, 0.02, 2};
+    static const double amounts[] = {0, 0.2, 2};
     double rough[3];
     for (size_t s = 0; s < 3; s++) {
         test_context test;
