@@ -3,18 +3,19 @@
  *
  * How far bones j and l part at a point p, squared and summed over frames, is p̃ᵀ (H_jj − H_jl − H_lj + H_ll) p̃: blocks
  * of the Gram matrix that the fit already has. Where rotation leaves the point open (along a hinge, or where nothing
- * turns) it goes to the middle of the vertices that both carry, which S_jl holds.
+ * turns) it goes to the middle of the vertices that both carry, which S_jl holds. Hardly any motion leaves it quite
+ * open, and small errors of the fit would then put it anywhere: the less the bones agree in any point, the more the
+ * middle counts.
  */
 #include "decompose/hierarchy.h"
 
 #include <math.h>
 
-#define PULL 1e-4 /* towards that middle, of what the motion says: a hinge's point moves by a ten-thousandth */
-
 typedef struct joint {
     double point[3];
     double drift; /* RMS over frames of how far the bones part there */
     double cost;
+    bool inside; /* the bone is in the tree */
 } joint;
 
 /* ---- A joint ---------------------------------------------------------------------------------------------- */
@@ -38,17 +39,31 @@ static double parting_at(const px_fit *fit, const double quadric[16], const doub
     return sqrt(fmax(sum, 0) / (fit->row_count / 3.0));
 }
 
-/* Least of the quadric plus the pull; p is the middle before and the joint after. */
-static void closest_point(const px_fit *fit, const double quadric[16], double p[3]) {
-    double trace = quadric[0] + quadric[5] + quadric[10], system[9], right[3];
-    double amount = PULL * trace + 1e-12 * fit->row_count; /* bones that move as one: the middle itself */
+/* Least of the quadric with a pull towards the middle. */
+static void closest_point(const double quadric[16], double amount, const double middle[3], double p[3]) {
+    double system[9], right[3];
+    memcpy(p, middle, sizeof right);
     for (size_t r = 0; r < 3; r++) {
-        right[r] = -quadric[4 * r + 3] + amount * p[r];
+        right[r] = -quadric[4 * r + 3] + amount * middle[r];
         for (size_t c = 0; c < 3; c++)
             system[3 * r + c] = quadric[4 * r + c] + (r == c ? amount : 0);
     }
     if (px_cholesky_solve(px_matrix_of(system, 3, 3), px_matrix_of(right, 3, 1)))
         memcpy(p, right, sizeof right);
+}
+
+/* The joint of two bones that share what lies about `middle`, at about the distance `reach`. First almost freely: a
+ * hinge's point moves by a ten-thousandth, bones that move as one meet in the middle. What parts them even there is
+ * how far the fit can be trusted; where turning moves a point at the edge of what they share by less, it tells
+ * nothing. */
+static void place_joint(const px_fit *fit, const double quadric[16], const double middle[3], double reach, joint *out) {
+    double trace = quadric[0] + quadric[5] + quadric[10], frames = fit->row_count / 3.0;
+    double least = 1e-4 * trace + 1e-12 * frames;
+    closest_point(quadric, least, middle, out->point);
+    out->drift = parting_at(fit, quadric, out->point);
+    double doubt = out->drift / fmax(reach, 1e-3); /* a thousandth of the size: less is no extent */
+    closest_point(quadric, fmax(least, frames * doubt * doubt), middle, out->point);
+    out->drift = parting_at(fit, quadric, out->point);
 }
 
 /* A joint is good where the bones hardly part, compared with how far they move apart elsewhere. Bones that share no
@@ -57,17 +72,17 @@ static joint find_joint(const px_fit *fit, const double *middles, size_t j, size
     size_t n = 4 * (size_t)fit->bone_count;
     const double *shared = fit->scatter + (4 * j + 3) * n + 4 * l;
     double own = fit->scatter[(4 * j + 3) * n + 4 * j + 3], other = fit->scatter[(4 * l + 3) * n + 4 * l + 3];
-    double quadric[16], far = 0;
-    joint out;
+    double quadric[16], middle[3], far = 0, spread = 0;
+    joint out = {.inside = false};
     bool touch = shared[3] > 0;
     for (size_t c = 0; c < 3; c++) {
         double a = middles[3 * j + c], b = middles[3 * l + c];
-        out.point[c] = touch ? shared[c] / shared[3] : (a + b) / 2;
+        middle[c] = touch ? shared[c] / shared[3] : (a + b) / 2;
         far += (a - b) * (a - b);
+        spread += touch ? fit->scatter[(4 * j + c) * n + 4 * l + c] / shared[3] - middle[c] * middle[c] : 0;
     }
     parting(fit, j, l, quadric);
-    closest_point(fit, quadric, out.point);
-    out.drift = parting_at(fit, quadric, out.point);
+    place_joint(fit, quadric, middle, touch ? sqrt(fmax(spread, 0)) : 0.5 * sqrt(far), &out);
     double motion = parting_at(fit, quadric, middles + 3 * j) + parting_at(fit, quadric, middles + 3 * l);
     double likeness = touch ? shared[3] / sqrt(own * other) : 0;
     out.cost = out.drift / (0.02 + motion) * (2 - likeness) + (touch ? 0 : 4 + sqrt(far)); /* 0.02: hardly moves */
@@ -92,30 +107,24 @@ pelt_result px_hierarchy_flat(px_fit *fit, double *pivots, px_hierarchy *h) {
     return PELT_OK;
 }
 
-static uint32_t heaviest(const px_fit *fit) {
-    size_t n = 4 * (size_t)fit->bone_count;
-    uint32_t best = 0;
-    for (uint32_t j = 1; j < fit->bone_count; j++)
-        if (fit->scatter[(4 * (size_t)j + 3) * (n + 1)] > fit->scatter[(4 * (size_t)best + 3) * (n + 1)])
-            best = j;
-    return best;
-}
-
 /* Prim: the bone that joins the tree best, one after the other. `best` [bone]: its best joint so far. */
-static void grow_tree(px_fit *fit, const double *middles, joint *best, bool *inside, px_hierarchy *h) {
-    uint32_t next = heaviest(fit);
-    for (uint32_t j = 0; j < fit->bone_count; j++)
-        best[j].cost = INFINITY;
+static void grow_tree(px_fit *fit, const double *middles, uint32_t root, joint *best, px_hierarchy *h) {
+    uint32_t next = root;
+    for (uint32_t j = 0; j < fit->bone_count; j++) {
+        best[j] = (joint){.cost = INFINITY};
+        h->parents[j] = PELT_NONE;
+    }
+    memcpy(h->pivots, middles, 3 * (size_t)fit->bone_count * sizeof *middles);
     for (uint32_t count = 0; count < fit->bone_count; count++) {
         h->order[count] = next;
-        inside[next] = true;
+        best[next].inside = true;
         if (count > 0) {
             memcpy(h->pivots + 3 * (size_t)next, best[next].point, sizeof best[next].point);
             h->drifts[next] = best[next].drift;
         }
         uint32_t nearest = PELT_NONE;
         for (uint32_t j = 0; j < fit->bone_count; j++) {
-            if (inside[j])
+            if (best[j].inside)
                 continue;
             joint found = find_joint(fit, middles, j, next);
             if (!(found.cost >= best[j].cost)) {
@@ -129,19 +138,37 @@ static void grow_tree(px_fit *fit, const double *middles, joint *best, bool *ins
     }
 }
 
+/* The bone from which all others are the fewest joints away in sum. One joint down, those below come one nearer and all
+ * others go one farther. */
+static uint32_t central_bone(const px_fit *fit, const px_hierarchy *h, uint32_t *below) {
+    uint32_t P = fit->bone_count, best = h->order[0];
+    for (uint32_t j = 0; j < P; j++)
+        below[j] = 1;
+    for (uint32_t place = P; place-- > 1;)
+        below[h->parents[h->order[place]]] += below[h->order[place]];
+    for (uint32_t place = 1; place < P; place++) { /* parents first: the walk down from the best so far */
+        uint32_t j = h->order[place];
+        if (h->parents[j] == best && 2 * below[j] > P)
+            best = j;
+    }
+    return best;
+}
+
 pelt_result px_hierarchy_find(px_fit *fit, px_hierarchy *h) {
     size_t P = fit->bone_count;
     PX_TRY(px_fit_moments(fit));
     px_fit_gram(fit);
     double *middles = PX_ALLOC(fit->context, double, 3 * P);
     joint *best = PX_ALLOC(fit->context, joint, P);
-    bool *inside = PX_ALLOC(fit->context, bool, P);
-    bool ready = middles && best && inside;
+    uint32_t *below = PX_ALLOC(fit->context, uint32_t, P);
+    bool ready = middles && best && below;
     if (ready) {
         memcpy(middles, h->pivots, 3 * P * sizeof *middles);
-        grow_tree(fit, middles, best, inside, h);
+        grow_tree(fit, middles, 0, best, h); /* the tree is the same from any bone */
+        grow_tree(fit, middles, central_bone(fit, h, below), best, h);
+        h->drifts[h->order[0]] = INFINITY;
     }
-    px_free(fit->context, inside);
+    px_free(fit->context, below);
     px_free(fit->context, best);
     px_free(fit->context, middles);
     return ready ? PELT_OK : PELT_ERROR_MEMORY;

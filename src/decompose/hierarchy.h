@@ -13,8 +13,8 @@ typedef struct px_hierarchy {
 
 /* Every bone under the root node, with these pivots [bone][3], which it takes over. */
 pelt_result px_hierarchy_flat(px_fit *fit, double *pivots, px_hierarchy *hierarchy);
-/* Joins bones where they move most alike. Changes the pivots to where the joints are; the root bone, which weighs most,
- * keeps its own. Spends S and H of the fit. */
+/* Joins bones where they move most alike. Changes the pivots to where the joints are; the root bone, the one in the
+ * middle of the tree, keeps its own. Spends S and H of the fit. */
 pelt_result px_hierarchy_find(px_fit *fit, px_hierarchy *hierarchy);
 
 #endif
