@@ -25,7 +25,9 @@ typedef struct build {
     double *middles;       /* [bone][3] normalised: the mean of what it carries, or its joint with its parent … */
     double *spreads;       /* [bone] … the mean distance from it … */
     double *reaches;       /* [bone] … and the largest, times its weight there */
-    double key_error;      /* E_rms that leaving out keys may add */
+    double key_error;      /* E_rms that leaving out keys may add … */
+    double key_slack;      /* … and how many times that each track may be off on its own */
+    px_arena *key_memory;  /* of the motions: kept with the model in the end */
     double *transforms;    /* [row][4P] normalised */
     pelt_skeleton skeleton;
     pelt_skin skin;
@@ -244,7 +246,7 @@ static double track_tolerance(const build *b, uint32_t bone, const px_bone_keys 
 static pelt_result bone_tracks(build *b, const px_bone_path *path, uint32_t bone, pelt_motion *motion) {
     uint32_t joint = joint_of(b, bone), outer = joint + 1 - b->nodes_a_bone;
     px_bone_keys keys;
-    PX_TRY(px_keys_make(b->memory, path, &keys));
+    PX_TRY(px_keys_make(b->key_memory, path, &keys));
     const struct {
         const float *values;
         pelt_path path;
@@ -260,10 +262,10 @@ static pelt_result bone_tracks(build *b, const px_bone_path *path, uint32_t bone
         pelt_track *track = &motion->tracks[motion->track_count++];
         *track = (pelt_track){.joint = rows[t].joint, .path = rows[t].path, .width = rows[t].width};
         track->key_count = keys.count, track->times = keys.times, track->values = rows[t].values;
-        double move = 1e-3 * b->key_error * b->plan->radius;
+        double move = 1e-3 * b->key_error * b->key_slack * b->plan->radius;
         bool first = motion->track_count == 1; /* keeps the length of a clip in which nothing moves */
         if (move > 0)
-            PX_TRY(px_keys_reduce(b->memory, track, track_tolerance(b, bone, &keys, track->path, move), first));
+            PX_TRY(px_keys_reduce(b->key_memory, track, track_tolerance(b, bone, &keys, track->path, move), first));
     }
     return PELT_OK;
 }
@@ -304,9 +306,9 @@ static double key_error(const pelt_decompose_desc *desc, double error_fit) {
     return desc->key_tolerance > 0 ? fmax(room, 1e-3) : 0;
 }
 
-static pelt_result build_motions(build *b) {
+static pelt_result make_motions(build *b) {
     const pelt_model *model = b->model;
-    b->motions = PX_NEW(b->memory, pelt_motion, model->clip_count);
+    b->motions = PX_NEW(b->key_memory, pelt_motion, model->clip_count);
     if (!b->motions)
         return PELT_ERROR_MEMORY;
     size_t row = 0;
@@ -314,7 +316,7 @@ static pelt_result build_motions(build *b) {
         const pelt_clip *clip = &model->clips[c];
         pelt_motion *motion = &b->motions[c];
         motion->name = clip->name;
-        motion->tracks = PX_NEW(b->memory, pelt_track, (size_t)4 * b->fit->bone_count);
+        motion->tracks = PX_NEW(b->key_memory, pelt_track, (size_t)4 * b->fit->bone_count);
         if (!motion->tracks)
             return PELT_ERROR_MEMORY;
         if (clip->frame_count)
@@ -326,30 +328,101 @@ static pelt_result build_motions(build *b) {
     return PELT_OK;
 }
 
-/* ---- Tree ------------------------------------------------------------------------------------------------ */
+/* ---- What leaving out keys costs -------------------------------------------------------------------------- */
 
-/* In a skeleton a key moves everything below its joint, and errors add up from level to level. */
-static void limit_keys(build *b) {
-    uint32_t deepest = 1;
-    for (uint32_t bone = 0; bone < b->fit->bone_count; bone++) {
-        uint32_t level = 1;
-        for (uint32_t parent = bone; (parent = b->tree.parents[parent]) != PELT_NONE;)
-            level++;
-        deepest = level > deepest ? level : deepest;
-        b->spreads[bone] = fmax(b->spreads[bone], 1); /* the radius of all there is */
+#define BLOCK_FRAMES 32u
+
+/* Scratch for one pose, and for a block of them. */
+typedef struct pose_scratch {
+    pelt_transform *locals; /* [joint] */
+    pelt_affine *globals;   /* [joint] */
+    pelt_affine *palette;   /* [bone] */
+    double *off, *weighed;  /* [3 · BLOCK_FRAMES][4P] */
+} pose_scratch;
+
+/* The bones of a motion at a time less those of the fit, normalised, as three rows of `off`. */
+static void put_off(const build *b, const pelt_model *posed, const pelt_motion *motion, float time, size_t row,
+                    const pose_scratch *s, double *off) {
+    size_t n = 4 * (size_t)b->fit->bone_count;
+    const double *c = b->plan->center;
+    pelt_motion_sample(posed, motion, time, s->locals, NULL);
+    pelt_skeleton_globals(&b->skeleton, s->locals, s->globals);
+    pelt_skin_palette(&b->skin, s->globals, s->palette);
+    for (size_t e = 0; e < 3 * n; e++) {
+        size_t r = e / n, bone = e % n / 4, column = e % 4;
+        const float *m = s->palette[bone].m + 4 * r;
+        double value = (double)m[column];
+        if (column == 3)
+            value = (value + (double)m[0] * c[0] + (double)m[1] * c[1] + (double)m[2] * c[2] - c[r]) / b->plan->radius;
+        off[e] = value - b->transforms[row * n + e];
     }
-    b->key_error /= deepest;
 }
+
+/* Σ over vertices and frames of the squared distance by which the motions miss the fit: with D what bones are off,
+ * tr(D S Dᵀ). */
+static double squared_miss(const build *b, const pose_scratch *s) {
+    size_t n = 4 * (size_t)b->fit->bone_count, row = 0;
+    pelt_model posed = {.skeleton = b->skeleton};
+    double sum = 0;
+    for (uint32_t c = 0; c < b->model->clip_count; c++) {
+        const pelt_clip *clip = &b->model->clips[c];
+        for (uint32_t first = 0; first < clip->frame_count; first += BLOCK_FRAMES) {
+            uint32_t frames = clip->frame_count - first < BLOCK_FRAMES ? clip->frame_count - first : BLOCK_FRAMES;
+            for (uint32_t k = 0; k < frames; k++, row += 3)
+                put_off(b, &posed, &b->motions[c], clip->times[first + k], row, s, s->off + 3 * n * k);
+            size_t rows = 3 * (size_t)frames;
+            px_gemm(1, px_matrix_in(s->off, rows, n), px_matrix_in(b->fit->scatter, n, n), 0,
+                    px_matrix_of(s->weighed, rows, n));
+            for (size_t e = 0; e < rows * n; e++)
+                sum += s->off[e] * s->weighed[e];
+        }
+    }
+    return sum;
+}
+
+/* More keys each time until what is missed is within what may be: tracks rarely err together, so that the first guess
+ * is generous. */
+static pelt_result fit_keys(build *b, const pose_scratch *s) {
+    for (b->key_slack = 8;; b->key_slack *= 0.5) {
+        if (!(b->key_memory = px_arena_create(b->fit->context)))
+            return PELT_ERROR_MEMORY;
+        PX_TRY(make_motions(b));
+        if (b->key_error == 0 || b->key_slack < 1 || px_fit_error(b->fit, squared_miss(b, s)) <= b->key_error)
+            return PELT_OK;
+        px_arena_destroy(b->key_memory);
+    }
+}
+
+static void destroy_keys(void *arena) {
+    px_arena_destroy(arena);
+}
+
+static pelt_result build_motions(build *b) {
+    px_fit *fit = b->fit;
+    size_t rows = 3 * BLOCK_FRAMES * 4 * (size_t)fit->bone_count;
+    pose_scratch s = {PX_NEW(fit->arena, pelt_transform, b->skeleton.joint_count),
+                      PX_NEW(fit->arena, pelt_affine, b->skeleton.joint_count),
+                      PX_NEW(fit->arena, pelt_affine, fit->bone_count), PX_NEW(fit->arena, double, rows),
+                      PX_NEW(fit->arena, double, rows)};
+    if (!s.locals || !s.globals || !s.palette || !s.off || !s.weighed)
+        return PELT_ERROR_MEMORY;
+    if (b->key_error > 0)
+        PX_TRY(px_fit_moments(fit));
+    pelt_result result = fit_keys(b, &s);
+    if (result != PELT_OK)
+        px_arena_destroy(b->key_memory);
+    return result == PELT_OK ? px_arena_defer(b->memory, destroy_keys, b->key_memory) : result;
+}
+
+/* ---- Tree ------------------------------------------------------------------------------------------------ */
 
 static pelt_result build_tree(build *b, bool hierarchy) {
     b->places = PX_NEW(b->fit->arena, uint32_t, b->fit->bone_count);
     if (!b->places)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_hierarchy_flat(b->fit, b->middles, &b->tree));
-    if (hierarchy) {
+    if (hierarchy)
         PX_TRY(px_hierarchy_find(b->fit, &b->tree));
-        limit_keys(b);
-    }
     for (uint32_t place = 0; place < b->fit->bone_count; place++)
         b->places[b->tree.order[place]] = place;
     return PELT_OK;

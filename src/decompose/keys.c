@@ -27,7 +27,7 @@ typedef struct moment {
 /* Halvings of the time between two frames, by kind of bone. Affine ones follow the straight line as closely as one
  * likes. Those of trs bones whose axes do not suit get no nearer with more keys, and rigid ones never do. */
 static const int max_halvings[] = {
-    [PELT_TRANSFORMS_AFFINE] = 6, [PELT_TRANSFORMS_TRS] = 2, [PELT_TRANSFORMS_RIGID] = 0};
+    [PELT_TRANSFORMS_AFFINE] = 6, [PELT_TRANSFORMS_TRS] = 3, [PELT_TRANSFORMS_RIGID] = 0};
 
 /* The quaternion on the side of the one before: interpolation takes the shorter arc, and so do people who read it. */
 static void keep_side(const float *before, float *q) {

@@ -1,6 +1,7 @@
 /* SVD of 3×3 matrices along a path. Jacobi rotations on mᵀm, begun in the axes of the matrix before and each by less
  * than 45 degrees, end in the nearest set of axes; where two scales are equal there is nothing to rotate. */
 #include "decompose/stretch.h"
+#include "numeric/numeric.h"
 
 #include <math.h>
 #include <string.h>
@@ -118,6 +119,25 @@ static void choose_signs(px_stretch *path, const double before[9]) {
     }
 }
 
+/* Matrices that shear have no such parts: nearer ones, scales for the rotation and the rotation for the scales in turn.
+ * Others do not change. */
+static void refine(px_stretch *path, const double mv[9]) {
+    for (int round = 0; round < 8; round++) {
+        double scaled[9];
+        for (int c = 0; c < 3; c++)
+            path->s[c] = dot_columns(path->u, c, mv, c);
+        for (int e = 0; e < 9; e++)
+            scaled[e] = mv[e] * path->s[e % 3];
+        double largest = fmax(fabs(path->s[0]), fmax(fabs(path->s[1]), fabs(path->s[2])));
+        double smallest = fmin(fabs(path->s[0]), fmin(fabs(path->s[1]), fabs(path->s[2])));
+        if (smallest <= 1e-6 * largest) /* flat: the rotation is not all in the matrix */
+            return;
+        px_polar3(scaled, path->u, NULL);
+    }
+    for (int c = 0; c < 3; c++)
+        path->s[c] = dot_columns(path->u, c, mv, c);
+}
+
 void px_stretch_follow(px_stretch *path, const double m[9], bool fixed) {
     double mv[9], before[9];
     memcpy(before, path->u, sizeof before);
@@ -138,4 +158,6 @@ void px_stretch_follow(px_stretch *path, const double m[9], bool fixed) {
     for (int a = 0; a < 3; a++)
         path->s[order[a]] = place_column(path->u, order, a, order[a], mv, before);
     choose_signs(path, before);
+    if (fixed)
+        refine(path, mv);
 }
