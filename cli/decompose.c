@@ -205,15 +205,17 @@ static pelt_result read_joined(pelt_context *context, const void *user, uint32_t
 static pelt_result compare(work *w) {
     pelt_context *context = w->session->context;
     const pelt_model *model = w->model;
+    if (model->clip_count == 1)
+        return pelt_compare_clips(context, model->clips, w->played, NULL, &w->whole, NULL);
     joined sides[2] = {{model->clips}, {w->played}};
     pelt_clip clips[2];
     for (int s = 0; s < 2; s++)
         clips[s] = (pelt_clip){.name = "all",
                                .frame_count = w->frame_count,
                                .point_count = sides[s].clips[0].point_count,
-                               .source = {read_joined, &sides[s]}};
+                               .source = {.read = read_joined, .user = &sides[s]}};
     pelt_result result = pelt_compare_clips(context, &clips[0], &clips[1], NULL, &w->whole, NULL);
-    for (uint32_t c = 0; result == PELT_OK && model->clip_count > 1 && c < model->clip_count; c++)
+    for (uint32_t c = 0; result == PELT_OK && c < model->clip_count; c++)
         if (model->clips[c].frame_count > 0)
             result = pelt_compare_clips(context, &model->clips[c], &w->played[c], NULL, &w->clip_error[c], NULL);
     return result;

@@ -250,12 +250,12 @@ static void put_uvs(px_gltf_writer *w, uint32_t part, float *scratch) {
 
 static pelt_result put_triangles(px_gltf_writer *w, uint32_t part) {
     const pelt_part *p = &w->parts[part];
-    const uint32_t *triangles = w->model->mesh.triangles + 3 * (size_t)p->first_triangle;
     size_t count = 3 * (size_t)p->triangle_count;
     if (count == 0) {
         px_gltf_put_uint(w, w->primitives[part], "mode", 0);
         return PELT_OK;
     }
+    const uint32_t *triangles = w->model->mesh.triangles + 3 * (size_t)p->first_triangle;
     if (count > UINT32_MAX)
         return px_fail(w->context, PELT_ERROR_OUTPUT, "part %u: has too many triangles for glTF", part);
     bool small = p->vertex_count <= 65535, flip = is_local(w, part) && px_affine_determinant(&w->inverses[part]) < 0;
