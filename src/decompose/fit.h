@@ -61,7 +61,7 @@ typedef struct px_fit {
     double *cross;   /* Q [4P][dimension] */
     double *gram;    /* H [4P][4P] */
     double *pairs;   /* [bone l][10][bone j]: the quadric in (x, y, z, 1) that gives vᵀ H_jl v; see px_fit_gram */
-    double *slots;   /* per-block sums of S and Q */
+    double *slots;   /* [PX_FIT_LANES] sums of S and Q; also [block][bone] of other sums */
     double *block_objective;
 } px_fit;
 
@@ -118,6 +118,9 @@ pelt_result px_fit_make_moments(px_fit *fit);
 
 /* E_rms of an objective. */
 double px_fit_error(const px_fit *fit, double objective);
+
+/* Parts of the vertices, the same for any number of threads, whose moments have a slot each. */
+#define PX_FIT_LANES 16u
 
 /* Vertices per block of a parallel pass: at most 64 blocks, whose sums have a slot each. */
 static inline size_t px_fit_block(const px_fit *fit) {

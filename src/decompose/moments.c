@@ -9,44 +9,54 @@ double px_fit_error(const px_fit *fit, double objective) {
 
 /* ---- Over vertices ---------------------------------------------------------------------------------------- */
 
-static void add_vertex(const px_fit *fit, uint32_t i, double *scatter, double *cross) {
+/* A bone's four rows of Q at once: the coordinates are fetched once, and the loop has no doubts about aliases. */
+static void add_cross(double *restrict q, size_t d, double w, const double v[3], const double *restrict coords) {
+    double *restrict q1 = q + d, *restrict q2 = q + 2 * d, *restrict q3 = q + 3 * d;
+    double x = w * v[0], y = w * v[1], z = w * v[2];
+    for (size_t e = 0; e < d; e++) {
+        double c = coords[e];
+        q[e] += x * c;
+        q1[e] += y * c;
+        q2[e] += z * c;
+        q3[e] += w * c;
+    }
+}
+
+static void add_vertex(const px_fit *fit, size_t i, double *scatter, double *cross) {
     size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, K = fit->influence_count;
     const px_fit_state *s = &fit->now;
     const double v[4] = {s->rest[3 * i], s->rest[3 * i + 1], s->rest[3 * i + 2], 1};
-    const double *w = s->weights + i * K, *coords = fit->coords + i * d;
+    const double *w = s->weights + i * K;
     const uint16_t *bones = s->bones + i * K;
-    for (size_t a = 0; a < s->counts[i]; a++)
+    for (size_t a = 0; a < s->counts[i]; a++) {
+        add_cross(cross + 4 * (size_t)bones[a] * d, d, w[a], v, fit->coords + i * d);
         for (size_t r = 0; r < 4; r++) {
-            size_t row = 4 * (size_t)bones[a] + r;
-            double x = w[a] * v[r];
-            double *q = cross + row * d;
-            for (size_t e = 0; e < d; e++)
-                q[e] += x * coords[e];
-            for (size_t b = 0; b < s->counts[i]; b++) {
-                double *target = scatter + row * n + 4 * (size_t)bones[b];
+            double x = w[a] * v[r], *row = scatter + (4 * (size_t)bones[a] + r) * n;
+            for (size_t b = 0; b < s->counts[i]; b++)
                 for (size_t c = 0; c < 4; c++)
-                    target[c] += x * w[b] * v[c];
-            }
+                    row[4 * (size_t)bones[b] + c] += x * w[b] * v[c];
         }
+    }
 }
 
-static pelt_result add_block(void *user, size_t first, size_t count, size_t block) {
+static pelt_result add_lane(void *user, size_t first, size_t count, size_t lane) {
     px_fit *fit = user;
     size_t n = 4 * (size_t)fit->bone_count, size = n * (n + fit->dimension);
-    double *scatter = fit->slots + block * size, *cross = scatter + n * n;
+    double *scatter = fit->slots + lane * size, *cross = scatter + n * n;
     memset(scatter, 0, size * sizeof *scatter);
     for (size_t i = first; i < first + count; i++)
-        add_vertex(fit, (uint32_t)i, scatter, cross);
+        add_vertex(fit, i, scatter, cross);
     return PELT_OK;
 }
 
 pelt_result px_fit_moments(px_fit *fit) {
-    size_t n = 4 * (size_t)fit->bone_count, size = n * (n + fit->dimension);
-    PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count, px_fit_block(fit), add_block, fit));
+    size_t n = 4 * (size_t)fit->bone_count, size = n * (n + fit->dimension), N = fit->vertex_count;
+    size_t lane = px_block_count(N, PX_FIT_LANES);
+    PX_TRY(px_parallel(fit->context, NULL, N, lane, add_lane, fit));
     memset(fit->scatter, 0, n * n * sizeof *fit->scatter);
     memset(fit->cross, 0, n * fit->dimension * sizeof *fit->cross);
-    for (size_t b = 0; b < px_block_count(fit->vertex_count, px_fit_block(fit)); b++) { /* in order: same sums always */
-        const double *slot = fit->slots + b * size;
+    for (size_t l = 0; l < px_block_count(N, lane); l++) { /* in order: same sums always */
+        const double *slot = fit->slots + l * size;
         for (size_t e = 0; e < n * n; e++)
             fit->scatter[e] += slot[e];
         for (size_t e = 0; e < n * fit->dimension; e++)
