@@ -13,6 +13,11 @@
 
 #include <math.h>
 
+/* Fractions of the vertex's error that a bone must promise to take away before it is tried. Promises are kept in part
+ * when a bone is added, and seldom when it has to push out another. */
+#define WORTH_ADDING     1e-4
+#define WORTH_EXCHANGING 1e-2
+
 #define TURNS 2 /* rest and weights after each other: they cost little while Y is at hand; more gain too little */
 
 /* One vertex at a time; columns are reused. */
@@ -27,8 +32,9 @@ typedef struct worker {
     uint16_t bones[PX_SIMPLEX_MAX];
     double weights[PX_SIMPLEX_MAX];
     size_t count;
-    size_t limit; /* of count */
-    double norm;  /* ‖a_i‖² */
+    size_t limit;     /* of count */
+    bool keeps_bones; /* solves with the bones that are there */
+    double norm;      /* ‖a_i‖² */
     uint16_t held_bones[PX_SIMPLEX_MAX];
     double held_weights[PX_SIMPLEX_MAX];
     size_t held_count; /* locked bones; 0: there is no mixture */
@@ -243,8 +249,10 @@ static double solve_weights(worker *w) {
     double value = solve_set(w);
     for (bool exchanged = false;;) {
         drop_zeros(w);
-        /* Less than a millionth of the error (or of what doubles can tell) is not worth another bone. */
-        uint32_t j = best_bone(w, 1e-6 * (w->norm + value) + 1e-14 * w->norm);
+        if (w->keeps_bones)
+            return value;
+        double promise = w->count == w->limit ? WORTH_EXCHANGING : WORTH_ADDING;
+        uint32_t j = best_bone(w, promise * (w->norm + value) + 1e-14 * w->norm);
         if (j == PELT_NONE || (w->count == w->limit && exchanged))
             return value;
         uint16_t bones[PX_SIMPLEX_MAX];
@@ -428,6 +436,7 @@ static pelt_result vertex_block(void *user, size_t first, size_t count, size_t b
         for (int turn = 0; turn < (p->rest ? TURNS : 1); turn++) {
             if (p->rest)
                 vertex_rest(fit, (uint32_t)i, y);
+            w.keeps_bones = p->rest && turn + 1 < TURNS;
             fit->residuals[i] = fmax(fit->norms[i] + vertex_weights(&w, (uint32_t)i, y), 0);
         }
         sum += fit->residuals[i];
