@@ -3,7 +3,8 @@
 #   rigs        glTF, baked into a cache; converted .glb -> .gltf -> .glb and compared with that cache;
 #               and dual quaternion skinning compared with linear
 #   animations  OBJ + PC2, converted to MDD and compared
-# and a picture of each.
+# and the main job: animations decomposed into bones and weights, each read back from the file and compared; and a picture
+# of each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=build/release/bin
@@ -55,12 +56,26 @@ animation() {
     "$bin/pelt" view -q "$file.obj" "$file.pc2" --png "$file.png" --sheet 4x1 --size 1600x400
 }
 
+# decompose NAME WHAT INPUT…: a vertex animation becomes a skin.
+decompose() {
+    local name=$1 what=$2 json
+    shift 2
+    json=$("$bin/pelt" decompose "$@" -o "$out/$name-skin.glb" --json -)
+    table+=$'\n'$(row "$name" "$(number vertices "$json")" "$(number bones "$json")" "$(number frames "$json")" "$what" \
+        "$(figure "$(number error_rms "$json")")" "$(figure "$(number error_max "$json")")")
+    "$bin/pelt" view -q "$out/$name-skin.glb" --png "$out/$name-skin.png" --mode bones --sheet 4x1 --size 1600x400
+}
+
 while read -r name summary; do
     echo "$name: $summary"
     # As OBJ, an animated scene brings a cache with it; a rig does not.
     "$bin/pelt-scenes" "$name" -o "$out/$name.obj"
     if [ -e "$out/$name.pc2" ]; then animation "$name"; else rig "$name"; fi
 done < <("$bin/pelt-scenes" list)
+
+echo 'decompose: vertex animations become bones and weights'
+decompose cloth 'decomposed, 32 affine bones' "$out/cloth.obj" "$out/cloth.pc2" --bones 32
+decompose creature 'decomposed, 24 rigid bones' "$out/creature.obj" "$out/creature.pc2" --bones 24 --transforms rigid
 
 printf '\n%s\n\n' "$table"
 echo "E_rms: root mean square distance in thousandths of the radius of the first frame's enclosing ball."
