@@ -1,0 +1,61 @@
+/* What decompose reaches, as a table: a change that makes a row worse by more than 5 % fails. Rows that became better
+ * are worth writing down: the program prints the table as it is now. */
+#include "support.h"
+
+#include "scenes.h"
+
+typedef struct row {
+    const char *scene;
+    uint32_t bones;
+    pelt_transforms kind;
+    double error; /* E_rms when the row was written */
+} row;
+
+static const row rows[] = {
+    {"cloth", 16, PELT_TRANSFORMS_AFFINE, 1.8353},     {"cloth", 16, PELT_TRANSFORMS_TRS, 2.1180},
+    {"cloth", 16, PELT_TRANSFORMS_RIGID, 3.0669},      {"softbody", 6, PELT_TRANSFORMS_AFFINE, 0.7067},
+    {"softbody", 6, PELT_TRANSFORMS_TRS, 0.8550},      {"softbody", 6, PELT_TRANSFORMS_RIGID, 1.0690},
+    {"creature", 16, PELT_TRANSFORMS_AFFINE, 0.5308},  {"creature", 16, PELT_TRANSFORMS_TRS, 0.6629},
+    {"creature", 16, PELT_TRANSFORMS_RIGID, 0.7131},   {"production", 20, PELT_TRANSFORMS_AFFINE, 0.2101},
+    {"production", 20, PELT_TRANSFORMS_RIGID, 0.2043},
+};
+
+static double measured(const row *r) {
+    test_context test;
+    test_begin(&test, 2);
+    pelt_model *model;
+    test_ok(&test, scene_find(r->scene)->make(test.context, &(scene_desc){1000, 30, 1}, &model));
+    pelt_clip clip;
+    if (model->clip_count == 0) {
+        test_ok(&test, pelt_clip_from_motion(test.context, model, &model->motions[0], 30, PELT_SKINNING_LINEAR, &clip));
+        model->clips = &clip;
+        model->clip_count = 1;
+    }
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.bones = r->bones;
+    desc.transforms = r->kind;
+    pelt_decompose_report report;
+    test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+    pelt_model_destroy(model);
+    test_end(&test);
+    return report.error_fit;
+}
+
+static void quality(void **state) {
+    (void)state;
+    static const char *const kinds[] = {"affine", "trs", "rigid"};
+    bool worse = false;
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        double error = measured(&rows[r]);
+        bool bad = error > 1.05 * rows[r].error;
+        worse |= bad;
+        print_message("%-11s %3u %-7s %8.4f, was %8.4f%s\n", rows[r].scene, rows[r].bones, kinds[rows[r].kind], error,
+                      rows[r].error, bad ? "  WORSE" : "");
+    }
+    assert_false(worse);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(quality)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
