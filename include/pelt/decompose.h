@@ -48,10 +48,43 @@ typedef struct pelt_decompose_desc {
     double smooth;   /* weights vary smoothly: that a vertex's weights jump from its neighbours' counts like an error of
                       * this E_rms; 0 (default): they fit as well as they can */
     bool fixed_rest; /* keep the rest pose as it is; default false */
+    bool free_rest;  /* let it change even where a rig's motion would hold it; default false */
     bool hierarchy;  /* rigid bones become a skeleton, joined where they move most alike; default false: flat */
+
+    /* The rest pose to start from (with fixed_rest: that stays); not used with a rig, but for rest_positions. */
+    uint32_t rest_frame;         /* a frame, counted over all clips; default 0 */
+    const float *rest_positions; /* [point][3] instead of a frame; NULL (default): none */
+
+    /* What is known already; see "With a rig". */
+    const pelt_model *rig;     /* NULL (default): nothing. Must stay until the result is there; may be the model */
+    bool given_motion;         /* its bones move as its motions say */
+    bool given_weights;        /* its weights are those of the mesh */
+    bool refine;               /* they are only where to start */
+    uint32_t add;              /* helper bones that it gets; default 0 */
+    const char *lock_bones;    /* names, divided by commas or lines, of bones that keep motion and weights; or NULL */
+    const char *lock_vertices; /* names of parts or materials whose vertices keep their weights; or NULL */
 } pelt_decompose_desc;
 PELT_API const pelt_option *pelt_decompose_options(size_t *option_count);
 PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
+
+/* With a rig. Its bones are those of the result: `bones` and `error` choose nothing, and no bone moves elsewhere.
+ *
+ *   given_motion                 the weights are solved for. The rig's skeleton and motions stay as they are, to the
+ * bit given_weights                the transforms are solved for: the bones get a flat skeleton, with their names both
+ * nothing stays but what is locked: weights, transforms and rest pose are refined from there, and the bones get a flat
+ * skeleton one of them, and refine      the other is solved for, then everything is refined as above add (implies both)
+ * bones are added where the error is largest. The rig's skeleton, motions and rest pose stay as they are; its weights
+ * are scaled by 1 − what helper bones take, at vertices that have fewer than `influences` bones add and refine the
+ * same, with everything refined lock_bones                   (with both) these bones keep their joints and their
+ * tracks, to the bit, and their weights; the others get joints of their own under one root beside the rig's
+ *   lock_vertices                (with weights) these vertices keep their weights
+ *
+ * The rest pose to start from is the rig's (the mesh's own where the rig's vertices are others), or rest_positions; it
+ * stays with fixed_rest, and with given_motion or add unless something is refined or free_rest is set. Where weights
+ * are given, `influences` is at least what the rig has.
+ * Motions belong to the clips of the same name, or else in their order, and must be as long; they are evaluated at the
+ * clips' times. The rig's vertices are those of the mesh (or its points) in order, or where their rest positions are
+ * the same. */
 
 typedef struct pelt_decompose_report {
     uint32_t vertex_count;    /* welded */
@@ -66,8 +99,8 @@ typedef struct pelt_decompose_report {
 } pelt_decompose_report;
 
 /* Decomposes all clips of the model together, in place: it gets a new rest pose, a skeleton, one skin, and one
- * motion per clip; the clips stay for comparison. After a failure the model is as it was. `desc` and `report` may be
- * NULL. */
+ * motion per clip (but see "With a rig"); the clips stay for comparison. After a failure the model is as it was. `desc`
+ * and `report` may be NULL. */
 PELT_API pelt_result pelt_decompose(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
                                     pelt_decompose_report *report);
 

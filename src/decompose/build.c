@@ -12,11 +12,10 @@
 #include "decompose/keys.h"
 #include "decompose/normals.h"
 
-#include <stdio.h>
-
 typedef struct build {
     px_fit *fit;
     const px_gathered *plan;
+    const px_given *given;
     pelt_model *model;
     px_arena *memory;      /* the model's */
     uint32_t nodes_a_bone; /* 1, or 2 for affine bones */
@@ -29,9 +28,7 @@ typedef struct build {
     double key_slack;      /* … and how many times that each track may be off on its own */
     px_arena *key_memory;  /* of the motions: kept with the model in the end */
     double *transforms;    /* [row][4P] normalised */
-    pelt_skeleton skeleton;
-    pelt_skin skin;
-    pelt_motion *motions;
+    px_built out;
     float *positions, *normals;
     float *tangents; /* or NULL */
 } build;
@@ -93,14 +90,23 @@ static void bone_frame(const build *b, size_t bone, double frame[9]) {
         frame[e] = axes[3 * (e % 3) + e / 3];
 }
 
+/* Bones of a rig keep their names; where its skeleton stays, those that get joints of their own are told apart. */
 static const char *joint_name(build *b, uint32_t bone, const char *suffix) {
-    char text[32];
-    int length = snprintf(text, sizeof text, "bone_%03u%s", bone, suffix);
-    return px_arena_text(b->memory, text, (size_t)length);
+    const px_given *given = b->given;
+    px_buffer text = {.context = b->fit->context};
+    if (bone < given->bone_count)
+        px_buffer_format(&text, "%s%s", given->rig->skeleton.names[given->rig->skin.bone_joints[bone]],
+                         given->kept ? "_free" : "");
+    else
+        px_buffer_format(&text, "%s_%03u", given->rig ? "helper" : "bone", bone - given->bone_count);
+    px_buffer_text(&text, suffix);
+    const char *name = text.failed ? NULL : px_arena_text(b->memory, text.data, text.size);
+    px_buffer_free(&text);
+    return name;
 }
 
 static pelt_result build_skeleton(build *b) {
-    pelt_skeleton *s = &b->skeleton;
+    pelt_skeleton *s = &b->out.skeleton;
     s->joint_count = 1 + b->nodes_a_bone * b->fit->bone_count;
     s->names = PX_NEW(b->memory, const char *, s->joint_count);
     s->parents = PX_NEW(b->memory, uint32_t, s->joint_count);
@@ -160,15 +166,15 @@ static pelt_result build_vertices(build *b) {
     const pelt_mesh *mesh = &b->model->mesh;
     const px_fit *fit = b->fit;
     size_t K = fit->influence_count, N = mesh->vertex_count;
-    b->skin.bones = PX_NEW(b->memory, uint16_t, N * K);
-    b->skin.weights = PX_NEW(b->memory, float, N *K);
+    b->out.skin.bones = PX_NEW(b->memory, uint16_t, N * K);
+    b->out.skin.weights = PX_NEW(b->memory, float, N *K);
     b->positions = PX_NEW(b->memory, float, 3 * N);
     b->normals = PX_NEW(b->memory, float, 3 * N);
-    if (!b->skin.bones || !b->skin.weights || !b->positions || !b->normals)
+    if (!b->out.skin.bones || !b->out.skin.weights || !b->positions || !b->normals)
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < N; i++) {
         uint32_t f = b->plan->vertices[i];
-        vertex_skin(b, f, b->skin.bones + i * K, b->skin.weights + i * K);
+        vertex_skin(b, f, b->out.skin.bones + i * K, b->out.skin.weights + i * K);
         for (int axis = 0; axis < 3; axis++)
             b->positions[3 * (size_t)i + (size_t)axis] =
                 (float)object_coordinate(b, fit->now.rest[3 * (size_t)f + (size_t)axis], axis);
@@ -179,15 +185,15 @@ static pelt_result build_vertices(build *b) {
 }
 
 static pelt_result build_skin(build *b) {
-    b->skin.bone_count = b->fit->bone_count;
-    b->skin.influence_count = b->fit->influence_count;
-    b->skin.bone_joints = PX_NEW(b->memory, uint32_t, b->skin.bone_count);
-    b->skin.inverse_binds = PX_NEW(b->memory, pelt_affine, b->skin.bone_count);
-    if (!b->skin.bone_joints || !b->skin.inverse_binds)
+    b->out.skin.bone_count = b->fit->bone_count;
+    b->out.skin.influence_count = b->fit->influence_count;
+    b->out.skin.bone_joints = PX_NEW(b->memory, uint32_t, b->out.skin.bone_count);
+    b->out.skin.inverse_binds = PX_NEW(b->memory, pelt_affine, b->out.skin.bone_count);
+    if (!b->out.skin.bone_joints || !b->out.skin.inverse_binds)
         return PELT_ERROR_MEMORY;
-    for (uint32_t bone = 0; bone < b->skin.bone_count; bone++) {
-        b->skin.bone_joints[bone] = joint_of(b, bone);
-        float *bind = b->skin.inverse_binds[bone].m;
+    for (uint32_t bone = 0; bone < b->out.skin.bone_count; bone++) {
+        b->out.skin.bone_joints[bone] = joint_of(b, bone);
+        float *bind = b->out.skin.inverse_binds[bone].m;
         double middle[3], axes[9];
         bone_middle(b, bone, middle);
         bone_axes(b, bone, axes);
@@ -308,13 +314,13 @@ static double key_error(const pelt_decompose_desc *desc, double error_fit) {
 
 static pelt_result make_motions(build *b) {
     const pelt_model *model = b->model;
-    b->motions = PX_NEW(b->key_memory, pelt_motion, model->clip_count);
-    if (!b->motions)
+    b->out.motions = PX_NEW(b->key_memory, pelt_motion, model->clip_count);
+    if (!b->out.motions)
         return PELT_ERROR_MEMORY;
     size_t row = 0;
     for (uint32_t c = 0; c < model->clip_count; c++) {
         const pelt_clip *clip = &model->clips[c];
-        pelt_motion *motion = &b->motions[c];
+        pelt_motion *motion = &b->out.motions[c];
         motion->name = clip->name;
         motion->tracks = PX_NEW(b->key_memory, pelt_track, (size_t)4 * b->fit->bone_count);
         if (!motion->tracks)
@@ -346,8 +352,8 @@ static void put_off(const build *b, const pelt_model *posed, const pelt_motion *
     size_t n = 4 * (size_t)b->fit->bone_count;
     const double *c = b->plan->center;
     pelt_motion_sample(posed, motion, time, s->locals, NULL);
-    pelt_skeleton_globals(&b->skeleton, s->locals, s->globals);
-    pelt_skin_palette(&b->skin, s->globals, s->palette);
+    pelt_skeleton_globals(&b->out.skeleton, s->locals, s->globals);
+    pelt_skin_palette(&b->out.skin, s->globals, s->palette);
     for (size_t e = 0; e < 3 * n; e++) {
         size_t r = e / n, bone = e % n / 4, column = e % 4;
         const float *m = s->palette[bone].m + 4 * r;
@@ -362,14 +368,14 @@ static void put_off(const build *b, const pelt_model *posed, const pelt_motion *
  * tr(D S Dᵀ). */
 static double squared_miss(const build *b, const pose_scratch *s) {
     size_t n = 4 * (size_t)b->fit->bone_count, row = 0;
-    pelt_model posed = {.skeleton = b->skeleton};
+    pelt_model posed = {.skeleton = b->out.skeleton};
     double sum = 0;
     for (uint32_t c = 0; c < b->model->clip_count; c++) {
         const pelt_clip *clip = &b->model->clips[c];
         for (uint32_t first = 0; first < clip->frame_count; first += BLOCK_FRAMES) {
             uint32_t frames = clip->frame_count - first < BLOCK_FRAMES ? clip->frame_count - first : BLOCK_FRAMES;
             for (uint32_t k = 0; k < frames; k++, row += 3)
-                put_off(b, &posed, &b->motions[c], clip->times[first + k], row, s, s->off + 3 * n * k);
+                put_off(b, &posed, &b->out.motions[c], clip->times[first + k], row, s, s->off + 3 * n * k);
             size_t rows = 3 * (size_t)frames;
             px_gemm(1, px_matrix_in(s->off, rows, n), px_matrix_in(b->fit->scatter, n, n), 0,
                     px_matrix_of(s->weighed, rows, n));
@@ -400,8 +406,8 @@ static void destroy_keys(void *arena) {
 static pelt_result build_motions(build *b) {
     px_fit *fit = b->fit;
     size_t rows = 3 * BLOCK_FRAMES * 4 * (size_t)fit->bone_count;
-    pose_scratch s = {PX_NEW(fit->arena, pelt_transform, b->skeleton.joint_count),
-                      PX_NEW(fit->arena, pelt_affine, b->skeleton.joint_count),
+    pose_scratch s = {PX_NEW(fit->arena, pelt_transform, b->out.skeleton.joint_count),
+                      PX_NEW(fit->arena, pelt_affine, b->out.skeleton.joint_count),
                       PX_NEW(fit->arena, pelt_affine, fit->bone_count), PX_NEW(fit->arena, double, rows),
                       PX_NEW(fit->arena, double, rows)};
     if (!s.locals || !s.globals || !s.palette || !s.off || !s.weighed)
@@ -428,11 +434,36 @@ static pelt_result build_tree(build *b, bool hierarchy) {
     return PELT_OK;
 }
 
+/* ---- Into the model --------------------------------------------------------------------------------------- */
+
+static void replace_rest_pose(const build *b) {
+    b->model->mesh.positions = b->positions;
+    b->model->mesh.normals = b->normals;
+    b->model->mesh.tangents = b->tangents;
+    b->model->changed |= PELT_CHANGED_POSITIONS;
+}
+
+static void replace_rig(const build *b) {
+    pelt_model *model = b->model;
+    for (uint32_t p = 0; p < model->mesh.part_count; p++) {
+        if (b->out.changed & PELT_CHANGED_SKELETON)
+            model->mesh.parts[p].joint = PELT_NONE;
+        model->mesh.parts[p].skinned = true;
+    }
+    model->skeleton = b->out.skeleton;
+    model->skin = b->out.skin;
+    model->motions = b->out.motions;
+    model->motion_count = b->out.motion_count;
+    model->morphs = (pelt_morph_set){0};
+    model->changed |= b->out.changed;
+}
+
 /* ---- The door --------------------------------------------------------------------------------------------- */
 
-pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const pelt_decompose_desc *desc, pelt_model *model) {
+pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const px_given *given, const pelt_decompose_desc *desc,
+                         pelt_model *model) {
     size_t n = 4 * (size_t)fit->bone_count;
-    build b = {.fit = fit, .plan = plan, .model = model, .memory = model->memory};
+    build b = {.fit = fit, .plan = plan, .given = given, .model = model, .memory = model->memory};
     b.nodes_a_bone = fit->kind == PELT_TRANSFORMS_AFFINE ? 2 : 1;
     b.key_error = key_error(desc, px_fit_error(fit, fit->now.objective));
     b.middles = PX_NEW(fit->arena, double, n);
@@ -450,19 +481,12 @@ pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const pelt_decomp
     PX_TRY(build_skeleton(&b));
     PX_TRY(build_skin(&b));
     PX_TRY(build_motions(&b));
-    model->mesh.positions = b.positions;
-    model->mesh.normals = b.normals;
-    model->mesh.tangents = b.tangents;
-    model->skeleton = b.skeleton;
-    model->skin = b.skin;
-    model->motions = b.motions;
-    model->motion_count = model->clip_count;
-    model->morphs = (pelt_morph_set){0};
-    for (uint32_t p = 0; p < model->mesh.part_count; p++) {
-        model->mesh.parts[p].joint = PELT_NONE;
-        model->mesh.parts[p].skinned = true;
-    }
-    model->changed |=
-        PELT_CHANGED_POSITIONS | PELT_CHANGED_SKIN | PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS | PELT_CHANGED_MORPHS;
+    b.out.motion_count = model->clip_count;
+    b.out.changed = PELT_CHANGED_SKIN | PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS | PELT_CHANGED_MORPHS;
+    if (given->kept)
+        PX_TRY(px_given_keep(given, fit, model, &b.out));
+    if (!(fit->fixed_rest && given->rig == model && !desc->rest_positions)) /* else it is as it was, to the bit */
+        replace_rest_pose(&b);
+    replace_rig(&b);
     return PELT_OK;
 }

@@ -35,6 +35,16 @@ static const pelt_option options[] = {
      "weights vary smoothly: a jump to the neighbours counts like an error of S"},
     {"fixed-rest", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, fixed_rest), NULL, 0, 0, NULL, NULL,
      "keep the rest pose as it is"},
+    {"free-rest", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, free_rest), NULL, 0, 0, NULL, NULL,
+     "let the rest pose change where a rig's motion would hold it"},
+    {"refine", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, refine), NULL, 0, 0, NULL, NULL,
+     "what a rig gives is only where to start"},
+    {"add", 0, PELT_OPTION_UINT, offsetof(pelt_decompose_desc, add), "0", 0, 1000, NULL, "N",
+     "give a rig this many helper bones, the rest of it locked"},
+    {"lock-bones", 0, PELT_OPTION_TEXT, offsetof(pelt_decompose_desc, lock_bones), NULL, 0, 0, NULL, "NAMES",
+     "bones of a rig, divided by commas, that keep motion and weights"},
+    {"lock-vertices", 0, PELT_OPTION_TEXT, offsetof(pelt_decompose_desc, lock_vertices), NULL, 0, 0, NULL, "PARTS",
+     "parts or materials, divided by commas, whose vertices keep their weights"},
     {"hierarchy", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, hierarchy), NULL, 0, 0, NULL, NULL,
      "join rigid bones into a skeleton; else all hang from one root"},
 };
@@ -45,7 +55,7 @@ const pelt_option *pelt_decompose_options(size_t *option_count) {
 }
 
 pelt_decompose_desc pelt_decompose_desc_default(void) {
-    pelt_decompose_desc desc;
+    pelt_decompose_desc desc = {0};
     pelt_options_default(options, PX_COUNT(options), &desc);
     return desc;
 }
@@ -108,7 +118,8 @@ static pelt_result plan_space(px_fit *fit, const pelt_model *model, px_gathered 
     return result;
 }
 
-static pelt_result check_input(pelt_context *context, const pelt_model *model, uint32_t *frame_count) {
+static pelt_result check_input(pelt_context *context, const pelt_model *model, uint32_t rest_frame,
+                               uint32_t *frame_count) {
     uint64_t frames = 0;
     for (uint32_t c = 0; c < model->clip_count; c++)
         frames += model->clips[c].frame_count;
@@ -117,6 +128,9 @@ static pelt_result check_input(pelt_context *context, const pelt_model *model, u
     if (frames > 100000)
         return px_fail(context, PELT_ERROR_INPUT, "%llu frames are more than can be decomposed at once (100,000)",
                        (unsigned long long)frames);
+    if (rest_frame >= frames)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "frame %u is to be the rest pose, but there are %u", rest_frame,
+                       (uint32_t)frames);
     *frame_count = (uint32_t)frames;
     return PELT_OK;
 }
@@ -126,6 +140,7 @@ static pelt_result check_input(pelt_context *context, const pelt_model *model, u
 struct pelt_decomposer {
     px_fit fit;
     px_gathered plan;
+    px_given given;
     px_solver solver;
     px_fit_state spare;
     pelt_decompose_desc desc;
@@ -136,12 +151,34 @@ struct pelt_decomposer {
     uint32_t next_move;
 };
 
+static pelt_result start_seeded(pelt_decomposer *d) {
+    uint32_t count = d->desc.bones ? d->fit.bone_capacity : px_grow_start;
+    if (d->desc.seed_method == PELT_SEED_REGIONS)
+        PX_TRY(px_fit_seed_regions(&d->fit, &d->neighbours, count));
+    else
+        PX_TRY(px_fit_seed(&d->fit, count));
+    PX_TRY(px_fit_vertices(&d->fit, false));
+    px_solver_restart(&d->solver);
+    return d->desc.bones ? PELT_OK : px_grow(&d->solver, &d->spare, d->desc.error);
+}
+
+static pelt_result start_given(pelt_decomposer *d) {
+    PX_TRY(px_given_start(&d->given, &d->fit, &d->plan, d->model, &d->desc));
+    px_solver_restart(&d->solver);
+    for (uint32_t n = 0; n < d->desc.add; n++) {
+        PX_TRY(px_progress(d->fit.context, "add", n, d->desc.add));
+        PX_TRY(px_solver_add_bones(&d->solver, 1));
+    }
+    return PELT_OK;
+}
+
 static pelt_result gather_and_seed(pelt_decomposer *d) {
     px_fit *fit = &d->fit;
     PX_TRY(plan_points(fit, d->model, &d->plan));
     PX_TRY(plan_space(fit, d->model, &d->plan));
     uint32_t wanted = d->desc.bones ? d->desc.bones : d->desc.error > 0 ? px_grow_limit : px_grow_enough;
     fit->bone_capacity = wanted < fit->vertex_count ? wanted : fit->vertex_count;
+    PX_TRY(px_given_plan(&d->given, fit, &d->plan, d->model, &d->desc));
     PX_TRY(px_fit_state_make(fit, &fit->now));
     PX_TRY(px_fit_state_make(fit, &fit->before));
     PX_TRY(px_fit_state_make(fit, &d->spare));
@@ -149,19 +186,12 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
         return PELT_ERROR_MEMORY;
     double start = seconds_now();
     PX_TRY(px_fit_gather(fit, d->model, &d->plan, &d->desc));
+    PX_TRY(px_given_reduce(&d->given, fit, &d->plan, d->model, &d->desc));
     PX_TRY(px_fit_make_moments(fit));
     d->report.seconds_reduce = seconds_now() - start;
     if (d->desc.smooth > 0 || d->desc.seed_method == PELT_SEED_REGIONS)
         PX_TRY(px_neighbours_make(fit, &d->model->mesh, d->plan.vertices, &d->neighbours));
-    uint32_t count = d->desc.bones ? fit->bone_capacity : px_grow_start;
-    if (d->desc.seed_method == PELT_SEED_REGIONS)
-        PX_TRY(px_fit_seed_regions(fit, &d->neighbours, count));
-    else
-        PX_TRY(px_fit_seed(fit, count));
-    PX_TRY(px_fit_vertices(fit, false));
-    px_solver_restart(&d->solver);
-    if (!d->desc.bones)
-        PX_TRY(px_grow(&d->solver, &d->spare, d->desc.error));
+    PX_TRY(d->given.rig ? start_given(d) : start_seeded(d));
     d->report.seconds_seed = seconds_now() - start - d->report.seconds_reduce;
     return PELT_OK;
 }
@@ -172,7 +202,7 @@ pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, con
     uint32_t frame_count = 0;
     if (desc && desc->hierarchy && desc->transforms != PELT_TRANSFORMS_RIGID)
         return px_fail(context, PELT_ERROR_ARGUMENT, "only rigid bones can be joined into a hierarchy");
-    PX_TRY(check_input(context, model, &frame_count));
+    PX_TRY(check_input(context, model, desc ? desc->rest_frame : 0, &frame_count));
     PX_TRY(pelt_model_weld(context, model));
     px_arena *arena = px_arena_create(context);
     pelt_decomposer *d = arena ? PX_NEW(arena, pelt_decomposer, 1) : NULL;
@@ -181,6 +211,8 @@ pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, con
         return PELT_ERROR_MEMORY;
     }
     d->desc = desc ? *desc : pelt_decompose_desc_default();
+    if (d->desc.rig && !(d->desc.epsilon > 0))
+        d->desc.epsilon = 1e-3; /* a rig may be exact */
     d->model = model;
     d->fit = (px_fit){.context = context, .arena = arena, .kind = (pelt_transforms)d->desc.transforms};
     d->fit.row_count = 3 * frame_count;
@@ -188,6 +220,7 @@ pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, con
     d->fit.fixed_rest = d->desc.fixed_rest;
     d->solver.fit = &d->fit;
     d->report.frame_count = frame_count;
+    d->plan.rest_row = 3 * (size_t)d->desc.rest_frame;
     d->next_move = MOVE_EVERY;
     pelt_result result = gather_and_seed(d);
     if (result == PELT_OK)
@@ -209,7 +242,7 @@ double pelt_decomposer_error(const pelt_decomposer *d) {
 /* Bones are moved early, while that is cheap to settle, and no more after it failed twice. */
 static pelt_result move_bones(pelt_decomposer *d) {
     uint32_t n = d->report.iteration_count;
-    if (n != d->next_move || n > MOVE_LAST || d->fit.bone_count < 3)
+    if (n != d->next_move || n > MOVE_LAST || d->fit.bone_count < 3 || d->given.rig)
         return PELT_OK;
     /* What the plain iterations would reach meanwhile, going by the last ones. */
     double fall = (double)d->errors[n - 1] / (double)d->errors[n - 1 - PX_TRIAL_STEPS];
@@ -250,7 +283,7 @@ pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *re
         return PELT_ERROR_MEMORY;
     memcpy(errors, d->errors, r.iteration_count * sizeof *errors);
     r.iteration_errors = errors;
-    PX_TRY(px_fit_build(&d->fit, &d->plan, &d->desc, d->model));
+    PX_TRY(px_fit_build(&d->fit, &d->plan, &d->given, &d->desc, d->model));
     if (report)
         *report = r;
     return PELT_OK;

@@ -46,6 +46,7 @@ typedef struct px_fit {
     uint32_t bone_capacity;   /* P at most */
     uint32_t influence_count; /* K */
     bool fixed_rest;
+    bool wide;                    /* the pass over vertices looks further for bones, at twice the time or more */
     const uint8_t *lock_motions;  /* [bone] keeps its transforms; NULL: none does */
     const uint8_t *lock_weights;  /* [bone] keeps its weights; NULL: none does */
     const uint8_t *lock_vertices; /* [vertex] keeps its weights; NULL: none does */
@@ -78,6 +79,8 @@ void px_fit_gram(px_fit *fit);
 pelt_result px_fit_vertices(px_fit *fit, bool rest);
 /* Clusters with one bone each: the start. Sets bone_count: `count`, or fewer when those explain everything. */
 pelt_result px_fit_seed(px_fit *fit, uint32_t count);
+/* To each vertex the one bone that predicts it best. Needs the current H. */
+pelt_result px_fit_assign(px_fit *fit);
 
 /* ---- Bones that come and go ------------------------------------------------------------------------------- */
 

@@ -43,6 +43,8 @@ static pelt_result assign_block(void *user, size_t first, size_t count, size_t b
                 fit->now.bones[i * K] = (uint16_t)j;
             }
         }
+        fit->now.weights[i * K] = 1;
+        fit->now.counts[i] = 1;
         fit->residuals[i] = fmax(fit->norms[i] + best, 0);
         fit->block_objective[block] += fit->residuals[i];
     }
@@ -50,17 +52,22 @@ static pelt_result assign_block(void *user, size_t first, size_t count, size_t b
     return PELT_OK;
 }
 
-static pelt_result lloyd(px_fit *fit, int rounds) {
+pelt_result px_fit_assign(px_fit *fit) {
     size_t block = px_fit_block(fit);
+    PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count, block, assign_block, fit));
+    fit->now.objective = 0;
+    for (size_t b = 0; b < px_block_count(fit->vertex_count, block); b++)
+        fit->now.objective += fit->block_objective[b];
+    return PELT_OK;
+}
+
+static pelt_result lloyd(px_fit *fit, int rounds) {
     for (int r = 0; r < rounds; r++) {
         PX_TRY(px_fit_moments(fit));
         PX_TRY(px_fit_transforms(fit));
         px_fit_gram(fit);
-        PX_TRY(px_parallel(fit->context, NULL, fit->vertex_count, block, assign_block, fit));
         double before = fit->now.objective;
-        fit->now.objective = 0;
-        for (size_t b = 0; b < px_block_count(fit->vertex_count, block); b++)
-            fit->now.objective += fit->block_objective[b];
+        PX_TRY(px_fit_assign(fit));
         if (r > 0 && fit->now.objective > 0.999 * before)
             break;
     }

@@ -108,7 +108,7 @@ static pelt_result steps(px_solver *solver, int count) {
     return PELT_OK;
 }
 
-static pelt_result add_bones(px_solver *solver, uint32_t count) {
+pelt_result px_solver_add_bones(px_solver *solver, uint32_t count) {
     px_fit *fit = solver->fit;
     for (uint32_t b = 0; b < count && fit->bone_count < fit->bone_capacity; b++) {
         PX_TRY(px_fit_add_bone(fit));
@@ -152,7 +152,7 @@ pelt_result px_grow(px_solver *solver, px_fit_state *spare, double target) {
     uint32_t last_count = fit->bone_count;
     while (fit->bone_count < fit->bone_capacity && error_of(solver) > target) {
         PX_TRY(px_progress(fit->context, "grow", fit->bone_count, fit->bone_capacity));
-        PX_TRY(add_bones(solver, 1 + fit->bone_count / 8));
+        PX_TRY(px_solver_add_bones(solver, 1 + fit->bone_count / 8));
         if (target > 0 && error_of(solver) < 1.5 * target) /* a few more iterations may be all that is missing */
             PX_TRY(steps(solver, SETTLE_STEPS));
         if (!(target > 0) && 2 * fit->bone_count >= 3 * last_count) {

@@ -20,6 +20,9 @@ pelt_result px_solver_step(px_solver *solver);
  * objective falls below `expected`. `spare` is scratch of the fit's size. */
 pelt_result px_solver_move_bones(px_solver *solver, px_fit_state *spare, double expected, bool *moved);
 
+/* Adds bones where the error is largest, up to the capacity, and iterates a little. */
+pelt_result px_solver_add_bones(px_solver *solver, uint32_t count);
+
 enum { px_grow_start = 4, px_grow_limit = 256, px_grow_enough = 64 };
 /* Adds bones, from px_grow_start, until the error reaches the target, and takes away those it can do without. Target 0:
  * until the error is below 1 (a thousandth of the size) or more bones hardly help, and no further than px_grow_enough.

@@ -17,6 +17,7 @@
  * when a bone is added, and seldom when it has to push out another. */
 #define WORTH_ADDING     1e-4
 #define WORTH_EXCHANGING 1e-2
+#define WORTH_SEEKING    1e-6 /* in the wide search */
 
 #define TURNS 2 /* rest and weights after each other: they cost little while Y is at hand; more gain too little */
 
@@ -142,7 +143,9 @@ static double solve_places(const worker *w, const size_t *places, size_t count, 
 }
 
 static double solve_set(worker *w) {
-    static const size_t all[PX_SIMPLEX_MAX] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    size_t all[PX_SIMPLEX_MAX];
+    for (size_t a = 0; a < w->count; a++)
+        all[a] = a;
     return solve_places(w, all, w->count, w->weights);
 }
 
@@ -244,25 +247,29 @@ static double cut_back(worker *w) {
     return best;
 }
 
+#define WIDE_EXCHANGES 16 /* more are hardly ever wanted */
+
 /* Returns wᵀGw − 2bᵀw. */
 static double solve_weights(worker *w) {
     double value = solve_set(w);
-    for (bool exchanged = false;;) {
+    for (int exchanges = w->fit->wide ? WIDE_EXCHANGES : 1;;) {
         drop_zeros(w);
         if (w->keeps_bones)
             return value;
         double promise = w->count == w->limit ? WORTH_EXCHANGING : WORTH_ADDING;
+        promise = w->fit->wide ? WORTH_SEEKING : promise;
         uint32_t j = best_bone(w, promise * (w->norm + value) + 1e-14 * w->norm);
-        if (j == PELT_NONE || (w->count == w->limit && exchanged))
+        if (j == PELT_NONE || (w->count == w->limit && exchanges == 0))
             return value;
         uint16_t bones[PX_SIMPLEX_MAX];
         double weights[PX_SIMPLEX_MAX];
         size_t count = w->count;
         memcpy(bones, w->bones, sizeof bones);
         memcpy(weights, w->weights, sizeof weights);
-        exchanged = count == w->limit;
+        bool full = count == w->limit;
+        exchanges -= full;
         append_bone(w, j);
-        double changed = exchanged ? cut_back(w) : solve_set(w);
+        double changed = full ? cut_back(w) : solve_set(w);
         if (!(changed < value)) {
             memcpy(w->bones, bones, sizeof bones);
             memcpy(w->weights, weights, sizeof weights);
@@ -271,6 +278,31 @@ static double solve_weights(worker *w) {
         }
         value = changed;
     }
+}
+
+/* The same, and once more by way of a larger set: with enough room the minimum over all bones is found, and bones that
+ * only stood in for others are the first to go when it is cut back. Keeps the better one. */
+static double solve_wide(worker *w) {
+    size_t limit = w->limit, count;
+    double value = solve_weights(w), weights[PX_SIMPLEX_MAX];
+    uint16_t bones[PX_SIMPLEX_MAX];
+    count = w->count;
+    memcpy(bones, w->bones, sizeof bones);
+    memcpy(weights, w->weights, sizeof weights);
+    w->limit = PX_SIMPLEX_MAX - 1;
+    solve_weights(w);
+    while (w->count > limit) {
+        cut_back(w);
+        drop_zeros(w);
+    }
+    w->limit = limit;
+    double wide = solve_weights(w);
+    if (wide < value)
+        return wide;
+    w->count = count;
+    memcpy(w->bones, bones, sizeof bones);
+    memcpy(w->weights, weights, sizeof weights);
+    return value;
 }
 
 /* ---- One vertex ------------------------------------------------------------------------------------------- */
@@ -394,7 +426,8 @@ static double vertex_weights(worker *w, uint32_t i, const double *y) {
     w->count = w->held_count = 0;
     w->limit = K;
     double held = fit->lock_weights ? hold_locked(w, i) : 0, share = fit->base ? 1 : 1 - held, offset = 0;
-    if (share < LEAST_SHARE || (fit->lock_vertices && fit->lock_vertices[i]))
+    bool all_held = w->held_count > 0 && !fit->base && (share < LEAST_SHARE || w->held_count == s->counts[i]);
+    if (all_held || (fit->lock_vertices && fit->lock_vertices[i]))
         return value_now(w, i);
     if (w->held_count > 0 && fit->base)
         join_mixture(w, i);
@@ -403,9 +436,9 @@ static double vertex_weights(worker *w, uint32_t i, const double *y) {
     for (size_t a = 0; a < s->counts[i] && w->count < w->limit; a++)
         if (!is_locked(fit, s->bones[i * K + a]))
             add_member(w, s->bones[i * K + a], s->weights[i * K + a] / share);
-    double value = offset + share * share * solve_weights(w);
+    double value = fit->wide && w->limit > 1 ? solve_wide(w) : solve_weights(w);
     store_vertex(w, i, share);
-    return value;
+    return offset + share * share * value;
 }
 
 /* ---- The pass --------------------------------------------------------------------------------------------- */

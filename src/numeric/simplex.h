@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#define PX_SIMPLEX_MAX 9 /* one more than a vertex has influences: a set before it is cut back */
+#define PX_SIMPLEX_MAX 17 /* a set before it is cut back to the influences of a vertex */
 
 /* Minimises wᵀ g w − 2 bᵀ w over w ≥ 0, Σw = 1, exactly (primal active set), and returns the minimum.
  * g [n][PX_SIMPLEX_MAX] symmetric, positive semidefinite; b [n]; w [n]: a feasible start, then the solution. Weights

@@ -1,0 +1,41 @@
+/* Parts of the problem that are known already: a rig's motion, its weights, a rest pose, and what of it is locked. */
+#ifndef PELT_DECOMPOSE_GIVEN_H
+#define PELT_DECOMPOSE_GIVEN_H
+
+#include "decompose/gather.h"
+
+/* A rig beside the clips. Its bones are the first bones of the fit. */
+typedef struct px_given {
+    const pelt_model *rig; /* NULL: there is none */
+    uint32_t bone_count;   /* the rig's */
+    uint32_t *motions;     /* [clip] the rig's motion that moves it; NULL: its motion is not given */
+    uint32_t *vertices;    /* [vertex of the fit] the rig's vertex; NULL: its mesh is another */
+    double *transforms;    /* [row][4P] of the rig's bones, normalised; NULL: its motion is not given */
+    bool kept;             /* some bones keep their motion: its skeleton and motions stay */
+} px_given;
+
+/* Checks that the rig fits the model's mesh and clips, and sets what the fit must know beforehand: bones, influences
+ * and whether the rest pose is fixed. */
+pelt_result px_given_plan(px_given *given, px_fit *fit, const px_gathered *plan, const pelt_model *model,
+                          const pelt_decompose_desc *desc);
+/* After the reduction: the rest pose, and a basis in which the rig's motion can be said. */
+pelt_result px_given_reduce(px_given *given, px_fit *fit, const px_gathered *plan, const pelt_model *model,
+                            const pelt_decompose_desc *desc);
+/* Instead of seeds: the first state, and the locks. */
+pelt_result px_given_start(px_given *given, px_fit *fit, const px_gathered *plan, const pelt_model *model,
+                           const pelt_decompose_desc *desc);
+
+/* What replaces the nouns of the model in the end. */
+typedef struct px_built {
+    pelt_skeleton skeleton;
+    pelt_skin skin;
+    uint32_t motion_count;
+    pelt_motion *motions;
+    uint32_t changed; /* pelt_change bits */
+} px_built;
+
+/* Bones with locked motions get the joints and tracks of the rig, as they are; the others' joints and tracks are added
+ * to its skeleton and motions. `built` has a motion per clip and is changed. */
+pelt_result px_given_keep(const px_given *given, const px_fit *fit, const pelt_model *model, px_built *built);
+
+#endif
