@@ -55,6 +55,7 @@ static void begin(fixture *f, uint32_t vertex_count, uint32_t frame_count, uint3
     f->model = (pelt_model){.clip_count = 2, .clips = f->clips};
     f->plan = (px_gathered){.point_count = vertex_count, .points = f->points, .center = {0.5, -1, 2}, .radius = 4};
     f->desc = pelt_decompose_desc_default();
+    f->desc.bones = 4000;
     f->fit = (px_fit){.context = f->test.context, .vertex_count = vertex_count, .row_count = 3 * frame_count};
     f->fit.bone_capacity = 4000; /* no cut for want of bones */
     f->fit.influence_count = 4;
@@ -86,7 +87,7 @@ static double true_loss(const fixture *f) {
         for (size_t i = 0; i < f->vertex_count; i++) {
             double value = entry(f, row, i);
             for (size_t e = 0; e < d; e++)
-                value -= f->fit.basis[row * d + e] * f->fit.coords[i * d + e];
+                value -= f->fit.basis[row * d + e] * (double)f->fit.coords[i * d + e];
             sum += value * value;
         }
     return px_fit_error(&f->fit, sum);
@@ -127,7 +128,7 @@ static void check_norms(const fixture *f) {
         double sum = 0;
         for (size_t row = 0; row < f->fit.row_count; row++)
             sum += entry(f, row, i) * entry(f, row, i);
-        assert_true(fabs(sum - f->fit.norms[i]) < 1e-10 * sum);
+        assert_true(fabs(sum - f->fit.norms[i]) < 1e-6 * sum);
         for (size_t axis = 0; axis < 3; axis++)
             assert_true(fabs(f->fit.now.rest[3 * i + axis] - entry(f, axis, i)) < 1e-14);
     }
@@ -147,7 +148,8 @@ static void exact_is_best(void **state) {
         test_ok(&f.test, px_fit_gather(&f.fit, &f.model, &f.plan, &f.desc));
         double loss = true_loss(&f);
         assert_true(loss <= 2);
-        assert_true(fabs(loss - least_loss(&f, f.fit.dimension)) < 1e-9 * 1000);
+        /* coordinates are floats: 1000 · 6e-8 of their size */
+        assert_true(fabs(loss - least_loss(&f, f.fit.dimension)) < 1e-4);
         assert_true(f.fit.dimension == 1 || least_loss(&f, f.fit.dimension - 1) > 2);
         assert_true(worst_product(&f) < 1e-12);
         check_norms(&f);
@@ -205,11 +207,14 @@ static void ways_agree(void **state) {
         test_ok(&f.test, ways[way](&r));
         px_free(f.test.context, r.block);
         size_t d = dimensions[way] = f.fit.dimension;
-        f.fit.coords = PX_NEW(f.fit.arena, double, d *f.vertex_count);
+        f.fit.coords = PX_NEW(f.fit.arena, float, d *f.vertex_count);
         for (size_t i = 0; i < f.vertex_count; i++)
-            for (size_t row = 0; row < f.fit.row_count; row++)
-                for (size_t e = 0; e < d; e++)
-                    f.fit.coords[i * d + e] += entry(&f, row, i) * f.fit.basis[row * d + e];
+            for (size_t e = 0; e < d; e++) {
+                double sum = 0;
+                for (size_t row = 0; row < f.fit.row_count; row++)
+                    sum += entry(&f, row, i) * f.fit.basis[row * d + e];
+                f.fit.coords[i * d + e] = (float)sum;
+            }
         losses[way] = true_loss(&f);
         assert_true(worst_product(&f) < 1e-12);
         end(&f);
@@ -297,7 +302,7 @@ static uint64_t hash_fit(const px_fit *fit) {
         const void *data;
         size_t size;
     } parts[] = {{fit->basis, sizeof(double) * fit->row_count * fit->dimension},
-                 {fit->coords, sizeof(double) * fit->vertex_count * fit->dimension},
+                 {fit->coords, sizeof(float) * fit->vertex_count * fit->dimension},
                  {fit->norms, sizeof(double) * fit->vertex_count}};
     for (size_t p = 0; p < 3; p++)
         for (size_t b = 0; b < parts[p].size; b++)

@@ -17,13 +17,14 @@ static double pair_value(const px_fit *fit, const double m[10], size_t j, size_t
 
 /* vᵀ Y_j = Σ over the dimensions: few bones per vertex, so no block of Y is made. */
 static double linear_value(const px_fit *fit, size_t i, size_t j) {
-    const double *v = fit->now.rest + 3 * i, *c = fit->coords + i * fit->dimension;
+    const double *v = fit->now.rest + 3 * i;
+    const float *c = fit->coords + i * fit->dimension;
     double sum = 0;
     for (size_t r = 0; r < 4; r++) {
         const double *row = fit->now.reduced + (4 * j + r) * fit->dimension;
         double dot = 0;
         for (size_t e = 0; e < fit->dimension; e++)
-            dot += row[e] * c[e];
+            dot += row[e] * (double)c[e];
         sum += (r < 3 ? v[r] : 1) * dot;
     }
     return sum;

@@ -10,7 +10,7 @@
  *   paper   here           shape
  *   A       (never held)   [vertex][row], row = 3·frame + axis
  *   B       basis          [row][dimension]
- *   C       coords         [vertex][dimension]
+ *   C       coords         [vertex][dimension], floats: no coarser than the input, and half the memory
  *   v_i     rest           [vertex][3]
  *   w_ij    weights        [vertex][K], of bones [vertex][K]
  *   T_r     reduced        [4P][dimension]: row 4j + c is column c of bone j's matrix, in the basis
@@ -54,9 +54,9 @@ typedef struct px_fit {
                                    * are not locked take a share. NULL: weights of locked bones stay as they are */
     const struct px_smoothing *smoothing; /* what pulls weights towards the neighbours'; NULL: nothing */
     double *basis;                        /* [row][dimension] */
-    double *coords;                       /* [vertex][dimension] */
-    double *norms;                        /* [vertex] ‖a_i‖², of the whole trajectory */
-    double *residuals;                    /* [vertex] squared, from the last pass over the vertices */
+    float *coords;                        /* [vertex][dimension] */
+    double *norms;     /* [vertex] ‖a_i‖², of the whole trajectory, with the part in the subspace as in coords */
+    double *residuals; /* [vertex] squared, from the last pass over the vertices */
     px_fit_state now, before;
     double *scatter; /* S [4P][4P] */
     double *cross;   /* Q [4P][dimension] */
@@ -68,6 +68,8 @@ typedef struct px_fit {
 
 /* ---- Steps ------------------------------------------------------------------------------------------------ */
 
+/* A block of Y = T_rᵀ C: `y` [count][4P] for vertices [first, first + count). */
+pelt_result px_fit_products(const px_fit *fit, size_t first, size_t count, double *y);
 /* S and Q of the current rest pose and weights. */
 pelt_result px_fit_moments(px_fit *fit);
 /* Better transforms for these moments; never worse ones. */

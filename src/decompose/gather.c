@@ -102,23 +102,41 @@ typedef struct projection {
     uint32_t first, count; /* of the block */
 } projection;
 
+/* Coordinates as floats, and the norms that go with them: what the subspace does not hold, and what they hold. */
+static void store_coords(px_fit *fit, size_t vertex, size_t count, const double *wide) {
+    size_t d = fit->dimension;
+    for (size_t i = 0; i < count; i++) {
+        double held = 0, rounded = 0;
+        for (size_t e = 0; e < d; e++) {
+            float value = (float)wide[i * d + e];
+            held += wide[i * d + e] * wide[i * d + e];
+            rounded += (double)value * (double)value;
+            fit->coords[(vertex + i) * d + e] = value;
+        }
+        fit->norms[vertex + i] = fmax(fit->norms[vertex + i] - held, 0) + rounded;
+    }
+}
+
 static pelt_result project_some(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const projection *job = user;
     px_fit *fit = job->r->fit;
     size_t rows = fit->row_count, d = fit->dimension, vertex = job->first + first;
     px_matrix part = px_matrix_part(px_matrix_in(job->r->block, rows, job->count), 0, rows, first, count);
-    px_gemm(1, px_transposed(part), px_matrix_in(fit->basis, rows, d), 0,
-            px_matrix_of(fit->coords + vertex * d, count, d));
-    double *norms = fit->norms + vertex;
+    double *wide = PX_ALLOC(fit->context, double, count *d);
+    if (!wide)
+        return PELT_ERROR_MEMORY;
+    px_gemm(1, px_transposed(part), px_matrix_in(fit->basis, rows, d), 0, px_matrix_of(wide, count, d));
     for (size_t row = 0; row < rows; row++) {
         const double *a = px_matrix_at(part, row, 0);
         for (size_t i = 0; i < count; i++)
-            norms[i] += a[i] * a[i];
+            fit->norms[vertex + i] += a[i] * a[i];
     }
+    store_coords(fit, vertex, count, wide);
     for (size_t i = 0; i < count; i++)
         for (size_t axis = 0; axis < 3; axis++)
             fit->now.rest[3 * (vertex + i) + axis] = *px_matrix_at(part, job->r->plan->rest_row + axis, i);
+    px_free(fit->context, wide);
     return PELT_OK;
 }
 
@@ -146,7 +164,7 @@ static pelt_result reduce(px_reduction *r) {
     px_fit *fit = r->fit;
     PX_TRY(find_basis(r));
     fit->norms = PX_NEW(fit->arena, double, fit->vertex_count);
-    fit->coords = PX_NEW(fit->arena, double, px_mul_size(fit->vertex_count, fit->dimension));
+    fit->coords = PX_NEW(fit->arena, float, px_mul_size(fit->vertex_count, fit->dimension));
     if (!fit->norms || !fit->coords)
         return PELT_ERROR_MEMORY;
     return px_reduction_each_block(r, "project", project_block, NULL);

@@ -9,12 +9,32 @@ double px_fit_error(const px_fit *fit, double objective) {
 
 /* ---- Over vertices ---------------------------------------------------------------------------------------- */
 
+/* Vertices whose coordinates are widened to doubles at a time. */
+#define STRIP 256u
+
+pelt_result px_fit_products(const px_fit *fit, size_t first, size_t count, double *y) {
+    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension;
+    double *wide = PX_ALLOC(fit->context, double, px_min_size(count, STRIP) * d);
+    if (!wide)
+        return PELT_ERROR_MEMORY;
+    for (size_t done = 0, strip; done < count; done += strip) {
+        strip = px_min_size(STRIP, count - done);
+        const float *coords = fit->coords + (first + done) * d;
+        for (size_t e = 0; e < strip * d; e++)
+            wide[e] = (double)coords[e];
+        px_gemm(1, px_matrix_in(wide, strip, d), px_transposed(px_matrix_in(fit->now.reduced, n, d)), 0,
+                px_matrix_of(y + done * n, strip, n));
+    }
+    px_free(fit->context, wide);
+    return PELT_OK;
+}
+
 /* A bone's four rows of Q at once: the coordinates are fetched once, and the loop has no doubts about aliases. */
-static void add_cross(double *restrict q, size_t d, double w, const double v[3], const double *restrict coords) {
+static void add_cross(double *restrict q, size_t d, double w, const double v[3], const float *restrict coords) {
     double *restrict q1 = q + d, *restrict q2 = q + 2 * d, *restrict q3 = q + 3 * d;
     double x = w * v[0], y = w * v[1], z = w * v[2];
     for (size_t e = 0; e < d; e++) {
-        double c = coords[e];
+        double c = (double)coords[e];
         q[e] += x * c;
         q1[e] += y * c;
         q2[e] += z * c;

@@ -7,6 +7,7 @@
 
 #define TILE       64u  /* rows of the result per task */
 #define NEGLIGIBLE 1e-3 /* E_rms that may be lost without asking: a thousandth of what good fits reach */
+#define SHARE      0.1
 
 typedef struct products {
     px_matrix a, c;
@@ -67,7 +68,12 @@ size_t px_reduction_used(const px_fit *fit) {
 }
 
 double px_reduction_epsilon(const px_reduction *r) {
-    return r->desc->epsilon > 0 ? r->desc->epsilon : NEGLIGIBLE;
+    if (r->desc->epsilon > 0)
+        return r->desc->epsilon;
+    if (r->desc->bones)
+        return NEGLIGIBLE;
+    /* Bones are added until an error is reached: a tenth of it changes it by half a percent. */
+    return SHARE * (r->desc->error > 0 ? r->desc->error : 1);
 }
 
 /* The most dimensions whose coordinates fit in the memory beside what else there is for each vertex; never none. */
@@ -76,10 +82,10 @@ static size_t dimensions_held(const px_reduction *r) {
     if (r->desc->memory == 0)
         return SIZE_MAX;
     size_t state = 3 * sizeof(double) + (sizeof(double) + sizeof(uint16_t)) * fit->influence_count + 1;
-    size_t others = (2 * state + 2 * sizeof(double)) * fit->vertex_count;
-    size_t rows = (size_t)fit->row_count * sizeof(double) * (r->block_vertices + 8 * (size_t)fit->bone_capacity);
+    size_t others = (3 * state + 2 * sizeof(double)) * fit->vertex_count;
+    size_t rows = (size_t)fit->row_count * sizeof(double) * (r->block_vertices + 12 * (size_t)fit->bone_capacity);
     size_t room = r->desc->memory > others + rows ? r->desc->memory - others - rows : 0;
-    return px_max_size(room / (sizeof(double) * fit->vertex_count), 1);
+    return px_max_size(room / (sizeof(float) * fit->vertex_count), 1);
 }
 
 static double lost_with(const px_fit *fit, const double *values, size_t count, double rest, size_t dimension) {

@@ -25,14 +25,13 @@ static double alone(const px_fit *fit, size_t j, const double *v, const double m
 
 static pelt_result assign_block(void *user, size_t first, size_t count, size_t block) {
     px_fit *fit = user;
-    size_t P = fit->bone_count, d = fit->dimension, K = fit->influence_count;
+    size_t P = fit->bone_count, K = fit->influence_count;
     double *y = PX_ALLOC(fit->context, double, count * 4 * P);
     if (!y)
         return PELT_ERROR_MEMORY;
-    px_gemm(1, px_matrix_in(fit->coords + first * d, count, d), px_transposed(px_matrix_in(fit->now.reduced, 4 * P, d)),
-            0, px_matrix_of(y, count, 4 * P));
+    pelt_result result = px_fit_products(fit, first, count, y);
     fit->block_objective[block] = 0;
-    for (size_t i = first; i < first + count; i++) {
+    for (size_t i = first; result == PELT_OK && i < first + count; i++) {
         double m[10], best = INFINITY;
         const double *v = fit->now.rest + 3 * i;
         px_fit_monomials(v, m);
@@ -49,7 +48,7 @@ static pelt_result assign_block(void *user, size_t first, size_t count, size_t b
         fit->block_objective[block] += fit->residuals[i];
     }
     px_free(fit->context, y);
-    return PELT_OK;
+    return result;
 }
 
 pelt_result px_fit_assign(px_fit *fit) {

@@ -123,13 +123,14 @@ static pelt_result seed_motions(px_fit *fit, const px_neighbours *n, const uint3
 /* Squared residual of a vertex with bone j alone. */
 static double prediction_error(const px_fit *fit, uint32_t i, uint32_t j) {
     size_t d = fit->dimension, n = 4 * (size_t)fit->bone_count;
-    const double *c = fit->coords + i * d, *rest = fit->now.rest + 3 * (size_t)i;
+    const float *c = fit->coords + i * d;
+    const double *rest = fit->now.rest + 3 * (size_t)i;
     double v[4] = {rest[0], rest[1], rest[2], 1}, value = fit->norms[i];
     for (size_t r = 0; r < 4; r++) {
         const double *row = fit->now.reduced + (4 * j + r) * d;
         double dot = 0, square = 0;
         for (size_t e = 0; e < d; e++)
-            dot += row[e] * c[e];
+            dot += row[e] * (double)c[e];
         for (size_t k = 0; k < 4; k++)
             square += fit->gram[(4 * j + r) * n + 4 * j + k] * v[k];
         value += v[r] * (square - 2 * dot);

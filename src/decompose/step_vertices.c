@@ -451,7 +451,7 @@ typedef struct pass {
 static pelt_result vertex_block(void *user, size_t first, size_t count, size_t block) {
     const pass *p = user;
     px_fit *fit = p->fit;
-    size_t P = fit->bone_count, d = fit->dimension;
+    size_t P = fit->bone_count;
     worker w = {.fit = fit};
     double *scratch = PX_ALLOC(fit->context, double, count * 4 * P + (PX_SIMPLEX_MAX + 3) * (P + 1));
     if (!scratch)
@@ -461,10 +461,9 @@ static pelt_result vertex_block(void *user, size_t first, size_t count, size_t b
     w.slope = w.linear + P + 1;
     w.mixture = w.slope + P + 1;
     w.columns = w.mixture + P + 1;
-    px_gemm(1, px_matrix_in(fit->coords + first * d, count, d), px_transposed(px_matrix_in(fit->now.reduced, 4 * P, d)),
-            0, px_matrix_of(w.y, count, 4 * P));
+    pelt_result result = px_fit_products(fit, first, count, w.y);
     double sum = 0;
-    for (size_t i = first; i < first + count; i++) {
+    for (size_t i = first; result == PELT_OK && i < first + count; i++) {
         const double *y = w.y + (i - first) * 4 * P;
         for (int turn = 0; turn < (p->rest ? TURNS : 1); turn++) {
             if (p->rest)
@@ -476,7 +475,7 @@ static pelt_result vertex_block(void *user, size_t first, size_t count, size_t b
     }
     fit->block_objective[block] = sum;
     px_free(fit->context, scratch);
-    return PELT_OK;
+    return result;
 }
 
 pelt_result px_fit_vertices(px_fit *fit, bool rest) {
