@@ -15,6 +15,9 @@ typedef struct decompose_settings {
     pelt_load_desc load;
     const char *output;
     const char *motion;
+    const char *skeleton;
+    const char *rig_weights;
+    const char *rest;
     double fps;
     uint32_t target;
     uint32_t weights; /* pelt_weight_format */
@@ -52,6 +55,12 @@ static const pelt_option own_options[] = {
      "frames per second of inputs that do not say, and at which motions of rigs are evaluated"},
     {"motion", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
      "only this animation of several"},
+    {"rest", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, rest), "first", 0, 0, NULL, "first|FRAME|FILE",
+     "the rest pose to start from: a frame, or a mesh with the same points"},
+    {"skeleton", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, skeleton), NULL, 0, 0, NULL, "RIG",
+     "bones move as in this file: only the weights are solved for"},
+    {"weights", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, rig_weights), NULL, 0, 0, NULL, "RIG",
+     "weights are those of this file: only the motion is solved for"},
 };
 OPTION_TABLE(own_table, own_options)
 
@@ -70,6 +79,9 @@ typedef struct work {
     size_t path_count;
     pelt_model *source;  /* a rig whose motions are the clips of `model`; NULL: model has clips of its own */
     pelt_model *model;   /* what is decomposed */
+    pelt_model *rig;     /* the file of --skeleton or --weights, unless that is the input */
+    pelt_model *rest;    /* the file of --rest */
+    char *lists[2];      /* texts of files with names to lock */
     pelt_model *written; /* the output, read back */
     pelt_clip *played;   /* [clip] motions of it, at the times of the model's clips */
     uint32_t frame_count;
@@ -161,6 +173,80 @@ static void apply_target(work *w) {
     }
 }
 
+/* ---- What is known already -------------------------------------------------------------------------------- */
+
+/* The rig of --skeleton and --weights. When it is the input, only what changes of it is written. */
+static exit_code load_rig(work *w) {
+    const decompose_settings *s = w->settings;
+    const char *path = s->skeleton ? s->skeleton : s->rig_weights;
+    if (s->skeleton && s->rig_weights && strcmp(s->skeleton, s->rig_weights) != 0)
+        return usage_error(w->session, "--skeleton and --weights must be of one rig");
+    w->desc.given_motion = s->skeleton;
+    w->desc.given_weights = s->rig_weights;
+    if (path ? strcmp(path, w->paths[0]) == 0 : w->desc.add > 0) {
+        w->desc.rig = w->model;
+        return EXIT_DONE;
+    }
+    if (!path)
+        return EXIT_DONE;
+    pelt_result result = pelt_load(w->session->context, &path, 1, &s->load, &w->rig);
+    w->desc.rig = w->rig;
+    return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
+}
+
+/* A frame number, or the points of a mesh. */
+static exit_code load_rest(work *w) {
+    const char *rest = w->settings->rest;
+    const pelt_mesh *mesh = &w->model->mesh;
+    if (strcmp(rest, "first") == 0)
+        return EXIT_DONE;
+    if (rest[strspn(rest, "0123456789")] == 0) {
+        w->desc.rest_frame = strlen(rest) < 9 ? (uint32_t)strtoul(rest, NULL, 10) : UINT32_MAX;
+        return EXIT_DONE;
+    }
+    pelt_result result = pelt_load(w->session->context, &rest, 1, &w->settings->load, &w->rest);
+    if (result != PELT_OK)
+        return session_fail(w->session, result);
+    const pelt_mesh *other = &w->rest->mesh;
+    if (other->point_count != mesh->point_count) {
+        say(w->session, MESSAGE_ERROR, "%s: has %s points; the animation has %s", rest, grouped(other->point_count),
+            grouped(mesh->point_count));
+        return EXIT_INPUT;
+    }
+    float *points = pelt_model_alloc(w->session->context, w->rest, (size_t)3 * mesh->point_count, sizeof *points);
+    if (!points)
+        return session_fail(w->session, PELT_ERROR_MEMORY);
+    for (size_t i = 0; i < other->vertex_count; i++)
+        memcpy(points + 3 * (size_t)(other->vertex_points ? other->vertex_points[i] : i), other->positions + 3 * i,
+               3 * sizeof *points);
+    w->desc.rest_positions = points;
+    return EXIT_DONE;
+}
+
+/* Names may stand in a file instead. */
+static const char *names_or_file(const char *text, char **list) {
+    FILE *file = text ? fopen(text, "rb") : NULL;
+    if (!file)
+        return text;
+    size_t size = 0, got;
+    do {
+        *list = must_resize(*list, size + 4097, 1);
+        size += got = fread(*list + size, 1, 4096, file);
+    } while (got > 0);
+    (*list)[size] = 0;
+    fclose(file);
+    return *list;
+}
+
+static exit_code load_known(work *w) {
+    exit_code code = load_rig(w);
+    if (code == EXIT_DONE)
+        code = load_rest(w);
+    w->desc.lock_bones = names_or_file(w->desc.lock_bones, &w->lists[0]);
+    w->desc.lock_vertices = names_or_file(w->desc.lock_vertices, &w->lists[1]);
+    return code;
+}
+
 static exit_code check_output(cli_session *session, const decompose_settings *settings) {
     if (!settings->output)
         return usage_error(session, "decompose needs an output: -o FILE");
@@ -221,6 +307,18 @@ static pelt_result compare(work *w) {
     return result;
 }
 
+/* The motion of a clip in the file. Those of a rig may stand in another order. `next`: the first not used yet. */
+static const pelt_motion *motion_of(const work *w, uint32_t clip, uint32_t *next) {
+    const pelt_model *file = w->written;
+    const char *name = w->model->clips[clip].name;
+    uint32_t m = w->model->clips[clip].frame_count ? (*next)++ : file->motion_count;
+    if (w->desc.rig && m < file->motion_count && strcmp(file->motions[m].name, name) != 0)
+        for (uint32_t other = 0; other < file->motion_count; other++)
+            if (strcmp(file->motions[other].name, name) == 0)
+                return &file->motions[other];
+    return m < file->motion_count ? &file->motions[m] : NULL;
+}
+
 static pelt_result measure(work *w) {
     pelt_context *context = w->session->context;
     const char *path = w->settings->output;
@@ -233,9 +331,7 @@ static pelt_result measure(work *w) {
     uint32_t motion = 0; /* clips without frames have none */
     for (uint32_t c = 0; result == PELT_OK && c < model->clip_count; c++) {
         const pelt_clip *clip = &model->clips[c];
-        const pelt_motion *own =
-            clip->frame_count && motion < w->written->motion_count ? &w->written->motions[motion++] : NULL;
-        result = pelt_clip_from_motion_at(context, w->written, own, clip->times, clip->frame_count,
+        result = pelt_clip_from_motion_at(context, w->written, motion_of(w, c, &motion), clip->times, clip->frame_count,
                                           PELT_SKINNING_LINEAR, &w->played[c]);
     }
     return result == PELT_OK ? compare(w) : result;
@@ -353,6 +449,8 @@ static exit_code decompose(work *w) {
     if (code != EXIT_DONE)
         return code;
     apply_target(w);
+    if ((code = load_known(w)) != EXIT_DONE)
+        return code;
     pelt_result result = decompose_and_write(w);
     w->seconds_total = now() - start;
     if (result != PELT_OK)
@@ -388,7 +486,11 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     show_warnings(session);
     free(w.played);
     free(w.clip_error);
+    free(w.lists[0]);
+    free(w.lists[1]);
     pelt_model_destroy(w.written);
+    pelt_model_destroy(w.rest);
+    pelt_model_destroy(w.rig);
     pelt_model_destroy(w.model);
     pelt_model_destroy(w.source);
     return code;
@@ -400,6 +502,8 @@ static const example examples[] = {
     {"pelt decompose 'cloth_%04d.obj' -o cloth.glb --error 2", "as few bones as reach an E_rms of 2"},
     {"pelt decompose face.glb -o face.glb --target unreal --json report.json",
      "morphs become bones that Unreal can play; materials stay"},
+    {"pelt decompose rig.glb muscles.pc2 -o helped.glb --add 4", "4 helper bones where the rig misses the simulation"},
+    {"pelt decompose body.obj body.pc2 -o body.glb --skeleton rig.glb", "weights for bones that move already"},
 };
 
 const cli_verb verb_decompose = {
@@ -412,6 +516,9 @@ const cli_verb verb_decompose = {
         "of a glTF input stay; its skin, morphs and motions are replaced.\n\n"
         "The errors are those of the file: it is read back and compared with the input at the input's own times. With "
         "--error, the exit code is 4 when that was missed.\n\n"
+        "What is known already may be given by a rig: its motion (--skeleton), its weights (--weights), or both to "
+        "start from; --refine then changes all of it, --lock-bones and --lock-vertices keep parts of it (names, or a "
+        "file with a name per line). --add keeps all of a rig, which may be the input itself, and adds bones.\n\n"
         "--target: unreal and blender get bones without shear; unity and web at most 4 bones a vertex, the others 8.",
     .groups = groups,
     .group_count = COUNT(groups),

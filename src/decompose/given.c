@@ -287,7 +287,7 @@ static pelt_result extend_basis(const px_given *given, px_fit *fit) {
         count += px_orthonormalise(q, count, rows, scratch) > 1e-7 * sqrt(square);
     }
     double *basis = PX_NEW(fit->arena, double, px_mul_size(rows, count));
-    double *coords = PX_NEW(fit->arena, double, px_mul_size(N, count));
+    float *coords = PX_NEW(fit->arena, float, px_mul_size(N, count));
     bool ready = q && scratch && basis && coords;
     for (size_t e = 0; ready && e < count * rows; e++)
         basis[e % rows * count + e / rows] = q[e];
