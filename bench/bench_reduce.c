@@ -1,0 +1,112 @@
+/* Ways to reduce an animation to a subspace: Table 1 of FESAM (L. Kavan, P.-P. Sloan, C. O'Sullivan 2010) again, on
+ * more animations. All methods may lose the same E_rms, 0.5, as in the paper.
+ *
+ * Per method: the dimension d, seconds, the E_rms really lost, and how far BᵀB is from the identity at worst.
+ *
+ *   bench_reduce [NAME]     only animations whose name begins like this
+ */
+#include "animations.h"
+#include "decompose/gather.h"
+
+#include <math.h>
+#include <pelt/measure.h>
+#include <time.h>
+
+static double seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double lost(const px_fit *fit) {
+    double sum = 0;
+    for (size_t i = 0; i < fit->vertex_count; i++) {
+        sum += fit->norms[i];
+        for (size_t e = 0; e < fit->dimension; e++)
+            sum -= (double)fit->coords[i * fit->dimension + e] * (double)fit->coords[i * fit->dimension + e];
+    }
+    return px_fit_error(fit, sum);
+}
+
+static double skewness(const px_fit *fit) {
+    double worst = 0;
+    size_t d = fit->dimension;
+    for (size_t a = 0; a < d; a++)
+        for (size_t b = 0; b <= a; b++) {
+            double sum = a == b ? -1 : 0;
+            for (size_t row = 0; row < fit->row_count; row++)
+                sum += fit->basis[row * d + a] * fit->basis[row * d + b];
+            worst = fmax(worst, fabs(sum));
+        }
+    return worst;
+}
+
+/* Every point is a vertex of its own here. */
+static pelt_result plan_all(pelt_context *context, px_arena *arena, const pelt_clip *clip, px_gathered *plan) {
+    float *frame = PX_NEW(arena, float, 3 * (size_t)clip->point_count);
+    plan->point_count = clip->point_count;
+    plan->points = PX_NEW(arena, uint32_t, clip->point_count);
+    if (!frame || !plan->points)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t p = 0; p < clip->point_count; p++)
+        plan->points[p] = p;
+    PX_TRY(pelt_clip_read(context, clip, 0, 0, clip->point_count, frame));
+    pelt_ball ball;
+    PX_TRY(pelt_enclosing_ball(context, frame, clip->point_count, &ball));
+    memcpy(plan->center, ball.center, sizeof plan->center);
+    plan->radius = ball.radius;
+    return PELT_OK;
+}
+
+static pelt_result run_method(pelt_context *context, const pelt_model *model, uint32_t method) {
+    px_fit fit = {.context = context, .arena = px_arena_create(context), .influence_count = 4, .bone_capacity = 30};
+    if (!fit.arena)
+        return PELT_ERROR_MEMORY;
+    const pelt_clip *clip = &model->clips[0];
+    fit.vertex_count = clip->point_count;
+    fit.row_count = 3 * clip->frame_count;
+    fit.now.rest = PX_NEW(fit.arena, double, 3 * (size_t)fit.vertex_count);
+    px_gathered plan = {0};
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.reduce = method;
+    desc.epsilon = 0.5;
+    pelt_result result = fit.now.rest ? plan_all(context, fit.arena, clip, &plan) : PELT_ERROR_MEMORY;
+    double start = seconds_now();
+    if (result == PELT_OK)
+        result = px_fit_gather(&fit, model, &plan, &desc);
+    double seconds = seconds_now() - start;
+    if (result == PELT_OK)
+        printf(" %4u | %7.3f | %5.3f | %7.1e |\n", fit.dimension, seconds, lost(&fit), skewness(&fit));
+    px_arena_destroy(fit.arena);
+    return result;
+}
+
+static pelt_result run_animation(pelt_context *context, const animation *a) {
+    static const char *const methods[] = {"svd", "max", "gram-schmidt", "power1", "power2"};
+    pelt_model *model = NULL;
+    pelt_result result = animation_open(context, a, &model);
+    for (uint32_t method = 0; method < 5 && result == PELT_OK; method++) {
+        printf("| %-12s | %6u | %4u | %-12s |", a->name, model->clips[0].point_count, model->clips[0].frame_count,
+               methods[method]);
+        fflush(stdout);
+        result = run_method(context, model, method);
+    }
+    pelt_model_destroy(model);
+    return result;
+}
+
+int main(int count, char **texts) {
+    pelt_context *context;
+    if (pelt_context_create(NULL, &context) != PELT_OK)
+        return 1;
+    printf("| animation    |      N |    F | method       |    d | seconds |  lost | BᵀB − I |\n"
+           "|--------------|-------:|-----:|--------------|-----:|--------:|------:|--------:|\n");
+    pelt_result result = PELT_OK;
+    for (size_t n = 0; n < ANIMATION_COUNT && result == PELT_OK; n++)
+        if (animation_wanted(&animations[n], count > 1 ? texts[1] : NULL))
+            result = run_animation(context, &animations[n]);
+    if (result != PELT_OK)
+        fprintf(stderr, "\nbench_reduce: %s\n", pelt_error_text(context));
+    pelt_context_destroy(context);
+    return result == PELT_OK ? 0 : 1;
+}
