@@ -44,8 +44,8 @@ static int run_size(uint32_t vertex_count, uint32_t frame_count) {
     pelt_model *model = NULL;
     if (pelt_context_create(NULL, &context) != PELT_OK)
         return 1;
-    scene_desc scene = {.vertex_count = vertex_count, .frame_count = frame_count, .seed = 1};
-    pelt_result result = scene_find("cloth")->make(context, &scene, &model);
+    scene_desc size = {.vertex_count = vertex_count, .frame_count = frame_count, .seed = 1};
+    pelt_result result = scene_find("cloth")->make(context, &size, &model);
     size_t before = pelt_context_memory(context).current;
     pelt_decompose_desc desc = settings_for(BONES, 0);
     pelt_decompose_report report;
@@ -64,8 +64,8 @@ static int run_size(uint32_t vertex_count, uint32_t frame_count) {
 
 static pelt_result write_big(pelt_context *context, const char *mesh, const char *cache) {
     pelt_model *model = NULL;
-    scene_desc scene = {.vertex_count = 200000, .frame_count = 500, .seed = 1};
-    pelt_result result = scene_find("cloth")->make(context, &scene, &model);
+    scene_desc size = {.vertex_count = 200000, .frame_count = 500, .seed = 1};
+    pelt_result result = scene_find("cloth")->make(context, &size, &model);
     if (result == PELT_OK)
         result = pelt_save(context, model, mesh, NULL);
     if (result == PELT_OK)

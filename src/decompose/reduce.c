@@ -126,21 +126,38 @@ static pelt_result make_basis(px_reduction *r, const double *values, size_t coun
     return fit->basis ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-pelt_result px_reduce_rows(px_reduction *r) {
+static pelt_result all_directions(px_reduction *r, double *gram) {
     px_fit *fit = r->fit;
     size_t rows = fit->row_count;
-    double *gram = PX_ALLOC(fit->context, double, px_mul_size(rows, rows));
     double *values = PX_ALLOC(fit->context, double, rows);
-    pelt_result result = gram && values ? PELT_OK : PELT_ERROR_MEMORY;
-    if (result == PELT_OK)
-        result = px_reduction_each_block(r, "reduce", add_rows, gram);
-    if (result == PELT_OK)
-        result = px_symmetric_eigen(fit->context, px_matrix_of(gram, rows, rows), values);
+    pelt_result result =
+        values ? px_symmetric_eigen(fit->context, px_matrix_of(gram, rows, rows), values) : PELT_ERROR_MEMORY;
     if (result == PELT_OK)
         result = make_basis(r, values, rows, 0);
     for (size_t e = 0; result == PELT_OK && e < rows * fit->dimension; e++) /* leading directions first */
         fit->basis[e] = gram[(rows - 1 - e % fit->dimension) * rows + e / fit->dimension];
     px_free(fit->context, values);
+    return result;
+}
+
+/* All eigenvectors cost the cube of the rows. Where a fit uses a few only, as in long animations, they are found alone.
+ */
+static pelt_result find_directions(px_reduction *r, double *gram) {
+    size_t rows = r->fit->row_count, width = px_reduction_used(r->fit) * 4 / 3;
+    if (r->desc->epsilon > 0 || 3 * width > rows)
+        return all_directions(r, gram);
+    for (size_t row = 0; row < rows; row++)
+        for (size_t c = row + 1; c < rows; c++)
+            gram[row * rows + c] = gram[c * rows + row];
+    return px_reduce_leading(r, gram, width);
+}
+
+pelt_result px_reduce_rows(px_reduction *r) {
+    px_fit *fit = r->fit;
+    double *gram = PX_ALLOC(fit->context, double, px_mul_size(fit->row_count, fit->row_count));
+    pelt_result result = gram ? px_reduction_each_block(r, "reduce", add_rows, gram) : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
+        result = find_directions(r, gram);
     px_free(fit->context, gram);
     return result;
 }

@@ -50,6 +50,8 @@ size_t px_reduction_dimension(const px_reduction *r, const double *values, size_
 pelt_result px_reduce_rows(px_reduction *r);     /* through A Aᵀ [row][row] */
 pelt_result px_reduce_vertices(px_reduction *r); /* through AᵀA [vertex][vertex] */
 pelt_result px_reduce_iterate(px_reduction *r);  /* by subspace iteration, linear in rows and in vertices */
-pelt_result px_reduce_columns(px_reduction *r);  /* Algorithm 1 of FESAM and its alternatives */
+/* The same for the `width` leading directions, with A Aᵀ [row][row] at hand. */
+pelt_result px_reduce_leading(px_reduction *r, const double *gram, size_t width);
+pelt_result px_reduce_columns(px_reduction *r); /* Algorithm 1 of FESAM and its alternatives */
 
 #endif

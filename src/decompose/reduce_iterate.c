@@ -4,6 +4,8 @@
  * A pass makes Q A Aᵀ of Q [width][row], block by block of vertices, and orthonormalises it. The last one gives the
  * Ritz values of Q, which say how much each direction explains; what Q misses is known too, so the loss is never
  * guessed. When it is too large, Q gets wider. Time and memory are linear in rows and in vertices.
+ *
+ * The same with A Aᵀ at hand finds its leading eigenvectors where only a few are wanted.
  */
 #include "decompose/reduce.h"
 
@@ -13,11 +15,13 @@
 #define MOST_WIDTH  1024u
 #define PASSES      3    /* each sharpens the directions by the square of their singular values */
 #define MORE_PASSES 2    /* after widening: the old directions are good already */
+#define GRAM_PASSES 8    /* cheap; more change the last digits of the last directions only */
 #define TILE        32u  /* directions per task */
 #define ENOUGH      0.25 /* of the loss that was asked for may be what Q misses altogether */
 
 typedef struct iteration {
     px_reduction *r;
+    const double *gram; /* A Aᵀ [row][row], or NULL: A is read */
     size_t width, most;
     double *q;       /* [width][row] */
     double *next;    /* [width][row] */
@@ -53,6 +57,31 @@ static pelt_result multiply(px_reduction *r, void *user, uint32_t first, uint32_
         it->total += r->block[e] * r->block[e];
     return px_add_products(r->fit->context, px_matrix_in(it->y, it->width, count),
                            px_matrix_of(it->ritz, it->width, it->width));
+}
+
+static pelt_result multiply_gram_some(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const iteration *it = user;
+    size_t rows = it->r->fit->row_count;
+    px_gemm(1, px_matrix_in(it->q + first * rows, count, rows), px_matrix_in(it->gram, rows, rows), 0,
+            px_matrix_of(it->next + first * rows, count, rows));
+    return PELT_OK;
+}
+
+static pelt_result multiply_gram(iteration *it) {
+    size_t rows = it->r->fit->row_count, w = it->width;
+    PX_TRY(px_parallel(it->r->fit->context, NULL, w, TILE, multiply_gram_some, it));
+    if (!it->last)
+        return PELT_OK;
+    for (size_t row = 0; row < rows; row++)
+        it->total += it->gram[row * rows + row];
+    px_gemm(1, px_matrix_in(it->q, w, rows), px_transposed(px_matrix_in(it->next, w, rows)), 0,
+            px_matrix_of(it->ritz, w, w));
+    return PELT_OK;
+}
+
+static pelt_result pass(iteration *it) {
+    return it->gram ? multiply_gram(it) : px_reduction_each_block(it->r, "reduce", multiply, it);
 }
 
 /* SplitMix64, from -1 to 1: the same start always. */
@@ -93,9 +122,9 @@ static pelt_result widen(iteration *it, size_t width) {
 static pelt_result sharpen(iteration *it, int passes) {
     size_t rows = it->r->fit->row_count;
     it->last = false;
-    for (int pass = 0; pass < passes; pass++) {
+    for (int n = 0; n < passes; n++) {
         memset(it->next, 0, it->width * rows * sizeof(double));
-        PX_TRY(px_reduction_each_block(it->r, "reduce", multiply, it));
+        PX_TRY(pass(it));
         double *previous = it->q;
         it->q = it->next;
         it->next = previous;
@@ -104,7 +133,7 @@ static pelt_result sharpen(iteration *it, int passes) {
     it->last = true;
     it->total = 0;
     memset(it->ritz, 0, it->width * it->width * sizeof(double));
-    PX_TRY(px_reduction_each_block(it->r, "reduce", multiply, it));
+    PX_TRY(pass(it));
     return px_symmetric_eigen(it->r->fit->context, px_matrix_of(it->ritz, it->width, it->width), it->values);
 }
 
@@ -143,13 +172,27 @@ static pelt_result iterate(iteration *it) {
     return keep(it);
 }
 
+static void free_arrays(const iteration *it) {
+    double *const arrays[] = {it->q, it->next, it->y, it->ritz, it->values, it->scratch};
+    for (size_t a = 0; a < PX_COUNT(arrays); a++)
+        px_free(it->r->fit->context, arrays[a]);
+}
+
 pelt_result px_reduce_iterate(px_reduction *r) {
-    pelt_context *context = r->fit->context;
     iteration it = {.r = r};
     it.most = px_min_size(MOST_WIDTH, px_min_size(r->fit->row_count, r->fit->vertex_count));
     pelt_result result = iterate(&it);
-    double *const arrays[] = {it.q, it.next, it.y, it.ritz, it.values, it.scratch};
-    for (size_t a = 0; a < PX_COUNT(arrays); a++)
-        px_free(context, arrays[a]);
+    free_arrays(&it);
+    return result;
+}
+
+pelt_result px_reduce_leading(px_reduction *r, const double *gram, size_t width) {
+    iteration it = {.r = r, .gram = gram};
+    pelt_result result = widen(&it, width);
+    if (result == PELT_OK)
+        result = sharpen(&it, GRAM_PASSES);
+    if (result == PELT_OK)
+        result = keep(&it);
+    free_arrays(&it);
     return result;
 }
