@@ -161,15 +161,6 @@ static size_t main_bone(const px_fit *fit, size_t i) {
     return fit->now.bones[i * K + best];
 }
 
-static double distance2(const px_fit *fit, size_t a, size_t b) {
-    double sum = 0;
-    for (size_t axis = 0; axis < 3; axis++) {
-        double difference = fit->now.rest[3 * a + axis] - fit->now.rest[3 * b + axis];
-        sum += difference * difference;
-    }
-    return sum;
-}
-
 /* The worst vertex of the bone whose territory (where it has the largest weight) holds most error, and the mean squared
  * distance of that territory from it. */
 static size_t find_worst(const px_fit *fit, double *territories, double *mean) {
@@ -189,7 +180,7 @@ static size_t find_worst(const px_fit *fit, double *territories, double *mean) {
         return worst;
     for (size_t i = 0; i < fit->vertex_count; i++)
         if (main_bone(fit, i) == bone) {
-            *mean += distance2(fit, i, worst);
+            *mean += px_fit_distance2(fit, i, worst);
             count++;
         }
     *mean /= (double)count;
@@ -208,7 +199,7 @@ pelt_result px_fit_add_bone(px_fit *fit) {
     size_t from = main_bone(fit, worst);
     px_fit_copy_bone(fit, from);
     for (size_t i = 0; i < fit->vertex_count; i++)
-        if (px_fit_may_take(fit, i) && main_bone(fit, i) == from && distance2(fit, i, worst) <= 0.5 * mean) {
+        if (px_fit_may_take(fit, i) && main_bone(fit, i) == from && px_fit_distance2(fit, i, worst) <= 0.5 * mean) {
             fit->now.bones[i * K] = (uint16_t)P;
             fit->now.weights[i * K] = 1;
             fit->now.counts[i] = 1;

@@ -132,6 +132,16 @@ static inline size_t px_fit_block(const px_fit *fit) {
     return px_max_size(256, ((size_t)fit->vertex_count + 63) / 64);
 }
 
+/* Squared distance of two vertices in the rest pose. */
+static inline double px_fit_distance2(const px_fit *fit, size_t a, size_t b) {
+    double sum = 0;
+    for (size_t axis = 0; axis < 3; axis++) {
+        double difference = fit->now.rest[3 * a + axis] - fit->now.rest[3 * b + axis];
+        sum += difference * difference;
+    }
+    return sum;
+}
+
 /* The monomials of the quadric in `pairs`. */
 static inline void px_fit_monomials(const double v[3], double m[10]) {
     double x = v[0], y = v[1], z = v[2];

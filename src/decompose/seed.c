@@ -91,24 +91,15 @@ static void sum_clusters(const px_fit *fit, cluster *clusters) {
     }
 }
 
-static double distance2(const px_fit *fit, uint32_t a, uint32_t b) {
-    double sum = 0;
-    for (size_t axis = 0; axis < 3; axis++) {
-        double difference = fit->now.rest[3 * (size_t)a + axis] - fit->now.rest[3 * (size_t)b + axis];
-        sum += difference * difference;
-    }
-    return sum;
-}
-
 /* Bone `to` takes the vertices around the cluster's worst one. */
 static void split_cluster(px_fit *fit, uint16_t from, const cluster *c, uint16_t to) {
     size_t K = fit->influence_count;
     double mean = 0;
     for (uint32_t i = 0; i < fit->vertex_count; i++)
         if (fit->now.bones[i * K] == from)
-            mean += distance2(fit, i, c->worst) / c->size;
+            mean += px_fit_distance2(fit, i, c->worst) / c->size;
     for (uint32_t i = 0; i < fit->vertex_count; i++)
-        if (fit->now.bones[i * K] == from && distance2(fit, i, c->worst) <= 0.5 * mean)
+        if (fit->now.bones[i * K] == from && px_fit_distance2(fit, i, c->worst) <= 0.5 * mean)
             fit->now.bones[i * K] = to;
 }
 

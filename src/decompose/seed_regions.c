@@ -52,15 +52,6 @@ static entry pop(queue *q) {
 
 /* ---- Seeds ------------------------------------------------------------------------------------------------ */
 
-static double distance2(const px_fit *fit, uint32_t a, uint32_t b) {
-    double sum = 0;
-    for (size_t axis = 0; axis < 3; axis++) {
-        double difference = fit->now.rest[3 * (size_t)a + axis] - fit->now.rest[3 * (size_t)b + axis];
-        sum += difference * difference;
-    }
-    return sum;
-}
-
 /* Fills seeds [count]; fewer when vertices run out. */
 static uint32_t choose_seeds(const px_fit *fit, uint32_t count, uint32_t *seeds, double *distances) {
     for (uint32_t i = 0; i < fit->vertex_count; i++)
@@ -70,7 +61,7 @@ static uint32_t choose_seeds(const px_fit *fit, uint32_t count, uint32_t *seeds,
         seeds[chosen++] = next;
         uint32_t farthest = 0;
         for (uint32_t i = 0; i < fit->vertex_count; i++) {
-            distances[i] = fmin(distances[i], distance2(fit, i, next));
+            distances[i] = fmin(distances[i], px_fit_distance2(fit, i, next));
             if (distances[i] > distances[farthest])
                 farthest = i;
         }
