@@ -40,9 +40,9 @@ typedef struct pelt_decompose_desc {
     uint32_t transforms; /* pelt_transforms; default affine */
     uint32_t iterations; /* at most; default 40 */
     double tolerance;    /* stop when the error falls by less than this fraction in ten iterations; default 0.005 */
-    double epsilon;  /* E_rms that the reduction may lose; 0 (default): a tenth of what the fit is expected to reach */
-    uint32_t reduce; /* pelt_reduction; default svd */
-    size_t memory;   /* bytes that the work may take beside the model; 0 (default): no bound. The result is the same */
+    double epsilon;      /* E_rms that the reduction may lose; 0 (default): as little as the bones can make use of */
+    uint32_t reduce;     /* pelt_reduction; default svd */
+    size_t memory; /* bytes that the work may take beside the model; 0 (default): no bound. The result is the same */
     double key_tolerance; /* leave out keys while the error rises by at most this fraction; 0: none; default 0.01 */
     uint32_t seed_method; /* pelt_seed_method; default split */
     double smooth;   /* weights vary smoothly: that a vertex's weights jump from its neighbours' counts like an error of
@@ -69,15 +69,18 @@ PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
 
 /* With a rig. Its bones are those of the result: `bones` and `error` choose nothing, and no bone moves elsewhere.
  *
- *   given_motion                 the weights are solved for. The rig's skeleton and motions stay as they are, to the
- * bit given_weights                the transforms are solved for: the bones get a flat skeleton, with their names both
- * nothing stays but what is locked: weights, transforms and rest pose are refined from there, and the bones get a flat
- * skeleton one of them, and refine      the other is solved for, then everything is refined as above add (implies both)
- * bones are added where the error is largest. The rig's skeleton, motions and rest pose stay as they are; its weights
- * are scaled by 1 − what helper bones take, at vertices that have fewer than `influences` bones add and refine the
- * same, with everything refined lock_bones                   (with both) these bones keep their joints and their
- * tracks, to the bit, and their weights; the others get joints of their own under one root beside the rig's
- *   lock_vertices                (with weights) these vertices keep their weights
+ *   given_motion         the weights are solved for; the rig's skeleton and motions stay as they are, to the bit
+ *   given_weights        the transforms are solved for; the bones get a flat skeleton, with their names
+ *   both                 nothing stays but what is locked: weights, transforms and rest pose are refined from there, and
+ *                        the bones get a flat skeleton
+ *   one and refine       the other is solved for, then everything is refined as above
+ *   add                  (implies both) bones are added where the error is largest; the rig's skeleton, motions and rest
+ *                        pose stay as they are; its weights are scaled by 1 − what helper bones take, at vertices that
+ *                        have fewer than `influences` bones
+ *   add and refine       the same, with everything refined
+ *   lock_bones           (with both) these bones keep their joints, tracks and weights, to the bit; the others get joints
+ *                        of their own under one root beside the rig's
+ *   lock_vertices        (with weights) these vertices keep their weights
  *
  * The rest pose to start from is the rig's (the mesh's own where the rig's vertices are others), or rest_positions; it
  * stays with fixed_rest, and with given_motion or add unless something is refined or free_rest is set. Where weights
