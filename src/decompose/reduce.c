@@ -62,9 +62,11 @@ static size_t dimension_for(const double *values, size_t count, double lost, dou
 }
 
 /* T X has rank 4P at most, so a fit uses little more than the 4P leading directions. Measured: with 4P its error is up
- * to 3 % higher than with all, with 6P less than 1 %. Few bones have room for more at no cost. */
-size_t px_reduction_used(const px_fit *fit) {
-    return px_max_size(6 * (size_t)fit->bone_capacity, 64);
+ * to 3 % higher than with all, with 6P less than 1 %. Few bones have room for more at no cost. The motion of a given
+ * rig keeps to no such directions. */
+size_t px_reduction_used(const px_reduction *r) {
+    bool all = r->desc->epsilon > 0 || r->desc->rig;
+    return px_min_size(all ? SIZE_MAX : px_max_size(6 * (size_t)r->fit->bone_capacity, 64), r->fit->row_count);
 }
 
 double px_reduction_epsilon(const px_reduction *r) {
@@ -97,8 +99,7 @@ static double lost_with(const px_fit *fit, const double *values, size_t count, d
 size_t px_reduction_dimension(const px_reduction *r, const double *values, size_t count, double rest) {
     const px_fit *fit = r->fit;
     size_t d = dimension_for(values, count, rest, px_reduction_limit(fit, px_reduction_epsilon(r)));
-    if (r->desc->epsilon == 0)
-        d = px_min_size(d, px_reduction_used(fit));
+    d = px_min_size(d, px_reduction_used(r));
     size_t held = dimensions_held(r);
     if (held < d) {
         px_log(fit->context, PELT_LOG_WARNING,
@@ -143,8 +144,8 @@ static pelt_result all_directions(px_reduction *r, double *gram) {
 /* All eigenvectors cost the cube of the rows. Where a fit uses a few only, as in long animations, they are found alone.
  */
 static pelt_result find_directions(px_reduction *r, double *gram) {
-    size_t rows = r->fit->row_count, width = px_reduction_used(r->fit) * 4 / 3;
-    if (r->desc->epsilon > 0 || 3 * width > rows)
+    size_t rows = r->fit->row_count, width = px_reduction_used(r) * 4 / 3;
+    if (3 * width > rows)
         return all_directions(r, gram);
     for (size_t row = 0; row < rows; row++)
         for (size_t c = row + 1; c < rows; c++)

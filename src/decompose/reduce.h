@@ -40,8 +40,8 @@ double px_orthonormalise(double *q, size_t count, size_t width, double *scratch)
 double px_reduction_limit(const px_fit *fit, double error);
 /* The E_rms that may be lost: the one asked for, or a negligible one. */
 double px_reduction_epsilon(const px_reduction *r);
-/* Dimensions beyond which a fit with this many bones hardly gains. */
-size_t px_reduction_used(const px_fit *fit);
+/* Dimensions beyond which a fit with this many bones hardly gains; all where that does not hold. */
+size_t px_reduction_used(const px_reduction *r);
 /* How many of the leading directions to keep. `values` [count] are the squares that each explains, ascending; `rest` is
  * what none of them does. */
 size_t px_reduction_dimension(const px_reduction *r, const double *values, size_t count, double rest);

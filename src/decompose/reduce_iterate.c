@@ -164,7 +164,7 @@ static pelt_result iterate(iteration *it) {
     double limit = ENOUGH * px_reduction_limit(it->r->fit, px_reduction_epsilon(it->r));
     PX_TRY(widen(it, px_min_size(FIRST_WIDTH, it->most)));
     PX_TRY(sharpen(it, PASSES));
-    size_t used = it->r->desc->epsilon > 0 ? SIZE_MAX : px_reduction_used(it->r->fit) * 4 / 3;
+    size_t used = px_reduction_used(it->r) * 4 / 3;
     while (missed(it) > limit && it->width < px_min_size(used, it->most)) {
         PX_TRY(widen(it, px_min_size(2 * it->width, it->most)));
         PX_TRY(sharpen(it, MORE_PASSES));
