@@ -175,6 +175,8 @@ static void methods_reach_epsilon(void **state) {
     for (uint32_t method = 0; method < 5; method++) {
         fixture f;
         begin(&f, 150, 30, 2);
+        for (size_t k = 0; k < 30; k++) /* one column twice: nothing is left of it the second time */
+            memcpy(f.positions + 3 * (150 * k + 1), f.positions + 3 * 150 * k, 3 * sizeof(float));
         f.desc.reduce = method;
         f.desc.epsilon = 3;
         test_ok(&f.test, px_fit_gather(&f.fit, &f.model, &f.plan, &f.desc));
@@ -408,6 +410,64 @@ static void every_allocation_may_fail(void **state) {
         }
 }
 
+/* ---- Letting go of mapped files --------------------------------------------------------------------------- */
+
+static size_t resident_pages(const void *data, size_t size) {
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), count = 0;
+    uintptr_t first = (uintptr_t)data / page * page;
+    FILE *map = fopen("/proc/self/pagemap", "rb");
+    for (uintptr_t at = first; map && at < (uintptr_t)data + size; at += page) {
+        uint64_t entry_bits = 0;
+        if (fseek(map, (long)(at / page * sizeof entry_bits), SEEK_SET) == 0 &&
+            fread(&entry_bits, sizeof entry_bits, 1, map) == 1)
+            count += entry_bits >> 63;
+    }
+    if (map)
+        fclose(map);
+    return count;
+}
+
+/* Pages of a file go and come back; memory that is no mapping must stay as it is. */
+static void release_keeps_the_data(void **state) {
+    (void)state;
+    enum { points = 20000 };
+    const uint32_t enough = (uint32_t)8 << 20; /* points whose bytes make it happen */
+    char folder[1024], path[1100];
+    test_folder(folder);
+    snprintf(path, sizeof path, "%s/a.pc2", folder);
+    enum { whole = (32 + 12 * points + 65535) / 65536 * 65536 };
+    uint8_t *bytes = aligned_alloc(65536, whole); /* whole pages: the system would let go of them */
+    assert_non_null(bytes);
+    const uint32_t fields[] = {1, points, 0, 0x3F800000u, 1};
+    memcpy(bytes, "POINTCACHE2", 12);
+    memcpy(bytes + 12, fields, sizeof fields);
+    for (uint32_t e = 0; e < 3 * points; e++)
+        memcpy(bytes + 32 + 4 * (size_t)e, &(float){(float)e + 1}, 4);
+    FILE *file = fopen(path, "wb");
+    assert_int_equal(fwrite(bytes, 1, 32 + 12 * points, file), 32 + 12 * points);
+    fclose(file);
+    test_context test;
+    test_begin(&test, 1);
+    for (int mapped = 0; mapped < 2; mapped++) {
+        pelt_model *model;
+        test_ok(&test, mapped ? pelt_load(test.context, &(const char *){path}, 1, NULL, &model)
+                              : pelt_load_memory(test.context, bytes, 32 + 12 * points, "a.pc2", NULL, &model));
+        const pelt_clip *clip = &model->clips[0];
+        assert_non_null(clip->positions);
+        size_t before = resident_pages(clip->positions, 12 * points);
+        px_clip_release(clip, enough);
+        if (mapped && before > 0) /* where the system tells */
+            assert_true(resident_pages(clip->positions, 12 * points) < before);
+        for (uint32_t e = 0; e < 3 * points; e++)
+            assert_true(clip->positions[e] == (float)e + 1);
+        pelt_model_destroy(model);
+    }
+    test_end(&test);
+    free(bytes);
+    unlink(path);
+    rmdir(folder);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_is_best),
@@ -422,6 +482,7 @@ int main(void) {
         cmocka_unit_test(whole_stays_within_memory),
         cmocka_unit_test(too_little_memory_is_told),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(release_keeps_the_data),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

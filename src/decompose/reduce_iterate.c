@@ -96,7 +96,7 @@ static double random_number(uint64_t index) {
 static void orthonormalise(iteration *it, size_t from) {
     size_t rows = it->r->fit->row_count;
     for (size_t s = from; s < it->width; s++)
-        for (uint64_t attempt = 1; px_orthonormalise(it->q, s, rows, it->scratch) == 0; attempt++)
+        for (uint64_t attempt = 1; px_orthonormalise(it->q, s, rows, it->scratch) == 0 && attempt <= 8; attempt++)
             for (size_t e = 0; e < rows; e++)
                 it->q[s * rows + e] = random_number((attempt * MOST_WIDTH + s) * rows + e);
 }
