@@ -24,6 +24,7 @@ typedef struct columns {
     double *scratch;    /* [capacity] */
     size_t count, capacity;
     size_t next;    /* gram-schmidt: column to take */
+    double noise;   /* squared length of columns that are explained */
     double *sums;   /* power method: [task][row] */
     double *direct; /* the direction that the tasks work with [row] */
 } columns;
@@ -103,9 +104,16 @@ static pelt_result power(columns *c) {
     return PELT_OK;
 }
 
+/* The next column that is more than the rounding of what was subtracted from it. */
+static size_t next_column(columns *c) {
+    while (c->next + 1 < c->r->fit->vertex_count && c->lengths[c->next] <= c->noise)
+        c->next++;
+    return c->next++;
+}
+
 static pelt_result pick(columns *c) {
     uint32_t method = c->r->desc->reduce;
-    size_t rows = c->r->fit->row_count, column = method == PELT_REDUCE_GRAM_SCHMIDT ? c->next++ : longest(c);
+    size_t rows = c->r->fit->row_count, column = method == PELT_REDUCE_GRAM_SCHMIDT ? next_column(c) : longest(c);
     c->direct = c->directions + c->count * rows;
     memcpy(c->direct, c->left + column * rows, rows * sizeof *c->direct);
     int powers = method == PELT_REDUCE_POWER1 ? 1 : method == PELT_REDUCE_POWER2 ? 2 : 0;
@@ -140,6 +148,7 @@ static pelt_result find_directions(columns *c) {
     double limit = px_reduction_limit(fit, epsilon);
     size_t most = px_min_size(fit->row_count, fit->vertex_count);
     PX_TRY(each_column(c, measure_some));
+    c->noise = 1e-24 * c->lengths[longest(c)];
     while (c->count < most && c->next < fit->vertex_count && squares_left(c) > limit) {
         PX_TRY(px_progress(fit->context, "reduce", c->count, most));
         PX_TRY(grow(c));
