@@ -38,7 +38,7 @@ typedef struct pelt_decompose_desc {
     double error;        /* reach E_rms ≤ this with as few bones as possible; 0 (default): not asked */
     uint32_t influences; /* K, 1 to 8; default 4 */
     uint32_t transforms; /* pelt_transforms; default affine */
-    uint32_t iterations; /* at most; default 40 */
+    uint32_t iterations; /* at most; default 36 */
     double tolerance;    /* stop when the error falls by less than this fraction in ten iterations; default 0.005 */
     double epsilon;      /* E_rms that the reduction may lose; 0 (default): as little as the bones can make use of */
     uint32_t reduce;     /* pelt_reduction; default svd */

@@ -17,7 +17,7 @@ static const pelt_option options[] = {
      "bones per vertex at most"},
     {"transforms", 't', PELT_OPTION_CHOICE, offsetof(pelt_decompose_desc, transforms), "affine", 0, 0,
      "affine|trs|rigid", NULL, "what a bone can do"},
-    {"iterations", 0, PELT_OPTION_UINT, offsetof(pelt_decompose_desc, iterations), "40", 1, 100000, NULL, "N",
+    {"iterations", 0, PELT_OPTION_UINT, offsetof(pelt_decompose_desc, iterations), "36", 1, 100000, NULL, "N",
      "iterations at most"},
     {"tolerance", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, tolerance), "0.005", 0, 1, NULL, "X",
      "stop when ten iterations lower the error by less than this fraction"},

@@ -129,7 +129,7 @@ double px_fit_error(const px_fit *fit, double objective);
 
 /* Vertices per block of a parallel pass: at most 64 blocks, whose sums have a slot each. */
 static inline size_t px_fit_block(const px_fit *fit) {
-    return px_max_size(256, ((size_t)fit->vertex_count + 63) / 64);
+    return px_max_size(512, ((size_t)fit->vertex_count + 63) / 64);
 }
 
 /* Squared distance of two vertices in the rest pose. */

@@ -86,7 +86,8 @@ pelt_result px_solver_move_bones(px_solver *solver, px_fit_state *spare, double 
         PX_TRY(px_fit_vertices(fit, false));
     }
     px_solver_restart(solver);
-    for (int n = 0; n < PX_TRIAL_STEPS; n++)
+    /* What is still worse than before after half the steps will not get below what is expected. */
+    for (int n = 0; n < PX_TRIAL_STEPS && (n < PX_TRIAL_STEPS / 2 || fit->now.objective < spare->objective); n++)
         PX_TRY(px_solver_step(solver));
     *moved = fit->now.objective < expected;
     if (!*moved) {
