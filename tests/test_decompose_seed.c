@@ -1,6 +1,7 @@
 /* Where bones begin, how many there are, and smooth weights. */
 #include "support.h"
 
+#include "decompose/neighbours.h"
 #include "scenes.h"
 
 #include <math.h>
@@ -59,6 +60,70 @@ static void regions(void **state) {
     }
 }
 
+#define COLUMNS 40u
+
+/* A strip of two rows whose right half moves up in the second frame, and a triangle above its left half, without an edge to
+ * it, that moves as the right half does. The basis is the frames themselves. */
+static void make_strip(test_context *test, px_fit *fit) {
+    *fit = (px_fit){.context = test->context, .arena = px_arena_create(test->context)};
+    fit->vertex_count = 2 * COLUMNS + 3;
+    fit->row_count = fit->dimension = 6;
+    fit->bone_capacity = 2;
+    fit->influence_count = 4;
+    fit->basis = PX_NEW(fit->arena, double, 36);
+    fit->coords = PX_NEW(fit->arena, float, 6 * (size_t)fit->vertex_count);
+    fit->norms = PX_NEW(fit->arena, double, fit->vertex_count);
+    test_ok(test, px_fit_state_make(fit, &fit->now));
+    test_ok(test, px_fit_make_moments(fit));
+    for (size_t r = 0; r < 6; r++)
+        fit->basis[7 * r] = 1;
+    for (uint32_t i = 0; i < fit->vertex_count; i++) {
+        bool lone = i >= 2 * COLUMNS;
+        uint32_t column = lone ? 3 + i % 2 : i / 2;
+        double p[3] = {0.05 * column, lone ? 0.2 + 0.05 * (i % 3) : 0.05 * (i % 2), 0};
+        double up = lone || column >= COLUMNS / 2 ? 0.7 : 0;
+        for (size_t e = 0; e < 6; e++) {
+            double value = p[e % 3] + (e == 4 ? up : 0);
+            fit->coords[6 * i + e] = (float)value;
+            fit->norms[i] += value * value;
+            fit->now.rest[3 * i + e % 3] = p[e % 3];
+        }
+    }
+}
+
+/* Regions end where the motion changes, and what no edge leads to joins the motion, not what is near. */
+static void regions_follow_motion(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    px_fit fit;
+    make_strip(&test, &fit);
+    enum { quads = 2 * (COLUMNS - 1) };
+    uint32_t triangles[3 * (quads + 1)], vertices[2 * COLUMNS + 3];
+    for (uint32_t t = 0; t < quads; t++)
+        for (uint32_t c = 0; c < 3; c++)
+            triangles[3 * t + c] = t + c;
+    for (uint32_t c = 0; c < 3; c++)
+        triangles[3 * quads + c] = 2 * COLUMNS + c;
+    for (uint32_t i = 0; i < fit.vertex_count; i++)
+        vertices[i] = i;
+    pelt_mesh mesh = {.triangle_count = quads + 1, .triangles = triangles};
+    px_neighbours neighbours;
+    test_ok(&test, px_neighbours_make(&fit, &mesh, vertices, &neighbours));
+    assert_int_equal(neighbours.offsets[1] - neighbours.offsets[0], 2); /* a corner of the strip, each neighbour once */
+    assert_int_equal(neighbours.offsets[11] - neighbours.offsets[10], 4);
+    test_ok(&test, px_fit_seed_regions(&fit, &neighbours, 2));
+    assert_int_equal(fit.bone_count, 2);
+    uint16_t left = fit.now.bones[0], right = fit.now.bones[4 * (2 * COLUMNS - 1)];
+    assert_int_not_equal(left, right);
+    for (uint32_t i = 0; i < fit.vertex_count; i++) {
+        assert_int_equal(fit.now.counts[i], 1);
+        assert_int_equal(fit.now.bones[4 * i], i < COLUMNS ? left : right);
+    }
+    px_arena_destroy(fit.arena);
+    test_end(&test);
+}
+
 /* More seeds than vertices that differ. */
 static void regions_of_little(void **state) {
     (void)state;
@@ -88,6 +153,7 @@ static void by_error(void **state) {
     assert_true(decompose(&test, "cloth", &desc, &coarse) <= 12 * 1.001);
     desc.error = 4;
     assert_true(decompose(&test, "cloth", &desc, &fine) <= 4 * 1.001);
+    assert_true(coarse.bone_count < 4); /* bones grow from four: those not needed are gone */
     assert_true(coarse.bone_count < fine.bone_count);
     desc.error = 0;
     desc.bones = fine.bone_count / 2;
@@ -181,8 +247,9 @@ static void stepping(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(regions),   cmocka_unit_test(regions_of_little), cmocka_unit_test(by_error),
-        cmocka_unit_test(by_itself), cmocka_unit_test(smooth_weights),    cmocka_unit_test(stepping),
+        cmocka_unit_test(regions),  cmocka_unit_test(regions_of_little), cmocka_unit_test(regions_follow_motion),
+        cmocka_unit_test(by_error), cmocka_unit_test(by_itself),         cmocka_unit_test(smooth_weights),
+        cmocka_unit_test(stepping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
