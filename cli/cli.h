@@ -264,8 +264,9 @@ void help_overview(FILE *out);
 void help_verb(const cli_verb *verb, FILE *out);
 /* "FILE", "linear|dual-quaternion", or NULL for flags. */
 const char *option_value_name(const pelt_option *option);
-/* Whether an earlier group of the verb has an option of this name. */
-bool option_repeated(const cli_verb *verb, size_t group, const char *name);
+/* Calls visit for every option of the verb once, group by group; `title` is the group's at its first option, else NULL. */
+typedef void option_fn(const cli_verb *verb, const char *title, const pelt_option *option, void *user);
+void each_option(const cli_verb *verb, option_fn *visit, void *user);
 
 typedef struct exit_text {
     exit_code code;

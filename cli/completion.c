@@ -3,19 +3,6 @@
 
 #include <string.h>
 
-typedef void option_fn(const cli_verb *verb, const pelt_option *option, void *user);
-
-/* Calls visit for every option of the verb once. */
-static void each_option(const cli_verb *verb, option_fn *visit, void *user) {
-    for (size_t g = 0; verb_group(verb, g); g++) {
-        size_t count;
-        const pelt_option *table = verb_group(verb, g)->table(&count);
-        for (size_t o = 0; o < count; o++)
-            if (!option_repeated(verb, g, table[o].name))
-                visit(verb, &table[o], user);
-    }
-}
-
 static bool takes_file(const pelt_option *option) {
     return option->value && strcmp(option->value, "FILE") == 0;
 }
@@ -38,15 +25,15 @@ static void print_verb_names(void) {
 
 /* ---- bash ------------------------------------------------------------------------------------------------- */
 
-static void bash_flag(const cli_verb *verb, const pelt_option *option, void *user) {
-    (void)verb, (void)user;
+static void bash_flag(const cli_verb *verb, const char *title, const pelt_option *option, void *user) {
+    (void)verb, (void)title, (void)user;
     printf(" --%s", option->name);
     if (option->letter)
         printf(" -%c", option->letter);
 }
 
-static void bash_value(const cli_verb *verb, const pelt_option *option, void *user) {
-    (void)user;
+static void bash_value(const cli_verb *verb, const char *title, const pelt_option *option, void *user) {
+    (void)title, (void)user;
     if (option->kind == PELT_OPTION_FLAG || takes_file(option))
         return;
     printf("        %s:--%s", verb->name, option->name);
@@ -105,8 +92,8 @@ static void print_zsh_text(const char *text) {
     }
 }
 
-static void zsh_option(const cli_verb *verb, const pelt_option *option, void *user) {
-    (void)verb, (void)user;
+static void zsh_option(const cli_verb *verb, const char *title, const pelt_option *option, void *user) {
+    (void)verb, (void)title, (void)user;
     fputs(" \\\n            ", stdout);
     bool flag = option->kind == PELT_OPTION_FLAG;
     if (option->letter)

@@ -47,7 +47,8 @@ const char *option_value_name(const pelt_option *option) {
     return option->kind == PELT_OPTION_CHOICE ? option->choices : option->value ? option->value : "VALUE";
 }
 
-bool option_repeated(const cli_verb *verb, size_t group, const char *name) {
+/* Whether an earlier group of the verb has an option of this name. */
+static bool is_repeated(const cli_verb *verb, size_t group, const char *name) {
     for (size_t g = 0; g < group; g++) {
         size_t count;
         const pelt_option *table = verb_group(verb, g)->table(&count);
@@ -58,7 +59,27 @@ bool option_repeated(const cli_verb *verb, size_t group, const char *name) {
     return false;
 }
 
-static void print_option(FILE *out, const pelt_option *option) {
+void each_option(const cli_verb *verb, option_fn *visit, void *user) {
+    const char *title = NULL;
+    for (size_t g = 0; verb_group(verb, g); g++) {
+        const option_group *group = verb_group(verb, g);
+        size_t count;
+        const pelt_option *table = group->table(&count);
+        for (size_t o = 0; o < count; o++) {
+            if (is_repeated(verb, g, table[o].name))
+                continue;
+            bool begins = !title || strcmp(title, group->title) != 0;
+            title = group->title;
+            visit(verb, begins ? title : NULL, &table[o], user);
+        }
+    }
+}
+
+static void print_option(const cli_verb *verb, const char *title, const pelt_option *option, void *user) {
+    (void)verb;
+    FILE *out = user;
+    if (title)
+        print_heading(out, title);
     int column = option->letter ? fprintf(out, "  -%c, --%s", option->letter, option->name)
                                 : fprintf(out, "      --%s", option->name);
     if (option_value_name(option))
@@ -74,23 +95,6 @@ static void print_option(FILE *out, const pelt_option *option) {
     print_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
 }
 
-static void print_groups(FILE *out, const cli_verb *verb) {
-    const char *title = NULL;
-    for (size_t g = 0; verb_group(verb, g); g++) {
-        const option_group *group = verb_group(verb, g);
-        size_t count;
-        const pelt_option *table = group->table(&count);
-        for (size_t o = 0; o < count; o++) {
-            if (option_repeated(verb, g, table[o].name))
-                continue;
-            if (!title || strcmp(title, group->title) != 0)
-                print_heading(out, group->title);
-            title = group->title;
-            print_option(out, &table[o]);
-        }
-    }
-}
-
 void help_verb(const cli_verb *verb, FILE *out) {
     fprintf(out, "usage: %s\n\n", verb->usage);
     print_wrapped(out, verb->summary, 0, 0);
@@ -98,7 +102,7 @@ void help_verb(const cli_verb *verb, FILE *out) {
         fputc('\n', out);
         print_wrapped(out, verb->about, 0, 0);
     }
-    print_groups(out, verb);
+    each_option(verb, print_option, out);
     if (verb->example_count)
         print_heading(out, "Examples");
     for (size_t e = 0; e < verb->example_count; e++) {

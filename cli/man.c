@@ -50,7 +50,11 @@ static void print_macro(FILE *out, const char *macro, const char *text) {
     fputc('\n', out);
 }
 
-static void print_option(FILE *out, const pelt_option *option) {
+static void print_option(const cli_verb *verb, const char *title, const pelt_option *option, void *user) {
+    (void)verb;
+    FILE *out = user;
+    if (title && strcmp(title, "Options") != 0)
+        print_macro(out, "SS", title);
     fputs(".TP\n\\fB", out);
     if (option->letter)
         fprintf(out, "\\-%c\\fR, \\fB", option->letter);
@@ -80,24 +84,6 @@ static void print_exit_codes(FILE *out) {
 
 /* ---- Pages ------------------------------------------------------------------------------------------------ */
 
-static void print_page_options(FILE *out, const cli_verb *verb) {
-    const char *title = NULL;
-    fputs(".SH OPTIONS\n", out);
-    for (size_t g = 0; verb_group(verb, g); g++) {
-        const option_group *group = verb_group(verb, g);
-        size_t count;
-        const pelt_option *table = group->table(&count);
-        for (size_t o = 0; o < count; o++) {
-            if (option_repeated(verb, g, table[o].name))
-                continue;
-            if ((!title || strcmp(title, group->title) != 0) && strcmp(group->title, "Options") != 0)
-                print_macro(out, "SS", group->title);
-            title = group->title;
-            print_option(out, &table[o]);
-        }
-    }
-}
-
 static void print_verb_page(FILE *out, const cli_verb *verb) {
     fprintf(out, ".TH PELT\\-%s 1 \"\" \"pelt %s\" \"Pelt\"\n.SH NAME\npelt\\-%s \\- ", verb->name, pelt_version(),
             verb->name);
@@ -109,7 +95,8 @@ static void print_verb_page(FILE *out, const cli_verb *verb) {
         print_text(out, verb->about);
         fputc('\n', out);
     }
-    print_page_options(out, verb);
+    fputs(".SH OPTIONS\n", out);
+    each_option(verb, print_option, out);
     if (verb->example_count)
         fputs(".SH EXAMPLES\n", out);
     for (size_t e = 0; e < verb->example_count; e++) {

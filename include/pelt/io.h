@@ -65,7 +65,7 @@ typedef enum pelt_weight_format { PELT_WEIGHTS_F32, PELT_WEIGHTS_U16, PELT_WEIGH
 
 typedef struct pelt_save_desc {
     uint32_t clip;    /* which clip goes into a format that holds one; default 0 */
-    double fps;       /* sampling of clips that become motions of another rate; default 30 */
+    double fps;       /* rate that times are written at where the format has none of its own (PC2); default 30 */
     bool replace;     /* an existing file may be replaced; default true */
     uint32_t weights; /* pelt_weight_format; default f32 */
 } pelt_save_desc;
