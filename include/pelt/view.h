@@ -1,5 +1,5 @@
-/* Pelt: pictures of models, drawn in software. The same model and settings give the same pixels on one machine, for any
- * number of threads.
+/* Pelt: what people look at. Pictures of models, drawn in software: the same model and settings give the same pixels on
+ * one machine, for any number of threads. And pages: one HTML file that shows a model and what is known of it.
  */
 #ifndef PELT_VIEW_H
 #define PELT_VIEW_H
@@ -9,6 +9,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* ---- Pictures --------------------------------------------------------------------------------------------- */
 
 #define PELT_PICTURE_MAX_SIDE 16384u
 
@@ -68,6 +70,44 @@ PELT_API pelt_result pelt_picture_render(pelt_context *context, const pelt_model
 /* Draws into a PNG file, which appears only when complete. */
 PELT_API pelt_result pelt_picture_save(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc,
                                        const char *path);
+
+/* ---- Page ------------------------------------------------------------------------------------------------- */
+
+/* Small cubes of one size in the space of the rest pose: the voxels of a bind. */
+typedef struct pelt_page_voxels {
+    const float *centers; /* [count][3] */
+    uint32_t count;       /* 0 (default): none */
+    float size;           /* length of an edge, object units */
+} pelt_page_voxels;
+
+/* Points and the edges between them in the space of the rest pose: the lattice of a jiggle. */
+typedef struct pelt_page_lattice {
+    const float *positions; /* [point_count][3] */
+    uint32_t point_count;   /* */
+    const uint32_t *edges;  /* [edge_count][2] points */
+    uint32_t edge_count;    /* 0 (default): none */
+} pelt_page_lattice;
+
+typedef struct pelt_page_desc {
+    const char *title;       /* NULL (default): the file name of the model */
+    double fps;              /* frames per second of motions that belong to no clip; default 30 */
+    const pelt_clip *clips;  /* [clip_count] the source: what the model is shown beside and measured against. Their
+                              * points are those of the model's mesh */
+    uint32_t clip_count;     /* default 0 */
+    const uint32_t *motions; /* [clip_count] the model's motion that plays the clip, or PELT_NONE; NULL (default): the
+                              * motion of the same name, else the one in the same place */
+    const char *report;      /* a JSON object, as --json writes it; docs/page.md says what is shown of it and how. NULL
+                              * (default): none */
+    pelt_page_voxels voxels;
+    pelt_page_lattice lattice;
+} pelt_page_desc;
+PELT_API pelt_page_desc pelt_page_desc_default(void);
+
+/* Writes one HTML file that needs neither server nor network; it appears only when complete. The model rides along as
+ * GLB, frames of clips as floats, or as 16-bit numbers when they are more than 32 MB (off by at most 1/131,070 of the
+ * frame's box). `desc` may be NULL. */
+PELT_API pelt_result pelt_page_save(pelt_context *context, const pelt_model *model, const pelt_page_desc *desc,
+                                    const char *path);
 
 #ifdef __cplusplus
 }
