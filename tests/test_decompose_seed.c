@@ -109,7 +109,7 @@ static void regions_follow_motion(void **state) {
         vertices[i] = i;
     pelt_mesh mesh = {.triangle_count = quads + 1, .triangles = triangles};
     px_neighbours neighbours;
-    test_ok(&test, px_neighbours_make(&fit, &mesh, vertices, &neighbours));
+    test_ok(&test, px_neighbours_make(fit.arena, &mesh, vertices, fit.vertex_count, &neighbours));
     assert_int_equal(neighbours.offsets[1] - neighbours.offsets[0], 2); /* a corner of the strip, each neighbour once */
     assert_int_equal(neighbours.offsets[11] - neighbours.offsets[10], 4);
     test_ok(&test, px_fit_seed_regions(&fit, &neighbours, 2));

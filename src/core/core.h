@@ -109,6 +109,11 @@ void px_buffer_free(px_buffer *buffer);
  * the last place of a double. Never reads at or behind end. */
 const char *px_parse_double(const char *p, const char *end, double *value);
 
+/* The next of names that are divided by commas or lines, without spaces around; false behind the last. */
+bool px_next_name(const char **text, const char **name, size_t *length);
+/* Whether a text (or NULL) is this name [length]. */
+bool px_is_name(const char *text, const char *name, size_t length);
+
 /* Little- and big-endian loads from any address. */
 static inline uint32_t px_load_u32(const void *p) {
     const uint8_t *b = (const uint8_t *)p;

@@ -1,4 +1,4 @@
-/* Normals from inside: what pelt_mesh_normals and the measures share. */
+/* The mesh from inside: normals, neighbours, parts. */
 #ifndef PELT_CORE_MESH_H
 #define PELT_CORE_MESH_H
 
@@ -11,5 +11,18 @@ void px_normals_sum(const uint32_t *triangles, uint32_t triangle_count, const ui
                     const uint32_t *sum_of_corner, const float *positions, double *sums);
 /* The sum made unit length; (0, 0, 1) when it has none. */
 void px_normal_unit(const double sum[3], double out[3]);
+
+/* Neighbours of vertex i are items[offsets[i]] … items[offsets[i + 1] - 1]: ends of edges, ascending, each once. */
+typedef struct px_neighbours {
+    size_t *offsets; /* [vertex + 1] */
+    uint32_t *items;
+} px_neighbours;
+
+/* Among `vertex_count` vertices that those of the mesh became: `vertices` [the mesh's vertex], for example its weld. */
+pelt_result px_neighbours_make(px_arena *arena, const pelt_mesh *mesh, const uint32_t *vertices, uint32_t vertex_count,
+                               px_neighbours *out);
+
+/* Sets the marks of a part's vertices, marks [vertices[i]] of vertex i; vertices NULL: marks [i]. */
+void px_mark_part(const pelt_mesh *mesh, const pelt_part *part, const uint32_t *vertices, uint8_t *marks);
 
 #endif

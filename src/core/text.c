@@ -279,3 +279,21 @@ const char *px_parse_double(const char *p, const char *end, double *value) {
     *value = negative ? -magnitude : magnitude;
     return q;
 }
+
+/* ---- Lists of names --------------------------------------------------------------------------------------- */
+
+bool px_next_name(const char **text, const char **name, size_t *length) {
+    const char *p = *text;
+    p += strspn(p, ", \t\r\n");
+    *name = p;
+    size_t size = strcspn(p, ",\r\n");
+    *text = p + size;
+    while (size > 0 && (p[size - 1] == ' ' || p[size - 1] == '\t'))
+        size--;
+    *length = size;
+    return size > 0;
+}
+
+bool px_is_name(const char *text, const char *name, size_t length) {
+    return text && strlen(text) == length && memcmp(text, name, length) == 0;
+}

@@ -190,7 +190,7 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
     PX_TRY(px_fit_make_moments(fit));
     d->report.seconds_reduce = seconds_now() - start;
     if (d->desc.smooth > 0 || d->desc.seed_method == PELT_SEED_REGIONS)
-        PX_TRY(px_neighbours_make(fit, &d->model->mesh, d->plan.vertices, &d->neighbours));
+        PX_TRY(px_neighbours_make(fit->arena, &d->model->mesh, d->plan.vertices, fit->vertex_count, &d->neighbours));
     PX_TRY(d->given.rig ? start_given(d) : start_seeded(d));
     d->report.seconds_seed = seconds_now() - start - d->report.seconds_reduce;
     return PELT_OK;

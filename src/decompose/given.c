@@ -4,6 +4,7 @@
  * missing, in which the animation has no part: nothing after this has to know.
  */
 #include "decompose/given.h"
+#include "core/mesh.h"
 #include "decompose/blocks.h"
 #include "decompose/reduce.h"
 
@@ -313,30 +314,13 @@ pelt_result px_given_reduce(px_given *given, px_fit *fit, const px_gathered *pla
 
 /* ---- Locks ------------------------------------------------------------------------------------------------ */
 
-/* The next of names that are divided by commas or lines, without spaces around; false behind the last. */
-static bool next_name(const char **text, const char **name, size_t *length) {
-    const char *p = *text;
-    p += strspn(p, ", \t\r\n");
-    *name = p;
-    size_t size = strcspn(p, ",\r\n");
-    *text = p + size;
-    while (size > 0 && (p[size - 1] == ' ' || p[size - 1] == '\t'))
-        size--;
-    *length = size;
-    return size > 0;
-}
-
-static bool is_name(const char *text, const char *name, size_t length) {
-    return text && strlen(text) == length && memcmp(text, name, length) == 0;
-}
-
 static pelt_result lock_named_bones(const px_given *given, px_fit *fit, const char *names, uint8_t *locked) {
     const char *name;
     size_t length;
-    while (names && next_name(&names, &name, &length)) {
+    while (names && px_next_name(&names, &name, &length)) {
         bool found = false;
         for (uint32_t j = 0; j < given->bone_count; j++)
-            if (is_name(given->rig->skeleton.names[given->rig->skin.bone_joints[j]], name, length))
+            if (px_is_name(given->rig->skeleton.names[given->rig->skin.bone_joints[j]], name, length))
                 locked[j] = found = true;
         if (!found)
             return px_fail(fit->context, PELT_ERROR_INPUT, "the rig has no bone '%.*s' to lock", (int)length, name);
@@ -344,23 +328,15 @@ static pelt_result lock_named_bones(const px_given *given, px_fit *fit, const ch
     return PELT_OK;
 }
 
-static void lock_part(const px_gathered *plan, const pelt_mesh *mesh, const pelt_part *part, uint8_t *locked) {
-    for (uint32_t i = part->first_vertex; i < part->first_vertex + part->vertex_count; i++)
-        locked[plan->vertices[i]] = 1;
-    for (size_t e = 3 * (size_t)part->first_triangle; e < 3 * ((size_t)part->first_triangle + part->triangle_count);
-         e++)
-        locked[plan->vertices[mesh->triangles[e]]] = 1;
-}
-
 static pelt_result lock_named_parts(px_fit *fit, const px_gathered *plan, const pelt_mesh *mesh, const char *names,
                                     uint8_t *locked) {
     const char *name;
     size_t length;
-    while (names && next_name(&names, &name, &length)) {
+    while (names && px_next_name(&names, &name, &length)) {
         bool found = false;
         for (uint32_t p = 0; p < mesh->part_count; p++)
-            if (is_name(mesh->parts[p].name, name, length) || is_name(mesh->parts[p].material, name, length)) {
-                lock_part(plan, mesh, &mesh->parts[p], locked);
+            if (px_is_name(mesh->parts[p].name, name, length) || px_is_name(mesh->parts[p].material, name, length)) {
+                px_mark_part(mesh, &mesh->parts[p], plan->vertices, locked);
                 found = true;
             }
         if (!found)

@@ -1,17 +1,9 @@
-/* Who is next to whom on the surface, and what needs to know. */
+/* What needs to know who is next to whom on the surface. */
 #ifndef PELT_DECOMPOSE_NEIGHBOURS_H
 #define PELT_DECOMPOSE_NEIGHBOURS_H
 
+#include "core/mesh.h"
 #include "decompose/fit.h"
-
-/* Neighbours of vertex i are items[offsets[i]] … items[offsets[i + 1] - 1]: ends of edges, ascending, each once. */
-typedef struct px_neighbours {
-    size_t *offsets; /* [vertex + 1] */
-    uint32_t *items;
-} px_neighbours;
-
-/* `vertices` [the mesh's vertex]: the fit's vertex that it became. Lives in the fit's arena. */
-pelt_result px_neighbours_make(px_fit *fit, const pelt_mesh *mesh, const uint32_t *vertices, px_neighbours *out);
 
 /* FESAM's start: seeds far apart, regions grown over the surface in the order of how well the seed's motion predicts
  * the next vertex. Shells without a seed join the bone that predicts them best. Sets bone_count. */

@@ -1,0 +1,59 @@
+/* Who is next to whom on the surface, and who belongs to a part. */
+#include "core/mesh.h"
+
+#include <stdlib.h>
+
+static int compare_numbers(const void *a, const void *b) {
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* Sorts each list and leaves out what is there twice; lists move together. */
+static void tidy(px_neighbours *n, uint32_t vertex_count) {
+    size_t kept = 0;
+    for (uint32_t i = 0; i < vertex_count; i++) {
+        size_t first = n->offsets[i], end = n->offsets[i + 1];
+        n->offsets[i] = kept;
+        qsort(n->items + first, end - first, sizeof *n->items, compare_numbers);
+        for (size_t e = first; e < end; e++)
+            if (e == first || n->items[e] != n->items[e - 1])
+                n->items[kept++] = n->items[e];
+    }
+    n->offsets[vertex_count] = kept;
+}
+
+pelt_result px_neighbours_make(px_arena *arena, const pelt_mesh *mesh, const uint32_t *vertices, uint32_t vertex_count,
+                               px_neighbours *out) {
+    size_t edge_count = 3 * (size_t)mesh->triangle_count;
+    out->offsets = PX_NEW(arena, size_t, (size_t)vertex_count + 2);
+    out->items = PX_NEW(arena, uint32_t, 2 * edge_count);
+    if (!out->offsets || !out->items)
+        return PELT_ERROR_MEMORY;
+    size_t *places = out->offsets + 1; /* counts first, then where the next neighbour goes */
+    for (int filling = 0; filling < 2; filling++) {
+        for (size_t e = 0; e < edge_count; e++) {
+            uint32_t a = vertices[mesh->triangles[e]], b = vertices[mesh->triangles[e % 3 == 2 ? e - 2 : e + 1]];
+            if (a == b)
+                continue;
+            if (filling) {
+                out->items[places[a]++] = b;
+                out->items[places[b]++] = a;
+            } else {
+                places[a + 1]++;
+                places[b + 1]++;
+            }
+        }
+        for (uint32_t i = 0; !filling && i < vertex_count; i++)
+            places[i + 1] += places[i];
+    }
+    tidy(out, vertex_count);
+    return PELT_OK;
+}
+
+void px_mark_part(const pelt_mesh *mesh, const pelt_part *part, const uint32_t *vertices, uint8_t *marks) {
+    for (uint32_t i = part->first_vertex; i < part->first_vertex + part->vertex_count; i++)
+        marks[vertices ? vertices[i] : i] = 1;
+    for (size_t e = 3 * (size_t)part->first_triangle; e < 3 * ((size_t)part->first_triangle + part->triangle_count);
+         e++)
+        marks[vertices ? vertices[mesh->triangles[e]] : mesh->triangles[e]] = 1;
+}
