@@ -1,0 +1,577 @@
+/* Voxels of generated solids against brute force: winding numbers, separating axes, cell by cell. */
+#include "core/core.h"
+#include "support.h"
+#include "voxel/voxel.h"
+
+#include <math.h>
+
+/* ---- Meshes ----------------------------------------------------------------------------------------------- */
+
+#define MAX_VERTICES  20000u
+#define MAX_TRIANGLES 40000u
+
+typedef struct soup {
+    uint32_t vertex_count, triangle_count;
+    float positions[MAX_VERTICES][3];
+    uint32_t triangles[MAX_TRIANGLES][3];
+} soup;
+
+static soup the_soup; /* large, so not on the stack */
+
+static uint32_t add_vertex(soup *s, double x, double y, double z) {
+    float *p = s->positions[s->vertex_count];
+    assert_true(s->vertex_count < MAX_VERTICES);
+    p[0] = (float)x, p[1] = (float)y, p[2] = (float)z;
+    return s->vertex_count++;
+}
+
+static void add_triangle(soup *s, uint32_t a, uint32_t b, uint32_t c) {
+    uint32_t *t = s->triangles[s->triangle_count++];
+    assert_true(s->triangle_count <= MAX_TRIANGLES);
+    t[0] = a, t[1] = b, t[2] = c;
+}
+
+/* Two triangles, counter-clockwise. */
+static void add_quad(soup *s, uint32_t a, uint32_t b, uint32_t c, uint32_t d) {
+    add_triangle(s, a, b, c);
+    add_triangle(s, a, c, d);
+}
+
+static void add_box(soup *s, const double low[3], const double high[3]) {
+    static const uint32_t faces[6][4] = {{0, 4, 6, 2}, {1, 3, 7, 5}, {0, 1, 5, 4},
+                                         {2, 6, 7, 3}, {0, 2, 3, 1}, {4, 5, 7, 6}};
+    uint32_t v = s->vertex_count;
+    for (uint32_t k = 0; k < 8; k++)
+        add_vertex(s, k & 1 ? high[0] : low[0], k & 2 ? high[1] : low[1], k & 4 ? high[2] : low[2]);
+    for (uint32_t f = 0; f < 6; f++)
+        add_quad(s, v + faces[f][0], v + faces[f][1], v + faces[f][2], v + faces[f][3]);
+}
+
+/* A ring of n × n quads; `hole` 0 gives a sphere with two poles of doubled vertices. */
+static void add_torus(soup *s, double x, double y, double z, double hole, double radius, uint32_t n) {
+    uint32_t v = s->vertex_count;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < n; j++) {
+            double a = 2 * M_PI * i / n, b = 2 * M_PI * j / n, r = hole + radius * cos(b);
+            add_vertex(s, x + r * cos(a), y + r * sin(a), z + radius * sin(b));
+        }
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t j = 0; j < n; j++) {
+            uint32_t k = (i + 1) % n, l = (j + 1) % n;
+            add_quad(s, v + i * n + j, v + k * n + j, v + k * n + l, v + i * n + l);
+        }
+}
+
+static void add_sphere(soup *s, double x, double y, double z, double radius, uint32_t n) {
+    uint32_t v = s->vertex_count, low = add_vertex(s, x, y, z - radius), high = add_vertex(s, x, y, z + radius);
+    for (uint32_t i = 1; i < n; i++)
+        for (uint32_t j = 0; j < n; j++) {
+            double a = M_PI * i / n, b = 2 * M_PI * j / n;
+            add_vertex(s, x + radius * sin(a) * cos(b), y + radius * sin(a) * sin(b), z - radius * cos(a));
+        }
+    for (uint32_t j = 0; j < n; j++) {
+        uint32_t k = (j + 1) % n;
+        add_triangle(s, low, v + 2 + k, v + 2 + j);
+        for (uint32_t i = 0; i + 2 < n; i++)
+            add_quad(s, v + 2 + i * n + j, v + 2 + i * n + k, v + 2 + (i + 1) * n + k, v + 2 + (i + 1) * n + j);
+        add_triangle(s, high, v + 2 + (n - 2) * n + j, v + 2 + (n - 2) * n + k);
+    }
+}
+
+static void turn_over(soup *s, uint32_t first_triangle) {
+    for (uint32_t t = first_triangle; t < s->triangle_count; t++) {
+        uint32_t swap = s->triangles[t][1];
+        s->triangles[t][1] = s->triangles[t][2];
+        s->triangles[t][2] = swap;
+    }
+}
+
+/* Turns everything about a random axis. */
+static void rotate(soup *s, test_random *random) {
+    double q[4], length = 0;
+    for (uint32_t c = 0; c < 4; c++) {
+        q[c] = test_random_real(random, -1, 1);
+        length += q[c] * q[c];
+    }
+    double x = q[0], y = q[1], z = q[2], w = q[3], n = 2 / length;
+    double m[3][3] = {{1 - n * (y * y + z * z), n * (x * y - w * z), n * (x * z + w * y)},
+                      {n * (x * y + w * z), 1 - n * (x * x + z * z), n * (y * z - w * x)},
+                      {n * (x * z - w * y), n * (y * z + w * x), 1 - n * (x * x + y * y)}};
+    for (uint32_t i = 0; i < s->vertex_count; i++) {
+        float p[3];
+        memcpy(p, s->positions[i], sizeof p);
+        for (uint32_t r = 0; r < 3; r++)
+            s->positions[i][r] = (float)(m[r][0] * p[0] + m[r][1] * p[1] + m[r][2] * p[2]);
+    }
+}
+
+static void box_of(const soup *s, float low[3], float high[3]) {
+    for (uint32_t c = 0; c < 3; c++)
+        low[c] = high[c] = s->vertex_count ? s->positions[0][c] : 0;
+    for (uint32_t i = 0; i < s->vertex_count; i++)
+        for (uint32_t c = 0; c < 3; c++) {
+            low[c] = fminf(low[c], s->positions[i][c]);
+            high[c] = fmaxf(high[c], s->positions[i][c]);
+        }
+}
+
+static px_grid grid_of(const soup *s, uint32_t resolution) {
+    float low[3], high[3];
+    box_of(s, low, high);
+    return px_grid_around(low, high, resolution);
+}
+
+static pelt_result make(pelt_context *context, px_arena *arena, const soup *s, const px_grid *grid, uint32_t views,
+                        px_voxels *out) {
+    return px_voxels_make(context, arena, s->positions[0], s->vertex_count, s->triangles[0], s->triangle_count, grid,
+                          views, out);
+}
+
+/* ---- Brute force ------------------------------------------------------------------------------------------ */
+
+static void corners(const soup *s, uint32_t t, double p[3][3]) {
+    for (uint32_t k = 0; k < 3; k++)
+        for (uint32_t c = 0; c < 3; c++)
+            p[k][c] = s->positions[s->triangles[t][k]][c];
+}
+
+static double dot(const double a[3], const double b[3]) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void cross(const double a[3], const double b[3], double out[3]) {
+    for (uint32_t c = 0; c < 3; c++)
+        out[c] = a[(c + 1) % 3] * b[(c + 2) % 3] - a[(c + 2) % 3] * b[(c + 1) % 3];
+}
+
+/* The generalised winding number: solid angles (van Oosterom and Strackee) over 4π. */
+static double winding(const soup *s, const double at[3]) {
+    double sum = 0;
+    for (uint32_t t = 0; t < s->triangle_count; t++) {
+        double p[3][3], l[3], n[3];
+        corners(s, t, p);
+        for (uint32_t k = 0; k < 3; k++) {
+            for (uint32_t c = 0; c < 3; c++)
+                p[k][c] -= at[c];
+            l[k] = sqrt(dot(p[k], p[k]));
+        }
+        cross(p[1], p[2], n);
+        sum += atan2(dot(p[0], n),
+                     l[0] * l[1] * l[2] + dot(p[0], p[1]) * l[2] + dot(p[1], p[2]) * l[0] + dot(p[2], p[0]) * l[1]);
+    }
+    return sum / (2 * M_PI);
+}
+
+/* How far a triangle is from a box along the axis that keeps them farthest apart, in parts of the box's size along it;
+ * below 0: they overlap. */
+static double separation(const double p[3][3], const double centre[3], const double half[3]) {
+    double q[3][3], edges[3][3], axes[13][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, worst = -INFINITY;
+    for (uint32_t k = 0; k < 3; k++)
+        for (uint32_t c = 0; c < 3; c++) {
+            q[k][c] = (p[k][c] - centre[c]) / half[c];
+            edges[k][c] = (p[(k + 1) % 3][c] - p[k][c]) / half[c];
+        }
+    cross(edges[0], edges[1], axes[3]);
+    for (uint32_t k = 0; k < 3; k++)
+        for (uint32_t c = 0; c < 3; c++)
+            cross(edges[k], axes[c], axes[4 + 3 * k + c]);
+    for (uint32_t n = 0; n < 13; n++) {
+        double reach = fabs(axes[n][0]) + fabs(axes[n][1]) + fabs(axes[n][2]);
+        if (reach < 1e-9)
+            continue;
+        double a = dot(q[0], axes[n]), b = dot(q[1], axes[n]), c = dot(q[2], axes[n]);
+        worst = fmax(worst, fmax(fmin(a, fmin(b, c)), -fmax(a, fmax(b, c))) / reach - 1);
+    }
+    return worst;
+}
+
+/* The smallest separation of a cell from all triangles. */
+static double nearest(const soup *s, const double centre[3], const double half[3]) {
+    double best = INFINITY;
+    for (uint32_t t = 0; t < s->triangle_count; t++) {
+        double p[3][3];
+        corners(s, t, p);
+        best = fmin(best, separation((const double(*)[3])p, centre, half));
+    }
+    return best;
+}
+
+/* ---- Checks ----------------------------------------------------------------------------------------------- */
+
+/* Runs, rows, cells, counts and px_voxel_at say the same. */
+static void check_structure(const px_voxels *v) {
+    uint32_t run = 0, voxel = 0, interior = 0, rows = v->grid.size[1] * v->grid.size[2];
+    for (uint32_t row = 0; row < rows; row++) {
+        assert_int_equal(v->row_runs[row], run);
+        for (uint32_t x = 0; run < v->row_runs[row + 1]; run++) {
+            const px_run *r = &v->runs[run];
+            assert_true(r->first == voxel && r[1].first > r->first);
+            assert_true(run == v->row_runs[row] || r->x > x); /* apart from the one before */
+            for (x = r->x; voxel < r[1].first; voxel++, x++) {
+                const uint16_t *cell = v->cells[voxel];
+                assert_true(cell[0] == x && cell[1] + v->grid.size[1] * cell[2] == row && x < v->grid.size[0]);
+                interior += v->kinds[voxel] == PX_VOXEL_INTERIOR;
+                assert_int_equal(px_voxel_at(v, cell[0], cell[1], cell[2]), voxel);
+            }
+        }
+    }
+    assert_true(run == v->run_count && voxel == v->count && interior == v->interior_count);
+    assert_int_equal(v->row_runs[rows], run);
+}
+
+static void check_neighbours(test_context *test, const px_voxels *v) {
+    uint32_t(*n)[6] = malloc(sizeof *n * (v->count + 1));
+    assert_non_null(n);
+    test_ok(test, px_voxels_neighbours(test->context, v, n));
+    for (uint32_t i = 0; i < v->count; i++)
+        for (uint32_t side = 0; side < 6; side++) {
+            uint32_t at[3] = {v->cells[i][0], v->cells[i][1], v->cells[i][2]};
+            at[side / 2] += side % 2 ? 1 : UINT32_MAX;
+            assert_int_equal(n[i][side], px_voxel_at(v, at[0], at[1], at[2]));
+        }
+    free(n);
+}
+
+/* Every cell of the grid. Cells nearer to a triangle than snapping moves it may go either way. */
+static void check_cells(const soup *s, const px_voxels *v, bool solid) {
+    double half[3] = {0.5 * v->grid.cell[0], 0.5 * v->grid.cell[1], 0.5 * v->grid.cell[2]};
+    for (uint32_t z = 0; z < v->grid.size[2]; z++)
+        for (uint32_t y = 0; y < v->grid.size[1]; y++)
+            for (uint32_t x = 0; x < v->grid.size[0]; x++) {
+                double centre[3] = {px_grid_centre(&v->grid, x, 0), px_grid_centre(&v->grid, y, 1),
+                                    px_grid_centre(&v->grid, z, 2)};
+                uint32_t voxel = px_voxel_at(v, x, y, z);
+                bool touched = voxel != PELT_NONE && v->kinds[voxel] == PX_VOXEL_BOUNDARY;
+                double gap = nearest(s, centre, half);
+                if (fabs(gap) > 1e-4)
+                    assert_int_equal(touched, gap < 0);
+                if (!touched && solid)
+                    assert_int_equal(voxel != PELT_NONE, winding(s, centre) > 0.5);
+            }
+}
+
+/* Every vertex that a triangle uses is in a boundary voxel. */
+static void check_vertices(const soup *s, const px_voxels *v) {
+    for (uint32_t t = 0; t < s->triangle_count; t++)
+        for (uint32_t k = 0; k < 3; k++) {
+            uint32_t cell[3];
+            px_grid_cell(&v->grid, s->positions[s->triangles[t][k]], cell);
+            uint32_t voxel = px_voxel_at(v, cell[0], cell[1], cell[2]);
+            assert_true(voxel != PELT_NONE && v->kinds[voxel] == PX_VOXEL_BOUNDARY);
+        }
+}
+
+static void check(const soup *s, const px_grid *grid, bool solid) {
+    test_context test;
+    pelt_context *context = test_begin(&test, 2);
+    px_arena *arena = px_arena_create(context);
+    px_voxels v;
+    test_ok(&test, make(context, arena, s, grid, PX_VIEWS_ALL, &v));
+    check_structure(&v);
+    check_neighbours(&test, &v);
+    check_vertices(s, &v);
+    check_cells(s, &v, solid);
+    px_arena_destroy(arena);
+    test_end(&test);
+}
+
+static void check_at(const soup *s, uint32_t resolution, bool solid) {
+    px_grid grid = grid_of(s, resolution);
+    check(s, &grid, solid);
+}
+
+/* ---- Solids ----------------------------------------------------------------------------------------------- */
+
+static void begin(soup *s) {
+    s->vertex_count = s->triangle_count = 0;
+}
+
+/* Boxes have faces along the grid and, at some sizes, exactly on its planes and through its centres. */
+static void test_boxes(void **state) {
+    (void)state;
+    test_random random = {1};
+    soup *s = &the_soup;
+    for (uint32_t round = 0; round < 12; round++) {
+        double low[3], high[3];
+        for (uint32_t c = 0; c < 3; c++) {
+            low[c] = round < 6 ? 0.125 * test_random_below(&random, 9) : test_random_real(&random, -5, 5);
+            high[c] =
+                low[c] + (round < 6 ? 0.125 * (1 + test_random_below(&random, 8)) : test_random_real(&random, 0, 2));
+        }
+        begin(s);
+        add_box(s, low, high);
+        check_at(s, 3 + test_random_below(&random, 14), true);
+        px_grid grid = {{14, 14, 14}, {0, 0, 0}, {0.25, 0.25, 0.25}};
+        if (round < 6) {
+            for (uint32_t c = 0; c < 3; c++)
+                grid.origin[c] = low[c] - 0.5;
+            check(s, &grid, true);
+        }
+    }
+}
+
+static void test_spheres(void **state) {
+    (void)state;
+    test_random random = {2};
+    soup *s = &the_soup;
+    for (uint32_t round = 0; round < 4; round++) {
+        begin(s);
+        add_sphere(s, test_random_real(&random, -9, 9), 0, 0, test_random_real(&random, 0.1, 10), 10);
+        check_at(s, 5 + test_random_below(&random, 12), true);
+    }
+}
+
+static void test_rotated(void **state) {
+    (void)state;
+    test_random random = {3};
+    soup *s = &the_soup;
+    for (uint32_t round = 0; round < 8; round++) {
+        begin(s);
+        add_torus(s, 0, 0, 0, 1, 0.45, 9);
+        add_box(s, (double[]){-0.4, -0.4, -1}, (double[]){0.4, 0.3, 1.1});
+        rotate(s, &random);
+        check_at(s, 14, true);
+    }
+}
+
+/* Solids in solids, cavities, and solids through each other. */
+static void test_many_shells(void **state) {
+    (void)state;
+    soup *s = &the_soup;
+    begin(s);
+    add_box(s, (double[]){0, 0, 0}, (double[]){4, 3, 3});
+    for (uint32_t n = 0; n < 2; n++) /* between these two the nearest faces say outside */
+        add_box(s, (double[]){0.5 + 2.2 * n, 0.5, 0.5}, (double[]){1.3 + 2.2 * n, 2.5, 2.5});
+    check_at(s, 20, true);
+    begin(s);
+    add_sphere(s, 0, 0, 0, 2, 12);
+    uint32_t first = s->triangle_count;
+    add_sphere(s, 0, 0, 0, 1.2, 12);
+    turn_over(s, first); /* a cavity */
+    add_sphere(s, 0, 0, 0, 0.6, 12);
+    check_at(s, 20, true);
+    begin(s);
+    add_torus(s, 0, 0, 0, 1, 0.4, 12);
+    add_sphere(s, 1, 0, 0, 0.7, 10);
+    add_box(s, (double[]){-1.5, -0.2, -0.3}, (double[]){1.5, 0.3, 0.2});
+    check_at(s, 20, true);
+}
+
+/* Faces in faces: two boxes with a side in common are one solid; a sheet of two sides holds nothing. */
+static void test_coincident(void **state) {
+    (void)state;
+    soup *s = &the_soup;
+    begin(s);
+    add_box(s, (double[]){0, 0, 0}, (double[]){1, 1, 1});
+    add_box(s, (double[]){1, 0, 0}, (double[]){2, 1, 1});
+    check_at(s, 17, true);
+    begin(s);
+    uint32_t a = add_vertex(s, 0, 0, 0), b = add_vertex(s, 2, 0.1, 0.3), c = add_vertex(s, 2, 1, 1);
+    uint32_t d = add_vertex(s, 0, 0.9, 0.7);
+    add_triangle(s, a, b, c);
+    add_triangle(s, a, c, d);
+    add_triangle(s, c, b, a);
+    add_triangle(s, d, c, a);
+    check_at(s, 17, true);
+}
+
+/* A triangle list in any order and winding. */
+static void test_soup(void **state) {
+    (void)state;
+    test_random random = {4};
+    soup *s = &the_soup;
+    for (uint32_t round = 0; round < 6; round++) {
+        begin(s);
+        double size = round % 2 ? 1 : 0.1;
+        for (uint32_t t = 0; t < 12; t++) {
+            uint32_t v = s->vertex_count;
+            double at[3];
+            for (uint32_t c = 0; c < 3; c++)
+                at[c] = test_random_real(&random, -1, 1);
+            for (uint32_t k = 0; k < 3; k++)
+                add_vertex(s, at[0] + test_random_real(&random, -size, size),
+                           at[1] + test_random_real(&random, -size, size),
+                           at[2] + test_random_real(&random, -size, size));
+            add_triangle(s, v, v + 1, v + (t % 4 == 0 ? 1 : 2)); /* some have no area */
+        }
+        check_at(s, 20, false);
+        float low[3], high[3];
+        box_of(s, low, high);
+        px_grid grid = px_grid_of_size(low, high, (uint32_t[]){20, 9, 13});
+        check(s, &grid, false);
+    }
+}
+
+static void test_small(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    px_arena *arena = px_arena_create(context);
+    px_voxels v;
+    soup *s = &the_soup;
+    begin(s); /* nothing */
+    px_grid grid = grid_of(s, 16);
+    assert_true(grid.size[0] == 3 && grid.size[1] == 3 && grid.size[2] == 3);
+    test_ok(&test, make(context, arena, s, &grid, PX_VIEWS_ALL, &v));
+    check_structure(&v);
+    check_neighbours(&test, &v);
+    assert_true(v.count == 0 && px_voxel_at(&v, 1, 1, 1) == PELT_NONE);
+    add_vertex(s, 3, 4, 5); /* a point */
+    add_triangle(s, 0, 0, 0);
+    grid = grid_of(s, 16);
+    test_ok(&test, make(context, arena, s, &grid, PX_VIEWS_ALL, &v));
+    assert_true(v.count == 1 && v.interior_count == 0 && px_voxel_at(&v, 1, 1, 1) == 0);
+    begin(s); /* a flat square, two triangles: one layer */
+    add_quad(s, add_vertex(s, 0, 0, 1), add_vertex(s, 1, 0, 1), add_vertex(s, 1, 1, 1), add_vertex(s, 0, 1, 1));
+    grid = grid_of(s, 16);
+    test_ok(&test, make(context, arena, s, &grid, PX_VIEWS_ALL, &v));
+    check_structure(&v);
+    assert_true(grid.size[0] == 18 && grid.size[2] == 3 && v.count == 16 * 16 && v.interior_count == 0);
+    px_arena_destroy(arena);
+    test_end(&test);
+}
+
+/* ---- Views and winding ------------------------------------------------------------------------------------ */
+
+static uint32_t interior(const soup *s, uint32_t views, bool *inverted) {
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    px_arena *arena = px_arena_create(context);
+    px_voxels v;
+    px_grid grid = grid_of(s, 16);
+    test_ok(&test, make(context, arena, s, &grid, views, &v));
+    uint32_t count = v.interior_count;
+    *inverted = v.inverted;
+    px_arena_destroy(arena);
+    test_end(&test);
+    return count;
+}
+
+/* A box without its lid: along z only looking down sees the floor's back. */
+static void test_views(void **state) {
+    (void)state;
+    soup *s = &the_soup;
+    bool inverted;
+    begin(s);
+    add_box(s, (double[]){0, 0, 0}, (double[]){1, 1, 1});
+    uint32_t inside = 14 * 14 * 14;
+    assert_int_equal(interior(s, PX_VIEWS_ALL, &inverted), inside);
+    for (uint32_t view = 0; view < 6; view++)
+        assert_int_equal(interior(s, 1u << view, &inverted), inside);
+    assert_int_equal(interior(s, 0, &inverted), 0);
+    s->triangle_count -= 2; /* the side at high z */
+    assert_int_equal(interior(s, PX_VIEW_POSITIVE_Z, &inverted), 0);
+    assert_true(interior(s, PX_VIEW_NEGATIVE_Z, &inverted) > inside); /* up to the end of the grid */
+    assert_int_equal(interior(s, PX_VIEW_POSITIVE_X | PX_VIEW_NEGATIVE_X, &inverted), 14 * 14 * 15);
+    assert_int_equal(interior(s, PX_VIEWS_ALL, &inverted), 14 * 14 * 15);
+    assert_false(inverted);
+}
+
+static void test_inverted(void **state) {
+    (void)state;
+    soup *s = &the_soup;
+    bool inverted;
+    begin(s);
+    add_sphere(s, 0, 0, 0, 1, 16);
+    uint32_t inside = interior(s, PX_VIEWS_ALL, &inverted);
+    assert_true(inside > 100 && !inverted);
+    turn_over(s, 0);
+    assert_int_equal(interior(s, PX_VIEWS_ALL, &inverted), inside);
+    assert_true(inverted);
+}
+
+/* ---- Memory and threads ----------------------------------------------------------------------------------- */
+
+static pelt_result run_all(pelt_context *context, void *user) {
+    px_arena *arena = px_arena_create(context);
+    if (!arena)
+        return PELT_ERROR_MEMORY;
+    px_voxels v;
+    px_grid grid = grid_of(user, 12);
+    pelt_result result = make(context, arena, user, &grid, PX_VIEWS_ALL, &v);
+    if (result != PELT_OK)
+        assert_true(v.count == 0 && !v.kinds && !v.cells && !v.runs && !v.row_runs);
+    px_arena_destroy(arena);
+    return result;
+}
+
+static void test_memory_fails(void **state) {
+    (void)state;
+    begin(&the_soup);
+    add_torus(&the_soup, 0, 0, 0, 1, 0.45, 9);
+    test_fail_each_allocation(1, run_all, &the_soup);
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    test_random random = {5};
+    soup *s = &the_soup;
+    begin(s);
+    add_torus(s, 0, 0, 0, 1, 0.45, 40);
+    add_sphere(s, 0, 0, 0.3, 0.8, 30);
+    rotate(s, &random);
+    test_context tests[2];
+    px_arena *arenas[2];
+    px_voxels v[2];
+    px_grid grid = grid_of(s, 100);
+    for (uint32_t n = 0; n < 2; n++) {
+        test_begin(&tests[n], n ? 4 : 1);
+        arenas[n] = px_arena_create(tests[n].context);
+        test_ok(&tests[n], make(tests[n].context, arenas[n], s, &grid, PX_VIEWS_ALL, &v[n]));
+    }
+    assert_true(v[0].count == v[1].count && v[0].interior_count == v[1].interior_count);
+    assert_memory_equal(v[0].kinds, v[1].kinds, v[0].count);
+    assert_memory_equal(v[0].cells, v[1].cells, v[0].count * sizeof *v[0].cells);
+    assert_memory_equal(v[0].runs, v[1].runs, (v[0].run_count + 1) * sizeof *v[0].runs);
+    assert_memory_equal(v[0].row_runs, v[1].row_runs, (grid.size[1] * grid.size[2] + 1) * sizeof(uint32_t));
+    for (uint32_t n = 0; n < 2; n++) {
+        px_arena_destroy(arenas[n]);
+        test_end(&tests[n]);
+    }
+}
+
+/* Thin rings in a box of 800 million cells: memory follows the voxels. */
+static void test_memory_grows_with_voxels(void **state) {
+    (void)state;
+    soup *s = &the_soup;
+    begin(s);
+    for (uint32_t n = 0; n < 3; n++)
+        add_torus(s, 0, 0, n, 1.4, 0.02, 60);
+    test_context test;
+    pelt_context *context = test_begin(&test, 2);
+    px_arena *arena = px_arena_create(context);
+    px_voxels v;
+    px_grid grid = grid_of(s, 1024);
+    double cells = (double)grid.size[0] * grid.size[1] * grid.size[2];
+    test_ok(&test, make(context, arena, s, &grid, PX_VIEWS_ALL, &v));
+    double peak = (double)pelt_context_memory(context).peak;
+    assert_true(v.interior_count > 100000 && v.count < 2000000 && cells > 7e8);
+    /* voxels; runs of rows; lines of a block of slices on each of two threads */
+    assert_true(peak < 24.0 * v.count + 8.0 * grid.size[1] * grid.size[2] + 2 * 12.0 * 34 * grid.size[0] * 3);
+    px_arena_destroy(arena);
+    test_end(&test);
+}
+
+static void test_cancel_stops(void **state) {
+    (void)state;
+    begin(&the_soup);
+    add_torus(&the_soup, 0, 0, 0, 1, 0.45, 9);
+    test_context test;
+    test_begin(&test, 1);
+    atomic_store(&test.cancel_at, 2);
+    assert_int_equal(run_all(test.context, &the_soup), PELT_ERROR_CANCELLED);
+    test_end(&test);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_boxes),        cmocka_unit_test(test_spheres),
+        cmocka_unit_test(test_rotated),      cmocka_unit_test(test_many_shells),
+        cmocka_unit_test(test_coincident),   cmocka_unit_test(test_soup),
+        cmocka_unit_test(test_small),        cmocka_unit_test(test_views),
+        cmocka_unit_test(test_inverted),     cmocka_unit_test(test_memory_fails),
+        cmocka_unit_test(test_threads),      cmocka_unit_test(test_memory_grows_with_voxels),
+        cmocka_unit_test(test_cancel_stops),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
