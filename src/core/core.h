@@ -109,6 +109,9 @@ void px_buffer_free(px_buffer *buffer);
  * the last place of a double. Never reads at or behind end. */
 const char *px_parse_double(const char *p, const char *end, double *value);
 
+/* Whether a word that other programs write for what is not finite begins at p: "nan", "-inf", "Infinity", "1.#IND". */
+bool px_is_not_finite(const char *p, const char *end);
+
 /* The next of names that are divided by commas or lines, without spaces around; false behind the last. */
 bool px_next_name(const char **text, const char **name, size_t *length);
 /* Whether a text (or NULL) is this name [length]. */

@@ -280,6 +280,15 @@ const char *px_parse_double(const char *p, const char *end, double *value) {
     return q;
 }
 
+bool px_is_not_finite(const char *p, const char *end) {
+    p += p < end && (*p == '-' || *p == '+');
+    if (end - p < 3)
+        return false;
+    return ((p[0] | 32) == 'n' && (p[1] | 32) == 'a' && (p[2] | 32) == 'n') ||
+           ((p[0] | 32) == 'i' && (p[1] | 32) == 'n' && (p[2] | 32) == 'f') ||
+           (p[0] >= '0' && p[0] <= '9' && p[1] == '.' && p[2] == '#');
+}
+
 /* ---- Lists of names --------------------------------------------------------------------------------------- */
 
 bool px_next_name(const char **text, const char **name, size_t *length) {

@@ -20,6 +20,20 @@ pelt_result px_file_map(px_arena *arena, const char *path, px_file *file);
 /* The pages of a mapped file leave the memory and come back when they are read. Safe while others read. */
 void px_file_release(const px_file *file);
 
+/* A piece of a file, without a 0 behind; data NULL: none. */
+typedef struct px_text {
+    const char *data;
+    size_t size;
+} px_text;
+
+static inline bool px_text_equal(px_text a, px_text b) {
+    return (a.data == NULL) == (b.data == NULL) && a.size == b.size &&
+           (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
+}
+static inline bool px_text_is(px_text a, const char *word) {
+    return a.data && a.size == strlen(word) && memcmp(a.data, word, a.size) == 0;
+}
+
 /* ---- Output ----------------------------------------------------------------------------------------------- */
 
 /* Files written beside their final place and renamed together. */

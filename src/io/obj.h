@@ -2,46 +2,23 @@
 #ifndef PELT_IO_OBJ_H
 #define PELT_IO_OBJ_H
 
-#include "io/io.h"
+#include "io/polygons.h"
 
 /* ---- From the reader to the mesh: the file's statements as lists ------------------------------------------- */
-
-/* Elements of one kind that grow; scratch of the context. */
-typedef struct obj_list {
-    void *data;
-    size_t count, capacity;
-} obj_list;
-
-/* A piece of the file; text NULL: none. */
-typedef struct obj_text {
-    const char *text;
-    size_t length;
-} obj_text;
-
-/* One corner of a polygon: which `v`, `vt`, `vn`, counted from 1; 0: none. */
-typedef struct obj_corner {
-    uint32_t point, uv, normal;
-} obj_corner;
 
 /* From this polygon on, these names are in force. */
 typedef struct obj_section {
     uint32_t first_polygon;
-    obj_text object, group, material;
+    px_text object, group, material;
 } obj_section;
 
 typedef struct obj_content {
-    obj_list positions; /* float, 3 for each `v` */
-    obj_list uvs;       /* float, 2 for each `vt` */
-    obj_list normals;   /* float, 3 for each `vn` */
-    obj_list corners;   /* obj_corner, polygon by polygon */
-    obj_list polygons;  /* uint32_t, the corners of each, at least 3 */
-    obj_list sections;  /* obj_section */
-    obj_list libraries; /* obj_text, what stood behind each `mtllib` */
+    px_polygons mesh;
+    px_list sections;  /* obj_section */
+    px_list libraries; /* px_text, what stood behind each `mtllib` */
 } obj_content;
 
-/* Room for `more` elements behind the last, NULL when there is none. The count stays. */
-void *px_obj_room(pelt_context *context, obj_list *list, size_t more, size_t size);
-/* Makes the mesh and the document from the content, whose indices are checked. Uses up content->corners. */
+/* Makes the mesh and the document from the content, whose indices are checked. Uses up content->mesh.corners. */
 pelt_result px_obj_build(pelt_context *context, pelt_model *model, obj_content *content);
 
 /* ---- From the mesh to the writer: what the model does not hold --------------------------------------------- */

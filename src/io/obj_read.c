@@ -30,18 +30,6 @@ typedef struct reader {
     size_t odd_uvs, odd_normals;              /* that are not finite */
 } reader;
 
-void *px_obj_room(pelt_context *context, obj_list *list, size_t more, size_t size) {
-    if (more > list->capacity - list->count) {
-        size_t capacity = px_max_size(2 * list->capacity, px_max_size(more, 1024));
-        void *data = px_resize(context, list->data, capacity, size);
-        if (!data)
-            return NULL;
-        list->data = data;
-        list->capacity = capacity;
-    }
-    return (char *)list->data + list->count * size;
-}
-
 /* ---- Places ----------------------------------------------------------------------------------------------- */
 
 static size_t line_of(const reader *r, const char *place) {
@@ -120,24 +108,13 @@ static const char *quote_word(const reader *r, char text[static 40]) {
 
 /* ---- Numbers ---------------------------------------------------------------------------------------------- */
 
-/* "nan", "-inf", "Infinity", "1.#IND", "-1.#QNAN". */
-static bool is_not_finite(const reader *r) {
-    const char *c = r->p;
-    c += c < r->end && (*c == '-' || *c == '+');
-    if (r->end - c < 3)
-        return false;
-    return ((c[0] | 32) == 'n' && (c[1] | 32) == 'a' && (c[2] | 32) == 'n') ||
-           ((c[0] | 32) == 'i' && (c[1] | 32) == 'n' && (c[2] | 32) == 'f') ||
-           (c[0] >= '0' && c[0] <= '9' && c[1] == '.' && c[2] == '#');
-}
-
 /* What is there instead of a number. */
 static pelt_result read_odd_number(reader *r, const char *what, int wanted, int got, float *value) {
     char word[40];
     if (at_end(r))
         return px_fail(r->context, PELT_ERROR_INPUT, "line %zu: the %s has %d number%s, it needs %d", line_of(r, r->p),
                        what, got, got == 1 ? "" : "s", wanted);
-    if (!is_not_finite(r))
+    if (!px_is_not_finite(r->p, r->end))
         return px_fail(r->context, PELT_ERROR_INPUT, "line %zu: %s in a %s is not a number", line_of(r, r->p),
                        quote_word(r, word), what);
     while (!is_word_end(r, r->p))
@@ -165,19 +142,19 @@ static inline pelt_result read_numbers(reader *r, const char *what, int wanted, 
 }
 
 static pelt_result read_position(reader *r) {
-    float *values = px_obj_room(r->context, &r->content.positions, 3, sizeof *values);
+    float *values = px_list_room(r->context, &r->content.mesh.positions, 3, sizeof *values);
     bool finite;
     if (!values)
         return PELT_ERROR_MEMORY;
     PX_TRY(read_numbers(r, "position", 3, values, &finite));
     if (!finite)
         return px_fail(r->context, PELT_ERROR_INPUT, "line %zu: the position is not finite", line_of(r, r->p));
-    r->content.positions.count += 3;
+    r->content.mesh.positions.count += 3;
     return PELT_OK;
 }
 
 static pelt_result read_uv(reader *r) {
-    float *values = px_obj_room(r->context, &r->content.uvs, 2, sizeof *values);
+    float *values = px_list_room(r->context, &r->content.mesh.uvs, 2, sizeof *values);
     bool finite, second = true;
     if (!values)
         return PELT_ERROR_MEMORY;
@@ -189,32 +166,19 @@ static pelt_result read_uv(reader *r) {
         values[0] = values[1] = 0;
         r->odd_uvs++;
     }
-    r->content.uvs.count += 2;
+    r->content.mesh.uvs.count += 2;
     return PELT_OK;
 }
 
-/* Files keep few digits: 4 behind the point leave the square of the length within 2e-4. Such normals stay as they
- * are, others are made unit; what has no direction becomes 0 and counts as missing. */
-static bool unit_normal(float *n) {
-    double square = (double)n[0] * n[0] + (double)n[1] * n[1] + (double)n[2] * n[2];
-    if (fabs(square - 1) <= 4e-4)
-        return true;
-    bool good = square > 0 && isfinite(square);
-    double scale = good ? 1 / sqrt(square) : 0;
-    for (int i = 0; i < 3; i++)
-        n[i] = good ? (float)(n[i] * scale) : 0;
-    return good;
-}
-
 static pelt_result read_normal(reader *r) {
-    float *values = px_obj_room(r->context, &r->content.normals, 3, sizeof *values);
+    float *values = px_list_room(r->context, &r->content.mesh.normals, 3, sizeof *values);
     bool finite;
     if (!values)
         return PELT_ERROR_MEMORY;
     PX_TRY(read_numbers(r, "normal", 3, values, &finite));
-    if (!unit_normal(values))
+    if (!px_unit_normal(values))
         r->odd_normals++;
-    r->content.normals.count += 3;
+    r->content.mesh.normals.count += 3;
     return PELT_OK;
 }
 
@@ -253,19 +217,19 @@ static inline bool has_index(const reader *r) {
 }
 
 /* "7", "7/2", "7//3", "7/2/3". */
-static inline pelt_result read_corner(reader *r, obj_corner *corner) {
+static inline pelt_result read_corner(reader *r, px_corner *corner) {
     obj_content *content = &r->content;
-    *corner = (obj_corner){0};
-    PX_TRY(read_index(r, "vertex", content->positions.count / 3, &r->points, &corner->point));
+    *corner = (px_corner){0};
+    PX_TRY(read_index(r, "vertex", content->mesh.positions.count / 3, &r->points, &corner->point));
     if (r->p < r->end && *r->p == '/') {
         r->p++;
         if (has_index(r))
-            PX_TRY(read_index(r, "texture coordinate", content->uvs.count / 2, &r->uvs, &corner->uv));
+            PX_TRY(read_index(r, "texture coordinate", content->mesh.uvs.count / 2, &r->uvs, &corner->uv));
     }
     if (r->p < r->end && *r->p == '/') {
         r->p++;
         if (has_index(r))
-            PX_TRY(read_index(r, "normal", content->normals.count / 3, &r->normals, &corner->normal));
+            PX_TRY(read_index(r, "normal", content->mesh.normals.count / 3, &r->normals, &corner->normal));
     }
     if (is_word_end(r, r->p) || *r->p == '#')
         return PELT_OK;
@@ -274,33 +238,28 @@ static inline pelt_result read_corner(reader *r, obj_corner *corner) {
                    quote_word(r, word));
 }
 
-static bool same_text(obj_text a, obj_text b) {
-    return (a.text == NULL) == (b.text == NULL) && a.length == b.length &&
-           (a.length == 0 || memcmp(a.text, b.text, a.length) == 0);
-}
-
 /* Begins a section at the coming polygon if its names are others than those of the section before. */
 static pelt_result begin_section(reader *r) {
-    obj_list *sections = &r->content.sections;
+    px_list *sections = &r->content.sections;
     r->names_changed = false;
-    obj_section *section = px_obj_room(r->context, sections, 1, sizeof *section);
+    obj_section *section = px_list_room(r->context, sections, 1, sizeof *section);
     if (!section)
         return PELT_ERROR_MEMORY;
     const obj_section *last = section - 1;
-    if (sections->count && same_text(last->object, r->names.object) && same_text(last->group, r->names.group) &&
-        same_text(last->material, r->names.material))
+    if (sections->count && px_text_equal(last->object, r->names.object) && px_text_equal(last->group, r->names.group) &&
+        px_text_equal(last->material, r->names.material))
         return PELT_OK;
     *section = r->names;
-    section->first_polygon = (uint32_t)r->content.polygons.count;
+    section->first_polygon = (uint32_t)r->content.mesh.polygons.count;
     sections->count++;
     return PELT_OK;
 }
 
 static pelt_result read_face(reader *r) {
-    obj_list *corners = &r->content.corners;
+    px_list *corners = &r->content.mesh.corners;
     size_t first = corners->count;
     while (!at_end(r)) {
-        obj_corner *corner = px_obj_room(r->context, corners, 1, sizeof *corner);
+        px_corner *corner = px_list_room(r->context, corners, 1, sizeof *corner);
         if (!corner)
             return PELT_ERROR_MEMORY;
         PX_TRY(read_corner(r, corner));
@@ -314,18 +273,18 @@ static pelt_result read_face(reader *r) {
     }
     if (r->names_changed || r->content.sections.count == 0)
         PX_TRY(begin_section(r));
-    uint32_t *polygon = px_obj_room(r->context, &r->content.polygons, 1, sizeof *polygon);
+    uint32_t *polygon = px_list_room(r->context, &r->content.mesh.polygons, 1, sizeof *polygon);
     if (!polygon)
         return PELT_ERROR_MEMORY;
     *polygon = (uint32_t)count;
-    r->content.polygons.count++;
+    r->content.mesh.polygons.count++;
     return PELT_OK;
 }
 
 /* ---- Names ------------------------------------------------------------------------------------------------ */
 
 /* The rest of the line without blanks around it; nothing at all is no name. */
-static obj_text read_name(reader *r) {
+static px_text read_name(reader *r) {
     while (r->p < r->end && is_blank(*r->p))
         r->p++;
     const char *first = r->p;
@@ -333,15 +292,15 @@ static obj_text read_name(reader *r) {
     const char *last = r->p;
     while (last > first && is_blank(last[-1]))
         last--;
-    return last > first ? (obj_text){first, (size_t)(last - first)} : (obj_text){0};
+    return last > first ? (px_text){first, (size_t)(last - first)} : (px_text){0};
 }
 
 static pelt_result read_library(reader *r) {
-    obj_text *library = px_obj_room(r->context, &r->content.libraries, 1, sizeof *library);
+    px_text *library = px_list_room(r->context, &r->content.libraries, 1, sizeof *library);
     if (!library)
         return PELT_ERROR_MEMORY;
     *library = read_name(r);
-    r->content.libraries.count += library->text != NULL;
+    r->content.libraries.count += library->data != NULL;
     return PELT_OK;
 }
 
@@ -362,7 +321,7 @@ static pelt_result read_other_statement(reader *r) {
         skip_line(r);
     } else if (TAKE(r, "o")) {
         r->names.object = read_name(r);
-        r->names.group = (obj_text){0};
+        r->names.group = (px_text){0};
         r->names_changed = true;
     } else if (TAKE(r, "g")) {
         r->names.group = read_name(r);
@@ -426,14 +385,14 @@ static pelt_result check_forward(reader *r, const forward *ahead, const char *wh
 
 static pelt_result check_content(reader *r) {
     const obj_content *c = &r->content;
-    if (c->positions.count == 0)
+    if (c->mesh.positions.count == 0)
         return px_fail(r->context, PELT_ERROR_INPUT, "holds no vertices");
-    if (c->positions.count / 3 >= PELT_NONE || c->corners.count >= PELT_NONE || c->uvs.count / 2 >= PELT_NONE ||
-        c->normals.count / 3 >= PELT_NONE)
+    if (c->mesh.positions.count / 3 >= PELT_NONE || c->mesh.corners.count >= PELT_NONE ||
+        c->mesh.uvs.count / 2 >= PELT_NONE || c->mesh.normals.count / 3 >= PELT_NONE)
         return px_fail(r->context, PELT_ERROR_UNSUPPORTED, "holds more than %u vertices or corners", PELT_NONE - 1);
-    PX_TRY(check_forward(r, &r->points, "vertex", c->positions.count / 3));
-    PX_TRY(check_forward(r, &r->uvs, "texture coordinate", c->uvs.count / 2));
-    return check_forward(r, &r->normals, "normal", c->normals.count / 3);
+    PX_TRY(check_forward(r, &r->points, "vertex", c->mesh.positions.count / 3));
+    PX_TRY(check_forward(r, &r->uvs, "texture coordinate", c->mesh.uvs.count / 2));
+    return check_forward(r, &r->normals, "normal", c->mesh.normals.count / 3);
 }
 
 static void tell_ignored(const reader *r) {
@@ -471,9 +430,8 @@ pelt_result px_obj_read(const px_read *read) {
         tell_ignored(&r);
     if (result == PELT_OK)
         result = px_obj_build(context, read->model, &r.content);
-    obj_list *lists[] = {&r.content.positions, &r.content.uvs,      &r.content.normals,  &r.content.corners,
-                         &r.content.polygons,  &r.content.sections, &r.content.libraries};
-    for (size_t i = 0; i < PX_COUNT(lists); i++)
-        px_free(context, lists[i]->data);
+    px_polygons_free(context, &r.content.mesh);
+    px_free(context, r.content.sections.data);
+    px_free(context, r.content.libraries.data);
     return result;
 }

@@ -73,28 +73,31 @@ static pelt_result add_path(path_list *list, const char *folder, const char *nam
     return PELT_OK;
 }
 
-/* The files of a folder in the first sequence format that it holds any of. */
-static pelt_result list_folder(path_list *list, const char *folder) {
-    pelt_context *context = px_arena_context(list->arena);
+static pelt_result list_format(path_list *list, const char *folder, const pelt_format_info *wanted) {
     DIR *directory = opendir(folder);
     if (!directory)
-        return px_fail(context, PELT_ERROR_INPUT, "the folder cannot be read: %s", strerror(errno));
+        return px_fail(px_arena_context(list->arena), PELT_ERROR_INPUT, "the folder cannot be read: %s",
+                       strerror(errno));
     pelt_result result = PELT_OK;
-    const px_format *chosen = NULL;
     for (struct dirent *entry; result == PELT_OK && (entry = readdir(directory)) != NULL;) {
         const px_format *format = entry->d_name[0] == '.' ? NULL : px_format_by_extension(entry->d_name);
-        if (!format || !(format->info.flags & PELT_FORMAT_SEQUENCE) || (chosen && format > chosen))
-            continue;
-        if (format != chosen)
-            list->count = 0;
-        chosen = format;
-        result = add_path(list, folder, entry->d_name);
+        if (format && &format->info == wanted)
+            result = add_path(list, folder, entry->d_name);
     }
     closedir(directory);
-    if (result == PELT_OK && list->count == 0)
-        result = px_fail_format(context, PELT_ERROR_INPUT, PELT_FORMAT_READ | PELT_FORMAT_SEQUENCE,
-                                "the folder holds no file of a format that makes sequences");
     return result;
+}
+
+/* The files of a folder in the first sequence format of the table that it holds any of. */
+static pelt_result list_folder(path_list *list, const char *folder) {
+    const pelt_format_info *format;
+    for (uint32_t f = 0; list->count == 0 && (format = pelt_format_at(f)); f++)
+        if (format->flags & PELT_FORMAT_SEQUENCE)
+            PX_TRY(list_format(list, folder, format));
+    if (list->count == 0)
+        return px_fail_format(px_arena_context(list->arena), PELT_ERROR_INPUT, PELT_FORMAT_READ | PELT_FORMAT_SEQUENCE,
+                              "the folder holds no file of a format that makes sequences");
+    return PELT_OK;
 }
 
 static pelt_result list_glob(path_list *list, const char *pattern) {

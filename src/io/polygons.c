@@ -1,0 +1,260 @@
+/* From lists of polygons to a mesh: see polygons.h.
+ *
+ * Vertices of the mesh are the distinct combinations of point, texture coordinate and normal: vertex i is point i with
+ * its first combination while i < point_count; further combinations follow in the order of the corners. Those are
+ * found again through a hash table, so that each corner costs the same however often a point is split (the pole of a
+ * sphere has hundreds of texture coordinates).
+ */
+#include "io/polygons.h"
+
+#include <math.h>
+
+/* ---- Lists ------------------------------------------------------------------------------------------------ */
+
+void *px_list_room(pelt_context *context, px_list *list, size_t more, size_t size) {
+    if (more > list->capacity - list->count) {
+        size_t capacity = px_max_size(2 * list->capacity, px_max_size(more, 1024));
+        void *data = px_resize(context, list->data, capacity, size);
+        if (!data)
+            return NULL;
+        list->data = data;
+        list->capacity = capacity;
+    }
+    return (char *)list->data + list->count * size;
+}
+
+typedef struct builder {
+    pelt_context *context;
+    pelt_model *model;
+    px_polygons *content;
+    px_list *vertices;   /* px_corner; point 0: no corner uses it */
+    uint32_t *table;     /* [table_size] vertices behind point_count, PELT_NONE: empty; NULL: none yet */
+    uint32_t table_size; /* a power of 2, more than twice its entries */
+    bool has_uvs, has_normals;
+} builder;
+
+/* ---- Vertices --------------------------------------------------------------------------------------------- */
+
+static inline uint64_t hash_corner(px_corner c) {
+    uint64_t h = (c.point | (uint64_t)c.uv << 32) * UINT64_C(0x9E3779B97F4A7C15);
+    h = (h ^ h >> 32 ^ c.normal) * UINT64_C(0xD6E8FEB86659FD93);
+    return h ^ h >> 32;
+}
+
+static inline bool same_corner(px_corner a, px_corner b) {
+    return a.point == b.point && a.uv == b.uv && a.normal == b.normal;
+}
+
+/* Where the corner is in the table, or would be. */
+static inline uint32_t *find_slot(const builder *b, px_corner corner) {
+    const px_corner *vertices = b->vertices->data;
+    uint32_t mask = b->table_size - 1, at = (uint32_t)hash_corner(corner) & mask;
+    while (b->table[at] != PELT_NONE && !same_corner(vertices[b->table[at]], corner))
+        at = (at + 1) & mask;
+    return &b->table[at];
+}
+
+static pelt_result grow_table(builder *b, size_t first) {
+    size_t size = b->table_size ? (size_t)2 * b->table_size : 1024;
+    if (size > UINT32_MAX)
+        return px_fail(b->context, PELT_ERROR_UNSUPPORTED, "is split into more vertices than can be counted");
+    px_free(b->context, b->table);
+    b->table = PX_ALLOC(b->context, uint32_t, size);
+    if (!b->table)
+        return PELT_ERROR_MEMORY;
+    memset(b->table, 0xFF, size * sizeof *b->table);
+    b->table_size = (uint32_t)size;
+    const px_corner *vertices = b->vertices->data;
+    for (size_t i = first; i < b->vertices->count; i++)
+        *find_slot(b, vertices[i]) = (uint32_t)i;
+    return PELT_OK;
+}
+
+/* The vertex of a corner whose point has another first combination. */
+static pelt_result split_vertex(builder *b, px_corner corner, size_t point_count, uint32_t *vertex) {
+    if (2 * (b->vertices->count - point_count) >= b->table_size)
+        PX_TRY(grow_table(b, point_count));
+    uint32_t *slot = find_slot(b, corner);
+    if (*slot == PELT_NONE) {
+        px_corner *added = px_list_room(b->context, b->vertices, 1, sizeof *added);
+        if (!added)
+            return PELT_ERROR_MEMORY;
+        *added = corner;
+        *slot = (uint32_t)b->vertices->count++;
+    }
+    *vertex = *slot;
+    return PELT_OK;
+}
+
+/* Finds the vertices; afterwards each corner's `point` is its vertex, counted from 0. */
+static pelt_result find_vertices(builder *b) {
+    size_t point_count = b->content->positions.count / 3;
+    px_corner *corners = b->content->corners.data;
+    px_corner *vertices = px_list_room(b->context, b->vertices, point_count, sizeof *vertices);
+    if (!vertices)
+        return PELT_ERROR_MEMORY;
+    for (size_t i = 0; i < point_count; i++)
+        vertices[i] =
+            (px_corner){.uv = b->has_uvs ? (uint32_t)i + 1 : 0, .normal = b->has_normals ? (uint32_t)i + 1 : 0};
+    b->vertices->count = point_count;
+    for (size_t c = 0; c < b->content->corners.count; c++) {
+        px_corner corner = corners[c], *first = (px_corner *)b->vertices->data + corner.point - 1;
+        if (b->content->normals_by_point)
+            corner.normal = corner.point;
+        if (b->content->uvs_by_point)
+            corner.uv = corner.point;
+        b->has_uvs |= corner.uv != 0;
+        b->has_normals |= corner.normal != 0;
+        if (first->point == 0)
+            *first = corner;
+        if (same_corner(*first, corner))
+            corners[c].point = corner.point - 1;
+        else
+            PX_TRY(split_vertex(b, corner, point_count, &corners[c].point));
+    }
+    return PELT_OK;
+}
+
+static pelt_result fill_vertices(builder *b) {
+    pelt_mesh *mesh = &b->model->mesh;
+    px_arena *memory = b->model->memory;
+    size_t count = b->vertices->count, point_count = b->content->positions.count / 3;
+    const float *positions = b->content->positions.data, *uvs = b->content->uvs.data;
+    const px_corner *vertices = b->vertices->data;
+    bool split = count > point_count;
+    mesh->positions = PX_NEW(memory, float, px_mul_size(3, count));
+    mesh->uvs = b->has_uvs ? PX_NEW(memory, float, px_mul_size(2, count)) : NULL;
+    mesh->vertex_points = split ? PX_NEW(memory, uint32_t, count) : NULL;
+    if (!mesh->positions || (b->has_uvs && !mesh->uvs) || (split && !mesh->vertex_points))
+        return PELT_ERROR_MEMORY;
+    mesh->vertex_count = (uint32_t)count;
+    mesh->point_count = (uint32_t)point_count;
+    memcpy(mesh->positions, positions, point_count * 3 * sizeof(float));
+    for (size_t i = point_count; i < count; i++)
+        memcpy(mesh->positions + 3 * i, positions + (size_t)3 * (vertices[i].point - 1), 3 * sizeof(float));
+    for (size_t i = 0; split && i < count; i++)
+        mesh->vertex_points[i] = i < point_count ? (uint32_t)i : vertices[i].point - 1;
+    for (size_t i = 0; mesh->uvs && i < count; i++)
+        if (vertices[i].uv)
+            memcpy(mesh->uvs + 2 * i, uvs + (size_t)2 * (vertices[i].uv - 1), 2 * sizeof(float));
+    return PELT_OK;
+}
+
+/* ---- Triangles -------------------------------------------------------------------------------------------- */
+
+static pelt_result fill_triangles(builder *b) {
+    pelt_mesh *mesh = &b->model->mesh;
+    const px_corner *corners = b->content->corners.data;
+    const uint32_t *polygons = b->content->polygons.data;
+    size_t polygon_count = b->content->polygons.count, count = b->content->corners.count - 2 * polygon_count;
+    bool fans = count > polygon_count;
+    mesh->triangles = PX_NEW(b->model->memory, uint32_t, px_mul_size(3, count));
+    mesh->triangle_polygons = fans ? PX_NEW(b->model->memory, uint32_t, count) : NULL;
+    if (!mesh->triangles || (fans && !mesh->triangle_polygons))
+        return PELT_ERROR_MEMORY;
+    mesh->triangle_count = (uint32_t)count;
+    mesh->polygon_count = (uint32_t)polygon_count;
+    uint32_t *out = mesh->triangles;
+    for (size_t polygon = 0, triangle = 0; polygon < polygon_count; corners += polygons[polygon++])
+        for (uint32_t c = 2; c < polygons[polygon]; c++, triangle++) {
+            *out++ = corners[0].point;
+            *out++ = corners[c - 1].point;
+            *out++ = corners[c].point;
+            if (fans)
+                mesh->triangle_polygons[triangle] = (uint32_t)polygon;
+        }
+    return PELT_OK;
+}
+
+/* ---- Normals ---------------------------------------------------------------------------------------------- */
+
+/* Files keep few digits: 4 behind the point leave the square of the length within 2e-4. Such normals stay as they
+ * are, others are made unit; what has no direction becomes 0 and counts as missing. */
+bool px_unit_normal(float *n) {
+    double square = (double)n[0] * n[0] + (double)n[1] * n[1] + (double)n[2] * n[2];
+    if (fabs(square - 1) <= 4e-4)
+        return true;
+    bool good = square > 0 && isfinite(square);
+    double scale = good ? 1 / sqrt(square) : 0;
+    for (int i = 0; i < 3; i++)
+        n[i] = good ? (float)(n[i] * scale) : 0;
+    return good;
+}
+
+static bool has_normal(const builder *b, size_t vertex) {
+    uint32_t normal = ((const px_corner *)b->vertices->data)[vertex].normal;
+    const float *n = normal ? (const float *)b->content->normals.data + (size_t)3 * (normal - 1) : NULL;
+    return n && (n[0] != 0 || n[1] != 0 || n[2] != 0);
+}
+
+/* Adds the area-weighted normals of the triangles to those of their vertices that have none of their own. */
+static void add_face_normals(const builder *b, float *normals) {
+    const pelt_mesh *mesh = &b->model->mesh;
+    for (size_t t = 0; t < mesh->triangle_count; t++) {
+        const uint32_t *v = mesh->triangles + 3 * t;
+        double d[2][3];
+        for (int i = 0; i < 3; i++) {
+            double origin = mesh->positions[(size_t)3 * v[0] + i];
+            d[0][i] = mesh->positions[(size_t)3 * v[1] + i] - origin;
+            d[1][i] = mesh->positions[(size_t)3 * v[2] + i] - origin;
+        }
+        for (int c = 0; c < 3; c++)
+            if (!has_normal(b, v[c]))
+                for (int i = 0, j = 1, k = 2; i < 3; i++, j = (j + 1) % 3, k = (k + 1) % 3)
+                    normals[(size_t)3 * v[c] + i] += (float)(d[0][j] * d[1][k] - d[0][k] * d[1][j]);
+    }
+}
+
+/* Some corners have normals: all vertices must get one. */
+static pelt_result fill_normals(builder *b) {
+    pelt_mesh *mesh = &b->model->mesh;
+    const px_corner *vertices = b->vertices->data;
+    const float *source = b->content->normals.data;
+    float *normals = PX_NEW(b->model->memory, float, px_mul_size(3, mesh->vertex_count));
+    if (!normals)
+        return PELT_ERROR_MEMORY;
+    bool missing = false;
+    for (size_t i = 0; i < mesh->vertex_count; i++) {
+        bool own = has_normal(b, i);
+        if (own)
+            memcpy(normals + 3 * i, source + (size_t)3 * (vertices[i].normal - 1), 3 * sizeof(float));
+        missing |= !own && vertices[i].point != 0;
+    }
+    if (missing)
+        add_face_normals(b, normals);
+    for (size_t i = 0; i < mesh->vertex_count; i++) {
+        float *n = normals + 3 * i;
+        if (has_normal(b, i))
+            continue;
+        double length = sqrt((double)n[0] * n[0] + (double)n[1] * n[1] + (double)n[2] * n[2]);
+        bool good = length > 0 && isfinite(length);
+        for (int c = 0; c < 3; c++)
+            n[c] = good ? (float)(n[c] / length) : c == 2;
+    }
+    mesh->normals = normals;
+    return PELT_OK;
+}
+
+static pelt_result build(builder *b) {
+    b->has_uvs = b->content->uvs_by_point;
+    b->has_normals = b->content->normals_by_point;
+    PX_TRY(find_vertices(b));
+    if (b->vertices->count >= PELT_NONE)
+        return px_fail(b->context, PELT_ERROR_UNSUPPORTED, "is split into more vertices than can be counted");
+    PX_TRY(fill_vertices(b));
+    PX_TRY(fill_triangles(b));
+    return b->has_normals ? fill_normals(b) : PELT_OK;
+}
+
+pelt_result px_polygons_build(pelt_context *context, pelt_model *model, px_polygons *content, px_list *vertices) {
+    builder b = {.context = context, .model = model, .content = content, .vertices = vertices};
+    pelt_result result = build(&b);
+    px_free(context, b.table);
+    return result;
+}
+
+void px_polygons_free(pelt_context *context, px_polygons *content) {
+    px_list *lists[] = {&content->positions, &content->uvs, &content->normals, &content->corners, &content->polygons};
+    for (size_t i = 0; i < PX_COUNT(lists); i++)
+        px_free(context, lists[i]->data);
+}
