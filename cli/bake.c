@@ -14,9 +14,9 @@ typedef struct bake_settings {
 
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, offsetof(bake_settings, output), NULL, 0, 0, NULL, "FILE",
-     "the cache (.pc2, .mdd) or a pattern of meshes ('f_%04d.obj')"},
+     "the cache (.pc2, .mdd) or a pattern of meshes ('f_%04d.obj', 'f_%04d.ply')"},
     {"mesh", 0, PELT_OPTION_TEXT, offsetof(bake_settings, mesh), NULL, 0, 0, NULL, "FILE",
-     "also write the mesh that the cache belongs to, in its rest pose (.obj)"},
+     "also write the mesh that the cache belongs to, in its rest pose (.obj, .ply)"},
     {"fps", 0, PELT_OPTION_REAL, offsetof(bake_settings, fps), "30", 0.001, 100000, NULL, "N", "frames per second"},
     {"motion", 0, PELT_OPTION_TEXT, offsetof(bake_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
      "which motion; without this the first"},
@@ -43,14 +43,14 @@ static exit_code check_outputs(cli_session *session, const bake_settings *settin
         return usage_error(session, "%s: one %s file holds one frame; use a pattern like 'f_%%04d.%s'",
                            settings->output, format->name, format->extensions);
     if (!sequence && !(format->flags & PELT_FORMAT_CACHE))
-        return usage_error(session, "%s: %s is no cache; bake writes .pc2, .mdd or a pattern of .obj", settings->output,
-                           format->name);
+        return usage_error(session, "%s: %s is no cache; bake writes .pc2, .mdd or a pattern of .obj or .ply",
+                           settings->output, format->name);
     if (!settings->mesh)
         return EXIT_DONE;
     if ((code = output_format(session, settings->mesh, &format)) != EXIT_DONE)
         return code;
     if (!(format->flags & PELT_FORMAT_MESH) || (format->flags & PELT_FORMAT_RIG) || is_pattern(settings->mesh))
-        return usage_error(session, "--mesh %s: give one .obj file", settings->mesh);
+        return usage_error(session, "--mesh %s: give one .obj or .ply file", settings->mesh);
     return EXIT_DONE;
 }
 
@@ -98,7 +98,7 @@ static exit_code bake(cli_session *session, const bake_settings *settings, pelt_
     if (result == PELT_OK)
         result = pelt_save(session->context, model, settings->output, &save);
     if (result == PELT_OK && settings->mesh)
-        result = save_rest_pose(session, model, settings->mesh);
+        result = save_rest_pose(session, model, settings->mesh, PELT_PLY_BINARY);
     if (result != PELT_OK)
         return session_fail(session, result);
     report(session, settings, &model->clips[save.clip], now() - start);

@@ -197,8 +197,9 @@ pelt_result animation_add(cli_session *session, pelt_model *model, const cli_ani
 const char *shown_name(const char *name);
 double clip_duration(const pelt_clip *clip);
 
-/* Saves the model as a mesh in its rest pose: the model's own positions are those of the bind pose. */
-pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path);
+/* Saves the model as a mesh in its rest pose: the model's own positions are those of the bind pose. `ply` is a
+ * pelt_ply_encoding. */
+pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path, uint32_t ply);
 /* Whether a path stands for many files: it holds a printf pattern. */
 bool is_pattern(const char *path);
 /* Bytes of a written file; of all `frame_count` files of a pattern. */

@@ -8,6 +8,7 @@ typedef struct convert_settings {
     double fps;
     const char *motion;
     const char *output;
+    uint32_t ply;
 } convert_settings;
 
 static const pelt_option own_options[] = {
@@ -17,6 +18,8 @@ static const pelt_option own_options[] = {
      "frames per second: of inputs that do not say, and of motions that become frames"},
     {"motion", 0, PELT_OPTION_TEXT, offsetof(convert_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
      "which animation becomes frames; without this the first"},
+    {"ply", 0, PELT_OPTION_CHOICE, offsetof(convert_settings, ply), "binary", 0, 0, "binary|big-endian|ascii", NULL,
+     "how PLY files are written"},
 };
 OPTION_TABLE(own_table, own_options)
 
@@ -41,6 +44,7 @@ static exit_code write_frames(cli_session *session, const convert_settings *sett
             shown_name(animation.motion->name), settings->fps);
     pelt_save_desc save = pelt_save_desc_default();
     save.fps = settings->fps;
+    save.ply = settings->ply;
     pelt_result result = animation_add(session, model, &animation, settings->fps, PELT_SKINNING_LINEAR, &save.clip);
     if (result == PELT_OK) {
         *frames = model->clips[save.clip].frame_count;
@@ -63,7 +67,7 @@ static exit_code write_model(cli_session *session, const convert_settings *setti
         if (model->clip_count || model->motion_count)
             say(session, MESSAGE_NOTE, "%s holds the rest pose only; a pattern ('f_%%04d.%s') would hold all frames",
                 path, format->extensions);
-        result = save_rest_pose(session, model, path);
+        result = save_rest_pose(session, model, path, settings->ply);
     }
     return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
 }
@@ -117,16 +121,18 @@ static const example examples[] = {
     {"pelt convert 'frames/f_%04d.obj' --fps 24 horse.pc2", "a sequence into a cache"},
     {"pelt convert horse.obj horse.pc2 horse.mdd", "one cache format into another"},
     {"pelt convert horse.glb horse.obj", "the rest pose as a mesh"},
+    {"pelt convert scan.ply scan.obj", "a mesh in another format"},
 };
 
 const cli_verb verb_convert = {
     .name = "convert",
     .summary = "read an input and write it in another format",
     .usage = "pelt convert INPUT… OUTPUT [options]",
-    .about = "The extension of OUTPUT chooses the format. The input is a file, a mesh with its cache, or a sequence (a "
-             "folder, a glob, a pattern or a list). Caches and patterns ('f_%04d.obj') take the frames of an "
-             "animation; a single mesh file takes the rest pose.\n\n"
-             "OUTPUT may be the input itself: it is written beside and renamed when it is complete.",
+    .about =
+        "The extension of OUTPUT chooses the format. The input is a file, a mesh with its cache, or a sequence (a "
+        "folder, a glob, a pattern or a list). Caches and patterns ('f_%04d.obj', 'f_%04d.ply') take the frames of an "
+        "animation; a single mesh file takes the rest pose.\n\n"
+        "OUTPUT may be the input itself: it is written beside and renamed when it is complete.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(convert_settings),

@@ -130,7 +130,9 @@ double clip_duration(const pelt_clip *clip) {
 
 /* ---- Outputs ---------------------------------------------------------------------------------------------- */
 
-pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path) {
+pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path, uint32_t ply) {
+    pelt_save_desc desc = pelt_save_desc_default();
+    desc.ply = ply;
     pelt_mesh *mesh = &model->mesh;
     pelt_model posed = *model;
     if (model->skin.bone_count || model->morphs.morph_count) {
@@ -145,7 +147,7 @@ pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *
         if (result != PELT_OK)
             return result;
     }
-    return pelt_save(session->context, &posed, path, NULL);
+    return pelt_save(session->context, &posed, path, &desc);
 }
 
 /* The only %d, %4d or %04d of a path; NULL. */

@@ -32,8 +32,8 @@ judge() {
 
 # files FOLDER…: those that formats of ours might take, each with a 0 behind.
 files() {
-    find -L "$@" -type f \( -iname '*.glb' -o -iname '*.gltf' -o -iname '*.obj' -o -iname '*.pc2' -o -iname '*.mdd' \) \
-        -print0 | sort -z
+    find -L "$@" -type f \( -iname '*.glb' -o -iname '*.gltf' -o -iname '*.obj' -o -iname '*.ply' -o -iname '*.abc' \
+        -o -iname '*.pc2' -o -iname '*.mdd' \) -print0 | sort -z
 }
 
 # sweep PELT FOLDER…: complaints on stdout, one "accepted" per success on descriptor 3.

@@ -170,7 +170,7 @@ static void test_refusals(void **state) {
     pelt_model *model;
     test_fails(&test, load_one(test.context, in_folder("none.obj"), &model), PELT_ERROR_INPUT, "cannot be opened");
     put("what.xyz", "hello");
-    test_fails(&test, load_one(test.context, in_folder("what.xyz"), &model), PELT_ERROR_INPUT, "glTF, OBJ, PC2, MDD");
+    test_fails(&test, load_one(test.context, in_folder("what.xyz"), &model), PELT_ERROR_INPUT, "(glTF, OBJ, ");
     test_fails(&test, load_one(test.context, folder, &model), PELT_ERROR_INPUT, "the folder holds no file");
     test_fails(&test, pelt_load(test.context, NULL, 0, NULL, &model), PELT_ERROR_ARGUMENT, "no input");
     put_triangle("a.obj", 0, "f 1 2 3");

@@ -42,7 +42,7 @@ PELT_API const pelt_format_info *pelt_format_of_file(pelt_context *context, cons
 PELT_API const pelt_format_info *pelt_format_for_output(const char *path);
 
 typedef struct pelt_load_desc {
-    double fps; /* frames per second of inputs that do not say (OBJ sequences, PC2); default 30 */
+    double fps; /* frames per second of inputs that do not say (sequences, PC2); default 30 */
 } pelt_load_desc;
 PELT_API const pelt_option *pelt_load_options(size_t *option_count);
 PELT_API pelt_load_desc pelt_load_desc_default(void);
@@ -63,15 +63,19 @@ PELT_API pelt_result pelt_load_cache_memory(pelt_context *context, const void *d
  * them are dropped. Weights that an algorithm did not change stay as they were in the file. */
 typedef enum pelt_weight_format { PELT_WEIGHTS_F32, PELT_WEIGHTS_U16, PELT_WEIGHTS_U8 } pelt_weight_format;
 
+/* How PLY files are written. */
+typedef enum pelt_ply_encoding { PELT_PLY_BINARY, PELT_PLY_BIG_ENDIAN, PELT_PLY_ASCII } pelt_ply_encoding;
+
 typedef struct pelt_save_desc {
     uint32_t clip;    /* which clip goes into a format that holds one; default 0 */
     double fps;       /* rate that times are written at where the format has none of its own (PC2); default 30 */
     bool replace;     /* an existing file may be replaced; default true */
     uint32_t weights; /* pelt_weight_format; default f32 */
+    uint32_t ply;     /* pelt_ply_encoding; default binary, little-endian */
 } pelt_save_desc;
 PELT_API pelt_save_desc pelt_save_desc_default(void);
 
-/* Writes a model; the extension of `path` chooses the format. OBJ: with clips and a printf pattern in the path
+/* Writes a model; the extension of `path` chooses the format. OBJ, PLY: with clips and a printf pattern in the path
  * ('f_%04d.obj') one file per frame. Files are written beside their final place and renamed when complete: a failure
  * leaves what was there before. `desc` may be NULL. */
 PELT_API pelt_result pelt_save(pelt_context *context, const pelt_model *model, const char *path,

@@ -78,6 +78,7 @@ typedef struct px_format {
 
 extern const px_format px_format_gltf;
 extern const px_format px_format_obj;
+extern const px_format px_format_ply;
 extern const px_format px_format_pc2;
 extern const px_format px_format_mdd;
 

@@ -9,7 +9,7 @@ static const pelt_option load_options[] = {
      .min = 0.001,
      .max = 100000,
      .value = "N",
-     .help = "frames per second of inputs that do not say (OBJ sequences, PC2)"},
+     .help = "frames per second of inputs that do not say (sequences, PC2)"},
 };
 
 const pelt_option *pelt_load_options(size_t *option_count) {

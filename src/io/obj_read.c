@@ -397,15 +397,7 @@ static pelt_result check_content(reader *r) {
 
 static void tell_ignored(const reader *r) {
     static const char plural[] = "s";
-    if (r->short_faces)
-        px_log(r->context, PELT_LOG_WARNING, "%zu face%s of fewer than 3 corners left out", r->short_faces,
-               plural + (r->short_faces == 1));
-    if (r->odd_uvs)
-        px_log(r->context, PELT_LOG_WARNING, "%zu texture coordinate%s not finite, replaced by 0", r->odd_uvs,
-               plural + (r->odd_uvs == 1));
-    if (r->odd_normals)
-        px_log(r->context, PELT_LOG_WARNING, "%zu normal%s without direction, computed from the faces", r->odd_normals,
-               plural + (r->odd_normals == 1));
+    px_polygons_tell(r->context, r->short_faces, r->odd_uvs, r->odd_normals);
     if (r->elements)
         px_log(r->context, PELT_LOG_INFO, "%zu line and point element%s left out", r->elements,
                plural + (r->elements == 1));

@@ -12,7 +12,7 @@
 /* ---- Lists ------------------------------------------------------------------------------------------------ */
 
 void *px_list_room(pelt_context *context, px_list *list, size_t more, size_t size) {
-    if (more > list->capacity - list->count) {
+    if (!list->data || more > list->capacity - list->count) {
         size_t capacity = px_max_size(2 * list->capacity, px_max_size(more, 1024));
         void *data = px_resize(context, list->data, capacity, size);
         if (!data)
@@ -257,4 +257,17 @@ void px_polygons_free(pelt_context *context, px_polygons *content) {
     px_list *lists[] = {&content->positions, &content->uvs, &content->normals, &content->corners, &content->polygons};
     for (size_t i = 0; i < PX_COUNT(lists); i++)
         px_free(context, lists[i]->data);
+}
+
+void px_polygons_tell(pelt_context *context, size_t short_faces, size_t odd_uvs, size_t odd_normals) {
+    static const char plural[] = "s";
+    if (short_faces)
+        px_log(context, PELT_LOG_WARNING, "%zu face%s of fewer than 3 corners left out", short_faces,
+               plural + (short_faces == 1));
+    if (odd_uvs)
+        px_log(context, PELT_LOG_WARNING, "%zu texture coordinate%s not finite, replaced by 0", odd_uvs,
+               plural + (odd_uvs == 1));
+    if (odd_normals)
+        px_log(context, PELT_LOG_WARNING, "%zu normal%s without direction, computed from the faces", odd_normals,
+               plural + (odd_normals == 1));
 }

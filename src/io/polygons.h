@@ -35,6 +35,9 @@ typedef struct px_polygons {
 pelt_result px_polygons_build(pelt_context *context, pelt_model *model, px_polygons *content, px_list *vertices);
 void px_polygons_free(pelt_context *context, px_polygons *content);
 
+/* Warns of what was left out or replaced, if anything was: faces of fewer than 3 corners, texture coordinates that are
+ * not finite, normals without direction. */
+void px_polygons_tell(pelt_context *context, size_t short_faces, size_t odd_uvs, size_t odd_normals);
 /* Makes a file's normal unit; false, and 0, when it has no direction. */
 bool px_unit_normal(float *n);
 

@@ -18,6 +18,14 @@ run 0 compare --max-error 0 mesh.obj q.pc2 back.pc2
 run 0 convert -q mesh.obj q.mdd 'back_%02d.obj'
 [ -f back_00.obj ] && [ -f back_02.obj ] || fail "no sequence"
 run 0 compare --max-error 0 'q_%d.obj' 'back_%02d.obj'
+run 0 convert -q mesh.obj q.mdd 'back_%02d.ply'
+run 0 compare --max-error 0 'q_%d.obj' 'back_%02d.ply'
+for encoding in binary=binary_little_endian big-endian=binary_big_endian ascii=ascii; do
+    run 0 convert -q mesh.obj mesh.ply --ply ${encoding%=*}
+    head -n 2 mesh.ply | grep -aqx "format ${encoding#*=} 1.0" || fail "mesh.ply is not $encoding"
+    run 0 compare --max-error 0 mesh.obj q.pc2 mesh.ply q.pc2
+done
+run 1 convert mesh.obj mesh.ply --ply utf8
 run 0 convert -q -o other.pc2 mesh.obj q.mdd
 same other.pc2 back.pc2
 
