@@ -348,11 +348,11 @@ static pelt_result read_elements(reader *r) {
     for (size_t e = 0; e < r->header.elements.count; e++) {
         r->element = &elements[e];
         r->record = 0;
+        if (r->element->property_count == 0)
+            continue;
         const ply_property *properties = (const ply_property *)r->header.properties.data + r->element->first_property;
         size_t size = record_size(r, properties);
         uint64_t count = r->element->count;
-        if (size == 0)
-            continue;
         if (count > UINT64_MAX / size || !has_room(r, count * size, 1))
             return px_fail(r->context, PELT_ERROR_INPUT, "is cut off: it promises %llu of '%.*s', more than follow",
                            (unsigned long long)count, (int)px_min_size(r->element->name.size, 40),
