@@ -39,9 +39,17 @@ void args_default(const cli_verb *verb, void *settings) {
 
 bool option_given(const cli_session *session, const char *name) {
     for (size_t o = 0; o < session->given_count; o++)
-        if (strcmp(session->given[o]->name, name) == 0)
+        if (strcmp(session->given[o].option->name, name) == 0)
             return true;
     return false;
+}
+
+arg_list option_values(const cli_session *session, const char *name) {
+    arg_list values = {must_alloc(session->given_count, sizeof *values.items), 0};
+    for (size_t o = 0; o < session->given_count; o++)
+        if (strcmp(session->given[o].option->name, name) == 0)
+            values.items[values.count++] = session->given[o].value;
+    return values;
 }
 
 /* ---- Nearest names ---------------------------------------------------------------------------------------- */
@@ -131,8 +139,8 @@ static exit_code set_option(parser *p, const pelt_option *option, const char *va
         if (result != PELT_OK)
             return session_fail(session, result);
     }
-    if (!option_given(session, option->name) && session->given_count < OPTION_MAX)
-        session->given[session->given_count++] = option;
+    session->given = must_resize(session->given, session->given_count + 1, sizeof *session->given);
+    session->given[session->given_count++] = (given_option){option, value};
     return EXIT_DONE;
 }
 

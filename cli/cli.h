@@ -6,6 +6,7 @@
  *   terminal.c  messages and the progress line
  *   json.c      reports for programs
  *   table.c     reports for people
+ *   picture.c   what view draws
  *   help.c      help from the tables; completion.c and man.c: the same for shells and for man
  *   one file per verb
  */
@@ -108,11 +109,17 @@ typedef struct common_settings {
 
 #define OPTION_MAX 128
 
+/* An option on the command line; once for every time it is there. */
+typedef struct given_option {
+    const pelt_option *option;
+    const char *value; /* NULL: a flag */
+} given_option;
+
 /* One run of the program. */
 struct cli_session {
     const cli_verb *verb; /* NULL before it is known */
     common_settings common;
-    const pelt_option *given[OPTION_MAX]; /* options on the command line */
+    given_option *given; /* in the order of the command line */
     size_t given_count;
     pelt_context *context;
     cli_json report;  /* what --json writes; every verb fills it … */
@@ -156,6 +163,8 @@ exit_code args_parse(cli_session *session, const char *const *args, size_t count
 void args_default(const cli_verb *verb, void *settings);
 /* Whether an option was on the command line. */
 bool option_given(const cli_session *session, const char *name);
+/* All values of an option that may be given again; `items` is freed by the caller. */
+arg_list option_values(const cli_session *session, const char *name);
 /* The nearest of `names` [count] to a misspelt one; NULL when none is near. */
 const char *nearest_name(const char *name, const char *const *names, size_t count);
 
@@ -202,6 +211,8 @@ double clip_duration(const pelt_clip *clip);
 pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path, uint32_t ply);
 /* Whether a path stands for many files: it holds a printf pattern. */
 bool is_pattern(const char *path);
+/* The file of a pattern with this number; freed by the caller. */
+char *pattern_path(const char *pattern, uint32_t number);
 /* Bytes of a written file; of all `frame_count` files of a pattern. */
 uint64_t written_size(const char *path, uint32_t frame_count);
 
@@ -258,6 +269,22 @@ void table_print(cli_table *table, FILE *out, const char *title);
 const char *grouped(uint64_t value);
 /* "4.9 MB", likewise. */
 const char *bytes_text(uint64_t bytes);
+
+/* ---- picture.c -------------------------------------------------------------------------------------------- */
+
+typedef struct picture_settings {
+    pelt_picture_desc picture;
+    const char *png;
+    const char *size;
+    const char *frames;
+    bool sheet;
+} picture_settings;
+
+/* Its own options; those of `picture` are the library's. */
+const pelt_option *picture_table(size_t *count);
+/* What is wrong is told before any work. Takes --size into the picture. */
+exit_code picture_check(cli_session *session, picture_settings *settings);
+exit_code picture_draw(cli_session *session, const picture_settings *settings, const pelt_model *model);
 
 /* ---- help.c, man.c ---------------------------------------------------------------------------------------- */
 

@@ -169,19 +169,23 @@ bool is_pattern(const char *path) {
     return find_number(path, &width, &end) != NULL;
 }
 
+char *pattern_path(const char *pattern, uint32_t number) {
+    int width;
+    const char *end, *start = find_number(pattern, &width, &end);
+    return must_format("%.*s%0*u%s", (int)(start - pattern), pattern, width, number, end);
+}
+
 static uint64_t file_size(const char *path) {
     struct stat status;
     return stat(path, &status) == 0 && S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
 }
 
 uint64_t written_size(const char *path, uint32_t frame_count) {
-    int width;
-    const char *end, *start = find_number(path, &width, &end);
-    if (!start)
+    if (!is_pattern(path))
         return file_size(path);
     uint64_t sum = 0;
     for (uint32_t k = 0; k < frame_count; k++) {
-        char *name = must_format("%.*s%0*u%s", (int)(start - path), path, width, k, end);
+        char *name = pattern_path(path, k);
         sum += file_size(name);
         free(name);
     }

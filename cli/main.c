@@ -235,5 +235,6 @@ int main(int argc, char **argv) {
     code = close_stdout(&session, code);
     pelt_context_destroy(session.context);
     free(session.report.data);
+    free(session.given);
     return (int)code;
 }

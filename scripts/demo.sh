@@ -45,7 +45,7 @@ rig() {
     describe "$file.glb"
     compare "$name" 'baked cache, .glb > .gltf > .glb' "$file.obj" "$file.pc2" "$file-back.glb"
     compare "$name" 'linear, dual quaternion skinning' "$file.obj" "$file.pc2" "$file-dq.pc2"
-    "$bin/pelt" view -q "$file.glb" --png "$file.png" --mode bones --sheet 4x1 --size 1600x400
+    "$bin/pelt" view -q "$file.glb" --png "$file.png" --mode bones --columns 4 --size 1600x400
 }
 
 animation() {
@@ -53,7 +53,7 @@ animation() {
     "$bin/pelt" convert -q "$file.obj" "$file.pc2" "$file.mdd"
     describe "$file.obj" "$file.pc2"
     compare "$name" '.pc2, .mdd' "$file.obj" "$file.pc2" "$file.mdd"
-    "$bin/pelt" view -q "$file.obj" "$file.pc2" --png "$file.png" --sheet 4x1 --size 1600x400
+    "$bin/pelt" view -q "$file.obj" "$file.pc2" --png "$file.png" --columns 4 --size 1600x400
 }
 
 # decompose NAME WHAT INPUT…: a vertex animation becomes a skin.
@@ -63,7 +63,7 @@ decompose() {
     json=$("$bin/pelt" decompose "$@" -o "$out/$name-skin.glb" --json -)
     table+=$'\n'$(row "$name" "$(number vertices "$json")" "$(number bones "$json")" "$(number frames "$json")" "$what" \
         "$(figure "$(number error_rms "$json")")" "$(figure "$(number error_max "$json")")")
-    "$bin/pelt" view -q "$out/$name-skin.glb" --png "$out/$name-skin.png" --mode bones --sheet 4x1 --size 1600x400
+    "$bin/pelt" view -q "$out/$name-skin.glb" --png "$out/$name-skin.png" --mode bones --columns 4 --size 1600x400
 }
 
 while read -r name summary; do

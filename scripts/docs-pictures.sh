@@ -19,10 +19,10 @@ view() {
 }
 
 # The walk, first as anyone sees it, then as the skin sees it.
-view creature "$scenes/creature.glb" --sheet 4x1 --size 1600x360 --yaw 62 --pitch 10 --second-mode bones
+view creature "$scenes/creature.glb" --columns 4 --size 1600x360 --yaw 62 --pitch 10 --second-mode bones
 view bones "$scenes/creature.glb" --size 1120x630 --yaw 55 --time 0.3 --mode bones
 view weights "$scenes/creature.glb" --size 960x540 --yaw 62 --mode weights --joint 3
-view hare "$scenes/hare.obj" "$scenes/hare.pc2" --sheet 6x1 --size 1600x320
+view hare "$scenes/hare.obj" "$scenes/hare.pc2" --columns 6 --size 1600x320
 
 status=0
 for file in "$out"/*.png; do

@@ -166,7 +166,7 @@ static void test_light_under_a_roof(void **state) {
 
 static void test_color_maps_fall_in_lightness(void **state) {
     (void)state;
-    px_color (*const maps[2])(float) = {px_color_weight, px_color_count};
+    px_color (*const maps[2])(float) = {px_color_heat, px_color_count};
     for (int m = 0; m < 2; m++) {
         double last = 2;
         for (int s = 0; s <= 40; s++) {

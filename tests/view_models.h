@@ -1,8 +1,9 @@
-/* Small models that the tests of pictures draw. */
+/* Small models that the tests of pictures draw, and what they ask of the pixels. */
 #ifndef PELT_TESTS_VIEW_MODELS_H
 #define PELT_TESTS_VIEW_MODELS_H
 
 #include "support.h"
+#include "view/view.h"
 
 #include <math.h>
 
@@ -112,6 +113,41 @@ static inline pelt_model *make_ball(pelt_context *context) {
             used += 6;
         }
     return make_mesh(context, positions, RINGS * SIDES, triangles, used / 3);
+}
+
+/* ---- Pixels ------------------------------------------------------------------------------------------------- */
+
+#define SIDE 64
+
+/* Straight from the front, on nothing. */
+static inline pelt_picture_desc plain_desc(void) {
+    pelt_picture_desc desc = pelt_picture_desc_default();
+    desc.width = desc.height = SIDE;
+    desc.yaw = desc.pitch = 0;
+    desc.background = PELT_PICTURE_TRANSPARENT;
+    desc.floating = true;
+    return desc;
+}
+
+typedef uint8_t image[SIDE][SIDE][4];
+
+static inline void render(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc, image out) {
+    memset(out, 0x55, sizeof(image));
+    if (pelt_picture_render(context, model, desc, &out[0][0][0]) != PELT_OK)
+        fail_msg("%s", pelt_error_text(context));
+}
+
+static inline double hue_distance(const uint8_t pixel[4], px_color color) {
+    /* light changes brightness much more than the shares of red, green and blue */
+    double p[3] = {pow(pixel[0] / 255.0, 2.2), pow(pixel[1] / 255.0, 2.2), pow(pixel[2] / 255.0, 2.2)};
+    double sum = p[0] + p[1] + p[2], total = (double)color.r + color.g + color.b;
+    return fabs(p[0] / sum - color.r / total) + fabs(p[1] / sum - color.g / total) + fabs(p[2] / sum - color.b / total);
+}
+
+static inline void assert_looks(const uint8_t pixel[4], px_color wanted, px_color other) {
+    assert_int_equal(pixel[3], 255);
+    assert_true(hue_distance(pixel, wanted) < 0.12);
+    assert_true(hue_distance(pixel, other) > 2 * hue_distance(pixel, wanted));
 }
 
 #endif

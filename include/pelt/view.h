@@ -20,11 +20,14 @@ typedef enum pelt_picture_mode {
     PELT_PICTURE_WEIGHTS,    /* the weight of one joint, from pale (0) to deep plum (1) */
     PELT_PICTURE_INFLUENCES, /* how many bones move a vertex, from pale (1) to deep blue (8) */
     PELT_PICTURE_PARTS,      /* a colour per part */
+    /* Distances in object units, from pale (0) to deep plum (`max`). */
+    PELT_PICTURE_ERROR,        /* to where the source has the vertex at the same moment */
+    PELT_PICTURE_DISPLACEMENT, /* to where the vertex is at rest */
     PELT_PICTURE_MODE_COUNT
 } pelt_picture_mode;
 
 typedef enum pelt_picture_skeleton {
-    PELT_PICTURE_SKELETON_AUTO, /* drawn in modes BONES and WEIGHTS, and for a model without triangles */
+    PELT_PICTURE_SKELETON_AUTO, /* drawn in modes BONES and WEIGHTS */
     PELT_PICTURE_SKELETON_ON,
     PELT_PICTURE_SKELETON_OFF
 } pelt_picture_skeleton;
@@ -41,9 +44,12 @@ typedef struct pelt_picture_desc {
     uint32_t second_mode;   /* 0 (default): none; else 1 + the pelt_picture_mode of a sheet's lower half of rows, or of
                              * its right half of columns when it has one row */
     const char *joint;      /* WEIGHTS: whose, by name or index; default NULL: the first bone's */
+    const pelt_model *source; /* ERROR: what the model is measured against, see below; default NULL: its own clip */
+    double max;             /* ERROR, DISPLACEMENT: the distance with the deepest colour, object units; 0 (default): the
+                             * largest of all frames, so that pictures of one animation match */
     const char *motion;     /* animation, by name or index, clips before motions; default NULL: the first */
     bool rest;              /* the rest pose instead of an animation; default false */
-    uint32_t frame;         /* of a clip, or at `fps` after the start of a motion; default 0 */
+    uint32_t frame;         /* of a clip, or at `fps` after the start of a motion; default 0. ERROR: of the source */
     double fps;             /* of `frame` in motions; default 30 */
     double time;            /* seconds after the animation's start; −1 (default): `frame` says when */
     double yaw;             /* degrees the camera goes round the model, 0: in front (+z), default 30 */
@@ -55,13 +61,35 @@ typedef struct pelt_picture_desc {
     uint32_t skeleton;      /* pelt_picture_skeleton; default AUTO */
     bool wireframe;         /* edges of the source polygons over the surface; default false */
     bool floating;          /* no ground, so no shadow on it; default false */
+    bool no_legend;         /* no colour bar in modes with a scale (it also goes where a picture is too small for it);
+                             * default false */
+    bool labels;            /* the frame's number in every cell, or its time where moments are spread; default false */
     uint32_t columns, rows; /* a sheet of columns · rows moments, evenly spread from the given time up to the end and
                              * without it, sharing the picture; 1 to 64, default 1 × 1 */
+    uint32_t frame_step;    /* 0 (default): spread; else cells show `frame`, frame + step, frame + 2 · step … */
+    uint32_t frame_count;   /* … this many of them, the other cells stay empty; 0 (default): as many as there are */
     uint32_t samples;       /* per pixel and direction, 1 to 4; default 2, that is 4 per pixel */
 } pelt_picture_desc;
 
 PELT_API const pelt_option *pelt_picture_options(size_t *option_count);
 PELT_API pelt_picture_desc pelt_picture_desc_default(void);
+
+/* A model with joints and no triangles is drawn as its bones.
+ *
+ * Mode ERROR measures a motion of the model against the clip, or else the motion, of the source with the same name, or
+ * of the same index, or else the first; at the same time after the start. The source has the model's vertices in the
+ * model's order (or all of them again for every part, as written glTF files have), or as many points. Without a source,
+ * the model's own clips are meant: those that pelt_decompose leaves in it, or a cache that was read beside a rig. */
+
+typedef struct pelt_picture_facts {
+    uint32_t frame_count; /* of the drawn animation (at `fps` where it is a motion), in mode ERROR of the source; 1: the
+                           * rest pose */
+    double max;           /* what 0 in `max` stands for; 0 in modes that show no distance */
+} pelt_picture_facts;
+
+/* What a picture would be of. `desc` may be NULL. */
+PELT_API pelt_result pelt_picture_measure(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc,
+                                          pelt_picture_facts *facts);
 
 /* Draws into `pixels` [height][width][4]: red, green, blue (sRGB), alpha (straight), rows from the top. On failure
  * the pixels are transparent black. Positions that are not finite are left out. `desc` may be NULL. */

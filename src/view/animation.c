@@ -33,17 +33,30 @@ pelt_result px_animation_find(pelt_context *context, const pelt_model *model, co
         return px_fail(context, PELT_ERROR_ARGUMENT,
                        "there is no animation '%s': give a name, or an index below %u (clips, then motions)",
                        desc->motion, count);
+    *animation = px_animation_at(model, index);
+    return PELT_OK;
+}
+
+px_animation px_animation_at(const pelt_model *model, uint32_t index) {
     if (index < model->clip_count && model->clips[index].frame_count > 0) {
         const pelt_clip *clip = &model->clips[index];
-        animation->clip = clip;
-        animation->start = clip->times[0];
-        animation->end = clip->times[clip->frame_count - 1];
-    } else if (index >= model->clip_count) {
-        animation->motion = &model->motions[index - model->clip_count];
-        animation->start = animation->motion->start;
-        animation->end = animation->motion->end;
+        return (px_animation){.clip = clip, .start = clip->times[0], .end = clip->times[clip->frame_count - 1]};
     }
-    return PELT_OK;
+    if (index < model->clip_count || index - model->clip_count >= model->motion_count)
+        return (px_animation){0};
+    const pelt_motion *motion = &model->motions[index - model->clip_count];
+    return (px_animation){.motion = motion, .start = motion->start, .end = motion->end};
+}
+
+uint32_t px_animation_frames(const px_animation *animation, double fps) {
+    if (animation->clip)
+        return animation->clip->frame_count;
+    double steps = ceil((animation->end - animation->start) * fps - 1e-4); /* as pelt_clip_from_motion counts */
+    return steps < UINT32_MAX - 1.0 ? 1 + (uint32_t)fmax(steps, 0) : UINT32_MAX;
+}
+
+double px_animation_time(const px_animation *animation, double fps, uint32_t frame) {
+    return animation->clip ? (double)animation->clip->times[frame] : animation->start + frame / fps;
 }
 
 static uint32_t nearest_frame(const pelt_clip *clip, double time) {

@@ -52,13 +52,13 @@ static void set_axes(extent *e, const pelt_picture_desc *desc, uint32_t width, u
     e->slope_x = e->slope_y * width / height;
 }
 
-/* One pose's vertices, or its joints where there is no vertex. */
+/* One pose's vertices, or its joints where they are what is drawn. */
 static pelt_result add_pose(pelt_context *context, const pelt_model *model, const px_animation *animation, double time,
                             float *scratch, extent *e) {
-    bool mesh = model->mesh.vertex_count > 0;
-    uint32_t count = mesh ? model->mesh.vertex_count : model->skeleton.joint_count;
-    PX_TRY(mesh ? px_animation_pose(context, model, animation, time, scratch, NULL)
-                : px_animation_joints(context, model, animation, time, scratch));
+    bool bones = px_is_skeleton(model);
+    uint32_t count = bones ? model->skeleton.joint_count : model->mesh.vertex_count;
+    PX_TRY(bones ? px_animation_joints(context, model, animation, time, scratch)
+                 : px_animation_pose(context, model, animation, time, scratch, NULL));
     for (uint32_t i = 0; i < count; i++)
         add_point(e, scratch + (size_t)3 * i);
     return PELT_OK;
@@ -101,10 +101,11 @@ static void finish(const extent *e, const pelt_picture_desc *desc, uint32_t widt
     camera->y = (float)height / 2;
 }
 
-pelt_result px_camera_fit(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc,
-                          const px_animation *animation, const double *times, uint32_t time_count, uint32_t width,
-                          uint32_t height, px_frame *frame, px_camera *camera) {
-    uint32_t count = model->mesh.vertex_count > 0 ? model->mesh.vertex_count : model->skeleton.joint_count;
+pelt_result px_camera_fit(pelt_context *context, const px_shot *shot, const double *times, uint32_t time_count,
+                          uint32_t width, uint32_t height, px_frame *frame, px_camera *camera) {
+    const pelt_model *model = shot->model;
+    const pelt_picture_desc *desc = shot->desc;
+    uint32_t count = px_is_skeleton(model) ? model->skeleton.joint_count : model->mesh.vertex_count;
     extent e = {.z_up = desc->up == 1};
     set_axes(&e, desc, width, height);
     *frame = (px_frame){.scale = 1, .z_up = e.z_up};
@@ -113,7 +114,7 @@ pelt_result px_camera_fit(pelt_context *context, const pelt_model *model, const 
         return PELT_ERROR_MEMORY;
     pelt_result result = PELT_OK;
     for (uint32_t t = 0; t < time_count && result == PELT_OK; t++) {
-        result = add_pose(context, model, animation, times[t], scratch, &e);
+        result = add_pose(context, model, &shot->animation, times[t], scratch, &e);
         if (result == PELT_OK)
             result = px_cancelled(context);
     }

@@ -57,10 +57,10 @@ static px_color along(const lab *stops, int stop_count, float u) {
                           stops[s].b + (stops[s + 1].b - stops[s].b) * f});
 }
 
-px_color px_color_weight(float weight) {
+px_color px_color_heat(float heat) {
     const lab stops[] = {from_hue(0.90f, 0.010f, 250), from_hue(0.84f, 0.120f, 90), from_hue(0.72f, 0.155f, 58),
                          from_hue(0.57f, 0.185f, 25), from_hue(0.38f, 0.130f, 350)};
-    return along(stops, (int)PX_COUNT(stops), weight);
+    return along(stops, (int)PX_COUNT(stops), heat);
 }
 
 px_color px_color_count(float count) {

@@ -39,7 +39,7 @@ static pelt_result make_skeleton(px_arena *arena, const pelt_model *model, const
 
 /* ---- Colours ---------------------------------------------------------------------------------------------- */
 
-static void set_color(float *colors, size_t index, px_color color) {
+void px_scene_color(float *colors, size_t index, px_color color) {
     colors[3 * index] = color.r;
     colors[3 * index + 1] = color.g;
     colors[3 * index + 2] = color.b;
@@ -62,12 +62,12 @@ static pelt_result color_bones(const pelt_model *model, px_scene *scene) {
             float w = skin->weights[slot];
             sum = (px_color){sum.r + w * c.r, sum.g + w * c.g, sum.b + w * c.b};
         }
-        set_color(scene->colors, i, sum);
+        px_scene_color(scene->colors, i, sum);
     }
     return PELT_OK;
 }
 
-static pelt_result find_joint(pelt_context *context, const pelt_model *model, const char *text, uint32_t *joint) {
+pelt_result px_find_joint(pelt_context *context, const pelt_model *model, const char *text, uint32_t *joint) {
     *joint = model->skin.bone_joints[0];
     if (!text)
         return PELT_OK;
@@ -88,7 +88,7 @@ static pelt_result find_joint(pelt_context *context, const pelt_model *model, co
 static pelt_result color_weights(pelt_context *context, const pelt_model *model, const char *name, px_scene *scene) {
     const pelt_skin *skin = &model->skin;
     uint32_t joint;
-    PX_TRY(find_joint(context, model, name, &joint));
+    PX_TRY(px_find_joint(context, model, name, &joint));
     for (uint32_t i = 0; i < scene->vertex_count; i++) {
         float weight = 0;
         for (uint32_t k = 0; k < skin->influence_count; k++) {
@@ -96,7 +96,7 @@ static pelt_result color_weights(pelt_context *context, const pelt_model *model,
             if (skin->bone_joints[skin->bones[slot]] == joint)
                 weight += skin->weights[slot];
         }
-        set_color(scene->colors, i, px_color_weight(weight));
+        px_scene_color(scene->colors, i, px_color_heat(weight));
     }
     return PELT_OK;
 }
@@ -107,7 +107,7 @@ static pelt_result color_influences(const pelt_model *model, px_scene *scene) {
         uint32_t count = 0;
         for (uint32_t k = 0; k < skin->influence_count; k++)
             count += skin->weights[(size_t)i * skin->influence_count + k] > 0;
-        set_color(scene->colors, i, px_color_count(((float)count - 1) / (PELT_MAX_INFLUENCES - 1)));
+        px_scene_color(scene->colors, i, px_color_count(((float)count - 1) / (PELT_MAX_INFLUENCES - 1)));
     }
     return PELT_OK;
 }
@@ -118,32 +118,50 @@ static pelt_result color_parts(px_arena *arena, const pelt_model *model, px_scen
     if (!scene->triangle_colors)
         return PELT_ERROR_MEMORY;
     for (uint32_t t = 0; t < scene->triangle_count; t++)
-        set_color(scene->triangle_colors, t, px_color_clay());
+        px_scene_color(scene->triangle_colors, t, px_color_clay());
     for (uint32_t p = 0; p < model->mesh.part_count; p++) {
         const pelt_part *part = &model->mesh.parts[p];
         for (uint32_t t = 0; t < part->triangle_count; t++)
-            set_color(scene->triangle_colors, part->first_triangle + t, px_color_category(p));
+            px_scene_color(scene->triangle_colors, part->first_triangle + t, px_color_category(p));
     }
     return PELT_OK;
 }
 
-static pelt_result color_scene(px_arena *arena, const pelt_model *model, const pelt_picture_desc *desc,
-                               pelt_picture_mode mode, px_scene *scene) {
+static pelt_result color_distances(pelt_context *context, const px_shot *shot, const px_reference *reference,
+                                   double time, px_scene *scene) {
+    float *distances = PX_ALLOC(context, float, scene->vertex_count);
+    pelt_result result = distances ? px_reference_distances(context, shot, reference, time, scene->positions, distances)
+                                   : PELT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < scene->vertex_count && result == PELT_OK; i++)
+        if (isfinite(distances[i]))
+            px_scene_color(scene->colors, i,
+                           px_color_heat(reference->max > 0 ? (float)(distances[i] / reference->max) : 0));
+    px_free(context, distances);
+    return result;
+}
+
+/* Positions must still be the model's. */
+static pelt_result color_scene(px_arena *arena, const px_shot *shot, pelt_picture_mode mode, double time,
+                               px_scene *scene) {
     pelt_context *context = px_arena_context(arena);
+    const pelt_model *model = shot->model;
     for (uint32_t i = 0; i < scene->vertex_count; i++)
-        set_color(scene->colors, i, px_color_clay());
+        px_scene_color(scene->colors, i, px_color_clay());
     switch (mode) {
     case PELT_PICTURE_BONES:
         PX_TRY(need_skin(context, model, "bones"));
         return color_bones(model, scene);
     case PELT_PICTURE_WEIGHTS:
         PX_TRY(need_skin(context, model, "weights"));
-        return color_weights(context, model, desc->joint, scene);
+        return color_weights(context, model, shot->desc->joint, scene);
     case PELT_PICTURE_INFLUENCES:
         PX_TRY(need_skin(context, model, "influences"));
         return color_influences(model, scene);
     case PELT_PICTURE_PARTS:
         return color_parts(arena, model, scene);
+    case PELT_PICTURE_ERROR:
+    case PELT_PICTURE_DISPLACEMENT:
+        return color_distances(context, shot, px_shot_reference(shot, mode), time, scene);
     case PELT_PICTURE_SHADED:
     case PELT_PICTURE_MODE_COUNT:
         break;
@@ -163,16 +181,10 @@ static void mark_edges(const pelt_mesh *mesh, uint8_t *edges) {
     }
 }
 
-static void into_frame(const px_frame *frame, px_scene *scene) {
+void px_scene_bounds(px_scene *scene) {
     bool any = false;
     for (uint32_t i = 0; i < scene->vertex_count; i++) {
-        float *p = scene->positions + (size_t)3 * i, *n = scene->normals + (size_t)3 * i;
-        px_frame_apply(frame, p, p);
-        if (frame->z_up) {
-            float y = n[1];
-            n[1] = n[2];
-            n[2] = -y;
-        }
+        const float *p = scene->positions + (size_t)3 * i;
         if (!px_finite3(p))
             continue;
         for (int c = 0; c < 3; c++) {
@@ -183,24 +195,44 @@ static void into_frame(const px_frame *frame, px_scene *scene) {
     }
 }
 
-pelt_result px_scene_make(px_arena *arena, const pelt_model *model, const pelt_picture_desc *desc,
-                          const px_animation *animation, double time, pelt_picture_mode mode, const px_frame *frame,
-                          px_scene *scene) {
-    const pelt_mesh *mesh = &model->mesh;
-    size_t vertex_count = mesh->vertex_count;
-    *scene = (px_scene){.vertex_count = mesh->vertex_count,
-                        .triangle_count = mesh->triangle_count,
-                        .triangles = mesh->triangles,
-                        .positions = PX_NEW(arena, float, px_mul_size(3, vertex_count)),
-                        .normals = PX_NEW(arena, float, px_mul_size(3, vertex_count)),
-                        .colors = PX_NEW(arena, float, px_mul_size(3, vertex_count)),
-                        .light = px_arena_alloc(arena, vertex_count, sizeof(float[3])),
-                        .edges = PX_NEW(arena, uint8_t, mesh->triangle_count)};
+static void into_frame(const px_frame *frame, px_scene *scene) {
+    for (uint32_t i = 0; i < scene->vertex_count; i++) {
+        float *p = scene->positions + (size_t)3 * i, *n = scene->normals + (size_t)3 * i;
+        px_frame_apply(frame, p, p);
+        if (frame->z_up) {
+            float y = n[1];
+            n[1] = n[2];
+            n[2] = -y;
+        }
+    }
+    px_scene_bounds(scene);
+}
+
+static pelt_result make_surface(px_arena *arena, const px_shot *shot, double time, pelt_picture_mode mode,
+                                const px_frame *frame, px_scene *scene) {
+    const pelt_mesh *mesh = &shot->model->mesh;
+    scene->vertex_count = mesh->vertex_count;
+    scene->triangle_count = mesh->triangle_count;
+    scene->triangles = mesh->triangles;
+    scene->positions = PX_NEW(arena, float, px_mul_size(3, mesh->vertex_count));
+    scene->normals = PX_NEW(arena, float, px_mul_size(3, mesh->vertex_count));
+    scene->colors = PX_NEW(arena, float, px_mul_size(3, mesh->vertex_count));
+    scene->light = px_arena_alloc(arena, mesh->vertex_count, sizeof(float[3]));
+    scene->edges = PX_NEW(arena, uint8_t, mesh->triangle_count);
     if (!scene->positions || !scene->normals || !scene->colors || !scene->light || !scene->edges)
         return PELT_ERROR_MEMORY;
-    PX_TRY(px_animation_pose(px_arena_context(arena), model, animation, time, scene->positions, scene->normals));
+    PX_TRY(px_animation_pose(px_arena_context(arena), shot->model, &shot->animation, time, scene->positions,
+                             scene->normals));
+    PX_TRY(color_scene(arena, shot, mode, time, scene));
     into_frame(frame, scene);
     mark_edges(mesh, scene->edges);
-    PX_TRY(make_skeleton(arena, model, animation, time, frame, scene));
-    return color_scene(arena, model, desc, mode, scene);
+    return PELT_OK;
+}
+
+pelt_result px_scene_make(px_arena *arena, const px_shot *shot, double time, pelt_picture_mode mode,
+                          const px_frame *frame, px_scene *scene) {
+    *scene = (px_scene){0};
+    PX_TRY(make_skeleton(arena, shot->model, &shot->animation, time, frame, scene));
+    return px_is_skeleton(shot->model) ? px_scene_bones(arena, mode, scene)
+                                       : make_surface(arena, shot, time, mode, frame, scene);
 }

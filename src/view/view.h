@@ -22,11 +22,72 @@ px_color px_color_decode(uint32_t rgb); /* from 0xRRGGBB in sRGB */
 px_color px_color_mix(px_color a, px_color b, float u);
 /* Categories far apart in hue for neighbouring indices, of similar strength. */
 px_color px_color_category(uint32_t index);
-px_color px_color_weight(float weight); /* 0 to 1, lightness falls evenly */
-px_color px_color_count(float count);   /* 0 to 1, the same in blue */
+px_color px_color_heat(float heat);   /* 0 to 1, lightness falls evenly */
+px_color px_color_count(float count); /* 0 to 1, the same in blue */
 px_color px_color_clay(void);
 
-/* ---- The scene (scene.c) ---------------------------------------------------------------------------------- */
+/* ---- Animations (animation.c) ----------------------------------------------------------------------------- */
+
+/* Which animation is drawn. Neither: the rest pose. */
+typedef struct px_animation {
+    const pelt_clip *clip;
+    const pelt_motion *motion;
+    double start, end; /* seconds */
+} px_animation;
+
+pelt_result px_animation_find(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc,
+                              px_animation *animation);
+/* An animation of a model by its place, clips before motions; the rest pose behind the last. */
+px_animation px_animation_at(const pelt_model *model, uint32_t index);
+/* Frames of a clip, or of a motion at `fps`; 1: the rest pose. Seconds of a frame, the last one may lie behind the
+ * end. */
+uint32_t px_animation_frames(const px_animation *animation, double fps);
+double px_animation_time(const px_animation *animation, double fps, uint32_t frame);
+/* positions [vertex][3], and normals [vertex][3] unless NULL, at `time` seconds; clips: at the nearest frame. */
+pelt_result px_animation_pose(pelt_context *context, const pelt_model *model, const px_animation *animation,
+                              double time, float *positions, float *normals);
+/* joints [joint][3] in the model's space. */
+pelt_result px_animation_joints(pelt_context *context, const pelt_model *model, const px_animation *animation,
+                                double time, float *joints);
+
+/* ---- What is drawn, and what it is measured against (reference.c) ----------------------------------------- */
+
+/* Where vertices should be, or were. */
+typedef struct px_reference {
+    const pelt_model *model;  /* NULL: there is none */
+    px_animation animation;   /* */
+    const uint32_t *vertices; /* [vertex of the drawn model] the vertex of `model`; NULL: of the same number */
+    double max;               /* distance with the deepest colour */
+} px_reference;
+
+/* What all panels of a picture share. */
+typedef struct px_shot {
+    const pelt_model *model;
+    const pelt_picture_desc *desc;
+    px_animation animation; /* */
+    px_reference source;    /* of mode ERROR */
+    px_reference rest;      /* of mode DISPLACEMENT */
+} px_shot;
+
+/* Finds the animation and, for the modes that the picture has, the references. Arrays live in the arena. */
+pelt_result px_shot_make(px_arena *arena, const pelt_model *model, const pelt_picture_desc *desc, px_shot *shot);
+/* The reference of a mode, or NULL. */
+const px_reference *px_shot_reference(const px_shot *shot, pelt_picture_mode mode);
+/* Frames are those of the source where there is one, else of the drawn animation. Seconds are always the latter's. */
+uint32_t px_shot_frame_count(const px_shot *shot);
+double px_shot_time(const px_shot *shot, uint32_t frame);
+/* distances [vertex] of positions [vertex][3], posed at `time`; NaN where a position is not finite. */
+pelt_result px_reference_distances(pelt_context *context, const px_shot *shot, const px_reference *reference,
+                                   double time, const float *positions, float *distances);
+
+/* Whether the picture has this mode in any cell. */
+bool px_picture_has(const pelt_picture_desc *desc, pelt_picture_mode mode);
+/* Whether bones are all there is to draw. */
+static inline bool px_is_skeleton(const pelt_model *model) {
+    return model->mesh.triangle_count == 0 && model->skeleton.joint_count > 0;
+}
+
+/* ---- The scene (scene.c, bones.c) ------------------------------------------------------------------------- */
 
 /* One moment of one model in its own space. Arrays live in the arena given to px_scene_make. */
 typedef struct px_scene {
@@ -52,25 +113,16 @@ typedef struct px_frame {
     bool z_up;
 } px_frame;
 
-/* Which animation is drawn. Neither: the rest pose. */
-typedef struct px_animation {
-    const pelt_clip *clip;
-    const pelt_motion *motion;
-    double start, end; /* seconds */
-} px_animation;
-
-pelt_result px_animation_find(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc,
-                              px_animation *animation);
-/* positions [vertex][3], and normals [vertex][3] unless NULL, at `time` seconds; clips: at the nearest frame. */
-pelt_result px_animation_pose(pelt_context *context, const pelt_model *model, const px_animation *animation,
-                              double time, float *positions, float *normals);
-/* joints [joint][3] in the model's space. */
-pelt_result px_animation_joints(pelt_context *context, const pelt_model *model, const px_animation *animation,
-                                double time, float *joints);
 /* Makes the surface, the skeleton and their colours. Light is left for px_light_scene. */
-pelt_result px_scene_make(px_arena *arena, const pelt_model *model, const pelt_picture_desc *desc,
-                          const px_animation *animation, double time, pelt_picture_mode mode, const px_frame *frame,
-                          px_scene *scene);
+pelt_result px_scene_make(px_arena *arena, const px_shot *shot, double time, pelt_picture_mode mode,
+                          const px_frame *frame, px_scene *scene);
+/* Makes the surface of a scene whose skeleton is there already out of its bones. */
+pelt_result px_scene_bones(px_arena *arena, pelt_picture_mode mode, px_scene *scene);
+void px_scene_color(float *colors, size_t index, px_color color);
+/* The joint that mode WEIGHTS shows. */
+pelt_result px_find_joint(pelt_context *context, const pelt_model *model, const char *text, uint32_t *joint);
+/* Sets low and high. */
+void px_scene_bounds(px_scene *scene);
 /* Turns to y up, moves and scales one position. */
 static inline void px_frame_apply(const px_frame *frame, const float p[3], float out[3]) {
     double turned[3] = {p[0], frame->z_up ? (double)p[2] : (double)p[1], frame->z_up ? -(double)p[1] : (double)p[2]};
@@ -90,9 +142,8 @@ typedef struct px_camera {
 } px_camera;
 
 /* Fits the poses at all times [time_count] into a cell of width × height pixels whose corner is at 0, 0. */
-pelt_result px_camera_fit(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc,
-                          const px_animation *animation, const double *times, uint32_t time_count, uint32_t width,
-                          uint32_t height, px_frame *frame, px_camera *camera);
+pelt_result px_camera_fit(pelt_context *context, const px_shot *shot, const double *times, uint32_t time_count,
+                          uint32_t width, uint32_t height, px_frame *frame, px_camera *camera);
 
 /* ---- Triangles into depth (fill.c) ------------------------------------------------------------------------ */
 
@@ -167,6 +218,33 @@ static inline bool px_camera_project(const px_camera *camera, const float p[3], 
     out[1] = camera->y - camera->focal * out[2] * (camera->up[0] * d[0] + camera->up[1] * d[1] + camera->up[2] * d[2]);
     return true;
 }
+
+/* ---- Words on pictures (text.c, legend.c) ----------------------------------------------------------------- */
+
+#define PX_TEXT_ADVANCE 6 /* of a letter, in its own dots … */
+#define PX_TEXT_HEIGHT  7 /* … and its height, without the space between lines */
+
+/* RGBA [height][width][4], straight alpha. */
+typedef struct px_canvas {
+    uint32_t width, height;
+    uint8_t *pixels;
+} px_canvas;
+
+/* Covers a rectangle, clipped to the canvas. */
+void px_canvas_rect(const px_canvas *canvas, int64_t x, int64_t y, int64_t width, int64_t height, const uint8_t rgb[3],
+                    float alpha);
+/* Writes from the left upper corner of the first letter; a dot is `dot` pixels large. Everything but printable ASCII
+ * shows as a box, one for each character of UTF-8. */
+void px_canvas_text(const px_canvas *canvas, int64_t x, int64_t y, uint32_t dot, const uint8_t rgb[3],
+                    const char *text);
+/* Dots that a text is wide, without the space behind its last letter. */
+uint32_t px_text_width(const char *text);
+
+/* Rows that the legends take at the bottom of the picture; 0: there is none. */
+uint32_t px_legend_height(const pelt_picture_desc *desc);
+pelt_result px_legend_draw(pelt_context *context, const px_shot *shot, const px_canvas *canvas);
+/* A cell's label, in its left upper corner. */
+void px_label_draw(const pelt_picture_desc *desc, const px_canvas *canvas, uint32_t x, uint32_t y, const char *text);
 
 /* RGBA [height][width][4] to a PNG file. */
 pelt_result px_png_write(pelt_context *context, const char *path, uint32_t width, uint32_t height,

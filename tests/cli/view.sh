@@ -18,8 +18,42 @@ for other in "--frame 0" "--mode parts --frame 2" "--yaw 80 --frame 2" "--backgr
     run 0 view f_0.obj f_1.obj f_2.obj --png b.png --size 64x48 $other
     ! cmp -s a.png b.png || fail "$other changes nothing"
 done
-run 0 view f_0.obj f_1.obj f_2.obj --png c.png --sheet 3x1 --width 90 --height 30 --json r.json
+run 0 view f_0.obj f_1.obj f_2.obj --png c.png --columns 3 --width 90 --height 30 --json r.json
 json r.json 'r.panels === 3 && r.width === 90 && r.height === 30 && r.output === "c.png" && r.bytes > 100'
+
+# Sequences: END is not among them, names have the frame's number. Frames that are drawn alone are the same.
+run 0 view 'f_%d.obj' --png 's_%02d.png' --frames 0:3:2 --size 64x48 --json r.json
+json r.json 'r.frames.join() === "0,2" && r.output === "s_%02d.png"'
+missing s_01.png
+same s_02.png a.png
+run 0 view 'f_%d.obj' --png 't_%d.png' --size 64x48 -q
+for k in 0 1 2; do [ -s t_$k.png ] || fail "no t_$k.png"; done
+same t_2.png a.png
+run 0 view 'f_%d.obj' --png 'u_%d.png' --frames 1: --size 64x48 -q
+missing u_0.png
+same u_2.png a.png
+
+# Sheets: a grid that fits the picture, or the one that is asked for.
+run 0 view 'f_%d.obj' --png sheet.png --sheet --size 300x80 --json r.json
+json r.json 'r.panels === 3 && r.frames.join() === "0,1,2"'
+out "3 × 1 moments"
+run 0 view 'f_%d.obj' --png sheet.png --sheet --frames ::2 --columns 1 --size 80x80 --json r.json
+json r.json 'r.panels === 2 && r.frames.join() === "0,2"'
+
+# Errors against a source, and distances from rest: the last quad is 2 away from the first.
+run 0 view 'f_%d.obj' --png d.png --mode displacement --frame 2 --size 300x200 --json r.json
+json r.json 'r.max === 2'
+out "0 to 2 object units"
+run 0 view 'f_%d.obj' --png e.png --mode displacement --frame 2 --size 300x200 --max 4 --json r.json
+json r.json 'r.max === 4'
+! cmp -s d.png e.png || fail "--max changes nothing"
+for k in 0 1 2; do quad $((3 * k)) >g_$k.obj; done
+run 0 view 'f_%d.obj' --source 'g_%d.obj' --png e.png --mode error --frame 2 --size 300x200 --json r.json
+json r.json 'r.max === 4'
+run 0 convert 'g_%d.obj' g.pc2 -q
+run 0 view 'f_%d.obj' --source f_0.obj --source g.pc2 --png h.png --mode error --frame 2 --size 300x200 -q
+same e.png h.png
+rm d.png
 
 # Refused before any work, or with nothing left behind.
 run 1 view
@@ -32,8 +66,29 @@ run 1 view f_0.obj --png d.png --size 64
 err "two numbers with an x between"
 run 1 view f_0.obj --png d.png --size 0x64
 err "--size 0x64: --width"
-run 1 view f_0.obj --png d.png --sheet 4x900
-err "--sheet 4x900: --rows"
+run 1 view f_0.obj --png d.png --frames 0:1
+err "--frames needs a pattern"
+run 1 view f_0.obj --png 'd_%d.png' --sheet
+err "a pattern names many"
+run 1 view f_0.obj --png d.png --sheet --frame 1
+err "are one moment"
+for bad in 3 a:b 0:1:2:3 0:x 99999999999:; do
+    run 1 view 'f_%d.obj' --png d.png --sheet --frames $bad
+    err "--frames $bad: give FIRST:END:STEP"
+done
+for bad in 2:2 0:3:0 5:; do
+    run 1 view 'f_%d.obj' --png d.png --sheet --frames $bad
+    err "--frames $bad: there is no frame in it"
+done
+run 1 view 'f_%d.obj' --png d.png --sheet --frames 0:4
+err "the animation has 3 frames, END is 3 at most"
+run 1 view 'f_%d.obj' --png d.png --sheet --columns 1 --rows 2
+err "3 frames do not fit"
+run 2 view f_0.obj --png d.png --mode error
+err "needs a source"
+run 2 view f_0.obj --png d.png --mode error --source nothing.obj
+run 2 view 'f_%d.obj' --png d.png --mode error --source f_0.obj
+err "its source is not"
 run 1 view f_0.obj --png d.png --mode wire
 err "'wire' is not one of"
 run 1 view f_0.obj f_1.obj --png d.png --frame 7
