@@ -170,8 +170,10 @@ bool is_pattern(const char *path) {
 }
 
 char *pattern_path(const char *pattern, uint32_t number) {
-    int width;
-    const char *end, *start = find_number(pattern, &width, &end);
+    int width = 0;
+    const char *end = "", *start = find_number(pattern, &width, &end);
+    if (!start)
+        return must_format("%s", pattern);
     return must_format("%.*s%0*u%s", (int)(start - pattern), pattern, width, number, end);
 }
 

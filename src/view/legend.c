@@ -13,7 +13,7 @@
 
 static uint32_t dot_size(const pelt_picture_desc *desc) {
     uint32_t least = desc->width < desc->height ? desc->width : desc->height;
-    return least < 540 ? 1 : (least + 180) / 360;
+    return least < 440 ? 1 : least < 900 ? 2 : (least + 180) / 360;
 }
 
 static bool has_scale(pelt_picture_mode mode) {
