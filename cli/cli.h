@@ -7,6 +7,7 @@
  *   json.c      reports for programs
  *   table.c     reports for people
  *   picture.c   what view draws
+ *   page.c      pages for browsers
  *   help.c      help from the tables; completion.c and man.c: the same for shells and for man
  *   one file per verb
  */
@@ -206,6 +207,10 @@ pelt_result animation_add(cli_session *session, pelt_model *model, const cli_ani
 const char *shown_name(const char *name);
 double clip_duration(const pelt_clip *clip);
 
+/* Gives the vertices of a model the points of the mesh that it was made from. It has the same vertices in the same order,
+ * or, as written glTF files of parts that shared vertices, all of them again for every part. */
+pelt_result take_points(cli_session *session, const pelt_mesh *source, pelt_model *model);
+
 /* Saves the model as a mesh in its rest pose: the model's own positions are those of the bind pose. `ply` is a
  * pelt_ply_encoding. */
 pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path, uint32_t ply);
@@ -285,6 +290,19 @@ const pelt_option *picture_table(size_t *count);
 /* What is wrong is told before any work. Takes --size into the picture. */
 exit_code picture_check(cli_session *session, picture_settings *settings);
 exit_code picture_draw(cli_session *session, const picture_settings *settings, const pelt_model *model);
+
+/* ---- page.c ----------------------------------------------------------------------------------------------- */
+
+/* A usage error unless the path, the value of this option, is one of a page. */
+exit_code page_check(const cli_session *session, const char *option, const char *path);
+/* Writes a page: the model beside the clips, or else the motions, of its source (NULL: beside clips of its own). `desc`
+ * says the rest. The points of the model become those of the source. */
+exit_code page_write(cli_session *session, pelt_model *model, pelt_model *source, const pelt_page_desc *desc,
+                     const char *path);
+/* Says what was written. */
+void page_report(cli_session *session, const char *path, double seconds);
+/* Opens a page in the user's browser. */
+void page_open(const cli_session *session, const char *path);
 
 /* ---- help.c, man.c ---------------------------------------------------------------------------------------- */
 

@@ -259,22 +259,6 @@ static exit_code check_output(cli_session *session, const decompose_settings *se
 
 /* ---- Measuring what was written --------------------------------------------------------------------------- */
 
-/* The written vertices in the order of the model's points. Parts that share vertices have copies of them all. */
-static pelt_result match_points(work *w) {
-    const pelt_mesh *mesh = &w->model->mesh;
-    pelt_mesh *written = &w->written->mesh;
-    uint32_t *points = pelt_model_alloc(w->session->context, w->written, written->vertex_count, sizeof *points);
-    if (!points)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t v = 0; v < written->vertex_count; v++) {
-        uint32_t i = v % mesh->vertex_count;
-        points[v] = mesh->vertex_points ? mesh->vertex_points[i] : i;
-    }
-    written->vertex_points = points;
-    written->point_count = mesh->point_count;
-    return PELT_OK;
-}
-
 /* All clips of one side, one after another. */
 typedef struct joined {
     const pelt_clip *clips;
@@ -325,7 +309,7 @@ static pelt_result measure(work *w) {
     const pelt_model *model = w->model;
     pelt_result result = pelt_load(context, &path, 1, NULL, &w->written);
     if (result == PELT_OK)
-        result = match_points(w);
+        result = take_points(w->session, &model->mesh, w->written);
     w->played = must_alloc(model->clip_count, sizeof *w->played);
     w->clip_error = must_alloc(model->clip_count, sizeof *w->clip_error);
     uint32_t motion = 0; /* clips without frames have none */

@@ -1,4 +1,4 @@
-/* pelt view: pictures of a model. */
+/* pelt view: a page or pictures of a model. */
 #include "cli.h"
 
 #include <stddef.h>
@@ -7,18 +7,23 @@
 typedef struct view_settings {
     pelt_load_desc load;
     picture_settings picture;
+    const char *page;
+    bool open;
     const char *source;
 } view_settings;
 
 static const pelt_option own_options[] = {
+    {"output", 'o', PELT_OPTION_TEXT, offsetof(view_settings, page), NULL, 0, 0, NULL, "PAGE",
+     "the page to write (.html)"},
+    {"open", 0, PELT_OPTION_FLAG, offsetof(view_settings, open), NULL, 0, 0, NULL, NULL, "open the page in a browser"},
     {"source", 0, PELT_OPTION_TEXT, offsetof(view_settings, source), NULL, 0, 0, NULL, "FILE",
-     "what the model was made from, for mode error; given again for a cache beside its mesh"},
+     "what the model was made from, to be compared with; given again for a cache beside its mesh"},
 };
 OPTION_TABLE(own_table, own_options)
 
 static const option_group groups[] = {
-    {"Options", picture_table, offsetof(view_settings, picture)},
     {"Options", own_table, 0},
+    {"Options", picture_table, offsetof(view_settings, picture)},
     {"Picture", pelt_picture_options, offsetof(view_settings, picture.picture)},
     {"Input", pelt_load_options, offsetof(view_settings, load)},
 };
@@ -32,13 +37,35 @@ static pelt_result load_source(cli_session *session, const view_settings *settin
     return result;
 }
 
+/* What is wrong is told before any work. */
+static exit_code check(cli_session *session, view_settings *settings) {
+    if (!settings->picture.png && !settings->page)
+        return usage_error(session, "view needs an output: -o PAGE.html or --png FILE");
+    if (settings->open && !settings->page)
+        return usage_error(session, "--open needs a page: -o PAGE.html");
+    exit_code code = settings->page ? page_check(session, "-o", settings->page) : EXIT_DONE;
+    return code == EXIT_DONE && settings->picture.png ? picture_check(session, &settings->picture) : code;
+}
+
+static exit_code write_page(cli_session *session, const view_settings *settings, pelt_model *model,
+                            pelt_model *source) {
+    double start = now();
+    pelt_page_desc desc = pelt_page_desc_default();
+    desc.fps = settings->picture.picture.fps;
+    exit_code code = page_write(session, model, source, &desc, settings->page);
+    if (code != EXIT_DONE)
+        return code;
+    page_report(session, settings->page, now() - start);
+    if (settings->open)
+        page_open(session, settings->page);
+    return EXIT_DONE;
+}
+
 static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
     view_settings settings = *(const view_settings *)given;
     if (arg_count == 0)
         return usage_error(session, "view needs an input");
-    if (!settings.picture.png)
-        return usage_error(session, "view needs an output: --png FILE");
-    exit_code code = picture_check(session, &settings.picture);
+    exit_code code = check(session, &settings);
     if (code != EXIT_DONE)
         return code;
     pelt_model *model = NULL, *source = NULL;
@@ -46,13 +73,21 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     if (result == PELT_OK)
         result = load_source(session, &settings, &source);
     settings.picture.picture.source = source;
-    code = result == PELT_OK ? picture_draw(session, &settings.picture, model) : session_fail(session, result);
+    if (result != PELT_OK)
+        code = session_fail(session, result);
+    if (code == EXIT_DONE && settings.picture.png)
+        code = picture_draw(session, &settings.picture, model);
+    if (code == EXIT_DONE && settings.page)
+        code = write_page(session, &settings, model, source);
     pelt_model_destroy(source);
     pelt_model_destroy(model);
     return code;
 }
 
 static const example examples[] = {
+    {"pelt view wolf.glb -o wolf.html --open", "a page to look around in, in any browser"},
+    {"pelt view horse.glb --source horse.obj --source horse.pc2 -o horse.html",
+     "a decomposed horse beside its cache, and how far it is from it"},
     {"pelt view wolf.glb --png wolf.png", "the first frame of the first motion"},
     {"pelt view wolf.glb --png bones.png --mode bones --motion run --time 0.5", "a colour for every bone"},
     {"pelt view wolf.glb --png paw.png --mode weights --joint paw_l --wireframe", "where one joint pulls"},
@@ -64,10 +99,14 @@ static const example examples[] = {
 
 const cli_verb verb_view = {
     .name = "view",
-    .summary = "draw pictures of a model: shaded, bones, weights, errors",
-    .usage = "pelt view INPUT --png FILE [options]",
+    .summary = "show a model: a page for any browser, or pictures",
+    .usage = "pelt view INPUT… [-o PAGE] [--png FILE] [options]",
     .about =
-        "The camera holds everything the animation moves through, so that pictures of different moments match. "
+        "A page is one HTML file that needs neither server nor network: turn, play and scrub, see the source beside "
+        "the "
+        "result, colour by bones, weights or errors, pick vertices and bones, pose joints. It can be mailed.\n\n"
+        "Of pictures: the camera holds everything the animation moves through, so that pictures of different moments "
+        "match. "
         "A skeleton without a surface is drawn as its bones.\n\n"
         "Colours of modes weights, error and displacement go from pale to deep plum, those of mode influences from "
         "pale (1 bone) to deep blue (8); a bar under the picture says what they stand for. Mode error shows the "

@@ -102,6 +102,7 @@ struct px_output {
     int descriptor;       /* of `open` */
     size_t used;          /* of buffer */
     char *buffer;         /* [OUTPUT_BUFFER] */
+    px_buffer *memory;    /* instead of files, or NULL */
 };
 
 px_output *px_output_begin(pelt_context *context, bool replace) {
@@ -114,6 +115,13 @@ px_output *px_output_begin(pelt_context *context, bool replace) {
     }
     *output = (px_output){.arena = arena, .replace = replace, .buffer = buffer};
     output->last = &output->files;
+    return output;
+}
+
+px_output *px_output_begin_memory(pelt_context *context, px_buffer *memory) {
+    px_output *output = px_output_begin(context, true);
+    if (output)
+        output->memory = memory;
     return output;
 }
 
@@ -138,6 +146,10 @@ static pelt_result fail_output(px_output *output, const char *path, const char *
 }
 
 static pelt_result write_through(px_output *output, const char *data, size_t size) {
+    if (output->memory) {
+        px_buffer_add(output->memory, data, size);
+        return output->memory->failed ? PELT_ERROR_MEMORY : PELT_OK;
+    }
     while (size > 0) {
         ssize_t done = write(output->descriptor, data, px_min_size(size, (size_t)1 << 30));
         if (done < 0 && errno != EINTR)
@@ -161,19 +173,14 @@ static pelt_result finish_open(px_output *output) {
     if (!output->open)
         return PELT_OK;
     pelt_result result = flush(output);
-    if (close(output->descriptor) != 0 && result == PELT_OK)
+    if (!output->memory && close(output->descriptor) != 0 && result == PELT_OK)
         result = fail_output(output, output->open->path, "cannot be written", errno);
     output->open = NULL;
     return result;
 }
 
-pelt_result px_output_open(px_output *output, const char *path, px_output_file **out) {
-    *out = NULL;
-    PX_TRY(finish_open(output));
-    px_output_file *file = PX_NEW(output->arena, px_output_file, 1);
-    if (!file || !(file->path = px_arena_text(output->arena, path, strlen(path))))
-        return PELT_ERROR_MEMORY;
-    file->output = output;
+static pelt_result open_descriptor(px_output *output, px_output_file *file) {
+    const char *path = file->path;
     struct stat status;
     bool exists = stat(path, &status) == 0;
     if (exists && S_ISDIR(status.st_mode))
@@ -187,6 +194,18 @@ pelt_result px_output_open(px_output *output, const char *path, px_output_file *
                                 : open(file->temporary, O_WRONLY | O_CLOEXEC | O_CREAT | O_TRUNC, 0666);
     if (output->descriptor < 0)
         return fail_output(output, path, "cannot be written", errno);
+    return PELT_OK;
+}
+
+pelt_result px_output_open(px_output *output, const char *path, px_output_file **out) {
+    *out = NULL;
+    PX_TRY(finish_open(output));
+    px_output_file *file = PX_NEW(output->arena, px_output_file, 1);
+    if (!file || !(file->path = px_arena_text(output->arena, path, strlen(path))))
+        return PELT_ERROR_MEMORY;
+    file->output = output;
+    if (!output->memory)
+        PX_TRY(open_descriptor(output, file));
     *output->last = output->open = *out = file;
     output->last = &file->next;
     return PELT_OK;
@@ -222,7 +241,7 @@ pelt_result px_output_commit(px_output *output) {
 void px_output_abort(px_output *output) {
     if (!output)
         return;
-    if (output->open)
+    if (output->open && !output->memory)
         close(output->descriptor);
     for (px_output_file *file = output->files; file; file = file->next)
         if (file->temporary)

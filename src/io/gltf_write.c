@@ -222,9 +222,11 @@ static pelt_result embed_image(px_gltf_writer *w, px_json *image, const char *ur
 }
 
 /* What lies beside the source but not beside the output goes into the output. */
-static pelt_result embed_images(px_gltf_writer *w, const char *path) {
+static pelt_result embed_images(px_gltf_writer *w, const px_write *write) {
     px_json *images = px_json_get(w->root, "images");
-    if (!w->source || !w->source->folder || !images || same_folder(w->source->folder, path))
+    if (!w->source || !w->source->folder || !images)
+        return PELT_OK;
+    if (!write->in_memory && same_folder(w->source->folder, write->path))
         return PELT_OK;
     uint32_t index = 0;
     for (px_json *image = images->first; image; image = image->next, index++) {
@@ -321,7 +323,7 @@ static pelt_result write_all(px_gltf_writer *w, const px_write *write) {
                "glTF holds no vertex animation; the rest mesh is written without the clips");
     PX_TRY(begin(w));
     PX_TRY(emit(w));
-    PX_TRY(embed_images(w, write->path));
+    PX_TRY(embed_images(w, write));
     PX_TRY(px_gltf_pack(w, &layout));
     return write_document(w, write, &layout);
 }

@@ -41,6 +41,8 @@ typedef struct px_output px_output;
 typedef struct px_output_file px_output_file;
 
 px_output *px_output_begin(pelt_context *context, bool replace);
+/* The same into memory: files are added to the buffer, whatever their paths are. */
+px_output *px_output_begin_memory(pelt_context *context, px_buffer *memory);
 /* A new file that will be `path`. What is no regular file (a pipe, /dev/stdout) is written directly. One file is open
  * at a time: opening the next finishes the one before. */
 pelt_result px_output_open(px_output *output, const char *path, px_output_file **file);
@@ -65,6 +67,7 @@ typedef struct px_write {
     const char *path;
     const pelt_save_desc *desc;
     px_output *output;
+    bool in_memory; /* there is no folder for other files */
 } px_write;
 
 typedef struct px_format {
@@ -81,6 +84,10 @@ extern const px_format px_format_obj;
 extern const px_format px_format_ply;
 extern const px_format px_format_pc2;
 extern const px_format px_format_mdd;
+
+/* Writes a model into a buffer, as pelt_save does into a file of this name. One file: .gltf has two. */
+pelt_result px_save_memory(pelt_context *context, const pelt_model *model, const char *name, const pelt_save_desc *desc,
+                           px_buffer *buffer);
 
 /* The format of content with this name; NULL and an error when it is none of ours. */
 const px_format *px_format_detect(pelt_context *context, const px_file *file);

@@ -56,18 +56,31 @@ static pelt_result write_model(const px_write *write) {
     return result;
 }
 
+/* `output` ends here; NULL: out of memory. */
+static pelt_result save(const px_write *write) {
+    if (!write->output)
+        return PELT_ERROR_MEMORY;
+    const char *previous = px_subject(write->context, write->path);
+    pelt_result result = write_model(write);
+    if (result == PELT_OK)
+        result = px_output_commit(write->output);
+    else
+        px_output_abort(write->output);
+    px_subject(write->context, previous);
+    return result;
+}
+
 pelt_result pelt_save(pelt_context *context, const pelt_model *model, const char *path, const pelt_save_desc *desc) {
     pelt_save_desc settings = desc ? *desc : pelt_save_desc_default();
     px_write write = {.context = context, .model = model, .path = path, .desc = &settings};
     write.output = px_output_begin(context, settings.replace);
-    if (!write.output)
-        return PELT_ERROR_MEMORY;
-    const char *previous = px_subject(context, path);
-    pelt_result result = write_model(&write);
-    if (result == PELT_OK)
-        result = px_output_commit(write.output);
-    else
-        px_output_abort(write.output);
-    px_subject(context, previous);
-    return result;
+    return save(&write);
+}
+
+pelt_result px_save_memory(pelt_context *context, const pelt_model *model, const char *name, const pelt_save_desc *desc,
+                           px_buffer *buffer) {
+    pelt_save_desc settings = desc ? *desc : pelt_save_desc_default();
+    px_write write = {.context = context, .model = model, .path = name, .desc = &settings, .in_memory = true};
+    write.output = px_output_begin_memory(context, buffer);
+    return save(&write);
 }

@@ -1,0 +1,94 @@
+/* Pages: a model beside its source in one HTML file. */
+#include "cli.h"
+
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+extern char **environ;
+
+exit_code page_check(const cli_session *session, const char *option, const char *path) {
+    size_t length = strlen(path);
+    bool device = strncmp(path, "/dev/", 5) == 0;
+    if (device || (length > 5 && strcmp(path + length - 5, ".html") == 0))
+        return EXIT_DONE;
+    return usage_error(session, "%s %s: a page's name must end in .html", option, path);
+}
+
+/* The clips of the source; of a rig, its motions as clips. */
+static pelt_result source_clips(cli_session *session, pelt_model *source, double fps, pelt_page_desc *desc) {
+    desc->clips = source->clips;
+    desc->clip_count = source->clip_count;
+    if (source->clip_count > 0 || source->motion_count == 0)
+        return PELT_OK;
+    pelt_clip *clips = pelt_model_alloc(session->context, source, source->motion_count, sizeof *clips);
+    if (!clips)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = PELT_OK;
+    for (uint32_t m = 0; m < source->motion_count && result == PELT_OK; m++)
+        result =
+            pelt_clip_from_motion(session->context, source, &source->motions[m], fps, PELT_SKINNING_LINEAR, &clips[m]);
+    desc->clips = clips;
+    desc->clip_count = source->motion_count;
+    return result;
+}
+
+static exit_code match_points(cli_session *session, const pelt_mesh *source, pelt_model *model) {
+    pelt_mesh *mesh = &model->mesh;
+    if (source->vertex_count > 0 && mesh->vertex_count % source->vertex_count == 0) {
+        pelt_result result = take_points(session, source, model);
+        return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
+    }
+    if (mesh->point_count == source->point_count)
+        return EXIT_DONE;
+    say(session, MESSAGE_ERROR, "%s has %s vertices, its source %s: only the same vertices can be compared",
+        model->path, grouped(mesh->vertex_count), grouped(source->vertex_count));
+    return EXIT_INPUT;
+}
+
+exit_code page_write(cli_session *session, pelt_model *model, pelt_model *source, const pelt_page_desc *given,
+                     const char *path) {
+    pelt_page_desc desc = *given;
+    pelt_result result = PELT_OK;
+    if (source) {
+        exit_code code = match_points(session, &source->mesh, model);
+        if (code != EXIT_DONE)
+            return code;
+        result = source_clips(session, source, desc.fps, &desc);
+    } else {
+        desc.clips = model->clips;
+        desc.clip_count = model->clip_count;
+    }
+    if (result == PELT_OK)
+        result = pelt_page_save(session->context, model, &desc, path);
+    return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
+}
+
+void page_report(cli_session *session, const char *path, double seconds) {
+    uint64_t bytes = written_size(path, 0);
+    cli_json *json = &session->report;
+    json_open(json, "page", '{');
+    json_text(json, "output", path);
+    json_count(json, "bytes", bytes);
+    json_real(json, "seconds", seconds);
+    json_close(json, '}');
+    session->report_done = true;
+    cli_table table = {0};
+    table_row(&table, "written", "%s", bytes_text(bytes));
+    table_row(&table, "time", "%.3f s", seconds);
+    table_print(&table, session->common.quiet ? NULL : session->out, path);
+}
+
+void page_open(const cli_session *session, const char *path) {
+    const char *const names[] = {"xdg-open", "open"};
+    for (size_t n = 0; n < COUNT(names); n++) {
+        char *const args[] = {(char *)(uintptr_t)names[n], (char *)(uintptr_t)path, NULL};
+        pid_t child;
+        int status;
+        if (posix_spawnp(&child, names[n], NULL, NULL, args, environ) == 0 && waitpid(child, &status, 0) == child &&
+            status == 0)
+            return;
+    }
+    say(session, MESSAGE_WARNING, "no program here opens pages; open %s in a browser", path);
+}

@@ -1,0 +1,10 @@
+/* The page that the build made of web/ (web/build.mjs): what stands before and behind the data. */
+#ifndef PELT_VIEW_PAGE_H
+#define PELT_VIEW_PAGE_H
+
+#include <stddef.h>
+
+extern const unsigned char px_page_head[], px_page_tail[];
+extern const size_t px_page_head_size, px_page_tail_size;
+
+#endif

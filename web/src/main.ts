@@ -1,0 +1,200 @@
+/** The page begins here: what it holds is shown, and what a person does is listened to. */
+import { readFile, readPage } from "./data";
+import { announce, byId } from "./dom";
+import { keepAddress, readLink, writeLink } from "./links";
+import { listen, type Shortcut } from "./keys";
+import { MODES } from "./modes";
+import { dragRotation } from "./pointer";
+import { Viewer } from "./viewer";
+
+const viewer = new Viewer();
+const { store, stage, timeline } = viewer;
+
+// ---- Dark and light ----
+
+const darkByDefault = matchMedia("(prefers-color-scheme: dark)");
+let theme: "dark" | "light" | undefined;
+
+function useTheme(): void {
+    const dark = theme ? theme === "dark" : darkByDefault.matches;
+    document.documentElement.dataset.theme = dark ? "dark" : "light";
+    byId("theme").textContent = dark ? "Light" : "Dark";
+    viewer.useTheme(dark);
+}
+
+function switchTheme(): void {
+    theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    useTheme();
+}
+
+// ---- Files ----
+
+async function openFile(file: File): Promise<void> {
+    try {
+        await viewer.open(await readFile(file));
+        store.set({ playing: timeline.current.times.length > 1 });
+        announce(`showing ${file.name}`);
+    } catch (error) {
+        byId("headline").textContent = `${file.name} cannot be shown: ${error instanceof Error ? error.message : error}`;
+    }
+}
+
+function listenToDrops(): void {
+    const veil = byId("drop");
+    const file = byId<HTMLInputElement>("file");
+    addEventListener("dragover", (event) => {
+        event.preventDefault();
+        veil.hidden = false;
+    });
+    addEventListener("dragleave", (event) => (veil.hidden = event.relatedTarget === null));
+    addEventListener("drop", (event) => {
+        event.preventDefault();
+        veil.hidden = true;
+        const dropped = event.dataTransfer?.files[0];
+        if (dropped) void openFile(dropped);
+    });
+    byId("open").addEventListener("click", () => file.click());
+    file.addEventListener("change", () => file.files?.[0] && void openFile(file.files[0]));
+}
+
+// ---- Links and pictures ----
+
+async function copyLink(): Promise<void> {
+    history.replaceState(null, "", writeLink(store.state, stage));
+    await navigator.clipboard?.writeText(location.href).catch(() => undefined);
+    announce("link copied");
+}
+
+async function savePicture(): Promise<void> {
+    const blob = await stage.picture();
+    if (!blob) return;
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = `${viewer.subject.data.title.replace(/\.[^.]*$/, "")}-${store.state.mode}-${store.state.frame}.png`;
+    link.click();
+    URL.revokeObjectURL(link.href);
+    announce("picture saved");
+}
+
+function applyLink(): void {
+    const patch = readLink(location.hash, stage);
+    if (patch.animation !== undefined && patch.animation < viewer.subject.animations.length) store.set({ animation: patch.animation });
+    const last = timeline.current.times.length - 1;
+    if (patch.frame !== undefined) patch.frame = Math.min(Math.floor(patch.frame), last);
+    if (patch.mode && !viewer.modes().some(({ name }) => name === patch.mode)) delete patch.mode;
+    if (patch.view && !viewer.views().includes(patch.view)) delete patch.view;
+    if (patch.joint !== undefined && patch.joint >= viewer.subject.model.joints.length) delete patch.joint;
+    delete patch.animation;
+    if (patch.mode === "weights") patch.joint ??= Math.max(store.state.joint, 0);
+    store.set(patch);
+}
+
+// ---- Keys ----
+
+function toggleHelp(): void {
+    const help = byId<HTMLDialogElement>("help");
+    if (help.open) help.close();
+    else help.showModal();
+}
+
+function shortcuts(): Shortcut[] {
+    const key = (keys: string[], text: string, run: () => void): Shortcut => ({ keys, text, run });
+    const turn = (dx: number, dy: number) => viewer.turnJoint(store.state.joint, dragRotation(stage, dx, dy));
+    return [
+        key([" "], "play or pause", () => timeline.toggle()),
+        key(["ArrowLeft", ","], "one frame back", () => timeline.step(-1)),
+        key(["ArrowRight", "."], "one frame on", () => timeline.step(1)),
+        key(["PageUp"], "ten frames back", () => timeline.go(store.state.frame - 10)),
+        key(["PageDown"], "ten frames on", () => timeline.go(store.state.frame + 10)),
+        key(["Home"], "first frame", () => timeline.go(0)),
+        key(["End"], "last frame", () => timeline.go(Infinity)),
+        key(["<"], "slower", () => timeline.faster(-1)),
+        key([">"], "faster", () => timeline.faster(1)),
+        key(["1"], "result", () => viewer.setView("result")),
+        key(["2"], "source", () => viewer.setView("source")),
+        key(["3"], "side by side", () => viewer.setView("side")),
+        ...MODES.map(({ name, label, key: letter }) => key([letter], `colour: ${label.toLowerCase()}`, () => viewer.setMode(name))),
+        key(["k"], "skeleton", () => viewer.toggle("skeleton")),
+        key(["x"], "wireframe", () => viewer.toggle("wireframe")),
+        key(["v"], "voxels", () => viewer.toggle("voxels")),
+        key(["l"], "lattice", () => viewer.toggle("lattice")),
+        key(["p"], "pose joints", () => viewer.toggle("pose")),
+        key(["r"], "reset the pose", () => viewer.resetPose()),
+        key(["["], "bone before", () => viewer.walkJoints(-1)),
+        key(["]"], "next bone", () => viewer.walkJoints(1)),
+        key(["Alt+ArrowLeft"], "turn the bone left", () => turn(-10, 0)),
+        key(["Alt+ArrowRight"], "turn the bone right", () => turn(10, 0)),
+        key(["Alt+ArrowUp"], "turn the bone up", () => turn(0, -10)),
+        key(["Alt+ArrowDown"], "turn the bone down", () => turn(0, 10)),
+        key(["Shift+ArrowLeft"], "look from the left", () => stage.orbit(-1 / 36, 0)),
+        key(["Shift+ArrowRight"], "look from the right", () => stage.orbit(1 / 36, 0)),
+        key(["Shift+ArrowUp"], "look from above", () => stage.orbit(0, 1 / 36)),
+        key(["Shift+ArrowDown"], "look from below", () => stage.orbit(0, -1 / 36)),
+        key(["+", "="], "nearer", () => stage.zoom(1 / 1.15)),
+        key(["-"], "further", () => stage.zoom(1.15)),
+        key(["f"], "whole model in view", () => stage.reframe()),
+        key(["o"], "open a GLB file", () => byId("file").click()),
+        key(["u"], "copy a link", () => void copyLink()),
+        key(["c"], "save a picture", () => void savePicture()),
+        key(["t"], "dark or light", switchTheme),
+        key(["?"], "this list", toggleHelp),
+    ];
+}
+
+// ---- Running ----
+
+function run(): void {
+    let last = performance.now();
+    const loop = (now: number): void => {
+        timeline.tick(Math.min(now - last, 250) / 1000);
+        last = now;
+        stage.draw();
+        requestAnimationFrame(loop);
+    };
+    requestAnimationFrame(loop);
+}
+
+async function begin(): Promise<void> {
+    useTheme();
+    darkByDefault.addEventListener("change", useTheme);
+    byId("theme").addEventListener("click", switchTheme);
+    byId("link").addEventListener("click", () => void copyLink());
+    byId("picture").addEventListener("click", () => void savePicture());
+    byId("help-button").addEventListener("click", toggleHelp);
+    listenToDrops();
+    listen(shortcuts());
+    const data = readPage();
+    if (!data) {
+        byId("headline").textContent = "There is no model in this page. Drop a GLB file on it.";
+        return;
+    }
+    await viewer.open(data);
+    keepAddress(store, stage);
+    addEventListener("hashchange", applyLink);
+    store.set({ playing: timeline.current.times.length > 1 && !matchMedia("(prefers-reduced-motion: reduce)").matches });
+    applyLink();
+    run();
+}
+
+/** For tests and for those who build on the page. */
+const hook = {
+    viewer,
+    /** Resolves when the model is shown. */
+    ready: begin(),
+    /** Vertices of the result and of the source in a frame of the animation that is shown, [vertex][3]. */
+    positions(frame: number): Float32Array {
+        const out = new Float32Array(3 * viewer.subject.model.vertexCount);
+        viewer.subject.result(viewer.animation, frame, out);
+        return out;
+    },
+    source(frame: number): Float32Array {
+        const out = new Float32Array(3 * viewer.subject.model.vertexCount);
+        if (viewer.animation.clip) viewer.subject.source(viewer.animation.clip, frame, out);
+        return out;
+    },
+};
+(window as unknown as { pelt: typeof hook }).pelt = hook;
+hook.ready.catch((error: Error) => {
+    byId("headline").textContent = `The model cannot be shown: ${error.message}`;
+    throw error;
+});

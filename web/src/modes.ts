@@ -1,0 +1,116 @@
+/** What the colours of vertices say. Every mode fills colours [vertex][3] and describes its legend. */
+import { category, CLAY, COOL, type Color, type ColorMap, HEAT } from "./colors";
+import type { Model } from "./model";
+
+export type ModeName = "shaded" | "material" | "parts" | "bones" | "weights" | "influences" | "displacement" | "error";
+
+export interface Legend {
+    title: string;
+    map: ColorMap;
+    /** Texts from left to right, evenly spread. */
+    ticks: string[];
+}
+
+/** What modes may look at. */
+export interface ModeInput {
+    model: Model;
+    joint: number;
+    /** [vertex] distance from the rest pose and from the source in this frame, object units; empty where there is none. */
+    displacement: Float32Array;
+    error: Float32Array;
+    /** The distances at the top of the colour scales. */
+    displacementScale: number;
+    errorScale: number;
+    format(value: number): string;
+}
+
+export interface Mode {
+    name: ModeName;
+    label: string;
+    key: string;
+    /** Changes with the frame, not only with settings. */
+    moves?: boolean;
+    paint(input: ModeInput, colors: Float32Array): void;
+    legend?(input: ModeInput): Legend;
+}
+
+function paintEach(colors: Float32Array, color: (vertex: number) => Color): void {
+    for (let i = 0; i < colors.length / 3; i++) colors.set(color(i), 3 * i);
+}
+
+function paintParts(colors: Float32Array, model: Model, color: (part: number) => Color): void {
+    model.parts.forEach(({ firstVertex, vertexCount }, part) => {
+        const of = color(part);
+        for (let i = firstVertex; i < firstVertex + vertexCount; i++) colors.set(of, 3 * i);
+    });
+}
+
+/** Colours of bones, blended by weights. */
+function paintBones(colors: Float32Array, { bones, influences, boneIndices, weights, vertexCount }: Model): void {
+    const palette = bones.map(({ joint }, bone) => category(joint < 0 ? bone : joint));
+    colors.fill(0);
+    for (let i = 0; i < vertexCount; i++)
+        for (let k = i * influences; k < (i + 1) * influences; k++) {
+            const color = palette[boneIndices[k]];
+            for (let c = 0; c < 3; c++) colors[3 * i + c] += weights[k] * color[c];
+        }
+}
+
+/** The weight of a joint at a vertex. */
+export function weightOf({ bones, influences, boneIndices, weights }: Model, joint: number, vertex: number): number {
+    let sum = 0;
+    for (let k = vertex * influences; k < (vertex + 1) * influences; k++)
+        if (weights[k] > 0 && bones[boneIndices[k]].joint === joint) sum += weights[k];
+    return sum;
+}
+
+function influenceCount({ influences, weights }: Model, vertex: number): number {
+    let count = 0;
+    for (let k = vertex * influences; k < (vertex + 1) * influences; k++) count += weights[k] > 0 ? 1 : 0;
+    return count;
+}
+
+function distanceLegend(title: string, map: ColorMap, scale: number, { format }: ModeInput): Legend {
+    return { title, map, ticks: ["0", format(scale / 2), `≥ ${format(scale)}`] };
+}
+
+const paintScalar = (colors: Float32Array, map: ColorMap, value: (vertex: number) => number): void => {
+    for (let i = 0; i < colors.length / 3; i++) map.put(value(i), colors, i);
+};
+
+export const MODES: Mode[] = [
+    { name: "shaded", label: "Shaded", key: "s", paint: (_, colors) => paintEach(colors, () => CLAY) },
+    { name: "material", label: "Material", key: "m", paint: ({ model }, colors) => paintParts(colors, model, (p) => model.parts[p].color) },
+    { name: "parts", label: "Parts", key: "a", paint: ({ model }, colors) => paintParts(colors, model, category) },
+    { name: "bones", label: "Bones", key: "b", paint: ({ model }, colors) => paintBones(colors, model) },
+    {
+        name: "weights",
+        label: "Weight of a bone",
+        key: "w",
+        paint: ({ model, joint }, colors) => paintScalar(colors, HEAT, (i) => weightOf(model, joint, i)),
+        legend: ({ model, joint }) => ({ title: `Weight of ${model.joints[joint]?.name ?? "no bone"}`, map: HEAT, ticks: ["0", "0.5", "1"] }),
+    },
+    {
+        name: "influences",
+        label: "Influences",
+        key: "i",
+        paint: ({ model }, colors) => paintScalar(colors, COOL, (i) => (influenceCount(model, i) - 1) / 7),
+        legend: () => ({ title: "Bones per vertex", map: COOL, ticks: ["1", "2", "3", "4", "5", "6", "7", "8"] }),
+    },
+    {
+        name: "displacement",
+        label: "Displacement",
+        key: "d",
+        moves: true,
+        paint: ({ displacement, displacementScale }, colors) => paintScalar(colors, HEAT, (i) => displacement[i] / displacementScale || 0),
+        legend: (input) => distanceLegend("Distance from the rest pose, object units", HEAT, input.displacementScale, input),
+    },
+    {
+        name: "error",
+        label: "Error",
+        key: "e",
+        moves: true,
+        paint: ({ error, errorScale }, colors) => paintScalar(colors, HEAT, (i) => error[i] / errorScale || 0),
+        legend: (input) => distanceLegend("Distance from the source, object units", HEAT, input.errorScale, input),
+    },
+];

@@ -1,0 +1,180 @@
+/** Where the vertices of a model are at a moment: three samples the animation, the skin is evaluated here. A person may turn
+ * joints and set morph weights on top of it; correctors see both before vertices move. */
+import { type AnimationAction, AnimationMixer, Matrix4, type Object3D, Quaternion } from "three";
+import type { Model, Part } from "./model";
+
+/** A time of an animation of the GLB; undefined: the rest pose. */
+export interface Moment {
+    motion: number;
+    time: number;
+}
+
+/** May change morph weights (part.object.morphTargetInfluences) or nodes after the animation and what a person did. */
+export type Corrector = (model: Model) => void;
+
+export interface Morph {
+    name: string;
+    /** Parts of one node share it. */
+    parts: Part[];
+    index: number;
+}
+
+export class Poser {
+    readonly morphs: Morph[];
+    readonly correctors: Corrector[] = [];
+    private readonly mixer: AnimationMixer;
+    private action: AnimationAction | undefined;
+    private motion = -1;
+    private readonly palette: Float64Array;
+    private readonly shape: Float32Array;
+    private readonly matrix = new Matrix4();
+    /** Turned joints: how, and where the animation had put them. */
+    private readonly turns = new Map<Object3D, { turn: Quaternion; base: Quaternion }>();
+    private readonly settings = new Map<Morph, { value: number; base: number[] }>();
+
+    constructor(private readonly model: Model) {
+        this.mixer = new AnimationMixer(model.root);
+        this.palette = new Float64Array(12 * model.bones.length);
+        this.shape = model.rest.slice();
+        this.morphs = listMorphs(model);
+    }
+
+    /** Sets all nodes and morph weights. */
+    place(moment: Moment | undefined): void {
+        this.undo();
+        this.choose(moment?.motion ?? -1);
+        if (this.action && moment) {
+            this.action.time = moment.time;
+            this.mixer.update(0);
+        }
+        this.redo();
+        for (const correct of this.correctors) correct(this.model);
+        this.model.root.updateMatrixWorld(true);
+    }
+
+    /** Places, and puts vertex positions [vertex][3] into `out`. */
+    pose(moment: Moment | undefined, out: Float32Array): void {
+        this.place(moment);
+        this.morph();
+        this.fillPalette();
+        this.skin(out);
+    }
+
+    private choose(motion: number): void {
+        if (motion === this.motion) return;
+        this.mixer.stopAllAction(); // which brings the rest pose back
+        this.motion = motion;
+        this.action = motion < 0 ? undefined : this.mixer.clipAction(this.model.animations[motion]).play();
+    }
+
+    private morph(): void {
+        for (const part of this.model.parts) {
+            const targets = part.object.geometry.morphAttributes.position;
+            const values = part.object.morphTargetInfluences;
+            if (!targets || !values) continue;
+            const first = 3 * part.firstVertex;
+            const shape = this.shape.subarray(first, first + 3 * part.vertexCount);
+            shape.set(this.model.rest.subarray(first, first + 3 * part.vertexCount));
+            targets.forEach((target, t) => {
+                const value = values[t];
+                if (!value) return;
+                for (let i = 0; i < part.vertexCount; i++) for (let c = 0; c < 3; c++) shape[3 * i + c] += value * target.getComponent(i, c);
+            });
+        }
+    }
+
+    private fillPalette(): void {
+        this.model.bones.forEach(({ node, inverseBind }, bone) => {
+            const { elements } = this.matrix.multiplyMatrices(node.matrixWorld, inverseBind);
+            for (let row = 0; row < 3; row++) for (let column = 0; column < 4; column++) this.palette[12 * bone + 4 * row + column] = elements[4 * column + row];
+        });
+    }
+
+    private skin(out: Float32Array): void {
+        const { influences, boneIndices, weights, vertexCount } = this.model;
+        const { palette, shape } = this;
+        for (let i = 0; i < vertexCount; i++) {
+            const x = shape[3 * i];
+            const y = shape[3 * i + 1];
+            const z = shape[3 * i + 2];
+            let px = 0;
+            let py = 0;
+            let pz = 0;
+            for (let k = i * influences; k < (i + 1) * influences; k++) {
+                const weight = weights[k];
+                if (weight === 0) continue;
+                const m = 12 * boneIndices[k];
+                px += weight * (palette[m] * x + palette[m + 1] * y + palette[m + 2] * z + palette[m + 3]);
+                py += weight * (palette[m + 4] * x + palette[m + 5] * y + palette[m + 6] * z + palette[m + 7]);
+                pz += weight * (palette[m + 8] * x + palette[m + 9] * y + palette[m + 10] * z + palette[m + 11]);
+            }
+            out[3 * i] = px;
+            out[3 * i + 1] = py;
+            out[3 * i + 2] = pz;
+        }
+    }
+
+    // ---- What a person does ----
+
+    get changed(): boolean {
+        return this.turns.size + this.settings.size > 0;
+    }
+
+    /** Turns a joint further, by a rotation in its own space. */
+    turn(node: Object3D, by: Quaternion): void {
+        const known = this.turns.get(node) ?? { turn: new Quaternion(), base: node.quaternion.clone() };
+        known.turn.multiply(by).normalize();
+        this.turns.set(node, known);
+    }
+
+    setMorph(morph: Morph, value: number): void {
+        const base = morph.parts.map(({ object }) => object.morphTargetInfluences![morph.index]);
+        this.settings.set(morph, { value, base: this.settings.get(morph)?.base ?? base });
+    }
+
+    morphValue(morph: Morph): number {
+        return morph.parts[0].object.morphTargetInfluences![morph.index];
+    }
+
+    reset(): void {
+        this.undo();
+        this.turns.clear();
+        this.settings.clear();
+    }
+
+    /** The mixer writes only what changes, so it must find what it left. */
+    private undo(): void {
+        for (const [node, { base }] of this.turns) node.quaternion.copy(base);
+        for (const [morph, { base }] of this.settings) morph.parts.forEach(({ object }, p) => (object.morphTargetInfluences![morph.index] = base[p]));
+    }
+
+    private redo(): void {
+        for (const [node, { turn, base }] of this.turns) {
+            base.copy(node.quaternion);
+            node.quaternion.multiply(turn);
+        }
+        for (const [morph, setting] of this.settings)
+            morph.parts.forEach(({ object }, p) => {
+                setting.base[p] = object.morphTargetInfluences![morph.index];
+                object.morphTargetInfluences![morph.index] = setting.value;
+            });
+    }
+}
+
+function listMorphs(model: Model): Morph[] {
+    const byNode = new Map<Object3D, Part[]>();
+    for (const part of model.parts) {
+        if (!part.object.morphTargetInfluences?.length) continue;
+        const group = part.object.parent as Object3D & { isGroup?: boolean };
+        const node = group?.isGroup ? group : part.object;
+        byNode.set(node, [...(byNode.get(node) ?? []), part]);
+    }
+    return [...byNode.values()].flatMap((parts) => {
+        const names = Object.entries(parts[0].object.morphTargetDictionary ?? {});
+        return parts[0].object.morphTargetInfluences!.map((_, index) => ({
+            name: names.find(([, place]) => place === index)?.[0] ?? `morph ${index}`,
+            parts,
+            index,
+        }));
+    });
+}

@@ -1,0 +1,332 @@
+/** The three-dimensional view: two shapes of one model, camera, light, ground. Draws only when something changed. */
+import {
+    BufferAttribute,
+    BufferGeometry,
+    Color as ThreeColor,
+    DirectionalLight,
+    DoubleSide,
+    DynamicDrawUsage,
+    Group,
+    HemisphereLight,
+    LineBasicMaterial,
+    LineSegments,
+    Mesh,
+    MeshLambertMaterial,
+    PerspectiveCamera,
+    Scene,
+    Vector3,
+    WebGLRenderer,
+} from "three";
+import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import type { Model } from "./model";
+import type { View } from "./state";
+
+/** Where everything moves: the box, and points that are to stay in view, [point][3]. */
+export interface Extent {
+    low: Vector3;
+    high: Vector3;
+    points: Float32Array;
+}
+
+function dynamic(array: Float32Array, width = 3): BufferAttribute {
+    return new BufferAttribute(array, width).setUsage(DynamicDrawUsage);
+}
+
+/** The vertices of the model somewhere: result or source. */
+export class Shape {
+    readonly positions: Float32Array;
+    readonly normals: Float32Array;
+    readonly mesh: Mesh;
+    private wire: LineSegments | undefined;
+
+    constructor(
+        private readonly model: Model,
+        colors: BufferAttribute,
+        private readonly clay: MeshLambertMaterial,
+        private readonly looks: MeshLambertMaterial[],
+    ) {
+        this.positions = new Float32Array(3 * model.vertexCount);
+        this.normals = new Float32Array(3 * model.vertexCount);
+        const geometry = new BufferGeometry();
+        geometry.setIndex(new BufferAttribute(model.triangles, 1));
+        geometry.setAttribute("position", dynamic(this.positions));
+        geometry.setAttribute("normal", dynamic(this.normals));
+        geometry.setAttribute("color", colors);
+        if (model.uvs) geometry.setAttribute("uv", new BufferAttribute(model.uvs, 2));
+        model.parts.forEach(({ firstIndex, indexCount }, part) => geometry.addGroup(firstIndex, indexCount, part));
+        this.mesh = new Mesh(geometry, clay);
+        this.mesh.frustumCulled = false;
+    }
+
+    /** Positions and normals changed. */
+    update(): void {
+        this.mesh.geometry.attributes.position.needsUpdate = true;
+        this.mesh.geometry.attributes.normal.needsUpdate = true;
+    }
+
+    useMaterials(own: boolean): void {
+        this.mesh.material = own ? this.looks : this.clay;
+    }
+
+    showWireframe(shown: boolean, material: LineBasicMaterial): void {
+        if (shown && !this.wire) {
+            const lines = new BufferGeometry();
+            lines.setIndex(new BufferAttribute(edgesOf(this.model.triangles), 1));
+            lines.setAttribute("position", this.mesh.geometry.attributes.position);
+            this.wire = new LineSegments(lines, material);
+            this.wire.frustumCulled = false;
+            this.mesh.add(this.wire);
+        }
+        if (this.wire) this.wire.visible = shown;
+    }
+
+    dispose(): void {
+        this.mesh.geometry.dispose();
+        this.wire?.geometry.dispose();
+    }
+}
+
+/** Every edge once. */
+function edgesOf(triangles: Uint32Array): Uint32Array {
+    const seen = new Set<number>();
+    for (let t = 0; t < triangles.length; t++) {
+        const a = triangles[t];
+        const b = triangles[t % 3 === 2 ? t - 2 : t + 1];
+        seen.add(Math.min(a, b) * 2 ** 26 + Math.max(a, b));
+    }
+    const edges = new Uint32Array(2 * seen.size);
+    let at = 0;
+    for (const key of seen) {
+        edges[at++] = Math.floor(key / 2 ** 26);
+        edges[at++] = key % 2 ** 26;
+    }
+    return edges;
+}
+
+/** Themes: background, lines of the ground, wireframe, what was picked. */
+const THEMES = {
+    dark: { background: 0x17191c, ground: 0x33373d, wire: 0x0b0c0e, marked: 0xffffff },
+    light: { background: 0xf3f2ef, ground: 0xd2d0ca, wire: 0x2a2c30, marked: 0x17191c },
+};
+
+export class Stage {
+    readonly camera = new PerspectiveCamera(30, 1, 0.01, 100);
+    readonly controls: OrbitControls;
+    /** Things that belong to the result, drawn over it. */
+    readonly overlays = new Group();
+    /** The colour of what was picked. */
+    marked = 0xffffff;
+    result: Shape | undefined;
+    source: Shape | undefined;
+    view: View = "result";
+    /** The person has moved the camera. */
+    moved = false;
+    private readonly renderer: WebGLRenderer;
+    private readonly scene = new Scene();
+    private readonly ground = new LineSegments(new BufferGeometry(), new LineBasicMaterial());
+    private readonly wireMaterial = new LineBasicMaterial({ transparent: true, opacity: 0.35 });
+    private materials: MeshLambertMaterial[] = [];
+    private extent: Extent = { low: new Vector3(-1, -1, -1), high: new Vector3(1, 1, 1), points: new Float32Array(3) };
+    private dirty = true;
+
+    constructor(private readonly canvas: HTMLCanvasElement) {
+        this.renderer = new WebGLRenderer({ canvas, antialias: true, preserveDrawingBuffer: true });
+        this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
+        this.renderer.autoClear = false;
+        this.controls = new OrbitControls(this.camera, canvas);
+        this.controls.addEventListener("change", () => this.invalidate());
+        this.controls.addEventListener("start", () => (this.moved = true));
+        const key = new DirectionalLight(0xffffff, 2.1);
+        key.position.set(-0.5, 0.8, 1);
+        this.camera.add(key, key.target);
+        key.target.position.set(0, 0, -1);
+        this.scene.add(this.camera, new HemisphereLight(0xffffff, 0x8d8880, 1.5), this.ground, this.overlays);
+        new ResizeObserver(() => this.resize()).observe(canvas.parentElement!);
+        this.useTheme(true);
+    }
+
+    /** Shapes for a model; those before go. */
+    setModel(model: Model, colors: Float32Array): BufferAttribute {
+        for (const shape of [this.result, this.source]) {
+            if (shape) this.scene.remove(shape.mesh);
+            shape?.dispose();
+        }
+        for (const material of this.materials) material.dispose();
+        const surface = { vertexColors: true, side: DoubleSide, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 };
+        const clay = new MeshLambertMaterial(surface);
+        const looks = model.parts.map(({ map }) => new MeshLambertMaterial({ ...surface, map, alphaTest: map ? 0.5 : 0 }));
+        this.materials = [clay, ...looks];
+        const attribute = dynamic(colors);
+        this.result = new Shape(model, attribute, clay, looks);
+        this.source = new Shape(model, attribute, clay, looks);
+        this.scene.add(this.result.mesh, this.source.mesh);
+        return attribute;
+    }
+
+    useTheme(dark: boolean): void {
+        const theme = THEMES[dark ? "dark" : "light"];
+        this.renderer.setClearColor(new ThreeColor(theme.background));
+        (this.ground.material as LineBasicMaterial).color.set(theme.ground);
+        this.wireMaterial.color.set(theme.wire);
+        this.marked = theme.marked;
+        this.invalidate();
+    }
+
+    useMaterials(own: boolean): void {
+        for (const shape of [this.result, this.source]) shape?.useMaterials(own);
+        this.invalidate();
+    }
+
+    showWireframe(shown: boolean): void {
+        for (const shape of [this.result, this.source]) shape?.showWireframe(shown, this.wireMaterial);
+        this.invalidate();
+    }
+
+    // ---- Camera ----
+
+    /** Holds everything in view, seen from the front right and a little above. */
+    frame(extent: Extent): void {
+        this.extent = extent;
+        this.drawGround();
+        const size = extent.high.distanceTo(extent.low) || 1;
+        this.camera.near = size / 200;
+        this.camera.far = size * 50;
+        this.controls.minDistance = size / 50;
+        this.controls.maxDistance = size * 12;
+        this.reframe();
+    }
+
+    reframe(): void {
+        const [yaw, pitch] = [30, 12].map((degrees) => (degrees * Math.PI) / 180);
+        const toward = new Vector3(Math.sin(yaw) * Math.cos(pitch), Math.sin(pitch), Math.cos(yaw) * Math.cos(pitch));
+        const right = new Vector3(0, 1, 0).cross(toward).normalize();
+        const up = toward.clone().cross(right);
+        const target = this.extent.low.clone().add(this.extent.high).multiplyScalar(0.5);
+        const vertical = Math.tan((this.camera.fov * Math.PI) / 360) * 0.86;
+        const across = this.fit(target, toward, right, vertical * this.camera.aspect);
+        const along = this.fit(target, toward, up, vertical);
+        target.addScaledVector(right, across.center).addScaledVector(up, along.center);
+        this.controls.target.copy(target);
+        this.camera.position.copy(target).addScaledVector(toward, Math.max(across.distance, along.distance) || 1);
+        this.moved = false;
+        this.camera.updateProjectionMatrix();
+        this.controls.update();
+        this.invalidate();
+    }
+
+    /** Along one axis of the picture: the middle, and how far a camera with this slope must be to see all points. A point at
+     * height h and depth d is in view when |h − center| ≤ slope · (distance − d). */
+    private fit(target: Vector3, toward: Vector3, axis: Vector3, slope: number): { center: number; distance: number } {
+        const { points } = this.extent;
+        const p = new Vector3();
+        let [low, high] = [Infinity, -Infinity];
+        for (let i = 0; i < points.length; i += 3) {
+            p.fromArray(points, i).sub(target);
+            const [height, depth] = [p.dot(axis), slope * p.dot(toward)];
+            low = Math.min(low, height - depth);
+            high = Math.max(high, height + depth);
+        }
+        return { center: (low + high) / 2, distance: (high - low) / 2 / slope };
+    }
+
+    /** Turns the camera around what it looks at, by fractions of a full turn. */
+    orbit(right: number, up: number): void {
+        const offset = this.camera.position.clone().sub(this.controls.target);
+        const distance = offset.length();
+        const pitch = Math.min(Math.max(Math.asin(offset.y / distance) + 2 * Math.PI * up, -1.5), 1.5);
+        const yaw = Math.atan2(offset.x, offset.z) + 2 * Math.PI * right;
+        offset.set(Math.sin(yaw) * Math.cos(pitch), Math.sin(pitch), Math.cos(yaw) * Math.cos(pitch)).multiplyScalar(distance);
+        this.moveTo(this.controls.target.clone().add(offset), this.controls.target);
+    }
+
+    zoom(factor: number): void {
+        const offset = this.camera.position.clone().sub(this.controls.target).multiplyScalar(factor);
+        this.moveTo(this.controls.target.clone().add(offset), this.controls.target);
+    }
+
+    moveTo(position: Vector3, target: Vector3): void {
+        this.camera.position.copy(position);
+        this.controls.target.copy(target);
+        this.moved = true;
+        this.controls.update();
+        this.invalidate();
+    }
+
+    private drawGround(): void {
+        const { low, high } = this.extent;
+        const reach = Math.max(high.x - low.x, high.z - low.z, (high.y - low.y) / 3) || 1;
+        const step = 10 ** Math.round(Math.log10(reach / 6));
+        const count = Math.ceil((0.75 * reach) / step) + 1;
+        const [x, z] = [low.x + high.x, low.z + high.z].map((sum) => Math.round(sum / 2 / step) * step);
+        const lines: number[] = [];
+        for (let n = -count; n <= count; n++) {
+            lines.push(x + n * step, low.y, z - count * step, x + n * step, low.y, z + count * step);
+            lines.push(x - count * step, low.y, z + n * step, x + count * step, low.y, z + n * step);
+        }
+        this.ground.geometry.setAttribute("position", new BufferAttribute(new Float32Array(lines), 3));
+        this.ground.frustumCulled = false;
+    }
+
+    // ---- Drawing ----
+
+    invalidate(): void {
+        this.dirty = true;
+    }
+
+    resize(): void {
+        const { clientWidth: width, clientHeight: height } = this.canvas.parentElement!;
+        if (width === 0 || height === 0) return;
+        this.renderer.setSize(width, height, false);
+        this.setView(this.view);
+    }
+
+    setView(view: View): void {
+        this.view = view;
+        const { clientWidth: width, clientHeight: height } = this.canvas.parentElement!;
+        this.camera.aspect = width / (view === "side" ? 2 : 1) / (height || 1);
+        this.camera.updateProjectionMatrix();
+        if (!this.moved) this.reframe();
+        this.invalidate();
+    }
+
+    /** Draws when something changed since the last time. */
+    draw(): void {
+        if (!this.dirty || !this.result || !this.source) return;
+        this.dirty = false;
+        const { clientWidth: width, clientHeight: height } = this.canvas;
+        const pass = (shown: "result" | "source", left: number, right: number): void => {
+            this.result!.mesh.visible = shown === "result";
+            this.source!.mesh.visible = shown === "source";
+            this.overlays.visible = shown === "result" || this.view === "source";
+            this.renderer.setViewport(left, 0, right - left, height);
+            this.renderer.setScissor(left, 0, right - left, height);
+            this.renderer.render(this.scene, this.camera);
+        };
+        this.renderer.setScissorTest(false);
+        this.renderer.clear();
+        this.renderer.setScissorTest(this.view === "side");
+        if (this.view === "side") {
+            pass("source", 0, Math.floor(width / 2));
+            pass("result", Math.floor(width / 2), width);
+        } else pass(this.view, 0, width);
+    }
+
+    /** A point of the window as a ray: which shape it is over, and where in its half, −1 to 1. */
+    locate(x: number, y: number): { shape: "result" | "source"; x: number; y: number; width: number; height: number } {
+        const rectangle = this.canvas.getBoundingClientRect();
+        const side = this.view === "side";
+        const width = side ? Math.floor(rectangle.width / 2) : rectangle.width;
+        let left = x - rectangle.left;
+        const right = side && left >= width;
+        if (right) left -= width;
+        const shape = this.view === "source" || (side && !right) ? "source" : "result";
+        return { shape, x: (2 * left) / width - 1, y: 1 - (2 * (y - rectangle.top)) / rectangle.height, width, height: rectangle.height };
+    }
+
+    /** The picture as PNG. */
+    picture(): Promise<Blob | null> {
+        this.invalidate();
+        this.draw();
+        return new Promise((resolve) => this.canvas.toBlob(resolve, "image/png"));
+    }
+}

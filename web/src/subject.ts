@@ -1,0 +1,92 @@
+/** What is looked at: the model, its source, and where both are in a frame. */
+import type { Clip, PageData } from "./data";
+import { loadModel, type Model } from "./model";
+import { type Moment, Poser } from "./pose";
+
+/** Something to play: a clip of the source, a motion of the model, or both together. */
+export interface Animation {
+    name: string;
+    clip?: Clip;
+    motion?: number;
+    times: number[];
+}
+
+/** Frames of a motion that belongs to no clip: from its first key to at or behind its last. */
+function motionTimes(model: Model, motion: number, fps: number): number[] {
+    const { tracks } = model.animations[motion];
+    const start = Math.min(...tracks.map(({ times }) => times[0]));
+    const end = Math.max(...tracks.map(({ times }) => times[times.length - 1]));
+    if (!(end > start)) return [0];
+    const count = Math.ceil((end - start) * fps - 1e-4) + 1;
+    return Array.from({ length: count }, (_, k) => Math.min(start + k / fps, end));
+}
+
+function listAnimations(data: PageData, model: Model): Animation[] {
+    const played = new Set(data.clips.map(({ motion }) => motion));
+    const clips = data.clips.map((clip): Animation => ({ name: clip.name, clip, motion: clip.motion, times: clip.times }));
+    const motions = model.animations.flatMap(({ name, tracks }, motion): Animation[] =>
+        played.has(motion) || tracks.length === 0 ? [] : [{ name, motion, times: motionTimes(model, motion, data.fps) }],
+    );
+    const list = [...clips, ...motions].filter(({ times }) => times.length > 0);
+    return list.length > 0 ? list : [{ name: "rest pose", times: [0] }];
+}
+
+export class Subject {
+    readonly poser: Poser;
+    readonly animations: Animation[];
+    readonly pointCount: number;
+    /** [point] one of its vertices. */
+    readonly pointVertices: Uint32Array;
+    private readonly scratch: Float32Array;
+
+    private constructor(
+        readonly data: PageData,
+        readonly model: Model,
+    ) {
+        this.poser = new Poser(model);
+        this.animations = listAnimations(data, model);
+        this.pointCount = data.clips[0]?.pointCount ?? model.vertexCount;
+        this.pointVertices = new Uint32Array(this.pointCount);
+        for (let i = model.vertexCount; i-- > 0; ) this.pointVertices[this.point(i)] = i;
+        this.scratch = new Float32Array(3 * this.pointCount);
+    }
+
+    static async load(data: PageData): Promise<Subject> {
+        return new Subject(data, await loadModel(data.glb));
+    }
+
+    point(vertex: number): number {
+        return this.data.points ? this.data.points[vertex] : vertex;
+    }
+
+    /** The model moves by itself: there is a result to look at. */
+    hasResult(animation: Animation): boolean {
+        return animation.motion !== undefined || !animation.clip;
+    }
+
+    moment(animation: Animation, frame: number): Moment | undefined {
+        return animation.motion === undefined ? undefined : { motion: animation.motion, time: animation.times[frame] };
+    }
+
+    /** Vertices of the result. */
+    result(animation: Animation, frame: number, out: Float32Array): void {
+        this.poser.pose(this.moment(animation, frame), out);
+    }
+
+    /** Vertices of the source; its points are spread to the vertices that belong to them. */
+    source(clip: Clip, frame: number, out: Float32Array): void {
+        const points = clip.read(frame, this.scratch);
+        if (!this.data.points) return out.set(points);
+        for (let i = 0; i < this.model.vertexCount; i++) {
+            const p = 3 * this.data.points[i];
+            out[3 * i] = points[p];
+            out[3 * i + 1] = points[p + 1];
+            out[3 * i + 2] = points[p + 2];
+        }
+    }
+}
+
+/** Distances of two shapes, [vertex]. */
+export function distances(a: Float32Array, b: Float32Array, out: Float32Array): void {
+    for (let i = 0; i < out.length; i++) out[i] = Math.hypot(a[3 * i] - b[3 * i], a[3 * i + 1] - b[3 * i + 1], a[3 * i + 2] - b[3 * i + 2]);
+}

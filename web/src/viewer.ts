@@ -1,0 +1,452 @@
+/** Puts a subject on the stage and keeps colours, overlays and panels true to the state. */
+import { type BufferAttribute, Quaternion, Vector3 } from "three";
+import { strip } from "./charts";
+import type { PageData } from "./data";
+import { announce, byId, figure, h } from "./dom";
+import { ErrorCurve } from "./errors";
+import { type Legend, type Mode, type ModeInput, MODES, type ModeName } from "./modes";
+import { Overlays } from "./overlays";
+import { Panels, type VertexFacts } from "./panels";
+import { jointNear, rayThrough, vertexOnRay } from "./picking";
+import type { Morph } from "./pose";
+import { listenToPointer } from "./pointer";
+import * as reports from "./report";
+import { type Extent, type Shape, Stage } from "./scene";
+import { Shading } from "./shading";
+import { INITIAL, type Overlay, Store, type View } from "./state";
+import { type Animation, distances, Subject } from "./subject";
+import { Timeline } from "./timeline";
+
+const VIEWS: [View, string][] = [
+    ["result", "Result"],
+    ["source", "Source"],
+    ["side", "Side by side"],
+];
+const OVERLAYS: [Overlay, string, string][] = [
+    ["skeleton", "Skeleton", "K"],
+    ["wireframe", "Wireframe", "X"],
+    ["voxels", "Voxels", "V"],
+    ["lattice", "Lattice", "L"],
+    ["pose", "Pose", "P"],
+];
+const FRAMES_LOOKED_AT = 12; // to find where things are and how far they move
+const VERTICES_LOOKED_AT = 4000;
+
+/** What was worked out for the animation that is shown. */
+interface Measures {
+    curve: ErrorCurve | undefined;
+    /** [frame] E_rms, by the report or as measured. */
+    frameErrors: ArrayLike<number>;
+    displacementScale: number;
+}
+
+export class Viewer {
+    readonly store = new Store();
+    readonly stage = new Stage(byId<HTMLCanvasElement>("canvas"));
+    readonly timeline = new Timeline(this.store);
+    readonly panels = new Panels();
+    subject!: Subject;
+    private shading!: Shading;
+    private overlays!: Overlays;
+    private colors!: BufferAttribute;
+    private restPose = new Float32Array(0);
+    private displacement = new Float32Array(0);
+    private error = new Float32Array(0);
+    private measures: Measures = { curve: undefined, frameErrors: [], displacementScale: 1 };
+
+    constructor() {
+        const { store, stage, panels } = this;
+        store.on(["frame"], () => this.showFrame());
+        store.on(["animation"], () => this.showAnimation());
+        store.on(["mode", "joint"], () => this.paint());
+        store.on(["mode"], () => (byId<HTMLSelectElement>("mode").value = store.state.mode));
+        store.on(["view"], () => this.showView());
+        store.on(["joint"], () => this.showJoint());
+        store.on(["vertex"], () => this.showVertex());
+        store.on(["skeleton", "wireframe", "voxels", "lattice", "pose"], () => this.showOverlays());
+        panels.onJoint = (joint) => store.set({ joint, mode: "weights" });
+        panels.onMorph = (morph, value) => this.setMorph(morph, value);
+        panels.onReset = () => this.resetPose();
+        this.timeline.error = (frame) => this.measures.frameErrors[frame] ?? NaN;
+        listenToPointer(byId<HTMLCanvasElement>("canvas"), stage, {
+            joint: (x, y, reach) => this.jointAt(x, y, reach),
+            canPose: () => store.state.pose,
+            pick: (x, y) => this.pick(x, y),
+            grab: (joint) => store.set({ joint, playing: false }),
+            turn: (joint, rotation) => this.turnJoint(joint, rotation),
+        });
+        byId<HTMLSelectElement>("mode").addEventListener("change", (event) => this.setMode((event.target as HTMLSelectElement).value as ModeName));
+    }
+
+    /** Shows other data in place of what was there. */
+    async open(data: PageData): Promise<void> {
+        const subject = await Subject.load(data);
+        this.measures.curve?.stop();
+        this.subject = subject;
+        const { model } = subject;
+        this.shading = new Shading(model);
+        this.colors = this.stage.setModel(model, new Float32Array(3 * model.vertexCount));
+        this.displacement = new Float32Array(model.vertexCount);
+        this.error = new Float32Array(model.vertexCount);
+        this.restPose = new Float32Array(3 * model.vertexCount);
+        subject.poser.pose(undefined, this.restPose);
+        this.store.state = { ...INITIAL, view: this.firstView() };
+        const extent = this.lookAround();
+        this.overlays = new Overlays(this.stage.overlays, model, extent.high.distanceTo(extent.low), data.voxels, data.lattice);
+        this.stage.frame(extent);
+        this.panels.setSubject(subject);
+        this.timeline.setAnimations(subject.animations);
+        this.title();
+        this.showAnimation();
+        this.showJoint();
+        this.showOverlays();
+        this.stage.resize();
+    }
+
+    private firstView(): View {
+        return this.subject.hasResult(this.subject.animations[0]) ? "result" : "source";
+    }
+
+    private title(): void {
+        const { data } = this.subject;
+        byId("title").textContent = data.title;
+        document.title = `${data.title} – Pelt`;
+        const verb = typeof data.report?.verb === "string" ? data.report.verb : undefined;
+        const error = reports.number(data.report, "error_rms");
+        const bones = reports.number(data.report, "bones");
+        const words = [verb, Number.isFinite(bones) && `${figure(bones)} bones`, Number.isFinite(error) && `E_rms ${figure(error)}`];
+        byId("headline").textContent = words.filter(Boolean).join(" · ");
+    }
+
+    // ---- What can be shown ----
+
+    get animation(): Animation {
+        return this.timeline.current;
+    }
+
+    /** Both a result and a source. */
+    private get compared(): boolean {
+        return this.animation.clip !== undefined && this.animation.motion !== undefined;
+    }
+
+    views(): View[] {
+        const { subject, animation } = this;
+        return this.compared ? ["result", "source", "side"] : subject.hasResult(animation) ? ["result"] : ["source"];
+    }
+
+    modes(): Mode[] {
+        const { model } = this.subject;
+        const skinned = model.joints.length > 0;
+        const needs: Partial<Record<ModeName, boolean>> = {
+            material: model.parts.some(({ map, color }) => map || color.some((c) => c !== 1)),
+            parts: model.parts.length > 1,
+            bones: skinned,
+            weights: skinned,
+            influences: skinned,
+            displacement: this.animation.times.length > 1,
+            error: this.compared,
+        };
+        return MODES.filter(({ name }) => needs[name] ?? true);
+    }
+
+    overlayNames(): Overlay[] {
+        const { model, data } = this.subject;
+        const has: Record<Overlay, boolean> = {
+            skeleton: model.joints.length > 0,
+            wireframe: model.triangles.length > 0,
+            voxels: !!data.voxels,
+            lattice: !!data.lattice,
+            pose: model.joints.length > 0,
+        };
+        return OVERLAYS.map(([name]) => name).filter((name) => has[name]);
+    }
+
+    setMode(mode: ModeName): void {
+        if (!this.modes().some(({ name }) => name === mode)) return;
+        const { joint } = this.store.state;
+        this.store.set({ mode, joint: mode === "weights" ? Math.max(joint, 0) : joint });
+    }
+
+    setView(view: View): void {
+        if (this.views().includes(view)) this.store.set({ view });
+    }
+
+    toggle(overlay: Overlay): void {
+        if (this.overlayNames().includes(overlay)) this.store.set({ [overlay]: !this.store.state[overlay] });
+    }
+
+    useTheme(dark: boolean): void {
+        this.stage.useTheme(dark);
+        if (!this.subject) return;
+        this.showJoint();
+        this.showVertex();
+    }
+
+    private fillTools(): void {
+        const views = this.views();
+        const { view, mode } = this.store.state;
+        byId("views").replaceChildren(
+            ...VIEWS.filter(([name]) => views.includes(name)).map(([name, label]) =>
+                h("button", { type: "button", role: "radio", "aria-checked": name === view, "data-view": name, onclick: () => this.setView(name) }, label),
+            ),
+        );
+        byId("views").hidden = views.length < 2;
+        const select = byId<HTMLSelectElement>("mode");
+        select.replaceChildren(...this.modes().map(({ name, label }) => h("option", { value: name }, label)));
+        select.value = mode;
+        byId("overlays").replaceChildren(
+            ...OVERLAYS.filter(([name]) => this.overlayNames().includes(name)).map(([name, label, key]) =>
+                h("button", { type: "button", "aria-pressed": this.store.state[name], title: `${label} (${key})`, "data-overlay": name, onclick: () => this.toggle(name) }, label),
+            ),
+        );
+    }
+
+    // ---- Frames ----
+
+    /** Where everything is, and how far it moves, by looking at a few frames. */
+    private lookAround(): Extent {
+        const { subject, restPose } = this;
+        const { vertexCount } = subject.model;
+        const [low, high] = [new Vector3(Infinity, Infinity, Infinity), new Vector3(-Infinity, -Infinity, -Infinity)];
+        const positions = new Float32Array(restPose.length);
+        const moved = new Float32Array(vertexCount);
+        const animation = subject.animations[this.store.state.animation];
+        const count = Math.min(FRAMES_LOOKED_AT, animation.times.length);
+        const stride = Math.ceil(vertexCount / VERTICES_LOOKED_AT) || 1;
+        const points: number[] = [];
+        const p = new Vector3();
+        let farthest = 0;
+        for (let n = 0; n < count; n++) {
+            const frame = Math.round((n * (animation.times.length - 1)) / Math.max(1, count - 1));
+            if (subject.hasResult(animation)) subject.result(animation, frame, positions);
+            else subject.source(animation.clip!, frame, positions);
+            distances(positions, restPose, moved);
+            for (let i = 0; i < vertexCount; i += stride) {
+                p.fromArray(positions, 3 * i);
+                if (!Number.isFinite(p.x + p.y + p.z)) continue;
+                points.push(p.x, p.y, p.z);
+                low.min(p);
+                high.max(p);
+                farthest = Math.max(farthest, moved[i]);
+            }
+        }
+        this.measures.displacementScale = farthest || 1;
+        if (points.length > 0) return { low, high, points: new Float32Array(points) };
+        return { low: new Vector3(-1, -1, -1), high: new Vector3(1, 1, 1), points: new Float32Array(3) };
+    }
+
+    private showAnimation(): void {
+        const { store, subject, animation } = this;
+        this.measures.curve?.stop();
+        this.lookAround();
+        const only = subject.data.clips.length === 1;
+        const known = animation.clip && reports.frameErrors(subject.data.report, animation.clip.name, only);
+        const curve = this.compared ? new ErrorCurve(subject, animation) : undefined;
+        this.measures = { ...this.measures, curve, frameErrors: known ?? curve?.rms ?? [] };
+        if (!this.views().includes(store.state.view)) store.set({ view: this.views()[0] });
+        if (!this.modes().some(({ name }) => name === store.state.mode)) store.set({ mode: "shaded" });
+        this.fillTools();
+        this.showView();
+        this.showFrame();
+        this.drawCurve();
+        void curve?.run(() => this.measured(curve));
+    }
+
+    /** More frames were measured. */
+    private measured(curve: ErrorCurve): void {
+        if (curve !== this.measures.curve) return;
+        this.drawCurve();
+        this.timeline.show();
+        if (curve.done < curve.rms.length) return;
+        this.showFrame(); // the scale is known only now
+        if (!byId("headline").textContent) byId("headline").textContent = `E_rms ${figure(curve.whole)}`;
+    }
+
+    private drawCurve(): void {
+        const { frameErrors } = this.measures;
+        const shown = frameErrors.length > 1;
+        byId("curve").replaceChildren(...(shown ? [strip(frameErrors), h("span", {}, `E_rms per frame, up to ${figure(Math.max(...Array.from(frameErrors, (x) => x || 0)), 3)}`)] : []));
+    }
+
+    /** The shape that colours and facts are about. */
+    private get shown(): Shape {
+        return this.store.state.view === "source" ? this.stage.source! : this.stage.result!;
+    }
+
+    showFrame(): void {
+        const { subject, stage, animation, overlays, store } = this;
+        const { frame } = store.state;
+        const [result, source] = [stage.result!, stage.source!];
+        subject.result(animation, frame, result.positions);
+        overlays.skeleton.update();
+        if (store.state.view !== "source") this.place(result);
+        if (animation.clip) subject.source(animation.clip, frame, source.positions);
+        if (animation.clip && store.state.view !== "result") this.place(source);
+        distances(this.shown.positions, this.restPose, this.displacement);
+        if (this.compared) distances(result.positions, source.positions, this.error);
+        if (this.mode.moves) this.paint();
+        this.panels.showMorphs((morph) => subject.poser.morphValue(morph));
+        this.showVertex();
+        stage.invalidate();
+    }
+
+    private place(shape: Shape): void {
+        this.shading.normals(shape.positions, shape.normals);
+        shape.update();
+    }
+
+    private showView(): void {
+        const { view } = this.store.state;
+        for (const button of byId("views").children) button.setAttribute("aria-checked", String((button as HTMLElement).dataset.view === view));
+        byId("stage").dataset.view = view;
+        this.stage.setView(view);
+        this.showFrame();
+        this.paint();
+    }
+
+    // ---- Colours ----
+
+    get mode(): Mode {
+        return MODES.find(({ name }) => name === this.store.state.mode)!;
+    }
+
+    private modeInput(): ModeInput {
+        return {
+            model: this.subject.model,
+            joint: this.store.state.joint,
+            displacement: this.displacement,
+            error: this.error,
+            displacementScale: this.measures.displacementScale,
+            errorScale: this.measures.curve?.scale || 1,
+            format: (value) => figure(value, 3),
+        };
+    }
+
+    private paint(): void {
+        const input = this.modeInput();
+        this.mode.paint(input, this.colors.array as Float32Array);
+        this.colors.needsUpdate = true;
+        this.stage.useMaterials(this.mode.name === "material");
+        this.showLegend(this.mode.legend?.(input));
+    }
+
+    private showLegend(legend: Legend | undefined): void {
+        const element = byId("legend");
+        element.hidden = !legend;
+        if (!legend) return;
+        element.setAttribute("aria-label", `${legend.title}: from ${legend.ticks[0]} to ${legend.ticks.at(-1)}`);
+        const ticks = h("div", { class: "ticks" }, ...legend.ticks.map((tick) => h("span", {}, tick)));
+        element.replaceChildren(h("p", {}, legend.title), h("div", { class: "bar", style: `background:${legend.map.gradient()}` }), ticks);
+    }
+
+    // ---- Joints and vertices ----
+
+    private showOverlays(): void {
+        const { state } = this.store;
+        const { skeleton, voxels, lattice } = this.overlays;
+        skeleton.group.visible = state.skeleton || state.pose;
+        if (voxels) voxels.visible = state.voxels;
+        if (lattice) lattice.visible = state.lattice;
+        this.stage.showWireframe(state.wireframe);
+        for (const button of byId("overlays").children) button.setAttribute("aria-pressed", String(state[(button as HTMLElement).dataset.overlay as Overlay]));
+        byId("hint").hidden = !state.pose;
+        byId("hint").textContent = "Drag a joint to turn it. R resets the pose.";
+        this.stage.invalidate();
+    }
+
+    private showJoint(): void {
+        const { joint } = this.store.state;
+        this.overlays.skeleton.color(joint, this.stage.marked);
+        this.panels.showJoint(joint);
+        this.stage.invalidate();
+    }
+
+    private jointAt(x: number, y: number, reach: number): number {
+        const place = this.stage.locate(x, y);
+        if (!this.overlays.skeleton.group.visible || (place.shape === "source" && this.store.state.view === "side")) return -1;
+        return jointNear(this.stage.camera, this.overlays.skeleton.positions, place, reach);
+    }
+
+    /** The vertex under a place of the window, or −1. */
+    vertexAt(x: number, y: number): number {
+        const place = this.stage.locate(x, y);
+        const { origin, direction } = rayThrough(this.stage.camera, place.x, place.y);
+        const shape = place.shape === "source" ? this.stage.source! : this.stage.result!;
+        return vertexOnRay(origin, direction, shape.positions, this.subject.model.triangles);
+    }
+
+    pick(x: number, y: number): void {
+        const joint = this.jointAt(x, y, 9);
+        if (joint >= 0) {
+            this.store.set({ joint });
+            this.panels.open("Bones");
+            return announce(`bone ${this.subject.model.joints[joint].name}`);
+        }
+        const vertex = this.vertexAt(x, y);
+        this.store.set({ vertex });
+        if (vertex < 0) return;
+        this.panels.open("Vertex");
+        announce(`vertex ${vertex}`);
+    }
+
+    /** What there is to say of a vertex in this frame. */
+    facts(vertex: number): VertexFacts {
+        const { model } = this.subject;
+        const { curve } = this.measures;
+        const byJoint = new Map<number, number>();
+        for (let k = vertex * model.influences; k < (vertex + 1) * model.influences; k++) {
+            const { joint } = model.bones[model.boneIndices[k]];
+            if (joint >= 0 && model.weights[k] > 0) byJoint.set(joint, (byJoint.get(joint) ?? 0) + model.weights[k]);
+        }
+        const influences = [...byJoint].map(([joint, weight]) => ({ joint, name: model.joints[joint].name, weight }));
+        const position = Array.from(this.shown.positions.subarray(3 * vertex, 3 * vertex + 3)) as [number, number, number];
+        return {
+            vertex,
+            point: this.subject.point(vertex),
+            part: model.parts.find(({ firstVertex, vertexCount }) => vertex < firstVertex + vertexCount)?.name ?? "",
+            position,
+            influences: influences.sort((a, b) => b.weight - a.weight),
+            displacement: this.displacement[vertex],
+            error: this.compared ? this.error[vertex] : NaN,
+            largest: curve ? curve.largest[vertex] : NaN,
+            largestFrame: curve ? curve.largestFrame[vertex] : 0,
+        };
+    }
+
+    private showVertex(): void {
+        const { vertex } = this.store.state;
+        const valid = vertex >= 0 && vertex < this.subject.model.vertexCount;
+        this.overlays.markVertex(valid ? vertex : -1, this.shown.positions, this.stage.marked);
+        this.panels.showVertex(valid ? this.facts(vertex) : undefined);
+        this.stage.invalidate();
+    }
+
+    /** Selects the next bone of the list. */
+    walkJoints(by: number): void {
+        const count = this.subject.model.joints.length;
+        if (count > 0) this.store.set({ joint: (this.store.state.joint + by + count) % count });
+    }
+
+    // ---- Posing ----
+
+    /** Turns a joint by a rotation in world space. */
+    turnJoint(joint: number, rotation: Quaternion): void {
+        const node = this.subject.model.joints[joint]?.node;
+        if (!node) return;
+        this.subject.poser.place(this.subject.moment(this.animation, this.store.state.frame));
+        const world = node.getWorldQuaternion(new Quaternion());
+        this.subject.poser.turn(node, world.clone().invert().multiply(rotation).multiply(world));
+        this.showFrame();
+    }
+
+    setMorph(morph: Morph, value: number): void {
+        this.subject.poser.setMorph(morph, value);
+        this.showFrame();
+    }
+
+    resetPose(): void {
+        this.subject.poser.reset();
+        this.showFrame();
+        announce("pose reset");
+    }
+}
