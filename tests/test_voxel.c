@@ -1,7 +1,7 @@
 /* Voxels of generated solids against brute force: winding numbers, separating axes, cell by cell. */
 #include "core/core.h"
 #include "support.h"
-#include "voxel/voxel.h"
+#include "voxel/soup.h"
 
 #include <math.h>
 
@@ -163,7 +163,7 @@ static double winding(const soup *s, const double at[3]) {
 }
 
 /* How far a triangle is from a box along the axis that keeps them farthest apart, in parts of the box's size along it;
- * below 0: they overlap. */
+ * below 0: they overlap. Only small results are exact. */
 static double separation(const double p[3][3], const double centre[3], const double half[3]) {
     double q[3][3], edges[3][3], axes[13][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, worst = -INFINITY;
     for (uint32_t k = 0; k < 3; k++)
@@ -179,6 +179,8 @@ static double separation(const double p[3][3], const double centre[3], const dou
         double reach = fabs(axes[n][0]) + fabs(axes[n][1]) + fabs(axes[n][2]);
         if (reach < 1e-9)
             continue;
+        if (n == 3 && worst > 0.01)
+            break; /* far apart: by how much does not matter */
         double a = dot(q[0], axes[n]), b = dot(q[1], axes[n]), c = dot(q[2], axes[n]);
         worst = fmax(worst, fmax(fmin(a, fmin(b, c)), -fmax(a, fmax(b, c))) / reach - 1);
     }
@@ -232,22 +234,27 @@ static void check_neighbours(test_context *test, const px_voxels *v) {
     free(n);
 }
 
-/* Every cell of the grid. Cells nearer to a triangle than snapping moves it may go either way. */
-static void check_cells(const soup *s, const px_voxels *v, bool solid) {
-    double half[3] = {0.5 * v->grid.cell[0], 0.5 * v->grid.cell[1], 0.5 * v->grid.cell[2]};
-    for (uint32_t z = 0; z < v->grid.size[2]; z++)
-        for (uint32_t y = 0; y < v->grid.size[1]; y++)
-            for (uint32_t x = 0; x < v->grid.size[0]; x++) {
-                double centre[3] = {px_grid_centre(&v->grid, x, 0), px_grid_centre(&v->grid, y, 1),
-                                    px_grid_centre(&v->grid, z, 2)};
-                uint32_t voxel = px_voxel_at(v, x, y, z);
-                bool touched = voxel != PELT_NONE && v->kinds[voxel] == PX_VOXEL_BOUNDARY;
-                double gap = nearest(s, centre, half);
-                if (fabs(gap) > 1e-4)
-                    assert_int_equal(touched, gap < 0);
-                if (!touched && solid)
-                    assert_int_equal(voxel != PELT_NONE, winding(s, centre) > 0.5);
-            }
+/* All views, and those along one axis alone: on closed meshes each axis is right by itself. */
+static const uint32_t votes[] = {PX_VIEWS_ALL, PX_VIEW_POSITIVE_X | PX_VIEW_NEGATIVE_X,
+                                 PX_VIEW_POSITIVE_Y | PX_VIEW_NEGATIVE_Y, PX_VIEW_POSITIVE_Z | PX_VIEW_NEGATIVE_Z};
+#define VOTES 4u
+
+static void check_cell(const soup *s, const px_voxels v[VOTES], const uint32_t cell[3], bool solid) {
+    double centre[3], half[3];
+    for (uint32_t c = 0; c < 3; c++) {
+        centre[c] = px_grid_centre(&v->grid, cell[c], c);
+        half[c] = 0.5 * v->grid.cell[c];
+    }
+    uint32_t voxel = px_voxel_at(v, cell[0], cell[1], cell[2]);
+    bool touched = voxel != PELT_NONE && v->kinds[voxel] == PX_VOXEL_BOUNDARY;
+    double gap = nearest(s, centre, half);
+    if (fabs(gap) > 1e-4) /* nearer than that, snapping decides */
+        assert_int_equal(touched, gap < 0);
+    if (touched || !solid)
+        return;
+    bool inside = winding(s, centre) > 0.5;
+    for (uint32_t n = 0; n < VOTES; n++)
+        assert_int_equal(px_voxel_at(&v[n], cell[0], cell[1], cell[2]) != PELT_NONE, inside);
 }
 
 /* Every vertex that a triangle uses is in a boundary voxel. */
@@ -265,12 +272,17 @@ static void check(const soup *s, const px_grid *grid, bool solid) {
     test_context test;
     pelt_context *context = test_begin(&test, 2);
     px_arena *arena = px_arena_create(context);
-    px_voxels v;
-    test_ok(&test, make(context, arena, s, grid, PX_VIEWS_ALL, &v));
-    check_structure(&v);
-    check_neighbours(&test, &v);
-    check_vertices(s, &v);
-    check_cells(s, &v, solid);
+    px_voxels v[VOTES];
+    for (uint32_t n = 0; n < VOTES; n++)
+        test_ok(&test, make(context, arena, s, grid, votes[n], &v[n]));
+    check_structure(v);
+    check_neighbours(&test, v);
+    check_vertices(s, v);
+    uint32_t cell[3];
+    for (cell[2] = 0; cell[2] < grid->size[2]; cell[2]++)
+        for (cell[1] = 0; cell[1] < grid->size[1]; cell[1]++)
+            for (cell[0] = 0; cell[0] < grid->size[0]; cell[0]++)
+                check_cell(s, v, cell, solid);
     px_arena_destroy(arena);
     test_end(&test);
 }
@@ -308,6 +320,23 @@ static void test_boxes(void **state) {
             check(s, &grid, true);
         }
     }
+}
+
+/* Cells are closed: faces on the planes between cells touch those on both sides. */
+static void test_on_planes(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    px_arena *arena = px_arena_create(context);
+    px_voxels v;
+    begin(&the_soup);
+    add_box(&the_soup, (double[]){2, 2, 2}, (double[]){6, 6, 6});
+    px_grid grid = {{8, 8, 8}, {0, 0, 0}, {1, 1, 1}};
+    test_ok(&test, make(context, arena, &the_soup, &grid, PX_VIEWS_ALL, &v));
+    assert_int_equal(v.count, 6 * 6 * 6);
+    assert_int_equal(v.interior_count, 2 * 2 * 2);
+    px_arena_destroy(arena);
+    test_end(&test);
 }
 
 static void test_spheres(void **state) {
@@ -373,6 +402,44 @@ static void test_coincident(void **state) {
     add_triangle(s, c, b, a);
     add_triangle(s, d, c, a);
     check_at(s, 17, true);
+}
+
+/* A line through a closed surface goes out as often as in, also where it meets edges and corners; through a convex one
+ * in and out once. */
+static void test_hits(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    for (uint32_t round = 0; round < 3; round++) {
+        begin(&the_soup);
+        if (round == 0) /* its corners and diagonals are on the lines */
+            add_box(&the_soup, (double[]){1.5, 1.5, 1.5}, (double[]){5.5, 5.5, 5.5});
+        else if (round == 1)
+            add_sphere(&the_soup, 4, 4, 4, 2.5, 8);
+        else
+            add_torus(&the_soup, 4, 4, 4, 2, 1, 8);
+        px_grid grid = {{8, 8, 8}, {0, 0, 0}, {1, 1, 1}};
+        px_soup s = {.context = context, .grid = &grid, .triangles = the_soup.triangles[0]};
+        s.triangle_count = the_soup.triangle_count;
+        test_ok(&test, px_soup_snap(&s, the_soup.positions[0], the_soup.vertex_count));
+        for (uint32_t axis = 0; axis < 3; axis++) {
+            px_slices slices;
+            test_ok(&test, px_slices_make(&s, (axis + 1) % 3, &slices));
+            for (uint32_t block = 0; block < slices.block_count; block++) {
+                px_buckets hits;
+                test_ok(&test, px_hits_make(&s, &slices, block, axis, &hits));
+                for (uint32_t b = 0; b < slices.block_size * 8; b++) {
+                    uint32_t count = hits.starts[b + 1] - hits.starts[b];
+                    assert_int_equal(px_line_of(&s, &hits, b, axis, PX_VIEWS_ALL).total, 0);
+                    assert_true(round == 2 || count == 0 || count == 2);
+                }
+                px_buckets_free(context, &hits);
+            }
+            px_buckets_free(context, &slices.triangles);
+        }
+        px_free(context, s.points);
+    }
+    test_end(&test);
 }
 
 /* A triangle list in any order and winding. */
@@ -565,9 +632,10 @@ static void test_cancel_stops(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_boxes),        cmocka_unit_test(test_spheres),
-        cmocka_unit_test(test_rotated),      cmocka_unit_test(test_many_shells),
-        cmocka_unit_test(test_coincident),   cmocka_unit_test(test_soup),
+        cmocka_unit_test(test_boxes),        cmocka_unit_test(test_on_planes),
+        cmocka_unit_test(test_spheres),      cmocka_unit_test(test_rotated),
+        cmocka_unit_test(test_many_shells),  cmocka_unit_test(test_coincident),
+        cmocka_unit_test(test_hits),         cmocka_unit_test(test_soup),
         cmocka_unit_test(test_small),        cmocka_unit_test(test_views),
         cmocka_unit_test(test_inverted),     cmocka_unit_test(test_memory_fails),
         cmocka_unit_test(test_threads),      cmocka_unit_test(test_memory_grows_with_voxels),
