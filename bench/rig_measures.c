@@ -79,7 +79,7 @@ typedef struct comparison {
     double *carried;            /* [joint] the artist's weight, over vertices */
     double *lost, *displaced;   /* [joint] numerator and denominator of R */
     double *off, *subtree;      /* [joint] W_ours − W_artist and W_artist of one vertex */
-    double *moved;              /* [joint][joint] or NULL */
+    rig_details details;        /* */
 } comparison;
 
 static bool *skinned_vertices(px_arena *arena, const pelt_mesh *mesh) {
@@ -129,10 +129,11 @@ static double add_moved(const comparison *c, const row *difference) {
         gain += fmax(difference->weights[e], 0);
         l1 += fabs(difference->weights[e]);
     }
-    for (uint32_t e = 0; c->moved && e < difference->count; e++)
+    for (uint32_t e = 0; c->details.moved && e < difference->count; e++)
         for (uint32_t f = 0; f < difference->count; f++)
             if (difference->weights[e] < 0 && difference->weights[f] > 0)
-                c->moved[(size_t)difference->joints[e] * c->artist->skeleton.joint_count + difference->joints[f]] -=
+                c->details
+                    .moved[(size_t)difference->joints[e] * c->artist->skeleton.joint_count + difference->joints[f]] -=
                     difference->weights[e] * difference->weights[f] / gain;
     return l1;
 }
@@ -192,18 +193,21 @@ static void compare_vertices(const comparison *c, rig_measures *out) {
     }
     size_t joints = c->artist->skeleton.joint_count;
     out->l1 = sum / out->vertex_count;
-    for (size_t e = 0; c->moved && e < joints * joints; e++)
-        c->moved[e] /= out->vertex_count;
+    for (size_t e = 0; c->details.moved && e < joints * joints; e++)
+        c->details.moved[e] /= out->vertex_count;
 }
 
 static void compare_bends(const comparison *c, rig_measures *out) {
     double ratios = 0, lost = 0, displaced = 0;
     uint32_t bent = 0;
     for (uint32_t j = 0; j < c->artist->skeleton.joint_count; j++) {
+        double ratio = c->carried[j] > 0 && c->displaced[j] > 0 ? c->lost[j] / c->displaced[j] : 0;
         out->joint_count += c->carried[j] > 0;
+        if (c->details.bends)
+            c->details.bends[j] = ratio;
         if (!(c->carried[j] > 0) || !(c->displaced[j] > 0))
             continue;
-        ratios += c->lost[j] / c->displaced[j];
+        ratios += ratio;
         lost += c->lost[j];
         displaced += c->displaced[j];
         bent++;
@@ -276,13 +280,15 @@ static pelt_result compare(comparison *c, rig_measures *out) {
     return compare_poses(c, out);
 }
 
-pelt_result rig_compare(pelt_context *context, const pelt_model *artist, const pelt_model *ours, double *moved,
-                        rig_measures *measures) {
-    comparison c = {.context = context, .artist = artist, .ours = ours, .moved = moved};
+pelt_result rig_compare(pelt_context *context, const pelt_model *artist, const pelt_model *ours,
+                        const rig_details *details, rig_measures *measures) {
+    comparison c = {.context = context, .artist = artist, .ours = ours};
     *measures = (rig_measures){0};
+    if (details)
+        c.details = *details;
     size_t joints = artist->skeleton.joint_count;
-    for (size_t e = 0; moved && e < joints * joints; e++)
-        moved[e] = 0;
+    for (size_t e = 0; c.details.moved && e < joints * joints; e++)
+        c.details.moved[e] = 0;
     if (!(c.scratch = px_arena_create(context)))
         return PELT_ERROR_MEMORY;
     pelt_result result = compare(&c, measures);

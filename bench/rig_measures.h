@@ -13,6 +13,8 @@
  * A bend Q of joint j moves a rest vertex v by W·(Q − 1)(v − j), where W sums the vertex's weights (the same as for L1)
  * over j and all joints below it, so |ours − artist's| = |W_ours − W_artist|·|(Q − 1)(v − j)|. For a turn by ±φ about an
  * axis the last factor is 2·sin(φ/2)·(distance of v from the axis): the angle cancels in R, and with it the ±.
+ * Rest vertices are where the artist's skin puts them at rest; in files whose rest pose is not the bind pose the bones
+ * of a vertex would each put it elsewhere, and the formula is an approximation.
  */
 #ifndef PELT_BENCH_RIG_MEASURES_H
 #define PELT_BENCH_RIG_MEASURES_H
@@ -30,10 +32,17 @@ typedef struct rig_measures {
     double bend_pooled;        /* as R, but numerators and denominators summed over joints: large limbs count more */
 } rig_measures;
 
-/* Compares the skins of two models of the same file (same vertices, same joints). Where `moved` [joint][joint] is not
- * NULL, it receives the weight that lies on our second joint where the artist has it on the first: a vertex's lost
- * weight is dealt to its gaining joints in proportion, and all is divided by the vertex count. Twice its sum is L1. */
-pelt_result rig_compare(pelt_context *context, const pelt_model *artist, const pelt_model *ours, double *moved,
-                        rig_measures *measures);
+/* Where the differences lie. `moved` is the weight that lies on our second joint where the artist has it on the first: a
+ * vertex's lost weight is dealt to its gaining joints in proportion, and all is divided by the vertex count, so that
+ * twice the sum is L1. `bends` is the share of each joint in R, before the mean; 0 for joints that are not in it. */
+typedef struct rig_details {
+    double *moved; /* [joint][joint] or NULL */
+    double *bends; /* [joint] or NULL */
+} rig_details;
+
+/* Compares the skins of two models of the same file (same vertices, same joints). The arrays of `details` are filled;
+ * NULL: none. */
+pelt_result rig_compare(pelt_context *context, const pelt_model *artist, const pelt_model *ours,
+                        const rig_details *details, rig_measures *measures);
 
 #endif

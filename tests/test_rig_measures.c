@@ -109,8 +109,8 @@ static void half_a_vertex_is_known(void **state) {
     set_weight(ours, 2, 2, 2, 0.25f);
     set_weight(ours, 7, 0, 1, 1); /* the part without a skin does not count */
     rig_measures m;
-    double moved[4];
-    test_ok(&test, rig_compare(context, artist, ours, moved, &m));
+    double moved[4], bends[2];
+    test_ok(&test, rig_compare(context, artist, ours, &(rig_details){moved, bends}, &m));
     assert_int_equal(m.unweighted_count, 0);
     assert_float_equal(m.l1, 1.0 / 6, 1e-9);
     assert_float_equal(moved[2], 0.5 / 6, 1e-9); /* from joint 1 to joint 0 */
@@ -119,6 +119,8 @@ static void half_a_vertex_is_known(void **state) {
     assert_float_equal(m.clip_percent, 100 * sqrt(0.5) / 6 / sqrt(13), 1e-5);
     /* Distances of vertices 2 and 3 from the axes through joint 1 add up to 2 and 4; joint 0 carries all. */
     assert_float_equal(m.bend, (0 + 0.5 * 2 / (2 + 4)) / 2, 1e-7);
+    assert_true(bends[0] == 0);
+    assert_float_equal(bends[1], 1.0 / 6, 1e-7);
     /* Those of vertices 1, 2 and 3 from the axes through joint 0: 4, 2 + √2 and 6. */
     assert_float_equal(m.bend_pooled, 0.5 * 2 / (2 + 4 + 4 + 2 + sqrt(2) + 6), 1e-7);
     pelt_model_destroy(artist);
@@ -266,7 +268,7 @@ static void bends_are_those_of_poses(void **state) {
         pelt_model *artist = make_random(context, seed, false), *ours = make_random(context, seed + 10, false);
         rig_measures m;
         double moved[JOINTS * JOINTS], sum = 0;
-        test_ok(&test, rig_compare(context, artist, ours, moved, &m));
+        test_ok(&test, rig_compare(context, artist, ours, &(rig_details){moved, NULL}, &m));
         assert_true(m.bend > 0.1);
         assert_float_equal(m.bend, bend_by_poses(context, artist, ours), 1e-4 * m.bend);
         for (size_t e = 0; e < JOINTS * JOINTS; e++)
