@@ -181,7 +181,7 @@ typedef struct input_list {
     size_t count;
 } input_list;
 
-/* Groups arguments: a cache belongs to the mesh before it. */
+/* Groups arguments: a cache belongs to the mesh before it, a motion (AMC) to the skeleton (ASF) before it. */
 input_list inputs_group(cli_session *session, const char *const *args, size_t count);
 void inputs_free(input_list *list);
 /* The paths of an input with spaces between, for people; freed by the caller. */

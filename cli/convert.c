@@ -15,7 +15,8 @@ static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, offsetof(convert_settings, output), NULL, 0, 0, NULL, "FILE",
      "where to write, instead of the last argument"},
     {"fps", 0, PELT_OPTION_REAL, offsetof(convert_settings, fps), "30", 0.001, 100000, NULL, "N",
-     "frames per second: of inputs that do not say, and of motions that become frames"},
+     "frames per second: of inputs that do not say, and of motions that become frames (BVH: without this, of their "
+     "keys)"},
     {"motion", 0, PELT_OPTION_TEXT, offsetof(convert_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
      "which animation becomes frames; without this the first"},
     {"ply", 0, PELT_OPTION_CHOICE, offsetof(convert_settings, ply), "binary", 0, 0, "binary|big-endian|ascii", NULL,
@@ -53,11 +54,30 @@ static exit_code write_frames(cli_session *session, const convert_settings *sett
     return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
 }
 
+/* A skeleton with one motion. */
+static exit_code write_motion(cli_session *session, const convert_settings *settings, const pelt_model *model,
+                              const char *path) {
+    cli_animation animation;
+    exit_code code = choose_animation(session, model, settings->motion, true, &animation);
+    if (code != EXIT_DONE)
+        return code;
+    if (model->motion_count > 1 && !settings->motion)
+        say(session, MESSAGE_NOTE, "%s holds one motion: '%s' of %u; --motion takes another", path,
+            shown_name(animation.motion->name), model->motion_count);
+    pelt_save_desc save = pelt_save_desc_default();
+    save.motion = animation.motion ? (uint32_t)(animation.motion - model->motions) : 0;
+    save.motion_fps = option_given(session, "fps") ? settings->fps : 0;
+    pelt_result result = pelt_save(session->context, model, path, &save);
+    return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
+}
+
 static exit_code write_model(cli_session *session, const convert_settings *settings, pelt_model *model,
                              const char *path, const pelt_format_info *format, uint32_t *frames) {
     bool sequence = (format->flags & PELT_FORMAT_SEQUENCE) && is_pattern(path);
     if (sequence || (format->flags & PELT_FORMAT_CACHE))
         return write_frames(session, settings, model, path, frames);
+    if ((format->flags & PELT_FORMAT_RIG) && !(format->flags & PELT_FORMAT_MESH))
+        return write_motion(session, settings, model, path);
     pelt_result result;
     if (format->flags & PELT_FORMAT_RIG) {
         pelt_save_desc save = pelt_save_desc_default();
@@ -79,13 +99,17 @@ static void report(cli_session *session, const pelt_model *model, const char *pa
     json_text(&session->report, "format", format->name);
     json_count(&session->report, "vertices", model->mesh.vertex_count);
     json_count(&session->report, "points", model->mesh.point_count);
+    json_count(&session->report, "joints", model->skeleton.joint_count);
     json_count(&session->report, "frames", frames);
     json_count(&session->report, "bytes", bytes);
     json_real(&session->report, "seconds", seconds);
     session->report_done = true;
     cli_table table = {0};
     table_row(&table, "format", "%s", format->name);
-    table_row(&table, "points", "%s", grouped(model->mesh.point_count));
+    if (model->mesh.vertex_count)
+        table_row(&table, "points", "%s", grouped(model->mesh.point_count));
+    if (model->skeleton.joint_count)
+        table_row(&table, "joints", "%s", grouped(model->skeleton.joint_count));
     if (frames)
         table_row(&table, "frames", "%s", grouped(frames));
     table_row(&table, "written", "%s", bytes_text(bytes));
@@ -122,6 +146,8 @@ static const example examples[] = {
     {"pelt convert horse.obj horse.pc2 horse.mdd", "one cache format into another"},
     {"pelt convert horse.glb horse.obj", "the rest pose as a mesh"},
     {"pelt convert scan.ply scan.obj", "a mesh in another format"},
+    {"pelt convert skeleton.asf walk.amc walk.bvh", "motion capture: a skeleton and a motion, also .glb"},
+    {"pelt convert horse.glb --motion gallop gallop.bvh", "the skeleton of a rig with one of its motions"},
 };
 
 const cli_verb verb_convert = {
@@ -131,7 +157,7 @@ const cli_verb verb_convert = {
     .about =
         "The extension of OUTPUT chooses the format. The input is a file, a mesh with its cache, or a sequence (a "
         "folder, a glob, a pattern or a list). Caches and patterns ('f_%04d.obj', 'f_%04d.ply') take the frames of an "
-        "animation; a single mesh file takes the rest pose.\n\n"
+        "animation; a single mesh file takes the rest pose; BVH takes the skeleton and one motion.\n\n"
         "OUTPUT may be the input itself: it is written beside and renamed when it is complete.",
     .groups = groups,
     .group_count = COUNT(groups),

@@ -169,7 +169,8 @@ static void print_facts(const cli_session *session, const cli_input *input, cons
     table_row(&table, "format", "%s", facts->model->format);
     if (facts->file_size)
         table_row(&table, "file size", "%s", bytes_text(facts->file_size));
-    mesh_rows(&table, facts);
+    if (facts->model->mesh.vertex_count || facts->model->skeleton.joint_count == 0) /* else a skeleton alone */
+        mesh_rows(&table, facts);
     rig_rows(&table, facts);
     for (size_t w = 0; w < session->warning_count; w++)
         table_row(&table, w ? "" : "warnings", "%s", session->warnings[w]);
@@ -325,6 +326,7 @@ static const example examples[] = {
     {"pelt info horse.glb", "what is in a rig"},
     {"pelt info horse.obj horse.pc2", "a mesh and its cache, which belongs to the mesh before it"},
     {"pelt info frames/ --fps 24", "a folder of OBJ files as a sequence of 24 frames per second"},
+    {"pelt info skeleton.asf walk.amc run.amc", "a skeleton and two motions of it"},
     {"pelt info *.glb --json -", "everything about many files, for a program"},
 };
 

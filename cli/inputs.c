@@ -10,21 +10,29 @@
 /* ---- Inputs ----------------------------------------------------------------------------------------------- */
 
 /* By content when the file can be read, else by name: a missing cache is to be missed beside its mesh. */
-static bool is_cache(cli_session *session, const char *path) {
+static uint32_t format_flags(cli_session *session, const char *path) {
     const pelt_format_info *format = pelt_format_of_file(session->context, path);
     if (!format)
         format = pelt_format_for_output(path);
-    return format && (format->flags & PELT_FORMAT_CACHE);
+    return format ? format->flags : PELT_FORMAT_MESH;
+}
+
+/* Whether a file adds to an input that begins with a file of format `first`. */
+static bool belongs(uint32_t flags, uint32_t first) {
+    if (flags & PELT_FORMAT_CACHE)
+        return !(first & PELT_FORMAT_CACHE);
+    return (flags & PELT_FORMAT_MOTION) && (first & PELT_FORMAT_RIG) && !(first & PELT_FORMAT_MESH);
 }
 
 input_list inputs_group(cli_session *session, const char *const *args, size_t count) {
     input_list list = {must_alloc(count, sizeof(cli_input)), 0};
-    bool has_mesh = false;
+    uint32_t first = PELT_FORMAT_CACHE; /* of the last input; nothing belongs to no input */
     for (size_t a = 0; a < count; a++) {
-        bool cache = is_cache(session, args[a]);
-        if (!cache || !has_mesh)
+        uint32_t flags = format_flags(session, args[a]);
+        if (!belongs(flags, first)) {
             list.items[list.count++] = (cli_input){must_alloc(count, sizeof(char *)), 0};
-        has_mesh = has_mesh || !cache;
+            first = flags;
+        }
         cli_input *input = &list.items[list.count - 1];
         input->paths[input->path_count++] = args[a];
     }

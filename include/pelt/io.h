@@ -3,6 +3,7 @@
  * An input is a list of paths:
  *   a file                          rig.glb, mesh.obj
  *   a mesh and caches of it         mesh.obj cache.pc2 other.mdd (each cache is one clip)
+ *   a skeleton and motions of it    skeleton.asf walk.amc run.amc; a lone walk.amc looks for its skeleton beside it
  *   a sequence of meshes            a folder, a glob ('f_*.obj'), a printf pattern ('f_%04d.obj') or a list of files;
  *                                   folders and globs are taken in natural order (2 before 10); one clip
  * Formats are recognised by content, then by extension.
@@ -19,11 +20,12 @@ extern "C" {
 typedef enum pelt_format_flags {
     PELT_FORMAT_READ = 1,
     PELT_FORMAT_WRITE = 2,
-    PELT_FORMAT_MESH = 4,     /* holds triangles */
-    PELT_FORMAT_CLIP = 8,     /* holds vertex animation */
-    PELT_FORMAT_RIG = 16,     /* holds skeletons, motions, skins, morphs */
-    PELT_FORMAT_CACHE = 32,   /* needs a mesh beside it */
-    PELT_FORMAT_SEQUENCE = 64 /* one file per frame makes a clip */
+    PELT_FORMAT_MESH = 4,      /* holds triangles */
+    PELT_FORMAT_CLIP = 8,      /* holds vertex animation */
+    PELT_FORMAT_RIG = 16,      /* holds skeletons, motions, skins, morphs */
+    PELT_FORMAT_CACHE = 32,    /* needs a mesh beside it */
+    PELT_FORMAT_SEQUENCE = 64, /* one file per frame makes a clip */
+    PELT_FORMAT_MOTION = 128   /* holds a motion alone, which needs a skeleton beside it */
 } pelt_format_flags;
 
 typedef struct pelt_format_info {
@@ -42,7 +44,8 @@ PELT_API const pelt_format_info *pelt_format_of_file(pelt_context *context, cons
 PELT_API const pelt_format_info *pelt_format_for_output(const char *path);
 
 typedef struct pelt_load_desc {
-    double fps; /* frames per second of inputs that do not say (sequences, PC2); default 30 */
+    double fps;        /* frames per second of inputs that do not say (sequences, PC2); default 30 */
+    double motion_fps; /* frames per second of motions that do not say (AMC); default 120 */
 } pelt_load_desc;
 PELT_API const pelt_option *pelt_load_options(size_t *option_count);
 PELT_API pelt_load_desc pelt_load_desc_default(void);
@@ -54,8 +57,9 @@ PELT_API pelt_result pelt_load(pelt_context *context, const char *const *paths, 
  * Files that name other files (a .gltf with external buffers) fail. */
 PELT_API pelt_result pelt_load_memory(pelt_context *context, const void *data, size_t size, const char *name,
                                       const pelt_load_desc *desc, pelt_model **model);
-/* Adds the clip of a cache in memory (PC2, MDD) to a model, as pelt_load does for a mesh and its caches. The bytes
- * must stay until the model is destroyed. The cache must have as many points as the model, or as vertices. */
+/* Adds the clip of a cache in memory (PC2, MDD) to a model, as pelt_load does for a mesh and its caches, or the motion of
+ * an AMC file to the model of its ASF file. The bytes must stay until the model is destroyed. A cache must have as many
+ * points as the model, or as vertices. */
 PELT_API pelt_result pelt_load_cache_memory(pelt_context *context, const void *data, size_t size, const char *name,
                                             const pelt_load_desc *desc, pelt_model *model);
 
@@ -67,11 +71,13 @@ typedef enum pelt_weight_format { PELT_WEIGHTS_F32, PELT_WEIGHTS_U16, PELT_WEIGH
 typedef enum pelt_ply_encoding { PELT_PLY_BINARY, PELT_PLY_BIG_ENDIAN, PELT_PLY_ASCII } pelt_ply_encoding;
 
 typedef struct pelt_save_desc {
-    uint32_t clip;    /* which clip goes into a format that holds one; default 0 */
-    double fps;       /* rate that times are written at where the format has none of its own (PC2); default 30 */
-    bool replace;     /* an existing file may be replaced; default true */
-    uint32_t weights; /* pelt_weight_format; default f32 */
-    uint32_t ply;     /* pelt_ply_encoding; default binary, little-endian */
+    uint32_t clip;     /* which clip goes into a format that holds one; default 0 */
+    double fps;        /* rate that times are written at where the format has none of its own (PC2); default 30 */
+    uint32_t motion;   /* which motion goes into a format that holds one (BVH); default 0 */
+    double motion_fps; /* rate that motions become frames at (BVH); 0 (default): that of their keys, else 30 */
+    bool replace;      /* an existing file may be replaced; default true */
+    uint32_t weights;  /* pelt_weight_format; default f32 */
+    uint32_t ply;      /* pelt_ply_encoding; default binary, little-endian */
 } pelt_save_desc;
 PELT_API pelt_save_desc pelt_save_desc_default(void);
 

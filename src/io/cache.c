@@ -77,18 +77,13 @@ float *px_cache_frame_times(const px_read *read, uint32_t frame_count) {
     return times;
 }
 
-/* "folder/run.pc2" gives "run". */
-static const char *clip_name(const px_read *read) {
-    const char *slash = strrchr(read->file.path, '/');
-    const char *name = slash ? slash + 1 : read->file.path, *dot = strrchr(name, '.');
-    return px_arena_text(read->model->memory, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
-}
-
 pelt_result px_cache_add_clip(const px_read *read, const px_cache *cache, const float *times) {
     px_arena *memory = read->model->memory;
     PX_TRY(px_cache_fit(read->context, read->model, cache->point_count));
-    pelt_clip clip = {
-        .name = clip_name(read), .frame_count = cache->frame_count, .point_count = cache->point_count, .times = times};
+    pelt_clip clip = {.name = px_read_name(read),
+                      .frame_count = cache->frame_count,
+                      .point_count = cache->point_count,
+                      .times = times};
     if (!clip.name)
         return PELT_ERROR_MEMORY;
     const uint8_t *frames = read->file.data + cache->data_offset;

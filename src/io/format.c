@@ -9,6 +9,9 @@ static const px_format *const table[] = {
     &px_format_ply,
     &px_format_pc2,
     &px_format_mdd,
+    &px_format_bvh,
+    &px_format_asf,
+    &px_format_amc,
 };
 
 const pelt_format_info *pelt_format_at(uint32_t index) {

@@ -55,7 +55,7 @@ void px_output_abort(px_output *output);
 
 typedef struct px_read {
     pelt_context *context;
-    pelt_model *model; /* empty for formats with meshes; caches add a clip to what is there */
+    pelt_model *model; /* empty, but caches and motions (PX_FORMAT_ADDS) add to what is there */
     px_file file;
     const pelt_load_desc *desc;
     bool in_memory; /* there is no folder to look for other files in */
@@ -84,6 +84,12 @@ extern const px_format px_format_obj;
 extern const px_format px_format_ply;
 extern const px_format px_format_pc2;
 extern const px_format px_format_mdd;
+extern const px_format px_format_bvh;
+extern const px_format px_format_asf;
+extern const px_format px_format_amc;
+
+/* Files of these formats add to a model that is there. */
+#define PX_FORMAT_ADDS (PELT_FORMAT_CACHE | PELT_FORMAT_MOTION)
 
 /* Writes a model into a buffer, as pelt_save does into a file of this name. One file: .gltf has two. */
 pelt_result px_save_memory(pelt_context *context, const pelt_model *model, const char *name, const pelt_save_desc *desc,
@@ -109,6 +115,12 @@ int px_natural_compare(const char *a, const char *b);
 /* Makes the model ready for a cache with this many points: they are its points, or its vertices (which then become its
  * points), or the model is empty and gets them as vertices. Fails with both counts. Check the file's size first. */
 pelt_result px_cache_fit(pelt_context *context, pelt_model *model, uint64_t point_count);
+/* What to call an animation after its file, in the model's memory: "folder/run.pc2" gives "run". NULL: no memory. */
+const char *px_read_name(const px_read *read);
+/* Frames per second of a motion whose file does not say. */
+static inline double px_read_motion_fps(const px_read *read) {
+    return read->desc->motion_fps > 0 ? read->desc->motion_fps : 120;
+}
 /* Adds a clip to the model's list. */
 pelt_result px_model_add_clip(pelt_context *context, pelt_model *model, const pelt_clip *clip);
 

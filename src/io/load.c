@@ -1,4 +1,4 @@
-/* Reading an input: one file, a mesh and its caches, or a sequence. */
+/* Reading an input: one file, a mesh and its caches, a skeleton and its motions, or a sequence. */
 #include "io/io.h"
 
 static const pelt_option load_options[] = {
@@ -10,6 +10,14 @@ static const pelt_option load_options[] = {
      .max = 100000,
      .value = "N",
      .help = "frames per second of inputs that do not say (sequences, PC2)"},
+    {.name = "motion-fps",
+     .kind = PELT_OPTION_REAL,
+     .offset = offsetof(pelt_load_desc, motion_fps),
+     .initial = "120",
+     .min = 0.001,
+     .max = 100000,
+     .value = "N",
+     .help = "frames per second of motions that do not say (AMC)"},
 };
 
 const pelt_option *pelt_load_options(size_t *option_count) {
@@ -37,9 +45,13 @@ pelt_result px_model_add_clip(pelt_context *context, pelt_model *model, const pe
     return PELT_OK;
 }
 
+static bool is_empty(const pelt_model *model) {
+    return model->mesh.vertex_count == 0 && model->skeleton.joint_count == 0;
+}
+
 pelt_result px_cache_fit(pelt_context *context, pelt_model *model, uint64_t point_count) {
     pelt_mesh *mesh = &model->mesh;
-    if (mesh->vertex_count == 0 && point_count > 0 && point_count < PELT_NONE) { /* a cache alone: its points */
+    if (is_empty(model) && point_count > 0 && point_count < PELT_NONE) { /* a cache alone: its points */
         mesh->positions = PX_NEW(model->memory, float, point_count * 3);
         if (!mesh->positions)
             return PELT_ERROR_MEMORY;
@@ -60,14 +72,20 @@ pelt_result px_cache_fit(pelt_context *context, pelt_model *model, uint64_t poin
 
 /* ---- Files ------------------------------------------------------------------------------------------------ */
 
+const char *px_read_name(const px_read *read) {
+    const char *slash = strrchr(read->file.path, '/');
+    const char *name = slash ? slash + 1 : read->file.path, *dot = strrchr(name, '.');
+    return px_arena_text(read->model->memory, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
+}
+
 /* Reads a mapped file into the model; px_subject is set. */
 static pelt_result read_content(const px_read *read, const px_format *format) {
     pelt_model *model = read->model;
-    bool lone_cache = (format->info.flags & PELT_FORMAT_CACHE) && model->mesh.vertex_count == 0;
+    bool first = is_empty(model);
     PX_TRY(format->read(read));
-    if (lone_cache)
+    if (first && (format->info.flags & PELT_FORMAT_CACHE)) /* a cache alone: its points */
         PX_TRY(pelt_clip_read(read->context, &model->clips[0], 0, 0, model->mesh.point_count, model->mesh.positions));
-    if (!(format->info.flags & PELT_FORMAT_CACHE) || lone_cache) {
+    if (first || !(format->info.flags & PX_FORMAT_ADDS)) {
         model->path = px_arena_text(model->memory, read->file.path, strlen(read->file.path));
         model->format = format->info.name;
     }
@@ -206,7 +224,7 @@ static pelt_result load_into(pelt_context *context, const char *const *given, si
         PX_TRY(px_file_map(model->memory, paths[p], &read.file));
         if (!(next = px_format_detect(context, &read.file)))
             return PELT_ERROR_INPUT;
-        if (!(next->info.flags & PELT_FORMAT_CACHE))
+        if (!(next->info.flags & PX_FORMAT_ADDS))
             return px_fail(context, PELT_ERROR_INPUT, "is %s, neither a cache of %s nor a frame of its sequence",
                            next->info.name, paths[0]);
         PX_TRY(read_content(&read, next));
@@ -238,8 +256,8 @@ static pelt_result load_bytes(pelt_context *context, const void *data, size_t si
     const px_format *format = px_format_detect(context, &read.file);
     if (!format)
         return PELT_ERROR_INPUT;
-    if (model->mesh.vertex_count && !(format->info.flags & PELT_FORMAT_CACHE))
-        return px_fail(context, PELT_ERROR_INPUT, "is %s, not a cache", format->info.name);
+    if (!is_empty(model) && !(format->info.flags & PX_FORMAT_ADDS))
+        return px_fail(context, PELT_ERROR_INPUT, "is %s, not a cache or a motion", format->info.name);
     return read_content(&read, format);
 }
 

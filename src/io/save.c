@@ -41,6 +41,10 @@ static pelt_result write_model(const px_write *write) {
     if (!format || !format->write)
         return px_fail_format(context, PELT_ERROR_ARGUMENT, PELT_FORMAT_WRITE,
                               "its extension names none of the formats that can be written");
+    if ((format->info.flags & PELT_FORMAT_MESH) && !(format->info.flags & PELT_FORMAT_RIG) &&
+        model->mesh.vertex_count == 0)
+        return px_fail(context, PELT_ERROR_ARGUMENT,
+                       "there is no mesh to write; a skeleton alone goes into glTF or BVH");
     bool sequence = (format->info.flags & PELT_FORMAT_SEQUENCE) && px_sequence_is_pattern(write->path);
     bool needs_clip = sequence || (format->info.flags & PELT_FORMAT_CACHE);
     if (needs_clip && model->clip_count == 0)

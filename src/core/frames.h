@@ -1,0 +1,28 @@
+/* Motions as frames: every joint that moves has a value in every frame, all at the same times. What capture files hold,
+ * and what retargeting makes. */
+#ifndef PELT_CORE_FRAMES_H
+#define PELT_CORE_FRAMES_H
+
+#include "core/core.h"
+
+typedef struct px_frames {
+    uint32_t frame_count;
+    float *times;         /* [frame] seconds, ascending */
+    float **translations; /* [joint] NULL, or [frame][3] */
+    float **rotations;    /* [joint] NULL, or [frame][4] unit quaternions */
+} px_frames;
+
+typedef enum px_moves { PX_MOVES_TRANSLATION = 1, PX_MOVES_ROTATION = 2 } px_moves;
+
+/* Zeroed frames in the model's memory; `moves` [joint] tells which values there are. */
+pelt_result px_frames_create(pelt_model *model, const uint8_t *moves, uint32_t frame_count, px_frames *frames);
+/* Appends them to the model's motions, with linear tracks. Neighbouring rotations get the same sign. Frames in which
+ * nothing moves make no motion. `name` must live as long as the model. */
+pelt_result px_frames_add_motion(pelt_model *model, const px_frames *frames, const char *name);
+
+/* How many keys per second a motion has, when the track with the most keys has them at regular times; else `other`. */
+double px_motion_rate(const pelt_motion *motion, double other);
+/* How many frames a motion has at so many per second: frame k is at start + k / rate, the last at or before the end. */
+uint32_t px_motion_frame_count(const pelt_motion *motion, double rate);
+
+#endif

@@ -1,0 +1,14 @@
+/* BVH inside: what reading and writing share. */
+#ifndef PELT_IO_BVH_H
+#define PELT_IO_BVH_H
+
+#include "io/words.h"
+
+/* An end site is a joint named after its parent. */
+#define PX_BVH_END "_end"
+/* Globals of a pose are computed for all joints in every frame: more than this is no skeleton. */
+#define PX_BVH_MAX_JOINTS ((uint32_t)1 << 20)
+
+pelt_result px_bvh_write(const px_write *write);
+
+#endif
