@@ -66,6 +66,7 @@ typedef struct cli_verb {
     X(convert)                                                                                                         \
     X(bake)                                                                                                            \
     X(decompose)                                                                                                       \
+    X(retarget)                                                                                                        \
     X(compare)                                                                                                         \
     X(view)                                                                                                            \
     X(help)                                                                                                            \

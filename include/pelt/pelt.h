@@ -7,6 +7,7 @@
 #include <pelt/io.h>
 #include <pelt/measure.h>
 #include <pelt/model.h>
+#include <pelt/retarget.h>
 #include <pelt/run.h>
 #include <pelt/view.h>
 

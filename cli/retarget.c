@@ -1,0 +1,230 @@
+/* pelt retarget: a motion of one skeleton on another. */
+#include "cli.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct retarget_settings {
+    pelt_retarget_desc retarget;
+    pelt_load_desc load;
+    const char *output;
+    const char *map;
+    const char *motion;
+    const char *name;
+} retarget_settings;
+
+static const pelt_option own_options[] = {
+    {"output", 'o', PELT_OPTION_TEXT, offsetof(retarget_settings, output), NULL, 0, 0, NULL, "FILE",
+     "the rig with the new motion (.glb, .gltf; .bvh: skeleton and new motion)"},
+    {"map", 0, PELT_OPTION_TEXT, offsetof(retarget_settings, map), NULL, 0, 0, NULL, "FILE",
+     "pairs of joints: lines 'rig joint = motion joint', nothing behind = for none, # comments"},
+    {"motion", 0, PELT_OPTION_TEXT, offsetof(retarget_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
+     "which motion of several; without this the first"},
+    {"name", 0, PELT_OPTION_TEXT, offsetof(retarget_settings, name), NULL, 0, 0, NULL, "NAME",
+     "what to call it in the rig; without this its own name"},
+};
+OPTION_TABLE(own_table, own_options)
+
+static const option_group groups[] = {
+    {"Options", own_table, 0},
+    {"Retargeting", pelt_retarget_options, offsetof(retarget_settings, retarget)},
+    {"Reading", pelt_load_options, offsetof(retarget_settings, load)},
+};
+
+/* One run. */
+typedef struct work {
+    cli_session *session;
+    const retarget_settings *settings;
+    pelt_retarget_desc desc;
+    char *map; /* the file's text */
+    pelt_model *rig, *source;
+    const pelt_motion *motion;
+    pelt_joint_match *matches; /* [rig joint] */
+    pelt_retarget_report report;
+    double start;
+} work;
+
+/* ---- Reading ---------------------------------------------------------------------------------------------- */
+
+/* The whole file with a 0 behind; freed by the caller. */
+static exit_code read_text(cli_session *session, const char *path, char **text) {
+    FILE *file = fopen(path, "rb");
+    size_t size = 0, capacity = 1 << 12;
+    char *data = must_alloc(capacity, 1);
+    while (file && (size += fread(data + size, 1, capacity - 1 - size, file)) == capacity - 1 && capacity < 1 << 24)
+        data = must_resize(data, capacity *= 2, 1);
+    bool failed = !file || ferror(file) || size == capacity - 1;
+    if (failed)
+        say(session, MESSAGE_ERROR, "%s: cannot be read as a mapping: %s", path,
+            file && !ferror(file) ? "it is too large" : strerror(errno));
+    if (file)
+        fclose(file);
+    data[size] = 0;
+    *text = data;
+    return failed ? EXIT_INPUT : EXIT_DONE;
+}
+
+static exit_code load(work *w, const cli_input *input, pelt_model **model) {
+    pelt_result result = pelt_load(w->session->context, input->paths, input->path_count, &w->settings->load, model);
+    if (result != PELT_OK)
+        return session_fail(w->session, result);
+    if ((*model)->skeleton.joint_count)
+        return EXIT_DONE;
+    say(w->session, MESSAGE_ERROR, "%s: there is no skeleton in it", (*model)->path);
+    return EXIT_INPUT;
+}
+
+static exit_code read_all(work *w, const char *const *args, size_t arg_count) {
+    input_list inputs = inputs_group(w->session, args, arg_count);
+    exit_code code = EXIT_DONE;
+    if (inputs.count != 2)
+        code = usage_error(w->session, "retarget needs two inputs, a rig and a motion; %zu are given", inputs.count);
+    if (code == EXIT_DONE && w->settings->map)
+        code = read_text(w->session, w->settings->map, &w->map);
+    if (code == EXIT_DONE)
+        code = load(w, &inputs.items[0], &w->rig);
+    if (code == EXIT_DONE)
+        code = load(w, &inputs.items[1], &w->source);
+    inputs_free(&inputs);
+    cli_animation animation;
+    if (code == EXIT_DONE)
+        code = choose_animation(w->session, w->source, w->settings->motion, true, &animation);
+    if (code != EXIT_DONE)
+        return code;
+    w->motion = animation.motion;
+    if (w->motion)
+        return EXIT_DONE;
+    say(w->session, MESSAGE_ERROR, "%s: there is no motion in it", w->source->path);
+    return EXIT_INPUT;
+}
+
+/* ---- Telling ---------------------------------------------------------------------------------------------- */
+
+static const char *partner_name(const work *w, uint32_t joint) {
+    uint32_t partner = w->matches[joint].joint;
+    return partner == PELT_NONE ? NULL : w->source->skeleton.names[partner];
+}
+
+/* The table of matches: the rig's joint, the motion's, and how they were found. */
+static void print_matches(const work *w) {
+    const pelt_skeleton *skeleton = &w->rig->skeleton;
+    cli_table table = {0};
+    for (uint32_t j = 0; j < skeleton->joint_count; j++) {
+        const char *partner = partner_name(w, j), *how = pelt_match_name(w->matches[j].kind);
+        if (partner)
+            table_row(&table, shown_name(skeleton->names[j]), "%s (%s)", shown_name(partner), how);
+        else
+            table_row(&table, shown_name(skeleton->names[j]), "keeps its rest pose%s", *how ? " (map)" : "");
+    }
+    table_print(&table, w->session->common.quiet ? NULL : w->session->out, "Joints of the rig and of the motion");
+}
+
+static void report(const work *w) {
+    const pelt_skeleton *skeleton = &w->rig->skeleton;
+    const pelt_motion *made = &w->rig->motions[w->rig->motion_count - 1];
+    uint64_t bytes = written_size(w->settings->output, 0);
+    double seconds = now() - w->start;
+    cli_json *json = &w->session->report;
+    json_text(json, "output", w->settings->output);
+    json_text(json, "motion", made->name);
+    json_open(json, "joints", '[');
+    for (uint32_t j = 0; j < skeleton->joint_count; j++) {
+        json_open(json, NULL, '{');
+        json_text(json, "rig", skeleton->names[j]);
+        if (partner_name(w, j))
+            json_text(json, "motion", partner_name(w, j));
+        json_text(json, "match", pelt_match_name(w->matches[j].kind));
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_count(json, "matched", w->report.matched);
+    json_count(json, "frames", w->report.frame_count);
+    json_real(json, "fps", w->report.fps);
+    json_real(json, "scale", w->report.scale);
+    json_real(json, "lift", w->report.lift);
+    json_count(json, "bytes", bytes);
+    json_real(json, "seconds", seconds);
+    w->session->report_done = true;
+    cli_table table = {0};
+    table_row(&table, "motion", "%s", shown_name(made->name));
+    table_row(&table, "matched", "%u of %u joints", w->report.matched, skeleton->joint_count);
+    table_row(&table, "frames", "%s at %.6g per second", grouped(w->report.frame_count), w->report.fps);
+    table_row(&table, "scale", "%.6g", w->report.scale);
+    table_row(&table, "lifted by", "%.6g", w->report.lift);
+    table_row(&table, "written", "%s", bytes_text(bytes));
+    table_row(&table, "time", "%.3f s", seconds);
+    table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
+}
+
+/* ---- The verb --------------------------------------------------------------------------------------------- */
+
+static exit_code work_all(work *w, const char *const *args, size_t arg_count) {
+    exit_code code = read_all(w, args, arg_count);
+    if (code != EXIT_DONE)
+        return code;
+    pelt_context *context = w->session->context;
+    w->desc.map = w->map;
+    w->desc.name = w->settings->name;
+    w->matches = must_alloc(w->rig->skeleton.joint_count, sizeof *w->matches);
+    pelt_result result = pelt_match_joints(context, &w->rig->skeleton, &w->source->skeleton, &w->desc, w->matches);
+    if (result == PELT_OK) {
+        print_matches(w);
+        result = pelt_retarget(context, w->source, w->motion, w->matches, &w->desc, w->rig, &w->report);
+    }
+    pelt_save_desc save = pelt_save_desc_default();
+    save.motion = w->rig->motion_count ? w->rig->motion_count - 1 : 0;
+    if (result == PELT_OK)
+        result = pelt_save(context, w->rig, w->settings->output, &save);
+    if (result != PELT_OK)
+        return session_fail(w->session, result);
+    report(w);
+    return EXIT_DONE;
+}
+
+static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
+    const retarget_settings *settings = given;
+    if (!settings->output)
+        return usage_error(session, "retarget needs an output: -o FILE");
+    const pelt_format_info *format;
+    exit_code code = output_format(session, settings->output, &format);
+    if (code != EXIT_DONE)
+        return code;
+    if (!(format->flags & PELT_FORMAT_RIG))
+        return usage_error(session, "%s: %s holds no motions; use .glb, .gltf or .bvh", settings->output, format->name);
+    work w = {.session = session, .settings = settings, .desc = settings->retarget, .start = now()};
+    code = work_all(&w, args, arg_count);
+    pelt_model_destroy(w.rig);
+    pelt_model_destroy(w.source);
+    free(w.matches);
+    free(w.map);
+    return code;
+}
+
+static const example examples[] = {
+    {"pelt retarget human.glb walk.bvh -o walking.glb", "joints are matched by their names"},
+    {"pelt retarget human.glb 07.asf 07_05.amc -o walking.glb --name walk", "a motion of the CMU database"},
+    {"pelt retarget human.glb dance.glb --motion 2 -o dancing.glb --replace", "from rig to rig"},
+    {"pelt retarget robot.glb walk.bvh --map robot.txt -o robot2.glb", "where names say nothing, a file does"},
+};
+
+const cli_verb verb_retarget = {
+    .name = "retarget",
+    .summary = "put a motion of one skeleton on another",
+    .usage = "pelt retarget RIG MOTION… -o FILE [options]",
+    .about =
+        "RIG is a model with a skeleton, MOTION a BVH file, an AMC file (with its ASF in front of it or beside "
+        "it) or another rig. Joints are matched by a mapping file, by what their names mean (thigh_l, LeftUpLeg and "
+        "lfemur are one thing) and by equal names; the table of matches is printed. Joints without a match keep "
+        "their rest pose.\n\n"
+        "Matched joints turn as the motion's do from their rest pose; limbs are first turned to where the "
+        "motion's point, so that a T-pose may drive an A-pose. The hips travel in the rig's size. The new motion is "
+        "added to those of the rig.",
+    .groups = groups,
+    .group_count = COUNT(groups),
+    .settings_size = sizeof(retarget_settings),
+    .examples = examples,
+    .example_count = COUNT(examples),
+    .run = run,
+};

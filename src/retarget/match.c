@@ -1,0 +1,205 @@
+/* Which joint of a motion's skeleton moves which joint of a rig. */
+#include "retarget/names.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+const char *pelt_match_name(pelt_match_kind kind) {
+    static const char *const names[] = {"", "map", "name", "alike", "body"};
+    return (size_t)kind < PX_COUNT(names) ? names[kind] : "";
+}
+
+typedef struct named_joint {
+    const px_joint_name *name;
+    uint32_t joint;
+} named_joint;
+
+typedef struct matcher {
+    pelt_context *context;
+    const pelt_skeleton *rig, *motion;
+    px_joint_name *rig_names, *motion_names; /* [joint] */
+    named_joint *by_key;                     /* the motion's joints without a body part, sorted by key and side */
+    uint32_t by_key_count;                   /* */
+    bool *used;                              /* [motion joint] of those */
+    uint32_t *list, *motion_list;            /* scratch: joints of one body part */
+    pelt_joint_match *matches;               /* [rig joint] */
+} matcher;
+
+/* ---- The mapping file ------------------------------------------------------------------------------------- */
+
+/* By name, else by name in any case. The text is not ended by 0. */
+static uint32_t find_joint(const pelt_skeleton *skeleton, const char *name, size_t length) {
+    uint32_t found = PELT_NONE;
+    for (uint32_t j = 0; j < skeleton->joint_count; j++) {
+        const char *other = skeleton->names[j];
+        if (strlen(other) != length || strncasecmp(other, name, length) != 0)
+            continue;
+        if (memcmp(other, name, length) == 0)
+            return j;
+        found = found == PELT_NONE ? j : found;
+    }
+    return found;
+}
+
+static void trim(const char **text, size_t *length) {
+    for (; *length && strchr(" \t\r", **text); ++*text)
+        --*length;
+    while (*length && strchr(" \t\r", (*text)[*length - 1]))
+        --*length;
+}
+
+/* "rig joint = motion joint", without line end and comment. */
+static pelt_result read_pair(matcher *m, const char *text, size_t length, uint32_t line) {
+    trim(&text, &length);
+    if (length == 0)
+        return PELT_OK;
+    const char *equals = memchr(text, '=', length);
+    if (!equals)
+        return px_fail(m->context, PELT_ERROR_INPUT, "line %u of the mapping: 'rig joint = motion joint' is expected",
+                       line);
+    const char *right = equals + 1;
+    size_t left_length = (size_t)(equals - text), right_length = length - left_length - 1;
+    trim(&text, &left_length);
+    trim(&right, &right_length);
+    uint32_t joint = find_joint(m->rig, text, left_length);
+    uint32_t partner = right_length ? find_joint(m->motion, right, right_length) : PELT_NONE;
+    if (joint == PELT_NONE)
+        return px_fail(m->context, PELT_ERROR_INPUT, "line %u of the mapping: the rig has no joint '%.*s'", line,
+                       (int)px_min_size(left_length, 80), text);
+    if (partner == PELT_NONE && right_length)
+        return px_fail(m->context, PELT_ERROR_INPUT, "line %u of the mapping: the motion has no joint '%.*s'", line,
+                       (int)px_min_size(right_length, 80), right);
+    m->matches[joint] = (pelt_joint_match){partner, PELT_MATCH_MAP};
+    return PELT_OK;
+}
+
+static pelt_result read_map(matcher *m, const char *map) {
+    for (uint32_t line = 1; map && *map; line++) {
+        size_t length = strcspn(map, "\n");
+        PX_TRY(read_pair(m, map, px_min_size(strcspn(map, "#"), length), line));
+        map += length + (map[length] == '\n');
+    }
+    return PELT_OK;
+}
+
+/* ---- Names ------------------------------------------------------------------------------------------------ */
+
+static void pair(matcher *m, uint32_t joint, uint32_t partner) {
+    const px_joint_name *a = &m->rig_names[joint], *b = &m->motion_names[partner];
+    bool alike = a->side == b->side && a->key[0] && strcmp(a->key, b->key) == 0;
+    bool same = strcmp(m->rig->names[joint], m->motion->names[partner]) == 0;
+    m->matches[joint] = (pelt_joint_match){partner, same    ? PELT_MATCH_NAME
+                                                    : alike ? PELT_MATCH_ALIKE
+                                                            : PELT_MATCH_BODY};
+}
+
+static uint32_t list_part(const pelt_skeleton *skeleton, const px_joint_name *names, px_body_part body,
+                          px_body_side side, uint32_t *list) {
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < skeleton->joint_count; j++)
+        if (names[j].body == body && names[j].side == side)
+            list[count++] = j;
+    return count;
+}
+
+/* Spines and necks are chains: the first goes with the first, the last with the last, the others lie between. Of other
+ * parts, the first of each side is the joint itself; what follows are twists and the like. */
+static void match_part(matcher *m, px_body_part body, px_body_side side) {
+    uint32_t count = list_part(m->rig, m->rig_names, body, side, m->list);
+    uint32_t partners = list_part(m->motion, m->motion_names, body, side, m->motion_list);
+    bool chain = body == PX_BODY_SPINE || body == PX_BODY_NECK;
+    for (uint32_t n = 0; partners && n < (chain ? count : px_min_size(count, 1)); n++) {
+        uint64_t steps = count > 1 ? count - 1 : 1, place = count > 1 ? n : chain;
+        uint32_t partner = chain ? (uint32_t)((place * (partners - 1) * 2 + steps) / (2 * steps)) : 0;
+        if (m->matches[m->list[n]].kind != PELT_MATCH_MAP)
+            pair(m, m->list[n], m->motion_list[partner]);
+    }
+}
+
+static int compare_names(const px_joint_name *a, const px_joint_name *b) {
+    int order = strcmp(a->key, b->key);
+    return order ? order : (a->side > b->side) - (a->side < b->side);
+}
+
+static int compare_joints(const void *a, const void *b) {
+    const named_joint *left = a, *right = b;
+    int order = compare_names(left->name, right->name);
+    return order ? order : (left->joint > right->joint) - (left->joint < right->joint);
+}
+
+/* The first of the sorted joints whose name is not before this one. */
+static uint32_t lower_bound(const matcher *m, const px_joint_name *name) {
+    uint32_t low = 0, high = m->by_key_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (compare_names(m->by_key[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Joints that are no part of a body: by equal keys, and among those by equal names first. */
+static void match_key(matcher *m, uint32_t joint) {
+    const px_joint_name *name = &m->rig_names[joint];
+    uint32_t best = PELT_NONE;
+    for (uint32_t s = lower_bound(m, name); s < m->by_key_count; s++) {
+        uint32_t partner = m->by_key[s].joint;
+        if (compare_names(m->by_key[s].name, name) != 0)
+            break;
+        if (m->used[partner])
+            continue;
+        bool same = strcmp(m->rig->names[joint], m->motion->names[partner]) == 0;
+        best = same || best == PELT_NONE ? partner : best;
+        if (same)
+            break;
+    }
+    if (best == PELT_NONE)
+        return;
+    m->used[best] = true;
+    pair(m, joint, best);
+}
+
+static void match_names(matcher *m) {
+    px_read_joint_names(m->rig, m->rig_names);
+    px_read_joint_names(m->motion, m->motion_names);
+    for (int body = PX_BODY_NONE + 1; body < PX_BODY_COUNT; body++)
+        for (int side = 0; side < PX_BODY_SIDES; side++)
+            match_part(m, (px_body_part)body, (px_body_side)side);
+    for (uint32_t j = 0; j < m->motion->joint_count; j++)
+        if (m->motion_names[j].body == PX_BODY_NONE && m->motion_names[j].key[0])
+            m->by_key[m->by_key_count++] = (named_joint){&m->motion_names[j], j};
+    qsort(m->by_key, m->by_key_count, sizeof *m->by_key, compare_joints);
+    for (uint32_t j = 0; j < m->rig->joint_count; j++)
+        if (m->rig_names[j].body == PX_BODY_NONE && m->rig_names[j].key[0] && m->matches[j].kind != PELT_MATCH_MAP)
+            match_key(m, j);
+}
+
+static pelt_result match_all(matcher *m, px_arena *arena, const char *map) {
+    uint32_t rig_count = m->rig->joint_count, motion_count = m->motion->joint_count;
+    m->rig_names = PX_NEW(arena, px_joint_name, rig_count);
+    m->motion_names = PX_NEW(arena, px_joint_name, motion_count);
+    m->by_key = PX_NEW(arena, named_joint, motion_count);
+    m->used = PX_NEW(arena, bool, motion_count);
+    m->list = PX_NEW(arena, uint32_t, rig_count);
+    m->motion_list = PX_NEW(arena, uint32_t, motion_count);
+    if (!m->rig_names || !m->motion_names || !m->by_key || !m->used || !m->list || !m->motion_list)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(read_map(m, map));
+    match_names(m);
+    return PELT_OK;
+}
+
+pelt_result pelt_match_joints(pelt_context *context, const pelt_skeleton *rig, const pelt_skeleton *motion,
+                              const pelt_retarget_desc *desc, pelt_joint_match *matches) {
+    matcher m = {.context = context, .rig = rig, .motion = motion, .matches = matches};
+    for (uint32_t j = 0; j < rig->joint_count; j++)
+        matches[j] = (pelt_joint_match){PELT_NONE, PELT_MATCH_NONE};
+    px_arena *arena = px_arena_create(context);
+    if (!arena)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = match_all(&m, arena, desc ? desc->map : NULL);
+    px_arena_destroy(arena);
+    return result;
+}

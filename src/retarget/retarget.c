@@ -1,0 +1,218 @@
+/* A motion of one skeleton on another, frame by frame. */
+#include "retarget/retarget.h"
+
+#include "core/frames.h"
+
+#define OTHER_RATE 30.0     /* of motions whose keys are not at regular times */
+#define MAX_FRAMES 8640000u /* a day at 100 frames per second: beyond, times are damaged rather than long */
+
+#define FIELD(name) offsetof(pelt_retarget_desc, name)
+static const pelt_option options[] = {
+    {"align", 0, PELT_OPTION_CHOICE, FIELD(align), "directions", 0, 0, "directions|none", NULL,
+     "whether the rig's limbs at rest are first turned to where the motion's point at rest"},
+    {"motion-rest", 0, PELT_OPTION_CHOICE, FIELD(rest), "skeleton", 0, 0, "skeleton|first", NULL,
+     "the motion's rest pose: its skeleton's, or its first frame"},
+    {"ground", 0, PELT_OPTION_CHOICE, FIELD(ground), "feet", 0, 0, "feet|keep", NULL,
+     "lift all so that the lowest joint gets as low as at rest, or keep heights"},
+    {"scale", 0, PELT_OPTION_REAL, FIELD(scale), "0", 0, 1e6, NULL, "X",
+     "rig lengths per motion length; 0: so that the legs fit"},
+    {"rate", 0, PELT_OPTION_REAL, FIELD(fps), "0", 0, 100000, NULL, "N",
+     "frames per second of the result; 0: those of the motion"},
+    {"replace", 0, PELT_OPTION_FLAG, FIELD(replace), NULL, 0, 0, NULL, NULL, "the rig's other motions go"},
+};
+
+const pelt_option *pelt_retarget_options(size_t *option_count) {
+    *option_count = PX_COUNT(options);
+    return options;
+}
+
+pelt_retarget_desc pelt_retarget_desc_default(void) {
+    pelt_retarget_desc desc = {0};
+    pelt_options_default(options, PX_COUNT(options), &desc);
+    return desc;
+}
+
+/* ---- Poses ------------------------------------------------------------------------------------------------ */
+
+pelt_result px_pose_create(px_arena *arena, const pelt_model *model, px_pose *pose) {
+    uint32_t count = model->skeleton.joint_count;
+    *pose = (px_pose){.model = model,
+                      .locals = PX_NEW(arena, pelt_transform, count),
+                      .globals = PX_NEW(arena, pelt_affine, count),
+                      .rotations = PX_NEW(arena, px_rotation, count)};
+    return pose->locals && pose->globals && pose->rotations ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+void px_pose_sample(px_pose *pose, const pelt_motion *motion, float time) {
+    pelt_motion_sample(pose->model, motion, time, pose->locals, NULL);
+    pelt_skeleton_globals(&pose->model->skeleton, pose->locals, pose->globals);
+    for (uint32_t j = 0; j < pose->model->skeleton.joint_count; j++)
+        pose->rotations[j] = px_rotation_of_affine(&pose->globals[j]);
+}
+
+/* ---- Frames ----------------------------------------------------------------------------------------------- */
+
+typedef struct work {
+    pelt_context *context;
+    px_pose rig, source;
+    const pelt_motion *motion;
+    const pelt_joint_match *matches;
+    px_bridge bridge;
+    double rate, lift;
+} work;
+
+/* Where the partner of a travelling joint puts it, in the axes of the joint's parent; false where those have no extent. */
+static bool travel(const work *w, uint32_t j, float translation[3]) {
+    double place[3];
+    px_pose_place(&w->source, w->matches[j].joint, place);
+    px_rotation_apply(w->bridge.world, place, place);
+    float target[3];
+    for (int c = 0; c < 3; c++)
+        target[c] = (float)(w->bridge.scale * place[c] + (c == w->bridge.up ? w->bridge.up_sign * w->lift : 0));
+    uint32_t parent = w->rig.model->skeleton.parents[j];
+    pelt_affine inverse = px_affine_identity();
+    if (parent != PELT_NONE && !px_affine_inverse(&w->rig.globals[parent], &inverse))
+        return false;
+    px_affine_point(&inverse, target, translation);
+    return true;
+}
+
+/* Poses the rig as the source is posed at frame k. */
+static void pose_frame(work *w, uint32_t k) {
+    const pelt_skeleton *skeleton = &w->rig.model->skeleton;
+    px_pose_sample(&w->source, w->motion, (float)((double)w->motion->start + k / w->rate));
+    for (uint32_t j = 0; j < skeleton->joint_count; j++) {
+        uint32_t parent = skeleton->parents[j], partner = w->matches[j].joint;
+        px_rotation above = parent == PELT_NONE ? px_rotation_identity() : w->rig.rotations[parent];
+        pelt_transform *local = &w->rig.locals[j];
+        *local = skeleton->rest[j];
+        if (partner != PELT_NONE) {
+            px_rotation goal =
+                px_rotation_mul(px_rotation_mul(w->bridge.world, w->source.rotations[partner]), w->bridge.after[j]);
+            px_rotation_store(px_rotation_mul(px_rotation_inverse(above), goal), local->rotation);
+            if (px_bridge_travels(&w->bridge, j))
+                travel(w, j, local->translation);
+        }
+        pelt_affine matrix = px_affine_from_transform(local);
+        w->rig.rotations[j] = px_rotation_mul(above, px_rotation_of(local->rotation));
+        w->rig.globals[j] = parent == PELT_NONE ? matrix : px_affine_mul(&w->rig.globals[parent], &matrix);
+    }
+}
+
+/* The height of the lowest joint with a partner in the rig's pose. */
+static double lowest(const work *w) {
+    double low = INFINITY;
+    for (uint32_t j = 0; j < w->rig.model->skeleton.joint_count; j++)
+        if (w->matches[j].joint != PELT_NONE)
+            low = fmin(low, w->bridge.up_sign * (double)w->rig.globals[j].m[4 * w->bridge.up + 3]);
+    return low;
+}
+
+/* The rig is at rest. */
+static pelt_result find_lift(work *w, uint32_t frame_count) {
+    double ground = lowest(w), low = INFINITY;
+    w->lift = 0;
+    for (uint32_t k = 0; k < frame_count; k++) {
+        PX_TRY(px_progress(w->context, "look", k, frame_count));
+        pose_frame(w, k);
+        low = fmin(low, lowest(w));
+    }
+    w->lift = isfinite(ground - low) ? ground - low : 0;
+    return PELT_OK;
+}
+
+static pelt_result make_frames(work *w, pelt_model *rig, uint32_t frame_count, px_arena *arena, px_frames *frames) {
+    uint32_t count = rig->skeleton.joint_count;
+    uint8_t *moves = PX_NEW(arena, uint8_t, count);
+    if (!moves)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t j = 0; j < count; j++)
+        moves[j] = (uint8_t)((w->matches[j].joint != PELT_NONE ? PX_MOVES_ROTATION : 0) |
+                             (px_bridge_travels(&w->bridge, j) ? PX_MOVES_TRANSLATION : 0));
+    PX_TRY(px_frames_create(rig, moves, frame_count, frames));
+    for (uint32_t k = 0; k < frame_count; k++) {
+        PX_TRY(px_progress(w->context, "retarget", k, frame_count));
+        pose_frame(w, k);
+        frames->times[k] = (float)(k / w->rate);
+        for (uint32_t j = 0; j < count; j++) {
+            if (frames->rotations[j])
+                memcpy(frames->rotations[j] + (size_t)4 * k, w->rig.locals[j].rotation, 4 * sizeof(float));
+            if (frames->translations[j])
+                memcpy(frames->translations[j] + (size_t)3 * k, w->rig.locals[j].translation, 3 * sizeof(float));
+        }
+    }
+    return PELT_OK;
+}
+
+/* ---- The door --------------------------------------------------------------------------------------------- */
+
+static pelt_result check(const work *w, const pelt_model *source, const pelt_retarget_desc *desc, uint32_t *matched) {
+    *matched = 0;
+    for (uint32_t j = 0; j < w->rig.model->skeleton.joint_count; j++) {
+        if (w->matches[j].joint != PELT_NONE && w->matches[j].joint >= source->skeleton.joint_count)
+            return px_fail(w->context, PELT_ERROR_ARGUMENT, "retarget: joint %u has partner %u of %u", j,
+                           w->matches[j].joint, source->skeleton.joint_count);
+        *matched += w->matches[j].joint != PELT_NONE;
+    }
+    if (desc->align > PELT_ALIGN_NONE || desc->rest > PELT_MOTION_REST_FIRST || desc->ground > PELT_GROUND_KEEP ||
+        !(desc->scale >= 0) || !(desc->fps >= 0))
+        return px_fail(w->context, PELT_ERROR_ARGUMENT, "retarget: a setting is out of its range");
+    if (*matched == 0)
+        return px_fail(w->context, PELT_ERROR_INPUT,
+                       "no joint of the motion's skeleton has the name of a joint of the rig; give a mapping");
+    return PELT_OK;
+}
+
+static pelt_result add_motion(pelt_model *rig, const px_frames *frames, const char *name, bool replace) {
+    pelt_model before = *rig;
+    name = px_arena_text(rig->memory, name, strlen(name));
+    if (!name)
+        return PELT_ERROR_MEMORY;
+    if (replace)
+        rig->motion_count = 0;
+    pelt_result result = px_frames_add_motion(rig, frames, name);
+    if (result != PELT_OK)
+        *rig = before;
+    else
+        rig->changed |= PELT_CHANGED_MOTIONS;
+    return result;
+}
+
+static pelt_result run(work *w, const pelt_model *source, const pelt_retarget_desc *desc, pelt_model *rig,
+                       px_arena *arena, pelt_retarget_report *report) {
+    PX_TRY(px_pose_create(arena, rig, &w->rig));
+    PX_TRY(px_pose_create(arena, source, &w->source));
+    PX_TRY(check(w, source, desc, &report->matched));
+    w->rate = desc->fps > 0 ? desc->fps : px_motion_rate(w->motion, OTHER_RATE);
+    report->frame_count = px_motion_frame_count(w->motion, w->rate);
+    if (report->frame_count > MAX_FRAMES)
+        return px_fail(w->context, PELT_ERROR_INPUT, "motion '%s' would be %u frames; fewer per second are needed",
+                       w->motion->name, report->frame_count);
+    px_pose_sample(&w->rig, NULL, 0);
+    px_pose_sample(&w->source, desc->rest == PELT_MOTION_REST_FIRST ? w->motion : NULL, w->motion->start);
+    PX_TRY(px_bridge_find(arena, &w->rig, &w->source, w->matches, desc, &w->bridge));
+    if (desc->ground == PELT_GROUND_FEET)
+        PX_TRY(find_lift(w, report->frame_count));
+    px_frames frames;
+    PX_TRY(make_frames(w, rig, report->frame_count, arena, &frames));
+    report->fps = w->rate;
+    report->scale = w->bridge.scale;
+    report->lift = w->lift;
+    return add_motion(rig, &frames, desc->name ? desc->name : w->motion->name, desc->replace);
+}
+
+pelt_result pelt_retarget(pelt_context *context, const pelt_model *source, const pelt_motion *motion,
+                          const pelt_joint_match *matches, const pelt_retarget_desc *desc, pelt_model *rig,
+                          pelt_retarget_report *report) {
+    pelt_retarget_desc settings = desc ? *desc : pelt_retarget_desc_default();
+    work w = {.context = context, .motion = motion, .matches = matches};
+    pelt_retarget_report found = {0};
+    px_arena *arena = px_arena_create(context);
+    if (!arena)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = run(&w, source, &settings, rig, arena, &found);
+    px_arena_destroy(arena);
+    if (report)
+        *report = result == PELT_OK ? found : (pelt_retarget_report){0};
+    return result;
+}

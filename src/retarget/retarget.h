@@ -1,0 +1,42 @@
+/* Retargeting inside: two skeletons at rest, and how one stands to the other. */
+#ifndef PELT_RETARGET_RETARGET_H
+#define PELT_RETARGET_RETARGET_H
+
+#include "core/rotation.h"
+#include "retarget/names.h"
+
+/* A skeleton in a pose. */
+typedef struct px_pose {
+    const pelt_model *model;
+    pelt_transform *locals; /* [joint] */
+    pelt_affine *globals;   /* [joint] */
+    px_rotation *rotations; /* [joint] global */
+} px_pose;
+
+pelt_result px_pose_create(px_arena *arena, const pelt_model *model, px_pose *pose);
+/* `motion` NULL: the rest pose. */
+void px_pose_sample(px_pose *pose, const pelt_motion *motion, float time);
+static inline void px_pose_place(const px_pose *pose, uint32_t joint, double place[3]) {
+    for (int c = 0; c < 3; c++)
+        place[c] = pose->globals[joint].m[4 * c + 3];
+}
+
+/* What is found once, from the rest poses. */
+typedef struct px_bridge {
+    const pelt_joint_match *matches; /* [rig joint] */
+    px_joint_name *names;            /* [rig joint] */
+    uint32_t *above;                 /* [rig joint] the nearest joint above it that has a partner, or PELT_NONE */
+    px_rotation world;               /* W: from the motion's world to the rig's */
+    int up;                          /* the rig's axis that points up */
+    double up_sign;                  /* or down */
+    double scale;                    /* rig lengths per motion length */
+    px_rotation *after;              /* [rig joint] R(t) = W · S(t) · after, where it has a partner */
+} px_bridge;
+
+/* Finds all from the two skeletons at rest. */
+pelt_result px_bridge_find(px_arena *arena, const px_pose *rig, const px_pose *motion, const pelt_joint_match *matches,
+                           const pelt_retarget_desc *desc, px_bridge *bridge);
+/* Whether the motion moves the joint from its place: hips, and what has no partner above it. */
+bool px_bridge_travels(const px_bridge *bridge, uint32_t joint);
+
+#endif
