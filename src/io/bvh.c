@@ -48,16 +48,22 @@ static pelt_result add_joint(reader *r, px_word name, bool end_site) {
     return r->joints.failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
-/* "ROOT name", "JOINT name": the name is the rest of the line, which may end in the brace. */
-static pelt_result open_joint(reader *r) {
+/* The rest of the line up to a brace: names may hold blanks. */
+static px_word read_name(reader *r) {
     px_word name = px_words_line(&r->words);
     const char *brace = name.length ? memchr(name.text, '{', name.length) : NULL;
-    if (brace) {
-        r->words.p = brace;
-        name.length = (size_t)(brace - name.text);
-        while (name.length && (name.text[name.length - 1] == ' ' || name.text[name.length - 1] == '\t'))
-            name.length--;
-    }
+    if (!brace)
+        return name;
+    r->words.p = brace;
+    name.length = (size_t)(brace - name.text);
+    while (name.length && (name.text[name.length - 1] == ' ' || name.text[name.length - 1] == '\t'))
+        name.length--;
+    return name;
+}
+
+/* "ROOT name {", "JOINT name {" */
+static pelt_result open_joint(reader *r) {
+    px_word name = read_name(r);
     PX_TRY(px_words_expect(&r->words, "{"));
     PX_TRY(add_joint(r, name, false));
     r->current = joint_count(r) - 1;
@@ -66,7 +72,7 @@ static pelt_result open_joint(reader *r) {
 
 static pelt_result read_end_site(reader *r) {
     PX_TRY(px_words_expect(&r->words, "Site"));
-    px_words_line(&r->words); /* some name it */
+    read_name(r); /* some have one */
     PX_TRY(px_words_expect(&r->words, "{"));
     PX_TRY(px_words_expect(&r->words, "OFFSET"));
     double offset[3];

@@ -43,8 +43,7 @@ static pelt_result write_model(const px_write *write) {
                               "its extension names none of the formats that can be written");
     if ((format->info.flags & PELT_FORMAT_MESH) && !(format->info.flags & PELT_FORMAT_RIG) &&
         model->mesh.vertex_count == 0)
-        return px_fail(context, PELT_ERROR_ARGUMENT,
-                       "there is no mesh to write; a skeleton alone goes into glTF or BVH");
+        return px_fail(context, PELT_ERROR_INPUT, "there is no mesh to write; a skeleton alone goes into glTF or BVH");
     bool sequence = (format->info.flags & PELT_FORMAT_SEQUENCE) && px_sequence_is_pattern(write->path);
     bool needs_clip = sequence || (format->info.flags & PELT_FORMAT_CACHE);
     if (needs_clip && model->clip_count == 0)
