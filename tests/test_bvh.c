@@ -45,7 +45,7 @@ static double distance(const pelt_model *a, const pelt_model *b) {
         while (other < b->skeleton.joint_count && strcmp(a->skeleton.names[j], b->skeleton.names[other]) != 0)
             other++;
         assert_true(other < b->skeleton.joint_count);
-        for (int k = -1; k < (int)frames; k++) {
+        for (int k = 0; k < (int)frames; k++) {
             float p[3], q[3];
             find_place(a, j, k, p);
             find_place(b, other, k, q);

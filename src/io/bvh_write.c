@@ -2,10 +2,11 @@
  *
  * BVH knows offsets, places and rotations, no rest rotations and no scales. Written is, for every joint, how it is
  * turned from its rest pose, in axes that are those of the world at rest: with all channels 0 the skeleton stands in the
- * model's rest pose, and all joints are where they are in the model, whatever rest rotations and scales it has.
+ * model's rest pose (roots at 0), and all joints are where they are in the model, whatever rest rotations and scales it has.
  *
  *   turn(j, t)  = global rotation(j, t) · global rest rotation(j)⁻¹
- *   offset(j)   = rest place(j) − rest place(parent)
+ *   offset(j)   = rest place(j) − rest place(parent); 0 for roots, whose places are in their position channels: some
+ *                 readers add the two, others take the channels alone
  *   channels    = turn(parent)⁻¹ · turn(j), as Euler angles Rz · Rx · Ry
  *   positions   = turn(parent)⁻¹ · (place(j) − place(parent)): of roots, and of joints for which that is not the offset
  */
@@ -294,7 +295,7 @@ static void put_joint(writer *w, uint32_t j) {
     px_buffer_text(&w->text, "\n");
     put_indent(w, joint->depth);
     px_buffer_text(&w->text, "{\n");
-    put_offset(w, joint->depth + 1, joint->offset);
+    put_offset(w, joint->depth + 1, joint->depth ? joint->offset : zero);
     put_indent(w, joint->depth + 1);
     px_buffer_text(&w->text, joint->has_positions
                                  ? "CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n"

@@ -71,8 +71,8 @@ static const body_word body_words[] = {
 };
 
 /* What programs put in front of all names, with a number behind or not. */
-static const char *const prefixes[] = {"mixamorig", "bip", "valvebiped", "cc", "base", "def",
-                                       "org",       "j",   "jnt",        "bn", "b",    "character"};
+static const char *const prefixes[] = {"mixamorig", "bip", "valve", "biped", "cc", "base",     "def",
+                                       "org",       "j",   "jnt",   "bn",    "b",  "character"};
 
 static const body_word *find_word(const char *key, bool sided) {
     size_t length = strlen(key);

@@ -1,0 +1,27 @@
+/* Any bytes as an ASF file and, behind the line "%%", an AMC file of it: read, validate, pose, put on itself. */
+#include "chain.h"
+
+static void retarget(pelt_context *context, pelt_model *model) {
+    pelt_joint_match *matches = calloc(model->skeleton.joint_count, sizeof *matches);
+    FUZZ_REQUIRE(matches);
+    if (fuzz_done(context, pelt_match_joints(context, &model->skeleton, &model->skeleton, NULL, matches)))
+        fuzz_done(context, pelt_retarget(context, model, &model->motions[0], matches, NULL, model, NULL));
+    free(matches);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    static const char border[] = "%%\n";
+    const uint8_t *found = memmem(data, size, border, strlen(border)), *end = data + size;
+    size_t first = found ? (size_t)(found - data) : size;
+    const uint8_t *rest = found ? found + strlen(border) : end;
+    pelt_context *context = fuzz_context();
+    pelt_model *model;
+    if (fuzz_done(context, pelt_load_memory(context, data, first, "fuzz.asf", NULL, &model))) {
+        if (fuzz_done(context, pelt_load_cache_memory(context, rest, (size_t)(end - rest), "fuzz.amc", NULL, model)))
+            retarget(context, model);
+        fuzz_use(context, model, "bvh");
+    }
+    pelt_model_destroy(model);
+    pelt_context_destroy(context);
+    return 0;
+}

@@ -1,0 +1,12 @@
+/* Any bytes as a BVH file: read, validate, pose, write. */
+#include "chain.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    pelt_context *context = fuzz_context();
+    pelt_model *model;
+    if (fuzz_done(context, pelt_load_memory(context, data, size, "fuzz.bvh", NULL, &model)))
+        fuzz_use(context, model, "bvh");
+    pelt_model_destroy(model);
+    pelt_context_destroy(context);
+    return 0;
+}
