@@ -17,7 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     pelt_context *context = fuzz_context();
     pelt_model *model;
     if (fuzz_done(context, pelt_load_memory(context, data, first, "fuzz.asf", NULL, &model))) {
-        if (fuzz_done(context, pelt_load_cache_memory(context, rest, (size_t)(end - rest), "fuzz.amc", NULL, model)))
+        if (fuzz_done(context, pelt_load_cache_memory(context, rest, (size_t)(end - rest), "fuzz.amc", NULL, model)) &&
+            model->motion_count)
             retarget(context, model);
         fuzz_use(context, model, "bvh");
     }

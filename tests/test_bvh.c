@@ -279,7 +279,7 @@ static void choices_of_a_save(void **state) {
     model->skeleton.rest[1].translation[0] = 3e38f;
     test_fails(&test, pelt_save(test.context, model, path, NULL), PELT_ERROR_OUTPUT, "nowhere");
     model->skeleton.joint_count = 0;
-    test_fails(&test, pelt_save(test.context, model, path, NULL), PELT_ERROR_ARGUMENT, "no skeleton");
+    test_fails(&test, pelt_save(test.context, model, path, NULL), PELT_ERROR_INPUT, "no skeleton");
     snprintf(path, sizeof path, "%s/x.obj", folder);
     test_fails(&test, pelt_save(test.context, model, path, NULL), PELT_ERROR_INPUT, "no mesh");
     assert_int_not_equal(access(path, F_OK), 0);

@@ -353,7 +353,7 @@ static pelt_result write_motion(writer *w) {
 static pelt_result choose_motion(writer *w, const pelt_save_desc *desc) {
     const pelt_model *model = w->model;
     if (model->skeleton.joint_count == 0)
-        return px_fail(w->context, PELT_ERROR_ARGUMENT, "there is no skeleton to write");
+        return px_fail(w->context, PELT_ERROR_INPUT, "there is no skeleton to write");
     if (model->skeleton.joint_count > PX_BVH_MAX_JOINTS)
         return px_fail(w->context, PELT_ERROR_OUTPUT, "%u joints are more than the %u that BVH is written with",
                        model->skeleton.joint_count, PX_BVH_MAX_JOINTS);

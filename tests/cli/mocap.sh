@@ -65,7 +65,7 @@ run 0 info back.bvh --json -
 json log/out 'r.inputs[0].joints === 4 && Math.abs(r.inputs[0].motions[0].duration - 0.2) < 1e-6'
 run 0 convert -q s.asf t.amc t.bvh
 grep -q "Frame Time: 0.0083333" t.bvh || fail "120 frames per second"
-run 0 convert -q t.amc --motion-fps 60 --fps 30 slow.bvh
+run 0 convert -q t.amc --amc-fps 60 --fps 30 slow.bvh
 grep -q "Frame Time: 0.0333333" slow.bvh || fail "30 frames per second"
 run 0 convert s.asf t.amc t.amc two.bvh
 err "holds one motion"
@@ -79,7 +79,7 @@ missing walk.obj
 run 2 convert walk.bvh walk.pc2
 missing walk.pc2
 printf 'o quad\nv 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3\n' >mesh.obj
-run 1 convert mesh.obj mesh.bvh
+run 2 convert mesh.obj mesh.bvh
 err "no skeleton"
 missing mesh.bvh
 run 0 view walk.bvh --png walk.png --size 80x60
