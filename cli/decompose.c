@@ -252,8 +252,8 @@ static exit_code check_output(cli_session *session, const decompose_settings *se
         return usage_error(session, "decompose needs an output: -o FILE");
     const pelt_format_info *format;
     exit_code code = output_format(session, settings->output, &format);
-    if (code == EXIT_DONE && !(format->flags & PELT_FORMAT_RIG))
-        return usage_error(session, "%s: %s holds no bones; write a .glb or .gltf", settings->output, format->name);
+    if (code == EXIT_DONE && !(format->flags & PELT_FORMAT_RIG && format->flags & PELT_FORMAT_MESH))
+        return usage_error(session, "%s: %s holds no skin; write a .glb or .gltf", settings->output, format->name);
     return code;
 }
 

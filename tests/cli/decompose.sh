@@ -100,7 +100,7 @@ err "needs an animation"
 run 1 decompose flag.obj flag.pc2
 err "-o FILE"
 run 1 decompose flag.obj flag.pc2 -o out.pc2
-err "holds no bones"
+err "holds no skin"
 run 2 decompose flag.obj -o out.glb
 err "no animation"
 missing out.glb
