@@ -14,6 +14,8 @@ static const pelt_option common_options[] = {
      "say more about what is done"},
     {"json", 0, PELT_OPTION_TEXT, offsetof(common_settings, json_path), NULL, 0, 0, NULL, "FILE",
      "write the results as JSON; - is standard output, which then has nothing else"},
+    {"report", 0, PELT_OPTION_TEXT, offsetof(common_settings, page_path), NULL, 0, 0, NULL, "PAGE",
+     "write a page (.html) that shows what was done, with figures, settings and warnings"},
     {"threads", 0, PELT_OPTION_UINT, offsetof(common_settings, thread_count), NULL, 0, 256, NULL, "N",
      "threads to work with, 0 is one per core; results do not depend on it"},
     {"max-memory", 0, PELT_OPTION_SIZE, offsetof(common_settings, memory_limit), NULL, 0, 0, NULL, "SIZE",

@@ -102,6 +102,7 @@ static exit_code bake(cli_session *session, const bake_settings *settings, pelt_
     if (result != PELT_OK)
         return session_fail(session, result);
     report(session, settings, &model->clips[save.clip], now() - start);
+    report_page(session, model, &model->clips[save.clip], 1, settings->fps);
     return EXIT_DONE;
 }
 
@@ -117,7 +118,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     if (result != PELT_OK)
         return session_fail(session, result);
     code = bake(session, settings, model);
-    pelt_model_destroy(model);
+    keep_model(session, model);
     return code;
 }
 

@@ -4,7 +4,8 @@
  *   args.c      reading the command line by option tables
  *   inputs.c    positional arguments as inputs, choosing an animation
  *   terminal.c  messages and the progress line
- *   json.c      reports for programs
+ *   json.c      writing JSON
+ *   report.c    the end of a run: its report for programs, and the page of --report
  *   table.c     reports for people
  *   picture.c   what view draws
  *   page.c      pages for browsers
@@ -56,7 +57,7 @@ typedef struct cli_verb {
     size_t settings_size; /* of the struct that holds what the groups describe */
     const example *examples;
     size_t example_count;
-    bool utility; /* about the program itself: apart in the overview */
+    bool utility; /* about the program itself: apart in the overview, and without --report */
     exit_code (*run)(cli_session *session, const void *settings, const char *const *args, size_t arg_count);
 } cli_verb;
 
@@ -105,6 +106,7 @@ typedef struct common_settings {
     bool verbose;
     bool help;
     const char *json_path;
+    const char *page_path;
     uint32_t thread_count;
     size_t memory_limit;
 } common_settings;
@@ -127,9 +129,14 @@ struct cli_session {
     cli_json report;  /* what --json writes; every verb fills it … */
     bool report_done; /* … and sets this when there is something to write, be it with an error in it */
     FILE *out;        /* where text results go; NULL when stdout is for JSON */
-    char **warnings;  /* collected while collecting_warnings, instead of being shown */
+    char **warnings;  /* [warning_count] everything that warn was told */
     size_t warning_count;
-    bool collecting_warnings;
+    size_t warnings_shown;        /* the first of them */
+    bool hold_warnings;           /* they wait for show_warnings */
+    const pelt_model *page_model; /* what --report shows; NULL: nothing */
+    pelt_page_desc page;          /* and beside it */
+    pelt_model **kept;            /* [kept_count] models that go when the page is written */
+    size_t kept_count;
 };
 
 /* Prints the sentence of a failed library call and gives the exit code of its result. */
@@ -234,6 +241,10 @@ void terminal_start(const cli_session *session);
 void say(const cli_session *session, message_kind kind, const char *format, ...) PELT_PRINTF(3, 4);
 /* An error in how the program was called, with where to find help. */
 exit_code usage_error(const cli_session *session, const char *format, ...) PELT_PRINTF(2, 3);
+/* A warning on stderr, which is also part of the report. */
+void warn(cli_session *session, const char *format, ...) PELT_PRINTF(2, 3);
+/* Shows the warnings that were held back. */
+void show_warnings(cli_session *session);
 pelt_log_fn terminal_log;           /* user: the session */
 pelt_progress_fn terminal_progress; /* user: the session */
 /* Takes the progress line away. */
@@ -259,6 +270,20 @@ void json_reals(cli_json *json, const char *key, const double *values, size_t co
 void json_floats(cli_json *json, const char *key, const float *values, size_t count);
 /* Writes it to a file (beside, then renamed) or "-". */
 exit_code json_write(const cli_session *session, const cli_json *json, const char *path);
+
+/* ---- report.c --------------------------------------------------------------------------------------------- */
+
+/* What the page of --report shows: the model beside clips of its points [clip_count]. More may be set in what it gives;
+ * title and report are filled in later. All of it must stay until the end of the run: see keep_model. */
+pelt_page_desc *report_page(cli_session *session, const pelt_model *model, const pelt_clip *clips, uint32_t clip_count,
+                            double fps);
+/* Destroys a model (NULL: nothing) at the end of the run, when no page needs it any more. */
+void keep_model(cli_session *session, pelt_model *model);
+/* A curve of the report, inside its list "curves". */
+void report_curve(cli_json *json, const char *title, const char *x, const char *y, const double (*points)[2],
+                  size_t count);
+/* Ends the report with settings and warnings; writes it and the page, when the verb had something to say. */
+exit_code report_finish(cli_session *session, const void *settings, exit_code code);
 
 /* ---- table.c ---------------------------------------------------------------------------------------------- */
 

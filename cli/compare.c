@@ -35,6 +35,7 @@ typedef struct compare_side {
     cli_input input;
     char *name;
     pelt_model *model;
+    cli_animation animation;
     pelt_clip clip;
 } compare_side;
 
@@ -82,28 +83,42 @@ static exit_code load_side(cli_session *session, const compare_settings *setting
     return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
 }
 
+/* A written rig has the vertices of its source and knows nothing of its points. */
+static bool lacks_points(const pelt_model *model, const pelt_mesh *source) {
+    const pelt_mesh *mesh = &model->mesh;
+    return source->vertex_points && !mesh->vertex_points && !model->clip_count &&
+           mesh->point_count != source->point_count && mesh->vertex_count % source->vertex_count == 0;
+}
+
+static exit_code match_points(cli_session *session, const compare_side sides[2]) {
+    pelt_result result = PELT_OK;
+    for (size_t s = 0; s < 2 && result == PELT_OK; s++)
+        if (lacks_points(sides[s].model, &sides[1 - s].model->mesh))
+            result = take_points(session, &sides[1 - s].model->mesh, sides[s].model);
+    return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
+}
+
 /* --motion says which of several: the only animation of an input needs no such choice when the other has several. */
 static exit_code animate_side(cli_session *session, const compare_settings *settings, compare_side *side,
                               const compare_side *other) {
-    cli_animation animation;
     bool only = animation_count(side->model) < 2 && animation_count(other->model) > 1;
-    exit_code code = choose_animation(session, side->model, only ? NULL : settings->motion, false, &animation);
+    exit_code code = choose_animation(session, side->model, only ? NULL : settings->motion, false, &side->animation);
     if (code != EXIT_DONE)
         return code;
-    pelt_result result =
-        animation_clip(session, side->model, &animation, settings->fps, (pelt_skinning)settings->skinning, &side->clip);
+    pelt_result result = animation_clip(session, side->model, &side->animation, settings->fps,
+                                        (pelt_skinning)settings->skinning, &side->clip);
     if (result != PELT_OK)
         return session_fail(session, result);
     say(session, MESSAGE_DETAIL, "%s: %s '%s', %s frames", side->name,
-        animation.clip != PELT_NONE ? "clip"
-        : animation.motion          ? "motion"
-                                    : "rest pose",
+        side->animation.clip != PELT_NONE ? "clip"
+        : side->animation.motion          ? "motion"
+                                          : "rest pose",
         side->clip.name, grouped(side->clip.frame_count));
     return EXIT_DONE;
 }
 
-static void close_side(compare_side *side) {
-    pelt_model_destroy(side->model);
+static void close_side(cli_session *session, compare_side *side) {
+    keep_model(session, side->model);
     free(side->input.paths);
     free(side->name);
 }
@@ -180,6 +195,22 @@ static bool are_rigs(const compare_side sides[2]) {
            a->mesh.vertex_count == b->mesh.vertex_count;
 }
 
+/* B beside A: its motion plays A's clip; frames that B has are a clip of their own. */
+static pelt_result show(cli_session *session, const compare_settings *settings, const compare_side sides[2]) {
+    pelt_model *model = sides[1].model;
+    const pelt_motion *motion = sides[1].animation.motion;
+    pelt_clip *clips = pelt_model_alloc(session->context, model, 2, sizeof *clips);
+    uint32_t *motions = pelt_model_alloc(session->context, model, 2, sizeof *motions);
+    if (!clips || !motions)
+        return PELT_ERROR_MEMORY;
+    clips[0] = sides[0].clip;
+    clips[1] = sides[1].clip;
+    motions[0] = motion ? (uint32_t)(motion - model->motions) : PELT_NONE;
+    motions[1] = PELT_NONE;
+    report_page(session, model, clips, motion ? 1 : 2, settings->fps)->motions = motions;
+    return PELT_OK;
+}
+
 static exit_code compare(cli_session *session, const compare_settings *settings, const compare_side sides[2]) {
     const pelt_clip *a = &sides[0].clip, *b = &sides[1].clip;
     double *frame_rms = must_alloc(a->frame_count, sizeof *frame_rms);
@@ -207,6 +238,7 @@ static exit_code compare(cli_session *session, const compare_settings *settings,
         }
         session->report_done = true;
         table_print(&table, session->out, NULL);
+        result = show(session, settings, sides);
     }
     free(frame_rms);
     if (result != PELT_OK)
@@ -223,6 +255,8 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     exit_code code = find_sides(session, args, arg_count, sides);
     for (size_t s = 0; s < 2 && code == EXIT_DONE; s++)
         code = load_side(session, settings, &sides[s]);
+    if (code == EXIT_DONE)
+        code = match_points(session, sides);
     for (size_t s = 0; s < 2 && code == EXIT_DONE; s++)
         code = animate_side(session, settings, &sides[s], &sides[1 - s]);
     if (code == EXIT_DONE)
@@ -230,7 +264,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     if (code == EXIT_DONE)
         code = compare(session, settings, sides);
     for (size_t s = 0; s < 2; s++)
-        close_side(&sides[s]);
+        close_side(session, &sides[s]);
     return code;
 }
 

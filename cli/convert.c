@@ -134,9 +134,11 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         return session_fail(session, result);
     uint32_t frames = 0;
     code = write_model(session, settings, model, path, format, &frames);
-    if (code == EXIT_DONE)
+    if (code == EXIT_DONE) {
         report(session, model, path, format, frames, now() - start);
-    pelt_model_destroy(model);
+        report_page(session, model, model->clips, model->clip_count, settings->fps);
+    }
+    keep_model(session, model);
     return code;
 }
 

@@ -89,6 +89,8 @@ typedef struct work {
     pelt_decompose_report report;
     pelt_difference whole;       /* all clips together */
     pelt_difference *clip_error; /* [clip] */
+    double *frame_rms;           /* [frame] of all clips */
+    uint32_t *motions;           /* [clip] its motion in the file, or PELT_NONE; in the memory of `written` */
     double seconds_load, seconds_write, seconds_total;
 } work;
 
@@ -166,7 +168,7 @@ static void apply_target(work *w) {
         }
         say(session, MESSAGE_DETAIL, "target %s: --transforms %s: %s", t->name, kind, t->transforms_reason);
     } else if (t->transforms && w->desc.transforms == PELT_TRANSFORMS_AFFINE)
-        terminal_log(session, PELT_LOG_WARNING, "affine bones may look wrong in the target: see --target in the help");
+        warn(session, "affine bones may look wrong in the target: see --target in the help");
     if (w->desc.influences > t->influences) {
         w->desc.influences = t->influences;
         say(session, MESSAGE_NOTE, "target %s: --influences %u: %s", t->name, t->influences, t->influences_reason);
@@ -275,8 +277,9 @@ static pelt_result read_joined(pelt_context *context, const void *user, uint32_t
 static pelt_result compare(work *w) {
     pelt_context *context = w->session->context;
     const pelt_model *model = w->model;
+    w->frame_rms = must_alloc(w->frame_count, sizeof *w->frame_rms);
     if (model->clip_count == 1)
-        return pelt_compare_clips(context, model->clips, w->played, NULL, &w->whole, NULL);
+        return pelt_compare_clips(context, model->clips, w->played, NULL, &w->whole, w->frame_rms);
     joined sides[2] = {{model->clips}, {w->played}};
     pelt_clip clips[2];
     for (int s = 0; s < 2; s++)
@@ -285,9 +288,13 @@ static pelt_result compare(work *w) {
                                .point_count = sides[s].clips[0].point_count,
                                .source = {.read = read_joined, .user = &sides[s]}};
     pelt_result result = pelt_compare_clips(context, &clips[0], &clips[1], NULL, &w->whole, NULL);
-    for (uint32_t c = 0; result == PELT_OK && c < model->clip_count; c++)
-        if (model->clips[c].frame_count > 0)
-            result = pelt_compare_clips(context, &model->clips[c], &w->played[c], NULL, &w->clip_error[c], NULL);
+    double *frame_rms = w->frame_rms;
+    for (uint32_t c = 0; result == PELT_OK && c < model->clip_count; c++) {
+        const pelt_clip *clip = &model->clips[c];
+        if (clip->frame_count > 0)
+            result = pelt_compare_clips(context, clip, &w->played[c], NULL, &w->clip_error[c], frame_rms);
+        frame_rms += clip->frame_count;
+    }
     return result;
 }
 
@@ -312,10 +319,15 @@ static pelt_result measure(work *w) {
         result = take_points(w->session, &model->mesh, w->written);
     w->played = must_alloc(model->clip_count, sizeof *w->played);
     w->clip_error = must_alloc(model->clip_count, sizeof *w->clip_error);
-    uint32_t motion = 0; /* clips without frames have none */
+    if (result == PELT_OK &&
+        !(w->motions = pelt_model_alloc(context, w->written, model->clip_count, sizeof *w->motions)))
+        result = PELT_ERROR_MEMORY;
+    uint32_t next = 0; /* clips without frames have none */
     for (uint32_t c = 0; result == PELT_OK && c < model->clip_count; c++) {
         const pelt_clip *clip = &model->clips[c];
-        result = pelt_clip_from_motion_at(context, w->written, motion_of(w, c, &motion), clip->times, clip->frame_count,
+        const pelt_motion *motion = motion_of(w, c, &next);
+        w->motions[c] = motion ? (uint32_t)(motion - w->written->motions) : PELT_NONE;
+        result = pelt_clip_from_motion_at(context, w->written, motion, clip->times, clip->frame_count,
                                           PELT_SKINNING_LINEAR, &w->played[c]);
     }
     return result == PELT_OK ? compare(w) : result;
@@ -334,6 +346,42 @@ static void report_errors(cli_json *json, const pelt_difference *d) {
     json_real(json, "error_max", d->error_max);
 }
 
+/* The error of every frame; of several clips, clip by clip. */
+static void report_clips(const work *w, cli_json *json) {
+    const double *frame_rms = w->frame_rms;
+    if (w->model->clip_count == 1) {
+        json_reals(json, "frame_rms", frame_rms, w->frame_count);
+        return;
+    }
+    json_open(json, "clips", '[');
+    for (uint32_t c = 0; c < w->model->clip_count; c++) {
+        uint32_t frame_count = w->model->clips[c].frame_count;
+        json_open(json, NULL, '{');
+        json_text(json, "name", w->model->clips[c].name);
+        json_count(json, "frames", frame_count);
+        report_errors(json, &w->clip_error[c]);
+        json_reals(json, "frame_rms", frame_rms, frame_count);
+        json_close(json, '}');
+        frame_rms += frame_count;
+    }
+    json_close(json, ']');
+}
+
+/* What more bones were worth, where they were searched for. */
+static void report_search(const pelt_decompose_report *r, cli_json *json) {
+    if (r->search_count == 0)
+        return;
+    double(*points)[2] = must_alloc(r->search_count, sizeof *points);
+    for (uint32_t n = 0; n < r->search_count; n++) {
+        points[n][0] = r->search_bones[n];
+        points[n][1] = (double)r->search_errors[n];
+    }
+    json_open(json, "curves", '[');
+    report_curve(json, "error against bones", "bones", "E_rms", (const double(*)[2])points, r->search_count);
+    json_close(json, ']');
+    free(points);
+}
+
 static void report_json(work *w) {
     cli_json *json = &w->session->report;
     json_text(json, "output", w->settings->output);
@@ -350,17 +398,7 @@ static void report_json(work *w) {
     json_count(json, "bytes_in", w->bytes_in);
     json_count(json, "bytes_out", w->bytes_out);
     json_close(json, '}');
-    if (w->model->clip_count > 1) {
-        json_open(json, "clips", '[');
-        for (uint32_t c = 0; c < w->model->clip_count; c++) {
-            json_open(json, NULL, '{');
-            json_text(json, "name", w->model->clips[c].name);
-            json_count(json, "frames", w->model->clips[c].frame_count);
-            report_errors(json, &w->clip_error[c]);
-            json_close(json, '}');
-        }
-        json_close(json, ']');
-    }
+    report_clips(w, json);
     json_open(json, "seconds", '{');
     json_real(json, "load", w->seconds_load);
     json_real(json, "reduce", w->report.seconds_reduce);
@@ -371,10 +409,7 @@ static void report_json(work *w) {
     json_close(json, '}');
     json_count(json, "peak_memory_bytes", peak_memory());
     json_floats(json, "iterations", w->report.iteration_errors, w->report.iteration_count);
-    json_open(json, "warnings", '[');
-    for (size_t n = 0; n < w->session->warning_count; n++)
-        json_text(json, NULL, w->session->warnings[n]);
-    json_close(json, ']');
+    report_search(&w->report, json);
     w->session->report_done = true;
 }
 
@@ -441,21 +476,11 @@ static exit_code decompose(work *w) {
         return session_fail(w->session, result);
     report_json(w);
     report_table(w);
+    report_page(w->session, w->written, w->model->clips, w->model->clip_count, w->settings->fps)->motions = w->motions;
     if (!is_missed(w))
         return EXIT_DONE;
-    say(w->session, MESSAGE_WARNING, "E_rms is %.4g; %.4g was asked for", w->whole.error_rms, w->desc.error);
+    warn(w->session, "E_rms is %.4g; %.4g was asked for", w->whole.error_rms, w->desc.error);
     return EXIT_QUALITY;
-}
-
-static void show_warnings(cli_session *session) {
-    session->collecting_warnings = false;
-    for (size_t n = 0; n < session->warning_count; n++) {
-        say(session, MESSAGE_WARNING, "%s", session->warnings[n]);
-        free(session->warnings[n]);
-    }
-    free(session->warnings);
-    session->warnings = NULL;
-    session->warning_count = 0;
 }
 
 static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
@@ -465,18 +490,20 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     exit_code code = check_output(session, w.settings);
     if (code != EXIT_DONE)
         return code;
-    session->collecting_warnings = true;
+    session->hold_warnings = true; /* until the table is printed */
     code = decompose(&w);
     show_warnings(session);
+    session->hold_warnings = false;
     free(w.played);
     free(w.clip_error);
+    free(w.frame_rms);
     free(w.lists[0]);
     free(w.lists[1]);
-    pelt_model_destroy(w.written);
+    keep_model(session, w.source); /* the last one kept goes first */
+    keep_model(session, w.model);
+    keep_model(session, w.written);
     pelt_model_destroy(w.rest);
     pelt_model_destroy(w.rig);
-    pelt_model_destroy(w.model);
-    pelt_model_destroy(w.source);
     return code;
 }
 

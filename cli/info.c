@@ -172,8 +172,8 @@ static void print_facts(const cli_session *session, const cli_input *input, cons
     if (facts->model->mesh.vertex_count || facts->model->skeleton.joint_count == 0) /* else a skeleton alone */
         mesh_rows(&table, facts);
     rig_rows(&table, facts);
-    for (size_t w = 0; w < session->warning_count; w++)
-        table_row(&table, w ? "" : "warnings", "%s", session->warnings[w]);
+    for (size_t w = session->warnings_shown; w < session->warning_count; w++)
+        table_row(&table, w > session->warnings_shown ? "" : "warnings", "%s", session->warnings[w]);
     char *name = input_name(input);
     table_print(&table, session->out, name);
     free(name);
@@ -265,21 +265,13 @@ static void report_input(cli_session *session, const cli_input *input, const inf
         report_rig(json, facts);
     }
     json_open(json, "warnings", '[');
-    for (size_t w = 0; w < session->warning_count; w++)
+    for (size_t w = session->warnings_shown; w < session->warning_count; w++)
         json_text(json, NULL, session->warnings[w]);
     json_close(json, ']');
     json_close(json, '}');
 }
 
 /* ---- The verb --------------------------------------------------------------------------------------------- */
-
-static void drop_warnings(cli_session *session) {
-    for (size_t w = 0; w < session->warning_count; w++)
-        free(session->warnings[w]);
-    free(session->warnings);
-    session->warnings = NULL;
-    session->warning_count = 0;
-}
 
 static exit_code show_input(cli_session *session, const info_settings *settings, const cli_input *input) {
     pelt_model *model = NULL;
@@ -293,11 +285,15 @@ static exit_code show_input(cli_session *session, const info_settings *settings,
     report_input(session, input, &facts, result == PELT_OK ? NULL : pelt_error_text(session->context));
     if (result == PELT_OK)
         print_facts(session, input, &facts);
-    for (size_t w = 0; w < session->warning_count && result != PELT_OK; w++)
-        say(session, MESSAGE_WARNING, "%s", session->warnings[w]);
+    if (result != PELT_OK)
+        show_warnings(session);
+    session->warnings_shown = session->warning_count;
     free(facts.materials);
-    pelt_model_destroy(model);
-    drop_warnings(session);
+    if (result == PELT_OK && session->common.page_path) { /* of the only input */
+        report_page(session, model, model->clips, model->clip_count, settings->load.fps);
+        keep_model(session, model);
+    } else
+        pelt_model_destroy(model);
     return code;
 }
 
@@ -307,7 +303,12 @@ static exit_code run(cli_session *session, const void *settings, const char *con
     input_list inputs = inputs_group(session, args, arg_count);
     exit_code code = EXIT_DONE;
     bool blank = false;
-    session->collecting_warnings = true;
+    if (session->common.page_path && inputs.count > 1) {
+        code = usage_error(session, "--report shows one input, these are %zu", inputs.count);
+        inputs_free(&inputs);
+        return code;
+    }
+    session->hold_warnings = true; /* they stand among the facts */
     json_open(&session->report, "inputs", '[');
     for (size_t n = 0; n < inputs.count && code != EXIT_INTERRUPTED; n++) {
         if (blank && session->out)

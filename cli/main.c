@@ -163,6 +163,12 @@ static exit_code make_context(cli_session *session) {
     return session_exit_code(result);
 }
 
+static exit_code check_page(const cli_session *session) {
+    if (session->common.page_path && session->verb->utility)
+        return usage_error(session, "--report: %s has nothing to show on a page", session->verb->name);
+    return session->common.page_path ? page_check(session, "--report", session->common.page_path) : EXIT_DONE;
+}
+
 static exit_code run_verb(cli_session *session, const char *const *args, size_t count, void *settings, arg_list *rest) {
     args_default(session->verb, settings);
     exit_code code = args_parse(session, args, count, false, settings, rest);
@@ -173,7 +179,7 @@ static exit_code run_verb(cli_session *session, const char *const *args, size_t 
         return EXIT_DONE;
     }
     terminal_start(session);
-    if ((code = make_context(session)) != EXIT_DONE)
+    if ((code = check_page(session)) != EXIT_DONE || (code = make_context(session)) != EXIT_DONE)
         return code;
     const char *json_path = session->common.json_path;
     session->out = json_path && strcmp(json_path, "-") == 0 ? NULL : stdout;
@@ -182,12 +188,7 @@ static exit_code run_verb(cli_session *session, const char *const *args, size_t 
     json_text(&session->report, "verb", session->verb->name);
     code = session->verb->run(session, settings, rest->items, rest->count);
     terminal_clear();
-    json_close(&session->report, '}');
-    if (json_path && session->report_done) {
-        exit_code written = json_write(session, &session->report, json_path);
-        code = code == EXIT_DONE ? written : code;
-    }
-    return code;
+    return report_finish(session, settings, code);
 }
 
 /* What stands before the verb, then the verb. */
@@ -235,6 +236,9 @@ int main(int argc, char **argv) {
     code = close_stdout(&session, code);
     pelt_context_destroy(session.context);
     free(session.report.data);
+    for (size_t w = 0; w < session.warning_count; w++)
+        free(session.warnings[w]);
+    free(session.warnings);
     free(session.given);
     return (int)code;
 }

@@ -85,18 +85,30 @@ exit_code usage_error(const cli_session *session, const char *format, ...) {
     return EXIT_USAGE;
 }
 
+void show_warnings(cli_session *session) {
+    for (; session->warnings_shown < session->warning_count; session->warnings_shown++)
+        say(session, MESSAGE_WARNING, "%s", session->warnings[session->warnings_shown]);
+}
+
+void warn(cli_session *session, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    char *text = NULL;
+    if (vasprintf(&text, format, list) < 0)
+        text = must_alloc(1, 1);
+    va_end(list);
+    session->warnings = must_resize(session->warnings, session->warning_count + 1, sizeof *session->warnings);
+    session->warnings[session->warning_count++] = text;
+    if (!session->hold_warnings)
+        show_warnings(session);
+}
+
 void terminal_log(void *user, pelt_log_level level, const char *text) {
     cli_session *session = user;
-    if (level != PELT_LOG_WARNING) {
+    if (level == PELT_LOG_WARNING)
+        warn(session, "%s", text);
+    else
         say(session, MESSAGE_DETAIL, "%s", text);
-        return;
-    }
-    if (!session->collecting_warnings) {
-        say(session, MESSAGE_WARNING, "%s", text);
-        return;
-    }
-    session->warnings = must_resize(session->warnings, session->warning_count + 1, sizeof *session->warnings);
-    session->warnings[session->warning_count++] = must_format("%s", text);
 }
 
 /* ---- Progress --------------------------------------------------------------------------------------------- */

@@ -41,6 +41,8 @@ static pelt_result load_source(cli_session *session, const view_settings *settin
 static exit_code check(cli_session *session, view_settings *settings) {
     if (!settings->picture.png && !settings->page)
         return usage_error(session, "view needs an output: -o PAGE.html or --png FILE");
+    if (session->common.page_path)
+        return usage_error(session, "--report %s: view itself writes pages, with -o", session->common.page_path);
     if (settings->open && !settings->page)
         return usage_error(session, "--open needs a page: -o PAGE.html");
     exit_code code = settings->page ? page_check(session, "-o", settings->page) : EXIT_DONE;

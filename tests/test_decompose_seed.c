@@ -172,6 +172,30 @@ static void by_itself(void **state) {
     test_end(&test);
 }
 
+/* What was tried on the way is told: ever more bones, from four, and what they reached. */
+static void searched(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    pelt_model *model = make_scene(&test, "cloth", 200, 10);
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.iterations = 3;
+    desc.error = 1;
+    pelt_decompose_report report;
+    test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+    assert_true(report.search_count > 2);
+    assert_int_equal(report.search_bones[0], 4);
+    for (uint32_t n = 1; n < report.search_count; n++)
+        assert_true(report.search_bones[n] > report.search_bones[n - 1]);
+    const float *errors = report.search_errors;
+    assert_true(errors[report.search_count - 1] <= 1 && errors[report.search_count - 2] > 1);
+    desc.bones = 5;
+    test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+    assert_int_equal(report.search_count, 0);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 /* Σ over edges of the squared difference of all weights. */
 static double roughness(const pelt_model *model) {
     double sum = 0;
@@ -247,9 +271,9 @@ static void stepping(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(regions),  cmocka_unit_test(regions_of_little), cmocka_unit_test(regions_follow_motion),
-        cmocka_unit_test(by_error), cmocka_unit_test(by_itself),         cmocka_unit_test(smooth_weights),
-        cmocka_unit_test(stepping),
+        cmocka_unit_test(regions),        cmocka_unit_test(regions_of_little), cmocka_unit_test(regions_follow_motion),
+        cmocka_unit_test(by_error),       cmocka_unit_test(by_itself),         cmocka_unit_test(searched),
+        cmocka_unit_test(smooth_weights), cmocka_unit_test(stepping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -99,6 +99,9 @@ typedef struct pelt_decompose_report {
     double error_fit;         /* E_rms of the solver's own estimate, before rounding to floats */
     double seconds_reduce, seconds_seed, seconds_solve;
     const float *iteration_errors; /* [iteration] E_rms after each, never rising; lives in the result's memory */
+    uint32_t search_count;         /* numbers of bones tried; 0 when `bones` or a rig said how many */
+    const uint32_t *search_bones;  /* [search] in the order they were tried … */
+    const float *search_errors;    /* [search] … and the E_rms after a few iterations; both live there too */
 } pelt_decompose_report;
 
 /* Decomposes all clips of the model together, in place: it gets a new rest pose, a skeleton, one skin, and one

@@ -153,6 +153,10 @@ struct pelt_decomposer {
 
 static pelt_result start_seeded(pelt_decomposer *d) {
     uint32_t count = d->desc.bones ? d->fit.bone_capacity : px_grow_start;
+    d->solver.trial_bones = PX_NEW(d->fit.arena, uint32_t, d->fit.bone_capacity);
+    d->solver.trial_errors = PX_NEW(d->fit.arena, float, d->fit.bone_capacity);
+    if (!d->solver.trial_bones || !d->solver.trial_errors)
+        return PELT_ERROR_MEMORY;
     if (d->desc.seed_method == PELT_SEED_REGIONS)
         PX_TRY(px_fit_seed_regions(&d->fit, &d->neighbours, count));
     else
@@ -269,6 +273,12 @@ pelt_result pelt_decomposer_step(pelt_decomposer *d, bool *done) {
     return PELT_OK;
 }
 
+/* A copy in the model's memory. */
+static const void *keep(pelt_model *model, const void *data, size_t count, size_t size) {
+    void *copy = px_arena_alloc(model->memory, count, size);
+    return copy && count > 0 ? memcpy(copy, data, count * size) : copy;
+}
+
 pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *report) {
     if (d->desc.smooth > 0)
         PX_TRY(px_fit_smooth(&d->fit, &d->neighbours, &d->spare, d->desc.smooth));
@@ -278,11 +288,12 @@ pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *re
     r.influence_count = d->fit.influence_count;
     r.dimension = d->fit.dimension;
     r.error_fit = pelt_decomposer_error(d);
-    float *errors = PX_NEW(d->model->memory, float, r.iteration_count);
-    if (!errors)
+    r.search_count = d->solver.trial_count;
+    r.iteration_errors = keep(d->model, d->errors, r.iteration_count, sizeof(float));
+    r.search_bones = keep(d->model, d->solver.trial_bones, r.search_count, sizeof(uint32_t));
+    r.search_errors = keep(d->model, d->solver.trial_errors, r.search_count, sizeof(float));
+    if (!r.iteration_errors || !r.search_bones || !r.search_errors)
         return PELT_ERROR_MEMORY;
-    memcpy(errors, d->errors, r.iteration_count * sizeof *errors);
-    r.iteration_errors = errors;
     PX_TRY(px_fit_build(&d->fit, &d->plan, &d->given, &d->desc, d->model));
     if (report)
         *report = r;

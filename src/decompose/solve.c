@@ -146,9 +146,16 @@ static pelt_result trim(px_solver *solver, px_fit_state *spare, double target) {
     return PELT_OK;
 }
 
+/* Every trial has more bones than the one before, so that they cannot be more than there is room for. */
+static void note_trial(px_solver *solver) {
+    solver->trial_bones[solver->trial_count] = solver->fit->bone_count;
+    solver->trial_errors[solver->trial_count++] = (float)error_of(solver);
+}
+
 pelt_result px_grow(px_solver *solver, px_fit_state *spare, double target) {
     px_fit *fit = solver->fit;
     PX_TRY(steps(solver, GROW_STEPS));
+    note_trial(solver);
     double last = error_of(solver);
     uint32_t last_count = fit->bone_count;
     while (fit->bone_count < fit->bone_capacity && error_of(solver) > target) {
@@ -156,6 +163,7 @@ pelt_result px_grow(px_solver *solver, px_fit_state *spare, double target) {
         PX_TRY(px_solver_add_bones(solver, 1 + fit->bone_count / 8));
         if (target > 0 && error_of(solver) < 1.5 * target) /* a few more iterations may be all that is missing */
             PX_TRY(steps(solver, SETTLE_STEPS));
+        note_trial(solver);
         if (!(target > 0) && 2 * fit->bone_count >= 3 * last_count) {
             if (error_of(solver) > FLAT * last || error_of(solver) < 1)
                 break;

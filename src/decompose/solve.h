@@ -8,6 +8,10 @@ typedef struct px_solver {
     px_fit *fit;
     double ahead;   /* how far rest positions and weights are carried on */
     uint32_t steps; /* since the last restart */
+    /* What px_grow tried; room for bone_capacity numbers. */
+    uint32_t trial_count;
+    uint32_t *trial_bones; /* [trial] */
+    float *trial_errors;   /* [trial] E_rms */
 } px_solver;
 
 /* After the fit was changed from outside. */

@@ -1,0 +1,134 @@
+/* The end of a run: settings and warnings join the report, which goes to --json and onto the page of --report. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- What verbs have to show ------------------------------------------------------------------------------ */
+
+pelt_page_desc *report_page(cli_session *session, const pelt_model *model, const pelt_clip *clips, uint32_t clip_count,
+                            double fps) {
+    session->page_model = model;
+    session->page = pelt_page_desc_default();
+    session->page.clips = clips;
+    session->page.clip_count = clip_count;
+    session->page.fps = fps;
+    return &session->page;
+}
+
+void keep_model(cli_session *session, pelt_model *model) {
+    session->kept = must_resize(session->kept, session->kept_count + 1, sizeof *session->kept);
+    session->kept[session->kept_count++] = model;
+}
+
+void report_curve(cli_json *json, const char *title, const char *x, const char *y, const double (*points)[2],
+                  size_t count) {
+    json_open(json, NULL, '{');
+    json_text(json, "title", title);
+    json_text(json, "x", x);
+    json_text(json, "y", y);
+    json_open(json, "points", '[');
+    for (size_t n = 0; n < count; n++)
+        json_reals(json, NULL, points[n], 2);
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
+/* ---- Settings --------------------------------------------------------------------------------------------- */
+
+typedef struct settings_report {
+    cli_json *json;
+    const void *settings;
+} settings_report;
+
+/* The name of a choice, of `length` bytes. */
+static const char *choice_name(const char *choices, uint32_t index, int *length) {
+    for (; index > 0 && strchr(choices, '|'); index--)
+        choices = strchr(choices, '|') + 1;
+    *length = (int)strcspn(choices, "|");
+    return choices;
+}
+
+static void report_choice(cli_json *json, const pelt_option *option, uint32_t index) {
+    int length;
+    const char *name = choice_name(option->choices, index, &length);
+    char *text = must_format("%.*s", length, name);
+    json_text(json, option->name, text);
+    free(text);
+}
+
+static void report_field(cli_json *json, const pelt_option *option, const void *field) {
+    switch (option->kind) {
+    case PELT_OPTION_FLAG:
+        json_flag(json, option->name, *(const bool *)field);
+        break;
+    case PELT_OPTION_UINT:
+        json_count(json, option->name, *(const uint32_t *)field);
+        break;
+    case PELT_OPTION_REAL:
+        json_real(json, option->name, *(const double *)field);
+        break;
+    case PELT_OPTION_SIZE:
+        json_count(json, option->name, *(const size_t *)field);
+        break;
+    case PELT_OPTION_TEXT:
+        if (*(const char *const *)field)
+            json_text(json, option->name, *(const char *const *)field);
+        break;
+    case PELT_OPTION_CHOICE:
+        report_choice(json, option, *(const uint32_t *)field);
+        break;
+    }
+}
+
+/* Only the verb's own: how it was run (threads, messages) changes nothing in the result. */
+static void report_option(const cli_verb *verb, const char *title, const pelt_option *option, void *user) {
+    (void)title;
+    const settings_report *r = user;
+    for (size_t g = 0; g < verb->group_count; g++) {
+        size_t count;
+        const pelt_option *table = verb->groups[g].table(&count);
+        if (option >= table && option < table + count)
+            report_field(r->json, option, (const char *)r->settings + verb->groups[g].offset + option->offset);
+    }
+}
+
+/* ---- The end ---------------------------------------------------------------------------------------------- */
+
+static void close_report(cli_session *session, const void *settings) {
+    cli_json *json = &session->report;
+    settings_report r = {json, settings};
+    json_open(json, "settings", '{');
+    each_option(session->verb, report_option, &r);
+    json_close(json, '}');
+    json_open(json, "warnings", '[');
+    for (size_t w = 0; w < session->warning_count; w++)
+        json_text(json, NULL, session->warnings[w]);
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
+static exit_code write_page(cli_session *session) {
+    char *report = must_format("%.*s", (int)session->report.size, session->report.data);
+    session->page.report = report;
+    pelt_result result =
+        pelt_page_save(session->context, session->page_model, &session->page, session->common.page_path);
+    free(report);
+    return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
+}
+
+exit_code report_finish(cli_session *session, const void *settings, exit_code code) {
+    const common_settings *common = &session->common;
+    close_report(session, settings);
+    exit_code written = EXIT_DONE;
+    if (common->json_path && session->report_done)
+        written = json_write(session, &session->report, common->json_path);
+    bool good = code == EXIT_DONE || code == EXIT_QUALITY; /* a missed target is all the more to be looked at */
+    if (common->page_path && session->page_model && good && written == EXIT_DONE)
+        written = write_page(session);
+    terminal_clear();
+    while (session->kept_count > 0)
+        pelt_model_destroy(session->kept[--session->kept_count]);
+    free(session->kept);
+    return code == EXIT_DONE ? written : code;
+}
