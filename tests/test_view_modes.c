@@ -293,6 +293,26 @@ static void test_legends(void **state) {
     test_end(&test);
 }
 
+/* The model keeps clear of the bar. */
+static void test_legend_has_its_place(void **state) {
+    (void)state;
+    enum { WIDTH = 400, HEIGHT = 200, STRIP = 29 };
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    pelt_model *model = make_squares(context, -0.1f);
+    pelt_picture_desc desc = plain_desc();
+    desc.width = WIDTH, desc.height = HEIGHT;
+    desc.mode = PELT_PICTURE_DISPLACEMENT;
+    static uint8_t pixels[HEIGHT][WIDTH][4];
+    test_ok(&test, pelt_picture_render(context, model, &desc, &pixels[0][0][0]));
+    int bottom = (int)((HEIGHT - STRIP) * (0.5 + 0.88 / 2)); /* the margin of camera.c */
+    assert_int_equal(pixels[bottom - 2][WIDTH / 2][3], 255);
+    for (int y = bottom + 2; y < HEIGHT - STRIP; y++)
+        assert_int_equal(pixels[y][WIDTH / 2][3], 0);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 /* Names of any length and script, on any background, in the smallest picture that has a legend. */
 static void test_legend_of_a_long_name(void **state) {
     (void)state;
@@ -459,6 +479,7 @@ int main(void) {
         cmocka_unit_test(test_sources_that_do_not_fit),
         cmocka_unit_test(test_letters),
         cmocka_unit_test(test_legends),
+        cmocka_unit_test(test_legend_has_its_place),
         cmocka_unit_test(test_legend_of_a_long_name),
         cmocka_unit_test(test_sheet_of_frames),
         cmocka_unit_test(test_skeleton_without_surface),
