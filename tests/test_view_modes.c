@@ -324,8 +324,8 @@ static void test_legend_of_a_long_name(void **state) {
     desc.mode = PELT_PICTURE_WEIGHTS;
     desc.joint = "1";
     uint8_t *pixels = NULL;
-    for (desc.width = 100; desc.width < 300; desc.width += 13)
-        for (desc.height = 100; desc.height < 200; desc.height += 17) {
+    for (desc.width = 100; desc.width < 300; desc.width += 38)
+        for (desc.height = 100; desc.height < 150; desc.height += 16) {
             pixels = realloc(pixels, (size_t)4 * desc.width * desc.height);
             test_ok(&test, pelt_picture_render(context, rig, &desc, pixels));
             bool legend = px_legend_height(&desc) > 0;
