@@ -132,7 +132,8 @@ static pelt_result measure(void *user, size_t first, size_t count, size_t block)
         double at[3];
         for (uint32_t c = 0; c < 3; c++)
             at[c] = px_grid_centre(&s->subject->grid, s->cells[n][c], c);
-        s->numbers[n] = winding(s->subject->mesh, at) * (s->voxels->inverted ? -1 : 1);
+        s->numbers[n] =
+            winding(s->subject->mesh, at) * (s->voxels->turned_count > s->subject->triangle_count / 2 ? -1 : 1);
     }
     return PELT_OK;
 }
@@ -286,7 +287,7 @@ static pelt_result agreement_row(pelt_context *context, const char *name, subjec
            open_edges(s->mesh), v->grid.size[0], v->grid.size[1], v->grid.size[2], v->count, v->interior_count);
     for (damage d = WHOLE; d < DAMAGE_COUNT; d++)
         printf(" %6.2f | %5.2f | %5.2f |", out[d].agree, out[d].leaks, out[d].missed);
-    printf("%s\n", v->inverted ? " inverted" : "");
+    printf("\n");
     fflush(stdout);
     return PELT_OK;
 }

@@ -422,6 +422,7 @@ static void test_hits(void **state) {
         px_soup s = {.context = context, .grid = &grid, .triangles = the_soup.triangles[0]};
         s.triangle_count = the_soup.triangle_count;
         test_ok(&test, px_soup_snap(&s, the_soup.positions[0], the_soup.vertex_count));
+        test_ok(&test, px_soup_turn(&s, the_soup.vertex_count));
         for (uint32_t axis = 0; axis < 3; axis++) {
             px_slices slices;
             test_ok(&test, px_slices_make(&s, (axis + 1) % 3, &slices));
@@ -438,6 +439,7 @@ static void test_hits(void **state) {
             px_buckets_free(context, &slices.triangles);
         }
         px_free(context, s.points);
+        px_free(context, s.turned);
     }
     test_end(&test);
 }
@@ -500,15 +502,15 @@ static void test_small(void **state) {
 
 /* ---- Views and winding ------------------------------------------------------------------------------------ */
 
-static uint32_t interior(const soup *s, uint32_t views, bool *inverted) {
+static uint32_t interior(const soup *s, uint32_t resolution, uint32_t views, uint32_t *turned) {
     test_context test;
     pelt_context *context = test_begin(&test, 1);
     px_arena *arena = px_arena_create(context);
     px_voxels v;
-    px_grid grid = grid_of(s, 16);
+    px_grid grid = grid_of(s, resolution);
     test_ok(&test, make(context, arena, s, &grid, views, &v));
     uint32_t count = v.interior_count;
-    *inverted = v.inverted;
+    *turned = v.turned_count;
     px_arena_destroy(arena);
     test_end(&test);
     return count;
@@ -518,33 +520,47 @@ static uint32_t interior(const soup *s, uint32_t views, bool *inverted) {
 static void test_views(void **state) {
     (void)state;
     soup *s = &the_soup;
-    bool inverted;
+    uint32_t turned;
     begin(s);
     add_box(s, (double[]){0, 0, 0}, (double[]){1, 1, 1});
     uint32_t inside = 14 * 14 * 14;
-    assert_int_equal(interior(s, PX_VIEWS_ALL, &inverted), inside);
+    assert_int_equal(interior(s, 16, PX_VIEWS_ALL, &turned), inside);
     for (uint32_t view = 0; view < 6; view++)
-        assert_int_equal(interior(s, 1u << view, &inverted), inside);
-    assert_int_equal(interior(s, 0, &inverted), 0);
+        assert_int_equal(interior(s, 16, 1u << view, &turned), inside);
+    assert_int_equal(interior(s, 16, 0, &turned), 0);
     s->triangle_count -= 2; /* the side at high z */
-    assert_int_equal(interior(s, PX_VIEW_POSITIVE_Z, &inverted), 0);
-    assert_true(interior(s, PX_VIEW_NEGATIVE_Z, &inverted) > inside); /* up to the end of the grid */
-    assert_int_equal(interior(s, PX_VIEW_POSITIVE_X | PX_VIEW_NEGATIVE_X, &inverted), 14 * 14 * 15);
-    assert_int_equal(interior(s, PX_VIEWS_ALL, &inverted), 14 * 14 * 15);
-    assert_false(inverted);
+    assert_int_equal(interior(s, 16, PX_VIEW_POSITIVE_Z, &turned), 0);
+    assert_true(interior(s, 16, PX_VIEW_NEGATIVE_Z, &turned) > inside); /* up to the end of the grid */
+    assert_int_equal(interior(s, 16, PX_VIEW_POSITIVE_X | PX_VIEW_NEGATIVE_X, &turned), 14 * 14 * 15);
+    assert_int_equal(interior(s, 16, PX_VIEWS_ALL, &turned), 14 * 14 * 15);
+    assert_int_equal(turned, 0);
 }
 
-static void test_inverted(void **state) {
+/* Shells that are wound inside out are turned; cavities stay. */
+static void test_inside_out(void **state) {
     (void)state;
     soup *s = &the_soup;
-    bool inverted;
+    uint32_t turned, first[4];
     begin(s);
-    add_sphere(s, 0, 0, 0, 1, 16);
-    uint32_t inside = interior(s, PX_VIEWS_ALL, &inverted);
-    assert_true(inside > 100 && !inverted);
+    for (uint32_t n = 0; n < 4; n++) { /* a large ball, a cavity in it, a small ball beside it, a box without lid */
+        first[n] = s->triangle_count;
+        if (n < 3)
+            add_sphere(s, n == 2 ? 2 : 0, 0, 0, n == 0 ? 1.2 : 0.7, 16);
+        else
+            add_box(s, (double[]){1.5, 1, -0.5}, (double[]){2.5, 2, 0.5});
+    }
+    s->triangle_count -= 2;
+    turn_over(s, first[1]); /* all but the first, */
+    turn_over(s, first[2]); /* and those behind the cavity back again */
+    uint32_t inside = interior(s, 40, PX_VIEWS_ALL, &turned);
+    assert_true(inside > 500 && turned == 0);
     turn_over(s, 0);
-    assert_int_equal(interior(s, PX_VIEWS_ALL, &inverted), inside);
-    assert_true(inverted);
+    assert_int_equal(interior(s, 40, PX_VIEWS_ALL, &turned), inside);
+    assert_int_equal(turned, s->triangle_count);
+    turn_over(s, 0);
+    turn_over(s, first[2]);
+    assert_int_equal(interior(s, 40, PX_VIEWS_ALL, &turned), inside);
+    assert_int_equal(turned, s->triangle_count - first[2]);
 }
 
 /* ---- Memory and threads ----------------------------------------------------------------------------------- */
@@ -637,7 +653,7 @@ int main(void) {
         cmocka_unit_test(test_many_shells),  cmocka_unit_test(test_coincident),
         cmocka_unit_test(test_hits),         cmocka_unit_test(test_soup),
         cmocka_unit_test(test_small),        cmocka_unit_test(test_views),
-        cmocka_unit_test(test_inverted),     cmocka_unit_test(test_memory_fails),
+        cmocka_unit_test(test_inside_out),   cmocka_unit_test(test_memory_fails),
         cmocka_unit_test(test_threads),      cmocka_unit_test(test_memory_grows_with_voxels),
         cmocka_unit_test(test_cancel_stops),
     };

@@ -34,33 +34,13 @@ static pelt_result snap_points(void *user, size_t first, size_t count, size_t bl
     return PELT_OK;
 }
 
-/* Six times the volume within, seen from the middle of the grid: as good a guess as any where the surface is open. */
-static double signed_volume(const px_soup *soup) {
-    double middle[3], volume = 0;
-    for (uint32_t c = 0; c < 3; c++)
-        middle[c] = 0.5 * (double)((size_t)soup->grid->size[c] << soup->shift);
-    for (size_t t = 0; t < soup->triangle_count; t++) {
-        double p[3][3];
-        for (uint32_t k = 0; k < 3; k++)
-            for (uint32_t c = 0; c < 3; c++)
-                p[k][c] = soup->points[soup->triangles[3 * t + k]][c] - middle[c];
-        for (uint32_t c = 0; c < 3; c++) {
-            uint32_t d = (c + 1) % 3, e = (c + 2) % 3;
-            volume += p[0][c] * (p[1][d] * p[2][e] - p[1][e] * p[2][d]);
-        }
-    }
-    return volume;
-}
-
 pelt_result px_soup_snap(px_soup *soup, const float *positions, uint32_t vertex_count) {
     soup->shift = px_lattice_shift(soup->grid);
     soup->points = px_alloc(soup->context, px_max_size(vertex_count, 1), sizeof *soup->points);
     if (!soup->points)
         return PELT_ERROR_MEMORY;
     snap s = {soup, positions};
-    PX_TRY(px_parallel(soup->context, NULL, vertex_count, 4096, snap_points, &s));
-    soup->inverted = signed_volume(soup) < 0;
-    return PELT_OK;
+    return px_parallel(soup->context, NULL, vertex_count, 4096, snap_points, &s);
 }
 
 /* ---- Slices ----------------------------------------------------------------------------------------------- */
@@ -116,7 +96,7 @@ static bool cast(const px_soup *soup, uint32_t triangle, uint32_t axis_u, uint32
     if (s->area == 0 || s->u.lo > s->u.hi || s->v.lo > s->v.hi)
         return false;
     bool faces_up = (s->area > 0) == ((axis_u + 1) % 3 == axis_v);
-    s->leaves = faces_up != soup->inverted;
+    s->leaves = faces_up != (soup->turned[triangle] != 0);
     int64_t turn = s->area > 0 ? 1 : -1, step = (int64_t)1 << soup->shift, half = step / 2;
     s->area *= turn;
     for (uint32_t e = 0; e < 3; e++) {

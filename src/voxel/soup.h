@@ -19,11 +19,13 @@ typedef struct px_soup {
     int32_t (*points)[3];      /* [vertex] */
     const uint32_t *triangles; /* [triangle][3] */
     uint32_t triangle_count;
-    bool inverted; /* front faces are back faces */
+    uint8_t *turned; /* [triangle] its front is its back */
 } px_soup;
 
 /* Allocates `points`, to be freed by the caller, who has set the rest. */
 pelt_result px_soup_snap(px_soup *soup, const float *positions, uint32_t vertex_count);
+/* Allocates and fills `turned`, to be freed by the caller. */
+pelt_result px_soup_turn(px_soup *soup, uint32_t vertex_count);
 /* log2 of the steps in a cell. */
 uint32_t px_lattice_shift(const px_grid *grid);
 /* The lattice's nearest point within the grid. */

@@ -4,7 +4,8 @@
  * A voxel is occupied when a triangle touches it (BOUNDARY) or when its centre is inside (INTERIOR). Inside is a vote:
  * along each axis, a voxel is inside when the first face met looking either way is a back face (equation 5); it is
  * interior when at least half of the axes that vote say so, two of three (equation 6). The soup may have holes, shells
- * in shells, triangles through triangles and edges of many triangles.
+ * in shells, triangles through triangles and edges of many triangles. Shells that are wound inside out are turned, but
+ * for cavities.
  *
  * Occupied voxels are numbered by z, then y, then x. Rows of them are stored as runs; there is never an array over all
  * cells of the grid, so memory grows with the surface and the occupied voxels.
@@ -52,7 +53,7 @@ typedef struct px_voxels {
     uint32_t count;          /* occupied voxels */
     uint32_t interior_count; /* of these INTERIOR */
     uint32_t run_count;      /* */
-    bool inverted;           /* the soup is wound inside out as a whole, and was taken the other way round */
+    uint32_t turned_count;   /* triangles of shells wound inside out, which were taken the other way round */
     uint8_t *kinds;          /* [voxel] px_voxel_kind */
     uint16_t (*cells)[3];    /* [voxel] x y z */
     uint32_t *row_runs;      /* [size y · size z + 1] first run of row y + size y · z */

@@ -241,9 +241,11 @@ static pelt_result make(build *b, px_arena *arena, const float *positions, uint3
     pelt_context *context = b->soup.context;
     const uint32_t *size = b->soup.grid->size;
     PX_TRY(px_soup_snap(&b->soup, positions, vertex_count));
+    PX_TRY(px_soup_turn(&b->soup, vertex_count));
     PX_TRY(px_slices_make(&b->soup, 1, &b->along_y));
     PX_TRY(px_slices_make(&b->soup, 2, &b->along_z));
-    b->out->inverted = b->soup.inverted;
+    for (uint32_t t = 0; t < b->soup.triangle_count; t++)
+        b->out->turned_count += b->soup.turned[t];
     b->out->row_runs = PX_NEW(arena, uint32_t, (size_t)size[1] * size[2] + 1);
     b->changes = PX_ALLOC(context, px_buckets, b->along_y.block_count);
     b->pieces = PX_ALLOC(context, piece, b->along_z.block_count);
@@ -274,6 +276,7 @@ pelt_result px_voxels_make(pelt_context *context, px_arena *arena, const float *
     px_free(context, b.changes);
     px_free(context, b.pieces);
     px_free(context, b.soup.points);
+    px_free(context, b.soup.turned);
     if (result != PELT_OK)
         *out = (px_voxels){0};
     return result;
