@@ -79,7 +79,7 @@ export function strip(values: ArrayLike<number>): SVGElement {
     const list = Array.from(values, (value) => (Number.isFinite(value) ? value : 0));
     const high = Math.max(...list) || 1;
     const last = Math.max(1, list.length - 1);
-    const line = list.map((value, frame) => `${((100 * frame) / last).toFixed(3)} ${(100 - (92 * value) / high).toFixed(2)}`).join("L");
+    const line = list.map((value, frame) => `${((100 * frame) / last).toFixed(3)} ${(100 - (62 * value) / high).toFixed(2)}`).join("L");
     return svg(
         "svg",
         { viewBox: "0 0 100 100", preserveAspectRatio: "none" },

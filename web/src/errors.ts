@@ -32,6 +32,13 @@ export class ErrorCurve {
         return sorted[Math.floor(0.99 * (sorted.length - 1))] || sorted.at(-1) || 0;
     }
 
+    /** Where the largest distance is. */
+    get worst(): { distance: number; frame: number; vertex: number } {
+        let vertex = 0;
+        for (let i = 1; i < this.largest.length; i++) if (this.largest[i] > this.largest[vertex]) vertex = i;
+        return { distance: this.largest[vertex], frame: this.largestFrame[vertex], vertex };
+    }
+
     private scaled(squares: number, frames: number): number {
         return (1000 * Math.sqrt(squares / (3 * this.subject.pointCount * frames))) / this.animation.clip!.radius;
     }

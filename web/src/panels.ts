@@ -2,6 +2,7 @@
 import { chart } from "./charts";
 import { category, css } from "./colors";
 import { byId, figure, h } from "./dom";
+import type { ErrorCurve } from "./errors";
 import type { Morph } from "./pose";
 import * as reports from "./report";
 import type { Subject } from "./subject";
@@ -85,6 +86,7 @@ export class Panels {
         const page = h("div");
         const warned = reports.warnings(report);
         if (warned.length > 0) page.append(h("ul", { class: "warnings", "aria-label": "Warnings" }, ...warned.map((line) => h("li", {}, line))));
+        page.append(h("div", { id: "measured" }));
         const figures = reports.figures(report);
         if (figures.length > 0) page.append(section("Figures", table(figures)));
         page.append(h("div", { id: "charts" }, ...reports.curves(report).map(chart)));
@@ -104,6 +106,17 @@ export class Panels {
         const validator = reports.validator(report);
         if (validator) page.append(h("p", { class: "note" }, validator));
         return page;
+    }
+
+    /** What the page measured itself. */
+    showMeasured(curve: ErrorCurve, go: (frame: number, vertex: number) => void): void {
+        const { distance, frame, vertex } = curve.worst;
+        const rows: reports.Row[] = [
+            { name: "E_rms", value: figure(curve.whole), hint: "As measured in this page, in thousandths of the radius of the first frame's enclosing ball" },
+            { name: "largest error", value: `${figure(distance)} units` },
+        ];
+        const jump = h("button", { type: "button", onclick: () => go(frame, vertex) }, `Show it: frame ${frame}, vertex ${vertex}`);
+        byId("measured").replaceChildren(section("Against the source", table(rows), h("div", { class: "row" }, jump)));
     }
 
     // ---- Bones ----

@@ -55,11 +55,11 @@ export function figures(report: JsonObject): Row[] {
             if (!prefix && SHOWN_ELSEWHERE.has(key)) continue;
             if (isObject(value) && !prefix) visit(value, key);
             const [label, write, hint] = KNOWN[key] ?? [];
-            const shown = text(value, write);
+            const shown = text(value, prefix === "seconds" ? (seconds) => `${figure(seconds, 3)} s` : write);
             if (shown === undefined) continue;
             const plain = prefix === "" || prefix === "result";
             const name = label && plain ? label : plain ? words(key) : `${words(prefix)}: ${label ?? words(key)}`;
-            found.set(plain ? key : `${prefix}.${key}`, { name, value: prefix === "seconds" ? `${shown} s` : shown, hint });
+            found.set(plain ? key : `${prefix}.${key}`, { name, value: shown, hint });
         }
     };
     visit(report, "");

@@ -18,6 +18,7 @@ import {
     WebGLRenderer,
 } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
+import { CLAY } from "./colors";
 import type { Model } from "./model";
 import type { View } from "./state";
 
@@ -32,19 +33,33 @@ function dynamic(array: Float32Array, width = 3): BufferAttribute {
     return new BufferAttribute(array, width).setUsage(DynamicDrawUsage);
 }
 
+export type Surface = "colors" | "materials" | "plain";
+
+interface Materials {
+    painted: MeshLambertMaterial;
+    plain: MeshLambertMaterial;
+    /** One per part. */
+    looks: MeshLambertMaterial[];
+}
+
 /** The vertices of the model somewhere: result or source. */
 export class Shape {
     readonly positions: Float32Array;
     readonly normals: Float32Array;
     readonly mesh: Mesh;
+    private readonly painted: MeshLambertMaterial;
+    private readonly plain: MeshLambertMaterial;
+    private readonly looks: MeshLambertMaterial[];
     private wire: LineSegments | undefined;
 
     constructor(
         private readonly model: Model,
         colors: BufferAttribute,
-        private readonly clay: MeshLambertMaterial,
-        private readonly looks: MeshLambertMaterial[],
+        { painted, plain, looks }: Materials,
     ) {
+        this.painted = painted;
+        this.plain = plain;
+        this.looks = looks;
         this.positions = new Float32Array(3 * model.vertexCount);
         this.normals = new Float32Array(3 * model.vertexCount);
         const geometry = new BufferGeometry();
@@ -54,7 +69,7 @@ export class Shape {
         geometry.setAttribute("color", colors);
         if (model.uvs) geometry.setAttribute("uv", new BufferAttribute(model.uvs, 2));
         model.parts.forEach(({ firstIndex, indexCount }, part) => geometry.addGroup(firstIndex, indexCount, part));
-        this.mesh = new Mesh(geometry, clay);
+        this.mesh = new Mesh(geometry, painted);
         this.mesh.frustumCulled = false;
     }
 
@@ -64,8 +79,9 @@ export class Shape {
         this.mesh.geometry.attributes.normal.needsUpdate = true;
     }
 
-    useMaterials(own: boolean): void {
-        this.mesh.material = own ? this.looks : this.clay;
+    /** Vertex colours alone, the file's own materials, or neither. */
+    use(surface: Surface): void {
+        this.mesh.material = surface === "materials" ? this.looks : surface === "colors" ? this.painted : this.plain;
     }
 
     showWireframe(shown: boolean, material: LineBasicMaterial): void {
@@ -153,12 +169,13 @@ export class Stage {
         }
         for (const material of this.materials) material.dispose();
         const surface = { vertexColors: true, side: DoubleSide, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 };
-        const clay = new MeshLambertMaterial(surface);
+        const painted = new MeshLambertMaterial(surface);
+        const plain = new MeshLambertMaterial({ ...surface, vertexColors: false, color: new ThreeColor(...CLAY) });
         const looks = model.parts.map(({ map }) => new MeshLambertMaterial({ ...surface, map, alphaTest: map ? 0.5 : 0 }));
-        this.materials = [clay, ...looks];
+        this.materials = [painted, plain, ...looks];
         const attribute = dynamic(colors);
-        this.result = new Shape(model, attribute, clay, looks);
-        this.source = new Shape(model, attribute, clay, looks);
+        this.result = new Shape(model, attribute, { painted, plain, looks });
+        this.source = new Shape(model, attribute, { painted, plain, looks });
         this.scene.add(this.result.mesh, this.source.mesh);
         return attribute;
     }
@@ -172,8 +189,9 @@ export class Stage {
         this.invalidate();
     }
 
-    useMaterials(own: boolean): void {
-        for (const shape of [this.result, this.source]) shape?.useMaterials(own);
+    use(result: Surface, source: Surface): void {
+        this.result?.use(result);
+        this.source?.use(source);
         this.invalidate();
     }
 

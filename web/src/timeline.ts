@@ -94,7 +94,7 @@ export class Timeline {
         const error = this.error(frame);
         const text = `frame ${frame} of ${times.length - 1}, ${times[frame].toFixed(3)} s`;
         scrub.setAttribute("aria-valuetext", text + (Number.isFinite(error) ? `, error ${figure(error, 3)}` : ""));
-        const clock = [h("b", {}, frame), ` / ${times.length - 1}`, h("span", {}, `${times[frame].toFixed(2)} s`)];
+        const clock = [h("b", {}, frame), ` / ${times.length - 1}`, h("span", { class: "seconds" }, `${times[frame].toFixed(2)} s`)];
         if (Number.isFinite(error)) clock.push(h("span", { title: "E_rms of this frame" }, `E ${figure(error, 3)}`));
         byId("clock").replaceChildren(...clock);
         const play = byId("play");

@@ -259,6 +259,7 @@ export class Viewer {
         this.timeline.show();
         if (curve.done < curve.rms.length) return;
         this.showFrame(); // the scale is known only now
+        this.panels.showMeasured(curve, (frame, vertex) => this.store.set({ playing: false, frame, vertex }));
         if (!byId("headline").textContent) byId("headline").textContent = `E_rms ${figure(curve.whole)}`;
     }
 
@@ -326,7 +327,9 @@ export class Viewer {
         const input = this.modeInput();
         this.mode.paint(input, this.colors.array as Float32Array);
         this.colors.needsUpdate = true;
-        this.stage.useMaterials(this.mode.name === "material");
+        const surface = this.mode.name === "material" ? "materials" : "colors";
+        // Beside the errors of the result, the source shows its own shape.
+        this.stage.use(surface, this.mode.name === "error" && this.store.state.view === "side" ? "plain" : surface);
         this.showLegend(this.mode.legend?.(input));
     }
 
