@@ -282,9 +282,11 @@ static pelt_result put_data(page *p) {
     set(p, p->data, "pelt", px_json_new_string(p->arena, PELT_VERSION));
     set(p, p->data, "fps", px_json_new_double(p->arena, p->desc->fps));
     PX_TRY(read_report(p));
+    if (p->failed)
+        return PELT_ERROR_MEMORY;
     px_buffer text = {.context = p->context};
     px_json_write(&text, p->data, 0);
-    pelt_result result = p->failed || text.failed ? PELT_ERROR_MEMORY : PELT_OK;
+    pelt_result result = text.failed ? PELT_ERROR_MEMORY : PELT_OK;
     if (result == PELT_OK)
         result = put_text(p, "<script type=\"application/json\" id=\"pelt-data\">");
     if (result == PELT_OK)
