@@ -109,6 +109,10 @@ static void close_report(cli_session *session, const void *settings) {
 }
 
 static exit_code write_page(cli_session *session) {
+    if (!session->page_model) {
+        say(session, MESSAGE_ERROR, "--report: %s has nothing to show on a page", session->verb->name);
+        return EXIT_USAGE;
+    }
     char *report = must_format("%.*s", (int)session->report.size, session->report.data);
     session->page.report = report;
     pelt_result result =
@@ -124,7 +128,7 @@ exit_code report_finish(cli_session *session, const void *settings, exit_code co
     if (common->json_path && session->report_done)
         written = json_write(session, &session->report, common->json_path);
     bool good = code == EXIT_DONE || code == EXIT_QUALITY; /* a missed target is all the more to be looked at */
-    if (common->page_path && session->page_model && good && written == EXIT_DONE)
+    if (common->page_path && good && written == EXIT_DONE)
         written = write_page(session);
     terminal_clear();
     while (session->kept_count > 0)

@@ -180,6 +180,7 @@ static exit_code work_all(work *w, const char *const *args, size_t arg_count) {
     if (result != PELT_OK)
         return session_fail(w->session, result);
     report(w);
+    report_page(w->session, w->rig, NULL, 0, w->report.fps);
     return EXIT_DONE;
 }
 
@@ -195,7 +196,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         return usage_error(session, "%s: %s holds no motions; use .glb, .gltf or .bvh", settings->output, format->name);
     work w = {.session = session, .settings = settings, .desc = settings->retarget, .start = now()};
     code = work_all(&w, args, arg_count);
-    pelt_model_destroy(w.rig);
+    keep_model(session, w.rig);
     pelt_model_destroy(w.source);
     free(w.matches);
     free(w.map);

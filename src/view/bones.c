@@ -3,7 +3,7 @@
 #include "view/view.h"
 
 #define CORNERS   24 /* of an octahedron whose faces are flat: three to a face */
-#define THICKNESS 0.075f
+#define THICKNESS 0.12f
 #define MIDDLE    0.18f /* where along a bone it is widest */
 
 /* Two unit vectors across d. */
@@ -88,8 +88,8 @@ static void add_joint(builder *b, uint32_t joint, float typical, bool colored) {
     uint32_t parent = scene->joint_parents[joint];
     if (scene->joint_numbers[joint] == PELT_NONE || !px_finite3(at))
         return;
-    px_color own = colored ? px_color_category(scene->joint_numbers[joint]) : px_color_clay();
-    float size = 0.07f * typical;
+    px_color own = colored ? px_color_category(scene->joint_numbers[joint]) : px_color_decode(0xB9A68F);
+    float size = 0.1f * typical;
     const float low[3] = {at[0], at[1] - size, at[2]}, high[3] = {at[0], at[1] + size, at[2]};
     add_octahedron(b, low, high, 0.5f, size, own);
     if (parent == PELT_NONE)

@@ -55,6 +55,34 @@ run 0 view 'f_%d.obj' --source f_0.obj --source g.pc2 --png h.png --mode error -
 same e.png h.png
 rm d.png
 
+# A skeleton without a surface: its bones, which move.
+cat >arm.bvh <<'END'
+HIERARCHY
+ROOT shoulder
+{
+  OFFSET 0 0 0
+  CHANNELS 3 Zrotation Xrotation Yrotation
+  JOINT elbow
+  {
+    OFFSET 10 0 0
+    CHANNELS 3 Zrotation Xrotation Yrotation
+    End Site
+    {
+      OFFSET 8 0 0
+    }
+  }
+}
+MOTION
+Frames: 2
+Frame Time: 0.033333
+0 0 0 0 0 0
+0 0 0 90 0 0
+END
+for k in 0 1; do run 0 view arm.bvh --png arm_$k.png --mode bones --frame $k --size 64x48 -q; done
+! cmp -s arm_0.png arm_1.png || fail "the arm does not move"
+run 2 view arm.bvh --png arm.png --mode weights
+err "joints and no surface"
+
 # Refused before any work, or with nothing left behind.
 run 1 view
 err "view needs an input"

@@ -1,0 +1,190 @@
+/* What pelt decompose reports. It is measured on the file. */
+#include "decompose.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* ---- Measuring what was written --------------------------------------------------------------------------- */
+
+/* All clips of one side, one after another. */
+typedef struct joined {
+    const pelt_clip *clips;
+} joined;
+
+static pelt_result read_joined(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
+                               float *out) {
+    const pelt_clip *clip = ((const joined *)user)->clips;
+    for (; frame >= clip->frame_count; clip++)
+        frame -= clip->frame_count;
+    return pelt_clip_read(context, clip, frame, first, count, out);
+}
+
+static pelt_result compare(decompose_work *w) {
+    pelt_context *context = w->session->context;
+    const pelt_model *model = w->model;
+    w->frame_rms = must_alloc(w->frame_count, sizeof *w->frame_rms);
+    if (model->clip_count == 1)
+        return pelt_compare_clips(context, model->clips, w->played, NULL, &w->whole, w->frame_rms);
+    joined sides[2] = {{model->clips}, {w->played}};
+    pelt_clip clips[2];
+    for (int s = 0; s < 2; s++)
+        clips[s] = (pelt_clip){.name = "all",
+                               .frame_count = w->frame_count,
+                               .point_count = sides[s].clips[0].point_count,
+                               .source = {.read = read_joined, .user = &sides[s]}};
+    pelt_result result = pelt_compare_clips(context, &clips[0], &clips[1], NULL, &w->whole, NULL);
+    double *frame_rms = w->frame_rms;
+    for (uint32_t c = 0; result == PELT_OK && c < model->clip_count; c++) {
+        const pelt_clip *clip = &model->clips[c];
+        if (clip->frame_count > 0)
+            result = pelt_compare_clips(context, clip, &w->played[c], NULL, &w->clip_error[c], frame_rms);
+        frame_rms += clip->frame_count;
+    }
+    return result;
+}
+
+/* The motion of a clip in the file. Those of a rig may stand in another order. `next`: the first not used yet. */
+static const pelt_motion *motion_of(const decompose_work *w, uint32_t clip, uint32_t *next) {
+    const pelt_model *file = w->written;
+    const char *name = w->model->clips[clip].name;
+    uint32_t m = w->model->clips[clip].frame_count ? (*next)++ : file->motion_count;
+    if (w->desc.rig && m < file->motion_count && strcmp(file->motions[m].name, name) != 0)
+        for (uint32_t other = 0; other < file->motion_count; other++)
+            if (strcmp(file->motions[other].name, name) == 0)
+                return &file->motions[other];
+    return m < file->motion_count ? &file->motions[m] : NULL;
+}
+
+pelt_result decompose_measure(decompose_work *w) {
+    pelt_context *context = w->session->context;
+    const char *path = w->settings->output;
+    const pelt_model *model = w->model;
+    pelt_result result = pelt_load(context, &path, 1, NULL, &w->written);
+    if (result == PELT_OK)
+        result = take_points(w->session, &model->mesh, w->written);
+    w->played = must_alloc(model->clip_count, sizeof *w->played);
+    w->clip_error = must_alloc(model->clip_count, sizeof *w->clip_error);
+    if (result == PELT_OK &&
+        !(w->motions = pelt_model_alloc(context, w->written, model->clip_count, sizeof *w->motions)))
+        result = PELT_ERROR_MEMORY;
+    uint32_t next = 0; /* clips without frames have none */
+    for (uint32_t c = 0; result == PELT_OK && c < model->clip_count; c++) {
+        const pelt_clip *clip = &model->clips[c];
+        const pelt_motion *motion = motion_of(w, c, &next);
+        w->motions[c] = motion ? (uint32_t)(motion - w->written->motions) : PELT_NONE;
+        result = pelt_clip_from_motion_at(context, w->written, motion, clip->times, clip->frame_count,
+                                          PELT_SKINNING_LINEAR, &w->played[c]);
+    }
+    return result == PELT_OK ? compare(w) : result;
+}
+
+/* ---- Report ----------------------------------------------------------------------------------------------- */
+
+static uint64_t peak_memory(void) {
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
+}
+
+static void report_errors(cli_json *json, const pelt_difference *d) {
+    json_real(json, "error_rms", d->error_rms);
+    json_real(json, "error_kg", d->error_kg);
+    json_real(json, "error_max", d->error_max);
+}
+
+/* The error of every frame; of several clips, clip by clip. */
+static void report_clips(const decompose_work *w, cli_json *json) {
+    const double *frame_rms = w->frame_rms;
+    if (w->model->clip_count == 1) {
+        json_reals(json, "frame_rms", frame_rms, w->frame_count);
+        return;
+    }
+    json_open(json, "clips", '[');
+    for (uint32_t c = 0; c < w->model->clip_count; c++) {
+        uint32_t frame_count = w->model->clips[c].frame_count;
+        json_open(json, NULL, '{');
+        json_text(json, "name", w->model->clips[c].name);
+        json_count(json, "frames", frame_count);
+        report_errors(json, &w->clip_error[c]);
+        json_reals(json, "frame_rms", frame_rms, frame_count);
+        json_close(json, '}');
+        frame_rms += frame_count;
+    }
+    json_close(json, ']');
+}
+
+/* What more bones were worth, where they were searched for. */
+static void report_search(const pelt_decompose_report *r, cli_json *json) {
+    if (r->search_count == 0)
+        return;
+    double(*points)[2] = must_alloc(r->search_count, sizeof *points);
+    for (uint32_t n = 0; n < r->search_count; n++) {
+        points[n][0] = r->search_bones[n];
+        points[n][1] = (double)r->search_errors[n];
+    }
+    json_open(json, "curves", '[');
+    report_curve(json, "error against bones", "bones", "E_rms", (const double(*)[2])points, r->search_count);
+    json_close(json, ']');
+    free(points);
+}
+
+static void report_json(decompose_work *w) {
+    cli_json *json = &w->session->report;
+    json_text(json, "output", w->settings->output);
+    json_open(json, "input", '{');
+    json_count(json, "vertices", w->model->mesh.point_count);
+    json_count(json, "frames", w->frame_count);
+    json_count(json, "triangles", w->model->mesh.triangle_count);
+    json_close(json, '}');
+    json_open(json, "result", '{');
+    json_count(json, "bones", w->report.bone_count);
+    json_count(json, "influences", w->report.influence_count);
+    json_count(json, "dimension", w->report.dimension);
+    report_errors(json, &w->whole);
+    json_count(json, "bytes_in", w->bytes_in);
+    json_count(json, "bytes_out", w->bytes_out);
+    json_close(json, '}');
+    report_clips(w, json);
+    json_open(json, "seconds", '{');
+    json_real(json, "load", w->seconds_load);
+    json_real(json, "reduce", w->report.seconds_reduce);
+    json_real(json, "seed", w->report.seconds_seed);
+    json_real(json, "solve", w->report.seconds_solve);
+    json_real(json, "write", w->seconds_write);
+    json_real(json, "total", w->seconds_total);
+    json_close(json, '}');
+    json_count(json, "peak_memory_bytes", peak_memory());
+    json_floats(json, "iterations", w->report.iteration_errors, w->report.iteration_count);
+    report_search(&w->report, json);
+    w->session->report_done = true;
+}
+
+static void report_table(const decompose_work *w) {
+    const pelt_difference *d = &w->whole;
+    const pelt_decompose_report *r = &w->report;
+    cli_table table = {0};
+    table_row(&table, "input", "%s vertices, %s frames, %s triangles", grouped(w->model->mesh.point_count),
+              grouped(w->frame_count), grouped(w->model->mesh.triangle_count));
+    table_row(&table, "bones", "%s, at most %u a vertex", grouped(r->bone_count), r->influence_count);
+    table_row(&table, "dimension", "%s", grouped(r->dimension));
+    table_row(&table, "E_rms", "%.4g", d->error_rms);
+    for (uint32_t c = 0; w->model->clip_count > 1 && c < w->model->clip_count; c++)
+        table_row(&table, "", "%.4g in '%s'", w->clip_error[c].error_rms, w->model->clips[c].name);
+    if (d->error_kg <= 1e300)
+        table_row(&table, "E_kg", "%.4g %%", d->error_kg);
+    table_row(&table, "E_max", "%.4g of the diameter, at frame %u, vertex %u", d->error_max, d->max_frame,
+              d->max_point);
+    table_row(&table, "size", "%s to %s, 1 : %.1f", bytes_text(w->bytes_in), bytes_text(w->bytes_out),
+              w->bytes_out ? (double)w->bytes_in / (double)w->bytes_out : 0);
+    table_row(&table, "time", "%.3f s: load %.3f, reduce %.3f, seed %.3f, solve %.3f (%u iterations), write %.3f",
+              w->seconds_total, w->seconds_load, r->seconds_reduce, r->seconds_seed, r->seconds_solve,
+              r->iteration_count, w->seconds_write);
+    table_row(&table, "memory", "%s", bytes_text(peak_memory()));
+    table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
+}
+
+void decompose_report(decompose_work *w) {
+    report_json(w);
+    report_table(w);
+    report_page(w->session, w->written, w->model->clips, w->model->clip_count, w->settings->fps)->motions = w->motions;
+}
