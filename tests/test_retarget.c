@@ -296,7 +296,7 @@ static void what_is_refused(void **state) {
     desc = pelt_retarget_desc_default();
     desc.fps = 1e9;
     test_fails(&test, pelt_retarget(test.context, source, motion, matches, &desc, rig, NULL), PELT_ERROR_INPUT,
-               "would be");
+               "which would be");
     assert_int_equal(rig->motion_count, 0);
     atomic_store(&test.cancel_at, atomic_load(&test.asked) + 1);
     test_fails(&test, pelt_retarget(test.context, source, motion, matches, NULL, rig, NULL), PELT_ERROR_CANCELLED, "");

@@ -70,22 +70,32 @@ pelt_result px_frames_add_motion(pelt_model *model, const px_frames *frames, con
 
 /* ---- Rates ------------------------------------------------------------------------------------------------ */
 
-double px_motion_rate(const pelt_motion *motion, double other) {
+#define OTHER_RATE 30.0     /* where keys are not at regular times */
+#define MAX_FRAMES 8640000u /* a day at 100 per second: beyond, times are damaged rather than long */
+
+static double rate_of_keys(const pelt_motion *motion) {
     const pelt_track *longest = NULL;
     for (uint32_t t = 0; t < motion->track_count; t++)
         if (!longest || motion->tracks[t].key_count > longest->key_count)
             longest = &motion->tracks[t];
     if (!longest || longest->key_count < 2)
-        return other;
+        return OTHER_RATE;
     const float *times = longest->times;
     double first = times[0], step = ((double)times[longest->key_count - 1] - first) / (longest->key_count - 1);
     for (uint32_t k = 0; k < longest->key_count; k++)
         if (!(fabs(first + step * k - (double)times[k]) <= 0.05 * step)) /* times in files are rounded */
-            return other;
-    return isfinite(1 / step) ? 1 / step : other;
+            return OTHER_RATE;
+    return isfinite(1 / step) ? 1 / step : OTHER_RATE;
 }
 
-uint32_t px_motion_frame_count(const pelt_motion *motion, double rate) {
-    double frames = floor(((double)motion->end - (double)motion->start) * rate + 1e-3) + 1;
-    return frames < 1 ? 1 : frames < PELT_NONE ? (uint32_t)frames : PELT_NONE - 1;
+pelt_result px_motion_frames(pelt_context *context, const pelt_motion *motion, double fps, double *rate,
+                             uint32_t *frame_count) {
+    *rate = fps > 0 ? fps : rate_of_keys(motion);
+    double frames = floor(((double)motion->end - (double)motion->start) * *rate + 1e-3) + 1;
+    if (!(frames >= 1 && frames <= MAX_FRAMES))
+        return px_fail(context, PELT_ERROR_INPUT,
+                       "motion '%s' lasts %g s, which would be %g frames; fewer per second are needed", motion->name,
+                       (double)motion->end - (double)motion->start, frames);
+    *frame_count = (uint32_t)frames;
+    return PELT_OK;
 }

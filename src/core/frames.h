@@ -20,9 +20,10 @@ pelt_result px_frames_create(pelt_model *model, const uint8_t *moves, uint32_t f
  * nothing moves make no motion. `name` must live as long as the model. */
 pelt_result px_frames_add_motion(pelt_model *model, const px_frames *frames, const char *name);
 
-/* How many keys per second a motion has, when the track with the most keys has them at regular times; else `other`. */
-double px_motion_rate(const pelt_motion *motion, double other);
-/* How many frames a motion has at so many per second: frame k is at start + k / rate, the last at or before the end. */
-uint32_t px_motion_frame_count(const pelt_motion *motion, double rate);
+/* How a motion becomes frames: frame k is at start + k / rate, the last at or before the end. `fps` 0: the rate at which
+ * the track with the most keys has them, when that is regular, else 30. Fails when there would be more frames than any
+ * motion has. */
+pelt_result px_motion_frames(pelt_context *context, const pelt_motion *motion, double fps, double *rate,
+                             uint32_t *frame_count);
 
 #endif

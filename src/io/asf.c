@@ -7,7 +7,7 @@
  */
 #include "io/asf.h"
 
-#include "io/bvh.h"
+#include "io/joints.h"
 
 #define MAX_BONES 4096u
 
@@ -227,47 +227,24 @@ static bool has_tip(const file_bone *bone) {
     return bone->parent != PELT_NONE && bone->first_child == PELT_NONE && bone->length != 0;
 }
 
-static pelt_result add_joint(const reader *r, const char *suffix, const file_bone *bone, uint32_t parent,
-                             const double place[3]) {
-    pelt_skeleton *skeleton = &r->read->model->skeleton;
-    uint32_t j = skeleton->joint_count++;
-    char *name = PX_NEW(r->read->model->memory, char, bone->name.length + strlen(suffix) + 1);
-    if (!name)
-        return PELT_ERROR_MEMORY;
-    memcpy(name, bone->name.text, bone->name.length);
-    memcpy(name + bone->name.length, suffix, strlen(suffix));
-    skeleton->names[j] = name;
-    skeleton->parents[j] = parent;
-    skeleton->rest[j] = px_transform_identity();
-    for (int c = 0; c < 3; c++)
-        skeleton->rest[j].translation[c] = (float)(place[c] / r->length_unit);
-    return PELT_OK;
-}
-
 /* The bone's joint, at its parent's tip, and one at its own tip when no other begins there. */
 static pelt_result add_bone_joints(const reader *r, file_bone *bone) {
-    double place[3] = {r->position[0], r->position[1], r->position[2]}, tip[3];
+    pelt_model *model = r->read->model;
     const file_bone *parent = bone->parent == PELT_NONE ? NULL : bone_at(r, bone->parent);
+    double place[3], tip[3];
     for (int c = 0; c < 3; c++) {
-        if (parent)
-            place[c] = parent->direction[c] * parent->length;
-        tip[c] = bone->direction[c] * bone->length;
+        place[c] = (parent ? parent->direction[c] * parent->length : r->position[c]) / r->length_unit;
+        tip[c] = bone->direction[c] * bone->length / r->length_unit;
     }
-    bone->joint = r->read->model->skeleton.joint_count;
-    PX_TRY(add_joint(r, "", bone, parent ? parent->joint : PELT_NONE, place));
-    return has_tip(bone) ? add_joint(r, PX_BVH_END, bone, bone->joint, tip) : PELT_OK;
+    bone->joint = model->skeleton.joint_count;
+    PX_TRY(px_joints_add(model, bone->name, "", parent ? parent->joint : PELT_NONE, place));
+    return has_tip(bone) ? px_joints_add(model, bone->name, PX_JOINT_END, bone->joint, tip) : PELT_OK;
 }
 
 /* Depth first from the root: parents come before their children. */
 static pelt_result build_skeleton(const reader *r) {
-    pelt_skeleton *skeleton = &r->read->model->skeleton;
-    px_arena *memory = r->read->model->memory;
-    uint32_t count = bone_count(r), most = 2 * count, reached = 0;
-    skeleton->names = PX_NEW(memory, const char *, most);
-    skeleton->parents = PX_NEW(memory, uint32_t, most);
-    skeleton->rest = PX_NEW(memory, pelt_transform, most);
-    if (!skeleton->names || !skeleton->parents || !skeleton->rest)
-        return PELT_ERROR_MEMORY;
+    uint32_t count = bone_count(r), reached = 0;
+    PX_TRY(px_joints_begin(r->read->model, 2 * count));
     for (uint32_t b = 1; b < count; b++)
         bone_at(r, b)->joint = PELT_NONE;
     for (uint32_t b = 0; b != PELT_NONE; reached++) {

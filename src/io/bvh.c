@@ -143,29 +143,12 @@ static pelt_result read_hierarchy(reader *r, bool *motion) {
 }
 
 static pelt_result build_skeleton(reader *r) {
-    pelt_skeleton *skeleton = &r->read->model->skeleton;
-    px_arena *memory = r->read->model->memory;
-    uint32_t count = joint_count(r);
-    skeleton->names = PX_NEW(memory, const char *, count);
-    skeleton->parents = PX_NEW(memory, uint32_t, count);
-    skeleton->rest = PX_NEW(memory, pelt_transform, count);
-    if (!skeleton->names || !skeleton->parents || !skeleton->rest)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t j = 0; j < count; j++) {
+    PX_TRY(px_joints_begin(r->read->model, joint_count(r)));
+    for (uint32_t j = 0; j < joint_count(r); j++) {
         const bvh_joint *joint = joint_at(r, j);
-        size_t suffix = joint->end_site ? strlen(PX_BVH_END) : 0;
-        char *name = PX_NEW(memory, char, joint->name.length + suffix + 1);
-        if (!name)
-            return PELT_ERROR_MEMORY;
-        memcpy(name, joint->name.text, joint->name.length);
-        memcpy(name + joint->name.length, PX_BVH_END, suffix);
-        skeleton->names[j] = name;
-        skeleton->parents[j] = joint->parent;
-        skeleton->rest[j] = px_transform_identity();
-        for (int c = 0; c < 3; c++)
-            skeleton->rest[j].translation[c] = (float)joint->offset[c];
+        const char *suffix = joint->end_site ? PX_JOINT_END : "";
+        PX_TRY(px_joints_add(r->read->model, joint->name, suffix, joint->parent, joint->offset));
     }
-    skeleton->joint_count = count;
     return PELT_OK;
 }
 

@@ -2,10 +2,8 @@
 #ifndef PELT_IO_BVH_H
 #define PELT_IO_BVH_H
 
-#include "io/words.h"
+#include "io/joints.h"
 
-/* An end site is a joint named after its parent. */
-#define PX_BVH_END "_end"
 /* Globals of a pose are computed for all joints in every frame: more than this is no skeleton. */
 #define PX_BVH_MAX_JOINTS ((uint32_t)1 << 20)
 

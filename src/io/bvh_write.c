@@ -17,11 +17,8 @@
 
 #include <math.h>
 
-#define OTHER_RATE 30.0 /* of motions whose keys are not at regular times */
 /* A joint that leaves its offset by more than this, relative to the skeleton's size, has position channels. */
 #define STILL 1e-5
-/* A day at 100 frames per second: beyond, times are damaged rather than long. */
-#define MAX_FRAMES 8640000u
 /* Nested deeper than this is not indented further. */
 #define MAX_INDENT 32u
 #define PIECE_SIZE ((size_t)1 << 16)
@@ -65,7 +62,7 @@ static bool is_end_site(const writer *w, uint32_t j) {
         return false;
     size_t length = strlen(skeleton->names[parent]);
     if (strncmp(skeleton->names[j], skeleton->names[parent], length) != 0 ||
-        strcmp(skeleton->names[j] + length, PX_BVH_END) != 0)
+        strcmp(skeleton->names[j] + length, PX_JOINT_END) != 0)
         return false;
     for (uint32_t t = 0; w->motion && t < w->motion->track_count; t++)
         if (w->motion->tracks[t].joint == j)
@@ -361,12 +358,9 @@ static pelt_result choose_motion(writer *w, const pelt_save_desc *desc) {
         return px_fail(w->context, PELT_ERROR_ARGUMENT, "there is no motion %u, only %u", desc->motion,
                        model->motion_count);
     w->motion = model->motion_count ? &model->motions[desc->motion] : NULL;
-    w->rate = desc->motion_fps > 0 ? desc->motion_fps : w->motion ? px_motion_rate(w->motion, OTHER_RATE) : OTHER_RATE;
-    w->frame_count = w->motion ? px_motion_frame_count(w->motion, w->rate) : 1;
-    if (w->frame_count > MAX_FRAMES)
-        return px_fail(w->context, PELT_ERROR_OUTPUT, "motion '%s' would be %u frames; fewer per second are needed",
-                       w->motion->name, w->frame_count);
-    return PELT_OK;
+    w->rate = 30;
+    w->frame_count = 1;
+    return w->motion ? px_motion_frames(w->context, w->motion, desc->motion_fps, &w->rate, &w->frame_count) : PELT_OK;
 }
 
 static void tell_losses(const writer *w) {

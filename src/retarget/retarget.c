@@ -3,9 +3,6 @@
 
 #include "core/frames.h"
 
-#define OTHER_RATE 30.0     /* of motions whose keys are not at regular times */
-#define MAX_FRAMES 8640000u /* a day at 100 frames per second: beyond, times are damaged rather than long */
-
 #define FIELD(name) offsetof(pelt_retarget_desc, name)
 static const pelt_option options[] = {
     {"align", 0, PELT_OPTION_CHOICE, FIELD(align), "directions", 0, 0, "directions|none", NULL,
@@ -183,11 +180,7 @@ static pelt_result run(work *w, const pelt_model *source, const pelt_retarget_de
     PX_TRY(px_pose_create(arena, rig, &w->rig));
     PX_TRY(px_pose_create(arena, source, &w->source));
     PX_TRY(check(w, source, desc, &report->matched));
-    w->rate = desc->fps > 0 ? desc->fps : px_motion_rate(w->motion, OTHER_RATE);
-    report->frame_count = px_motion_frame_count(w->motion, w->rate);
-    if (report->frame_count > MAX_FRAMES)
-        return px_fail(w->context, PELT_ERROR_INPUT, "motion '%s' would be %u frames; fewer per second are needed",
-                       w->motion->name, report->frame_count);
+    PX_TRY(px_motion_frames(w->context, w->motion, desc->fps, &w->rate, &report->frame_count));
     px_pose_sample(&w->rig, NULL, 0);
     px_pose_sample(&w->source, desc->rest == PELT_MOTION_REST_FIRST ? w->motion : NULL, w->motion->start);
     PX_TRY(px_bridge_find(arena, &w->rig, &w->source, w->matches, desc, &w->bridge));
