@@ -11,7 +11,7 @@ static const char skeleton[] =
     "  begin\n    id 1\n    name arm\n    direction 1 0 0\n    length 2\n    axis 0 0 90 XYZ\n"
     "    dof rx rz\n    limits (-10 10)\n           (-20 20)\n  end\n"
     "  begin\n    name hand\n    direction 0 1 0\n    length 1\n    axis 0 0 0 XYZ\n  end\n"
-    "  begin\n    name foot\n    direction 0 -1 0\n    length 3\n    axis 0 0 0 ZYX\n    dof ty\n  end\n"
+    "  begin\n    name foot\n    direction 0 -1 0\n    length 3\n    axis 0 90 90 ZYX\n    dof ty\n  end\n"
     ":hierarchy\n  begin\n    root arm foot\n    arm hand\n  end\n";
 
 static const char motion[] = ":FULLY-SPECIFIED\n:DEGREES\n"
@@ -68,9 +68,10 @@ static void worked_out_by_hand(void **state) {
     check_place(model, "root", 1, 2, 6, 6);
     check_place(model, "arm", 1, 2, 6, 6);
     check_place(model, "hand", 1, -2, 6, 6);
-    /* The foot's ty 0.5 is 1, along y, in the world z; its length (0, −6, 0) becomes (0, 0, −6). */
-    check_place(model, "foot", 1, 2, 6, 7);
-    check_place(model, "foot_end", 1, 2, 6, 1);
+    /* The foot's ty 0.5 is 1 along C · y = Rx(0) · Ry(90) · Rz(90) · y = z, in the world x; its length (0, −6, 0) becomes
+     * (0, 0, −6). */
+    check_place(model, "foot", 1, 3, 6, 6);
+    check_place(model, "foot_end", 1, 3, 6, 0);
     /* Frame 4: the root stays; the arm turns about z: (4, 0, 0) becomes (0, 4, 0), in the world (0, 0, 4). */
     check_place(model, "hand", 2, 2, 6, 10);
     pelt_model_destroy(model);

@@ -97,14 +97,14 @@ static void check_match(const pelt_joint_match *match, uint32_t joint, pelt_matc
 
 static void joints_find_partners(void **state) {
     (void)state;
-    static const char *const rig[] = {"Root",   "pelvis",  "spine_01", "spine_02", "spine_03", "neck_01",
-                                      "tail_1", "thigh_l", "calf_l",   "thigh_r",  "prop",     "Tail 2"};
-    static const char *const motion[] = {"root",   "lowerback", "thorax", "lowerneck", "upperneck", "Tail1",
-                                         "lfemur", "ltibia",    "rfemur", "weapon",    "TAIL_02"};
+    static const char *const rig[] = {"Root",    "pelvis", "spine_01", "spine_02", "spine_03", "neck_01", "tail_1",
+                                      "thigh_l", "calf_l", "thigh_r",  "prop",     "Tail 2",   "ear",     "ear"};
+    static const char *const motion[] = {"root",   "lowerback", "thorax", "lowerneck", "upperneck", "Tail1", "lfemur",
+                                         "ltibia", "rfemur",    "weapon", "TAIL_02",   "ear",       "ear"};
     test_context test;
     test_begin(&test, 1);
-    pelt_model *a = make_joints(test.context, rig, 12), *b = make_joints(test.context, motion, 11);
-    pelt_joint_match matches[12];
+    pelt_model *a = make_joints(test.context, rig, 14), *b = make_joints(test.context, motion, 13);
+    pelt_joint_match matches[14];
     pelt_retarget_desc desc = pelt_retarget_desc_default();
     desc.map = "# weapons\n\n  prop = weapon # here\r\nthigh_r =\n";
     test_ok(&test, pelt_match_joints(test.context, &a->skeleton, &b->skeleton, &desc, matches));
@@ -120,6 +120,8 @@ static void joints_find_partners(void **state) {
     check_match(&matches[9], PELT_NONE, PELT_MATCH_MAP);
     check_match(&matches[10], 9, PELT_MATCH_MAP);
     check_match(&matches[11], 10, PELT_MATCH_ALIKE);
+    check_match(&matches[12], 11, PELT_MATCH_NAME); /* each its own */
+    check_match(&matches[13], 12, PELT_MATCH_NAME);
     static const struct {
         const char *map, *words;
     } bad[] = {{"prop", "line 1 of the mapping: 'rig joint = motion joint'"},
