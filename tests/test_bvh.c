@@ -255,6 +255,13 @@ static void rest_rotations_and_scales(void **state) {
             assert_true(fabsf(place[c] - (wanted[c] - root[c])) < 1e-6f);
     }
     pelt_model_destroy(again);
+    model->motion_count = 0;
+    again = convert(&test, model, folder, "rest.bvh");
+    const pelt_motion *rest_motion = &again->motions[0];
+    assert_int_equal(rest_motion->track_count, 4); /* the root's place, three rotations … */
+    for (uint32_t t = 1; t < 4; t++)
+        assert_true(fabsf(rest_motion->tracks[t].values[3]) > 1 - 1e-6f); /* … by nothing */
+    pelt_model_destroy(again);
     pelt_model_destroy(model);
     rmdir(folder);
     test_end(&test);
@@ -271,7 +278,7 @@ static void angles_do_not_jump(void **state) {
     test_begin(&test, 1);
     pelt_model *model =
         read_text(&test, "HIERARCHY ROOT a\n{ OFFSET 0 0 0 CHANNELS 1 Xrotation } MOTION Frames: 9 Frame "
-                         "Time: 1 0 60 120 180 240 300 360 420 480");
+                         "Time: 1 0 60 120 180 -120 -60 0 60 120");
     const float *q = model->motions[0].tracks[0].values;
     for (int k = 1; k < 9; k++)
         assert_true(q[4 * k] * q[4 * k - 4] + q[4 * k + 3] * q[4 * k - 1] > 0.8f);
