@@ -68,6 +68,7 @@ typedef struct cli_verb {
     X(bake)                                                                                                            \
     X(decompose)                                                                                                       \
     X(retarget)                                                                                                        \
+    X(weights)                                                                                                         \
     X(compare)                                                                                                         \
     X(view)                                                                                                            \
     X(help)                                                                                                            \

@@ -10,5 +10,6 @@
 #include <pelt/retarget.h>
 #include <pelt/run.h>
 #include <pelt/view.h>
+#include <pelt/weights.h>
 
 #endif

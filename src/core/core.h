@@ -146,6 +146,9 @@ static inline void px_clip_release(const pelt_clip *clip, uint32_t count) {
         clip->source.release(clip->source.user, count);
 }
 
+/* Gives a track keys of its own in the arena. */
+pelt_result px_track_copy(px_arena *arena, pelt_track *track);
+
 /* What a format keeps beside the model for writing it back. Each format casts `data` to its own type. */
 typedef struct px_document {
     const char *format; /* the format's name; a writer uses only documents of its own */

@@ -339,3 +339,19 @@ pelt_result pelt_mesh_normals(pelt_context *context, const pelt_mesh *mesh, cons
     px_free(context, sums);
     return PELT_OK;
 }
+
+double px_box(const float *positions, size_t count, float low[3], float high[3]) {
+    double square = 0;
+    for (size_t c = 0; c < 3; c++) {
+        low[c] = INFINITY, high[c] = -INFINITY;
+        for (size_t i = 0; i < count; i++) {
+            float value = positions[3 * i + c];
+            low[c] = isfinite(value) ? fminf(low[c], value) : low[c];
+            high[c] = isfinite(value) ? fmaxf(high[c], value) : high[c];
+        }
+        if (!(low[c] <= high[c]))
+            low[c] = high[c] = 0;
+        square += ((double)high[c] - (double)low[c]) * ((double)high[c] - (double)low[c]);
+    }
+    return sqrt(square);
+}

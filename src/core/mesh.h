@@ -12,6 +12,9 @@ void px_normals_sum(const uint32_t *triangles, uint32_t triangle_count, const ui
 /* The sum made unit length; (0, 0, 1) when it has none. */
 void px_normal_unit(const double sum[3], double out[3]);
 
+/* The box around the finite ones of `positions` [count][3], 0 without any; returns its diagonal. */
+double px_box(const float *positions, size_t count, float low[3], float high[3]);
+
 /* Neighbours of vertex i are items[offsets[i]] … items[offsets[i + 1] - 1]: ends of edges, ascending, each once. */
 typedef struct px_neighbours {
     size_t *offsets; /* [vertex + 1] */

@@ -1,4 +1,4 @@
-/* The model: its memory. */
+/* The model: its memory, and copies of what is in it. */
 #include "core/core.h"
 
 pelt_result pelt_model_create(pelt_context *context, pelt_model **out) {
@@ -29,4 +29,16 @@ void *pelt_model_alloc(pelt_context *context, pelt_model *model, size_t count, s
 const char *pelt_model_text(pelt_context *context, pelt_model *model, const char *text) {
     (void)context;
     return px_arena_text(model->memory, text, strlen(text));
+}
+
+static const float *copy_floats(px_arena *arena, const float *floats, size_t count) {
+    float *out = PX_NEW(arena, float, count);
+    return out ? memcpy(out, floats, count * sizeof *out) : NULL;
+}
+
+pelt_result px_track_copy(px_arena *arena, pelt_track *track) {
+    size_t per_key = track->interpolation == PELT_INTERPOLATION_CUBIC ? 3 * (size_t)track->width : track->width;
+    track->times = copy_floats(arena, track->times, track->key_count);
+    track->values = copy_floats(arena, track->values, per_key * track->key_count);
+    return track->times && track->values ? PELT_OK : PELT_ERROR_MEMORY;
 }

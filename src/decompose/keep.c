@@ -10,11 +10,6 @@ typedef struct keeping {
     uint32_t *joints; /* [joint built] its number in the result; PELT_NONE: it is not needed */
 } keeping;
 
-static const void *copy(px_arena *memory, const void *data, size_t count, size_t size) {
-    void *out = px_arena_alloc(memory, count, size);
-    return out ? memcpy(out, data, count * size) : NULL;
-}
-
 /* Joints are numbered behind those of the rig. Returns how many there are then. */
 static uint32_t number_joints(keeping *k, uint32_t nodes_a_bone) {
     uint32_t count = k->given->rig->skeleton.joint_count;
@@ -73,11 +68,7 @@ static pelt_result keep_tracks(keeping *k, const pelt_motion *from, pelt_motion 
         pelt_track track = from->tracks[t];
         if (track.path == PELT_PATH_WEIGHTS)
             continue;
-        size_t width = track.interpolation == PELT_INTERPOLATION_CUBIC ? 3 * (size_t)track.width : track.width;
-        track.times = copy(k->memory, track.times, track.key_count, sizeof *track.times);
-        track.values = copy(k->memory, track.values, track.key_count, width * sizeof *track.values);
-        if (!track.times || !track.values)
-            return PELT_ERROR_MEMORY;
+        PX_TRY(px_track_copy(k->memory, &track));
         to->tracks[to->track_count++] = track;
     }
     return PELT_OK;

@@ -180,23 +180,11 @@ static void pair_places(pairing *p) {
     }
 }
 
-static double extent(const float *positions, uint32_t count) {
-    double square = 0;
-    for (size_t c = 0; c < 3; c++) {
-        double low = INFINITY, high = -INFINITY;
-        for (size_t j = 0; j < count; j++) {
-            low = fmin(low, (double)positions[3 * j + c]);
-            high = fmax(high, (double)positions[3 * j + c]);
-        }
-        square += count ? (high - low) * (high - low) : 0;
-    }
-    return sqrt(square);
-}
-
 pelt_result px_mirror_joints(pelt_context *context, const pelt_skeleton *skeleton, const float *positions,
                              px_mirror_plane plane, uint32_t *pairs, px_joint_side *sides) {
     uint32_t count = skeleton->joint_count;
-    pairing p = {skeleton, positions, plane, PLACE_TOLERANCE * extent(positions, count), NULL, pairs, sides};
+    float low[3], high[3];
+    pairing p = {skeleton, positions, plane, PLACE_TOLERANCE * px_box(positions, count, low, high), NULL, pairs, sides};
     if (!(p.sorted = PX_ALLOC(context, named, count)))
         return PELT_ERROR_MEMORY;
     for (uint32_t j = 0; j < count; j++) {

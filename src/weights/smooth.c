@@ -10,14 +10,6 @@ typedef struct smoother {
     const px_weight_smoothing *how;
 } smoother;
 
-/* factor · the weights of a row that are not locked. */
-static void add_free(px_weight_sum *sum, const smoother *s, size_t row, double factor) {
-    const px_weight_table *t = s->from;
-    for (size_t e = row * t->capacity; e < (row + 1) * t->capacity && t->weights[e] > 0; e++)
-        if (!(s->how->locked && s->how->locked[t->bones[e]]))
-            px_weight_sum_add(sum, t->bones[e], factor * (double)t->weights[e]);
-}
-
 static void keep_row(const smoother *s, size_t row) {
     size_t first = row * s->from->capacity;
     memcpy(s->to->bones + first, s->from->bones + first, s->from->capacity * sizeof *s->to->bones);
@@ -34,14 +26,10 @@ static void smooth_row(const smoother *s, size_t row) {
         return;
     }
     px_weight_sum sum = {0};
-    add_free(&sum, s, row, 1 - s->how->strength);
+    px_weight_sum_add_row(&sum, t, row, 1 - s->how->strength);
     for (size_t n = first; n < end; n++)
-        add_free(&sum, s, s->neighbours->items[n], s->how->strength / (double)used);
-    if (sum.count == 0) /* only locked bones around: the row's own free weights stay */
-        add_free(&sum, s, row, 1);
-    for (size_t e = row * t->capacity; e < (row + 1) * t->capacity; e++)
-        if (s->how->locked && s->how->locked[t->bones[e]])
-            px_weight_sum_add(&sum, t->bones[e], (double)t->weights[e]);
+        px_weight_sum_add_row(&sum, t, s->neighbours->items[n], s->how->strength / (double)used);
+    px_weight_sum_lock(&sum, t, row, s->how->locked);
     px_weight_sum_cut(&sum, &(px_weight_limits){.influences = t->capacity, .locked = s->how->locked});
     px_weight_sum_store(&sum, s->to, row);
 }

@@ -53,6 +53,19 @@ static bool is_locked(const bool *locked, uint32_t bone) {
     return locked && locked[bone];
 }
 
+void px_weight_sum_lock(px_weight_sum *sum, const px_weight_table *table, size_t row, const bool *locked) {
+    uint32_t count = 0;
+    for (uint32_t e = 0; e < sum->count; e++)
+        if (!is_locked(locked, sum->bones[e])) {
+            sum->bones[count] = sum->bones[e];
+            sum->weights[count++] = sum->weights[e];
+        }
+    sum->count = count;
+    for (size_t e = row * table->capacity; e < (row + 1) * table->capacity; e++)
+        if (count == 0 || is_locked(locked, table->bones[e]))
+            px_weight_sum_add(sum, table->bones[e], (double)table->weights[e]);
+}
+
 /* Locked ones first, then the larger, then the smaller bone. */
 static void sort(px_weight_sum *sum, const bool *locked) {
     for (uint32_t e = 1; e < sum->count; e++) {
@@ -107,7 +120,8 @@ void px_weight_sum_cut(px_weight_sum *sum, const px_weight_limits *limits) {
     sort(sum, NULL);
 }
 
-void px_weight_sum_store(const px_weight_sum *sum, px_weight_table *table, size_t row) {
+void px_weight_sum_store(px_weight_sum *sum, px_weight_table *table, size_t row) {
+    sort(sum, NULL);
     uint16_t *bones = table->bones + row * table->capacity;
     float *weights = table->weights + row * table->capacity;
     for (uint32_t e = 0; e < table->capacity; e++) {

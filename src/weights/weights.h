@@ -44,10 +44,13 @@ void px_weight_sum_add(px_weight_sum *sum, uint32_t bone, double weight);
 /* factor · a row. */
 void px_weight_sum_add_row(px_weight_sum *sum, const px_weight_table *table, size_t row, double factor);
 double px_weight_sum_of(const px_weight_sum *sum, uint32_t bone);
+/* Puts a row's own weights of locked bones (NULL: none) in place of the sum's. Where the sum has nothing else, the row's
+ * other weights come too. */
+void px_weight_sum_lock(px_weight_sum *sum, const px_weight_table *table, size_t row, const bool *locked);
 /* Keeps the K largest (locked ones before others) and makes them sum to 1, largest first; the smaller bone on a tie. */
 void px_weight_sum_cut(px_weight_sum *sum, const px_weight_limits *limits);
-/* Replaces a row by the largest weights of a cut sum. */
-void px_weight_sum_store(const px_weight_sum *sum, px_weight_table *table, size_t row);
+/* Replaces a row by the largest weights of a sum, which becomes sorted. */
+void px_weight_sum_store(px_weight_sum *sum, px_weight_table *table, size_t row);
 
 /* ---- All rows --------------------------------------------------------------------------------------------- */
 
@@ -88,5 +91,17 @@ typedef enum px_joint_side { PX_SIDE_NONE, PX_SIDE_LEFT, PX_SIDE_RIGHT } px_join
  * `positions` [joint][3] below paired parents. `sides` [joint], or NULL: what the names of pairs say. */
 pelt_result px_mirror_joints(pelt_context *context, const pelt_skeleton *skeleton, const float *positions,
                              px_mirror_plane plane, uint32_t *pairs, px_joint_side *sides);
+
+/* ---- A skeleton from elsewhere ---------------------------------------------------------------------------- */
+
+/* The joints and motions of a model, and behind them those of a rig. */
+typedef struct px_joined_rig {
+    pelt_skeleton skeleton;
+    uint32_t motion_count;
+    pelt_motion *motions;
+    uint32_t *joints; /* [the rig's joint] its number; PELT_NONE for nodes that only show the rig's own parts */
+} px_joined_rig;
+/* `to` may have no joints. Everything that is `from`'s is copied to the arena, usually the memory of `to`. */
+pelt_result px_rig_join(px_arena *arena, const pelt_model *to, const pelt_model *from, px_joined_rig *out);
 
 #endif

@@ -1,0 +1,322 @@
+/* pelt weights: what people do to skin weights. */
+#include "cli.h"
+
+#include <stddef.h>
+#include <string.h>
+
+typedef struct weights_settings {
+    pelt_weights_scope scope;
+    pelt_smooth_desc smooth;
+    pelt_prune_desc prune;
+    pelt_mirror_desc mirror;
+    pelt_transfer_desc transfer;
+    const char *output;
+    uint32_t format; /* pelt_weight_format */
+} weights_settings;
+
+static const pelt_option own_options[] = {
+    {"output", 'o', PELT_OPTION_TEXT, offsetof(weights_settings, output), NULL, 0, 0, NULL, "FILE",
+     "the rig (.glb, .gltf); may be the input"},
+    {"weights-format", 0, PELT_OPTION_CHOICE, offsetof(weights_settings, format), "f32", 0, 0, "f32|u16|u8", NULL,
+     "numbers that weights are written as"},
+};
+OPTION_TABLE(own_table, own_options)
+
+static const option_group groups[] = {
+    {"Options", own_table, 0},
+    {"What may change", pelt_weights_scope_options, offsetof(weights_settings, scope)},
+    {"smooth", pelt_smooth_options, offsetof(weights_settings, smooth)},
+    {"prune", pelt_prune_options, offsetof(weights_settings, prune)},
+    {"mirror", pelt_mirror_options, offsetof(weights_settings, mirror)},
+    {"transfer", pelt_transfer_options, offsetof(weights_settings, transfer)},
+};
+
+/* One run. */
+typedef struct work {
+    cli_session *session;
+    const weights_settings *settings;
+    pelt_model *model; /* what is written */
+    pelt_model *from;  /* transfer: where weights are from */
+    cli_table table;
+} work;
+
+/* ---- Reports ---------------------------------------------------------------------------------------------- */
+
+static void report_change(work *w, const pelt_weights_report *r) {
+    cli_json *json = &w->session->report;
+    json_count(json, "vertices", r->vertex_count);
+    json_count(json, "changed", r->changed_count);
+    json_real(json, "change_mean", r->change_mean);
+    json_real(json, "change_max", r->change_max);
+    json_count(json, "influences", r->influence_count);
+    table_row(&w->table, "changed", "%s of %s welded vertices", grouped(r->changed_count), grouped(r->vertex_count));
+    table_row(&w->table, "change", "%.4g on average, %.4g at most (L1, 0 to 2)", r->change_mean, r->change_max);
+    table_row(&w->table, "influences", "%u at most", r->influence_count);
+}
+
+static bool is_bone(const pelt_model *model, uint32_t joint) {
+    for (uint32_t b = 0; b < model->skin.bone_count; b++)
+        if (model->skin.bone_joints[b] == joint)
+            return true;
+    return false;
+}
+
+/* Joints of the skin: pairs, those that are their own, and those without counterpart. */
+static void report_pairs(work *w, const uint32_t *pairs) {
+    static const char *const keys[] = {"pairs", "middle", "unmatched"};
+    static const char *const titles[] = {"pair", "in the middle", "no counterpart"};
+    const pelt_skeleton *skeleton = &w->model->skeleton;
+    cli_json *json = &w->session->report;
+    for (int kind = 0; kind < 3; kind++) {
+        json_open(json, keys[kind], '[');
+        for (uint32_t j = 0; j < skeleton->joint_count; j++) {
+            int own = pairs[j] == PELT_NONE ? 2 : pairs[j] == j;
+            if (own != kind || !is_bone(w->model, j) || (kind == 0 && pairs[j] < j))
+                continue;
+            const char *name = shown_name(skeleton->names[j]);
+            if (kind == 0) {
+                const char *other = shown_name(skeleton->names[pairs[j]]);
+                json_open(json, NULL, '[');
+                json_text(json, NULL, name);
+                json_text(json, NULL, other);
+                json_close(json, ']');
+                table_row(&w->table, titles[kind], "%s, %s", name, other);
+            } else {
+                json_text(json, NULL, name);
+                table_row(&w->table, titles[kind], "%s", name);
+            }
+        }
+        json_close(json, ']');
+    }
+}
+
+static void report_mirror(work *w, const pelt_mirror_report *r) {
+    cli_json *json = &w->session->report;
+    json_count(json, "exact", r->exact_count);
+    json_count(json, "near", r->near_count);
+    json_count(json, "on_plane", r->middle_count);
+    json_count(json, "kept", r->kept_count);
+    table_row(&w->table, "vertices", "%s by place, %s by the nearest surface, %s on the plane, %s kept",
+              grouped(r->exact_count), grouped(r->near_count), grouped(r->middle_count), grouped(r->kept_count));
+    report_change(w, &r->weights);
+    report_pairs(w, r->pairs);
+}
+
+static void report_transfer(work *w, const pelt_transfer_report *r) {
+    static const char *const poses[] = {"auto", "bind", "rest"}, *const skeletons[] = {"auto", "from", "to"};
+    cli_json *json = &w->session->report;
+    json_count(json, "vertices", r->vertex_count);
+    json_count(json, "matched", r->matched_count);
+    json_count(json, "filled", r->filled_count);
+    json_count(json, "far", r->far_count);
+    json_real(json, "distance_mean", r->distance_mean);
+    json_real(json, "distance_max", r->distance_max);
+    json_text(json, "pose", poses[r->pose]);
+    json_text(json, "skeleton", skeletons[r->skeleton]);
+    json_open(json, "lost_joints", '[');
+    table_row(&w->table, "vertices", "%s welded: %s matched, %s filled, %s far", grouped(r->vertex_count),
+              grouped(r->matched_count), grouped(r->filled_count), grouped(r->far_count));
+    table_row(&w->table, "distance", "%.4g on average, %.4g at most (of the diagonal)", r->distance_mean,
+              r->distance_max);
+    table_row(&w->table, "pose", "%s", poses[r->pose]);
+    table_row(&w->table, "skeleton", "%s", r->skeleton == PELT_SKELETON_FROM ? w->from->path : w->model->path);
+    for (uint32_t n = 0; n < r->lost_count; n++) {
+        const char *name = shown_name(w->from->skeleton.names[r->lost[n]]);
+        json_text(json, NULL, name);
+        table_row(&w->table, "joint missing", "%s: its weights went to an ancestor", name);
+    }
+    json_close(json, ']');
+}
+
+/* ---- Actions ---------------------------------------------------------------------------------------------- */
+
+static pelt_result smooth(work *w) {
+    pelt_weights_report report;
+    pelt_result result =
+        pelt_weights_smooth(w->session->context, w->model, &w->settings->scope, &w->settings->smooth, &report);
+    if (result == PELT_OK)
+        report_change(w, &report);
+    return result;
+}
+
+static pelt_result prune(work *w) {
+    pelt_weights_report report;
+    pelt_result result =
+        pelt_weights_prune(w->session->context, w->model, &w->settings->scope, &w->settings->prune, &report);
+    if (result == PELT_OK)
+        report_change(w, &report);
+    return result;
+}
+
+static pelt_result normalise(work *w) {
+    pelt_weights_report report;
+    pelt_result result = pelt_weights_normalise(w->session->context, w->model, &w->settings->scope, &report);
+    if (result == PELT_OK)
+        report_change(w, &report);
+    return result;
+}
+
+static pelt_result mirror(work *w) {
+    pelt_mirror_report report;
+    pelt_result result =
+        pelt_weights_mirror(w->session->context, w->model, &w->settings->scope, &w->settings->mirror, &report);
+    if (result == PELT_OK)
+        report_mirror(w, &report);
+    return result;
+}
+
+static pelt_result transfer(work *w) {
+    pelt_transfer_report report;
+    pelt_result result = pelt_weights_transfer(w->session->context, w->from, w->model, &w->settings->transfer, &report);
+    if (result == PELT_OK)
+        report_transfer(w, &report);
+    return result;
+}
+
+typedef struct action {
+    const char *name;
+    pelt_result (*run)(work *w);
+    size_t input_count;
+    const char *inputs; /* what it needs, for people */
+    bool scoped;        /* it takes the options of what may change … */
+    const char *group;  /* … and those of this group; NULL: none */
+} action;
+
+static const action actions[] = {
+    {"transfer", transfer, 2, "the file that weights are from, and the mesh that gets them", false, "transfer"},
+    {"smooth", smooth, 1, "one file", true, "smooth"},
+    {"prune", prune, 1, "one file", true, "prune"},
+    {"mirror", mirror, 1, "one file", true, "mirror"},
+    {"normalise", normalise, 1, "one file", true, NULL},
+};
+
+static exit_code find_action(cli_session *session, const char *name, const action **out) {
+    const char *names[COUNT(actions)];
+    for (size_t a = 0; a < COUNT(actions); a++) {
+        names[a] = actions[a].name;
+        if (name && strcmp(name, names[a]) == 0) {
+            *out = &actions[a];
+            return EXIT_DONE;
+        }
+    }
+    const char *near = name ? nearest_name(name, names, COUNT(actions)) : NULL;
+    if (near)
+        return usage_error(session, "weights cannot '%s'; did you mean '%s'?", name, near);
+    return usage_error(session, "weights needs to know what to do: transfer, smooth, prune, mirror or normalise");
+}
+
+static bool in_group(const option_group *group, const char *name) {
+    size_t count;
+    const pelt_option *table = group->table(&count);
+    for (size_t o = 0; o < count; o++)
+        if (strcmp(table[o].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Options of other actions would do nothing: better said than ignored. */
+static exit_code check_options(cli_session *session, const action *what) {
+    for (size_t n = 0; n < session->given_count; n++) {
+        const char *name = session->given[n].option->name;
+        bool meant = false, foreign = false;
+        for (size_t g = 0; g < COUNT(groups); g++) {
+            bool of_scope = groups[g].table == pelt_weights_scope_options, shared = g == 0;
+            bool wanted =
+                shared || (of_scope ? what->scoped : what->group && strcmp(groups[g].title, what->group) == 0);
+            if (in_group(&groups[g], name)) {
+                meant = meant || wanted;
+                foreign = foreign || !wanted;
+            }
+        }
+        if (foreign && !meant)
+            return usage_error(session, "--%s means nothing to 'pelt weights %s'", name, what->name);
+    }
+    return EXIT_DONE;
+}
+
+/* ---- The verb --------------------------------------------------------------------------------------------- */
+
+static exit_code check_output(cli_session *session, const weights_settings *settings) {
+    const pelt_format_info *format;
+    if (!settings->output)
+        return usage_error(session, "weights needs an output: -o FILE");
+    exit_code code = output_format(session, settings->output, &format);
+    if (code == EXIT_DONE && !(format->flags & PELT_FORMAT_RIG))
+        return usage_error(session, "%s: %s holds no weights; write a .glb or .gltf", settings->output, format->name);
+    return code;
+}
+
+static pelt_result edit_and_write(work *w, const action *what, const char *const *paths) {
+    pelt_context *context = w->session->context;
+    pelt_result result = PELT_OK;
+    if (what->input_count == 2)
+        result = pelt_load(context, paths, 1, NULL, &w->from);
+    if (result == PELT_OK)
+        result = pelt_load(context, paths + what->input_count - 1, 1, NULL, &w->model);
+    if (result == PELT_OK)
+        result = what->run(w);
+    pelt_save_desc save = pelt_save_desc_default();
+    save.weights = w->settings->format;
+    return result == PELT_OK ? pelt_save(context, w->model, w->settings->output, &save) : result;
+}
+
+static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
+    work w = {.session = session, .settings = given};
+    const action *what = NULL;
+    exit_code code = find_action(session, arg_count ? args[0] : NULL, &what);
+    if (code == EXIT_DONE)
+        code = check_options(session, what);
+    if (code == EXIT_DONE && arg_count != 1 + what->input_count)
+        code = usage_error(session, "weights %s needs %s", what->name, what->inputs);
+    if (code == EXIT_DONE)
+        code = check_output(session, w.settings);
+    if (code != EXIT_DONE)
+        return code;
+    double start = now();
+    json_text(&session->report, "action", what->name);
+    json_text(&session->report, "output", w.settings->output);
+    pelt_result result = edit_and_write(&w, what, args + 1);
+    if (result == PELT_OK) {
+        json_real(&session->report, "seconds", now() - start);
+        session->report_done = true;
+        table_row(&w.table, "time", "%.3f s", now() - start);
+    }
+    bool shown = result == PELT_OK && !session->common.quiet;
+    table_print(&w.table, shown ? session->out : NULL, w.settings->output);
+    pelt_model_destroy(w.model);
+    pelt_model_destroy(w.from);
+    return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
+}
+
+static const example examples[] = {
+    {"pelt weights transfer hero.glb hero_lod1.obj -o hero_lod1.glb",
+     "a level of detail gets the skin of the original"},
+    {"pelt weights smooth hero.glb -o hero.glb --parts cape --iterations 20", "the cape only"},
+    {"pelt weights mirror hero.glb -o hero.glb --side right-to-left", "what was painted on the right goes to the left"},
+    {"pelt weights prune hero.glb -o hero.glb --threshold 0.02 --influences 4 --lock head",
+     "small weights go, those of the head stay"},
+};
+
+const cli_verb verb_weights = {
+    .name = "weights",
+    .summary = "transfer, smooth, prune, mirror or normalise skin weights",
+    .usage = "pelt weights transfer FROM TO -o RIG [options]\n"
+             "       pelt weights smooth|prune|mirror|normalise RIG -o RIG [options]",
+    .about =
+        "transfer: every vertex of TO takes the weights of the nearest place on FROM's surface that faces the same "
+        "way; "
+        "vertices without such a place get weights smoothly from those around. TO is a mesh without a skin, or with "
+        "one to be replaced. Where it has joints of its own they are matched by name, else FROM's come along with "
+        "their motions.\n\n"
+        "smooth: weights move to the mean of their neighbours. prune: small weights go. normalise: weights sum to one "
+        "and are the same on both sides of a seam.\n\n"
+        "mirror: weights of one side go to the other. Joints are paired by name (Left and Right, L and R, in any "
+        "spelling), else by place; the table lists the pairs and those without counterpart.\n\n"
+        "Everything else in the file stays as it was.",
+    .groups = groups,
+    .group_count = COUNT(groups),
+    .settings_size = sizeof(weights_settings),
+    .examples = examples,
+    .example_count = COUNT(examples),
+    .run = run,
+};

@@ -1,0 +1,40 @@
+/* A tree of boxes over triangles: the nearest place on a surface. */
+#ifndef PELT_CORE_SURFACE_H
+#define PELT_CORE_SURFACE_H
+
+#include "core/core.h"
+
+typedef struct px_surface_node {
+    float low[3], high[3];
+    uint32_t first; /* leaf: its first place in `order`; else the second child, the first one stands behind the node */
+    uint32_t count; /* triangles of a leaf; 0: it has children */
+} px_surface_node;
+
+typedef struct px_surface {
+    const float *positions;    /* [vertex][3] */
+    const uint32_t *triangles; /* [triangle][3] */
+    uint32_t node_count;       /* 0: no triangle */
+    px_surface_node *nodes;
+    uint32_t *order; /* triangles, leaf by leaf */
+} px_surface;
+
+/* Triangles that are not finite are left out. Positions and triangles must stay; the tree lives in the arena. */
+pelt_result px_surface_make(px_arena *arena, const float *positions, const uint32_t *triangles, uint32_t triangle_count,
+                            px_surface *out);
+
+/* A place on the surface. */
+typedef struct px_surface_point {
+    uint32_t triangle;
+    double corners[3]; /* its barycentric coordinates: ≥ 0, sum 1 */
+    double distance;   /* from the place that was asked for */
+} px_surface_point;
+
+/* Whether a triangle's nearest point will do. */
+typedef bool px_surface_accept_fn(const void *user, const px_surface_point *candidate);
+
+/* The place nearest to `p` within `distance` (INFINITY: any) that `accept` (NULL: all) takes; false when there is none.
+ * From any thread. */
+bool px_surface_nearest(const px_surface *surface, const double p[3], double distance, px_surface_accept_fn *accept,
+                        const void *user, px_surface_point *out);
+
+#endif

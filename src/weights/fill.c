@@ -1,0 +1,237 @@
+/* Weights for rows without a match, from matched ones around them.
+ *
+ * Each bone's weight is harmonic on the graph of edges, conductance 1/length (linear along a chain of edges whatever
+ * their lengths): no new extremes, so weights stay ≥ 0 and sum to 1. The system is symmetric and positive definite on
+ * rows that are connected with a known one; conjugate gradients solve it bone by bone. Filling in after rejecting doubtful
+ * matches: Abdrashitov, Raichstat, Monsen, Hill, Robust Skin Weights Transfer via Weight Inpainting, 2023.
+ */
+#include "weights/transfer.h"
+
+#include <math.h>
+
+#define BATCH       8u    /* bones solved for at once */
+#define ROUNDS_MOST 5000u /* of conjugate gradients; some hundreds are usual */
+#define TOLERANCE   1e-7  /* of the residual, relative: weights are floats */
+#define SHORTEST    1e-6  /* edges count at least this part of the mean length */
+
+typedef struct system {
+    px_weight_table *table;
+    const px_neighbours *neighbours;
+    double *conductances; /* [edge], as neighbours->items */
+    uint32_t count;
+    uint32_t *rows;   /* [unknown] */
+    uint32_t *places; /* [row] its number among the unknowns, or PELT_NONE */
+    double *diagonal; /* [unknown] */
+    uint32_t bones[BATCH];
+    double *solutions[BATCH]; /* [unknown] */
+} fill_system;
+
+/* ---- The system ------------------------------------------------------------------------------------------- */
+
+/* Spreads `known` over edges: reached [row]. */
+static pelt_result reach(px_arena *arena, const px_neighbours *n, const uint8_t *known, uint32_t row_count,
+                         uint8_t *reached) {
+    uint32_t *queue = PX_NEW(arena, uint32_t, row_count), end = 0;
+    if (!queue)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t r = 0; r < row_count; r++)
+        if ((reached[r] = known[r]))
+            queue[end++] = r;
+    for (uint32_t at = 0; at < end; at++)
+        for (size_t e = n->offsets[queue[at]]; e < n->offsets[queue[at] + 1]; e++)
+            if (!reached[n->items[e]]) {
+                reached[n->items[e]] = 1;
+                queue[end++] = n->items[e];
+            }
+    return PELT_OK;
+}
+
+static double edge_length(const float *positions, size_t a, size_t b) {
+    double square = 0;
+    for (size_t c = 0; c < 3; c++) {
+        double off = (double)positions[3 * a + c] - (double)positions[3 * b + c];
+        square += off * off;
+    }
+    return isfinite(square) ? sqrt(square) : 0;
+}
+
+static void set_conductances(fill_system *s, const float *positions) {
+    const px_neighbours *n = s->neighbours;
+    size_t edge_count = n->offsets[s->table->row_count];
+    double mean = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t r = 0; r < s->table->row_count; r++)
+            for (size_t e = n->offsets[r]; e < n->offsets[r + 1]; e++) {
+                double length = edge_length(positions, r, n->items[e]);
+                if (pass == 0)
+                    mean += length / (double)edge_count;
+                else
+                    s->conductances[e] = mean > 0 ? mean / fmax(length, SHORTEST * mean) : 1;
+            }
+}
+
+static pelt_result make_system(px_arena *arena, const float *positions, const uint8_t *known, fill_system *s) {
+    const px_neighbours *n = s->neighbours;
+    uint32_t row_count = s->table->row_count;
+    uint8_t *reached = PX_NEW(arena, uint8_t, row_count);
+    s->conductances = PX_NEW(arena, double, n->offsets[row_count]);
+    s->rows = PX_NEW(arena, uint32_t, row_count);
+    s->places = PX_NEW(arena, uint32_t, row_count);
+    s->diagonal = PX_NEW(arena, double, row_count);
+    if (!reached || !s->conductances || !s->rows || !s->places || !s->diagonal)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(reach(arena, n, known, row_count, reached));
+    set_conductances(s, positions);
+    for (uint32_t r = 0; r < row_count; r++) {
+        s->places[r] = PELT_NONE;
+        if (known[r] || !reached[r])
+            continue;
+        for (size_t e = n->offsets[r]; e < n->offsets[r + 1]; e++)
+            s->diagonal[s->count] += s->conductances[e];
+        s->places[r] = s->count;
+        s->rows[s->count++] = r;
+    }
+    for (uint32_t b = 0; b < BATCH; b++)
+        if (!(s->solutions[b] = PX_NEW(arena, double, s->count)))
+            return PELT_ERROR_MEMORY;
+    return PELT_OK;
+}
+
+/* ---- One bone --------------------------------------------------------------------------------------------- */
+
+/* out = L·x over the unknowns; returns xᵀ·L·x. */
+static double multiply(const fill_system *s, const double *x, double *out) {
+    double energy = 0;
+    for (uint32_t u = 0; u < s->count; u++) {
+        const px_neighbours *n = s->neighbours;
+        double sum = s->diagonal[u] * x[u];
+        for (size_t e = n->offsets[s->rows[u]]; e < n->offsets[s->rows[u] + 1]; e++) {
+            uint32_t v = s->places[n->items[e]];
+            if (v != PELT_NONE)
+                sum -= s->conductances[e] * x[v];
+        }
+        out[u] = sum;
+        energy += x[u] * sum;
+    }
+    return energy;
+}
+
+static double row_weight(const px_weight_table *table, size_t row, uint32_t bone) {
+    for (size_t e = row * table->capacity; e < (row + 1) * table->capacity && table->weights[e] > 0; e++)
+        if (table->bones[e] == bone)
+            return (double)table->weights[e];
+    return 0;
+}
+
+/* What known neighbours give. */
+static void set_right_side(const fill_system *s, uint32_t bone, double *out) {
+    const px_neighbours *n = s->neighbours;
+    for (uint32_t u = 0; u < s->count; u++) {
+        out[u] = 0;
+        for (size_t e = n->offsets[s->rows[u]]; e < n->offsets[s->rows[u] + 1]; e++)
+            if (s->places[n->items[e]] == PELT_NONE)
+                out[u] += s->conductances[e] * row_weight(s->table, n->items[e], bone);
+    }
+}
+
+/* Conjugate gradients, preconditioned by the diagonal, from 0. `r`, `p`, `q` are scratch. */
+static void solve(const fill_system *s, double *x, double *r, double *p, double *q) {
+    double rho = 0, first;
+    for (uint32_t u = 0; u < s->count; u++) {
+        x[u] = 0;
+        p[u] = r[u] / s->diagonal[u];
+        rho += r[u] * p[u];
+    }
+    first = rho;
+    for (uint32_t round = 0; round < ROUNDS_MOST && rho > TOLERANCE * TOLERANCE * first; round++) {
+        double energy = multiply(s, p, q), step = rho / energy, next = 0;
+        if (!(energy > 0))
+            break;
+        for (uint32_t u = 0; u < s->count; u++) {
+            x[u] += step * p[u];
+            r[u] -= step * q[u];
+            next += r[u] * r[u] / s->diagonal[u];
+        }
+        for (uint32_t u = 0; u < s->count; u++)
+            p[u] = r[u] / s->diagonal[u] + next / rho * p[u];
+        rho = next;
+    }
+}
+
+typedef struct fill_job {
+    pelt_context *context;
+    const fill_system *system;
+} fill_job;
+
+static pelt_result solve_bones(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const fill_job *job = user;
+    const fill_system *s = job->system;
+    double *scratch = PX_ALLOC(job->context, double, 3 * (size_t)s->count);
+    if (!scratch)
+        return PELT_ERROR_MEMORY;
+    for (size_t b = first; b < first + count; b++) {
+        set_right_side(s, s->bones[b], scratch);
+        solve(s, s->solutions[b], scratch, scratch + s->count, scratch + 2 * (size_t)s->count);
+    }
+    px_free(job->context, scratch);
+    return PELT_OK;
+}
+
+/* ---- All bones -------------------------------------------------------------------------------------------- */
+
+static void add_solutions(fill_system *s, uint32_t count) {
+    for (uint32_t u = 0; u < s->count; u++) {
+        px_weight_sum sum = {0};
+        px_weight_sum_add_row(&sum, s->table, s->rows[u], 1);
+        for (uint32_t b = 0; b < count; b++)
+            if (s->solutions[b][u] > 1e-6) /* what the solver leaves undecided */
+                px_weight_sum_add(&sum, s->bones[b], s->solutions[b][u]);
+        px_weight_sum_store(&sum, s->table, s->rows[u]);
+    }
+}
+
+/* Bones that known rows next to unknown ones have: marks [bone]. */
+static void mark_bones(const fill_system *s, uint8_t *marks) {
+    const px_neighbours *n = s->neighbours;
+    const px_weight_table *t = s->table;
+    for (uint32_t u = 0; u < s->count; u++)
+        for (size_t e = n->offsets[s->rows[u]]; e < n->offsets[s->rows[u] + 1]; e++)
+            for (size_t a = 0; s->places[n->items[e]] == PELT_NONE && a < t->capacity; a++) {
+                size_t at = (size_t)n->items[e] * t->capacity + a;
+                marks[t->bones[at]] |= t->weights[at] > 0;
+            }
+}
+
+static pelt_result fill(px_arena *arena, fill_system *s, const float *positions, uint32_t bone_count, uint8_t *known) {
+    pelt_context *context = px_arena_context(arena);
+    uint8_t *marks = PX_NEW(arena, uint8_t, px_max_size(bone_count, 1));
+    if (!marks)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(make_system(arena, positions, known, s));
+    mark_bones(s, marks);
+    for (uint32_t bone = 0; bone < bone_count && s->count > 0;) {
+        uint32_t count = 0;
+        for (; bone < bone_count && count < BATCH; bone++)
+            if (marks[bone])
+                s->bones[count++] = bone;
+        fill_job job = {context, s};
+        PX_TRY(px_parallel(context, NULL, count, 1, solve_bones, &job));
+        add_solutions(s, count);
+        PX_TRY(px_progress(context, "fill", bone, bone_count));
+    }
+    for (uint32_t u = 0; u < s->count; u++)
+        known[s->rows[u]] = 1;
+    return PELT_OK;
+}
+
+pelt_result px_fill(pelt_context *context, px_weight_table *table, const px_neighbours *neighbours,
+                    const float *positions, uint32_t bone_count, uint8_t *known) {
+    px_arena *arena = px_arena_create(context);
+    if (!arena)
+        return PELT_ERROR_MEMORY;
+    fill_system s = {.table = table, .neighbours = neighbours};
+    pelt_result result = fill(arena, &s, positions, bone_count, known);
+    px_arena_destroy(arena);
+    return result;
+}

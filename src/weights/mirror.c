@@ -1,0 +1,312 @@
+/* Weights of one side to the other.
+ *
+ * A row on the receiving side takes the weights of the row at its mirrored place, or else of the nearest place on the
+ * giving side's surface that faces the same way. Rows on the plane become symmetric first, so that a second time
+ * changes nothing.
+ */
+#include "core/math3.h"
+#include "core/surface.h"
+#include "weights/edit.h"
+
+#define SAME_PLACE 2e-4 /* of the box's diagonal: what hands and files leave of symmetry */
+#define NEAR_PLACE 0.05 /* farther away nothing is taken from */
+#define ROW_BLOCK  256u
+
+/* Where a row's weights come from. */
+typedef enum row_kind { ROW_STAYS, ROW_MIDDLE, ROW_EXACT, ROW_NEAR, ROW_LONE } row_kind;
+typedef struct row_source {
+    row_kind kind;
+    uint32_t rows[3];  /* EXACT: the first alone */
+    double corners[3]; /* how much of each */
+} row_source;
+
+typedef struct mirroring {
+    px_edit *edit;
+    px_mirror_plane plane;
+    int giving;       /* the side whose weights go to the other, 1 or −1; 0: both */
+    float *positions; /* [row][3] */
+    double *normals;  /* [row][3] */
+    double diagonal;
+    uint32_t *bones;          /* [bone] its counterpart */
+    bool *kept;               /* [bone] locked, or without counterpart: stays where both sides meet */
+    px_surface points, faces; /* rows that give, as points and as a surface */
+    uint32_t *triangles;      /* of `faces`, as rows */
+    row_source *sources;      /* [row] */
+} mirroring;
+
+/* ---- Joints and bones ------------------------------------------------------------------------------------- */
+
+/* Where joints are in the space of the mesh: bones where they were bound, others relative to those. */
+static void place_joints(const px_joint_bones *bones, float *positions) {
+    const pelt_model *model = bones->model;
+    for (uint32_t j = 0; j < model->skeleton.joint_count; j++) {
+        pelt_affine palette = px_joint_palette(bones, j), back = px_affine_identity();
+        px_affine_inverse(&palette, &back);
+        float at[3] = {bones->globals[j].m[3], bones->globals[j].m[7], bones->globals[j].m[11]};
+        px_affine_point(&back, at, positions + 3 * (size_t)j);
+    }
+}
+
+static void find_bones(mirroring *m, const px_joint_bones *bones, const uint32_t *pairs) {
+    const pelt_model *model = m->edit->model;
+    for (uint32_t b = 0; b < model->skin.bone_count; b++) {
+        uint32_t joint = model->skin.bone_joints[b];
+        m->bones[b] = PELT_NONE;
+        for (; joint != PELT_NONE && m->bones[b] == PELT_NONE; joint = model->skeleton.parents[joint])
+            if (pairs[joint] != PELT_NONE)
+                m->bones[b] = px_bone_like(bones, pairs[joint], &bones->palette[b]);
+        if (m->bones[b] == PELT_NONE)
+            m->bones[b] = b;
+    }
+    const bool *locked = m->edit->limits.locked;
+    for (uint32_t b = 0; b < model->skin.bone_count; b++)
+        m->kept[b] = m->bones[m->bones[b]] != b || (locked && locked[b]);
+}
+
+/* The side of joints that are named left: 1 or −1. */
+static int left_side(const mirroring *m, const px_joint_side *sides, const float *positions) {
+    double sum = 0;
+    for (size_t j = 0; j < m->edit->model->skeleton.joint_count; j++)
+        if (sides[j] != PX_SIDE_NONE)
+            sum += (sides[j] == PX_SIDE_LEFT ? 1 : -1) * ((double)positions[3 * j + m->plane.axis] - m->plane.at);
+    return sum < 0 ? -1 : 1;
+}
+
+static pelt_result match_joints(mirroring *m, uint32_t side, uint32_t *pairs) {
+    px_edit *edit = m->edit;
+    uint32_t count = edit->model->skeleton.joint_count;
+    px_joint_bones bones;
+    PX_TRY(px_joint_bones_make(edit->arena, edit->model, &bones));
+    float *positions = PX_NEW(edit->arena, float, 3 * (size_t)count);
+    px_joint_side *sides = PX_NEW(edit->arena, px_joint_side, count);
+    m->bones = PX_NEW(edit->arena, uint32_t, edit->model->skin.bone_count);
+    m->kept = PX_NEW(edit->arena, bool, edit->model->skin.bone_count);
+    if (!positions || !sides || !m->bones || !m->kept)
+        return PELT_ERROR_MEMORY;
+    place_joints(&bones, positions);
+    PX_TRY(px_mirror_joints(edit->context, &edit->model->skeleton, positions, m->plane, pairs, sides));
+    find_bones(m, &bones, pairs);
+    int left = left_side(m, sides, positions);
+    const int giving[] = {left, -left, 1, -1, 0};
+    m->giving = giving[side];
+    return PELT_OK;
+}
+
+/* ---- Vertices --------------------------------------------------------------------------------------------- */
+
+/* On which side a row is: 1, −1, or 0 on the plane. */
+static int side_of(const mirroring *m, size_t row) {
+    double off = (double)m->positions[3 * row + m->plane.axis] - m->plane.at;
+    return off > SAME_PLACE * m->diagonal ? 1 : off < -SAME_PLACE * m->diagonal ? -1 : 0;
+}
+
+static bool gives(const mirroring *m, size_t row) {
+    return m->giving == 0 || side_of(m, row) * m->giving >= 0;
+}
+
+static pelt_result prepare_places(mirroring *m) {
+    const pelt_mesh *mesh = &m->edit->model->mesh;
+    px_arena *arena = m->edit->arena;
+    float low[3], high[3];
+    m->positions = px_row_positions(arena, mesh, mesh->positions);
+    m->normals = px_row_normals(arena, mesh, mesh->positions);
+    m->triangles = px_row_triangles(arena, mesh);
+    m->sources = PX_NEW(arena, row_source, mesh->weld_count);
+    if (!m->positions || !m->normals || !m->triangles || !m->sources)
+        return PELT_ERROR_MEMORY;
+    m->diagonal = px_box(m->positions, mesh->weld_count, low, high);
+    return PELT_OK;
+}
+
+/* What gives: each row as a triangle without area, and the triangles all of whose corners give. */
+static pelt_result make_trees(mirroring *m) {
+    const pelt_mesh *mesh = &m->edit->model->mesh;
+    px_arena *arena = m->edit->arena;
+    uint32_t *points = PX_NEW(arena, uint32_t, 3 * (size_t)mesh->weld_count), point_count = 0, count = 0;
+    if (!points)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t r = 0; r < mesh->weld_count; r++)
+        if (gives(m, r)) {
+            points[3 * point_count] = points[3 * point_count + 1] = points[3 * point_count + 2] = r;
+            point_count++;
+        }
+    for (size_t t = 0; t < mesh->triangle_count; t++) {
+        uint32_t *rows = m->triangles + 3 * (size_t)count;
+        memmove(rows, m->triangles + 3 * t, 3 * sizeof *rows);
+        count += gives(m, rows[0]) && gives(m, rows[1]) && gives(m, rows[2]);
+    }
+    PX_TRY(px_surface_make(arena, m->positions, points, point_count, &m->points));
+    return px_surface_make(arena, m->positions, m->triangles, count, &m->faces);
+}
+
+/* A row that looks for its source. */
+typedef struct seeker {
+    const mirroring *m;
+    double normal[3]; /* mirrored */
+} seeker;
+
+static bool faces_alike(const void *user, const px_surface_point *candidate) {
+    const seeker *s = user;
+    double dot = 0;
+    for (size_t e = 0; e < 9; e++)
+        dot += s->normal[e % 3] * candidate->corners[e / 3] *
+               s->m->normals[3 * (size_t)s->m->triangles[3 * (size_t)candidate->triangle + e / 3] + e % 3];
+    return dot >= 0;
+}
+
+static row_source find_source(const mirroring *m, size_t row) {
+    row_source out = {.kind = side_of(m, row) == 0 ? ROW_MIDDLE : ROW_STAYS};
+    if (m->edit->fixed[row] || out.kind == ROW_MIDDLE || (m->giving && gives(m, row)))
+        return m->edit->fixed[row] ? (row_source){.kind = ROW_STAYS} : out;
+    seeker s = {.m = m};
+    double at[3];
+    for (size_t c = 0; c < 3; c++) {
+        bool flip = c == m->plane.axis;
+        double value = (double)m->positions[3 * row + c], normal = m->normals[3 * row + c];
+        at[c] = flip ? 2 * m->plane.at - value : value;
+        s.normal[c] = flip ? -normal : normal;
+    }
+    px_surface_point found;
+    if (px_surface_nearest(&m->points, at, SAME_PLACE * m->diagonal, NULL, NULL, &found)) {
+        out.kind = ROW_EXACT;
+        out.rows[0] = m->points.triangles[3 * (size_t)found.triangle];
+        out.corners[0] = 1;
+    } else if (px_surface_nearest(&m->faces, at, NEAR_PLACE * m->diagonal, faces_alike, &s, &found)) {
+        out.kind = ROW_NEAR;
+        memcpy(out.rows, m->triangles + 3 * (size_t)found.triangle, sizeof out.rows);
+        memcpy(out.corners, found.corners, sizeof out.corners);
+    } else {
+        out.kind = ROW_LONE;
+    }
+    return out;
+}
+
+static pelt_result find_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const mirroring *m = user;
+    for (size_t row = first; row < first + count; row++)
+        m->sources[row] = find_source(m, row);
+    return PELT_OK;
+}
+
+/* ---- Weights ---------------------------------------------------------------------------------------------- */
+
+/* The counterparts of a row's bones, but of those to skip (NULL: none). */
+static void add_mirrored(const mirroring *m, px_weight_sum *sum, const px_weight_table *from, size_t row, double factor,
+                         const bool *skip) {
+    for (size_t e = row * from->capacity; e < (row + 1) * from->capacity; e++)
+        if (!(skip && skip[from->bones[e]]))
+            px_weight_sum_add(sum, m->bones[from->bones[e]], factor * (double)from->weights[e]);
+}
+
+/* Half of a row and half of what is mirrored of others, of bones that are not kept. */
+static px_weight_sum mean_with(const mirroring *m, size_t row, const row_source *source) {
+    px_weight_sum image = {0}, sum = {0};
+    px_weight_sum_add_row(&image, &m->edit->before, row, 0.5);
+    for (uint32_t e = 0; e < image.count; e++)
+        if (!m->kept[image.bones[e]])
+            px_weight_sum_add(&sum, image.bones[e], image.weights[e]);
+    for (size_t c = 0; c < 3; c++)
+        add_mirrored(m, &sum, &m->edit->before, source->rows[c], 0.5 * source->corners[c], m->kept);
+    return sum;
+}
+
+/* Cuts what a row gets, beside what is locked in it. */
+static void cut(const mirroring *m, px_weight_sum *sum, size_t row, const bool *locked) {
+    px_weight_limits limits = m->edit->limits;
+    limits.locked = locked;
+    px_weight_sum_lock(sum, &m->edit->before, row, locked);
+    px_weight_sum_cut(sum, &limits);
+}
+
+static void store(const mirroring *m, px_weight_sum *sum, size_t row, const bool *locked) {
+    cut(m, sum, row, locked);
+    px_weight_sum_store(sum, &m->edit->table, row);
+}
+
+/* The mean of a row and its mirror image. A bone whose counterpart found no room goes too. */
+static void make_symmetric(const mirroring *m, size_t row) {
+    row_source self = {.rows = {(uint32_t)row}, .corners = {1}};
+    px_weight_sum sum = mean_with(m, row, &self), paired = {0};
+    cut(m, &sum, row, m->kept);
+    for (uint32_t e = 0; e < sum.count; e++)
+        if (px_weight_sum_of(&sum, m->bones[sum.bones[e]]) > 0)
+            px_weight_sum_add(&paired, sum.bones[e], sum.weights[e]);
+    store(m, &paired, row, m->kept);
+}
+
+/* Rows of both sides that are each other's sources: one gets the mean, the other its image. */
+static void average_pair(const mirroring *m, size_t row) {
+    const row_source *source = &m->sources[row];
+    px_weight_sum sum = mean_with(m, row, source), image = {0};
+    px_weight_sum_cut(&sum, &m->edit->limits);
+    for (uint32_t e = 0; e < sum.count; e++)
+        px_weight_sum_add(&image, m->bones[sum.bones[e]], sum.weights[e]);
+    store(m, &sum, row, m->kept);
+    store(m, &image, source->rows[0], m->kept);
+}
+
+static void take_weights(const mirroring *m, size_t row) {
+    const row_source *source = &m->sources[row];
+    px_weight_sum sum = {0};
+    if (m->giving == 0)
+        sum = mean_with(m, row, source);
+    for (size_t c = 0; c < 3 && m->giving != 0; c++)
+        add_mirrored(m, &sum, &m->edit->table, source->rows[c], source->corners[c], NULL);
+    store(m, &sum, row, m->giving ? m->edit->limits.locked : m->kept);
+}
+
+static bool is_mutual(const mirroring *m, size_t row) {
+    const row_source *source = &m->sources[row], *back = &m->sources[source->rows[0]];
+    return m->giving == 0 && source->kind == ROW_EXACT && back->kind == ROW_EXACT && back->rows[0] == row;
+}
+
+static void apply(const mirroring *m, pelt_mirror_report *report) {
+    for (size_t row = 0; row < m->edit->table.row_count; row++)
+        if (m->sources[row].kind == ROW_MIDDLE) {
+            make_symmetric(m, row);
+            report->middle_count++;
+        }
+    for (size_t row = 0; row < m->edit->table.row_count; row++) {
+        row_kind kind = m->sources[row].kind;
+        report->exact_count += kind == ROW_EXACT;
+        report->near_count += kind == ROW_NEAR;
+        report->kept_count += kind == ROW_LONE;
+        if (is_mutual(m, row)) {
+            if (m->sources[row].rows[0] > row)
+                average_pair(m, row);
+        } else if (kind == ROW_EXACT || kind == ROW_NEAR) {
+            take_weights(m, row);
+        }
+    }
+}
+
+static pelt_result mirror(px_edit *edit, const pelt_mirror_desc *desc, pelt_mirror_report *report) {
+    mirroring m = {.edit = edit, .plane = {desc->axis, desc->plane}};
+    if (desc->axis > 2 || desc->side > PELT_MIRROR_AVERAGE)
+        return px_fail(edit->context, PELT_ERROR_ARGUMENT, "mirroring knows no axis %u or no side %u", desc->axis,
+                       desc->side);
+    uint32_t *pairs = PX_NEW(edit->model->memory, uint32_t, edit->model->skeleton.joint_count);
+    if (!pairs)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(match_joints(&m, desc->side, pairs));
+    PX_TRY(prepare_places(&m));
+    PX_TRY(make_trees(&m));
+    PX_TRY(px_parallel(edit->context, "mirror", edit->table.row_count, ROW_BLOCK, find_block, &m));
+    apply(&m, report);
+    report->pairs = pairs;
+    return PELT_OK;
+}
+
+pelt_result pelt_weights_mirror(pelt_context *context, pelt_model *model, const pelt_weights_scope *scope,
+                                const pelt_mirror_desc *desc, pelt_mirror_report *report) {
+    pelt_mirror_desc usual = pelt_mirror_desc_default();
+    pelt_mirror_report own, *out = report ? report : &own;
+    px_edit edit;
+    *out = (pelt_mirror_report){0};
+    PX_TRY(px_edit_begin(context, model, scope, &edit));
+    pelt_result result = px_edit_finish(&edit, mirror(&edit, desc ? desc : &usual, out), &out->weights);
+    if (result != PELT_OK)
+        *out = (pelt_mirror_report){0};
+    return result;
+}

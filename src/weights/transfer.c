@@ -1,0 +1,290 @@
+/* Weights of one mesh onto another: each welded vertex takes those of the nearest place on the other's surface, where
+ * that is near and faces the same way; the rest is filled in smoothly from there. */
+#include "weights/transfer.h"
+
+#include "core/math3.h"
+
+#define ROW_BLOCK 256u
+#define SAMPLES   1000u /* vertices that decide in which pose the meshes lie over each other */
+/* A place that faces the right way may be farther than the nearest one by this factor, and this part of the diagonal: the
+ * sides of thin sheets are told apart, but nothing is taken from across a gap. */
+#define DETOUR_FACTOR 1.5
+#define DETOUR_SLACK  1e-3
+/* Nearer than this part of the distance that is allowed, the nearest place will do whichever way it faces: levels of
+ * detail and linings lie so close that rejecting them only loses weights. */
+#define SURELY_NEAR 0.1
+
+/* A mesh in one pose, welded. */
+typedef struct surface {
+    float *positions;    /* [row][3] */
+    double *normals;     /* [row][3] */
+    uint32_t *triangles; /* [triangle][3] rows */
+} surface;
+
+typedef struct transfer {
+    pelt_context *context;
+    px_arena *arena;
+    const pelt_transfer_desc *desc;
+    pelt_model from; /* a copy that can be welded; what it points to is not ours */
+    pelt_model *to;
+    surface source, target;
+    px_surface tree; /* of the source */
+    double diagonal, cosine;
+    px_weight_table weights; /* of the source, in bones of the result */
+    px_weight_table table;   /* of the target */
+    uint8_t *known;          /* [target row] it has a match */
+    double *distances;       /* [target row] of its match */
+    px_carried carried;
+} transfer;
+
+/* ---- Poses ------------------------------------------------------------------------------------------------ */
+
+/* Vertices as the skin shows them at rest, [vertex][3]. */
+static float *rest_positions(px_arena *arena, const pelt_model *model) {
+    const pelt_skin *skin = &model->skin;
+    px_joint_bones bones;
+    float *out = PX_NEW(arena, float, 3 * (size_t)model->mesh.vertex_count);
+    if (!out || px_joint_bones_make(arena, model, &bones) != PELT_OK)
+        return NULL;
+    for (size_t i = 0; i < model->mesh.vertex_count; i++)
+        for (size_t e = i * skin->influence_count; e < (i + 1) * skin->influence_count; e++) {
+            float moved[3];
+            px_affine_point(&bones.palette[skin->bones[e]], model->mesh.positions + 3 * i, moved);
+            for (size_t c = 0; c < 3; c++)
+                out[3 * i + c] += skin->weights[e] * moved[c];
+        }
+    return out;
+}
+
+/* A mesh that gets its joints from elsewhere is where its positions are. */
+static pelt_result make_surface(transfer *t, const pelt_model *model, bool rest, surface *out) {
+    const float *positions = model->mesh.positions;
+    if (rest && !(positions = rest_positions(t->arena, model)))
+        return PELT_ERROR_MEMORY;
+    out->positions = px_row_positions(t->arena, &model->mesh, positions);
+    out->normals = px_row_normals(t->arena, &model->mesh, positions);
+    out->triangles = px_row_triangles(t->arena, &model->mesh);
+    return out->positions && out->normals && out->triangles ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+static pelt_result set_pose(transfer *t, bool own, bool rest) {
+    float low[3], high[3];
+    const pelt_mesh *mesh = &t->from.mesh;
+    PX_TRY(make_surface(t, &t->from, rest, &t->source));
+    PX_TRY(make_surface(t, t->to, rest && own && t->to->skin.bone_count > 0, &t->target));
+    t->diagonal = px_box(t->source.positions, mesh->weld_count, low, high);
+    return px_surface_make(t->arena, t->source.positions, t->source.triangles, mesh->triangle_count, &t->tree);
+}
+
+static void row_place(const surface *s, size_t row, double out[3]) {
+    for (size_t c = 0; c < 3; c++)
+        out[c] = (double)s->positions[3 * row + c];
+}
+
+/* How far apart the meshes lie, as a fraction of the size of the source. */
+static double mean_distance(const transfer *t) {
+    uint32_t count = t->to->mesh.weld_count, step = count / SAMPLES + 1, used = 0;
+    double sum = 0;
+    for (uint32_t r = 0; r < count; r += step, used++) {
+        double p[3];
+        px_surface_point found;
+        row_place(&t->target, r, p);
+        if (px_surface_nearest(&t->tree, p, INFINITY, NULL, NULL, &found))
+            sum += found.distance;
+    }
+    return t->diagonal > 0 ? sum / (used * t->diagonal) : 0;
+}
+
+/* Rest must be plainly better: where both are the same, rounding is not to decide. */
+static pelt_result choose_pose(transfer *t, bool own, bool *rest) {
+    *rest = t->desc->pose == PELT_TRANSFER_REST;
+    if (t->desc->pose != PELT_TRANSFER_AUTO)
+        return set_pose(t, own, *rest);
+    PX_TRY(set_pose(t, own, true));
+    double at_rest = mean_distance(t);
+    transfer posed = *t;
+    PX_TRY(set_pose(t, own, false));
+    *rest = at_rest < 0.8 * mean_distance(t) - 1e-6;
+    if (*rest)
+        *t = posed;
+    return PELT_OK;
+}
+
+/* ---- Matches ---------------------------------------------------------------------------------------------- */
+
+typedef struct seeker {
+    const transfer *t;
+    const double *normal;
+} seeker;
+
+static bool faces_alike(const void *user, const px_surface_point *candidate) {
+    const seeker *s = user;
+    const surface *source = &s->t->source;
+    double n[3] = {0, 0, 0}, square = 0, dot = 0, own = 0;
+    for (size_t e = 0; e < 9; e++)
+        n[e % 3] += candidate->corners[e / 3] *
+                    source->normals[3 * (size_t)source->triangles[3 * (size_t)candidate->triangle + e / 3] + e % 3];
+    for (size_t c = 0; c < 3; c++) {
+        square += n[c] * n[c];
+        own += s->normal[c] * s->normal[c];
+        dot += n[c] * s->normal[c];
+    }
+    return square == 0 || own == 0 || dot >= s->t->cosine * sqrt(square) - 1e-9; /* without a normal nothing is wrong */
+}
+
+static void take_weights(transfer *t, size_t row, const px_surface_point *found) {
+    px_weight_sum sum = {0};
+    for (size_t c = 0; c < 3; c++)
+        px_weight_sum_add_row(&sum, &t->weights, t->source.triangles[3 * (size_t)found->triangle + c],
+                              found->corners[c]);
+    px_weight_sum_cut(&sum, &(px_weight_limits){.influences = t->table.capacity});
+    px_weight_sum_store(&sum, &t->table, row);
+}
+
+static bool has_weights(const transfer *t, size_t row) {
+    return t->table.weights[row * t->table.capacity] > 0;
+}
+
+static pelt_result match_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    transfer *t = user;
+    double limit = t->desc->distance * t->diagonal;
+    for (size_t row = first; row < first + count; row++) {
+        double p[3];
+        px_surface_point found, nearest;
+        seeker s = {t, t->target.normals + 3 * row};
+        row_place(&t->target, row, p);
+        if (!px_surface_nearest(&t->tree, p, limit, NULL, NULL, &nearest))
+            continue;
+        double detour = fmin(limit, DETOUR_FACTOR * nearest.distance + DETOUR_SLACK * t->diagonal);
+        if (!px_surface_nearest(&t->tree, p, detour, faces_alike, &s, &found)) {
+            if (nearest.distance > SURELY_NEAR * limit)
+                continue;
+            found = nearest;
+        }
+        take_weights(t, row, &found);
+        t->known[row] = has_weights(t, row);
+        t->distances[row] = found.distance;
+    }
+    return PELT_OK;
+}
+
+/* Whatever is nearest, for rows that got nothing. */
+static pelt_result nearest_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    transfer *t = user;
+    for (size_t row = first; row < first + count; row++) {
+        double p[3];
+        px_surface_point found;
+        row_place(&t->target, row, p);
+        if (!t->known[row] && px_surface_nearest(&t->tree, p, INFINITY, NULL, NULL, &found))
+            take_weights(t, row, &found);
+    }
+    return PELT_OK;
+}
+
+/* ---- All of it -------------------------------------------------------------------------------------------- */
+
+/* The weights of the source in bones of the result. */
+static pelt_result read_weights(transfer *t) {
+    px_weight_table old;
+    PX_TRY(px_weight_table_read(t->arena, &t->from, NULL, &old));
+    PX_TRY(px_weight_table_make(t->arena, old.row_count, old.capacity, &t->weights));
+    for (size_t row = 0; row < old.row_count; row++) {
+        px_weight_sum sum = {0};
+        for (size_t e = row * old.capacity; e < (row + 1) * old.capacity; e++)
+            if (t->carried.bones[old.bones[e]] != PELT_NONE)
+                px_weight_sum_add(&sum, t->carried.bones[old.bones[e]], (double)old.weights[e]);
+        px_weight_sum_cut(&sum, &(px_weight_limits){.influences = old.capacity});
+        px_weight_sum_store(&sum, &t->weights, row);
+    }
+    return PELT_OK;
+}
+
+static uint32_t count_known(const transfer *t) {
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < t->table.row_count; r++)
+        count += t->known[r];
+    return count;
+}
+
+static void tell_matches(const transfer *t, pelt_transfer_report *report) {
+    report->vertex_count = t->table.row_count;
+    report->matched_count = count_known(t);
+    double sum = 0, scale = t->diagonal > 0 ? 1 / t->diagonal : 0;
+    for (uint32_t r = 0; r < t->table.row_count; r++)
+        if (t->known[r]) {
+            sum += t->distances[r] * scale;
+            report->distance_max = fmax(report->distance_max, t->distances[r] * scale);
+        }
+    report->distance_mean = report->matched_count ? sum / report->matched_count : 0;
+    if (report->matched_count == 0)
+        px_log(t->context, PELT_LOG_WARNING,
+               "no vertex lies near the mesh that the weights are from: are they of one size, in one place?");
+}
+
+static pelt_result find_weights(transfer *t, pelt_transfer_report *report) {
+    const pelt_mesh *mesh = &t->to->mesh;
+    px_neighbours neighbours;
+    t->known = PX_NEW(t->arena, uint8_t, mesh->weld_count);
+    t->distances = PX_NEW(t->arena, double, mesh->weld_count);
+    if (!t->known || !t->distances)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(px_weight_table_make(t->arena, mesh->weld_count, PX_WEIGHT_CAPACITY, &t->table));
+    PX_TRY(px_parallel(t->context, "match", mesh->weld_count, ROW_BLOCK, match_block, t));
+    tell_matches(t, report);
+    PX_TRY(px_neighbours_make(t->arena, mesh, mesh->weld, mesh->weld_count, &neighbours));
+    PX_TRY(px_fill(t->context, &t->table, &neighbours, t->target.positions, t->carried.skin.bone_count, t->known));
+    report->filled_count = count_known(t) - report->matched_count;
+    report->far_count = report->vertex_count - report->matched_count - report->filled_count;
+    return px_parallel(t->context, NULL, mesh->weld_count, ROW_BLOCK, nearest_block, t);
+}
+
+static pelt_result check(const transfer *t) {
+    const pelt_transfer_desc *d = t->desc;
+    if (t->from.skin.bone_count == 0)
+        return px_fail(t->context, PELT_ERROR_INPUT, "%s: has no skin to take weights from", t->from.path);
+    if (t->from.mesh.triangle_count == 0)
+        return px_fail(t->context, PELT_ERROR_INPUT, "%s: has no triangles to take weights from", t->from.path);
+    if (t->to->mesh.vertex_count == 0)
+        return px_fail(t->context, PELT_ERROR_INPUT, "%s: has no vertices", t->to->path);
+    if (d->influences > PELT_MAX_INFLUENCES || !(d->angle >= 0 && d->angle <= 180) || !(d->distance >= 0) ||
+        d->pose > PELT_TRANSFER_REST || d->skeleton > PELT_SKELETON_TO)
+        return px_fail(t->context, PELT_ERROR_ARGUMENT, "a setting of the transfer is out of range");
+    return PELT_OK;
+}
+
+static pelt_result run(transfer *t, pelt_transfer_report *report) {
+    bool rest, own = px_carry_keeps(&t->from, t->to, t->desc->skeleton);
+    PX_TRY(check(t));
+    t->cosine = cos(t->desc->angle * 3.14159265358979323846 / 180);
+    PX_TRY(pelt_model_weld(t->context, &t->from));
+    PX_TRY(pelt_model_weld(t->context, t->to));
+    PX_TRY(choose_pose(t, own, &rest));
+    PX_TRY(px_carry(t->arena, &t->from, t->to, own, rest, &t->carried));
+    PX_TRY(read_weights(t));
+    PX_TRY(find_weights(t, report));
+    px_weight_limits limits = {t->desc->influences ? t->desc->influences : t->from.skin.influence_count, 0, NULL};
+    px_weight_table_cut(&t->table, &limits);
+    report->pose = rest ? PELT_TRANSFER_REST : PELT_TRANSFER_BIND;
+    report->skeleton = own ? PELT_SKELETON_TO : PELT_SKELETON_FROM;
+    report->lost_count = t->carried.lost_count;
+    report->lost = t->carried.lost;
+    return px_carry_finish(t->arena, &t->carried, &t->table, limits.influences, t->to);
+}
+
+pelt_result pelt_weights_transfer(pelt_context *context, const pelt_model *from, pelt_model *to,
+                                  const pelt_transfer_desc *desc, pelt_transfer_report *report) {
+    pelt_transfer_desc usual = pelt_transfer_desc_default();
+    pelt_transfer_report own, *out = report ? report : &own;
+    transfer t = {.context = context, .desc = desc ? desc : &usual, .from = *from, .to = to};
+    *out = (pelt_transfer_report){0};
+    if (!(t.arena = px_arena_create(context)))
+        return PELT_ERROR_MEMORY;
+    t.from.memory = t.arena;
+    pelt_result result = run(&t, out);
+    px_arena_destroy(t.arena);
+    if (result != PELT_OK)
+        *out = (pelt_transfer_report){0};
+    return result;
+}

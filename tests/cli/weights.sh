@@ -1,0 +1,86 @@
+# pelt weights: transfer, smooth, prune, mirror, normalise.
+. "$(dirname "$0")/lib.sh"
+
+"$PELT_SCENES" creature -o rig.glb --vertices 800 --frames 10 >/dev/null || fail "no scene"
+"$PELT_SCENES" production -o man.glb --vertices 1500 --frames 4 >/dev/null || fail "no scene"
+
+# A mesh without a rig gets all of it; the same mesh gets the same weights.
+run 0 convert -q rig.glb bare.obj
+run 0 weights transfer rig.glb bare.obj -o onto.glb --json report.json
+no_err
+out "matched"
+json report.json 'r.action === "transfer" && r.matched === r.vertices && r.filled === 0 && r.far === 0 && r.skeleton === "from"'
+run 0 compare rig.glb onto.glb --max-error 0.01 --json again.json
+json again.json 'r.weights.l1_max < 1e-5'
+
+# Onto a skin of its own: joints by name; everything else stays.
+run 0 weights smooth -q rig.glb -o smooth.glb --iterations 10
+run 0 compare rig.glb smooth.glb --json changed.json
+json changed.json 'r.weights.l1_max > 0.05'
+run 0 weights transfer -q rig.glb smooth.glb -o back.glb --json report.json
+json report.json 'r.skeleton === "to" && r.lost_joints.length === 0'
+run 0 compare rig.glb back.glb --max-error 0.01 --json again.json
+json again.json 'r.weights.l1_max < 1e-5'
+
+# Smoothing nothing changes nothing; scope and locks.
+run 0 weights smooth rig.glb -o same.glb --iterations 0 --json report.json
+json report.json 'r.changed === 0 && r.change_max < 1e-6'
+run 0 weights smooth -q man.glb -o part.glb --parts torso --strength 1 --json report.json
+json report.json 'r.changed > 0 && r.vertices < 600'
+run 0 weights smooth -q man.glb -o locked.glb --lock chest,spine --json report.json
+run 2 weights smooth man.glb -o no.glb --lock nose
+err "no joint 'nose'"
+run 2 weights smooth man.glb -o no.glb --parts hat
+err "'hat'"
+missing no.glb
+
+# Over itself.
+cp man.glb self.glb
+run 0 weights prune self.glb -o self.glb --threshold 0.2 --influences 2 --json -
+json log/out 'r.influences <= 2 && r.changed > 0'
+run 0 weights normalise self.glb -o self.glb --json -
+json log/out 'r.changed === 0'
+run 0 info self.glb
+
+# Mirror lists its pairs; twice is once.
+run 0 weights mirror man.glb -o mirrored.glb --json report.json
+out "upper_arm.L, upper_arm.R"
+json report.json 'r.pairs.length === 19 && r.unmatched.length === 0 && r.middle.includes("chest") && r.exact > 400'
+run 0 weights mirror -q mirrored.glb -o twice.glb --json report.json
+json report.json 'r.change_max < 1e-6'
+run 0 weights mirror -q man.glb -o mirrored.glb --side right-to-left --axis x --plane 0
+
+# Usage.
+run 1 weights
+err "transfer, smooth, prune, mirror or normalise"
+run 1 weights smoth man.glb -o no.glb
+err "did you mean 'smooth'?"
+run 1 weights smooth man.glb
+err "-o FILE"
+run 1 weights smooth man.glb rig.glb -o no.glb
+err "one file"
+run 1 weights transfer man.glb -o no.glb
+err "the mesh that gets them"
+run 1 weights smooth man.glb -o no.obj
+err "holds no weights"
+run 1 weights smooth man.glb -o no.glb --axis x
+err "--axis means nothing to 'pelt weights smooth'"
+run 1 weights transfer man.glb rig.glb -o no.glb --lock head
+err "--lock means nothing"
+run 1 weights smooth man.glb -o no.glb --strength 2
+err "out of range"
+
+# Input that does not work leaves what was there.
+cp man.glb kept.glb
+run 2 weights smooth bare.obj -o kept.glb
+err "no skin"
+run 2 weights transfer bare.obj rig.glb -o kept.glb
+err "no skin to take weights from"
+run 2 weights transfer rig.glb missing.obj -o kept.glb
+err "missing.obj"
+strip
+run 2 weights transfer rig.glb strip.gltf -o kept.glb --skeleton to
+err "none of its joints"
+same man.glb kept.glb
+missing no.glb
+exit 0
