@@ -1,4 +1,4 @@
-/* Weights that a binder gives the rigged characters of the real data, measured against their artists' weights.
+/* Weights that pelt_bind gives the rigged characters of the real data, measured against their artists' weights.
  *
  * Prints, for every character, the measures of rig_measures.h and the seconds, then means and medians of each set and
  * of all. Characters without motions are left out of the mean of E. Files that are no characters are named with the

@@ -2,10 +2,9 @@
 #include "bind_bench.h"
 
 #include "core/core.h"
-#include "core/math3.h"
 
+#include <pelt/bind.h>
 #include <pelt/io.h>
-#include <pelt/run.h>
 
 #include <stdio.h>
 #include <time.h>
@@ -16,65 +15,36 @@ static double now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- The simplest binder: each vertex follows the nearest bone alone --------------------------------------- */
-
-static double segment_distance(const float p[3], const pelt_affine *a, const pelt_affine *b) {
-    double length = 0, dot = 0, distance = 0;
-    for (int c = 0; c < 3; c++) {
-        double side = (double)b->m[4 * c + 3] - a->m[4 * c + 3];
-        length += side * side;
-        dot += side * ((double)p[c] - a->m[4 * c + 3]);
-    }
-    double u = length > 0 ? fmin(fmax(dot / length, 0), 1) : 0;
-    for (int c = 0; c < 3; c++) {
-        double d = (double)p[c] - (1 - u) * a->m[4 * c + 3] - u * b->m[4 * c + 3];
-        distance += d * d;
-    }
-    return distance;
-}
-
-static uint16_t nearest_bone(const pelt_model *model, const pelt_affine *globals, const float p[3]) {
-    const pelt_skin *skin = &model->skin;
-    double best = INFINITY;
-    uint16_t bone = 0;
-    for (uint32_t b = 0; b < skin->bone_count; b++)
-        for (uint32_t j = skin->bone_joints[b]; j < model->skeleton.joint_count; j++) {
-            if (j != skin->bone_joints[b] && model->skeleton.parents[j] != skin->bone_joints[b])
-                continue;
-            double distance = segment_distance(p, &globals[skin->bone_joints[b]], &globals[j]);
-            if (distance < best)
-                best = distance, bone = (uint16_t)b;
-        }
-    return bone;
-}
-
-static pelt_result bind(pelt_context *context, pelt_model *model) {
-    size_t count = model->mesh.vertex_count;
-    float *rest = pelt_model_alloc(context, model, count, 3 * sizeof(float));
-    pelt_affine *globals = pelt_model_alloc(context, model, model->skeleton.joint_count, sizeof(pelt_affine));
-    uint16_t *bones = pelt_model_alloc(context, model, count, sizeof(uint16_t));
-    float *weights = pelt_model_alloc(context, model, count, sizeof(float));
-    if (!rest || !globals || !bones || !weights)
-        return PELT_ERROR_MEMORY;
-    PX_TRY(pelt_model_pose(context, model, NULL, 0, PELT_SKINNING_LINEAR, rest, NULL));
-    pelt_skeleton_globals(&model->skeleton, model->skeleton.rest, globals);
-    for (size_t i = 0; i < count; i++) {
-        bones[i] = nearest_bone(model, globals, rest + 3 * i);
-        weights[i] = 1;
-    }
-    model->skin.influence_count = 1;
-    model->skin.bones = bones;
-    model->skin.weights = weights;
-    return PELT_OK;
+/* "NAME=VALUE". */
+static pelt_result set_option(pelt_context *context, pelt_bind_desc *desc, const char *setting) {
+    char name[64];
+    size_t length = strcspn(setting, "=");
+    if (length >= sizeof name)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "'%s' is no option of the binder", setting);
+    memcpy(name, setting, length);
+    name[length] = 0;
+    size_t count;
+    const pelt_option *options = pelt_bind_options(&count);
+    return pelt_options_set(context, options, count, desc, name, setting[length] ? setting + length + 1 : NULL);
 }
 
 pelt_result bind_with(pelt_context *context, const bind_bench *b, const char *setting, pelt_model *model,
                       bind_figures *figures) {
-    if (b->setting_count || setting)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "the nearest bone has no options");
+    pelt_bind_desc desc = pelt_bind_desc_default();
+    for (uint32_t s = 0; s < b->setting_count; s++)
+        PX_TRY(set_option(context, &desc, b->settings[s]));
+    if (setting)
+        PX_TRY(set_option(context, &desc, setting));
+    pelt_bind_report report;
     double start = now();
-    PX_TRY(bind(context, model));
-    *figures = (bind_figures){.total = now() - start};
+    PX_TRY(pelt_bind(context, model, &desc, &report));
+    *figures = (bind_figures){
+        .voxelize = report.seconds_voxelize,
+        .solve = report.seconds_solve,
+        .weights = report.seconds_weights,
+        .total = now() - start,
+        .voxel_count = (uint64_t)report.interior_voxel_count + report.boundary_voxel_count,
+    };
     return PELT_OK;
 }
 

@@ -3,6 +3,7 @@
 #define PELT_PELT_H
 
 #include <pelt/base.h>
+#include <pelt/bind.h>
 #include <pelt/decompose.h>
 #include <pelt/io.h>
 #include <pelt/measure.h>

@@ -1,0 +1,127 @@
+/* Pelt: a mesh as it comes out of production and a skeleton become skin weights.
+ *
+ * The mesh becomes voxels, which know neither holes nor shells nor crossing triangles, and weights spread from the bones
+ * through them: by diffusion (`heat`, the default), or by a falloff of distances (`geodesic`: Dionne, de Lasa 2013).
+ *
+ * Two doors: pelt_bind does everything at once; a pelt_binding keeps voxels and fields, so that other settings give
+ * other weights in milliseconds.
+ */
+#ifndef PELT_BIND_H
+#define PELT_BIND_H
+
+#include <pelt/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum pelt_bind_method {
+    PELT_BIND_HEAT,    /* diffusion through the solid, held the firmer the nearer a bone is */
+    PELT_BIND_GEODESIC /* a falloff of every bone's distance through the solid */
+} pelt_bind_method;
+
+typedef enum pelt_bind_distance {
+    PELT_BIND_DISTANCE_ISOTROPIC, /* the same in all directions */
+    PELT_BIND_DISTANCE_PAPER      /* from face to face of the voxels: along the grid's axes only */
+} pelt_bind_distance;
+
+typedef enum pelt_bind_curve {
+    PELT_BIND_CURVE_PAPER, /* (1 / ((1 − α) d + α d²))² */
+    PELT_BIND_CURVE_SHARP  /* that, to the power of 3: distant bones matter much less */
+} pelt_bind_curve;
+
+typedef enum pelt_bind_mirror {
+    PELT_BIND_MIRROR_OFF,
+    PELT_BIND_MIRROR_X,
+    PELT_BIND_MIRROR_Y,
+    PELT_BIND_MIRROR_Z
+} pelt_bind_mirror;
+
+typedef enum pelt_bind_rigid { PELT_BIND_RIGID_AUTO, PELT_BIND_RIGID_OFF } pelt_bind_rigid;
+
+typedef struct pelt_bind_desc {
+    /* What a pelt_binding is made of. */
+    uint32_t method;            /* pelt_bind_method; default heat */
+    uint32_t resolution;        /* voxels along the longest side of the mesh; default 256 */
+    const char *grid;           /* "X,Y,Z": as many along each side instead; or NULL (default) */
+    const char *views;          /* views left out of the vote on what is inside: "+x,-y"; or NULL (default): none */
+    uint32_t distance;          /* pelt_bind_distance, geodesic only; default isotropic */
+    const pelt_model *skeleton; /* whose skeleton and motions the model gets; NULL (default): it has its own. Must stay
+                                  * until the binding is destroyed; may be the model */
+    const char *exclude;        /* names, divided by commas, of joints that must not deform; or NULL (default) */
+    const char *only;           /* names of the joints that may; or NULL (default): all */
+
+    /* What can change afterwards. `exclude` and `only` can too: what such joints would get goes to the others. */
+    double falloff;              /* α, 0 to 1: higher is stiffer; default 0.7 */
+    const float *vertex_falloff; /* [vertex] α of its own; NULL (default): none */
+    uint32_t curve;              /* pelt_bind_curve, geodesic only; default paper */
+    uint32_t influences;         /* K, 1 to 8; default 4 */
+    double prune;                /* smaller weights are dropped; default 0.01 */
+    uint32_t smooth;             /* times that weights are averaged along edges; default 0 */
+    uint32_t mirror;             /* pelt_bind_mirror: joints and vertices across this plane get the same; default off */
+    uint32_t rigid_parts;        /* pelt_bind_rigid: whether shells that are plainly accessories follow one joint */
+    const char *rigid;           /* "REGION=JOINT,…": parts or materials that follow one joint; or NULL (default) */
+    const char *lock;            /* joints that keep the weights they have in the model; or NULL (default) */
+} pelt_bind_desc;
+PELT_API const pelt_option *pelt_bind_options(size_t *option_count);
+PELT_API pelt_bind_desc pelt_bind_desc_default(void);
+
+/* A joint that got nothing, and why. */
+typedef enum pelt_bind_idle {
+    PELT_BIND_ACTIVE,      /* it has weights */
+    PELT_BIND_EXCLUDED,    /* by the settings */
+    PELT_BIND_CONTROL,     /* a root, target or other joint that steers and has no volume of its own */
+    PELT_BIND_FAR,         /* no volume near */
+    PELT_BIND_OVERSHADOWED /* others were nearer everywhere */
+} pelt_bind_idle;
+
+typedef struct pelt_bind_report {
+    uint32_t grid[3];              /* cells */
+    double cell[3];                /* sides of one, in object units */
+    uint32_t interior_voxel_count; /* */
+    uint32_t boundary_voxel_count; /* */
+    uint32_t vertex_count;         /* that got weights */
+    uint32_t bridged_count;        /* of these, in shells that no bone reaches */
+    uint32_t rigid_count;          /* of these, in shells or regions that follow one joint */
+    uint32_t bridged_part_count;   /* */
+    const uint32_t *bridged_parts; /* [bridged part] mesh.parts that have bridged vertices */
+    uint32_t joint_count;          /* joints of the skeleton */
+    const uint8_t *idle;           /* [joint] pelt_bind_idle; joints that no skin could use are CONTROL */
+    uint32_t touching_count;     /* voxels through which parts of the mesh touch that are far apart along the surface */
+    uint32_t touching_joints[2]; /* the two joints that most of them lie between, or PELT_NONE */
+    double seconds_voxelize, seconds_solve, seconds_weights;
+} pelt_bind_report;
+
+/* Binds the model in place: its skin gets new weights, all else stays as it was. Joints are where the model's skin has
+ * them; what has no skin is bound in its rest pose. Parts that merely follow a node keep doing so when others have a
+ * skin. After a failure the model is as it was. `desc` and `report` may be NULL; arrays of the report live in the
+ * model's memory. */
+PELT_API pelt_result pelt_bind(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
+                               pelt_bind_report *report);
+
+/* The same in two steps, for hosts that let people change settings. The model must stay until the binding is destroyed;
+ * it changes only in apply. */
+typedef struct pelt_binding pelt_binding;
+PELT_API pelt_result pelt_binding_create(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
+                                         pelt_binding **binding);
+/* Puts weights into the model. `desc` NULL: as the binding was made. */
+PELT_API pelt_result pelt_binding_apply(pelt_binding *binding, const pelt_bind_desc *desc);
+/* What happened so far; its arrays live as long as the binding. */
+PELT_API pelt_bind_report pelt_binding_report(const pelt_binding *binding);
+/* NULL is allowed. */
+PELT_API void pelt_binding_destroy(pelt_binding *binding);
+
+/* The voxels of a binding, to show them: centres in the space of the rest pose. */
+typedef struct pelt_bind_voxels {
+    uint32_t count;
+    double origin[3], cell[3];  /* centre of (x, y, z) = origin + (x + ½, y + ½, z + ½) · cell */
+    const uint16_t (*cells)[3]; /* [voxel] x y z */
+    const uint8_t *boundary;    /* [voxel] 1: a triangle touches it; 0: inside */
+} pelt_bind_voxels;
+PELT_API pelt_bind_voxels pelt_binding_voxels(const pelt_binding *binding);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

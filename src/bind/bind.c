@@ -1,0 +1,309 @@
+/* The doors: subject, volume, bones, fields; then weights as often as one likes. */
+#include "bind/bind.h"
+
+#include <math.h>
+#include <time.h>
+
+static const pelt_option options[] = {
+    {"method", 0, PELT_OPTION_CHOICE, offsetof(pelt_bind_desc, method), "heat", 0, 0, "heat|geodesic", NULL,
+     "how weights spread: by diffusion, or by a falloff of distances"},
+    {"resolution", 'r', PELT_OPTION_UINT, offsetof(pelt_bind_desc, resolution), "256", 8, PX_GRID_MAX - 2, NULL, "N",
+     "voxels along the longest side of the mesh"},
+    {"grid", 0, PELT_OPTION_TEXT, offsetof(pelt_bind_desc, grid), NULL, 0, 0, NULL, "X,Y,Z",
+     "voxels along each side instead"},
+    {"views", 0, PELT_OPTION_TEXT, offsetof(pelt_bind_desc, views), NULL, 0, 0, NULL, "VIEWS",
+     "views that do not vote on what is inside: +x,-x,+y,-y,+z,-z"},
+    {"distance", 0, PELT_OPTION_CHOICE, offsetof(pelt_bind_desc, distance), "isotropic", 0, 0, "isotropic|paper", NULL,
+     "geodesic: how distances are measured"},
+    {"exclude", 0, PELT_OPTION_TEXT, offsetof(pelt_bind_desc, exclude), NULL, 0, 0, NULL, "JOINTS",
+     "joints, divided by commas, that must not deform"},
+    {"only", 0, PELT_OPTION_TEXT, offsetof(pelt_bind_desc, only), NULL, 0, 0, NULL, "JOINTS",
+     "joints that may deform, and no others"},
+    {"falloff", 'a', PELT_OPTION_REAL, offsetof(pelt_bind_desc, falloff), "0.7", 0, 1, NULL, "A",
+     "how stiff: 1 keeps bones apart, 0 blends them widely"},
+    {"curve", 0, PELT_OPTION_CHOICE, offsetof(pelt_bind_desc, curve), "paper", 0, 0, "paper|sharp", NULL,
+     "geodesic: the falloff's shape"},
+    {"influences", 'k', PELT_OPTION_UINT, offsetof(pelt_bind_desc, influences), "4", 1, PELT_MAX_INFLUENCES, NULL, "K",
+     "joints per vertex at most"},
+    {"prune", 0, PELT_OPTION_REAL, offsetof(pelt_bind_desc, prune), "0.01", 0, 1, NULL, "W",
+     "weights below this are dropped"},
+    {"smooth", 0, PELT_OPTION_UINT, offsetof(pelt_bind_desc, smooth), "0", 0, 1000, NULL, "N",
+     "average weights along edges this many times"},
+    {"mirror", 0, PELT_OPTION_CHOICE, offsetof(pelt_bind_desc, mirror), "off", 0, 0, "off|x|y|z", NULL,
+     "make weights the same on both sides of the middle"},
+    {"rigid-parts", 0, PELT_OPTION_CHOICE, offsetof(pelt_bind_desc, rigid_parts), "auto", 0, 0, "auto|off", NULL,
+     "whether shells that are plainly accessories follow one joint"},
+    {"rigid", 0, PELT_OPTION_TEXT, offsetof(pelt_bind_desc, rigid), NULL, 0, 0, NULL, "REGION=JOINT",
+     "parts or materials, divided by commas, that follow one joint"},
+    {"lock", 0, PELT_OPTION_TEXT, offsetof(pelt_bind_desc, lock), NULL, 0, 0, NULL, "JOINTS",
+     "joints that keep the weights they have in the file"},
+};
+
+const pelt_option *pelt_bind_options(size_t *option_count) {
+    *option_count = PX_COUNT(options);
+    return options;
+}
+
+pelt_bind_desc pelt_bind_desc_default(void) {
+    pelt_bind_desc desc = {0};
+    pelt_options_default(options, PX_COUNT(options), &desc);
+    return desc;
+}
+
+#define OUTSIDE 0.06f /* of the diagonal: how far a bone outside may be from what it moves */
+
+static double seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- Voxels -------------------------------------------------------------------------------------------------- */
+
+static pelt_result parse_grid(pelt_context *context, const char *text, uint32_t size[3]) {
+    const char *rest = text, *name;
+    size_t length;
+    uint32_t count = 0;
+    while (px_next_name(&rest, &name, &length)) {
+        double value = 0;
+        if (count == 3 || px_parse_double(name, name + length, &value) != name + length || value != floor(value) ||
+            value < 3 || value > PX_GRID_MAX)
+            count = 4;
+        else
+            size[count++] = (uint32_t)value;
+        if (count > 3)
+            break;
+    }
+    if (count != 3)
+        return px_fail(context, PELT_ERROR_ARGUMENT,
+                       "--grid %s: give three whole numbers from 3 to %u, like 256,256,128", text, PX_GRID_MAX);
+    return PELT_OK;
+}
+
+static pelt_result parse_views(pelt_context *context, const char *text, uint32_t *views) {
+    static const char *const names[] = {"+x", "-x", "+y", "-y", "+z", "-z"};
+    const char *name;
+    size_t length;
+    *views = PX_VIEWS_ALL;
+    while (text && px_next_name(&text, &name, &length)) {
+        uint32_t view = 0;
+        while (view < 6 && !px_is_name(names[view], name, length))
+            view++;
+        if (view == 6)
+            return px_fail(context, PELT_ERROR_ARGUMENT, "--views: \"%.*s\" is none of +x, -x, +y, -y, +z, -z",
+                           (int)length, name);
+        *views &= ~(1u << view);
+    }
+    return PELT_OK;
+}
+
+static pelt_result make_volume(pelt_binding *b) {
+    const px_bind_subject *s = &b->subject;
+    px_bind_volume *volume = &b->volume;
+    float low[3], high[3];
+    uint32_t size[3], views;
+    for (int c = 0; c < 3; c++) {
+        low[c] = INFINITY;
+        high[c] = -INFINITY;
+    }
+    for (size_t k = 0; k < 3 * (size_t)s->row_count; k++) {
+        low[k % 3] = fminf(low[k % 3], s->positions[k]);
+        high[k % 3] = fmaxf(high[k % 3], s->positions[k]);
+    }
+    PX_TRY(parse_views(b->context, b->desc.views, &views));
+    if (b->desc.grid)
+        PX_TRY(parse_grid(b->context, b->desc.grid, size));
+    px_grid grid = b->desc.grid ? px_grid_of_size(low, high, size) : px_grid_around(low, high, b->desc.resolution);
+    PX_TRY(px_voxels_make(b->context, b->arena, s->positions, s->row_count, s->triangles, s->triangle_count, &grid,
+                          views, &volume->voxels));
+    if (volume->voxels.count == 0)
+        return px_fail(b->context, PELT_ERROR_INPUT, "the mesh has no triangles; a surface is needed to bind it");
+    volume->neighbours = px_arena_alloc(b->arena, volume->voxels.count, sizeof *volume->neighbours);
+    if (!volume->neighbours)
+        return PELT_ERROR_MEMORY;
+    double diagonal = 0;
+    for (int c = 0; c < 3; c++) {
+        volume->step[c] = (float)(grid.cell[c] / grid.cell[0]);
+        diagonal += ((double)high[c] - low[c]) * ((double)high[c] - low[c]);
+    }
+    volume->diagonal = (float)(sqrt(diagonal) / grid.cell[0]);
+    return px_voxels_neighbours(b->context, &volume->voxels, volume->neighbours);
+}
+
+/* ---- Fields -------------------------------------------------------------------------------------------------- */
+
+/* Every bone at once; bones that nothing is near to are idle. Where that are all, each takes the voxel nearest to it. */
+static pelt_result start_wave(pelt_binding *b, px_bind_wave *wave) {
+    const px_bind_bones *bones = &b->bones;
+    bool any = false;
+    for (int far = 0; far < 2 && !any; far++)
+        for (uint32_t s = 0, end; s < bones->segment_count; s = end) {
+            uint32_t target = bones->segments[s].target;
+            bool seeded;
+            for (end = s; end < bones->segment_count && bones->segments[end].target == target;)
+                end++;
+            PX_TRY(px_bind_wave_start(wave, s, end - s, far ? INFINITY : OUTSIDE * b->volume.diagonal, &seeded));
+            b->subject.idle[b->subject.targets[target]] = seeded ? PELT_BIND_ACTIVE : PELT_BIND_FAR;
+            any |= seeded;
+        }
+    return PELT_OK;
+}
+
+static pelt_result make_fields(pelt_binding *b) {
+    px_bind_subject *s = &b->subject;
+    px_bind_wave wave;
+    px_bind_bridges bridges = {0};
+    b->fields.method = b->desc.method;
+    b->fields.values = PX_NEW(b->arena, float, px_mul_size(s->row_count, s->target_count));
+    b->bridged = PX_NEW(b->arena, uint8_t, s->row_count);
+    if (!b->fields.values || !b->bridged)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = px_bind_wave_make(b->context, &b->volume, b->bones.segments, b->bones.reach, &wave);
+    if (result == PELT_OK)
+        result = start_wave(b, &wave);
+    if (result == PELT_OK)
+        result = px_bind_wave_run(&wave);
+    if (result == PELT_OK)
+        result = px_bind_bridges_make(b->arena, &wave, &bridges);
+    if (result == PELT_OK && b->desc.method == PELT_BIND_HEAT)
+        result = px_bind_heat(b->context, s, &b->volume, &b->bones, &wave, &bridges, b->fields.values);
+    else if (result == PELT_OK)
+        result = px_bind_geodesic(b->context, b->arena, s, &b->volume, &b->bones, &bridges, b->desc.distance,
+                                  b->fields.values);
+    px_bind_wave_free(&wave);
+    for (size_t i = 0; result == PELT_OK && i < s->row_count; i++) {
+        px_bind_place place;
+        px_bind_place_row(&b->volume, s->positions + 3 * i, &place);
+        b->bridged[i] = bridges.bridged[place.voxels[0]];
+    }
+    return result;
+}
+
+/* ---- The doors ----------------------------------------------------------------------------------------------- */
+
+/* Texts of the settings are kept: they are looked at again when weights are asked for. */
+static pelt_result keep_desc(pelt_binding *b, const pelt_bind_desc *desc) {
+    b->desc = desc ? *desc : pelt_bind_desc_default();
+    const char **texts[] = {&b->desc.grid, &b->desc.views, &b->desc.exclude,
+                            &b->desc.only, &b->desc.rigid, &b->desc.lock};
+    for (size_t n = 0; n < PX_COUNT(texts); n++)
+        if (*texts[n] && !(*texts[n] = px_arena_text(b->arena, *texts[n], strlen(*texts[n]))))
+            return PELT_ERROR_MEMORY;
+    return PELT_OK;
+}
+
+static void report_volume(pelt_binding *b) {
+    pelt_bind_report *r = &b->report;
+    const px_voxels *voxels = &b->volume.voxels;
+    for (int c = 0; c < 3; c++) {
+        r->grid[c] = voxels->grid.size[c];
+        r->cell[c] = voxels->grid.cell[c];
+    }
+    r->interior_voxel_count = voxels->interior_count;
+    r->boundary_voxel_count = voxels->count - voxels->interior_count;
+    r->joint_count = b->subject.rig->skeleton.joint_count;
+    r->idle = b->subject.idle;
+    r->touching_joints[0] = r->touching_joints[1] = PELT_NONE;
+    for (uint32_t i = 0; i < b->subject.model->mesh.vertex_count; i++) {
+        uint32_t row = b->subject.rows[i];
+        r->vertex_count += row != PELT_NONE;
+        r->bridged_count += row != PELT_NONE && b->bridged[row];
+    }
+}
+
+static pelt_result fill(pelt_binding *b, pelt_model *model, const pelt_bind_desc *desc) {
+    double start = seconds_now();
+    PX_TRY(keep_desc(b, desc));
+    PX_TRY(px_bind_subject_make(b->context, b->arena, model, &b->desc, &b->subject));
+    PX_TRY(px_progress(b->context, "voxels", 0, 1));
+    PX_TRY(make_volume(b));
+    b->report.seconds_voxelize = seconds_now() - start;
+    start = seconds_now();
+    PX_TRY(px_bind_bones_make(b->context, b->arena, &b->subject, &b->volume, &b->bones));
+    PX_TRY(make_fields(b));
+    b->shells = PX_NEW(b->arena, uint32_t, b->subject.row_count);
+    if (!b->shells)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(px_bind_shells(b->arena, &b->subject, b->shells, &b->shell_count));
+    b->report.seconds_solve = seconds_now() - start;
+    report_volume(b);
+    return PELT_OK;
+}
+
+pelt_result pelt_binding_create(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
+                                pelt_binding **binding) {
+    *binding = NULL;
+    px_arena *arena = px_arena_create(context);
+    pelt_binding *b = arena ? PX_NEW(arena, pelt_binding, 1) : NULL;
+    if (!b) {
+        px_arena_destroy(arena);
+        return PELT_ERROR_MEMORY;
+    }
+    b->context = context;
+    b->arena = arena;
+    const char *subject = px_subject(context, model->path[0] ? model->path : NULL);
+    pelt_result result = fill(b, model, desc);
+    px_subject(context, subject);
+    if (result == PELT_OK)
+        *binding = b;
+    else
+        px_arena_destroy(arena);
+    return result;
+}
+
+pelt_result pelt_binding_apply(pelt_binding *binding, const pelt_bind_desc *desc) {
+    double start = seconds_now();
+    const char *subject =
+        px_subject(binding->context, binding->subject.model->path[0] ? binding->subject.model->path : NULL);
+    pelt_result result = px_bind_apply(binding, desc ? desc : &binding->desc);
+    px_subject(binding->context, subject);
+    binding->report.seconds_weights = seconds_now() - start;
+    return result;
+}
+
+pelt_bind_report pelt_binding_report(const pelt_binding *binding) {
+    return binding->report;
+}
+
+void pelt_binding_destroy(pelt_binding *binding) {
+    if (binding)
+        px_arena_destroy(binding->arena);
+}
+
+pelt_bind_voxels pelt_binding_voxels(const pelt_binding *binding) {
+    const px_voxels *v = &binding->volume.voxels;
+    pelt_bind_voxels out = {.count = v->count, .cells = (const uint16_t(*)[3])v->cells, .boundary = v->kinds};
+    for (int c = 0; c < 3; c++) {
+        out.origin[c] = v->grid.origin[c];
+        out.cell[c] = v->grid.cell[c];
+    }
+    return out;
+}
+
+/* The report's arrays move to the model's memory. */
+static pelt_result keep_report(pelt_context *context, pelt_model *model, pelt_bind_report *report) {
+    uint8_t *idle = pelt_model_alloc(context, model, report->joint_count, sizeof *idle);
+    uint32_t *parts = pelt_model_alloc(context, model, report->bridged_part_count, sizeof *parts);
+    if (!idle || !parts)
+        return PELT_ERROR_MEMORY;
+    memcpy(idle, report->idle, report->joint_count);
+    if (report->bridged_part_count)
+        memcpy(parts, report->bridged_parts, report->bridged_part_count * sizeof *parts);
+    report->idle = idle;
+    report->bridged_parts = parts;
+    return PELT_OK;
+}
+
+pelt_result pelt_bind(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc, pelt_bind_report *report) {
+    pelt_binding *binding;
+    pelt_bind_report kept;
+    PX_TRY(pelt_binding_create(context, model, desc, &binding));
+    pelt_result result = pelt_binding_apply(binding, NULL);
+    kept = pelt_binding_report(binding);
+    if (result == PELT_OK)
+        result = keep_report(context, model, &kept);
+    pelt_binding_destroy(binding);
+    if (report)
+        *report = result == PELT_OK ? kept : (pelt_bind_report){0};
+    return result;
+}

@@ -1,0 +1,221 @@
+/* Binding from inside.
+ *
+ *   subject.c   what is bound to what: welded vertices and joints, in one space
+ *   names.c     what names of joints say
+ *   bones.c     where the bones lie, and how far each reaches
+ *   wave.c      how far every voxel is from the bones
+ *   shells.c    pieces of the volume that no bone reaches; pieces of the surface that are plainly accessories
+ *   graph.c     voxels as a graph, and coarser graphs of it
+ *   heat.c      weights by diffusion
+ *   geodesic.c  distances of every bone
+ *   apply.c     fields and settings to weights
+ *   bind.c      the doors
+ *
+ * Targets are the joints that may get weights. Grid space: the centre of voxel (x, y, z) is at (x, y, z). */
+#ifndef PELT_BIND_ROOM_H
+#define PELT_BIND_ROOM_H
+
+#include "voxel/voxel.h"
+#include <pelt/bind.h>
+
+/* ---- What is bound to what -------------------------------------------------------------------------------- */
+
+typedef struct px_bind_subject {
+    pelt_model *model;
+    const pelt_model *rig;   /* whose skeleton it is: the model, or another */
+    uint32_t row_count;      /* welded vertices that get weights */
+    uint32_t *rows;          /* [vertex of the mesh] its row, or PELT_NONE: it keeps the weights it has */
+    float *positions;        /* [row][3] in the world, in the bind pose */
+    uint32_t triangle_count; /* */
+    uint32_t *triangles;     /* [triangle][3] rows */
+    uint32_t target_count;   /* */
+    uint32_t *targets;       /* [target] joint, ascending */
+    uint32_t *joint_targets; /* [joint] target, or PELT_NONE */
+    pelt_affine *joints;     /* [joint] in the world, in the bind pose */
+    uint8_t *idle;           /* [joint] pelt_bind_idle: what is known so far */
+    uint32_t space_count;    /* spaces that the mesh's vertices are given in: one per skin or node */
+    pelt_affine *spaces;     /* [space] to the world, in the bind pose */
+    uint32_t *vertex_spaces; /* [vertex of the mesh] */
+    uint32_t *space_bones;   /* [space][joint] the bone of the model's skin, or PELT_NONE */
+} px_bind_subject;
+
+/* Arrays live in the arena. */
+pelt_result px_bind_subject_make(pelt_context *context, px_arena *arena, pelt_model *model, const pelt_bind_desc *desc,
+                                 px_bind_subject *subject);
+
+/* Groups that grow together: every member leads to the lowest one of its group. */
+static inline uint32_t px_group_of(uint32_t *groups, uint32_t i) {
+    while (groups[i] != i)
+        i = groups[i] = groups[groups[i]];
+    return i;
+}
+static inline void px_group_join(uint32_t *groups, uint32_t a, uint32_t b) {
+    a = px_group_of(groups, a);
+    b = px_group_of(groups, b);
+    groups[a > b ? a : b] = a < b ? a : b;
+}
+
+/* ---- Names ------------------------------------------------------------------------------------------------ */
+
+/* A joint that steers others: IK targets, poles, controls. */
+bool px_bind_name_steers(const char *name);
+/* A joint above the first bone: a root, the armature, the world. */
+bool px_bind_name_is_root(const char *name);
+/* A joint that only marks where a bone ends. */
+bool px_bind_name_is_end(const char *name);
+
+/* ---- The volume ------------------------------------------------------------------------------------------- */
+
+typedef struct px_bind_volume {
+    px_voxels voxels;
+    float step[3];             /* a cell's sides, in sides along x */
+    float diagonal;            /* of the mesh's box, in sides along x */
+    uint32_t (*neighbours)[6]; /* [voxel] −x +x −y +y −z +z, or PELT_NONE */
+} px_bind_volume;
+
+/* Into grid space. */
+static inline void px_bind_to_grid(const px_grid *grid, const float p[3], float out[3]) {
+    for (int c = 0; c < 3; c++)
+        out[c] = (float)((p[c] - grid->origin[c]) / grid->cell[c] - 0.5);
+}
+/* The voxel at a place in grid space, or PELT_NONE. */
+uint32_t px_bind_voxel(const px_bind_volume *volume, const float p[3]);
+
+/* ---- Bones ------------------------------------------------------------------------------------------------ */
+
+/* A stretch of a bone, in grid space. */
+typedef struct px_bind_segment {
+    float a[3], b[3];
+    uint32_t target;
+} px_bind_segment;
+
+typedef struct px_bind_bones {
+    uint32_t segment_count;
+    px_bind_segment *segments; /* [segment] in the order of targets; targets without any get no weights */
+    float *reach;              /* [target] half the thickness of the limb around it, in sides along x */
+    float *limit;    /* [target] farther away its heir takes over: of bones that are mere points; or INFINITY */
+    uint32_t *heirs; /* [target] the target of its parent, or PELT_NONE */
+} px_bind_bones;
+
+/* Decides which joints steer, and where the others' bones lie; notes the idle ones in the subject. */
+pelt_result px_bind_bones_make(pelt_context *context, px_arena *arena, px_bind_subject *subject,
+                               const px_bind_volume *volume, px_bind_bones *bones);
+/* The distance from p (grid space) to a segment in sides along x, and the segment's nearest point. */
+float px_bind_segment_distance(const px_bind_segment *segment, const float step[3], const float p[3], float nearest[3]);
+/* The share of a stretch that is occupied. */
+float px_bind_share_inside(const px_bind_volume *volume, const float a[3], const float b[3]);
+
+/* ---- Waves ------------------------------------------------------------------------------------------------ */
+
+/* A wave that leaves bones and runs through the volume. */
+typedef struct px_bind_wave {
+    pelt_context *context;
+    const px_bind_volume *volume;
+    const px_bind_segment *segments;
+    const float *reach; /* [target] beyond this a bone's distances count more, so that a thin limb does not take what
+                              * is thick; NULL: they do not */
+    float *distances;   /* [voxel] to the bone that it belongs to, in sides along x; INFINITY where not reached */
+    uint32_t *owners;   /* [voxel] the segment it belongs to, or PELT_NONE */
+    float *keys;        /* [voxel] what the distance counts */
+    uint8_t *states;    /* [voxel] WAVE_… bits */
+    struct px_bind_heap_entry *heap;
+    size_t heap_count, heap_capacity;
+} px_bind_wave;
+
+/* Needs to be freed, also after a failure. */
+pelt_result px_bind_wave_make(pelt_context *context, const px_bind_volume *volume, const px_bind_segment *segments,
+                              const float *reach, px_bind_wave *wave);
+void px_bind_wave_free(px_bind_wave *wave);
+/* Forgets everything. */
+void px_bind_wave_reset(px_bind_wave *wave);
+/* A voxel is this far from a segment, whatever lies between. */
+pelt_result px_bind_wave_seed(px_bind_wave *wave, uint32_t voxel, float distance, uint32_t segment);
+/* The voxels that segments [first, first + count) of one bone pass through; where the bone lies outside, those nearest to
+ * it, up to `most` away. *seeded: there were any. */
+pelt_result px_bind_wave_start(px_bind_wave *wave, uint32_t first, uint32_t count, float most, bool *seeded);
+/* On until all that can be reached is. */
+pelt_result px_bind_wave_run(px_bind_wave *wave);
+
+/* ---- Pieces ------------------------------------------------------------------------------------------------ */
+
+/* Two voxels that belong together though they do not touch: one of a piece that no bone reaches, and the nearest one that
+ * is reached. */
+typedef struct px_bind_bridge {
+    uint32_t from, to;
+} px_bind_bridge;
+
+typedef struct px_bind_bridges {
+    uint32_t count, capacity;
+    px_bind_bridge *items;
+    uint8_t *bridged; /* [voxel] it is in a piece that was reached over a bridge */
+} px_bind_bridges;
+
+/* Builds bridges to everything that a wave has not reached, and lets it run on. In the arena. */
+pelt_result px_bind_bridges_make(px_arena *arena, px_bind_wave *wave, px_bind_bridges *bridges);
+
+/* Pieces of the surface: shells [row], numbered by first appearance. */
+pelt_result px_bind_shells(px_arena *arena, const px_bind_subject *subject, uint32_t *shells, uint32_t *shell_count);
+
+/* ---- Graphs ------------------------------------------------------------------------------------------------ */
+
+/* Nodes and weighted edges; the edges of node i are firsts[i] … firsts[i + 1] − 1, each edge is there from both ends. */
+typedef struct px_graph {
+    uint32_t count;
+    uint32_t *firsts; /* [count + 1] */
+    uint32_t *to;     /* [edge] */
+    float *weights;   /* [edge] area over length */
+} px_graph;
+
+/* Voxels, their faces and the bridges. Lives in the arena. */
+pelt_result px_graph_of_voxels(px_arena *arena, const px_bind_volume *volume, const px_bind_bridges *bridges,
+                               px_graph *graph);
+/* One node for every connected piece in a block of 2×2×2: what does not touch stays apart. `cells` [node][3] (replaced by
+ * those of the coarser nodes), groups [node] the coarser node. */
+pelt_result px_graph_coarsen(px_arena *arena, const px_graph *fine, uint16_t (**cells)[3], px_graph *coarse,
+                             uint32_t **groups);
+
+/* ---- Fields ------------------------------------------------------------------------------------------------ */
+
+/* What a binding keeps: a number for every row and target. */
+typedef struct px_bind_fields {
+    float
+        *values; /* [row][target] HEAT: weights, sum 1; GEODESIC: distances over the diagonal, INFINITY: not reached */
+    uint32_t method;
+} px_bind_fields;
+
+/* Where a row lies among voxels: at most eight of them, weights sum 1. */
+typedef struct px_bind_place {
+    uint32_t voxels[8];
+    float weights[8];
+    uint32_t count;
+} px_bind_place;
+/* Only voxels that are connected to the row's own within the eight count. */
+void px_bind_place_row(const px_bind_volume *volume, const float position[3], px_bind_place *place);
+
+pelt_result px_bind_heat(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
+                         const px_bind_bones *bones, const px_bind_wave *wave, const px_bind_bridges *bridges,
+                         float *values);
+pelt_result px_bind_geodesic(pelt_context *context, px_arena *arena, const px_bind_subject *subject,
+                             const px_bind_volume *volume, const px_bind_bones *bones, const px_bind_bridges *bridges,
+                             uint32_t distance, float *values);
+
+/* ---- The binding ------------------------------------------------------------------------------------------- */
+
+struct pelt_binding {
+    pelt_context *context;
+    px_arena *arena;
+    pelt_bind_desc desc; /* as it was made; its texts are copies */
+    px_bind_subject subject;
+    px_bind_volume volume;
+    px_bind_bones bones;
+    px_bind_fields fields;
+    uint32_t shell_count;
+    uint32_t *shells; /* [row] */
+    uint8_t *bridged; /* [row] */
+    pelt_bind_report report;
+};
+
+/* Fields and settings to a skin of the model. */
+pelt_result px_bind_apply(pelt_binding *binding, const pelt_bind_desc *desc);
+
+#endif

@@ -1,0 +1,531 @@
+/* Where bones lie. A skeleton has joints only; a bone is where its joint begins and the next one stands.
+ *
+ *   one child       from the joint to it
+ *   several         where the joints of a rig share an axis along their bones (most programs see to that), along that
+ *                   axis; else to every child. A fan to many children (a face) stays a fan
+ *   none            on along the axis, else the way the parent goes, until the volume ends
+ *   a flat rig      joints without any order are joined along the axis on which most of them meet another one
+ *
+ * Joints that only steer (targets, roots outside the volume) have no bones. */
+#include "bind/bind.h"
+#include "core/math3.h"
+
+#include <stdlib.h>
+
+#define ZERO_LENGTH  1e-3f /* of the diagonal: shorter bones have no direction */
+#define NEAR_VOLUME  0.01f /* of the diagonal: joints this far outside still count as inside */
+#define MOSTLY       0.5f  /* a stretch that leads elsewhere has less of it inside */
+#define FAN          6u    /* more children than this are a fan */
+#define ALONG        0.9f  /* cosine from which a direction counts as an axis' */
+#define MEETS        0.985f
+#define AXIS_SHARE   0.6f
+#define POINT_LENGTH 0.3f /* of the way to the parent: shorter leaves are mere points */
+#define POINT_LIMIT  0.5f /* of the way to the next joints: how far a point reaches */
+
+typedef struct layout {
+    px_bind_subject *s;
+    const px_bind_volume *volume;
+    px_bind_bones *bones;
+    uint32_t joint_count;
+    uint32_t *parents; /* [joint] as in the skeleton, but for flat rigs */
+    bool *deforms;     /* [joint] it is a target and does not only steer */
+    float side;        /* of a cell along x, world */
+    float zero;        /* lengths below are none, world */
+    int axis;          /* along bones: 0 to 5 for +x −x +y −y +z −z of the joints; −1: none */
+    bool flat;
+} layout;
+
+/* ---- Small geometry ---------------------------------------------------------------------------------------- */
+
+static void place_of(const layout *l, uint32_t joint, float out[3]) {
+    for (int c = 0; c < 3; c++)
+        out[c] = l->s->joints[joint].m[4 * c + 3];
+}
+
+/* Unit direction from joint a to joint b; returns the length. */
+static float direction(const layout *l, uint32_t a, uint32_t b, float out[3]) {
+    float from[3], to[3];
+    place_of(l, a, from);
+    place_of(l, b, to);
+    px_sub3(to, from, out);
+    float length = sqrtf(px_dot3(out, out));
+    for (int c = 0; c < 3 && length > 0; c++)
+        out[c] /= length;
+    return length;
+}
+
+static float distance(const layout *l, uint32_t a, uint32_t b) {
+    float unused[3];
+    return direction(l, a, b, unused);
+}
+
+/* An axis of a joint in the world. */
+static void axis_of(const layout *l, uint32_t joint, int axis, float out[3]) {
+    float sign = axis % 2 ? -1.0f : 1.0f;
+    for (int c = 0; c < 3; c++)
+        out[c] = sign * l->s->joints[joint].m[4 * c + axis / 2];
+    float length = sqrtf(px_dot3(out, out));
+    for (int c = 0; c < 3 && length > 0; c++)
+        out[c] /= length;
+}
+
+static void to_grid(const layout *l, const float p[3], float out[3]) {
+    px_bind_to_grid(&l->volume->voxels.grid, p, out);
+}
+
+static float share_inside(const layout *l, uint32_t a, uint32_t b) {
+    float from[3], to[3], grid_from[3], grid_to[3];
+    place_of(l, a, from);
+    place_of(l, b, to);
+    to_grid(l, from, grid_from);
+    to_grid(l, to, grid_to);
+    return px_bind_share_inside(l->volume, grid_from, grid_to);
+}
+
+static bool is_target(const layout *l, uint32_t joint) {
+    return l->s->joint_targets[joint] != PELT_NONE;
+}
+
+/* The next child of a joint from `from` on that is a target (or none, as asked) and not at the same place; or
+ * PELT_NONE. */
+static uint32_t next_child(const layout *l, uint32_t joint, uint32_t from, bool target) {
+    for (uint32_t k = from; k < l->joint_count; k++)
+        if (l->parents[k] == joint && is_target(l, k) == target && distance(l, joint, k) >= l->zero)
+            return k;
+    return PELT_NONE;
+}
+#define EACH_CHILD(l, joint, k, target)                                                                                \
+    (uint32_t k = next_child(l, joint, 0, target); k != PELT_NONE; k = next_child(l, joint, k + 1, target))
+
+static uint32_t child_count(const layout *l, uint32_t joint) {
+    uint32_t count = 0;
+    for
+        EACH_CHILD(l, joint, k, true)
+    count++;
+    return count;
+}
+
+/* ---- The axis along bones ---------------------------------------------------------------------------------- */
+
+/* Joints with one child vote. */
+static int vote_axis(const layout *l) {
+    uint32_t votes[6] = {0}, voters = 0;
+    for (uint32_t t = 0; t < l->s->target_count; t++) {
+        uint32_t j = l->s->targets[t], child = next_child(l, j, 0, true);
+        if (child_count(l, j) != 1)
+            continue;
+        float way[3], axis[3];
+        direction(l, j, child, way);
+        voters++;
+        for (int a = 0; a < 6; a++) {
+            axis_of(l, j, a, axis);
+            votes[a] += px_dot3(way, axis) > ALONG;
+        }
+    }
+    for (int a = 0; a < 6; a++)
+        if ((float)votes[a] > AXIS_SHARE * (float)voters)
+            return a;
+    return -1;
+}
+
+/* The nearest target straight along an axis of a joint, or PELT_NONE. */
+static uint32_t meets(const layout *l, uint32_t joint, int axis) {
+    uint32_t nearest = PELT_NONE;
+    float way[3], along[3], best = INFINITY;
+    axis_of(l, joint, axis, along);
+    for (uint32_t t = 0; t < l->s->target_count; t++) {
+        float length = direction(l, joint, l->s->targets[t], way);
+        if (length >= l->zero && length < best && px_dot3(way, along) > MEETS) {
+            best = length;
+            nearest = l->s->targets[t];
+        }
+    }
+    return nearest;
+}
+
+/* The mean distance between the joints that have `one` but not `other`. */
+static float spread(const layout *l, const bool *one, const bool *other) {
+    double sum = 0;
+    size_t count = 0;
+    for (uint32_t a = 0; a < l->joint_count; a++)
+        for (uint32_t b = 0; b < a; b++)
+            if (one[a] && !other[a] && one[b] && !other[b]) {
+                sum += distance(l, a, b);
+                count++;
+            }
+    return count ? (float)(sum / (double)count) : 0;
+}
+
+/* Along the right axis most joints meet another one, and chains begin nearer to each other (a palm) than they end. */
+static pelt_result join_flat(px_arena *arena, layout *l) {
+    bool *begins = PX_NEW(arena, bool, l->joint_count), *ends = PX_NEW(arena, bool, l->joint_count);
+    if (!begins || !ends)
+        return PELT_ERROR_MEMORY;
+    uint32_t best = 0;
+    for (int a = 0; a < 6; a++) {
+        uint32_t count = 0;
+        memset(begins, 0, l->joint_count);
+        memset(ends, 0, l->joint_count);
+        for (uint32_t t = 0; t < l->s->target_count; t++) {
+            uint32_t j = l->s->targets[t], next = meets(l, j, a);
+            if (next == PELT_NONE)
+                continue;
+            begins[j] = ends[next] = true;
+            count++;
+        }
+        if (spread(l, begins, ends) < spread(l, ends, begins))
+            count *= 2;
+        if (count > best) {
+            best = count;
+            l->axis = a;
+        }
+    }
+    for (uint32_t t = 0; t < l->s->target_count && l->axis >= 0; t++) {
+        uint32_t next = meets(l, l->s->targets[t], l->axis);
+        if (next != PELT_NONE && next != l->parents[l->s->targets[t]])
+            l->parents[next] = l->s->targets[t];
+    }
+    return PELT_OK;
+}
+
+/* ---- Joints that only steer -------------------------------------------------------------------------------- */
+
+static bool near_volume(const layout *l, uint32_t joint) {
+    float world[3], p[3];
+    place_of(l, joint, world);
+    to_grid(l, world, p);
+    int reach = (int)(NEAR_VOLUME * l->volume->diagonal) + 1;
+    for (int z = -reach; z <= reach; z++)
+        for (int y = -reach; y <= reach; y++)
+            for (int x = -reach; x <= reach; x++) {
+                float q[3] = {p[0] + (float)x, p[1] + (float)y / l->volume->step[1],
+                              p[2] + (float)z / l->volume->step[2]};
+                if (px_bind_voxel(l->volume, q) != PELT_NONE)
+                    return true;
+            }
+    return false;
+}
+
+static bool below_a_bone(const layout *l, uint32_t joint) {
+    for (uint32_t p = l->parents[joint]; p != PELT_NONE; p = l->s->rig->skeleton.parents[p])
+        if (l->deforms[p])
+            return true;
+    return false;
+}
+
+/* A joint on top that stands outside, and does not just lead into the volume. */
+static bool is_outer_root(const layout *l, uint32_t joint) {
+    if (px_bind_name_is_root(l->s->rig->skeleton.names[joint]))
+        return true;
+    if (near_volume(l, joint))
+        return false;
+    uint32_t child = next_child(l, joint, 0, true);
+    return child_count(l, joint) != 1 || share_inside(l, joint, child) < MOSTLY;
+}
+
+static void find_steering(layout *l) {
+    const pelt_skeleton *skeleton = &l->s->rig->skeleton;
+    uint32_t left = 0;
+    for (uint32_t t = 0; t < l->s->target_count; t++) {
+        uint32_t j = l->s->targets[t];
+        l->deforms[j] = !px_bind_name_steers(skeleton->names[j]) && (below_a_bone(l, j) || !is_outer_root(l, j));
+        left += l->deforms[j];
+    }
+    for (uint32_t t = 0; t < l->s->target_count && left == 0; t++) /* a rig of roots: then they are what there is */
+        l->deforms[l->s->targets[t]] = true;
+    for (uint32_t t = 0; t < l->s->target_count; t++)
+        if (!l->deforms[l->s->targets[t]])
+            l->s->idle[l->s->targets[t]] = PELT_BIND_CONTROL;
+}
+
+/* ---- Segments ---------------------------------------------------------------------------------------------- */
+
+static px_bind_segment *add_segment(layout *l, uint32_t joint, const float end[3]) {
+    px_bind_segment *segment = &l->bones->segments[l->bones->segment_count++];
+    float start[3];
+    place_of(l, joint, start);
+    to_grid(l, start, segment->a);
+    to_grid(l, end, segment->b);
+    segment->target = l->s->joint_targets[joint];
+    return segment;
+}
+
+static void add_to_child(layout *l, uint32_t joint, uint32_t child) {
+    float end[3];
+    place_of(l, child, end);
+    add_segment(l, joint, end);
+}
+
+/* One bone for several children: to the one that stands on the axis, or as far along it as any of them is. False when
+ * all of them are behind. */
+static bool add_along_axis(layout *l, uint32_t joint) {
+    float axis[3], way[3], best = -1, longest = 0;
+    uint32_t straight = PELT_NONE;
+    axis_of(l, joint, l->axis, axis);
+    for
+        EACH_CHILD(l, joint, k, true) {
+            float length = direction(l, joint, k, way), along = px_dot3(way, axis);
+            if (along > best) {
+                best = along;
+                straight = k;
+            }
+            longest = fmaxf(longest, along * length);
+        }
+    if (best >= 0.95f) {
+        add_to_child(l, joint, straight);
+        return true;
+    }
+    float end[3];
+    place_of(l, joint, end);
+    for (int c = 0; c < 3; c++)
+        end[c] += longest * axis[c];
+    if (longest > 0)
+        add_segment(l, joint, end);
+    return longest > 0;
+}
+
+/* The way that a bone without children goes; false when nothing tells. */
+static bool leaf_direction(const layout *l, uint32_t joint, float out[3]) {
+    if (l->axis >= 0) {
+        axis_of(l, joint, l->axis, out);
+        return true;
+    }
+    for (uint32_t p = l->parents[joint]; p != PELT_NONE; p = l->s->rig->skeleton.parents[p])
+        if (direction(l, p, joint, out) >= l->zero)
+            return true;
+    return false;
+}
+
+static float nearest_joint(const layout *l, uint32_t joint) {
+    float nearest = INFINITY;
+    for (uint32_t t = 0; t < l->s->target_count; t++)
+        if (l->s->targets[t] != joint)
+            nearest = fminf(nearest, distance(l, joint, l->s->targets[t]));
+    return nearest;
+}
+
+/* On until the volume ends. A bone that begins just outside may enter it first; one in a flat rig ends before others. */
+static void add_leaf(layout *l, uint32_t joint) {
+    float start[3], way[3], end[3], length = 0;
+    place_of(l, joint, start);
+    bool known = leaf_direction(l, joint, way);
+    float most = l->flat ? nearest_joint(l, joint) : INFINITY;
+    for (uint32_t i = 0; known && i < 4 * PX_GRID_MAX && (float)i * l->side <= most; i++) {
+        float p[3], grid[3];
+        for (int c = 0; c < 3; c++)
+            p[c] = start[c] + (float)i * l->side * way[c];
+        to_grid(l, p, grid);
+        if (px_bind_voxel(l->volume, grid) != PELT_NONE)
+            length = (float)i * l->side;
+        else if (i > 2)
+            break;
+    }
+    for (int c = 0; c < 3; c++)
+        end[c] = start[c] + (known ? length * way[c] : 0);
+    px_bind_segment *segment = add_segment(l, joint, end);
+    /* A bone that is a mere point among others (a lip, a brow) does not reach as far as they are apart. */
+    uint32_t parent = l->parents[joint];
+    if (parent == PELT_NONE || !l->deforms[parent] || length >= POINT_LENGTH * distance(l, parent, joint))
+        return;
+    float nearest[2] = {INFINITY, INFINITY};
+    for (uint32_t t = 0; t < l->s->target_count; t++) {
+        float d = l->s->targets[t] == joint ? INFINITY : distance(l, joint, l->s->targets[t]);
+        if (d < nearest[1])
+            nearest[1] = d;
+        if (nearest[1] < nearest[0]) {
+            float swap = nearest[0];
+            nearest[0] = nearest[1];
+            nearest[1] = swap;
+        }
+    }
+    l->bones->limit[segment->target] = POINT_LIMIT * 0.5f * (nearest[0] + nearest[1]) / l->side;
+}
+
+static void add_bone(layout *l, uint32_t joint) {
+    uint32_t children = child_count(l, joint), before = l->bones->segment_count;
+    if (l->axis >= 0 && children > 1 && children <= FAN && add_along_axis(l, joint))
+        return;
+    for
+        EACH_CHILD(l, joint, k, true)
+    if (share_inside(l, joint, k) >= MOSTLY)
+        add_to_child(l, joint, k);
+    if (children == 0)
+        for
+            EACH_CHILD(l, joint, k, false) /* nodes that mark where the bone ends */
+    add_to_child(l, joint, k);
+    if (l->bones->segment_count > before)
+        return;
+    for (uint32_t k = 0; k < l->joint_count && children == 0;
+         k++) /* another joint stands at the same place: it is that one's */
+        if (l->parents[k] == joint && is_target(l, k) && l->deforms[k])
+            return;
+    add_leaf(l, joint);
+}
+
+/* ---- Reach ------------------------------------------------------------------------------------------------- */
+
+#define RAYS    98 /* directions: the outer cells of a cube of 5 */
+#define SAMPLES 9  /* places along a segment */
+
+static int ascending(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return x < y ? -1 : x > y;
+}
+
+static float ray_length(const px_bind_volume *volume, const float from[3], const float way[3]) {
+    float length = 1;
+    for (;; length += 1) {
+        float p[3];
+        for (int c = 0; c < 3; c++)
+            p[c] = from[c] + length * way[c] / volume->step[c];
+        if (px_bind_voxel(volume, p) == PELT_NONE)
+            return length - 0.5f;
+    }
+}
+
+/* Half the thickness of the volume across a segment at p; 0 outside. */
+static float thickness(const px_bind_volume *volume, const px_bind_segment *segment, const float p[3]) {
+    float axis[3], lengths[RAYS];
+    size_t count = 0;
+    if (px_bind_voxel(volume, p) == PELT_NONE)
+        return 0;
+    for (int c = 0; c < 3; c++)
+        axis[c] = (segment->b[c] - segment->a[c]) * volume->step[c];
+    float length = sqrtf(px_dot3(axis, axis));
+    for (int z = -2; z <= 2; z++)
+        for (int y = -2; y <= 2; y++)
+            for (int x = -2; x <= 2; x++) {
+                float way[3] = {(float)x, (float)y, (float)z}, norm = sqrtf(px_dot3(way, way));
+                if (x * x < 4 && y * y < 4 && z * z < 4)
+                    continue;
+                for (int c = 0; c < 3; c++)
+                    way[c] /= norm;
+                if (fabsf(px_dot3(way, axis)) <= 0.5f * length)
+                    lengths[count++] = ray_length(volume, p, way);
+            }
+    qsort(lengths, count, sizeof *lengths, ascending);
+    return lengths[(size_t)(0.6f * (float)count)];
+}
+
+/* A limb often begins inside something thicker (an arm in the chest): what counts is where it is thinner. */
+static float reach_of(const px_bind_volume *volume, const px_bind_segment *segments, uint32_t count) {
+    float widths[SAMPLES * 8];
+    size_t width_count = 0;
+    uint32_t stride = count / 8 + 1;
+    for (uint32_t s = 0; s < count; s += stride)
+        for (int i = 1; i <= SAMPLES; i++) {
+            float p[3], u = (float)i / (SAMPLES + 1);
+            for (int c = 0; c < 3; c++)
+                p[c] = segments[s].a[c] + u * (segments[s].b[c] - segments[s].a[c]);
+            float width = thickness(volume, &segments[s], p);
+            if (width > 0)
+                widths[width_count++] = width;
+        }
+    if (width_count == 0)
+        return 1;
+    qsort(widths, width_count, sizeof *widths, ascending);
+    return widths[width_count / 4];
+}
+
+typedef struct reach_job {
+    const px_bind_volume *volume;
+    px_bind_bones *bones;
+} reach_job;
+
+static pelt_result reach_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const reach_job *job = user;
+    for (size_t t = first; t < first + count; t++) {
+        uint32_t from = 0, to;
+        while (from < job->bones->segment_count && job->bones->segments[from].target != t)
+            from++;
+        for (to = from; to < job->bones->segment_count && job->bones->segments[to].target == t;)
+            to++;
+        job->bones->reach[t] = reach_of(job->volume, job->bones->segments + from, to - from);
+    }
+    return PELT_OK;
+}
+
+/* ---- The door ---------------------------------------------------------------------------------------------- */
+
+static bool is_flat(const layout *l) {
+    for (uint32_t t = 0; t < l->s->target_count; t++)
+        for (uint32_t k = 0; k < l->joint_count; k++)
+            if (l->parents[k] == l->s->targets[t] && is_target(l, k))
+                return false;
+    return l->s->target_count > 2;
+}
+
+pelt_result px_bind_bones_make(pelt_context *context, px_arena *arena, px_bind_subject *subject,
+                               const px_bind_volume *volume, px_bind_bones *bones) {
+    layout l = {
+        .s = subject, .volume = volume, .bones = bones, .joint_count = subject->rig->skeleton.joint_count, .axis = -1};
+    *bones = (px_bind_bones){0};
+    bones->segments = PX_NEW(arena, px_bind_segment, (size_t)l.joint_count + subject->target_count);
+    bones->reach = PX_NEW(arena, float, subject->target_count);
+    bones->limit = PX_NEW(arena, float, subject->target_count);
+    bones->heirs = PX_NEW(arena, uint32_t, subject->target_count);
+    l.parents = PX_NEW(arena, uint32_t, l.joint_count);
+    l.deforms = PX_NEW(arena, bool, l.joint_count);
+    if (!bones->segments || !bones->reach || !bones->limit || !bones->heirs || !l.parents || !l.deforms)
+        return PELT_ERROR_MEMORY;
+    memcpy(l.parents, subject->rig->skeleton.parents, l.joint_count * sizeof *l.parents);
+    l.side = (float)volume->voxels.grid.cell[0];
+    l.zero = ZERO_LENGTH * volume->diagonal * l.side;
+    l.flat = is_flat(&l);
+    if (l.flat)
+        PX_TRY(join_flat(arena, &l));
+    else
+        l.axis = vote_axis(&l);
+    find_steering(&l);
+    for (uint32_t t = 0; t < subject->target_count; t++) {
+        uint32_t parent = l.parents[subject->targets[t]];
+        bones->limit[t] = INFINITY;
+        bones->heirs[t] = parent == PELT_NONE ? PELT_NONE : subject->joint_targets[parent];
+        if (l.deforms[subject->targets[t]])
+            add_bone(&l, subject->targets[t]);
+    }
+    reach_job job = {volume, bones};
+    return px_parallel(context, NULL, subject->target_count, 1, reach_block, &job);
+}
+
+float px_bind_segment_distance(const px_bind_segment *segment, const float step[3], const float p[3],
+                               float nearest[3]) {
+    float along = 0, length = 0, sum = 0;
+    for (int c = 0; c < 3; c++) {
+        float way = segment->b[c] - segment->a[c], scale = step[c] * step[c];
+        along += (p[c] - segment->a[c]) * way * scale;
+        length += way * way * scale;
+    }
+    float u = length > 0 ? fminf(fmaxf(along / length, 0), 1) : 0;
+    for (int c = 0; c < 3; c++) {
+        nearest[c] = segment->a[c] + u * (segment->b[c] - segment->a[c]);
+        float off = (p[c] - nearest[c]) * step[c];
+        sum += off * off;
+    }
+    return sqrtf(sum);
+}
+
+float px_bind_share_inside(const px_bind_volume *volume, const float a[3], const float b[3]) {
+    float length = 0;
+    for (int c = 0; c < 3; c++)
+        length = fmaxf(length, fabsf(b[c] - a[c]));
+    uint32_t steps = (uint32_t)fminf(length, 4 * PX_GRID_MAX) + 1, inside = 0;
+    for (uint32_t i = 0; i <= steps; i++) {
+        float p[3], u = (float)i / (float)steps;
+        for (int c = 0; c < 3; c++)
+            p[c] = a[c] + u * (b[c] - a[c]);
+        inside += px_bind_voxel(volume, p) != PELT_NONE;
+    }
+    return (float)inside / (float)(steps + 1);
+}
+
+uint32_t px_bind_voxel(const px_bind_volume *volume, const float p[3]) {
+    uint32_t cell[3];
+    for (int c = 0; c < 3; c++) {
+        if (!(p[c] >= -0.5f && p[c] < (float)volume->voxels.grid.size[c]))
+            return PELT_NONE;
+        cell[c] = (uint32_t)(p[c] + 0.5f);
+    }
+    return px_voxel_at(&volume->voxels, cell[0], cell[1], cell[2]);
+}

@@ -1,0 +1,57 @@
+/* What names of joints say. People write PoleTarget.L, ik_hand_r, Bip01_Nub: names are taken word by word, where a word
+ * ends at anything that is no letter and where capitals begin. */
+#include "bind/bind.h"
+
+static bool is_upper(char c) {
+    return c >= 'A' && c <= 'Z';
+}
+static bool is_lower(char c) {
+    return c >= 'a' && c <= 'z';
+}
+
+/* The length of the word at `p`: "PoleTarget" has two, "IKFoot" is IK and Foot. */
+static size_t word_length(const char *p) {
+    size_t n = 1;
+    while (is_lower(p[n]) || (is_upper(p[n]) && is_upper(p[n - 1]) && !is_lower(p[n + 1])))
+        n++;
+    return n;
+}
+
+static bool word_is(const char *p, size_t length, const char *word) {
+    size_t n = 0;
+    for (; n < length && word[n]; n++)
+        if ((is_upper(p[n]) ? p[n] - 'A' + 'a' : p[n]) != word[n])
+            return false;
+    return n == length && !word[n];
+}
+
+/* Whether one of the words of a name is in a list that ends with NULL. */
+static bool has_word(const char *name, const char *const *words) {
+    while (*name) {
+        if (!is_upper(*name) && !is_lower(*name)) {
+            name++;
+            continue;
+        }
+        size_t length = word_length(name);
+        for (size_t w = 0; words[w]; w++)
+            if (word_is(name, length, words[w]))
+                return true;
+        name += length;
+    }
+    return false;
+}
+
+bool px_bind_name_steers(const char *name) {
+    static const char *const words[] = {"ik", "pole", "target", "ctrl", "ctl", "control", "drv", "mch", NULL};
+    return has_word(name, words);
+}
+
+bool px_bind_name_is_root(const char *name) {
+    static const char *const words[] = {"root", "armature", "world", "origin", "reference", "master", "scene", NULL};
+    return has_word(name, words);
+}
+
+bool px_bind_name_is_end(const char *name) {
+    static const char *const words[] = {"end", "nub", "leaf", "site", NULL};
+    return has_word(name, words);
+}

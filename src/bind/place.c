@@ -1,0 +1,46 @@
+/* Where vertices lie among voxels. */
+#include "bind/bind.h"
+
+#include <math.h>
+
+/* Corners of the cube of eight voxels that are connected to corner `own` inside it. */
+static uint32_t connected(const uint32_t corners[8], uint32_t own) {
+    uint32_t reached = 1u << own;
+    for (int round = 0; round < 6; round++)
+        for (uint32_t k = 0; k < 8; k++)
+            for (uint32_t axis = 1; axis < 8 && corners[k] != PELT_NONE; axis *= 2)
+                if (reached >> (k ^ axis) & 1)
+                    reached |= 1u << k;
+    return reached;
+}
+
+void px_bind_place_row(const px_bind_volume *volume, const float position[3], px_bind_place *place) {
+    float p[3], shares[8], sum = 0;
+    uint32_t corners[8], own = 0, cell[3];
+    int64_t base[3];
+    px_bind_to_grid(&volume->voxels.grid, position, p);
+    for (int c = 0; c < 3; c++)
+        base[c] = (int64_t)floorf(p[c]);
+    for (uint32_t k = 0; k < 8; k++) {
+        shares[k] = 1;
+        for (uint32_t c = 0; c < 3; c++) {
+            uint32_t side = k >> c & 1;
+            float u = p[c] - (float)base[c];
+            shares[k] *= side ? u : 1 - u;
+            cell[c] = (uint32_t)(base[c] + side);
+        }
+        corners[k] = px_voxel_at(&volume->voxels, cell[0], cell[1], cell[2]);
+        if (corners[k] != PELT_NONE && (corners[own] == PELT_NONE || shares[k] > shares[own]))
+            own = k;
+    }
+    *place = (px_bind_place){0};
+    uint32_t reached = corners[own] == PELT_NONE ? 0 : connected(corners, own);
+    for (uint32_t k = 0; k < 8; k++)
+        if (reached >> k & 1) {
+            place->voxels[place->count] = corners[k];
+            place->weights[place->count++] = shares[k];
+            sum += shares[k];
+        }
+    for (uint32_t k = 0; k < place->count; k++)
+        place->weights[k] = sum > 0 ? place->weights[k] / sum : 1 / (float)place->count;
+}

@@ -1,0 +1,323 @@
+/* What is bound to what. Files keep vertices in the space of a skin or of a node, and skins may share joints and yet
+ * place them differently; here everything is brought into the world, in the pose that the skins were bound in. */
+#include "bind/bind.h"
+#include "core/math3.h"
+#include "core/mesh.h"
+
+typedef struct maker {
+    pelt_context *context;
+    px_arena *arena;
+    px_bind_subject *s;
+    const pelt_model *model; /* whose spaces these are */
+    const pelt_bind_desc *desc;
+    pelt_affine *globals;  /* [joint of the model's own skeleton] at rest */
+    uint8_t *bound;        /* [vertex] it gets weights */
+    uint32_t *groups;      /* [bone] bones of one skin lead to the same lowest one */
+    uint32_t *bone_spaces; /* [bone] */
+    uint8_t *uses;         /* [bone] what it moves: USE_… */
+} maker;
+
+enum { USE_BOUND = 1, USE_KEPT = 2 };
+
+static pelt_affine *rest_globals(px_arena *arena, const pelt_skeleton *skeleton) {
+    pelt_affine *globals = PX_NEW(arena, pelt_affine, skeleton->joint_count);
+    if (globals)
+        pelt_skeleton_globals(skeleton, skeleton->rest, globals);
+    return globals;
+}
+
+/* ---- Spaces ------------------------------------------------------------------------------------------------ */
+
+/* Parts with a skin get weights; where there is none, all parts do. */
+static pelt_result choose_vertices(maker *m) {
+    const pelt_mesh *mesh = &m->model->mesh;
+    bool any = false;
+    m->bound = PX_NEW(m->arena, uint8_t, mesh->vertex_count);
+    if (!m->bound)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t p = 0; p < mesh->part_count; p++)
+        if (mesh->parts[p].skinned) {
+            px_mark_part(mesh, &mesh->parts[p], NULL, m->bound);
+            any = true;
+        }
+    if (!any)
+        memset(m->bound, 1, mesh->vertex_count);
+    return PELT_OK;
+}
+
+/* Bones that move one part together are of one skin, and so of one space; so are those of parts that share a bone. */
+static pelt_result group_bones(maker *m) {
+    const pelt_mesh *mesh = &m->model->mesh;
+    const pelt_skin *skin = &m->model->skin;
+    m->groups = PX_NEW(m->arena, uint32_t, skin->bone_count);
+    m->bone_spaces = PX_NEW(m->arena, uint32_t, skin->bone_count);
+    m->uses = PX_NEW(m->arena, uint8_t, skin->bone_count);
+    if (!m->groups || !m->bone_spaces || !m->uses)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t b = 0; b < skin->bone_count; b++)
+        m->groups[b] = b;
+    for (uint32_t p = 0; p < mesh->part_count && skin->bone_count; p++) {
+        size_t first = mesh->parts[p].first_vertex, end = first + mesh->parts[p].vertex_count;
+        for (size_t k = first * skin->influence_count; k < end * skin->influence_count; k++) {
+            if (!(skin->weights[k] > 0))
+                continue;
+            m->uses[skin->bones[k]] |= m->bound[k / skin->influence_count] ? USE_BOUND : USE_KEPT;
+            px_group_join(m->groups, skin->bones[first * skin->influence_count], skin->bones[k]);
+        }
+    }
+    return PELT_OK;
+}
+
+static double difference(const pelt_affine *a, const pelt_affine *b) {
+    double off = 0;
+    for (int e = 0; e < 12; e++)
+        off = fmax(off, fabs((double)a->m[e] - (double)b->m[e]));
+    return off;
+}
+
+/* Where a space stands is what its bone nearest to the root says: where the file rests in another pose than it was bound
+ * in, the bones disagree. Bones that move nothing join the space that fits them best. */
+static pelt_result make_spaces(maker *m) {
+    px_bind_subject *s = m->s;
+    const pelt_skin *skin = &m->model->skin;
+    uint32_t *numbers = PX_NEW(m->arena, uint32_t, skin->bone_count); /* [group] space + 1 */
+    uint32_t *tops = PX_NEW(m->arena, uint32_t, skin->bone_count);    /* [space] bone nearest to the root */
+    pelt_affine *stands = PX_NEW(m->arena, pelt_affine, skin->bone_count);
+    s->spaces = PX_NEW(m->arena, pelt_affine, (size_t)skin->bone_count + 1);
+    if (!numbers || !tops || !stands || !s->spaces)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t b = 0; b < skin->bone_count; b++) {
+        stands[b] = px_affine_mul(&m->globals[skin->bone_joints[b]], &skin->inverse_binds[b]);
+        if (!m->uses[b])
+            continue;
+        uint32_t *number = &numbers[px_group_of(m->groups, b)];
+        if (*number == 0) {
+            tops[s->space_count] = b;
+            *number = ++s->space_count;
+        }
+        m->bone_spaces[b] = *number - 1;
+        uint32_t *top = &tops[*number - 1];
+        if (skin->bone_joints[b] < skin->bone_joints[*top])
+            *top = b;
+    }
+    for (uint32_t n = 0; n < s->space_count; n++)
+        s->spaces[n] = stands[tops[n]];
+    if (s->space_count == 0)
+        s->spaces[s->space_count++] = skin->bone_count ? stands[0] : px_affine_identity();
+    for (uint32_t b = 0; b < skin->bone_count; b++)
+        for (uint32_t n = 0; n < s->space_count && !m->uses[b]; n++)
+            if (difference(&s->spaces[n], &stands[b]) < difference(&s->spaces[m->bone_spaces[b]], &stands[b]))
+                m->bone_spaces[b] = n;
+    return PELT_OK;
+}
+
+static pelt_result space_tables(maker *m) {
+    px_bind_subject *s = m->s;
+    const pelt_skin *skin = &m->model->skin;
+    size_t joint_count = m->model->skeleton.joint_count;
+    s->space_bones = PX_NEW(m->arena, uint32_t, s->space_count * joint_count);
+    s->vertex_spaces = PX_NEW(m->arena, uint32_t, m->model->mesh.vertex_count);
+    if (!s->space_bones || !s->vertex_spaces)
+        return PELT_ERROR_MEMORY;
+    memset(s->space_bones, 0xff, s->space_count * joint_count * sizeof *s->space_bones);
+    for (uint32_t b = skin->bone_count; b-- > 0;)
+        s->space_bones[m->bone_spaces[b] * joint_count + skin->bone_joints[b]] = b;
+    for (size_t i = 0; i < m->model->mesh.vertex_count && skin->bone_count; i++)
+        s->vertex_spaces[i] = m->bone_spaces[skin->bones[i * skin->influence_count]];
+    return PELT_OK;
+}
+
+/* ---- Vertices ---------------------------------------------------------------------------------------------- */
+
+static pelt_result fail_not_finite(const maker *m, uint32_t vertex) {
+    return px_fail(
+        m->context, PELT_ERROR_INPUT,
+        "vertex %u is not at a finite place; repair the mesh (remove it, or the part it is in) and try again", vertex);
+}
+
+static pelt_result make_rows(maker *m) {
+    px_bind_subject *s = m->s;
+    const pelt_mesh *mesh = &m->model->mesh;
+    uint32_t *first = PX_NEW(m->arena, uint32_t, mesh->weld_count); /* [welded vertex] row + 1 */
+    uint32_t *row_spaces = PX_NEW(m->arena, uint32_t, mesh->vertex_count);
+    s->rows = PX_NEW(m->arena, uint32_t, mesh->vertex_count);
+    s->positions = PX_NEW(m->arena, float, 3 * (size_t)mesh->vertex_count);
+    if (!first || !row_spaces || !s->rows || !s->positions)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < mesh->vertex_count; i++) {
+        s->rows[i] = PELT_NONE;
+        if (!m->bound[i])
+            continue;
+        uint32_t *seen = &first[mesh->weld[i]];
+        if (*seen && row_spaces[*seen - 1] == s->vertex_spaces[i]) {
+            s->rows[i] = *seen - 1;
+            continue;
+        }
+        float *p = s->positions + 3 * (size_t)s->row_count;
+        px_affine_point(&s->spaces[s->vertex_spaces[i]], mesh->positions + 3 * (size_t)i, p);
+        if (!isfinite(p[0]) || !isfinite(p[1]) || !isfinite(p[2]))
+            return fail_not_finite(m, i);
+        row_spaces[s->row_count] = s->vertex_spaces[i];
+        s->rows[i] = s->row_count++;
+        *seen = s->row_count;
+    }
+    if (s->row_count == 0)
+        return px_fail(m->context, PELT_ERROR_INPUT, "there is no mesh to bind");
+    return PELT_OK;
+}
+
+static pelt_result make_triangles(maker *m) {
+    px_bind_subject *s = m->s;
+    const pelt_mesh *mesh = &m->model->mesh;
+    s->triangles = PX_NEW(m->arena, uint32_t, 3 * (size_t)mesh->triangle_count);
+    if (!s->triangles)
+        return PELT_ERROR_MEMORY;
+    for (size_t t = 0; t < mesh->triangle_count; t++) {
+        const uint32_t *corners = mesh->triangles + 3 * t;
+        if (!m->bound[corners[0]])
+            continue;
+        for (int c = 0; c < 3; c++)
+            s->triangles[3 * (size_t)s->triangle_count + (size_t)c] = s->rows[corners[c]];
+        s->triangle_count++;
+    }
+    return PELT_OK;
+}
+
+/* ---- Joints ------------------------------------------------------------------------------------------------ */
+
+/* Joints stand where the bones of the skin have them. Where there is no bone, they are to their parents as at rest. */
+static pelt_result place_joints(maker *m, const px_bind_subject *like, const pelt_affine *globals) {
+    px_bind_subject *s = m->s;
+    const pelt_skeleton *skeleton = &s->rig->skeleton;
+    const pelt_skin *skin = &s->rig->skin;
+    s->joints = PX_NEW(m->arena, pelt_affine, skeleton->joint_count);
+    if (!s->joints)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t j = 0; j < skeleton->joint_count; j++) {
+        uint32_t parent = skeleton->parents[j];
+        pelt_affine inverse;
+        bool placed = false;
+        for (uint32_t n = 0; n < like->space_count && !placed; n++) {
+            uint32_t bone = like->space_bones[n * (size_t)skeleton->joint_count + j];
+            placed = bone != PELT_NONE && px_affine_inverse(&skin->inverse_binds[bone], &inverse);
+            if (placed)
+                s->joints[j] = px_affine_mul(&like->spaces[n], &inverse);
+        }
+        if (placed)
+            continue;
+        s->joints[j] = globals[j];
+        if (parent != PELT_NONE && px_affine_inverse(&globals[parent], &inverse)) {
+            pelt_affine local = px_affine_mul(&inverse, &globals[j]);
+            s->joints[j] = px_affine_mul(&s->joints[parent], &local);
+        }
+    }
+    return PELT_OK;
+}
+
+/* A name in a list matches every joint of that name; one that matches none is an error. */
+static pelt_result mark_named(maker *m, const char *names, const char *option, bool *marks) {
+    const pelt_skeleton *skeleton = &m->s->rig->skeleton;
+    const char *name;
+    size_t length;
+    while (names && px_next_name(&names, &name, &length)) {
+        bool found = false;
+        for (uint32_t j = 0; j < skeleton->joint_count; j++)
+            if (px_is_name(skeleton->names[j], name, length))
+                marks[j] = found = true;
+        if (!found)
+            return px_fail(m->context, PELT_ERROR_ARGUMENT,
+                           "there is no joint named \"%.*s\" (--%s); 'pelt info' lists the joints", (int)length, name,
+                           option);
+    }
+    return PELT_OK;
+}
+
+/* Whether a joint may get weights: one that a skin names; without a skin, one that neither carries a mesh nor marks the
+ * end of a bone. */
+static pelt_result find_candidates(maker *m, const uint8_t *uses, bool *candidates) {
+    const pelt_model *rig = m->s->rig;
+    const pelt_skeleton *skeleton = &rig->skeleton;
+    bool any = false;
+    for (uint32_t b = 0; b < rig->skin.bone_count; b++)
+        if (uses[b] != USE_KEPT)
+            any = candidates[rig->skin.bone_joints[b]] = true;
+    bool skinned = false;
+    for (uint32_t p = 0; p < rig->mesh.part_count; p++)
+        skinned |= rig->mesh.parts[p].skinned;
+    if (any && skinned)
+        return PELT_OK;
+    bool *parent = PX_NEW(m->arena, bool, skeleton->joint_count);
+    if (!parent)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t j = skeleton->joint_count; j-- > 0;) {
+        candidates[j] = parent[j] || !px_bind_name_is_end(skeleton->names[j]);
+        if (skeleton->parents[j] != PELT_NONE)
+            parent[skeleton->parents[j]] = true;
+    }
+    for (uint32_t p = 0; p < rig->mesh.part_count; p++)
+        if (rig->mesh.parts[p].joint != PELT_NONE && !parent[rig->mesh.parts[p].joint])
+            candidates[rig->mesh.parts[p].joint] = false;
+    return PELT_OK;
+}
+
+static pelt_result choose_targets(maker *m, const uint8_t *uses) {
+    px_bind_subject *s = m->s;
+    uint32_t joint_count = s->rig->skeleton.joint_count;
+    bool *candidates = PX_NEW(m->arena, bool, joint_count), *excluded = PX_NEW(m->arena, bool, joint_count);
+    bool *only = PX_NEW(m->arena, bool, joint_count);
+    s->targets = PX_NEW(m->arena, uint32_t, joint_count);
+    s->joint_targets = PX_NEW(m->arena, uint32_t, joint_count);
+    s->idle = PX_NEW(m->arena, uint8_t, joint_count);
+    if (!candidates || !excluded || !only || !s->targets || !s->joint_targets || !s->idle)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(mark_named(m, m->desc->exclude, "exclude", excluded));
+    PX_TRY(mark_named(m, m->desc->only, "only", only));
+    PX_TRY(find_candidates(m, uses, candidates));
+    for (uint32_t j = 0; j < joint_count; j++) {
+        bool out = excluded[j] || (m->desc->only && !only[j]);
+        s->joint_targets[j] = PELT_NONE;
+        s->idle[j] = !candidates[j] ? PELT_BIND_CONTROL : out ? PELT_BIND_EXCLUDED : PELT_BIND_ACTIVE;
+        if (s->idle[j] != PELT_BIND_ACTIVE)
+            continue;
+        s->joint_targets[j] = s->target_count;
+        s->targets[s->target_count++] = j;
+    }
+    if (s->target_count == 0)
+        return px_fail(m->context, PELT_ERROR_INPUT,
+                       joint_count ? "no joint is left that weights could go to"
+                                   : "there is no skeleton; give one with --skeleton FILE");
+    return PELT_OK;
+}
+
+/* ---- The door ---------------------------------------------------------------------------------------------- */
+
+/* Everything about spaces, for a model with its own skeleton. */
+static pelt_result find_spaces(maker *m) {
+    m->globals = rest_globals(m->arena, &m->model->skeleton);
+    if (!m->globals)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(choose_vertices(m));
+    PX_TRY(group_bones(m));
+    PX_TRY(make_spaces(m));
+    return space_tables(m);
+}
+
+pelt_result px_bind_subject_make(pelt_context *context, px_arena *arena, pelt_model *model, const pelt_bind_desc *desc,
+                                 px_bind_subject *subject) {
+    *subject = (px_bind_subject){.model = model, .rig = desc->skeleton ? desc->skeleton : model};
+    maker m = {.context = context, .arena = arena, .s = subject, .model = model, .desc = desc};
+    PX_TRY(pelt_model_weld(context, model));
+    PX_TRY(find_spaces(&m));
+    PX_TRY(make_rows(&m));
+    PX_TRY(make_triangles(&m));
+    if (subject->rig == model) {
+        PX_TRY(place_joints(&m, subject, m.globals));
+        return choose_targets(&m, m.uses);
+    }
+    /* The other model's skeleton is found in the same way as its own mesh would find it. */
+    px_bind_subject other = {0};
+    maker o = {.context = context, .arena = arena, .s = &other, .model = subject->rig, .desc = desc};
+    PX_TRY(find_spaces(&o));
+    PX_TRY(place_joints(&m, &other, o.globals));
+    return choose_targets(&m, o.uses);
+}
