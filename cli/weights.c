@@ -280,10 +280,11 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         json_real(&session->report, "seconds", now() - start);
         session->report_done = true;
         table_row(&w.table, "time", "%.3f s", now() - start);
+        report_page(session, w.model, NULL, 0, 30);
     }
     bool shown = result == PELT_OK && !session->common.quiet;
     table_print(&w.table, shown ? session->out : NULL, w.settings->output);
-    pelt_model_destroy(w.model);
+    keep_model(session, w.model);
     pelt_model_destroy(w.from);
     return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
 }

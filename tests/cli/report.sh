@@ -56,6 +56,10 @@ page page.html 'r.clips.length === 2 && r.report.error_rms === 0'
 run 0 bake -q hare.glb -o baked.pc2 --report page.html --json report.json
 page page.html "$same_report"
 page page.html 'r.clips.length === 1 && r.clips[0].times.length === r.report.frames'
+run 0 weights smooth -q hare.glb -o smooth.glb --report page.html
+page page.html 'r.report.action === "smooth" && r.clips.length === 0'
+run 0 retarget -q hare.glb hare.glb -o twice.glb --report page.html
+page page.html 'r.report.verb === "retarget" && r.report.matched > 0'
 run 0 convert -q hare.obj hare.pc2 other.mdd --report page.html
 page page.html 'r.clips.length === 1 && r.report.settings.fps === 30 && r.report.verb === "convert"'
 run 0 info hare.obj hare.pc2 --report page.html
