@@ -1,4 +1,5 @@
-/* CMU's trials that are there both as BVH and as ASF/AMC: joints are in the same places. */
+/* CMU's trials that are there both as BVH and as ASF/AMC: joints are in the same places. Rigs keep the places of theirs as
+ * BVH. And a captured walk walks on another body. */
 #include "support.h"
 
 #include "core/math3.h"
@@ -148,7 +149,136 @@ static void dance(void **state) {
     compare_trial("mocap-cmu-bvh/131/131_04.bvh", "mocap-cmu-asfamc/131_04-dance.amc");
 }
 
+/* ---- Rigs as BVH ------------------------------------------------------------------------------------------ */
+
+/* The frames of a rig's first motion, written as BVH and read again: how far joints are apart, relative to the rig. BVH
+ * lists joints in another order, and names need not be unique: both are asked for in the order of a walk down the tree. */
+static void walk_down(const pelt_skeleton *skeleton, uint32_t parent, uint32_t *order, uint32_t *count) {
+    for (uint32_t j = 0; j < skeleton->joint_count; j++)
+        if (skeleton->parents[j] == parent) {
+            order[(*count)++] = j;
+            walk_down(skeleton, j, order, count);
+        }
+}
+
+static double distance(const pelt_model *rig, const pelt_model *bvh) {
+    enum { MOST = 128 };
+    pelt_transform locals[MOST];
+    pelt_affine a[MOST], b[MOST];
+    uint32_t order[MOST], other[MOST], count = 0, other_count = 0;
+    assert_int_equal(rig->skeleton.joint_count, bvh->skeleton.joint_count);
+    walk_down(&rig->skeleton, PELT_NONE, order, &count);
+    walk_down(&bvh->skeleton, PELT_NONE, other, &other_count);
+    float low = 1e9f, high = -1e9f;
+    double worst = 0;
+    const pelt_track *track = &bvh->motions[0].tracks[0];
+    for (uint32_t k = 0; k < track->key_count; k++) {
+        pelt_motion_sample(rig, &rig->motions[0], rig->motions[0].start + track->times[k], locals, NULL);
+        pelt_skeleton_globals(&rig->skeleton, locals, a);
+        pelt_motion_sample(bvh, &bvh->motions[0], track->times[k], locals, NULL);
+        pelt_skeleton_globals(&bvh->skeleton, locals, b);
+        for (uint32_t n = 0; n < count; n++) {
+            float p[3], q[3];
+            place(&a[order[n]], 1, p);
+            place(&b[other[n]], 1, q);
+            low = fminf(low, fminf(p[0], fminf(p[1], p[2])));
+            high = fmaxf(high, fmaxf(p[0], fmaxf(p[1], p[2])));
+            px_sub3(p, q, p);
+            worst = fmax(worst, sqrt((double)px_dot3(p, p)));
+        }
+    }
+    return worst / ((double)high - (double)low);
+}
+
+static void rigs_as_bvh(void **state) {
+    (void)state;
+    static const char *const names[] = {"char-gltf-khronos/Fox/glTF-Binary/Fox.glb",
+                                        "char-quaternius/animals_pack/Horse.glb",
+                                        "char-threejs/gltf/RobotExpressive/RobotExpressive.glb",
+                                        "char-gltf-khronos/CesiumMan/glTF-Binary/CesiumMan.glb"};
+    char folder[1024], path[1100];
+    test_folder(folder);
+    snprintf(path, sizeof path, "%s/rig.bvh", folder);
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+        test_context test;
+        test_begin(&test, 1);
+        pelt_model *rig = NULL, *bvh = NULL;
+        if (load(&test, names[n], &rig)) {
+            const char *paths[] = {path};
+            test_ok(&test, pelt_save(test.context, rig, path, NULL));
+            test_ok(&test, pelt_load(test.context, paths, 1, NULL, &bvh));
+            double worst = distance(rig, bvh);
+            print_message("%s: %.1e of its size\n", names[n], worst);
+            assert_true(worst < 1e-4);
+        }
+        pelt_model_destroy(rig);
+        pelt_model_destroy(bvh);
+        test_end(&test);
+    }
+    unlink(path);
+    rmdir(folder);
+}
+
+/* ---- A walk on another body ------------------------------------------------------------------------------- */
+
+/* How high the lower foot is: its toes, or its ankle less what that is above the toes when standing. */
+static float foot_height(const pelt_model *rig, const pelt_affine *globals) {
+    static const char *const names[][2] = {{"LeftFoot", "LeftToeBase"}, {"RightFoot", "RightToeBase"}};
+    float low = 1e9f;
+    for (int side = 0; side < 2; side++) {
+        uint32_t toe = find_joint(rig, names[side][1]);
+        float ankle = globals[find_joint(rig, names[side][0])].m[7] + rig->skeleton.rest[toe].translation[1];
+        low = fminf(low, fminf(ankle, globals[toe].m[7]));
+    }
+    return low;
+}
+
+static void walks(const pelt_model *rig) {
+    uint32_t left = find_joint(rig, "LeftFoot"), right = find_joint(rig, "RightFoot"), hips = find_joint(rig, "Hips");
+    uint32_t frames = rig->motions[0].tracks[0].key_count, steps = 0;
+    float low = 1e9f, high = -1e9f, first = 0, last = 0;
+    pelt_affine globals[64];
+    for (uint32_t k = 1, ahead = 0; k < frames; k++) { /* frame 0 is a T-pose */
+        find_places(rig, k, globals);
+        float stride = globals[left].m[11] - globals[right].m[11], foot = foot_height(rig, globals);
+        uint32_t now = stride > 0.1f ? 1 : stride < -0.1f ? 2 : ahead;
+        steps += now != ahead;
+        ahead = now;
+        low = fminf(low, foot);
+        high = fmaxf(high, foot);
+        last = globals[hips].m[11];
+        first = k == 1 ? last : first;
+        assert_true(globals[hips].m[7] - foot > 0.7f && globals[hips].m[7] - foot < 1.1f); /* upright */
+    }
+    print_message("%u steps over %.2f m; the lower foot is within %.3f m\n", steps, (double)(last - first),
+                  (double)(high - low));
+    assert_in_range(steps, 6, 10); /* in 4.3 seconds */
+    assert_true(last - first > 3 && last - first < 7);
+    assert_true(high - low < 0.15f); /* one foot is always on the ground, which the capture has rise by 6 cm */
+}
+
+static void a_human_walks(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *human = NULL, *bvh = NULL;
+    if (load(&test, "char-makehuman/human_cmu.glb", &human) && load(&test, "mocap-cmu-bvh/007/07_05.bvh", &bvh)) {
+        pelt_joint_match matches[64];
+        pelt_retarget_report report;
+        test_ok(&test, pelt_match_joints(test.context, &human->skeleton, &bvh->skeleton, NULL, matches));
+        test_ok(&test, pelt_retarget(test.context, bvh, &bvh->motions[0], matches, NULL, human, &report));
+        test_ok(&test, pelt_model_validate(test.context, human));
+        assert_int_equal(report.matched, 29);
+        assert_int_equal(report.frame_count, 518);
+        walks(human);
+    }
+    pelt_model_destroy(human);
+    pelt_model_destroy(bvh);
+    test_end(&test);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(walk), cmocka_unit_test(run), cmocka_unit_test(dance)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(walk), cmocka_unit_test(run), cmocka_unit_test(dance),
+                                       cmocka_unit_test(rigs_as_bvh), cmocka_unit_test(a_human_walks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ typedef struct pelt_retarget_desc {
         *map;       /* lines "rig joint = motion joint", "rig joint =" for none, # comments; NULL (default): no lines */
     uint32_t align; /* pelt_align: whether limbs (without a body: all bones) point as the motion's; default they do */
     uint32_t rest;  /* pelt_motion_rest: the motion's rest pose is its skeleton's (default) or its first frame */
-    uint32_t ground;  /* pelt_ground: the lowest joint gets as low as at rest (default), or heights are kept */
+    uint32_t ground;  /* pelt_ground: the lowest joint stands as high as at rest (default), or heights are kept */
     double scale;     /* rig lengths per motion length; 0 (default): so that the legs (without legs: all bones) fit */
     double fps;       /* frames per second of the result; 0 (default): those of the motion's keys, else 30 */
     const char *name; /* of the new motion; NULL (default): the motion's */

@@ -3,6 +3,8 @@
 
 #include "core/frames.h"
 
+#include <stdlib.h>
+
 #define FIELD(name) offsetof(pelt_retarget_desc, name)
 static const pelt_option options[] = {
     {"align", 0, PELT_OPTION_CHOICE, FIELD(align), "directions", 0, 0, "directions|none", NULL,
@@ -10,7 +12,7 @@ static const pelt_option options[] = {
     {"motion-rest", 0, PELT_OPTION_CHOICE, FIELD(rest), "skeleton", 0, 0, "skeleton|first", NULL,
      "the motion's rest pose: its skeleton's, or its first frame"},
     {"ground", 0, PELT_OPTION_CHOICE, FIELD(ground), "feet", 0, 0, "feet|keep", NULL,
-     "lift all so that the lowest joint gets as low as at rest, or keep heights"},
+     "lift all so that feet stand as high as at rest, or keep heights"},
     {"scale", 0, PELT_OPTION_REAL, FIELD(scale), "0", 0, 1e6, NULL, "X",
      "rig lengths per motion length; 0: so that the legs fit"},
     {"rate", 0, PELT_OPTION_REAL, FIELD(fps), "0", 0, 100000, NULL, "N",
@@ -105,16 +107,25 @@ static double lowest(const work *w) {
     return low;
 }
 
-/* The rig is at rest. */
-static pelt_result find_lift(work *w, uint32_t frame_count) {
-    double ground = lowest(w), low = INFINITY;
-    w->lift = 0;
+static int compare_heights(const void *a, const void *b) {
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* The ground is where the lowest joint is in a tenth of the frames: captured feet sink in now and then, for want of
+ * markers. The rig is at rest when this begins. */
+static pelt_result find_lift(work *w, uint32_t frame_count, px_arena *arena) {
+    double ground = lowest(w), *heights = PX_NEW(arena, double, frame_count);
+    if (!heights)
+        return PELT_ERROR_MEMORY;
     for (uint32_t k = 0; k < frame_count; k++) {
         PX_TRY(px_progress(w->context, "look", k, frame_count));
         pose_frame(w, k);
-        low = fmin(low, lowest(w));
+        heights[k] = lowest(w);
     }
-    w->lift = isfinite(ground - low) ? ground - low : 0;
+    qsort(heights, frame_count, sizeof *heights, compare_heights);
+    double lift = ground - heights[frame_count / 10];
+    w->lift = isfinite(lift) ? lift : 0;
     return PELT_OK;
 }
 
@@ -185,7 +196,7 @@ static pelt_result run(work *w, const pelt_model *source, const pelt_retarget_de
     px_pose_sample(&w->source, desc->rest == PELT_MOTION_REST_FIRST ? w->motion : NULL, w->motion->start);
     PX_TRY(px_bridge_find(arena, &w->rig, &w->source, w->matches, desc, &w->bridge));
     if (desc->ground == PELT_GROUND_FEET)
-        PX_TRY(find_lift(w, report->frame_count));
+        PX_TRY(find_lift(w, report->frame_count, arena));
     px_frames frames;
     PX_TRY(make_frames(w, rig, report->frame_count, arena, &frames));
     report->fps = w->rate;
