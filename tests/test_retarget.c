@@ -137,6 +137,25 @@ static void joints_find_partners(void **state) {
     test_end(&test);
 }
 
+/* Meshes are often named like the joints that move them: those are no part of the chain. */
+static void meshes_named_like_joints(void **state) {
+    (void)state;
+    static const char *const rig[] = {"pelvis", "spine_01", "spine_02", "head"};
+    static const char *const motion[] = {"Torso", "Head", "Hips", "Abdomen", "Torso", "Head", "hat"};
+    static const uint32_t parents[] = {PELT_NONE, PELT_NONE, PELT_NONE, 2, 3, 4, 5};
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *a = make_joints(test.context, rig, 4), *b = make_joints(test.context, motion, 7);
+    memcpy(b->skeleton.parents, parents, sizeof parents);
+    pelt_joint_match matches[4];
+    test_ok(&test, pelt_match_joints(test.context, &a->skeleton, &b->skeleton, NULL, matches));
+    for (uint32_t j = 0; j < 4; j++)
+        assert_int_equal(matches[j].joint, 2 + j);
+    pelt_model_destroy(a);
+    pelt_model_destroy(b);
+    test_end(&test);
+}
+
 /* ---- Motions ---------------------------------------------------------------------------------------------- */
 
 static pelt_model *read_bvh(pelt_context *context, const char *text) {
@@ -276,6 +295,28 @@ static void onto_another_body(void **state) {
     test_end(&test);
 }
 
+/* Legs that do not hang from the hips stay with them; what is above the hips has places of its own. */
+static void what_travels(void **state) {
+    (void)state;
+    static const char rig_text[] =
+        "HIERARCHY ROOT LeftUpLeg\n{ OFFSET 1 4 0 JOINT LeftLeg\n{ OFFSET 0 -2 0 } }\n"
+        "ROOT world\n{ OFFSET 0 0 0 JOINT Hips\n{ OFFSET 0 4 0 JOINT Spine\n{ OFFSET 0 1 0 } } }";
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *source = read_bvh(test.context, walker), *rig = read_bvh(test.context, rig_text);
+    pelt_retarget_desc desc = pelt_retarget_desc_default();
+    desc.ground = PELT_GROUND_KEEP;
+    desc.map = "world = RightFoot";
+    test_ok(&test, put_on(test.context, source, rig, &desc, NULL));
+    check_place(rig, "Hips", 1, 0, 5, 3);
+    check_place(rig, "LeftUpLeg", 1, 0, 5, 2); /* the hips turn its (1, 0, 0) to −z */
+    check_place(rig, "LeftLeg", 1, 0, 3, 2);
+    check_place(rig, "world", 1, 0, 1, 4); /* the right foot: (−1, −4, 0), turned and at the hips' place */
+    pelt_model_destroy(source);
+    pelt_model_destroy(rig);
+    test_end(&test);
+}
+
 static void what_is_refused(void **state) {
     (void)state;
     test_context test;
@@ -325,12 +366,10 @@ static void every_allocation_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_of_many_programs),
-        cmocka_unit_test(joints_find_partners),
-        cmocka_unit_test(onto_itself),
-        cmocka_unit_test(onto_another_body),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(every_allocation_fails),
+        cmocka_unit_test(words_of_many_programs),   cmocka_unit_test(joints_find_partners),
+        cmocka_unit_test(meshes_named_like_joints), cmocka_unit_test(onto_itself),
+        cmocka_unit_test(onto_another_body),        cmocka_unit_test(what_travels),
+        cmocka_unit_test(what_is_refused),          cmocka_unit_test(every_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

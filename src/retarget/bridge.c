@@ -192,6 +192,9 @@ pelt_result px_bridge_find(px_arena *arena, const px_pose *rig, const px_pose *m
         uint32_t parent = skeleton->parents[j];
         b->above[j] = parent == PELT_NONE || matches[parent].joint != PELT_NONE ? parent : b->above[parent];
     }
+    b->hips = find_part(b, rig, PX_BODY_HIPS, PX_BODY_MIDDLE);
+    for (uint32_t j = 0; j < count && b->hips == PELT_NONE; j++)
+        b->hips = matches[j].joint != PELT_NONE ? j : PELT_NONE;
     find_world(b, rig, motion);
     b->scale = desc->scale > 0 ? desc->scale : find_scale(b, rig, motion);
     PX_TRY(find_alignment(arena, b, rig, motion, desc->align == PELT_ALIGN_DIRECTIONS, alignment));
@@ -205,7 +208,11 @@ pelt_result px_bridge_find(px_arena *arena, const px_pose *rig, const px_pose *m
     return PELT_OK;
 }
 
-bool px_bridge_travels(const px_bridge *bridge, uint32_t joint) {
-    return bridge->matches[joint].joint != PELT_NONE &&
-           (bridge->above[joint] == PELT_NONE || bridge->names[joint].body == PX_BODY_HIPS);
+px_travel px_bridge_travel(const px_bridge *b, const pelt_skeleton *rig, uint32_t joint) {
+    if (b->matches[joint].joint == PELT_NONE || (b->above[joint] != PELT_NONE && joint != b->hips))
+        return PX_TRAVEL_NOT;
+    uint32_t j = b->hips;
+    while (j != PELT_NONE && j != joint)
+        j = rig->parents[j];
+    return j == joint ? PX_TRAVEL_AS : PX_TRAVEL_FOLLOW;
 }

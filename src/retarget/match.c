@@ -14,15 +14,25 @@ typedef struct named_joint {
     uint32_t joint;
 } named_joint;
 
+/* One of the two skeletons. Chains are joints of one part of the body below each other. */
+typedef struct side {
+    const pelt_skeleton *skeleton;
+    px_joint_name *names; /* [joint], as are the following */
+    uint32_t *below;      /* how many joints are below it */
+    uint32_t *lasts;      /* the last joint of a chain at or above it, or PELT_NONE */
+    uint32_t *previous;   /* of a chain's joint: the one before, or PELT_NONE */
+    uint32_t *firsts;     /* … the first */
+    uint32_t *lengths;    /* … how many up to it */
+    uint32_t *list;       /* the chain at hand */
+} side;
+
 typedef struct matcher {
     pelt_context *context;
-    const pelt_skeleton *rig, *motion;
-    px_joint_name *rig_names, *motion_names; /* [joint] */
-    named_joint *by_key;                     /* the motion's joints without a body part, sorted by key and side */
-    uint32_t by_key_count;                   /* */
-    bool *used;                              /* [motion joint] of those */
-    uint32_t *list, *motion_list;            /* scratch: joints of one body part */
-    pelt_joint_match *matches;               /* [rig joint] */
+    side rig, motion;
+    named_joint *by_key;       /* the motion's joints without a body part, sorted by key and side */
+    uint32_t by_key_count;     /* */
+    bool *used;                /* [motion joint] of those */
+    pelt_joint_match *matches; /* [rig joint] */
 } matcher;
 
 /* ---- The mapping file ------------------------------------------------------------------------------------- */
@@ -61,8 +71,8 @@ static pelt_result read_pair(matcher *m, const char *text, size_t length, uint32
     size_t left_length = (size_t)(equals - text), right_length = length - left_length - 1;
     trim(&text, &left_length);
     trim(&right, &right_length);
-    uint32_t joint = find_joint(m->rig, text, left_length);
-    uint32_t partner = right_length ? find_joint(m->motion, right, right_length) : PELT_NONE;
+    uint32_t joint = find_joint(m->rig.skeleton, text, left_length);
+    uint32_t partner = right_length ? find_joint(m->motion.skeleton, right, right_length) : PELT_NONE;
     if (joint == PELT_NONE)
         return px_fail(m->context, PELT_ERROR_INPUT, "line %u of the mapping: the rig has no joint '%.*s'", line,
                        (int)px_min_size(left_length, 80), text);
@@ -85,34 +95,54 @@ static pelt_result read_map(matcher *m, const char *map) {
 /* ---- Names ------------------------------------------------------------------------------------------------ */
 
 static void pair(matcher *m, uint32_t joint, uint32_t partner) {
-    const px_joint_name *a = &m->rig_names[joint], *b = &m->motion_names[partner];
+    const px_joint_name *a = &m->rig.names[joint], *b = &m->motion.names[partner];
     bool alike = a->side == b->side && a->key[0] && strcmp(a->key, b->key) == 0;
-    bool same = strcmp(m->rig->names[joint], m->motion->names[partner]) == 0;
+    bool same = strcmp(m->rig.skeleton->names[joint], m->motion.skeleton->names[partner]) == 0;
     m->matches[joint] = (pelt_joint_match){partner, same    ? PELT_MATCH_NAME
                                                     : alike ? PELT_MATCH_ALIKE
                                                             : PELT_MATCH_BODY};
 }
 
-static uint32_t list_part(const pelt_skeleton *skeleton, const px_joint_name *names, px_body_part body,
-                          px_body_side side, uint32_t *list) {
-    uint32_t count = 0;
-    for (uint32_t j = 0; j < skeleton->joint_count; j++)
-        if (names[j].body == body && names[j].side == side)
-            list[count++] = j;
+/* Whether chain a is to be preferred to chain b, both by their last joints: the longer one; else the one with more below
+ * its first joint, since meshes are often named like the joints that move them. */
+static bool is_better(const side *s, uint32_t a, uint32_t b) {
+    if (s->lengths[a] != s->lengths[b])
+        return s->lengths[a] > s->lengths[b];
+    return s->below[s->firsts[a]] > s->below[s->firsts[b]];
+}
+
+/* The joints of a part of the body: the best chain of joints below each other, the highest first. */
+static uint32_t list_part(side *s, px_body_part body, px_body_side which, uint32_t *list) {
+    const pelt_skeleton *skeleton = s->skeleton;
+    uint32_t best = PELT_NONE;
+    for (uint32_t j = 0; j < skeleton->joint_count; j++) {
+        uint32_t parent = skeleton->parents[j], above = parent == PELT_NONE ? PELT_NONE : s->lasts[parent];
+        bool part = s->names[j].body == body && s->names[j].side == which;
+        s->lasts[j] = part ? j : above;
+        if (!part)
+            continue;
+        s->previous[j] = above;
+        s->lengths[j] = above == PELT_NONE ? 1 : s->lengths[above] + 1;
+        s->firsts[j] = above == PELT_NONE ? j : s->firsts[above];
+        best = best == PELT_NONE || is_better(s, j, best) ? j : best;
+    }
+    uint32_t count = best == PELT_NONE ? 0 : s->lengths[best];
+    for (uint32_t n = count; n-- > 0; best = s->previous[best])
+        list[n] = best;
     return count;
 }
 
 /* Spines and necks are chains: the first goes with the first, the last with the last, the others lie between. Of other
  * parts, the first of each side is the joint itself; what follows are twists and the like. */
-static void match_part(matcher *m, px_body_part body, px_body_side side) {
-    uint32_t count = list_part(m->rig, m->rig_names, body, side, m->list);
-    uint32_t partners = list_part(m->motion, m->motion_names, body, side, m->motion_list);
+static void match_part(matcher *m, px_body_part body, px_body_side which) {
+    uint32_t count = list_part(&m->rig, body, which, m->rig.list);
+    uint32_t partners = list_part(&m->motion, body, which, m->motion.list);
     bool chain = body == PX_BODY_SPINE || body == PX_BODY_NECK;
     for (uint32_t n = 0; partners && n < (chain ? count : px_min_size(count, 1)); n++) {
         uint64_t steps = count > 1 ? count - 1 : 1, place = count > 1 ? n : chain;
         uint32_t partner = chain ? (uint32_t)((place * (partners - 1) * 2 + steps) / (2 * steps)) : 0;
-        if (m->matches[m->list[n]].kind != PELT_MATCH_MAP)
-            pair(m, m->list[n], m->motion_list[partner]);
+        if (m->matches[m->rig.list[n]].kind != PELT_MATCH_MAP)
+            pair(m, m->rig.list[n], m->motion.list[partner]);
     }
 }
 
@@ -142,7 +172,7 @@ static uint32_t lower_bound(const matcher *m, const px_joint_name *name) {
 
 /* Joints that are no part of a body: by equal keys, and among those by equal names first. */
 static void match_key(matcher *m, uint32_t joint) {
-    const px_joint_name *name = &m->rig_names[joint];
+    const px_joint_name *name = &m->rig.names[joint];
     uint32_t best = PELT_NONE;
     for (uint32_t s = lower_bound(m, name); s < m->by_key_count; s++) {
         uint32_t partner = m->by_key[s].joint;
@@ -150,7 +180,7 @@ static void match_key(matcher *m, uint32_t joint) {
             break;
         if (m->used[partner])
             continue;
-        bool same = strcmp(m->rig->names[joint], m->motion->names[partner]) == 0;
+        bool same = strcmp(m->rig.skeleton->names[joint], m->motion.skeleton->names[partner]) == 0;
         best = same || best == PELT_NONE ? partner : best;
         if (same)
             break;
@@ -162,29 +192,39 @@ static void match_key(matcher *m, uint32_t joint) {
 }
 
 static void match_names(matcher *m) {
-    px_read_joint_names(m->rig, m->rig_names);
-    px_read_joint_names(m->motion, m->motion_names);
     for (int body = PX_BODY_NONE + 1; body < PX_BODY_COUNT; body++)
-        for (int side = 0; side < PX_BODY_SIDES; side++)
-            match_part(m, (px_body_part)body, (px_body_side)side);
-    for (uint32_t j = 0; j < m->motion->joint_count; j++)
-        if (m->motion_names[j].body == PX_BODY_NONE && m->motion_names[j].key[0])
-            m->by_key[m->by_key_count++] = (named_joint){&m->motion_names[j], j};
+        for (int which = 0; which < PX_BODY_SIDES; which++)
+            match_part(m, (px_body_part)body, (px_body_side)which);
+    for (uint32_t j = 0; j < m->motion.skeleton->joint_count; j++)
+        if (m->motion.names[j].body == PX_BODY_NONE && m->motion.names[j].key[0])
+            m->by_key[m->by_key_count++] = (named_joint){&m->motion.names[j], j};
     qsort(m->by_key, m->by_key_count, sizeof *m->by_key, compare_joints);
-    for (uint32_t j = 0; j < m->rig->joint_count; j++)
-        if (m->rig_names[j].body == PX_BODY_NONE && m->rig_names[j].key[0] && m->matches[j].kind != PELT_MATCH_MAP)
+    for (uint32_t j = 0; j < m->rig.skeleton->joint_count; j++)
+        if (m->rig.names[j].body == PX_BODY_NONE && m->rig.names[j].key[0] && m->matches[j].kind != PELT_MATCH_MAP)
             match_key(m, j);
 }
 
+static pelt_result prepare(px_arena *arena, side *s) {
+    uint32_t count = s->skeleton->joint_count;
+    uint32_t **arrays[] = {&s->below, &s->lasts, &s->previous, &s->firsts, &s->lengths, &s->list};
+    for (size_t a = 0; a < PX_COUNT(arrays); a++)
+        if (!(*arrays[a] = PX_NEW(arena, uint32_t, count)))
+            return PELT_ERROR_MEMORY;
+    if (!(s->names = PX_NEW(arena, px_joint_name, count)))
+        return PELT_ERROR_MEMORY;
+    px_read_joint_names(s->skeleton, s->names);
+    for (uint32_t j = count; j-- > 0;)
+        if (s->skeleton->parents[j] != PELT_NONE)
+            s->below[s->skeleton->parents[j]] += s->below[j] + 1;
+    return PELT_OK;
+}
+
 static pelt_result match_all(matcher *m, px_arena *arena, const char *map) {
-    uint32_t rig_count = m->rig->joint_count, motion_count = m->motion->joint_count;
-    m->rig_names = PX_NEW(arena, px_joint_name, rig_count);
-    m->motion_names = PX_NEW(arena, px_joint_name, motion_count);
-    m->by_key = PX_NEW(arena, named_joint, motion_count);
-    m->used = PX_NEW(arena, bool, motion_count);
-    m->list = PX_NEW(arena, uint32_t, rig_count);
-    m->motion_list = PX_NEW(arena, uint32_t, motion_count);
-    if (!m->rig_names || !m->motion_names || !m->by_key || !m->used || !m->list || !m->motion_list)
+    PX_TRY(prepare(arena, &m->rig));
+    PX_TRY(prepare(arena, &m->motion));
+    m->by_key = PX_NEW(arena, named_joint, m->motion.skeleton->joint_count);
+    m->used = PX_NEW(arena, bool, m->motion.skeleton->joint_count);
+    if (!m->by_key || !m->used)
         return PELT_ERROR_MEMORY;
     PX_TRY(read_map(m, map));
     match_names(m);
@@ -193,7 +233,7 @@ static pelt_result match_all(matcher *m, px_arena *arena, const char *map) {
 
 pelt_result pelt_match_joints(pelt_context *context, const pelt_skeleton *rig, const pelt_skeleton *motion,
                               const pelt_retarget_desc *desc, pelt_joint_match *matches) {
-    matcher m = {.context = context, .rig = rig, .motion = motion, .matches = matches};
+    matcher m = {.context = context, .rig.skeleton = rig, .motion.skeleton = motion, .matches = matches};
     for (uint32_t j = 0; j < rig->joint_count; j++)
         matches[j] = (pelt_joint_match){PELT_NONE, PELT_MATCH_NONE};
     px_arena *arena = px_arena_create(context);

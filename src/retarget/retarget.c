@@ -54,26 +54,53 @@ void px_pose_sample(px_pose *pose, const pelt_motion *motion, float time) {
 typedef struct work {
     pelt_context *context;
     px_pose rig, source;
+    px_pose rest; /* the rig's */
     const pelt_motion *motion;
     const pelt_joint_match *matches;
     px_bridge bridge;
+    px_travel *travels; /* [rig joint] */
     double rate, lift;
 } work;
 
-/* Where the partner of a travelling joint puts it, in the axes of the joint's parent; false where those have no extent. */
-static bool travel(const work *w, uint32_t j, float translation[3]) {
-    double place[3];
+static px_rotation goal_rotation(const work *w, uint32_t j) {
+    const px_rotation *turned = &w->source.rotations[w->matches[j].joint];
+    return px_rotation_mul(px_rotation_mul(w->bridge.world, *turned), w->bridge.after[j]);
+}
+
+/* Where the partner of a joint puts it. */
+static void goal_place(const work *w, uint32_t j, double place[3]) {
     px_pose_place(&w->source, w->matches[j].joint, place);
     px_rotation_apply(w->bridge.world, place, place);
-    float target[3];
     for (int c = 0; c < 3; c++)
-        target[c] = (float)(w->bridge.scale * place[c] + (c == w->bridge.up ? w->bridge.up_sign * w->lift : 0));
+        place[c] = w->bridge.scale * place[c] + (c == w->bridge.up ? w->bridge.up_sign * w->lift : 0);
+}
+
+/* Where the hips carry a joint that does not hang from them. */
+static void follow_place(const work *w, uint32_t j, double place[3]) {
+    uint32_t hips = w->bridge.hips;
+    double from[3], offset[3];
+    px_pose_place(&w->rest, hips, from);
+    px_pose_place(&w->rest, j, offset);
+    for (int c = 0; c < 3; c++)
+        offset[c] -= from[c];
+    px_rotation turn = px_rotation_mul(goal_rotation(w, hips), px_rotation_inverse(w->rest.rotations[hips]));
+    px_rotation_apply(turn, offset, offset);
+    goal_place(w, hips, place);
+    for (int c = 0; c < 3; c++)
+        place[c] += offset[c];
+}
+
+/* The translation of a joint that travels, in the axes of its parent; left alone where those have no extent. */
+static void travel(const work *w, uint32_t j, px_travel how, float translation[3]) {
+    double place[3];
+    if (how == PX_TRAVEL_AS)
+        goal_place(w, j, place);
+    else
+        follow_place(w, j, place);
     uint32_t parent = w->rig.model->skeleton.parents[j];
     pelt_affine inverse = px_affine_identity();
-    if (parent != PELT_NONE && !px_affine_inverse(&w->rig.globals[parent], &inverse))
-        return false;
-    px_affine_point(&inverse, target, translation);
-    return true;
+    if (parent == PELT_NONE || px_affine_inverse(&w->rig.globals[parent], &inverse))
+        px_affine_point(&inverse, (float[]){(float)place[0], (float)place[1], (float)place[2]}, translation);
 }
 
 /* Poses the rig as the source is posed at frame k. */
@@ -81,17 +108,14 @@ static void pose_frame(work *w, uint32_t k) {
     const pelt_skeleton *skeleton = &w->rig.model->skeleton;
     px_pose_sample(&w->source, w->motion, (float)((double)w->motion->start + k / w->rate));
     for (uint32_t j = 0; j < skeleton->joint_count; j++) {
-        uint32_t parent = skeleton->parents[j], partner = w->matches[j].joint;
+        uint32_t parent = skeleton->parents[j];
         px_rotation above = parent == PELT_NONE ? px_rotation_identity() : w->rig.rotations[parent];
         pelt_transform *local = &w->rig.locals[j];
         *local = skeleton->rest[j];
-        if (partner != PELT_NONE) {
-            px_rotation goal =
-                px_rotation_mul(px_rotation_mul(w->bridge.world, w->source.rotations[partner]), w->bridge.after[j]);
-            px_rotation_store(px_rotation_mul(px_rotation_inverse(above), goal), local->rotation);
-            if (px_bridge_travels(&w->bridge, j))
-                travel(w, j, local->translation);
-        }
+        if (w->matches[j].joint != PELT_NONE)
+            px_rotation_store(px_rotation_mul(px_rotation_inverse(above), goal_rotation(w, j)), local->rotation);
+        if (w->travels[j] != PX_TRAVEL_NOT)
+            travel(w, j, w->travels[j], local->translation);
         pelt_affine matrix = px_affine_from_transform(local);
         w->rig.rotations[j] = px_rotation_mul(above, px_rotation_of(local->rotation));
         w->rig.globals[j] = parent == PELT_NONE ? matrix : px_affine_mul(&w->rig.globals[parent], &matrix);
@@ -136,7 +160,7 @@ static pelt_result make_frames(work *w, pelt_model *rig, uint32_t frame_count, p
         return PELT_ERROR_MEMORY;
     for (uint32_t j = 0; j < count; j++)
         moves[j] = (uint8_t)((w->matches[j].joint != PELT_NONE ? PX_MOVES_ROTATION : 0) |
-                             (px_bridge_travels(&w->bridge, j) ? PX_MOVES_TRANSLATION : 0));
+                             (w->travels[j] != PX_TRAVEL_NOT ? PX_MOVES_TRANSLATION : 0));
     PX_TRY(px_frames_create(rig, moves, frame_count, frames));
     for (uint32_t k = 0; k < frame_count; k++) {
         PX_TRY(px_progress(w->context, "retarget", k, frame_count));
@@ -189,12 +213,18 @@ static pelt_result add_motion(pelt_model *rig, const px_frames *frames, const ch
 static pelt_result run(work *w, const pelt_model *source, const pelt_retarget_desc *desc, pelt_model *rig,
                        px_arena *arena, pelt_retarget_report *report) {
     PX_TRY(px_pose_create(arena, rig, &w->rig));
+    PX_TRY(px_pose_create(arena, rig, &w->rest));
     PX_TRY(px_pose_create(arena, source, &w->source));
+    if (!(w->travels = PX_NEW(arena, px_travel, rig->skeleton.joint_count)))
+        return PELT_ERROR_MEMORY;
     PX_TRY(check(w, source, desc, &report->matched));
     PX_TRY(px_motion_frames(w->context, w->motion, desc->fps, &w->rate, &report->frame_count));
+    px_pose_sample(&w->rest, NULL, 0);
     px_pose_sample(&w->rig, NULL, 0);
     px_pose_sample(&w->source, desc->rest == PELT_MOTION_REST_FIRST ? w->motion : NULL, w->motion->start);
     PX_TRY(px_bridge_find(arena, &w->rig, &w->source, w->matches, desc, &w->bridge));
+    for (uint32_t j = 0; j < rig->skeleton.joint_count; j++)
+        w->travels[j] = px_bridge_travel(&w->bridge, &rig->skeleton, j);
     if (desc->ground == PELT_GROUND_FEET)
         PX_TRY(find_lift(w, report->frame_count, arena));
     px_frames frames;

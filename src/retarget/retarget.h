@@ -30,13 +30,20 @@ typedef struct px_bridge {
     int up;                          /* the rig's axis that points up */
     double up_sign;                  /* or down */
     double scale;                    /* rig lengths per motion length */
+    uint32_t hips;                   /* the rig's joint that carries the body; without hips the first with a partner */
     px_rotation *after;              /* [rig joint] R(t) = W · S(t) · after, where it has a partner */
 } px_bridge;
 
 /* Finds all from the two skeletons at rest. */
 pelt_result px_bridge_find(px_arena *arena, const px_pose *rig, const px_pose *motion, const pelt_joint_match *matches,
                            const pelt_retarget_desc *desc, px_bridge *bridge);
-/* Whether the motion moves the joint from its place: hips, and what has no partner above it. */
-bool px_bridge_travels(const px_bridge *bridge, uint32_t joint);
+
+/* How a joint with a partner comes to its place. */
+typedef enum px_travel {
+    PX_TRAVEL_NOT,    /* with the joint above it, as at rest */
+    PX_TRAVEL_AS,     /* as its partner does: the hips, and what is above them */
+    PX_TRAVEL_FOLLOW, /* with the hips, from which it does not hang, as at rest */
+} px_travel;
+px_travel px_bridge_travel(const px_bridge *bridge, const pelt_skeleton *rig, uint32_t joint);
 
 #endif
