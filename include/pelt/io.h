@@ -1,7 +1,7 @@
 /* Pelt: reading and writing files.
  *
  * An input is a list of paths:
- *   a file                          rig.glb, mesh.obj
+ *   a file                          rig.glb, mesh.obj, cloth.abc
  *   a mesh and caches of it         mesh.obj cache.pc2 other.mdd (each cache is one clip)
  *   a skeleton and motions of it    skeleton.asf walk.amc run.amc; a lone walk.amc looks for its skeleton beside it
  *   a sequence of meshes            a folder, a glob ('f_*.obj'), a printf pattern ('f_%04d.obj') or a list of files;
@@ -25,7 +25,8 @@ typedef enum pelt_format_flags {
     PELT_FORMAT_RIG = 16,      /* holds skeletons, motions, skins, morphs */
     PELT_FORMAT_CACHE = 32,    /* needs a mesh beside it */
     PELT_FORMAT_SEQUENCE = 64, /* one file per frame makes a clip */
-    PELT_FORMAT_MOTION = 128   /* holds a motion alone, which needs a skeleton beside it */
+    PELT_FORMAT_MOTION = 128,  /* holds a motion alone, which needs a skeleton beside it */
+    PELT_FORMAT_OBJECTS = 256  /* holds objects that can be read apart (pelt_load_desc.object) */
 } pelt_format_flags;
 
 typedef struct pelt_format_info {
@@ -46,6 +47,7 @@ PELT_API const pelt_format_info *pelt_format_for_output(const char *path);
 typedef struct pelt_load_desc {
     double fps;        /* frames per second of inputs that do not say (sequences, PC2); default 30 */
     double motion_fps; /* frames per second of motions that do not say (AMC); default 120 */
+    const char *object; /* Alembic: only meshes at or below objects of this name, or path with '/'; NULL: all */
 } pelt_load_desc;
 PELT_API const pelt_option *pelt_load_options(size_t *option_count);
 PELT_API pelt_load_desc pelt_load_desc_default(void);

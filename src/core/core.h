@@ -122,12 +122,20 @@ static inline uint32_t px_load_u32(const void *p) {
     const uint8_t *b = (const uint8_t *)p;
     return (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
+static inline uint64_t px_load_u64(const void *p) {
+    return px_load_u32(p) | (uint64_t)px_load_u32((const uint8_t *)p + 4) << 32;
+}
 static inline uint32_t px_load_u32_big(const void *p) {
     const uint8_t *b = (const uint8_t *)p;
     return (uint32_t)b[3] | (uint32_t)b[2] << 8 | (uint32_t)b[1] << 16 | (uint32_t)b[0] << 24;
 }
 static inline float px_float_from_bits(uint32_t bits) {
     float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+static inline double px_double_from_bits(uint64_t bits) {
+    double value;
     memcpy(&value, &bits, sizeof value);
     return value;
 }

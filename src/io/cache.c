@@ -1,8 +1,6 @@
 /* Point caches: checking, mapping and writing the frames. */
 #include "io/cache.h"
 
-#include <stdatomic.h>
-
 /* Whether floats in files of this order are the machine's own. */
 static bool is_native(bool big_endian) {
     return (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) == big_endian;
@@ -25,20 +23,11 @@ typedef struct frame_source {
     const uint8_t *frames;
     size_t frame_size;
     bool native;
-    px_file file;
-    atomic_size_t *touched; /* bytes of the file that may be in memory since it was last released */
+    px_pages *pages;
 } frame_source;
 
-#define RELEASE_SIZE ((size_t)64 << 20)
-#define FAULT_SIZE   ((size_t)64 << 10) /* what the system maps around a page that is read */
-
-/* Streaming through a file that is larger than the memory allowed must not fill it. */
 static void release_frames(const void *user, uint32_t count) {
-    const frame_source *source = user;
-    size_t size = px_max_size((size_t)12 * count, FAULT_SIZE);
-    size_t touched = atomic_fetch_add(source->touched, size) + size;
-    if (touched >= RELEASE_SIZE && atomic_compare_exchange_strong(source->touched, &touched, 0))
-        px_file_release(&source->file);
+    px_pages_read(((const frame_source *)user)->pages, (size_t)12 * count);
 }
 
 static pelt_result read_frame(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
@@ -89,10 +78,10 @@ pelt_result px_cache_add_clip(const px_read *read, const px_cache *cache, const 
     const uint8_t *frames = read->file.data + cache->data_offset;
     bool native = is_native(cache->big_endian);
     frame_source *source = PX_NEW(memory, frame_source, 1);
-    atomic_size_t *touched = PX_NEW(memory, atomic_size_t, 1);
-    if (!source || !touched)
+    px_pages *pages = px_pages_create(memory, &read->file);
+    if (!source || !pages)
         return PELT_ERROR_MEMORY;
-    *source = (frame_source){frames, (size_t)12 * cache->point_count, native, read->file, touched};
+    *source = (frame_source){frames, (size_t)12 * cache->point_count, native, pages};
     clip.source = (pelt_clip_source){read_frame, source, release_frames};
     if (native && (uintptr_t)frames % _Alignof(float) == 0)
         clip.positions = (const float *)(const void *)frames;

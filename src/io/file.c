@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -60,6 +61,28 @@ static pelt_result map_descriptor(px_arena *arena, int descriptor, size_t size, 
 void px_file_release(const px_file *file) {
     if (file->mapped) /* on other memory this would destroy what is there */
         madvise((void *)(uintptr_t)file->data, file->size, MADV_DONTNEED);
+}
+
+#define RELEASE_SIZE ((size_t)64 << 20)
+#define FAULT_SIZE   ((size_t)64 << 10) /* what the system maps around a page that is read */
+
+struct px_pages {
+    px_file file;
+    atomic_size_t read; /* bytes that may be in memory since the file was last let go of */
+};
+
+px_pages *px_pages_create(px_arena *arena, const px_file *file) {
+    px_pages *pages = PX_NEW(arena, px_pages, 1);
+    if (pages)
+        pages->file = *file;
+    return pages;
+}
+
+void px_pages_read(px_pages *pages, size_t size) {
+    size = px_max_size(size, FAULT_SIZE);
+    size_t read = atomic_fetch_add(&pages->read, size) + size;
+    if (read >= RELEASE_SIZE && atomic_compare_exchange_strong(&pages->read, &read, 0))
+        px_file_release(&pages->file);
 }
 
 pelt_result px_file_map(px_arena *arena, const char *path, px_file *file) {

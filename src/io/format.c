@@ -7,6 +7,7 @@ static const px_format *const table[] = {
     &px_format_gltf,
     &px_format_obj,
     &px_format_ply,
+    &px_format_abc,
     &px_format_pc2,
     &px_format_mdd,
     &px_format_bvh,

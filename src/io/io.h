@@ -20,6 +20,12 @@ pelt_result px_file_map(px_arena *arena, const char *path, px_file *file);
 /* The pages of a mapped file leave the memory and come back when they are read. Safe while others read. */
 void px_file_release(const px_file *file);
 
+/* Streaming through a file that is larger than the memory allowed must not fill it: counts what is read and lets the
+ * pages go now and then. From any thread. */
+typedef struct px_pages px_pages;
+px_pages *px_pages_create(px_arena *arena, const px_file *file);
+void px_pages_read(px_pages *pages, size_t size);
+
 /* A piece of a file, without a 0 behind; data NULL: none. */
 typedef struct px_text {
     const char *data;
@@ -82,6 +88,7 @@ typedef struct px_format {
 extern const px_format px_format_gltf;
 extern const px_format px_format_obj;
 extern const px_format px_format_ply;
+extern const px_format px_format_abc;
 extern const px_format px_format_pc2;
 extern const px_format px_format_mdd;
 extern const px_format px_format_bvh;

@@ -18,6 +18,11 @@ static const pelt_option load_options[] = {
      .max = 100000,
      .value = "N",
      .help = "frames per second of motions that do not say (AMC)"},
+    {.name = "object",
+     .kind = PELT_OPTION_TEXT,
+     .offset = offsetof(pelt_load_desc, object),
+     .value = "NAME",
+     .help = "only this object of an Alembic file and what is below it, by name or path"},
 };
 
 const pelt_option *pelt_load_options(size_t *option_count) {
@@ -97,7 +102,12 @@ static pelt_result read_file(pelt_context *context, const char *path, const pelt
     px_read read = {.context = context, .model = model, .desc = desc};
     PX_TRY(px_file_map(model->memory, path, &read.file));
     *format = px_format_detect(context, &read.file);
-    return *format ? read_content(&read, *format) : PELT_ERROR_INPUT;
+    if (!*format)
+        return PELT_ERROR_INPUT;
+    if (desc->object && !((*format)->info.flags & PELT_FORMAT_OBJECTS))
+        return px_fail_format(context, PELT_ERROR_INPUT, PELT_FORMAT_OBJECTS,
+                              "has no objects to choose from; only some formats have");
+    return read_content(&read, *format);
 }
 
 /* ---- Sequences -------------------------------------------------------------------------------------------- */

@@ -45,7 +45,6 @@ static double decode(const uint8_t *p, ply_type type, bool big) {
     uint64_t bits = 0;
     for (size_t i = 0; i < size; i++)
         bits |= (uint64_t)p[big ? size - 1 - i : i] << 8 * i;
-    double value;
     switch (type) {
     case PLY_I8:
         return (int8_t)bits;
@@ -56,8 +55,7 @@ static double decode(const uint8_t *p, ply_type type, bool big) {
     case PLY_F32:
         return (double)px_float_from_bits((uint32_t)bits);
     case PLY_F64:
-        memcpy(&value, &bits, sizeof value);
-        return value;
+        return px_double_from_bits(bits);
     default:
         return (double)bits;
     }
