@@ -211,6 +211,41 @@ static void face_texcoords(void **state) {
     test_end(&test);
 }
 
+/* Polygons of any size behind each other: lists grow by more than twice what they held. */
+static void growing_polygons(void **state) {
+    (void)state;
+    static const uint32_t sizes[] = {3, 300, 3000, 4, 20000, 60000};
+    ply_bytes head = {0};
+    put_text(&head, "ply\nformat binary_little_endian 1.0\nelement face 6\nproperty list ushort uchar vertex_indices\n"
+                    "property list uint uchar texcoord\nelement vertex 3\nproperty uchar x\nproperty uchar y\n"
+                    "property uchar z\nend_header\n");
+    uint8_t *data = calloc(1, 300000), *p = data + head.size;
+    memcpy(data, head.data, head.size);
+    uint32_t triangles = 0;
+    for (size_t f = 0; f < PX_COUNT(sizes); f++) {
+        uint32_t n = sizes[f], uvs = 2 * n;
+        memcpy(p, &n, 2);
+        for (uint32_t c = 0; c < n; c++)
+            p[2 + c] = (uint8_t)(c % 3);
+        memcpy(p + 2 + n, &uvs, 4);
+        memset(p + 6 + n, 7, uvs);
+        p += 6 + n + uvs;
+        triangles += n - 2;
+    }
+    p += 9;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model;
+    test_ok(&test, load(test.context, data, (size_t)(p - data), &model));
+    assert_int_equal(model->mesh.triangle_count, triangles);
+    assert_int_equal(model->mesh.polygon_count, 6);
+    assert_int_equal(model->mesh.point_count, 3);
+    check_floats(model->mesh.uvs, 2, (float[]){7, 7});
+    pelt_model_destroy(model);
+    free(data);
+    test_end(&test);
+}
+
 /* ---- Failing ---------------------------------------------------------------------------------------------- */
 
 static void refused(void **state) {
@@ -444,6 +479,7 @@ int main(void) {
         cmocka_unit_test(lone_carriage_return),
         cmocka_unit_test(strips),
         cmocka_unit_test(face_texcoords),
+        cmocka_unit_test(growing_polygons),
         cmocka_unit_test(refused),
         cmocka_unit_test(hostile_sizes),
         cmocka_unit_test(cut_everywhere),

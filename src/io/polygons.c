@@ -13,7 +13,7 @@
 
 void *px_list_room(pelt_context *context, px_list *list, size_t more, size_t size) {
     if (!list->data || more > list->capacity - list->count) {
-        size_t capacity = px_max_size(2 * list->capacity, px_max_size(more, 1024));
+        size_t capacity = px_max_size(2 * list->capacity, px_max_size(list->count + more, 4096 / size + 1));
         void *data = px_resize(context, list->data, capacity, size);
         if (!data)
             return NULL;
