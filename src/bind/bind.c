@@ -50,8 +50,6 @@ pelt_bind_desc pelt_bind_desc_default(void) {
     return desc;
 }
 
-#define OUTSIDE 0.06f /* of the diagonal: how far a bone outside may be from what it moves */
-
 static double seconds_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -142,7 +140,7 @@ static pelt_result start_wave(pelt_binding *b, px_bind_wave *wave) {
             bool seeded;
             for (end = s; end < bones->segment_count && bones->segments[end].target == target;)
                 end++;
-            PX_TRY(px_bind_wave_start(wave, s, end - s, far ? INFINITY : OUTSIDE * b->volume.diagonal, &seeded));
+            PX_TRY(px_bind_wave_start(wave, s, end - s, far ? INFINITY : PX_BIND_OUTSIDE * b->volume.diagonal, &seeded));
             b->subject.idle[b->subject.targets[target]] = seeded ? PELT_BIND_ACTIVE : PELT_BIND_FAR;
             any |= seeded;
         }

@@ -57,8 +57,10 @@ static inline void px_group_join(uint32_t *groups, uint32_t a, uint32_t b) {
 
 /* ---- Names ------------------------------------------------------------------------------------------------ */
 
-/* A joint that steers others: IK targets, poles, controls. */
+/* A joint that steers others: poles, targets, controls. */
 bool px_bind_name_steers(const char *name);
+/* A joint of inverse kinematics: it steers where another stands at its place, else it may be a bone like others. */
+bool px_bind_name_is_ik(const char *name);
 /* A joint above the first bone: a root, the armature, the world. */
 bool px_bind_name_is_root(const char *name);
 /* A joint that only marks where a bone ends. */
@@ -80,6 +82,8 @@ static inline void px_bind_to_grid(const px_grid *grid, const float p[3], float 
 }
 /* The voxel at a place in grid space, or PELT_NONE. */
 uint32_t px_bind_voxel(const px_bind_volume *volume, const float p[3]);
+
+#define PX_BIND_OUTSIDE 0.06f /* of the diagonal: how far a bone outside the volume may be from what it moves */
 
 /* ---- Bones ------------------------------------------------------------------------------------------------ */
 

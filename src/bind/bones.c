@@ -14,9 +14,10 @@
 
 #define ZERO_LENGTH  1e-3f /* of the diagonal: shorter bones have no direction */
 #define NEAR_VOLUME  0.01f /* of the diagonal: joints this far outside still count as inside */
-#define MOSTLY       0.5f  /* a stretch that leads elsewhere has less of it inside */
-#define FAN          6u    /* more children than this are a fan */
-#define ALONG        0.9f  /* cosine from which a direction counts as an axis' */
+#define NEARLY       0.75f
+#define MOSTLY       0.5f /* a stretch that leads elsewhere has less of it inside */
+#define FAN          6u   /* more children than this are a fan */
+#define ALONG        0.9f /* cosine from which a direction counts as an axis' */
 #define MEETS        0.985f
 #define AXIS_SHARE   0.6f
 #define POINT_LENGTH 0.3f /* of the way to the parent: shorter leaves are mere points */
@@ -94,14 +95,11 @@ static uint32_t next_child(const layout *l, uint32_t joint, uint32_t from, bool 
             return k;
     return PELT_NONE;
 }
-#define EACH_CHILD(l, joint, k, target)                                                                                \
-    (uint32_t k = next_child(l, joint, 0, target); k != PELT_NONE; k = next_child(l, joint, k + 1, target))
 
 static uint32_t child_count(const layout *l, uint32_t joint) {
     uint32_t count = 0;
-    for
-        EACH_CHILD(l, joint, k, true)
-    count++;
+    for (uint32_t k = next_child(l, joint, 0, true); k != PELT_NONE; k = next_child(l, joint, k + 1, true))
+        count++;
     return count;
 }
 
@@ -219,16 +217,30 @@ static bool is_outer_root(const layout *l, uint32_t joint) {
         return true;
     if (near_volume(l, joint))
         return false;
-    uint32_t child = next_child(l, joint, 0, true);
-    return child_count(l, joint) != 1 || share_inside(l, joint, child) < MOSTLY;
+    float inside = 0;
+    uint32_t count = 0;
+    for (uint32_t k = next_child(l, joint, 0, true); k != PELT_NONE; k = next_child(l, joint, k + 1, true)) {
+        inside += share_inside(l, joint, k);
+        count++;
+    }
+    return count == 0 || inside < (count == 1 ? MOSTLY : NEARLY) * (float)count;
+}
+
+static bool steers(const layout *l, uint32_t joint) {
+    const char **names = l->s->rig->skeleton.names;
+    bool shared = false;
+    for (uint32_t t = 0; t < l->s->target_count && px_bind_name_is_ik(names[joint]); t++) {
+        uint32_t other = l->s->targets[t];
+        shared |= other != joint && !px_bind_name_is_ik(names[other]) && distance(l, joint, other) < l->zero;
+    }
+    return shared || px_bind_name_steers(names[joint]);
 }
 
 static void find_steering(layout *l) {
-    const pelt_skeleton *skeleton = &l->s->rig->skeleton;
     uint32_t left = 0;
     for (uint32_t t = 0; t < l->s->target_count; t++) {
         uint32_t j = l->s->targets[t];
-        l->deforms[j] = !px_bind_name_steers(skeleton->names[j]) && (below_a_bone(l, j) || !is_outer_root(l, j));
+        l->deforms[j] = !steers(l, j) && (below_a_bone(l, j) || !is_outer_root(l, j));
         left += l->deforms[j];
     }
     for (uint32_t t = 0; t < l->s->target_count && left == 0; t++) /* a rig of roots: then they are what there is */
@@ -262,19 +274,20 @@ static bool add_along_axis(layout *l, uint32_t joint) {
     float axis[3], way[3], best = -1, longest = 0;
     uint32_t straight = PELT_NONE;
     axis_of(l, joint, l->axis, axis);
-    for
-        EACH_CHILD(l, joint, k, true) {
-            float length = direction(l, joint, k, way), along = px_dot3(way, axis);
-            if (along > best) {
-                best = along;
-                straight = k;
-            }
-            longest = fmaxf(longest, along * length);
+    for (uint32_t k = next_child(l, joint, 0, true); k != PELT_NONE; k = next_child(l, joint, k + 1, true)) {
+        float length = direction(l, joint, k, way), along = px_dot3(way, axis);
+        if (along > best) {
+            best = along;
+            straight = k;
         }
+        longest = fmaxf(longest, along * length);
+    }
     if (best >= 0.95f) {
         add_to_child(l, joint, straight);
         return true;
     }
+    if (best < 0.5f)
+        return false;
     float end[3];
     place_of(l, joint, end);
     for (int c = 0; c < 3; c++)
@@ -345,14 +358,13 @@ static void add_bone(layout *l, uint32_t joint) {
     uint32_t children = child_count(l, joint), before = l->bones->segment_count;
     if (l->axis >= 0 && children > 1 && children <= FAN && add_along_axis(l, joint))
         return;
-    for
-        EACH_CHILD(l, joint, k, true)
-    if (share_inside(l, joint, k) >= MOSTLY)
-        add_to_child(l, joint, k);
+    for (uint32_t k = next_child(l, joint, 0, true); k != PELT_NONE; k = next_child(l, joint, k + 1, true))
+        if (share_inside(l, joint, k) >= MOSTLY)
+            add_to_child(l, joint, k);
     if (children == 0)
-        for
-            EACH_CHILD(l, joint, k, false) /* nodes that mark where the bone ends */
-    add_to_child(l, joint, k);
+        for (uint32_t k = next_child(l, joint, 0, false); k != PELT_NONE;
+             k = next_child(l, joint, k + 1, false)) /* nodes that mark where the bone ends */
+            add_to_child(l, joint, k);
     if (l->bones->segment_count > before)
         return;
     for (uint32_t k = 0; k < l->joint_count && children == 0;
@@ -421,8 +433,8 @@ static float reach_of(const px_bind_volume *volume, const px_bind_segment *segme
             if (width > 0)
                 widths[width_count++] = width;
         }
-    if (width_count == 0)
-        return 1;
+    if (width_count == 0) /* a bone outside: it may take what is near it */
+        return PX_BIND_OUTSIDE * volume->diagonal;
     qsort(widths, width_count, sizeof *widths, ascending);
     return widths[width_count / 4];
 }

@@ -42,7 +42,12 @@ static bool has_word(const char *name, const char *const *words) {
 }
 
 bool px_bind_name_steers(const char *name) {
-    static const char *const words[] = {"ik", "pole", "target", "ctrl", "ctl", "control", "drv", "mch", NULL};
+    static const char *const words[] = {"pole", "target", "ctrl", "ctl", "control", "drv", "mch", NULL};
+    return has_word(name, words);
+}
+
+bool px_bind_name_is_ik(const char *name) {
+    static const char *const words[] = {"ik", NULL};
     return has_word(name, words);
 }
 
