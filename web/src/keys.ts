@@ -9,7 +9,7 @@ export interface Shortcut {
 }
 
 const NAMES: Record<string, string> = { " ": "Space", ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" };
-const named = (key: string): string => key.split("+").map((part) => NAMES[part] ?? (part.length === 1 ? part.toUpperCase() : part)).join(" ") || "+";
+const named = (key: string): string => (key === "+" ? [key] : key.split("+")).map((part) => NAMES[part] ?? (part.length === 1 ? part.toUpperCase() : part)).join(" ");
 
 /** Keys that an element in focus needs itself. */
 function isTaken(target: EventTarget | null, key: string): boolean {

@@ -2,22 +2,41 @@
  * do not show, hard edges stay. */
 import type { Model } from "./model";
 
+/** [vertex] the first vertex with the same numbers in its row of `keys` [vertex][width], by a table of hashes. */
+function firstAlike(keys: Int32Array, width: number): Uint32Array {
+    const count = keys.length / width;
+    const size = 2 ** Math.ceil(Math.log2(2 * count + 1));
+    const table = new Int32Array(size).fill(-1);
+    const first = new Uint32Array(count);
+    const alike = (a: number, b: number): boolean => {
+        for (let c = 0; c < width; c++) if (keys[a * width + c] !== keys[b * width + c]) return false;
+        return true;
+    };
+    for (let i = 0; i < count; i++) {
+        let hash = 0;
+        for (let c = 0; c < width; c++) hash = Math.imul(hash ^ keys[i * width + c], 0x9e3779b1) ^ (hash >>> 15);
+        let slot = (hash ^ (hash >>> 16)) & (size - 1);
+        while (table[slot] >= 0 && !alike(table[slot], i)) slot = (slot + 1) & (size - 1);
+        if (table[slot] < 0) table[slot] = i;
+        first[i] = table[slot];
+    }
+    return first;
+}
+
 export class Shading {
     /** [vertex] the first vertex that it is one with. */
     private readonly group: Uint32Array;
 
     constructor(private readonly model: Model) {
         const { rest, normals, vertexCount } = model;
-        this.group = new Uint32Array(vertexCount);
-        const first = new Map<string, number>();
-        for (let i = 0; i < vertexCount; i++) {
-            let key = `${rest[3 * i]} ${rest[3 * i + 1]} ${rest[3 * i + 2]}`;
-            // Two digits: files round normals in their own ways.
-            if (normals) for (let c = 0; c < 3; c++) key += ` ${Math.round(50 * normals[3 * i + c])}`;
-            const known = first.get(key);
-            if (known === undefined) first.set(key, i);
-            this.group[i] = known ?? i;
-        }
+        const bits = new Int32Array(rest.buffer, rest.byteOffset, rest.length);
+        const keys = new Int32Array(6 * vertexCount);
+        for (let i = 0; i < vertexCount; i++)
+            for (let c = 0; c < 3; c++) {
+                keys[6 * i + c] = rest[3 * i + c] === 0 ? 0 : bits[3 * i + c]; // −0 is 0
+                if (normals) keys[6 * i + 3 + c] = Math.round(50 * normals[3 * i + c]); // files round in their own ways
+            }
+        this.group = firstAlike(keys, 6);
     }
 
     /** Area-weighted unit normals of positions, both [vertex][3]. */
@@ -48,7 +67,7 @@ export class Shading {
         for (let i = 0; i < group.length; i++) {
             const g = 3 * group[i];
             if (g === 3 * i) {
-                const length = Math.hypot(out[g], out[g + 1], out[g + 2]) || 1;
+                const length = Math.sqrt(out[g] * out[g] + out[g + 1] * out[g + 1] + out[g + 2] * out[g + 2]) || 1;
                 for (let c = g; c < g + 3; c++) out[c] /= length;
             } else for (let c = 0; c < 3; c++) out[3 * i + c] = out[g + c];
         }
