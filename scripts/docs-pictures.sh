@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes docs/pictures/*.png from Pelt's own scenes. Needs a build (make build). Pictures stay under 150 KB each.
+# Makes docs/pictures/*.png from Pelt's own scenes. Needs a build (make build) and, for those of the page, Chromium. Pictures stay under 150 KB each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=build/release/bin
@@ -11,7 +11,7 @@ mkdir -p "$out"
 "$bin/pelt-scenes" creature -o "$scenes/creature.glb" --vertices 24000 >/dev/null
 "$bin/pelt-scenes" softbody -o "$scenes/hare.obj" >/dev/null
 "$bin/pelt-scenes" cloth -o "$scenes/flag.obj" >/dev/null
-"$bin/pelt" decompose "$scenes/flag.obj" "$scenes/flag.pc2" -o "$scenes/flag.glb" --bones 16 --quiet
+"$bin/pelt" decompose "$scenes/flag.obj" "$scenes/flag.pc2" -o "$scenes/flag.glb" --bones 16 --quiet --report "$scenes/flag.html"
 
 # view NAME INPUT… OPTIONS…
 view() {
@@ -28,6 +28,10 @@ view hare "$scenes/hare.obj" "$scenes/hare.pc2" --columns 6 --size 1600x320
 # What a decomposition with few bones misses, and how far a soft body goes.
 view error "$scenes/flag.glb" --source "$scenes/flag.obj" --source "$scenes/flag.pc2" --size 800x500 --mode error --frame 30
 view sheet "$scenes/hare.obj" "$scenes/hare.pc2" --sheet --frames 0:60:5 --size 1000x620 --mode displacement
+# The page, as a browser shows it.
+page() { node scripts/page-picture.mjs "$scenes/flag.html" "$out/$1.png" "${@:2}"; }
+page page 900x520 dark '#frame=40&mode=error&view=side'
+page page-phone 390x844 light '#frame=40&mode=bones&skeleton=1'
 
 status=0
 for file in "$out"/*.png; do

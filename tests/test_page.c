@@ -53,7 +53,7 @@ static int digit(char c) {
 
 /* The bytes of a block; freed by the caller. */
 static uint8_t *decode_block(const page_file *file, const char *name, size_t *size) {
-    size_t length;
+    size_t length = 0;
     const char *text = find_block(file, name, &length);
     assert_non_null(text);
     assert_int_equal(length % 4, 0);
@@ -71,7 +71,7 @@ static uint8_t *decode_block(const page_file *file, const char *name, size_t *si
 }
 
 static const px_json *read_data(px_arena *arena, const page_file *file) {
-    size_t size;
+    size_t size = 0;
     const char *text = find_block(file, "data", &size);
     assert_non_null(text);
     px_json *data;

@@ -29,7 +29,7 @@ export function readLink(hash: string, stage: Stage): Partial<State> {
 
 export function writeLink(state: State, stage: Stage): string {
     const link = new URLSearchParams();
-    if (state.animation > 0) link.set("animation", String(state.animation));
+    link.set("animation", String(state.animation));
     link.set("frame", String(state.frame));
     if (state.view !== "result") link.set("view", state.view);
     link.set("mode", state.mode);

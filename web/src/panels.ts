@@ -86,10 +86,9 @@ export class Panels {
         const page = h("div");
         const warned = reports.warnings(report);
         if (warned.length > 0) page.append(h("ul", { class: "warnings", "aria-label": "Warnings" }, ...warned.map((line) => h("li", {}, line))));
-        page.append(h("div", { id: "measured" }));
-        const figures = reports.figures(report);
-        if (figures.length > 0) page.append(section("Figures", table(figures)));
-        page.append(h("div", { id: "charts" }, ...reports.curves(report).map(chart)));
+        const [figures, ...others] = reports.figures(report).map(({ title, rows }) => section(title, table(rows)));
+        if (figures) page.append(figures);
+        page.append(h("div", { id: "measured" }), h("div", { id: "charts" }, ...reports.curves(report).map(chart)), ...others);
         const clips = reports.clipRows(report);
         if (clips.length > 0) page.append(section("Clips", table(clips)));
         const settings = reports.settings(report);
@@ -108,13 +107,11 @@ export class Panels {
         return page;
     }
 
-    /** What the page measured itself. */
-    showMeasured(curve: ErrorCurve, go: (frame: number, vertex: number) => void): void {
+    /** What the page measured itself; E_rms only where no report says it. */
+    showMeasured(curve: ErrorCurve, reported: boolean, go: (frame: number, vertex: number) => void): void {
         const { distance, frame, vertex } = curve.worst;
-        const rows: reports.Row[] = [
-            { name: "E_rms", value: figure(curve.whole), hint: "As measured in this page, in thousandths of the radius of the first frame's enclosing ball" },
-            { name: "largest error", value: `${figure(distance)} units` },
-        ];
+        const rows: reports.Row[] = [{ name: "largest error", value: `${figure(distance)} units` }];
+        if (!reported) rows.unshift({ name: "E_rms", value: figure(curve.whole), hint: "In thousandths of the radius of the first frame's enclosing ball" });
         const jump = h("button", { type: "button", onclick: () => go(frame, vertex) }, `Show it: frame ${frame}, vertex ${vertex}`);
         byId("measured").replaceChildren(section("Against the source", table(rows), h("div", { class: "row" }, jump)));
     }

@@ -47,24 +47,32 @@ function text(value: Json, write: (value: number) => string = figure): string | 
 
 const words = (key: string): string => key.replaceAll("_", " ");
 
-/** All scalars of the report: those that are known first, members of objects behind the object's name. */
-export function figures(report: JsonObject): Row[] {
-    const found = new Map<string, Row>();
-    const visit = (object: JsonObject, prefix: string): void => {
-        for (const [key, value] of Object.entries(object)) {
-            if (!prefix && SHOWN_ELSEWHERE.has(key)) continue;
-            if (isObject(value) && !prefix) visit(value, key);
-            const [label, write, hint] = KNOWN[key] ?? [];
-            const shown = text(value, prefix === "seconds" ? (seconds) => `${figure(seconds, 3)} s` : write);
-            if (shown === undefined) continue;
-            const plain = prefix === "" || prefix === "result";
-            const name = label && plain ? label : plain ? words(key) : `${words(prefix)}: ${label ?? words(key)}`;
-            found.set(plain ? key : `${prefix}.${key}`, { name, value: shown, hint });
-        }
-    };
-    visit(report, "");
-    const first = Object.keys(KNOWN).filter((key) => found.has(key));
-    return [...first, ...[...found.keys()].filter((key) => !first.includes(key))].map((key) => found.get(key)!);
+export interface Group {
+    title: string;
+    rows: Row[];
+}
+
+function rowsOf(object: JsonObject, write?: (value: number) => string): [string, Row][] {
+    return Object.entries(object).flatMap(([key, value]) => {
+        const [label, known, hint] = KNOWN[key] ?? [];
+        const shown = text(value, write ?? known);
+        return shown === undefined ? [] : [[key, { name: label ?? words(key), value: shown, hint }]];
+    });
+}
+
+/** All scalars of the report: those at its top and of `result` together, what is known first; other objects apart. */
+export function figures(report: JsonObject): Group[] {
+    const own = Object.entries(report).filter(([key]) => !SHOWN_ELSEWHERE.has(key));
+    const first = new Map(rowsOf({ ...Object.fromEntries(own), ...(isObject(report.result) ? report.result : {}) }));
+    const order = Object.keys(KNOWN);
+    const place = (key: string): number => (order.includes(key) ? order.indexOf(key) : order.length);
+    const rows = [...first].sort(([a], [b]) => place(a) - place(b)).map(([, row]) => row);
+    const others = own.flatMap(([key, value]) => {
+        if (!isObject(value) || key === "result") return [];
+        const write = key === "seconds" ? (seconds: number) => `${figure(seconds, 3)} s` : undefined;
+        return [{ title: words(key), rows: rowsOf(value, write).map(([, row]) => row) }];
+    });
+    return [{ title: "figures", rows }, ...others].filter((group) => group.rows.length > 0);
 }
 
 export function settings(report: JsonObject): Row[] {

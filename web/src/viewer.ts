@@ -90,7 +90,9 @@ export class Viewer {
         this.error = new Float32Array(model.vertexCount);
         this.restPose = new Float32Array(3 * model.vertexCount);
         subject.poser.pose(undefined, this.restPose);
-        this.store.state = { ...INITIAL, view: this.firstView() };
+        // Files may begin with a motion of a frame or two.
+        const animation = Math.max(subject.animations.findIndex(({ times }) => times.length > 2), 0);
+        this.store.state = { ...INITIAL, animation, view: this.firstView(subject.animations[animation]) };
         const extent = this.lookAround();
         this.overlays = new Overlays(this.stage.overlays, model, extent.high.distanceTo(extent.low), data.voxels, data.lattice);
         this.stage.frame(extent);
@@ -103,8 +105,8 @@ export class Viewer {
         this.stage.resize();
     }
 
-    private firstView(): View {
-        return this.subject.hasResult(this.subject.animations[0]) ? "result" : "source";
+    private firstView(animation: Animation): View {
+        return this.subject.hasResult(animation) ? "result" : "source";
     }
 
     private title(): void {
@@ -259,7 +261,8 @@ export class Viewer {
         this.timeline.show();
         if (curve.done < curve.rms.length) return;
         this.showFrame(); // the scale is known only now
-        this.panels.showMeasured(curve, (frame, vertex) => this.store.set({ playing: false, frame, vertex }));
+        const reported = Number.isFinite(reports.number(this.subject.data.report, "error_rms"));
+        this.panels.showMeasured(curve, reported, (frame, vertex) => this.store.set({ playing: false, frame, vertex }));
         if (!byId("headline").textContent) byId("headline").textContent = `E_rms ${figure(curve.whole)}`;
     }
 
