@@ -124,6 +124,30 @@ static void normalise_seams(void **state) {
     test_end(&test);
 }
 
+/* Two instances of a strip with skeletons of their own lie over each other: each keeps to its own joints. */
+static void instances(void **state) {
+    (void)state;
+    static const float positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0};
+    static const uint32_t triangles[] = {0, 1, 2, 3, 4, 5};
+    static const char *const names[] = {"a", "b", "c", "d"};
+    static const float places[12] = {0};
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_mesh(&test, positions, 6, triangles, 2);
+    add_rig(&test, model, names, places, 4);
+    for (uint32_t v = 0; v < 6; v++)
+        set_weights(model, v, (uint16_t)(v < 3 ? 0 : 2), (uint16_t)(v < 3 ? 1 : 3), 0.3 * (v % 3) + 0.1);
+    pelt_weights_report report;
+    test_ok(&test, pelt_weights_smooth(test.context, model, NULL, NULL, &report));
+    assert_int_equal(report.vertex_count, 6);
+    for (uint32_t v = 0; v < 6; v++) {
+        assert_true(fabsf(weight_of(model, v, v < 3 ? 0 : 2) + weight_of(model, v, v < 3 ? 1 : 3) - 1) < 1e-6f);
+        assert_true(weight_of(model, v, 1) == weight_of(model, (v + 3) % 6, 3));
+    }
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 /* ---- Mirror ----------------------------------------------------------------------------------------------- */
 
 #define SIDE 12u
@@ -251,6 +275,21 @@ static void mirror_locked(void **state) {
     test_end(&test);
 }
 
+/* Joints that lie across another axis are told of. */
+static void mirror_wrong_axis(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_square(&test, true, 7);
+    pelt_mirror_desc desc = {.axis = 1};
+    test_ok(&test, pelt_weights_mirror(test.context, model, NULL, NULL, NULL));
+    assert_int_equal(test.warning_count, 0);
+    test_ok(&test, pelt_weights_mirror(test.context, model, NULL, &desc, NULL));
+    assert_non_null(strstr(test.log, "across x rather than y"));
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 /* A joint without counterpart stays where both sides meet. */
 static void mirror_lone(void **state) {
     (void)state;
@@ -367,10 +406,11 @@ static void same_bits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(smooth_model),    cmocka_unit_test(scoped),        cmocka_unit_test(prune_model),
-        cmocka_unit_test(normalise_seams), cmocka_unit_test(mirror_sides),  cmocka_unit_test(mirror_near),
-        cmocka_unit_test(mirror_lone),     cmocka_unit_test(mirror_locked), cmocka_unit_test(mirror_scene),
-        cmocka_unit_test(refused),         cmocka_unit_test(no_memory),     cmocka_unit_test(same_bits),
+        cmocka_unit_test(smooth_model),    cmocka_unit_test(scoped),       cmocka_unit_test(prune_model),
+        cmocka_unit_test(normalise_seams), cmocka_unit_test(instances),    cmocka_unit_test(mirror_sides),
+        cmocka_unit_test(mirror_near),     cmocka_unit_test(mirror_lone),  cmocka_unit_test(mirror_wrong_axis),
+        cmocka_unit_test(mirror_locked),   cmocka_unit_test(mirror_scene), cmocka_unit_test(refused),
+        cmocka_unit_test(no_memory),       cmocka_unit_test(same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

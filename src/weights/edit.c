@@ -64,7 +64,7 @@ static pelt_result freeze_others(px_edit *edit, const char *names) {
 }
 
 static pelt_result set_frozen(px_edit *edit, const pelt_weights_scope *scope) {
-    const pelt_mesh *mesh = &edit->model->mesh;
+    const pelt_mesh *mesh = &edit->view.mesh;
     edit->frozen = PX_NEW(edit->arena, uint8_t, mesh->vertex_count);
     edit->fixed = PX_NEW(edit->arena, uint8_t, mesh->weld_count);
     if (!edit->frozen || !edit->fixed)
@@ -91,9 +91,11 @@ static pelt_result begin(px_edit *edit, const pelt_weights_scope *scope) {
                        scope->influences, PELT_MAX_INFLUENCES);
     edit->limits.influences = scope->influences ? scope->influences : model->skin.influence_count;
     PX_TRY(pelt_model_weld(edit->context, model));
+    edit->view = *model;
+    PX_TRY(px_rows_make(edit->context, edit->arena, &edit->view));
     PX_TRY(set_locks(edit, scope));
     PX_TRY(set_frozen(edit, scope));
-    PX_TRY(px_weight_table_read(edit->arena, model, NULL, &edit->before));
+    PX_TRY(px_weight_table_read(edit->arena, &edit->view, NULL, &edit->before));
     PX_TRY(px_weight_table_make(edit->arena, edit->before.row_count, edit->before.capacity, &edit->table));
     size_t count = (size_t)edit->table.row_count * edit->table.capacity;
     memcpy(edit->table.bones, edit->before.bones, count * sizeof *edit->table.bones);
@@ -146,7 +148,7 @@ pelt_result px_edit_finish(px_edit *edit, pelt_result result, pelt_weights_repor
     pelt_skin skin = model->skin;
     if (result == PELT_OK) {
         px_weight_table_cut(&edit->table, &edit->limits);
-        result = px_weight_table_spread(&edit->table, model, edit->frozen, edit->limits.influences, &skin);
+        result = px_weight_table_spread(&edit->table, &edit->view, edit->frozen, edit->limits.influences, &skin);
     }
     if (result == PELT_OK) {
         if (report)
@@ -161,7 +163,7 @@ pelt_result px_edit_finish(px_edit *edit, pelt_result result, pelt_weights_repor
 /* ---- Smooth, prune, normalise ----------------------------------------------------------------------------- */
 
 static pelt_result smooth(px_edit *edit, const pelt_smooth_desc *desc) {
-    const pelt_mesh *mesh = &edit->model->mesh;
+    const pelt_mesh *mesh = &edit->view.mesh;
     px_neighbours neighbours;
     if (!(desc->strength >= 0 && desc->strength <= 1))
         return px_fail(edit->context, PELT_ERROR_ARGUMENT, "the strength of smoothing is %g, should be from 0 to 1",

@@ -10,6 +10,7 @@ typedef struct px_edit {
     pelt_context *context;
     pelt_model *model;
     px_arena *arena; /* of everything below */
+    pelt_model view; /* the model with rows as its weld */
     px_weight_limits limits;
     px_weight_table before;
     px_weight_table table; /* begins as `before` */
@@ -23,6 +24,9 @@ pelt_result px_edit_begin(pelt_context *context, pelt_model *model, const pelt_w
  * that failed it only ends it, and returns that. */
 pelt_result px_edit_finish(px_edit *edit, pelt_result result, pelt_weights_report *report);
 
+/* Gives a skinned model (a copy of it, usually) rows as its weld: welded vertices, but those that have no joint in common
+ * are told apart. Such are instances of one mesh with skeletons of their own, which lie over each other when bound. */
+pelt_result px_rows_make(pelt_context *context, px_arena *arena, pelt_model *model);
 /* The place of each row, [row][3], from `positions` [vertex][3]; NULL without memory. */
 float *px_row_positions(px_arena *arena, const pelt_mesh *mesh, const float *positions);
 /* The area-weighted normal of each row, [row][3]: unit length, or 0 where there is none; NULL without memory. */

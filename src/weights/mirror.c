@@ -63,13 +63,17 @@ static void find_bones(mirroring *m, const px_joint_bones *bones, const uint32_t
         m->kept[b] = m->bones[m->bones[b]] != b || (locked && locked[b]);
 }
 
-/* The side of joints that are named left: 1 or −1. */
+/* The side of joints that are named left: 1 or −1. Says so when they lie across another axis. */
 static int left_side(const mirroring *m, const px_joint_side *sides, const float *positions) {
-    double sum = 0;
-    for (size_t j = 0; j < m->edit->model->skeleton.joint_count; j++)
-        if (sides[j] != PX_SIDE_NONE)
-            sum += (sides[j] == PX_SIDE_LEFT ? 1 : -1) * ((double)positions[3 * j + m->plane.axis] - m->plane.at);
-    return sum < 0 ? -1 : 1;
+    double apart[3] = {0, 0, 0};
+    for (size_t e = 0; e < 3 * (size_t)m->edit->model->skeleton.joint_count; e++)
+        if (sides[e / 3] != PX_SIDE_NONE)
+            apart[e % 3] += (sides[e / 3] == PX_SIDE_LEFT ? 1 : -1) * (double)positions[e];
+    for (uint32_t axis = 0; axis < 3; axis++)
+        if (fabs(apart[axis]) > 2 * fabs(apart[m->plane.axis]))
+            px_log(m->edit->context, PELT_LOG_WARNING, "left and right joints lie across %c rather than %c",
+                   "xyz"[axis], "xyz"[m->plane.axis]);
+    return apart[m->plane.axis] < 0 ? -1 : 1;
 }
 
 static pelt_result match_joints(mirroring *m, uint32_t side, uint32_t *pairs) {
@@ -105,7 +109,7 @@ static bool gives(const mirroring *m, size_t row) {
 }
 
 static pelt_result prepare_places(mirroring *m) {
-    const pelt_mesh *mesh = &m->edit->model->mesh;
+    const pelt_mesh *mesh = &m->edit->view.mesh;
     px_arena *arena = m->edit->arena;
     float low[3], high[3];
     m->positions = px_row_positions(arena, mesh, mesh->positions);
@@ -120,7 +124,7 @@ static pelt_result prepare_places(mirroring *m) {
 
 /* What gives: each row as a triangle without area, and the triangles all of whose corners give. */
 static pelt_result make_trees(mirroring *m) {
-    const pelt_mesh *mesh = &m->edit->model->mesh;
+    const pelt_mesh *mesh = &m->edit->view.mesh;
     px_arena *arena = m->edit->arena;
     uint32_t *points = PX_NEW(arena, uint32_t, 3 * (size_t)mesh->weld_count), point_count = 0, count = 0;
     if (!points)

@@ -258,7 +258,7 @@ static pelt_result run(transfer *t, pelt_transfer_report *report) {
     bool rest, own = px_carry_keeps(&t->from, t->to, t->desc->skeleton);
     PX_TRY(check(t));
     t->cosine = cos(t->desc->angle * 3.14159265358979323846 / 180);
-    PX_TRY(pelt_model_weld(t->context, &t->from));
+    PX_TRY(px_rows_make(t->context, t->arena, &t->from));
     PX_TRY(pelt_model_weld(t->context, t->to));
     PX_TRY(choose_pose(t, own, &rest));
     PX_TRY(px_carry(t->arena, &t->from, t->to, own, rest, &t->carried));

@@ -48,7 +48,8 @@ out "upper_arm.L, upper_arm.R"
 json report.json 'r.pairs.length === 19 && r.unmatched.length === 0 && r.middle.includes("chest") && r.exact > 400'
 run 0 weights mirror -q mirrored.glb -o twice.glb --json report.json
 json report.json 'r.change_max < 1e-6'
-run 0 weights mirror -q man.glb -o mirrored.glb --side right-to-left --axis x --plane 0
+run 0 weights mirror -q man.glb -o mirrored.glb --side right-to-left --axis x --plane 0 --report page.html
+grep -q "upper_arm.L" page.html || fail "no pairs in the page"
 
 # Usage.
 run 1 weights
