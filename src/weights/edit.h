@@ -24,8 +24,9 @@ pelt_result px_edit_begin(pelt_context *context, pelt_model *model, const pelt_w
  * that failed it only ends it, and returns that. */
 pelt_result px_edit_finish(px_edit *edit, pelt_result result, pelt_weights_report *report);
 
-/* Gives a skinned model (a copy of it, usually) rows as its weld: welded vertices, but those that have no joint in common
- * are told apart. Such are instances of one mesh with skeletons of their own, which lie over each other when bound. */
+/* Gives a skinned model (a copy of it, usually) rows as its weld: welded vertices, but those that have no joint in
+ * common are told apart. Such are instances of one mesh with skeletons of their own, which lie over each other when
+ * bound. */
 pelt_result px_rows_make(pelt_context *context, px_arena *arena, pelt_model *model);
 /* The place of each row, [row][3], from `positions` [vertex][3]; NULL without memory. */
 float *px_row_positions(px_arena *arena, const pelt_mesh *mesh, const float *positions);

@@ -2,8 +2,8 @@
  *
  * Each bone's weight is harmonic on the graph of edges, conductance 1/length (linear along a chain of edges whatever
  * their lengths): no new extremes, so weights stay ≥ 0 and sum to 1. The system is symmetric and positive definite on
- * rows that are connected with a known one; conjugate gradients solve it bone by bone. Filling in after rejecting doubtful
- * matches: Abdrashitov, Raichstat, Monsen, Hill, Robust Skin Weights Transfer via Weight Inpainting, 2023.
+ * rows that are connected with a known one; conjugate gradients solve it bone by bone. Filling in after rejecting
+ * doubtful matches: Abdrashitov, Raichstat, Monsen, Hill, Robust Skin Weights Transfer via Weight Inpainting, 2023.
  */
 #include "weights/transfer.h"
 

@@ -1,8 +1,8 @@
 /* Left and right: which joint is whose counterpart.
  *
  * A name is taken apart at everything that may say a side: the words left and right (lft, rgt) anywhere, the letters l
- * and r where a word could begin and end. Since the swapped name must be there too, guesses do no harm. What names leave
- * open, places decide: a joint's mirrored place must be another's, and their parents must be a pair.
+ * and r where a word could begin and end. Since the swapped name must be there too, guesses do no harm. What names
+ * leave open, places decide: a joint's mirrored place must be another's, and their parents must be a pair.
  */
 #include "weights/weights.h"
 

@@ -6,8 +6,8 @@
 
 #define ROW_BLOCK 256u
 #define SAMPLES   1000u /* vertices that decide in which pose the meshes lie over each other */
-/* A place that faces the right way may be farther than the nearest one by this factor, and this part of the diagonal: the
- * sides of thin sheets are told apart, but nothing is taken from across a gap. */
+/* A place that faces the right way may be farther than the nearest one by this factor, and this part of the diagonal:
+ * the sides of thin sheets are told apart, but nothing is taken from across a gap. */
 #define DETOUR_FACTOR 1.5
 #define DETOUR_SLACK  1e-3
 /* Nearer than this part of the distance that is allowed, the nearest place will do whichever way it faces: levels of

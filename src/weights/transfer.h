@@ -23,7 +23,8 @@ typedef struct px_carried {
 
 /* Whose joints, as far as `wish` (pelt_transfer_skeleton) leaves that open. */
 bool px_carry_keeps(const pelt_model *from, const pelt_model *to, uint32_t wish);
-/* `posed`: the mesh of `to` lies over that of `from` at rest. Scratch is in the arena, what stays in the memory of `to`. */
+/* `posed`: the mesh of `to` lies over that of `from` at rest. Scratch is in the arena, what stays in the memory of
+ * `to`. */
 pelt_result px_carry(px_arena *arena, const pelt_model *from, pelt_model *to, bool own, bool posed, px_carried *out);
 /* Puts the table's rows and the rest into the model. */
 pelt_result px_carry_finish(px_arena *arena, const px_carried *carried, const px_weight_table *table,

@@ -7,7 +7,7 @@
 
 #include "core/mesh.h"
 
-/* Influences that rows have room for while they are worked on: more than any skin, so that little is lost on the way. */
+/* Influences that rows have room for while they are worked on: more than any skin, so that little is lost. */
 #define PX_WEIGHT_CAPACITY 16u
 
 /* Row r has its influences first, largest first; the rest is bone 0, weight 0. */
@@ -44,8 +44,8 @@ void px_weight_sum_add(px_weight_sum *sum, uint32_t bone, double weight);
 /* factor · a row. */
 void px_weight_sum_add_row(px_weight_sum *sum, const px_weight_table *table, size_t row, double factor);
 double px_weight_sum_of(const px_weight_sum *sum, uint32_t bone);
-/* Puts a row's own weights of locked bones (NULL: none) in place of the sum's. Where the sum has nothing else, the row's
- * other weights come too. */
+/* Puts a row's own weights of locked bones (NULL: none) in place of the sum's. Where the sum has nothing else, the
+ * row's other weights come too. */
 void px_weight_sum_lock(px_weight_sum *sum, const px_weight_table *table, size_t row, const bool *locked);
 /* Keeps the K largest (locked ones before others) and makes them sum to 1, largest first; the smaller bone on a tie. */
 void px_weight_sum_cut(px_weight_sum *sum, const px_weight_limits *limits);
