@@ -1,7 +1,7 @@
 /* Pelt: what is done to skin weights after they were made: smoothed, pruned, mirrored, carried to another mesh.
  *
- * All functions work on the model in place and replace its skin's bones and weights only (and, where a transfer
- * brings a skeleton along, skeleton and motions); after a failure the model is as it was. Vertices that are one when welded
+ * All functions work on the model in place and replace its skin's bones and weights only (and, where a transfer brings
+ * a skeleton along, skeleton and motions); after a failure the model is as it was. Vertices that are one when welded
  * get the same weights, unless they have no joint in common: instances of a mesh that lie over each other when bound.
  * Weights stay ≥ 0 and sum to 1. Parts that merely hang from a joint have no weights of their own and stay as they
  * are.
