@@ -63,13 +63,13 @@ static void worked_out_by_hand(void **state) {
     check_place(model, "hand", -1, 4, 2, 0);
     check_place(model, "hand_end", -1, 4, 4, 0);
     check_place(model, "foot_end", 0, 0, -4, 0);
-    /* Frame 2. The root's Rz · Rx turns x to y, y to z, z to x, and is at (2, 6, 6). The arm turns by 90 degrees about its
-     * own x, which is C · x = y: its (4, 0, 0) becomes (0, 0, −4), in the world (−4, 0, 0). */
+    /* Frame 2. The root's Rz · Rx turns x to y, y to z, z to x, and is at (2, 6, 6). The arm turns by 90 degrees about
+     * its own x, which is C · x = y: its (4, 0, 0) becomes (0, 0, −4), in the world (−4, 0, 0). */
     check_place(model, "root", 1, 2, 6, 6);
     check_place(model, "arm", 1, 2, 6, 6);
     check_place(model, "hand", 1, -2, 6, 6);
-    /* The foot's ty 0.5 is 1 along C · y = Rx(0) · Ry(90) · Rz(90) · y = z, in the world x; its length (0, −6, 0) becomes
-     * (0, 0, −6). */
+    /* The foot's ty 0.5 is 1 along C · y = Rx(0) · Ry(90) · Rz(90) · y = z, in the world x; its length (0, −6, 0)
+     * becomes (0, 0, −6). */
     check_place(model, "foot", 1, 3, 6, 6);
     check_place(model, "foot_end", 1, 3, 6, 0);
     /* Frame 4: the root stays; the arm turns about z: (4, 0, 0) becomes (0, 4, 0), in the world (0, 0, 4). */

@@ -1,5 +1,5 @@
-/* CMU's trials that are there both as BVH and as ASF/AMC: joints are in the same places. Rigs keep the places of theirs as
- * BVH. And a captured walk walks on another body. */
+/* CMU's trials that are there both as BVH and as ASF/AMC: joints are in the same places. Rigs keep the places of
+ * theirs as BVH. And a captured walk walks on another body. */
 #include "support.h"
 
 #include "core/math3.h"
@@ -85,8 +85,8 @@ static bool load(test_context *test, const char *name, pelt_model **model) {
     return true;
 }
 
-/* The conversion to BVH left out the bones thorax and wrist: what hangs from them has OFFSET 0. Gives their length back,
- * so that all else can be compared, and the number of joints that needed it. */
+/* The conversion to BVH left out the bones thorax and wrist: what hangs from them has OFFSET 0. Gives their length
+ * back, so that all else can be compared, and the number of joints that needed it. */
 static int mend_offsets(pelt_model *bvh, const pelt_model *amc) {
     int mended = 0;
     for (int p = 0; p < PAIRS; p++) {
@@ -151,8 +151,9 @@ static void dance(void **state) {
 
 /* ---- Rigs as BVH ------------------------------------------------------------------------------------------ */
 
-/* The frames of a rig's first motion, written as BVH and read again: how far joints are apart, relative to the rig. BVH
- * lists joints in another order, and names need not be unique: both are asked for in the order of a walk down the tree. */
+/* The frames of a rig's first motion, written as BVH and read again: how far joints are apart, relative to the rig.
+ * BVH lists joints in another order, and names need not be unique: both are asked for in the order of a walk down the
+ * tree. */
 static void walk_down(const pelt_skeleton *skeleton, uint32_t parent, uint32_t *order, uint32_t *count) {
     for (uint32_t j = 0; j < skeleton->joint_count; j++)
         if (skeleton->parents[j] == parent) {

@@ -59,9 +59,9 @@ PELT_API pelt_result pelt_load(pelt_context *context, const char *const *paths, 
  * Files that name other files (a .gltf with external buffers) fail. */
 PELT_API pelt_result pelt_load_memory(pelt_context *context, const void *data, size_t size, const char *name,
                                       const pelt_load_desc *desc, pelt_model **model);
-/* Adds the clip of a cache in memory (PC2, MDD) to a model, as pelt_load does for a mesh and its caches, or the motion of
- * an AMC file to the model of its ASF file. The bytes must stay until the model is destroyed. A cache must have as many
- * points as the model, or as vertices. */
+/* Adds the clip of a cache in memory (PC2, MDD) to a model, as pelt_load does for a mesh and its caches, or the motion
+ * of an AMC file to the model of its ASF file. The bytes must stay until the model is destroyed. A cache must have as
+ * many points as the model, or as vertices. */
 PELT_API pelt_result pelt_load_cache_memory(pelt_context *context, const void *data, size_t size, const char *name,
                                             const pelt_load_desc *desc, pelt_model *model);
 

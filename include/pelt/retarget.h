@@ -65,8 +65,8 @@ typedef struct pelt_retarget_report {
     double lift;          /* how far all was lifted to stand on the rig's ground, in rig units */
 } pelt_retarget_report;
 
-/* Adds `motion` of the model `source` to the motions of `rig`, with matches [rig joint] from pelt_match_joints. `desc` and
- * `report` may be NULL. */
+/* Adds `motion` of the model `source` to the motions of `rig`, with matches [rig joint] from pelt_match_joints. `desc`
+ * and `report` may be NULL. */
 PELT_API pelt_result pelt_retarget(pelt_context *context, const pelt_model *source, const pelt_motion *motion,
                                    const pelt_joint_match *matches, const pelt_retarget_desc *desc, pelt_model *rig,
                                    pelt_retarget_report *report);

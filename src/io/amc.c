@@ -1,5 +1,5 @@
-/* Reading Acclaim motions (AMC): frames of bones with a number per degree of freedom, about the skeleton of an ASF file.
- * The format has no times; frames are numbered. */
+/* Reading Acclaim motions (AMC): frames of bones with a number per degree of freedom, about the skeleton of an ASF
+ * file. The format has no times; frames are numbered. */
 #include "io/asf.h"
 
 #include "core/frames.h"

@@ -1,9 +1,10 @@
 /* Reading Acclaim skeletons (ASF), with the conventions of CMU's motion capture database.
  *
- * A bone has a direction and a length, in the axes of the world: its tip is where its children begin. It becomes a joint
- * at its base with rest rotation 0, and the last bone of a branch a further joint NAME_end at its tip. Its motion is about
- * axes of its own: with C the rotation that `axis` gives and M the motion, the joint's rotation is C · M · C⁻¹. Angles in
- * the order "XYZ" mean about x first: Rz · Ry · Rx. Lengths are divided by `length` of :units, as are an AMC's.
+ * A bone has a direction and a length, in the axes of the world: its tip is where its children begin. It becomes a
+ * joint at its base with rest rotation 0, and the last bone of a branch a further joint NAME_end at its tip. Its
+ * motion is about axes of its own: with C the rotation that `axis` gives and M the motion, the joint's rotation is C ·
+ * M · C⁻¹. Angles in the order "XYZ" mean about x first: Rz · Ry · Rx. Lengths are divided by `length` of :units, as
+ * are an AMC's.
  */
 #include "io/asf.h"
 

@@ -1,8 +1,9 @@
 /* Writing BVH: the skeleton of any model and one motion of it, at a regular rate.
  *
  * BVH knows offsets, places and rotations, no rest rotations and no scales. Written is, for every joint, how it is
- * turned from its rest pose, in axes that are those of the world at rest: with all channels 0 the skeleton stands in the
- * model's rest pose (roots at 0), and all joints are where they are in the model, whatever rest rotations and scales it has.
+ * turned from its rest pose, in axes that are those of the world at rest: with all channels 0 the skeleton stands in
+ * the model's rest pose (roots at 0), and all joints are where they are in the model, whatever rest rotations and
+ * scales it has.
  *
  *   turn(j, t)  = global rotation(j, t) · global rest rotation(j)⁻¹
  *   offset(j)   = rest place(j) − rest place(parent); 0 for roots, whose places are in their position channels: some

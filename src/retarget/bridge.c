@@ -130,8 +130,8 @@ static bool is_limb(px_body_part body) {
     return body == PX_BODY_UPPER_ARM || body == PX_BODY_FOREARM || body == PX_BODY_THIGH || body == PX_BODY_SHIN;
 }
 
-/* next [joint]: the joint that a bone to be aligned ends at, or PELT_NONE. In a body those are the limbs; spines, hips and
- * feet differ by build, not by pose. Without a body, every bone that does not branch is one. */
+/* next [joint]: the joint that a bone to be aligned ends at, or PELT_NONE. In a body those are the limbs; spines, hips
+ * and feet differ by build, not by pose. Without a body, every bone that does not branch is one. */
 static void find_bones(const px_bridge *b, const px_pose *rig, uint32_t *next, bool *branches) {
     uint32_t count = rig->model->skeleton.joint_count;
     bool body = false;

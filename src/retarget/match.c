@@ -103,8 +103,8 @@ static void pair(matcher *m, uint32_t joint, uint32_t partner) {
                                                             : PELT_MATCH_BODY};
 }
 
-/* Whether chain a is to be preferred to chain b, both by their last joints: the longer one; else the one with more below
- * its first joint, since meshes are often named like the joints that move them. */
+/* Whether chain a is to be preferred to chain b, both by their last joints: the longer one; else the one with more
+ * below its first joint, since meshes are often named like the joints that move them. */
 static bool is_better(const side *s, uint32_t a, uint32_t b) {
     if (s->lengths[a] != s->lengths[b])
         return s->lengths[a] > s->lengths[b];
