@@ -12,6 +12,7 @@
 #include "bind/bind.h"
 
 #include <math.h>
+#include <pthread.h>
 
 #define HOLD       6.0f /* c */
 #define LOOSE_HOLD 1.0f /* c while borders move */
@@ -46,6 +47,8 @@ typedef struct heat {
     float *values;          /* [row][target] */
     float **strongest;      /* [block][node of the coarsest level] the largest weight of the block's targets … */
     uint32_t **winners;     /* … and whose it is, while borders move */
+    pthread_mutex_t lock;   /* of: */
+    struct scratch *idle;   /* what solving takes, when no block is using it */
 } heat;
 
 #define BLOCK 4u /* targets that share scratch */
@@ -57,6 +60,8 @@ typedef struct scratch {
     uint8_t *marks;
     uint32_t *nodes, *queue;
     uint32_t node_count;
+    px_arena *arena;
+    struct scratch *next;
 } scratch;
 
 /* ---- One system ---------------------------------------------------------------------------------------------- */
@@ -189,17 +194,44 @@ static void solve_target(const heat *h, uint32_t target, scratch *s) {
     }
 }
 
+/* Scratch that no block is using, or a new one. It comes back clean, so a few serve all blocks. */
+static pelt_result take_scratch(heat *h, scratch **out) {
+    pthread_mutex_lock(&h->lock);
+    scratch *s = h->idle;
+    if (s)
+        h->idle = s->next;
+    pthread_mutex_unlock(&h->lock);
+    *out = s;
+    if (s)
+        return PELT_OK;
+    px_arena *arena = px_arena_create(h->context);
+    s = arena ? PX_NEW(arena, scratch, 1) : NULL;
+    pelt_result result = s ? scratch_make(h, arena, s) : PELT_ERROR_MEMORY;
+    if (result != PELT_OK)
+        px_arena_destroy(arena);
+    else
+        *out = s;
+    return result;
+}
+
+static void give_scratch(heat *h, scratch *s) {
+    pthread_mutex_lock(&h->lock);
+    s->next = h->idle;
+    h->idle = s;
+    pthread_mutex_unlock(&h->lock);
+}
+
 static pelt_result with_scratch(heat *h, size_t first, size_t count, size_t block,
                                 void (*run)(const heat *h, uint32_t target, scratch *s, size_t block)) {
-    px_arena *arena = px_arena_create(h->context);
-    scratch s;
-    pelt_result result = arena ? scratch_make(h, arena, &s) : PELT_ERROR_MEMORY;
+    scratch *s;
+    PX_TRY(take_scratch(h, &s));
+    pelt_result result = PELT_OK;
     for (size_t t = first; t < first + count && result == PELT_OK; t++) {
         if (h->label_firsts[t + 1] > h->label_firsts[t])
-            run(h, (uint32_t)t, &s, block);
+            run(h, (uint32_t)t, s, block);
         result = px_cancelled(h->context);
     }
-    px_arena_destroy(arena);
+    give_scratch(h, s);
     return result;
 }
 
@@ -353,6 +385,19 @@ static pelt_result label_voxels(heat *h, const px_bind_volume *volume, const px_
     return PELT_OK;
 }
 
+typedef struct place_job {
+    const heat *h;
+    const px_bind_volume *volume;
+} place_job;
+
+static pelt_result place_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const place_job *job = user;
+    for (size_t i = first; i < first + count; i++)
+        px_bind_place_row(job->volume, job->h->subject->positions + 3 * i, &job->h->places[i]);
+    return PELT_OK;
+}
+
 static pelt_result run(heat *h, const px_bind_volume *volume, const px_bind_bones *bones, const px_bind_wave *wave,
                        const px_bind_bridges *bridges) {
     PX_TRY(label_voxels(h, volume, bones, wave));
@@ -361,8 +406,8 @@ static pelt_result run(heat *h, const px_bind_volume *volume, const px_bind_bone
     h->places = PX_NEW(h->arena, px_bind_place, h->subject->row_count);
     if (!h->places)
         return PELT_ERROR_MEMORY;
-    for (size_t i = 0; i < h->subject->row_count; i++)
-        px_bind_place_row(volume, h->subject->positions + 3 * i, &h->places[i]);
+    place_job places = {h, volume};
+    PX_TRY(px_parallel(h->context, NULL, h->subject->row_count, 1024, place_block, &places));
     PX_TRY(move_borders(h));
     return px_parallel(h->context, "heat", h->subject->target_count, BLOCK, weights_block, h);
 }
@@ -373,7 +418,13 @@ pelt_result px_bind_heat(pelt_context *context, const px_bind_subject *subject, 
     heat h = {.context = context, .subject = subject, .values = values, .arena = px_arena_create(context)};
     if (!h.arena)
         return PELT_ERROR_MEMORY;
+    pthread_mutex_init(&h.lock, NULL);
     pelt_result result = run(&h, volume, bones, wave, bridges);
+    for (scratch *s = h.idle, *next; s; s = next) {
+        next = s->next;
+        px_arena_destroy(s->arena);
+    }
+    pthread_mutex_destroy(&h.lock);
     px_arena_destroy(h.arena);
     return result;
 }
