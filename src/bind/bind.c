@@ -140,7 +140,8 @@ static pelt_result start_wave(pelt_binding *b, px_bind_wave *wave) {
             bool seeded;
             for (end = s; end < bones->segment_count && bones->segments[end].target == target;)
                 end++;
-            PX_TRY(px_bind_wave_start(wave, s, end - s, far ? INFINITY : PX_BIND_OUTSIDE * b->volume.diagonal, &seeded));
+            PX_TRY(
+                px_bind_wave_start(wave, s, end - s, far ? INFINITY : PX_BIND_OUTSIDE * b->volume.diagonal, &seeded));
             b->subject.idle[b->subject.targets[target]] = seeded ? PELT_BIND_ACTIVE : PELT_BIND_FAR;
             any |= seeded;
         }

@@ -2,7 +2,9 @@
  *
  *   subject.c   what is bound to what: welded vertices and joints, in one space
  *   names.c     what names of joints say
- *   bones.c     where the bones lie, and how far each reaches
+ *   volume.c    looking things up among voxels
+ *   bones.c     where the bones lie
+ *   reach.c     how far each reaches
  *   wave.c      how far every voxel is from the bones
  *   shells.c    pieces of the volume that no bone reaches; pieces of the surface that are plainly accessories
  *   graph.c     voxels as a graph, and coarser graphs of it
@@ -104,6 +106,9 @@ typedef struct px_bind_bones {
 /* Decides which joints steer, and where the others' bones lie; notes the idle ones in the subject. */
 pelt_result px_bind_bones_make(pelt_context *context, px_arena *arena, px_bind_subject *subject,
                                const px_bind_volume *volume, px_bind_bones *bones);
+/* Finds reach, once segments are there. */
+pelt_result px_bind_bones_reach(pelt_context *context, const px_bind_volume *volume, uint32_t target_count,
+                                px_bind_bones *bones);
 /* The distance from p (grid space) to a segment in sides along x, and the segment's nearest point. */
 float px_bind_segment_distance(const px_bind_segment *segment, const float step[3], const float p[3], float nearest[3]);
 /* The share of a stretch that is occupied. */

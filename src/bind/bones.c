@@ -10,8 +10,6 @@
 #include "bind/bind.h"
 #include "core/math3.h"
 
-#include <stdlib.h>
-
 #define ZERO_LENGTH  1e-3f /* of the diagonal: shorter bones have no direction */
 #define NEAR_VOLUME  0.01f /* of the diagonal: joints this far outside still count as inside */
 #define NEARLY       0.75f
@@ -374,90 +372,6 @@ static void add_bone(layout *l, uint32_t joint) {
     add_leaf(l, joint);
 }
 
-/* ---- Reach ------------------------------------------------------------------------------------------------- */
-
-#define RAYS    98 /* directions: the outer cells of a cube of 5 */
-#define SAMPLES 9  /* places along a segment */
-
-static int ascending(const void *a, const void *b) {
-    float x = *(const float *)a, y = *(const float *)b;
-    return x < y ? -1 : x > y;
-}
-
-static float ray_length(const px_bind_volume *volume, const float from[3], const float way[3]) {
-    float length = 1;
-    for (;; length += 1) {
-        float p[3];
-        for (int c = 0; c < 3; c++)
-            p[c] = from[c] + length * way[c] / volume->step[c];
-        if (px_bind_voxel(volume, p) == PELT_NONE)
-            return length - 0.5f;
-    }
-}
-
-/* Half the thickness of the volume across a segment at p; 0 outside. */
-static float thickness(const px_bind_volume *volume, const px_bind_segment *segment, const float p[3]) {
-    float axis[3], lengths[RAYS];
-    size_t count = 0;
-    if (px_bind_voxel(volume, p) == PELT_NONE)
-        return 0;
-    for (int c = 0; c < 3; c++)
-        axis[c] = (segment->b[c] - segment->a[c]) * volume->step[c];
-    float length = sqrtf(px_dot3(axis, axis));
-    for (int z = -2; z <= 2; z++)
-        for (int y = -2; y <= 2; y++)
-            for (int x = -2; x <= 2; x++) {
-                float way[3] = {(float)x, (float)y, (float)z}, norm = sqrtf(px_dot3(way, way));
-                if (x * x < 4 && y * y < 4 && z * z < 4)
-                    continue;
-                for (int c = 0; c < 3; c++)
-                    way[c] /= norm;
-                if (fabsf(px_dot3(way, axis)) <= 0.5f * length)
-                    lengths[count++] = ray_length(volume, p, way);
-            }
-    qsort(lengths, count, sizeof *lengths, ascending);
-    return lengths[(size_t)(0.6f * (float)count)];
-}
-
-/* A limb often begins inside something thicker (an arm in the chest): what counts is where it is thinner. */
-static float reach_of(const px_bind_volume *volume, const px_bind_segment *segments, uint32_t count) {
-    float widths[SAMPLES * 8];
-    size_t width_count = 0;
-    uint32_t stride = count / 8 + 1;
-    for (uint32_t s = 0; s < count; s += stride)
-        for (int i = 1; i <= SAMPLES; i++) {
-            float p[3], u = (float)i / (SAMPLES + 1);
-            for (int c = 0; c < 3; c++)
-                p[c] = segments[s].a[c] + u * (segments[s].b[c] - segments[s].a[c]);
-            float width = thickness(volume, &segments[s], p);
-            if (width > 0)
-                widths[width_count++] = width;
-        }
-    if (width_count == 0) /* a bone outside: it may take what is near it */
-        return PX_BIND_OUTSIDE * volume->diagonal;
-    qsort(widths, width_count, sizeof *widths, ascending);
-    return widths[width_count / 4];
-}
-
-typedef struct reach_job {
-    const px_bind_volume *volume;
-    px_bind_bones *bones;
-} reach_job;
-
-static pelt_result reach_block(void *user, size_t first, size_t count, size_t block) {
-    (void)block;
-    const reach_job *job = user;
-    for (size_t t = first; t < first + count; t++) {
-        uint32_t from = 0, to;
-        while (from < job->bones->segment_count && job->bones->segments[from].target != t)
-            from++;
-        for (to = from; to < job->bones->segment_count && job->bones->segments[to].target == t;)
-            to++;
-        job->bones->reach[t] = reach_of(job->volume, job->bones->segments + from, to - from);
-    }
-    return PELT_OK;
-}
-
 /* ---- The door ---------------------------------------------------------------------------------------------- */
 
 static bool is_flat(const layout *l) {
@@ -497,47 +411,5 @@ pelt_result px_bind_bones_make(pelt_context *context, px_arena *arena, px_bind_s
         if (l.deforms[subject->targets[t]])
             add_bone(&l, subject->targets[t]);
     }
-    reach_job job = {volume, bones};
-    return px_parallel(context, NULL, subject->target_count, 1, reach_block, &job);
-}
-
-float px_bind_segment_distance(const px_bind_segment *segment, const float step[3], const float p[3],
-                               float nearest[3]) {
-    float along = 0, length = 0, sum = 0;
-    for (int c = 0; c < 3; c++) {
-        float way = segment->b[c] - segment->a[c], scale = step[c] * step[c];
-        along += (p[c] - segment->a[c]) * way * scale;
-        length += way * way * scale;
-    }
-    float u = length > 0 ? fminf(fmaxf(along / length, 0), 1) : 0;
-    for (int c = 0; c < 3; c++) {
-        nearest[c] = segment->a[c] + u * (segment->b[c] - segment->a[c]);
-        float off = (p[c] - nearest[c]) * step[c];
-        sum += off * off;
-    }
-    return sqrtf(sum);
-}
-
-float px_bind_share_inside(const px_bind_volume *volume, const float a[3], const float b[3]) {
-    float length = 0;
-    for (int c = 0; c < 3; c++)
-        length = fmaxf(length, fabsf(b[c] - a[c]));
-    uint32_t steps = (uint32_t)fminf(length, 4 * PX_GRID_MAX) + 1, inside = 0;
-    for (uint32_t i = 0; i <= steps; i++) {
-        float p[3], u = (float)i / (float)steps;
-        for (int c = 0; c < 3; c++)
-            p[c] = a[c] + u * (b[c] - a[c]);
-        inside += px_bind_voxel(volume, p) != PELT_NONE;
-    }
-    return (float)inside / (float)(steps + 1);
-}
-
-uint32_t px_bind_voxel(const px_bind_volume *volume, const float p[3]) {
-    uint32_t cell[3];
-    for (int c = 0; c < 3; c++) {
-        if (!(p[c] >= -0.5f && p[c] < (float)volume->voxels.grid.size[c]))
-            return PELT_NONE;
-        cell[c] = (uint32_t)(p[c] + 0.5f);
-    }
-    return px_voxel_at(&volume->voxels, cell[0], cell[1], cell[2]);
+    return px_bind_bones_reach(context, volume, subject->target_count, bones);
 }
