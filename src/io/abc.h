@@ -30,6 +30,7 @@ typedef struct abc_archive {
     uint32_t metadata_count;
     px_text metadata[256]; /* what headers refer to by number */
     uint64_t budget;       /* see px_abc_spend */
+    uint64_t elements;     /* see px_abc_claim */
 } abc_archive;
 
 typedef struct abc_object {
@@ -68,6 +69,9 @@ typedef struct abc_property {
 pelt_result px_abc_open(px_arena *memory, abc_archive *archive, uint64_t *top);
 /* Every walk over `size` bytes of structure is paid for: what a hostile file refers to again and again ends here. */
 pelt_result px_abc_spend(abc_archive *archive, size_t size);
+/* The same for points, corners and faces, before anything is made of them. Honest files share data among copies of an
+ * object, so that a thousand copies may pass. */
+pelt_result px_abc_claim(abc_archive *archive, size_t element_count);
 /* The objects below one; `next` begins at 0 and *found is false behind the last. */
 typedef struct abc_cursor {
     ogawa_group group;

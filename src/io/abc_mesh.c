@@ -65,7 +65,7 @@ static pelt_result find_topology(builder *b, const abc_mesh *mesh, const abc_com
     }
     *values = first.bytes;
     *count = first.size / 4;
-    return PELT_OK;
+    return px_abc_claim(archive, *count);
 }
 
 /* "uv" or "N": floats themselves, or a compound of .vals and .indices. What does not fit is left out. */
@@ -101,7 +101,7 @@ static pelt_result find_attribute(builder *b, const mesh_piece *piece, const abc
         return PELT_OK;
     }
     *out = (attribute){data.bytes, value_count, indexed ? index_data.bytes : NULL, by_corner, 0};
-    return PELT_OK;
+    return px_abc_claim(archive, value_count);
 }
 
 static pelt_result find_piece(builder *b, mesh_piece *piece) {

@@ -15,6 +15,9 @@
 #define HASH_SIZE ((size_t)32)
 /* Every byte of structure is looked at once for each property that is asked for, and a few times besides. */
 #define BUDGET_FACTOR 16
+/* An element has 4 bytes in a file at least: this is a thousand copies of the whole, and always some hundred MB. */
+#define ELEMENT_FACTOR 256
+#define ELEMENT_LEAST  (UINT64_C(1) << 26)
 
 /* ---- Reading headers -------------------------------------------------------------------------------------- */
 
@@ -26,6 +29,14 @@ pelt_result px_abc_spend(abc_archive *archive, size_t size) {
     if (size > archive->budget)
         return fail_damaged(archive, "its groups contain each other again and again");
     archive->budget -= size;
+    return PELT_OK;
+}
+
+pelt_result px_abc_claim(abc_archive *archive, size_t element_count) {
+    if (element_count > archive->elements)
+        return px_fail(archive->context, PELT_ERROR_UNSUPPORTED,
+                       "has objects that share so much data that it would be more than a thousand times as large");
+    archive->elements -= element_count;
     return PELT_OK;
 }
 
@@ -117,6 +128,9 @@ pelt_result px_abc_open(px_arena *memory, abc_archive *archive, uint64_t *top) {
     if (root.count < 6)
         return fail_damaged(archive, "its root has too few children");
     archive->budget = (uint64_t)BUDGET_FACTOR * archive->file.size;
+    archive->elements = (uint64_t)ELEMENT_FACTOR * archive->file.size;
+    if (archive->elements < ELEMENT_LEAST)
+        archive->elements = ELEMENT_LEAST;
     PX_TRY(px_ogawa_data(&archive->file, px_ogawa_child(&root, 4), &data));
     PX_TRY(read_samplings(archive, memory, data));
     PX_TRY(px_ogawa_data(&archive->file, px_ogawa_child(&root, 5), &data));

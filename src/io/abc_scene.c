@@ -87,7 +87,7 @@ static pelt_result count_points(walker *w, abc_mesh *mesh) {
     if (first % size || first / size >= PELT_NONE)
         return px_fail(archive->context, PELT_ERROR_INPUT, "object '%s': its positions are damaged", mesh->name);
     mesh->point_count = (uint32_t)(first / size);
-    return PELT_OK;
+    return px_abc_claim(archive, mesh->point_count);
 }
 
 static pelt_result add_mesh(walker *w, const abc_object *object, uint32_t xform) {

@@ -62,7 +62,7 @@ pelt_result px_abc_read_xform(abc_archive *archive, const abc_object *object, ab
         return PELT_OK;
     ogawa_data data;
     PX_TRY(px_abc_sample(&archive->file, &ops, 0, &data));
-    if (data.size > UINT16_MAX)
+    if (data.size > UINT8_MAX) /* the most that an extent can tell */
         return fail_xform(archive, object, "it has too many operations");
     xform->ops = data.bytes;
     xform->op_count = (uint32_t)data.size;
