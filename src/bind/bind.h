@@ -8,7 +8,7 @@
  *   wave.c      how far every voxel is from the bones
  *   shells.c    pieces of the volume that no bone reaches; pieces of the surface that are plainly accessories
  *   graph.c     voxels as a graph, and coarser graphs of it
- *   heat.c      weights by diffusion
+ *   heat.c      weights by diffusion; system.c: one bone's part of it
  *   geodesic.c  distances of every bone
  *   apply.c     fields and settings to weights
  *   bind.c      the doors

@@ -9,181 +9,33 @@
  *
  * Every bone has its own system on the nodes near it, solved by conjugate gradients from the solution on the next coarser
  * graph. */
-#include "bind/bind.h"
+#include "bind/heat.h"
 
 #include <math.h>
-#include <pthread.h>
 
-#define HOLD       6.0f /* c */
-#define LOOSE_HOLD 1.0f /* c while borders move */
-#define LEVELS     4u
+#define HOLD       6.0f   /* c */
+#define LOOSE_HOLD 1.0f   /* c while borders move */
 #define FEW_NODES  60000u /* a graph this small is coarse enough to move borders on */
-#define FADED      6.0f   /* weights farther away than this many decay lengths are none: e⁻⁶ */
 #define LEAST      0.5f   /* distance to a bone, in cells, that is not told from 0 */
 #define AT_BONE    1.5f   /* … and that is right at it */
 #define TOLERANCE  1e-7   /* of the energy of the residual, on the coarsest graph */
 #define FINE_STEPS 8u     /* iterations on the others, whose start is good */
 #define MOST_STEPS 400u
-
-typedef struct level {
-    px_graph graph;
-    float *degrees;   /* [node] sum of its edges' weights */
-    float *holds;     /* [node] H */
-    uint32_t *groups; /* [node] node of the next coarser level; NULL on the coarsest */
-} level;
-
-typedef struct heat {
-    pelt_context *context;
-    px_arena *arena;
-    const px_bind_subject *subject;
-    level levels[LEVELS];
-    uint32_t level_count;
-    float *holds;           /* [voxel] H */
-    float *distances;       /* [voxel] to its bone */
-    uint32_t *labels;       /* [voxel] target */
-    uint32_t *label_firsts; /* [target + 1] */
-    uint32_t *label_voxels; /* voxels by label: label_firsts[t] … label_firsts[t + 1] − 1 */
-    px_bind_place *places;  /* [row] */
-    float *values;          /* [row][target] */
-    float **strongest;      /* [block][node of the coarsest level] the largest weight of the block's targets … */
-    uint32_t **winners;     /* … and whose it is, while borders move */
-    pthread_mutex_t lock;   /* of: */
-    struct scratch *idle;   /* what solving takes, when no block is using it */
-} heat;
-
-#define BLOCK 4u /* targets that share scratch */
-
-/* What solving takes. Vectors are 0 outside the nodes at hand, so that edges that lead out of them need no check. */
-typedef struct scratch {
-    float *x[LEVELS];
-    float *b, *r, *p, *ap, *faded;
-    uint8_t *marks;
-    uint32_t *nodes, *queue;
-    uint32_t node_count;
-    px_arena *arena;
-    struct scratch *next;
-} scratch;
-
-/* ---- One system ---------------------------------------------------------------------------------------------- */
-
-static pelt_result scratch_make(const heat *h, px_arena *arena, scratch *s) {
-    size_t count = h->levels[0].graph.count;
-    *s =
-        (scratch){.b = PX_NEW(arena, float, count), .r = PX_NEW(arena, float, count), .p = PX_NEW(arena, float, count)};
-    s->ap = PX_NEW(arena, float, count);
-    s->faded = PX_NEW(arena, float, count);
-    s->marks = PX_NEW(arena, uint8_t, count);
-    s->nodes = PX_NEW(arena, uint32_t, count);
-    s->queue = PX_NEW(arena, uint32_t, count);
-    for (uint32_t n = 0; n < h->level_count; n++)
-        if (!(s->x[n] = PX_NEW(arena, float, h->levels[n].graph.count)))
-            return PELT_ERROR_MEMORY;
-    return s->b && s->r && s->p && s->ap && s->faded && s->marks && s->nodes && s->queue ? PELT_OK : PELT_ERROR_MEMORY;
-}
-
-/* The node of a level that a voxel is in. */
-static uint32_t node_of(const heat *h, uint32_t at, uint32_t voxel) {
-    for (uint32_t n = 0; n < at; n++)
-        voxel = h->levels[n].groups[voxel];
-    return voxel;
-}
-
-/* Right-hand side H p, and the nodes where the solution will not have faded, ascending. */
-static void gather(const heat *h, uint32_t at, uint32_t target, float hold, scratch *s) {
-    const level *l = &h->levels[at];
-    uint32_t end = 0, lowest = UINT32_MAX, highest = 0;
-    for (uint32_t k = h->label_firsts[target]; k < h->label_firsts[target + 1]; k++) {
-        uint32_t voxel = h->label_voxels[k], node = node_of(h, at, voxel);
-        s->b[node] += hold * h->holds[voxel];
-        if (s->marks[node])
-            continue;
-        s->marks[node] = 1;
-        s->faded[node] = 0;
-        s->queue[end++] = node;
-    }
-    for (uint32_t k = 0; k < end; k++) {
-        uint32_t node = s->queue[k];
-        lowest = node < lowest ? node : lowest;
-        highest = node > highest ? node : highest;
-        if (s->faded[node] > FADED)
-            continue;
-        for (uint32_t e = l->graph.firsts[node]; e < l->graph.firsts[node + 1]; e++) {
-            uint32_t next = l->graph.to[e];
-            if (s->marks[next])
-                continue;
-            s->marks[next] = 1;
-            s->faded[next] = s->faded[node] + sqrtf(hold * l->holds[next] / l->graph.weights[e]);
-            s->queue[end++] = next;
-        }
-    }
-    s->node_count = 0;
-    for (uint32_t node = lowest; end && node <= highest; node++)
-        if (s->marks[node]) {
-            s->marks[node] = 0;
-            s->nodes[s->node_count++] = node;
-        }
-}
-
-/* out = (L + H) in at the nodes; returns in·out. */
-static double multiply(const level *l, float hold, const scratch *s, const float *in, float *out) {
-    double dot = 0;
-    for (uint32_t k = 0; k < s->node_count; k++) {
-        uint32_t i = s->nodes[k];
-        float sum = (l->degrees[i] + hold * l->holds[i]) * in[i];
-        for (uint32_t e = l->graph.firsts[i]; e < l->graph.firsts[i + 1]; e++)
-            sum -= l->graph.weights[e] * in[l->graph.to[e]];
-        out[i] = sum;
-        dot += (double)sum * in[i];
-    }
-    return dot;
-}
-
-/* Conjugate gradients with the diagonal as preconditioner, from x. */
-static void solve(const level *l, float hold, scratch *s, float *x, double tolerance, uint32_t most) {
-    double energy = 0, least = 0;
-    multiply(l, hold, s, x, s->ap);
-    for (uint32_t k = 0; k < s->node_count; k++) {
-        uint32_t i = s->nodes[k];
-        float inverse = 1 / (l->degrees[i] + hold * l->holds[i]);
-        s->r[i] = s->b[i] - s->ap[i];
-        s->p[i] = inverse * s->r[i];
-        energy += (double)s->r[i] * s->p[i];
-        least += (double)s->b[i] * s->b[i] * inverse;
-    }
-    least *= tolerance;
-    for (uint32_t step = 0; step < most && energy > least; step++) {
-        double curvature = multiply(l, hold, s, s->p, s->ap), before = energy;
-        float length = (float)(energy / curvature);
-        energy = 0;
-        for (uint32_t k = 0; k < s->node_count; k++) {
-            uint32_t i = s->nodes[k];
-            x[i] += length * s->p[i];
-            s->r[i] -= length * s->ap[i];
-            energy += (double)s->r[i] * s->r[i] / (l->degrees[i] + hold * l->holds[i]);
-        }
-        float turn = (float)(energy / before);
-        for (uint32_t k = 0; k < s->node_count; k++) {
-            uint32_t i = s->nodes[k];
-            s->p[i] = s->r[i] / (l->degrees[i] + hold * l->holds[i]) + turn * s->p[i];
-        }
-    }
-    for (uint32_t k = 0; k < s->node_count; k++)
-        s->b[s->nodes[k]] = s->p[s->nodes[k]] = 0;
-}
+#define BLOCK      4u /* targets that share scratch */
 
 /* ---- Weights ------------------------------------------------------------------------------------------------- */
 
-static void solve_target(const heat *h, uint32_t target, scratch *s) {
+static void solve_target(const px_heat *h, uint32_t target, px_heat_scratch *s) {
     uint32_t coarsest = h->level_count - 1;
     for (uint32_t at = h->level_count; at-- > 0;) {
-        const level *l = &h->levels[at];
+        const px_heat_level *l = &h->levels[at];
         memset(s->x[at], 0, l->graph.count * sizeof(float));
-        gather(h, at, target, 1, s);
+        px_heat_gather(h, at, target, 1, s);
         for (uint32_t k = 0; k < s->node_count; k++) {
             uint32_t i = s->nodes[k];
             s->x[at][i] = at == coarsest ? s->b[i] / l->holds[i] : s->x[at + 1][l->groups[i]];
         }
-        solve(l, 1, s, s->x[at], TOLERANCE, at == coarsest ? MOST_STEPS : FINE_STEPS);
+        px_heat_solve(l, 1, s, s->x[at], TOLERANCE, at == coarsest ? MOST_STEPS : FINE_STEPS);
     }
     for (size_t i = 0; i < h->subject->row_count; i++) {
         const px_bind_place *place = &h->places[i];
@@ -195,9 +47,9 @@ static void solve_target(const heat *h, uint32_t target, scratch *s) {
 }
 
 /* Scratch that no block is using, or a new one. It comes back clean, so a few serve all blocks. */
-static pelt_result take_scratch(heat *h, scratch **out) {
+static pelt_result take_scratch(px_heat *h, px_heat_scratch **out) {
     pthread_mutex_lock(&h->lock);
-    scratch *s = h->idle;
+    px_heat_scratch *s = h->idle;
     if (s)
         h->idle = s->next;
     pthread_mutex_unlock(&h->lock);
@@ -205,8 +57,8 @@ static pelt_result take_scratch(heat *h, scratch **out) {
     if (s)
         return PELT_OK;
     px_arena *arena = px_arena_create(h->context);
-    s = arena ? PX_NEW(arena, scratch, 1) : NULL;
-    pelt_result result = s ? scratch_make(h, arena, s) : PELT_ERROR_MEMORY;
+    s = arena ? PX_NEW(arena, px_heat_scratch, 1) : NULL;
+    pelt_result result = s ? px_heat_scratch_make(h, arena, s) : PELT_ERROR_MEMORY;
     if (result != PELT_OK)
         px_arena_destroy(arena);
     else
@@ -214,16 +66,16 @@ static pelt_result take_scratch(heat *h, scratch **out) {
     return result;
 }
 
-static void give_scratch(heat *h, scratch *s) {
+static void give_scratch(px_heat *h, px_heat_scratch *s) {
     pthread_mutex_lock(&h->lock);
     s->next = h->idle;
     h->idle = s;
     pthread_mutex_unlock(&h->lock);
 }
 
-static pelt_result with_scratch(heat *h, size_t first, size_t count, size_t block,
-                                void (*run)(const heat *h, uint32_t target, scratch *s, size_t block)) {
-    scratch *s;
+static pelt_result with_scratch(px_heat *h, size_t first, size_t count, size_t block,
+                                void (*run)(const px_heat *h, uint32_t target, px_heat_scratch *s, size_t block)) {
+    px_heat_scratch *s;
     PX_TRY(take_scratch(h, &s));
     pelt_result result = PELT_OK;
     for (size_t t = first; t < first + count && result == PELT_OK; t++) {
@@ -235,7 +87,7 @@ static pelt_result with_scratch(heat *h, size_t first, size_t count, size_t bloc
     return result;
 }
 
-static void weights_of(const heat *h, uint32_t target, scratch *s, size_t block) {
+static void weights_of(const px_heat *h, uint32_t target, px_heat_scratch *s, size_t block) {
     (void)block;
     solve_target(h, target, s);
 }
@@ -246,15 +98,15 @@ static pelt_result weights_block(void *user, size_t first, size_t count, size_t 
 
 /* ---- Borders ------------------------------------------------------------------------------------------------- */
 
-static void contend(const heat *h, uint32_t target, scratch *s, size_t block) {
+static void contend(const px_heat *h, uint32_t target, px_heat_scratch *s, size_t block) {
     uint32_t at = h->level_count - 1;
-    const level *l = &h->levels[at];
+    const px_heat_level *l = &h->levels[at];
     const float hold = LOOSE_HOLD / HOLD;
     memset(s->x[at], 0, l->graph.count * sizeof(float));
-    gather(h, at, target, hold, s);
+    px_heat_gather(h, at, target, hold, s);
     for (uint32_t k = 0; k < s->node_count; k++)
         s->x[at][s->nodes[k]] = s->b[s->nodes[k]] / (hold * l->holds[s->nodes[k]]);
-    solve(l, hold, s, s->x[at], TOLERANCE, MOST_STEPS);
+    px_heat_solve(l, hold, s, s->x[at], TOLERANCE, MOST_STEPS);
     for (uint32_t k = 0; k < s->node_count; k++) {
         uint32_t i = s->nodes[k];
         if (s->x[at][i] > h->strongest[block][i]) {
@@ -269,13 +121,13 @@ static pelt_result contend_block(void *user, size_t first, size_t count, size_t 
 }
 
 /* Whose most voxels of each node of the coarsest level are. */
-static void find_majorities(const heat *h, uint32_t *counts, uint32_t *most, uint32_t *majorities) {
+static void find_majorities(const px_heat *h, uint32_t *counts, uint32_t *most, uint32_t *majorities) {
     uint32_t at = h->level_count - 1;
     for (uint32_t t = 0; t < h->subject->target_count; t++) {
         for (uint32_t k = h->label_firsts[t]; k < h->label_firsts[t + 1]; k++)
-            counts[node_of(h, at, h->label_voxels[k])]++;
+            counts[px_heat_node(h, at, h->label_voxels[k])]++;
         for (uint32_t k = h->label_firsts[t]; k < h->label_firsts[t + 1]; k++) {
-            uint32_t node = node_of(h, at, h->label_voxels[k]);
+            uint32_t node = px_heat_node(h, at, h->label_voxels[k]);
             if (counts[node] > most[node]) {
                 most[node] = counts[node];
                 majorities[node] = t;
@@ -286,7 +138,7 @@ static void find_majorities(const heat *h, uint32_t *counts, uint32_t *most, uin
 }
 
 /* Voxels by label. */
-static void sort_labels(heat *h) {
+static void sort_labels(px_heat *h) {
     uint32_t targets = h->subject->target_count, count = h->levels[0].graph.count;
     memset(h->label_firsts, 0, ((size_t)targets + 1) * sizeof *h->label_firsts);
     for (uint32_t v = 0; v < count; v++)
@@ -298,7 +150,7 @@ static void sort_labels(heat *h) {
 }
 
 /* A node that changes hands takes along the voxels of who had most of it, but for those right at their bone. */
-static pelt_result move_borders(heat *h) {
+static pelt_result move_borders(px_heat *h) {
     uint32_t at = h->level_count - 1, nodes = h->levels[at].graph.count;
     size_t blocks = px_block_count(h->subject->target_count, BLOCK);
     h->strongest = PX_NEW(h->arena, float *, blocks);
@@ -322,7 +174,7 @@ static pelt_result move_borders(heat *h) {
                 h->winners[0][i] = h->winners[b][i];
             }
     for (uint32_t v = 0; v < h->levels[0].graph.count; v++) {
-        uint32_t node = node_of(h, at, v);
+        uint32_t node = px_heat_node(h, at, v);
         if (h->labels[v] == majorities[node] && h->distances[v] > AT_BONE && h->strongest[0][node] > 0)
             h->labels[v] = h->winners[0][node];
     }
@@ -332,8 +184,8 @@ static pelt_result move_borders(heat *h) {
 
 /* ---- Levels -------------------------------------------------------------------------------------------------- */
 
-static pelt_result measure_level(heat *h, uint32_t at) {
-    level *l = &h->levels[at];
+static pelt_result measure_level(px_heat *h, uint32_t at) {
+    px_heat_level *l = &h->levels[at];
     l->degrees = PX_NEW(h->arena, float, l->graph.count);
     l->holds = PX_NEW(h->arena, float, l->graph.count);
     if (!l->degrees || !l->holds)
@@ -348,13 +200,14 @@ static pelt_result measure_level(heat *h, uint32_t at) {
     return PELT_OK;
 }
 
-static pelt_result make_levels(heat *h, const px_bind_volume *volume, const px_bind_bridges *bridges) {
+static pelt_result make_levels(px_heat *h, const px_bind_volume *volume, const px_bind_bridges *bridges) {
     uint16_t(*cells)[3] = volume->voxels.cells;
     PX_TRY(px_graph_of_voxels(h->arena, volume, bridges, &h->levels[0].graph));
     PX_TRY(measure_level(h, 0));
     h->level_count = 1;
-    while (h->level_count < LEVELS && (h->level_count == 1 || h->levels[h->level_count - 1].graph.count > FEW_NODES)) {
-        level *fine = &h->levels[h->level_count - 1];
+    while (h->level_count < PX_HEAT_LEVELS &&
+           (h->level_count == 1 || h->levels[h->level_count - 1].graph.count > FEW_NODES)) {
+        px_heat_level *fine = &h->levels[h->level_count - 1];
         PX_TRY(px_graph_coarsen(h->arena, &fine->graph, &cells, &h->levels[h->level_count].graph, &fine->groups));
         PX_TRY(measure_level(h, h->level_count++));
     }
@@ -363,7 +216,7 @@ static pelt_result make_levels(heat *h, const px_bind_volume *volume, const px_b
 
 /* ---- The door ------------------------------------------------------------------------------------------------ */
 
-static pelt_result label_voxels(heat *h, const px_bind_volume *volume, const px_bind_bones *bones,
+static pelt_result label_voxels(px_heat *h, const px_bind_volume *volume, const px_bind_bones *bones,
                                 const px_bind_wave *wave) {
     uint32_t count = volume->voxels.count;
     float size = volume->step[0] * volume->step[1] * volume->step[2];
@@ -386,7 +239,7 @@ static pelt_result label_voxels(heat *h, const px_bind_volume *volume, const px_
 }
 
 typedef struct place_job {
-    const heat *h;
+    const px_heat *h;
     const px_bind_volume *volume;
 } place_job;
 
@@ -398,7 +251,7 @@ static pelt_result place_block(void *user, size_t first, size_t count, size_t bl
     return PELT_OK;
 }
 
-static pelt_result run(heat *h, const px_bind_volume *volume, const px_bind_bones *bones, const px_bind_wave *wave,
+static pelt_result run(px_heat *h, const px_bind_volume *volume, const px_bind_bones *bones, const px_bind_wave *wave,
                        const px_bind_bridges *bridges) {
     PX_TRY(label_voxels(h, volume, bones, wave));
     PX_TRY(make_levels(h, volume, bridges));
@@ -415,12 +268,12 @@ static pelt_result run(heat *h, const px_bind_volume *volume, const px_bind_bone
 pelt_result px_bind_heat(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
                          const px_bind_bones *bones, const px_bind_wave *wave, const px_bind_bridges *bridges,
                          float *values) {
-    heat h = {.context = context, .subject = subject, .values = values, .arena = px_arena_create(context)};
+    px_heat h = {.context = context, .subject = subject, .values = values, .arena = px_arena_create(context)};
     if (!h.arena)
         return PELT_ERROR_MEMORY;
     pthread_mutex_init(&h.lock, NULL);
     pelt_result result = run(&h, volume, bones, wave, bridges);
-    for (scratch *s = h.idle, *next; s; s = next) {
+    for (px_heat_scratch *s = h.idle, *next; s; s = next) {
         next = s->next;
         px_arena_destroy(s->arena);
     }
