@@ -67,6 +67,7 @@ typedef struct cli_verb {
     X(convert)                                                                                                         \
     X(bake)                                                                                                            \
     X(decompose)                                                                                                       \
+    X(bind)                                                                                                            \
     X(retarget)                                                                                                        \
     X(weights)                                                                                                         \
     X(compare)                                                                                                         \
@@ -232,6 +233,8 @@ uint64_t written_size(const char *path, uint32_t frame_count);
 
 /* The format of an output, or a usage error that lists what there is. */
 exit_code output_format(cli_session *session, const char *path, const pelt_format_info **format);
+/* A usage error unless the path (NULL: none was given) is one of a format that holds meshes with skins. */
+exit_code output_rig(cli_session *session, const char *path);
 
 /* ---- terminal.c ------------------------------------------------------------------------------------------- */
 
@@ -297,6 +300,9 @@ typedef struct cli_table {
 void table_row(cli_table *table, const char *name, const char *format, ...) PELT_PRINTF(3, 4);
 /* Prints under a title (NULL: none) and empties the table. `out` NULL: only empties. */
 void table_print(cli_table *table, FILE *out, const char *title);
+/* "hips, chest and 3 more": the first `most` of names that are not empty; freed by the caller. */
+char *list_names(const char *const *names, size_t count, size_t most);
+#define NAMES_SHOWN 8u /* where all of them would be too many */
 /* "8,431" in one of a few static buffers. */
 const char *grouped(uint64_t value);
 /* "4.9 MB", likewise. */

@@ -211,16 +211,6 @@ static exit_code load_known(decompose_work *w) {
     return code;
 }
 
-static exit_code check_output(cli_session *session, const decompose_settings *settings) {
-    if (!settings->output)
-        return usage_error(session, "decompose needs an output: -o FILE");
-    const pelt_format_info *format;
-    exit_code code = output_format(session, settings->output, &format);
-    if (code == EXIT_DONE && !(format->flags & PELT_FORMAT_RIG && format->flags & PELT_FORMAT_MESH))
-        return usage_error(session, "%s: %s holds no skin; write a .glb or .gltf", settings->output, format->name);
-    return code;
-}
-
 /* ---- The verb --------------------------------------------------------------------------------------------- */
 
 static pelt_result decompose_and_write(decompose_work *w) {
@@ -269,7 +259,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     decompose_work w = {.session = session, .settings = given, .paths = args, .path_count = arg_count};
     if (arg_count == 0)
         return usage_error(session, "decompose needs an animation");
-    exit_code code = check_output(session, w.settings);
+    exit_code code = output_rig(session, w.settings->output);
     if (code != EXIT_DONE)
         return code;
     session->hold_warnings = true; /* until the table is printed */

@@ -99,19 +99,10 @@ static pelt_result gather(cli_session *session, const cli_input *input, info_fac
 
 /* ---- For people ------------------------------------------------------------------------------------------- */
 
-/* "3: body, eyes, teeth", at most eight of them. */
-static void row_of_names(cli_table *table, const char *title, const char *const *names, size_t count) {
-    const size_t most = 8;
-    char *list = must_format("%s", "");
-    size_t shown = 0;
-    for (size_t n = 0; n < count && n < most; n++) {
-        if (!*names[n])
-            continue;
-        char *longer = must_format("%s%s%s", list, shown++ ? ", " : ": ", names[n]);
-        free(list);
-        list = longer;
-    }
-    table_row(table, title, "%s%s%s", grouped(count), list, count > most ? ", …" : "");
+/* "3: body, eyes, teeth". */
+static void row_of_names(cli_table *table, const char *title, const char *const *names, size_t count, size_t most) {
+    char *list = list_names(names, count, most);
+    table_row(table, title, "%s%s%s", grouped(count), *list ? ": " : "", list);
     free(list);
 }
 
@@ -125,9 +116,9 @@ static void mesh_rows(cli_table *table, const info_facts *facts) {
     const char **names = must_alloc(mesh->part_count, sizeof *names);
     for (uint32_t p = 0; p < mesh->part_count; p++)
         names[p] = mesh->parts[p].name;
-    row_of_names(table, "parts", names, mesh->part_count);
+    row_of_names(table, "parts", names, mesh->part_count, NAMES_SHOWN);
     free(names);
-    row_of_names(table, "materials", facts->materials, facts->material_count);
+    row_of_names(table, "materials", facts->materials, facts->material_count, NAMES_SHOWN);
     const float *min = facts->min, *max = facts->max;
     if (min[0] <= max[0]) {
         table_row(table, "box", "%g %g %g to %g %g %g", (double)min[0], (double)min[1], (double)min[2], (double)max[0],
@@ -139,13 +130,14 @@ static void mesh_rows(cli_table *table, const info_facts *facts) {
         table_row(table, "not finite", "%s vertices", grouped(facts->non_finite));
 }
 
-static void rig_rows(cli_table *table, const info_facts *facts) {
+static void rig_rows(cli_table *table, const info_facts *facts, bool all_joints) {
     const pelt_model *model = facts->model;
     for (uint32_t c = 0; c < model->clip_count; c++)
         table_row(table, c ? "" : "clips", "%s: %s frames, %.3f s", shown_name(model->clips[c].name),
                   grouped(model->clips[c].frame_count), clip_duration(&model->clips[c]));
     if (model->skeleton.joint_count)
-        table_row(table, "joints", "%s", grouped(model->skeleton.joint_count));
+        row_of_names(table, "joints", model->skeleton.names, model->skeleton.joint_count,
+                     all_joints ? SIZE_MAX : NAMES_SHOWN);
     if (model->skin.bone_count) {
         table_row(table, "bones", "%s", grouped(model->skin.bone_count));
         table_row(table, "influences", "%u at most, %.2f on average", facts->influence_max, facts->influence_mean);
@@ -154,7 +146,7 @@ static void rig_rows(cli_table *table, const info_facts *facts) {
         const char **names = must_alloc(model->morphs.morph_count, sizeof *names);
         for (uint32_t m = 0; m < model->morphs.morph_count; m++)
             names[m] = model->morphs.morphs[m].name;
-        row_of_names(table, "morphs", names, model->morphs.morph_count);
+        row_of_names(table, "morphs", names, model->morphs.morph_count, NAMES_SHOWN);
         free(names);
     }
     for (uint32_t m = 0; m < model->motion_count; m++) {
@@ -171,7 +163,7 @@ static void print_facts(const cli_session *session, const cli_input *input, cons
         table_row(&table, "file size", "%s", bytes_text(facts->file_size));
     if (facts->model->mesh.vertex_count || facts->model->skeleton.joint_count == 0) /* else a skeleton alone */
         mesh_rows(&table, facts);
-    rig_rows(&table, facts);
+    rig_rows(&table, facts, session->common.verbose);
     for (size_t w = session->warnings_shown; w < session->warning_count; w++)
         table_row(&table, w > session->warnings_shown ? "" : "warnings", "%s", session->warnings[w]);
     char *name = input_name(input);
@@ -237,6 +229,10 @@ static void report_animations(cli_json *json, const pelt_model *model) {
 static void report_rig(cli_json *json, const info_facts *facts) {
     const pelt_model *model = facts->model;
     json_count(json, "joints", model->skeleton.joint_count);
+    json_open(json, "joint_names", '[');
+    for (uint32_t j = 0; j < model->skeleton.joint_count; j++)
+        json_text(json, NULL, model->skeleton.names[j]);
+    json_close(json, ']');
     json_count(json, "bones", model->skin.bone_count);
     json_open(json, "influences", '{');
     json_count(json, "max", facts->influence_max);
@@ -339,7 +335,7 @@ const cli_verb verb_info = {
         "For each input: format, counts, parts, materials, the box of the rest pose, clips, skeleton, skin, morphs, "
         "motions and warnings. A file that cannot be read is named on stderr, the others are still shown, and "
         "the exit code is 2.\n\n"
-        "Welded vertices are those that stay together in every frame and every morph.",
+        "Welded vertices are those that stay together in every frame and every morph. --verbose names all joints.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(info_settings),

@@ -231,3 +231,13 @@ exit_code output_format(cli_session *session, const char *path, const pelt_forma
             }
     return usage_error(session, "%s: its extension names no format; use one of %s", path, list);
 }
+
+exit_code output_rig(cli_session *session, const char *path) {
+    const pelt_format_info *format;
+    if (!path)
+        return usage_error(session, "%s needs an output: -o FILE", session->verb->name);
+    exit_code code = output_format(session, path, &format);
+    if (code == EXIT_DONE && !(format->flags & PELT_FORMAT_RIG && format->flags & PELT_FORMAT_MESH))
+        return usage_error(session, "%s: %s holds no skin; write a .glb or .gltf", path, format->name);
+    return code;
+}

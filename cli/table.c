@@ -52,6 +52,19 @@ void table_print(cli_table *table, FILE *out, const char *title) {
     *table = (struct cli_table){0};
 }
 
+char *list_names(const char *const *names, size_t count, size_t most) {
+    size_t shown = 0, size = 0, capacity = 64;
+    for (size_t n = 0; n < count; n++)
+        capacity += strlen(names[n]) + 2;
+    char *list = must_alloc(capacity, 1);
+    for (size_t n = 0; n < count && shown < most; n++)
+        if (*names[n])
+            size += (size_t)sprintf(list + size, "%s%s", shown++ ? ", " : "", names[n]);
+    if (shown && shown < count)
+        sprintf(list + size, " and %zu more", count - shown);
+    return list;
+}
+
 /* ---- Numbers ---------------------------------------------------------------------------------------------- */
 
 #define BUFFERS 8

@@ -236,16 +236,6 @@ static exit_code check_options(cli_session *session, const action *what) {
 
 /* ---- The verb --------------------------------------------------------------------------------------------- */
 
-static exit_code check_output(cli_session *session, const weights_settings *settings) {
-    const pelt_format_info *format;
-    if (!settings->output)
-        return usage_error(session, "weights needs an output: -o FILE");
-    exit_code code = output_format(session, settings->output, &format);
-    if (code == EXIT_DONE && !(format->flags & PELT_FORMAT_RIG))
-        return usage_error(session, "%s: %s holds no weights; write a .glb or .gltf", settings->output, format->name);
-    return code;
-}
-
 static pelt_result edit_and_write(work *w, const action *what, const char *const *paths) {
     pelt_context *context = w->session->context;
     pelt_result result = PELT_OK;
@@ -269,7 +259,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     if (code == EXIT_DONE && arg_count != 1 + what->input_count)
         code = usage_error(session, "weights %s needs %s", what->name, what->inputs);
     if (code == EXIT_DONE)
-        code = check_output(session, w.settings);
+        code = output_rig(session, w.settings->output);
     if (code != EXIT_DONE)
         return code;
     double start = now();

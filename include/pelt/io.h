@@ -65,6 +65,12 @@ PELT_API pelt_result pelt_load_memory(pelt_context *context, const void *data, s
 PELT_API pelt_result pelt_load_cache_memory(pelt_context *context, const void *data, size_t size, const char *name,
                                             const pelt_load_desc *desc, pelt_model *model);
 
+/* A number for every vertex from the file that a model was read from (glTF): the first component of a vertex attribute
+ * ("_FALLOFF"), or another ("COLOR_0.g": r, g, b, a or x, y, z, w). out [vertex]; NaN in parts that do not have it. Fails
+ * where none has, with a sentence that lists what is there. */
+PELT_API pelt_result pelt_vertex_attribute(pelt_context *context, const pelt_model *model, const char *name,
+                                           float *out);
+
 /* How skin weights that are new are written (glTF). Whole numbers sum to exactly 65,535 or 255; weights too small for
  * them are dropped. Weights that an algorithm did not change stay as they were in the file. */
 typedef enum pelt_weight_format { PELT_WEIGHTS_F32, PELT_WEIGHTS_U16, PELT_WEIGHTS_U8 } pelt_weight_format;

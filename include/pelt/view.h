@@ -99,6 +99,12 @@ PELT_API pelt_result pelt_picture_render(pelt_context *context, const pelt_model
 PELT_API pelt_result pelt_picture_save(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc,
                                        const char *path);
 
+/* The brightness of a PNG picture, 0 (black) to 1 (white) as it was painted, at places `uvs` [count][2]: v upwards,
+ * repeating outside 0 to 1, blended between pixels; alpha is left out of account. out [count]; NaN where a place is not
+ * finite. On failure `out` is as it was. */
+PELT_API pelt_result pelt_image_luminance(pelt_context *context, const char *path, const float *uvs, size_t count,
+                                          float *out);
+
 /* ---- Page ------------------------------------------------------------------------------------------------- */
 
 /* Small cubes of one size in the space of the rest pose: the voxels of a bind. */

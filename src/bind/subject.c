@@ -226,7 +226,7 @@ static pelt_result mark_named(maker *m, const char *names, const char *option, b
                 marks[j] = found = true;
         if (!found)
             return px_fail(m->context, PELT_ERROR_ARGUMENT,
-                           "there is no joint named \"%.*s\" (--%s); 'pelt info' lists the joints", (int)length, name,
+                           "there is no joint named \"%.*s\" (--%s); 'pelt info --verbose' lists them", (int)length, name,
                            option);
     }
     return PELT_OK;

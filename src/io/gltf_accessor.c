@@ -198,12 +198,13 @@ pelt_result px_gltf_accessor_get(px_gltf *doc, uint32_t index, const char *what,
     uint32_t component_size = px_gltf_component_size(a->component);
     if (a->count == 0)
         return px_gltf_fail(doc, "%s: accessor %u: its count must be a positive whole number", what, index);
-    if (a->width != width || component_size == 0 || !component_allowed(a->component, a->normalized, allowed))
+    if (a->width == 0 || (width && a->width != width) || component_size == 0 ||
+        !component_allowed(a->component, a->normalized, allowed))
         return px_gltf_fail(doc, "%s: accessor %u: type \"%.20s\" of componentType %u%s cannot be used here", what,
                             index, px_json_string(px_json_get(json, "type"), ""), (unsigned)a->component,
                             a->normalized ? ", normalized," : "");
-    PX_TRY(get_elements(doc, json, component_size * width, a));
-    return sparse ? get_sparse(doc, sparse, component_size * width, a) : PELT_OK;
+    PX_TRY(get_elements(doc, json, component_size * a->width, a));
+    return sparse ? get_sparse(doc, sparse, component_size * a->width, a) : PELT_OK;
 }
 
 /* ---- Unpacking -------------------------------------------------------------------------------------------- */

@@ -116,8 +116,8 @@ enum {
 };
 
 uint32_t px_gltf_component_size(px_gltf_component component);
-/* Looks up an accessor and checks that all its bytes are there, that its elements have `width` components and that
- * their type is one of `allowed`. `what` names its role in messages. */
+/* Looks up an accessor and checks that all its bytes are there, that its elements have `width` components (0: any
+ * number) and that their type is one of `allowed`. `what` names its role in messages. */
 pelt_result px_gltf_accessor_get(px_gltf *doc, uint32_t index, const char *what, uint32_t width, uint32_t allowed,
                                  px_gltf_accessor *accessor);
 /* The same accessor for elements [first, first + count) alone. */

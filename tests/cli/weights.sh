@@ -63,7 +63,9 @@ err "one file"
 run 1 weights transfer man.glb -o no.glb
 err "the mesh that gets them"
 run 1 weights smooth man.glb -o no.obj
-err "holds no weights"
+err "holds no skin"
+run 1 weights smooth man.glb -o no.bvh
+err "holds no skin"
 run 1 weights smooth man.glb -o no.glb --axis x
 err "--axis means nothing to 'pelt weights smooth'"
 run 1 weights transfer man.glb rig.glb -o no.glb --lock head

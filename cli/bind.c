@@ -1,0 +1,178 @@
+/* pelt bind: a mesh and a skeleton become skin weights. */
+#include "bind.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+static const pelt_option own_options[] = {
+    {"output", 'o', PELT_OPTION_TEXT, offsetof(bind_settings, output), NULL, 0, 0, NULL, "FILE",
+     "the rig (.glb, .gltf); may be the input"},
+    {"skeleton", 's', PELT_OPTION_TEXT, offsetof(bind_settings, skeleton), NULL, 0, 0, NULL, "FILE",
+     "whose joints and motions the mesh gets; without this its own"},
+    {"falloff-map", 0, PELT_OPTION_TEXT, offsetof(bind_settings, falloff_map), NULL, 0, 0, NULL, "IMAGE",
+     "a PNG painted over the mesh's UVs: black is falloff 0, white 1"},
+    {"falloff-attribute", 0, PELT_OPTION_TEXT, offsetof(bind_settings, falloff_attribute), NULL, 0, 0, NULL, "NAME",
+     "a vertex attribute of the glTF file: _FALLOFF, COLOR_0 (its red), COLOR_0.g"},
+    {"weights-format", 0, PELT_OPTION_CHOICE, offsetof(bind_settings, format), "f32", 0, 0, "f32|u16|u8", NULL,
+     "numbers that weights are written as"},
+};
+OPTION_TABLE(own_table, own_options)
+
+static const option_group groups[] = {
+    {"Options", own_table, 0},
+    {"Binding", pelt_bind_options, offsetof(bind_settings, bind)},
+};
+
+/* ---- Inputs ----------------------------------------------------------------------------------------------- */
+
+static exit_code load(bind_work *w, const char *const *args, size_t arg_count) {
+    cli_session *session = w->session;
+    input_list inputs = inputs_group(session, args, arg_count);
+    exit_code code = EXIT_DONE;
+    if (inputs.count != 1)
+        code = usage_error(session, "bind needs one input, a rig or a mesh; %zu are given", inputs.count);
+    pelt_result result = PELT_OK;
+    if (code == EXIT_DONE)
+        result = pelt_load(session->context, inputs.items[0].paths, inputs.items[0].path_count, NULL, &w->model);
+    if (code == EXIT_DONE && result == PELT_OK && w->settings->skeleton)
+        result = pelt_load(session->context, &w->settings->skeleton, 1, NULL, &w->rig);
+    inputs_free(&inputs);
+    return result == PELT_OK ? code : session_fail(session, result);
+}
+
+/* Numbers that are no falloff are somebody's mistake, and better told than bent to fit. */
+static exit_code check_falloffs(bind_work *w, const char *source) {
+    for (uint32_t i = 0; i < w->model->mesh.vertex_count; i++) {
+        if (isnan(w->falloffs[i]))
+            w->falloffs[i] = (float)w->desc.falloff;
+        if (w->falloffs[i] >= 0 && w->falloffs[i] <= 1)
+            continue;
+        say(w->session, MESSAGE_ERROR, "%s: %s is %g at vertex %u; falloffs are from 0 to 1", w->model->path, source,
+            (double)w->falloffs[i], i);
+        return EXIT_INPUT;
+    }
+    w->desc.vertex_falloff = w->falloffs;
+    return EXIT_DONE;
+}
+
+static exit_code read_falloffs(bind_work *w) {
+    const bind_settings *settings = w->settings;
+    const pelt_mesh *mesh = &w->model->mesh;
+    pelt_context *context = w->session->context;
+    if (!settings->falloff_map && !settings->falloff_attribute)
+        return EXIT_DONE;
+    if (settings->falloff_map && !mesh->uvs) {
+        say(w->session, MESSAGE_ERROR, "%s: --falloff-map needs UVs, and the mesh has none", w->model->path);
+        return EXIT_INPUT;
+    }
+    w->falloffs = must_alloc(mesh->vertex_count, sizeof *w->falloffs);
+    pelt_result result =
+        settings->falloff_map
+            ? pelt_image_luminance(context, settings->falloff_map, mesh->uvs, mesh->vertex_count, w->falloffs)
+            : pelt_vertex_attribute(context, w->model, settings->falloff_attribute, w->falloffs);
+    if (result != PELT_OK)
+        return session_fail(w->session, result);
+    return check_falloffs(w, settings->falloff_map ? settings->falloff_map : settings->falloff_attribute);
+}
+
+/* ---- Work ------------------------------------------------------------------------------------------------- */
+
+/* The voxels that a triangle touches: those inside cannot be seen. They live as long as the page needs them. */
+static pelt_result show_voxels(bind_work *w, pelt_page_desc *page) {
+    pelt_bind_voxels voxels = pelt_binding_voxels(w->binding);
+    float(*centers)[3] =
+        pelt_model_alloc(w->session->context, w->model, w->report.boundary_voxel_count, sizeof *centers);
+    if (!centers)
+        return PELT_ERROR_MEMORY;
+    uint32_t count = 0;
+    for (uint32_t v = 0; v < voxels.count; v++) {
+        if (!voxels.boundary[v])
+            continue;
+        for (int c = 0; c < 3; c++)
+            centers[count][c] = (float)(voxels.origin[c] + (voxels.cells[v][c] + 0.5) * voxels.cell[c]);
+        count++;
+    }
+    double side = fmin(voxels.cell[0], fmin(voxels.cell[1], voxels.cell[2]));
+    page->voxels = (pelt_page_voxels){.centers = centers[0], .count = count, .size = (float)side};
+    return PELT_OK;
+}
+
+static pelt_result bind_and_write(bind_work *w) {
+    pelt_context *context = w->session->context;
+    pelt_result result = pelt_binding_create(context, w->model, &w->desc, &w->binding);
+    if (result == PELT_OK)
+        result = pelt_binding_apply(w->binding, NULL);
+    if (result != PELT_OK)
+        return result;
+    w->report = pelt_binding_report(w->binding);
+    double start = now();
+    pelt_save_desc save = pelt_save_desc_default();
+    save.weights = w->settings->format;
+    result = pelt_save(context, w->model, w->settings->output, &save);
+    w->seconds_write = now() - start;
+    return result;
+}
+
+static exit_code work_all(bind_work *w, const char *const *args, size_t arg_count) {
+    double start = now();
+    exit_code code = load(w, args, arg_count);
+    if (code == EXIT_DONE)
+        code = read_falloffs(w);
+    if (code != EXIT_DONE)
+        return code;
+    w->seconds_load = now() - start;
+    w->desc.skeleton = w->rig;
+    pelt_result result = bind_and_write(w);
+    w->seconds_total = now() - start;
+    if (result == PELT_OK) {
+        bind_report(w);
+        pelt_page_desc *page = report_page(w->session, w->model, NULL, 0, 30);
+        if (w->session->common.page_path)
+            result = show_voxels(w, page);
+    }
+    return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
+}
+
+static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
+    const bind_settings *settings = given;
+    exit_code code = output_rig(session, settings->output);
+    if (code != EXIT_DONE)
+        return code;
+    if (settings->falloff_map && settings->falloff_attribute)
+        return usage_error(session, "--falloff-map and --falloff-attribute say the same thing; give one of them");
+    bind_work w = {.session = session, .settings = settings, .desc = settings->bind};
+    code = work_all(&w, args, arg_count);
+    pelt_binding_destroy(w.binding);
+    keep_model(session, w.model);
+    keep_model(session, w.rig);
+    free(w.falloffs);
+    return code;
+}
+
+static const example examples[] = {
+    {"pelt bind hero.glb -o hero.glb", "new weights for the skeleton that is in the file"},
+    {"pelt bind scan.obj --skeleton walk.bvh -o scan.glb", "a mesh without a rig gets a skeleton with its motion"},
+    {"pelt bind hero.glb -o hero.glb --exclude prop_l,prop_r --rigid sword=hand_r", "who moves what"},
+    {"pelt bind hero.glb -o hero.glb --lock jaw,eye_l,eye_r", "painted weights of the face stay"},
+    {"pelt bind hero.glb -o hero.glb --resolution 512 --report hero.html", "finer voxels, and a page that shows them"},
+};
+
+const cli_verb verb_bind = {
+    .name = "bind",
+    .summary = "give a mesh and a skeleton skin weights",
+    .usage = "pelt bind RIG -o FILE [options]\n"
+             "       pelt bind MESH --skeleton SKELETON -o FILE [options]",
+    .about = "The mesh becomes voxels, so that holes, shells and triangles through triangles do no harm, and weights "
+             "spread from the bones through them. Every vertex gets weights. Parts that no bone reaches are bridged to "
+             "the nearest that one does; parts that are plainly accessories follow one joint.\n\n"
+             "A rig is bound in the pose that its skin was bound in, else in its rest pose. Only weights change: "
+             "materials, motions, morphs and everything else in the file stay as they were.\n\n"
+             "The table tells which joints got nothing and why, and warnings tell where the voxels are too coarse.",
+    .groups = groups,
+    .group_count = COUNT(groups),
+    .settings_size = sizeof(bind_settings),
+    .examples = examples,
+    .example_count = COUNT(examples),
+    .run = run,
+};

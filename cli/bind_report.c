@@ -1,0 +1,182 @@
+/* What a binding has to tell: figures, joints that got nothing, and what to look at again. */
+#include "bind.h"
+
+#include <stdlib.h>
+
+static const char *const idle_keys[] = {"active", "excluded", "control", "far", "overshadowed"};
+static const char *const idle_texts[] = {
+    "have weights",
+    "left out, as asked",
+    "only steer others, or carry no volume",
+    "no part of the mesh is near",
+    "other joints are nearer everywhere",
+};
+
+static const pelt_skeleton *skeleton_of(const bind_work *w) {
+    return w->rig ? &w->rig->skeleton : &w->model->skeleton;
+}
+
+static uint32_t count_idle(const bind_work *w, uint8_t why) {
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < w->report.joint_count; j++)
+        count += w->report.idle[j] == why;
+    return count;
+}
+
+/* Names for people; freed by the caller. */
+static char *idle_names(const bind_work *w, uint8_t why) {
+    const char **names = must_alloc(w->report.joint_count, sizeof *names);
+    size_t count = 0;
+    for (uint32_t j = 0; j < w->report.joint_count; j++)
+        if (w->report.idle[j] == why)
+            names[count++] = shown_name(skeleton_of(w)->names[j]);
+    char *list = list_names(names, count, NAMES_SHOWN);
+    free(names);
+    return list;
+}
+
+static char *bridged_names(const bind_work *w) {
+    const char **names = must_alloc(w->report.bridged_part_count, sizeof *names);
+    for (uint32_t n = 0; n < w->report.bridged_part_count; n++)
+        names[n] = shown_name(w->model->mesh.parts[w->report.bridged_parts[n]].name);
+    char *list = list_names(names, w->report.bridged_part_count, NAMES_SHOWN);
+    free(names);
+    return list;
+}
+
+/* ---- Programs --------------------------------------------------------------------------------------------- */
+
+static void report_joints(const bind_work *w, cli_json *json) {
+    json_count(json, "joints", w->report.joint_count);
+    json_count(json, "active_joints", count_idle(w, PELT_BIND_ACTIVE));
+    json_open(json, "idle_joints", '[');
+    for (uint32_t j = 0; j < w->report.joint_count; j++)
+        if (w->report.idle[j] != PELT_BIND_ACTIVE) {
+            json_open(json, NULL, '{');
+            json_text(json, "joint", skeleton_of(w)->names[j]);
+            json_text(json, "why", idle_keys[w->report.idle[j]]);
+            json_close(json, '}');
+        }
+    json_close(json, ']');
+}
+
+static void report_json(const bind_work *w) {
+    const pelt_bind_report *r = &w->report;
+    cli_json *json = &w->session->report;
+    json_text(json, "output", w->settings->output);
+    json_open(json, "grid", '[');
+    for (int c = 0; c < 3; c++)
+        json_count(json, NULL, r->grid[c]);
+    json_close(json, ']');
+    json_reals(json, "cell", r->cell, 3);
+    json_count(json, "interior_voxels", r->interior_voxel_count);
+    json_count(json, "boundary_voxels", r->boundary_voxel_count);
+    json_count(json, "vertices", r->vertex_count);
+    json_count(json, "bridged_vertices", r->bridged_count);
+    json_open(json, "bridged_parts", '[');
+    for (uint32_t n = 0; n < r->bridged_part_count; n++)
+        json_text(json, NULL, w->model->mesh.parts[r->bridged_parts[n]].name);
+    json_close(json, ']');
+    json_count(json, "rigid_vertices", r->rigid_count);
+    report_joints(w, json);
+    json_count(json, "touching_voxels", r->touching_count);
+    json_open(json, "touching_joints", '[');
+    for (int n = 0; n < 2 && r->touching_joints[n] != PELT_NONE; n++)
+        json_text(json, NULL, skeleton_of(w)->names[r->touching_joints[n]]);
+    json_close(json, ']');
+    json_open(json, "seconds", '{');
+    json_real(json, "load", w->seconds_load);
+    json_real(json, "voxelize", r->seconds_voxelize);
+    json_real(json, "solve", r->seconds_solve);
+    json_real(json, "weights", r->seconds_weights);
+    json_real(json, "write", w->seconds_write);
+    json_real(json, "total", w->seconds_total);
+    json_close(json, '}');
+    json_count(json, "peak_memory_bytes", pelt_context_memory(w->session->context).peak);
+    json_count(json, "bytes", written_size(w->settings->output, 0));
+    w->session->report_done = true;
+}
+
+/* ---- People ----------------------------------------------------------------------------------------------- */
+
+static void report_table(const bind_work *w) {
+    const pelt_bind_report *r = &w->report;
+    cli_table table = {0};
+    table_row(&table, "grid", "%u × %u × %u", r->grid[0], r->grid[1], r->grid[2]);
+    table_row(&table, "voxels", "%s inside, %s at the surface", grouped(r->interior_voxel_count),
+              grouped(r->boundary_voxel_count));
+    table_row(&table, "vertices", "%s", grouped(r->vertex_count));
+    char *parts = bridged_names(w);
+    if (r->bridged_count)
+        table_row(&table, "bridged", "%s vertices that no bone reaches%s%s", grouped(r->bridged_count),
+                  *parts ? ", in " : "", parts);
+    free(parts);
+    if (r->rigid_count)
+        table_row(&table, "rigid", "%s vertices follow one joint", grouped(r->rigid_count));
+    table_row(&table, "joints", "%u of %u have weights", count_idle(w, PELT_BIND_ACTIVE), r->joint_count);
+    for (uint8_t why = PELT_BIND_EXCLUDED; why <= PELT_BIND_OVERSHADOWED; why++) {
+        char *names = idle_names(w, why);
+        if (*names)
+            table_row(&table, "", "%s: %s", idle_texts[why], names);
+        free(names);
+    }
+    table_row(&table, "time", "%.3f s: load %.3f, voxelize %.3f, solve %.3f, weights %.3f, write %.3f",
+              w->seconds_total, w->seconds_load, r->seconds_voxelize, r->seconds_solve, r->seconds_weights,
+              w->seconds_write);
+    table_row(&table, "memory", "%s", bytes_text(pelt_context_memory(w->session->context).peak));
+    table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
+}
+
+/* ---- Warnings --------------------------------------------------------------------------------------------- */
+
+static void warn_touching(const bind_work *w) {
+    const pelt_bind_report *r = &w->report;
+    const char *const *names = (const char *const *)skeleton_of(w)->names;
+    if (r->touching_count == 0 || r->touching_joints[0] == PELT_NONE || r->touching_joints[1] == PELT_NONE)
+        return;
+    char *advice =
+        w->desc.grid ? must_format("try a finer --grid") : must_format("try --resolution %u", 2 * w->desc.resolution);
+    warn(w->session, "what '%s' and '%s' move touches at this resolution: %s voxels; %s",
+         shown_name(names[r->touching_joints[0]]), shown_name(names[r->touching_joints[1]]), grouped(r->touching_count),
+         advice);
+    free(advice);
+}
+
+/* A skeleton of another file is often of another size, or elsewhere. */
+static bool any_joint_inside(const bind_work *w) {
+    const pelt_skeleton *skeleton = skeleton_of(w);
+    pelt_bind_voxels voxels = pelt_binding_voxels(w->binding);
+    pelt_affine *globals = must_alloc(skeleton->joint_count, sizeof *globals);
+    pelt_skeleton_globals(skeleton, skeleton->rest, globals);
+    bool any = false;
+    for (uint32_t j = 0; j < skeleton->joint_count && !any; j++) {
+        bool inside = true;
+        for (int c = 0; c < 3; c++) {
+            double at = ((double)globals[j].m[4 * c + 3] - voxels.origin[c]) / voxels.cell[c];
+            inside &= at >= 0 && at <= w->report.grid[c];
+        }
+        any = inside;
+    }
+    free(globals);
+    return any;
+}
+
+static void warn_all(const bind_work *w) {
+    uint32_t far = count_idle(w, PELT_BIND_FAR);
+    if (w->rig && !any_joint_inside(w)) {
+        warn(w->session, "%s: all joints lie outside the mesh; is the skeleton of the same size and in the same place?",
+             w->rig->path);
+    } else if (far) {
+        char *names = idle_names(w, PELT_BIND_FAR);
+        warn(w->session, "%u %s no weights, because no part of the mesh is near: %s", far,
+             far == 1 ? "joint gets" : "joints get", names);
+        free(names);
+    }
+    warn_touching(w);
+}
+
+void bind_report(bind_work *w) {
+    warn_all(w);
+    report_json(w);
+    report_table(w);
+}

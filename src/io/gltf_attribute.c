@@ -1,0 +1,98 @@
+/* Vertex attributes that the model does not hold: read from the document when they are asked for. */
+#include "io/gltf_document.h"
+
+typedef struct request {
+    px_gltf *doc;
+    const pelt_mesh *mesh;
+    char name[64];      /* without the component */
+    uint32_t component; /* of every element */
+} request;
+
+/* "COLOR_0.g" is component 1 of COLOR_0. */
+static void parse_name(request *r, const char *name) {
+    const char *dot = strrchr(name, '.'), *letters = "rgbaxyzw", *letter = NULL;
+    if (dot && dot[1] && !dot[2])
+        letter = strchr(letters, dot[1]);
+    size_t length = letter ? (size_t)(dot - name) : strlen(name);
+    r->component = letter ? (uint32_t)(letter - letters) % 4 : 0;
+    length = px_min_size(length, sizeof r->name - 1);
+    memcpy(r->name, name, length);
+    r->name[length] = 0;
+}
+
+static const px_json *attributes_of(const request *r, uint32_t part) {
+    return px_json_get(r->doc->sources[part].json, "attributes");
+}
+
+static bool has_attribute(const request *r, uint32_t part, const char *name) {
+    return px_json_get(attributes_of(r, part), name) != NULL;
+}
+
+static pelt_result fail_unknown(const request *r) {
+    px_buffer list = {.context = r->doc->context};
+    for (uint32_t p = 0; p < r->mesh->part_count; p++) {
+        const px_json *attributes = attributes_of(r, p);
+        for (const px_json *a = attributes ? attributes->first : NULL; a; a = a->next) {
+            uint32_t before = 0;
+            while (before < p && !has_attribute(r, before, a->key))
+                before++;
+            if (before == p)
+                px_buffer_format(&list, "%s%s", list.size ? ", " : "", a->key);
+        }
+    }
+    if (list.size == 0)
+        px_buffer_text(&list, "none");
+    pelt_result result =
+        list.failed ? PELT_ERROR_MEMORY
+                    : px_fail(r->doc->context, PELT_ERROR_INPUT, "there is no vertex attribute \"%s\"; there are: %.*s",
+                              r->name, (int)px_min_size(list.size, 300), list.data);
+    px_buffer_free(&list);
+    return result;
+}
+
+static pelt_result read_part(const request *r, uint32_t part, float *out) {
+    px_gltf_accessor a;
+    uint32_t count = r->mesh->parts[part].vertex_count;
+    px_gltf_place(r->doc, "mesh %u, primitive %u", r->doc->sources[part].mesh, r->doc->sources[part].primitive);
+    PX_TRY(px_gltf_attribute(r->doc, attributes_of(r, part), r->name, count, 0, PX_GLTF_FLOAT | PX_GLTF_ANY, &a));
+    if (r->component >= a.width)
+        return px_gltf_fail(r->doc, "%s: its elements have only %u components", r->name, a.width);
+    float *values = px_alloc(r->doc->context, px_mul_size(count, a.width), sizeof *values);
+    pelt_result result = values ? px_gltf_floats(r->doc, &a, values) : PELT_ERROR_MEMORY;
+    for (size_t i = 0; result == PELT_OK && i < count; i++)
+        out[i] = values[i * a.width + r->component];
+    px_free(r->doc->context, values);
+    return result;
+}
+
+static pelt_result read_parts(const request *r, float *out) {
+    bool found = false;
+    for (uint32_t p = 0; p < r->mesh->part_count; p++) {
+        float *part_out = out + r->mesh->parts[p].first_vertex;
+        if (has_attribute(r, p, r->name)) {
+            PX_TRY(read_part(r, p, part_out));
+            found = true;
+        } else {
+            for (uint32_t i = 0; i < r->mesh->parts[p].vertex_count; i++)
+                part_out[i] = NAN;
+        }
+    }
+    return found ? PELT_OK : fail_unknown(r);
+}
+
+pelt_result pelt_vertex_attribute(pelt_context *context, const pelt_model *model, const char *name, float *out) {
+    const px_document *document = model->document;
+    const char *subject = px_subject(context, model->path[0] ? model->path : NULL);
+    pelt_result result;
+    px_gltf *doc = document && strcmp(document->format, px_format_gltf.info.name) == 0 ? document->data : NULL;
+    if (!doc || doc->vertex_count != model->mesh.vertex_count) {
+        result =
+            px_fail(context, PELT_ERROR_INPUT, "has no vertex attributes by name; they are read from glTF files only");
+    } else {
+        request r = {.doc = doc, .mesh = &model->mesh};
+        parse_name(&r, name);
+        result = read_parts(&r, out);
+    }
+    px_subject(context, subject);
+    return result;
+}

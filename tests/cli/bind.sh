@@ -1,0 +1,159 @@
+# pelt bind: weights for a mesh and a skeleton.
+. "$(dirname "$0")/lib.sh"
+
+"$PELT_SCENES" creature -o rig.glb --vertices 800 --frames 10 >/dev/null || fail "no scene"
+"$PELT_SCENES" production -o man.glb --vertices 1500 --frames 4 >/dev/null || fail "no scene"
+"$PELT_SCENES" tube -o tube.glb >/dev/null || fail "no scene"
+coarse='--resolution 48'
+
+# A column from 0 to 4 along y, [-1, 1] across, cut into four storeys.
+column() {
+    for y in 0 1 2 3 4; do
+        for corner in '-1 -1' '1 -1' '1 1' '-1 1'; do
+            echo "v ${corner% *} $y ${corner#* }"
+        done
+    done
+    for storey in 0 1 2 3; do
+        for side in 1 2 3 4; do
+            a=$((4 * storey + side)) b=$((4 * storey + side % 4 + 1))
+            echo "f $b $a $((a + 4)) $((b + 4))"
+        done
+    done
+    echo 'f 1 2 3 4'
+    echo 'f 20 19 18 17'
+}
+# skeleton LENGTH OFFSET…: a BVH file with a chain of joints j0, j1, …, one for every offset, and an end.
+skeleton() {
+    end=$1
+    shift
+    echo HIERARCHY
+    word=ROOT count=0 channels=
+    for offset in "$@"; do
+        echo "$word j$count {"
+        echo "OFFSET $offset"
+        echo 'CHANNELS 3 Zrotation Xrotation Yrotation'
+        word=JOINT count=$((count + 1)) channels="$channels 0 0 0"
+    done
+    echo "End Site { OFFSET 0 $end 0 }"
+    while [ $count -gt 0 ]; do
+        echo '}'
+        count=$((count - 1))
+    done
+    printf 'MOTION\nFrames: 1\nFrame Time: 0.1\n%s\n' "$channels"
+}
+column >column.obj
+
+# A rig keeps everything but its weights, which are near the true ones; the report says what was done.
+run 0 bind rig.glb -o bound.glb $coarse --json report.json
+no_err
+out "29 of 30 have weights"
+out "only steer others, or carry no volume: creature"
+json report.json 'r.verb === "bind" && r.output === "bound.glb" && Math.max(...r.grid) === 50 && r.cell.length === 3'
+json report.json 'r.interior_voxels > 100 && r.boundary_voxels > 100 && r.bridged_vertices === 0 && r.bridged_parts.length === 0'
+json report.json 'r.joints === 30 && r.active_joints === 29 && r.idle_joints.length === 1 && r.idle_joints[0].why === "control"'
+json report.json '["load", "voxelize", "solve", "weights", "write", "total"].every((key) => r.seconds[key] >= 0)'
+json report.json 'r.peak_memory_bytes > 1e5 && r.bytes > 1e4 && r.settings.method === "heat" && r.warnings.length === 0'
+run 0 compare rig.glb bound.glb --json same.json
+json same.json 'r.weights.l1_mean < 0.6 && r.error_rms < 15 && r.frames === 10'
+
+# The same bytes for any number of threads; --quiet says nothing.
+run 0 bind -q rig.glb -o one.glb $coarse --threads 1
+no_out
+same bound.glb one.glb
+
+# Over itself.
+cp rig.glb self.glb
+run 0 bind -q self.glb -o self.glb $coarse
+same bound.glb self.glb
+
+# Settings reach the binding.
+for other in '--influences 1' '--exclude head' '--resolution 24' '--grid 20,50,90'; do
+    run 0 bind -q rig.glb -o other.glb $coarse $other
+    ! cmp -s bound.glb other.glb || fail "$other changes nothing"
+done
+run 0 bind rig.glb -o other.glb $coarse --exclude head,neck.1 --json report.json
+out "left out, as asked: "
+json report.json 'r.idle_joints.filter(({why}) => why === "excluded").length === 2'
+run 0 bind -q rig.glb -o other.glb --grid 20,50,90 --json report.json
+json report.json 'r.grid.join() === "20,50,90"'
+
+# Shells with holes and flaws: every vertex has weights.
+run 0 bind man.glb -o man_bound.glb $coarse --json report.json
+json report.json 'r.vertices > 1000 && r.active_joints >= 40'
+run 0 compare -q man.glb man_bound.glb --json same.json
+json same.json 'r.weights.l1_mean < 1.2'
+
+# --report: the page shows the surface's voxels.
+run 0 bind -q rig.glb -o bound.glb --resolution 16 --report page.html
+grep -q 'pelt-voxels' page.html || fail "no voxels on the page"
+
+# Usage.
+run 1 bind rig.glb
+err "-o FILE"
+run 1 bind -o no.glb
+err "one input"
+run 1 bind rig.glb man.glb -o no.glb
+err "2 are given"
+run 1 bind rig.glb -o no.obj
+err "holds no skin"
+run 1 bind rig.glb -o no.bvh
+err "holds no skin"
+run 1 bind rig.glb -o no.glb --resolution 4
+err "out of range"
+run 1 bind rig.glb -o no.glb --grid 20,50
+err "three whole numbers"
+run 1 bind rig.glb -o no.glb --grid 20,50,x
+err "three whole numbers"
+run 1 bind rig.glb -o no.glb --views +x,+q
+err '"+q" is none of'
+run 1 bind rig.glb -o no.glb --falloff-map a.png --falloff-attribute b
+err "give one of them"
+run 1 bind rig.glb -o no.glb --exclude nose
+err 'no joint named "nose"'
+
+# Input that does not work leaves what was there.
+cp rig.glb kept.glb
+skeleton 1 '0 0 0' '0 2 0' >two.bvh
+run 2 bind column.obj -o kept.glb
+err "there is no skeleton; give one with --skeleton"
+run 2 bind two.bvh -o kept.glb
+err "there is no mesh"
+run 2 bind missing.glb -o kept.glb
+err "missing.glb"
+run 2 bind column.obj --skeleton missing.bvh -o kept.glb
+err "missing.bvh"
+run 2 bind column.obj --skeleton column.obj -o kept.glb
+err "no skeleton"
+: >empty.glb
+run 2 bind empty.glb -o kept.glb
+err "empty.glb"
+printf 'v 0 0 0\nv nan 0 0\nv 1 1 0\nf 1 2 3\n' >nan.obj
+run 2 bind nan.obj --skeleton two.bvh -o kept.glb
+err "not finite"
+printf 'v 0 0 0\nv 1 0 0\nv 1 1 0\n' >points.obj
+run 2 bind points.obj --skeleton two.bvh -o kept.glb
+err "no triangles"
+same rig.glb kept.glb
+run 3 bind rig.glb $coarse -o nowhere/out.glb
+err "nowhere/out.glb"
+missing nowhere
+missing no.glb
+
+# Attributes and pictures as falloffs.
+run 2 bind tube.glb -o no.glb --falloff-attribute _FALLOFF
+err 'no vertex attribute "_FALLOFF"; there are: POSITION, NORMAL, TEXCOORD_0'
+run 2 bind column.obj --skeleton two.bvh -o no.glb --falloff-attribute _FALLOFF
+err "glTF files only"
+run 2 bind tube.glb -o no.glb --falloff-attribute NORMAL
+err "falloffs are from 0 to 1"
+run 2 bind tube.glb -o no.glb --falloff-attribute TEXCOORD_0.z
+err "only 2 components"
+run 2 bind column.obj --skeleton two.bvh -o no.glb --falloff-map a.png
+err "needs UVs"
+run 2 bind tube.glb -o no.glb --falloff-map missing.png
+err "missing.png"
+run 2 bind tube.glb -o no.glb --falloff-map tube.glb
+err "cannot be read as a PNG"
+missing no.glb
+
+exit 0
