@@ -7,8 +7,10 @@
 
 pelt_result px_heat_scratch_make(const px_heat *h, px_arena *arena, px_heat_scratch *s) {
     size_t count = h->levels[0].graph.count;
-    *s = (px_heat_scratch){
-        .b = PX_NEW(arena, float, count), .r = PX_NEW(arena, float, count), .p = PX_NEW(arena, float, count)};
+    *s = (px_heat_scratch){.arena = arena};
+    s->b = PX_NEW(arena, float, count);
+    s->r = PX_NEW(arena, float, count);
+    s->p = PX_NEW(arena, float, count);
     s->ap = PX_NEW(arena, float, count);
     s->faded = PX_NEW(arena, float, count);
     s->marks = PX_NEW(arena, uint8_t, count);
