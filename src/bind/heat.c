@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-#define HOLD       6.0f   /* c */
+#define HOLD       5.0f   /* c */
 #define LOOSE_HOLD 1.0f   /* c while borders move */
 #define FEW_NODES  60000u /* a graph this small is coarse enough to move borders on */
 #define LEAST      0.5f   /* distance to a bone, in cells, that is not told from 0 */
