@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes docs/pictures/*.png from Pelt's own scenes. Needs a build (make build) and, for those of the page, Chromium. Pictures stay under 150 KB each.
+# Makes docs/pictures/*.png from Pelt's own scenes. Needs a build (make build) and, for those of the page, Chromium. Pictures stay under 200 KB each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=build/release/bin
@@ -11,7 +11,8 @@ mkdir -p "$out"
 "$bin/pelt-scenes" creature -o "$scenes/creature.glb" --vertices 24000 >/dev/null
 "$bin/pelt-scenes" softbody -o "$scenes/hare.obj" >/dev/null
 "$bin/pelt-scenes" cloth -o "$scenes/flag.obj" >/dev/null
-"$bin/pelt" decompose "$scenes/flag.obj" "$scenes/flag.pc2" -o "$scenes/flag.glb" --bones 16 --quiet --report "$scenes/flag.html"
+# In its folder: the page shows names as they were given.
+(pelt=$PWD/$bin/pelt && cd "$scenes" && "$pelt" decompose flag.obj flag.pc2 -o flag.glb --bones 16 --quiet --report flag.html)
 
 # view NAME INPUT… OPTIONS…
 view() {
@@ -30,13 +31,13 @@ view error "$scenes/flag.glb" --source "$scenes/flag.obj" --source "$scenes/flag
 view sheet "$scenes/hare.obj" "$scenes/hare.pc2" --sheet --frames 0:60:5 --size 1000x620 --mode displacement
 # The page, as a browser shows it.
 page() { node scripts/page-picture.mjs "$scenes/flag.html" "$out/$1.png" "${@:2}"; }
-page page 900x520 dark '#frame=40&mode=error&view=side'
+page page 1040x640 dark '#frame=40&mode=error&view=side'
 page page-phone 390x844 light '#frame=40&mode=bones&skeleton=1'
 
 status=0
 for file in "$out"/*.png; do
     size=$(stat -c %s "$file")
     printf '%-32s %4d KB\n' "$file" $((size / 1000))
-    [ "$size" -le 150000 ] || { echo "docs-pictures: $file is over 150 KB" >&2; status=1; }
+    [ "$size" -le 200000 ] || { echo "docs-pictures: $file is over 200 KB" >&2; status=1; }
 done
 exit $status

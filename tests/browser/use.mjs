@@ -254,7 +254,7 @@ async function drop() {
 
 /** Nothing overlaps, nothing is cut off, nothing scrolls sideways. */
 async function layout() {
-    for (const [width, height] of [[1280, 800], [390, 844]])
+    for (const [width, height] of [[1280, 800], [900, 600], [390, 844]])
         for (const hash of ["#frame=5&mode=error", "#frame=5&mode=weights&view=side"]) {
             const page = await support.open(browser, cloth.page, { width, height, hash, dark: false });
             await page.waitForSelector("#measured table");
