@@ -252,30 +252,37 @@ async function drop() {
     await page.close();
 }
 
+/** Rectangles of the parts of the page, and how many of them are cut off. */
+const measureLayout = (page) =>
+    page.evaluate(() => {
+        const names = [".top", ".tools", "#timeline", "#panel", "#title", ".actions", "#views", "#mode", "#overlays", ".transport", ".track", "#clock", "#speed", "#canvas-frame"];
+        const cut = [...document.querySelectorAll("#clock, .tools, .actions")].filter((element) => element.scrollWidth > element.clientWidth + 1);
+        const boxes = names.map((name) => [name, document.querySelector(name).getBoundingClientRect().toJSON()]);
+        return { boxes, cut: Math.max(document.documentElement.scrollWidth - innerWidth, 0) + cut.length };
+    });
+
 /** Nothing overlaps, nothing is cut off, nothing scrolls sideways. */
 async function layout() {
+    const inside = { ".top": ["#title", ".actions"], ".tools": ["#views", "#mode", "#overlays"], "#timeline": [".transport", ".track", "#clock", "#speed"] };
+    const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.5 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.5;
+    const page = await support.open(browser, cloth.page, { hash: "#frame=5", dark: false });
+    await page.waitForSelector("#measured table");
     for (const [width, height] of [[1280, 800], [900, 600], [390, 844]])
-        for (const hash of ["#frame=5&mode=error", "#frame=5&mode=weights&view=side"]) {
-            const page = await support.open(browser, cloth.page, { width, height, hash, dark: false });
-            await page.waitForSelector("#measured table");
-            const { boxes, scrolls } = await page.evaluate(() => {
-                const rectangle = (selector) => document.querySelector(selector).getBoundingClientRect().toJSON();
-                const names = [".top", ".tools", "#timeline", "#panel", "#title", ".actions", "#views", "#mode", "#overlays", ".transport", ".track", "#clock", "#speed", "#canvas-frame"];
-                const cut = [...document.querySelectorAll("#clock, .tools, .actions")].filter((element) => element.scrollWidth > element.clientWidth + 1);
-                return { boxes: names.map((name) => [name, rectangle(name)]), scrolls: document.documentElement.scrollWidth - innerWidth + cut.length };
-            });
-            const where = `${width} × ${height} ${hash}`;
-            assert(scrolls <= 0, `${where}: something is cut off`);
-            const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.5 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.5;
-            const inside = { ".top": ["#title", ".actions"], ".tools": ["#views", "#mode", "#overlays"], "#timeline": [".transport", ".track", "#clock", "#speed"] };
+        for (const [mode, view] of [["error", "result"], ["weights", "side"]]) {
+            await page.setViewportSize({ width, height });
+            await page.evaluate(([mode, view]) => window.pelt.viewer.store.set({ mode, view, joint: 0 }), [mode, view]);
+            await support.settle(page);
+            const { boxes, cut } = await measureLayout(page);
+            const where = `${width} × ${height}, ${mode}, ${view}`;
+            assert.equal(cut, 0, `${where}: something is cut off`);
             boxes.forEach(([name, box], n) => {
                 assert(box.left >= -0.5 && box.right <= width + 0.5 && box.bottom <= height + 0.5, `${where}: ${name} leaves the window`);
                 for (const [other, its] of boxes.slice(n + 1)) assert(inside[name]?.includes(other) || !overlap(box, its), `${where}: ${name} and ${other} overlap`);
             });
             const canvas = boxes.at(-1)[1];
             assert(canvas.height > 0.3 * height, `${where}: the view is ${canvas.height} high`);
-            await page.close();
         }
+    await page.close();
 }
 
 await support.checks(browser, {

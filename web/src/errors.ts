@@ -11,6 +11,9 @@ export class ErrorCurve {
     done = 0;
     private squares = 0;
     private stopped = false;
+    /** The scale when so many frames were measured. */
+    private scaleThen = 0;
+    private scaledAt = 0;
 
     constructor(
         private readonly subject: Subject,
@@ -28,8 +31,11 @@ export class ErrorCurve {
 
     /** A distance that nearly all vertices stay below in nearly all frames: the top of the colour scale. */
     get scale(): number {
+        if (this.scaledAt === this.done) return this.scaleThen;
         const sorted = this.largest.slice().sort();
-        return sorted[Math.floor(0.99 * (sorted.length - 1))] || sorted.at(-1) || 0;
+        this.scaledAt = this.done;
+        this.scaleThen = sorted[Math.floor(0.99 * (sorted.length - 1))] || sorted.at(-1) || 0;
+        return this.scaleThen;
     }
 
     /** Where the largest distance is. */
@@ -51,7 +57,7 @@ export class ErrorCurve {
         const distance = new Float32Array(count);
         let pause = performance.now() + 12;
         for (let frame = 0; frame < animation.times.length && !this.stopped; frame++) {
-            subject.result(animation, frame, result);
+            subject.result(animation, frame, result, true);
             subject.source(animation.clip!, frame, source);
             distances(result, source, distance);
             this.add(frame, distance);

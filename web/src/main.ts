@@ -7,7 +7,17 @@ import { MODES } from "./modes";
 import { dragRotation } from "./pointer";
 import { Viewer } from "./viewer";
 
-const viewer = new Viewer();
+/** Browsers without WebGL cannot draw; they are told. */
+function makeViewer(): Viewer {
+    try {
+        return new Viewer();
+    } catch (error) {
+        byId("headline").textContent = "This browser has no WebGL, which the page draws with.";
+        throw error;
+    }
+}
+
+const viewer = makeViewer();
 const { store, stage, timeline } = viewer;
 
 // ---- Dark and light ----

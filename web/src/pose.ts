@@ -39,22 +39,22 @@ export class Poser {
         this.morphs = listMorphs(model);
     }
 
-    /** Sets all nodes and morph weights. */
-    place(moment: Moment | undefined): void {
+    /** Sets all nodes and morph weights; `untouched`: without what a person did. */
+    place(moment: Moment | undefined, untouched = false): void {
         this.undo();
         this.choose(moment?.motion ?? -1);
         if (this.action && moment) {
             this.action.time = moment.time;
             this.mixer.update(0);
         }
-        this.redo();
+        if (!untouched) this.redo();
         for (const correct of this.correctors) correct(this.model);
         this.model.root.updateMatrixWorld(true);
     }
 
     /** Places, and puts vertex positions [vertex][3] into `out`. */
-    pose(moment: Moment | undefined, out: Float32Array): void {
-        this.place(moment);
+    pose(moment: Moment | undefined, out: Float32Array, untouched = false): void {
+        this.place(moment, untouched);
         this.morph();
         this.fillPalette();
         this.skin(out);
@@ -115,10 +115,6 @@ export class Poser {
     }
 
     // ---- What a person does ----
-
-    get changed(): boolean {
-        return this.turns.size + this.settings.size > 0;
-    }
 
     /** Turns a joint further, by a rotation in its own space. */
     turn(node: Object3D, by: Quaternion): void {

@@ -9,13 +9,18 @@ export interface Animation {
     clip?: Clip;
     motion?: number;
     times: number[];
+    /** Seconds from a time of the clip to that of the motion: both begin together. */
+    offset: number;
+}
+
+function motionStart(model: Model, motion: number): number {
+    return Math.min(...model.animations[motion].tracks.map(({ times }) => times[0]));
 }
 
 /** Frames of a motion that belongs to no clip: from its first key to at or behind its last. */
 function motionTimes(model: Model, motion: number, fps: number): number[] {
-    const { tracks } = model.animations[motion];
-    const start = Math.min(...tracks.map(({ times }) => times[0]));
-    const end = Math.max(...tracks.map(({ times }) => times[times.length - 1]));
+    const start = motionStart(model, motion);
+    const end = Math.max(...model.animations[motion].tracks.map(({ times }) => times[times.length - 1]));
     if (!(end > start)) return [0];
     const count = Math.ceil((end - start) * fps - 1e-4) + 1;
     return Array.from({ length: count }, (_, k) => Math.min(start + k / fps, end));
@@ -23,12 +28,17 @@ function motionTimes(model: Model, motion: number, fps: number): number[] {
 
 function listAnimations(data: PageData, model: Model): Animation[] {
     const played = new Set(data.clips.map(({ motion }) => motion));
-    const clips = data.clips.map((clip): Animation => ({ name: clip.name, clip, motion: clip.motion, times: clip.times }));
+    const clips = data.clips.map((clip): Animation => {
+        const offset = clip.motion === undefined ? 0 : motionStart(model, clip.motion) - clip.times[0];
+        // No more than a rounding error, or a motion without keys: none.
+        const apart = Number.isFinite(offset) && Math.abs(offset) > 1e-4;
+        return { name: clip.name, clip, motion: clip.motion, times: clip.times, offset: apart ? offset : 0 };
+    });
     const motions = model.animations.flatMap(({ name, tracks }, motion): Animation[] =>
-        played.has(motion) || tracks.length === 0 ? [] : [{ name, motion, times: motionTimes(model, motion, data.fps) }],
+        played.has(motion) || tracks.length === 0 ? [] : [{ name, motion, times: motionTimes(model, motion, data.fps), offset: 0 }],
     );
     const list = [...clips, ...motions].filter(({ times }) => times.length > 0);
-    return list.length > 0 ? list : [{ name: "rest pose", times: [0] }];
+    return list.length > 0 ? list : [{ name: "rest pose", times: [0], offset: 0 }];
 }
 
 export class Subject {
@@ -65,12 +75,12 @@ export class Subject {
     }
 
     moment(animation: Animation, frame: number): Moment | undefined {
-        return animation.motion === undefined ? undefined : { motion: animation.motion, time: animation.times[frame] };
+        return animation.motion === undefined ? undefined : { motion: animation.motion, time: animation.times[frame] + animation.offset };
     }
 
-    /** Vertices of the result. */
-    result(animation: Animation, frame: number, out: Float32Array): void {
-        this.poser.pose(this.moment(animation, frame), out);
+    /** Vertices of the result; `untouched`: without what a person did to the pose. */
+    result(animation: Animation, frame: number, out: Float32Array, untouched = false): void {
+        this.poser.pose(this.moment(animation, frame), out, untouched);
     }
 
     /** Vertices of the source; its points are spread to the vertices that belong to them. */

@@ -290,7 +290,7 @@ export class Viewer {
         if (this.compared) distances(result.positions, source.positions, this.error);
         if (this.mode.moves) this.paint();
         this.panels.showMorphs((morph) => subject.poser.morphValue(morph));
-        this.showVertex();
+        if (store.state.vertex >= 0) this.showVertex();
         stage.invalidate();
     }
 
