@@ -8,3 +8,5 @@ for bench in build/release/bin/bench_*; do
     echo "== ${bench##*/}"
     "$bench"
 done
+echo "== bench_page"
+node bench/bench_page.mjs build/release/bin
