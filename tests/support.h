@@ -140,28 +140,42 @@ static inline void test_fails(const test_context *test, pelt_result result, pelt
         fail_msg("wanted %s with '%s', got %s: %s", pelt_result_name(wanted), words, pelt_result_name(result), text);
 }
 
-/* Runs `run` again and again in new contexts, with the first, second, third … allocation failing (and, the second time
- * round, all behind it too), until it no longer reaches the failing one. Each time it must fail with ERROR_MEMORY and
- * a sentence, or do without that block; nothing may leak. `run` must itself destroy what it made. */
+/* Runs `run` in a new context whose allocation number `fail_at` (and, with `after`, all behind it) fails. It must fail
+ * with ERROR_MEMORY and a sentence, or do without that block; nothing may leak. `run` must itself destroy what it made.
+ * Gives the number of allocations that it asked for. */
 typedef pelt_result test_run_fn(pelt_context *context, void *user);
+static inline uint64_t test_fail_allocation(uint32_t thread_count, uint64_t fail_at, bool after, test_run_fn *run,
+                                            void *user) {
+    test_context test;
+    test_begin(&test, thread_count);
+    test.fail_after = after;
+    uint64_t before = atomic_load(&test.allocations);
+    atomic_store(&test.fail_at, before + fail_at);
+    pelt_result result = run(test.context, user);
+    uint64_t asked = atomic_load(&test.allocations) - before;
+    if (result != PELT_OK || asked < fail_at) {
+        assert_int_equal(result, asked >= fail_at ? PELT_ERROR_MEMORY : PELT_OK);
+        assert_true(asked < fail_at || pelt_error_text(test.context)[0] != 0);
+    }
+    test_end(&test);
+    return asked;
+}
+
+/* The first, second, third … allocation fails (and, the second time round, all behind it too), until `run` no longer
+ * reaches the failing one. */
 static inline void test_fail_each_allocation(uint32_t thread_count, test_run_fn *run, void *user) {
     for (int after = 0; after < 2; after++)
-        for (uint64_t fail_at = 1;; fail_at++) {
-            test_context test;
-            test_begin(&test, thread_count);
-            test.fail_after = after;
-            uint64_t before = atomic_load(&test.allocations);
-            atomic_store(&test.fail_at, before + fail_at);
-            pelt_result result = run(test.context, user);
-            bool reached = atomic_load(&test.allocations) >= before + fail_at;
-            if (result != PELT_OK || !reached) {
-                assert_int_equal(result, reached ? PELT_ERROR_MEMORY : PELT_OK);
-                assert_true(!reached || pelt_error_text(test.context)[0] != 0);
-            }
-            test_end(&test);
-            if (!reached)
-                break;
-        }
+        for (uint64_t fail_at = 1; test_fail_allocation(thread_count, fail_at, after, run, user) >= fail_at;)
+            fail_at++;
+}
+
+/* The same where there are more allocations than a test has time for: about `most` of them, evenly spread; the second
+ * time round others than the first. */
+static inline void test_fail_some_allocations(uint32_t thread_count, uint64_t most, test_run_fn *run, void *user) {
+    uint64_t count = test_fail_allocation(thread_count, UINT64_MAX / 2, false, run, user), step = 1 + count / most;
+    for (int after = 0; after < 2; after++)
+        for (uint64_t fail_at = 1 + (after ? step / 2 : 0); fail_at <= count; fail_at += step)
+            test_fail_allocation(thread_count, fail_at, after, run, user);
 }
 
 /* ---- Files ------------------------------------------------------------------------------------------------ */

@@ -1,0 +1,382 @@
+/* Nothing breaks it: every format and every verb's calls with allocations that fail, alone and with all behind them, and
+ * every format cut at every byte. Whatever happens, there is a sentence, no leak, and a whole file or none. */
+#include "support.h"
+
+#include "core/core.h"
+#include "scenes.h"
+
+#include <dirent.h>
+
+#define CASE_MAX 120 /* allocations of a case that fail, and as many again with all behind them */
+#define CUT_MAX  500 /* places that a file is cut at */
+
+/* ---- Small files of every format -------------------------------------------------------------------------- */
+
+static char folder[1024];
+
+static const char *in_folder(const char *name) {
+    static char paths[4][1100]; /* four at a time */
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static size_t file_count(void) {
+    size_t count = 0;
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    for (const struct dirent *e; (e = readdir(d));)
+        count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    closedir(d);
+    return count;
+}
+
+static void put_file(const char *name, const void *bytes, size_t size) {
+    FILE *f = fopen(in_folder(name), "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, size, f), size);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* The whole of a file, freed by the caller. */
+static uint8_t *get_file(const char *path, size_t *size) {
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    uint8_t *bytes = malloc(1 << 20);
+    assert_non_null(bytes);
+    *size = fread(bytes, 1, 1 << 20, f);
+    assert_in_range(*size, 1, (1 << 20) - 1);
+    fclose(f);
+    return bytes;
+}
+
+static const char skeleton[] = ":units\n length 0.5\n angle deg\n:root\n order TX TY TZ RX RY RZ\n axis XYZ\n"
+                               ":bonedata\n begin\n name lfemur\n direction 0 -1 0\n length 4\n axis 0 0 0 XYZ\n"
+                               " dof rx ry rz\n limits (-10 10)\n (-20 20)\n (-30 30)\n end\n"
+                               ":hierarchy\n begin\n root lfemur\n end\n";
+static const char motion[] = ":FULLY-SPECIFIED\n:DEGREES\n1\nroot 0 4 0 0 0 0\nlfemur 0 0 0\n"
+                             "2\nroot 0 4 1 0 0 0\nlfemur 30 0 0\n";
+
+/* A tube with three bones, and its motion as a clip, in every format that is written; the others by hand. */
+static int make_files(void **state) {
+    (void)state;
+    static const char *const outputs[] = {"rig.glb",  "rig.gltf", "rig.bvh",  "mesh.obj",
+                                          "mesh.ply", "clip.pc2", "clip.mdd", "frame_%d.obj"};
+    test_folder(folder);
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model;
+    test_ok(&test, scene_find("tube")->make(test.context, &(scene_desc){30, 4, 1}, &model));
+    pelt_clip *clip = pelt_model_alloc(test.context, model, 1, sizeof *clip);
+    test_ok(&test, pelt_clip_from_motion(test.context, model, &model->motions[0], 4, PELT_SKINNING_LINEAR, clip));
+    model->clips = clip;
+    model->clip_count = 1;
+    for (size_t o = 0; o < PX_COUNT(outputs); o++)
+        test_ok(&test, pelt_save(test.context, model, in_folder(outputs[o]), NULL));
+    pelt_model_destroy(model);
+    test_end(&test);
+    put_file("s.asf", skeleton, sizeof skeleton - 1);
+    put_file("t.amc", motion, sizeof motion - 1);
+    size_t size;
+    uint8_t *alembic = get_file("../fuzz/corpus/abc/transforms.abc", &size);
+    put_file("move.abc", alembic, size);
+    free(alembic);
+    return 0;
+}
+
+static int remove_files(void **state) {
+    (void)state;
+    DIR *d = opendir(folder);
+    for (const struct dirent *e; d && (e = readdir(d));)
+        unlink(in_folder(e->d_name));
+    return d && closedir(d) == 0 ? rmdir(folder) : -1;
+}
+
+static pelt_result load(pelt_context *context, const char *first, const char *second, pelt_model **model) {
+    const char *const paths[] = {in_folder(first), second ? in_folder(second) : NULL};
+    return pelt_load(context, paths, second ? 2 : 1, NULL, model);
+}
+
+/* Saving has made all of the file, or nothing. */
+static pelt_result judge_output(const char *path, pelt_result result, size_t before) {
+    assert_int_equal(access(path, F_OK) == 0, result == PELT_OK);
+    unlink(path);
+    assert_int_equal(file_count(), before);
+    return result;
+}
+
+/* ---- Formats ---------------------------------------------------------------------------------------------- */
+
+typedef struct format_case {
+    const char *first, *second; /* what is read; NULL: no second file */
+    const char *output;         /* and written; NULL: nothing */
+    const char *second_output;  /* that comes with it, or NULL */
+} format_case;
+
+static const format_case formats[] = {
+    {"rig.glb", NULL, "out.glb", NULL},
+    {"rig.gltf", NULL, "out.gltf", "out.bin"},
+    {"mesh.obj", NULL, "out.obj", NULL},
+    {"mesh.ply", NULL, "out.ply", NULL},
+    {"mesh.obj", "clip.pc2", "out.pc2", NULL},
+    {"mesh.obj", "clip.mdd", "out.mdd", NULL},
+    {"clip.pc2", NULL, "out.mdd", NULL},
+    {"frame_%d.obj", NULL, "out.pc2", NULL},
+    {"mesh.obj", "clip.pc2", "out.glb", NULL},
+    {"move.abc", NULL, "out.obj", NULL},
+    {"move.abc", NULL, "out.pc2", NULL},
+    {"rig.bvh", NULL, "out.bvh", NULL},
+    {"s.asf", NULL, NULL, NULL},
+    {"s.asf", "t.amc", "out.bvh", NULL},
+    {"t.amc", NULL, "out.glb", NULL},
+};
+
+static pelt_result read_and_write(pelt_context *context, void *user) {
+    const format_case *c = user;
+    size_t before = file_count();
+    pelt_model *model;
+    pelt_result result = load(context, c->first, c->second, &model);
+    assert_true((model != NULL) == (result == PELT_OK));
+    if (model && c->output) {
+        result = pelt_save(context, model, in_folder(c->output), NULL);
+        if (c->second_output) {
+            assert_int_equal(access(in_folder(c->second_output), F_OK) == 0, result == PELT_OK);
+            unlink(in_folder(c->second_output));
+        }
+        judge_output(in_folder(c->output), result, before);
+    }
+    pelt_model_destroy(model);
+    return result;
+}
+
+static void formats_without_memory(void **state) {
+    (void)state;
+    for (size_t f = 0; f < PX_COUNT(formats); f++) {
+        format_case c = formats[f];
+        test_fail_some_allocations(1, CASE_MAX, read_and_write, &c);
+    }
+}
+
+/* ---- Verbs ------------------------------------------------------------------------------------------------ */
+
+/* What a verb does with one or two models. */
+typedef struct verb_case {
+    const char *first, *first_second; /* files of the first model … */
+    const char *other;                /* … and of the second; NULL: none */
+    pelt_result (*run)(pelt_context *context, pelt_model *model, pelt_model *other);
+} verb_case;
+
+static pelt_result decompose(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.bones = 2;
+    desc.iterations = 2;
+    return pelt_decompose(context, model, &desc, NULL);
+}
+
+/* Without a number of bones: it is searched for, and bones become a skeleton. */
+static pelt_result decompose_rigid(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.transforms = PELT_TRANSFORMS_RIGID;
+    desc.hierarchy = true;
+    desc.iterations = 2;
+    return pelt_decompose(context, model, &desc, NULL);
+}
+
+static pelt_result bind_by(pelt_context *context, pelt_model *model, pelt_bind_method method) {
+    pelt_bind_desc desc = pelt_bind_desc_default();
+    desc.method = method;
+    desc.resolution = 16;
+    desc.smooth = 1;
+    return pelt_bind(context, model, &desc, NULL);
+}
+
+static pelt_result bind_heat(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    return bind_by(context, model, PELT_BIND_HEAT);
+}
+
+static pelt_result bind_geodesic(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    return bind_by(context, model, PELT_BIND_GEODESIC);
+}
+
+static pelt_result edit_weights(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    PX_TRY(pelt_weights_smooth(context, model, NULL, NULL, NULL));
+    PX_TRY(pelt_weights_prune(context, model, NULL, NULL, NULL));
+    PX_TRY(pelt_weights_normalise(context, model, NULL, NULL));
+    return pelt_weights_mirror(context, model, NULL, NULL, NULL);
+}
+
+static pelt_result transfer(pelt_context *context, pelt_model *model, pelt_model *other) {
+    return pelt_weights_transfer(context, model, other, NULL, NULL);
+}
+
+static pelt_result retarget(pelt_context *context, pelt_model *model, pelt_model *other) {
+    pelt_joint_match matches[64];
+    assert_in_range(model->skeleton.joint_count, 1, PX_COUNT(matches));
+    PX_TRY(pelt_match_joints(context, &model->skeleton, &other->skeleton, NULL, matches));
+    return pelt_retarget(context, other, &other->motions[0], matches, NULL, model, NULL);
+}
+
+static pelt_result compare(pelt_context *context, pelt_model *model, pelt_model *other) {
+    pelt_clip clip;
+    pelt_difference clips;
+    pelt_weight_difference weights;
+    PX_TRY(pelt_clip_from_motion(context, model, &model->motions[0], 4, PELT_SKINNING_DUAL_QUATERNION, &clip));
+    PX_TRY(pelt_compare_clips(context, &clip, &clip, &model->mesh, &clips, NULL));
+    return pelt_compare_weights(context, model, other, &weights);
+}
+
+static pelt_result bake(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    size_t before = file_count();
+    pelt_clip clip;
+    PX_TRY(pelt_clip_from_motion(context, model, &model->motions[0], 4, PELT_SKINNING_LINEAR, &clip));
+    model->clips = &clip;
+    model->clip_count = 1;
+    return judge_output(in_folder("out.pc2"), pelt_save(context, model, in_folder("out.pc2"), NULL), before);
+}
+
+static pelt_result draw(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    size_t before = file_count();
+    pelt_picture_desc desc = pelt_picture_desc_default();
+    desc.width = desc.height = 48;
+    desc.columns = 2;
+    desc.mode = PELT_PICTURE_BONES;
+    desc.wireframe = desc.labels = true;
+    return judge_output(in_folder("out.png"), pelt_picture_save(context, model, &desc, in_folder("out.png")), before);
+}
+
+static pelt_result show(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    size_t before = file_count();
+    pelt_page_desc desc = pelt_page_desc_default();
+    desc.clips = model->clips;
+    desc.clip_count = model->clip_count;
+    desc.report = "{\"verb\":\"test\",\"warnings\":[\"none\"]}";
+    return judge_output(in_folder("out.html"), pelt_page_save(context, model, &desc, in_folder("out.html")), before);
+}
+
+static const verb_case verbs[] = {
+    {"mesh.obj", "clip.pc2", NULL, decompose},
+    {"mesh.obj", "clip.pc2", NULL, decompose_rigid},
+    {"rig.glb", NULL, NULL, bind_heat},
+    {"rig.glb", NULL, NULL, bind_geodesic},
+    {"rig.glb", NULL, NULL, edit_weights},
+    {"rig.glb", NULL, "mesh.obj", transfer},
+    {"rig.glb", NULL, "rig.bvh", retarget},
+    {"rig.glb", NULL, "rig.gltf", compare},
+    {"rig.glb", NULL, NULL, bake},
+    {"rig.glb", NULL, NULL, draw},
+    {"mesh.obj", "clip.pc2", NULL, show},
+    {"rig.glb", NULL, NULL, show},
+};
+
+static pelt_result run_verb(pelt_context *context, void *user) {
+    const verb_case *c = user;
+    pelt_model *model, *other = NULL;
+    pelt_result result = load(context, c->first, c->first_second, &model);
+    if (result == PELT_OK && c->other)
+        result = load(context, c->other, NULL, &other);
+    if (result == PELT_OK)
+        result = c->run(context, model, other);
+    pelt_model_destroy(other);
+    pelt_model_destroy(model);
+    return result;
+}
+
+static void verbs_without_memory(void **state) {
+    (void)state;
+    for (size_t v = 0; v < PX_COUNT(verbs); v++) {
+        verb_case c = verbs[v];
+        for (uint32_t threads = 1; threads <= 2; threads++)
+            test_fail_some_allocations(threads, CASE_MAX / threads, run_verb, &c);
+    }
+}
+
+/* ---- Files that end too early ----------------------------------------------------------------------------- */
+
+static void judge_read(const test_context *test, pelt_result result) {
+    assert_true(result == PELT_OK || result == PELT_ERROR_INPUT || result == PELT_ERROR_UNSUPPORTED);
+    assert_true(result == PELT_OK || pelt_error_text(test->context)[0] != 0);
+}
+
+/* The first `size` bytes of a file, in a block of just that size, so that sanitizers see a byte too many; what adds to
+ * another file is added to `base`. */
+static void read_cut(const uint8_t *bytes, size_t size, const char *name, const char *base) {
+    test_context test;
+    test_begin(&test, 1);
+    uint8_t *exact = malloc(size + (size == 0));
+    assert_non_null(exact);
+    memcpy(exact, bytes, size);
+    pelt_model *model = NULL;
+    if (base) {
+        test_ok(&test, load(test.context, base, NULL, &model));
+        uint32_t clips = model->clip_count, motions = model->motion_count;
+        pelt_result result = pelt_load_cache_memory(test.context, exact, size, name, NULL, model);
+        judge_read(&test, result);
+        assert_int_equal(model->clip_count + model->motion_count, clips + motions + (result == PELT_OK));
+    } else {
+        judge_read(&test, pelt_load_memory(test.context, exact, size, name, NULL, &model));
+    }
+    pelt_model_destroy(model);
+    free(exact);
+    test_end(&test);
+}
+
+static void cut_anywhere(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *base;
+    } files[] = {
+        {"rig.glb", NULL}, {"mesh.obj", NULL},       {"mesh.ply", NULL},       {"move.abc", NULL}, {"clip.pc2", NULL},
+        {"rig.bvh", NULL}, {"clip.pc2", "mesh.obj"}, {"clip.mdd", "mesh.obj"}, {"s.asf", NULL},    {"t.amc", "s.asf"},
+    };
+    for (size_t f = 0; f < PX_COUNT(files); f++) {
+        size_t size;
+        uint8_t *bytes = get_file(in_folder(files[f].name), &size);
+        size_t step = 1 + size / CUT_MAX;
+        for (size_t cut = 0; cut < size; cut += step) /* step by step to the end, then its last bytes */
+            read_cut(bytes, cut, files[f].name, files[f].base);
+        for (size_t cut = size - px_min_size(size, 16); cut <= size; cut++)
+            read_cut(bytes, cut, files[f].name, files[f].base);
+        free(bytes);
+    }
+}
+
+/* A .gltf and the buffer beside it, as files. */
+static void cut_beside(void **state) {
+    (void)state;
+    static const char *const names[] = {"rig.gltf", "rig.bin"};
+    for (size_t n = 0; n < PX_COUNT(names); n++) {
+        size_t size;
+        uint8_t *bytes = get_file(in_folder(names[n]), &size);
+        size_t step = 1 + size / CUT_MAX;
+        for (size_t cut = 0; cut < size; cut += step) {
+            test_context test;
+            test_begin(&test, 1);
+            put_file(names[n], bytes, cut);
+            pelt_model *model;
+            judge_read(&test, load(test.context, "rig.gltf", NULL, &model));
+            pelt_model_destroy(model);
+            test_end(&test);
+        }
+        put_file(names[n], bytes, size);
+        free(bytes);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formats_without_memory),
+        cmocka_unit_test(verbs_without_memory),
+        cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(cut_beside),
+    };
+    return cmocka_run_group_tests(tests, make_files, remove_files);
+}
