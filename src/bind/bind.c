@@ -296,12 +296,15 @@ static pelt_result keep_report(pelt_context *context, pelt_model *model, pelt_bi
 pelt_result pelt_bind(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc, pelt_bind_report *report) {
     pelt_binding *binding;
     pelt_bind_report kept;
+    pelt_model before = *model;
     PX_TRY(pelt_binding_create(context, model, desc, &binding));
     pelt_result result = pelt_binding_apply(binding, NULL);
     kept = pelt_binding_report(binding);
     if (result == PELT_OK)
         result = keep_report(context, model, &kept);
     pelt_binding_destroy(binding);
+    if (result != PELT_OK)
+        *model = before;
     if (report)
         *report = result == PELT_OK ? kept : (pelt_bind_report){0};
     return result;
