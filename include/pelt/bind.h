@@ -83,6 +83,7 @@ typedef struct pelt_bind_report {
     uint32_t vertex_count;         /* that got weights */
     uint32_t bridged_count;        /* of these, in shells that no bone reaches */
     uint32_t rigid_count;          /* of these, in shells or regions that follow one joint */
+    uint32_t unmatched_count;      /* of these, with `mirror`: nothing lies at their mirrored place */
     uint32_t bridged_part_count;   /* */
     const uint32_t *bridged_parts; /* [bridged part] mesh.parts that have bridged vertices */
     uint32_t joint_count;          /* joints of the skeleton */

@@ -1,43 +1,225 @@
-/* Fields and settings to weights. */
-#include "bind/bind.h"
+/* Fields and settings to weights: rows from fields, accessories, smoothing, both sides alike, at most K. */
+#include "bind/apply.h"
 #include "core/math3.h"
-#include "weights/weights.h"
 
-pelt_result px_bind_apply(pelt_binding *binding, const pelt_bind_desc *desc) {
-    px_bind_subject *s = &binding->subject;
-    pelt_model *model = s->model;
-    pelt_skin skin = model->skin;
-    px_arena *arena = px_arena_create(binding->context);
-    if (!arena)
-        return PELT_ERROR_MEMORY;
-    size_t n = model->mesh.vertex_count;
-    uint32_t K = desc->influences;
-    uint16_t *bones = pelt_model_alloc(binding->context, model, n * K, sizeof *bones);
-    float *weights = pelt_model_alloc(binding->context, model, n * K, sizeof *weights);
-    px_weight_limits limits = {K, desc->prune, NULL};
-    for (size_t i = 0; i < n; i++) {
-        if (s->rows[i] == PELT_NONE) {
-            for (uint32_t k = 0; k < skin.influence_count && k < K; k++) {
-                bones[i * K + k] = skin.bones[i * skin.influence_count + k];
-                weights[i * K + k] = skin.weights[i * skin.influence_count + k];
-            }
-            continue;
-        }
-        px_weight_sum sum = {0};
-        for (uint32_t t = 0; t < s->target_count; t++)
-            px_weight_sum_add(&sum, t, binding->fields.values[(size_t)s->rows[i] * s->target_count + t]);
-        px_weight_sum_cut(&sum, &limits);
-        for (uint32_t k = 0; k < sum.count && k < K; k++) {
-            uint32_t bone =
-                s->space_bones[(size_t)s->vertex_spaces[i] * s->rig->skeleton.joint_count + s->targets[sum.bones[k]]];
-            bones[i * K + k] = (uint16_t)(bone == PELT_NONE ? 0 : bone);
-            weights[i * K + k] = (float)sum.weights[k];
+#define ROW_BLOCK 256u
+#define USUAL     0.7  /* the α that leaves weights by diffusion as they are */
+#define NEAREST   1e-4 /* ε: distances below this part of the diagonal count as it */
+#define LITTLE    0.01 /* where joints that may get weights have less than this, heirs of the others come in */
+
+typedef struct weighing {
+    const pelt_binding *binding;
+    const px_bind_settings *settings;
+    px_weight_limits limits; /* of the result */
+    px_weight_table *table;
+} weighing;
+
+/* ---- From fields to rows --------------------------------------------------------------------------------------- */
+
+/* Weights by diffusion to the power of s: the higher α, the steeper from one bone to the next. */
+static double sharpen(double weight, double alpha) {
+    double s = (1 + alpha / USUAL) / 2;
+    return s == 1 || !(weight > 0) ? weight : pow(weight, s);
+}
+
+/* Equation 8. */
+static double falloff(double distance, double alpha, uint32_t curve) {
+    if (!isfinite(distance))
+        return 0;
+    double d = fmin(fmax(distance, NEAREST), 1), w = 1 / ((1 - alpha) * d + alpha * d * d);
+    w *= w;
+    return curve == PELT_BIND_CURVE_SHARP ? w * w * w : w;
+}
+
+/* Adds a weight when it is among the largest that a row has room for; the lower joint, which comes first, on a tie. */
+static void keep_largest(px_weight_sum *sum, uint32_t joint, double weight) {
+    if (!(weight > 0) || (sum->count == PX_WEIGHT_CAPACITY && !(weight > sum->weights[sum->count - 1])))
+        return;
+    uint32_t at = sum->count < PX_WEIGHT_CAPACITY ? sum->count++ : PX_WEIGHT_CAPACITY - 1;
+    for (; at > 0 && sum->weights[at - 1] < weight; at--) {
+        sum->bones[at] = sum->bones[at - 1];
+        sum->weights[at] = sum->weights[at - 1];
+    }
+    sum->bones[at] = (uint16_t)joint;
+    sum->weights[at] = weight;
+}
+
+/* Whose joint is nearest, for rows that no field reaches. */
+static uint32_t nearest_joint(const weighing *w, size_t row) {
+    const px_bind_subject *s = &w->binding->subject;
+    const float *p = s->positions + 3 * row;
+    double best = INFINITY;
+    uint32_t nearest = PELT_NONE;
+    for (uint32_t t = 0; t < s->target_count; t++) {
+        const float *m = s->joints[s->targets[t]].m;
+        double x = (double)m[3] - p[0], y = (double)m[7] - p[1], z = (double)m[11] - p[2], d = x * x + y * y + z * z;
+        if (!w->settings->out[t] && (d < best || nearest == PELT_NONE)) {
+            best = d;
+            nearest = s->targets[t];
         }
     }
-    px_arena_destroy(arena);
-    model->skin.influence_count = K;
-    model->skin.bones = bones;
-    model->skin.weights = weights;
-    model->changed |= PELT_CHANGED_SKIN;
+    return nearest;
+}
+
+static void scale_sum(px_weight_sum *sum, double factor) {
+    for (uint32_t e = 0; e < sum->count; e++)
+        sum->weights[e] *= factor;
+}
+
+static double total_of(const px_weight_sum *sum) {
+    double total = 0;
+    for (uint32_t e = 0; e < sum->count; e++)
+        total += sum->weights[e];
+    return total;
+}
+
+/* What joints that may have them get, and the more of what heirs stand in for, the less that is. */
+static void weigh_row(const weighing *w, size_t row, px_weight_sum *sum) {
+    const px_bind_subject *s = &w->binding->subject;
+    const px_bind_settings *settings = w->settings;
+    const pelt_bind_desc *desc = settings->desc;
+    const float *values = w->binding->fields.values + row * s->target_count;
+    double alpha = settings->falloffs ? (double)settings->falloffs[row] : desc->falloff;
+    px_weight_sum lost;
+    sum->count = lost.count = 0;
+    for (uint32_t t = 0; t < s->target_count; t++) {
+        double weight = w->binding->fields.method == PELT_BIND_HEAT ? sharpen((double)values[t], alpha)
+                                                                    : falloff((double)values[t], alpha, desc->curve);
+        keep_largest(settings->out[t] ? &lost : sum, settings->out[t] ? settings->heirs[t] : s->targets[t], weight);
+    }
+    double kept_total = total_of(sum), lost_total = total_of(&lost), total = kept_total + lost_total;
+    if (!(total > 0)) {
+        keep_largest(sum, nearest_joint(w, row), 1);
+        return;
+    }
+    double trust = lost_total > 0 ? fmin(kept_total / (LITTLE * total), 1) : 1;
+    scale_sum(sum, kept_total > 0 ? trust / kept_total : 0);
+    for (uint32_t e = 0; e < lost.count && trust < 1; e++)
+        px_weight_sum_add(sum, s->targets[lost.bones[e]], (1 - trust) * lost.weights[e] / lost_total);
+}
+
+static pelt_result weigh_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const weighing *w = user;
+    for (size_t row = first; row < first + count; row++) {
+        px_weight_sum sum;
+        weigh_row(w, row, &sum);
+        px_weight_sum_store(&sum, w->table, row);
+    }
     return PELT_OK;
+}
+
+/* ---- From rows to what a skin may hold ------------------------------------------------------------------------- */
+
+/* Rows that wholly follow a joint do so; but for regions, with all that locked joints leave. */
+static pelt_result follow_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const weighing *w = user;
+    for (size_t row = first; row < first + count; row++) {
+        px_weight_sum sum;
+        sum.count = 0;
+        if (w->settings->follows[row] == PELT_NONE && !w->settings->locked)
+            continue;
+        if (w->settings->follows[row] != PELT_NONE)
+            keep_largest(&sum, w->settings->follows[row], 1);
+        else
+            px_weight_sum_add_row(&sum, w->table, row, 1);
+        if (w->settings->locked && !w->settings->regions[row]) {
+            px_weight_sum_lock(&sum, &w->settings->kept, row, w->settings->locked);
+            px_weight_sum_cut(&sum, &(px_weight_limits){w->table->capacity, 0, w->settings->locked});
+        }
+        px_weight_sum_store(&sum, w->table, row);
+    }
+    return PELT_OK;
+}
+
+static pelt_result cut_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const weighing *w = user;
+    for (size_t row = first; row < first + count; row++) {
+        px_weight_sum sum;
+        sum.count = 0;
+        px_weight_sum_add_row(&sum, w->table, row, 1);
+        px_weight_sum_cut(&sum, &w->limits);
+        px_weight_sum_store(&sum, w->table, row);
+    }
+    return PELT_OK;
+}
+
+static pelt_result each_row(const weighing *w, px_block_fn *run) {
+    return px_parallel(w->binding->context, NULL, w->table->row_count, ROW_BLOCK, run, (void *)(uintptr_t)w);
+}
+
+/* Along edges of the surface; rows that wholly follow a joint stay. */
+static pelt_result smooth(px_arena *arena, const weighing *w) {
+    const px_bind_subject *s = &w->binding->subject;
+    pelt_mesh rows = {.triangle_count = s->triangle_count, .triangles = s->triangles};
+    px_neighbours neighbours;
+    uint32_t *same = PX_NEW(arena, uint32_t, s->row_count);
+    uint8_t *fixed = PX_NEW(arena, uint8_t, s->row_count);
+    if (!same || !fixed)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < s->row_count; i++) {
+        same[i] = i;
+        fixed[i] = w->settings->follows[i] != PELT_NONE;
+    }
+    PX_TRY(px_neighbours_make(arena, &rows, same, s->row_count, &neighbours));
+    px_weight_smoothing how = {0.5, w->settings->desc->smooth, w->settings->locked, fixed};
+    return px_weight_table_smooth(w->binding->context, w->table, &neighbours, &how);
+}
+
+/* ---- What happened --------------------------------------------------------------------------------------------- */
+
+static void count_vertices(pelt_binding *b, const uint32_t *follows, const uint8_t *unmatched) {
+    b->report.rigid_count = b->report.unmatched_count = 0;
+    for (uint32_t i = 0; i < b->subject.model->mesh.vertex_count; i++) {
+        uint32_t row = b->subject.rows[i];
+        b->report.rigid_count += row != PELT_NONE && follows[row] != PELT_NONE;
+        b->report.unmatched_count += row != PELT_NONE && unmatched && unmatched[row];
+    }
+}
+
+static void find_idle(pelt_binding *b, const px_bind_settings *settings, const px_weight_table *table) {
+    const px_bind_subject *s = &b->subject;
+    memcpy(b->idle, s->idle, s->rig->skeleton.joint_count);
+    for (uint32_t t = 0; t < s->target_count; t++)
+        if (settings->out[t])
+            b->idle[s->targets[t]] = PELT_BIND_EXCLUDED;
+        else if (s->idle[s->targets[t]] == PELT_BIND_ACTIVE)
+            b->idle[s->targets[t]] = PELT_BIND_OVERSHADOWED;
+    for (size_t e = 0; e < (size_t)table->row_count * table->capacity; e++)
+        if (table->weights[e] > 0)
+            b->idle[table->bones[e]] = PELT_BIND_ACTIVE;
+}
+
+static pelt_result apply(px_arena *arena, pelt_binding *b, const pelt_bind_desc *desc) {
+    px_bind_settings settings;
+    px_weight_table table;
+    uint8_t *unmatched = NULL;
+    PX_TRY(px_bind_settings_make(arena, b, desc, &settings));
+    PX_TRY(px_weight_table_make(arena, b->subject.row_count, PX_WEIGHT_CAPACITY, &table));
+    weighing w = {b, &settings, {desc->influences, desc->prune, settings.locked}, &table};
+    PX_TRY(each_row(&w, weigh_block));
+    if (desc->rigid_parts == PELT_BIND_RIGID_AUTO)
+        PX_TRY(px_bind_rigid_shells(arena, b, &table, settings.follows));
+    PX_TRY(each_row(&w, follow_block));
+    if (desc->smooth)
+        PX_TRY(smooth(arena, &w));
+    if (desc->mirror) {
+        if (!(unmatched = PX_NEW(arena, uint8_t, b->subject.row_count)))
+            return PELT_ERROR_MEMORY;
+        PX_TRY(px_bind_mirror(arena, b, &settings, &w.limits, &table, unmatched));
+    }
+    PX_TRY(each_row(&w, cut_block));
+    PX_TRY(px_bind_put_skin(arena, b, &table, desc->influences));
+    count_vertices(b, settings.follows, unmatched);
+    find_idle(b, &settings, &table);
+    return PELT_OK;
+}
+
+pelt_result px_bind_apply(pelt_binding *binding, const pelt_bind_desc *desc) {
+    px_arena *arena = px_arena_create(binding->context);
+    pelt_result result = arena ? apply(arena, binding, desc) : PELT_ERROR_MEMORY;
+    px_arena_destroy(arena);
+    return result;
 }

@@ -163,6 +163,8 @@ static pelt_result make_fields(pelt_binding *b) {
     if (result == PELT_OK)
         result = px_bind_wave_run(&wave);
     if (result == PELT_OK)
+        result = px_bind_touching(s, &wave, &b->report);
+    if (result == PELT_OK)
         result = px_bind_bridges_make(b->arena, &wave, &bridges);
     if (result == PELT_OK && b->desc.method == PELT_BIND_HEAT)
         result = px_bind_heat(b->context, s, &b->volume, &b->bones, &wave, &bridges, b->fields.values);
@@ -191,7 +193,33 @@ static pelt_result keep_desc(pelt_binding *b, const pelt_bind_desc *desc) {
     return PELT_OK;
 }
 
-static void report_volume(pelt_binding *b) {
+static bool is_bridged(const pelt_binding *b, uint32_t vertex) {
+    uint32_t row = b->subject.rows[vertex];
+    return row != PELT_NONE && b->bridged[row];
+}
+
+/* Parts that have bridged vertices: of their own, or at their triangles. */
+static pelt_result report_parts(pelt_binding *b) {
+    const pelt_mesh *mesh = &b->subject.model->mesh;
+    uint32_t *parts = PX_NEW(b->arena, uint32_t, mesh->part_count);
+    if (!parts)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t p = 0; p < mesh->part_count; p++) {
+        const pelt_part *part = &mesh->parts[p];
+        size_t first = 3 * (size_t)part->first_triangle, end = first + 3 * (size_t)part->triangle_count;
+        bool any = false;
+        for (uint32_t i = 0; i < part->vertex_count && !any; i++)
+            any = is_bridged(b, part->first_vertex + i);
+        for (size_t e = first; e < end && !any; e++)
+            any = is_bridged(b, mesh->triangles[e]);
+        if (any)
+            parts[b->report.bridged_part_count++] = p;
+    }
+    b->report.bridged_parts = parts;
+    return PELT_OK;
+}
+
+static pelt_result report_volume(pelt_binding *b) {
     pelt_bind_report *r = &b->report;
     const px_voxels *voxels = &b->volume.voxels;
     for (int c = 0; c < 3; c++) {
@@ -201,13 +229,16 @@ static void report_volume(pelt_binding *b) {
     r->interior_voxel_count = voxels->interior_count;
     r->boundary_voxel_count = voxels->count - voxels->interior_count;
     r->joint_count = b->subject.rig->skeleton.joint_count;
-    r->idle = b->subject.idle;
-    r->touching_joints[0] = r->touching_joints[1] = PELT_NONE;
+    b->idle = PX_NEW(b->arena, uint8_t, r->joint_count);
+    if (!b->idle)
+        return PELT_ERROR_MEMORY;
+    memcpy(b->idle, b->subject.idle, r->joint_count);
+    r->idle = b->idle;
     for (uint32_t i = 0; i < b->subject.model->mesh.vertex_count; i++) {
-        uint32_t row = b->subject.rows[i];
-        r->vertex_count += row != PELT_NONE;
-        r->bridged_count += row != PELT_NONE && b->bridged[row];
+        r->vertex_count += b->subject.rows[i] != PELT_NONE;
+        r->bridged_count += is_bridged(b, i);
     }
+    return report_parts(b);
 }
 
 static pelt_result fill(pelt_binding *b, pelt_model *model, const pelt_bind_desc *desc) {
@@ -225,8 +256,7 @@ static pelt_result fill(pelt_binding *b, pelt_model *model, const pelt_bind_desc
         return PELT_ERROR_MEMORY;
     PX_TRY(px_bind_shells(b->arena, &b->subject, b->shells, &b->shell_count));
     b->report.seconds_solve = seconds_now() - start;
-    report_volume(b);
-    return PELT_OK;
+    return report_volume(b);
 }
 
 pelt_result pelt_binding_create(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
@@ -279,33 +309,31 @@ pelt_bind_voxels pelt_binding_voxels(const pelt_binding *binding) {
     return out;
 }
 
-/* The report's arrays move to the model's memory. */
-static pelt_result keep_report(pelt_context *context, pelt_model *model, pelt_bind_report *report) {
-    uint8_t *idle = pelt_model_alloc(context, model, report->joint_count, sizeof *idle);
-    uint32_t *parts = pelt_model_alloc(context, model, report->bridged_part_count, sizeof *parts);
-    if (!idle || !parts)
-        return PELT_ERROR_MEMORY;
-    memcpy(idle, report->idle, report->joint_count);
-    if (report->bridged_part_count)
-        memcpy(parts, report->bridged_parts, report->bridged_part_count * sizeof *parts);
-    report->idle = idle;
-    report->bridged_parts = parts;
-    return PELT_OK;
+/* Room for the report's arrays in the model's memory. */
+static pelt_result reserve_report(pelt_context *context, pelt_model *model, const pelt_bind_report *report,
+                                  uint8_t **idle, uint32_t **parts) {
+    *idle = pelt_model_alloc(context, model, report->joint_count, sizeof **idle);
+    *parts = pelt_model_alloc(context, model, report->bridged_part_count, sizeof **parts);
+    return *idle && *parts ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 pelt_result pelt_bind(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc, pelt_bind_report *report) {
     pelt_binding *binding;
-    pelt_bind_report kept;
-    pelt_model before = *model;
+    pelt_bind_report unused, *out = report ? report : &unused;
+    uint8_t *idle;
+    uint32_t *parts;
+    *out = (pelt_bind_report){0};
     PX_TRY(pelt_binding_create(context, model, desc, &binding));
-    pelt_result result = pelt_binding_apply(binding, NULL);
-    kept = pelt_binding_report(binding);
+    pelt_result result = reserve_report(context, model, &binding->report, &idle, &parts);
     if (result == PELT_OK)
-        result = keep_report(context, model, &kept);
+        result = pelt_binding_apply(binding, NULL);
+    if (result == PELT_OK) {
+        *out = binding->report;
+        memcpy(idle, out->idle, out->joint_count);
+        memcpy(parts, out->bridged_parts, out->bridged_part_count * sizeof *parts);
+        out->idle = idle;
+        out->bridged_parts = parts;
+    }
     pelt_binding_destroy(binding);
-    if (result != PELT_OK)
-        *model = before;
-    if (report)
-        *report = result == PELT_OK ? kept : (pelt_bind_report){0};
     return result;
 }

@@ -10,7 +10,8 @@
  *   graph.c     voxels as a graph, and coarser graphs of it
  *   heat.c      weights by diffusion; system.c: one bone's part of it
  *   geodesic.c  distances of every bone
- *   apply.c     fields and settings to weights
+ *   apply.h     fields and settings to weights, and those into the model
+ *   touch.c     places where limbs touch that should not
  *   bind.c      the doors
  *
  * Targets are the joints that may get weights. Grid space: the centre of voxel (x, y, z) is at (x, y, z). */
@@ -67,6 +68,10 @@ bool px_bind_name_is_ik(const char *name);
 bool px_bind_name_is_root(const char *name);
 /* A joint that only marks where a bone ends. */
 bool px_bind_name_is_end(const char *name);
+/* marks [joint]: joints in a list of names (NULL: none) of an option. A name means every joint of that name; one that
+ * means none is an error. */
+pelt_result px_bind_mark_named(pelt_context *context, const pelt_skeleton *skeleton, const char *names,
+                               const char *option, bool *marks);
 
 /* ---- The volume ------------------------------------------------------------------------------------------- */
 
@@ -208,6 +213,9 @@ pelt_result px_bind_geodesic(pelt_context *context, px_arena *arena, const px_bi
                              const px_bind_volume *volume, const px_bind_bones *bones, const px_bind_bridges *bridges,
                              uint32_t distance, float *values);
 
+/* Counts voxels in which limbs touch that the skeleton holds apart; of the report. */
+pelt_result px_bind_touching(const px_bind_subject *subject, const px_bind_wave *wave, pelt_bind_report *report);
+
 /* ---- The binding ------------------------------------------------------------------------------------------- */
 
 struct pelt_binding {
@@ -219,8 +227,10 @@ struct pelt_binding {
     px_bind_bones bones;
     px_bind_fields fields;
     uint32_t shell_count;
-    uint32_t *shells; /* [row] */
-    uint8_t *bridged; /* [row] */
+    uint32_t *shells;              /* [row] */
+    uint8_t *bridged;              /* [row] */
+    uint8_t *idle;                 /* [joint] pelt_bind_idle, of the report */
+    struct px_bind_output *output; /* what apply has put into the model; NULL: nothing yet */
     pelt_bind_report report;
 };
 

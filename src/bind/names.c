@@ -60,3 +60,20 @@ bool px_bind_name_is_end(const char *name) {
     static const char *const words[] = {"end", "nub", "leaf", "site", NULL};
     return has_word(name, words);
 }
+
+pelt_result px_bind_mark_named(pelt_context *context, const pelt_skeleton *skeleton, const char *names,
+                               const char *option, bool *marks) {
+    const char *name;
+    size_t length;
+    while (names && px_next_name(&names, &name, &length)) {
+        bool found = false;
+        for (uint32_t j = 0; j < skeleton->joint_count; j++)
+            if (px_is_name(skeleton->names[j], name, length))
+                marks[j] = found = true;
+        if (!found)
+            return px_fail(context, PELT_ERROR_ARGUMENT,
+                           "there is no joint named \"%.*s\" (--%s); 'pelt info --verbose' lists them", (int)length, name,
+                           option);
+    }
+    return PELT_OK;
+}

@@ -11,6 +11,7 @@ typedef struct maker {
     const pelt_model *model; /* whose spaces these are */
     const pelt_bind_desc *desc;
     pelt_affine *globals;  /* [joint of the model's own skeleton] at rest */
+    bool skinned;          /* parts have skins: those get weights; else all do */
     uint8_t *bound;        /* [vertex] it gets weights */
     uint32_t *groups;      /* [bone] bones of one skin lead to the same lowest one */
     uint32_t *bone_spaces; /* [bone] */
@@ -31,16 +32,15 @@ static pelt_affine *rest_globals(px_arena *arena, const pelt_skeleton *skeleton)
 /* Parts with a skin get weights; where there is none, all parts do. */
 static pelt_result choose_vertices(maker *m) {
     const pelt_mesh *mesh = &m->model->mesh;
-    bool any = false;
     m->bound = PX_NEW(m->arena, uint8_t, mesh->vertex_count);
     if (!m->bound)
         return PELT_ERROR_MEMORY;
     for (uint32_t p = 0; p < mesh->part_count; p++)
         if (mesh->parts[p].skinned) {
             px_mark_part(mesh, &mesh->parts[p], NULL, m->bound);
-            any = true;
+            m->skinned = true;
         }
-    if (!any)
+    if (!m->skinned)
         memset(m->bound, 1, mesh->vertex_count);
     return PELT_OK;
 }
@@ -75,6 +75,25 @@ static double difference(const pelt_affine *a, const pelt_affine *b) {
     return off;
 }
 
+/* Parts that merely follow nodes lie in the world already but for rounding, and so in one space. */
+static void join_nodes(maker *m, pelt_affine *stands) {
+    const pelt_mesh *mesh = &m->model->mesh;
+    const pelt_affine identity = px_affine_identity();
+    float low[3], high[3];
+    double size = px_box(mesh->positions, mesh->vertex_count, low, high);
+    uint32_t first = PELT_NONE;
+    for (uint32_t b = 0; b < m->model->skin.bone_count; b++) {
+        pelt_affine off = stands[b];
+        for (int e = 3; e < 12 && size > 0; e += 4)
+            off.m[e] /= (float)size;
+        if (!(difference(&off, &identity) < 1e-4))
+            continue;
+        first = first == PELT_NONE ? b : first;
+        stands[b] = identity;
+        px_group_join(m->groups, first, b);
+    }
+}
+
 /* Where a space stands is what its bone nearest to the root says: where the file rests in another pose than it was bound
  * in, the bones disagree. Bones that move nothing join the space that fits them best. */
 static pelt_result make_spaces(maker *m) {
@@ -86,8 +105,11 @@ static pelt_result make_spaces(maker *m) {
     s->spaces = PX_NEW(m->arena, pelt_affine, (size_t)skin->bone_count + 1);
     if (!numbers || !tops || !stands || !s->spaces)
         return PELT_ERROR_MEMORY;
-    for (uint32_t b = 0; b < skin->bone_count; b++) {
+    for (uint32_t b = 0; b < skin->bone_count; b++)
         stands[b] = px_affine_mul(&m->globals[skin->bone_joints[b]], &skin->inverse_binds[b]);
+    if (!m->skinned)
+        join_nodes(m, stands);
+    for (uint32_t b = 0; b < skin->bone_count; b++) {
         if (!m->uses[b])
             continue;
         uint32_t *number = &numbers[px_group_of(m->groups, b)];
@@ -214,24 +236,6 @@ static pelt_result place_joints(maker *m, const px_bind_subject *like, const pel
     return PELT_OK;
 }
 
-/* A name in a list matches every joint of that name; one that matches none is an error. */
-static pelt_result mark_named(maker *m, const char *names, const char *option, bool *marks) {
-    const pelt_skeleton *skeleton = &m->s->rig->skeleton;
-    const char *name;
-    size_t length;
-    while (names && px_next_name(&names, &name, &length)) {
-        bool found = false;
-        for (uint32_t j = 0; j < skeleton->joint_count; j++)
-            if (px_is_name(skeleton->names[j], name, length))
-                marks[j] = found = true;
-        if (!found)
-            return px_fail(m->context, PELT_ERROR_ARGUMENT,
-                           "there is no joint named \"%.*s\" (--%s); 'pelt info --verbose' lists them", (int)length, name,
-                           option);
-    }
-    return PELT_OK;
-}
-
 /* Whether a joint may get weights: one that a skin names; without a skin, one that neither carries a mesh nor marks the
  * end of a bone. */
 static pelt_result find_candidates(maker *m, const uint8_t *uses, bool *candidates) {
@@ -270,8 +274,8 @@ static pelt_result choose_targets(maker *m, const uint8_t *uses) {
     s->idle = PX_NEW(m->arena, uint8_t, joint_count);
     if (!candidates || !excluded || !only || !s->targets || !s->joint_targets || !s->idle)
         return PELT_ERROR_MEMORY;
-    PX_TRY(mark_named(m, m->desc->exclude, "exclude", excluded));
-    PX_TRY(mark_named(m, m->desc->only, "only", only));
+    PX_TRY(px_bind_mark_named(m->context, &s->rig->skeleton, m->desc->exclude, "exclude", excluded));
+    PX_TRY(px_bind_mark_named(m->context, &s->rig->skeleton, m->desc->only, "only", only));
     PX_TRY(find_candidates(m, uses, candidates));
     for (uint32_t j = 0; j < joint_count; j++) {
         bool out = excluded[j] || (m->desc->only && !only[j]);

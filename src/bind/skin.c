@@ -1,0 +1,225 @@
+/* Rows into the model. Bones that are there stay as they are; where a joint has none for a space of the mesh, one is
+ * added that moves nothing in the bind pose. A skeleton from elsewhere comes behind the model's own nodes. */
+#include "bind/apply.h"
+#include "core/math3.h"
+
+#define BONES_MOST 65535u
+
+/* What the model had and has got, for as long as the binding lives: a model's memory only grows, so that applying again
+ * writes where it wrote before. */
+typedef struct px_bind_output {
+    pelt_skin before;
+    bool fresh;           /* nothing of that skin is needed any more */
+    px_joined_rig joined; /* with a skeleton from elsewhere */
+    uint32_t capacity;    /* influences that there is room for */
+    uint16_t *bones;
+    float *weights;
+    uint32_t bone_capacity;
+    uint32_t *bone_joints;
+    pelt_affine *inverse_binds;
+} px_bind_output;
+
+typedef struct putter {
+    pelt_binding *binding;
+    const px_bind_subject *s;
+    px_arena *arena;
+    const px_weight_table *table;
+    px_bind_output *out;
+    uint32_t influences;
+    uint32_t bone_count;
+    uint32_t *bones; /* [space][joint of the rig] bone, or PELT_NONE */
+    uint8_t *wanted; /* [space][joint of the rig] there must be one */
+} putter;
+
+/* ---- Once ------------------------------------------------------------------------------------------------------ */
+
+static pelt_result make_output(putter *p) {
+    const px_bind_subject *s = p->s;
+    pelt_model *model = s->model;
+    bool skinned = false, kept = false;
+    if ((p->out = p->binding->output))
+        return PELT_OK;
+    px_bind_output *out = PX_NEW(p->binding->arena, px_bind_output, 1);
+    if (!out)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t n = 0; n < model->mesh.part_count; n++)
+        skinned |= model->mesh.parts[n].skinned;
+    for (uint32_t i = 0; i < model->mesh.vertex_count; i++)
+        kept |= s->rows[i] == PELT_NONE;
+    out->before = model->skin;
+    out->fresh = !kept && !(skinned && s->rig == model);
+    if (out->fresh)
+        out->before = (pelt_skin){0};
+    if (s->rig != model)
+        PX_TRY(px_rig_join(model->memory, model, s->rig, &out->joined));
+    p->out = p->binding->output = out;
+    return PELT_OK;
+}
+
+/* ---- Bones ----------------------------------------------------------------------------------------------------- */
+
+/* Bones of joints with weights; in a new skin, of all that could have some. */
+static void find_wanted(putter *p) {
+    const px_bind_subject *s = p->s;
+    size_t joint_count = s->rig->skeleton.joint_count;
+    for (uint32_t i = 0; i < s->model->mesh.vertex_count; i++) {
+        if (s->rows[i] == PELT_NONE)
+            continue;
+        uint8_t *wanted = p->wanted + s->vertex_spaces[i] * joint_count;
+        size_t first = (size_t)s->rows[i] * p->table->capacity;
+        for (size_t e = first; e < first + p->table->capacity && p->table->weights[e] > 0; e++)
+            wanted[p->table->bones[e]] = 1;
+    }
+    for (uint32_t n = 0; n < s->space_count && p->out->fresh; n++) {
+        uint8_t *wanted = p->wanted + n * joint_count;
+        for (uint32_t t = 0; memchr(wanted, 1, joint_count) && t < s->target_count; t++)
+            wanted[s->targets[t]] = 1;
+    }
+}
+
+static uint32_t joint_number(const putter *p, size_t joint) {
+    return p->s->rig == p->s->model ? (uint32_t)joint : p->out->joined.joints[joint];
+}
+
+static pelt_result reserve_bones(putter *p) {
+    px_bind_output *out = p->out;
+    if (p->bone_count > BONES_MOST)
+        return px_fail(p->binding->context, PELT_ERROR_UNSUPPORTED,
+                       "the skin would have %u bones; at most %u can be used", p->bone_count, BONES_MOST);
+    if (p->bone_count <= out->bone_capacity)
+        return PELT_OK;
+    uint32_t *joints = PX_NEW(p->s->model->memory, uint32_t, p->bone_count);
+    pelt_affine *binds = PX_NEW(p->s->model->memory, pelt_affine, p->bone_count);
+    if (!joints || !binds)
+        return PELT_ERROR_MEMORY;
+    out->bone_joints = joints;
+    out->inverse_binds = binds;
+    out->bone_capacity = p->bone_count;
+    return PELT_OK;
+}
+
+/* Numbers the bones, the new ones behind the old ones. */
+static pelt_result plan_bones(putter *p) {
+    const px_bind_subject *s = p->s;
+    size_t joint_count = s->rig->skeleton.joint_count, pairs = px_mul_size(s->space_count, joint_count);
+    bool own = s->rig == s->model && !p->out->fresh;
+    p->bones = PX_NEW(p->arena, uint32_t, pairs);
+    p->wanted = PX_NEW(p->arena, uint8_t, pairs);
+    if (!p->bones || !p->wanted)
+        return PELT_ERROR_MEMORY;
+    find_wanted(p);
+    p->bone_count = p->out->before.bone_count;
+    for (size_t n = 0; n < pairs; n++) {
+        p->bones[n] = own ? s->space_bones[n] : PELT_NONE;
+        if (!p->wanted[n] || p->bones[n] != PELT_NONE)
+            continue;
+        if (joint_number(p, n % joint_count) == PELT_NONE)
+            return px_fail(p->binding->context, PELT_ERROR_ARGUMENT,
+                           "joint \"%s\" only shows a mesh of the skeleton's file; nothing can follow it",
+                           s->rig->skeleton.names[n % joint_count]);
+        p->bones[n] = p->bone_count++;
+    }
+    return reserve_bones(p);
+}
+
+static void put_bones(const putter *p) {
+    const px_bind_subject *s = p->s;
+    const pelt_skin *before = &p->out->before;
+    size_t joint_count = s->rig->skeleton.joint_count;
+    for (uint32_t b = 0; b < before->bone_count; b++) {
+        p->out->bone_joints[b] = before->bone_joints[b];
+        p->out->inverse_binds[b] = before->inverse_binds[b];
+    }
+    for (size_t n = 0; n < s->space_count * joint_count; n++) {
+        uint32_t bone = p->bones[n], joint = (uint32_t)(n % joint_count);
+        if (bone == PELT_NONE || bone < before->bone_count)
+            continue;
+        pelt_affine inverse = px_affine_identity(); /* of a joint without size, which shows nothing anyway */
+        px_affine_inverse(&s->joints[joint], &inverse);
+        p->out->bone_joints[bone] = joint_number(p, joint);
+        p->out->inverse_binds[bone] = px_affine_mul(&inverse, &s->spaces[n / joint_count]);
+    }
+}
+
+/* ---- Vertices -------------------------------------------------------------------------------------------------- */
+
+/* K: vertices that keep their weights may need more than was asked for. */
+static void count_influences(putter *p) {
+    const pelt_skin *before = &p->out->before;
+    for (size_t i = 0; i < p->s->model->mesh.vertex_count; i++)
+        for (uint32_t e = p->influences; p->s->rows[i] == PELT_NONE && e < before->influence_count; e++)
+            if (before->weights[i * before->influence_count + e] > 0)
+                p->influences = e + 1;
+}
+
+static pelt_result reserve_vertices(putter *p) {
+    px_bind_output *out = p->out;
+    count_influences(p);
+    if (p->influences <= out->capacity)
+        return PELT_OK;
+    size_t count = px_mul_size(p->s->model->mesh.vertex_count, p->influences);
+    uint16_t *bones = PX_NEW(p->s->model->memory, uint16_t, count);
+    float *weights = PX_NEW(p->s->model->memory, float, count);
+    if (!bones || !weights)
+        return PELT_ERROR_MEMORY;
+    out->bones = bones;
+    out->weights = weights;
+    out->capacity = p->influences;
+    return PELT_OK;
+}
+
+static void put_vertices(const putter *p) {
+    const px_bind_subject *s = p->s;
+    const pelt_skin *before = &p->out->before;
+    size_t K = p->influences, count = s->model->mesh.vertex_count;
+    memset(p->out->bones, 0, count * K * sizeof *p->out->bones);
+    memset(p->out->weights, 0, count * K * sizeof *p->out->weights);
+    for (size_t i = 0; i < count; i++) {
+        uint16_t *bones = p->out->bones + i * K;
+        float *weights = p->out->weights + i * K;
+        bool keep = s->rows[i] == PELT_NONE;
+        size_t first = keep ? i * before->influence_count : (size_t)s->rows[i] * p->table->capacity;
+        size_t most = px_min_size(K, keep ? before->influence_count : p->table->capacity);
+        memcpy(weights, (keep ? before->weights : p->table->weights) + first, most * sizeof *weights);
+        for (size_t e = 0; e < most; e++)
+            if (keep)
+                bones[e] = before->bones[first + e];
+            else if (weights[e] > 0)
+                bones[e] = (uint16_t)p->bones[s->vertex_spaces[i] * (size_t)s->rig->skeleton.joint_count +
+                                              p->table->bones[first + e]];
+    }
+}
+
+/* ---- The door -------------------------------------------------------------------------------------------------- */
+
+/* Whether a part's vertices got weights. Parts without vertices did not. */
+static bool is_bound(const putter *p, const pelt_part *part) {
+    const pelt_mesh *mesh = &p->s->model->mesh;
+    uint32_t at = part->vertex_count     ? part->first_vertex
+                  : part->triangle_count ? mesh->triangles[3 * (size_t)part->first_triangle]
+                                         : PELT_NONE;
+    return at != PELT_NONE && p->s->rows[at] != PELT_NONE;
+}
+
+pelt_result px_bind_put_skin(px_arena *arena, pelt_binding *binding, const px_weight_table *table,
+                             uint32_t influences) {
+    pelt_model *model = binding->subject.model;
+    putter p = {.binding = binding, .s = &binding->subject, .arena = arena, .table = table, .influences = influences};
+    PX_TRY(make_output(&p));
+    PX_TRY(plan_bones(&p));
+    PX_TRY(reserve_vertices(&p));
+    put_bones(&p); /* from here on nothing can fail: these may be the model's own arrays */
+    put_vertices(&p);
+    model->skin =
+        (pelt_skin){p.bone_count, p.influences, p.out->bone_joints, p.out->inverse_binds, p.out->bones, p.out->weights};
+    for (uint32_t n = 0; n < model->mesh.part_count; n++)
+        model->mesh.parts[n].skinned |= is_bound(&p, &model->mesh.parts[n]);
+    model->changed |= PELT_CHANGED_SKIN;
+    if (p.s->rig == model)
+        return PELT_OK;
+    model->skeleton = p.out->joined.skeleton;
+    model->motions = p.out->joined.motions;
+    model->motion_count = p.out->joined.motion_count;
+    model->changed |= PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS;
+    return PELT_OK;
+}

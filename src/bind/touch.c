@@ -1,0 +1,89 @@
+/* Where limbs touch that the skeleton holds apart: a hand at a thigh, fingers on a coarse grid. Weights run through such
+ * places as through flesh, so people should know. */
+#include "bind/bind.h"
+
+#include <math.h>
+
+#define FAR_LINKS 4u /* between bones; neighbours in the tree meet everywhere */
+#define FAR_WAY   4.0f /* … and the way along the skeleton against the way through the place, as faces have many joints */
+
+typedef struct toucher {
+    const px_bind_subject *subject;
+    const px_bind_wave *wave;
+    float *ways;      /* [target][target] along the skeleton, in sides along x; 0: not known yet, < 0: too few links */
+    uint32_t *counts; /* [target][target] voxels, lower target first */
+} toucher;
+
+static float link_length(const toucher *t, uint32_t joint) {
+    const pelt_affine *own = &t->subject->joints[joint];
+    const pelt_affine *parent = &t->subject->joints[t->subject->rig->skeleton.parents[joint]];
+    double sum = 0;
+    for (int e = 3; e < 12; e += 4)
+        sum += ((double)own->m[e] - (double)parent->m[e]) * ((double)own->m[e] - (double)parent->m[e]);
+    return (float)(sqrt(sum) / t->wave->volume->voxels.grid.cell[0]);
+}
+
+/* Up from the joint with the higher number, until both are one: parents have lower numbers. Joints of different trees
+ * are never far: nobody knows. */
+static float measure_way(const toucher *t, uint32_t a, uint32_t b) {
+    const uint32_t *parents = t->subject->rig->skeleton.parents;
+    uint32_t links = 0;
+    float length = 0;
+    for (a = t->subject->targets[a], b = t->subject->targets[b]; a != b; links++) {
+        uint32_t *higher = a > b ? &a : &b;
+        if (parents[*higher] == PELT_NONE)
+            return -1;
+        length += link_length(t, *higher);
+        *higher = parents[*higher];
+    }
+    return links >= FAR_LINKS && length > 0 ? length : -1;
+}
+
+static bool is_far(const toucher *t, uint32_t v, uint32_t next, uint32_t *pair) {
+    const px_bind_wave *wave = t->wave;
+    uint32_t a = wave->segments[wave->owners[v]].target, b = wave->segments[wave->owners[next]].target;
+    if (a == b)
+        return false;
+    *pair = (a < b ? a : b) * t->subject->target_count + (a < b ? b : a);
+    float *way = &t->ways[*pair];
+    if (*way == 0)
+        *way = measure_way(t, a, b);
+    return *way > FAR_WAY * (wave->distances[v] + wave->distances[next]);
+}
+
+static void count_voxels(const toucher *t, pelt_bind_report *report) {
+    const px_bind_wave *wave = t->wave;
+    uint32_t most = 0;
+    for (uint32_t v = 0; v < wave->volume->voxels.count; v++) {
+        bool touches = false;
+        for (int k = 0; k < 6 && wave->owners[v] != PELT_NONE; k++) {
+            uint32_t next = wave->volume->neighbours[v][k], pair;
+            if (next == PELT_NONE || wave->owners[next] == PELT_NONE || wave->owners[next] == wave->owners[v] ||
+                !is_far(t, v, next, &pair))
+                continue;
+            touches = true;
+            if (++t->counts[pair] > most) {
+                most = t->counts[pair];
+                report->touching_joints[0] = t->subject->targets[pair / t->subject->target_count];
+                report->touching_joints[1] = t->subject->targets[pair % t->subject->target_count];
+            }
+        }
+        report->touching_count += touches;
+    }
+}
+
+pelt_result px_bind_touching(const px_bind_subject *subject, const px_bind_wave *wave, pelt_bind_report *report) {
+    size_t pairs = px_mul_size(subject->target_count, subject->target_count);
+    toucher t = {.subject = subject, .wave = wave};
+    report->touching_joints[0] = report->touching_joints[1] = PELT_NONE;
+    if (pairs > UINT32_MAX)
+        return PELT_OK;
+    t.ways = PX_ALLOC(wave->context, float, pairs);
+    t.counts = PX_ALLOC(wave->context, uint32_t, pairs);
+    bool made = t.ways && t.counts;
+    if (made)
+        count_voxels(&t, report);
+    px_free(wave->context, t.ways);
+    px_free(wave->context, t.counts);
+    return made ? PELT_OK : PELT_ERROR_MEMORY;
+}

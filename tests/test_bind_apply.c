@@ -1,0 +1,540 @@
+/* Settings of a binding: fields to weights, accessories, locks, sides, and what happens when things fail. */
+#include "bind_models.h"
+
+#define LAST_METHOD PELT_BIND_HEAT
+
+static void bind_arms(test_context *test, pelt_model *model, const pelt_bind_desc *desc, pelt_bind_report *report) {
+    test_ok(test, pelt_bind(test->context, model, desc, report));
+    assert_sound(test, model, desc->influences);
+}
+
+typedef struct saved_skin {
+    pelt_skin skin;
+    uint32_t vertex_count;
+} saved_skin;
+
+static saved_skin save_skin(const pelt_model *model) {
+    saved_skin out = {model->skin, model->mesh.vertex_count};
+    size_t count = (size_t)out.vertex_count * out.skin.influence_count;
+    out.skin.bones = memcpy(malloc(count * sizeof(uint16_t)), model->skin.bones, count * sizeof(uint16_t));
+    out.skin.weights = memcpy(malloc(count * sizeof(float)), model->skin.weights, count * sizeof(float));
+    return out;
+}
+
+/* Fails when the model's weights are other ones; frees what was saved. */
+static void assert_skin(const pelt_model *model, saved_skin saved) {
+    size_t count = (size_t)saved.vertex_count * saved.skin.influence_count;
+    assert_int_equal(model->skin.bone_count, saved.skin.bone_count);
+    assert_int_equal(model->skin.influence_count, saved.skin.influence_count);
+    assert_memory_equal(model->skin.bones, saved.skin.bones, count * sizeof(uint16_t));
+    assert_memory_equal(model->skin.weights, saved.skin.weights, count * sizeof(float));
+    free(saved.skin.bones);
+    free(saved.skin.weights);
+}
+
+/* ---- Weights --------------------------------------------------------------------------------------------------- */
+
+static void test_every_setting_gives_sound_weights(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    for (uint32_t method = PELT_BIND_HEAT; method <= LAST_METHOD; method++)
+        for (uint32_t n = 0; n < 24; n++) {
+            pelt_model *model = make_arms(&test, true);
+            pelt_bind_desc desc = quick_desc();
+            desc.method = method;
+            desc.resolution = 24;
+            desc.influences = 1 + n % 8;
+            desc.falloff = 0.5 * (n % 3);
+            desc.prune = n % 5 == 0 ? 0 : 0.02 * (n % 5);
+            desc.smooth = n % 4;
+            desc.curve = n % 2;
+            desc.mirror = n % 3 == 0 ? PELT_BIND_MIRROR_X : PELT_BIND_MIRROR_OFF;
+            bind_arms(&test, model, &desc, NULL);
+            for (uint32_t e = 0; e < model->mesh.vertex_count * model->skin.influence_count; e++)
+                assert_true(model->skin.weights[e] == 0 || e % desc.influences == 0 ||
+                            (double)model->skin.weights[e] >= desc.prune);
+            pelt_model_destroy(model);
+        }
+    test_end(&test);
+}
+
+static double mean_largest(const pelt_model *model) {
+    double sum = 0;
+    for (size_t i = 0; i < model->mesh.vertex_count; i++)
+        sum += (double)model->skin.weights[i * model->skin.influence_count];
+    return sum / model->mesh.vertex_count;
+}
+
+/* The stiffer, the nearer weights are to 0 and 1; every vertex can have its own α. */
+static void test_falloff_makes_stiffer(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    for (uint32_t method = PELT_BIND_HEAT; method <= LAST_METHOD; method++) {
+        pelt_model *model = make_arms(&test, true);
+        pelt_bind_desc desc = quick_desc();
+        pelt_binding *binding;
+        double before = 0;
+        desc.method = method;
+        desc.rigid_parts = PELT_BIND_RIGID_OFF;
+        test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
+        for (int n = 0; n <= 4; n++) {
+            desc.falloff = 0.25 * n;
+            test_ok(&test, pelt_binding_apply(binding, &desc));
+            double now = mean_largest(model);
+            assert_true(now > before + 1e-4);
+            before = now;
+        }
+        saved_skin stiff = save_skin(model);
+        float *own = malloc(model->mesh.vertex_count * sizeof *own);
+        for (uint32_t i = 0; i < model->mesh.vertex_count; i++)
+            own[i] = model->mesh.positions[3 * (size_t)i] > 0 ? 1.0f : 0.25f;
+        desc.falloff = 0.5;
+        desc.vertex_falloff = own;
+        test_ok(&test, pelt_binding_apply(binding, &desc));
+        size_t K = model->skin.influence_count, changed = 0;
+        for (size_t i = 0; i < model->mesh.vertex_count; i++) {
+            bool same = memcmp(model->skin.weights + i * K, stiff.skin.weights + i * K, K * sizeof(float)) == 0;
+            if (own[i] == 1)
+                assert_true(same);
+            changed += !same;
+        }
+        assert_true(changed > model->mesh.vertex_count / 8);
+        own[3] = 2;
+        test_fails(&test, pelt_binding_apply(binding, &desc), PELT_ERROR_ARGUMENT, "falloff of vertex 3");
+        free(own);
+        free(stiff.skin.bones);
+        free(stiff.skin.weights);
+        pelt_binding_destroy(binding);
+        pelt_model_destroy(model);
+    }
+    test_end(&test);
+}
+
+/* The same settings give the same bytes, whatever came between, and no more memory. */
+static void test_apply_again(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    pelt_model *model = make_arms(&test, true);
+    pelt_bind_desc desc = quick_desc(), other = desc;
+    pelt_binding *binding;
+    other.influences = 2;
+    other.exclude = "Fore_L";
+    other.smooth = 2;
+    test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
+    test_ok(&test, pelt_binding_apply(binding, NULL));
+    saved_skin first = save_skin(model);
+    int64_t size = 0;
+    for (int n = 0; n < 8; n++) {
+        test_ok(&test, pelt_binding_apply(binding, &other));
+        assert_int_equal(model->skin.influence_count, 2);
+        test_ok(&test, pelt_binding_apply(binding, n % 2 ? NULL : &desc));
+        if (n == 0)
+            size = atomic_load(&test.live_size);
+        assert_int_equal(atomic_load(&test.live_size), size);
+    }
+    assert_skin(model, first);
+    pelt_binding_destroy(binding);
+    assert_sound(&test, model, 4);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* ---- Joints left out ------------------------------------------------------------------------------------------- */
+
+static void test_exclude_shares_the_rest(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_arms(&test, true), *all = make_arms(&test, true);
+    pelt_bind_desc desc = quick_desc();
+    pelt_binding *binding;
+    desc.influences = 8;
+    desc.prune = 0;
+    desc.rigid_parts = PELT_BIND_RIGID_OFF;
+    bind_arms(&test, all, &desc, NULL);
+    test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
+    desc.exclude = "Fore_L";
+    test_ok(&test, pelt_binding_apply(binding, &desc));
+    for (uint32_t i = 0; i < model->mesh.vertex_count; i++) {
+        double out = joint_weight(all, i, FORE_L);
+        assert_true(joint_weight(model, i, FORE_L) == 0);
+        for (uint32_t j = 0; j < ARMS && out < 0.98; j++)
+            if (j != FORE_L)
+                assert_true(fabs(joint_weight(model, i, j) - joint_weight(all, i, j) / (1 - out)) < 1e-5);
+        if (out > 0.999999)
+            assert_true(joint_weight(model, i, ARM_L) > 0.999);
+    }
+    assert_int_equal(pelt_binding_report(binding).idle[FORE_L], PELT_BIND_EXCLUDED);
+    assert_int_equal(pelt_binding_report(binding).idle[ARM_L], PELT_BIND_ACTIVE);
+    desc.exclude = "Mid,Arm_L,Arm_R,Fore_R"; /* the right arm has no relative left: whose joint is nearest */
+    test_ok(&test, pelt_binding_apply(binding, &desc));
+    for (uint32_t i = 0; i < model->mesh.vertex_count; i++)
+        assert_true(joint_weight(model, i, FORE_L) == 1);
+    desc.exclude = NULL;
+    desc.only = "Mid, Fore_R";
+    test_ok(&test, pelt_binding_apply(binding, &desc));
+    for (uint32_t i = 0; i < model->mesh.vertex_count; i++)
+        assert_true(fabs(joint_weight(model, i, MID) + joint_weight(model, i, FORE_R) - 1) < 1e-6);
+    saved_skin before = save_skin(model);
+    desc.only = "Mid,Nobody";
+    test_fails(&test, pelt_binding_apply(binding, &desc), PELT_ERROR_ARGUMENT, "no joint named \"Nobody\" (--only)");
+    desc.only = "Mid";
+    desc.exclude = "Mid";
+    test_fails(&test, pelt_binding_apply(binding, &desc), PELT_ERROR_ARGUMENT, "no joint is left");
+    assert_skin(model, before);
+    pelt_binding_destroy(binding);
+    pelt_model_destroy(model);
+    pelt_model_destroy(all);
+    test_end(&test);
+}
+
+/* ---- Accessories ----------------------------------------------------------------------------------------------- */
+
+static void test_small_shells_follow_one_joint(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_arms(&test, true);
+    const pelt_part *button = &model->mesh.parts[1];
+    pelt_bind_desc desc = quick_desc();
+    pelt_bind_report report;
+    bind_arms(&test, model, &desc, &report);
+    assert_int_equal(report.rigid_count, button->vertex_count);
+    for (uint32_t i = 0; i < button->vertex_count; i++)
+        assert_true(joint_weight(model, button->first_vertex + i, FORE_R) == 1);
+    desc.rigid_parts = PELT_BIND_RIGID_OFF;
+    desc.falloff = 0;
+    desc.prune = 0;
+    bind_arms(&test, model, &desc, &report);
+    assert_int_equal(report.rigid_count, 0);
+    double least = 1;
+    for (uint32_t i = 0; i < button->vertex_count; i++)
+        least = fmin(least, joint_weight(model, button->first_vertex + i, FORE_R));
+    assert_true(least < 1);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static void test_rigid_regions(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_arms(&test, true);
+    const pelt_part *button = &model->mesh.parts[1];
+    pelt_bind_desc desc = quick_desc();
+    pelt_bind_report report;
+    desc.rigid = "brass = Arm_L";
+    desc.lock = "Mid"; /* which has all weights now */
+    desc.smooth = 4;
+    desc.mirror = PELT_BIND_MIRROR_X;
+    bind_arms(&test, model, &desc, &report);
+    assert_int_equal(report.rigid_count, button->vertex_count);
+    for (uint32_t i = 0; i < model->mesh.vertex_count; i++)
+        assert_true(joint_weight(model, i, i < button->first_vertex ? MID : ARM_L) == 1);
+    saved_skin before = save_skin(model);
+    static const char *const wrong[][2] = {{"brass", "like Sword=RightHand"},
+                                           {"=Arm_L", "like Sword=RightHand"},
+                                           {"brass=Leg", "no joint named \"Leg\" (--rigid)"},
+                                           {"brass=Arm_L,gold=Arm_L", "no part or material named \"gold\" (--rigid)"}};
+    for (size_t n = 0; n < sizeof wrong / sizeof wrong[0]; n++) {
+        desc.rigid = wrong[n][0];
+        test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, wrong[n][1]);
+    }
+    assert_skin(model, before);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* ---- Locks ----------------------------------------------------------------------------------------------------- */
+
+static void test_locked_joints_keep_their_weights(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_arms(&test, true);
+    test_random random = {7};
+    pelt_bind_desc desc = quick_desc();
+    for (uint32_t i = 0; i < model->mesh.vertex_count; i++)
+        set_weights(model, i, ARM_L, i % 3 ? ARM_R : FORE_R, test_random_below(&random, 9) / 8.0);
+    float *old = malloc(model->mesh.vertex_count * sizeof *old);
+    for (uint32_t i = 0; i < model->mesh.vertex_count; i++)
+        old[i] = weight_of(model, i, ARM_R);
+    desc.lock = "Arm_R";
+    desc.smooth = 2;
+    for (int n = 0; n < 2; n++) {
+        desc.mirror = n ? PELT_BIND_MIRROR_X : PELT_BIND_MIRROR_OFF;
+        bind_arms(&test, model, &desc, NULL);
+        for (uint32_t i = 0; i < model->mesh.vertex_count; i++)
+            assert_true(weight_of(model, i, ARM_R) == old[i]);
+    }
+    free(old);
+    pelt_model_destroy(model);
+    model = make_arms(&test, false);
+    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "has no skin yet");
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* ---- Left and right -------------------------------------------------------------------------------------------- */
+
+static uint32_t mirrored_vertex(const pelt_model *model, uint32_t vertex) {
+    const float *p = model->mesh.positions + 3 * (size_t)vertex;
+    for (uint32_t i = 0; i < model->mesh.vertex_count; i++) {
+        const float *q = model->mesh.positions + 3 * (size_t)i;
+        if (q[0] == -p[0] && q[1] == p[1] && q[2] == p[2])
+            return i;
+    }
+    return PELT_NONE;
+}
+
+static void test_mirror_is_exact(void **state) {
+    (void)state;
+    static const uint32_t pairs[ARMS] = {MID, ARM_R, FORE_R, ARM_L, FORE_L};
+    test_context test;
+    test_begin(&test, 2);
+    for (uint32_t influences = 1; influences <= 4; influences++) {
+        pelt_model *model = make_arms(&test, true);
+        pelt_bind_desc desc = quick_desc();
+        pelt_bind_report report;
+        desc.influences = influences;
+        desc.prune = 0.001;
+        desc.falloff = 0.1;
+        desc.mirror = PELT_BIND_MIRROR_X;
+        bind_arms(&test, model, &desc, &report);
+        uint32_t unmatched = 0;
+        for (uint32_t i = 0; i < model->mesh.vertex_count; i++) {
+            uint32_t other = mirrored_vertex(model, i);
+            bool middle = other == i && influences == 1; /* one of two equal joints has it */
+            unmatched += other == PELT_NONE;
+            for (uint32_t j = 0; j < ARMS && other != PELT_NONE && !middle; j++)
+                assert_true(joint_weight(model, i, j) == joint_weight(model, other, pairs[j]));
+        }
+        assert_int_equal(unmatched, model->mesh.parts[1].vertex_count);
+        assert_int_equal(report.unmatched_count, unmatched);
+        pelt_model_destroy(model);
+    }
+    test_end(&test);
+}
+
+/* A joint that may get nothing gets nothing from the other side either. */
+static void test_mirror_respects_exclusions(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_arms(&test, true);
+    pelt_bind_desc desc = quick_desc();
+    pelt_bind_report report;
+    pelt_binding *binding;
+    test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
+    desc.mirror = PELT_BIND_MIRROR_X;
+    desc.exclude = "Fore_L";
+    test_ok(&test, pelt_binding_apply(binding, &desc));
+    report = pelt_binding_report(binding);
+    assert_true(report.unmatched_count > model->mesh.parts[1].vertex_count);
+    for (uint32_t i = 0; i < model->mesh.vertex_count; i++)
+        assert_true(joint_weight(model, i, FORE_L) == 0);
+    pelt_binding_destroy(binding);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* ---- Report ---------------------------------------------------------------------------------------------------- */
+
+/* A U: two long limbs side by side with a gap that only a fine grid sees. */
+static pelt_model *make_fork(test_context *test) {
+    static const test_joint joints[] = {{"Palm", PELT_NONE, {0, 0, 0}}, {"A1", 0, {-0.15f, 0.2f, 0}},
+                                        {"A2", 1, {-0.15f, 0.8f, 0}},   {"A3", 2, {-0.15f, 1.4f, 0}},
+                                        {"B1", 0, {0.15f, 0.2f, 0}},    {"B2", 4, {0.15f, 0.8f, 0}},
+                                        {"B3", 5, {0.15f, 1.4f, 0}}};
+    shape *s = calloc(1, sizeof *s);
+    shape_part(s, "hand", NULL);
+    shape_tube(s, 1, -0.4, 0.1, 4, 0.3, (double[3]){0, 0, 0});
+    shape_tube(s, 1, 0, 2, 16, 0.13, (double[3]){-0.15, 0, 0});
+    shape_tube(s, 1, 0, 2, 16, 0.13, (double[3]){0.15, 0, 0});
+    shape_part_end(s);
+    pelt_model *model = shape_model(test, s);
+    free(s);
+    add_skeleton(test, model, joints, 7);
+    add_skin(test, model, joints, 7);
+    return model;
+}
+
+static void test_touching_limbs_are_told(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    for (int fine = 0; fine < 2; fine++) {
+        pelt_model *model = make_fork(&test);
+        pelt_bind_desc desc = quick_desc();
+        pelt_bind_report report;
+        desc.resolution = fine ? 160 : 24;
+        test_ok(&test, pelt_bind(test.context, model, &desc, &report));
+        assert_int_equal(report.touching_count > 0, !fine);
+        if (!fine) {
+            const char *a = model->skeleton.names[report.touching_joints[0]];
+            const char *b = model->skeleton.names[report.touching_joints[1]];
+            assert_true(a[0] == 'A' && b[0] == 'B' && a[1] >= '2' && b[1] >= '2');
+        } else {
+            assert_int_equal(report.touching_joints[0], PELT_NONE);
+        }
+        pelt_model_destroy(model);
+    }
+    test_end(&test);
+}
+
+static void test_joints_without_weights_say_why(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_arms(&test, true);
+    pelt_bind_desc desc = quick_desc();
+    pelt_bind_report report;
+    desc.rigid = "cloth=Mid,brass=Mid";
+    bind_arms(&test, model, &desc, &report);
+    assert_int_equal(report.joint_count, ARMS);
+    assert_int_equal(report.idle[MID], PELT_BIND_ACTIVE);
+    assert_int_equal(report.idle[FORE_L], PELT_BIND_OVERSHADOWED);
+    assert_int_equal(report.vertex_count, model->mesh.vertex_count);
+    assert_int_equal(report.rigid_count, model->mesh.vertex_count);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static void test_bridged_parts_are_named(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    shape *s = arms_shape();
+    shape_part(s, "satellite", NULL);
+    shape_tube(s, 1, 0, 0.25, 1, 0.125, (double[3]){1, 1.5, 0});
+    shape_part_end(s);
+    pelt_model *model = shape_model(&test, s);
+    free(s);
+    add_skeleton(&test, model, arms_joints, ARMS);
+    add_skin(&test, model, arms_joints, ARMS);
+    pelt_bind_desc desc = quick_desc();
+    pelt_bind_report report;
+    bind_arms(&test, model, &desc, &report);
+    assert_int_equal(report.bridged_part_count, 1);
+    assert_int_equal(report.bridged_parts[0], 2);
+    assert_int_equal(report.bridged_count, model->mesh.parts[2].vertex_count);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* ---- Failing --------------------------------------------------------------------------------------------------- */
+
+/* A run that ends early leaves the model as it was. */
+static pelt_result bind_once(pelt_context *context, void *user) {
+    test_context quiet;
+    test_begin(&quiet, 1);
+    pelt_model *made = make_arms(&quiet, true), *model = NULL;
+    pelt_bind_desc desc = quick_desc();
+    desc.resolution = 16;
+    desc.lock = "Arm_R";
+    desc.rigid = "brass=Fore_R";
+    (void)user;
+    desc.mirror = PELT_BIND_MIRROR_X;
+    desc.smooth = 1;
+    pelt_result result = pelt_model_create(context, &model);
+    if (result == PELT_OK) {
+        struct px_arena *memory = model->memory;
+        *model = *made;
+        model->memory = memory;
+        pelt_bind_report report;
+        result = pelt_bind(context, model, &desc, &report);
+        if (result != PELT_OK) {
+            assert_memory_equal(&model->skin, &made->skin, sizeof model->skin);
+            assert_int_equal(model->changed, made->changed);
+            assert_int_equal(report.vertex_count, 0);
+        }
+        pelt_model_destroy(model);
+    }
+    pelt_model_destroy(made);
+    test_end(&quiet);
+    return result;
+}
+
+static void test_failing_allocations(void **state) {
+    (void)state;
+    test_fail_each_allocation(1, bind_once, NULL);
+}
+
+static void test_cancelling(void **state) {
+    (void)state;
+    test_context test;
+    pelt_result result = PELT_ERROR_CANCELLED;
+    uint64_t at = 1;
+    for (; result == PELT_ERROR_CANCELLED; at += 1 + at / 4) {
+        test_begin(&test, 1);
+        atomic_store(&test.cancel_at, at);
+        result = bind_once(test.context, NULL);
+        test_end(&test);
+    }
+    assert_int_equal(result, PELT_OK);
+    assert_true(at > 4);
+}
+
+static void test_wrong_numbers(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_arms(&test, true);
+    pelt_bind_desc desc = quick_desc();
+    desc.influences = 9;
+    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "--influences is 9");
+    desc = quick_desc();
+    desc.falloff = -1;
+    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "--falloff is -1");
+    desc = quick_desc();
+    desc.prune = NAN;
+    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "--prune is");
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static void test_threads_do_not_matter(void **state) {
+    (void)state;
+    test_context one, four;
+    test_begin(&one, 1);
+    test_begin(&four, 4);
+    for (uint32_t method = PELT_BIND_HEAT; method <= LAST_METHOD; method++) {
+        pelt_model *a = make_scene(&one, "production", 3000), *b = make_scene(&four, "production", 3000);
+        pelt_bind_desc desc = quick_desc();
+        desc.method = method;
+        desc.mirror = PELT_BIND_MIRROR_X;
+        desc.smooth = 2;
+        bind_arms(&one, a, &desc, NULL);
+        bind_arms(&four, b, &desc, NULL);
+        assert_skin(a, save_skin(b));
+        pelt_model_destroy(a);
+        pelt_model_destroy(b);
+    }
+    test_end(&one);
+    test_end(&four);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_setting_gives_sound_weights),
+        cmocka_unit_test(test_falloff_makes_stiffer),
+        cmocka_unit_test(test_apply_again),
+        cmocka_unit_test(test_exclude_shares_the_rest),
+        cmocka_unit_test(test_small_shells_follow_one_joint),
+        cmocka_unit_test(test_rigid_regions),
+        cmocka_unit_test(test_locked_joints_keep_their_weights),
+        cmocka_unit_test(test_mirror_is_exact),
+        cmocka_unit_test(test_mirror_respects_exclusions),
+        cmocka_unit_test(test_touching_limbs_are_told),
+        cmocka_unit_test(test_joints_without_weights_say_why),
+        cmocka_unit_test(test_bridged_parts_are_named),
+        cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_cancelling),
+        cmocka_unit_test(test_wrong_numbers),
+        cmocka_unit_test(test_threads_do_not_matter),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
