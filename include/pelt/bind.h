@@ -51,17 +51,25 @@ typedef struct pelt_bind_desc {
     const char *exclude;        /* names, divided by commas, of joints that must not deform; or NULL (default) */
     const char *only;           /* names of the joints that may; or NULL (default): all */
 
-    /* What can change afterwards. `exclude` and `only` can too: what such joints would get goes to the others. */
-    double falloff;              /* α, 0 to 1: higher is stiffer; default 0.7 */
-    const float *vertex_falloff; /* [vertex] α of its own; NULL (default): none */
+    /* What can change afterwards. So can `exclude` and `only`, among the joints that the binding was made with: what is
+     * left out there goes to the others, in proportion. Vertices that belong to such a joint alone go to its nearest
+     * ancestor that is left, else to the nearest descendant, else to whose joint is nearest. */
+    double falloff; /* α, 0 to 1: higher is stiffer; default 0.7, with which heat's weights stay as they are */
+    const float *vertex_falloff; /* [vertex] α of its own instead, 0 to 1; NULL (default): none. Borrowed: must stay as
+                                  * long as the desc is used, and for `desc` NULL in apply as long as the binding */
     uint32_t curve;              /* pelt_bind_curve, geodesic only; default paper */
-    uint32_t influences;         /* K, 1 to 8; default 4 */
-    double prune;                /* smaller weights are dropped; default 0.01 */
-    uint32_t smooth;             /* times that weights are averaged along edges; default 0 */
-    uint32_t mirror;             /* pelt_bind_mirror: joints and vertices across this plane get the same; default off */
-    uint32_t rigid_parts;        /* pelt_bind_rigid: whether shells that are plainly accessories follow one joint */
-    const char *rigid;           /* "REGION=JOINT,…": parts or materials that follow one joint; or NULL (default) */
-    const char *lock;            /* joints that keep the weights they have in the model; or NULL (default) */
+    uint32_t influences;         /* K, 1 to 8; default 4. Vertices that keep their weights may have more */
+    double prune;                /* smaller weights are dropped, but for each vertex's largest; default 0.01 */
+    uint32_t smooth;             /* times that weights go half way to the mean along edges; default 0 */
+    uint32_t mirror;             /* pelt_bind_mirror: vertices whose mirrored place is another's get the same weights on
+                                  * both sides, to the bit, of joints that are each other's counterparts by name or
+                                  * place. The plane is where pairs of joints have their middle. Default off */
+    uint32_t rigid_parts;        /* pelt_bind_rigid: whether shells that are plainly accessories (small, and nearly all
+                                  * of one joint already) wholly follow it; default auto */
+    const char *rigid;           /* "REGION=JOINT,…": parts or materials by name that wholly follow a joint, whatever
+                                  * else is asked for; or NULL (default) */
+    const char *lock;            /* joints that keep the weights they have in the model, everywhere; the others share
+                                  * what these leave. Needs a skin that the model has already; or NULL (default) */
 } pelt_bind_desc;
 PELT_API const pelt_option *pelt_bind_options(size_t *option_count);
 PELT_API pelt_bind_desc pelt_bind_desc_default(void);
@@ -86,7 +94,7 @@ typedef struct pelt_bind_report {
     uint32_t unmatched_count;      /* of these, with `mirror`: nothing lies at their mirrored place */
     uint32_t bridged_part_count;   /* */
     const uint32_t *bridged_parts; /* [bridged part] mesh.parts that have bridged vertices */
-    uint32_t joint_count;          /* joints of the skeleton */
+    uint32_t joint_count;          /* joints of the skeleton: of desc.skeleton, where that is another model's */
     const uint8_t *idle;           /* [joint] pelt_bind_idle; joints that no skin could use are CONTROL */
     uint32_t touching_count;     /* voxels through which parts of the mesh touch that are far apart along the surface */
     uint32_t touching_joints[2]; /* the two joints that most of them lie between, or PELT_NONE */
@@ -95,8 +103,9 @@ typedef struct pelt_bind_report {
 
 /* Binds the model in place: its skin gets new weights, all else stays as it was. Joints are where the model's skin has
  * them; what has no skin is bound in its rest pose. Parts that merely follow a node keep doing so when others have a
- * skin. After a failure the model is as it was. `desc` and `report` may be NULL; arrays of the report live in the
- * model's memory. */
+ * skin. Bones of the skin stay, with their numbers and matrices; where a joint has none for a part, one is added. A
+ * skeleton of another model comes with its motions behind the model's own joints. After a failure the model is as it
+ * was. `desc` and `report` may be NULL; arrays of the report live in the model's memory. */
 PELT_API pelt_result pelt_bind(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
                                pelt_bind_report *report);
 
@@ -105,7 +114,8 @@ PELT_API pelt_result pelt_bind(pelt_context *context, pelt_model *model, const p
 typedef struct pelt_binding pelt_binding;
 PELT_API pelt_result pelt_binding_create(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
                                          pelt_binding **binding);
-/* Puts weights into the model. `desc` NULL: as the binding was made. */
+/* Puts weights into the model. `desc` NULL: as the binding was made. What an earlier call has put there is replaced, and
+ * its memory used again. */
 PELT_API pelt_result pelt_binding_apply(pelt_binding *binding, const pelt_bind_desc *desc);
 /* What happened so far; its arrays live as long as the binding. */
 PELT_API pelt_bind_report pelt_binding_report(const pelt_binding *binding);

@@ -236,31 +236,38 @@ static pelt_result place_joints(maker *m, const px_bind_subject *like, const pel
     return PELT_OK;
 }
 
-/* Whether a joint may get weights: one that a skin names; without a skin, one that neither carries a mesh nor marks the
- * end of a bone. */
-static pelt_result find_candidates(maker *m, const uint8_t *uses, bool *candidates) {
-    const pelt_model *rig = m->s->rig;
-    const pelt_skeleton *skeleton = &rig->skeleton;
-    bool any = false;
-    for (uint32_t b = 0; b < rig->skin.bone_count; b++)
-        if (uses[b] != USE_KEPT)
-            any = candidates[rig->skin.bone_joints[b]] = true;
-    bool skinned = false;
+/* Joints that a skin names, for what will be bound; false when there is no skin. */
+static bool find_named(const pelt_model *rig, const uint8_t *uses, bool *candidates) {
+    bool any = false, skinned = false;
     for (uint32_t p = 0; p < rig->mesh.part_count; p++)
         skinned |= rig->mesh.parts[p].skinned;
-    if (any && skinned)
-        return PELT_OK;
-    bool *parent = PX_NEW(m->arena, bool, skeleton->joint_count);
-    if (!parent)
+    for (uint32_t b = 0; b < rig->skin.bone_count && skinned; b++)
+        if (uses[b] != USE_KEPT)
+            any = candidates[rig->skin.bone_joints[b]] = true;
+    return any;
+}
+
+/* Without a skin: joints that neither carry a mesh nor mark the end of a bone, and all above those. Where every joint
+ * carries a mesh, those with others below have to do. */
+static pelt_result guess_candidates(px_arena *arena, const pelt_model *rig, bool *candidates) {
+    const pelt_skeleton *skeleton = &rig->skeleton;
+    bool *shows = PX_NEW(arena, bool, skeleton->joint_count), *parent = PX_NEW(arena, bool, skeleton->joint_count);
+    bool any = false;
+    if (!shows || !parent)
         return PELT_ERROR_MEMORY;
-    for (uint32_t j = skeleton->joint_count; j-- > 0;) {
-        candidates[j] = parent[j] || !px_bind_name_is_end(skeleton->names[j]);
+    for (uint32_t p = 0; p < rig->mesh.part_count; p++)
+        if (rig->mesh.parts[p].joint != PELT_NONE)
+            shows[rig->mesh.parts[p].joint] = true;
+    for (uint32_t j = 0; j < skeleton->joint_count; j++)
         if (skeleton->parents[j] != PELT_NONE)
             parent[skeleton->parents[j]] = true;
-    }
-    for (uint32_t p = 0; p < rig->mesh.part_count; p++)
-        if (rig->mesh.parts[p].joint != PELT_NONE && !parent[rig->mesh.parts[p].joint])
-            candidates[rig->mesh.parts[p].joint] = false;
+    for (int lax = 0; lax < 2 && !any; lax++)
+        for (uint32_t j = skeleton->joint_count; j-- > 0;) { /* children come after their parents */
+            candidates[j] |= shows[j] ? lax && parent[j] : parent[j] || !px_bind_name_is_end(skeleton->names[j]);
+            any |= candidates[j];
+            if (candidates[j] && skeleton->parents[j] != PELT_NONE)
+                candidates[skeleton->parents[j]] = true;
+        }
     return PELT_OK;
 }
 
@@ -276,7 +283,8 @@ static pelt_result choose_targets(maker *m, const uint8_t *uses) {
         return PELT_ERROR_MEMORY;
     PX_TRY(px_bind_mark_named(m->context, &s->rig->skeleton, m->desc->exclude, "exclude", excluded));
     PX_TRY(px_bind_mark_named(m->context, &s->rig->skeleton, m->desc->only, "only", only));
-    PX_TRY(find_candidates(m, uses, candidates));
+    if (!find_named(s->rig, uses, candidates))
+        PX_TRY(guess_candidates(m->arena, s->rig, candidates));
     for (uint32_t j = 0; j < joint_count; j++) {
         bool out = excluded[j] || (m->desc->only && !only[j]);
         s->joint_targets[j] = PELT_NONE;
