@@ -159,8 +159,8 @@ static inline double joint_weight(const pelt_model *model, size_t vertex, uint32
     return sum;
 }
 
-/* Mean L1 between the weights that two models' skins give the same joints; places [vertex of a] are vertices of b, NULL:
- * the same. */
+/* Mean L1 between the weights that two models' skins give the same joints; places [vertex of a] are vertices of b,
+ * NULL: the same. */
 static inline double mean_distance(const pelt_model *a, const pelt_model *b, const uint32_t *places) {
     double sum = 0;
     for (uint32_t i = 0; i < a->mesh.vertex_count; i++)

@@ -1,5 +1,5 @@
-/* What is bound to what: poses, spaces, skins, nodes and skeletons from elsewhere; inputs that are the same but for where
- * they lie. */
+/* What is bound to what: poses, spaces, skins, nodes and skeletons from elsewhere; inputs that are the same but for
+ * where they lie. */
 #include "bind_models.h"
 
 #include "core/math3.h"

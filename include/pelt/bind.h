@@ -114,8 +114,8 @@ PELT_API pelt_result pelt_bind(pelt_context *context, pelt_model *model, const p
 typedef struct pelt_binding pelt_binding;
 PELT_API pelt_result pelt_binding_create(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
                                          pelt_binding **binding);
-/* Puts weights into the model. `desc` NULL: as the binding was made. What an earlier call has put there is replaced, and
- * its memory used again. */
+/* Puts weights into the model. `desc` NULL: as the binding was made. What an earlier call has put there is replaced,
+ * and its memory used again. */
 PELT_API pelt_result pelt_binding_apply(pelt_binding *binding, const pelt_bind_desc *desc);
 /* What happened so far; its arrays live as long as the binding. */
 PELT_API pelt_bind_report pelt_binding_report(const pelt_binding *binding);

@@ -1,5 +1,5 @@
-/* Accessories: a small shell that nearly all belongs to one joint follows it wholly, as a button or an eye does. Skinned
- * clothes are larger, or spread over several joints. */
+/* Accessories: a small shell that nearly all belongs to one joint follows it wholly, as a button or an eye does.
+ * Skinned clothes are larger, or spread over several joints. */
 #include "bind/apply.h"
 
 #include <math.h>

@@ -1,11 +1,11 @@
-/* Where limbs touch that the skeleton holds apart: a hand at a thigh, fingers on a coarse grid. Weights run through such
- * places as through flesh, so people should know. */
+/* Where limbs touch that the skeleton holds apart: a hand at a thigh, fingers on a coarse grid. Weights run through
+ * such places as through flesh, so people should know. */
 #include "bind/bind.h"
 
 #include <math.h>
 
 #define FAR_LINKS 4u /* between bones; neighbours in the tree meet everywhere */
-#define FAR_WAY   4.0f /* … and the way along the skeleton against the way through the place, as faces have many joints */
+#define FAR_WAY   4.0f /* … and the way along the skeleton against that through the place: faces have many joints */
 
 typedef struct toucher {
     const px_bind_subject *subject;
