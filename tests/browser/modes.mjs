@@ -221,6 +221,7 @@ await support.checks(browser, {
         await changedPixels(page);
         for (const overlay of ["skeleton", "wireframe", "voxels", "lattice"]) {
             await page.click(`[data-overlay=${overlay}]`);
+            assert.equal(await page.getAttribute(`[data-overlay=${overlay}]`, "aria-pressed"), "true");
             assert((await changedPixels(page)) > 100, `${overlay} shows nothing`);
             await page.click(`[data-overlay=${overlay}]`);
             assert.equal(await changedPixels(page), 0, `${overlay} leaves something behind`);

@@ -23,6 +23,7 @@ async function compareRig(rig, frameCount = 5) {
     const page = await support.open(browser, support.makePage(`${path.basename(rig)}.html`, rig));
     const animations = await page.evaluate(() => window.pelt.viewer.subject.animations.map(({ motion, times }) => ({ motion, times })));
     let worst = 0;
+    assert.equal(animations.pop().motion, undefined, "the rest pose comes last");
     for (const [index, { motion, times }] of animations.entries()) {
         await page.evaluate((animation) => window.pelt.viewer.store.set({ animation, frame: 0 }), index);
         const frames = [...Array(frameCount).keys()].map((n) => Math.round((n * (times.length - 1)) / (frameCount - 1)));

@@ -255,7 +255,7 @@ async function drop() {
 /** Rectangles of the parts of the page, and how many of them are cut off. */
 const measureLayout = (page) =>
     page.evaluate(() => {
-        const names = [".top", ".tools", "#timeline", "#panel", "#title", ".actions", "#views", "#mode", "#overlays", ".transport", ".track", "#clock", "#speed", "#canvas-frame"];
+        const names = [".top", ".tools", "#timeline", "#panel", "#title", ".actions", "#views", "#mode", "#overlays", ".transport", ".track", "#clock", "#speed", "#animation", "#canvas-frame"];
         const cut = [...document.querySelectorAll("#clock, .tools, .actions")].filter((element) => element.scrollWidth > element.clientWidth + 1);
         const boxes = names.map((name) => [name, document.querySelector(name).getBoundingClientRect().toJSON()]);
         return { boxes, cut: Math.max(document.documentElement.scrollWidth - innerWidth, 0) + cut.length };
@@ -263,7 +263,7 @@ const measureLayout = (page) =>
 
 /** Nothing overlaps, nothing is cut off, nothing scrolls sideways. */
 async function layout() {
-    const inside = { ".top": ["#title", ".actions"], ".tools": ["#views", "#mode", "#overlays"], "#timeline": [".transport", ".track", "#clock", "#speed"] };
+    const inside = { ".top": ["#title", ".actions"], ".tools": ["#views", "#mode", "#overlays"], "#timeline": [".transport", ".track", "#clock", "#speed", "#animation"] };
     const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.5 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.5;
     const page = await support.open(browser, cloth.page, { hash: "#frame=5", dark: false });
     await page.waitForSelector("#measured table");

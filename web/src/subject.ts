@@ -37,8 +37,7 @@ function listAnimations(data: PageData, model: Model): Animation[] {
     const motions = model.animations.flatMap(({ name, tracks }, motion): Animation[] =>
         played.has(motion) || tracks.length === 0 ? [] : [{ name, motion, times: motionTimes(model, motion, data.fps), offset: 0 }],
     );
-    const list = [...clips, ...motions].filter(({ times }) => times.length > 0);
-    return list.length > 0 ? list : [{ name: "rest pose", times: [0], offset: 0 }];
+    return [...clips, ...motions, { name: "rest pose", times: [0], offset: 0 }].filter(({ times }) => times.length > 0);
 }
 
 export class Subject {

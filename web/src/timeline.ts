@@ -95,7 +95,7 @@ export class Timeline {
         const text = `frame ${frame} of ${times.length - 1}, ${times[frame].toFixed(3)} s`;
         scrub.setAttribute("aria-valuetext", text + (Number.isFinite(error) ? `, error ${figure(error, 3)}` : ""));
         const clock = [h("b", {}, frame), ` / ${times.length - 1}`, h("span", { class: "seconds" }, `${times[frame].toFixed(2)} s`)];
-        if (Number.isFinite(error)) clock.push(h("span", { title: "E_rms of this frame" }, `E ${figure(error, 3)}`));
+        if (Number.isFinite(error)) clock.push(h("span", { class: "error", title: "E_rms of this frame" }, `E ${figure(error, 3)}`));
         byId("clock").replaceChildren(...clock);
         const play = byId("play");
         play.classList.toggle("playing", playing);

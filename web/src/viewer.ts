@@ -13,7 +13,7 @@ import { listenToPointer } from "./pointer";
 import * as reports from "./report";
 import { type Extent, type Shape, Stage } from "./scene";
 import { Shading } from "./shading";
-import { INITIAL, type Overlay, Store, type View } from "./state";
+import { INITIAL, type Overlay, type State, Store, type View } from "./state";
 import { type Animation, distances, Subject } from "./subject";
 import { Timeline } from "./timeline";
 
@@ -52,6 +52,8 @@ export class Viewer {
     private restPose = new Float32Array(0);
     private displacement = new Float32Array(0);
     private error = new Float32Array(0);
+    /** What was shown before the rest pose. */
+    private before: Pick<State, "animation" | "frame" | "playing"> | undefined;
     private measures: Measures = { curve: undefined, frameErrors: [], displacementScale: 1 };
 
     constructor() {
@@ -90,6 +92,7 @@ export class Viewer {
         this.error = new Float32Array(model.vertexCount);
         this.restPose = new Float32Array(3 * model.vertexCount);
         subject.poser.pose(undefined, this.restPose);
+        this.before = undefined;
         // Files may begin with a motion of a frame or two.
         const animation = Math.max(subject.animations.findIndex(({ times }) => times.length > 2), 0);
         this.store.state = { ...INITIAL, animation, view: this.firstView(subject.animations[animation]) };
@@ -174,7 +177,22 @@ export class Viewer {
     }
 
     toggle(overlay: Overlay): void {
-        if (this.overlayNames().includes(overlay)) this.store.set({ [overlay]: !this.store.state[overlay] });
+        if (!this.overlayNames().includes(overlay)) return;
+        this.store.set({ [overlay]: !this.store.state[overlay] });
+        if (overlay === "voxels" || overlay === "lattice") this.showRestPose(this.store.state.voxels || this.store.state.lattice);
+    }
+
+    /** Voxels and lattices are those of the rest pose: it is shown with them, and what was shown before comes back. */
+    private showRestPose(shown: boolean): void {
+        const { animation, frame, playing } = this.store.state;
+        const rest = this.subject.animations.length - 1;
+        if (shown && !this.before) {
+            this.before = { animation, frame, playing };
+            this.store.set({ animation: rest, frame: 0, playing: false });
+        } else if (!shown && this.before) {
+            if (animation === rest) this.store.set(this.before);
+            this.before = undefined;
+        }
     }
 
     useTheme(dark: boolean): void {
@@ -189,7 +207,7 @@ export class Viewer {
         const { view, mode } = this.store.state;
         byId("views").replaceChildren(
             ...VIEWS.filter(([name]) => views.includes(name)).map(([name, label]) =>
-                h("button", { type: "button", role: "radio", "aria-checked": name === view, "data-view": name, onclick: () => this.setView(name) }, label),
+                h("button", { type: "button", role: "radio", "aria-checked": String(name === view), "data-view": name, onclick: () => this.setView(name) }, label),
             ),
         );
         byId("views").hidden = views.length < 2;
@@ -198,7 +216,7 @@ export class Viewer {
         select.value = mode;
         byId("overlays").replaceChildren(
             ...OVERLAYS.filter(([name]) => this.overlayNames().includes(name)).map(([name, label, key]) =>
-                h("button", { type: "button", "aria-pressed": this.store.state[name], title: `${label} (${key})`, "data-overlay": name, onclick: () => this.toggle(name) }, label),
+                h("button", { type: "button", "aria-pressed": String(this.store.state[name]), title: `${label} (${key})`, "data-overlay": name, onclick: () => this.toggle(name) }, label),
             ),
         );
     }
