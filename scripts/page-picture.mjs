@@ -1,4 +1,5 @@
-// page-picture.mjs PAGE OUTPUT.png WIDTHxHEIGHT dark|light [HASH]: what a browser shows of a page, for the documentation.
+// page-picture.mjs PAGE OUTPUT.png WIDTHxHEIGHT dark|light [HASH]: what a browser shows of a page, for the
+// documentation.
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 

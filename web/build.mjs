@@ -1,4 +1,5 @@
-// build.mjs OUTPUT: bundles the page and writes it as C: the bytes before the data and those behind it (src/view/page.h).
+// build.mjs OUTPUT: bundles the page and writes it as C: the bytes before the data and those behind it
+// (src/view/page.h).
 // build.mjs --check: looks at the types only.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -12,7 +13,9 @@ async function need(name) {
         return await import(name);
     } catch (error) {
         if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
-        console.error(`The page cannot be built: the npm package ${name} is not installed. Run scripts/setup (or npm ci).`);
+        console.error(
+            `The page cannot be built: the npm package ${name} is not installed. Run scripts/setup (or npm ci).`,
+        );
         process.exit(1);
     }
 }

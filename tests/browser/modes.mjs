@@ -1,5 +1,6 @@
-// modes.mjs PELT PELT-SCENES TOOL_POSE: every mode paints what it says. Pixels are compared with colours worked out here from the
-// files; each mode's pixels must be nearest to its own colours. Overlays and views change the picture and give it back.
+// modes.mjs PELT PELT-SCENES TOOL_POSE: every mode paints what it says. Pixels are compared with colours worked out
+// here from the files; each mode's pixels must be nearest to its own colours. Overlays and views change the picture
+// and give it back.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -20,7 +21,11 @@ function fromLab([lightness, a, b]) {
     const l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3;
     const m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3;
     const s = (lightness - 0.0894841775 * a - 1.291485548 * b) ** 3;
-    const rows = [[4.0767416621, -3.3077115913, 0.2309699292], [-1.2684380046, 2.6097574011, -0.3413193965], [-0.0041960863, -0.7034186147, 1.707614701]];
+    const rows = [
+        [4.0767416621, -3.3077115913, 0.2309699292],
+        [-1.2684380046, 2.6097574011, -0.3413193965],
+        [-0.0041960863, -0.7034186147, 1.707614701],
+    ];
     return rows.map(([x, y, z]) => Math.max(0, x * l + y * m + z * s));
 }
 const along = (stops) => (value) => {
@@ -28,10 +33,22 @@ const along = (stops) => (value) => {
     const s = Math.min(Math.floor(at), stops.length - 2);
     return fromLab(stops[s].map((x, c) => x + (stops[s + 1][c] - x) * (at - s)));
 };
-const heat = along([fromHue(0.9, 0.01, 250), fromHue(0.84, 0.12, 90), fromHue(0.72, 0.155, 58), fromHue(0.57, 0.185, 25), fromHue(0.38, 0.13, 350)]);
-const cool = along([fromHue(0.91, 0.02, 120), fromHue(0.76, 0.09, 190), fromHue(0.58, 0.115, 240), fromHue(0.38, 0.13, 280)]);
+const heat = along([
+    fromHue(0.9, 0.01, 250),
+    fromHue(0.84, 0.12, 90),
+    fromHue(0.72, 0.155, 58),
+    fromHue(0.57, 0.185, 25),
+    fromHue(0.38, 0.13, 350),
+]);
+const cool = along([
+    fromHue(0.91, 0.02, 120),
+    fromHue(0.76, 0.09, 190),
+    fromHue(0.58, 0.115, 240),
+    fromHue(0.38, 0.13, 280),
+]);
 const clay = fromLab(fromHue(0.865, 0.022, 62));
-const category = (index) => fromLab(fromHue([0.77, 0.69, 0.84][index % 3], 0.13, 25 + 360 * ((0.23606798 * index) % 1)));
+const category = (index) =>
+    fromLab(fromHue([0.77, 0.69, 0.84][index % 3], 0.13, 25 + 360 * ((0.23606798 * index) % 1)));
 
 // ---- What is in the files ----
 
@@ -50,7 +67,13 @@ function readWeights(file) {
     const list = Array.from({ length: document.accessors[attributes.POSITION].count }, () => new Map());
     for (let set = 0; attributes[`JOINTS_${set}`] !== undefined; set++) {
         const [joints, weights] = [numbers(attributes[`JOINTS_${set}`]), numbers(attributes[`WEIGHTS_${set}`])];
-        list.forEach((map, i) => [0, 1, 2, 3].forEach((c) => weights[4 * i + c] > 0 && map.set(joints[4 * i + c], (map.get(joints[4 * i + c]) ?? 0) + weights[4 * i + c])));
+        list.forEach((map, i) =>
+            [0, 1, 2, 3].forEach(
+                (c) =>
+                    weights[4 * i + c] > 0 &&
+                    map.set(joints[4 * i + c], (map.get(joints[4 * i + c]) ?? 0) + weights[4 * i + c]),
+            ),
+        );
     }
     for (const map of list) {
         const sum = [...map.values()].reduce((a, b) => a + b, 0);
@@ -60,7 +83,9 @@ function readWeights(file) {
 }
 
 function distances(a, b) {
-    return Array.from({ length: a.length / 3 }, (_, i) => Math.hypot(a[3 * i] - b[3 * i], a[3 * i + 1] - b[3 * i + 1], a[3 * i + 2] - b[3 * i + 2]));
+    return Array.from({ length: a.length / 3 }, (_, i) =>
+        Math.hypot(a[3 * i] - b[3 * i], a[3 * i + 1] - b[3 * i + 1], a[3 * i + 2] - b[3 * i + 2]),
+    );
 }
 
 /** The colour of every vertex in every mode. */
@@ -74,7 +99,8 @@ async function expectedColors(page, joint) {
         const { errorScale, displacementScale } = window.pelt.viewer.modeInput();
         return { errorScale, displacementScale };
     });
-    const blend = (map) => [0, 1, 2].map((c) => [...map].reduce((sum, [bone, weight]) => sum + weight * category(bone)[c], 0));
+    const blend = (map) =>
+        [0, 1, 2].map((c) => [...map].reduce((sum, [bone, weight]) => sum + weight * category(bone)[c], 0));
     return {
         shaded: weights.map(() => clay),
         bones: weights.map(blend),
@@ -110,26 +136,33 @@ const changedPixels = (page) =>
         const now = window.readPixels();
         window.kept ??= now;
         let count = 0;
-        for (let p = 0; p < now.length; p += 4) count += [0, 1, 2].some((c) => Math.abs(now[p + c] - window.kept[p + c]) > 4);
+        for (let p = 0; p < now.length; p += 4)
+            count += [0, 1, 2].some((c) => Math.abs(now[p + c] - window.kept[p + c]) > 4);
         return count;
     });
 
 /** Pixels on a grid over the canvas with the vertex under each: [vertex, red, green, blue]. */
 function sample(page, columns = 36, rows = 24) {
-    return page.evaluate(([columns, rows]) => {
-        const { viewer } = window.pelt;
-        const canvas = document.getElementById("canvas");
-        const { left, top, width, height } = canvas.getBoundingClientRect();
-        const data = window.readPixels();
-        const list = [];
-        for (let row = 0; row < rows; row++)
-            for (let column = 0; column < columns; column++) {
-                const [x, y] = [Math.floor(((column + 0.5) * width) / columns), Math.floor(((row + 0.5) * height) / rows)];
-                const at = 4 * (y * canvas.width + x);
-                list.push([viewer.vertexAt(left + x + 0.5, top + y + 0.5), data[at], data[at + 1], data[at + 2]]);
-            }
-        return list;
-    }, [columns, rows]);
+    return page.evaluate(
+        ([columns, rows]) => {
+            const { viewer } = window.pelt;
+            const canvas = document.getElementById("canvas");
+            const { left, top, width, height } = canvas.getBoundingClientRect();
+            const data = window.readPixels();
+            const list = [];
+            for (let row = 0; row < rows; row++)
+                for (let column = 0; column < columns; column++) {
+                    const [x, y] = [
+                        Math.floor(((column + 0.5) * width) / columns),
+                        Math.floor(((row + 0.5) * height) / rows),
+                    ];
+                    const at = 4 * (y * canvas.width + x);
+                    list.push([viewer.vertexAt(left + x + 0.5, top + y + 0.5), data[at], data[at + 1], data[at + 2]]);
+                }
+            return list;
+        },
+        [columns, rows],
+    );
 }
 
 const linear = (byte) => (byte <= 10 ? byte / 255 / 12.92 : ((byte / 255 + 0.055) / 1.055) ** 2.4);
@@ -155,11 +188,22 @@ const changes = (a, b) => a.filter((pixel, n) => pixel.some((x, c) => c > 0 && M
 
 /** A page with voxels and a lattice, which no verb makes here: their blocks are put in by hand. */
 function withOverlays() {
-    const block = (name, array) => `<script type="application/octet-stream" id="pelt-${name}">${Buffer.from(array.buffer).toString("base64")}</script>\n`;
-    const centers = Float32Array.from({ length: 192 }, (_, n) => 0.2 * ((n % 3 === 0 ? n / 3 : n % 3 === 1 ? n / 12 : n / 48) % 4));
-    const blocks = block("voxels", centers) + block("lattice-points", Float32Array.of(0, 0, 0, 1, 1, 1, 0, 1, 0)) + block("lattice-edges", Uint32Array.of(0, 1, 1, 2, 2, 0));
+    const base64 = (array) => Buffer.from(array.buffer).toString("base64");
+    const block = (name, array) =>
+        `<script type="application/octet-stream" id="pelt-${name}">${base64(array)}</script>\n`;
+    const centers = Float32Array.from(
+        { length: 192 },
+        (_, n) => 0.2 * ((n % 3 === 0 ? n / 3 : n % 3 === 1 ? n / 12 : n / 48) % 4),
+    );
+    const blocks =
+        block("voxels", centers) +
+        block("lattice-points", Float32Array.of(0, 0, 0, 1, 1, 1, 0, 1, 0)) +
+        block("lattice-edges", Uint32Array.of(0, 1, 1, 2, 2, 0));
     const file = path.join(support.folder, "overlays.html");
-    const html = readFileSync(cloth.page, "utf8").replace('<script type="application/json" id="pelt-data">{', (head) => `${blocks}${head}"voxels":{"size":0.15},`);
+    const html = readFileSync(cloth.page, "utf8").replace(
+        '<script type="application/json" id="pelt-data">{',
+        (head) => `${blocks}${head}"voxels":{"size":0.15},`,
+    );
     writeFileSync(file, html);
     return file;
 }
@@ -168,7 +212,15 @@ function withOverlays() {
 function twoParts() {
     const corners = Float32Array.of(-1, 0, 0, 0, 0, 0, -1, 1, 0, 0, 0, 0, 1, 0, 0, 1, 1, 0);
     const material = (color) => ({ pbrMetallicRoughness: { baseColorFactor: [...color, 1], metallicFactor: 0 } });
-    const accessor = (part) => ({ bufferView: 0, byteOffset: 36 * part, componentType: 5126, count: 3, type: "VEC3", min: [part - 1, 0, 0], max: [part, 1, 0] });
+    const accessor = (part) => ({
+        bufferView: 0,
+        byteOffset: 36 * part,
+        componentType: 5126,
+        count: 3,
+        type: "VEC3",
+        min: [part - 1, 0, 0],
+        max: [part, 1, 0],
+    });
     const document = {
         asset: { version: "2.0" },
         buffers: [{ byteLength: 72 }],
@@ -206,7 +258,13 @@ await support.checks(browser, {
     },
     "parts and materials have theirs": async () => {
         const page = await openReadable(twoParts(), "");
-        for (const [mode, wanted] of Object.entries({ material: [[0.8, 0.05, 0.05], [0.05, 0.8, 0.05]], parts: [category(0), category(1)] })) {
+        for (const [mode, wanted] of Object.entries({
+            material: [
+                [0.8, 0.05, 0.05],
+                [0.05, 0.8, 0.05],
+            ],
+            parts: [category(0), category(1)],
+        })) {
             await page.evaluate((mode) => window.pelt.viewer.setMode(mode), mode);
             assert.equal((await support.state(page)).mode, mode);
             const colors = [0, 0, 0, 1, 1, 1].map((part) => wanted[part]);

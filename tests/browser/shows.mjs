@@ -1,5 +1,5 @@
-// shows.mjs PELT PELT-SCENES TOOL_POSE: the page opens from disk in silence, is small, and its vertices are where the library
-// has them: rigs, morphs, every kind of track, a decomposed cloth and its source.
+// shows.mjs PELT PELT-SCENES TOOL_POSE: the page opens from disk in silence, is small, and its vertices are where the
+// library has them: rigs, morphs, every kind of track, a decomposed cloth and its source.
 import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -21,13 +21,22 @@ function programSize(file) {
 /** Positions of a rig in frames of every animation of its page, against the library's. */
 async function compareRig(rig, frameCount = 5) {
     const page = await support.open(browser, support.makePage(`${path.basename(rig)}.html`, rig));
-    const animations = await page.evaluate(() => window.pelt.viewer.subject.animations.map(({ motion, times }) => ({ motion, times })));
+    const animations = await page.evaluate(() =>
+        window.pelt.viewer.subject.animations.map(({ motion, times }) => ({ motion, times })),
+    );
     let worst = 0;
     assert.equal(animations.pop().motion, undefined, "the rest pose comes last");
     for (const [index, { motion, times }] of animations.entries()) {
         await page.evaluate((animation) => window.pelt.viewer.store.set({ animation, frame: 0 }), index);
-        const frames = [...Array(frameCount).keys()].map((n) => Math.round((n * (times.length - 1)) / (frameCount - 1)));
-        const poses = support.libraryPoses(rig, frames.map((frame) => [motion, times[frame]])).slice(1);
+        const frames = [...Array(frameCount).keys()].map((n) =>
+            Math.round((n * (times.length - 1)) / (frameCount - 1)),
+        );
+        const poses = support
+            .libraryPoses(
+                rig,
+                frames.map((frame) => [motion, times[frame]]),
+            )
+            .slice(1);
         for (const [n, frame] of frames.entries()) {
             const ours = await support.floats(page, "(frame) => window.pelt.positions(frame)", frame);
             const error = support.difference(poses[n], ours);

@@ -19,15 +19,25 @@ export async function launch() {
     return playwright.chromium.launch({ executablePath: chromium, args });
 }
 
-/** Opens a page from disk and waits until its model is there. `complaints` gathers what must not happen: errors, warnings
- * on the console, requests for anything but the page itself. */
+/** Opens a page from disk and waits until its model is there. `complaints` gathers what must not happen: errors,
+ * warnings on the console, requests for anything but the page itself. */
 export async function open(browser, file, { hash = "", width = 1000, height = 700, dark = true } = {}) {
-    const page = await browser.newPage({ viewport: { width, height }, colorScheme: dark ? "dark" : "light", acceptDownloads: true });
+    const page = await browser.newPage({
+        viewport: { width, height },
+        colorScheme: dark ? "dark" : "light",
+        acceptDownloads: true,
+    });
     const url = pathToFileURL(file).href;
     const complaints = [];
     page.on("console", (message) => ["error", "warning"].includes(message.type()) && complaints.push(message.text()));
     page.on("pageerror", (error) => complaints.push(error.message));
-    page.on("request", (request) => !request.url().startsWith(url) && !/^(blob|data):/.test(request.url()) && complaints.push(`asked for ${request.url()}`));
+    page.on(
+        "request",
+        (request) =>
+            !request.url().startsWith(url) &&
+            !/^(blob|data):/.test(request.url()) &&
+            complaints.push(`asked for ${request.url()}`),
+    );
     await page.goto(url + hash);
     await page.evaluate(() => window.pelt.ready);
     page.complaints = complaints;
@@ -80,7 +90,10 @@ export async function floats(page, run, argument) {
 /** The largest distance of two vertices with the same number, as a fraction of the size of `a`. */
 export function difference(a, b) {
     assert.equal(a.length, b.length, "other vertices");
-    const [low, high] = [[Infinity, Infinity, Infinity], [-Infinity, -Infinity, -Infinity]];
+    const [low, high] = [
+        [Infinity, Infinity, Infinity],
+        [-Infinity, -Infinity, -Infinity],
+    ];
     let largest = 0;
     for (let i = 0; i < a.length; i += 3) {
         for (let c = 0; c < 3; c++) {

@@ -1,5 +1,5 @@
-// use.mjs PELT PELT-SCENES TOOL_POSE: what a person does: keys, scrubbing, picking, posing, morphs, links, pictures, dropping
-// files; on a laptop and on a phone.
+// use.mjs PELT PELT-SCENES TOOL_POSE: what a person does: keys, scrubbing, picking, posing, morphs, links, pictures,
+// dropping files; on a laptop and on a phone.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import * as support from "./support.mjs";
@@ -14,13 +14,19 @@ const still = (more = {}) => support.open(browser, creaturePage, { hash: "#frame
 
 /** Where a vertex or a joint is in the window. */
 const onScreen = (page, what, index) =>
-    page.evaluate(([what, index]) => {
-        const { stage, overlays, store } = window.pelt.viewer;
-        const positions = what === "joint" ? overlays.skeleton.positions : window.pelt.positions(store.state.frame);
-        const p = stage.camera.position.clone().fromArray(positions, 3 * index).project(stage.camera);
-        const { left, top, width, height } = document.getElementById("canvas").getBoundingClientRect();
-        return { x: left + ((p.x + 1) / 2) * width, y: top + ((1 - p.y) / 2) * height };
-    }, [what, index]);
+    page.evaluate(
+        ([what, index]) => {
+            const { stage, overlays, store } = window.pelt.viewer;
+            const positions = what === "joint" ? overlays.skeleton.positions : window.pelt.positions(store.state.frame);
+            const p = stage.camera.position
+                .clone()
+                .fromArray(positions, 3 * index)
+                .project(stage.camera);
+            const { left, top, width, height } = document.getElementById("canvas").getBoundingClientRect();
+            return { x: left + ((p.x + 1) / 2) * width, y: top + ((1 - p.y) / 2) * height };
+        },
+        [what, index],
+    );
 
 /** The vertex nearest to the camera: nothing can hide it. */
 const nearestVertex = (page) =>
@@ -53,10 +59,26 @@ async function keyboard() {
     assert.equal((await press(" ")).playing, false);
     assert.equal((await press("Home")).frame, 0);
     assert.equal((await press("Shift+>")).speed, 2);
-    for (const [key, mode] of [["e", "error"], ["b", "bones"], ["w", "weights"], ["i", "influences"], ["d", "displacement"], ["s", "shaded"]])
+    for (const [key, mode] of [
+        ["e", "error"],
+        ["b", "bones"],
+        ["w", "weights"],
+        ["i", "influences"],
+        ["d", "displacement"],
+        ["s", "shaded"],
+    ])
         assert.equal((await press(key)).mode, mode);
-    for (const [key, view] of [["2", "source"], ["3", "side"], ["1", "result"]]) assert.equal((await press(key)).view, view);
-    for (const [key, overlay] of [["k", "skeleton"], ["x", "wireframe"], ["p", "pose"]]) {
+    for (const [key, view] of [
+        ["2", "source"],
+        ["3", "side"],
+        ["1", "result"],
+    ])
+        assert.equal((await press(key)).view, view);
+    for (const [key, overlay] of [
+        ["k", "skeleton"],
+        ["x", "wireframe"],
+        ["p", "pose"],
+    ]) {
         assert.equal((await press(key))[overlay], true);
         assert.equal((await press(key))[overlay], false);
     }
@@ -86,16 +108,32 @@ async function access() {
     const page = await support.open(browser, cloth.page, { hash: "#frame=5" });
     const nameless = await page.evaluate(() =>
         [...document.querySelectorAll("button, select, input, canvas, [role=listbox], [role=tabpanel]")]
-            .filter((element) => !(element.getAttribute("aria-label") || element.textContent.trim() || element.labels?.[0]?.textContent.trim() || document.getElementById(element.getAttribute("aria-labelledby") ?? "")?.textContent))
+            .filter(
+                (element) =>
+                    !(
+                        element.getAttribute("aria-label") ||
+                        element.textContent.trim() ||
+                        element.labels?.[0]?.textContent.trim() ||
+                        document.getElementById(element.getAttribute("aria-labelledby") ?? "")?.textContent
+                    ),
+            )
             .map((element) => element.outerHTML.slice(0, 80)),
     );
     assert.deepEqual(nameless, []);
     const reached = new Set();
     for (let n = 0; n < 60; n++) {
         await page.keyboard.press("Tab");
-        reached.add(await page.evaluate(() => document.activeElement.id || document.activeElement.dataset.view || document.activeElement.dataset.overlay));
+        reached.add(
+            await page.evaluate(
+                () =>
+                    document.activeElement.id ||
+                    document.activeElement.dataset.view ||
+                    document.activeElement.dataset.overlay,
+            ),
+        );
     }
-    for (const id of ["open", "theme", "side", "mode", "skeleton", "canvas", "tab-report", "play", "scrub", "speed"]) assert(reached.has(id), `Tab does not reach ${id}`);
+    for (const id of ["open", "theme", "side", "mode", "skeleton", "canvas", "tab-report", "play", "scrub", "speed"])
+        assert(reached.has(id), `Tab does not reach ${id}`);
     // Arrow keys on the scrubber are its own: one frame, not two.
     await page.focus("#scrub");
     await page.keyboard.press("ArrowRight");
@@ -106,7 +144,9 @@ async function access() {
 
 async function scrubbing() {
     const page = await support.open(browser, cloth.page);
-    await page.locator("#scrub").click({ position: { x: (await page.locator("#scrub").boundingBox()).width / 2, y: 20 } });
+    await page
+        .locator("#scrub")
+        .click({ position: { x: (await page.locator("#scrub").boundingBox()).width / 2, y: 20 } });
     const { frame, playing } = await support.state(page);
     assert(Math.abs(frame - 59.5) < 3 && !playing, `frame ${frame}`);
     const drawn = await support.floats(page, "() => window.pelt.viewer.stage.result.positions");
@@ -157,7 +197,9 @@ async function bones() {
 async function posing() {
     const page = await still();
     await page.keyboard.press("p");
-    const joint = await page.evaluate(() => window.pelt.viewer.subject.model.joints.findIndex(({ name }) => /head/i.test(name)));
+    const joint = await page.evaluate(() =>
+        window.pelt.viewer.subject.model.joints.findIndex(({ name }) => /head/i.test(name)),
+    );
     const before = await positions(page, 0);
     const { x, y } = await onScreen(page, "joint", joint);
     await page.mouse.move(x, y);
@@ -172,11 +214,16 @@ async function posing() {
         const below = (joint) => joint >= 0 && (joint === grabbed || below(joints[joint].parent));
         return Array.from({ length: vertexCount }, (_, i) => {
             let sum = 0;
-            for (let k = i * influences; k < (i + 1) * influences; k++) sum += below(bones[boneIndices[k]].joint) ? weights[k] : 0;
+            for (let k = i * influences; k < (i + 1) * influences; k++)
+                sum += below(bones[boneIndices[k]].joint) ? weights[k] : 0;
             return sum;
         });
     }, grabbed);
-    follows.forEach((weight, i) => weight === 0 && assert.deepEqual(after.subarray(3 * i, 3 * i + 3), before.subarray(3 * i, 3 * i + 3), `vertex ${i} moved`));
+    follows.forEach(
+        (weight, i) =>
+            weight === 0 &&
+            assert.deepEqual(after.subarray(3 * i, 3 * i + 3), before.subarray(3 * i, 3 * i + 3), `vertex ${i} moved`),
+    );
     await page.keyboard.press("r");
     assert.equal(support.difference(before, await positions(page, 0)), 0, "the pose stays");
     await page.keyboard.press("Alt+ArrowUp");
@@ -185,7 +232,9 @@ async function posing() {
 }
 
 async function morphs() {
-    const page = await support.open(browser, support.makePage("morph.html", support.scene("morph")), { hash: "#frame=0" });
+    const page = await support.open(browser, support.makePage("morph.html", support.scene("morph")), {
+        hash: "#frame=0",
+    });
     await page.click("#tab-morphs");
     const before = await positions(page, 0);
     await page.locator("#morph-0").fill("1");
@@ -232,13 +281,16 @@ async function drop() {
     const page = await support.open(browser, cloth.page);
     const base64 = readFileSync(creature).toString("base64");
     const dropFile = (name, data) =>
-        page.evaluate(([name, data]) => {
-            const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
-            const transfer = new DataTransfer();
-            transfer.items.add(new File([bytes], name));
-            dispatchEvent(new DragEvent("dragover", { dataTransfer: transfer, cancelable: true }));
-            dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, cancelable: true }));
-        }, [name, data]);
+        page.evaluate(
+            ([name, data]) => {
+                const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+                const transfer = new DataTransfer();
+                transfer.items.add(new File([bytes], name));
+                dispatchEvent(new DragEvent("dragover", { dataTransfer: transfer, cancelable: true }));
+                dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, cancelable: true }));
+            },
+            [name, data],
+        );
     await dropFile("wolf.glb", base64);
     await page.waitForFunction(() => document.getElementById("title").textContent === "wolf.glb");
     const [rest] = support.libraryPoses(creature, []);
@@ -247,7 +299,9 @@ async function drop() {
     assert.equal((await support.state(page)).playing, true);
     // What is no GLB is told, and what was there stays.
     await dropFile("notes.txt", Buffer.from("not a model").toString("base64"));
-    await page.waitForFunction(() => document.getElementById("headline").textContent.includes("notes.txt cannot be shown"));
+    await page.waitForFunction(() =>
+        document.getElementById("headline").textContent.includes("notes.txt cannot be shown"),
+    );
     assert.equal(await page.textContent("#title"), "wolf.glb");
     await page.close();
 }
@@ -255,20 +309,51 @@ async function drop() {
 /** Rectangles of the parts of the page, and how many of them are cut off. */
 const measureLayout = (page) =>
     page.evaluate(() => {
-        const names = [".top", ".tools", "#timeline", "#panel", "#title", ".actions", "#views", "#mode", "#overlays", ".transport", ".track", "#clock", "#speed", "#animation", "#canvas-frame"];
-        const cut = [...document.querySelectorAll("#clock, .tools, .actions")].filter((element) => element.scrollWidth > element.clientWidth + 1);
+        const names = [
+            ".top",
+            ".tools",
+            "#timeline",
+            "#panel",
+            "#title",
+            ".actions",
+            "#views",
+            "#mode",
+            "#overlays",
+            ".transport",
+            ".track",
+            "#clock",
+            "#speed",
+            "#animation",
+            "#canvas-frame",
+        ];
+        const cut = [...document.querySelectorAll("#clock, .tools, .actions")].filter(
+            (element) => element.scrollWidth > element.clientWidth + 1,
+        );
         const boxes = names.map((name) => [name, document.querySelector(name).getBoundingClientRect().toJSON()]);
         return { boxes, cut: Math.max(document.documentElement.scrollWidth - innerWidth, 0) + cut.length };
     });
 
 /** Nothing overlaps, nothing is cut off, nothing scrolls sideways. */
 async function layout() {
-    const inside = { ".top": ["#title", ".actions"], ".tools": ["#views", "#mode", "#overlays"], "#timeline": [".transport", ".track", "#clock", "#speed", "#animation"] };
-    const overlap = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.5 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.5;
+    const inside = {
+        ".top": ["#title", ".actions"],
+        ".tools": ["#views", "#mode", "#overlays"],
+        "#timeline": [".transport", ".track", "#clock", "#speed", "#animation"],
+    };
+    const overlap = (a, b) =>
+        Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.5 &&
+        Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.5;
     const page = await support.open(browser, cloth.page, { hash: "#frame=5", dark: false });
     await page.waitForSelector("#measured table");
-    for (const [width, height] of [[1280, 800], [900, 600], [390, 844]])
-        for (const [mode, view] of [["error", "result"], ["weights", "side"]]) {
+    for (const [width, height] of [
+        [1280, 800],
+        [900, 600],
+        [390, 844],
+    ])
+        for (const [mode, view] of [
+            ["error", "result"],
+            ["weights", "side"],
+        ]) {
             await page.setViewportSize({ width, height });
             await page.evaluate(([mode, view]) => window.pelt.viewer.store.set({ mode, view, joint: 0 }), [mode, view]);
             await support.settle(page);
@@ -276,8 +361,15 @@ async function layout() {
             const where = `${width} × ${height}, ${mode}, ${view}`;
             assert.equal(cut, 0, `${where}: something is cut off`);
             boxes.forEach(([name, box], n) => {
-                assert(box.left >= -0.5 && box.right <= width + 0.5 && box.bottom <= height + 0.5, `${where}: ${name} leaves the window`);
-                for (const [other, its] of boxes.slice(n + 1)) assert(inside[name]?.includes(other) || !overlap(box, its), `${where}: ${name} and ${other} overlap`);
+                assert(
+                    box.left >= -0.5 && box.right <= width + 0.5 && box.bottom <= height + 0.5,
+                    `${where}: ${name} leaves the window`,
+                );
+                for (const [other, its] of boxes.slice(n + 1))
+                    assert(
+                        inside[name]?.includes(other) || !overlap(box, its),
+                        `${where}: ${name} and ${other} overlap`,
+                    );
             });
             const canvas = boxes.at(-1)[1];
             assert(canvas.height > 0.3 * height, `${where}: the view is ${canvas.height} high`);

@@ -20,7 +20,8 @@ function ticks(low: number, high: number, log: boolean): number[] {
     const step = 10 ** Math.floor(Math.log10((high - low) / 2 || 1));
     const wide = [1, 2, 5, 10].map((times) => times * step).find((size) => (high - low) / size <= 4) ?? step;
     const list: number[] = [];
-    for (let value = Math.ceil(low / wide) * wide; value <= high + 1e-9 * wide; value += wide) list.push(Number(value.toPrecision(6)));
+    for (let value = Math.ceil(low / wide) * wide; value <= high + 1e-9 * wide; value += wide)
+        list.push(Number(value.toPrecision(6)));
     return list;
 }
 
@@ -44,7 +45,10 @@ class Axis {
 
     place(value: number): number {
         const scale = this.log ? Math.log : (x: number) => x;
-        return this.from + ((scale(value) - scale(this.low)) / (scale(this.high) - scale(this.low))) * (this.to - this.from);
+        return (
+            this.from +
+            ((scale(value) - scale(this.low)) / (scale(this.high) - scale(this.low))) * (this.to - this.from)
+        );
     }
 
     ticks(): number[] {
@@ -55,22 +59,49 @@ class Axis {
 /** A chart with axes, for the panel. */
 export function chart({ title, x, y, points, log }: Curve): HTMLElement {
     const finite = points.filter(([px, py]) => Number.isFinite(px) && Number.isFinite(py));
-    const across = new Axis(finite.map(([px]) => px), EDGE.left, WIDTH - EDGE.right, !!log, false);
-    const upward = new Axis(finite.map(([, py]) => py), HEIGHT - EDGE.bottom, EDGE.top, !!log, true);
+    const across = new Axis(
+        finite.map(([px]) => px),
+        EDGE.left,
+        WIDTH - EDGE.right,
+        !!log,
+        false,
+    );
+    const upward = new Axis(
+        finite.map(([, py]) => py),
+        HEIGHT - EDGE.bottom,
+        EDGE.top,
+        !!log,
+        true,
+    );
     const places = finite.map(([px, py]) => [across.place(px), upward.place(py)]);
     const path = places.map(([px, py], n) => `${n ? "L" : "M"}${px.toFixed(1)} ${py.toFixed(1)}`).join("");
-    const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "chart", role: "img", "aria-label": `${title}: ${y} against ${x}` });
+    const picture = svg("svg", {
+        viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
+        class: "chart",
+        role: "img",
+        "aria-label": `${title}: ${y} against ${x}`,
+    });
     for (const value of upward.ticks()) {
         const at = upward.place(value);
         picture.append(svg("line", { x1: EDGE.left, x2: WIDTH - EDGE.right, y1: at, y2: at, class: "rule" }));
         picture.append(svg("text", { x: EDGE.left - 5, y: at + 3.5, "text-anchor": "end" }, figure(value, 3)));
     }
     for (const value of across.ticks())
-        picture.append(svg("text", { x: across.place(value), y: HEIGHT - EDGE.bottom + 13, "text-anchor": "middle" }, figure(value, 3)));
+        picture.append(
+            svg(
+                "text",
+                { x: across.place(value), y: HEIGHT - EDGE.bottom + 13, "text-anchor": "middle" },
+                figure(value, 3),
+            ),
+        );
     picture.append(svg("text", { x: WIDTH - EDGE.right, y: HEIGHT - 4, "text-anchor": "end", class: "axis" }, x));
     picture.append(svg("path", { d: path, class: "line" }));
     if (places.length <= 24)
-        places.forEach(([cx, cy], n) => picture.append(svg("circle", { cx, cy, r: 2.5 }, svg("title", {}, `${figure(finite[n][0])}: ${figure(finite[n][1])}`))));
+        places.forEach(([cx, cy], n) =>
+            picture.append(
+                svg("circle", { cx, cy, r: 2.5 }, svg("title", {}, `${figure(finite[n][0])}: ${figure(finite[n][1])}`)),
+            ),
+        );
     return h("figure", {}, h("figcaption", {}, `${title} `, h("span", {}, y)), picture);
 }
 
@@ -79,7 +110,9 @@ export function strip(values: ArrayLike<number>): SVGElement {
     const list = Array.from(values, (value) => (Number.isFinite(value) ? value : 0));
     const high = Math.max(...list) || 1;
     const last = Math.max(1, list.length - 1);
-    const line = list.map((value, frame) => `${((100 * frame) / last).toFixed(3)} ${(100 - (62 * value) / high).toFixed(2)}`).join("L");
+    const line = list
+        .map((value, frame) => `${((100 * frame) / last).toFixed(3)} ${(100 - (62 * value) / high).toFixed(2)}`)
+        .join("L");
     return svg(
         "svg",
         { viewBox: "0 0 100 100", preserveAspectRatio: "none" },

@@ -1,4 +1,5 @@
-/** Colours and colour maps, the same as those of the pictures (src/view/colors.c): straight lines in OKLab. Linear RGB. */
+/** Colours and colour maps, the same as those of the pictures (src/view/colors.c): straight lines in OKLab. Linear
+ * RGB. */
 
 export type Color = [number, number, number];
 type Lab = [number, number, number];

@@ -119,7 +119,8 @@ export function readPage(): PageData | undefined {
         points: points && new Uint32Array(points),
         clips: json.clips.map(readClip),
         voxels: centers && json.voxels && { centers: new Float32Array(centers), size: json.voxels.size },
-        lattice: latticePoints && latticeEdges && { points: new Float32Array(latticePoints), edges: new Uint32Array(latticeEdges) },
+        lattice: latticePoints &&
+            latticeEdges && { points: new Float32Array(latticePoints), edges: new Uint32Array(latticeEdges) },
         report: json.report,
     };
 }

@@ -22,7 +22,11 @@ function fill<T extends Element>(element: T, attributes: Record<string, unknown>
 }
 
 /** A new element; attributes that begin with "on" are listeners. */
-export function h<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Record<string, unknown> = {}, ...children: Child[]) {
+export function h<K extends keyof HTMLElementTagNameMap>(
+    tag: K,
+    attributes: Record<string, unknown> = {},
+    ...children: Child[]
+) {
     return fill(document.createElement(tag), attributes, children);
 }
 

@@ -9,7 +9,10 @@ export interface Shortcut {
 }
 
 const NAMES: Record<string, string> = { " ": "Space", ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓" };
-const named = (key: string): string => (key === "+" ? [key] : key.split("+")).map((part) => NAMES[part] ?? (part.length === 1 ? part.toUpperCase() : part)).join(" ");
+const named = (key: string): string =>
+    (key === "+" ? [key] : key.split("+"))
+        .map((part) => NAMES[part] ?? (part.length === 1 ? part.toUpperCase() : part))
+        .join(" ");
 
 /** Keys that an element in focus needs itself. */
 function isTaken(target: EventTarget | null, key: string): boolean {
@@ -31,6 +34,8 @@ export function listen(shortcuts: Shortcut[]): void {
         event.preventDefault();
         shortcut.run();
     });
-    const rows = shortcuts.map(({ keys, text }) => h("tr", {}, h("td", {}, ...keys.map((key) => h("kbd", {}, named(key)))), h("td", {}, text)));
+    const rows = shortcuts.map(({ keys, text }) =>
+        h("tr", {}, h("td", {}, ...keys.map((key) => h("kbd", {}, named(key)))), h("td", {}, text)),
+    );
     byId("keys").replaceChildren(h("table", {}, h("tbody", {}, ...rows)));
 }

@@ -23,7 +23,8 @@ export function readLink(hash: string, stage: Stage): Partial<State> {
     for (const flag of FLAGS) if (link.has(flag)) patch[flag] = link.get(flag) !== "0";
     if (link.has("frame")) patch.playing = link.get("play") === "1";
     const camera = (link.get("camera") ?? "").split(",").map(Number);
-    if (camera.length === 6 && camera.every(Number.isFinite)) stage.moveTo(new Vector3(camera[0], camera[1], camera[2]), new Vector3(camera[3], camera[4], camera[5]));
+    if (camera.length === 6 && camera.every(Number.isFinite))
+        stage.moveTo(new Vector3(camera[0], camera[1], camera[2]), new Vector3(camera[3], camera[4], camera[5]));
     return patch;
 }
 

@@ -45,7 +45,8 @@ async function openFile(file: File): Promise<void> {
         store.set({ playing: timeline.current.times.length > 1 });
         announce(`showing ${file.name}`);
     } catch (error) {
-        byId("headline").textContent = `${file.name} cannot be shown: ${error instanceof Error ? error.message : error}`;
+        byId("headline").textContent =
+            `${file.name} cannot be shown: ${error instanceof Error ? error.message : error}`;
     }
 }
 
@@ -88,7 +89,8 @@ async function savePicture(): Promise<void> {
 
 function applyLink(): void {
     const patch = readLink(location.hash, stage);
-    if (patch.animation !== undefined && patch.animation < viewer.subject.animations.length) store.set({ animation: patch.animation });
+    if (patch.animation !== undefined && patch.animation < viewer.subject.animations.length)
+        store.set({ animation: patch.animation });
     const last = timeline.current.times.length - 1;
     if (patch.frame !== undefined) patch.frame = Math.min(Math.floor(patch.frame), last);
     if (patch.mode && !viewer.modes().some(({ name }) => name === patch.mode)) delete patch.mode;
@@ -123,7 +125,9 @@ function shortcuts(): Shortcut[] {
         key(["1"], "result", () => viewer.setView("result")),
         key(["2"], "source", () => viewer.setView("source")),
         key(["3"], "side by side", () => viewer.setView("side")),
-        ...MODES.map(({ name, label, key: letter }) => key([letter], `colour: ${label.toLowerCase()}`, () => viewer.setMode(name))),
+        ...MODES.map(({ name, label, key: letter }) =>
+            key([letter], `colour: ${label.toLowerCase()}`, () => viewer.setMode(name)),
+        ),
         key(["k"], "skeleton", () => viewer.toggle("skeleton")),
         key(["x"], "wireframe", () => viewer.toggle("wireframe")),
         key(["v"], "voxels", () => viewer.toggle("voxels")),
@@ -181,7 +185,9 @@ async function begin(): Promise<void> {
     await viewer.open(data);
     keepAddress(store, stage);
     addEventListener("hashchange", applyLink);
-    store.set({ playing: timeline.current.times.length > 1 && !matchMedia("(prefers-reduced-motion: reduce)").matches });
+    store.set({
+        playing: timeline.current.times.length > 1 && !matchMedia("(prefers-reduced-motion: reduce)").matches,
+    });
     applyLink();
     run();
 }

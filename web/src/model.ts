@@ -1,7 +1,15 @@
-/** A GLB file as one mesh and what moves it, as Pelt's own model has it: every vertex of every primitive of every node, in
- * Pelt's order, moved by Σ weight · world(joint) · inverse bind · (rest + morphs). What merely hangs from a node has that node
- * as its only bone. */
-import { type AnimationClip, type BufferAttribute, type BufferGeometry, Matrix4, type Mesh, type Object3D, type Texture } from "three";
+/** A GLB file as one mesh and what moves it, as Pelt's own model has it: every vertex of every primitive of every
+ * node, in Pelt's order, moved by Σ weight · world(joint) · inverse bind · (rest + morphs). What merely hangs from
+ * a node has that node as its only bone. */
+import {
+    type AnimationClip,
+    type BufferAttribute,
+    type BufferGeometry,
+    Matrix4,
+    type Mesh,
+    type Object3D,
+    type Texture,
+} from "three";
 import { type GLTF, GLTFLoader, type GLTFParser } from "three/examples/jsm/loaders/GLTFLoader.js";
 import { MeshoptDecoder } from "three/examples/jsm/libs/meshopt_decoder.module.js";
 
@@ -130,7 +138,10 @@ class Rig {
     private async addSkin(skin: number): Promise<number[]> {
         const { joints, inverseBindMatrices } = (this.parser.json as GltfJson).skins![skin];
         const nodes = (await Promise.all(joints.map((node) => this.parser.getDependency("node", node)))) as Object3D[];
-        const binds = inverseBindMatrices === undefined ? undefined : ((await this.parser.getDependency("accessor", inverseBindMatrices)) as BufferAttribute);
+        const binds =
+            inverseBindMatrices === undefined
+                ? undefined
+                : ((await this.parser.getDependency("accessor", inverseBindMatrices)) as BufferAttribute);
         return nodes.map((node, index) => {
             const inverseBind = new Matrix4();
             if (binds) inverseBind.fromArray(binds.array, 16 * index);
@@ -141,7 +152,8 @@ class Rig {
     private joint(node: Object3D): number {
         const known = this.jointOf.get(node);
         if (known !== undefined) return known;
-        const index = this.joints.push({ name: (node.userData.name as string) ?? node.name, node, parent: -1, weight: 0 }) - 1;
+        const index =
+            this.joints.push({ name: (node.userData.name as string) ?? node.name, node, parent: -1, weight: 0 }) - 1;
         this.jointOf.set(node, index);
         return index;
     }
@@ -152,7 +164,8 @@ class Rig {
 
     findParents(): void {
         for (const joint of this.joints)
-            for (let node = joint.node.parent; node && joint.parent < 0; node = node.parent) joint.parent = this.jointOf.get(node) ?? -1;
+            for (let node = joint.node.parent; node && joint.parent < 0; node = node.parent)
+                joint.parent = this.jointOf.get(node) ?? -1;
     }
 }
 
@@ -196,7 +209,9 @@ function copyInfluences(model: Model, part: Part, bones: number[], joints: Joint
 function indicesOf(object: Mesh): ArrayLike<number> {
     if (!(object as { isMesh?: boolean }).isMesh) return [];
     const { index, attributes } = object.geometry;
-    return index ? index.array : Array.from({ length: attributes.position.count - (attributes.position.count % 3) }, (_, i) => i);
+    return index
+        ? index.array
+        : Array.from({ length: attributes.position.count - (attributes.position.count % 3) }, (_, i) => i);
 }
 
 function makeParts(drawn: Drawn[]): Part[] {

@@ -15,7 +15,8 @@ export interface Legend {
 export interface ModeInput {
     model: Model;
     joint: number;
-    /** [vertex] distance from the rest pose and from the source in this frame, object units; empty where there is none. */
+    /** [vertex] distance from the rest pose and from the source in this frame, object units; empty where there is
+     * none. */
     displacement: Float32Array;
     error: Float32Array;
     /** The distances at the top of the colour scales. */
@@ -64,6 +65,18 @@ export function weightOf({ bones, influences, boneIndices, weights }: Model, joi
     return sum;
 }
 
+/** The joints that move a vertex, the strongest first. */
+export function influencesOf(model: Model, vertex: number): { joint: number; name: string; weight: number }[] {
+    const { influences, bones, boneIndices, weights, joints } = model;
+    const bound = new Set<number>();
+    for (let k = vertex * influences; k < (vertex + 1) * influences; k++)
+        if (weights[k] > 0) bound.add(bones[boneIndices[k]].joint);
+    bound.delete(-1);
+    return [...bound]
+        .map((joint) => ({ joint, name: joints[joint].name, weight: weightOf(model, joint, vertex) }))
+        .sort((a, b) => b.weight - a.weight);
+}
+
 function influenceCount({ influences, weights }: Model, vertex: number): number {
     let count = 0;
     for (let k = vertex * influences; k < (vertex + 1) * influences; k++) count += weights[k] > 0 ? 1 : 0;
@@ -80,7 +93,12 @@ const paintScalar = (colors: Float32Array, map: ColorMap, value: (vertex: number
 
 export const MODES: Mode[] = [
     { name: "shaded", label: "Shaded", key: "s", paint: (_, colors) => paintEach(colors, () => CLAY) },
-    { name: "material", label: "Material", key: "m", paint: ({ model }, colors) => paintParts(colors, model, (p) => model.parts[p].color) },
+    {
+        name: "material",
+        label: "Material",
+        key: "m",
+        paint: ({ model }, colors) => paintParts(colors, model, (p) => model.parts[p].color),
+    },
     { name: "parts", label: "Parts", key: "a", paint: ({ model }, colors) => paintParts(colors, model, category) },
     { name: "bones", label: "Bones", key: "b", paint: ({ model }, colors) => paintBones(colors, model) },
     {
@@ -88,7 +106,11 @@ export const MODES: Mode[] = [
         label: "Weight of a bone",
         key: "w",
         paint: ({ model, joint }, colors) => paintScalar(colors, HEAT, (i) => weightOf(model, joint, i)),
-        legend: ({ model, joint }) => ({ title: `Weight of ${model.joints[joint]?.name ?? "no bone"}`, map: HEAT, ticks: ["0", "0.5", "1"] }),
+        legend: ({ model, joint }) => ({
+            title: `Weight of ${model.joints[joint]?.name ?? "no bone"}`,
+            map: HEAT,
+            ticks: ["0", "0.5", "1"],
+        }),
     },
     {
         name: "influences",
@@ -102,8 +124,10 @@ export const MODES: Mode[] = [
         label: "Displacement",
         key: "d",
         moves: true,
-        paint: ({ displacement, displacementScale }, colors) => paintScalar(colors, HEAT, (i) => displacement[i] / displacementScale || 0),
-        legend: (input) => distanceLegend("Distance from the rest pose, object units", HEAT, input.displacementScale, input),
+        paint: ({ displacement, displacementScale }, colors) =>
+            paintScalar(colors, HEAT, (i) => displacement[i] / displacementScale || 0),
+        legend: (input) =>
+            distanceLegend("Distance from the rest pose, object units", HEAT, input.displacementScale, input),
     },
     {
         name: "error",

@@ -50,7 +50,8 @@ class Skeleton {
         const { joints } = model;
         this.positions = new Float32Array(3 * joints.length);
         this.children = joints.map((_, j) => j).filter((j) => joints[j].parent >= 0);
-        const material = () => new MeshLambertMaterial({ depthTest: false, transparent: true, opacity: 0.9, flatShading: true });
+        const material = () =>
+            new MeshLambertMaterial({ depthTest: false, transparent: true, opacity: 0.9, flatShading: true });
         this.joints = new InstancedMesh(new OctahedronGeometry(1), material(), joints.length);
         this.bones = new InstancedMesh(boneGeometry(), material(), this.children.length);
         for (const [order, mesh] of [this.bones, this.joints].entries()) {
@@ -96,7 +97,8 @@ function drawVoxels({ centers, size }: Voxels): InstancedMesh {
     const material = new MeshLambertMaterial({ color: 0x7aa7d9, transparent: true, opacity: 0.35, depthWrite: false });
     const mesh = new InstancedMesh(new BoxGeometry(0.92 * size, 0.92 * size, 0.92 * size), material, count);
     const matrix = new Matrix4();
-    for (let v = 0; v < count; v++) mesh.setMatrixAt(v, matrix.setPosition(centers[3 * v], centers[3 * v + 1], centers[3 * v + 2]));
+    for (let v = 0; v < count; v++)
+        mesh.setMatrixAt(v, matrix.setPosition(centers[3 * v], centers[3 * v + 1], centers[3 * v + 2]));
     mesh.frustumCulled = false;
     return mesh;
 }
@@ -105,7 +107,10 @@ function drawLattice({ points, edges }: Lattice): LineSegments {
     const geometry = new BufferGeometry();
     geometry.setAttribute("position", new BufferAttribute(points, 3));
     geometry.setIndex(new BufferAttribute(edges, 1));
-    const lines = new LineSegments(geometry, new LineBasicMaterial({ color: 0xd98f3f, transparent: true, opacity: 0.7 }));
+    const lines = new LineSegments(
+        geometry,
+        new LineBasicMaterial({ color: 0xd98f3f, transparent: true, opacity: 0.7 }),
+    );
     lines.frustumCulled = false;
     return lines;
 }
@@ -121,7 +126,10 @@ export class Overlays {
         this.skeleton = new Skeleton(model, size * 0.006);
         this.voxels = voxels && drawVoxels(voxels);
         this.lattice = lattice && drawLattice(lattice);
-        this.mark = new Mesh(new OctahedronGeometry(size * 0.006), new MeshBasicMaterial({ color: 0xffffff, depthTest: false }));
+        this.mark = new Mesh(
+            new OctahedronGeometry(size * 0.006),
+            new MeshBasicMaterial({ color: 0xffffff, depthTest: false }),
+        );
         this.mark.renderOrder = 20;
         this.mark.visible = false;
         parent.add(this.skeleton.group, this.mark);

@@ -27,7 +27,17 @@ interface Tab {
 }
 
 function table(rows: reports.Row[]): HTMLElement {
-    return h("table", {}, h("tbody", {}, ...rows.map(({ name, value, hint }) => h("tr", { title: hint }, h("th", { scope: "row" }, name), h("td", {}, value)))));
+    return h(
+        "table",
+        {},
+        h(
+            "tbody",
+            {},
+            ...rows.map(({ name, value, hint }) =>
+                h("tr", { title: hint }, h("th", { scope: "row" }, name), h("td", {}, value)),
+            ),
+        ),
+    );
 }
 
 function section(title: string, ...content: (HTMLElement | undefined)[]): HTMLElement {
@@ -50,8 +60,22 @@ export class Panels {
         pages.push(["Vertex", h("p", { class: "empty" }, "Click the surface to read a vertex.")]);
         this.tabs = pages.map(([name, content]) => {
             const id = name.toLowerCase();
-            const page = h("div", { role: "tabpanel", id: `page-${id}`, "aria-labelledby": `tab-${id}`, tabindex: 0, hidden: true }, content);
-            const button = h("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": page.id, onclick: () => this.open(name) }, name);
+            const page = h(
+                "div",
+                { role: "tabpanel", id: `page-${id}`, "aria-labelledby": `tab-${id}`, tabindex: 0, hidden: true },
+                content,
+            );
+            const button = h(
+                "button",
+                {
+                    type: "button",
+                    role: "tab",
+                    id: `tab-${id}`,
+                    "aria-controls": page.id,
+                    onclick: () => this.open(name),
+                },
+                name,
+            );
             button.addEventListener("keydown", (event) => this.walk(event, name));
             return { name, button, page };
         });
@@ -85,10 +109,17 @@ export class Panels {
         const report = data.report ?? {};
         const page = h("div");
         const warned = reports.warnings(report);
-        if (warned.length > 0) page.append(h("ul", { class: "warnings", "aria-label": "Warnings" }, ...warned.map((line) => h("li", {}, line))));
+        if (warned.length > 0)
+            page.append(
+                h("ul", { class: "warnings", "aria-label": "Warnings" }, ...warned.map((line) => h("li", {}, line))),
+            );
         const [figures, ...others] = reports.figures(report).map(({ title, rows }) => section(title, table(rows)));
         if (figures) page.append(figures);
-        page.append(h("div", { id: "measured" }), h("div", { id: "charts" }, ...reports.curves(report).map(chart)), ...others);
+        page.append(
+            h("div", { id: "measured" }),
+            h("div", { id: "charts" }, ...reports.curves(report).map(chart)),
+            ...others,
+        );
         const clips = reports.clipRows(report);
         if (clips.length > 0) page.append(section("Clips", table(clips)));
         const settings = reports.settings(report);
@@ -111,8 +142,17 @@ export class Panels {
     showMeasured(curve: ErrorCurve, reported: boolean, go: (frame: number, vertex: number) => void): void {
         const { distance, frame, vertex } = curve.worst;
         const rows: reports.Row[] = [{ name: "largest error", value: `${figure(distance)} units` }];
-        if (!reported) rows.unshift({ name: "E_rms", value: figure(curve.whole), hint: "In thousandths of the radius of the first frame's enclosing ball" });
-        const jump = h("button", { type: "button", onclick: () => go(frame, vertex) }, `Show it: frame ${frame}, vertex ${vertex}`);
+        if (!reported)
+            rows.unshift({
+                name: "E_rms",
+                value: figure(curve.whole),
+                hint: "In thousandths of the radius of the first frame's enclosing ball",
+            });
+        const jump = h(
+            "button",
+            { type: "button", onclick: () => go(frame, vertex) },
+            `Show it: frame ${frame}, vertex ${vertex}`,
+        );
         byId("measured").replaceChildren(section("Against the source", table(rows), h("div", { class: "row" }, jump)));
     }
 
@@ -122,14 +162,27 @@ export class Panels {
         const rows = model.joints.map(({ name, weight }, joint) => {
             const swatch = h("i", { style: `background:${css(category(joint))}` });
             const share = `${((100 * weight) / model.vertexCount).toFixed(1)} %`;
-            return h("li", { role: "option", id: `joint-${joint}`, "aria-selected": "false", onclick: () => this.onJoint(joint) }, swatch, h("span", {}, name || `joint ${joint}`), h("small", {}, share));
+            return h(
+                "li",
+                { role: "option", id: `joint-${joint}`, "aria-selected": "false", onclick: () => this.onJoint(joint) },
+                swatch,
+                h("span", {}, name || `joint ${joint}`),
+                h("small", {}, share),
+            );
         });
-        const list = h("ul", { role: "listbox", id: "joints", tabindex: 0, "aria-label": "Bones, with their share of all weights" }, ...rows);
+        const list = h(
+            "ul",
+            { role: "listbox", id: "joints", tabindex: 0, "aria-label": "Bones, with their share of all weights" },
+            ...rows,
+        );
         list.addEventListener("keydown", (event) => this.walkJoints(event, rows));
         const filter = h("input", { type: "search", placeholder: "Find a bone", "aria-label": "Find a bone" });
         filter.addEventListener("input", () => {
             const wanted = filter.value.toLowerCase();
-            rows.forEach((row, joint) => (row.hidden = !(model.joints[joint].name || `joint ${joint}`).toLowerCase().includes(wanted)));
+            rows.forEach(
+                (row, joint) =>
+                    (row.hidden = !(model.joints[joint].name || `joint ${joint}`).toLowerCase().includes(wanted)),
+            );
         });
         const reset = h("button", { type: "button", id: "reset-pose", onclick: () => this.onReset() }, "Reset pose");
         return h("div", { class: "bones" }, h("div", { class: "row" }, filter, reset), list);
@@ -190,13 +243,34 @@ export class Panels {
             { name: "position", value: position.map((x) => figure(x, 4)).join("  ") },
             { name: "from rest", value: figure(displacement), hint: "Distance from the rest pose, object units" },
         ];
-        if (point !== vertex) rows.splice(1, 0, { name: "point", value: String(point), hint: "Its number in the source" });
-        if (Number.isFinite(error)) rows.push({ name: "error", value: figure(error), hint: "Distance from the source in this frame, object units" });
-        if (Number.isFinite(largest)) rows.push({ name: "largest error", value: `${figure(largest)} at frame ${largestFrame}` });
+        if (point !== vertex)
+            rows.splice(1, 0, { name: "point", value: String(point), hint: "Its number in the source" });
+        if (Number.isFinite(error))
+            rows.push({
+                name: "error",
+                value: figure(error),
+                hint: "Distance from the source in this frame, object units",
+            });
+        if (Number.isFinite(largest))
+            rows.push({ name: "largest error", value: `${figure(largest)} at frame ${largestFrame}` });
         const bars = influences.map(({ joint, name, weight }) =>
-            h("button", { type: "button", class: "influence", title: "Show the weights of this bone", onclick: () => this.onJoint(joint) },
-                h("i", { style: `background:${css(category(joint))}` }), h("span", {}, name), h("meter", { min: 0, max: 1, value: weight, "aria-label": `weight ${weight.toFixed(3)}` }), h("small", {}, weight.toFixed(3))),
+            h(
+                "button",
+                {
+                    type: "button",
+                    class: "influence",
+                    title: "Show the weights of this bone",
+                    onclick: () => this.onJoint(joint),
+                },
+                h("i", { style: `background:${css(category(joint))}` }),
+                h("span", {}, name),
+                h("meter", { min: 0, max: 1, value: weight, "aria-label": `weight ${weight.toFixed(3)}` }),
+                h("small", {}, weight.toFixed(3)),
+            ),
         );
-        page.replaceChildren(section("Vertex", table(rows)), section("Influences", ...(bars.length > 0 ? bars : [h("p", { class: "empty" }, "No skin.")])));
+        page.replaceChildren(
+            section("Vertex", table(rows)),
+            section("Influences", ...(bars.length > 0 ? bars : [h("p", { class: "empty" }, "No skin.")])),
+        );
     }
 }

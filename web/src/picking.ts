@@ -2,7 +2,12 @@
 import { type PerspectiveCamera, Vector3 } from "three";
 
 /** Where a ray first meets a triangle, as that triangle's nearest corner; −1: nowhere. */
-export function vertexOnRay(origin: Vector3, direction: Vector3, positions: Float32Array, triangles: Uint32Array): number {
+export function vertexOnRay(
+    origin: Vector3,
+    direction: Vector3,
+    positions: Float32Array,
+    triangles: Uint32Array,
+): number {
     const { x: ox, y: oy, z: oz } = origin;
     const { x: dx, y: dy, z: dz } = direction;
     let nearest = Infinity;

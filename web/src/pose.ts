@@ -1,5 +1,5 @@
-/** Where the vertices of a model are at a moment: three samples the animation, the skin is evaluated here. A person may turn
- * joints and set morph weights on top of it; correctors see both before vertices move. */
+/** Where the vertices of a model are at a moment: three samples the animation, the skin is evaluated here. A person
+ * may turn joints and set morph weights on top of it; correctors see both before vertices move. */
 import { type AnimationAction, AnimationMixer, Matrix4, type Object3D, Quaternion } from "three";
 import type { Model, Part } from "./model";
 
@@ -78,7 +78,8 @@ export class Poser {
             targets.forEach((target, t) => {
                 const value = values[t];
                 if (!value) return;
-                for (let i = 0; i < part.vertexCount; i++) for (let c = 0; c < 3; c++) shape[3 * i + c] += value * target.getComponent(i, c);
+                for (let i = 0; i < part.vertexCount; i++)
+                    for (let c = 0; c < 3; c++) shape[3 * i + c] += value * target.getComponent(i, c);
             });
         }
     }
@@ -86,7 +87,9 @@ export class Poser {
     private fillPalette(): void {
         this.model.bones.forEach(({ node, inverseBind }, bone) => {
             const { elements } = this.matrix.multiplyMatrices(node.matrixWorld, inverseBind);
-            for (let row = 0; row < 3; row++) for (let column = 0; column < 4; column++) this.palette[12 * bone + 4 * row + column] = elements[4 * column + row];
+            for (let row = 0; row < 3; row++)
+                for (let column = 0; column < 4; column++)
+                    this.palette[12 * bone + 4 * row + column] = elements[4 * column + row];
         });
     }
 
@@ -141,7 +144,8 @@ export class Poser {
     /** The mixer writes only what changes, so it must find what it left. */
     private undo(): void {
         for (const [node, { base }] of this.turns) node.quaternion.copy(base);
-        for (const [morph, { base }] of this.settings) morph.parts.forEach(({ object }, p) => (object.morphTargetInfluences![morph.index] = base[p]));
+        for (const [morph, { base }] of this.settings)
+            morph.parts.forEach(({ object }, p) => (object.morphTargetInfluences![morph.index] = base[p]));
     }
 
     private redo(): void {

@@ -1,4 +1,5 @@
-/** What the report of a verb says, as rows and curves for people. docs/page.md lists the members that are known here. */
+/** What the report of a verb says, as rows and curves for people. docs/page.md lists the members that are known
+ * here. */
 import type { Curve } from "./charts";
 import type { Json, JsonObject } from "./data";
 import { figure } from "./dom";
@@ -10,12 +11,17 @@ export interface Row {
     hint?: string;
 }
 
-const bytes = (value: number): string => (value >= 1e6 ? `${figure(value / 1e6, 3)} MB` : value >= 1e3 ? `${figure(value / 1e3, 3)} kB` : `${value} B`);
+const bytes = (value: number): string =>
+    value >= 1e6 ? `${figure(value / 1e6, 3)} MB` : value >= 1e3 ? `${figure(value / 1e3, 3)} kB` : `${value} B`;
 const percent = (value: number): string => `${figure(100 * value, 3)} %`;
 
 /** Members in the order of the table, with what they are called, how they are written, and what they mean. */
 const KNOWN: Record<string, [label: string, write?: (value: number) => string, hint?: string]> = {
-    error_rms: ["E_rms", undefined, "Root mean square error in thousandths of the radius of the first frame's enclosing ball"],
+    error_rms: [
+        "E_rms",
+        undefined,
+        "Root mean square error in thousandths of the radius of the first frame's enclosing ball",
+    ],
     error_kg: ["E_kg", (value) => `${figure(value, 4)} %`, "Error in percent of the motion"],
     error_max: ["E_max", percent, "Largest distance of a vertex, of the diameter of the first frame's enclosing ball"],
     error_max_units: ["E_max, object units"],
@@ -33,7 +39,17 @@ const KNOWN: Record<string, [label: string, write?: (value: number) => string, h
     bytes_out: ["size after", bytes],
     peak_memory_bytes: ["memory", bytes],
 };
-const SHOWN_ELSEWHERE = new Set(["pelt", "verb", "settings", "warnings", "frame_rms", "clips", "curves", "iterations", "validator"]);
+const SHOWN_ELSEWHERE = new Set([
+    "pelt",
+    "verb",
+    "settings",
+    "warnings",
+    "frame_rms",
+    "clips",
+    "curves",
+    "iterations",
+    "validator",
+]);
 
 function isObject(json: Json | undefined): json is JsonObject {
     return typeof json === "object" && json !== null && !Array.isArray(json);
@@ -91,7 +107,9 @@ export function warnings(report: JsonObject): string[] {
 export function validator(report: JsonObject): string | undefined {
     if (!isObject(report.validator)) return undefined;
     const { errors = 0, warnings: lesser = 0 } = report.validator;
-    return errors || lesser ? `glTF validator: ${errors} errors, ${lesser} warnings` : "glTF validator: no errors, no warnings";
+    return errors || lesser
+        ? `glTF validator: ${errors} errors, ${lesser} warnings`
+        : "glTF validator: no errors, no warnings";
 }
 
 /** One number of the report, at its top or in `result`. */
@@ -109,9 +127,16 @@ export function frameErrors(report: JsonObject | undefined, clip: string, only: 
 
 export function curves(report: JsonObject): Curve[] {
     const list = Array.isArray(report.curves) ? report.curves.filter(isObject) : [];
-    const made = list.map((curve) => curve as unknown as Curve).filter(({ points }) => Array.isArray(points) && points.length > 1);
+    const made = list
+        .map((curve) => curve as unknown as Curve)
+        .filter(({ points }) => Array.isArray(points) && points.length > 1);
     if (Array.isArray(report.iterations) && report.iterations.length > 1)
-        made.push({ title: "Error by iteration", x: "iteration", y: "E_rms", points: report.iterations.map((value, n) => [n + 1, Number(value)]) });
+        made.push({
+            title: "Error by iteration",
+            x: "iteration",
+            y: "E_rms",
+            points: report.iterations.map((value, n) => [n + 1, Number(value)]),
+        });
     return made;
 }
 

@@ -19,15 +19,9 @@ import {
 } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { CLAY } from "./colors";
+import type { Extent } from "./extent";
 import type { Model } from "./model";
 import type { View } from "./state";
-
-/** Where everything moves: the box, and points that are to stay in view, [point][3]. */
-export interface Extent {
-    low: Vector3;
-    high: Vector3;
-    points: Float32Array;
-}
 
 function dynamic(array: Float32Array, width = 3): BufferAttribute {
     return new BufferAttribute(array, width).setUsage(DynamicDrawUsage);
@@ -142,7 +136,12 @@ export class Stage {
     private readonly ground = new LineSegments(new BufferGeometry(), new LineBasicMaterial());
     private readonly wireMaterial = new LineBasicMaterial({ transparent: true, opacity: 0.35 });
     private materials: MeshLambertMaterial[] = [];
-    private extent: Extent = { low: new Vector3(-1, -1, -1), high: new Vector3(1, 1, 1), points: new Float32Array(3) };
+    private extent: Extent = {
+        low: new Vector3(-1, -1, -1),
+        high: new Vector3(1, 1, 1),
+        points: new Float32Array(3),
+        farthest: 0,
+    };
     private dirty = true;
 
     constructor(private readonly canvas: HTMLCanvasElement) {
@@ -168,10 +167,18 @@ export class Stage {
             shape?.dispose();
         }
         for (const material of this.materials) material.dispose();
-        const surface = { vertexColors: true, side: DoubleSide, polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1 };
+        const surface = {
+            vertexColors: true,
+            side: DoubleSide,
+            polygonOffset: true,
+            polygonOffsetFactor: 1,
+            polygonOffsetUnits: 1,
+        };
         const painted = new MeshLambertMaterial(surface);
         const plain = new MeshLambertMaterial({ ...surface, vertexColors: false, color: new ThreeColor(...CLAY) });
-        const looks = model.parts.map(({ map }) => new MeshLambertMaterial({ ...surface, map, alphaTest: map ? 0.5 : 0 }));
+        const looks = model.parts.map(
+            ({ map }) => new MeshLambertMaterial({ ...surface, map, alphaTest: map ? 0.5 : 0 }),
+        );
         this.materials = [painted, plain, ...looks];
         const attribute = dynamic(colors);
         this.result = new Shape(model, attribute, { painted, plain, looks });
@@ -232,8 +239,8 @@ export class Stage {
         this.invalidate();
     }
 
-    /** Along one axis of the picture: the middle, and how far a camera with this slope must be to see all points. A point at
-     * height h and depth d is in view when |h − center| ≤ slope · (distance − d). */
+    /** Along one axis of the picture: the middle, and how far a camera with this slope must be to see all points. A
+     * point at height h and depth d is in view when |h − center| ≤ slope · (distance − d). */
     private fit(target: Vector3, toward: Vector3, axis: Vector3, slope: number): { center: number; distance: number } {
         const { points } = this.extent;
         const p = new Vector3();
@@ -253,7 +260,9 @@ export class Stage {
         const distance = offset.length();
         const pitch = Math.min(Math.max(Math.asin(offset.y / distance) + 2 * Math.PI * up, -1.5), 1.5);
         const yaw = Math.atan2(offset.x, offset.z) + 2 * Math.PI * right;
-        offset.set(Math.sin(yaw) * Math.cos(pitch), Math.sin(pitch), Math.cos(yaw) * Math.cos(pitch)).multiplyScalar(distance);
+        offset
+            .set(Math.sin(yaw) * Math.cos(pitch), Math.sin(pitch), Math.cos(yaw) * Math.cos(pitch))
+            .multiplyScalar(distance);
         this.moveTo(this.controls.target.clone().add(offset), this.controls.target);
     }
 
@@ -338,7 +347,13 @@ export class Stage {
         const right = side && left >= width;
         if (right) left -= width;
         const shape = this.view === "source" || (side && !right) ? "source" : "result";
-        return { shape, x: (2 * left) / width - 1, y: 1 - (2 * (y - rectangle.top)) / rectangle.height, width, height: rectangle.height };
+        return {
+            shape,
+            x: (2 * left) / width - 1,
+            y: 1 - (2 * (y - rectangle.top)) / rectangle.height,
+            width,
+            height: rectangle.height,
+        };
     }
 
     /** The picture as PNG. */

@@ -1,5 +1,5 @@
-/** Smooth normals of moving vertices. Vertices at the same place with the same normal in the file are one: seams of textures
- * do not show, hard edges stay. */
+/** Smooth normals of moving vertices. Vertices at the same place with the same normal in the file are one: seams of
+ * textures do not show, hard edges stay. */
 import type { Model } from "./model";
 
 /** [vertex] the first vertex with the same numbers in its row of `keys` [vertex][width], by a table of hashes. */

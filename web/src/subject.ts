@@ -13,6 +13,11 @@ export interface Animation {
     offset: number;
 }
 
+/** Both a result and a source. */
+export function isCompared({ clip, motion }: Animation): boolean {
+    return clip !== undefined && motion !== undefined;
+}
+
 function motionStart(model: Model, motion: number): number {
     return Math.min(...model.animations[motion].tracks.map(({ times }) => times[0]));
 }
@@ -35,7 +40,9 @@ function listAnimations(data: PageData, model: Model): Animation[] {
         return { name: clip.name, clip, motion: clip.motion, times: clip.times, offset: apart ? offset : 0 };
     });
     const motions = model.animations.flatMap(({ name, tracks }, motion): Animation[] =>
-        played.has(motion) || tracks.length === 0 ? [] : [{ name, motion, times: motionTimes(model, motion, data.fps), offset: 0 }],
+        played.has(motion) || tracks.length === 0
+            ? []
+            : [{ name, motion, times: motionTimes(model, motion, data.fps), offset: 0 }],
     );
     return [...clips, ...motions, { name: "rest pose", times: [0], offset: 0 }].filter(({ times }) => times.length > 0);
 }
@@ -56,7 +63,7 @@ export class Subject {
         this.animations = listAnimations(data, model);
         this.pointCount = data.clips[0]?.pointCount ?? model.vertexCount;
         this.pointVertices = new Uint32Array(this.pointCount);
-        for (let i = model.vertexCount; i-- > 0; ) this.pointVertices[this.point(i)] = i;
+        for (let i = model.vertexCount; i-- > 0;) this.pointVertices[this.point(i)] = i;
         this.scratch = new Float32Array(3 * this.pointCount);
     }
 
@@ -74,7 +81,9 @@ export class Subject {
     }
 
     moment(animation: Animation, frame: number): Moment | undefined {
-        return animation.motion === undefined ? undefined : { motion: animation.motion, time: animation.times[frame] + animation.offset };
+        return animation.motion === undefined
+            ? undefined
+            : { motion: animation.motion, time: animation.times[frame] + animation.offset };
     }
 
     /** Vertices of the result; `untouched`: without what a person did to the pose. */

@@ -35,7 +35,9 @@ export class Timeline {
         this.animations = animations;
         this.clock = 0;
         const select = byId<HTMLSelectElement>("animation");
-        select.replaceChildren(...animations.map(({ name }, value) => h("option", { value }, name || `motion ${value}`)));
+        select.replaceChildren(
+            ...animations.map(({ name }, value) => h("option", { value }, name || `motion ${value}`)),
+        );
         byId("animation-pick").hidden = animations.length < 2;
         byId("timeline").hidden = animations.every(({ times }) => times.length < 2);
         this.show();
@@ -94,8 +96,13 @@ export class Timeline {
         const error = this.error(frame);
         const text = `frame ${frame} of ${times.length - 1}, ${times[frame].toFixed(3)} s`;
         scrub.setAttribute("aria-valuetext", text + (Number.isFinite(error) ? `, error ${figure(error, 3)}` : ""));
-        const clock = [h("b", {}, frame), ` / ${times.length - 1}`, h("span", { class: "seconds" }, `${times[frame].toFixed(2)} s`)];
-        if (Number.isFinite(error)) clock.push(h("span", { class: "error", title: "E_rms of this frame" }, `E ${figure(error, 3)}`));
+        const clock = [
+            h("b", {}, frame),
+            ` / ${times.length - 1}`,
+            h("span", { class: "seconds" }, `${times[frame].toFixed(2)} s`),
+        ];
+        if (Number.isFinite(error))
+            clock.push(h("span", { class: "error", title: "E_rms of this frame" }, `E ${figure(error, 3)}`));
         byId("clock").replaceChildren(...clock);
         const play = byId("play");
         play.classList.toggle("playing", playing);

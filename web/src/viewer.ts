@@ -1,36 +1,23 @@
 /** Puts a subject on the stage and keeps colours, overlays and panels true to the state. */
-import { type BufferAttribute, Quaternion, Vector3 } from "three";
+import { type BufferAttribute, Quaternion } from "three";
 import { strip } from "./charts";
 import type { PageData } from "./data";
 import { announce, byId, figure, h } from "./dom";
 import { ErrorCurve } from "./errors";
-import { type Legend, type Mode, type ModeInput, MODES, type ModeName } from "./modes";
+import { lookAround } from "./extent";
+import { influencesOf, type Mode, type ModeInput, MODES, type ModeName } from "./modes";
 import { Overlays } from "./overlays";
 import { Panels, type VertexFacts } from "./panels";
 import { jointNear, rayThrough, vertexOnRay } from "./picking";
 import type { Morph } from "./pose";
 import { listenToPointer } from "./pointer";
 import * as reports from "./report";
-import { type Extent, type Shape, Stage } from "./scene";
+import { type Shape, Stage } from "./scene";
 import { Shading } from "./shading";
 import { INITIAL, type Overlay, type State, Store, type View } from "./state";
-import { type Animation, distances, Subject } from "./subject";
+import { type Animation, distances, isCompared, Subject } from "./subject";
 import { Timeline } from "./timeline";
-
-const VIEWS: [View, string][] = [
-    ["result", "Result"],
-    ["source", "Source"],
-    ["side", "Side by side"],
-];
-const OVERLAYS: [Overlay, string, string][] = [
-    ["skeleton", "Skeleton", "K"],
-    ["wireframe", "Wireframe", "X"],
-    ["voxels", "Voxels", "V"],
-    ["lattice", "Lattice", "L"],
-    ["pose", "Pose", "P"],
-];
-const FRAMES_LOOKED_AT = 12; // to find where things are and how far they move
-const VERTICES_LOOKED_AT = 4000;
+import { fillTools, modesOf, overlaysOf, showLegend, showTools, viewsOf } from "./tools";
 
 /** What was worked out for the animation that is shown. */
 interface Measures {
@@ -61,7 +48,7 @@ export class Viewer {
         store.on(["frame"], () => this.showFrame());
         store.on(["animation"], () => this.showAnimation());
         store.on(["mode", "joint"], () => this.paint());
-        store.on(["mode"], () => (byId<HTMLSelectElement>("mode").value = store.state.mode));
+        store.on(["mode"], () => showTools(store.state));
         store.on(["view"], () => this.showView());
         store.on(["joint"], () => this.showJoint());
         store.on(["vertex"], () => this.showVertex());
@@ -77,7 +64,9 @@ export class Viewer {
             grab: (joint) => store.set({ joint, playing: false }),
             turn: (joint, rotation) => this.turnJoint(joint, rotation),
         });
-        byId<HTMLSelectElement>("mode").addEventListener("change", (event) => this.setMode((event.target as HTMLSelectElement).value as ModeName));
+        byId<HTMLSelectElement>("mode").addEventListener("change", (event) =>
+            this.setMode((event.target as HTMLSelectElement).value as ModeName),
+        );
     }
 
     /** Shows other data in place of what was there. */
@@ -94,10 +83,12 @@ export class Viewer {
         subject.poser.pose(undefined, this.restPose);
         this.before = undefined;
         // Files may begin with a motion of a frame or two.
-        const animation = Math.max(subject.animations.findIndex(({ times }) => times.length > 2), 0);
-        this.store.state = { ...INITIAL, animation, view: this.firstView(subject.animations[animation]) };
-        const extent = this.lookAround();
-        this.overlays = new Overlays(this.stage.overlays, model, extent.high.distanceTo(extent.low), data.voxels, data.lattice);
+        const long = subject.animations.findIndex(({ times }) => times.length > 2);
+        const first = subject.animations[Math.max(long, 0)];
+        this.store.state = { ...INITIAL, animation: Math.max(long, 0), view: viewsOf(subject, first)[0] };
+        const extent = lookAround(subject, first, this.restPose);
+        const size = extent.high.distanceTo(extent.low);
+        this.overlays = new Overlays(this.stage.overlays, model, size, data.voxels, data.lattice);
         this.stage.frame(extent);
         this.panels.setSubject(subject);
         this.timeline.setAnimations(subject.animations);
@@ -108,10 +99,6 @@ export class Viewer {
         this.stage.resize();
     }
 
-    private firstView(animation: Animation): View {
-        return this.subject.hasResult(animation) ? "result" : "source";
-    }
-
     private title(): void {
         const { data } = this.subject;
         byId("title").textContent = data.title;
@@ -119,7 +106,11 @@ export class Viewer {
         const verb = typeof data.report?.verb === "string" ? data.report.verb : undefined;
         const error = reports.number(data.report, "error_rms");
         const bones = reports.number(data.report, "bones");
-        const words = [verb, Number.isFinite(bones) && `${figure(bones)} bones`, Number.isFinite(error) && `E_rms ${figure(error)}`];
+        const words = [
+            verb,
+            Number.isFinite(bones) && `${figure(bones)} bones`,
+            Number.isFinite(error) && `E_rms ${figure(error)}`,
+        ];
         byId("headline").textContent = words.filter(Boolean).join(" · ");
     }
 
@@ -129,41 +120,12 @@ export class Viewer {
         return this.timeline.current;
     }
 
-    /** Both a result and a source. */
-    private get compared(): boolean {
-        return this.animation.clip !== undefined && this.animation.motion !== undefined;
-    }
-
     views(): View[] {
-        const { subject, animation } = this;
-        return this.compared ? ["result", "source", "side"] : subject.hasResult(animation) ? ["result"] : ["source"];
+        return viewsOf(this.subject, this.animation);
     }
 
     modes(): Mode[] {
-        const { model } = this.subject;
-        const skinned = model.joints.length > 0;
-        const needs: Partial<Record<ModeName, boolean>> = {
-            material: model.parts.some(({ map, color }) => map || color.some((c) => c !== 1)),
-            parts: model.parts.length > 1,
-            bones: skinned,
-            weights: skinned,
-            influences: skinned,
-            displacement: this.animation.times.length > 1,
-            error: this.compared,
-        };
-        return MODES.filter(({ name }) => needs[name] ?? true);
-    }
-
-    overlayNames(): Overlay[] {
-        const { model, data } = this.subject;
-        const has: Record<Overlay, boolean> = {
-            skeleton: model.joints.length > 0,
-            wireframe: model.triangles.length > 0,
-            voxels: !!data.voxels,
-            lattice: !!data.lattice,
-            pose: model.joints.length > 0,
-        };
-        return OVERLAYS.map(([name]) => name).filter((name) => has[name]);
+        return modesOf(this.subject, this.animation);
     }
 
     setMode(mode: ModeName): void {
@@ -177,9 +139,10 @@ export class Viewer {
     }
 
     toggle(overlay: Overlay): void {
-        if (!this.overlayNames().includes(overlay)) return;
+        if (!overlaysOf(this.subject).includes(overlay)) return;
         this.store.set({ [overlay]: !this.store.state[overlay] });
-        if (overlay === "voxels" || overlay === "lattice") this.showRestPose(this.store.state.voxels || this.store.state.lattice);
+        if (overlay === "voxels" || overlay === "lattice")
+            this.showRestPose(this.store.state.voxels || this.store.state.lattice);
     }
 
     /** Voxels and lattices are those of the rest pose: it is shown with them, and what was shown before comes back. */
@@ -202,72 +165,20 @@ export class Viewer {
         this.showVertex();
     }
 
-    private fillTools(): void {
-        const views = this.views();
-        const { view, mode } = this.store.state;
-        byId("views").replaceChildren(
-            ...VIEWS.filter(([name]) => views.includes(name)).map(([name, label]) =>
-                h("button", { type: "button", role: "radio", "aria-checked": String(name === view), "data-view": name, onclick: () => this.setView(name) }, label),
-            ),
-        );
-        byId("views").hidden = views.length < 2;
-        const select = byId<HTMLSelectElement>("mode");
-        select.replaceChildren(...this.modes().map(({ name, label }) => h("option", { value: name }, label)));
-        select.value = mode;
-        byId("overlays").replaceChildren(
-            ...OVERLAYS.filter(([name]) => this.overlayNames().includes(name)).map(([name, label, key]) =>
-                h("button", { type: "button", "aria-pressed": String(this.store.state[name]), title: `${label} (${key})`, "data-overlay": name, onclick: () => this.toggle(name) }, label),
-            ),
-        );
-    }
-
     // ---- Frames ----
-
-    /** Where everything is, and how far it moves, by looking at a few frames. */
-    private lookAround(): Extent {
-        const { subject, restPose } = this;
-        const { vertexCount } = subject.model;
-        const [low, high] = [new Vector3(Infinity, Infinity, Infinity), new Vector3(-Infinity, -Infinity, -Infinity)];
-        const positions = new Float32Array(restPose.length);
-        const moved = new Float32Array(vertexCount);
-        const animation = subject.animations[this.store.state.animation];
-        const count = Math.min(FRAMES_LOOKED_AT, animation.times.length);
-        const stride = Math.ceil(vertexCount / VERTICES_LOOKED_AT) || 1;
-        const points: number[] = [];
-        const p = new Vector3();
-        let farthest = 0;
-        for (let n = 0; n < count; n++) {
-            const frame = Math.round((n * (animation.times.length - 1)) / Math.max(1, count - 1));
-            if (subject.hasResult(animation)) subject.result(animation, frame, positions);
-            else subject.source(animation.clip!, frame, positions);
-            distances(positions, restPose, moved);
-            for (let i = 0; i < vertexCount; i += stride) {
-                p.fromArray(positions, 3 * i);
-                if (!Number.isFinite(p.x + p.y + p.z)) continue;
-                points.push(p.x, p.y, p.z);
-                low.min(p);
-                high.max(p);
-                farthest = Math.max(farthest, moved[i]);
-            }
-        }
-        this.measures.displacementScale = farthest || 1;
-        if (points.length > 0) return { low, high, points: new Float32Array(points) };
-        return { low: new Vector3(-1, -1, -1), high: new Vector3(1, 1, 1), points: new Float32Array(3) };
-    }
 
     private showAnimation(): void {
         const { store, subject, animation } = this;
         this.measures.curve?.stop();
-        this.lookAround();
         const only = subject.data.clips.length === 1;
         const known = animation.clip && reports.frameErrors(subject.data.report, animation.clip.name, only);
-        const curve = this.compared ? new ErrorCurve(subject, animation) : undefined;
-        this.measures = { ...this.measures, curve, frameErrors: known ?? curve?.rms ?? [] };
+        const curve = isCompared(animation) ? new ErrorCurve(subject, animation) : undefined;
+        const displacementScale = lookAround(subject, animation, this.restPose).farthest || 1;
+        this.measures = { curve, frameErrors: known ?? curve?.rms ?? [], displacementScale };
         if (!this.views().includes(store.state.view)) store.set({ view: this.views()[0] });
         if (!this.modes().some(({ name }) => name === store.state.mode)) store.set({ mode: "shaded" });
-        this.fillTools();
+        fillTools(subject, animation, store.state, this);
         this.showView();
-        this.showFrame();
         this.drawCurve();
         void curve?.run(() => this.measured(curve));
     }
@@ -286,8 +197,9 @@ export class Viewer {
 
     private drawCurve(): void {
         const { frameErrors } = this.measures;
-        const shown = frameErrors.length > 1;
-        byId("curve").replaceChildren(...(shown ? [strip(frameErrors), h("span", {}, `E_rms per frame, up to ${figure(Math.max(...Array.from(frameErrors, (x) => x || 0)), 3)}`)] : []));
+        const highest = Math.max(...Array.from(frameErrors, (error) => error || 0));
+        const label = h("span", {}, `E_rms per frame, up to ${figure(highest, 3)}`);
+        byId("curve").replaceChildren(...(frameErrors.length > 1 ? [strip(frameErrors), label] : []));
     }
 
     /** The shape that colours and facts are about. */
@@ -305,7 +217,7 @@ export class Viewer {
         if (animation.clip) subject.source(animation.clip, frame, source.positions);
         if (animation.clip && store.state.view !== "result") this.place(source);
         distances(this.shown.positions, this.restPose, this.displacement);
-        if (this.compared) distances(result.positions, source.positions, this.error);
+        if (isCompared(this.animation)) distances(result.positions, source.positions, this.error);
         if (this.mode.moves) this.paint();
         this.panels.showMorphs((morph) => subject.poser.morphValue(morph));
         if (store.state.vertex >= 0) this.showVertex();
@@ -318,10 +230,8 @@ export class Viewer {
     }
 
     private showView(): void {
-        const { view } = this.store.state;
-        for (const button of byId("views").children) button.setAttribute("aria-checked", String((button as HTMLElement).dataset.view === view));
-        byId("stage").dataset.view = view;
-        this.stage.setView(view);
+        showTools(this.store.state);
+        this.stage.setView(this.store.state.view);
         this.showFrame();
         this.paint();
     }
@@ -351,16 +261,7 @@ export class Viewer {
         const surface = this.mode.name === "material" ? "materials" : "colors";
         // Beside the errors of the result, the source shows its own shape.
         this.stage.use(surface, this.mode.name === "error" && this.store.state.view === "side" ? "plain" : surface);
-        this.showLegend(this.mode.legend?.(input));
-    }
-
-    private showLegend(legend: Legend | undefined): void {
-        const element = byId("legend");
-        element.hidden = !legend;
-        if (!legend) return;
-        element.setAttribute("aria-label", `${legend.title}: from ${legend.ticks[0]} to ${legend.ticks.at(-1)}`);
-        const ticks = h("div", { class: "ticks" }, ...legend.ticks.map((tick) => h("span", {}, tick)));
-        element.replaceChildren(h("p", {}, legend.title), h("div", { class: "bar", style: `background:${legend.map.gradient()}` }), ticks);
+        showLegend(this.mode.legend?.(input));
     }
 
     // ---- Joints and vertices ----
@@ -372,9 +273,7 @@ export class Viewer {
         if (voxels) voxels.visible = state.voxels;
         if (lattice) lattice.visible = state.lattice;
         this.stage.showWireframe(state.wireframe);
-        for (const button of byId("overlays").children) button.setAttribute("aria-pressed", String(state[(button as HTMLElement).dataset.overlay as Overlay]));
-        byId("hint").hidden = !state.pose;
-        byId("hint").textContent = "Drag a joint to turn it. R resets the pose.";
+        showTools(state);
         this.stage.invalidate();
     }
 
@@ -387,7 +286,8 @@ export class Viewer {
 
     private jointAt(x: number, y: number, reach: number): number {
         const place = this.stage.locate(x, y);
-        if (!this.overlays.skeleton.group.visible || (place.shape === "source" && this.store.state.view === "side")) return -1;
+        if (!this.overlays.skeleton.group.visible || (place.shape === "source" && this.store.state.view === "side"))
+            return -1;
         return jointNear(this.stage.camera, this.overlays.skeleton.positions, place, reach);
     }
 
@@ -417,21 +317,15 @@ export class Viewer {
     facts(vertex: number): VertexFacts {
         const { model } = this.subject;
         const { curve } = this.measures;
-        const byJoint = new Map<number, number>();
-        for (let k = vertex * model.influences; k < (vertex + 1) * model.influences; k++) {
-            const { joint } = model.bones[model.boneIndices[k]];
-            if (joint >= 0 && model.weights[k] > 0) byJoint.set(joint, (byJoint.get(joint) ?? 0) + model.weights[k]);
-        }
-        const influences = [...byJoint].map(([joint, weight]) => ({ joint, name: model.joints[joint].name, weight }));
-        const position = Array.from(this.shown.positions.subarray(3 * vertex, 3 * vertex + 3)) as [number, number, number];
+        const [x, y, z] = this.shown.positions.subarray(3 * vertex, 3 * vertex + 3);
         return {
             vertex,
             point: this.subject.point(vertex),
             part: model.parts.find(({ firstVertex, vertexCount }) => vertex < firstVertex + vertexCount)?.name ?? "",
-            position,
-            influences: influences.sort((a, b) => b.weight - a.weight),
+            position: [x, y, z],
+            influences: influencesOf(model, vertex),
             displacement: this.displacement[vertex],
-            error: this.compared ? this.error[vertex] : NaN,
+            error: isCompared(this.animation) ? this.error[vertex] : NaN,
             largest: curve ? curve.largest[vertex] : NaN,
             largestFrame: curve ? curve.largestFrame[vertex] : 0,
         };
