@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { makeFixture } from "../node/fixture.mjs";
+import { makeGlb } from "../node/support.mjs";
 import * as support from "./support.mjs";
 
 const TOLERANCE = 1e-5; // of the size
@@ -117,6 +118,34 @@ await support.checks(browser, {
         const measured = await page.evaluate(() => window.pelt.viewer.measures.curve.whole);
         const { error_rms: reported } = JSON.parse(readFileSync(cloth.json)).result;
         assert(Math.abs(measured - reported) < 1e-4 * reported, `${measured}, reported ${reported}`);
+        await page.close();
+    },
+    "a skeleton without a surface is shown": async () => {
+        const file = path.join(support.folder, "skeleton.glb");
+        const turns = Float32Array.of(0, 1, 0, 0, 0, 1, 0, 0, Math.SQRT1_2, Math.SQRT1_2); // 2 times, 2 quaternions
+        const document = {
+            asset: { version: "2.0" },
+            buffers: [{ byteLength: 40 }],
+            bufferViews: [{ buffer: 0, byteLength: 40 }],
+            accessors: [
+                { bufferView: 0, componentType: 5126, count: 2, type: "SCALAR", min: [0], max: [1] },
+                { bufferView: 0, byteOffset: 8, componentType: 5126, count: 2, type: "VEC4" },
+            ],
+            nodes: [{ name: "hip", children: [1] }, { name: "knee", translation: [0, 2, 0] }],
+            scenes: [{ nodes: [0] }],
+            animations: [
+                {
+                    samplers: [{ input: 0, output: 1 }],
+                    channels: [{ sampler: 0, target: { node: 0, path: "rotation" } }],
+                },
+            ],
+        };
+        writeFileSync(file, makeGlb(document, Buffer.from(turns.buffer)));
+        const page = await support.open(browser, support.makePage("skeleton.html", file), { hash: "#frame=30" });
+        const joints = await support.floats(page, "() => window.pelt.viewer.overlays.skeleton.positions");
+        assert(support.difference(Float32Array.of(0, 0, 0, -2, 0, 0), joints) < 1e-6, `joints are at ${joints}`);
+        assert.equal((await support.state(page)).skeleton, true);
+        assert.deepEqual(page.complaints, []);
         await page.close();
     },
     "a cache alone plays": async () => {

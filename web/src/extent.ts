@@ -33,6 +33,8 @@ export function lookAround(subject: Subject, animation: Animation, restPose: Flo
             points.push(positions[3 * i], positions[3 * i + 1], positions[3 * i + 2]);
             farthest = Math.max(farthest, moved[i]);
         }
+        if (vertexCount === 0)
+            for (const { node } of subject.model.joints) points.push(...node.matrixWorld.elements.slice(12, 15));
     }
     return { ...boxOf(points), farthest };
 }

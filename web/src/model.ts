@@ -32,7 +32,7 @@ export interface Bone {
     joint: number;
 }
 
-/** A node that a skin refers to. */
+/** A node that a skin refers to; in a file without a surface, any node. */
 export interface Joint {
     name: string;
     node: Object3D;
@@ -162,6 +162,11 @@ class Rig {
         return this.bones.push({ node, inverseBind: new Matrix4(), joint: -1 }) - 1;
     }
 
+    /** Every node of a file without a surface is a joint. */
+    ofTree(root: Object3D): void {
+        root.traverse((node) => node !== root && this.joint(node));
+    }
+
     findParents(): void {
         for (const joint of this.joints)
             for (let node = joint.node.parent; node && joint.parent < 0; node = node.parent)
@@ -279,6 +284,7 @@ export async function loadModel(glb: ArrayBuffer): Promise<Model> {
         const skinned = skin !== undefined && influenceSets(object.geometry).length > 0;
         bones.push(skinned ? await rig.ofSkin(skin) : [rig.ofNode(object)]);
     }
+    if (drawn.length === 0) rig.ofTree(gltf.scene);
     rig.findParents();
     const model = makeModel(gltf, makeParts(drawn), rig);
     model.parts.forEach((part, p) => {

@@ -161,7 +161,7 @@ export class Panels {
     private bonesPage({ model }: Subject): HTMLElement {
         const rows = model.joints.map(({ name, weight }, joint) => {
             const swatch = h("i", { style: `background:${css(category(joint))}` });
-            const share = `${((100 * weight) / model.vertexCount).toFixed(1)} %`;
+            const share = model.vertexCount > 0 ? `${((100 * weight) / model.vertexCount).toFixed(1)} %` : "";
             return h(
                 "li",
                 { role: "option", id: `joint-${joint}`, "aria-selected": "false", onclick: () => this.onJoint(joint) },

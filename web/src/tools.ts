@@ -28,7 +28,7 @@ export function viewsOf(subject: Subject, animation: Animation): View[] {
 }
 
 export function modesOf({ model }: Subject, animation: Animation): Mode[] {
-    const skinned = model.joints.length > 0;
+    const skinned = model.joints.length > 0 && model.vertexCount > 0;
     const needs: Partial<Record<ModeName, boolean>> = {
         material: model.parts.some(({ map, color }) => map || color.some((c) => c !== 1)),
         parts: model.parts.length > 1,

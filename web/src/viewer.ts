@@ -53,7 +53,10 @@ export class Viewer {
         store.on(["joint"], () => this.showJoint());
         store.on(["vertex"], () => this.showVertex());
         store.on(["skeleton", "wireframe", "voxels", "lattice", "pose"], () => this.showOverlays());
-        panels.onJoint = (joint) => store.set({ joint, mode: "weights" });
+        panels.onJoint = (joint) => {
+            store.set({ joint });
+            this.setMode("weights");
+        };
         panels.onMorph = (morph, value) => this.setMorph(morph, value);
         panels.onReset = () => this.resetPose();
         this.timeline.error = (frame) => this.measures.frameErrors[frame] ?? NaN;
@@ -85,7 +88,9 @@ export class Viewer {
         // Files may begin with a motion of a frame or two.
         const long = subject.animations.findIndex(({ times }) => times.length > 2);
         const first = subject.animations[Math.max(long, 0)];
-        this.store.state = { ...INITIAL, animation: Math.max(long, 0), view: viewsOf(subject, first)[0] };
+        const bare = model.vertexCount === 0; // then the skeleton is all there is
+        const view = viewsOf(subject, first)[0];
+        this.store.state = { ...INITIAL, animation: Math.max(long, 0), view, skeleton: bare };
         const extent = lookAround(subject, first, this.restPose);
         const size = extent.high.distanceTo(extent.low);
         this.overlays = new Overlays(this.stage.overlays, model, size, data.voxels, data.lattice);
