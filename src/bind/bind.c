@@ -125,7 +125,8 @@ static pelt_result make_volume(pelt_binding *b) {
         diagonal += ((double)high[c] - low[c]) * ((double)high[c] - low[c]);
     }
     volume->diagonal = (float)(sqrt(diagonal) / grid.cell[0]);
-    return px_voxels_neighbours(b->context, &volume->voxels, volume->neighbours);
+    PX_TRY(px_voxels_neighbours(b->context, &volume->voxels, volume->neighbours));
+    return px_bind_bins_make(b->arena, volume, &volume->bins);
 }
 
 /* ---- Fields -------------------------------------------------------------------------------------------------- */
@@ -158,6 +159,7 @@ static pelt_result make_fields(pelt_binding *b) {
     if (!b->fields.values || !b->bridged)
         return PELT_ERROR_MEMORY;
     pelt_result result = px_bind_wave_make(b->context, &b->volume, b->bones.segments, b->bones.reach, &wave);
+    wave.floods = b->desc.method == PELT_BIND_GEODESIC;
     if (result == PELT_OK)
         result = start_wave(b, &wave);
     if (result == PELT_OK)
@@ -169,14 +171,10 @@ static pelt_result make_fields(pelt_binding *b) {
     if (result == PELT_OK && b->desc.method == PELT_BIND_HEAT)
         result = px_bind_heat(b->context, s, &b->volume, &b->bones, &wave, &bridges, b->fields.values);
     else if (result == PELT_OK)
-        result = px_bind_geodesic(b->context, b->arena, s, &b->volume, &b->bones, &bridges, b->desc.distance,
-                                  b->fields.values);
+        result = px_bind_geodesic(b->context, s, &b->volume, &b->bones, &bridges, b->desc.distance, b->fields.values);
     px_bind_wave_free(&wave);
-    for (size_t i = 0; result == PELT_OK && i < s->row_count; i++) {
-        px_bind_place place;
-        px_bind_place_row(&b->volume, s->positions + 3 * i, &place);
-        b->bridged[i] = bridges.bridged[place.voxels[0]];
-    }
+    for (size_t i = 0; result == PELT_OK && i < s->row_count; i++)
+        b->bridged[i] = bridges.bridged[px_bind_row_voxel(&b->volume, s->positions + 3 * i)];
     return result;
 }
 

@@ -5,6 +5,7 @@
  *   volume.c    looking things up among voxels
  *   bones.c     where the bones lie
  *   reach.c     how far each reaches
+ *   nearest.c   the voxel nearest to a place outside
  *   wave.c      how far every voxel is from the bones
  *   shells.c    pieces of the volume that no bone reaches; pieces of the surface that are plainly accessories
  *   graph.c     voxels as a graph, and coarser graphs of it
@@ -75,8 +76,18 @@ pelt_result px_bind_mark_named(pelt_context *context, const pelt_skeleton *skele
 
 /* ---- The volume ------------------------------------------------------------------------------------------- */
 
+/* Voxels with a free face by place. */
+typedef struct px_bind_bins {
+    uint32_t side;    /* of a bin, in cells */
+    uint32_t size[3]; /* bins */
+    size_t count;     /* */
+    uint32_t *firsts; /* [bin + 1] */
+    uint32_t *voxels; /* those of a bin side by side */
+} px_bind_bins;
+
 typedef struct px_bind_volume {
     px_voxels voxels;
+    px_bind_bins bins;
     float step[3];             /* a cell's sides, in sides along x */
     float diagonal;            /* of the mesh's box, in sides along x */
     uint32_t (*neighbours)[6]; /* [voxel] −x +x −y +y −z +z, or PELT_NONE */
@@ -89,6 +100,16 @@ static inline void px_bind_to_grid(const px_grid *grid, const float p[3], float 
 }
 /* The voxel at a place in grid space, or PELT_NONE. */
 uint32_t px_bind_voxel(const px_bind_volume *volume, const float p[3]);
+/* The voxel nearest to a place, its own one where there is one; PELT_NONE where none is nearer than `most`. *distance is
+ * to its centre, in sides along x. */
+uint32_t px_bind_nearest_voxel(const px_bind_volume *volume, const float p[3], float most, float *distance);
+
+/* In the arena, of all voxels; `fill` leaves those without an owner out. */
+pelt_result px_bind_bins_make(px_arena *arena, const px_bind_volume *volume, px_bind_bins *bins);
+void px_bind_bins_fill(const px_bind_volume *volume, const uint32_t *owners, px_bind_bins *bins);
+/* The voxel in bins that is nearest to a place (grid space); as above. */
+uint32_t px_bind_bins_nearest(const px_bind_volume *volume, const px_bind_bins *bins, const float p[3], float most,
+                              float *distance);
 
 #define PX_BIND_OUTSIDE 0.06f /* of the diagonal: how far a bone outside the volume may be from what it moves */
 
@@ -119,6 +140,11 @@ float px_bind_segment_distance(const px_bind_segment *segment, const float step[
 /* The share of a stretch that is occupied. */
 float px_bind_share_inside(const px_bind_volume *volume, const float a[3], const float b[3]);
 
+/* Calls for the voxels nearest to places along a segment, with their distances from it; at most `most` away. */
+typedef pelt_result px_bind_near_fn(void *user, uint32_t voxel, float distance);
+pelt_result px_bind_near_segment(const px_bind_volume *volume, const px_bind_segment *segment, float most,
+                                 px_bind_near_fn *near, void *user);
+
 /* ---- Waves ------------------------------------------------------------------------------------------------ */
 
 /* A wave that leaves bones and runs through the volume. */
@@ -128,10 +154,12 @@ typedef struct px_bind_wave {
     const px_bind_segment *segments;
     const float *reach; /* [target] beyond this a bone's distances count more, so that a thin limb does not take what
                               * is thick; NULL: they do not */
-    float *distances;   /* [voxel] to the bone that it belongs to, in sides along x; INFINITY where not reached */
-    uint32_t *owners;   /* [voxel] the segment it belongs to, or PELT_NONE */
-    float *keys;        /* [voxel] what the distance counts */
-    uint8_t *states;    /* [voxel] WAVE_… bits */
+    const struct px_bind_crossings *crossings; /* it crosses these too; NULL: none */
+    bool floods;      /* only whether a voxel is reached matters, not from where nor how far it is */
+    float *distances; /* [voxel] to the bone that it belongs to, in sides along x; INFINITY where not reached */
+    uint32_t *owners; /* [voxel] the segment it belongs to, or PELT_NONE */
+    float *keys;      /* [voxel] what the distance counts */
+    uint8_t *states;  /* [voxel] WAVE_… bits */
     struct px_bind_heap_entry *heap;
     size_t heap_count, heap_capacity;
 } px_bind_wave;
@@ -166,6 +194,23 @@ typedef struct px_bind_bridges {
 
 /* Builds bridges to everything that a wave has not reached, and lets it run on. In the arena. */
 pelt_result px_bind_bridges_make(px_arena *arena, px_bind_wave *wave, px_bind_bridges *bridges);
+
+/* Bridges as they are seen from their ends. */
+typedef struct px_bind_crossing {
+    uint32_t from, to;
+    float length; /* from centre to centre, in sides along x */
+} px_bind_crossing;
+
+typedef struct px_bind_crossings {
+    uint32_t count;
+    px_bind_crossing *items; /* in the order of `from`, then `to` */
+    uint64_t *ends;          /* [voxel / 64] bits: voxels that have any */
+} px_bind_crossings;
+
+pelt_result px_bind_crossings_make(px_arena *arena, const px_bind_volume *volume, const px_bind_bridges *bridges,
+                                   px_bind_crossings *crossings);
+/* The first crossing from a voxel; `count` where there is none. */
+uint32_t px_bind_crossings_from(const px_bind_crossings *crossings, uint32_t voxel);
 
 /* Pieces of the surface: shells [row], numbered by first appearance. */
 pelt_result px_bind_shells(px_arena *arena, const px_bind_subject *subject, uint32_t *shells, uint32_t *shell_count);
@@ -205,13 +250,16 @@ typedef struct px_bind_place {
 } px_bind_place;
 /* Only voxels that are connected to the row's own within the eight count. */
 void px_bind_place_row(const px_bind_volume *volume, const float position[3], px_bind_place *place);
+/* The voxel that a row is in; the nearest one for a row that no triangle uses. */
+uint32_t px_bind_row_voxel(const px_bind_volume *volume, const float position[3]);
 
 pelt_result px_bind_heat(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
                          const px_bind_bones *bones, const px_bind_wave *wave, const px_bind_bridges *bridges,
                          float *values);
-pelt_result px_bind_geodesic(pelt_context *context, px_arena *arena, const px_bind_subject *subject,
-                             const px_bind_volume *volume, const px_bind_bones *bones, const px_bind_bridges *bridges,
-                             uint32_t distance, float *values);
+/* INFINITY for targets that are idle, and where a bone has no way to. */
+pelt_result px_bind_geodesic(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
+                             const px_bind_bones *bones, const px_bind_bridges *bridges, uint32_t distance,
+                             float *values);
 
 /* Counts voxels in which limbs touch that the skeleton holds apart; of the report. */
 pelt_result px_bind_touching(const px_bind_subject *subject, const px_bind_wave *wave, pelt_bind_report *report);

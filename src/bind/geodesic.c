@@ -1,8 +1,332 @@
-/* Distances of every bone. */
+/* Distances of every bone through the volume (Dionne, de Lasa 2013, sections 5 and 6).
+ *
+ * `paper` is what their Algorithm 1 finds: the shortest ways from voxel to voxel across faces, from the voxels that a bone
+ * passes through. Rounded sums grow with what is added, so the shortest ways have one length each, whatever the order in
+ * which they are found. That allows an order that suits the machine: row by row, several bones side by side. A row that
+ * something got nearer in passes it on, first along itself, then to the four rows beside it; rows are swept up and down
+ * until nothing gets nearer.
+ *
+ * `isotropic` is one wave per bone (wave.c).
+ *
+ * Both cross bridges, so pieces that no bone touches have distances from all bones that reach what they hang on. */
 #include "bind/bind.h"
-pelt_result px_bind_geodesic(pelt_context *context, px_arena *arena, const px_bind_subject *subject,
-                             const px_bind_volume *volume, const px_bind_bones *bones, const px_bind_bridges *bridges,
-                             uint32_t distance, float *values) {
-    (void)arena, (void)subject, (void)volume, (void)bones, (void)bridges, (void)distance, (void)values;
-    return px_fail(context, PELT_ERROR_UNSUPPORTED, "not yet");
+
+#include <math.h>
+
+#define LANES 4u /* bones side by side */
+
+typedef struct geodesic {
+    pelt_context *context;
+    const px_bind_subject *subject;
+    const px_bind_volume *volume;
+    const px_bind_bones *bones;
+    px_bind_crossings crossings;
+    uint32_t *firsts;     /* [target + 1] its first segment */
+    uint32_t *row_voxels; /* [row] the voxel it is in */
+    float *row_gaps;      /* [row] to that voxel's centre, in sides along x */
+    float *values;        /* [row][target] */
+} geodesic;
+
+/* ---- Shortest ways ------------------------------------------------------------------------------------------- */
+
+typedef float lanes __attribute__((vector_size(4 * LANES)));
+typedef int32_t masks __attribute__((vector_size(4 * LANES)));
+typedef int64_t mask_pair __attribute__((vector_size(4 * LANES)));
+
+typedef struct search {
+    const geodesic *g;
+    lanes *distances;  /* [voxel] in sides along x */
+    uint8_t *nearer;   /* [row of voxels] something got nearer there */
+    uint32_t *waiting; /* [slice] such rows */
+} search;
+
+static pelt_result search_make(const geodesic *g, search *s) {
+    const px_voxels *voxels = &g->volume->voxels;
+    *s = (search){.g = g, .distances = PX_ALLOC(g->context, lanes, voxels->count)};
+    s->nearer = PX_ALLOC(g->context, uint8_t, px_mul_size(voxels->grid.size[1], voxels->grid.size[2]));
+    s->waiting = PX_ALLOC(g->context, uint32_t, voxels->grid.size[2]);
+    return s->distances && s->nearer && s->waiting ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+static void search_free(search *s) {
+    px_free(s->g->context, s->distances);
+    px_free(s->g->context, s->nearer);
+    px_free(s->g->context, s->waiting);
+}
+
+static void mark(search *s, uint32_t voxel) {
+    const px_voxels *voxels = &s->g->volume->voxels;
+    uint32_t y = voxels->cells[voxel][1], z = voxels->cells[voxel][2];
+    uint8_t *nearer = &s->nearer[y + (size_t)voxels->grid.size[1] * z];
+    s->waiting[z] += !*nearer;
+    *nearer = 1;
+}
+
+/* The shorter of a way and one over a neighbour; whether that was the latter, in any lane. */
+static inline bool shorten(lanes *to, const lanes *from, float step) {
+    lanes over = *from + step;
+    masks nearer = over < *to;
+    mask_pair any = (mask_pair)nearer;
+    if (!(any[0] | any[1]))
+        return false;
+    *to = (lanes)(((masks)over & nearer) | ((masks)*to & ~nearer));
+    return true;
+}
+
+static void pass_on(search *s, size_t row) {
+    const px_bind_volume *volume = s->g->volume;
+    const px_voxels *voxels = &volume->voxels;
+    uint32_t first = voxels->runs[voxels->row_runs[row]].first, end = voxels->runs[voxels->row_runs[row + 1]].first;
+    const float *step = volume->step;
+    for (uint32_t v = first + 1; v < end; v++)
+        if (volume->neighbours[v][0] != PELT_NONE)
+            shorten(&s->distances[v], &s->distances[v - 1], step[0]);
+    for (uint32_t v = end - 1; v-- > first;)
+        if (volume->neighbours[v][1] != PELT_NONE)
+            shorten(&s->distances[v], &s->distances[v + 1], step[0]);
+    for (int k = 2; k < 6; k++) {
+        uint32_t last = PELT_NONE;
+        for (uint32_t v = first; v < end; v++) {
+            uint32_t next = volume->neighbours[v][k];
+            if (next != PELT_NONE && shorten(&s->distances[next], &s->distances[v], step[k / 2]))
+                last = next;
+        }
+        if (last != PELT_NONE)
+            mark(s, last);
+    }
+}
+
+/* Rows of a slice, up or down. */
+static void sweep_slice(search *s, uint32_t z, bool up) {
+    uint32_t size = s->g->volume->voxels.grid.size[1];
+    for (uint32_t n = 0; n < size && s->waiting[z]; n++) {
+        size_t row = (up ? n : size - 1 - n) + (size_t)size * z;
+        if (!s->nearer[row])
+            continue;
+        s->nearer[row] = 0;
+        s->waiting[z]--;
+        pass_on(s, row);
+    }
+}
+
+/* Ways over bridges. */
+static bool cross(search *s) {
+    bool any = false;
+    for (uint32_t c = 0; c < s->g->crossings.count; c++) {
+        const px_bind_crossing *crossing = &s->g->crossings.items[c];
+        if (shorten(&s->distances[crossing->to], &s->distances[crossing->from], crossing->length)) {
+            mark(s, crossing->to);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* Slices are swept up and down in turn, and each of them up and down when it is its turn. */
+static pelt_result run_search(search *s) {
+    uint32_t size = s->g->volume->voxels.grid.size[2];
+    do {
+        bool any = true;
+        for (uint32_t turn = 0; any; turn++) {
+            any = false;
+            for (uint32_t n = 0; n < size; n++) {
+                uint32_t z = turn % 2 ? size - 1 - n : n;
+                any |= s->waiting[z] > 0;
+                for (uint32_t way = 0; way < 4 && s->waiting[z]; way++)
+                    sweep_slice(s, z, way % 2 == 0);
+            }
+            PX_TRY(px_cancelled(s->g->context));
+        }
+    } while (cross(s));
+    return PELT_OK;
+}
+
+/* ---- Where they begin ---------------------------------------------------------------------------------------- */
+
+/* The part of a segment inside the grid, as parameters; false where there is none. */
+static bool clip(const px_grid *grid, const px_bind_segment *segment, double part[2]) {
+    part[0] = 0, part[1] = 1;
+    for (int c = 0; c < 3; c++) {
+        double from = segment->a[c], way = (double)segment->b[c] - from;
+        double low = (-0.5 - from) / way, high = (grid->size[c] - 0.5 - from) / way;
+        if (way == 0 && !(from >= -0.5 && from < grid->size[c] - 0.5))
+            return false;
+        if (way == 0)
+            continue;
+        part[0] = fmax(part[0], fmin(low, high));
+        part[1] = fmin(part[1], fmax(low, high));
+    }
+    return part[0] <= part[1];
+}
+
+static void begin(search *s, uint32_t lane, uint32_t voxel, float distance) {
+    s->distances[voxel][lane] = fminf(s->distances[voxel][lane], distance);
+    mark(s, voxel);
+}
+
+/* Begins at every voxel that a segment passes through, cell by cell. */
+static void pass_through(search *s, uint32_t lane, const px_bind_segment *segment, bool *any) {
+    const px_voxels *voxels = &s->g->volume->voxels;
+    double part[2], next[3] = {INFINITY, INFINITY, INFINITY};
+    uint32_t cell[3];
+    if (!clip(&voxels->grid, segment, part))
+        return;
+    for (int c = 0; c < 3; c++) {
+        double at = segment->a[c] + part[0] * ((double)segment->b[c] - segment->a[c]) + 0.5;
+        cell[c] = (uint32_t)fmin(fmax(at, 0), voxels->grid.size[c] - 1.0);
+    }
+    for (int axis = 3;;) {
+        for (int c = 0; c < 3; c++) { /* where it leaves the cell */
+            double way = (double)segment->b[c] - segment->a[c];
+            if ((axis == c || axis == 3) && way != 0)
+                next[c] = (cell[c] + (way > 0 ? 0.5 : -0.5) - segment->a[c]) / way;
+        }
+        uint32_t voxel = px_voxel_at(voxels, cell[0], cell[1], cell[2]);
+        if (voxel != PELT_NONE)
+            begin(s, lane, voxel, 0), *any = true;
+        axis = next[0] <= next[1] && next[0] <= next[2] ? 0 : next[1] <= next[2] ? 1 : 2;
+        if (!(next[axis] < part[1]))
+            return;
+        cell[axis] += segment->b[axis] > segment->a[axis] ? 1u : UINT32_MAX;
+    }
+}
+
+typedef struct nearby {
+    search *s;
+    uint32_t lane;
+    bool *any;
+} nearby;
+
+static pelt_result begin_near(void *user, uint32_t voxel, float distance) {
+    const nearby *n = user;
+    begin(n->s, n->lane, voxel, distance);
+    *n->any = true;
+    return PELT_OK;
+}
+
+/* A bone that lies wholly outside begins at the voxels nearest to it. */
+static pelt_result begin_target(search *s, uint32_t lane, uint32_t target) {
+    const geodesic *g = s->g;
+    bool any = false;
+    nearby near = {s, lane, &any};
+    float mosts[] = {PX_BIND_OUTSIDE * g->volume->diagonal, INFINITY};
+    for (uint32_t k = g->firsts[target]; k < g->firsts[target + 1]; k++)
+        pass_through(s, lane, &g->bones->segments[k], &any);
+    for (size_t m = 0; m < PX_COUNT(mosts) && !any; m++)
+        for (uint32_t k = g->firsts[target]; k < g->firsts[target + 1]; k++)
+            PX_TRY(px_bind_near_segment(g->volume, &g->bones->segments[k], mosts[m], begin_near, &near));
+    return PELT_OK;
+}
+
+/* ---- Targets ------------------------------------------------------------------------------------------------- */
+
+static bool is_active(const geodesic *g, size_t target) {
+    return g->firsts[target + 1] > g->firsts[target] &&
+           g->subject->idle[g->subject->targets[target]] == PELT_BIND_ACTIVE;
+}
+
+/* Equation 7. `distances` [voxel], `stride` apart; or NULL: there are none. */
+static void set_values(const geodesic *g, size_t target, const float *distances, size_t stride) {
+    float *value = g->values + target;
+    for (size_t i = 0; i < g->subject->row_count; i++, value += g->subject->target_count)
+        *value = distances ? (distances[stride * g->row_voxels[i]] + g->row_gaps[i]) / g->volume->diagonal : INFINITY;
+}
+
+static pelt_result paper_lanes(search *s, size_t first, size_t count) {
+    const geodesic *g = s->g;
+    for (size_t v = 0; v < g->volume->voxels.count; v++)
+        for (uint32_t n = 0; n < LANES; n++)
+            s->distances[v][n] = INFINITY;
+    for (uint32_t n = 0; n < count; n++)
+        if (is_active(g, first + n))
+            PX_TRY(begin_target(s, n, (uint32_t)first + n));
+    PX_TRY(run_search(s));
+    for (uint32_t n = 0; n < count; n++)
+        set_values(g, first + n, (const float *)s->distances + n, LANES);
+    return PELT_OK;
+}
+
+static pelt_result paper_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    search s;
+    pelt_result result = search_make(user, &s);
+    if (result == PELT_OK)
+        result = paper_lanes(&s, first, count);
+    search_free(&s);
+    return result;
+}
+
+static pelt_result run_wave(const geodesic *g, uint32_t target, px_bind_wave *wave) {
+    uint32_t first = g->firsts[target], count = g->firsts[target + 1] - first;
+    bool seeded;
+    px_bind_wave_reset(wave);
+    PX_TRY(px_bind_wave_start(wave, first, count, PX_BIND_OUTSIDE * g->volume->diagonal, &seeded));
+    if (!seeded)
+        PX_TRY(px_bind_wave_start(wave, first, count, INFINITY, &seeded));
+    return px_bind_wave_run(wave);
+}
+
+static pelt_result isotropic_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const geodesic *g = user;
+    px_bind_wave wave;
+    pelt_result result = px_bind_wave_make(g->context, g->volume, g->bones->segments, NULL, &wave);
+    wave.crossings = &g->crossings;
+    for (size_t t = first; t < first + count && result == PELT_OK; t++) {
+        if (is_active(g, t))
+            result = run_wave(g, (uint32_t)t, &wave);
+        if (result == PELT_OK)
+            set_values(g, t, is_active(g, t) ? wave.distances : NULL, 1);
+    }
+    px_bind_wave_free(&wave);
+    return result;
+}
+
+/* ---- The door ------------------------------------------------------------------------------------------------ */
+
+static pelt_result place_rows(px_arena *arena, geodesic *g) {
+    const px_grid *grid = &g->volume->voxels.grid;
+    g->row_voxels = PX_NEW(arena, uint32_t, g->subject->row_count);
+    g->row_gaps = PX_NEW(arena, float, g->subject->row_count);
+    if (!g->row_voxels || !g->row_gaps)
+        return PELT_ERROR_MEMORY;
+    for (size_t i = 0; i < g->subject->row_count; i++) {
+        const float *position = g->subject->positions + 3 * i;
+        uint32_t voxel = g->row_voxels[i] = px_bind_row_voxel(g->volume, position);
+        double sum = 0;
+        for (uint32_t c = 0; c < 3; c++) {
+            double off = position[c] - px_grid_centre(grid, g->volume->voxels.cells[voxel][c], c);
+            sum += off * off;
+        }
+        g->row_gaps[i] = (float)(sqrt(sum) / grid->cell[0]);
+    }
+    return PELT_OK;
+}
+
+static pelt_result run(px_arena *arena, geodesic *g, const px_bind_bridges *bridges, uint32_t distance) {
+    uint32_t targets = g->subject->target_count;
+    PX_TRY(px_bind_crossings_make(arena, g->volume, bridges, &g->crossings));
+    PX_TRY(place_rows(arena, g));
+    g->firsts = PX_NEW(arena, uint32_t, (size_t)targets + 1);
+    if (!g->firsts)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t s = 0; s < g->bones->segment_count; s++)
+        g->firsts[g->bones->segments[s].target + 1]++;
+    for (uint32_t t = 0; t < targets; t++)
+        g->firsts[t + 1] += g->firsts[t];
+    if (distance == PELT_BIND_DISTANCE_PAPER)
+        return px_parallel(g->context, "distances", targets, LANES, paper_block, g);
+    return px_parallel(g->context, "distances", targets, 1, isotropic_block, g);
+}
+
+pelt_result px_bind_geodesic(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
+                             const px_bind_bones *bones, const px_bind_bridges *bridges, uint32_t distance,
+                             float *values) {
+    geodesic g = {.context = context, .subject = subject, .volume = volume, .bones = bones, .values = values};
+    px_arena *arena = px_arena_create(context);
+    if (!arena)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = run(arena, &g, bridges, distance);
+    px_arena_destroy(arena);
+    return result;
 }

@@ -14,6 +14,17 @@ static uint32_t connected(const uint32_t corners[8], uint32_t own) {
     return reached;
 }
 
+uint32_t px_bind_row_voxel(const px_bind_volume *volume, const float position[3]) {
+    uint32_t cell[3];
+    float p[3], distance;
+    px_grid_cell(&volume->voxels.grid, position, cell);
+    uint32_t voxel = px_voxel_at(&volume->voxels, cell[0], cell[1], cell[2]);
+    if (voxel != PELT_NONE)
+        return voxel;
+    px_bind_to_grid(&volume->voxels.grid, position, p);
+    return px_bind_nearest_voxel(volume, p, INFINITY, &distance);
+}
+
 void px_bind_place_row(const px_bind_volume *volume, const float position[3], px_bind_place *place) {
     float p[3], shares[8], sum = 0;
     uint32_t corners[8], own = 0, cell[3];
@@ -34,7 +45,11 @@ void px_bind_place_row(const px_bind_volume *volume, const float position[3], px
             own = k;
     }
     *place = (px_bind_place){0};
-    uint32_t reached = corners[own] == PELT_NONE ? 0 : connected(corners, own);
+    if (corners[own] == PELT_NONE) {
+        *place = (px_bind_place){{px_bind_row_voxel(volume, position)}, {1}, 1};
+        return;
+    }
+    uint32_t reached = connected(corners, own);
     for (uint32_t k = 0; k < 8; k++)
         if (reached >> k & 1) {
             place->voxels[place->count] = corners[k];

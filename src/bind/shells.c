@@ -3,21 +3,13 @@
 #include "bind/bind.h"
 
 #include <math.h>
-
-#define BIN 8u /* cells along a side of a bin */
-
-/* Voxels sorted into bins, to find the nearest one. */
-typedef struct bins {
-    uint32_t size[3];
-    uint32_t *firsts; /* [bin + 1] */
-    uint32_t *voxels;
-} bins;
+#include <stdlib.h>
 
 typedef struct bridging {
     px_bind_wave *wave;
     px_bind_bridges *out;
     px_arena *arena;
-    bins bins;
+    px_bind_bins bins; /* of what is reached */
     uint32_t piece_count;
     uint32_t *pieces;       /* [voxel] the piece that was not reached, or PELT_NONE */
     uint32_t *piece_firsts; /* [piece + 1] into members */
@@ -66,92 +58,18 @@ static pelt_result find_pieces(bridging *b, uint32_t unreached) {
     return PELT_OK;
 }
 
-/* ---- Bins ---------------------------------------------------------------------------------------------------- */
-
-static size_t bin_of(const bins *b, const uint16_t cell[3]) {
-    return (cell[0] / BIN) + b->size[0] * ((cell[1] / BIN) + (size_t)b->size[1] * (cell[2] / BIN));
-}
-
-/* Counts, sums up, fills: every reached voxel on the surface. */
-static pelt_result fill_bins(bridging *b) {
-    const px_voxels *voxels = &b->wave->volume->voxels;
-    size_t count = 1;
-    for (int c = 0; c < 3; c++) {
-        b->bins.size[c] = voxels->grid.size[c] / BIN + 1;
-        count *= b->bins.size[c];
-    }
-    if (!b->bins.firsts) {
-        b->bins.firsts = PX_NEW(b->arena, uint32_t, count + 1);
-        b->bins.voxels = PX_NEW(b->arena, uint32_t, voxels->count);
-        if (!b->bins.firsts || !b->bins.voxels)
-            return PELT_ERROR_MEMORY;
-    }
-    memset(b->bins.firsts, 0, (count + 1) * sizeof *b->bins.firsts);
-    for (uint32_t v = 0; v < voxels->count; v++)
-        if (is_reached(b->wave, v) && voxels->kinds[v] == PX_VOXEL_BOUNDARY)
-            b->bins.firsts[bin_of(&b->bins, voxels->cells[v])]++;
-    for (size_t n = 1; n <= count; n++)
-        b->bins.firsts[n] += b->bins.firsts[n - 1];
-    for (uint32_t v = voxels->count; v-- > 0;) /* downwards: a bin ends up at its first, in ascending order */
-        if (is_reached(b->wave, v) && voxels->kinds[v] == PX_VOXEL_BOUNDARY)
-            b->bins.voxels[--b->bins.firsts[bin_of(&b->bins, voxels->cells[v])]] = v;
-    return PELT_OK;
-}
-
-static void search_bin(const bridging *b, size_t bin, const uint16_t cell[3], float *best, uint32_t *nearest) {
-    const px_bind_volume *volume = b->wave->volume;
-    for (uint32_t n = b->bins.firsts[bin]; n < b->bins.firsts[bin + 1]; n++) {
-        float sum = 0;
-        for (int c = 0; c < 3; c++) {
-            float off = ((float)volume->voxels.cells[b->bins.voxels[n]][c] - (float)cell[c]) * volume->step[c];
-            sum += off * off;
-        }
-        if (sum < *best) {
-            *best = sum;
-            *nearest = b->bins.voxels[n];
-        }
-    }
-}
-
-/* The nearest reached voxel: rings of bins, until none nearer can come. */
-static uint32_t search(const bridging *b, uint32_t voxel, float *gap) {
-    const px_bind_volume *volume = b->wave->volume;
-    const uint16_t *cell = volume->voxels.cells[voxel];
-    float least_step = fminf(volume->step[0], fminf(volume->step[1], volume->step[2])), best = INFINITY;
-    uint32_t nearest = PELT_NONE, most = 0;
-    for (int c = 0; c < 3; c++)
-        most = b->bins.size[c] > most ? b->bins.size[c] : most;
-    for (int ring = 0; ring <= (int)most; ring++) {
-        float clear = (float)((ring - 1) * (int)BIN) * least_step; /* nothing in this ring is nearer */
-        if (ring > 0 && clear > 0 && best <= clear * clear)
-            break;
-        for (int z = -ring; z <= ring; z++)
-            for (int y = -ring; y <= ring; y++)
-                for (int x = -ring; x <= ring; x++) {
-                    int at[3] = {cell[0] / (int)BIN + x, cell[1] / (int)BIN + y, cell[2] / (int)BIN + z};
-                    bool outer = x == -ring || x == ring || y == -ring || y == ring || z == -ring || z == ring;
-                    bool in = outer;
-                    for (int c = 0; c < 3; c++)
-                        in &= at[c] >= 0 && at[c] < (int)b->bins.size[c];
-                    if (in)
-                        search_bin(b,
-                                   (size_t)at[0] +
-                                       b->bins.size[0] * ((size_t)at[1] + (size_t)b->bins.size[1] * (size_t)at[2]),
-                                   cell, &best, &nearest);
-                }
-    }
-    *gap = sqrtf(best);
-    return nearest;
-}
-
 /* ---- Bridges ------------------------------------------------------------------------------------------------- */
 
 static pelt_result search_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     bridging *b = user;
-    for (size_t m = first; m < first + count; m++)
+    const px_bind_volume *volume = b->wave->volume;
+    for (size_t m = first; m < first + count; m++) {
+        const uint16_t *cell = volume->voxels.cells[b->members[m]];
+        float p[3] = {cell[0], cell[1], cell[2]};
         if (!b->done[b->pieces[b->members[m]]])
-            b->nearest[m] = search(b, b->members[m], &b->gaps[m]);
+            b->nearest[m] = px_bind_bins_nearest(volume, &b->bins, p, INFINITY, &b->gaps[m]);
+    }
     return PELT_OK;
 }
 
@@ -173,7 +91,7 @@ static pelt_result build(bridging *b, uint32_t piece, float most) {
  * that a sleeve follows the arm below it place by place. */
 static pelt_result round_of_bridges(bridging *b, uint32_t *left) {
     float least = INFINITY;
-    PX_TRY(fill_bins(b));
+    px_bind_bins_fill(b->wave->volume, b->wave->owners, &b->bins);
     PX_TRY(px_parallel(b->wave->context, NULL, b->piece_firsts[b->piece_count], 4096, search_block, b));
     for (uint32_t p = 0; p < b->piece_count; p++) {
         b->piece_gaps[p] = INFINITY;
@@ -205,11 +123,57 @@ pelt_result px_bind_bridges_make(px_arena *arena, px_bind_wave *wave, px_bind_br
         return PELT_ERROR_MEMORY;
     bridging b = {.wave = wave, .out = bridges, .arena = scratch};
     pelt_result result = find_pieces(&b, unreached);
+    if (result == PELT_OK)
+        result = px_bind_bins_make(scratch, wave->volume, &b.bins);
     uint32_t left = b.piece_count;
     while (result == PELT_OK && left)
         result = round_of_bridges(&b, &left);
     px_arena_destroy(scratch);
     return result;
+}
+
+/* ---- Crossings ----------------------------------------------------------------------------------------------- */
+
+static int compare_crossings(const void *a, const void *b) {
+    const px_bind_crossing *x = a, *y = b;
+    return x->from != y->from ? (x->from < y->from ? -1 : 1) : (x->to > y->to) - (x->to < y->to);
+}
+
+pelt_result px_bind_crossings_make(px_arena *arena, const px_bind_volume *volume, const px_bind_bridges *bridges,
+                                   px_bind_crossings *crossings) {
+    *crossings = (px_bind_crossings){.items = PX_NEW(arena, px_bind_crossing, 2 * (size_t)bridges->count)};
+    crossings->ends = PX_NEW(arena, uint64_t, (size_t)volume->voxels.count / 64 + 1);
+    if (!crossings->items || !crossings->ends)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t b = 0; b < bridges->count; b++) {
+        uint32_t from = bridges->items[b].from, to = bridges->items[b].to;
+        float sum = 0;
+        for (int c = 0; c < 3; c++) {
+            float off = volume->step[c] * (float)(volume->voxels.cells[to][c] - volume->voxels.cells[from][c]);
+            sum += off * off;
+        }
+        crossings->items[crossings->count++] = (px_bind_crossing){from, to, sqrtf(sum)};
+        crossings->items[crossings->count++] = (px_bind_crossing){to, from, sqrtf(sum)};
+        crossings->ends[from / 64] |= UINT64_C(1) << from % 64;
+        crossings->ends[to / 64] |= UINT64_C(1) << to % 64;
+    }
+    qsort(crossings->items, crossings->count, sizeof *crossings->items, compare_crossings);
+    return PELT_OK;
+}
+
+/* Few voxels have any, so the bit is looked at first. */
+uint32_t px_bind_crossings_from(const px_bind_crossings *crossings, uint32_t voxel) {
+    uint32_t low = 0, high = crossings->count;
+    if (!(crossings->ends[voxel / 64] >> voxel % 64 & 1))
+        return crossings->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (crossings->items[middle].from < voxel)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 /* ---- Shells -------------------------------------------------------------------------------------------------- */

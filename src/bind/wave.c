@@ -26,15 +26,21 @@ static bool before(const entry *a, const entry *b) {
     return a->key < b->key || (a->key == b->key && a->voxel < b->voxel);
 }
 
+/* Room for one more. */
+static pelt_result make_room(px_bind_wave *w) {
+    if (w->heap_count < w->heap_capacity)
+        return PELT_OK;
+    size_t capacity = w->heap_capacity ? 2 * w->heap_capacity : 1 << 14;
+    entry *heap = px_resize(w->context, w->heap, capacity, sizeof *heap);
+    if (!heap)
+        return PELT_ERROR_MEMORY;
+    w->heap = heap;
+    w->heap_capacity = capacity;
+    return PELT_OK;
+}
+
 static pelt_result push(px_bind_wave *w, entry e) {
-    if (w->heap_count == w->heap_capacity) {
-        size_t capacity = w->heap_capacity ? 2 * w->heap_capacity : 1 << 14;
-        entry *heap = px_resize(w->context, w->heap, capacity, sizeof *heap);
-        if (!heap)
-            return PELT_ERROR_MEMORY;
-        w->heap = heap;
-        w->heap_capacity = capacity;
-    }
+    PX_TRY(make_room(w));
     size_t i = w->heap_count++;
     for (; i > 0 && before(&e, &w->heap[(i - 1) / 2]); i = (i - 1) / 2)
         w->heap[i] = w->heap[(i - 1) / 2];
@@ -76,9 +82,9 @@ static pelt_result offer(px_bind_wave *w, uint32_t voxel, float distance, uint32
     return push(w, (entry){key, voxel});
 }
 
-static void centre_of(const px_bind_wave *w, uint32_t voxel, float out[3]) {
+static void centre_of(const px_bind_volume *volume, uint32_t voxel, float out[3]) {
     for (int c = 0; c < 3; c++)
-        out[c] = (float)w->volume->voxels.cells[voxel][c];
+        out[c] = (float)volume->voxels.cells[voxel][c];
 }
 
 /* Whether `voxel` sees `nearest`, a point of the segment, when the wave comes from its neighbour `from`. */
@@ -142,7 +148,7 @@ static pelt_result relax(px_bind_wave *w, uint32_t from, uint32_t voxel) {
     uint32_t segment = w->owners[from];
     if (w->states[from] & WAVE_SEES) {
         float centre[3], nearest[3];
-        centre_of(w, voxel, centre);
+        centre_of(w->volume, voxel, centre);
         float distance = px_bind_segment_distance(&w->segments[segment], w->volume->step, centre, nearest);
         if (sees(w, from, centre, nearest))
             return offer(w, voxel, distance, segment, true);
@@ -150,7 +156,37 @@ static pelt_result relax(px_bind_wave *w, uint32_t from, uint32_t voxel) {
     return offer(w, voxel, eikonal(w, voxel, w->segments[segment].target), segment, false);
 }
 
+/* Over bridges nothing sees anything. */
+static pelt_result cross(px_bind_wave *w, uint32_t from) {
+    const px_bind_crossings *all = w->crossings;
+    for (uint32_t c = px_bind_crossings_from(all, from); c < all->count && all->items[c].from == from; c++)
+        if (!(w->states[all->items[c].to] & WAVE_FINAL))
+            PX_TRY(offer(w, all->items[c].to, w->distances[from] + all->items[c].length, w->owners[from], false));
+    return PELT_OK;
+}
+
+/* Any order does: what waits is a stack. */
+static pelt_result flood(px_bind_wave *wave) {
+    for (size_t n = 0; wave->heap_count; n++) {
+        uint32_t from = wave->heap[--wave->heap_count].voxel;
+        for (int k = 0; k < 6; k++) {
+            uint32_t next = wave->volume->neighbours[from][k];
+            if (next == PELT_NONE || wave->owners[next] != PELT_NONE)
+                continue;
+            wave->owners[next] = wave->owners[from];
+            wave->distances[next] = 0;
+            PX_TRY(make_room(wave));
+            wave->heap[wave->heap_count++] = (entry){0, next};
+        }
+        if (n % 65536 == 0)
+            PX_TRY(px_cancelled(wave->context));
+    }
+    return PELT_OK;
+}
+
 pelt_result px_bind_wave_run(px_bind_wave *wave) {
+    if (wave->floods)
+        return flood(wave);
     for (size_t n = 0; wave->heap_count; n++) {
         entry e = pop(wave);
         if ((wave->states[e.voxel] & WAVE_FINAL) || e.key > wave->keys[e.voxel])
@@ -161,6 +197,8 @@ pelt_result px_bind_wave_run(px_bind_wave *wave) {
             if (next != PELT_NONE && !(wave->states[next] & WAVE_FINAL))
                 PX_TRY(relax(wave, e.voxel, next));
         }
+        if (wave->crossings)
+            PX_TRY(cross(wave, e.voxel));
         if (n % 65536 == 0)
             PX_TRY(px_cancelled(wave->context));
     }
@@ -173,62 +211,55 @@ pelt_result px_bind_wave_seed(px_bind_wave *wave, uint32_t voxel, float distance
     return offer(wave, voxel, distance, segment, false);
 }
 
-/* The occupied voxel nearest to p within `most`, or PELT_NONE. */
-static uint32_t nearest_voxel(const px_bind_volume *v, const float p[3], float most, float *distance) {
-    uint32_t nearest = PELT_NONE;
-    float best = most;
-    for (int ring = 0; (float)ring <= best + 1; ring++)
-        for (int z = -ring; z <= ring; z++)
-            for (int y = -ring; y <= ring; y++) {
-                bool inner = z > -ring && z < ring && y > -ring && y < ring;
-                for (int x = -ring; x <= ring; x += inner ? 2 * ring : 1) {
-                    float q[3] = {p[0] + (float)x, p[1] + (float)y, p[2] + (float)z}, sum = 0;
-                    uint32_t voxel = px_bind_voxel(v, q);
-                    for (int c = 0; c < 3 && voxel != PELT_NONE; c++) {
-                        float off = ((float)v->voxels.cells[voxel][c] - p[c]) * v->step[c];
-                        sum += off * off;
-                    }
-                    if (voxel != PELT_NONE && sqrtf(sum) < best) {
-                        best = sqrtf(sum);
-                        nearest = voxel;
-                    }
-                }
-            }
-    *distance = best;
-    return nearest;
-}
-
-/* Calls for places along a segment half a cell apart. */
-static pelt_result start_segment(px_bind_wave *w, uint32_t segment, float most, bool *seeded) {
-    const px_bind_segment *s = &w->segments[segment];
+/* Calls for voxels at, or nearest to, places along a segment; `stride` half cells apart. */
+static pelt_result along_segment(const px_bind_volume *volume, const px_bind_segment *s, uint32_t stride, float most,
+                                 px_bind_near_fn *near, void *user) {
     float length = 0;
     for (int c = 0; c < 3; c++)
         length = fmaxf(length, fabsf(s->b[c] - s->a[c]));
     uint32_t steps = (uint32_t)fminf(2 * length, 8 * PX_GRID_MAX) + 1;
-    for (uint32_t i = 0; i <= steps; i += most > 0 ? 2 : 1) {
-        float p[3], centre[3], nearest[3], distance = 0, u = (float)i / (float)steps;
+    for (uint32_t i = 0; i <= steps; i += stride) {
+        float p[3], centre[3], nearest[3], distance, u = (float)i / (float)steps;
         for (int c = 0; c < 3; c++)
             p[c] = s->a[c] + u * (s->b[c] - s->a[c]);
-        uint32_t voxel = most > 0 ? nearest_voxel(w->volume, p, most, &distance) : px_bind_voxel(w->volume, p);
+        uint32_t voxel = most > 0 ? px_bind_nearest_voxel(volume, p, most, &distance) : px_bind_voxel(volume, p);
         if (voxel == PELT_NONE)
             continue;
-        *seeded = true;
-        centre_of(w, voxel, centre);
-        distance = px_bind_segment_distance(s, w->volume->step, centre, nearest);
-        PX_TRY(offer(w, voxel, distance, segment, most <= 0));
+        centre_of(volume, voxel, centre);
+        PX_TRY(near(user, voxel, px_bind_segment_distance(s, volume->step, centre, nearest)));
     }
     return PELT_OK;
 }
 
+pelt_result px_bind_near_segment(const px_bind_volume *volume, const px_bind_segment *segment, float most,
+                                 px_bind_near_fn *near, void *user) {
+    return along_segment(volume, segment, 2, most, near, user);
+}
+
+typedef struct start {
+    px_bind_wave *wave;
+    uint32_t segment;
+    bool sees, seeded;
+} start;
+
+static pelt_result start_at(void *user, uint32_t voxel, float distance) {
+    start *s = user;
+    s->seeded = true;
+    return offer(s->wave, voxel, distance, s->segment, s->sees);
+}
+
 pelt_result px_bind_wave_start(px_bind_wave *wave, uint32_t first, uint32_t count, float most, bool *seeded) {
     float inside = 0;
-    *seeded = false;
-    for (uint32_t s = first; s < first + count; s++) {
-        PX_TRY(start_segment(wave, s, 0, seeded));
-        inside = fmaxf(inside, px_bind_share_inside(wave->volume, wave->segments[s].a, wave->segments[s].b));
+    start s = {.wave = wave, .sees = true};
+    for (s.segment = first; s.segment < first + count; s.segment++) {
+        const px_bind_segment *segment = &wave->segments[s.segment];
+        PX_TRY(along_segment(wave->volume, segment, 1, 0, start_at, &s));
+        inside = fmaxf(inside, px_bind_share_inside(wave->volume, segment->a, segment->b));
     }
-    for (uint32_t s = first; s < first + count && inside < OUTSIDE; s++)
-        PX_TRY(start_segment(wave, s, most, seeded));
+    s.sees = false;
+    for (s.segment = first; s.segment < first + count && inside < OUTSIDE; s.segment++)
+        PX_TRY(px_bind_near_segment(wave->volume, &wave->segments[s.segment], most, start_at, &s));
+    *seeded = s.seeded;
     return PELT_OK;
 }
 
