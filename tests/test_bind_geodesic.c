@@ -235,24 +235,26 @@ static bool is_clear(const double a[2], const double b[2], const double corner[2
     return true;
 }
 
-/* Two arms of 16 × 70 cells; the bone stands in one, as high as the tube, so that the exact way lies in a plane. */
+/* Two arms of 32 × 140 cells; the bone stands in one, as high as the tube, so that the exact way lies in a plane. The
+ * corner is cut into cells too, so behind it distances are about one cell too long. */
 static void test_isotropic_tube(void **state) {
     (void)state;
-    static const uint32_t size[3] = {70, 70, 8}, low[3] = {0, 0, 0}, across[3] = {70, 16, 8}, along[3] = {16, 70, 8};
-    static const double cell[3] = {1, 1, 1}, corner[2] = {15.5, 15.5};
-    static uint8_t cells[70 * 70 * 8];
+    static const uint32_t size[3] = {140, 140, 8}, low[3] = {0, 0, 0}, across[3] = {140, 32, 8},
+                          along[3] = {32, 140, 8};
+    static const double cell[3] = {1, 1, 1}, corner[2] = {31.5, 31.5};
+    static uint8_t cells[140 * 140 * 8];
     fill(cells, size, low, across);
     fill(cells, size, low, along);
     test_context test;
     px_arena *arena = px_arena_create(test_begin(&test, 2));
     scene s = {0};
     test_volume(&test, arena, size, cell, cells, &s.volume);
-    add_segment(&s, 0, (double[3]){55, 8, -0.4}, (double[3]){55, 8, 7.4});
+    add_segment(&s, 0, (double[3]){110, 16, -0.4}, (double[3]){110, 16, 7.4});
     finish_scene(arena, &s, 1);
     test_ok(&test, run_scene(test.context, &s, PELT_BIND_DISTANCE_ISOTROPIC));
     double worst = 0, mean = 0;
     for (uint32_t v = 0; v < s.volume.voxels.count; v++) {
-        const double bone[2] = {55, 8}, p[2] = {s.volume.voxels.cells[v][0], s.volume.voxels.cells[v][1]};
+        const double bone[2] = {110, 16}, p[2] = {s.volume.voxels.cells[v][0], s.volume.voxels.cells[v][1]};
         double exact = hypot(p[0] - bone[0], p[1] - bone[1]);
         if (!is_clear(bone, p, corner))
             exact = hypot(corner[0] - bone[0], corner[1] - bone[1]) + hypot(p[0] - corner[0], p[1] - corner[1]);
@@ -260,7 +262,7 @@ static void test_isotropic_tube(void **state) {
         worst = fmax(worst, error);
         mean += error / s.volume.voxels.count;
     }
-    if (worst > 0.025)
+    if (worst > 0.02)
         fail_msg("off by %.2f %%, %.2f %% in the mean", 100 * worst, 100 * mean);
     px_arena_destroy(arena);
     test_end(&test);

@@ -160,7 +160,7 @@ typedef struct px_bind_wave {
     uint32_t *owners; /* [voxel] the segment it belongs to, or PELT_NONE */
     float *keys;      /* [voxel] what the distance counts */
     uint8_t *states;  /* [voxel] WAVE_… bits */
-    struct px_bind_heap_entry *heap;
+    uint64_t *heap;   /* of voxels by key */
     size_t heap_count, heap_capacity;
 } px_bind_wave;
 
