@@ -1,5 +1,5 @@
 /* What binding stands on: nearest voxels, waves, bridges, places of vertices, graphs. */
-#include "bind_models.h"
+#include "bind_volumes.h"
 
 #define SIDE 16u
 

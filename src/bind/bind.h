@@ -155,7 +155,7 @@ typedef struct px_bind_wave {
     const float *reach; /* [target] beyond this a bone's distances count more, so that a thin limb does not take what
                               * is thick; NULL: they do not */
     const struct px_bind_crossings *crossings; /* it crosses these too; NULL: none */
-    bool floods;      /* only whether a voxel is reached matters, not from where nor how far it is */
+    bool floods;      /* quick: all bones at the same pace, voxel by voxel; owners and distances are roughly right */
     float *distances; /* [voxel] to the bone that it belongs to, in sides along x; INFINITY where not reached */
     uint32_t *owners; /* [voxel] the segment it belongs to, or PELT_NONE */
     float *keys;      /* [voxel] what the distance counts */

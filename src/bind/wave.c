@@ -162,22 +162,23 @@ static pelt_result cross(px_bind_wave *w, uint32_t from) {
     return PELT_OK;
 }
 
-/* Any order does: what waits is a stack. */
-static pelt_result flood(px_bind_wave *wave) {
-    for (size_t n = 0; wave->heap_count; n++) {
-        uint32_t from = (uint32_t)wave->heap[--wave->heap_count];
+/* First come, first served: what waits is a queue. */
+static pelt_result flood(px_bind_wave *w) {
+    for (size_t n = 0; n < w->heap_count; n++) {
+        uint32_t from = (uint32_t)w->heap[n];
         for (int k = 0; k < 6; k++) {
-            uint32_t next = wave->volume->neighbours[from][k];
-            if (next == PELT_NONE || wave->owners[next] != PELT_NONE)
+            uint32_t next = w->volume->neighbours[from][k];
+            if (next == PELT_NONE || w->owners[next] != PELT_NONE)
                 continue;
-            wave->owners[next] = wave->owners[from];
-            wave->distances[next] = 0;
-            PX_TRY(make_room(wave));
-            wave->heap[wave->heap_count++] = next;
+            w->owners[next] = w->owners[from];
+            w->distances[next] = w->distances[from] + w->volume->step[k / 2];
+            PX_TRY(make_room(w));
+            w->heap[w->heap_count++] = next;
         }
         if (n % 65536 == 0)
-            PX_TRY(px_cancelled(wave->context));
+            PX_TRY(px_cancelled(w->context));
     }
+    w->heap_count = 0;
     return PELT_OK;
 }
 
