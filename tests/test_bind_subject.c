@@ -298,7 +298,7 @@ static void test_skeleton_of_another_model(void **state) {
 
 /* Moves everything, so that every pose is as before, moved. */
 static void move_model(pelt_model *model, pelt_transform by) {
-    pelt_affine move = px_affine_from_transform(&by), back;
+    pelt_affine move = px_affine_from_transform(&by), back = move;
     assert_true(px_affine_inverse(&move, &back));
     for (size_t i = 0; i < model->mesh.vertex_count; i++) {
         float moved[3];

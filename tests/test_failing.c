@@ -15,7 +15,7 @@
 static char folder[1024];
 
 static const char *in_folder(const char *name) {
-    static char paths[4][1100]; /* four at a time */
+    static char paths[4][1300]; /* four at a time */
     static unsigned next;
     char *path = paths[next++ % 4];
     snprintf(path, sizeof paths[0], "%s/%s", folder, name);

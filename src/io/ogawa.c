@@ -47,8 +47,8 @@ pelt_result px_ogawa_group(const ogawa_file *file, uint64_t child, ogawa_group *
         return PELT_OK;
     if (px_ogawa_is_data(child))
         return px_fail(file->context, PELT_ERROR_INPUT, "is damaged: there is data where a group should be");
-    uint64_t count;
-    size_t left;
+    uint64_t count = 0;
+    size_t left = 0;
     PX_TRY(open_place(file, child, &count, &left));
     if (count > left / 8)
         return px_fail(file->context, PELT_ERROR_INPUT,
@@ -64,8 +64,8 @@ pelt_result px_ogawa_data(const ogawa_file *file, uint64_t child, ogawa_data *da
         return PELT_OK;
     if (!px_ogawa_is_data(child))
         return px_fail(file->context, PELT_ERROR_INPUT, "is damaged: there is a group where data should be");
-    uint64_t place = child & ~DATA_BIT, size;
-    size_t left;
+    uint64_t place = child & ~DATA_BIT, size = 0;
+    size_t left = 0;
     PX_TRY(open_place(file, place, &size, &left));
     if (size > left)
         return px_fail(file->context, PELT_ERROR_INPUT, "is cut off or damaged: the data at byte %llu has %llu bytes",
