@@ -89,7 +89,8 @@ static void search_ring(const px_bind_volume *volume, const px_bind_bins *bins, 
         }
 }
 
-/* Rings of bins, until none nearer can come. */
+/* Rings of bins, until none nearer can come. From a place outside the grid, the way to the grid and the way on make an
+ * obtuse angle: their squares sum to no more than the square of the whole. */
 uint32_t px_bind_bins_nearest(const px_bind_volume *volume, const px_bind_bins *bins, const float p[3], float most,
                               float *distance) {
     float least_side = fminf(volume->step[0], fminf(volume->step[1], volume->step[2])) * (float)bins->side;
@@ -104,8 +105,8 @@ uint32_t px_bind_bins_nearest(const px_bind_volume *volume, const px_bind_bins *
         outside += off * off;
     }
     for (int ring = 0; ring <= (int)rings; ring++) {
-        float clear = (float)(ring - 1) * least_side; /* nothing in this ring is nearer */
-        if (best <= outside || (clear > 0 && best <= clear * clear))
+        float clear = fmaxf((float)(ring - 1) * least_side, 0); /* of the grid, at the least, before this ring */
+        if (best <= outside + clear * clear)
             break;
         search_ring(volume, bins, middle, ring, p, &best, &nearest);
     }
