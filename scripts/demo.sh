@@ -56,11 +56,11 @@ animation() {
     "$bin/pelt" view -q "$file.obj" "$file.pc2" --png "$file.png" --columns 4 --size 1600x400
 }
 
-# decompose NAME WHAT INPUT…: a vertex animation becomes a skin.
+# decompose NAME WHAT INPUT…: a vertex animation becomes a skin, and a page shows both.
 decompose() {
     local name=$1 what=$2 json
     shift 2
-    json=$("$bin/pelt" decompose "$@" -o "$out/$name-skin.glb" --json -)
+    json=$("$bin/pelt" decompose "$@" -o "$out/$name-skin.glb" --report "$out/$name-skin.html" --json -)
     table+=$'\n'$(row "$name" "$(number vertices "$json")" "$(number bones "$json")" "$(number frames "$json")" "$what" \
         "$(figure "$(number error_rms "$json")")" "$(figure "$(number error_max "$json")")")
     "$bin/pelt" view -q "$out/$name-skin.glb" --png "$out/$name-skin.png" --mode bones --columns 4 --size 1600x400
@@ -83,3 +83,4 @@ echo "E_max: largest distance as a fraction of its diameter."
 printf '\nWritten:\n'
 du -h "$out"/* | sed 's/^/  /'
 printf '\nLook inside with  %s/pelt info %s/creature.glb\n' "$bin" "$out"
+printf 'Look around in   %s/cloth-skin.html, in any browser\n' "$out"

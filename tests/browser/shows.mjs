@@ -131,7 +131,10 @@ await support.checks(browser, {
                 { bufferView: 0, componentType: 5126, count: 2, type: "SCALAR", min: [0], max: [1] },
                 { bufferView: 0, byteOffset: 8, componentType: 5126, count: 2, type: "VEC4" },
             ],
-            nodes: [{ name: "hip", children: [1] }, { name: "knee", translation: [0, 2, 0] }],
+            nodes: [
+                { name: "hip", children: [1] },
+                { name: "knee", translation: [0, 2, 0] },
+            ],
             scenes: [{ nodes: [0] }],
             animations: [
                 {
