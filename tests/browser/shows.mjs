@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { makeFixture } from "../node/fixture.mjs";
-import { makeGlb } from "../node/support.mjs";
+import { makeGlb, run } from "../node/support.mjs";
 import * as support from "./support.mjs";
 
 const TOLERANCE = 1e-5; // of the size
@@ -149,6 +149,38 @@ await support.checks(browser, {
         assert(support.difference(Float32Array.of(0, 0, 0, -2, 0, 0), joints) < 1e-6, `joints are at ${joints}`);
         assert.equal((await support.state(page)).skeleton, true);
         assert.deepEqual(page.complaints, []);
+        await page.close();
+    },
+    "parts that share vertices are moved once, and are where the library has them": async () => {
+        const [mesh, rig, json] = ["parts.obj", "parts.glb", "parts.json"].map((name) =>
+            path.join(support.folder, name),
+        );
+        const cache = mesh.replace("obj", "pc2");
+        run(support.pelt, [
+            "bake",
+            "-q",
+            support.scene("production", "--vertices", "2000"),
+            "-o",
+            cache,
+            "--mesh",
+            mesh,
+        ]);
+        const options = ["--bones", "8", "--iterations", "2", "--json", json, "-q"];
+        run(support.pelt, ["decompose", mesh, cache, "-o", rig, ...options]);
+        const file = support.makePage("parts.html", rig, "--source", mesh, "--source", cache);
+        const page = await support.open(browser, file);
+        const { twins, time } = await page.evaluate(() => {
+            const { subject, animation } = window.pelt.viewer;
+            return { twins: subject.model.parts.filter(({ twin }) => twin).length, time: animation.times[9] };
+        });
+        assert(twins > 5, `${twins} parts share their vertices`);
+        const [, pose] = support.libraryPoses(rig, [[0, time]]);
+        const ours = await support.floats(page, "(frame) => window.pelt.positions(frame)", 9);
+        assert(support.difference(pose, ours) <= TOLERANCE);
+        await page.waitForSelector("#measured table");
+        const measured = await page.evaluate(() => window.pelt.viewer.measures.curve.whole);
+        const { error_rms: reported } = JSON.parse(readFileSync(json)).result;
+        assert(Math.abs(measured - reported) < 1e-4 * reported, `${measured}, reported ${reported}`);
         await page.close();
     },
     "a cache alone plays": async () => {

@@ -23,6 +23,8 @@ export interface Part {
     object: Mesh;
     color: [number, number, number];
     map: Texture | null;
+    /** A part before it with the very same vertices, as parts of an OBJ file have: they need to be moved only once. */
+    twin?: Part;
 }
 
 export interface Bone {
@@ -38,7 +40,7 @@ export interface Joint {
     node: Object3D;
     /** The nearest ancestor that is a joint, or −1. */
     parent: number;
-    /** Sum of its weights over all vertices. */
+    /** Sum of its weights over all vertices that have no twins. */
     weight: number;
 }
 
@@ -264,13 +266,38 @@ function makeModel(gltf: GLTF, parts: Part[], rig: Rig): Model {
     };
 }
 
-function copyGeometry(model: Model, part: Part): void {
+function shareVertices({ object: a }: Part, { object: b }: Part): boolean {
+    const names = ["position", "normal", "uv", "skinIndex", "skinWeight"];
+    return (
+        !a.morphTargetInfluences && names.every((name) => a.geometry.attributes[name] === b.geometry.attributes[name])
+    );
+}
+
+function copyTwin(model: Model, part: Part, twin: Part): void {
+    const { rest, normals, uvs, boneIndices, weights, influences } = model;
+    const copyRows = (array: Float32Array | Uint16Array | undefined, width: number) =>
+        array?.copyWithin(
+            width * part.firstVertex,
+            width * twin.firstVertex,
+            width * (twin.firstVertex + twin.vertexCount),
+        );
+    copyRows(rest, 3);
+    copyRows(normals, 3);
+    copyRows(uvs, 2);
+    copyRows(boneIndices, influences);
+    copyRows(weights, influences);
+}
+
+function copyTriangles(model: Model, part: Part): void {
+    const indices = indicesOf(part.object);
+    for (let n = 0; n < indices.length; n++) model.triangles[part.firstIndex + n] = indices[n] + part.firstVertex;
+}
+
+function copyVertices(model: Model, part: Part): void {
     const { position, normal, uv } = part.object.geometry.attributes;
     copy(position as BufferAttribute, 3, model.rest, part.firstVertex);
     if (model.normals && normal) copy(normal as BufferAttribute, 3, model.normals, part.firstVertex);
     if (model.uvs && uv) copy(uv as BufferAttribute, 2, model.uvs, part.firstVertex);
-    const indices = indicesOf(part.object);
-    for (let n = 0; n < indices.length; n++) model.triangles[part.firstIndex + n] = indices[n] + part.firstVertex;
 }
 
 /** Reads a GLB file. */
@@ -288,7 +315,10 @@ export async function loadModel(glb: ArrayBuffer): Promise<Model> {
     rig.findParents();
     const model = makeModel(gltf, makeParts(drawn), rig);
     model.parts.forEach((part, p) => {
-        copyGeometry(model, part);
+        part.twin = model.parts.find((other, o) => o < p && bones[o] === bones[p] && shareVertices(other, part));
+        copyTriangles(model, part);
+        if (part.twin) return copyTwin(model, part, part.twin);
+        copyVertices(model, part);
         if (rig.bones[bones[p][0]].joint >= 0) copyInfluences(model, part, bones[p], rig.joints);
         else
             for (let i = part.firstVertex; i < part.firstVertex + part.vertexCount; i++) {

@@ -159,9 +159,10 @@ export class Panels {
     // ---- Bones ----
 
     private bonesPage({ model }: Subject): HTMLElement {
+        const all = model.joints.reduce((sum, { weight }) => sum + weight, 0);
         const rows = model.joints.map(({ name, weight }, joint) => {
             const swatch = h("i", { style: `background:${css(category(joint))}` });
-            const share = model.vertexCount > 0 ? `${((100 * weight) / model.vertexCount).toFixed(1)} %` : "";
+            const share = all > 0 ? `${((100 * weight) / all).toFixed(1)} %` : "";
             return h(
                 "li",
                 { role: "option", id: `joint-${joint}`, "aria-selected": "false", onclick: () => this.onJoint(joint) },

@@ -57,7 +57,9 @@ export class Poser {
         this.place(moment, untouched);
         this.morph();
         this.fillPalette();
-        this.skin(out);
+        for (const { firstVertex: first, vertexCount, twin } of this.model.parts)
+            if (twin) out.copyWithin(3 * first, 3 * twin.firstVertex, 3 * (twin.firstVertex + vertexCount));
+            else this.skin(out, first, first + vertexCount);
     }
 
     private choose(motion: number): void {
@@ -93,10 +95,11 @@ export class Poser {
         });
     }
 
-    private skin(out: Float32Array): void {
-        const { influences, boneIndices, weights, vertexCount } = this.model;
+    /** Vertices from `first` up to, but not, `end`. */
+    private skin(out: Float32Array, first: number, end: number): void {
+        const { influences, boneIndices, weights } = this.model;
         const { palette, shape } = this;
-        for (let i = 0; i < vertexCount; i++) {
+        for (let i = first; i < end; i++) {
             const x = shape[3 * i];
             const y = shape[3 * i + 1];
             const z = shape[3 * i + 2];
