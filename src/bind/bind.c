@@ -165,7 +165,7 @@ static pelt_result make_fields(pelt_binding *b) {
     if (result == PELT_OK)
         result = px_bind_wave_run(&wave);
     if (result == PELT_OK)
-        result = px_bind_touching(s, &wave, &b->report);
+        result = px_bind_touching(s, &b->bones, &wave, &b->report);
     if (result == PELT_OK)
         result = px_bind_bridges_make(b->arena, &wave, &bridges);
     if (result == PELT_OK && b->desc.method == PELT_BIND_HEAT)

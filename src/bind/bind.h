@@ -262,7 +262,8 @@ pelt_result px_bind_geodesic(pelt_context *context, const px_bind_subject *subje
                              float *values);
 
 /* Counts voxels in which limbs touch that the skeleton holds apart; of the report. */
-pelt_result px_bind_touching(const px_bind_subject *subject, const px_bind_wave *wave, pelt_bind_report *report);
+pelt_result px_bind_touching(const px_bind_subject *subject, const px_bind_bones *bones, const px_bind_wave *wave,
+                             pelt_bind_report *report);
 
 /* ---- The binding ------------------------------------------------------------------------------------------- */
 

@@ -72,8 +72,8 @@ pelt_result px_bind_mark_named(pelt_context *context, const pelt_skeleton *skele
                 marks[j] = found = true;
         if (!found)
             return px_fail(context, PELT_ERROR_ARGUMENT,
-                           "there is no joint named \"%.*s\" (--%s); 'pelt info --verbose' lists them", (int)length, name,
-                           option);
+                           "there is no joint named \"%.*s\" (--%s); 'pelt info --verbose' lists them", (int)length,
+                           name, option);
     }
     return PELT_OK;
 }

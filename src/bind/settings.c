@@ -183,8 +183,9 @@ static pelt_result mark_region(const reader *r, const char *name, size_t length,
         }
     if (!bound)
         return px_fail(r->context, PELT_ERROR_ARGUMENT,
-                       found ? "\"%.*s\" (--rigid) merely follows a node and gets no weights"
-                             : "there is no part or material named \"%.*s\" (--rigid); 'pelt info --verbose' lists them",
+                       found
+                           ? "\"%.*s\" (--rigid) merely follows a node and gets no weights"
+                           : "there is no part or material named \"%.*s\" (--rigid); 'pelt info --verbose' lists them",
                        (int)length, name);
     return PELT_OK;
 }

@@ -4,13 +4,14 @@
 
 #include <math.h>
 
-#define FAR_LINKS 4u /* between bones; neighbours in the tree meet everywhere */
+#define FAR_LINKS 4u   /* between bones; neighbours in the tree meet everywhere */
 #define FAR_WAY   4.0f /* … and the way along the skeleton against that through the place: faces have many joints */
 
 typedef struct toucher {
     const px_bind_subject *subject;
+    const px_bind_bones *bones;
     const px_bind_wave *wave;
-    float *ways;      /* [target][target] along the skeleton, in sides along x; 0: not known yet, < 0: too few links */
+    float *ways;      /* [target][target] along the skeleton, in sides along x; 0: not known yet, < 0: near */
     uint32_t *counts; /* [target][target] voxels, lower target first */
 } toucher;
 
@@ -23,12 +24,35 @@ static float link_length(const toucher *t, uint32_t joint) {
     return (float)(sqrt(sum) / t->wave->volume->voxels.grid.cell[0]);
 }
 
+/* Whether two bones come so near to each other that they share their flesh: a foot that hangs from an IK target in the
+ * tree still meets its leg. */
+static bool bones_meet(const toucher *t, uint32_t a, uint32_t b) {
+    const px_bind_wave *wave = t->wave;
+    float reach = wave->reach ? 0.5f * (wave->reach[a] + wave->reach[b]) : 0, nearest[3];
+    for (uint32_t m = 0; m < t->bones->segment_count; m++)
+        for (uint32_t n = 0; t->bones->segments[m].target == a && n < t->bones->segment_count; n++) {
+            const px_bind_segment *own = &t->bones->segments[m], *other = &t->bones->segments[n];
+            if (other->target != b)
+                continue;
+            const float *step = wave->volume->step;
+            float gap = fminf(fminf(px_bind_segment_distance(own, step, other->a, nearest),
+                                    px_bind_segment_distance(own, step, other->b, nearest)),
+                              fminf(px_bind_segment_distance(other, step, own->a, nearest),
+                                    px_bind_segment_distance(other, step, own->b, nearest)));
+            if (gap <= reach)
+                return true;
+        }
+    return false;
+}
+
 /* Up from the joint with the higher number, until both are one: parents have lower numbers. Joints of different trees
  * are never far: nobody knows. */
 static float measure_way(const toucher *t, uint32_t a, uint32_t b) {
     const uint32_t *parents = t->subject->rig->skeleton.parents;
     uint32_t links = 0;
     float length = 0;
+    if (bones_meet(t, a, b))
+        return -1;
     for (a = t->subject->targets[a], b = t->subject->targets[b]; a != b; links++) {
         uint32_t *higher = a > b ? &a : &b;
         if (parents[*higher] == PELT_NONE)
@@ -72,9 +96,10 @@ static void count_voxels(const toucher *t, pelt_bind_report *report) {
     }
 }
 
-pelt_result px_bind_touching(const px_bind_subject *subject, const px_bind_wave *wave, pelt_bind_report *report) {
+pelt_result px_bind_touching(const px_bind_subject *subject, const px_bind_bones *bones, const px_bind_wave *wave,
+                             pelt_bind_report *report) {
     size_t pairs = px_mul_size(subject->target_count, subject->target_count);
-    toucher t = {.subject = subject, .wave = wave};
+    toucher t = {.subject = subject, .bones = bones, .wave = wave};
     report->touching_joints[0] = report->touching_joints[1] = PELT_NONE;
     if (pairs > UINT32_MAX)
         return PELT_OK;

@@ -155,6 +155,21 @@ static void put_instance_node(px_gltf_writer *w, px_gltf_instance *instance, uin
     px_gltf_put_uint(w, node, "mesh", mesh);
 }
 
+/* A mesh that gets a skin leaves its node for such a root; but not one with morphs, whose weights motions look for at
+ * the node. */
+static void leave_node(px_gltf_writer *w, px_gltf_instance *instance, bool was_skinned) {
+    px_json *old = w->joint_nodes[instance->joint], *node;
+    const px_json *mesh = px_json_get(old, "mesh");
+    px_json *nodes = px_json_get(px_json_at(px_json_get(w->root, "scenes"), 0), "nodes");
+    if (!instance->skinned || was_skinned || instance->morph_count || !mesh || !nodes ||
+        can_carry_skin(&w->model->skeleton, instance->joint))
+        return;
+    instance->node = px_gltf_new_node(w, px_json_string(px_json_get(old, "name"), "mesh"), &node);
+    px_gltf_put_uint(w, node, "mesh", (uint32_t)px_json_uint(mesh, PELT_NONE - 1, 0));
+    px_json_remove(old, "mesh");
+    px_gltf_push_uint(w, nodes, instance->node);
+}
+
 pelt_result px_gltf_emit_instances(px_gltf_writer *w) {
     const pelt_morph_set *morphs = &w->model->morphs;
     w->instances = PX_NEW(w->arena, px_gltf_instance, w->part_count);
@@ -178,6 +193,9 @@ pelt_result px_gltf_emit_instances(px_gltf_writer *w) {
             if (morphs->morphs[m].joint == instance->joint && instance->morph_count++ == 0)
                 instance->first_morph = m;
     }
+    for (uint32_t p = 0; !w->new_nodes && p < w->part_count; p++)
+        if (p == 0 || w->part_instances[p] != w->part_instances[p - 1])
+            leave_node(w, &w->instances[w->part_instances[p]], w->source->sources[p].skinned);
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
