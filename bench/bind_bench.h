@@ -37,5 +37,6 @@ int bind_table(pelt_context *context, const bind_bench *b);
 int bind_invariance(pelt_context *context, const bind_bench *b);
 int bind_scaling(pelt_context *context, const bind_bench *b);
 int bind_paper(pelt_context *context, const bind_bench *b);
+int bind_apply(pelt_context *context, const bind_bench *b);
 
 #endif
