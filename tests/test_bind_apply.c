@@ -1,8 +1,6 @@
 /* Settings of a binding: fields to weights, accessories, locks, sides, and what happens when things fail. */
 #include "bind_models.h"
 
-#define LAST_METHOD PELT_BIND_HEAT
-
 static void bind_arms(test_context *test, pelt_model *model, const pelt_bind_desc *desc, pelt_bind_report *report) {
     test_ok(test, pelt_bind(test->context, model, desc, report));
     assert_sound(test, model, desc->influences);
@@ -38,7 +36,7 @@ static void test_every_setting_gives_sound_weights(void **state) {
     (void)state;
     test_context test;
     test_begin(&test, 2);
-    for (uint32_t method = PELT_BIND_HEAT; method <= LAST_METHOD; method++)
+    for (uint32_t method = PELT_BIND_HEAT; method <= PELT_BIND_GEODESIC; method++)
         for (uint32_t n = 0; n < 24; n++) {
             pelt_model *model = make_arms(&test, true);
             pelt_bind_desc desc = quick_desc();
@@ -71,7 +69,7 @@ static void test_falloff_makes_stiffer(void **state) {
     (void)state;
     test_context test;
     test_begin(&test, 1);
-    for (uint32_t method = PELT_BIND_HEAT; method <= LAST_METHOD; method++) {
+    for (uint32_t method = PELT_BIND_HEAT; method <= PELT_BIND_GEODESIC; method++) {
         pelt_model *model = make_arms(&test, true);
         pelt_bind_desc desc = quick_desc();
         pelt_binding *binding;
@@ -215,6 +213,49 @@ static void test_small_shells_follow_one_joint(void **state) {
         least = fmin(least, joint_weight(model, button->first_vertex + i, FORE_R));
     assert_true(least < 1);
     pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* Half a ball in the body's end with a joint at its middle, and another joint nearby: an eye and its lid. */
+static void test_eyes_follow_their_joint(void **state) {
+    (void)state;
+    enum { EYE = ARMS, LID, JOINTS };
+    test_context test;
+    test_begin(&test, 1);
+    shape *s = arms_shape();
+    shape_part(s, "eye", NULL);
+    uint32_t first = s->vertex_count;
+    const float middle[3] = {1.9f, 0.125f, 0.05f};
+    for (uint32_t i = 0; i < 40; i++) {
+        double up = 1.5 * (i / 8) / 4, around = 2 * 3.14159265358979 * (i % 8) / 8;
+        float *p = s->positions + 3 * (size_t)s->vertex_count++;
+        p[0] = (float)(middle[0] + 0.09 * sin(up));
+        p[1] = (float)(middle[1] + 0.09 * cos(up) * cos(around));
+        p[2] = (float)(middle[2] + 0.09 * cos(up) * sin(around));
+    }
+    for (uint32_t i = 0; i < 32; i++)
+        shape_quad(s, first + i, first + i + 8, first + (i % 8 == 7 ? i + 1 : i + 9),
+                   first + (i % 8 == 7 ? i - 7 : i + 1));
+    shape_part_end(s);
+    test_joint joints[JOINTS];
+    memcpy(joints, arms_joints, sizeof arms_joints);
+    joints[EYE] = (test_joint){"Eye", FORE_L, {middle[0], middle[1], middle[2]}};
+    joints[LID] = (test_joint){"Lid", FORE_L, {middle[0] + 0.03f, middle[1] + 0.02f, middle[2]}};
+    for (int out = 0; out < 2; out++) {
+        pelt_model *model = shape_model(&test, s);
+        add_skeleton(&test, model, joints, JOINTS);
+        add_skin(&test, model, joints, JOINTS);
+        pelt_bind_desc desc = quick_desc();
+        pelt_binding *binding;
+        test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
+        desc.exclude = out ? "Eye" : NULL;
+        test_ok(&test, pelt_binding_apply(binding, &desc));
+        for (uint32_t i = first; i < model->mesh.vertex_count; i++)
+            assert_true(joint_weight(model, i, EYE) == (out ? 0 : 1));
+        pelt_binding_destroy(binding);
+        pelt_model_destroy(model);
+    }
+    free(s);
     test_end(&test);
 }
 
@@ -501,7 +542,7 @@ static void test_threads_do_not_matter(void **state) {
     test_context one, four;
     test_begin(&one, 1);
     test_begin(&four, 4);
-    for (uint32_t method = PELT_BIND_HEAT; method <= LAST_METHOD; method++) {
+    for (uint32_t method = PELT_BIND_HEAT; method <= PELT_BIND_GEODESIC; method++) {
         pelt_model *a = make_scene(&one, "production", 3000), *b = make_scene(&four, "production", 3000);
         pelt_bind_desc desc = quick_desc();
         desc.method = method;
@@ -524,6 +565,7 @@ int main(void) {
         cmocka_unit_test(test_apply_again),
         cmocka_unit_test(test_exclude_shares_the_rest),
         cmocka_unit_test(test_small_shells_follow_one_joint),
+        cmocka_unit_test(test_eyes_follow_their_joint),
         cmocka_unit_test(test_rigid_regions),
         cmocka_unit_test(test_locked_joints_keep_their_weights),
         cmocka_unit_test(test_mirror_is_exact),

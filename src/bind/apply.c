@@ -201,7 +201,7 @@ static pelt_result apply(px_arena *arena, pelt_binding *b, const pelt_bind_desc 
     weighing w = {b, &settings, {desc->influences, desc->prune, settings.locked}, &table};
     PX_TRY(each_row(&w, weigh_block));
     if (desc->rigid_parts == PELT_BIND_RIGID_AUTO)
-        PX_TRY(px_bind_rigid_shells(arena, b, &table, settings.follows));
+        PX_TRY(px_bind_rigid_shells(arena, b, &settings, &table));
     PX_TRY(each_row(&w, follow_block));
     if (desc->smooth)
         PX_TRY(smooth(arena, &w));

@@ -29,8 +29,8 @@ pelt_result px_bind_settings_make(px_arena *arena, const pelt_binding *binding, 
                                   px_bind_settings *settings);
 
 /* Rows of shells that are plainly accessories get a joint to follow, unless they have one. */
-pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *binding, const px_weight_table *table,
-                                 uint32_t *follows);
+pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *binding, const px_bind_settings *settings,
+                                 const px_weight_table *table);
 
 /* Rows that lie across the plane from each other get the same weights, mirrored, cut to `limits`. unmatched [row]:
  * there is no such row, or it has weights of joints that may not be mirrored. */

@@ -1,11 +1,15 @@
-/* Accessories: a small shell that nearly all belongs to one joint follows it wholly, as a button or an eye does.
- * Skinned clothes are larger, or spread over several joints. */
+/* Accessories: a small shell that nearly all belongs to one joint follows it wholly, as a button does; skinned clothes
+ * are larger, or spread over several joints. A smaller one that is round, or half of that, about a joint follows that, as
+ * an eye does, to which the head's bone and those of the lids may be as near. */
 #include "bind/apply.h"
 
 #include <math.h>
 
-#define SMALL  0.3 /* of the mesh's diagonal */
-#define MOSTLY 0.8 /* of a shell's mean weights */
+#define SMALL  0.3  /* of the mesh's diagonal */
+#define MOSTLY 0.8  /* of a shell's mean weights */
+#define TINY   0.06 /* of the mesh's diagonal */
+#define ROUND  0.1  /* of the radius: how much distances from the joint vary */
+#define RADIUS 0.45 /* of the shell's diagonal, at most: a ball has 0.29, half of one 0.33 */
 
 typedef struct shell_box {
     float low[3], high[3];
@@ -69,24 +73,75 @@ static uint32_t strongest(const px_weight_table *table, const uint32_t *rows, ui
     return best;
 }
 
-pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const px_weight_table *table,
-                                 uint32_t *follows) {
+static double distance(const float *p, const pelt_affine *joint) {
+    double sum = 0;
+    for (int c = 0; c < 3; c++)
+        sum += ((double)p[c] - joint->m[4 * c + 3]) * ((double)p[c] - joint->m[4 * c + 3]);
+    return sqrt(sum);
+}
+
+/* How much the rows' distances from a joint vary, in their mean; INFINITY when that is too large. */
+static double spread_about(const px_bind_subject *s, const uint32_t *rows, uint32_t count, const pelt_affine *joint,
+                           double most) {
+    double sum = 0, squares = 0;
+    for (uint32_t n = 0; n < count; n++) {
+        double d = distance(s->positions + 3 * (size_t)rows[n], joint);
+        sum += d / count;
+        squares += d * d / count;
+    }
+    return sum > 0 && sum <= most ? sqrt(fmax(squares - sum * sum, 0)) / sum : INFINITY;
+}
+
+/* The joint that a shell is round about, of those that are there with all that is below them; or PELT_NONE. `there`
+ * [target] is scratch. */
+static uint32_t joint_inside(const pelt_binding *b, const px_bind_settings *settings, const shell_box *box,
+                             const uint32_t *rows, uint32_t count, bool *there) {
+    const px_bind_subject *s = &b->subject;
+    double size = diagonal(box), least = ROUND;
+    uint32_t best = PELT_NONE;
+    float middle[3];
+    for (int c = 0; c < 3; c++)
+        middle[c] = 0.5f * (box->low[c] + box->high[c]);
+    for (uint32_t t = 0; t < s->target_count; t++)
+        there[t] = distance(middle, &s->joints[s->targets[t]]) < 0.5 * size;
+    for (uint32_t t = s->target_count; t-- > 0;) { /* children come after their parents */
+        uint32_t parent = s->rig->skeleton.parents[s->targets[t]];
+        if (!there[t] && parent != PELT_NONE && s->joint_targets[parent] != PELT_NONE)
+            there[s->joint_targets[parent]] = false;
+        if (!there[t] || settings->out[t])
+            continue;
+        double spread = spread_about(s, rows, count, &s->joints[s->targets[t]], RADIUS * size);
+        if (spread < least) {
+            least = spread;
+            best = s->targets[t];
+        }
+    }
+    return best;
+}
+
+pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const px_bind_settings *settings,
+                                 const px_weight_table *table) {
     uint32_t *firsts, *items;
     float low[3], high[3];
     double whole = px_box(b->subject.positions, b->subject.row_count, low, high);
     shell_box *boxes = shell_boxes(arena, b);
     double *sums = PX_NEW(arena, double, b->subject.rig->skeleton.joint_count);
-    if (!boxes || !sums)
+    bool *there = PX_NEW(arena, bool, b->subject.target_count);
+    if (!boxes || !sums || !there)
         return PELT_ERROR_MEMORY;
     PX_TRY(list_rows(arena, b, &firsts, &items));
     for (uint32_t n = 0; n < b->shell_count; n++) {
-        double share;
-        if (!(diagonal(&boxes[n]) < SMALL * whole))
+        double size = diagonal(&boxes[n]), share = 1;
+        if (!(size < SMALL * whole))
             continue;
-        uint32_t joint = strongest(table, items + firsts[n], firsts[n + 1] - firsts[n], sums, &share);
+        uint32_t count = firsts[n + 1] - firsts[n], joint = PELT_NONE;
+        if (size < TINY * whole && count > 3)
+            joint = joint_inside(b, settings, &boxes[n], items + firsts[n], count, there);
+        if (joint == PELT_NONE)
+            joint = strongest(table, items + firsts[n], count, sums, &share);
         for (uint32_t k = firsts[n]; share >= MOSTLY && k < firsts[n + 1]; k++)
-            if (follows[items[k]] == PELT_NONE)
-                follows[items[k]] = joint;
+            if (settings->follows[items[k]] == PELT_NONE)
+                settings->follows[items[k]] = joint;
     }
     return PELT_OK;
 }
