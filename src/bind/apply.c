@@ -31,17 +31,17 @@ static double falloff(double distance, double alpha, uint32_t curve) {
     return curve == PELT_BIND_CURVE_SHARP ? w * w * w : w;
 }
 
-/* Adds a weight when it is among the largest that a row has room for; the lower joint, which comes first, on a tie. */
-static void keep_largest(px_weight_sum *sum, uint32_t joint, double weight) {
-    if (!(weight > 0) || (sum->count == PX_WEIGHT_CAPACITY && !(weight > sum->weights[sum->count - 1])))
+/* Adds a value when it is among the largest that a row has room for; the lower joint, which comes first, on a tie. */
+static void keep_largest(px_weight_sum *sum, uint32_t joint, double value) {
+    if (sum->count == PX_WEIGHT_CAPACITY && !(value > sum->weights[sum->count - 1]))
         return;
     uint32_t at = sum->count < PX_WEIGHT_CAPACITY ? sum->count++ : PX_WEIGHT_CAPACITY - 1;
-    for (; at > 0 && sum->weights[at - 1] < weight; at--) {
+    for (; at > 0 && sum->weights[at - 1] < value; at--) {
         sum->bones[at] = sum->bones[at - 1];
         sum->weights[at] = sum->weights[at - 1];
     }
     sum->bones[at] = (uint16_t)joint;
-    sum->weights[at] = weight;
+    sum->weights[at] = value;
 }
 
 /* Whose joint is nearest, for rows that no field reaches. */
@@ -66,36 +66,52 @@ static void scale_sum(px_weight_sum *sum, double factor) {
         sum->weights[e] *= factor;
 }
 
-static double total_of(const px_weight_sum *sum) {
-    double total = 0;
-    for (uint32_t e = 0; e < sum->count; e++)
+/* Values of a field to weights; returns their sum. */
+static double make_weights(const weighing *w, size_t row, px_weight_sum *sum) {
+    const px_bind_settings *settings = w->settings;
+    double alpha = settings->falloffs ? (double)settings->falloffs[row] : settings->desc->falloff, total = 0;
+    for (uint32_t e = 0; e < sum->count; e++) {
+        double value = sum->weights[e];
+        sum->weights[e] = w->binding->fields.method == PELT_BIND_HEAT ? sharpen(value, alpha)
+                                                                      : falloff(-value, alpha, settings->desc->curve);
         total += sum->weights[e];
+    }
     return total;
 }
 
-/* What joints that may have them get, and the more of what heirs stand in for, the less that is. */
-static void weigh_row(const weighing *w, size_t row, px_weight_sum *sum) {
+/* The largest weights, or the least distances, of joints that may have weights, and of those that may not. */
+static void read_fields(const weighing *w, size_t row, px_weight_sum *sum, px_weight_sum *lost) {
     const px_bind_subject *s = &w->binding->subject;
     const px_bind_settings *settings = w->settings;
-    const pelt_bind_desc *desc = settings->desc;
     const float *values = w->binding->fields.values + row * s->target_count;
-    double alpha = settings->falloffs ? (double)settings->falloffs[row] : desc->falloff;
-    px_weight_sum lost;
-    sum->count = lost.count = 0;
+    bool heat = w->binding->fields.method == PELT_BIND_HEAT;
+    sum->count = lost->count = 0;
     for (uint32_t t = 0; t < s->target_count; t++) {
-        double weight = w->binding->fields.method == PELT_BIND_HEAT ? sharpen((double)values[t], alpha)
-                                                                    : falloff((double)values[t], alpha, desc->curve);
-        keep_largest(settings->out[t] ? &lost : sum, settings->out[t] ? settings->heirs[t] : s->targets[t], weight);
+        if (heat ? !(values[t] > 0) : !(values[t] < INFINITY))
+            continue;
+        double value = heat ? (double)values[t] : -(double)values[t];
+        if (settings->out[t])
+            keep_largest(lost, settings->heirs[t], value);
+        else
+            keep_largest(sum, s->targets[t], value);
     }
-    double kept_total = total_of(sum), lost_total = total_of(&lost), total = kept_total + lost_total;
-    if (!(total > 0)) {
+}
+
+/* What joints that may have them get; where that is little, what heirs of the others get comes in. */
+static void weigh_row(const weighing *w, size_t row, px_weight_sum *sum) {
+    const uint32_t *targets = w->binding->subject.targets;
+    px_weight_sum lost;
+    read_fields(w, row, sum, &lost);
+    double kept_total = make_weights(w, row, sum), lost_total = make_weights(w, row, &lost);
+    if (!(kept_total + lost_total > 0)) {
+        sum->count = 0;
         keep_largest(sum, nearest_joint(w, row), 1);
         return;
     }
-    double trust = lost_total > 0 ? fmin(kept_total / (LITTLE * total), 1) : 1;
+    double trust = lost_total > 0 ? fmin(kept_total / (LITTLE * (kept_total + lost_total)), 1) : 1;
     scale_sum(sum, kept_total > 0 ? trust / kept_total : 0);
     for (uint32_t e = 0; e < lost.count && trust < 1; e++)
-        px_weight_sum_add(sum, s->targets[lost.bones[e]], (1 - trust) * lost.weights[e] / lost_total);
+        px_weight_sum_add(sum, targets[lost.bones[e]], (1 - trust) * lost.weights[e] / lost_total);
 }
 
 static pelt_result weigh_block(void *user, size_t first, size_t count, size_t block) {
