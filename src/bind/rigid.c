@@ -7,7 +7,7 @@
 
 #define SMALL  0.3  /* of the mesh's diagonal */
 #define MOSTLY 0.8  /* of a shell's mean weights */
-#define TINY   0.15 /* of the mesh's diagonal */
+#define TINY   0.1  /* of the mesh's diagonal */
 #define ROUND  0.1  /* of the radius: how much distances from the joint vary */
 #define RADIUS 0.45 /* of the shell's diagonal, at most: a ball has 0.29, half of one 0.33 */
 

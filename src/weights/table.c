@@ -40,8 +40,14 @@ void px_weight_sum_add(px_weight_sum *sum, uint32_t bone, double weight) {
 }
 
 void px_weight_sum_add_row(px_weight_sum *sum, const px_weight_table *table, size_t row, double factor) {
+    bool alone = sum->count == 0 && factor > 0; /* bones of a row are distinct: nothing to look for */
     for (size_t e = row * table->capacity; e < (row + 1) * table->capacity && table->weights[e] > 0; e++)
-        px_weight_sum_add(sum, table->bones[e], factor * (double)table->weights[e]);
+        if (alone) {
+            sum->bones[sum->count] = table->bones[e];
+            sum->weights[sum->count++] = factor * (double)table->weights[e];
+        } else {
+            px_weight_sum_add(sum, table->bones[e], factor * (double)table->weights[e]);
+        }
 }
 
 double px_weight_sum_of(const px_weight_sum *sum, uint32_t bone) {
