@@ -3,8 +3,8 @@
 #   rigs        glTF, baked into a cache; converted .glb -> .gltf -> .glb and compared with that cache;
 #               and dual quaternion skinning compared with linear
 #   animations  OBJ + PC2, converted to MDD and compared
-# and the main job: animations decomposed into bones and weights, each read back from the file and compared; and a picture
-# of each.
+# and the main job: animations decomposed into bones and weights, rigs bound anew, each read back from the file and compared;
+# and a picture of each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=build/release/bin
@@ -76,6 +76,20 @@ done < <("$bin/pelt-scenes" list)
 echo 'decompose: vertex animations become bones and weights'
 decompose cloth 'decomposed, 32 affine bones' "$out/cloth.obj" "$out/cloth.pc2" --bones 32
 decompose creature 'decomposed, 24 rigid bones' "$out/creature.obj" "$out/creature.pc2" --bones 24 --transforms rigid
+
+# bind NAME WHAT OPTIONS…: weights from nothing but the mesh and the skeleton of a rig, compared with the true ones.
+bind() {
+    local name=$1 what=$2
+    shift 2
+    "$bin/pelt" bind -q "$out/$name.glb" -o "$out/$name-bound.glb" "$@"
+    describe "$out/$name.glb"
+    compare "$name" "$what" "$out/$name.glb" "$out/$name-bound.glb"
+    "$bin/pelt" view -q "$out/$name-bound.glb" --png "$out/$name-bound.png" --mode bones --columns 4 --size 1600x400
+}
+
+echo 'bind: a mesh and a skeleton become weights'
+bind creature 'bound anew, true weights'
+bind production 'bound anew, true weights'
 
 printf '\n%s\n\n' "$table"
 echo "E_rms: root mean square distance in thousandths of the radius of the first frame's enclosing ball."

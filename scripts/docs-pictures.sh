@@ -14,6 +14,9 @@ mkdir -p "$out"
 # In its folder: the page shows names as they were given.
 (pelt=$PWD/$bin/pelt && cd "$scenes" && "$pelt" decompose flag.obj flag.pc2 -o flag.glb --bones 16 --quiet --report flag.html)
 
+"$bin/pelt-scenes" production -o "$scenes/hero.glb" >/dev/null
+"$bin/pelt" bind "$scenes/hero.glb" -o "$scenes/bound.glb" --quiet
+
 # view NAME INPUT… OPTIONS…
 view() {
     local name=$1
@@ -33,6 +36,8 @@ view sheet "$scenes/hare.obj" "$scenes/hare.pc2" --sheet --frames 0:60:5 --size 
 page() { node scripts/page-picture.mjs "$scenes/flag.html" "$out/$1.png" "${@:2}"; }
 page page 1040x640 dark '#frame=40&mode=error&view=side'
 page page-phone 390x844 light '#frame=40&mode=bones&skeleton=1'
+# Weights from nothing but a mesh of many shells and a skeleton.
+view bind "$scenes/bound.glb" --columns 4 --size 1160x360 --yaw 25 --second-mode bones
 
 status=0
 for file in "$out"/*.png; do

@@ -66,6 +66,16 @@ export function essence(file) {
     };
 }
 
+/** The essence without skins and where they are used. */
+export function withoutSkins(file) {
+    const { skins, ...rest } = essence(file);
+    for (const node of rest.nodes) delete node.skin;
+    for (const mesh of rest.meshes)
+        for (const primitive of mesh.primitives)
+            primitive.attributes = primitive.attributes.filter((name) => !/^(JOINTS|WEIGHTS)_/.test(name));
+    return rest;
+}
+
 /** The first place where two values differ, as a path, or nothing. Absent and undefined are the same. */
 export function difference(a, b, place = "") {
     if (Object.is(a, b)) return undefined;

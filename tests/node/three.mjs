@@ -1,11 +1,11 @@
-// three.mjs TOOL_POSE: vertices in world space, morphed and skinned, as three computes them and as Pelt does: a fixture and
-// every real character, in rest and at five seeded random times of every clip, to 1e-5 of the model's size.
+// three.mjs TOOL_POSE [FILE…]: vertices in world space, morphed and skinned, as three computes them and as Pelt does: a fixture
+// and every real character (or these files), in rest and at five seeded random times of every clip, to 1e-5 of the model's size.
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { makeFixture } from "./fixture.mjs";
 import * as support from "./support.mjs";
 
-const [tool] = process.argv.slice(2);
+const [tool, ...given] = process.argv.slice(2);
 const THREE = await support.need("three");
 const { GLTFLoader } = await support.need("three/examples/jsm/loaders/GLTFLoader.js");
 const { MeshoptDecoder } = await support.need("three/examples/jsm/libs/meshopt_decoder.module.js");
@@ -179,7 +179,7 @@ const fixture = path.join(support.scratchFolder(), "fixture.glb");
 writeFileSync(fixture, makeFixture());
 let failures = (await passes(fixture, "fixture")) ? 0 : 1;
 if (failures > 0) process.exit(1); // before a skip for want of characters could hide it
-const files = support.characterFiles();
+const files = given.length > 0 ? given : support.characterFiles();
 for (const file of files) failures += (await passes(file, path.relative(support.data, file))) ? 0 : 1;
 console.log(`${files.length + 1} files, ${poses} poses, largest difference ${worst.toExponential(2)} of the size: ${failures} failed`);
 process.exit(failures > 0 ? 1 : 0);

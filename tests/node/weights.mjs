@@ -3,22 +3,12 @@
 // characters, where they are.
 import assert from "node:assert/strict";
 import path from "node:path";
-import { complaints, difference, essence, validate } from "./gltf_check.mjs";
+import { complaints, difference, validate, withoutSkins } from "./gltf_check.mjs";
 import * as support from "./support.mjs";
 
 const [pelt, scenes] = process.argv.slice(2);
 const folder = support.scratchFolder();
 const inFolder = (name) => path.join(folder, name);
-
-/** The document without its skins and where they are used. */
-function withoutSkins(file) {
-    const { skins, ...rest } = essence(file);
-    for (const node of rest.nodes) delete node.skin;
-    for (const mesh of rest.meshes)
-        for (const primitive of mesh.primitives)
-            primitive.attributes = primitive.attributes.filter((name) => !/^(JOINTS|WEIGHTS)_/.test(name));
-    return rest;
-}
 
 let count = 0;
 async function check(source, name, args) {
