@@ -75,22 +75,28 @@ static double difference(const pelt_affine *a, const pelt_affine *b) {
     return off;
 }
 
-/* Parts that merely follow nodes lie in the world already but for rounding, and so in one space. */
-static void join_nodes(maker *m, pelt_affine *stands) {
+/* Bones that stand alike but for rounding are of one space, whichever parts they move: those of a skin in a file that
+ * rests as it was bound, and those of nodes, which lie in the world already. */
+static void join_alike(maker *m, pelt_affine *stands) {
     const pelt_mesh *mesh = &m->model->mesh;
-    const pelt_affine identity = px_affine_identity();
     float low[3], high[3];
     double size = px_box(mesh->positions, mesh->vertex_count, low, high);
-    uint32_t first = PELT_NONE;
-    for (uint32_t b = 0; b < m->model->skin.bone_count; b++) {
+    uint32_t bone_count = m->model->skin.bone_count, first = 0;
+    while (m->skinned && first < bone_count && !(m->uses[first] & USE_BOUND))
+        first++;
+    if (first == bone_count)
+        return;
+    const pelt_affine like = m->skinned ? stands[first] : px_affine_identity();
+    uint32_t group = PELT_NONE;
+    for (uint32_t b = first; b < bone_count; b++) {
         pelt_affine off = stands[b];
         for (int e = 3; e < 12 && size > 0; e += 4)
-            off.m[e] /= (float)size;
-        if (!(difference(&off, &identity) < 1e-4))
+            off.m[e] = like.m[e] + (stands[b].m[e] - like.m[e]) / (float)size;
+        if (!(difference(&off, &like) < 1e-4))
             continue;
-        first = first == PELT_NONE ? b : first;
-        stands[b] = identity;
-        px_group_join(m->groups, first, b);
+        group = group == PELT_NONE ? b : group;
+        stands[b] = like;
+        px_group_join(m->groups, group, b);
     }
 }
 
@@ -107,8 +113,7 @@ static pelt_result make_spaces(maker *m) {
         return PELT_ERROR_MEMORY;
     for (uint32_t b = 0; b < skin->bone_count; b++)
         stands[b] = px_affine_mul(&m->globals[skin->bone_joints[b]], &skin->inverse_binds[b]);
-    if (!m->skinned)
-        join_nodes(m, stands);
+    join_alike(m, stands);
     for (uint32_t b = 0; b < skin->bone_count; b++) {
         if (!m->uses[b])
             continue;

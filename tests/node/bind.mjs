@@ -33,7 +33,7 @@ for (const name of ["creature", "production", "tube"]) {
     support.run(scenes, [name, "-o", scene, ...(name === "tube" ? [] : ["--vertices", "1500"])]);
     await check(scene, name);
 }
-await check(inFolder("creature.glb"), "creature", ["--influences", "8", "--weights-format", "u16"]);
+await check(inFolder("creature.glb"), "creature", ["--influences", "3", "--weights-format", "u16"]);
 await check(inFolder("production.glb"), "production", ["--influences", "2", "--weights-format", "u8"]);
 
 poseAsThree();
