@@ -2,29 +2,47 @@
 #include "bind/bind.h"
 #include "core/math3.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-#define RAYS    98 /* directions: the outer cells of a cube of 5 */
-#define SAMPLES 9  /* places along a segment */
+#define RAYS    128   /* directions, spread evenly over the sphere */
+#define SAMPLES 9     /* places along a segment */
+#define REFINE  0.25f /* of a cell: how exactly the end of a ray is found */
 
 static int ascending(const void *a, const void *b) {
     float x = *(const float *)a, y = *(const float *)b;
     return x < y ? -1 : x > y;
 }
 
+/* The mean of the values that stand between two shares of all when they are sorted: a quantile that does not jump. */
+static float middle(float *values, size_t count, float low, float high) {
+    qsort(values, count, sizeof *values, ascending);
+    size_t first = (size_t)(low * (float)count), end = px_max_size((size_t)(high * (float)count), first + 1);
+    double sum = 0;
+    for (size_t k = first; k < end; k++)
+        sum += values[k];
+    return (float)(sum / (double)(end - first));
+}
+
+static bool is_inside(const px_bind_volume *volume, const float from[3], const float way[3], float length) {
+    float p[3];
+    for (int c = 0; c < 3; c++)
+        p[c] = from[c] + length * way[c] / volume->step[c];
+    return px_bind_voxel(volume, p) != PELT_NONE;
+}
+
 static float ray_length(const px_bind_volume *volume, const float from[3], const float way[3]) {
     float length = 1;
-    for (;; length += 1) {
-        float p[3];
-        for (int c = 0; c < 3; c++)
-            p[c] = from[c] + length * way[c] / volume->step[c];
-        if (px_bind_voxel(volume, p) == PELT_NONE)
-            return length - 0.5f;
-    }
+    while (is_inside(volume, from, way, length))
+        length += 1;
+    for (float step = 0.5f; step >= REFINE; step *= 0.5f)
+        length += is_inside(volume, from, way, length - step) ? 0 : -step;
+    return length;
 }
 
 /* Half the thickness of the volume across a segment at p; 0 outside. */
 static float thickness(const px_bind_volume *volume, const px_bind_segment *segment, const float p[3]) {
+    const float golden = 2.39996323f; /* the angle between neighbours of a sunflower's spiral */
     float axis[3], lengths[RAYS];
     size_t count = 0;
     if (px_bind_voxel(volume, p) == PELT_NONE)
@@ -32,19 +50,13 @@ static float thickness(const px_bind_volume *volume, const px_bind_segment *segm
     for (int c = 0; c < 3; c++)
         axis[c] = (segment->b[c] - segment->a[c]) * volume->step[c];
     float length = sqrtf(px_dot3(axis, axis));
-    for (int z = -2; z <= 2; z++)
-        for (int y = -2; y <= 2; y++)
-            for (int x = -2; x <= 2; x++) {
-                float way[3] = {(float)x, (float)y, (float)z}, norm = sqrtf(px_dot3(way, way));
-                if (x * x < 4 && y * y < 4 && z * z < 4)
-                    continue;
-                for (int c = 0; c < 3; c++)
-                    way[c] /= norm;
-                if (fabsf(px_dot3(way, axis)) <= 0.5f * length)
-                    lengths[count++] = ray_length(volume, p, way);
-            }
-    qsort(lengths, count, sizeof *lengths, ascending);
-    return lengths[(size_t)(0.6f * (float)count)];
+    for (int k = 0; k < RAYS; k++) {
+        float z = 1 - (2 * (float)k + 1) / RAYS, r = sqrtf(1 - z * z);
+        float way[3] = {r * cosf(golden * (float)k), r * sinf(golden * (float)k), z};
+        if (fabsf(px_dot3(way, axis)) <= 0.5f * length)
+            lengths[count++] = ray_length(volume, p, way);
+    }
+    return middle(lengths, count, 0.4f, 0.8f);
 }
 
 /* A limb often begins inside something thicker (an arm in the chest): what counts is where it is thinner. */
@@ -63,8 +75,7 @@ static float reach_of(const px_bind_volume *volume, const px_bind_segment *segme
         }
     if (width_count == 0) /* a bone outside: it may take what is near it */
         return PX_BIND_OUTSIDE * volume->diagonal;
-    qsort(widths, width_count, sizeof *widths, ascending);
-    return widths[width_count / 4];
+    return middle(widths, width_count, 0.1f, 0.45f);
 }
 
 typedef struct reach_job {

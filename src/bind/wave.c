@@ -9,7 +9,8 @@
 
 enum { WAVE_FINAL = 1, WAVE_SEES = 2 };
 
-#define REACH   1.2f  /* distances up to this many times a bone's reach count as they are, … */
+#define REACH   1.2f /* distances up to this many times a bone's reach count as they are, … */
+#define LEAN    0.03f
 #define BEYOND  4.0f  /* … farther ones this much more */
 #define OUTSIDE 0.25f /* a bone with less of it inside lies outside */
 
@@ -68,8 +69,7 @@ static float key_of(const px_bind_wave *w, uint32_t segment, float distance) {
     return distance <= free ? distance : free + BEYOND * (distance - free);
 }
 
-static pelt_result offer(px_bind_wave *w, uint32_t voxel, float distance, uint32_t segment, bool sees) {
-    float key = key_of(w, segment, distance);
+static pelt_result offer_key(px_bind_wave *w, uint32_t voxel, float key, float distance, uint32_t segment, bool sees) {
     if (!(key < w->keys[voxel]))
         return PELT_OK;
     w->keys[voxel] = key;
@@ -77,6 +77,24 @@ static pelt_result offer(px_bind_wave *w, uint32_t voxel, float distance, uint32
     w->owners[voxel] = segment;
     w->states[voxel] = sees ? WAVE_SEES : 0;
     return push(w, entry_of(key, voxel));
+}
+
+static pelt_result offer(px_bind_wave *w, uint32_t voxel, float distance, uint32_t segment, bool sees) {
+    return offer_key(w, voxel, key_of(w, segment, distance), distance, segment, sees);
+}
+
+/* Behind the joint of two bones (a heel, an elbow) both are as near as the joint. There the distance to the one that
+ * points farther away counts a little more, so that their border goes on straight and does not hang on rounding. */
+static float lean(const px_bind_wave *w, uint32_t segment, const float centre[3], const float nearest[3],
+                  float distance) {
+    const px_bind_segment *s = &w->segments[segment];
+    float along = 0, length = 0;
+    for (int c = 0; c < 3 && w->reach; c++) {
+        float axis = (s->b[c] - s->a[c]) * w->volume->step[c];
+        along += (centre[c] - nearest[c]) * w->volume->step[c] * axis;
+        length += axis * axis;
+    }
+    return length > 0 && distance > 0 ? 1 + LEAN * fabsf(along) / (sqrtf(length) * distance) : 1;
 }
 
 static void centre_of(const px_bind_volume *volume, uint32_t voxel, float out[3]) {
@@ -147,8 +165,10 @@ static pelt_result relax(px_bind_wave *w, uint32_t from, uint32_t voxel) {
         float centre[3], nearest[3];
         centre_of(w->volume, voxel, centre);
         float distance = px_bind_segment_distance(&w->segments[segment], w->volume->step, centre, nearest);
-        if (sees(w, from, centre, nearest))
-            return offer(w, voxel, distance, segment, true);
+        if (sees(w, from, centre, nearest)) {
+            float key = key_of(w, segment, distance) * lean(w, segment, centre, nearest, distance);
+            return offer_key(w, voxel, key, distance, segment, true);
+        }
     }
     return offer(w, voxel, eikonal(w, voxel, w->segments[segment].target), segment, false);
 }
