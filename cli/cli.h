@@ -68,6 +68,7 @@ typedef struct cli_verb {
     X(bake)                                                                                                            \
     X(decompose)                                                                                                       \
     X(bind)                                                                                                            \
+    X(correct)                                                                                                         \
     X(retarget)                                                                                                        \
     X(weights)                                                                                                         \
     X(compare)                                                                                                         \
@@ -286,6 +287,8 @@ void keep_model(cli_session *session, pelt_model *model);
 /* A curve of the report, inside its list "curves". */
 void report_curve(cli_json *json, const char *title, const char *x, const char *y, const double (*points)[2],
                   size_t count);
+/* What corrections came to (correct.c). */
+void report_corrections(cli_json *json, const pelt_correct_report *report);
 /* Ends the report with settings and warnings; writes it and the page, when the verb had something to say. */
 exit_code report_finish(cli_session *session, const void *settings, exit_code code);
 

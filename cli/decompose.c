@@ -41,6 +41,8 @@ static const pelt_option own_options[] = {
      "frames per second of inputs that do not say, and at which motions of rigs are evaluated"},
     {"motion", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
      "only this animation of several"},
+    {"corrections", 0, PELT_OPTION_UINT, offsetof(decompose_settings, corrections), "0", 0, PELT_CORRECT_RANK_MAX, NULL,
+     "R", "morph targets to add for what the bones miss; see 'pelt help correct'"},
     {"rest", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, rest), "first", 0, 0, NULL, "first|FRAME|FILE",
      "the rest pose to start from: a frame, or a mesh with the same points"},
     {"skeleton", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, skeleton), NULL, 0, 0, NULL, "RIG",
@@ -213,6 +215,26 @@ static exit_code load_known(decompose_work *w) {
 
 /* ---- The verb --------------------------------------------------------------------------------------------- */
 
+/* Morph targets for what the file's bones, with weights as they are written, miss of the clips. */
+static pelt_result correct(decompose_work *w, const pelt_save_desc *save) {
+    pelt_context *context = w->session->context;
+    pelt_correct_desc desc = pelt_correct_desc_default();
+    desc.rank = w->settings->corrections;
+    uint32_t clip_count = w->model->clip_count, count = 0, *motions = must_alloc(clip_count, sizeof *motions);
+    pelt_correct_pair *pairs = must_alloc(clip_count, sizeof *pairs);
+    pelt_result result = decompose_read_back(w, &w->corrected, motions);
+    for (uint32_t c = 0; c < clip_count; c++)
+        if (w->model->clips[c].frame_count > 0)
+            pairs[count++] = (pelt_correct_pair){motions[c], &w->model->clips[c]};
+    if (result == PELT_OK)
+        result = pelt_correct(context, w->corrected, pairs, count, &desc, &w->corrections);
+    if (result == PELT_OK)
+        result = pelt_save(context, w->corrected, w->settings->output, save);
+    free(motions);
+    free(pairs);
+    return result;
+}
+
 static pelt_result decompose_and_write(decompose_work *w) {
     pelt_context *context = w->session->context;
     pelt_result result = pelt_decompose(context, w->model, &w->desc, &w->report);
@@ -224,6 +246,8 @@ static pelt_result decompose_and_write(decompose_work *w) {
     pelt_model rig = *w->model; /* without the clips, which glTF could not hold */
     rig.clip_count = 0;
     result = pelt_save(context, &rig, w->settings->output, &save);
+    if (result == PELT_OK && w->settings->corrections > 0)
+        result = correct(w, &save);
     w->seconds_write = now() - start;
     w->bytes_out = written_size(w->settings->output, 0);
     return result == PELT_OK ? decompose_measure(w) : result;
@@ -274,6 +298,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     keep_model(session, w.source); /* the last one kept goes first */
     keep_model(session, w.model);
     keep_model(session, w.written);
+    pelt_model_destroy(w.corrected);
     pelt_model_destroy(w.rest);
     pelt_model_destroy(w.rig);
     return code;
@@ -285,6 +310,8 @@ static const example examples[] = {
     {"pelt decompose 'cloth_%04d.obj' -o cloth.glb --error 2", "as few bones as reach an E_rms of 2"},
     {"pelt decompose face.glb -o face.glb --target unreal --json report.json",
      "morphs become bones that Unreal can play; materials stay"},
+    {"pelt decompose horse.obj horse.pc2 -o horse.glb --bones 20 --corrections 10",
+     "and 10 morph targets for the rest"},
     {"pelt decompose rig.glb muscles.pc2 -o helped.glb --add 4", "4 helper bones where the rig misses the simulation"},
     {"pelt decompose body.obj body.pc2 -o body.glb --skeleton rig.glb", "weights for bones that move already"},
 };

@@ -14,6 +14,7 @@ typedef struct decompose_settings {
     const char *rest;
     double fps;
     uint32_t target;
+    uint32_t corrections;
     uint32_t weights; /* pelt_weight_format */
 } decompose_settings;
 
@@ -24,23 +25,27 @@ typedef struct decompose_work {
     pelt_decompose_desc desc; /* the settings, made safe for the target */
     const char *const *paths;
     size_t path_count;
-    pelt_model *source;  /* a rig whose motions are the clips of `model`; NULL: model has clips of its own */
-    pelt_model *model;   /* what is decomposed */
-    pelt_model *rig;     /* the file of --skeleton or --weights, unless that is the input */
-    pelt_model *rest;    /* the file of --rest */
-    char *lists[2];      /* texts of files with names to lock */
-    pelt_model *written; /* the output, read back */
-    pelt_clip *played;   /* [clip] motions of it, at the times of the model's clips */
+    pelt_model *source;    /* a rig whose motions are the clips of `model`; NULL: model has clips of its own */
+    pelt_model *model;     /* what is decomposed */
+    pelt_model *rig;       /* the file of --skeleton or --weights, unless that is the input */
+    pelt_model *rest;      /* the file of --rest */
+    char *lists[2];        /* texts of files with names to lock */
+    pelt_model *corrected; /* the output before it got corrections, then with them; or NULL */
+    pelt_model *written;   /* the output, read back */
+    pelt_clip *played;     /* [clip] motions of it, at the times of the model's clips */
     uint32_t frame_count;
     uint64_t bytes_in, bytes_out;
     pelt_decompose_report report;
-    pelt_difference whole;       /* all clips together */
-    pelt_difference *clip_error; /* [clip] */
-    double *frame_rms;           /* [frame] of all clips */
-    uint32_t *motions;           /* [clip] its motion in the file, or PELT_NONE; in the memory of `written` */
+    pelt_correct_report corrections; /* lives in `corrected` */
+    pelt_difference whole;           /* all clips together */
+    pelt_difference *clip_error;     /* [clip] */
+    double *frame_rms;               /* [frame] of all clips */
+    uint32_t *motions;               /* [clip] its motion in the file, or PELT_NONE; in the memory of `model` */
     double seconds_load, seconds_write, seconds_total;
 } decompose_work;
 
+/* Reads the written file back, with the input's points; `motions` [clip] become its motions of the clips. */
+pelt_result decompose_read_back(decompose_work *w, pelt_model **model, uint32_t *motions);
 /* Reads the written file back and compares it with the input, at the input's own times. */
 pelt_result decompose_measure(decompose_work *w);
 /* The figures, for programs and for people, and what the page shows. */

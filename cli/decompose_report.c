@@ -45,34 +45,36 @@ static pelt_result compare(decompose_work *w) {
 }
 
 /* The motion of a clip in the file. Those of a rig may stand in another order. `next`: the first not used yet. */
-static const pelt_motion *motion_of(const decompose_work *w, uint32_t clip, uint32_t *next) {
-    const pelt_model *file = w->written;
+static uint32_t motion_of(const decompose_work *w, const pelt_model *file, uint32_t clip, uint32_t *next) {
     const char *name = w->model->clips[clip].name;
     uint32_t m = w->model->clips[clip].frame_count ? (*next)++ : file->motion_count;
     if (w->desc.rig && m < file->motion_count && strcmp(file->motions[m].name, name) != 0)
         for (uint32_t other = 0; other < file->motion_count; other++)
             if (strcmp(file->motions[other].name, name) == 0)
-                return &file->motions[other];
-    return m < file->motion_count ? &file->motions[m] : NULL;
+                return other;
+    return m < file->motion_count ? m : PELT_NONE;
+}
+
+pelt_result decompose_read_back(decompose_work *w, pelt_model **model, uint32_t *motions) {
+    pelt_result result = pelt_load(w->session->context, &w->settings->output, 1, NULL, model);
+    if (result == PELT_OK)
+        result = take_points(w->session, &w->model->mesh, *model);
+    uint32_t next = 0; /* clips without frames have none */
+    for (uint32_t c = 0; result == PELT_OK && c < w->model->clip_count; c++)
+        motions[c] = motion_of(w, *model, c, &next);
+    return result;
 }
 
 pelt_result decompose_measure(decompose_work *w) {
     pelt_context *context = w->session->context;
-    const char *path = w->settings->output;
     const pelt_model *model = w->model;
-    pelt_result result = pelt_load(context, &path, 1, NULL, &w->written);
-    if (result == PELT_OK)
-        result = take_points(w->session, &model->mesh, w->written);
     w->played = must_alloc(model->clip_count, sizeof *w->played);
     w->clip_error = must_alloc(model->clip_count, sizeof *w->clip_error);
-    if (result == PELT_OK &&
-        !(w->motions = pelt_model_alloc(context, w->written, model->clip_count, sizeof *w->motions)))
-        result = PELT_ERROR_MEMORY;
-    uint32_t next = 0; /* clips without frames have none */
+    w->motions = pelt_model_alloc(context, w->model, model->clip_count, sizeof *w->motions);
+    pelt_result result = w->motions ? decompose_read_back(w, &w->written, w->motions) : PELT_ERROR_MEMORY;
     for (uint32_t c = 0; result == PELT_OK && c < model->clip_count; c++) {
         const pelt_clip *clip = &model->clips[c];
-        const pelt_motion *motion = motion_of(w, c, &next);
-        w->motions[c] = motion ? (uint32_t)(motion - w->written->motions) : PELT_NONE;
+        const pelt_motion *motion = w->motions[c] == PELT_NONE ? NULL : &w->written->motions[w->motions[c]];
         result = pelt_clip_from_motion_at(context, w->written, motion, clip->times, clip->frame_count,
                                           PELT_SKINNING_LINEAR, &w->played[c]);
     }
@@ -144,6 +146,11 @@ static void report_json(decompose_work *w) {
     json_count(json, "bytes_in", w->bytes_in);
     json_count(json, "bytes_out", w->bytes_out);
     json_close(json, '}');
+    if (w->corrected) {
+        json_open(json, "corrections", '{');
+        report_corrections(json, &w->corrections);
+        json_close(json, '}');
+    }
     report_clips(w, json);
     json_open(json, "seconds", '{');
     json_real(json, "load", w->seconds_load);
@@ -167,6 +174,9 @@ static void report_table(const decompose_work *w) {
               grouped(w->frame_count), grouped(w->model->mesh.triangle_count));
     table_row(&table, "bones", "%s, at most %u a vertex", grouped(r->bone_count), r->influence_count);
     table_row(&table, "dimension", "%s", grouped(r->dimension));
+    if (w->corrected)
+        table_row(&table, "corrections", "%u, which lower E_rms from %.4g", w->corrections.rank,
+                  w->corrections.errors[0]);
     table_row(&table, "E_rms", "%.4g", d->error_rms);
     for (uint32_t c = 0; w->model->clip_count > 1 && c < w->model->clip_count; c++)
         table_row(&table, "", "%.4g in '%s'", w->clip_error[c].error_rms, w->model->clips[c].name);

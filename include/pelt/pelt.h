@@ -4,6 +4,7 @@
 
 #include <pelt/base.h>
 #include <pelt/bind.h>
+#include <pelt/correct.h>
 #include <pelt/decompose.h>
 #include <pelt/io.h>
 #include <pelt/measure.h>

@@ -210,6 +210,10 @@ uint32_t px_gltf_new_node(px_gltf_writer *w, const char *name, px_json **node);
 #define PX_GLTF_INDICES  34963u
 uint32_t px_gltf_add_accessor(px_gltf_writer *w, const void *data, uint32_t count, uint32_t width,
                               px_gltf_component component, uint32_t target, bool bounds);
+/* The same for displacements [count][3]: sparse, or without a view, where that takes fewer bytes (gltf_sparse.c). */
+uint32_t px_gltf_add_offsets(px_gltf_writer *w, const float *offsets, uint32_t count, bool bounds);
+/* min and max of an accessor's floats. */
+void px_gltf_put_bounds(px_gltf_writer *w, px_json *accessor, const float *data, uint32_t count, uint32_t width);
 /* Adds bytes as a new view; returns its index. */
 uint32_t px_gltf_add_view(px_gltf_writer *w, const void *data, size_t size, uint32_t target);
 

@@ -330,9 +330,7 @@ static void put_offsets(px_gltf_writer *w, uint32_t part, px_json *target, const
                3 * (end - first) * sizeof *scratch);
     if (is_local(w, part))
         move(&w->inverses[part], scratch, count);
-    px_gltf_put_uint(w, target, name,
-                     px_gltf_add_accessor(w, scratch, p->vertex_count, 3, PX_GLTF_F32, PX_GLTF_VERTICES,
-                                          strcmp(name, "POSITION") == 0));
+    px_gltf_put_uint(w, target, name, px_gltf_add_offsets(w, scratch, p->vertex_count, strcmp(name, "POSITION") == 0));
 }
 
 static void put_targets(px_gltf_writer *w, uint32_t part, float *scratch) {

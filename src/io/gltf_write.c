@@ -61,7 +61,7 @@ uint32_t px_gltf_add_view(px_gltf_writer *w, const void *data, size_t size, uint
     return px_json_count(w->views) - 1;
 }
 
-static void put_bounds(px_gltf_writer *w, px_json *accessor, const float *data, uint32_t count, uint32_t width) {
+void px_gltf_put_bounds(px_gltf_writer *w, px_json *accessor, const float *data, uint32_t count, uint32_t width) {
     float low[4], high[4];
     for (uint32_t c = 0; c < width; c++)
         low[c] = high[c] = data[c];
@@ -86,7 +86,7 @@ uint32_t px_gltf_add_accessor(px_gltf_writer *w, const void *data, uint32_t coun
     px_gltf_put_uint(w, accessor, "count", count);
     px_gltf_put(w, accessor, "type", px_json_new_string(w->arena, type));
     if (bounds)
-        put_bounds(w, accessor, data, count, width);
+        px_gltf_put_bounds(w, accessor, data, count, width);
     return px_json_count(w->accessors) - 1;
 }
 

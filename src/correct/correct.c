@@ -1,0 +1,237 @@
+/* Progressive corrections: rank by rank, see correct.h.
+ *
+ * Each rank starts from two places and goes on from the better: the modes of the rank before with one more, and the
+ * leading singular vectors of the displacements at rest. The first makes that no rank is worse than the one before, the
+ * second that none is worse than the paper's basis, and that displacements which are of this rank are found at once.
+ */
+#include "correct/correct.h"
+
+#include <math.h>
+
+#define ENOUGH 1e-3 /* a sweep that lowers the error by less than this part of it is the last */
+
+#define FIELD(name) offsetof(pelt_correct_desc, name)
+static const pelt_option options[] = {
+    {"rank", 0, PELT_OPTION_UINT, FIELD(rank), "10", 0, PELT_CORRECT_RANK_MAX, NULL, "R",
+     "morph targets to add, at most"},
+    {"error", 0, PELT_OPTION_REAL, FIELD(error), "0", 0, 1e6, NULL, "E",
+     "as few as reach this E_rms; without --rank up to 100"},
+    {"basis", 0, PELT_OPTION_CHOICE, FIELD(basis), "skinned", 0, 0, "skinned|rest", NULL,
+     "what is nearest: the skinned result, or displacements at rest (James and Twigg 2005)"},
+    {"sweeps", 0, PELT_OPTION_UINT, FIELD(sweeps), "4", 0, 100, NULL, "N",
+     "alternations between displacements and weights for each rank, at most"},
+    {"normals", 0, PELT_OPTION_FLAG, FIELD(normals), NULL, 0, 0, NULL, NULL, "correct normals too"},
+};
+
+const pelt_option *pelt_correct_options(size_t *option_count) {
+    *option_count = PX_COUNT(options);
+    return options;
+}
+
+pelt_correct_desc pelt_correct_desc_default(void) {
+    pelt_correct_desc desc = {0};
+    pelt_options_default(options, PX_COUNT(options), &desc);
+    return desc;
+}
+
+/* ---- What is wrong ---------------------------------------------------------------------------------------- */
+
+static pelt_result check_pair(const px_correction *c, uint32_t p) {
+    const pelt_correct_pair *pair = &c->pairs[p];
+    const pelt_clip *clip = pair->clip;
+    if (pair->motion != PELT_NONE && pair->motion >= c->model->motion_count)
+        return px_fail(c->context, PELT_ERROR_ARGUMENT, "there is no motion %u; the model has %u", pair->motion,
+                       c->model->motion_count);
+    for (uint32_t q = 0; q < p; q++)
+        if (pair->motion != PELT_NONE && c->pairs[q].motion == pair->motion)
+            return px_fail(c->context, PELT_ERROR_ARGUMENT, "motion %u is corrected twice", pair->motion);
+    if (clip->point_count != c->model->mesh.point_count)
+        return px_fail(c->context, PELT_ERROR_INPUT,
+                       "clip '%s' has %u points, the rig has %u; give the mesh that the clip belongs to", clip->name,
+                       clip->point_count, c->model->mesh.point_count);
+    if (clip->frame_count == 0)
+        return px_fail(c->context, PELT_ERROR_INPUT, "clip '%s' has no frames", clip->name);
+    return PELT_OK;
+}
+
+static pelt_result check(px_correction *c) {
+    const pelt_model *model = c->model;
+    const pelt_correct_desc *d = &c->desc;
+    if (d->rank > PELT_CORRECT_RANK_MAX || d->basis > PELT_CORRECT_REST || d->sweeps > 100 || !(d->error >= 0))
+        return px_fail(c->context, PELT_ERROR_ARGUMENT,
+                       "rank must be from 0 to %u, basis 0 or 1, sweeps from 0 to 100, the error not negative",
+                       PELT_CORRECT_RANK_MAX);
+    if (c->pair_count == 0)
+        return px_fail(c->context, PELT_ERROR_ARGUMENT, "there is no clip to correct by");
+    if (model->mesh.vertex_count == 0 || model->skin.bone_count == 0)
+        return px_fail(c->context, PELT_ERROR_INPUT,
+                       "there is no skin in it to correct; 'pelt bind' or 'pelt "
+                       "decompose' makes one");
+    if (d->normals && !model->mesh.normals)
+        return px_fail(c->context, PELT_ERROR_INPUT, "the mesh has no normals to correct");
+    if (!(c->pair_frames = PX_NEW(c->scratch, uint32_t, (size_t)c->pair_count + 1)))
+        return PELT_ERROR_MEMORY;
+    for (uint32_t p = 0; p < c->pair_count; p++) {
+        PX_TRY(check_pair(c, p));
+        if (c->pairs[p].clip->frame_count > INT32_MAX - c->frame_count)
+            return px_fail(c->context, PELT_ERROR_INPUT, "all clips together have too many frames");
+        c->pair_frames[p + 1] = c->frame_count += c->pairs[p].clip->frame_count;
+    }
+    return PELT_OK;
+}
+
+/* ---- Modes ------------------------------------------------------------------------------------------------ */
+
+static bool make_modes(const px_correction *c, px_modes *modes) {
+    modes->places = PX_NEW(c->scratch, double, px_mul_size(3 * (size_t)c->unit_count, c->rank_most));
+    modes->weights = PX_NEW(c->scratch, double, px_mul_size(c->rank_most, c->frame_count));
+    return modes->places && modes->weights;
+}
+
+static void copy_modes(const px_correction *c, const px_modes *from, px_modes *to) {
+    memcpy(to->places, from->places, 3 * (size_t)c->unit_count * c->rank_most * sizeof *to->places);
+    memcpy(to->weights, from->weights, (size_t)c->rank_most * c->frame_count * sizeof *to->weights);
+}
+
+static void swap_modes(px_modes *a, px_modes *b) {
+    px_modes old = *a;
+    *a = *b;
+    *b = old;
+}
+
+/* What of a seed the orthonormal rows of the weights [rank] lack; returns its squared length. */
+static double lacking(const px_correction *c, const px_modes *modes, uint32_t rank, uint32_t seed, double *out) {
+    size_t frames = c->frame_count;
+    double length2 = 0;
+    memcpy(out, c->seeds + seed * frames, frames * sizeof *out);
+    for (size_t r = 0; r < rank; r++) {
+        const double *row = modes->weights + r * frames;
+        double dot = 0;
+        for (size_t k = 0; k < frames; k++)
+            dot += row[k] * out[k];
+        for (size_t k = 0; k < frames; k++)
+            out[k] -= dot * row[k];
+    }
+    for (size_t k = 0; k < frames; k++)
+        length2 += out[k] * out[k];
+    return length2;
+}
+
+/* Row `rank` of the weights becomes what the others lack most of the seeds. Its displacements are still 0. */
+static void grow(const px_correction *c, px_modes *modes, uint32_t rank) {
+    double *row = modes->weights + (size_t)rank * c->frame_count, most = 0;
+    uint32_t best = rank;
+    for (uint32_t s = 0; s < c->rank_most; s++) {
+        double gain = c->seed_values[s] * lacking(c, modes, rank, s, row);
+        if (gain > most) {
+            most = gain;
+            best = s;
+        }
+    }
+    double length = sqrt(lacking(c, modes, rank, best, row));
+    for (uint32_t k = 0; k < c->frame_count; k++)
+        row[k] = length > 1e-6 ? row[k] / length : 0;
+}
+
+static pelt_result fit_and_measure(const px_correction *c, px_modes *modes, uint32_t rank, double *error) {
+    PX_TRY(px_correct_fit_places(c, modes, rank, error));
+    return px_correct_measure(c, modes, rank, error);
+}
+
+/* One rank more in c->modes; `other` is scratch. */
+static pelt_result fit_rank(px_correction *c, px_modes *other, uint32_t rank, double *error) {
+    double fresh, last, now;
+    memset(other->places, 0, 3 * (size_t)c->unit_count * c->rank_most * sizeof *other->places);
+    memcpy(other->weights, c->seeds, (size_t)rank * c->frame_count * sizeof *c->seeds);
+    PX_TRY(fit_and_measure(c, other, rank, &fresh));
+    grow(c, &c->modes, rank - 1);
+    PX_TRY(fit_and_measure(c, &c->modes, rank, &last));
+    if (fresh < last) {
+        swap_modes(&c->modes, other);
+        last = fresh;
+    }
+    for (uint32_t s = 0; s < c->desc.sweeps; s++) {
+        PX_TRY(px_correct_fit_weights(c, &c->modes, rank));
+        PX_TRY(px_correct_orthonormal(c, &c->modes, rank));
+        PX_TRY(px_correct_fit_places(c, &c->modes, rank, &now)); /* the error that the weights left */
+        if (!(now < (1 - ENOUGH) * last))
+            break;
+        last = now;
+    }
+    return px_correct_measure(c, &c->modes, rank, error);
+}
+
+static bool is_reached(const px_correction *c, double error) {
+    return c->desc.error > 0 && error <= c->desc.error;
+}
+
+static pelt_result fit_skinned(px_correction *c) {
+    px_modes other, kept;
+    if (!make_modes(c, &other) || !make_modes(c, &kept))
+        return PELT_ERROR_MEMORY;
+    while (c->rank < c->rank_most && !is_reached(c, c->errors[c->rank])) {
+        PX_TRY(px_progress(c->context, "correcting", c->rank, c->rank_most));
+        copy_modes(c, &c->modes, &kept);
+        PX_TRY(fit_rank(c, &other, c->rank + 1, &c->errors[c->rank + 1]));
+        if (!(c->errors[c->rank + 1] < c->errors[c->rank])) { /* nothing is left but rounding */
+            swap_modes(&c->modes, &kept);
+            break;
+        }
+        c->rank++;
+    }
+    return PELT_OK;
+}
+
+static pelt_result fit_at_rest(px_correction *c) {
+    PX_TRY(px_correct_project(c, &c->modes, c->rank_most));
+    while (c->rank < c->rank_most && !is_reached(c, c->errors[c->rank])) {
+        c->rank++;
+        PX_TRY(px_correct_measure(c, &c->modes, c->rank, &c->errors[c->rank]));
+    }
+    return PELT_OK;
+}
+
+static pelt_result fit(px_correction *c) {
+    c->rank_most = (uint32_t)px_min_size(px_min_size(c->desc.rank, c->frame_count), 3 * (size_t)c->unit_count);
+    c->errors = PX_NEW(c->model->memory, double, (size_t)c->rank_most + 1);
+    if (!c->errors || !make_modes(c, &c->modes))
+        return PELT_ERROR_MEMORY;
+    PX_TRY(px_correct_measure(c, &c->modes, 0, &c->errors[0]));
+    PX_TRY(px_correct_seed(c));
+    PX_TRY(c->desc.basis == PELT_CORRECT_REST ? fit_at_rest(c) : fit_skinned(c));
+    PX_TRY(px_correct_order(c, &c->modes, c->rank));
+    return c->desc.normals ? px_correct_normals(c) : PELT_OK;
+}
+
+static pelt_result correct(px_correction *c) {
+    PX_TRY(check(c));
+    PX_TRY(px_correct_gather(c));
+    PX_TRY(fit(c));
+    return px_correct_apply(c);
+}
+
+pelt_result pelt_correct(pelt_context *context, pelt_model *model, const pelt_correct_pair *pairs, uint32_t pair_count,
+                         const pelt_correct_desc *desc, pelt_correct_report *report) {
+    px_correction c = {.context = context,
+                       .model = model,
+                       .pairs = pairs,
+                       .pair_count = pair_count,
+                       .desc = desc ? *desc : pelt_correct_desc_default(),
+                       .normal_rms = {NAN, NAN},
+                       .scratch = px_arena_create(context)};
+    if (report)
+        *report = (pelt_correct_report){.normals_before = NAN, .normals_after = NAN};
+    if (!c.scratch)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = correct(&c);
+    if (result == PELT_OK && report)
+        *report = (pelt_correct_report){.rank = c.rank,
+                                        .frame_count = c.frame_count,
+                                        .vertex_count = c.unit_count,
+                                        .ill_conditioned = c.ill_count,
+                                        .errors = c.errors,
+                                        .normals_before = c.normal_rms[0],
+                                        .normals_after = c.normal_rms[1]};
+    px_arena_destroy(c.scratch);
+    return result;
+}

@@ -1,0 +1,189 @@
+/* What is to be corrected: which vertices are one unit, how the rig poses every frame, and what it misses. */
+#include "correct/correct.h"
+
+#include <math.h>
+#include <pelt/measure.h>
+
+/* ---- Units ------------------------------------------------------------------------------------------------ */
+
+static bool same_weights(const pelt_skin *skin, uint32_t a, uint32_t b) {
+    size_t count = skin->influence_count;
+    return memcmp(skin->bones + a * count, skin->bones + b * count, count * sizeof *skin->bones) == 0 &&
+           memcmp(skin->weights + a * count, skin->weights + b * count, count * sizeof *skin->weights) == 0;
+}
+
+/* Vertices that weld are one unit where their weights are the same. The weld is that of the pairs' clips, whatever
+ * clips the model has. */
+static pelt_result find_units(px_correction *c) {
+    uint32_t count = c->model->mesh.vertex_count;
+    pelt_model posed = *c->model;
+    pelt_clip *clips = PX_NEW(c->scratch, pelt_clip, c->pair_count);
+    if (!clips)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t p = 0; p < c->pair_count; p++)
+        clips[p] = *c->pairs[p].clip;
+    posed.clips = clips;
+    posed.clip_count = c->pair_count;
+    posed.mesh.weld = NULL;
+    PX_TRY(pelt_model_weld(c->context, &posed));
+    c->mesh = posed.mesh;
+    c->units = PX_NEW(c->scratch, uint32_t, count);
+    c->vertices = PX_NEW(c->scratch, uint32_t, count);
+    uint32_t *latest = PX_NEW(c->scratch, uint32_t, posed.mesh.weld_count); /* [weld] unit + 1 … */
+    uint32_t *before = PX_NEW(c->scratch, uint32_t, count);                 /* … [unit] and the weld's one before */
+    if (!c->units || !c->vertices || !latest || !before)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t *head = &latest[posed.mesh.weld[i]], unit = *head;
+        while (unit && !same_weights(&c->model->skin, i, c->vertices[unit - 1]))
+            unit = before[unit - 1];
+        if (!unit) {
+            c->vertices[c->unit_count] = i;
+            before[c->unit_count++] = *head;
+            unit = *head = c->unit_count;
+        }
+        c->units[i] = unit - 1;
+    }
+    return PELT_OK;
+}
+
+static pelt_result find_shares(px_correction *c) {
+    const pelt_mesh *mesh = &c->mesh;
+    uint32_t *counts = PX_NEW(c->scratch, uint32_t, mesh->point_count);
+    c->shares = PX_NEW(c->scratch, double, c->unit_count);
+    if (!counts || !c->shares)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+        counts[px_correct_point(c, i)]++;
+    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+        c->shares[c->units[i]] += 1.0 / counts[px_correct_point(c, i)];
+    return PELT_OK;
+}
+
+/* ---- Poses ------------------------------------------------------------------------------------------------ */
+
+static const pelt_motion *motion_of(const px_correction *c, uint32_t pair) {
+    uint32_t motion = c->pairs[pair].motion;
+    return motion == PELT_NONE ? NULL : &c->model->motions[motion];
+}
+
+static pelt_result make_poses(px_correction *c) {
+    const pelt_model *model = c->model;
+    size_t joints = model->skeleton.joint_count, bones = model->skin.bone_count, morphs = model->morphs.morph_count;
+    pelt_transform *locals = PX_NEW(c->scratch, pelt_transform, joints);
+    pelt_affine *globals = PX_NEW(c->scratch, pelt_affine, joints);
+    c->times = PX_NEW(c->scratch, float, c->frame_count);
+    c->palettes = PX_NEW(c->scratch, pelt_affine, px_mul_size(c->frame_count, bones));
+    c->morph_weights = PX_NEW(c->scratch, float, px_mul_size(c->frame_count, morphs));
+    if (!locals || !globals || !c->times || !c->palettes || !c->morph_weights)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t k = 0; k < c->frame_count; k++) {
+        uint32_t pair = px_correct_pair_of(c, k);
+        const pelt_motion *motion = motion_of(c, pair);
+        const float *times = c->pairs[pair].clip->times;
+        double start = motion ? (double)motion->start : (double)times[0];
+        c->times[k] = (float)(start + ((double)times[k - c->pair_frames[pair]] - (double)times[0]));
+        pelt_motion_sample(model, motion, c->times[k], locals, c->morph_weights + k * morphs);
+        pelt_skeleton_globals(&model->skeleton, locals, globals);
+        pelt_skin_palette(&model->skin, globals, c->palettes + k * bones);
+    }
+    return PELT_OK;
+}
+
+/* The whole blended transform, 3×4. */
+static void blend(const px_correction *c, uint32_t unit, uint32_t frame, double out[12]) {
+    const pelt_skin *skin = &c->model->skin;
+    size_t row = (size_t)c->vertices[unit] * skin->influence_count;
+    const pelt_affine *palette = c->palettes + (size_t)frame * skin->bone_count;
+    memset(out, 0, 12 * sizeof *out);
+    for (size_t n = row; n < row + skin->influence_count && skin->weights[n] > 0; n++)
+        for (int e = 0; e < 12; e++)
+            out[e] += (double)skin->weights[n] * (double)palette[skin->bones[n]].m[e];
+}
+
+void px_correct_blend(const px_correction *c, uint32_t unit, uint32_t frame, double out[9]) {
+    double whole[12];
+    blend(c, unit, frame, whole);
+    for (int e = 0; e < 9; e++)
+        out[e] = whole[e + e / 3];
+}
+
+/* ---- Residuals -------------------------------------------------------------------------------------------- */
+
+/* Where the rig as it is puts a unit. */
+static void pose_unit(const px_correction *c, uint32_t unit, uint32_t frame, double out[3]) {
+    const pelt_model *model = c->model;
+    uint32_t vertex = c->vertices[unit];
+    double rest[3], m[12];
+    for (int a = 0; a < 3; a++)
+        rest[a] = (double)model->mesh.positions[3 * (size_t)vertex + a];
+    for (uint32_t t = 0; t < model->morphs.morph_count; t++) {
+        const pelt_morph *morph = &model->morphs.morphs[t];
+        double weight = (double)c->morph_weights[(size_t)frame * model->morphs.morph_count + t];
+        if (vertex - morph->first_vertex < morph->vertex_count)
+            for (int a = 0; a < 3; a++)
+                rest[a] += weight * (double)morph->positions[3 * (size_t)(vertex - morph->first_vertex) + a];
+    }
+    blend(c, unit, frame, m);
+    for (int a = 0; a < 3; a++)
+        out[a] = m[4 * a] * rest[0] + m[4 * a + 1] * rest[1] + m[4 * a + 2] * rest[2] + m[4 * a + 3];
+}
+
+static pelt_result subtract_frame(const px_correction *c, uint32_t frame, float *points) {
+    uint32_t pair = px_correct_pair_of(c, frame), number = frame - c->pair_frames[pair];
+    const pelt_clip *clip = c->pairs[pair].clip;
+    PX_TRY(pelt_clip_read(c->context, clip, number, 0, clip->point_count, points));
+    px_clip_release(clip, clip->point_count);
+    for (uint32_t u = 0; u < c->unit_count; u++) {
+        uint32_t point = px_correct_point(c, c->vertices[u]);
+        float *out = c->residuals + ((size_t)u * c->frame_count + frame) * 3;
+        double posed[3];
+        pose_unit(c, u, frame, posed);
+        for (int a = 0; a < 3; a++) {
+            out[a] = (float)((double)points[3 * (size_t)point + a] - posed[a]);
+            if (!isfinite(out[a]))
+                return px_fail(c->context, PELT_ERROR_INPUT,
+                               "clip '%s': frame %u, point %u: its distance from the skin is not finite", clip->name,
+                               number, point);
+        }
+    }
+    return PELT_OK;
+}
+
+static pelt_result residual_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const px_correction *c = user;
+    float *points = PX_ALLOC(c->context, float, 3 * (size_t)c->model->mesh.point_count);
+    pelt_result result = points ? PELT_OK : PELT_ERROR_MEMORY;
+    for (size_t k = first; result == PELT_OK && k < first + count; k++)
+        result = subtract_frame(c, (uint32_t)k, points);
+    px_free(c->context, points);
+    return result;
+}
+
+/* What E_rms is measured in: see pelt_difference. */
+static pelt_result find_scale(px_correction *c) {
+    const pelt_clip *clip = c->pairs[0].clip;
+    float *points = PX_ALLOC(c->context, float, 3 * (size_t)clip->point_count);
+    if (!points)
+        return PELT_ERROR_MEMORY;
+    pelt_ball ball = {0};
+    pelt_result result = pelt_clip_read(c->context, clip, 0, 0, clip->point_count, points);
+    if (result == PELT_OK)
+        result = pelt_enclosing_ball(c->context, points, clip->point_count, &ball);
+    px_free(c->context, points);
+    c->radius = ball.radius > 0 ? ball.radius : 1;
+    c->scale = 1000 / (c->radius * sqrt(3.0 * clip->point_count * c->frame_count));
+    return result;
+}
+
+pelt_result px_correct_gather(px_correction *c) {
+    PX_TRY(find_units(c));
+    PX_TRY(find_shares(c));
+    PX_TRY(make_poses(c));
+    c->residuals = PX_NEW(c->scratch, float, px_mul_size(px_mul_size(c->unit_count, c->frame_count), 3));
+    if (!c->residuals)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(px_parallel(c->context, "reading", c->frame_count, 4, residual_block, c));
+    return find_scale(c);
+}

@@ -1,0 +1,107 @@
+/* The same displacements Σ_r c_rk d_ur in other modes: any regular matrix may stand between places and weights. */
+#include "correct/correct.h"
+
+#include <math.h>
+
+/* places [3·unit][rank] become places · turn [rank][rank]; `turn` may be transposed. */
+static pelt_result turn_places(const px_correction *c, px_modes *modes, uint32_t rank, px_matrix turn) {
+    double *old = PX_ALLOC(c->context, double, 3 * PX_UNIT_BLOCK * (size_t)rank);
+    if (!old)
+        return PELT_ERROR_MEMORY;
+    for (size_t u = 0; u < c->unit_count; u += PX_UNIT_BLOCK) {
+        size_t count = px_min_size(PX_UNIT_BLOCK, c->unit_count - u);
+        px_matrix places = px_modes_of(c, modes, u, count, rank);
+        for (size_t row = 0; row < 3 * count; row++)
+            memcpy(old + row * rank, px_matrix_at(places, row, 0), rank * sizeof *old);
+        px_gemm(1, px_matrix_of(old, 3 * count, rank), turn, 0, places);
+    }
+    px_free(c->context, old);
+    return PELT_OK;
+}
+
+/* weights = left · diag(values) · right with orthonormal rows in `right`: places take left · diag(values). */
+pelt_result px_correct_orthonormal(const px_correction *c, px_modes *modes, uint32_t rank) {
+    size_t frames = c->frame_count, square = (size_t)rank * rank;
+    double *left = PX_ALLOC(c->context, double, square + rank + rank * frames);
+    if (!left)
+        return PELT_ERROR_MEMORY;
+    double *values = left + square, *right = values + rank;
+    px_matrix turn = px_matrix_of(left, rank, rank);
+    pelt_result result =
+        px_svd(c->context, px_modes_weights(c, modes, rank), turn, values, px_matrix_of(right, rank, frames));
+    for (size_t e = 0; e < square; e++)
+        left[e] *= values[e % rank];
+    if (result == PELT_OK)
+        result = turn_places(c, modes, rank, turn);
+    memcpy(modes->weights, right, rank * frames * sizeof *right);
+    px_free(c->context, left);
+    return result;
+}
+
+/* placesᵀ · places, points counted. */
+static pelt_result gram_of_places(const px_correction *c, const px_modes *modes, uint32_t rank, double *gram) {
+    double *rows = PX_ALLOC(c->context, double, 3 * (size_t)rank);
+    if (!rows)
+        return PELT_ERROR_MEMORY;
+    for (size_t u = 0; u < c->unit_count; u++) {
+        px_matrix places = px_modes_of(c, modes, u, 1, rank);
+        double factor = sqrt(c->shares[u]);
+        for (size_t e = 0; e < 3 * (size_t)rank; e++)
+            rows[e] = factor * *px_matrix_at(places, e / rank, e % rank);
+        px_syrk(1, px_transposed(px_matrix_of(rows, 3, rank)), 1, px_matrix_of(gram, rank, rank));
+    }
+    px_free(c->context, rows);
+    return PELT_OK;
+}
+
+/* Rows of `turn` are the new modes. */
+static pelt_result turn_both(const px_correction *c, px_modes *modes, uint32_t rank, px_matrix turn) {
+    size_t frames = c->frame_count;
+    double *weights = PX_ALLOC(c->context, double, rank *frames);
+    if (!weights)
+        return PELT_ERROR_MEMORY;
+    px_gemm(1, turn, px_modes_weights(c, modes, rank), 0, px_matrix_of(weights, rank, frames));
+    memcpy(modes->weights, weights, rank * frames * sizeof *weights);
+    px_free(c->context, weights);
+    return turn_places(c, modes, rank, px_transposed(turn));
+}
+
+/* The largest weight of each mode becomes 1. */
+static void scale_modes(const px_correction *c, px_modes *modes, uint32_t rank) {
+    for (uint32_t r = 0; r < rank; r++) {
+        double *weights = modes->weights + (size_t)r * c->frame_count, most = 0;
+        for (uint32_t k = 0; k < c->frame_count; k++)
+            most = fabs(weights[k]) > fabs(most) ? weights[k] : most;
+        if (most == 0)
+            continue;
+        for (uint32_t k = 0; k < c->frame_count; k++)
+            weights[k] /= most;
+        for (size_t row = 0; row < 3 * (size_t)c->unit_count; row++)
+            modes->places[row * c->rank_most + r] *= most;
+    }
+}
+
+pelt_result px_correct_order(const px_correction *c, px_modes *modes, uint32_t rank) {
+    size_t square = (size_t)rank * rank;
+    if (rank == 0)
+        return PELT_OK;
+    PX_TRY(px_correct_orthonormal(c, modes, rank));
+    double *gram = PX_ALLOC(c->context, double, square + rank);
+    if (!gram)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = gram_of_places(c, modes, rank, gram);
+    if (result == PELT_OK)
+        result = px_symmetric_eigen(c->context, px_matrix_of(gram, rank, rank), gram + square);
+    for (size_t r = 0; r < rank / 2u; r++) /* largest first */
+        for (size_t e = 0; e < rank; e++) {
+            double *a = gram + r * rank + e, *b = gram + (rank - 1 - r) * rank + e, old = *a;
+            *a = *b;
+            *b = old;
+        }
+    if (result == PELT_OK)
+        result = turn_both(c, modes, rank, px_matrix_of(gram, rank, rank));
+    px_free(c->context, gram);
+    if (result == PELT_OK)
+        scale_modes(c, modes, rank);
+    return result;
+}

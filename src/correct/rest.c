@@ -1,0 +1,165 @@
+/* Displacements in the rest pose, James and Twigg 2005 §6: u_ik = T_ik⁻¹ p_ik − p̃_i = (linear part)⁻¹ · residual, and
+ * their singular vectors. */
+#include "correct/correct.h"
+
+#include <math.h>
+
+/* A blended transform squeezes when its least singular value is under this part of its largest: beyond, displacements
+ * at rest would be ten times those on screen and more. */
+#define SQUEEZED 0.1
+/* Gram matrices of so many shares of the units are summed in order; each takes frames² numbers. */
+#define SHARE_COUNT 8u
+#define PULL_UNITS  16u
+
+/* ---- Through the inverse ---------------------------------------------------------------------------------- */
+
+static double length9(const double m[9]) {
+    double sum = 0;
+    for (int e = 0; e < 9; e++)
+        sum += m[e] * m[e];
+    return sqrt(sum);
+}
+
+/* The plain inverse, when it certainly is a good one: |m|·|m⁻¹| in the Frobenius norm is no less than the ratio of the
+ * singular values. */
+static bool invert(const double m[9], double out[9]) {
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 3; j++) {
+            int r1 = (j + 1) % 3, r2 = (j + 2) % 3, c1 = (i + 1) % 3, c2 = (i + 2) % 3;
+            out[3 * i + j] = m[3 * r1 + c1] * m[3 * r2 + c2] - m[3 * r1 + c2] * m[3 * r2 + c1];
+        }
+    double det = m[0] * out[0] + m[1] * out[3] + m[2] * out[6];
+    if (!(det > 0) || !(length9(m) * length9(out) < det / SQUEEZED))
+        return false;
+    for (int e = 0; e < 9; e++)
+        out[e] /= det;
+    return true;
+}
+
+/* Says whether it is well-conditioned; if not, the inverse is that of a matrix that is. */
+static bool invert_safely(const double m[9], double out[9]) {
+    if (invert(m, out))
+        return true;
+    double u[9], s[3], v[9];
+    px_svd3(m, u, s, v);
+    bool well = s[2] >= SQUEEZED * s[0] && s[0] > 0;
+    memset(out, 0, 9 * sizeof *out);
+    for (int n = 0; n < 3 && s[0] > 0; n++) {
+        double factor = copysign(1 / fmax(fabs(s[n]), SQUEEZED * s[0]), s[n]);
+        for (int e = 0; e < 9; e++)
+            out[e] += factor * v[e / 3 * 3 + n] * u[e % 3 * 3 + n];
+    }
+    return well;
+}
+
+uint32_t px_correct_pull(const px_correction *c, size_t first, size_t count, double *out) {
+    uint32_t ill = 0;
+    for (size_t u = 0; u < count; u++) {
+        bool well = true;
+        for (uint32_t k = 0; k < c->frame_count; k++) {
+            double m[9], inverse[9];
+            const float *residual = c->residuals + ((first + u) * c->frame_count + k) * 3;
+            px_correct_blend(c, (uint32_t)(first + u), k, m);
+            well &= invert_safely(m, inverse);
+            for (int a = 0; a < 3; a++)
+                out[(3 * u + a) * c->frame_count + k] = inverse[3 * a] * (double)residual[0] +
+                                                        inverse[3 * a + 1] * (double)residual[1] +
+                                                        inverse[3 * a + 2] * (double)residual[2];
+        }
+        ill += !well;
+    }
+    return ill;
+}
+
+/* ---- Singular vectors ------------------------------------------------------------------------------------- */
+
+typedef struct gram_work {
+    px_correction *c;
+    double *sums; /* [share][frame][frame] */
+    uint32_t ill[SHARE_COUNT];
+} gram_work;
+
+static void scale_rows(const px_correction *c, size_t first, size_t count, double *rows) {
+    size_t width = 3 * (size_t)c->frame_count;
+    for (size_t u = 0; u < count; u++) {
+        double factor = sqrt(c->shares[first + u]);
+        for (size_t e = u * width; e < (u + 1) * width; e++)
+            rows[e] *= factor;
+    }
+}
+
+static pelt_result gram_block(void *user, size_t first, size_t count, size_t block) {
+    gram_work *g = user;
+    const px_correction *c = g->c;
+    size_t frames = c->frame_count;
+    double *rows = PX_ALLOC(c->context, double, 3 * PULL_UNITS * frames);
+    px_matrix sum = px_matrix_of(g->sums + block * frames * frames, frames, frames);
+    for (size_t u = first; rows && u < first + count; u += PULL_UNITS) {
+        size_t n = px_min_size(PULL_UNITS, first + count - u);
+        g->ill[block] += px_correct_pull(c, u, n, rows);
+        scale_rows(c, u, n, rows);
+        px_syrk(1, px_transposed(px_matrix_of(rows, 3 * n, frames)), 1, sum);
+    }
+    px_free(c->context, rows);
+    return rows ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+static pelt_result take_seeds(px_correction *c, double *gram) {
+    size_t frames = c->frame_count;
+    double *values = PX_ALLOC(c->context, double, frames);
+    pelt_result result =
+        values ? px_symmetric_eigen(c->context, px_matrix_of(gram, frames, frames), values) : PELT_ERROR_MEMORY;
+    for (uint32_t r = 0; result == PELT_OK && r < c->rank_most; r++) {
+        memcpy(c->seeds + r * frames, gram + (frames - 1 - r) * frames, frames * sizeof *gram);
+        c->seed_values[r] = fmax(values[frames - 1 - r], 0);
+    }
+    px_free(c->context, values);
+    return result;
+}
+
+pelt_result px_correct_seed(px_correction *c) {
+    size_t frames = c->frame_count, square = frames * frames;
+    gram_work g = {.c = c, .sums = px_alloc(c->context, px_mul_size(SHARE_COUNT, square), sizeof(double))};
+    c->seeds = PX_NEW(c->scratch, double, c->rank_most *frames);
+    c->seed_values = PX_NEW(c->scratch, double, c->rank_most);
+    pelt_result result = g.sums && c->seeds && c->seed_values ? PELT_OK : PELT_ERROR_MEMORY;
+    size_t share = px_max_size(1, px_block_count(c->unit_count, SHARE_COUNT));
+    if (result == PELT_OK)
+        result = px_parallel(c->context, "seeding", c->unit_count, share, gram_block, &g);
+    for (size_t s = 1; result == PELT_OK && s < SHARE_COUNT; s++)
+        for (size_t e = 0; e < square; e++)
+            g.sums[e] += g.sums[s * square + e];
+    for (size_t s = 0; s < SHARE_COUNT; s++)
+        c->ill_count += g.ill[s];
+    if (result == PELT_OK)
+        result = take_seeds(c, g.sums);
+    px_free(c->context, g.sums);
+    return result;
+}
+
+/* ---- The paper's basis ------------------------------------------------------------------------------------ */
+
+typedef struct project_work {
+    const px_correction *c;
+    px_modes *modes;
+    uint32_t rank;
+} project_work;
+
+static pelt_result project_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const project_work *p = user;
+    const px_correction *c = p->c;
+    double *rows = PX_ALLOC(c->context, double, 3 * count * c->frame_count);
+    if (!rows)
+        return PELT_ERROR_MEMORY;
+    px_correct_pull(c, first, count, rows);
+    px_gemm(1, px_matrix_of(rows, 3 * count, c->frame_count), px_transposed(px_modes_weights(c, p->modes, p->rank)), 0,
+            px_modes_of(c, p->modes, first, count, p->rank));
+    px_free(c->context, rows);
+    return PELT_OK;
+}
+
+pelt_result px_correct_project(px_correction *c, px_modes *modes, uint32_t rank) {
+    memcpy(modes->weights, c->seeds, (size_t)rank * c->frame_count * sizeof *c->seeds);
+    return px_parallel(c->context, NULL, c->unit_count, PX_UNIT_BLOCK, project_block, &(project_work){c, modes, rank});
+}
