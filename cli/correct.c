@@ -56,10 +56,12 @@ static exit_code load(work *w, const cli_input *input, pelt_model **model) {
     return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
 }
 
-/* A mesh of its own tells which vertices of the rig are which points of the animation. */
+/* A mesh of its own tells which vertices of the rig are which points of the animation. Written parts that shared
+ * vertices have all of them each. */
 static exit_code match_source(work *w) {
     const pelt_mesh *from = &w->source->mesh, *to = &w->rig->mesh;
-    if (from->vertex_count == 0 || to->vertex_count % from->vertex_count != 0) {
+    if (from->vertex_count == 0 || to->vertex_count % from->vertex_count != 0 ||
+        to->vertex_count / from->vertex_count > (to->part_count ? to->part_count : 1)) {
         say(w->session, MESSAGE_ERROR, "%s has %s vertices, %s has %s: corrections need the same mesh", w->rig->path,
             grouped(to->vertex_count), w->source->path, grouped(from->vertex_count));
         return EXIT_INPUT;
