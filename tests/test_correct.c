@@ -2,6 +2,7 @@
  * that are there, the same for any number of threads, clean when memory runs out. */
 #include "support.h"
 
+#include "correct/correct.h"
 #include "scenes.h"
 
 #include <math.h>
@@ -93,6 +94,60 @@ static void exact_at_the_true_rank(void **state) {
     check_exact("tube", PELT_CORRECT_REST);
     check_exact("creature", PELT_CORRECT_SKINNED);
     check_exact("production", PELT_CORRECT_SKINNED); /* parts of several nodes */
+}
+
+/* No small change of any of these numbers lowers the error. */
+static void check_least(const test_context *test, const px_correction *c, uint32_t rank, double *numbers, size_t count,
+                        size_t step) {
+    double least, error;
+    test_ok(test, px_correct_measure(c, &c->modes, rank, &least));
+    for (size_t n = 0; n < count; n += step)
+        for (int sign = -1; sign <= 1; sign += 2) {
+            double old = numbers[n];
+            numbers[n] += 0.01 * sign;
+            test_ok(test, px_correct_measure(c, &c->modes, rank, &error));
+            assert_true(error >= least * (1 - 1e-12));
+            numbers[n] = old;
+        }
+}
+
+/* Each step by itself finds the least, from anywhere. */
+static void steps_find_the_least(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 2);
+    pelt_model *model = make_scene(&test, "creature", 200, 6);
+    pelt_clip clip = make_target(context, model, 0, TRUE_RANK);
+    uint32_t pair_frames[2] = {0, clip.frame_count};
+    px_correction c = {.context = context, .scratch = px_arena_create(context), .model = model, .pair_count = 1};
+    c.pairs = &(pelt_correct_pair){0, &clip};
+    c.pair_frames = pair_frames;
+    c.frame_count = clip.frame_count;
+    c.rank_most = 3;
+    test_ok(&test, px_correct_gather(&c));
+    size_t places = (size_t)3 * c.unit_count * c.rank_most;
+    c.modes.places = PX_NEW(c.scratch, double, places);
+    c.modes.weights = PX_NEW(c.scratch, double, (size_t)c.rank_most *c.frame_count);
+    assert_true(c.modes.places && c.modes.weights);
+    test_random random = {1};
+    for (size_t n = 0; n < places; n++)
+        c.modes.places[n] = test_random_real(&random, -0.1, 0.1);
+    for (size_t n = 0; n < (size_t)c.rank_most * c.frame_count; n++)
+        c.modes.weights[n] = test_random_real(&random, -1, 1);
+    double before, after, turned;
+    test_ok(&test, px_correct_measure(&c, &c.modes, 2, &before)); /* rank 2 of 3: rows are wider than the rank */
+    test_ok(&test, px_correct_fit_weights(&c, &c.modes, 2));
+    check_least(&test, &c, 2, c.modes.weights, (size_t)2 * c.frame_count, 1);
+    test_ok(&test, px_correct_fit_places(&c, &c.modes, 2, &after));
+    assert_true(after < before);
+    check_least(&test, &c, 2, c.modes.places, places, 97);
+    test_ok(&test, px_correct_measure(&c, &c.modes, 2, &after));
+    test_ok(&test, px_correct_order(&c, &c.modes, 2)); /* other modes, the same displacements */
+    test_ok(&test, px_correct_measure(&c, &c.modes, 2, &turned));
+    assert_true(fabs(turned - after) < 1e-9 * after);
+    px_arena_destroy(c.scratch);
+    pelt_model_destroy(model);
+    test_end(&test);
 }
 
 /* ---- Never worse ------------------------------------------------------------------------------------------ */
@@ -369,6 +424,7 @@ static void bad_input_is_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_at_the_true_rank),
+        cmocka_unit_test(steps_find_the_least),
         cmocka_unit_test(never_worse_with_a_mode_more),
         cmocka_unit_test(stops_at_the_error),
         cmocka_unit_test(other_morphs_and_motions_stay),
