@@ -217,9 +217,10 @@ static pelt_result frame_block(void *user, size_t first, size_t count, size_t bl
     const fit_work *f = user;
     const px_correction *c = f->c;
     size_t rank = f->rank, width = square(rank) + rank;
-    double *sums = PX_ALLOC(c->context, double, count *width + 3 * rank), *w = sums + count * width;
+    double *sums = PX_ALLOC(c->context, double, count *width + 3 * rank);
     if (!sums)
         return PELT_ERROR_MEMORY;
+    double *w = sums + count * width;
     for (size_t u = 0; u < c->unit_count; u++)
         for (size_t k = 0; k < count; k++)
             add_unit(f, u, first + k, w, sums + k * width, sums + k * width + square(rank));
