@@ -1,12 +1,9 @@
 /* Writing JSON (RFC 8259): objects and lists one member a line, lists of numbers on one line. */
 #include "cli.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static void add(cli_json *json, const char *text, size_t size) {
     if (json->size + size > json->capacity) {
@@ -149,50 +146,22 @@ void json_floats(cli_json *json, const char *key, const float *values, size_t co
 
 /* ---- Files ------------------------------------------------------------------------------------------------ */
 
-static bool write_all(FILE *file, const cli_json *json) {
-    bool written = fwrite(json->data, 1, json->size, file) == json->size && fputc('\n', file) != EOF;
-    return fflush(file) == 0 && written;
-}
-
-/* Writes beside `path` and renames. False with errno set. */
-static bool write_beside(const cli_json *json, const char *path) {
-    char *beside = must_format("%s.XXXXXX", path);
-    int descriptor = mkstemp(beside);
-    FILE *file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
-    bool good = file && write_all(file, json);
-    if (good) {
-        mode_t mask = umask(0); /* mkstemp gives 0600; the file is to be as if it had been opened */
-        umask(mask);
-        good = fchmod(descriptor, 0666 & ~mask) == 0;
-    }
-    int error = errno;
-    if (file && fclose(file) != 0 && good)
-        good = false, error = errno;
-    if (good && rename(beside, path) != 0)
-        good = false, error = errno;
-    if (!good && descriptor >= 0)
-        unlink(beside);
-    free(beside);
-    errno = error;
-    return good;
-}
-
 exit_code json_write(const cli_session *session, const cli_json *json, const char *path) {
-    if (strcmp(path, "-") == 0) {
-        write_all(stdout, json); /* a failure stays in stdout's error flag, which main reads */
+    if (strcmp(path, "-") == 0) { /* a failure stays in stdout's error flag, which main reads */
+        fwrite(json->data, 1, json->size, stdout);
+        fputc('\n', stdout);
         return EXIT_DONE;
     }
-    struct stat status;
-    bool direct = stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-    bool good;
-    if (direct) { /* a pipe or a device */
-        FILE *file = fopen(path, "w");
-        good = file && write_all(file, json);
-        if (file)
-            fclose(file);
-    } else
-        good = write_beside(json, path);
-    if (!good)
-        say(session, MESSAGE_ERROR, "%s: cannot be written: %s", path, strerror(errno));
-    return good ? EXIT_DONE : EXIT_OUTPUT;
+    pelt_context *context; /* of its own: a report tells, too, that memory was at its limit */
+    if (pelt_context_create(NULL, &context) != PELT_OK)
+        return EXIT_INPUT;
+    char *text = must_alloc(json->size + 1, 1);
+    memcpy(text, json->data, json->size);
+    text[json->size] = '\n';
+    pelt_result result = pelt_file_write(context, path, text, json->size + 1);
+    if (result != PELT_OK)
+        say(session, MESSAGE_ERROR, "%s", pelt_error_text(context));
+    free(text);
+    pelt_context_destroy(context);
+    return session_exit_code(result);
 }

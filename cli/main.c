@@ -87,18 +87,28 @@ bool session_interrupted(void) {
     return cancel(NULL);
 }
 
-/* A signal that was ignored when the program began (nohup) stays so. A closed pipe or a file grown too large is to
- * be a failed write with its usual cleaning up, not death. */
+/* Somebody has shortened a large input, which is mapped, while it was read. */
+static void on_lost_input(int number) {
+    (void)number;
+    static const char text[] = "pelt: an input became shorter while it was read; run again when it is complete\n";
+    ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)written;
+    _exit(EXIT_INPUT);
+}
+
+/* A signal that was ignored when the program began (nohup) stays so, and one that comes interrupts waiting for a pipe. A
+ * closed pipe or a file grown too large is to be a failed write with its usual cleaning up, not death. */
 static void install_signals(void) {
     static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t n = 0; n < COUNT(stopping); n++) {
-        struct sigaction old, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+        struct sigaction old, action = {.sa_handler = on_signal};
         sigemptyset(&action.sa_mask);
         if (sigaction(stopping[n], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(stopping[n], &action, NULL);
     }
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+    signal(SIGBUS, on_lost_input);
 }
 
 /* ---- Exit codes ------------------------------------------------------------------------------------------- */

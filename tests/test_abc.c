@@ -692,7 +692,7 @@ static void real_file(void **state) {
     abc_archive *archive = malloc(sizeof *archive);
     px_file file;
     abc_property boxes;
-    test_ok(&test, px_file_map(arena, path, &file));
+    test_ok(&test, px_file_open(arena, path, &file));
     open_boxes(&test, arena, &file, archive, &boxes);
     assert_int_equal(boxes.sample_count, 400);
     float frame[754 * 3], last[754 * 3];

@@ -39,7 +39,7 @@ typedef struct pelt_format_info {
 /* The formats in the order of their table; index ≥ the count gives NULL. */
 PELT_API const pelt_format_info *pelt_format_at(uint32_t index);
 /* The format of an existing file, by content and then by extension; NULL (and an error) when it cannot be read or is
- * none of ours. A folder or a pattern is the format of its first file. */
+ * none of ours. A folder or a pattern is the format of its first file; a pipe is what its extension says. */
 PELT_API const pelt_format_info *pelt_format_of_file(pelt_context *context, const char *path);
 /* The format that writing to this path would use, by extension; NULL when there is none. */
 PELT_API const pelt_format_info *pelt_format_for_output(const char *path);
@@ -94,6 +94,10 @@ PELT_API pelt_save_desc pelt_save_desc_default(void);
  * leaves what was there before. `desc` may be NULL. */
 PELT_API pelt_result pelt_save(pelt_context *context, const pelt_model *model, const char *path,
                                const pelt_save_desc *desc);
+
+/* Writes a file of these bytes, as pelt_save writes its files: it appears when it is complete. What is no regular file
+ * (a pipe, /dev/stdout) is written directly. */
+PELT_API pelt_result pelt_file_write(pelt_context *context, const char *path, const void *data, size_t size);
 
 #ifdef __cplusplus
 }

@@ -68,7 +68,7 @@ static pelt_result read_skeleton(const px_read *read) {
     px_log(read->context, PELT_LOG_INFO, "its skeleton is %s", path);
     px_read skeleton = *read;
     const char *previous = px_subject(read->context, path);
-    pelt_result result = px_file_map(model->memory, path, &skeleton.file);
+    pelt_result result = px_file_open(model->memory, path, &skeleton.file);
     if (result == PELT_OK)
         result = px_asf_read(&skeleton);
     px_subject(read->context, previous);

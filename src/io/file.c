@@ -1,13 +1,22 @@
-/* Input files mapped into memory; output files that appear all at once or not at all. */
+/* Input files, read or mapped into memory; output files that appear all at once or not at all. */
 #include "io/io.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* Opening a pipe waits for its other end; a signal that cancels ends the wait. */
+static pelt_result open_descriptor(pelt_context *context, const char *path, int flags, int *descriptor) {
+    while ((*descriptor = open(path, flags | O_CLOEXEC, 0666)) < 0 && errno == EINTR)
+        PX_TRY(px_cancelled(context));
+    return PELT_OK;
+}
 
 /* ---- Input ------------------------------------------------------------------------------------------------ */
 
@@ -42,6 +51,29 @@ static pelt_result read_stream(px_arena *arena, int descriptor, px_file *file) {
     }
     px_buffer_free(&buffer);
     return result;
+}
+
+/* Files up to this size are read: whoever shortens one meanwhile does no harm. Larger ones are mapped, so that they never
+ * have to fit into memory; a mapped file that is shortened is a bus error (see docs/security.md). */
+#define READ_SIZE ((size_t)16 << 20)
+
+/* The `size` bytes of a regular file, or what is left of them. */
+static pelt_result read_whole(px_arena *arena, int descriptor, size_t size, px_file *file) {
+    pelt_context *context = px_arena_context(arena);
+    uint8_t *data = PX_NEW(arena, uint8_t, size);
+    if (!data)
+        return PELT_ERROR_MEMORY;
+    file->data = data;
+    while (file->size < size) {
+        ssize_t got = read(descriptor, data + file->size, size - file->size);
+        if (got < 0 && errno != EINTR)
+            return px_fail(context, PELT_ERROR_INPUT, "cannot be read: %s", strerror(errno));
+        if (got == 0)
+            break;
+        file->size += got > 0 ? (size_t)got : 0;
+        PX_TRY(px_cancelled(context));
+    }
+    return PELT_OK;
 }
 
 static pelt_result map_descriptor(px_arena *arena, int descriptor, size_t size, px_file *file) {
@@ -85,10 +117,11 @@ void px_pages_read(px_pages *pages, size_t size) {
         px_file_release(&pages->file);
 }
 
-pelt_result px_file_map(px_arena *arena, const char *path, px_file *file) {
+pelt_result px_file_open(px_arena *arena, const char *path, px_file *file) {
     pelt_context *context = px_arena_context(arena);
     *file = (px_file){.data = (const uint8_t *)"", .path = path};
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor;
+    PX_TRY(open_descriptor(context, path, O_RDONLY, &descriptor));
     if (descriptor < 0)
         return px_fail(context, PELT_ERROR_INPUT, "cannot be opened: %s", strerror(errno));
     struct stat status;
@@ -98,7 +131,8 @@ pelt_result px_file_map(px_arena *arena, const char *path, px_file *file) {
     else if (S_ISDIR(status.st_mode))
         result = px_fail(context, PELT_ERROR_INPUT, "is a folder, not a file");
     else if (S_ISREG(status.st_mode) && status.st_size > 0)
-        result = map_descriptor(arena, descriptor, (size_t)status.st_size, file);
+        result = ((size_t)status.st_size <= READ_SIZE ? read_whole : map_descriptor)(arena, descriptor,
+                                                                                     (size_t)status.st_size, file);
     else
         result = read_stream(arena, descriptor, file);
     close(descriptor);
@@ -112,7 +146,8 @@ pelt_result px_file_map(px_arena *arena, const char *path, px_file *file) {
 struct px_output_file {
     px_output *output;
     px_output_file *next;
-    const char *path;      /* final place */
+    const char *path;      /* as given */
+    const char *place;     /* where it is renamed to */
     const char *temporary; /* where it is written; NULL: directly, or in place already */
 };
 
@@ -202,22 +237,43 @@ static pelt_result finish_open(px_output *output) {
     return result;
 }
 
-static pelt_result open_descriptor(px_output *output, px_output_file *file) {
+/* /dev/stdout and its like are links to what is open already, be it a file: its descriptor; else -1. */
+static int standard_stream(const char *path, const struct stat *status) {
+    struct stat link, stream;
+    if (lstat(path, &link) != 0 || !S_ISLNK(link.st_mode))
+        return -1;
+    for (int descriptor = STDOUT_FILENO; descriptor <= STDERR_FILENO; descriptor++)
+        if (fstat(descriptor, &stream) == 0 && stream.st_dev == status->st_dev && stream.st_ino == status->st_ino)
+            return descriptor;
+    return -1;
+}
+
+/* What is no regular file is written directly; a link to one stays, and the file that it points to is replaced. */
+static pelt_result open_output(px_output *output, px_output_file *file) {
+    pelt_context *context = px_arena_context(output->arena);
     const char *path = file->path;
+    char real[PATH_MAX];
     struct stat status;
     bool exists = stat(path, &status) == 0;
     if (exists && S_ISDIR(status.st_mode))
         return fail_output(output, path, "is a folder", 0);
-    if (exists && S_ISREG(status.st_mode) && !output->replace)
+    int stream = exists ? standard_stream(path, &status) : -1;
+    bool regular = !exists || (S_ISREG(status.st_mode) && stream < 0);
+    if (exists && regular && !output->replace)
         return fail_output(output, path, "exists already", 0);
-    bool direct = exists && !S_ISREG(status.st_mode);
-    if (!direct && !(file->temporary = temporary_path(output, path)))
-        return PELT_ERROR_MEMORY;
-    output->descriptor = direct ? open(path, O_WRONLY | O_CLOEXEC)
-                                : open(file->temporary, O_WRONLY | O_CLOEXEC | O_CREAT | O_TRUNC, 0666);
-    if (output->descriptor < 0)
-        return fail_output(output, path, "cannot be written", errno);
-    return PELT_OK;
+    if (stream >= 0) {
+        output->descriptor = fcntl(stream, F_DUPFD_CLOEXEC, 0);
+    } else if (regular) {
+        const char *place = exists && realpath(path, real) ? real : path;
+        file->place = px_arena_text(output->arena, place, strlen(place));
+        if (!file->place || !(file->temporary = temporary_path(output, place)))
+            return PELT_ERROR_MEMORY;
+        unlink(file->temporary); /* whatever was put there: it must not be written through */
+        PX_TRY(open_descriptor(context, file->temporary, O_WRONLY | O_CREAT | O_EXCL, &output->descriptor));
+    } else {
+        PX_TRY(open_descriptor(context, path, O_WRONLY, &output->descriptor));
+    }
+    return output->descriptor < 0 ? fail_output(output, path, "cannot be written", errno) : PELT_OK;
 }
 
 pelt_result px_output_open(px_output *output, const char *path, px_output_file **out) {
@@ -228,7 +284,7 @@ pelt_result px_output_open(px_output *output, const char *path, px_output_file *
         return PELT_ERROR_MEMORY;
     file->output = output;
     if (!output->memory)
-        PX_TRY(open_descriptor(output, file));
+        PX_TRY(open_output(output, file));
     *output->last = output->open = *out = file;
     output->last = &file->next;
     return PELT_OK;
@@ -252,7 +308,7 @@ pelt_result px_output_commit(px_output *output) {
     for (px_output_file *file = output->files; file && result == PELT_OK; file = file->next) {
         if (!file->temporary)
             continue;
-        if (rename(file->temporary, file->path) != 0)
+        if (rename(file->temporary, file->place) != 0)
             result = fail_output(output, file->path, "cannot be put in place", errno);
         else
             file->temporary = NULL;
@@ -270,4 +326,16 @@ void px_output_abort(px_output *output) {
         if (file->temporary)
             unlink(file->temporary);
     px_arena_destroy(output->arena);
+}
+
+pelt_result pelt_file_write(pelt_context *context, const char *path, const void *data, size_t size) {
+    px_output_file *file;
+    px_output *output = px_output_begin(context, true);
+    pelt_result result = output ? px_output_open(output, path, &file) : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
+        result = px_output_write(file, data, size);
+    if (result == PELT_OK)
+        return px_output_commit(output);
+    px_output_abort(output);
+    return result;
 }

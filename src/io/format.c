@@ -2,6 +2,7 @@
 #include "io/io.h"
 
 #include <strings.h>
+#include <sys/stat.h>
 
 static const px_format *const table[] = {
     &px_format_gltf, &px_format_obj, &px_format_ply, &px_format_abc, &px_format_pc2,
@@ -72,6 +73,19 @@ const px_format *px_format_detect(pelt_context *context, const px_file *file) {
     return NULL;
 }
 
+/* Looking into a pipe would take from it what is to be read later: its name must do. */
+static const px_format *format_of_path(px_arena *arena, const char *path) {
+    struct stat status;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+        const px_format *format = px_format_by_extension(path);
+        if (!format)
+            px_fail(px_arena_context(arena), PELT_ERROR_INPUT, "is no file, and its name tells no format");
+        return format;
+    }
+    px_file file;
+    return px_file_open(arena, path, &file) == PELT_OK ? px_format_detect(px_arena_context(arena), &file) : NULL;
+}
+
 const pelt_format_info *pelt_format_of_file(pelt_context *context, const char *path) {
     px_arena *arena = px_arena_create(context);
     if (!arena)
@@ -80,9 +94,8 @@ const pelt_format_info *pelt_format_of_file(pelt_context *context, const char *p
     const px_format *format = NULL;
     const char **paths;
     size_t count;
-    px_file file;
-    if (px_sequence_expand(arena, path, &paths, &count) == PELT_OK && px_file_map(arena, paths[0], &file) == PELT_OK)
-        format = px_format_detect(context, &file);
+    if (px_sequence_expand(arena, path, &paths, &count) == PELT_OK)
+        format = format_of_path(arena, paths[0]);
     px_subject(context, previous);
     px_arena_destroy(arena);
     return format ? &format->info : NULL;

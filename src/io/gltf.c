@@ -166,7 +166,7 @@ static pelt_result map_neighbour(px_gltf *doc, const char *uri, px_gltf_buffer *
     PX_TRY(px_gltf_path(doc, doc->memory, uri, &path));
     px_file file;
     const char *subject = px_subject(doc->context, path);
-    pelt_result result = px_file_map(doc->memory, path, &file);
+    pelt_result result = px_file_open(doc->memory, path, &file);
     px_subject(doc->context, subject);
     PX_TRY(result);
     buffer->data = file.data;

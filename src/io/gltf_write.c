@@ -206,7 +206,7 @@ static pelt_result embed_image(px_gltf_writer *w, px_json *image, const char *ur
     px_gltf_place(w->source, "image %u", index);
     pelt_result result = px_gltf_path(w->source, w->arena, uri, &path);
     if (result == PELT_OK)
-        result = px_file_map(w->arena, path, &file);
+        result = px_file_open(w->arena, path, &file);
     if (result == PELT_ERROR_MEMORY)
         return result;
     const char *type = result == PELT_OK ? image_type(file.data, file.size) : NULL;

@@ -1,4 +1,4 @@
-/* What formats share: mapped input files, output that appears all at once, and the table of formats. */
+/* What formats share: input files, output that appears all at once, and the table of formats. */
 #ifndef PELT_IO_IO_H
 #define PELT_IO_IO_H
 
@@ -7,7 +7,7 @@
 
 /* ---- Input ------------------------------------------------------------------------------------------------ */
 
-/* A whole file, mapped (or read, when it is a pipe). */
+/* A whole file: read when it is small or a pipe, else mapped. */
 typedef struct px_file {
     const uint8_t *data; /* never NULL */
     size_t size;
@@ -15,8 +15,8 @@ typedef struct px_file {
     bool mapped;      /* data is a mapping of the file, which px_file_release may let go of */
 } px_file;
 
-/* The mapping goes with the arena. */
-pelt_result px_file_map(px_arena *arena, const char *path, px_file *file);
+/* It goes with the arena. */
+pelt_result px_file_open(px_arena *arena, const char *path, px_file *file);
 /* The pages of a mapped file leave the memory and come back when they are read. Safe while others read. */
 void px_file_release(const px_file *file);
 

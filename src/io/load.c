@@ -83,7 +83,7 @@ const char *px_read_name(const px_read *read) {
     return px_arena_text(read->model->memory, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
 
-/* Reads a mapped file into the model; px_subject is set. */
+/* Reads an open file into the model; px_subject is set. */
 static pelt_result read_content(const px_read *read, const px_format *format) {
     pelt_model *model = read->model;
     bool first = is_empty(model);
@@ -100,7 +100,7 @@ static pelt_result read_content(const px_read *read, const px_format *format) {
 static pelt_result read_file(pelt_context *context, const char *path, const pelt_load_desc *desc, pelt_model *model,
                              const px_format **format) {
     px_read read = {.context = context, .model = model, .desc = desc};
-    PX_TRY(px_file_map(model->memory, path, &read.file));
+    PX_TRY(px_file_open(model->memory, path, &read.file));
     *format = px_format_detect(context, &read.file);
     if (!*format)
         return PELT_ERROR_INPUT;
@@ -214,26 +214,18 @@ static pelt_result load_into(pelt_context *context, const char *const *given, si
                              const pelt_load_desc *desc, pelt_model *model) {
     const char **paths;
     size_t count;
-    px_subject(context, given_count ? given[0] : NULL);
     PX_TRY(expand_all(model->memory, given, given_count, &paths, &count));
     px_subject(context, paths[0]);
     const px_format *format, *next;
     PX_TRY(read_file(context, paths[0], desc, model, &format));
-    if (count == 1)
-        return PELT_OK;
-    px_subject(context, paths[1]);
-    px_file file;
-    PX_TRY(px_file_map(model->memory, paths[1], &file));
-    if (!(next = px_format_detect(context, &file)))
-        return PELT_ERROR_INPUT;
-    if (next == format && (format->info.flags & PELT_FORMAT_SEQUENCE))
-        return read_sequence(context, paths, count, desc, model);
     for (size_t p = 1; p < count; p++) {
         px_subject(context, paths[p]);
         px_read read = {.context = context, .model = model, .desc = desc};
-        PX_TRY(px_file_map(model->memory, paths[p], &read.file));
+        PX_TRY(px_file_open(model->memory, paths[p], &read.file));
         if (!(next = px_format_detect(context, &read.file)))
             return PELT_ERROR_INPUT;
+        if (p == 1 && next == format && (format->info.flags & PELT_FORMAT_SEQUENCE))
+            return read_sequence(context, paths, count, desc, model);
         if (!(next->info.flags & PX_FORMAT_ADDS))
             return px_fail(context, PELT_ERROR_INPUT, "is %s, neither a cache of %s nor a frame of its sequence",
                            next->info.name, paths[0]);
@@ -247,9 +239,10 @@ pelt_result pelt_load(pelt_context *context, const char *const *paths, size_t pa
     *out = NULL;
     pelt_load_desc settings = desc ? *desc : pelt_load_desc_default();
     pelt_model *model;
-    PX_TRY(pelt_model_create(context, &model));
-    const char *previous = px_subject(context, NULL);
-    pelt_result result = load_into(context, paths, path_count, &settings, model);
+    const char *previous = px_subject(context, path_count ? paths[0] : NULL);
+    pelt_result result = pelt_model_create(context, &model);
+    if (result == PELT_OK)
+        result = load_into(context, paths, path_count, &settings, model);
     px_subject(context, previous);
     if (result == PELT_OK)
         *out = model;
@@ -275,9 +268,10 @@ pelt_result pelt_load_memory(pelt_context *context, const void *data, size_t siz
                              const pelt_load_desc *desc, pelt_model **out) {
     *out = NULL;
     pelt_model *model;
-    PX_TRY(pelt_model_create(context, &model));
     const char *previous = px_subject(context, name);
-    pelt_result result = load_bytes(context, data, size, name, desc, model);
+    pelt_result result = pelt_model_create(context, &model);
+    if (result == PELT_OK)
+        result = load_bytes(context, data, size, name, desc, model);
     px_subject(context, previous);
     if (result == PELT_OK)
         *out = model;

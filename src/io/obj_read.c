@@ -1,4 +1,4 @@
-/* Reading OBJ text into lists, in one pass over the mapped file.
+/* Reading OBJ text into lists, in one pass over the file.
  *
  * Lines end in LF, CR or both. A backslash before the line end continues a statement of numbers; names and comments
  * take it as it is, since paths end in it. Indices count from 1, or backwards from the last element so far; they may

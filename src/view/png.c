@@ -200,7 +200,7 @@ pelt_result pelt_image_luminance(pelt_context *context, const char *path, const 
     const char *subject = px_subject(context, path);
     image picture = {0};
     px_file file = {0};
-    pelt_result result = px_file_map(arena, path, &file);
+    pelt_result result = px_file_open(arena, path, &file);
     if (result == PELT_OK) {
         codec c = {.context = context, .p = file.data, .end = file.data + file.size};
         result = read_file(&c, &picture);

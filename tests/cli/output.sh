@@ -26,8 +26,28 @@ fi
 case $(cat code) in 0 | 3) ;; *) fail "closed pipe: exit code $(cat code)" ;; esac
 no_err
 
-# JSON into a pipe.
-"$PELT" info mesh.obj --json /dev/stdout >log/out 2>log/err || fail "--json /dev/stdout"
+# JSON into a pipe, and into a file that is open already: both by their names in the system.
+"$PELT" info mesh.obj --json /dev/fd/1 2>log/err | cat >log/out
+out '"vertices": 4'
+echo before >log/out
+"$PELT" info mesh.obj --json /dev/fd/1 >>log/out 2>log/err || fail "--json /dev/fd/1"
+out before
+out '"vertices": 4'
+
+# A link stays, and the file that it points to is replaced.
+mkdir elsewhere
+echo old >elsewhere/a.obj
+ln -s elsewhere/a.obj link.obj
+run 0 convert -q mesh.obj link.obj
+[ -L link.obj ] || fail "the link is gone"
+run 0 convert -q mesh.obj plain.obj
+same plain.obj elsewhere/a.obj
+[ "$(ls -A elsewhere)" = a.obj ] || fail "left behind"
+ln -s elsewhere/r.json link.json
+echo old >elsewhere/r.json
+run 0 info mesh.obj --json link.json
+[ -L link.json ] || fail "the link is gone"
+json elsewhere/r.json 'r.inputs[0].vertices === 4'
 
 # A full disk, as a limit on the size of files: the old file stays.
 cp mesh.obj kept.pc2
