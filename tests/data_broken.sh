@@ -30,10 +30,9 @@ judge() {
     rm -f "$errors"
 }
 
-# files FOLDER…: those that formats of ours might take, each with a 0 behind.
+# files FOLDER…: all of them, each with a 0 behind: what is in no format of ours must be refused too.
 files() {
-    find -L "$@" -type f \( -iname '*.glb' -o -iname '*.gltf' -o -iname '*.obj' -o -iname '*.ply' -o -iname '*.abc' \
-        -o -iname '*.pc2' -o -iname '*.mdd' \) -print0 | sort -z
+    find -L "$@" -type f -print0 | sort -z
 }
 
 # sweep PELT FOLDER…: complaints on stdout, one "accepted" per success on descriptor 3.

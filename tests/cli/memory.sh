@@ -1,0 +1,58 @@
+# --max-memory from next to nothing up to what a verb takes: a sentence and exit code 2 every time and no file, then the
+# same bytes as without a limit.
+. "$(dirname "$0")/lib.sh"
+
+"$PELT_SCENES" tube -o rig.glb --vertices 60 --frames 4 >log/out || fail "pelt-scenes"
+run 0 bake -q rig.glb -o clip.pc2 --mesh mesh.obj --fps 4
+run 0 convert -q rig.glb walk.bvh
+quads q
+cp "$here/../../fuzz/corpus/abc/transforms.abc" move.abc
+mkdir free tight
+
+# sweep FILE VERB ARGS…: the verb writes FILE in the folder $to; "out": only on standard output.
+sweep() {
+    file=$1
+    shift
+    to=free
+    eval run 0 "$*"
+    [ "$file" != out ] || cp log/out free/out
+    to=tight
+    size=2048
+    tries=0
+    while :; do
+        eval '"$PELT"' "$*" --max-memory $size >log/out 2>log/err
+        code=$?
+        [ $code != 0 ] || break
+        [ $code = 2 ] || fail "$* --max-memory $size: exit code $code"
+        err "needs more memory than the limit of $size bytes"
+        [ "$(wc -l <log/err)" = 1 ] || fail "$*: more than a sentence"
+        [ -z "$(ls -A tight)" ] || fail "$* --max-memory $size: left behind: $(ls -A tight)"
+        size=$((size * 3 / 2))
+        tries=$((tries + 1))
+        [ $tries -lt 60 ] || fail "$*: does not end"
+    done
+    [ "$file" != out ] || cp log/out tight/out
+    [ $tries -gt 4 ] || fail "$*: the limit does not bind"
+    same "free/$file" "tight/$file"
+    [ "$(ls -A free)" = "$(ls -A tight)" ] || fail "$*: other files"
+    echo "$tries limits: pelt $1"
+    rm free/* tight/*
+}
+
+sweep out info rig.glb
+sweep out info mesh.obj clip.pc2
+sweep out info walk.bvh
+sweep out info move.abc
+sweep a.glb convert -q rig.glb '$to/a.glb'
+sweep a.mdd convert -q "'q_*.obj'" '$to/a.mdd'
+sweep a_0.ply convert -q move.abc '$to/a_%d.ply'
+sweep a.pc2 bake -q rig.glb -o '$to/a.pc2'
+sweep a.glb decompose -q mesh.obj clip.pc2 -o '$to/a.glb' -b 2 --iterations 2
+sweep a.glb bind -q rig.glb -o '$to/a.glb' --resolution 16
+sweep a.glb weights -q smooth rig.glb -o '$to/a.glb'
+sweep a.glb weights -q transfer rig.glb mesh.obj -o '$to/a.glb'
+sweep a.glb retarget -q rig.glb walk.bvh -o '$to/a.glb'
+sweep out compare rig.glb rig.glb
+sweep a.png view -q rig.glb --png '$to/a.png' --size 32x32
+sweep a.html view -q rig.glb -o '$to/a.html'
+exit 0
