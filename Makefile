@@ -24,7 +24,7 @@ test: setup ## every test: gcc, clang, sanitizers, installed package, real data
 bench: build ## run the benchmarks
 	@scripts/bench.sh
 
-fuzz: setup ## fuzz every format for MINUTES=n each
+fuzz: setup ## fuzz every format, JSON and the command line for MINUTES=n each
 	@scripts/fuzz.sh $(MINUTES)
 
 coverage: setup ## line coverage of src/ by the unit tests and corpus replays

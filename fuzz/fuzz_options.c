@@ -1,0 +1,81 @@
+/* Any bytes as a command line: lines are arguments, the first names a verb. Only read, never run: whatever is accepted
+ * keeps to the ranges of the option tables, and whatever is refused is a usage error. */
+#include "chain.h"
+
+#include "../cli/cli.h"
+
+#define MAX_ARGUMENTS 64
+
+/* Names in "a|b|c". */
+static uint32_t choice_count(const char *choices) {
+    uint32_t count = 1;
+    for (; *choices; choices++)
+        count += *choices == '|';
+    return count;
+}
+
+static void check_option(const pelt_option *option, const char *desc) {
+    const void *field = desc + option->offset;
+    bool ranged = option->min != 0 || option->max != 0;
+    double value = option->kind == PELT_OPTION_UINT   ? (double)*(const uint32_t *)field
+                   : option->kind == PELT_OPTION_REAL ? *(const double *)field
+                                                      : option->min;
+    FUZZ_REQUIRE(!ranged || (value >= option->min && value <= option->max));
+    if (option->kind == PELT_OPTION_CHOICE)
+        FUZZ_REQUIRE(*(const uint32_t *)field < choice_count(option->choices));
+}
+
+/* Every field of every table; those that nobody gave have their defaults, which keep to the ranges too. */
+static void check_settings(const cli_session *session, const void *settings) {
+    for (size_t g = 0; verb_group(session->verb, g); g++) {
+        const option_group *group = verb_group(session->verb, g);
+        const char *desc =
+            group == &common_group ? (const char *)&session->common : (const char *)settings + group->offset;
+        size_t count;
+        const pelt_option *table = group->table(&count);
+        for (size_t o = 0; o < count; o++)
+            check_option(&table[o], desc);
+    }
+}
+
+static void parse(cli_session *session, const char *const *args, size_t count) {
+    void *settings = must_alloc(1, session->verb->settings_size + 1);
+    arg_list rest;
+    args_default(session->verb, settings);
+    exit_code code = args_parse(session, args, count, false, settings, &rest);
+    FUZZ_REQUIRE(code == EXIT_DONE || code == EXIT_USAGE);
+    FUZZ_REQUIRE(rest.count <= count);
+    if (code == EXIT_DONE)
+        check_settings(session, settings);
+    free(rest.items);
+    free(settings);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char *text = calloc(size + 1, 1);
+    FUZZ_REQUIRE(text);
+    if (size)
+        memcpy(text, data, size);
+    const char *args[MAX_ARGUMENTS];
+    size_t count = 0;
+    for (char *line = text; line && count < MAX_ARGUMENTS;) {
+        args[count++] = line;
+        line = strchr(line, '\n');
+        if (line)
+            *line++ = 0;
+    }
+    cli_session session = {.out = stdout, .context = fuzz_context()};
+    FILE *real = stderr, *nowhere = fopen("/dev/null", "w"); /* usage errors are said there */
+    FUZZ_REQUIRE(nowhere);
+    stderr = nowhere;
+    exit_code code = verb_require(&session, args[0], &session.verb);
+    if (code == EXIT_DONE)
+        parse(&session, args + 1, count - 1);
+    stderr = real;
+    fclose(nowhere);
+    FUZZ_REQUIRE(code == EXIT_DONE || code == EXIT_USAGE);
+    free(session.given);
+    pelt_context_destroy(session.context);
+    free(text);
+    return 0;
+}
