@@ -85,11 +85,11 @@ static bool is_target(const layout *l, uint32_t joint) {
     return l->s->joint_targets[joint] != PELT_NONE;
 }
 
-/* The next child of a joint from `from` on that is a target (or none, as asked) and not at the same place; or
+/* The next child of a joint from `from` on that may deform (or is no target, as asked) and is not at the same place; or
  * PELT_NONE. */
 static uint32_t next_child(const layout *l, uint32_t joint, uint32_t from, bool target) {
     for (uint32_t k = from; k < l->joint_count; k++)
-        if (l->parents[k] == joint && is_target(l, k) == target && distance(l, joint, k) >= l->zero)
+        if (l->parents[k] == joint && (target ? l->deforms[k] : !is_target(l, k)) && distance(l, joint, k) >= l->zero)
             return k;
     return PELT_NONE;
 }
@@ -236,9 +236,11 @@ static bool steers(const layout *l, uint32_t joint) {
 
 static void find_steering(layout *l) {
     uint32_t left = 0;
-    for (uint32_t t = 0; t < l->s->target_count; t++) {
+    for (uint32_t t = 0; t < l->s->target_count; t++)
+        l->deforms[l->s->targets[t]] = !steers(l, l->s->targets[t]);
+    for (uint32_t t = 0; t < l->s->target_count; t++) { /* from the top: what is above is decided */
         uint32_t j = l->s->targets[t];
-        l->deforms[j] = !steers(l, j) && (below_a_bone(l, j) || !is_outer_root(l, j));
+        l->deforms[j] = l->deforms[j] && (below_a_bone(l, j) || !is_outer_root(l, j));
         left += l->deforms[j];
     }
     for (uint32_t t = 0; t < l->s->target_count && left == 0; t++) /* a rig of roots: then they are what there is */
@@ -401,9 +403,9 @@ pelt_result px_bind_bones_make(pelt_context *context, px_arena *arena, px_bind_s
     l.flat = is_flat(&l);
     if (l.flat)
         PX_TRY(join_flat(arena, &l));
-    else
-        l.axis = vote_axis(&l);
     find_steering(&l);
+    if (!l.flat)
+        l.axis = vote_axis(&l);
     for (uint32_t t = 0; t < subject->target_count; t++) {
         uint32_t parent = l.parents[subject->targets[t]];
         bones->limit[t] = INFINITY;
