@@ -187,7 +187,7 @@ typedef struct px_bind_bridge {
 } px_bind_bridge;
 
 typedef struct px_bind_bridges {
-    uint32_t count, capacity;
+    uint32_t count;
     px_bind_bridge *items;
     uint8_t *bridged; /* [voxel] it is in a piece that was reached over a bridge */
 } px_bind_bridges;

@@ -10,16 +10,18 @@
 #include "bind/bind.h"
 #include "core/math3.h"
 
-#define ZERO_LENGTH  1e-3f /* of the diagonal: shorter bones have no direction */
-#define NEAR_VOLUME  0.01f /* of the diagonal: joints this far outside still count as inside */
-#define NEARLY       0.75f
-#define MOSTLY       0.5f /* a stretch that leads elsewhere has less of it inside */
-#define FAN          6u   /* more children than this are a fan */
-#define ALONG        0.9f /* cosine from which a direction counts as an axis' */
-#define MEETS        0.985f
-#define AXIS_SHARE   0.6f
-#define POINT_LENGTH 0.3f /* of the way to the parent: shorter leaves are mere points */
-#define POINT_LIMIT  0.5f /* of the way to the next joints: how far a point reaches */
+#define ZERO_LENGTH  1e-3f  /* of the diagonal: shorter bones have no direction */
+#define NEAR_VOLUME  0.01f  /* of the diagonal: joints this far outside still count as inside */
+#define MOSTLY       0.5f   /* a stretch that leads elsewhere has less of it inside … */
+#define NEARLY       0.75f  /* … and several of them less than this */
+#define FAN          6u     /* more children than this are a fan */
+#define ALONG        0.9f   /* cosine from which a direction counts as an axis' */
+#define STRAIGHT     0.95f  /* … from which a child stands on it … */
+#define TRUSTED      0.5f   /* … and from which an axis says anything about several children */
+#define MEETS        0.985f /* … and from which a joint of a flat rig meets another */
+#define AXIS_SHARE   0.6f   /* of the joints with one child that agree on an axis */
+#define POINT_LENGTH 0.3f   /* of the way to the parent: shorter leaves are mere points */
+#define POINT_LIMIT  0.5f   /* of the way to the next joints: how far a point reaches */
 
 typedef struct layout {
     px_bind_subject *s;
@@ -187,19 +189,10 @@ static pelt_result join_flat(px_arena *arena, layout *l) {
 /* ---- Joints that only steer -------------------------------------------------------------------------------- */
 
 static bool near_volume(const layout *l, uint32_t joint) {
-    float world[3], p[3];
+    float world[3], p[3], distance;
     place_of(l, joint, world);
     to_grid(l, world, p);
-    int reach = (int)(NEAR_VOLUME * l->volume->diagonal) + 1;
-    for (int z = -reach; z <= reach; z++)
-        for (int y = -reach; y <= reach; y++)
-            for (int x = -reach; x <= reach; x++) {
-                float q[3] = {p[0] + (float)x, p[1] + (float)y / l->volume->step[1],
-                              p[2] + (float)z / l->volume->step[2]};
-                if (px_bind_voxel(l->volume, q) != PELT_NONE)
-                    return true;
-            }
-    return false;
+    return px_bind_nearest_voxel(l->volume, p, NEAR_VOLUME * l->volume->diagonal + 1, &distance) != PELT_NONE;
 }
 
 static bool below_a_bone(const layout *l, uint32_t joint) {
@@ -282,11 +275,11 @@ static bool add_along_axis(layout *l, uint32_t joint) {
         }
         longest = fmaxf(longest, along * length);
     }
-    if (best >= 0.95f) {
+    if (best >= STRAIGHT) {
         add_to_child(l, joint, straight);
         return true;
     }
-    if (best < 0.5f)
+    if (best < TRUSTED)
         return false;
     float end[3];
     place_of(l, joint, end);
