@@ -11,15 +11,15 @@ static double length9(const double m[9]) {
 }
 
 /* The plain inverse, when it certainly is a good one: |m|·|m⁻¹| in the Frobenius norm is no less than the ratio of the
- * singular values. */
+ * singular values. A determinant under least²·|m|³ / √27, which no good one has, may be nothing but rounding. */
 static bool invert_plainly(const double m[9], double least, double out[9]) {
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {
             int r1 = (j + 1) % 3, r2 = (j + 2) % 3, c1 = (i + 1) % 3, c2 = (i + 2) % 3;
             out[3 * i + j] = m[3 * r1 + c1] * m[3 * r2 + c2] - m[3 * r1 + c2] * m[3 * r2 + c1];
         }
-    double det = m[0] * out[0] + m[1] * out[3] + m[2] * out[6];
-    if (!(det > 0) || !(length9(m) * length9(out) < det / least))
+    double det = m[0] * out[0] + m[1] * out[3] + m[2] * out[6], length = length9(m);
+    if (!(det > least * least * length * length * length / sqrt(27)) || !(length * length9(out) < det / least))
         return false;
     for (int e = 0; e < 9; e++)
         out[e] /= det;
