@@ -329,6 +329,8 @@ const cli_verb verb_decompose = {
         "What is known already may be given by a rig: its motion (--skeleton), its weights (--weights), or both to "
         "start from; --refine then changes all of it, --lock-bones and --lock-vertices keep parts of it (names, or a "
         "file with a name per line). --add keeps all of a rig, which may be the input itself, and adds bones.\n\n"
+        "--method sma asks for no number of bones: there is one wherever enough triangles turn alike, to within "
+        "--rotation-tolerance. The report has the part of the triangles that do.\n\n"
         "--target: unreal and blender get bones without shear; unity and web at most 4 bones a vertex, the others 8.",
     .groups = groups,
     .group_count = COUNT(groups),

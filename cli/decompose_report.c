@@ -142,6 +142,12 @@ static void report_json(decompose_work *w) {
     json_count(json, "bones", w->report.bone_count);
     json_count(json, "influences", w->report.influence_count);
     json_count(json, "dimension", w->report.dimension);
+    if (w->desc.method == PELT_DECOMPOSE_SMA) {
+        json_real(json, "near_rigid", w->report.near_rigid);
+        json_count(json, "flat_triangles", w->report.flat_count);
+        json_count(json, "negative_vertices", w->report.negative_count);
+        json_real(json, "error_rms_fit", w->report.error_fit);
+    }
     report_errors(json, &w->whole);
     json_count(json, "bytes_in", w->bytes_in);
     json_count(json, "bytes_out", w->bytes_out);
@@ -174,6 +180,11 @@ static void report_table(const decompose_work *w) {
               grouped(w->frame_count), grouped(w->model->mesh.triangle_count));
     table_row(&table, "bones", "%s, at most %u a vertex", grouped(r->bone_count), r->influence_count);
     table_row(&table, "dimension", "%s", grouped(r->dimension));
+    if (w->desc.method == PELT_DECOMPOSE_SMA)
+        table_row(&table, "near-rigid", "%.1f %% of the triangles", 100 * r->near_rigid);
+    if (r->negative_count > 0)
+        table_row(&table, "negative", "%s vertices had weights below 0, which no file holds; E_rms with them %.4g",
+                  grouped(r->negative_count), r->error_fit);
     if (w->corrected)
         table_row(&table, "corrections", "%u, which lower E_rms from %.4g", w->corrections.rank,
                   w->corrections.errors[0]);

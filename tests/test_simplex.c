@@ -188,6 +188,30 @@ static void full_size(void **state) {
     }
 }
 
+/* Without the sum: slopes are zero where weights are not, and nowhere negative, to the rounding of what they are the sum
+ * of. The problem is convex: that is the minimum. */
+static void without_the_sum(void **state) {
+    (void)state;
+    test_random random = {9};
+    for (int round = 0; round < 10000; round++) {
+        problem p = make_problem(&random);
+        double w[PX_SIMPLEX_MAX] = {0}, slopes[PX_SIMPLEX_MAX], rounding[PX_SIMPLEX_MAX];
+        double value = px_nonnegative_least(p.n, p.g, p.b, w);
+        assert_true(value <= 0);
+        for (size_t a = 0; a < p.n; a++) {
+            slopes[a] = -p.b[a];
+            rounding[a] = 1e-10 * (fabs(p.b[a]) + sqrt(p.g[a][a] * p.scale));
+            for (size_t c = 0; c < p.n; c++) {
+                slopes[a] += p.g[a][c] * w[c];
+                rounding[a] += 1e-10 * fabs(p.g[a][c] * w[c]);
+            }
+            if (w[a] < 0 || slopes[a] < -rounding[a] || (w[a] > 0 && slopes[a] > rounding[a]))
+                fail_msg("round %d, n %zu: weight %g has the slope %g (%g is rounding)", round, p.n, w[a], slopes[a],
+                         rounding[a]);
+        }
+    }
+}
+
 static void nothing_to_choose(void **state) {
     (void)state;
     double g[1][PX_SIMPLEX_MAX] = {{4}}, b[1] = {3}, w[1] = {1};
@@ -202,6 +226,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_support),
         cmocka_unit_test(full_size),
+        cmocka_unit_test(without_the_sum),
         cmocka_unit_test(nothing_to_choose),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

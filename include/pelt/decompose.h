@@ -1,4 +1,5 @@
-/* Pelt: a vertex animation becomes bones and sparse convex weights (Kavan, Sloan, O'Sullivan 2010, and beyond it).
+/* Pelt: a vertex animation becomes bones and sparse convex weights (Kavan, Sloan, O'Sullivan 2010, and beyond it; or
+ * James, Twigg 2005).
  *
  * Two doors: pelt_decompose does everything at once; a pelt_decomposer does it step by step.
  */
@@ -17,6 +18,19 @@ typedef enum pelt_transforms {
     PELT_TRANSFORMS_TRS,    /* scale along axes that are fixed in the bone, rotation, translation; one node */
     PELT_TRANSFORMS_RIGID   /* rotation and translation; one node */
 } pelt_transforms;
+
+/* How bones and weights are found. */
+typedef enum pelt_decompose_method {
+    PELT_DECOMPOSE_FESAM, /* seeds, then iterations over transforms, rest pose and weights */
+    PELT_DECOMPOSE_SMA    /* bones where triangles turn alike, as many as there are; weights; no iterations */
+} pelt_decompose_method;
+
+/* How SMA finds the weights of a vertex. */
+typedef enum pelt_weight_solver {
+    PELT_WEIGHTS_NNLS,   /* none negative */
+    PELT_WEIGHTS_TSVD,   /* any, but for directions that the animation hardly shows */
+    PELT_WEIGHTS_BOUNDED /* none below min_weight */
+} pelt_weight_solver;
 
 /* How the animation is reduced to a subspace before anything else. */
 typedef enum pelt_reduction {
@@ -50,6 +64,12 @@ typedef struct pelt_decompose_desc {
     bool fixed_rest; /* keep the rest pose as it is; default false */
     bool free_rest;  /* let it change even where a rig's motion would hold it; default false */
     bool hierarchy;  /* rigid bones become a skeleton, joined where they move most alike; default false: flat */
+
+    uint32_t method;           /* pelt_decompose_method; default fesam. The next three are for sma */
+    double rotation_tolerance; /* ε: mean difference of rotation matrix entries up to which triangles turn alike; above
+                                * 0, default 0.05. Larger: fewer bones */
+    uint32_t weight_solver;    /* pelt_weight_solver; default nnls */
+    double min_weight;         /* of bounded, 0 or less; default -0.1 */
 
     /* The rest pose to start from (with fixed_rest: that stays); not used with a rig, but for rest_positions. */
     uint32_t rest_frame;         /* a frame, counted over all clips; default 0 */
@@ -89,6 +109,11 @@ PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
  * clips' times. The rig's vertices are those of the mesh (or its points) in order, or where their rest positions are
  * the same. */
 
+/* With the method sma the rest pose stays, `iterations`, `tolerance`, `seed_method` and `smooth` mean nothing, and `bones`,
+ * `error` and a rig are errors: the number of bones follows from rotation_tolerance. Negative weights are part of error_fit, but
+ * no skin may have them: vertices that have some get the best ones without, of the same bones. seconds_seed is the search
+ * for bones, seconds_solve their transforms and the weights. */
+
 typedef struct pelt_decompose_report {
     uint32_t vertex_count;    /* welded */
     uint32_t frame_count;     /* of all clips */
@@ -102,6 +127,9 @@ typedef struct pelt_decompose_report {
     uint32_t search_count;         /* numbers of bones tried; 0 when `bones` or a rig said how many */
     const uint32_t *search_bones;  /* [search] in the order they were tried … */
     const float *search_errors;    /* [search] … and the E_rms after a few iterations; both live there too */
+    double near_rigid;             /* sma: η, the part of the triangles that belong to a bone; else 0 */
+    uint32_t flat_count;           /* sma: triangles without an area at rest, which η does not count */
+    uint32_t negative_count;       /* sma: vertices that had negative weights in error_fit */
 } pelt_decompose_report;
 
 /* Decomposes all clips of the model together, in place: it gets a new rest pose, a skeleton, one skin, and one

@@ -2,6 +2,7 @@
 #include "decompose/build.h"
 #include "decompose/gather.h"
 #include "decompose/neighbours.h"
+#include "decompose/sma.h"
 #include "decompose/solve.h"
 #include <pelt/measure.h>
 
@@ -47,6 +48,14 @@ static const pelt_option options[] = {
      "parts or materials, divided by commas, whose vertices keep their weights"},
     {"hierarchy", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, hierarchy), NULL, 0, 0, NULL, NULL,
      "join rigid bones into a skeleton; else all hang from one root"},
+    {"method", 0, PELT_OPTION_CHOICE, offsetof(pelt_decompose_desc, method), "fesam", 0, 0, "fesam|sma", NULL,
+     "iterate from seeds; or bones where triangles turn alike, as many as there are"},
+    {"rotation-tolerance", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, rotation_tolerance), "0.05", 1e-4, 1,
+     NULL, "X", "sma: how far rotations may differ in a bone; larger: fewer bones"},
+    {"weight-solver", 0, PELT_OPTION_CHOICE, offsetof(pelt_decompose_desc, weight_solver), "nnls", 0, 0,
+     "nnls|tsvd|bounded", NULL, "sma: weights that are not negative, any, or bounded by --min-weight"},
+    {"min-weight", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, min_weight), "-0.1", -1000, 0, NULL, "W",
+     "sma: bound of --weight-solver bounded"},
 };
 
 const pelt_option *pelt_decompose_options(size_t *option_count) {
@@ -147,6 +156,7 @@ struct pelt_decomposer {
     pelt_model *model;
     pelt_decompose_report report;
     px_neighbours neighbours; /* only where something needs them */
+    px_sma sma;               /* only with that method */
     float *errors;            /* [desc.iterations] */
     uint32_t next_move;
 };
@@ -176,11 +186,34 @@ static pelt_result start_given(pelt_decomposer *d) {
     return PELT_OK;
 }
 
+static pelt_result start_sma(pelt_decomposer *d) {
+    double start = seconds_now();
+    PX_TRY(px_sma_bones(&d->sma, &d->fit));
+    PX_TRY(px_sma_weights(&d->fit, &d->desc));
+    d->report.seconds_solve = seconds_now() - start;
+    return PELT_OK;
+}
+
+/* Bones at most. */
+static pelt_result count_bones(pelt_decomposer *d, uint32_t *count) {
+    *count = d->desc.bones ? d->desc.bones : d->desc.error > 0 ? px_grow_limit : px_grow_enough;
+    if (d->desc.method != PELT_DECOMPOSE_SMA)
+        return PELT_OK;
+    PX_TRY(px_sma_find(&d->sma, &d->fit, d->model, &d->plan, &d->desc));
+    d->report.near_rigid = (double)d->sma.core_count / d->sma.triangle_count;
+    d->report.flat_count = d->sma.flat_count;
+    *count = d->sma.bone_count;
+    return PELT_OK;
+}
+
 static pelt_result gather_and_seed(pelt_decomposer *d) {
     px_fit *fit = &d->fit;
+    bool is_sma = d->desc.method == PELT_DECOMPOSE_SMA;
     PX_TRY(plan_points(fit, d->model, &d->plan));
     PX_TRY(plan_space(fit, d->model, &d->plan));
-    uint32_t wanted = d->desc.bones ? d->desc.bones : d->desc.error > 0 ? px_grow_limit : px_grow_enough;
+    double begin = seconds_now();
+    uint32_t wanted;
+    PX_TRY(count_bones(d, &wanted));
     fit->bone_capacity = wanted < fit->vertex_count ? wanted : fit->vertex_count;
     PX_TRY(px_given_plan(&d->given, fit, &d->plan, d->model, &d->desc));
     PX_TRY(px_fit_state_make(fit, &fit->now));
@@ -195,8 +228,22 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
     d->report.seconds_reduce = seconds_now() - start;
     if (d->desc.smooth > 0 || d->desc.seed_method == PELT_SEED_REGIONS)
         PX_TRY(px_neighbours_make(fit->arena, &d->model->mesh, d->plan.vertices, fit->vertex_count, &d->neighbours));
-    PX_TRY(d->given.rig ? start_given(d) : start_seeded(d));
-    d->report.seconds_seed = seconds_now() - start - d->report.seconds_reduce;
+    PX_TRY(is_sma ? start_sma(d) : d->given.rig ? start_given(d) : start_seeded(d));
+    d->report.seconds_seed = seconds_now() - begin - d->report.seconds_reduce - d->report.seconds_solve;
+    return PELT_OK;
+}
+
+static pelt_result check_settings(pelt_context *context, const pelt_decompose_desc *desc) {
+    if (desc->hierarchy && desc->transforms != PELT_TRANSFORMS_RIGID)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "only rigid bones can be joined into a hierarchy");
+    if (desc->method != PELT_DECOMPOSE_SMA)
+        return PELT_OK;
+    if (desc->bones > 0 || desc->error > 0)
+        return px_fail(
+            context, PELT_ERROR_ARGUMENT,
+            "the method sma finds the number of bones by itself: --rotation-tolerance, not --bones or --error");
+    if (desc->rig)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "the method sma cannot start from a rig; the default one can");
     return PELT_OK;
 }
 
@@ -204,8 +251,8 @@ pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, con
                                    pelt_decomposer **out) {
     *out = NULL;
     uint32_t frame_count = 0;
-    if (desc && desc->hierarchy && desc->transforms != PELT_TRANSFORMS_RIGID)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "only rigid bones can be joined into a hierarchy");
+    if (desc)
+        PX_TRY(check_settings(context, desc));
     PX_TRY(check_input(context, model, desc ? desc->rest_frame : 0, &frame_count));
     PX_TRY(pelt_model_weld(context, model));
     px_arena *arena = px_arena_create(context);
@@ -215,13 +262,14 @@ pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, con
         return PELT_ERROR_MEMORY;
     }
     d->desc = desc ? *desc : pelt_decompose_desc_default();
-    if (d->desc.rig && !(d->desc.epsilon > 0))
-        d->desc.epsilon = 1e-3; /* a rig may be exact */
+    bool is_sma = d->desc.method == PELT_DECOMPOSE_SMA;
+    if ((d->desc.rig || is_sma) && !(d->desc.epsilon > 0))
+        d->desc.epsilon = 1e-3; /* a rig may be exact; rigid bones are no part of the subspace */
     d->model = model;
     d->fit = (px_fit){.context = context, .arena = arena, .kind = (pelt_transforms)d->desc.transforms};
     d->fit.row_count = 3 * frame_count;
     d->fit.influence_count = d->desc.influences;
-    d->fit.fixed_rest = d->desc.fixed_rest;
+    d->fit.fixed_rest = d->desc.fixed_rest || is_sma;
     d->solver.fit = &d->fit;
     d->report.frame_count = frame_count;
     d->plan.rest_row = 3 * (size_t)d->desc.rest_frame;
@@ -259,7 +307,7 @@ static pelt_result move_bones(pelt_decomposer *d) {
 pelt_result pelt_decomposer_step(pelt_decomposer *d, bool *done) {
     uint32_t n = d->report.iteration_count;
     *done = true;
-    if (n >= d->desc.iterations)
+    if (n >= d->desc.iterations || d->desc.method == PELT_DECOMPOSE_SMA)
         return PELT_OK;
     double start = seconds_now();
     PX_TRY(px_progress(d->fit.context, "solve", n, d->desc.iterations));
@@ -288,6 +336,8 @@ pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *re
     r.influence_count = d->fit.influence_count;
     r.dimension = d->fit.dimension;
     r.error_fit = pelt_decomposer_error(d);
+    if (d->desc.method == PELT_DECOMPOSE_SMA)
+        PX_TRY(px_sma_convex(&d->fit, &r.negative_count));
     r.search_count = d->solver.trial_count;
     r.iteration_errors = keep(d->model, d->errors, r.iteration_count, sizeof(float));
     r.search_bones = keep(d->model, d->solver.trial_bones, r.search_count, sizeof(uint32_t));

@@ -79,6 +79,8 @@ void px_fit_gram(px_fit *fit);
 /* Rest positions (unless fixed), then weights, of every vertex; sets residuals and now.objective. No vertex gets worse.
  */
 pelt_result px_fit_vertices(px_fit *fit, bool rest);
+/* Residuals and now.objective of the weights as they are. */
+pelt_result px_fit_measure(px_fit *fit);
 /* Clusters with one bone each: the start. Sets bone_count: `count`, or fewer when those explain everything. */
 pelt_result px_fit_seed(px_fit *fit, uint32_t count);
 /* To each vertex the one bone that predicts it best. Needs the current H. */
@@ -147,6 +149,25 @@ static inline void px_fit_monomials(const double v[3], double m[10]) {
     double x = v[0], y = v[1], z = v[2];
     m[0] = x * x, m[1] = x * y, m[2] = x * z, m[3] = x, m[4] = y * y;
     m[5] = y * z, m[6] = y, m[7] = z * z, m[8] = z, m[9] = 1;
+}
+
+/* (v, 1)ᵀ Y_j: the linear term of bone j at a vertex; `y` is its row of Y. */
+static inline double px_fit_linear(const double v[3], const double *y, size_t j) {
+    return v[0] * y[4 * j] + v[1] * y[4 * j + 1] + v[2] * y[4 * j + 2] + y[4 * j + 3];
+}
+
+/* vᵀ H_jl v from the monomials of v. */
+static inline double px_fit_pair(const px_fit *fit, size_t j, size_t l, const double m[10]) {
+    const double *quadric = fit->pairs + l * 10 * fit->bone_count + j;
+    double sum = 0;
+    for (size_t k = 0; k < 10; k++)
+        sum += m[k] * quadric[k * fit->bone_count];
+    return sum;
+}
+
+/* Squared residual of a vertex with bone j alone, less its norm. */
+static inline double px_fit_alone(const px_fit *fit, size_t j, const double *v, const double m[10], const double *y) {
+    return px_fit_pair(fit, j, j, m) - 2 * px_fit_linear(v, y, j);
 }
 
 #endif

@@ -13,16 +13,6 @@
 
 /* ---- Lloyd rounds ----------------------------------------------------------------------------------------- */
 
-/* Squared residual of a vertex with bone j alone, less its norm. */
-static double alone(const px_fit *fit, size_t j, const double *v, const double m[10], const double *y) {
-    size_t P = fit->bone_count;
-    const double *quadric = fit->pairs + j * 10 * P + j;
-    double value = -2 * (v[0] * y[4 * j] + v[1] * y[4 * j + 1] + v[2] * y[4 * j + 2] + y[4 * j + 3]);
-    for (size_t k = 0; k < 10; k++)
-        value += m[k] * quadric[k * P];
-    return value;
-}
-
 static pelt_result assign_block(void *user, size_t first, size_t count, size_t block) {
     px_fit *fit = user;
     size_t P = fit->bone_count, K = fit->influence_count;
@@ -36,7 +26,7 @@ static pelt_result assign_block(void *user, size_t first, size_t count, size_t b
         const double *v = fit->now.rest + 3 * i;
         px_fit_monomials(v, m);
         for (size_t j = 0; j < P; j++) {
-            double value = alone(fit, j, v, m, y + (i - first) * 4 * P);
+            double value = px_fit_alone(fit, j, v, m, y + (i - first) * 4 * P);
             if (value < best) {
                 best = value;
                 fit->now.bones[i * K] = (uint16_t)j;

@@ -111,11 +111,7 @@ static void make_column(const worker *w, size_t l, double *out) {
 }
 
 static double diagonal(const worker *w, size_t j) {
-    size_t P = w->fit->bone_count;
-    const double *quadric = w->fit->pairs + j * 10 * P + j;
-    double sum = 0;
-    for (size_t k = 0; k < 10; k++)
-        sum += w->m[k] * quadric[k * P];
+    double sum = px_fit_pair(w->fit, j, j, w->m);
     return w->fit->smoothing ? sum + w->fit->smoothing->strength : sum;
 }
 
@@ -420,7 +416,7 @@ static double vertex_weights(worker *w, uint32_t i, const double *y) {
     px_fit_monomials(v, w->m);
     w->norm = fit->norms[i];
     for (size_t j = 0; j < P; j++)
-        w->linear[j] = v[0] * y[4 * j] + v[1] * y[4 * j + 1] + v[2] * y[4 * j + 2] + y[4 * j + 3];
+        w->linear[j] = px_fit_linear(v, y, j);
     if (fit->smoothing)
         pull_to_neighbours(w, i);
     w->count = w->held_count = 0;
@@ -486,4 +482,18 @@ pelt_result px_fit_vertices(px_fit *fit, bool rest) {
     for (size_t b = 0; b < px_block_count(fit->vertex_count, block); b++)
         fit->now.objective += fit->block_objective[b];
     return PELT_OK;
+}
+
+/* A pass in which every vertex is locked. */
+pelt_result px_fit_measure(px_fit *fit) {
+    uint8_t *all = PX_ALLOC(fit->context, uint8_t, fit->vertex_count);
+    if (!all)
+        return PELT_ERROR_MEMORY;
+    memset(all, 1, fit->vertex_count);
+    const uint8_t *locks = fit->lock_vertices;
+    fit->lock_vertices = all;
+    pelt_result result = px_fit_vertices(fit, false);
+    fit->lock_vertices = locks;
+    px_free(fit->context, all);
+    return result;
 }

@@ -1,9 +1,10 @@
-/* Least squares on the simplex by an active set: solve with the free weights, walk towards that until a weight becomes
- * zero, drop it; when none does, free the one whose multiplier is most negative. Finite, since the objective falls with
- * every change of the set; n is at most nine. */
+/* Least squares with weights ≥ 0, on the simplex or not, by an active set: solve with the free weights, walk towards that
+ * until a weight becomes zero, drop it; when none does, free the one whose multiplier is most negative. Finite, since the
+ * objective falls with every change of the set; n is at most nine. */
 #include "numeric/simplex.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* Solves m x = rhs for a positive definite m [n][n] in place (LDLᵀ without pivoting). Directions in which m has less
@@ -47,6 +48,19 @@ static void free_step(const size_t *free_set, size_t count, double g[][PX_SIMPLE
         step[n] -= step[r];
 }
 
+/* The minimum over the free weights alone. */
+static void open_step(const size_t *free_set, size_t count, double g[][PX_SIMPLEX_MAX], const double *gradient,
+                      double *step) {
+    double m[PX_SIMPLEX_MAX][PX_SIMPLEX_MAX], trace = 0;
+    for (size_t r = 0; r < count; r++) {
+        for (size_t c = 0; c <= r; c++)
+            m[r][c] = g[free_set[r]][free_set[c]];
+        step[r] = -gradient[free_set[r]];
+        trace += m[r][r];
+    }
+    solve_definite(count, m, step, 1e-15 * trace); /* nothing was subtracted */
+}
+
 static void gradient_at(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, const double *w, double *gradient) {
     for (size_t a = 0; a < n; a++) {
         gradient[a] = -b[a];
@@ -72,11 +86,9 @@ static size_t take_step(const size_t *free_set, size_t count, const double *step
     return blocking;
 }
 
-/* The weight at zero that would lower the objective most by growing; n when none would. */
-static size_t entering(size_t n, const double *w, const double *gradient, double tolerance) {
-    double level = 0; /* the gradient that all free weights have in common */
-    for (size_t a = 0; a < n; a++)
-        level += w[a] * gradient[a];
+/* The weight at zero that would lower the objective most by growing; n when none would. `level`: the gradient that all
+ * free weights have in common. */
+static size_t entering(size_t n, const double *w, const double *gradient, double level, double tolerance) {
     size_t enter = n;
     double lowest = level - tolerance;
     for (size_t a = 0; a < n; a++)
@@ -87,7 +99,14 @@ static size_t entering(size_t n, const double *w, const double *gradient, double
     return enter;
 }
 
-double px_simplex_least(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, double *w) {
+static bool is_in(const size_t *set, size_t count, size_t a) {
+    for (size_t f = 0; f < count; f++)
+        if (set[f] == a)
+            return true;
+    return false;
+}
+
+static double least(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, double *w, bool simplex) {
     double gradient[PX_SIMPLEX_MAX], step[PX_SIMPLEX_MAX], scale = 0;
     size_t free_set[PX_SIMPLEX_MAX], count = 0;
     for (size_t a = 0; a < n; a++) {
@@ -97,7 +116,7 @@ double px_simplex_least(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, d
     }
     gradient_at(n, g, b, w, gradient);
     for (size_t turn = 0; turn < 8 * n; turn++) { /* a bound against rounding; four turns are usual */
-        free_step(free_set, count, g, gradient, step);
+        (simplex ? free_step : open_step)(free_set, count, g, gradient, step);
         size_t blocking = take_step(free_set, count, step, w);
         gradient_at(n, g, b, w, gradient);
         if (blocking < count) {
@@ -105,13 +124,36 @@ double px_simplex_least(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, d
             count--;
             continue;
         }
-        size_t enter = entering(n, w, gradient, 1e-14 * scale);
-        if (enter == n)
+        double level = 0;
+        for (size_t a = 0; simplex && a < n; a++)
+            level += w[a] * gradient[a];
+        size_t enter = entering(n, w, gradient, level, 1e-14 * scale);
+        if (enter == n || is_in(free_set, count, enter)) /* the latter: it could not move */
             break;
         free_set[count++] = enter;
     }
     double value = 0;
     for (size_t a = 0; a < n; a++)
         value += w[a] * (gradient[a] - b[a]);
+    return value;
+}
+
+double px_simplex_least(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, double *w) {
+    return least(n, g, b, w, true);
+}
+
+double px_nonnegative_least(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, double *w) {
+    double scaled[PX_SIMPLEX_MAX][PX_SIMPLEX_MAX], linear[PX_SIMPLEX_MAX] = {0}, units[PX_SIMPLEX_MAX];
+    for (size_t a = 0; a < n; a++) { /* without the sum each weight has a unit of its own: one that makes g_aa 1 */
+        units[a] = g[a][a] > 0 ? 1 / sqrt(g[a][a]) : 0;
+        linear[a] = b[a] * units[a];
+        w[a] = units[a] > 0 ? w[a] / units[a] : 0;
+    }
+    for (size_t a = 0; a < n; a++)
+        for (size_t c = 0; c < n; c++)
+            scaled[a][c] = g[a][c] * units[a] * units[c];
+    double value = least(n, scaled, linear, w, false);
+    for (size_t a = 0; a < n; a++)
+        w[a] *= units[a];
     return value;
 }

@@ -1,4 +1,4 @@
-/* Least squares on the simplex: weights that are not negative and sum to one. */
+/* Least squares with weights that are not negative; on the simplex they sum to one as well. */
 #ifndef PELT_NUMERIC_SIMPLEX_H
 #define PELT_NUMERIC_SIMPLEX_H
 
@@ -10,5 +10,7 @@
  * g [n][PX_SIMPLEX_MAX] symmetric, positive semidefinite; b [n]; w [n]: a feasible start, then the solution. Weights
  * that are zero at the start stay candidates. Never worse than the start. */
 double px_simplex_least(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, double *w);
+/* The same over w ≥ 0 alone (the active set of Lawson and Hanson 1974). w may start at zero. */
+double px_nonnegative_least(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, double *w);
 
 #endif

@@ -1,0 +1,96 @@
+/* How bones move: from their core triangles (SMA §4.3, §4.4 and Appendix A).
+ *
+ * Rigid: the area-weighted mean of the triangles' rotations, projected, and the translation that carries the mean
+ * centroid. Other kinds of bone start there and are fitted to the centroids by the steps of the fit, whose moments are
+ * here sums over triangles: directions in which the centroids say nothing (flat cores) stay as the rigid bone has them.
+ */
+#include "decompose/blocks.h"
+#include "decompose/sma.h"
+
+static void centroid(const px_sma *sma, const px_fit *fit, size_t triangle, double place[4], double *coords) {
+    size_t d = fit->dimension;
+    place[0] = place[1] = place[2] = 0, place[3] = 1;
+    memset(coords, 0, d * sizeof *coords);
+    for (size_t c = 0; c < 3; c++) {
+        size_t i = sma->corners[triangle][c];
+        for (size_t axis = 0; axis < 3; axis++)
+            place[axis] += fit->now.rest[3 * i + axis] / 3;
+        for (size_t e = 0; e < d; e++)
+            coords[e] += (double)fit->coords[i * d + e] / 3;
+    }
+}
+
+/* S and Q of the centroids, and the sums of rotations [bone][9F]. `coords` [dimension] is scratch. */
+static void add_triangles(const px_sma *sma, px_fit *fit, double *rotations, double *coords) {
+    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, turns = 3 * (size_t)fit->row_count;
+    memset(fit->scatter, 0, n * n * sizeof *fit->scatter);
+    memset(fit->cross, 0, n * d * sizeof *fit->cross);
+    for (size_t t = 0; t < sma->triangle_count; t++) {
+        size_t j = sma->bones[t];
+        if (j == PELT_NONE)
+            continue;
+        double place[4], area = sma->areas[t];
+        centroid(sma, fit, t, place, coords);
+        for (size_t r = 0; r < 4; r++) {
+            for (size_t c = 0; c < 4; c++)
+                fit->scatter[(4 * j + r) * n + 4 * j + c] += area * place[r] * place[c];
+            for (size_t e = 0; e < d; e++)
+                fit->cross[(4 * j + r) * d + e] += area * place[r] * coords[e];
+        }
+        const float *turn = sma->rotations + t * sma->pitch;
+        for (size_t e = 0; e < turns; e++)
+            rotations[j * turns + e] += area * (double)turn[e];
+    }
+}
+
+/* Bone j as a rigid one in fit->now.full. `middles` [row] is scratch: where the mean centroid is in each frame. */
+static void put_rigid(px_fit *fit, size_t j, const double *rotations, double *middles) {
+    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, rows = fit->row_count, F = rows / 3;
+    const double *sums = fit->scatter + (4 * j + 3) * n + 4 * j; /* Σ a c̃, and Σ a */
+    px_gemm(1 / sums[3], px_matrix_in(fit->basis, rows, d),
+            px_transposed(px_matrix_in(fit->cross + (4 * j + 3) * d, 1, d)), 0, px_matrix_of(middles, rows, 1));
+    for (size_t k = 0; k < F; k++) {
+        double sum[9], rotation[9];
+        for (size_t e = 0; e < 9; e++)
+            sum[e] = rotations[e * F + k];
+        px_polar3(sum, rotation, NULL);
+        for (size_t r = 0; r < 3; r++) {
+            const double *line = rotation + 3 * r;
+            double *out = fit->now.full + (3 * k + r) * n + 4 * j;
+            memcpy(out, line, 3 * sizeof *out);
+            out[3] = middles[3 * k + r] - (line[0] * sums[0] + line[1] * sums[1] + line[2] * sums[2]) / sums[3];
+        }
+    }
+}
+
+static void fit_rigid(const px_sma *sma, px_fit *fit, double *scratch) {
+    size_t P = fit->bone_count, turns = 3 * (size_t)fit->row_count;
+    double *rotations = scratch, *coords = rotations + P * turns, *middles = coords + fit->dimension;
+    add_triangles(sma, fit, rotations, coords);
+    for (size_t j = 0; j < P; j++)
+        put_rigid(fit, j, rotations + j * turns, middles);
+    px_blocks_reduce(fit);
+    for (size_t e = 0; fit->now.axes && e < 9 * P; e++)
+        fit->now.axes[e] = e % 9 % 4 == 0;
+}
+
+pelt_result px_sma_bones(const px_sma *sma, px_fit *fit) {
+    fit->bone_count = sma->bone_count;
+    size_t n = 4 * (size_t)fit->bone_count, rows = fit->row_count;
+    double *full = fit->now.full, *own = full ? NULL : PX_ALLOC(fit->context, double, px_mul_size(n, rows));
+    double *scratch = PX_ALLOC(fit->context, double, px_mul_size(n, 3 * rows) + fit->dimension + rows);
+    bool ready = scratch && (full || own);
+    if (ready) {
+        fit->now.full = full ? full : own;
+        fit_rigid(sma, fit, scratch);
+        fit->now.full = full; /* affine bones are kept in the basis alone */
+    }
+    px_free(fit->context, scratch);
+    px_free(fit->context, own);
+    if (!ready)
+        return PELT_ERROR_MEMORY;
+    if (fit->kind != PELT_TRANSFORMS_RIGID)
+        PX_TRY(px_fit_transforms(fit));
+    px_fit_gram(fit);
+    return PELT_OK;
+}

@@ -1,0 +1,241 @@
+/* Mean shift with a fixed bandwidth (Comaniciu, Meer 2002; the weights are those of Georgescu, Shimshoni, Meer 2003, whose
+ * program the paper uses).
+ *
+ * All points climb together, a step a round. Those that come together stay together: from then on one climbs for all,
+ * so that after a few rounds little is left to do.
+ */
+#include "decompose/sma.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define ROUNDS   100u
+#define TOGETHER 0.1  /* of the bandwidth: closer ones go the same way */
+#define ARRIVED  1e-3 /* of the bandwidth: a shorter step is none */
+#define NEAR     0.25 /* of the bandwidth: at a mode */
+#define BLOCK    8u   /* climbers a task */
+
+typedef struct climb {
+    pelt_context *context;
+    const px_shift_points *points;
+    double bandwidth;
+    px_shift_tree tree;
+    float *places;           /* [point][pitch] where it is */
+    uint32_t *leaders;       /* [point] who climbs for it: itself, or one before it */
+    uint8_t *arrived;        /* [point] */
+    uint32_t *climbers;      /* [climber_count] points that still climb for themselves or have arrived, ascending */
+    uint32_t climber_count;  /* */
+    uint32_t *sizes, *ranks; /* [point] for the modes */
+} climb;
+
+/* ---- Distances -------------------------------------------------------------------------------------------- */
+
+#define STRIDE 64u /* floats between two looks at whether it is too far already */
+
+/* The L1 distance, or something above `limit` when it is. */
+static float distance(const float *a, const float *b, size_t pitch, float limit) {
+    float sum = 0;
+    for (size_t first = 0; first < pitch && sum <= limit; first += STRIDE) {
+        float lanes[PX_SHIFT_LANES] = {0};
+        size_t end = px_min_size(first + STRIDE, pitch);
+        for (size_t e = first; e < end; e += PX_SHIFT_LANES)
+            for (size_t l = 0; l < PX_SHIFT_LANES; l++)
+                lanes[l] += fabsf(a[e + l] - b[e + l]);
+        for (size_t l = 0; l < PX_SHIFT_LANES; l++)
+            sum += lanes[l];
+    }
+    return sum;
+}
+
+static float *place_of(const climb *c, uint32_t point) {
+    return c->places + point * c->points->pitch;
+}
+
+/* ---- A round ---------------------------------------------------------------------------------------------- */
+
+static void add_scaled(float *restrict sum, const float *restrict point, size_t pitch, float weight) {
+    for (size_t e = 0; e < pitch; e++)
+        sum[e] += weight * point[e];
+}
+
+/* The mean around a place. A point itself is always near its place at first, and what a place is a mean of stays near:
+ * `total` is not 0. */
+static void mean_around(const climb *c, const float *place, uint32_t *found, float *mean) {
+    size_t pitch = c->points->pitch;
+    float sketch[PX_SHIFT_SKETCH], h = (float)c->bandwidth, total = 0;
+    px_shift_sketch(place, c->points->dimension, sketch);
+    size_t count = px_shift_tree_find(&c->tree, sketch, c->bandwidth, found);
+    memset(mean, 0, pitch * sizeof *mean);
+    for (size_t f = 0; f < count; f++) {
+        const float *point = c->points->values + found[f] * pitch;
+        float off = distance(place, point, pitch, h), x = 1 - off / h;
+        if (off >= h)
+            continue;
+        total += x * x;
+        add_scaled(mean, point, pitch, x * x);
+    }
+    for (size_t e = 0; e < pitch; e++)
+        mean[e] = total > 0 ? mean[e] / total : place[e];
+}
+
+static pelt_result climb_some(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const climb *c = user;
+    size_t pitch = c->points->pitch;
+    uint32_t *found = PX_ALLOC(c->context, uint32_t, c->points->count);
+    float *mean = PX_ALLOC(c->context, float, pitch);
+    for (size_t n = first; found && mean && n < first + count; n++) {
+        uint32_t point = c->climbers[n];
+        if (c->arrived[point])
+            continue;
+        float *place = place_of(c, point), least = (float)(ARRIVED * c->bandwidth);
+        mean_around(c, place, found, mean);
+        c->arrived[point] = distance(place, mean, pitch, least) <= least;
+        memcpy(place, mean, pitch * sizeof *mean);
+    }
+    pelt_result result = found && mean ? PELT_OK : PELT_ERROR_MEMORY;
+    px_free(c->context, mean);
+    px_free(c->context, found);
+    return result;
+}
+
+/* Climbers that are where an earlier one is follow it from now on. */
+static void follow(climb *c, const px_shift_tree *tree, uint32_t leader, uint32_t *found) {
+    const float *place = place_of(c, leader);
+    float sketch[PX_SHIFT_SKETCH], limit = (float)(TOGETHER * c->bandwidth);
+    px_shift_sketch(place, c->points->dimension, sketch);
+    size_t count = px_shift_tree_find(tree, sketch, (double)limit, found);
+    for (size_t f = 0; f < count; f++)
+        if (found[f] > leader && c->leaders[found[f]] == found[f] &&
+            distance(place, place_of(c, found[f]), c->points->pitch, limit) <= limit)
+            c->leaders[found[f]] = leader;
+}
+
+static pelt_result meet(climb *c) {
+    px_shift_points places = *c->points;
+    px_shift_tree tree;
+    places.values = c->places;
+    PX_TRY(px_shift_tree_create(c->context, &places, c->climbers, c->climber_count, &tree));
+    uint32_t kept = 0, *found = PX_ALLOC(c->context, uint32_t, c->climber_count);
+    for (uint32_t n = 0; found && n < c->climber_count; n++) {
+        uint32_t point = c->climbers[n];
+        if (c->leaders[point] != point)
+            continue;
+        follow(c, &tree, point, found);
+        c->climbers[kept++] = point;
+    }
+    c->climber_count = kept;
+    px_shift_tree_free(&tree);
+    px_free(c->context, found);
+    return found ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+static bool all_arrived(const climb *c) {
+    for (uint32_t n = 0; n < c->climber_count; n++)
+        if (!c->arrived[c->climbers[n]])
+            return false;
+    return true;
+}
+
+/* ---- Modes ------------------------------------------------------------------------------------------------ */
+
+typedef struct summit {
+    uint32_t point, size;
+} summit;
+
+static int compare_summits(const void *a, const void *b) {
+    const summit *x = a, *y = b;
+    if (x->size != y->size)
+        return x->size > y->size ? -1 : 1;
+    return x->point < y->point ? -1 : x->point > y->point;
+}
+
+/* The nearest of these summits to a place, if one is near. */
+static uint32_t nearest(const climb *c, const summit *summits, uint32_t count, uint32_t point) {
+    float least = (float)(NEAR * c->bandwidth);
+    uint32_t best = PELT_NONE;
+    for (uint32_t s = 0; s < count; s++) {
+        float off = distance(place_of(c, summits[s].point), place_of(c, point), c->points->pitch, least);
+        if (off < least) {
+            least = off;
+            best = s;
+        }
+    }
+    return best;
+}
+
+/* Summits near a larger one are part of it; what is then too small is none. Returns how many stay. */
+static uint32_t choose_summits(const climb *c, summit *summits, uint32_t least) {
+    uint32_t apart = 0, count = 0;
+    for (uint32_t n = 0; n < c->climber_count; n++) {
+        uint32_t near = nearest(c, summits, apart, summits[n].point);
+        if (near == PELT_NONE)
+            summits[apart++] = summits[n];
+        else
+            summits[near].size += summits[n].size;
+    }
+    qsort(summits, apart, sizeof *summits, compare_summits);
+    while (count < apart && summits[count].size >= least)
+        count++;
+    return count > 0 || apart == 0 ? count : 1;
+}
+
+static pelt_result find_modes(climb *c, uint32_t least, uint32_t *modes, uint32_t *mode_count) {
+    summit *summits = PX_ALLOC(c->context, summit, c->climber_count);
+    if (!summits)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t p = 0; p < c->points->count; p++) { /* leaders come before those they lead */
+        c->leaders[p] = c->leaders[c->leaders[p]];
+        c->sizes[c->leaders[p]]++;
+    }
+    for (uint32_t n = 0; n < c->climber_count; n++)
+        summits[n] = (summit){c->climbers[n], c->sizes[c->climbers[n]]};
+    qsort(summits, c->climber_count, sizeof *summits, compare_summits);
+    *mode_count = choose_summits(c, summits, least);
+    for (uint32_t n = 0; n < c->climber_count; n++)
+        c->ranks[c->climbers[n]] = nearest(c, summits, *mode_count, c->climbers[n]);
+    for (uint32_t p = 0; p < c->points->count; p++)
+        modes[p] = c->ranks[c->leaders[p]];
+    px_free(c->context, summits);
+    return PELT_OK;
+}
+
+/* ---- The door --------------------------------------------------------------------------------------------- */
+
+static pelt_result climb_all(climb *c) {
+    size_t size = c->points->count;
+    memcpy(c->places, c->points->values, size * c->points->pitch * sizeof *c->places);
+    for (uint32_t p = 0; p < size; p++)
+        c->leaders[p] = c->climbers[p] = p;
+    c->climber_count = (uint32_t)size;
+    PX_TRY(meet(c));
+    for (uint32_t round = 0; round < ROUNDS && !all_arrived(c); round++) {
+        PX_TRY(px_progress(c->context, "mean shift", size - c->climber_count, size));
+        PX_TRY(px_parallel(c->context, NULL, c->climber_count, BLOCK, climb_some, c));
+        PX_TRY(meet(c));
+    }
+    return PELT_OK;
+}
+
+pelt_result px_mean_shift(pelt_context *context, const px_shift_points *points, double bandwidth, uint32_t least,
+                          uint32_t *modes, uint32_t *mode_count) {
+    climb c = {.context = context, .points = points, .bandwidth = bandwidth};
+    PX_TRY(px_shift_tree_create(context, points, NULL, points->count, &c.tree));
+    c.places = PX_ALLOC(context, float, px_mul_size(points->count, points->pitch));
+    c.arrived = PX_ALLOC(context, uint8_t, points->count);
+    c.leaders = PX_ALLOC(context, uint32_t, 4 * points->count);
+    pelt_result result = c.places && c.arrived && c.leaders ? PELT_OK : PELT_ERROR_MEMORY;
+    if (result == PELT_OK) {
+        c.climbers = c.leaders + points->count;
+        c.sizes = c.climbers + points->count;
+        c.ranks = c.sizes + points->count;
+        result = climb_all(&c);
+    }
+    if (result == PELT_OK)
+        result = find_modes(&c, least, modes, mode_count);
+    px_free(context, c.leaders);
+    px_free(context, c.arrived);
+    px_free(context, c.places);
+    px_shift_tree_free(&c.tree);
+    return result;
+}

@@ -1,0 +1,170 @@
+/* Which points are near a place, in hundreds of dimensions.
+ *
+ * The paper hashes (Georgescu, Shimshoni, Meer 2003), which misses some. Rotations change slowly from frame to frame, so
+ * that sums over runs of frames say nearly as much as the frames themselves: |Σ (a − b)| ≤ Σ |a − b|. A tree of boxes
+ * around such sketches skips most points at once, a sketch most others, and none that is near is missed.
+ */
+#include "decompose/sma.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define LEAF  16u
+#define SLACK 1e-4 /* of the radius: more than rounding takes from a sum of floats */
+
+void px_shift_sketch(const float *point, size_t dimension, float sketch[static PX_SHIFT_SKETCH]) {
+    for (size_t s = 0; s < PX_SHIFT_SKETCH; s++) {
+        size_t end = (s + 1) * dimension / PX_SHIFT_SKETCH;
+        float sum = 0;
+        for (size_t e = s * dimension / PX_SHIFT_SKETCH; e < end; e++)
+            sum += point[e];
+        sketch[s] = sum;
+    }
+}
+
+/* ---- Building --------------------------------------------------------------------------------------------- */
+
+typedef struct sorted {
+    float key;
+    uint32_t place; /* among the chosen points */
+} sorted;
+
+typedef struct building {
+    px_shift_tree *tree;
+    const float *sketches; /* [place] as chosen */
+    sorted *order;         /* [place] of the tree */
+} building;
+
+static int compare_sorted(const void *a, const void *b) {
+    const sorted *x = a, *y = b;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->place < y->place ? -1 : x->place > y->place;
+}
+
+/* Puts a box around places [first, end) and halves them across its longest side. */
+static void build_node(const building *b, size_t node, size_t first, size_t end) {
+    float *low = b->tree->boxes + node * 2 * PX_SHIFT_SKETCH, *high = low + PX_SHIFT_SKETCH;
+    size_t longest = 0;
+    for (size_t s = 0; s < PX_SHIFT_SKETCH; s++) {
+        low[s] = INFINITY, high[s] = -INFINITY;
+        for (size_t p = first; p < end; p++) {
+            float value = b->sketches[b->order[p].place * PX_SHIFT_SKETCH + s];
+            low[s] = fminf(low[s], value);
+            high[s] = fmaxf(high[s], value);
+        }
+        if (high[s] - low[s] > high[longest] - low[longest])
+            longest = s;
+    }
+    if (2 * node + 2 >= ((size_t)1 << b->tree->levels) - 1)
+        return;
+    for (size_t p = first; p < end; p++)
+        b->order[p].key = b->sketches[b->order[p].place * PX_SHIFT_SKETCH + longest];
+    qsort(b->order + first, end - first, sizeof *b->order, compare_sorted);
+    size_t middle = first + (end - first) / 2;
+    build_node(b, 2 * node + 1, first, middle);
+    build_node(b, 2 * node + 2, middle, end);
+}
+
+static void build_tree(const building *b, const uint32_t *chosen) {
+    px_shift_tree *tree = b->tree;
+    for (size_t p = 0; p < tree->count; p++)
+        b->order[p].place = (uint32_t)p;
+    build_node(b, 0, 0, tree->count);
+    for (size_t p = 0; p < tree->count; p++) {
+        uint32_t place = b->order[p].place;
+        tree->order[p] = chosen ? chosen[place] : place;
+        memcpy(tree->sketches + p * PX_SHIFT_SKETCH, b->sketches + place * PX_SHIFT_SKETCH,
+               PX_SHIFT_SKETCH * sizeof *tree->sketches);
+    }
+}
+
+pelt_result px_shift_tree_create(pelt_context *context, const px_shift_points *points, const uint32_t *chosen,
+                                 size_t count, px_shift_tree *tree) {
+    *tree = (px_shift_tree){.context = context, .count = count, .levels = 1};
+    while (count >> (tree->levels - 1) > LEAF)
+        tree->levels++;
+    size_t nodes = ((size_t)1 << tree->levels) - 1, size = px_mul_size(count, PX_SHIFT_SKETCH);
+    float *sketches = PX_ALLOC(context, float, size);
+    sorted *order = PX_ALLOC(context, sorted, count);
+    tree->order = PX_ALLOC(context, uint32_t, count);
+    tree->sketches = PX_ALLOC(context, float, size);
+    tree->boxes = PX_ALLOC(context, float, nodes * 2 * PX_SHIFT_SKETCH);
+    bool ready = sketches && order && tree->order && tree->sketches && tree->boxes;
+    for (size_t p = 0; ready && p < count; p++)
+        px_shift_sketch(points->values + (chosen ? chosen[p] : p) * points->pitch, points->dimension,
+                        sketches + p * PX_SHIFT_SKETCH);
+    if (ready)
+        build_tree(&(building){tree, sketches, order}, chosen);
+    else
+        px_shift_tree_free(tree);
+    px_free(context, order);
+    px_free(context, sketches);
+    return ready ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+void px_shift_tree_free(px_shift_tree *tree) {
+    px_free(tree->context, tree->boxes);
+    px_free(tree->context, tree->sketches);
+    px_free(tree->context, tree->order);
+}
+
+/* ---- Finding ---------------------------------------------------------------------------------------------- */
+
+typedef struct search {
+    const px_shift_tree *tree;
+    const float *sketch;
+    float radius;
+    uint32_t *found;
+    size_t found_count;
+} search;
+
+static float sum_lanes(const float lanes[PX_SHIFT_LANES]) {
+    float sum = 0;
+    for (size_t l = 0; l < PX_SHIFT_LANES; l++)
+        sum += lanes[l];
+    return sum;
+}
+
+static float box_distance(const float *box, const float *sketch) {
+    const float *low = box, *high = box + PX_SHIFT_SKETCH;
+    float lanes[PX_SHIFT_LANES] = {0};
+    for (size_t s = 0; s < PX_SHIFT_SKETCH; s += PX_SHIFT_LANES)
+        for (size_t l = 0; l < PX_SHIFT_LANES; l++) {
+            float below = low[s + l] - sketch[s + l], above = sketch[s + l] - high[s + l];
+            float off = below > above ? below : above;
+            lanes[l] += off > 0 ? off : 0;
+        }
+    return sum_lanes(lanes);
+}
+
+static float sketch_distance(const float *a, const float *b) {
+    float lanes[PX_SHIFT_LANES] = {0};
+    for (size_t s = 0; s < PX_SHIFT_SKETCH; s += PX_SHIFT_LANES)
+        for (size_t l = 0; l < PX_SHIFT_LANES; l++)
+            lanes[l] += fabsf(a[s + l] - b[s + l]);
+    return sum_lanes(lanes);
+}
+
+static void visit(search *find, size_t node, size_t first, size_t end) {
+    const px_shift_tree *tree = find->tree;
+    if (box_distance(tree->boxes + node * 2 * PX_SHIFT_SKETCH, find->sketch) > find->radius)
+        return;
+    if (2 * node + 2 < ((size_t)1 << tree->levels) - 1) {
+        size_t middle = first + (end - first) / 2;
+        visit(find, 2 * node + 1, first, middle);
+        visit(find, 2 * node + 2, middle, end);
+        return;
+    }
+    for (size_t p = first; p < end; p++)
+        if (sketch_distance(tree->sketches + p * PX_SHIFT_SKETCH, find->sketch) <= find->radius)
+            find->found[find->found_count++] = tree->order[p];
+}
+
+size_t px_shift_tree_find(const px_shift_tree *tree, const float sketch[static PX_SHIFT_SKETCH], double radius,
+                          uint32_t *found) {
+    search find = {tree, sketch, (float)(radius * (1 + SLACK)), found, 0};
+    if (tree->count > 0)
+        visit(&find, 0, 0, tree->count);
+    return find.found_count;
+}

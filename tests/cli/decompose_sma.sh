@@ -1,0 +1,34 @@
+# pelt decompose --method sma: bones that triangles make, the report, what it refuses, the same bytes for every number of
+# threads.
+. "$(dirname "$0")/lib.sh"
+
+"$PELT_SCENES" cloth -o flag.obj --vertices 500 --frames 12 >/dev/null || fail "no scene"
+
+run 0 decompose flag.obj flag.pc2 -o flag.glb --method sma --json report.json
+no_err
+out "near-rigid"
+json report.json 'r.result.bones > 1 && r.result.near_rigid > 0 && r.result.near_rigid <= 1'
+json report.json 'r.result.negative_vertices === 0 && r.result.error_rms > 0 && r.iterations.length === 0'
+bones=$(node -p 'JSON.parse(require("fs").readFileSync("report.json")).result.bones')
+
+# Fewer bones where more counts as alike.
+run 0 decompose -q flag.obj flag.pc2 -o flag.glb --method sma --rotation-tolerance 0.3 --json report.json
+json report.json "r.result.bones < $bones"
+
+# Weights that no file may have are reported, and not written.
+run 0 decompose flag.obj flag.pc2 -o flag.glb --method sma -t rigid --weight-solver tsvd --json report.json
+out "below 0"
+json report.json 'r.result.negative_vertices > 0 && r.result.error_rms_fit < r.result.error_rms'
+run 0 decompose -q flag.obj flag.pc2 -o flag.glb --method sma -t rigid --weight-solver bounded --min-weight -0.5
+
+# The same bytes, whatever the threads.
+run 0 decompose -q flag.obj flag.pc2 -o one.glb --method sma --threads 1
+run 0 decompose -q flag.obj flag.pc2 -o two.glb --method sma --threads 2
+same one.glb two.glb
+
+# What it cannot do.
+run 1 decompose flag.obj flag.pc2 -o no.glb --method sma --bones 4
+err "--rotation-tolerance"
+run 1 decompose flag.obj flag.pc2 -o no.glb --method sma --skeleton flag.glb
+err "cannot start from a rig"
+[ ! -e no.glb ] || fail "a file after a failure"

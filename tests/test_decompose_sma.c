@@ -1,0 +1,489 @@
+/* SMA: mean shift against every distance, weights against the equations themselves, bones that are known, and what every
+ * method promises. */
+#include "decompose/sma.h"
+#include "scenes.h"
+#include "support.h"
+
+#include <math.h>
+
+/* ---- Mean shift ------------------------------------------------------------------------------------------- */
+
+enum { dimension = 93, pitch = 96, point_count = 150 };
+
+static double l1(const double *a, const double *b) {
+    double sum = 0;
+    for (size_t e = 0; e < dimension; e++)
+        sum += fabs(a[e] - b[e]);
+    return sum;
+}
+
+/* Some clusters, not all as tight, and some points that belong nowhere. */
+static void make_points(test_random *random, float *points) {
+    double centers[5][dimension];
+    for (size_t e = 0; e < 5 * dimension; e++)
+        centers[e / dimension][e % dimension] = test_random_real(random, -1, 1);
+    for (size_t p = 0; p < point_count; p++) {
+        size_t cluster = test_random_below(random, 6);
+        double spread = cluster == 5 ? 2 : 0.05 + 0.03 * (double)cluster;
+        for (size_t e = 0; e < dimension; e++)
+            points[p * pitch + e] = (float)(centers[cluster % 5][e] + test_random_real(random, -spread, spread));
+    }
+}
+
+/* Where a point ends: every point looked at in every step, until nothing moves. */
+static void climb_slowly(const float *points, double h, double *place) {
+    for (int round = 0; round < 2000; round++) {
+        double mean[dimension] = {0}, total = 0, point[dimension];
+        for (size_t p = 0; p < point_count; p++) {
+            for (size_t e = 0; e < dimension; e++)
+                point[e] = (double)points[p * pitch + e];
+            double x = fmax(1 - l1(point, place) / h, 0);
+            total += x * x;
+            for (size_t e = 0; e < dimension; e++)
+                mean[e] += x * x * point[e];
+        }
+        for (size_t e = 0; e < dimension; e++)
+            mean[e] /= total;
+        double moved = l1(mean, place);
+        memcpy(place, mean, sizeof mean);
+        if (moved < 1e-9 * h)
+            return;
+    }
+}
+
+/* Two points are of one mode exactly when they end at one place to which `least` points come. */
+static void check_modes(const float *points, double h, uint32_t least, const uint32_t *modes) {
+    static double ends[point_count][dimension];
+    uint32_t sizes[point_count] = {0};
+    for (size_t p = 0; p < point_count; p++) {
+        for (size_t e = 0; e < dimension; e++)
+            ends[p][e] = (double)points[p * pitch + e];
+        climb_slowly(points, h, ends[p]);
+    }
+    for (size_t p = 0; p < point_count; p++)
+        for (size_t q = 0; q < point_count; q++)
+            sizes[p] += l1(ends[p], ends[q]) < h / 4;
+    for (size_t p = 0; p < point_count; p++) {
+        assert_int_equal(modes[p] == PELT_NONE, sizes[p] < least);
+        for (size_t q = 0; q < p; q++)
+            if (modes[p] != PELT_NONE && modes[q] != PELT_NONE)
+                assert_int_equal(modes[p] == modes[q], l1(ends[p], ends[q]) < h / 4);
+    }
+}
+
+static void shift_is_exact(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    static float points[point_count * pitch];
+    uint32_t modes[point_count], mode_count, most = 0;
+    test_random random = {11};
+    for (int round = 0; round < 12; round++) {
+        double h = dimension * test_random_real(&random, 0.15, 0.35);
+        make_points(&random, points);
+        test_ok(&test, px_mean_shift(test.context, &(px_shift_points){points, point_count, dimension, pitch}, h, 5,
+                                     modes, &mode_count));
+        check_modes(points, h, 5, modes);
+        most = mode_count > most ? mode_count : most;
+    }
+    assert_int_equal(most, 5);
+    test_end(&test);
+}
+
+/* Points that all differ make one mode all the same: there is always a bone. */
+static void shift_finds_something(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    float points[3 * 8] = {0};
+    points[8] = 5, points[17] = -5;
+    uint32_t modes[3], mode_count;
+    test_ok(&test, px_mean_shift(test.context, &(px_shift_points){points, 3, 2, 8}, 1, 4, modes, &mode_count));
+    assert_int_equal(mode_count, 1);
+    assert_int_equal(modes[0], 0);
+    assert_int_equal(modes[1], PELT_NONE);
+    test_end(&test);
+}
+
+static void tree_misses_nothing(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    static float points[point_count * pitch];
+    test_random random = {12};
+    make_points(&random, points);
+    px_shift_points all = {points, point_count, dimension, pitch};
+    px_shift_tree tree;
+    test_ok(&test, px_shift_tree_create(test.context, &all, NULL, point_count, &tree));
+    size_t skipped = 0;
+    for (size_t p = 0; p < point_count; p++) {
+        uint32_t found[point_count];
+        float sketch[PX_SHIFT_SKETCH];
+        bool is_found[point_count] = {0};
+        px_shift_sketch(points + p * pitch, dimension, sketch);
+        size_t count = px_shift_tree_find(&tree, sketch, 15, found);
+        skipped += point_count - count;
+        for (size_t f = 0; f < count; f++)
+            is_found[found[f]] = true;
+        for (size_t q = 0; q < point_count; q++) {
+            double distance = 0;
+            for (size_t e = 0; e < dimension; e++)
+                distance += fabs((double)points[p * pitch + e] - (double)points[q * pitch + e]);
+            assert_true(distance > 15 || is_found[q]);
+        }
+    }
+    assert_true(skipped > point_count * point_count / 2);
+    px_shift_tree_free(&tree);
+    test_end(&test);
+}
+
+/* ---- Weights ---------------------------------------------------------------------------------------------- */
+
+enum { rows = 12, bones = 4, vertices = 60 };
+
+/* Random affine bones and trajectories; the basis is the frames themselves. */
+static void make_fit(test_context *test, px_fit *fit, test_random *random) {
+    *fit = (px_fit){.context = test->context, .arena = px_arena_create(test->context)};
+    fit->vertex_count = vertices;
+    fit->row_count = fit->dimension = rows;
+    fit->bone_capacity = fit->bone_count = fit->influence_count = bones;
+    fit->coords = PX_NEW(fit->arena, float, vertices *rows);
+    fit->norms = PX_NEW(fit->arena, double, vertices);
+    test_ok(test, px_fit_state_make(fit, &fit->now));
+    test_ok(test, px_fit_make_moments(fit));
+    for (size_t e = 0; e < (size_t)4 * bones * rows; e++)
+        fit->now.reduced[e] = test_random_real(random, -1, 1);
+    for (size_t e = 0; e < (size_t)vertices * rows; e++) {
+        fit->coords[e] = (float)test_random_real(random, -1, 1);
+        fit->norms[e / rows] += (double)fit->coords[e] * (double)fit->coords[e];
+        fit->now.rest[e / rows * 3 + e % 3] = test_random_real(random, -1, 1);
+    }
+    for (size_t e = 0; e < rows; e++) /* two bones that nearly move alike: what truncation is for */
+        for (size_t c = 0; c < 4; c++)
+            fit->now.reduced[(4 + c) * rows + e] = fit->now.reduced[c * rows + e] + 1e-7 * (double)c;
+    px_fit_gram(fit);
+}
+
+/* [c A; 1 … 1] and [c a; 1] of a vertex. */
+static void make_system(const px_fit *fit, size_t i, double a[(rows + 1) * bones], double b[rows + 1]) {
+    double scale = 1 / sqrt(fit->norms[i]);
+    const double *v = fit->now.rest + 3 * i;
+    for (size_t j = 0; j < bones; j++) {
+        const double *t = fit->now.reduced + 4 * j * rows;
+        for (size_t e = 0; e < rows; e++)
+            a[e * bones + j] = scale * (t[e] * v[0] + t[rows + e] * v[1] + t[2 * rows + e] * v[2] + t[3 * rows + e]);
+        a[rows * bones + j] = 1;
+    }
+    for (size_t e = 0; e < rows; e++)
+        b[e] = scale * (double)fit->coords[i * rows + e];
+    b[rows] = 1;
+}
+
+static void weights_of(const px_fit *fit, size_t i, double w[bones]) {
+    memset(w, 0, bones * sizeof *w);
+    for (size_t a = 0; a < fit->now.counts[i]; a++)
+        w[fit->now.bones[i * bones + a]] = fit->now.weights[i * bones + a];
+}
+
+static void tsvd_reference(const test_context *test, const double *a, const double *b, double w[bones]) {
+    double copy[(rows + 1) * bones], u[(rows + 1) * bones], s[bones], vt[bones * bones], sum = 0;
+    memcpy(copy, a, sizeof copy);
+    test_ok(test, px_svd(test->context, px_matrix_of(copy, rows + 1, bones), px_matrix_of(u, rows + 1, bones), s,
+                         px_matrix_of(vt, bones, bones)));
+    memset(w, 0, bones * sizeof *w);
+    for (size_t k = 0; k < bones && s[k] > 1e-5 * s[0]; k++) {
+        double along = 0;
+        for (size_t e = 0; e <= rows; e++)
+            along += u[e * bones + k] * b[e];
+        for (size_t j = 0; j < bones; j++)
+            w[j] += along / s[k] * vt[k * bones + j];
+    }
+    for (size_t j = 0; j < bones; j++)
+        sum += w[j];
+    for (size_t j = 0; j < bones; j++)
+        w[j] = sum >= 0.1 ? w[j] / sum : NAN;
+}
+
+static void tsvd_is_the_svd(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    test_random random = {13};
+    px_fit fit;
+    make_fit(&test, &fit, &random);
+    pelt_decompose_desc desc = {.weight_solver = PELT_WEIGHTS_TSVD};
+    test_ok(&test, px_sma_weights(&fit, &desc));
+    size_t checked = 0, negative = 0;
+    for (size_t i = 0; i < vertices; i++) {
+        double a[(rows + 1) * bones], b[rows + 1], wanted[bones], w[bones];
+        make_system(&fit, i, a, b);
+        tsvd_reference(&test, a, b, wanted);
+        weights_of(&fit, i, w);
+        for (size_t j = 0; j < bones && !isnan(wanted[0]); j++) {
+            assert_true(fabs(w[j] - wanted[j]) < 1e-6);
+            negative += w[j] < 0;
+            checked++;
+        }
+    }
+    assert_true(checked > vertices && negative > 10);
+    uint32_t count;
+    test_ok(&test, px_sma_convex(&fit, &count));
+    assert_true(count > 0);
+    for (size_t e = 0; e < (size_t)vertices * bones; e++)
+        assert_true(fit.now.weights[e] >= 0);
+    px_arena_destroy(fit.arena);
+    test_end(&test);
+}
+
+/* Karush, Kuhn, Tucker on the equations themselves: nothing pushes a weight that is above the bound, and none at the
+ * bound wants to rise. Weights are known up to their sum: the scale that is best along them undoes that. */
+static void check_bounded(const px_fit *fit, double bound) {
+    for (size_t i = 0; i < vertices; i++) {
+        double a[(rows + 1) * bones], b[rows + 1], w[bones], residual[rows + 1], lowest = INFINITY;
+        make_system(fit, i, a, b);
+        weights_of(fit, i, w);
+        for (size_t j = 0; j < bones; j++)
+            lowest = fmin(lowest, w[j]);
+        double scale = 1;
+        if (bound == 0) {
+            double ab = 0, aa = 0;
+            for (size_t e = 0; e <= rows; e++) {
+                double value = 0;
+                for (size_t j = 0; j < bones; j++)
+                    value += a[e * bones + j] * w[j];
+                ab += value * b[e], aa += value * value;
+            }
+            scale = ab / aa;
+        } else if (lowest < 0) {
+            scale = bound / lowest; /* the lowest was at the bound, if any was */
+        }
+        for (size_t e = 0; e <= rows; e++) {
+            residual[e] = -b[e];
+            for (size_t j = 0; j < bones; j++)
+                residual[e] += scale * a[e * bones + j] * w[j];
+        }
+        for (size_t j = 0; j < bones; j++) {
+            double slope = 0;
+            for (size_t e = 0; e <= rows; e++)
+                slope += a[e * bones + j] * residual[e];
+            assert_true(scale * w[j] >= bound - 1e-9);
+            if (bound == 0 || fabs(lowest * scale - bound) < 1e-9) {
+                assert_true(slope > -1e-6);
+                assert_true(slope < 1e-6 || scale * w[j] < bound + 1e-6);
+            }
+        }
+    }
+}
+
+static void bounded_weights_are_best(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    test_random random = {14};
+    px_fit fit;
+    make_fit(&test, &fit, &random);
+    pelt_decompose_desc desc = {.weight_solver = PELT_WEIGHTS_NNLS, .min_weight = -0.1};
+    test_ok(&test, px_sma_weights(&fit, &desc));
+    check_bounded(&fit, 0);
+    desc.weight_solver = PELT_WEIGHTS_BOUNDED;
+    desc.min_weight = 0; /* the same thing */
+    double nnls = fit.now.objective;
+    test_ok(&test, px_sma_weights(&fit, &desc));
+    assert_true(fit.now.objective == nnls);
+    px_arena_destroy(fit.arena);
+    test_end(&test);
+}
+
+/* ---- Known bones ------------------------------------------------------------------------------------------ */
+
+/* A sheet in three parts, each of which turns about an axis of its own; what lies between is torn along. */
+static pelt_result make_parts(pelt_context *context, uint32_t vertex_count, pelt_model **model) {
+    enum { frames = 10 };
+    PX_TRY(scene_find("cloth")->make(context, &(scene_desc){vertex_count, frames, 1}, model));
+    const pelt_mesh *mesh = &(*model)->mesh;
+    float *rest = pelt_model_alloc(context, *model, (size_t)3 * mesh->point_count, sizeof *rest), low = 1e9f,
+          high = -1e9f;
+    float *positions = pelt_model_alloc(context, *model, (size_t)3 * mesh->point_count * frames, sizeof *positions);
+    pelt_result result = rest && positions ? PELT_OK : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
+        result = pelt_clip_read(context, &(*model)->clips[0], 0, 0, mesh->point_count, rest);
+    for (size_t i = 0; result == PELT_OK && i < mesh->point_count; i++) {
+        low = fminf(low, rest[3 * i]);
+        high = fmaxf(high, rest[3 * i]);
+    }
+    for (size_t e = 0; result == PELT_OK && e < (size_t)mesh->point_count * frames; e++) {
+        const float *p = rest + 3 * (e % mesh->point_count);
+        double k = (double)(e / mesh->point_count), part = fmin(floor((double)((p[0] - low) / (high - low)) * 3), 2);
+        double angle = 0.25 * k * (part - 1) + 0.05 * k, c = cos(angle), s = sin(angle);
+        positions[3 * e] = (float)(c * (double)p[0] - s * (double)p[1]);
+        positions[3 * e + 1] = (float)(s * (double)p[0] + c * (double)p[1] + 0.1 * k * part);
+        positions[3 * e + 2] = p[2];
+    }
+    if (result == PELT_OK) {
+        (*model)->clips[0].positions = positions;
+        (*model)->mesh.weld = NULL;
+    } else {
+        pelt_model_destroy(*model);
+        *model = NULL;
+    }
+    return result;
+}
+
+static double played_error(const test_context *test, pelt_model *model) {
+    pelt_clip played;
+    pelt_difference difference;
+    const pelt_clip *clip = &model->clips[0];
+    test_ok(test, pelt_clip_from_motion_at(test->context, model, &model->motions[0], clip->times, clip->frame_count,
+                                           PELT_SKINNING_LINEAR, &played));
+    test_ok(test, pelt_compare_clips(test->context, clip, &played, NULL, &difference, NULL));
+    return difference.error_rms;
+}
+
+static pelt_decompose_desc settings(pelt_transforms kind) {
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.method = PELT_DECOMPOSE_SMA;
+    desc.transforms = kind;
+    return desc;
+}
+
+static void known_bones(void **state) {
+    (void)state;
+    static const pelt_transforms kinds[] = {PELT_TRANSFORMS_AFFINE, PELT_TRANSFORMS_TRS, PELT_TRANSFORMS_RIGID};
+    for (size_t k = 0; k < 3; k++) {
+        test_context test;
+        test_begin(&test, 2);
+        pelt_model *model;
+        test_ok(&test, make_parts(test.context, 900, &model));
+        pelt_decompose_desc desc = settings(kinds[k]);
+        pelt_decompose_report report;
+        test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+        assert_int_equal(report.bone_count, 3);
+        assert_int_equal(report.iteration_count, 0);
+        assert_true(report.near_rigid > 0.8 && report.near_rigid < 1); /* all but what is torn */
+        assert_true(report.error_fit < 0.01);
+        assert_true(played_error(&test, model) < 0.02);
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+}
+
+static uint32_t count_bones(test_context *test, double tolerance) {
+    pelt_model *model;
+    test_ok(test, scene_find("cloth")->make(test->context, &(scene_desc){700, 12, 1}, &model));
+    pelt_decompose_desc desc = settings(PELT_TRANSFORMS_AFFINE);
+    desc.rotation_tolerance = tolerance;
+    pelt_decompose_report report;
+    test_ok(test, pelt_decompose(test->context, model, &desc, &report));
+    pelt_model_destroy(model);
+    return report.bone_count;
+}
+
+static void fewer_bones_when_tolerant(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    uint32_t fine = count_bones(&test, 0.05), coarse = count_bones(&test, 0.3);
+    assert_true(fine > coarse && coarse >= 1);
+    test_end(&test);
+}
+
+/* More freedom fits better; files get none of what they cannot hold. */
+static void solvers_are_ordered(void **state) {
+    (void)state;
+    double fits[3];
+    for (uint32_t solver = 0; solver < 3; solver++) {
+        test_context test;
+        test_begin(&test, 2);
+        pelt_model *model;
+        test_ok(&test, scene_find("cloth")->make(test.context, &(scene_desc){500, 12, 1}, &model));
+        pelt_decompose_desc desc = settings(PELT_TRANSFORMS_AFFINE);
+        desc.weight_solver = solver;
+        pelt_decompose_report report;
+        test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+        fits[solver] = report.error_fit;
+        assert_int_equal(report.negative_count > 0, solver != PELT_WEIGHTS_NNLS);
+        test_ok(&test, pelt_model_validate(test.context, model));
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+    assert_true(fits[PELT_WEIGHTS_TSVD] < fits[PELT_WEIGHTS_BOUNDED]);
+    assert_true(fits[PELT_WEIGHTS_BOUNDED] < fits[PELT_WEIGHTS_NNLS]);
+}
+
+/* ---- What every method promises --------------------------------------------------------------------------- */
+
+static void threads_do_not_matter(void **state) {
+    (void)state;
+    test_context tests[2];
+    pelt_model *models[2];
+    pelt_decompose_desc desc = settings(PELT_TRANSFORMS_AFFINE);
+    for (uint32_t t = 0; t < 2; t++) {
+        test_begin(&tests[t], 1 + 2 * t);
+        test_ok(&tests[t], scene_find("cloth")->make(tests[t].context, &(scene_desc){900, 12, 1}, &models[t]));
+        test_ok(&tests[t], pelt_decompose(tests[t].context, models[t], &desc, NULL));
+    }
+    const pelt_skin *a = &models[0]->skin, *b = &models[1]->skin;
+    size_t count = (size_t)models[0]->mesh.vertex_count * a->influence_count;
+    assert_int_equal(a->bone_count, b->bone_count);
+    assert_memory_equal(a->weights, b->weights, count * sizeof *a->weights);
+    assert_memory_equal(a->bones, b->bones, count * sizeof *a->bones);
+    for (uint32_t t = 0; t < 2; t++) {
+        pelt_model_destroy(models[t]);
+        test_end(&tests[t]);
+    }
+}
+
+static void wrong_settings(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model;
+    test_ok(&test, make_parts(test.context, 60, &model));
+    pelt_decompose_desc desc = settings(PELT_TRANSFORMS_AFFINE);
+    desc.bones = 4;
+    test_fails(&test, pelt_decompose(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "--rotation-tolerance");
+    desc.bones = 0;
+    desc.rig = model;
+    test_fails(&test, pelt_decompose(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "rig");
+    desc.rig = NULL;
+    desc.memory = 1000;
+    test_fails(&test, pelt_decompose(test.context, model, &desc, NULL), PELT_ERROR_MEMORY, "--memory");
+    desc.memory = 0;
+    model->mesh.triangle_count = 0;
+    test_fails(&test, pelt_decompose(test.context, model, &desc, NULL), PELT_ERROR_INPUT, "triangle");
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static pelt_result run_once(pelt_context *context, void *user) {
+    pelt_model *model = NULL;
+    pelt_result result = make_parts(context, 60, &model);
+    if (result == PELT_OK)
+        result = pelt_decompose(context, model, user, NULL);
+    pelt_model_destroy(model);
+    return result;
+}
+
+static void failing_allocations(void **state) {
+    (void)state;
+    pelt_decompose_desc desc = settings(PELT_TRANSFORMS_AFFINE);
+    desc.weight_solver = PELT_WEIGHTS_TSVD;
+    test_fail_each_allocation(1, run_once, &desc);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shift_is_exact),
+        cmocka_unit_test(shift_finds_something),
+        cmocka_unit_test(tree_misses_nothing),
+        cmocka_unit_test(tsvd_is_the_svd),
+        cmocka_unit_test(bounded_weights_are_best),
+        cmocka_unit_test(known_bones),
+        cmocka_unit_test(fewer_bones_when_tolerant),
+        cmocka_unit_test(solvers_are_ordered),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(wrong_settings),
+        cmocka_unit_test(failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
