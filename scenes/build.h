@@ -193,6 +193,8 @@ typedef struct scene_wave {
     double cycles; /* per loop */
     double phase;  /* of the loop, 0 to 1 */
 } scene_wave;
+/* Its value at a time, in loops. */
+double scene_wave_at(const scene_wave *wave, double time);
 
 /* A motion with a key per frame, 30 a second, LINEAR; a loop lasts `loop` frames. */
 pelt_result scene_motion(pelt_context *context, pelt_model *model, const char *name, const scene_wave *waves,

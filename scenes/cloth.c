@@ -265,4 +265,4 @@ static pelt_result make(pelt_context *context, const scene_desc *desc, pelt_mode
     return scene_build(context, desc, build, model);
 }
 
-const scene scene_cloth = {"cloth", "a flag on a pole in gusty wind: simulated cloth, a clip", make};
+const scene scene_cloth = {"cloth", "a flag on a pole in gusty wind: simulated cloth, a clip", make, NULL};

@@ -254,4 +254,4 @@ static pelt_result make(pelt_context *context, const scene_desc *desc, pelt_mode
 }
 
 const scene scene_creature = {"creature",
-                              "a four-legged creature that walks: one closed surface, 29 joints, true weights", make};
+                              "a four-legged creature that walks: one closed surface, 29 joints, true weights", make, NULL};

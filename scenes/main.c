@@ -4,17 +4,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int usage(FILE *to) {
-    fprintf(to, "Usage: pelt-scenes list\n"
-                "       pelt-scenes NAME -o FILE [--vertices N] [--frames F] [--seed S]\n"
-                "\n"
-                "Rigs go to .glb or .gltf. Vertex animations go to an .obj with a .pc2 beside it, or, when the name\n"
-                "has a place for the frame, to a sequence.\n"
-                "\n"
-                "  pelt-scenes creature -o creature.glb\n"
-                "  pelt-scenes cloth -o flag.obj --vertices 10000 --frames 200\n"
-                "  pelt-scenes softbody -o 'hare_%%04d.obj'\n");
+    fprintf(to,
+            "Usage: pelt-scenes list\n"
+            "       pelt-scenes NAME -o FILE [--vertices N] [--frames F] [--seed S]\n"
+            "                   [--poses FOLDER] [--unseen FOLDER]\n"
+            "\n"
+            "Rigs go to .glb or .gltf. Vertex animations go to an .obj with a .pc2 beside it, or, when the name\n"
+            "has a place for the frame, to a sequence. Of scenes with poses, --poses writes those to learn from and\n"
+            "--unseen others to try it on: for each an .obj with its shape and a .json with its joints.\n"
+            "\n"
+            "  pelt-scenes creature -o creature.glb\n"
+            "  pelt-scenes cloth -o flag.obj --vertices 10000 --frames 200\n"
+            "  pelt-scenes arm -o arm.glb --poses poses --unseen unseen\n"
+            "  pelt-scenes softbody -o 'hare_%%04d.obj'\n");
     return to == stdout ? 0 : 1;
 }
 
@@ -27,6 +32,7 @@ static int list_scenes(void) {
 typedef struct arguments {
     const scene *scene;
     const char *output;
+    const char *poses, *unseen; /* folders, or NULL */
     scene_desc desc;
 } arguments;
 
@@ -38,6 +44,14 @@ static bool read_number(const char *text, uint64_t most, uint64_t *value) {
     unsigned long long number = strtoull(text, &end, 10);
     *value = number;
     return *end == 0 && number <= most;
+}
+
+/* Where the value of an option that is a path goes; NULL: it is none. */
+static const char **path_option(arguments *args, const char *name) {
+    return strcmp(name, "-o") == 0         ? &args->output
+           : strcmp(name, "--poses") == 0  ? &args->poses
+           : strcmp(name, "--unseen") == 0 ? &args->unseen
+                                           : NULL;
 }
 
 static bool read_arguments(int count, char **texts, arguments *out) {
@@ -54,8 +68,9 @@ static bool read_arguments(int count, char **texts, arguments *out) {
             return false;
         }
         bool size = strcmp(name, "--vertices") == 0, frames = strcmp(name, "--frames") == 0;
-        if (strcmp(name, "-o") == 0) {
-            out->output = value;
+        const char **path = path_option(out, name);
+        if (path) {
+            *path = value;
             continue;
         }
         if (!size && !frames && strcmp(name, "--seed") != 0) {
@@ -72,6 +87,10 @@ static bool read_arguments(int count, char **texts, arguments *out) {
             out->desc.frame_count = (uint32_t)number;
         else
             out->desc.seed = number;
+    }
+    if ((out->poses || out->unseen) && !out->scene->poses) {
+        fprintf(stderr, "pelt-scenes: %s has no poses to write\n", out->scene->name);
+        return false;
     }
     if (!out->output)
         fprintf(stderr, "pelt-scenes: -o FILE is missing\n");
@@ -98,6 +117,26 @@ static pelt_result save_scene(pelt_context *context, const pelt_model *model, co
     return result;
 }
 
+static pelt_result save_folder(pelt_context *context, const pelt_model *model, const scene_pose *poses, uint32_t count,
+                               const char *folder) {
+    if (!folder)
+        return PELT_OK;
+    mkdir(folder, 0777); /* where that fails and no folder is there, writing says so */
+    return scene_poses_save(context, model, poses, count, folder);
+}
+
+static pelt_result save_poses(pelt_context *context, const arguments *args, pelt_model *model) {
+    scene_poses poses;
+    if (!args->poses && !args->unseen)
+        return PELT_OK;
+    pelt_result result = args->scene->poses(context, &args->desc, model, &poses);
+    if (result == PELT_OK)
+        result = save_folder(context, model, poses.seen, poses.seen_count, args->poses);
+    if (result == PELT_OK)
+        result = save_folder(context, model, poses.unseen, poses.unseen_count, args->unseen);
+    return result;
+}
+
 int main(int count, char **texts) {
     if (count < 2)
         return usage(stderr);
@@ -116,6 +155,8 @@ int main(int count, char **texts) {
     int code = result == PELT_OK ? 0 : 2;
     if (result == PELT_OK) {
         result = save_scene(context, model, args.output);
+        if (result == PELT_OK)
+            result = save_poses(context, &args, model);
         code = result == PELT_OK ? 0 : 3;
     }
     if (result != PELT_OK) {

@@ -146,4 +146,4 @@ static pelt_result make(pelt_context *context, const scene_desc *desc, pelt_mode
     return scene_build(context, desc, build, model);
 }
 
-const scene scene_morph = {"morph", "a head that talks: three morph targets and their weights over time", make};
+const scene scene_morph = {"morph", "a head that talks: three morph targets and their weights over time", make, NULL};

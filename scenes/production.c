@@ -430,4 +430,4 @@ static pelt_result make(pelt_context *context, const scene_desc *desc, pelt_mode
     return scene_build(context, desc, build, model);
 }
 
-const scene scene_production = {"production", "a character of 35 shells with holes and flaws: 43 joints", make};
+const scene scene_production = {"production", "a character of 35 shells with holes and flaws: 43 joints", make, NULL};

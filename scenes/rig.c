@@ -127,6 +127,12 @@ void scene_skin_weigh(const scene_joint *joints, uint32_t joint_count, uint64_t 
 
 /* ---- Motion ----------------------------------------------------------------------------------------------- */
 
+double scene_wave_at(const scene_wave *wave, double time) {
+    /* Whole loops are taken off first: the last frame of a loop has the bits of the first. */
+    double at = wave->cycles * time + wave->phase;
+    return wave->middle + wave->amplitude * scene_sin(2 * SCENE_PI * (at - floor(at)));
+}
+
 /* The waves of one joint at a time (in loops): a turn and a shift in object space. */
 static quat sum_waves(const scene_wave *waves, uint32_t wave_count, uint32_t joint, double time, vec *shift) {
     static const vec axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
@@ -135,9 +141,7 @@ static quat sum_waves(const scene_wave *waves, uint32_t wave_count, uint32_t joi
     for (uint32_t e = 0; e < wave_count; e++) {
         if (waves[e].joint != joint)
             continue;
-        /* Whole loops are taken off first: the last frame of a loop has the bits of the first. */
-        double at = waves[e].cycles * time + waves[e].phase;
-        double value = waves[e].middle + waves[e].amplitude * scene_sin(2 * SCENE_PI * (at - floor(at)));
+        double value = scene_wave_at(&waves[e], time);
         if (waves[e].axis < 3)
             turn = quat_mul(quat_turn(axes[waves[e].axis], value), turn);
         else

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-extern const scene scene_creature, scene_cloth, scene_softbody, scene_production, scene_morph, scene_tube;
+extern const scene scene_creature, scene_cloth, scene_softbody, scene_production, scene_morph, scene_tube, scene_arm;
 
 static const scene *const table[] = {
-    &scene_creature, &scene_cloth, &scene_softbody, &scene_production, &scene_morph, &scene_tube,
+    &scene_creature, &scene_cloth, &scene_softbody, &scene_production, &scene_morph, &scene_tube, &scene_arm,
 };
 
 const scene *scene_at(uint32_t index) {

@@ -10,15 +10,36 @@ typedef struct scene_desc {
     uint64_t seed;
 } scene_desc;
 
+/* The true shape of a rig in one pose. */
+typedef struct scene_pose {
+    const char *name;             /* "elbow_45_0_0", fit for a file */
+    const pelt_transform *locals; /* [joint] */
+    float *positions;             /* [vertex][3] world space */
+    float *normals;               /* [vertex][3] unit length */
+} scene_pose;
+
+typedef struct scene_poses {
+    uint32_t seen_count;      /* poses to learn from: of one joint each … */
+    uint32_t unseen_count;    /* … and others to try it on: all joints at once */
+    const scene_pose *seen;   /* [seen_count] without the rest pose, where model and truth agree */
+    const scene_pose *unseen; /* [unseen_count] */
+} scene_poses;
+
 typedef struct scene {
     const char *name;    /* "creature" */
     const char *summary; /* one line */
     pelt_result (*make)(pelt_context *context, const scene_desc *desc, pelt_model **model);
+    /* Poses of the model that `make` gave for `desc`, in its memory; NULL: the scene has none. */
+    pelt_result (*poses)(pelt_context *context, const scene_desc *desc, pelt_model *model, scene_poses *poses);
 } scene;
 
 /* The scenes in the order of their table; index ≥ the count gives NULL. */
 const scene *scene_at(uint32_t index);
 /* By name; NULL when there is none. */
 const scene *scene_find(const char *name);
+
+/* Writes poses [count] of a model into a folder that is there: NAME.obj with the true shape, NAME.json with the pose. */
+pelt_result scene_poses_save(pelt_context *context, const pelt_model *model, const scene_pose *poses, uint32_t count,
+                             const char *folder);
 
 #endif

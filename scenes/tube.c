@@ -57,4 +57,4 @@ static pelt_result make(pelt_context *context, const scene_desc *desc, pelt_mode
     return scene_build(context, desc, build, model);
 }
 
-const scene scene_tube = {"tube", "a small cylinder that bends: two joints, for quick tests", make};
+const scene scene_tube = {"tube", "a small cylinder that bends: two joints, for quick tests", make, NULL};

@@ -505,6 +505,95 @@ static void test_production_has_its_flaws(void **state) {
     pelt_context_destroy(context);
 }
 
+/* ---- Poses ------------------------------------------------------------------------------------------------ */
+
+static double volume_of(const pelt_mesh *mesh, const float *positions) {
+    double sum = 0;
+    for (size_t t = 0; t < mesh->triangle_count; t++) {
+        const float *a = positions + 3 * (size_t)mesh->triangles[3 * t];
+        const float *b = positions + 3 * (size_t)mesh->triangles[3 * t + 1];
+        const float *c = positions + 3 * (size_t)mesh->triangles[3 * t + 2];
+        sum += a[0] * ((double)b[1] * c[2] - (double)b[2] * c[1]) + a[1] * ((double)b[2] * c[0] - (double)b[0] * c[2]) +
+               a[2] * ((double)b[0] * c[1] - (double)b[1] * c[0]);
+    }
+    return sum / 6;
+}
+
+/* What linear blend skinning makes of a pose. */
+static void skin_pose(const pelt_model *model, const pelt_transform *locals, float *out) {
+    pelt_affine globals[8], palette[8];
+    assert_true(model->skeleton.joint_count <= 8 && model->skin.bone_count <= 8);
+    pelt_skeleton_globals(&model->skeleton, locals, globals);
+    pelt_skin_palette(&model->skin, globals, palette);
+    pelt_skin_job job = {.vertex_count = model->mesh.vertex_count,
+                         .influence_count = model->skin.influence_count,
+                         .bones = model->skin.bones,
+                         .weights = model->skin.weights,
+                         .palette = palette,
+                         .positions = model->mesh.positions,
+                         .out_positions = out};
+    pelt_skin_run(&job);
+}
+
+static uint32_t joints_turned(const pelt_model *model, const pelt_transform *locals) {
+    uint32_t count = 0;
+    for (uint32_t j = 0; j < model->skeleton.joint_count; j++)
+        count += memcmp(&locals[j], &model->skeleton.rest[j], sizeof *locals) != 0;
+    return count;
+}
+
+/* The true shape keeps the volume that linear blending loses, and is elsewhere. */
+static void check_pose(const pelt_model *model, const scene_pose *pose, uint32_t turned) {
+    const pelt_mesh *mesh = &model->mesh;
+    float *skinned = malloc(12 * (size_t)mesh->vertex_count);
+    assert_non_null(skinned);
+    skin_pose(model, pose->locals, skinned);
+    double rest = volume_of(mesh, mesh->positions), lost = 1 - volume_of(mesh, skinned) / rest;
+    double gained = volume_of(mesh, pose->positions) / rest - 1;
+    assert_int_equal(joints_turned(model, pose->locals), turned);
+    assert_true(fabs(gained) < 0.002);
+    assert_true(fabs(gained) < 0.5 * lost);
+    assert_true(largest_move(skinned, pose->positions, mesh->vertex_count) > 0.005);
+    assert_true(largest_move(skinned, pose->positions, mesh->vertex_count) < 0.3); /* less than it is thick */
+    free(skinned);
+}
+
+static void test_arm_poses(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    pelt_model *model = make_scene(context, "arm", 0, 0, 0);
+    scene_desc desc = {0};
+    scene_poses poses;
+    assert_int_equal(scene_find("arm")->poses(context, &desc, model, &poses), PELT_OK);
+    assert_int_equal(poses.seen_count, 18);
+    assert_int_equal(poses.unseen_count, 25);
+    for (uint32_t k = 0; k < poses.seen_count; k++)
+        check_pose(model, &poses.seen[k], 1);
+    for (uint32_t k = 0; k < poses.unseen_count; k++)
+        check_pose(model, &poses.unseen[k], 3);
+    pelt_model_destroy(model);
+    pelt_context_destroy(context);
+    assert_int_equal(test.live_size, 0);
+}
+
+static pelt_result run_poses(pelt_context *context, void *user) {
+    (void)user;
+    scene_desc desc = {50, 2, 0};
+    pelt_model *model;
+    scene_poses poses;
+    pelt_result result = scene_find("arm")->make(context, &desc, &model);
+    if (result == PELT_OK)
+        result = scene_find("arm")->poses(context, &desc, model, &poses);
+    pelt_model_destroy(model);
+    return result;
+}
+
+static void test_arm_out_of_memory(void **state) {
+    (void)state;
+    test_fail_each_allocation(1, run_poses, NULL);
+}
+
 /* ---- Memory ----------------------------------------------------------------------------------------------- */
 
 static void test_out_of_memory(void **state) {
@@ -549,6 +638,8 @@ int main(void) {
         cmocka_unit_test(test_softbody),
         cmocka_unit_test(test_creature_is_closed),
         cmocka_unit_test(test_production_has_its_flaws),
+        cmocka_unit_test(test_arm_poses),
+        cmocka_unit_test(test_arm_out_of_memory),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,47 @@
+/* arm: a limb whose true shape no linear blend skin has, for corrections by pose. What its files share.
+ *
+ *   arm_shape.c  the truth
+ *   arm.c        the rig, a motion with its truth, poses
+ */
+#ifndef PELT_SCENES_ARM_H
+#define PELT_SCENES_ARM_H
+
+#include "build.h"
+
+#define ARM_BENDS  3u  /* joints that bend: 1, 2, 3; joint 0 is the base */
+#define ARM_LENGTH 3.3 /* of the axis; half spheres beyond its ends */
+#define ARM_AXIS   ((vec){0, 1, 0})
+
+/* Where the joints are along the axis, base first. */
+extern const double arm_heads[ARM_BENDS + 1];
+/* Of the arm at rest, at a place along its axis. */
+double arm_radius(double s);
+
+/* How one joint is turned from rest: by the rotation vector (x, 0, z), after a twist about the bone; radians. */
+typedef struct arm_bend {
+    double x, z, twist;
+} arm_bend;
+
+/* A joint's zone in a pose. */
+typedef struct arm_zone {
+    double angle; /* of the swing */
+    vec axis;     /* of it, unit, across the bone */
+    vec inside;   /* where the bone turns to */
+    double twist;
+    double squeeze; /* the axis runs at a speed of 1 − squeeze · bump, so that its end stands where the bone does */
+} arm_zone;
+
+typedef struct arm_pose {
+    arm_bend bends[ARM_BENDS];
+    arm_zone zones[ARM_BENDS];
+    quat turns[ARM_BENDS + 1]; /* global, of the joints */
+    vec origins[ARM_BENDS + 1];
+} arm_pose;
+
+/* The turn of a bend against the rest pose, in which all joints are unturned. */
+quat arm_turn(const arm_bend *bend);
+arm_pose arm_pose_make(const arm_bend *bends);
+/* Where a place of the arm at rest comes to lie. */
+vec arm_place(const arm_pose *pose, vec rest);
+
+#endif
