@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* A model with everything: five vertices of four points, a quad and a triangle in two parts, a clip, three joints, a
- * motion, a skin, morphs. */
+ * motion, a skin, morphs, a driver of the last two. */
 typedef struct full {
     pelt_model model;
     float positions[15], clip_times[2], clip_positions[24], times[3], values[36], weights[10], deltas[6];
@@ -20,6 +20,9 @@ typedef struct full {
     pelt_track tracks[2];
     pelt_affine binds[2];
     pelt_morph morphs[3];
+    pelt_driver driver;
+    float centres[8], coefficients[6];
+    uint32_t driven[2];
 } full;
 
 static void fill_mesh(full *f) {
@@ -73,11 +76,29 @@ static void fill_rig(full *f) {
     f->model.morphs = (pelt_morph_set){3, f->morphs};
 }
 
+static void fill_driver(full *f) {
+    f->centres[3] = f->centres[4] = 1;
+    f->driven[0] = 2, f->driven[1] = 1;
+    f->driver = (pelt_driver){.joint = 1,
+                              .part = PELT_ROTATION_SWING,
+                              .axis = {0, 1, 0},
+                              .kernel = PELT_KERNEL_GAUSSIAN,
+                              .radius = 0.5f,
+                              .centre_count = 2,
+                              .centres = f->centres,
+                              .morph_count = 2,
+                              .morphs = f->driven,
+                              .coefficients = f->coefficients};
+    f->model.driver_count = 1;
+    f->model.drivers = &f->driver;
+}
+
 static full *fresh(void) {
     static full f;
     memset(&f, 0, sizeof f);
     fill_mesh(&f);
     fill_rig(&f);
+    fill_driver(&f);
     return &f;
 }
 
@@ -97,6 +118,10 @@ static void good_models_pass(void **state) {
     f->model.mesh.part_count = f->model.mesh.weld_count = f->model.skin.bone_count = 0;
     f->clip_times[1] = f->clip_times[0]; /* frames of one time are allowed */
     f->tracks[1].width = 3;              /* and weights without morphs */
+    f->driver.part = PELT_ROTATION_WHOLE;
+    f->driver.axis[1] = 0; /* which needs no axis, */
+    f->driver.centre_count = 0;
+    f->driver.centres = NULL; /* and constants need no centres */
     test_ok(&test, pelt_model_validate(context, &f->model));
     pelt_model empty = {0};
     test_ok(&test, pelt_model_validate(context, &empty));
@@ -204,6 +229,29 @@ static void broken_rigs_are_named(void **state) {
     test_end(&test);
 }
 
+static void broken_drivers_are_named(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    BREAK(f->model.drivers = NULL, "1 drivers, but no list");
+    BREAK(f->driver.joint = 3, "driver 0: follows joint 3 of 3");
+    BREAK(f->driver.part = (pelt_rotation_part)3, "driver 0: unknown part");
+    BREAK(f->driver.kernel = (pelt_kernel)3, "driver 0: unknown part of a rotation or kernel");
+    BREAK(f->driver.axis[1] = 1.01f, "driver 0: its axis has length 1.01");
+    BREAK((f->driver.part = PELT_ROTATION_TWIST, f->driver.axis[0] = NAN), "driver 0: its axis has length");
+    BREAK(f->driver.radius = 0, "driver 0: its radius is 0");
+    BREAK(f->driver.radius = NAN, "driver 0: its radius is");
+    BREAK(f->driver.radius = INFINITY, "driver 0: its radius is");
+    BREAK(f->driver.centres = NULL, "driver 0: its centres, morphs or coefficients are missing");
+    BREAK(f->driver.morphs = NULL, "driver 0: its centres, morphs");
+    BREAK(f->driver.coefficients = NULL, "driver 0: its centres, morphs");
+    BREAK(f->centres[4] = 0, "driver 0: its centre 1 has length 0");
+    BREAK(f->centres[7] = NAN, "driver 0: its centre 1 has length");
+    BREAK(f->driven[1] = 3, "driver 0: drives morph 3 of 3");
+    BREAK(f->coefficients[4] = INFINITY, "driver 0: coefficient 1 of morph 1 is not finite");
+    test_end(&test);
+}
+
 /* Large arrays are scanned in blocks: the place is right at their borders too. */
 static void places_in_large_arrays(void **state) {
     (void)state;
@@ -233,9 +281,8 @@ static void places_in_large_arrays(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_models_pass),
-        cmocka_unit_test(broken_meshes_are_named),
-        cmocka_unit_test(broken_rigs_are_named),
+        cmocka_unit_test(good_models_pass),       cmocka_unit_test(broken_meshes_are_named),
+        cmocka_unit_test(broken_rigs_are_named),  cmocka_unit_test(broken_drivers_are_named),
         cmocka_unit_test(places_in_large_arrays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

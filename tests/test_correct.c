@@ -125,7 +125,7 @@ static void steps_find_the_least(void **state) {
     c.frame_count = clip.frame_count;
     c.rank_most = 3;
     test_ok(&test, px_correct_gather(&c));
-    size_t places = (size_t)3 * c.unit_count * c.rank_most;
+    size_t places = (size_t)3 * c.units.count * c.rank_most;
     c.modes.places = PX_NEW(c.scratch, double, places);
     c.modes.weights = PX_NEW(c.scratch, double, (size_t)c.rank_most *c.frame_count);
     assert_true(c.modes.places && c.modes.weights);

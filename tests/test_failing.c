@@ -194,6 +194,30 @@ static pelt_result bind(pelt_context *context, pelt_model *model, pelt_model *ot
     return pelt_bind(context, model, &desc, NULL);
 }
 
+static pelt_result bind_geodesic(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    pelt_bind_desc desc = pelt_bind_desc_default();
+    desc.resolution = 16;
+    desc.method = PELT_BIND_GEODESIC;
+    desc.mirror = PELT_BIND_MIRROR_X;
+    return pelt_bind(context, model, &desc, NULL);
+}
+
+/* The beginning of the rig's own motion, stretched over all of it: there is something to correct. */
+static pelt_result correct(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    const pelt_motion *played = &model->motions[0];
+    float lasts = played->end - played->start;
+    const float from[] = {played->start, played->start + 0.1f * lasts, played->start + 0.2f * lasts};
+    const float to[] = {0, 0.5f * lasts, lasts};
+    pelt_clip clip;
+    PX_TRY(pelt_clip_from_motion_at(context, model, played, from, PX_COUNT(from), PELT_SKINNING_LINEAR, &clip));
+    clip.times = to;
+    pelt_correct_desc desc = pelt_correct_desc_default();
+    desc.rank = 2;
+    return pelt_correct(context, model, &(pelt_correct_pair){0, &clip}, 1, &desc, NULL);
+}
+
 static pelt_result edit_weights(pelt_context *context, pelt_model *model, pelt_model *other) {
     (void)other;
     PX_TRY(pelt_weights_smooth(context, model, NULL, NULL, NULL));
@@ -258,6 +282,8 @@ static const verb_case verbs[] = {
     {"mesh.obj", "clip.pc2", NULL, decompose, 0},
     {"mesh.obj", "clip.pc2", NULL, decompose_rigid, 0},
     {"rig.glb", NULL, NULL, bind, 0},
+    {"rig.glb", NULL, NULL, bind_geodesic, 0},
+    {"rig.glb", NULL, NULL, correct, 0},
     {"rig.glb", NULL, NULL, edit_weights, 0},
     {"rig.glb", NULL, "mesh.obj", transfer, 0},
     {"rig.glb", NULL, "rig.bvh", retarget, 0},

@@ -396,6 +396,41 @@ static void polar_is_nearest(void **state) {
     }
 }
 
+/* left · diag(s) · rightᵀ has the inverse right · diag(1/s) · leftᵀ; where s is too small it counts as the least. */
+static void inverses(void **state) {
+    (void)state;
+    static const struct {
+        double s[3], counted[3];
+        bool good;
+    } cases[] = {{{3, 2, 1}, {3, 2, 1}, true},       {{1e-9, 1e-9, 1e-9}, {1e-9, 1e-9, 1e-9}, true},
+                 {{1, 1, 0.11}, {1, 1, 0.11}, true}, {{1, 0.5, 0.01}, {1, 0.5, 0.1}, false},
+                 {{2, 1, -1}, {2, 1, -1}, false},    {{2, 1, -0.01}, {2, 1, -0.2}, false},
+                 {{4, 0, 0}, {4, 0.4, 0.4}, false},  {{1, 0.1, 0.1}, {1, 0.1, 0.1}, true}};
+    test_random random = {9};
+    for (size_t n = 0; n < sizeof cases / sizeof cases[0]; n++)
+        for (int round = 0; round < 50; round++) {
+            double left[9], right[9], a[9], wanted[9], out[9], us[9], vs[9];
+            random_rotation(&random, left);
+            random_rotation(&random, right);
+            bool unique = true; /* without these, directions of no length are anyone's choice */
+            for (int e = 0; e < 9; e++) {
+                us[e] = left[e] * cases[n].s[e % 3];
+                vs[e] = right[e] / cases[n].counted[e % 3];
+                unique = unique && cases[n].s[e % 3] != 0;
+            }
+            multiply(px_matrix_of(us, 3, 3), px_transposed(px_matrix_of(right, 3, 3)), a);
+            multiply(px_matrix_of(vs, 3, 3), px_transposed(px_matrix_of(left, 3, 3)), wanted);
+            assert_int_equal(px_invert3(a, n == 7 ? 0.0999 : 0.1, out), cases[n].good);
+            if (unique)
+                assert_near(px_matrix_of(out, 3, 3), wanted, 1e-12 / fabs(cases[n].counted[2]));
+            for (int e = 0; e < 9; e++)
+                assert_true(fabs(out[e]) <= 10.01 / cases[n].s[0]);
+        }
+    double zero[9] = {0}, out[9];
+    assert_false(px_invert3(zero, 0.1, out));
+    assert_memory_equal(out, zero, sizeof zero);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),         cmocka_unit_test(products_of_parts),
@@ -404,6 +439,7 @@ int main(void) {
         cmocka_unit_test(singular_values),  cmocka_unit_test(lack_of_memory),
         cmocka_unit_test(many_threads),     cmocka_unit_test(small_matrices),
         cmocka_unit_test(polar_is_nearest), cmocka_unit_test(special_small_matrices),
+        cmocka_unit_test(inverses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

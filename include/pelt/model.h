@@ -161,6 +161,34 @@ typedef struct pelt_morph_set {
     pelt_morph *morphs; /* [morph] sorted by joint, then index */
 } pelt_morph_set;
 
+/* ---- Drivers: morph weights from a pose ------------------------------------------------------------------- */
+
+typedef enum pelt_kernel {
+    PELT_KERNEL_EXPONENTIAL, /* φ(r) = exp(−r / radius) */
+    PELT_KERNEL_GAUSSIAN,    /* exp(−(r / radius)²) */
+    PELT_KERNEL_THIN_PLATE   /* (r / radius)² ln(r / radius), 0 at 0 */
+} pelt_kernel;
+
+/* A rotation is a twist about an axis, then a swing without any twist about it. */
+typedef enum pelt_rotation_part { PELT_ROTATION_WHOLE, PELT_ROTATION_SWING, PELT_ROTATION_TWIST } pelt_rotation_part;
+
+/* Weights of some morphs by one joint's rotation from rest, rest⁻¹ · local, or a part of it (EigenSkin: Kry, James, Pai
+ * 2002). r_c is the angle between it and centre c, 0 to π:
+ *   weight of morphs[m] = Σ_c coefficients[m][c] · φ(r_c) + coefficients[m][centre_count]
+ * Drivers of one morph add up. Motions do not ask them: tracks of weights play as they stand. */
+typedef struct pelt_driver {
+    uint32_t joint;            /* */
+    pelt_rotation_part part;   /* */
+    float axis[3];             /* SWING and TWIST: unit length, in the joint's own space */
+    pelt_kernel kernel;        /* */
+    float radius;              /* radians, more than 0 */
+    uint32_t centre_count;     /* may be 0: the weights are constants */
+    const float *centres;      /* [centre][4] unit quaternions x y z w, of the same part */
+    uint32_t morph_count;      /* */
+    const uint32_t *morphs;    /* [morph_count] places in the model's morph set */
+    const float *coefficients; /* [morph_count][centre_count + 1] the constant last */
+} pelt_driver;
+
 /* ---- Model ------------------------------------------------------------------------------------------------ */
 
 /* What an algorithm has replaced since the model was read. Writers keep the source file's own data for the rest. */
@@ -169,7 +197,8 @@ typedef enum pelt_change {
     PELT_CHANGED_SKIN = 2,      /* skin */
     PELT_CHANGED_SKELETON = 4,  /* skeleton: other joints than in the file */
     PELT_CHANGED_MOTIONS = 8,   /* motions */
-    PELT_CHANGED_MORPHS = 16    /* morphs */
+    PELT_CHANGED_MORPHS = 16,   /* morphs */
+    PELT_CHANGED_DRIVERS = 32   /* drivers */
 } pelt_change;
 
 typedef struct pelt_model {
@@ -181,6 +210,8 @@ typedef struct pelt_model {
     pelt_motion *motions; /* [motion] animations of the skeleton and the morph weights */
     pelt_skin skin;
     pelt_morph_set morphs;
+    uint32_t driver_count;
+    pelt_driver *drivers;         /* [driver] */
     uint32_t changed;             /* pelt_change bits, set by whoever replaces a noun */
     const char *path;             /* where it was read from, or "" */
     const char *format;           /* name of the format it was read from ("glTF", "OBJ"), or "" */
@@ -215,6 +246,9 @@ PELT_API pelt_result pelt_mesh_normals(pelt_context *context, const pelt_mesh *m
  * NULL gives the rest pose. `locals` or `weights` may be NULL when not wanted. Never allocates. */
 PELT_API void pelt_motion_sample(const pelt_model *model, const pelt_motion *motion, float time, pelt_transform *locals,
                                  float *weights);
+/* Sets the weights [morph] of the morphs that drivers drive, from local transforms [joint]; the others stay as they are.
+ * Never allocates. */
+PELT_API void pelt_pose_weights(const pelt_model *model, const pelt_transform *locals, float *weights);
 /* globals [joint] from locals [joint]. Never allocates. */
 PELT_API void pelt_skeleton_globals(const pelt_skeleton *skeleton, const pelt_transform *locals, pelt_affine *globals);
 /* palette [bone] = global · inverse bind. Never allocates. */

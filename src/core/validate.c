@@ -8,8 +8,8 @@
 
 /* A skin's weights may be off by the rounding of a reader's division, quantised files by more. */
 #define WEIGHT_SUM_TOLERANCE 1e-3
-/* Rotations of files are rounded floats or 16-bit integers. */
-#define QUATERNION_TOLERANCE 1e-3
+/* Rotations and axes of files are rounded floats or 16-bit integers. */
+#define UNIT_TOLERANCE 1e-3
 
 #define WRONG(...) return px_fail(context, PELT_ERROR_INPUT, __VA_ARGS__)
 
@@ -51,6 +51,13 @@ static size_t find_time_disorder(const float *times, size_t count, bool strictly
         if (!isfinite(times[k]) || (k && (strictly ? times[k] <= times[k - 1] : times[k] < times[k - 1])))
             return k;
     return SIZE_MAX;
+}
+
+static double vector_length(const float *values, int count) {
+    double length2 = 0;
+    for (int c = 0; c < count; c++)
+        length2 += (double)values[c] * (double)values[c];
+    return sqrt(length2);
 }
 
 /* ---- Mesh ------------------------------------------------------------------------------------------------- */
@@ -201,13 +208,11 @@ static pelt_result check_skeleton(pelt_context *context, const pelt_skeleton *sk
             WRONG("joint %u: has no name", j);
         if (skeleton->parents[j] != PELT_NONE && skeleton->parents[j] >= j)
             WRONG("joint %u: its parent, %u, must come before it", j, skeleton->parents[j]);
-        double length2 = 0;
-        for (int c = 0; c < 4; c++)
-            length2 += (double)rest->rotation[c] * (double)rest->rotation[c];
+        double length = vector_length(rest->rotation, 4);
         if (find_not_finite(rest->translation, 3) != SIZE_MAX || find_not_finite(rest->scale, 3) != SIZE_MAX)
             WRONG("joint %u: its translation or scale is not finite", j);
-        if (!(fabs(sqrt(length2) - 1) <= QUATERNION_TOLERANCE))
-            WRONG("joint %u: its rotation has length %g, should have 1", j, sqrt(length2));
+        if (!(fabs(length - 1) <= UNIT_TOLERANCE))
+            WRONG("joint %u: its rotation has length %g, should have 1", j, length);
     }
     return PELT_OK;
 }
@@ -279,7 +284,7 @@ static pelt_result check_motions(pelt_context *context, const pelt_model *model)
     return PELT_OK;
 }
 
-/* ---- Skin and morphs -------------------------------------------------------------------------------------- */
+/* ---- Skin, morphs, drivers -------------------------------------------------------------------------------- */
 
 static pelt_result check_weights(pelt_context *context, const pelt_skin *skin, uint32_t vertex_count) {
     uint32_t influence_count = skin->influence_count;
@@ -347,11 +352,49 @@ static pelt_result check_morphs(pelt_context *context, const pelt_model *model) 
     return PELT_OK;
 }
 
+static pelt_result check_driver(pelt_context *context, const pelt_model *model, uint32_t d) {
+    const pelt_driver *driver = &model->drivers[d];
+    if (driver->joint >= model->skeleton.joint_count)
+        WRONG("driver %u: follows joint %u of %u", d, driver->joint, model->skeleton.joint_count);
+    if ((unsigned)driver->part > PELT_ROTATION_TWIST || (unsigned)driver->kernel > PELT_KERNEL_THIN_PLATE)
+        WRONG("driver %u: unknown part of a rotation or kernel", d);
+    double axis = driver->part == PELT_ROTATION_WHOLE ? 1 : vector_length(driver->axis, 3);
+    if (!(fabs(axis - 1) <= UNIT_TOLERANCE))
+        WRONG("driver %u: its axis has length %g, should have 1", d, axis);
+    if (!(driver->radius > 0) || !isfinite(driver->radius))
+        WRONG("driver %u: its radius is %g, should be more than 0", d, (double)driver->radius);
+    if ((driver->centre_count && !driver->centres) ||
+        (driver->morph_count && (!driver->morphs || !driver->coefficients)))
+        WRONG("driver %u: its centres, morphs or coefficients are missing", d);
+    for (uint32_t c = 0; c < driver->centre_count; c++) {
+        double length = vector_length(driver->centres + 4 * (size_t)c, 4);
+        if (!(fabs(length - 1) <= UNIT_TOLERANCE))
+            WRONG("driver %u: its centre %u has length %g, should have 1", d, c, length);
+    }
+    size_t bad = find_too_large(driver->morphs, driver->morph_count, model->morphs.morph_count);
+    if (bad != SIZE_MAX)
+        WRONG("driver %u: drives morph %u of %u", d, driver->morphs[bad], model->morphs.morph_count);
+    size_t per_morph = (size_t)driver->centre_count + 1;
+    bad = find_not_finite(driver->coefficients, per_morph * driver->morph_count);
+    if (bad != SIZE_MAX)
+        WRONG("driver %u: coefficient %zu of morph %zu is not finite", d, bad % per_morph, bad / per_morph);
+    return PELT_OK;
+}
+
+static pelt_result check_drivers(pelt_context *context, const pelt_model *model) {
+    if (model->driver_count && !model->drivers)
+        WRONG("model: %u drivers, but no list of them", model->driver_count);
+    for (uint32_t d = 0; d < model->driver_count; d++)
+        PX_TRY(check_driver(context, model, d));
+    return PELT_OK;
+}
+
 pelt_result pelt_model_validate(pelt_context *context, const pelt_model *model) {
     PX_TRY(check_mesh(context, model));
     PX_TRY(check_clips(context, model));
     PX_TRY(check_skeleton(context, &model->skeleton));
     PX_TRY(check_morphs(context, model));
+    PX_TRY(check_drivers(context, model));
     PX_TRY(check_motions(context, model));
     return check_skin(context, model);
 }

@@ -1,22 +1,16 @@
 /* Modes become morphs of every node with a mesh, and tracks of weights. */
+#include "core/morphs.h"
 #include "correct/correct.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 /* Displacements under this part of the radius are lost in the rounding of positions; exact zeros need no bytes. */
 #define NOTHING 0x1p-24
 
-/* A run of vertices whose morphs one joint drives. */
-typedef struct group {
-    uint32_t joint, first_vertex, vertex_count;
-    uint32_t old_count; /* morphs of the joint that are there already */
-} group;
-
 typedef struct apply_work {
     px_correction *c;
-    group *groups;
+    px_morph_group *groups;
     uint32_t group_count;
     pelt_morph_set morphs;
     pelt_motion *motions;
@@ -24,58 +18,16 @@ typedef struct apply_work {
     float *sampled; /* [old morph] scratch */
 } apply_work;
 
-/* ---- Groups ----------------------------------------------------------------------------------------------- */
-
-/* Parts without a joint: whoever drives the morphs they have, else the first bone. */
-static uint32_t joint_without_node(const pelt_model *model, uint32_t vertex) {
-    for (uint32_t m = 0; m < model->morphs.morph_count; m++)
-        if (vertex - model->morphs.morphs[m].first_vertex < model->morphs.morphs[m].vertex_count)
-            return model->morphs.morphs[m].joint;
-    return model->skin.bone_joints[0];
-}
-
-static pelt_result find_groups(apply_work *w) {
-    const pelt_model *model = w->c->model;
-    const pelt_mesh *mesh = &model->mesh;
-    w->groups = PX_NEW(w->c->scratch, group, (size_t)mesh->part_count + 1);
-    if (!w->groups)
-        return PELT_ERROR_MEMORY;
-    bool apart = mesh->part_count > 0 && mesh->parts[0].vertex_count > 0;
-    if (!apart)
-        w->groups[w->group_count++] = (group){.joint = PELT_NONE, .vertex_count = mesh->vertex_count};
-    for (uint32_t p = 0; apart && p < mesh->part_count; p++) {
-        const pelt_part *part = &mesh->parts[p];
-        if (p == 0 || part->joint != part[-1].joint)
-            w->groups[w->group_count++] = (group){.joint = part->joint, .first_vertex = part->first_vertex};
-        w->groups[w->group_count - 1].vertex_count += part->vertex_count;
-    }
-    for (uint32_t g = 0; g < w->group_count; g++) {
-        group *one = &w->groups[g];
-        if (one->joint == PELT_NONE)
-            one->joint = joint_without_node(model, one->first_vertex);
-        for (uint32_t m = 0; m < model->morphs.morph_count; m++)
-            one->old_count += model->morphs.morphs[m].joint == one->joint;
-    }
-    return PELT_OK;
-}
-
 /* ---- Morphs ----------------------------------------------------------------------------------------------- */
 
 /* A group's share of one mode of an array [unit][3][pitch]. */
-static const float *spread(const apply_work *w, const group *g, const double *array, size_t pitch, uint32_t mode,
-                           double nothing) {
+static const float *spread(const apply_work *w, const px_morph_group *g, const double *array, size_t pitch,
+                           uint32_t mode, double nothing) {
     const px_correction *c = w->c;
-    float *out = PX_NEW(c->model->memory, float, 3 * (size_t)g->vertex_count);
-    for (size_t i = 0; out && i < g->vertex_count; i++) {
-        const double *from = array + 3 * c->units[g->first_vertex + i] * pitch + mode;
-        bool counts = fabs(from[0]) > nothing || fabs(from[pitch]) > nothing || fabs(from[2 * pitch]) > nothing;
-        for (size_t a = 0; counts && a < 3; a++)
-            out[3 * i + a] = (float)from[a * pitch];
-    }
-    return out;
+    return px_morph_spread(c->model->memory, g, c->units.of, array + mode, pitch, nothing);
 }
 
-static pelt_result make_morph(const apply_work *w, const group *g, uint32_t mode, pelt_morph *morph) {
+static pelt_result make_morph(const apply_work *w, const px_morph_group *g, uint32_t mode, pelt_morph *morph) {
     const px_correction *c = w->c;
     char name[32];
     snprintf(name, sizeof name, "correction %u", mode + 1);
@@ -88,13 +40,6 @@ static pelt_result make_morph(const apply_work *w, const group *g, uint32_t mode
     if (c->normals)
         morph->normals = spread(w, g, c->normals, c->rank, mode, NOTHING);
     return morph->name && morph->positions && (morph->normals || !c->normals) ? PELT_OK : PELT_ERROR_MEMORY;
-}
-
-static int compare_morphs(const void *a, const void *b) {
-    const pelt_morph *x = a, *y = b;
-    if (x->joint != y->joint)
-        return x->joint < y->joint ? -1 : 1;
-    return (x->index > y->index) - (x->index < y->index);
 }
 
 static pelt_result make_morphs(apply_work *w) {
@@ -110,21 +55,14 @@ static pelt_result make_morphs(apply_work *w) {
     for (uint32_t g = 0; g < w->group_count; g++)
         for (uint32_t r = 0; r < c->rank; r++)
             PX_TRY(make_morph(w, &w->groups[g], r, next++));
-    qsort(w->morphs.morphs, count, sizeof *w->morphs.morphs, compare_morphs);
+    px_morphs_sort(w->morphs.morphs, count);
     return PELT_OK;
 }
 
 /* ---- Tracks ----------------------------------------------------------------------------------------------- */
 
-static pelt_track *weights_track(const pelt_motion *motion, uint32_t joint) {
-    for (uint32_t t = 0; t < motion->track_count; t++)
-        if (motion->tracks[t].joint == joint && motion->tracks[t].path == PELT_PATH_WEIGHTS)
-            return &motion->tracks[t];
-    return NULL;
-}
-
 /* A track of a motion that is not corrected: the new morphs stay at 0. */
-static pelt_result widen(apply_work *w, const group *g, pelt_track *track) {
+static pelt_result widen(apply_work *w, const px_morph_group *g, pelt_track *track) {
     size_t rows = (size_t)track->key_count * (track->interpolation == PELT_INTERPOLATION_CUBIC ? 3 : 1);
     uint32_t width = g->old_count + w->c->rank;
     float *values = PX_NEW(w->c->model->memory, float, rows *width);
@@ -135,17 +73,6 @@ static pelt_result widen(apply_work *w, const group *g, pelt_track *track) {
     track->width = width;
     track->values = values;
     return PELT_OK;
-}
-
-/* The times of frames and of the keys that were there, each once. Returns how many. */
-static uint32_t merge_times(const float *a, uint32_t a_count, const float *b, uint32_t b_count, float *out) {
-    uint32_t count = 0;
-    for (uint32_t i = 0, j = 0; i < a_count || j < b_count;) {
-        float time = j == b_count || (i < a_count && a[i] <= b[j]) ? a[i++] : b[j++];
-        if (count == 0 || time > out[count - 1])
-            out[count++] = time;
-    }
-    return count;
 }
 
 /* The weight of a mode between frames. `at`: a frame at or before the time, moved on. */
@@ -160,18 +87,18 @@ static double weight_at(const px_correction *c, uint32_t mode, uint32_t first, u
 }
 
 /* Keys at every frame, and wherever the morphs that were there had theirs. */
-static pelt_result make_track(const apply_work *w, const group *g, uint32_t pair, const pelt_motion *motion,
+static pelt_result make_track(const apply_work *w, const px_morph_group *g, uint32_t pair, const pelt_motion *motion,
                               pelt_track *out) {
     const px_correction *c = w->c;
     const pelt_model *model = c->model;
-    const pelt_track *old = motion ? weights_track(motion, g->joint) : NULL;
+    const pelt_track *old = motion ? px_weights_track(motion, g->joint) : NULL;
     uint32_t first = c->pair_frames[pair], end = c->pair_frames[pair + 1], width = g->old_count + c->rank, at = first;
     size_t most = (size_t)(end - first) + (old ? old->key_count : 0);
     float *times = PX_NEW(model->memory, float, most), *values = PX_NEW(model->memory, float, most *width);
     if (!times || !values)
         return PELT_ERROR_MEMORY;
     uint32_t count =
-        merge_times(c->times + first, end - first, old ? old->times : NULL, old ? old->key_count : 0, times);
+        px_times_merge(c->times + first, end - first, old ? old->times : NULL, old ? old->key_count : 0, times);
     for (uint32_t k = 0; k < count; k++) {
         float *row = values + (size_t)k * width;
         pelt_motion_sample(model, motion, times[k], NULL, w->sampled);
@@ -204,7 +131,7 @@ static pelt_result make_motion(apply_work *w, const pelt_motion *old, uint32_t p
         memcpy(out->tracks, old->tracks, count * sizeof *out->tracks);
     out->track_count = count;
     for (uint32_t g = 0; g < w->group_count; g++) {
-        pelt_track *track = weights_track(out, w->groups[g].joint);
+        pelt_track *track = px_weights_track(out, w->groups[g].joint);
         if (pair == PELT_NONE && track)
             PX_TRY(widen(w, &w->groups[g], track));
         if (pair == PELT_NONE)
@@ -244,7 +171,7 @@ pelt_result px_correct_apply(px_correction *c) {
     pelt_model *model = c->model;
     if (c->rank == 0)
         return PELT_OK;
-    PX_TRY(find_groups(&w));
+    PX_TRY(px_morph_groups_find(c->scratch, model, &w.groups, &w.group_count));
     PX_TRY(make_motions(&w));
     PX_TRY(make_morphs(&w));
     model->morphs = w.morphs;

@@ -1,11 +1,10 @@
 /* Corrections from inside. Index letters: u unit, k frame of all pairs, r mode.
- *
- * A unit is what vertices have in common that lie, move and are weighted alike: they get one displacement, so no seam
- * opens. Frames of all pairs are numbered one after another.
+ * Frames of all pairs are numbered one after another.
  */
 #ifndef PELT_CORRECT_INTERNAL_H
 #define PELT_CORRECT_INTERNAL_H
 
+#include "core/skin.h"
 #include "numeric/numeric.h"
 
 #include <pelt/correct.h>
@@ -24,11 +23,10 @@ typedef struct px_correction {
     const pelt_correct_pair *pairs;
     uint32_t pair_count;
     pelt_correct_desc desc;
-    uint32_t frame_count, unit_count, rank_most;
+    uint32_t frame_count, rank_most;
     uint32_t *pair_frames; /* [pair + 1] its first frame */
     float *times;          /* [frame] of its motion */
-    uint32_t *units;       /* [vertex] */
-    uint32_t *vertices;    /* [unit] its first vertex */
+    px_units units;        /* */
     double *shares;        /* [unit] how many points it stands for; a point is shared by its vertices */
     pelt_affine *palettes; /* [frame][bone] */
     float *morph_weights;  /* [frame][morph] */

@@ -154,11 +154,11 @@ static pelt_result unit_block(void *user, size_t first, size_t count, size_t blo
 
 static pelt_result visit_all(fit_work *f, double *error) {
     const px_correction *c = f->c;
-    size_t blocks = px_block_count(c->unit_count, PX_UNIT_BLOCK);
+    size_t blocks = px_block_count(c->units.count, PX_UNIT_BLOCK);
     f->sums = PX_ALLOC(c->context, double, blocks);
     if (!f->sums)
         return PELT_ERROR_MEMORY;
-    pelt_result result = px_parallel(c->context, NULL, c->unit_count, PX_UNIT_BLOCK, unit_block, f);
+    pelt_result result = px_parallel(c->context, NULL, c->units.count, PX_UNIT_BLOCK, unit_block, f);
     double sum = 0;
     for (size_t b = 0; b < blocks; b++)
         sum += f->sums[b];
@@ -221,7 +221,7 @@ static pelt_result frame_block(void *user, size_t first, size_t count, size_t bl
     if (!sums)
         return PELT_ERROR_MEMORY;
     double *w = sums + count * width;
-    for (size_t u = 0; u < c->unit_count; u++)
+    for (size_t u = 0; u < c->units.count; u++)
         for (size_t k = 0; k < count; k++)
             add_unit(f, u, first + k, w, sums + k * width, sums + k * width + square(rank));
     for (size_t k = 0; k < count; k++) {

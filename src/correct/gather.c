@@ -6,16 +6,8 @@
 
 /* ---- Units ------------------------------------------------------------------------------------------------ */
 
-static bool same_weights(const pelt_skin *skin, uint32_t a, uint32_t b) {
-    size_t count = skin->influence_count;
-    return memcmp(skin->bones + a * count, skin->bones + b * count, count * sizeof *skin->bones) == 0 &&
-           memcmp(skin->weights + a * count, skin->weights + b * count, count * sizeof *skin->weights) == 0;
-}
-
-/* Vertices that weld are one unit where their weights are the same. The weld is that of the pairs' clips, whatever
- * clips the model has. */
+/* The weld is that of the pairs' clips, whatever clips the model has. */
 static pelt_result find_units(px_correction *c) {
-    uint32_t count = c->model->mesh.vertex_count;
     pelt_model posed = *c->model;
     pelt_clip *clips = PX_NEW(c->scratch, pelt_clip, c->pair_count);
     if (!clips)
@@ -27,36 +19,19 @@ static pelt_result find_units(px_correction *c) {
     posed.mesh.weld = NULL;
     PX_TRY(pelt_model_weld(c->context, &posed));
     c->mesh = posed.mesh;
-    c->units = PX_NEW(c->scratch, uint32_t, count);
-    c->vertices = PX_NEW(c->scratch, uint32_t, count);
-    uint32_t *latest = PX_NEW(c->scratch, uint32_t, posed.mesh.weld_count); /* [weld] unit + 1 … */
-    uint32_t *before = PX_NEW(c->scratch, uint32_t, count);                 /* … [unit] and the weld's one before */
-    if (!c->units || !c->vertices || !latest || !before)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t *head = &latest[posed.mesh.weld[i]], unit = *head;
-        while (unit && !same_weights(&c->model->skin, i, c->vertices[unit - 1]))
-            unit = before[unit - 1];
-        if (!unit) {
-            c->vertices[c->unit_count] = i;
-            before[c->unit_count++] = *head;
-            unit = *head = c->unit_count;
-        }
-        c->units[i] = unit - 1;
-    }
-    return PELT_OK;
+    return px_units_find(c->scratch, &c->mesh, &c->model->skin, &c->units);
 }
 
 static pelt_result find_shares(px_correction *c) {
     const pelt_mesh *mesh = &c->mesh;
     uint32_t *counts = PX_NEW(c->scratch, uint32_t, mesh->point_count);
-    c->shares = PX_NEW(c->scratch, double, c->unit_count);
+    c->shares = PX_NEW(c->scratch, double, c->units.count);
     if (!counts || !c->shares)
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
         counts[px_correct_point(c, i)]++;
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
-        c->shares[c->units[i]] += 1.0 / counts[px_correct_point(c, i)];
+        c->shares[c->units.of[i]] += 1.0 / counts[px_correct_point(c, i)];
     return PELT_OK;
 }
 
@@ -93,12 +68,7 @@ static pelt_result make_poses(px_correction *c) {
 /* The whole blended transform, 3×4. */
 static void blend(const px_correction *c, uint32_t unit, uint32_t frame, double out[12]) {
     const pelt_skin *skin = &c->model->skin;
-    size_t row = (size_t)c->vertices[unit] * skin->influence_count;
-    const pelt_affine *palette = c->palettes + (size_t)frame * skin->bone_count;
-    memset(out, 0, 12 * sizeof *out);
-    for (size_t n = row; n < row + skin->influence_count && skin->weights[n] > 0; n++)
-        for (int e = 0; e < 12; e++)
-            out[e] += (double)skin->weights[n] * (double)palette[skin->bones[n]].m[e];
+    px_skin_blend(skin, c->palettes + (size_t)frame * skin->bone_count, c->units.vertices[unit], out);
 }
 
 void px_correct_blend(const px_correction *c, uint32_t unit, uint32_t frame, double out[9]) {
@@ -112,18 +82,9 @@ void px_correct_blend(const px_correction *c, uint32_t unit, uint32_t frame, dou
 
 /* Where the rig as it is puts a unit. */
 static void pose_unit(const px_correction *c, uint32_t unit, uint32_t frame, double out[3]) {
-    const pelt_model *model = c->model;
-    uint32_t vertex = c->vertices[unit];
+    const float *weights = c->morph_weights + (size_t)frame * c->model->morphs.morph_count;
     double rest[3], m[12];
-    for (int a = 0; a < 3; a++)
-        rest[a] = (double)model->mesh.positions[3 * (size_t)vertex + a];
-    for (uint32_t t = 0; t < model->morphs.morph_count; t++) {
-        const pelt_morph *morph = &model->morphs.morphs[t];
-        double weight = (double)c->morph_weights[(size_t)frame * model->morphs.morph_count + t];
-        if (vertex - morph->first_vertex < morph->vertex_count)
-            for (int a = 0; a < 3; a++)
-                rest[a] += weight * (double)morph->positions[3 * (size_t)(vertex - morph->first_vertex) + a];
-    }
+    px_morphed_place(c->model, weights, c->units.vertices[unit], rest);
     blend(c, unit, frame, m);
     for (int a = 0; a < 3; a++)
         out[a] = m[4 * a] * rest[0] + m[4 * a + 1] * rest[1] + m[4 * a + 2] * rest[2] + m[4 * a + 3];
@@ -134,8 +95,8 @@ static pelt_result subtract_frame(const px_correction *c, uint32_t frame, float 
     const pelt_clip *clip = c->pairs[pair].clip;
     PX_TRY(pelt_clip_read(c->context, clip, number, 0, clip->point_count, points));
     px_clip_release(clip, clip->point_count);
-    for (uint32_t u = 0; u < c->unit_count; u++) {
-        uint32_t point = px_correct_point(c, c->vertices[u]);
+    for (uint32_t u = 0; u < c->units.count; u++) {
+        uint32_t point = px_correct_point(c, c->units.vertices[u]);
         float *out = c->residuals + ((size_t)u * c->frame_count + frame) * 3;
         double posed[3];
         pose_unit(c, u, frame, posed);
@@ -181,7 +142,7 @@ pelt_result px_correct_gather(px_correction *c) {
     PX_TRY(find_units(c));
     PX_TRY(find_shares(c));
     PX_TRY(make_poses(c));
-    c->residuals = PX_NEW(c->scratch, float, px_mul_size(px_mul_size(c->unit_count, c->frame_count), 3));
+    c->residuals = PX_NEW(c->scratch, float, px_mul_size(px_mul_size(c->units.count, c->frame_count), 3));
     if (!c->residuals)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_parallel(c->context, "reading", c->frame_count, 4, residual_block, c));

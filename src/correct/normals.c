@@ -50,8 +50,8 @@ static void skin_normal(const double b[9], const double n[3], double out[3]) {
 /* Squared distance of a unit's skinned normal, corrected by what is known so far, from the frame's. */
 static double miss(const normal_work *w, uint32_t unit, uint32_t frame, const double b[9]) {
     const px_correction *c = w->c;
-    const float *wanted = w->normals + 3 * (size_t)c->vertices[unit];
-    const float *rest = w->rest + 3 * (size_t)c->vertices[unit];
+    const float *wanted = w->normals + 3 * (size_t)c->units.vertices[unit];
+    const float *rest = w->rest + 3 * (size_t)c->units.vertices[unit];
     double n[3], shown[3], sum = 0;
     for (size_t a = 0; a < 3; a++) {
         n[a] = (double)rest[a];
@@ -66,7 +66,8 @@ static double miss(const normal_work *w, uint32_t unit, uint32_t frame, const do
 
 static void project(const normal_work *w, uint32_t unit, uint32_t frame, const double b[9], double *sums) {
     const px_correction *c = w->c;
-    const float *n = w->normals + 3 * (size_t)c->vertices[unit], *rest = w->rest + 3 * (size_t)c->vertices[unit];
+    const float *n = w->normals + 3 * (size_t)c->units.vertices[unit],
+                *rest = w->rest + 3 * (size_t)c->units.vertices[unit];
     double back[3];
     for (int a = 0; a < 3; a++)
         back[a] = b[a] * (double)n[0] + b[3 + a] * (double)n[1] + b[6 + a] * (double)n[2];
@@ -84,7 +85,7 @@ static pelt_result visit(normal_work *w, double *sums, double *rms) {
     for (uint32_t k = 0; k < c->frame_count; k++) {
         PX_TRY(read_normals(w, k));
         PX_TRY(px_progress(c->context, "normals", k, c->frame_count));
-        for (uint32_t u = 0; u < c->unit_count; u++) {
+        for (uint32_t u = 0; u < c->units.count; u++) {
             double b[9];
             px_correct_blend(c, u, k, b);
             sum += c->shares[u] * miss(w, u, k, b);
@@ -98,7 +99,7 @@ static pelt_result visit(normal_work *w, double *sums, double *rms) {
 }
 
 pelt_result px_correct_normals(px_correction *c) {
-    size_t floats = 3 * (size_t)c->mesh.vertex_count, numbers = 3 * (size_t)c->unit_count * c->rank;
+    size_t floats = 3 * (size_t)c->mesh.vertex_count, numbers = 3 * (size_t)c->units.count * c->rank;
     normal_work w = {.c = c,
                      .points = PX_NEW(c->scratch, float, 3 * (size_t)c->mesh.point_count),
                      .positions = PX_NEW(c->scratch, float, floats),

@@ -13,45 +13,6 @@
 
 /* ---- Through the inverse ---------------------------------------------------------------------------------- */
 
-static double length9(const double m[9]) {
-    double sum = 0;
-    for (int e = 0; e < 9; e++)
-        sum += m[e] * m[e];
-    return sqrt(sum);
-}
-
-/* The plain inverse, when it certainly is a good one: |m|·|m⁻¹| in the Frobenius norm is no less than the ratio of the
- * singular values. */
-static bool invert(const double m[9], double out[9]) {
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            int r1 = (j + 1) % 3, r2 = (j + 2) % 3, c1 = (i + 1) % 3, c2 = (i + 2) % 3;
-            out[3 * i + j] = m[3 * r1 + c1] * m[3 * r2 + c2] - m[3 * r1 + c2] * m[3 * r2 + c1];
-        }
-    double det = m[0] * out[0] + m[1] * out[3] + m[2] * out[6];
-    if (!(det > 0) || !(length9(m) * length9(out) < det / SQUEEZED))
-        return false;
-    for (int e = 0; e < 9; e++)
-        out[e] /= det;
-    return true;
-}
-
-/* Says whether it is well-conditioned; if not, the inverse is that of a matrix that is. */
-static bool invert_safely(const double m[9], double out[9]) {
-    if (invert(m, out))
-        return true;
-    double u[9], s[3], v[9];
-    px_svd3(m, u, s, v);
-    bool well = s[2] >= SQUEEZED * s[0] && s[0] > 0;
-    memset(out, 0, 9 * sizeof *out);
-    for (int n = 0; n < 3 && s[0] > 0; n++) {
-        double factor = copysign(1 / fmax(fabs(s[n]), SQUEEZED * s[0]), s[n]);
-        for (int e = 0; e < 9; e++)
-            out[e] += factor * v[e / 3 * 3 + n] * u[e % 3 * 3 + n];
-    }
-    return well;
-}
-
 uint32_t px_correct_pull(const px_correction *c, size_t first, size_t count, double *out) {
     uint32_t ill = 0;
     for (size_t u = 0; u < count; u++) {
@@ -60,7 +21,7 @@ uint32_t px_correct_pull(const px_correction *c, size_t first, size_t count, dou
             double m[9], inverse[9];
             const float *residual = c->residuals + ((first + u) * c->frame_count + k) * 3;
             px_correct_blend(c, (uint32_t)(first + u), k, m);
-            well &= invert_safely(m, inverse);
+            well &= px_invert3(m, SQUEEZED, inverse);
             for (int a = 0; a < 3; a++)
                 out[(3 * u + a) * c->frame_count + k] = inverse[3 * a] * (double)residual[0] +
                                                         inverse[3 * a + 1] * (double)residual[1] +
@@ -123,9 +84,9 @@ pelt_result px_correct_seed(px_correction *c) {
     c->seeds = PX_NEW(c->scratch, double, c->rank_most *frames);
     c->seed_values = PX_NEW(c->scratch, double, c->rank_most);
     pelt_result result = g.sums && c->seeds && c->seed_values ? PELT_OK : PELT_ERROR_MEMORY;
-    size_t share = px_max_size(1, px_block_count(c->unit_count, SHARE_COUNT));
+    size_t share = px_max_size(1, px_block_count(c->units.count, SHARE_COUNT));
     if (result == PELT_OK)
-        result = px_parallel(c->context, "seeding", c->unit_count, share, gram_block, &g);
+        result = px_parallel(c->context, "seeding", c->units.count, share, gram_block, &g);
     for (size_t s = 1; result == PELT_OK && s < SHARE_COUNT; s++)
         for (size_t e = 0; e < square; e++)
             g.sums[e] += g.sums[s * square + e];
@@ -161,5 +122,5 @@ static pelt_result project_block(void *user, size_t first, size_t count, size_t 
 
 pelt_result px_correct_project(px_correction *c, px_modes *modes, uint32_t rank) {
     memcpy(modes->weights, c->seeds, (size_t)rank * c->frame_count * sizeof *c->seeds);
-    return px_parallel(c->context, NULL, c->unit_count, PX_UNIT_BLOCK, project_block, &(project_work){c, modes, rank});
+    return px_parallel(c->context, NULL, c->units.count, PX_UNIT_BLOCK, project_block, &(project_work){c, modes, rank});
 }

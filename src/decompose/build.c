@@ -10,7 +10,7 @@
 #include "core/math3.h"
 #include "decompose/hierarchy.h"
 #include "decompose/keys.h"
-#include "decompose/normals.h"
+#include "rest/rest.h"
 
 typedef struct build {
     px_fit *fit;

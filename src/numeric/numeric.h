@@ -80,4 +80,8 @@ void px_svd3(const double a[9], double u[9], double s[3], double v[9]);
  * unless a reflects. `stretch` may be NULL. Where several rotations are equally near, one of them. */
 void px_polar3(const double a[9], double rotation[9], double stretch[9]);
 
+/* The inverse of m, row by row; false when m is ill-conditioned: singular, mirrored or squeezed. Singular values under
+ * `least` (more than 0) of the largest then count as that much. Zero gives zero. */
+bool px_invert3(const double m[9], double least, double out[9]);
+
 #endif

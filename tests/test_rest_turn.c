@@ -1,7 +1,7 @@
 /* Normals and tangents that turn with a surface whose rest pose changes. */
 #include "support.h"
 
-#include "decompose/normals.h"
+#include "rest/rest.h"
 
 #include <math.h>
 

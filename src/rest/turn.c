@@ -1,8 +1,8 @@
 /* Every welded vertex turns by the rotation that best takes the edges around it from the old pose to the new one: the
  * polar part of Σ new·oldᵀ over its edges. */
-#include "decompose/normals.h"
 #include "core/math3.h"
 #include "numeric/numeric.h"
+#include "rest/rest.h"
 
 /* Adds the edge from vertex i to vertex o. */
 static void add_edge(const pelt_mesh *mesh, const float *positions, uint32_t i, uint32_t o, double *sums) {
@@ -15,7 +15,21 @@ static void add_edge(const pelt_mesh *mesh, const float *positions, uint32_t i, 
             sum[3 * r + c] += (double)after[r] * (double)before[c];
 }
 
-static void turn(const double rotation[9], const float *in, const float *fallback, float *out) {
+void px_turn_rotations(const pelt_mesh *mesh, const float *positions, double *out) {
+    memset(out, 0, 9 * (size_t)mesh->weld_count * sizeof *out);
+    for (size_t e = 0; e < 3 * (size_t)mesh->triangle_count; e++) {
+        uint32_t i = mesh->triangles[e], o = mesh->triangles[e % 3 == 2 ? e - 2 : e + 1];
+        add_edge(mesh, positions, i, o, out);
+        add_edge(mesh, positions, o, i, out);
+    }
+    for (size_t w = 0; w < mesh->weld_count; w++) {
+        double rotation[9];
+        px_polar3(out + 9 * w, rotation, NULL);
+        memcpy(out + 9 * w, rotation, sizeof rotation);
+    }
+}
+
+void px_turn_vector(const double rotation[9], const float *in, const float *fallback, float *out) {
     double v[3], square = 0;
     for (int r = 0; r < 3; r++) {
         v[r] = rotation[3 * r] * in[0] + rotation[3 * r + 1] * in[1] + rotation[3 * r + 2] * in[2];
@@ -32,28 +46,19 @@ pelt_result px_turn_normals(pelt_context *context, const pelt_mesh *mesh, const 
         PX_TRY(pelt_mesh_normals(context, mesh, positions, normals));
     if (!mesh->normals && !mesh->tangents)
         return PELT_OK;
-    double *sums = PX_ALLOC(context, double, px_mul_size(9, mesh->weld_count));
-    if (!sums)
+    double *rotations = PX_ALLOC(context, double, px_mul_size(9, mesh->weld_count));
+    if (!rotations)
         return PELT_ERROR_MEMORY;
-    for (size_t e = 0; e < 3 * (size_t)mesh->triangle_count; e++) {
-        uint32_t i = mesh->triangles[e], o = mesh->triangles[e % 3 == 2 ? e - 2 : e + 1];
-        add_edge(mesh, positions, i, o, sums);
-        add_edge(mesh, positions, o, i, sums);
-    }
-    for (size_t w = 0; w < mesh->weld_count; w++) {
-        double rotation[9];
-        px_polar3(sums + 9 * w, rotation, NULL);
-        memcpy(sums + 9 * w, rotation, sizeof rotation);
-    }
+    px_turn_rotations(mesh, positions, rotations);
     for (size_t i = 0; i < mesh->vertex_count; i++) {
-        const double *rotation = sums + 9 * (size_t)mesh->weld[i];
+        const double *rotation = rotations + 9 * (size_t)mesh->weld[i];
         if (mesh->normals)
-            turn(rotation, mesh->normals + 3 * i, up, normals + 3 * i);
+            px_turn_vector(rotation, mesh->normals + 3 * i, up, normals + 3 * i);
         if (mesh->tangents) {
-            turn(rotation, mesh->tangents + 4 * i, along, tangents + 4 * i);
+            px_turn_vector(rotation, mesh->tangents + 4 * i, along, tangents + 4 * i);
             tangents[4 * i + 3] = mesh->tangents[4 * i + 3];
         }
     }
-    px_free(context, sums);
+    px_free(context, rotations);
     return PELT_OK;
 }

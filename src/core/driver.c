@@ -1,0 +1,75 @@
+/* Drivers: morph weights from the rotations of joints (radial basis functions over angles).
+ *
+ * "EigenSkin: Real Time Large Deformation Character Skinning in Hardware" (Kry, James, Pai 2002), §4. web/src/drivers.ts
+ * does the same, step by step.
+ */
+#include "core/driver.h"
+
+/* Sums wait on the stack, for so many morphs at once: a joint has a handful. */
+#define MORPH_BLOCK 16u
+
+px_rotation px_driver_rotation(const float rest[4], const float local[4], pelt_rotation_part part,
+                               const float axis[3]) {
+    px_rotation whole = px_rotation_mul(px_rotation_inverse(px_rotation_of(rest)), px_rotation_of(local));
+    if (part == PELT_ROTATION_WHOLE)
+        return whole;
+    const double *q = whole.q;
+    double along = q[0] * (double)axis[0] + q[1] * (double)axis[1] + q[2] * (double)axis[2];
+    double length = sqrt(along * along + q[3] * q[3]);
+    px_rotation twist = px_rotation_identity(); /* half a turn of swing leaves the twist open: none, then */
+    if (length > 1e-12)
+        twist = (px_rotation){{along * (double)axis[0] / length, along * (double)axis[1] / length,
+                               along * (double)axis[2] / length, q[3] / length}};
+    return part == PELT_ROTATION_TWIST ? twist : px_rotation_mul(whole, px_rotation_inverse(twist));
+}
+
+double px_driver_angle(px_rotation a, px_rotation b) {
+    px_rotation between = px_rotation_mul(px_rotation_inverse(a), b);
+    return 2 * atan2(px_length3(between.q), fabs(between.q[3]));
+}
+
+double px_driver_kernel(pelt_kernel kernel, double radius, double angle) {
+    double r = angle / radius;
+    switch (kernel) {
+    case PELT_KERNEL_EXPONENTIAL:
+        return exp(-r);
+    case PELT_KERNEL_GAUSSIAN:
+        return exp(-r * r);
+    case PELT_KERNEL_THIN_PLATE:
+        return r > 0 ? r * r * log(r) : 0;
+    }
+    return 0;
+}
+
+/* Adds what the driver says to the weights of morphs [first, first + count) of its own. */
+static void add_weights(const pelt_driver *driver, px_rotation rotation, uint32_t first, uint32_t count,
+                        float *weights) {
+    double sums[MORPH_BLOCK];
+    size_t width = (size_t)driver->centre_count + 1;
+    const float *coefficients = driver->coefficients + first * width;
+    for (uint32_t m = 0; m < count; m++)
+        sums[m] = (double)coefficients[(m + 1) * width - 1];
+    for (uint32_t c = 0; c < driver->centre_count; c++) {
+        double angle = px_driver_angle(rotation, px_rotation_of(driver->centres + 4 * (size_t)c));
+        double phi = px_driver_kernel(driver->kernel, (double)driver->radius, angle);
+        for (uint32_t m = 0; m < count; m++)
+            sums[m] += phi * (double)coefficients[m * width + c];
+    }
+    for (uint32_t m = 0; m < count; m++)
+        weights[driver->morphs[first + m]] += (float)sums[m];
+}
+
+void pelt_pose_weights(const pelt_model *model, const pelt_transform *locals, float *weights) {
+    for (uint32_t d = 0; d < model->driver_count; d++)
+        for (uint32_t m = 0; m < model->drivers[d].morph_count; m++)
+            weights[model->drivers[d].morphs[m]] = 0;
+    for (uint32_t d = 0; d < model->driver_count; d++) {
+        const pelt_driver *driver = &model->drivers[d];
+        px_rotation rotation = px_driver_rotation(model->skeleton.rest[driver->joint].rotation,
+                                                  locals[driver->joint].rotation, driver->part, driver->axis);
+        for (uint32_t first = 0; first < driver->morph_count; first += MORPH_BLOCK) {
+            uint32_t left = driver->morph_count - first;
+            add_weights(driver, rotation, first, left < MORPH_BLOCK ? left : MORPH_BLOCK, weights);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+/* Adding morphs to a model: see morphs.h. */
+#include "core/morphs.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static uint32_t joint_without_node(const pelt_model *model, uint32_t vertex) {
+    for (uint32_t m = 0; m < model->morphs.morph_count; m++)
+        if (vertex - model->morphs.morphs[m].first_vertex < model->morphs.morphs[m].vertex_count)
+            return model->morphs.morphs[m].joint;
+    return model->skin.bone_joints[0];
+}
+
+pelt_result px_morph_groups_find(px_arena *arena, const pelt_model *model, px_morph_group **groups,
+                                 uint32_t *group_count) {
+    const pelt_mesh *mesh = &model->mesh;
+    px_morph_group *all = PX_NEW(arena, px_morph_group, (size_t)mesh->part_count + 1);
+    uint32_t count = 0;
+    if (!all)
+        return PELT_ERROR_MEMORY;
+    bool apart = mesh->part_count > 0 && mesh->parts[0].vertex_count > 0;
+    if (!apart)
+        all[count++] = (px_morph_group){.joint = PELT_NONE, .vertex_count = mesh->vertex_count};
+    for (uint32_t p = 0; apart && p < mesh->part_count; p++) {
+        const pelt_part *part = &mesh->parts[p];
+        if (p == 0 || part->joint != part[-1].joint)
+            all[count++] = (px_morph_group){.joint = part->joint, .first_vertex = part->first_vertex};
+        all[count - 1].vertex_count += part->vertex_count;
+    }
+    for (uint32_t g = 0; g < count; g++) {
+        if (all[g].joint == PELT_NONE)
+            all[g].joint = joint_without_node(model, all[g].first_vertex);
+        for (uint32_t m = 0; m < model->morphs.morph_count; m++)
+            all[g].old_count += model->morphs.morphs[m].joint == all[g].joint;
+    }
+    *groups = all;
+    *group_count = count;
+    return PELT_OK;
+}
+
+float *px_morph_spread(px_arena *arena, const px_morph_group *group, const uint32_t *units, const double *array,
+                       size_t pitch, double nothing) {
+    float *out = PX_NEW(arena, float, 3 * (size_t)group->vertex_count);
+    for (size_t i = 0; out && i < group->vertex_count; i++) {
+        const double *from = array + 3 * (size_t)units[group->first_vertex + i] * pitch;
+        bool counts = fabs(from[0]) > nothing || fabs(from[pitch]) > nothing || fabs(from[2 * pitch]) > nothing;
+        for (size_t a = 0; counts && a < 3; a++)
+            out[3 * i + a] = (float)from[a * pitch];
+    }
+    return out;
+}
+
+static int compare_morphs(const void *a, const void *b) {
+    const pelt_morph *x = a, *y = b;
+    if (x->joint != y->joint)
+        return x->joint < y->joint ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+void px_morphs_sort(pelt_morph *morphs, size_t count) {
+    qsort(morphs, count, sizeof *morphs, compare_morphs);
+}
+
+pelt_track *px_weights_track(const pelt_motion *motion, uint32_t joint) {
+    for (uint32_t t = 0; t < motion->track_count; t++)
+        if (motion->tracks[t].joint == joint && motion->tracks[t].path == PELT_PATH_WEIGHTS)
+            return &motion->tracks[t];
+    return NULL;
+}
+
+uint32_t px_times_merge(const float *a, uint32_t a_count, const float *b, uint32_t b_count, float *out) {
+    uint32_t count = 0;
+    for (uint32_t i = 0, j = 0; i < a_count || j < b_count;) {
+        float time = j == b_count || (i < a_count && a[i] <= b[j]) ? a[i++] : b[j++];
+        if (count == 0 || time > out[count - 1])
+            out[count++] = time;
+    }
+    return count;
+}

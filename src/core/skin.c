@@ -1,0 +1,48 @@
+/* The skin from inside: see skin.h. */
+#include "core/skin.h"
+
+void px_skin_blend(const pelt_skin *skin, const pelt_affine *palette, uint32_t vertex, double out[12]) {
+    size_t row = (size_t)vertex * skin->influence_count;
+    memset(out, 0, 12 * sizeof *out);
+    for (size_t n = row; n < row + skin->influence_count && skin->weights[n] > 0; n++)
+        for (int e = 0; e < 12; e++)
+            out[e] += (double)skin->weights[n] * (double)palette[skin->bones[n]].m[e];
+}
+
+void px_morphed_place(const pelt_model *model, const float *weights, uint32_t vertex, double out[3]) {
+    for (int a = 0; a < 3; a++)
+        out[a] = (double)model->mesh.positions[3 * (size_t)vertex + a];
+    for (uint32_t t = 0; t < model->morphs.morph_count; t++) {
+        const pelt_morph *morph = &model->morphs.morphs[t];
+        if (vertex - morph->first_vertex < morph->vertex_count)
+            for (int a = 0; a < 3; a++)
+                out[a] += (double)weights[t] * (double)morph->positions[3 * (size_t)(vertex - morph->first_vertex) + a];
+    }
+}
+
+static bool same_weights(const pelt_skin *skin, uint32_t a, uint32_t b) {
+    size_t count = skin->influence_count;
+    return memcmp(skin->bones + a * count, skin->bones + b * count, count * sizeof *skin->bones) == 0 &&
+           memcmp(skin->weights + a * count, skin->weights + b * count, count * sizeof *skin->weights) == 0;
+}
+
+pelt_result px_units_find(px_arena *arena, const pelt_mesh *mesh, const pelt_skin *skin, px_units *units) {
+    uint32_t count = mesh->vertex_count;
+    *units = (px_units){.of = PX_NEW(arena, uint32_t, count), .vertices = PX_NEW(arena, uint32_t, count)};
+    uint32_t *latest = PX_NEW(arena, uint32_t, mesh->weld_count); /* [weld] unit + 1 … */
+    uint32_t *before = PX_NEW(arena, uint32_t, count);            /* … [unit] and the weld's one before */
+    if (!units->of || !units->vertices || !latest || !before)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t *head = &latest[mesh->weld[i]], unit = *head;
+        while (unit && !same_weights(skin, i, units->vertices[unit - 1]))
+            unit = before[unit - 1];
+        if (!unit) {
+            units->vertices[units->count] = i;
+            before[units->count++] = *head;
+            unit = *head = units->count;
+        }
+        units->of[i] = unit - 1;
+    }
+    return PELT_OK;
+}

@@ -1,0 +1,23 @@
+/* A skin from inside: the blended transform of a vertex, and which vertices are alike to it. */
+#ifndef PELT_CORE_SKIN_H
+#define PELT_CORE_SKIN_H
+
+#include "core/core.h"
+
+/* The blended transform of a vertex, 3×4 row by row, with palette [bone]. */
+void px_skin_blend(const pelt_skin *skin, const pelt_affine *palette, uint32_t vertex, double out[12]);
+
+/* Where morphs with weights [morph] put a vertex before the skin moves it. */
+void px_morphed_place(const pelt_model *model, const float *weights, uint32_t vertex, double out[3]);
+
+/* A unit is what vertices have in common that lie, move and are weighted alike: they get one displacement, so no seam
+ * opens. Numbered by first appearance. */
+typedef struct px_units {
+    uint32_t count;
+    uint32_t *of;       /* [vertex] its unit */
+    uint32_t *vertices; /* [unit] its first vertex */
+} px_units;
+/* Vertices that weld are one unit where their weights are the same. Needs mesh.weld. */
+pelt_result px_units_find(px_arena *arena, const pelt_mesh *mesh, const pelt_skin *skin, px_units *units);
+
+#endif
