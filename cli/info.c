@@ -130,6 +130,21 @@ static void mesh_rows(cli_table *table, const info_facts *facts) {
         table_row(table, "not finite", "%s vertices", grouped(facts->non_finite));
 }
 
+/* Morphs, and the joints whose rotations drive them. */
+static void morph_rows(cli_table *table, const pelt_model *model) {
+    uint32_t morph_count = model->morphs.morph_count, driver_count = model->driver_count;
+    const char **names = must_alloc(morph_count > driver_count ? morph_count : driver_count, sizeof *names);
+    for (uint32_t m = 0; m < morph_count; m++)
+        names[m] = model->morphs.morphs[m].name;
+    if (morph_count)
+        row_of_names(table, "morphs", names, morph_count, NAMES_SHOWN);
+    for (uint32_t d = 0; d < driver_count; d++)
+        names[d] = model->skeleton.names[model->drivers[d].joint];
+    if (driver_count)
+        row_of_names(table, "drivers", names, driver_count, NAMES_SHOWN);
+    free(names);
+}
+
 static void rig_rows(cli_table *table, const info_facts *facts, bool all_joints) {
     const pelt_model *model = facts->model;
     for (uint32_t c = 0; c < model->clip_count; c++)
@@ -142,13 +157,7 @@ static void rig_rows(cli_table *table, const info_facts *facts, bool all_joints)
         table_row(table, "bones", "%s", grouped(model->skin.bone_count));
         table_row(table, "influences", "%u at most, %.2f on average", facts->influence_max, facts->influence_mean);
     }
-    if (model->morphs.morph_count) {
-        const char **names = must_alloc(model->morphs.morph_count, sizeof *names);
-        for (uint32_t m = 0; m < model->morphs.morph_count; m++)
-            names[m] = model->morphs.morphs[m].name;
-        row_of_names(table, "morphs", names, model->morphs.morph_count, NAMES_SHOWN);
-        free(names);
-    }
+    morph_rows(table, model);
     for (uint32_t m = 0; m < model->motion_count; m++) {
         const pelt_motion *motion = &model->motions[m];
         table_row(table, m ? "" : "motions", "%s: %.3f s, %s tracks", shown_name(motion->name),
@@ -226,6 +235,19 @@ static void report_animations(cli_json *json, const pelt_model *model) {
     json_close(json, ']');
 }
 
+static void report_driver(cli_json *json, const pelt_model *model, const pelt_driver *driver) {
+    static const char *const parts[] = {"whole", "swing", "twist"};
+    json_open(json, NULL, '{');
+    json_text(json, "joint", model->skeleton.names[driver->joint]);
+    json_text(json, "part", parts[driver->part]);
+    json_count(json, "centres", driver->centre_count);
+    json_open(json, "morphs", '[');
+    for (uint32_t m = 0; m < driver->morph_count; m++)
+        json_text(json, NULL, model->morphs.morphs[driver->morphs[m]].name);
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
 static void report_rig(cli_json *json, const info_facts *facts) {
     const pelt_model *model = facts->model;
     json_count(json, "joints", model->skeleton.joint_count);
@@ -241,6 +263,10 @@ static void report_rig(cli_json *json, const info_facts *facts) {
     json_open(json, "morphs", '[');
     for (uint32_t m = 0; m < model->morphs.morph_count; m++)
         json_text(json, NULL, model->morphs.morphs[m].name);
+    json_close(json, ']');
+    json_open(json, "drivers", '[');
+    for (uint32_t d = 0; d < model->driver_count; d++)
+        report_driver(json, model, &model->drivers[d]);
     json_close(json, ']');
 }
 
@@ -333,8 +359,8 @@ const cli_verb verb_info = {
     .usage = "pelt info INPUT… [options]",
     .about =
         "For each input: format, counts, parts, materials, the box of the rest pose, clips, skeleton, skin, morphs, "
-        "motions and warnings. A file that cannot be read is named on stderr, the others are still shown, and "
-        "the exit code is 2.\n\n"
+        "joints that drive morphs, motions and warnings. A file that cannot be read is named on stderr, the others are "
+        "still shown, and the exit code is 2.\n\n"
         "Welded vertices are those that stay together in every frame and every morph. --verbose names all joints.",
     .groups = groups,
     .group_count = COUNT(groups),

@@ -176,11 +176,36 @@ static void drivers_may_have_many_morphs(void **state) {
         assert_true(fabs((double)weights[morphs[m]] - 2 * exp(-1)) < 1e-5);
 }
 
+/* New morphs of a joint that comes first move the others on. */
+static void drivers_follow_their_morphs(void **state) {
+    (void)state;
+    pelt_morph old[6] = {
+        {.joint = 0}, {.joint = 0, .index = 1}, {.joint = 1}, {.joint = 1, .index = 1}, {.joint = 1, .index = 2},
+        {.joint = 2}};
+    pelt_morph new[8] = {[2] = {.joint = 0, .index = 2}, [3] = {.joint = 0, .index = 3}};
+    memcpy(new, old, 2 * sizeof *old);
+    memcpy(new + 4, old + 2, 4 * sizeof *old);
+    test_context test;
+    test_begin(&test, 1);
+    rig r = make_rig();
+    r.model.drivers = r.drivers;
+    r.model.morphs = (pelt_morph_set){6, old};
+    px_arena *arena = px_arena_create(test.context);
+    pelt_driver *drivers;
+    test_ok(&test, px_drivers_follow(arena, &r.model, &(pelt_morph_set){8, new}, &drivers));
+    assert_true(drivers[0].morphs[0] == 6 && drivers[0].morphs[1] == 1); /* 4 and 1 before */
+    assert_true(drivers[1].morphs[0] == 4 && drivers[1].morphs[1] == 6); /* 2 and 4 */
+    assert_ptr_equal(drivers[1].coefficients, turn_coefficients);
+    px_arena_destroy(arena);
+    test_end(&test);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rotations_are_twist_then_swing), cmocka_unit_test(half_a_swing_has_no_twist),
         cmocka_unit_test(angles_are_those_between),       cmocka_unit_test(kernels_have_their_values),
         cmocka_unit_test(weights_are_the_formula),        cmocka_unit_test(drivers_may_have_many_morphs),
+        cmocka_unit_test(drivers_follow_their_morphs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
  */
 #include "core/driver.h"
 
+#include "core/morphs.h"
+
 /* Sums wait on the stack, for so many morphs at once: a joint has a handful. */
 #define MORPH_BLOCK 16u
 
@@ -72,4 +74,23 @@ void pelt_pose_weights(const pelt_model *model, const pelt_transform *locals, fl
             add_weights(driver, rotation, first, left < MORPH_BLOCK ? left : MORPH_BLOCK, weights);
         }
     }
+}
+
+pelt_result px_drivers_follow(px_arena *arena, const pelt_model *model, const pelt_morph_set *morphs,
+                              pelt_driver **drivers) {
+    if (!(*drivers = PX_NEW(arena, pelt_driver, model->driver_count)))
+        return PELT_ERROR_MEMORY;
+    for (uint32_t d = 0; d < model->driver_count; d++) {
+        pelt_driver *driver = &(*drivers)[d];
+        *driver = model->drivers[d];
+        uint32_t *places = PX_NEW(arena, uint32_t, driver->morph_count);
+        if (!places)
+            return PELT_ERROR_MEMORY;
+        for (uint32_t m = 0; m < driver->morph_count; m++) {
+            const pelt_morph *morph = &model->morphs.morphs[driver->morphs[m]];
+            places[m] = px_morph_find(morphs, morph->joint, morph->index);
+        }
+        driver->morphs = places;
+    }
+    return PELT_OK;
 }

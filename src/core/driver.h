@@ -2,6 +2,7 @@
 #ifndef PELT_CORE_DRIVER_H
 #define PELT_CORE_DRIVER_H
 
+#include "core/core.h"
 #include "core/rotation.h"
 
 /* The part of a joint's rotation from rest that a driver looks at. `axis` is used by SWING and TWIST. */
@@ -12,5 +13,12 @@ double px_driver_angle(px_rotation a, px_rotation b);
 
 /* φ(angle). */
 double px_driver_kernel(pelt_kernel kernel, double radius, double angle);
+
+/* The model's drivers for another set of morphs that has all of the model's at other places. */
+pelt_result px_drivers_follow(px_arena *arena, const pelt_model *model, const pelt_morph_set *morphs,
+                              pelt_driver **drivers);
+
+/* What pelt_model_validate checks of the model's drivers; its skeleton and morphs are right. */
+pelt_result px_drivers_validate(pelt_context *context, const pelt_model *model);
 
 #endif

@@ -1,4 +1,4 @@
-/* Adding morphs to a model: see morphs.h. */
+/* Morphs of a model from inside: see morphs.h. */
 #include "core/morphs.h"
 
 #include <math.h>
@@ -59,6 +59,13 @@ static int compare_morphs(const void *a, const void *b) {
 
 void px_morphs_sort(pelt_morph *morphs, size_t count) {
     qsort(morphs, count, sizeof *morphs, compare_morphs);
+}
+
+uint32_t px_morph_find(const pelt_morph_set *set, uint32_t joint, uint32_t index) {
+    pelt_morph key = {.joint = joint, .index = index};
+    const pelt_morph *found =
+        set->morph_count ? bsearch(&key, set->morphs, set->morph_count, sizeof key, compare_morphs) : NULL;
+    return found ? (uint32_t)(found - set->morphs) : PELT_NONE;
 }
 
 pelt_track *px_weights_track(const pelt_motion *motion, uint32_t joint) {

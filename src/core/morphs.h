@@ -1,4 +1,4 @@
-/* Adding morphs to a model: whose weights drive those of a vertex, and their tracks. */
+/* Morphs of a model from inside: whose weights drive those of a vertex, their order, their tracks. */
 #ifndef PELT_CORE_MORPHS_H
 #define PELT_CORE_MORPHS_H
 
@@ -21,6 +21,9 @@ float *px_morph_spread(px_arena *arena, const px_morph_group *group, const uint3
 
 /* Morphs in the order of a morph set. */
 void px_morphs_sort(pelt_morph *morphs, size_t count);
+
+/* The place of a joint's morph in the set, or PELT_NONE. */
+uint32_t px_morph_find(const pelt_morph_set *set, uint32_t joint, uint32_t index);
 
 /* The track of a joint's morph weights, or NULL. */
 pelt_track *px_weights_track(const pelt_motion *motion, uint32_t joint);

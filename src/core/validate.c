@@ -3,6 +3,7 @@
  * is the one place that later code relies on. Clip positions are not read (they may be far larger than memory).
  */
 #include "core/core.h"
+#include "core/driver.h"
 
 #include <math.h>
 
@@ -381,7 +382,7 @@ static pelt_result check_driver(pelt_context *context, const pelt_model *model, 
     return PELT_OK;
 }
 
-static pelt_result check_drivers(pelt_context *context, const pelt_model *model) {
+pelt_result px_drivers_validate(pelt_context *context, const pelt_model *model) {
     if (model->driver_count && !model->drivers)
         WRONG("model: %u drivers, but no list of them", model->driver_count);
     for (uint32_t d = 0; d < model->driver_count; d++)
@@ -394,7 +395,7 @@ pelt_result pelt_model_validate(pelt_context *context, const pelt_model *model) 
     PX_TRY(check_clips(context, model));
     PX_TRY(check_skeleton(context, &model->skeleton));
     PX_TRY(check_morphs(context, model));
-    PX_TRY(check_drivers(context, model));
+    PX_TRY(px_drivers_validate(context, model));
     PX_TRY(check_motions(context, model));
     return check_skin(context, model);
 }

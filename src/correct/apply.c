@@ -1,4 +1,5 @@
 /* Modes become morphs of every node with a mesh, and tracks of weights. */
+#include "core/driver.h"
 #include "core/morphs.h"
 #include "correct/correct.h"
 
@@ -169,12 +170,15 @@ static pelt_result make_motions(apply_work *w) {
 pelt_result px_correct_apply(px_correction *c) {
     apply_work w = {.c = c};
     pelt_model *model = c->model;
+    pelt_driver *drivers;
     if (c->rank == 0)
         return PELT_OK;
     PX_TRY(px_morph_groups_find(c->scratch, model, &w.groups, &w.group_count));
     PX_TRY(make_motions(&w));
     PX_TRY(make_morphs(&w));
+    PX_TRY(px_drivers_follow(model->memory, model, &w.morphs, &drivers));
     model->morphs = w.morphs;
+    model->drivers = drivers;
     model->motions = w.motions;
     model->motion_count = w.motion_count;
     model->mesh.weld = NULL; /* morphs count in it */

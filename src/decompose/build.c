@@ -455,6 +455,7 @@ static void replace_rig(const build *b) {
     model->motions = b->out.motions;
     model->motion_count = b->out.motion_count;
     model->morphs = (pelt_morph_set){0};
+    model->driver_count = 0;
     model->changed |= b->out.changed;
 }
 

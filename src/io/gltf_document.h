@@ -1,8 +1,8 @@
 /* glTF 2.0 from inside: what the files gltf*.c share.
  *
  * The street: gltf.c opens the container and finds the buffers, gltf_accessor.c unpacks numbers, gltf_scene.c makes
- * joints and motions, gltf_mesh.c, gltf_skin.c and gltf_morph.c make the mesh and what moves it. The document (JSON
- * tree and buffers) stays beside the model; gltf_write.c starts from it, gltf_emit*.c replace the nouns that changed,
+ * joints and motions, gltf_mesh.c, gltf_skin.c, gltf_morph.c and gltf_driver.c make the mesh and what moves it. The
+ * document (JSON tree and buffers) stays beside the model; gltf_write.c starts from it, gltf_emit*.c replace the nouns that changed,
  * and gltf_pack.c drops what nothing refers to any more and lays out the bytes.
  */
 #ifndef PELT_IO_GLTF_DOCUMENT_H
@@ -135,6 +135,8 @@ pelt_result px_gltf_read_mesh(px_gltf *doc, pelt_model *model);
 /* Need the mesh's parts. */
 pelt_result px_gltf_read_skin(px_gltf *doc, pelt_model *model);
 pelt_result px_gltf_read_morphs(px_gltf *doc, pelt_model *model);
+/* Needs the morphs. */
+pelt_result px_gltf_read_drivers(px_gltf *doc, pelt_model *model);
 /* How many pairs JOINTS_n, WEIGHTS_n there are. */
 uint32_t px_gltf_count_sets(const px_json *attributes);
 /* Whether an unskinned part of this joint is moved to rest space, and by what: not when that could not be undone. */
@@ -192,6 +194,7 @@ typedef struct px_gltf_writer {
     px_json **primitives;        /* [part] */
     uint32_t instance_count;     /* */
     px_gltf_instance *instances; /* */
+    uint32_t *weight_nodes;      /* [joint] the node whose morph targets the joint drives, or PELT_NONE */
 } px_gltf_writer;
 
 /* Making JSON. Running out of memory anywhere sets w->failed: check once. */
@@ -200,6 +203,7 @@ px_json *px_gltf_push(px_gltf_writer *w, px_json *array, px_json *value);
 void px_gltf_put_uint(px_gltf_writer *w, px_json *object, const char *key, uint32_t value);
 void px_gltf_push_uint(px_gltf_writer *w, px_json *array, uint32_t value);
 void px_gltf_put_floats(px_gltf_writer *w, px_json *object, const char *key, const float *values, uint32_t count);
+void px_gltf_push_floats(px_gltf_writer *w, px_json *array, const float *values, uint32_t count);
 /* The array or object at a key, made when missing. */
 px_json *px_gltf_member(px_gltf_writer *w, px_json *object, const char *key, px_json_kind kind);
 /* A new node with a name (NULL or "": none); returns its index. */
@@ -218,10 +222,12 @@ void px_gltf_put_bounds(px_gltf_writer *w, px_json *accessor, const float *data,
 uint32_t px_gltf_add_view(px_gltf_writer *w, const void *data, size_t size, uint32_t target);
 
 pelt_result px_gltf_emit_nodes(px_gltf_writer *w);     /* gltf_emit_scene.c: nodes and scenes */
+pelt_result px_gltf_weight_nodes(px_gltf_writer *w);   /* gltf_emit_scene.c: where motions find morph weights */
 pelt_result px_gltf_emit_motions(px_gltf_writer *w);   /* gltf_emit_scene.c */
 pelt_result px_gltf_emit_instances(px_gltf_writer *w); /* gltf_emit_mesh.c: which node shows which parts */
 pelt_result px_gltf_emit_meshes(px_gltf_writer *w);    /* gltf_emit_mesh.c */
 pelt_result px_gltf_emit_skins(px_gltf_writer *w);     /* gltf_emit_skin.c */
+pelt_result px_gltf_emit_drivers(px_gltf_writer *w);   /* gltf_driver.c */
 pelt_result px_gltf_mend(px_gltf_writer *w);           /* gltf_mend.c: errors of the source */
 /* Whether a part shows the same vertices in the same node as the one before. */
 bool px_gltf_shares_vertices(const px_gltf_writer *w, uint32_t part);

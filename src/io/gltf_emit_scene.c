@@ -112,7 +112,6 @@ typedef struct motion_writer {
     px_gltf_writer *w;
     written_times recent[REMEMBERED];
     uint32_t next;
-    uint32_t *weight_nodes; /* [joint] the node whose morph targets the joint drives, or PELT_NONE */
 } motion_writer;
 
 static uint32_t put_times(motion_writer *m, const pelt_track *track) {
@@ -157,7 +156,7 @@ static void put_motion(motion_writer *m, const pelt_motion *motion, px_json *ani
     for (uint32_t t = 0; t < motion->track_count; t++) {
         const pelt_track *track = &motion->tracks[t];
         uint32_t node =
-            track->path == PELT_PATH_WEIGHTS ? m->weight_nodes[track->joint] : w->joint_indices[track->joint];
+            track->path == PELT_PATH_WEIGHTS ? w->weight_nodes[track->joint] : w->joint_indices[track->joint];
         if (node != PELT_NONE && track->key_count > 0)
             put_track(m, track, node, samplers, channels);
     }
@@ -165,20 +164,27 @@ static void put_motion(motion_writer *m, const pelt_motion *motion, px_json *ani
         px_gltf_push(w, animations, animation);
 }
 
-pelt_result px_gltf_emit_motions(px_gltf_writer *w) {
+pelt_result px_gltf_weight_nodes(px_gltf_writer *w) {
     const pelt_model *model = w->model;
-    motion_writer m = {.w = w, .weight_nodes = PX_NEW(w->arena, uint32_t, model->skeleton.joint_count)};
-    px_json *animations = px_json_array(w->arena);
-    if (!m.weight_nodes || !animations)
+    if (!(w->weight_nodes = PX_NEW(w->arena, uint32_t, model->skeleton.joint_count)))
         return PELT_ERROR_MEMORY;
     for (uint32_t j = 0; j < model->skeleton.joint_count; j++)
-        m.weight_nodes[j] = PELT_NONE;
+        w->weight_nodes[j] = PELT_NONE;
     for (uint32_t p = 0; p < model->morphs.morph_count; p++) /* nodes that stay drive their own targets */
-        m.weight_nodes[model->morphs.morphs[p].joint] =
+        w->weight_nodes[model->morphs.morphs[p].joint] =
             w->new_nodes ? PELT_NONE : w->joint_indices[model->morphs.morphs[p].joint];
     for (uint32_t i = 0; i < w->instance_count; i++)
         if (w->instances[i].joint != PELT_NONE && w->instances[i].morph_count > 0)
-            m.weight_nodes[w->instances[i].joint] = w->instances[i].node;
+            w->weight_nodes[w->instances[i].joint] = w->instances[i].node;
+    return PELT_OK;
+}
+
+pelt_result px_gltf_emit_motions(px_gltf_writer *w) {
+    const pelt_model *model = w->model;
+    motion_writer m = {.w = w};
+    px_json *animations = px_json_array(w->arena);
+    if (!animations)
+        return PELT_ERROR_MEMORY;
     for (uint32_t n = 0; n < model->motion_count; n++)
         put_motion(&m, &model->motions[n], animations);
     px_json_remove(w->root, "animations");

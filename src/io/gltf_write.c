@@ -27,10 +27,19 @@ void px_gltf_push_uint(px_gltf_writer *w, px_json *array, uint32_t value) {
     px_gltf_push(w, array, px_json_new_uint(w->arena, value));
 }
 
-void px_gltf_put_floats(px_gltf_writer *w, px_json *object, const char *key, const float *values, uint32_t count) {
-    px_json *array = px_gltf_put(w, object, key, px_json_array(w->arena));
+static px_json *new_floats(px_gltf_writer *w, const float *values, uint32_t count) {
+    px_json *array = px_json_array(w->arena);
     for (uint32_t v = 0; v < count; v++)
         px_gltf_push(w, array, px_json_new_float(w->arena, values[v]));
+    return array;
+}
+
+void px_gltf_put_floats(px_gltf_writer *w, px_json *object, const char *key, const float *values, uint32_t count) {
+    px_gltf_put(w, object, key, new_floats(w, values, count));
+}
+
+void px_gltf_push_floats(px_gltf_writer *w, px_json *array, const float *values, uint32_t count) {
+    px_gltf_push(w, array, new_floats(w, values, count));
 }
 
 px_json *px_gltf_member(px_gltf_writer *w, px_json *object, const char *key, px_json_kind kind) {
@@ -161,6 +170,7 @@ static pelt_result begin(px_gltf_writer *w) {
 
 static pelt_result emit(px_gltf_writer *w) {
     uint32_t geometry = PELT_CHANGED_POSITIONS | PELT_CHANGED_SKIN | PELT_CHANGED_MORPHS;
+    uint32_t numbered = PELT_CHANGED_SKELETON | PELT_CHANGED_MORPHS | PELT_CHANGED_DRIVERS;
     PX_TRY(px_gltf_emit_nodes(w));
     if (w->changed & geometry) {
         PX_TRY(px_gltf_emit_instances(w));
@@ -168,8 +178,11 @@ static pelt_result emit(px_gltf_writer *w) {
     }
     if (w->changed & PELT_CHANGED_SKIN)
         PX_TRY(px_gltf_emit_skins(w));
+    PX_TRY(px_gltf_weight_nodes(w));
     if (w->changed & PELT_CHANGED_MOTIONS)
         PX_TRY(px_gltf_emit_motions(w));
+    if (w->changed & numbered)
+        PX_TRY(px_gltf_emit_drivers(w));
     PX_TRY(px_gltf_mend(w));
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }

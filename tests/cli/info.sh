@@ -53,6 +53,17 @@ json report.json 'const i = r.inputs[0]; i.motions.map(m => m.name).join() === "
 json report.json 'const i = r.inputs[0]; i.influences.max === 2 && Math.abs(i.influences.mean - 1.6) < 1e-9'
 json report.json 'const i = r.inputs[0]; i.materials.join() === "felt" && i.parts.length === 1 && i.joints >= 2'
 
+# Drivers of morphs, and none where they do not hold together.
+drivers=$here/../../fuzz/corpus/gltf/drivers.gltf
+run 0 info "$drivers" --json report.json
+out "3: elbow, hand, hand"
+json report.json 'const [a, b] = r.inputs[0].drivers; a.joint === "elbow" && a.centres === 3 && b.part === "swing"'
+json report.json 'r.inputs[0].drivers[2].morphs.join() === "hand mode 1,elbow mode 2"'
+sed 's/"name":"hand","translation"/"name":"fist","translation"/' "$drivers" >renamed.gltf
+run 0 info renamed.gltf
+out "driver 1: was made for joint 'hand', but its node is 'fist' now; the file is read without drivers of morphs"
+! grep -q '^  drivers' log/out || fail "drivers of a joint that is another"
+
 # Names from files cannot speak to the terminal, and JSON stays JSON whatever a file is called.
 printf 'o a\033[2Jb\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >escape.obj
 run 0 info escape.obj --json report.json
