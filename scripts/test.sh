@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every test. dev (gcc) runs all of them; dev-clang only has to build without warnings; asan runs the unit tests, the
-# fuzz corpora and the broken files; tsan runs the unit tests. Each build counts as one test. The last line is
-# `N passed, N failed` with `, N skipped` behind when tests had no data to run on; fails when anything failed.
+# Every test. dev (gcc) runs all of them; dev-clang only has to build without warnings; asan runs the tests of the library
+# and of the program, the fuzz corpora and the broken files; tsan runs the first two. Each build counts as one test. The
+# last line is `N passed, N failed` with `, N skipped` behind when tests had no data to run on; fails when anything failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -43,9 +43,10 @@ run() {
 
 build dev && run dev
 build dev-clang
-# Under sanitizers the unit tests go without the real data, which would only take long.
-build asan && PELT_DATA=/none run asan -R '^(test_|replay_)' && run asan -R '^data_broken'
-build tsan && PELT_DATA=/none run tsan -R '^test_'
+# Under sanitizers tests go without the real data, which would only take long. tsan's own start does not survive the limit
+# on the size of files that cli_hostile sets.
+build asan && PELT_DATA=/none run asan -R '^(test_|cli_|replay_)' && run asan -R '^data_broken'
+build tsan && PELT_DATA=/none run tsan -R '^(test_|cli_)' -E '^cli_hostile$'
 
 [ "$skipped" -eq 0 ] && more= || more=", $skipped skipped"
 echo

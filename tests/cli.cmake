@@ -4,6 +4,6 @@ list(FILTER CLI_TESTS EXCLUDE REGEX "/lib\\.sh$")
 foreach(script ${CLI_TESTS})
     get_filename_component(name ${script} NAME_WE)
     add_test(NAME cli_${name} COMMAND sh ${script})
-    set_tests_properties(cli_${name} PROPERTIES TIMEOUT 120 SKIP_RETURN_CODE 77
+    set_tests_properties(cli_${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77
         ENVIRONMENT "PELT=$<TARGET_FILE:pelt>;PELT_SCENES=${CMAKE_BINARY_DIR}/bin/pelt-scenes")
 endforeach()
