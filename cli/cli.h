@@ -69,6 +69,7 @@ typedef struct cli_verb {
     X(decompose)                                                                                                       \
     X(bind)                                                                                                            \
     X(correct)                                                                                                         \
+    X(pose)                                                                                                            \
     X(retarget)                                                                                                        \
     X(weights)                                                                                                         \
     X(compare)                                                                                                         \
@@ -177,8 +178,6 @@ void args_default(const cli_verb *verb, void *settings);
 bool option_given(const cli_session *session, const char *name);
 /* All values of an option that may be given again; `items` is freed by the caller. */
 arg_list option_values(const cli_session *session, const char *name);
-/* The nearest of `names` [count] to a misspelt one; NULL when none is near. */
-const char *nearest_name(const char *name, const char *const *names, size_t count);
 
 /* ---- inputs.c --------------------------------------------------------------------------------------------- */
 
@@ -310,6 +309,13 @@ char *list_names(const char *const *names, size_t count, size_t most);
 const char *grouped(uint64_t value);
 /* "4.9 MB", likewise. */
 const char *bytes_text(uint64_t bytes);
+
+/* ---- pose.c ----------------------------------------------------------------------------------------------- */
+
+/* The mesh of a model with a skin, in world space and without what moves it: in a pose of local transforms [joint] and
+ * morph weights [morph]. Its arrays live in the model's memory. */
+pelt_result pose_mesh(cli_session *session, pelt_model *model, const pelt_transform *locals, const float *weights,
+                      pelt_skinning skinning, pelt_model *posed);
 
 /* ---- picture.c -------------------------------------------------------------------------------------------- */
 

@@ -60,7 +60,7 @@ char *input_name(const cli_input *input) {
 
 static exit_code no_such_animation(cli_session *session, const char *wanted, const char *const *names, size_t count,
                                    const pelt_model *model) {
-    const char *near = nearest_name(wanted, names, count);
+    const char *near = pelt_nearest_name(wanted, names, count);
     if (count == 0)
         return usage_error(session, "%s: --motion %s: there is no animation in it", model->path, wanted);
     if (near)
@@ -155,21 +155,14 @@ pelt_result take_points(cli_session *session, const pelt_mesh *source, pelt_mode
 pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path, uint32_t ply) {
     pelt_save_desc desc = pelt_save_desc_default();
     desc.ply = ply;
-    pelt_mesh *mesh = &model->mesh;
-    pelt_model posed = *model;
-    if (model->skin.bone_count || model->morphs.morph_count) {
-        size_t floats = (size_t)3 * mesh->vertex_count;
-        posed.mesh.positions = pelt_model_alloc(session->context, model, floats, sizeof(float));
-        posed.mesh.normals = mesh->normals ? pelt_model_alloc(session->context, model, floats, sizeof(float)) : NULL;
-        if (!posed.mesh.positions || (mesh->normals && !posed.mesh.normals))
-            return PELT_ERROR_MEMORY;
-        posed.changed |= PELT_CHANGED_POSITIONS;
-        pelt_result result = pelt_model_pose(session->context, model, NULL, 0, PELT_SKINNING_LINEAR,
-                                             posed.mesh.positions, posed.mesh.normals);
-        if (result != PELT_OK)
-            return result;
-    }
-    return pelt_save(session->context, &posed, path, &desc);
+    if (!model->skin.bone_count && !model->morphs.morph_count)
+        return pelt_save(session->context, model, path, &desc);
+    pelt_model posed;
+    float *weights = must_alloc(model->morphs.morph_count, sizeof *weights);
+    pelt_motion_sample(model, NULL, 0, NULL, weights);
+    pelt_result result = pose_mesh(session, model, model->skeleton.rest, weights, PELT_SKINNING_LINEAR, &posed);
+    free(weights);
+    return result == PELT_OK ? pelt_save(session->context, &posed, path, &desc) : result;
 }
 
 /* The only %d, %4d or %04d of a path; NULL. */

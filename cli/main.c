@@ -35,7 +35,7 @@ exit_code verb_require(cli_session *session, const char *name, const cli_verb **
     size_t count = 0;
     for (size_t v = 0; verb_at(v) && count < OPTION_MAX; v++)
         names[count++] = verb_at(v)->name;
-    const char *near = nearest_name(name, names, count);
+    const char *near = pelt_nearest_name(name, names, count);
     return near ? usage_error(session, "there is no verb '%s'; did you mean '%s'?", name, near)
                 : usage_error(session, "there is no verb '%s'", name);
 }

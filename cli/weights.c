@@ -199,7 +199,7 @@ static exit_code find_action(cli_session *session, const char *name, const actio
             return EXIT_DONE;
         }
     }
-    const char *near = name ? nearest_name(name, names, COUNT(actions)) : NULL;
+    const char *near = name ? pelt_nearest_name(name, names, COUNT(actions)) : NULL;
     if (near)
         return usage_error(session, "weights cannot '%s'; did you mean '%s'?", name, near);
     return usage_error(session, "weights needs to know what to do: transfer, smooth, prune, mirror or normalise");

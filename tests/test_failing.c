@@ -58,6 +58,8 @@ static const char skeleton[] = ":units\n length 0.5\n angle deg\n:root\n order T
 static const char motion[] = ":FULLY-SPECIFIED\n:DEGREES\n1\nroot 0 4 0 0 0 0\nlfemur 0 0 0\n"
                              "2\nroot 0 4 1 0 0 0\nlfemur 30 0 0\n";
 
+static const char pose_text[] = "{\"joints\": {\"upper\": {\"euler\": [0, 0, 60]}}}\n";
+
 /* A tube with three bones, and its motion as a clip, in every format that is written; the others by hand. */
 static int make_files(void **state) {
     (void)state;
@@ -78,6 +80,7 @@ static int make_files(void **state) {
     test_end(&test);
     put_file("s.asf", skeleton, sizeof skeleton - 1);
     put_file("t.amc", motion, sizeof motion - 1);
+    put_file("pose.json", pose_text, sizeof pose_text - 1);
     size_t size;
     uint8_t *alembic = get_file("../fuzz/corpus/abc/transforms.abc", &size);
     put_file("move.abc", alembic, size);
@@ -237,6 +240,24 @@ static pelt_result retarget(pelt_context *context, pelt_model *model, pelt_model
     return pelt_retarget(context, other, &other->motions[0], matches, NULL, model, NULL);
 }
 
+/* Poses of a file of our own and of another skeleton, and one of them evaluated. */
+static pelt_result pose(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    static const char *const files[] = {"pose.json", "rig.bvh"};
+    float positions[3 * 128], weights[8];
+    assert_in_range(model->mesh.vertex_count, 1, 128);
+    assert_in_range(model->morphs.morph_count, 0, 8);
+    for (size_t f = 0; f < PX_COUNT(files); f++) {
+        pelt_pose *poses;
+        uint32_t count;
+        pelt_result result = pelt_load_poses(context, model, in_folder(files[f]), NULL, &poses, &count);
+        assert_int_equal(count, result == PELT_OK);
+        PX_TRY(result);
+        PX_TRY(pelt_model_pose_locals(context, model, poses[0].locals, weights, PELT_SKINNING_LINEAR, positions, NULL));
+    }
+    return PELT_OK;
+}
+
 static pelt_result compare(pelt_context *context, pelt_model *model, pelt_model *other) {
     pelt_clip clip;
     pelt_difference clips;
@@ -287,6 +308,7 @@ static const verb_case verbs[] = {
     {"rig.glb", NULL, NULL, edit_weights, 0},
     {"rig.glb", NULL, "mesh.obj", transfer, 0},
     {"rig.glb", NULL, "rig.bvh", retarget, 0},
+    {"rig.glb", NULL, NULL, pose, 0},
     {"rig.glb", NULL, "rig.gltf", compare, 0},
     {"rig.glb", NULL, NULL, bake, 0},
     {"rig.glb", NULL, NULL, draw, 12},

@@ -193,6 +193,13 @@ static void poses_are_the_chain(void **state) {
             memset(p, 0, sizeof p);
             test_ok(&test, pelt_model_pose(test.context, model, motion, time, skinning, p, NULL));
             assert_memory_equal(p, want_p, sizeof p);
+            pelt_transform locals[2];
+            float weights[MORPHS];
+            pelt_motion_sample(model, motion, time, locals, weights);
+            memset(p, 0, sizeof p);
+            test_ok(&test, pelt_model_pose_locals(test.context, model, locals, weights, skinning, p, n));
+            assert_memory_equal(p, want_p, sizeof p);
+            assert_memory_equal(n, want_n, sizeof n);
         }
         pelt_model_destroy(model);
         test_end(&test);
@@ -251,6 +258,13 @@ static pelt_result pose_once(pelt_context *context, void *user) {
     return pelt_model_pose(context, user, ((const pelt_model *)user)->motions, 1, PELT_SKINNING_DUAL_QUATERNION, p, n);
 }
 
+static pelt_result pose_locals_once(pelt_context *context, void *user) {
+    static float p[VERTICES * 3], n[VERTICES * 3];
+    const pelt_model *model = user;
+    return pelt_model_pose_locals(context, model, model->skeleton.rest, (float[MORPHS]){1, 1, 1},
+                                  PELT_SKINNING_DUAL_QUATERNION, p, n);
+}
+
 static void poses_survive_lack_of_memory(void **state) {
     (void)state;
     test_context test;
@@ -258,6 +272,7 @@ static void poses_survive_lack_of_memory(void **state) {
     test_begin(&test, 1);
     test_ok(&test, make_model(test.context, true, true, &model));
     test_fail_each_allocation(1, pose_once, model);
+    test_fail_each_allocation(1, pose_locals_once, model);
     pelt_model_destroy(model);
     test_end(&test);
 }

@@ -54,6 +54,8 @@ PELT_API const char *pelt_result_name(pelt_result result);
 PELT_API const char *pelt_result_text(pelt_result result);
 /* The version of the library that is running, "0.1.0". */
 PELT_API const char *pelt_version(void);
+/* The nearest of `names` [count] to a misspelt one, for messages; NULL when none is near. */
+PELT_API const char *pelt_nearest_name(const char *name, const char *const *names, size_t count);
 
 /* ---- Context ---------------------------------------------------------------------------------------------- */
 

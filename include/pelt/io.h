@@ -45,8 +45,8 @@ PELT_API const pelt_format_info *pelt_format_of_file(pelt_context *context, cons
 PELT_API const pelt_format_info *pelt_format_for_output(const char *path);
 
 typedef struct pelt_load_desc {
-    double fps;        /* frames per second of inputs that do not say (sequences, PC2); default 30 */
-    double motion_fps; /* frames per second of motions that do not say (AMC); default 120 */
+    double fps;         /* frames per second of inputs that do not say (sequences, PC2); default 30 */
+    double motion_fps;  /* frames per second of motions that do not say (AMC); default 120 */
     const char *object; /* Alembic: only meshes at or below objects of this name, or path with '/'; NULL: all */
 } pelt_load_desc;
 PELT_API const pelt_option *pelt_load_options(size_t *option_count);
@@ -70,6 +70,29 @@ PELT_API pelt_result pelt_load_cache_memory(pelt_context *context, const void *d
  * where none has, with a sentence that lists what is there. */
 PELT_API pelt_result pelt_vertex_attribute(pelt_context *context, const pelt_model *model, const char *name,
                                            float *out);
+
+/* How the joints of a model stand. */
+typedef struct pelt_pose {
+    const char *name;             /* never NULL */
+    const pelt_transform *locals; /* [joint] */
+} pelt_pose;
+
+/* The joint of this name; a sentence with the nearest name where there is none. */
+PELT_API pelt_result pelt_joint_find(pelt_context *context, const pelt_model *model, const char *name, uint32_t *joint);
+/* Sets the rotation of a joint that is turned from its rest pose by degrees about x, then y, then z; the axes are the
+ * joint's own at rest: rest · Rz · Ry · Rx. */
+PELT_API void pelt_pose_turn(const pelt_transform *rest, const double degrees[3], pelt_transform *local);
+
+/* Reads poses [pose_count] for the joints of a model, into its memory. Joints that a file does not name stay at rest.
+ *   .json   {"joints": {"elbow": {"euler": [90, 0, 0]}}}: one pose, named after the file
+ *           {"poses": {"bent": {"joints": …}, …}}: several
+ *           Of a joint: "rotation" [x, y, z, w], "translation", "scale" in place of its own, as a glTF node has them; or
+ *           "euler", as pelt_pose_turn takes it.
+ *   others  whatever has a skeleton (BVH, glTF): the first frame of its first motion, else how it stands. Joints are found
+ *           by name, and turn in the world as their namesakes do from rest.
+ * `desc` may be NULL. */
+PELT_API pelt_result pelt_load_poses(pelt_context *context, pelt_model *model, const char *path,
+                                     const pelt_load_desc *desc, pelt_pose **poses, uint32_t *pose_count);
 
 /* How skin weights that are new are written (glTF). Whole numbers sum to exactly 65,535 or 255; weights too small for
  * them are dropped. Weights that an algorithm did not change stay as they were in the file. */

@@ -64,6 +64,10 @@ PELT_API void pelt_morph_run(const pelt_mesh *mesh, const pelt_morph_set *morphs
  * at a time of a motion (NULL: rest pose), in world space: morphs, then skin. Allocates scratch from the context. */
 PELT_API pelt_result pelt_model_pose(pelt_context *context, const pelt_model *model, const pelt_motion *motion,
                                      float time, pelt_skinning skinning, float *out_positions, float *out_normals);
+/* The same in a pose of the caller's: local transforms [joint] and morph weights [morph]. */
+PELT_API pelt_result pelt_model_pose_locals(pelt_context *context, const pelt_model *model,
+                                            const pelt_transform *locals, const float *weights, pelt_skinning skinning,
+                                            float *out_positions, float *out_normals);
 
 /* A clip that evaluates a motion of the model at `fps` when read: frame k is at start + k / fps, the last frame at or
  * after the end. The clip lives in the model's memory; nouns that are replaced in the model later do not change it.

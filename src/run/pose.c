@@ -26,6 +26,15 @@ static pelt_result make_palette(px_pose *pose, const pelt_transform *locals) {
     return PELT_OK;
 }
 
+/* From local transforms [joint] and morph weights [morph], which must stay. */
+static pelt_result take_pose(px_pose *pose, const pelt_transform *locals, const float *weights) {
+    const pelt_model *model = pose->model;
+    for (uint32_t t = 0; t < model->morphs.morph_count; t++)
+        if (weights[t] != 0)
+            pose->weights = weights;
+    return model->skin.bone_count ? make_palette(pose, locals) : PELT_OK;
+}
+
 static pelt_result fill_pose(px_pose *pose, const pelt_motion *motion, float time) {
     const pelt_model *model = pose->model;
     pelt_transform *locals = PX_NEW(pose->scratch, pelt_transform, model->skeleton.joint_count);
@@ -33,10 +42,7 @@ static pelt_result fill_pose(px_pose *pose, const pelt_motion *motion, float tim
     if (!locals || !weights)
         return PELT_ERROR_MEMORY;
     pelt_motion_sample(model, motion, time, locals, weights);
-    for (uint32_t t = 0; t < model->morphs.morph_count; t++)
-        if (weights[t] != 0)
-            pose->weights = weights;
-    return model->skin.bone_count ? make_palette(pose, locals) : PELT_OK;
+    return take_pose(pose, locals, weights);
 }
 
 pelt_result px_pose_make(pelt_context *context, const pelt_model *model, const pelt_motion *motion, float time,
@@ -137,13 +143,38 @@ static pelt_result pose_block(void *user, size_t first, size_t count, size_t blo
     return PELT_OK;
 }
 
-pelt_result pelt_model_pose(pelt_context *context, const pelt_model *model, const pelt_motion *motion, float time,
-                            pelt_skinning skinning, float *out_positions, float *out_normals) {
+/* Ends the pose. */
+static pelt_result pose_all(pelt_context *context, px_pose *pose, float *out_positions, float *out_normals) {
+    pose_task task = {*pose, out_positions, out_normals};
+    pelt_result result = px_parallel(context, NULL, pose->model->mesh.vertex_count, BLOCK_VERTICES, pose_block, &task);
+    px_pose_free(pose);
+    return result;
+}
+
+static pelt_result check_normals(pelt_context *context, const pelt_model *model, const float *out_normals) {
     if (out_normals && !model->mesh.normals)
         return px_fail(context, PELT_ERROR_ARGUMENT, "normals are wanted, but the mesh has none");
-    pose_task task = {.positions = out_positions, .normals = out_normals};
-    PX_TRY(px_pose_make(context, model, motion, time, skinning, &task.pose));
-    pelt_result result = px_parallel(context, NULL, model->mesh.vertex_count, BLOCK_VERTICES, pose_block, &task);
-    px_pose_free(&task.pose);
+    return PELT_OK;
+}
+
+pelt_result pelt_model_pose(pelt_context *context, const pelt_model *model, const pelt_motion *motion, float time,
+                            pelt_skinning skinning, float *out_positions, float *out_normals) {
+    px_pose pose;
+    PX_TRY(check_normals(context, model, out_normals));
+    PX_TRY(px_pose_make(context, model, motion, time, skinning, &pose));
+    return pose_all(context, &pose, out_positions, out_normals);
+}
+
+pelt_result pelt_model_pose_locals(pelt_context *context, const pelt_model *model, const pelt_transform *locals,
+                                   const float *weights, pelt_skinning skinning, float *out_positions,
+                                   float *out_normals) {
+    PX_TRY(check_normals(context, model, out_normals));
+    px_pose pose = {.model = model, .skinning = skinning, .scratch = px_arena_create(context)};
+    if (!pose.scratch)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = take_pose(&pose, locals, weights);
+    if (result == PELT_OK)
+        return pose_all(context, &pose, out_positions, out_normals);
+    px_pose_free(&pose);
     return result;
 }

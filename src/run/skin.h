@@ -38,7 +38,7 @@ void px_morph_range(const pelt_mesh *mesh, const pelt_morph_set *morphs, const f
 typedef struct px_pose {
     const pelt_model *model;
     pelt_skinning skinning;
-    float *weights;                         /* [morph] or NULL: none is active */
+    const float *weights;                   /* [morph] or NULL: none is active */
     pelt_affine *palette;                   /* [bone] or NULL: no skin */
     pelt_dual_quaternion *dual_quaternions; /* [bone] or NULL: not DUAL_QUATERNION */
     px_arena *scratch;
