@@ -50,6 +50,7 @@ both a.pc2 bake rig.glb -o
 both a.glb decompose strip.obj clip.pc2 -b 1 -o
 both a.glb weights smooth rig.glb -o
 both a.glb bind rig.glb --resolution 8 -o
+both a.glb pose rig.glb --time 0 -o
 both a.glb retarget rig.glb rig.glb -o
 both a.png view rig.glb --size 16x16 --png
 both a.html view rig.glb -o

@@ -51,6 +51,7 @@ sweep a.glb decompose -q mesh.obj clip.pc2 -o '$to/a.glb' -b 2 --iterations 2
 sweep a.glb bind -q rig.glb -o '$to/a.glb' --resolution 16
 sweep a.glb weights -q smooth rig.glb -o '$to/a.glb'
 sweep a.glb weights -q transfer rig.glb mesh.obj -o '$to/a.glb'
+sweep a.obj pose -q rig.glb -j upper=0,0,60 -o '$to/a.obj'
 sweep a.glb retarget -q rig.glb walk.bvh -o '$to/a.glb'
 sweep out compare rig.glb rig.glb
 sweep a.png view -q rig.glb --png '$to/a.png' --size 32x32

@@ -15,7 +15,7 @@ run 0 version
 run 1 version now
 
 # Every verb has help that lists every option of its manual page, and the common ones.
-for verb in info convert bake weights compare view help version completion man; do
+for verb in info convert bake pose weights compare view help version completion man; do
     run 0 help $verb
     cp log/out by_help
     run 0 $verb --help
