@@ -275,22 +275,6 @@ void json_floats(cli_json *json, const char *key, const float *values, size_t co
 /* Writes it to a file (beside, then renamed) or "-". */
 exit_code json_write(const cli_session *session, const cli_json *json, const char *path);
 
-/* ---- report.c --------------------------------------------------------------------------------------------- */
-
-/* What the page of --report shows: the model beside clips of its points [clip_count]. More may be set in what it gives;
- * title and report are filled in later. All of it must stay until the end of the run: see keep_model. */
-pelt_page_desc *report_page(cli_session *session, const pelt_model *model, const pelt_clip *clips, uint32_t clip_count,
-                            double fps);
-/* Destroys a model (NULL: nothing) at the end of the run, when no page needs it any more. */
-void keep_model(cli_session *session, pelt_model *model);
-/* A curve of the report, inside its list "curves". */
-void report_curve(cli_json *json, const char *title, const char *x, const char *y, const double (*points)[2],
-                  size_t count);
-/* What corrections came to (correct.c). */
-void report_corrections(cli_json *json, const pelt_correct_report *report);
-/* Ends the report with settings and warnings; writes it and the page, when the verb had something to say. */
-exit_code report_finish(cli_session *session, const void *settings, exit_code code);
-
 /* ---- table.c ---------------------------------------------------------------------------------------------- */
 
 /* Rows of a name and a value. */
@@ -309,6 +293,25 @@ char *list_names(const char *const *names, size_t count, size_t most);
 const char *grouped(uint64_t value);
 /* "4.9 MB", likewise. */
 const char *bytes_text(uint64_t bytes);
+
+/* ---- report.c --------------------------------------------------------------------------------------------- */
+
+/* What the page of --report shows: the model beside clips of its points [clip_count]. More may be set in what it gives;
+ * title and report are filled in later. All of it must stay until the end of the run: see keep_model. */
+pelt_page_desc *report_page(cli_session *session, const pelt_model *model, const pelt_clip *clips, uint32_t clip_count,
+                            double fps);
+/* Destroys a model (NULL: nothing) at the end of the run, when no page needs it any more. */
+void keep_model(cli_session *session, pelt_model *model);
+/* A curve of the report, inside its list "curves". */
+void report_curve(cli_json *json, const char *title, const char *x, const char *y, const double (*points)[2],
+                  size_t count);
+/* What corrections came to (correct.c). */
+void report_corrections(cli_json *json, const pelt_correct_report *report);
+/* Differences of normals, where they were measured: those of triangles, and skinned ones; for programs, for people. */
+void report_normals(cli_json *json, const pelt_difference *difference);
+void normal_rows(cli_table *table, const pelt_difference *difference);
+/* Ends the report with settings and warnings; writes it and the page, when the verb had something to say. */
+exit_code report_finish(cli_session *session, const void *settings, exit_code code);
 
 /* ---- pose.c ----------------------------------------------------------------------------------------------- */
 

@@ -148,7 +148,7 @@ static void report_clips(cli_json *json, const pelt_difference *d, const double 
     json_real(json, "error_max_units", d->error_max_units);
     json_count(json, "max_frame", d->max_frame);
     json_count(json, "max_point", d->max_point);
-    json_real(json, "normal_rms", d->normal_rms);
+    report_normals(json, d);
     json_open(json, "ball", '{');
     json_reals(json, "center", d->ball.center, 3);
     json_real(json, "radius", d->ball.radius);
@@ -166,8 +166,7 @@ static void clip_rows(cli_table *table, const pelt_difference *d) {
         table_row(table, "E_kg", "– (nothing moves)");
     table_row(table, "E_max", "%.6g of the diameter, %.6g units, at frame %u, vertex %u", d->error_max,
               d->error_max_units, d->max_frame, d->max_point);
-    if (isfinite(d->normal_rms))
-        table_row(table, "normals", "%.6g", d->normal_rms);
+    normal_rows(table, d);
 }
 
 static void report_weights(cli_json *json, const pelt_weight_difference *d) {
@@ -211,7 +210,7 @@ static pelt_result show(cli_session *session, const compare_settings *settings, 
     return PELT_OK;
 }
 
-static exit_code compare(cli_session *session, const compare_settings *settings, const compare_side sides[2]) {
+static exit_code compare(cli_session *session, const compare_settings *settings, compare_side sides[2]) {
     const pelt_clip *a = &sides[0].clip, *b = &sides[1].clip;
     double *frame_rms = must_alloc(a->frame_count, sizeof *frame_rms);
     const pelt_mesh *mesh = sides[0].model->mesh.triangle_count ? &sides[0].model->mesh : NULL;
@@ -220,6 +219,9 @@ static exit_code compare(cli_session *session, const compare_settings *settings,
     pelt_weight_difference weights = {0};
     /* Welded, so that normals do not break at seams. */
     pelt_result result = mesh ? pelt_model_weld(session->context, sides[0].model) : PELT_OK;
+    for (int s = 0; mesh && s < 2 && result == PELT_OK; s++)
+        if (sides[s].animation.clip == PELT_NONE && sides[s].model->skin.bone_count)
+            result = pelt_clip_skin_normals(session->context, sides[s].model, &sides[s].clip);
     if (result == PELT_OK)
         result = pelt_compare_clips(session->context, a, b, mesh, &clips, frame_rms);
     if (result == PELT_OK && rigs)
@@ -280,13 +282,16 @@ const cli_verb verb_compare = {
     .name = "compare",
     .summary = "measure how far one animation or skin is from another",
     .usage = "pelt compare A B [options]",
-    .about = "A is the reference. Both are a file, a mesh with its cache, or a sequence; a cache belongs to the mesh "
-             "before it. Rigs are evaluated at --fps; without any animation the rest poses are compared as one frame. "
-             "Distances are normalised so that the smallest ball around A's first frame has radius 1.\n\n"
-             "E_rms: 1000 · ‖A − B‖ / √(3 · points · frames). E_kg: percent of A's distance from its mean over time. "
-             "E_max: the largest distance of a vertex, as a fraction of the ball's diameter. Normals: root mean square "
-             "length of the difference of unit normals. Two rigs with the same vertices are also compared by their "
-             "weights: the sum over joints (matched by name) of absolute differences, 0 to 2.",
+    .about =
+        "A is the reference. Both are a file, a mesh with its cache, or a sequence; a cache belongs to the mesh "
+        "before it. Rigs are evaluated at --fps; without any animation the rest poses are compared as one frame. "
+        "Distances are normalised so that the smallest ball around A's first frame has radius 1.\n\n"
+        "E_rms: 1000 · ‖A − B‖ / √(3 · points · frames). E_kg: percent of A's distance from its mean over time. "
+        "E_max: the largest distance of a vertex, as a fraction of the ball's diameter. Normals: root mean square "
+        "length of the difference of unit normals, and angle between them; those of the triangles, and for a rig also "
+        "those that its skin moves, against the other's triangles. Two rigs with the same vertices are also compared "
+        "by their "
+        "weights: the sum over joints (matched by name) of absolute differences, 0 to 2.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(compare_settings),

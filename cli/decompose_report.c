@@ -12,20 +12,33 @@ typedef struct joined {
     const pelt_clip *clips;
 } joined;
 
+/* The clip of a frame of all, whose number becomes that in the clip. */
+static const pelt_clip *clip_of(const joined *all, uint32_t *frame) {
+    const pelt_clip *clip = all->clips;
+    for (; *frame >= clip->frame_count; clip++)
+        *frame -= clip->frame_count;
+    return clip;
+}
+
 static pelt_result read_joined(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
                                float *out) {
-    const pelt_clip *clip = ((const joined *)user)->clips;
-    for (; frame >= clip->frame_count; clip++)
-        frame -= clip->frame_count;
+    const pelt_clip *clip = clip_of(user, &frame);
     return pelt_clip_read(context, clip, frame, first, count, out);
+}
+
+static pelt_result read_joined_normals(pelt_context *context, const void *user, uint32_t frame, uint32_t first,
+                                       uint32_t count, float *out) {
+    const pelt_clip *clip = clip_of(user, &frame);
+    return clip->source.read_normals(context, clip->source.user, frame, first, count, out);
 }
 
 static pelt_result compare(decompose_work *w) {
     pelt_context *context = w->session->context;
     const pelt_model *model = w->model;
+    const pelt_mesh *mesh = model->mesh.triangle_count ? &model->mesh : NULL;
     w->frame_rms = must_alloc(w->frame_count, sizeof *w->frame_rms);
     if (model->clip_count == 1)
-        return pelt_compare_clips(context, model->clips, w->played, NULL, &w->whole, w->frame_rms);
+        return pelt_compare_clips(context, model->clips, w->played, mesh, &w->whole, w->frame_rms);
     joined sides[2] = {{model->clips}, {w->played}};
     pelt_clip clips[2];
     for (int s = 0; s < 2; s++)
@@ -33,7 +46,8 @@ static pelt_result compare(decompose_work *w) {
                                .frame_count = w->frame_count,
                                .point_count = sides[s].clips[0].point_count,
                                .source = {.read = read_joined, .user = &sides[s]}};
-    pelt_result result = pelt_compare_clips(context, &clips[0], &clips[1], NULL, &w->whole, NULL);
+    clips[1].source.read_normals = read_joined_normals;
+    pelt_result result = pelt_compare_clips(context, &clips[0], &clips[1], mesh, &w->whole, NULL);
     double *frame_rms = w->frame_rms;
     for (uint32_t c = 0; result == PELT_OK && c < model->clip_count; c++) {
         const pelt_clip *clip = &model->clips[c];
@@ -77,6 +91,8 @@ pelt_result decompose_measure(decompose_work *w) {
         const pelt_motion *motion = w->motions[c] == PELT_NONE ? NULL : &w->written->motions[w->motions[c]];
         result = pelt_clip_from_motion_at(context, w->written, motion, clip->times, clip->frame_count,
                                           PELT_SKINNING_LINEAR, &w->played[c]);
+        if (result == PELT_OK)
+            result = pelt_clip_skin_normals(context, w->written, &w->played[c]);
     }
     return result == PELT_OK ? compare(w) : result;
 }
@@ -149,6 +165,7 @@ static void report_json(decompose_work *w) {
         json_real(json, "error_rms_fit", w->report.error_fit);
     }
     report_errors(json, &w->whole);
+    report_normals(json, &w->whole);
     json_count(json, "bytes_in", w->bytes_in);
     json_count(json, "bytes_out", w->bytes_out);
     json_close(json, '}');
@@ -195,6 +212,7 @@ static void report_table(const decompose_work *w) {
         table_row(&table, "E_kg", "%.4g %%", d->error_kg);
     table_row(&table, "E_max", "%.4g of the diameter, at frame %u, vertex %u", d->error_max, d->max_frame,
               d->max_point);
+    normal_rows(&table, d);
     table_row(&table, "size", "%s to %s, 1 : %.1f", bytes_text(w->bytes_in), bytes_text(w->bytes_out),
               w->bytes_out ? (double)w->bytes_in / (double)w->bytes_out : 0);
     table_row(&table, "time", "%.3f s: load %.3f, reduce %.3f, seed %.3f, solve %.3f (%u iterations), write %.3f",

@@ -1,6 +1,7 @@
 /* The end of a run: settings and warnings join the report, which goes to --json and onto the page of --report. */
 #include "cli.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,24 @@ void report_curve(cli_json *json, const char *title, const char *x, const char *
         json_reals(json, NULL, points[n], 2);
     json_close(json, ']');
     json_close(json, '}');
+}
+
+void report_normals(cli_json *json, const pelt_difference *d) {
+    if (isnan(d->normal_rms))
+        return;
+    json_real(json, "normal_rms", d->normal_rms);
+    json_real(json, "normal_degrees", d->normal_degrees);
+    if (isnan(d->skinned_normal_rms))
+        return;
+    json_real(json, "skinned_normal_rms", d->skinned_normal_rms);
+    json_real(json, "skinned_normal_degrees", d->skinned_normal_degrees);
+}
+
+void normal_rows(cli_table *table, const pelt_difference *d) {
+    if (!isnan(d->normal_rms))
+        table_row(table, "normals", "%.4g, %.3g° (of the triangles)", d->normal_rms, d->normal_degrees);
+    if (!isnan(d->skinned_normal_rms))
+        table_row(table, "", "%.4g, %.3g° (skinned)", d->skinned_normal_rms, d->skinned_normal_degrees);
 }
 
 /* ---- Settings --------------------------------------------------------------------------------------------- */

@@ -31,11 +31,15 @@ typedef struct pelt_difference {
     double error_max_units; /* … and in object units */
     uint32_t max_frame;     /* where it is */
     uint32_t max_point;     /* */
-    double normal_rms;      /* RMS length of the difference of unit vertex normals (SMA); NaN without a mesh */
+    double normal_rms;      /* RMS length of the difference of unit vertex normals (SMA) … */
+    double normal_degrees;  /* … and RMS angle between them; both of the triangles, NaN without a mesh */
+    double
+        skinned_normal_rms; /* the same for the normals that a clip has of its own (b's, else a's), against those … */
+    double skinned_normal_degrees; /* … of the other's triangles; NaN where neither has any */
 } pelt_difference;
 
 /* Compares clip b with the reference a: same points, same frames. `mesh` gives the triangles for normals (its points
- * are the clips'); NULL: no normals. `frame_rms` [frame], E_rms of each frame, or NULL. A position that is not
+ * are the clips'; with its weld, seams count as closed); NULL: no normals. `frame_rms` [frame], E_rms of each frame, or NULL. A position that is not
  * finite fails, naming frame and point. Reads both clips frame by frame, twice. */
 PELT_API pelt_result pelt_compare_clips(pelt_context *context, const pelt_clip *a, const pelt_clip *b,
                                         const pelt_mesh *mesh, pelt_difference *difference, double *frame_rms);

@@ -77,6 +77,10 @@ typedef struct pelt_clip_source {
     /* A hint: `count` points of a frame were read and are not needed again soon, so that pages of a mapped file may
      * leave the memory now and then. NULL: nothing to let go of. Called for clips with `positions` too. */
     void (*release)(const void *user, uint32_t count);
+    /* As `read`, for unit normals that come with the positions. NULL: there are none but those of the triangles. Used for
+     * clips with `positions` too. */
+    pelt_result (*read_normals)(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
+                                float *out);
 } pelt_clip_source;
 
 typedef struct pelt_clip {

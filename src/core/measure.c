@@ -12,6 +12,7 @@
 
 #define MEAN_BLOCK  8192u
 #define FRAME_BLOCK 4u
+#define DEGREES     57.295779513082321 /* of one radian */
 
 /* One frame's part of the result. */
 typedef struct frame_sums {
@@ -19,7 +20,8 @@ typedef struct frame_sums {
     double deviation2; /* Σ |a − mean over time of a|² */
     double max2;       /* largest |a − b|² … */
     uint32_t max_point;
-    double normal2; /* Σ |normal of a − normal of b|² */
+    double normal2[2]; /* Σ |normal of a − normal of b|², of triangles and skinned … */
+    double angle2[2];  /* … and Σ of the squared angles between them */
 } frame_sums;
 
 typedef struct comparison {
@@ -30,7 +32,8 @@ typedef struct comparison {
     double *mean;       /* [point][3] */
     frame_sums *frames; /* [frame] */
     uint32_t normal_count;
-    uint32_t *point_normals; /* [point] its row among the normals; NULL: its own */
+    uint32_t *point_normals;  /* [point] its row among the normals; NULL: its own */
+    const pelt_clip *skinned; /* a or b, which has normals of its own; or NULL */
 } comparison;
 
 /* ---- The mean over time ----------------------------------------------------------------------------------- */
@@ -76,6 +79,7 @@ static pelt_result mean_block(void *user, size_t first, size_t count, size_t blo
 typedef struct frame_scratch {
     float *a, *b;                  /* [point][3]; NULL when the clip is in memory */
     double *normals_a, *normals_b; /* [normal][3]; NULL without a mesh */
+    float *skinned;                /* [point][3]; NULL without such normals */
 } frame_scratch;
 
 static pelt_result not_finite(const comparison *c, uint32_t k, uint32_t point, const float *a) {
@@ -105,6 +109,15 @@ static pelt_result compare_positions(const comparison *c, uint32_t k, const floa
     return PELT_OK;
 }
 
+static void add_normals(const double a[3], const double b[3], int kind, frame_sums *sums) {
+    double square = 0;
+    for (int e = 0; e < 3; e++)
+        square += (a[e] - b[e]) * (a[e] - b[e]);
+    double angle = 2 * asin(fmin(sqrt(square) / 2, 1));
+    sums->normal2[kind] += square;
+    sums->angle2[kind] += angle * angle;
+}
+
 static void compare_normals(const comparison *c, const float *a, const float *b, const frame_scratch *s,
                             frame_sums *sums) {
     const pelt_mesh *mesh = c->mesh;
@@ -118,8 +131,11 @@ static void compare_normals(const comparison *c, const float *a, const float *b,
         double unit_a[3], unit_b[3];
         px_normal_unit(s->normals_a + row, unit_a);
         px_normal_unit(s->normals_b + row, unit_b);
-        for (int e = 0; e < 3; e++)
-            sums->normal2 += (unit_a[e] - unit_b[e]) * (unit_a[e] - unit_b[e]);
+        add_normals(unit_a, unit_b, 0, sums);
+        if (c->skinned) {
+            const float *own = s->skinned + 3 * (size_t)p;
+            add_normals(c->skinned == c->b ? unit_a : unit_b, (double[3]){own[0], own[1], own[2]}, 1, sums);
+        }
     }
 }
 
@@ -131,6 +147,9 @@ static pelt_result compare_frames(const comparison *c, uint32_t first, uint32_t 
         PX_TRY(frame_points(c, c->a, k, 0, c->point_count, s->a, &a));
         PX_TRY(frame_points(c, c->b, k, 0, c->point_count, s->b, &b));
         PX_TRY(compare_positions(c, k, a, b, sums));
+        if (c->skinned)
+            PX_TRY(
+                c->skinned->source.read_normals(c->context, c->skinned->source.user, k, 0, c->point_count, s->skinned));
         if (c->mesh)
             compare_normals(c, a, b, s, sums);
         px_clip_release(c->a, c->point_count);
@@ -150,7 +169,8 @@ static pelt_result compare_block(void *user, size_t first, size_t count, size_t 
     bool ready = (c->a->positions || (s.a = PX_NEW(arena, float, point_floats))) &&
                  (c->b->positions || (s.b = PX_NEW(arena, float, point_floats))) &&
                  (!c->mesh || ((s.normals_a = PX_NEW(arena, double, normal_doubles)) &&
-                               (s.normals_b = PX_NEW(arena, double, normal_doubles))));
+                               (s.normals_b = PX_NEW(arena, double, normal_doubles)))) &&
+                 (!c->skinned || (s.skinned = PX_NEW(arena, float, point_floats)));
     pelt_result result = ready ? compare_frames(c, (uint32_t)first, (uint32_t)count, &s) : PELT_ERROR_MEMORY;
     px_arena_destroy(arena);
     return result;
@@ -193,14 +213,25 @@ static double ratio(double value, double unit) {
     return value == 0 ? 0 : value / unit;
 }
 
+/* Of triangles (0) or skinned (1). */
+static void sum_normals(const comparison *c, int kind, double *rms, double *degrees) {
+    double normal2 = 0, angle2 = 0, count = (double)c->point_count * (double)c->frame_count;
+    for (uint32_t k = 0; k < c->frame_count; k++) {
+        normal2 += c->frames[k].normal2[kind];
+        angle2 += c->frames[k].angle2[kind];
+    }
+    bool known = kind ? c->skinned != NULL : c->mesh != NULL;
+    *rms = known ? ratio(sqrt(normal2), sqrt(count)) : (double)NAN;
+    *degrees = known ? DEGREES * ratio(sqrt(angle2), sqrt(count)) : (double)NAN;
+}
+
 static void sum_up(const comparison *c, pelt_difference *d, double *frame_rms) {
-    double error2 = 0, deviation2 = 0, max2 = 0, normal2 = 0, radius = d->ball.radius;
+    double error2 = 0, deviation2 = 0, max2 = 0, radius = d->ball.radius;
     double points = (double)c->point_count, frames = (double)c->frame_count;
     for (uint32_t k = 0; k < c->frame_count; k++) {
         const frame_sums *sums = &c->frames[k];
         error2 += sums->error2;
         deviation2 += sums->deviation2;
-        normal2 += sums->normal2;
         if (sums->max2 > max2) {
             max2 = sums->max2;
             d->max_frame = k;
@@ -213,7 +244,8 @@ static void sum_up(const comparison *c, pelt_difference *d, double *frame_rms) {
     d->error_kg = ratio(100 * sqrt(error2), sqrt(deviation2));
     d->error_max_units = sqrt(max2);
     d->error_max = ratio(sqrt(max2), 2 * radius);
-    d->normal_rms = c->mesh ? ratio(sqrt(normal2), sqrt(points * frames)) : (double)NAN;
+    sum_normals(c, 0, &d->normal_rms, &d->normal_degrees);
+    sum_normals(c, 1, &d->skinned_normal_rms, &d->skinned_normal_degrees);
 }
 
 static pelt_result first_ball(const comparison *c, px_arena *arena, pelt_ball *ball) {
@@ -250,8 +282,14 @@ pelt_result pelt_compare_clips(pelt_context *context, const pelt_clip *a, const 
     px_arena *arena = px_arena_create(context);
     if (!arena)
         return PELT_ERROR_MEMORY;
-    comparison c = {
-        .context = context, .a = a, .b = b, .mesh = mesh, .point_count = a->point_count, .frame_count = a->frame_count};
+    const pelt_clip *skinned = b->source.read_normals ? b : a->source.read_normals ? a : NULL;
+    comparison c = {.context = context,
+                    .a = a,
+                    .b = b,
+                    .mesh = mesh,
+                    .point_count = a->point_count,
+                    .frame_count = a->frame_count,
+                    .skinned = mesh ? skinned : NULL};
     pelt_result result = compare(&c, arena, difference, frame_rms);
     px_arena_destroy(arena);
     return result;

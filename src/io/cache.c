@@ -82,7 +82,7 @@ pelt_result px_cache_add_clip(const px_read *read, const px_cache *cache, const 
     if (!source || !pages)
         return PELT_ERROR_MEMORY;
     *source = (frame_source){frames, (size_t)12 * cache->point_count, native, pages};
-    clip.source = (pelt_clip_source){read_frame, source, release_frames};
+    clip.source = (pelt_clip_source){.read = read_frame, .user = source, .release = release_frames};
     if (native && (uintptr_t)frames % _Alignof(float) == 0)
         clip.positions = (const float *)(const void *)frames;
     return px_model_add_clip(read->context, read->model, &clip);

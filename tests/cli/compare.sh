@@ -22,7 +22,10 @@ json log/out "$check"
 run 0 compare a.obj a.pc2 b.pc2 --json report.json
 json report.json "$check"
 out "at frame 1, vertex 2"
+json report.json 'r.normal_degrees > 0 && !("skinned_normal_rms" in r)'
+out "(of the triangles)"
 run 0 compare a.pc2 b.pc2 --json -
+json log/out '!("normal_rms" in r)'
 json log/out 'r.error_rms > 0'
 
 run 4 compare a.obj a.pc2 b.pc2 --max-error 1 --json report.json
@@ -51,6 +54,7 @@ err "missing.pc2"
 strip
 run 0 compare strip.gltf strip.gltf --json - --max-error 0
 json log/out 'r.frames === 31 && r.weights.l1_mean === 0 && r.weights.matched_joints === 2 && r.weights.unmatched_joints === 0'
+json log/out 'r.normal_rms === 0 && r.skinned_normal_rms >= 0 && r.skinned_normal_degrees < 90'
 run 0 compare strip.gltf strip.gltf --motion slide --fps 1 --json -
 json log/out 'r.frames === 101'
 exit 0

@@ -13,6 +13,7 @@ export interface Row {
 
 const bytes = (value: number): string =>
     value >= 1e6 ? `${figure(value / 1e6, 3)} MB` : value >= 1e3 ? `${figure(value / 1e3, 3)} kB` : `${value} B`;
+const degrees = (value: number): string => `${figure(value, 3)}°`;
 const percent = (value: number): string => `${figure(100 * value, 3)} %`;
 
 /** Members in the order of the table, with what they are called, how they are written, and what they mean. */
@@ -27,7 +28,10 @@ const KNOWN: Record<string, [label: string, write?: (value: number) => string, h
     error_max_units: ["E_max, object units"],
     max_frame: ["worst frame"],
     max_point: ["worst vertex"],
-    normal_rms: ["normals", undefined, "Root mean square difference of unit normals"],
+    normal_rms: ["normals", undefined, "Root mean square difference of unit normals, of the triangles"],
+    normal_degrees: ["normals, angle", degrees],
+    skinned_normal_rms: ["skinned normals", undefined, "The same for normals that the skin moves"],
+    skinned_normal_degrees: ["skinned normals, angle", degrees],
     bones: ["bones"],
     influences: ["influences"],
     dimension: ["dimension"],
