@@ -22,7 +22,7 @@ static pelt_result add_clip(const px_read *read, abc_scene *scene) {
                       .frame_count = scene->frame_count,
                       .point_count = read->model->mesh.point_count,
                       .times = times,
-                      .source = {px_abc_read_points, scene, px_abc_release}};
+                      .source = {.read = px_abc_read_points, .user = scene, .release = px_abc_release}};
     if (!times || !scene->pages || !clip.name)
         return PELT_ERROR_MEMORY;
     for (uint32_t k = 0; k < scene->frame_count; k++)
