@@ -11,6 +11,7 @@
 #include <pelt/model.h>
 #include <pelt/retarget.h>
 #include <pelt/run.h>
+#include <pelt/study.h>
 #include <pelt/view.h>
 #include <pelt/weights.h>
 

@@ -1,0 +1,199 @@
+/* Trajectories: a row of numbers for each point, from the clips of a model, and their singular value decomposition. */
+#include "study/study.h"
+
+#include <pelt/measure.h>
+
+#include <math.h>
+
+#define FRAMES_PER_TASK 4u
+#define POINTS_PER_TASK 256u
+
+/* ---- Principal directions --------------------------------------------------------------------------------- */
+
+/* Squares that are rounding of the largest. */
+#define NOTHING 1e-14
+
+pelt_result px_study_principal(pelt_context *context, px_matrix a, size_t count, double *squares, px_matrix out) {
+    bool wide = a.rows < a.columns; /* the smaller of a·aᵀ and aᵀ·a */
+    size_t n = wide ? a.rows : a.columns;
+    double *gram = PX_ALLOC(context, double, px_mul_size(n, n)), *values = PX_ALLOC(context, double, n);
+    pelt_result result = gram && values ? PELT_OK : PELT_ERROR_MEMORY;
+    if (result == PELT_OK) {
+        px_syrk(1, wide ? a : px_transposed(a), 0, px_matrix_of(gram, n, n));
+        result = px_symmetric_eigen(context, px_matrix_of(gram, n, n), values);
+    }
+    for (size_t e = 0; result == PELT_OK && e < count; e++) {
+        px_matrix vector = px_matrix_of(gram + (n - 1 - e) * n, 1, n), row = px_matrix_part(out, e, 1, 0, out.columns);
+        double square = values[n - 1 - e];
+        squares[e] = square > NOTHING * values[n - 1] ? square : 0;
+        if (squares[e] == 0)
+            memset(row.data, 0, out.columns * sizeof *row.data);
+        else if (wide)
+            px_gemm(1 / sqrt(square), vector, a, 0, row);
+        else
+            memcpy(row.data, vector.data, n * sizeof *row.data);
+    }
+    px_free(context, gram);
+    px_free(context, values);
+    return result;
+}
+
+/* ---- Reading ---------------------------------------------------------------------------------------------- */
+
+typedef struct reading {
+    pelt_study *study;
+    const pelt_model *model;
+    double *rows; /* [point][3 frame] */
+} reading;
+
+static pelt_result take_frame(const reading *job, const pelt_clip *clip, uint32_t frame, size_t column,
+                              const float *points) {
+    const pelt_study *s = job->study;
+    size_t width = 3 * (size_t)s->frame_count;
+    for (uint32_t i = 0; i < s->point_count; i++)
+        for (size_t axis = 0; axis < 3; axis++) {
+            float value = points[3 * (size_t)i + axis];
+            if (!isfinite(value))
+                return px_fail(s->context, PELT_ERROR_INPUT,
+                               "clip '%s', frame %u, point %u: the position is not finite", clip->name, frame, i);
+            job->rows[i * width + column + axis] = ((double)value - s->center[axis]) / s->radius;
+        }
+    return PELT_OK;
+}
+
+static pelt_result read_frames(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const reading *job = user;
+    const pelt_study *s = job->study;
+    float *points = PX_ALLOC(s->context, float, 3 * (size_t)s->point_count);
+    pelt_result result = points ? PELT_OK : PELT_ERROR_MEMORY;
+    for (size_t k = first; k < first + count && result == PELT_OK; k++) {
+        const pelt_clip *clip = job->model->clips;
+        uint32_t frame = (uint32_t)k;
+        for (; frame >= clip->frame_count; clip++)
+            frame -= clip->frame_count;
+        result = pelt_clip_read(s->context, clip, frame, 0, s->point_count, points);
+        if (result == PELT_OK)
+            result = take_frame(job, clip, frame, 3 * k, points);
+        px_clip_release(clip, s->point_count);
+    }
+    px_free(s->context, points);
+    return result;
+}
+
+/* Those of the first frame, as in every measure. */
+static pelt_result normalise(pelt_study *s, const pelt_model *model) {
+    const pelt_clip *clip = model->clips;
+    while (clip->frame_count == 0)
+        clip++;
+    float *points = PX_ALLOC(s->context, float, 3 * (size_t)s->point_count);
+    if (!points)
+        return PELT_ERROR_MEMORY;
+    pelt_ball ball = {0};
+    pelt_result result = pelt_clip_read(s->context, clip, 0, 0, s->point_count, points);
+    if (result == PELT_OK)
+        result = pelt_enclosing_ball(s->context, points, s->point_count, &ball);
+    px_free(s->context, points);
+    memcpy(s->center, ball.center, sizeof s->center);
+    s->radius = ball.radius > 0 ? ball.radius : 1;
+    return result;
+}
+
+/* ---- Reducing --------------------------------------------------------------------------------------------- */
+
+typedef struct projection {
+    const pelt_study *study;
+    const double *rows;
+} projection;
+
+static pelt_result project_points(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const projection *job = user;
+    const pelt_study *s = job->study;
+    size_t width = 3 * (size_t)s->frame_count, D = s->dimension;
+    px_gemm(1, px_matrix_in(job->rows + first * width, count, width),
+            px_transposed(px_matrix_in(s->directions, D, width)), 0, px_matrix_of(s->coords + first * D, count, D));
+    return PELT_OK;
+}
+
+static pelt_result reduce(pelt_study *s, const double *rows) {
+    size_t N = s->point_count, width = 3 * (size_t)s->frame_count, most = px_min_size(N, width);
+    s->directions = PX_NEW(s->arena, double, px_mul_size(most, width));
+    s->errors = PX_NEW(s->arena, double, most + 1);
+    if (!s->directions || !s->errors)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(px_study_principal(s->context, px_matrix_in(rows, N, width), most, s->errors,
+                              px_matrix_of(s->directions, most, width)));
+    while (s->dimension < most && s->errors[s->dimension] > 0)
+        s->dimension++;
+    double left = 0; /* from the smallest: none is lost in a large sum */
+    for (size_t e = s->dimension + 1; e-- > 0;) {
+        left += e < s->dimension ? s->errors[e] : 0;
+        s->errors[e] = 1000 * sqrt(left / ((double)N * (double)width));
+    }
+    s->coords = PX_NEW(s->arena, double, px_mul_size(N, s->dimension));
+    if (!s->coords)
+        return PELT_ERROR_MEMORY;
+    projection job = {s, rows};
+    return px_parallel(s->context, "project", N, POINTS_PER_TASK, project_points, &job);
+}
+
+/* ---- Doors ------------------------------------------------------------------------------------------------ */
+
+static pelt_result count_frames(pelt_study *s, const pelt_model *model) {
+    uint64_t frames = 0;
+    for (uint32_t c = 0; c < model->clip_count; c++)
+        frames += model->clips[c].frame_count;
+    s->point_count = model->mesh.point_count;
+    if (frames == 0 || s->point_count == 0)
+        return px_fail(s->context, PELT_ERROR_INPUT, "there is no animation in it to study");
+    if (frames > INT32_MAX / 3 || px_min_size(s->point_count, 3 * (size_t)frames) > PELT_STUDY_MOST)
+        return px_fail(s->context, PELT_ERROR_UNSUPPORTED,
+                       "%u points in %llu frames are too many for principal components: there may be up to %u points, "
+                       "or up to %u frames",
+                       s->point_count, (unsigned long long)frames, PELT_STUDY_MOST, PELT_STUDY_MOST / 3);
+    s->frame_count = (uint32_t)frames;
+    return PELT_OK;
+}
+
+static pelt_result read_and_reduce(pelt_study *s, const pelt_model *model) {
+    PX_TRY(count_frames(s, model));
+    PX_TRY(normalise(s, model));
+    double *rows = PX_ALLOC(s->context, double, px_mul_size(s->point_count, 3 * (size_t)s->frame_count));
+    if (!rows)
+        return PELT_ERROR_MEMORY;
+    reading job = {s, model, rows};
+    pelt_result result = px_parallel(s->context, "read", s->frame_count, FRAMES_PER_TASK, read_frames, &job);
+    if (result == PELT_OK)
+        result = reduce(s, rows);
+    px_free(s->context, rows);
+    return result;
+}
+
+pelt_result pelt_study_create(pelt_context *context, const pelt_model *model, pelt_study **study) {
+    *study = NULL;
+    px_arena *arena = px_arena_create(context);
+    pelt_study *s = arena ? PX_NEW(arena, pelt_study, 1) : NULL;
+    if (!s) {
+        px_arena_destroy(arena);
+        return PELT_ERROR_MEMORY;
+    }
+    s->context = context;
+    s->arena = arena;
+    pelt_result result = read_and_reduce(s, model);
+    if (result == PELT_OK)
+        *study = s;
+    else
+        px_arena_destroy(arena);
+    return result;
+}
+
+void pelt_study_destroy(pelt_study *study) {
+    if (study)
+        px_arena_destroy(study->arena);
+}
+
+const double *pelt_study_errors(const pelt_study *study, uint32_t *count) {
+    *count = (uint32_t)study->dimension + 1;
+    return study->errors;
+}
