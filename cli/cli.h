@@ -73,6 +73,7 @@ typedef struct cli_verb {
     X(retarget)                                                                                                        \
     X(weights)                                                                                                         \
     X(compare)                                                                                                         \
+    X(study)                                                                                                           \
     X(view)                                                                                                            \
     X(help)                                                                                                            \
     X(version)                                                                                                         \
@@ -213,6 +214,11 @@ pelt_result animation_clip(cli_session *session, pelt_model *model, const cli_an
 /* Makes it one of the model's clips and gives the index. */
 pelt_result animation_add(cli_session *session, pelt_model *model, const cli_animation *animation, double fps,
                           pelt_skinning skinning, uint32_t *clip);
+/* `count` motions of a rig become the clips of a model, evaluated on the rig when read; it must stay. */
+pelt_result motions_to_clips(cli_session *session, pelt_model *source, uint32_t first, uint32_t count, double fps,
+                             pelt_model *model);
+/* Clips [count] of the same points one after another, without times; they must stay. */
+pelt_clip join_clips(const pelt_clip *clips, uint32_t count);
 /* A name from a file for people, who cannot see an empty one. */
 const char *shown_name(const char *name);
 double clip_duration(const pelt_clip *clip);
@@ -286,6 +292,8 @@ typedef struct cli_table {
 void table_row(cli_table *table, const char *name, const char *format, ...) PELT_PRINTF(3, 4);
 /* Prints under a title (NULL: none) and empties the table. `out` NULL: only empties. */
 void table_print(cli_table *table, FILE *out, const char *title);
+/* Prints cells [row][column] under each other, the first `left` columns to the left and numbers to the right. */
+void columns_print(FILE *out, char *const *cells, size_t row_count, size_t column_count, size_t left);
 /* "hips, chest and 3 more": the first `most` of names that are not empty; freed by the caller. */
 char *list_names(const char *const *names, size_t count, size_t most);
 #define NAMES_SHOWN 8u /* where all of them would be too many */

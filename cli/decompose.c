@@ -67,21 +67,12 @@ static pelt_result load(decompose_work *w, pelt_model **model) {
 /* The motions of a rig as clips of the model. They are evaluated on a second copy of the rig, since decomposing
  * replaces what they are motions of. */
 static exit_code clips_from_motions(decompose_work *w, const cli_animation *only) {
-    pelt_context *context = w->session->context;
     pelt_result result = load(w, &w->source);
     uint32_t first = only->motion ? (uint32_t)(only->motion - w->model->motions) : 0;
     uint32_t count = only->motion && w->settings->motion ? 1 : w->model->motion_count;
-    pelt_clip *clips = NULL;
-    if (result == PELT_OK && !(clips = pelt_model_alloc(context, w->model, count, sizeof *clips)))
-        result = PELT_ERROR_MEMORY;
-    for (uint32_t n = 0; result == PELT_OK && n < count; n++)
-        result = pelt_clip_from_motion(context, w->source, &w->source->motions[first + n], w->settings->fps,
-                                       PELT_SKINNING_LINEAR, &clips[n]);
-    if (result != PELT_OK)
-        return session_fail(w->session, result);
-    w->model->clips = clips;
-    w->model->clip_count = count;
-    return EXIT_DONE;
+    if (result == PELT_OK)
+        result = motions_to_clips(w->session, w->source, first, count, w->settings->fps, w->model);
+    return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
 }
 
 static exit_code load_input(decompose_work *w) {

@@ -7,31 +7,6 @@
 
 /* ---- Measuring what was written --------------------------------------------------------------------------- */
 
-/* All clips of one side, one after another. */
-typedef struct joined {
-    const pelt_clip *clips;
-} joined;
-
-/* The clip of a frame of all, whose number becomes that in the clip. */
-static const pelt_clip *clip_of(const joined *all, uint32_t *frame) {
-    const pelt_clip *clip = all->clips;
-    for (; *frame >= clip->frame_count; clip++)
-        *frame -= clip->frame_count;
-    return clip;
-}
-
-static pelt_result read_joined(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
-                               float *out) {
-    const pelt_clip *clip = clip_of(user, &frame);
-    return pelt_clip_read(context, clip, frame, first, count, out);
-}
-
-static pelt_result read_joined_normals(pelt_context *context, const void *user, uint32_t frame, uint32_t first,
-                                       uint32_t count, float *out) {
-    const pelt_clip *clip = clip_of(user, &frame);
-    return clip->source.read_normals(context, clip->source.user, frame, first, count, out);
-}
-
 static pelt_result compare(decompose_work *w) {
     pelt_context *context = w->session->context;
     const pelt_model *model = w->model;
@@ -39,14 +14,7 @@ static pelt_result compare(decompose_work *w) {
     w->frame_rms = must_alloc(w->frame_count, sizeof *w->frame_rms);
     if (model->clip_count == 1)
         return pelt_compare_clips(context, model->clips, w->played, mesh, &w->whole, w->frame_rms);
-    joined sides[2] = {{model->clips}, {w->played}};
-    pelt_clip clips[2];
-    for (int s = 0; s < 2; s++)
-        clips[s] = (pelt_clip){.name = "all",
-                               .frame_count = w->frame_count,
-                               .point_count = sides[s].clips[0].point_count,
-                               .source = {.read = read_joined, .user = &sides[s]}};
-    clips[1].source.read_normals = read_joined_normals;
+    pelt_clip clips[2] = {join_clips(model->clips, model->clip_count), join_clips(w->played, model->clip_count)};
     pelt_result result = pelt_compare_clips(context, &clips[0], &clips[1], mesh, &w->whole, NULL);
     double *frame_rms = w->frame_rms;
     for (uint32_t c = 0; result == PELT_OK && c < model->clip_count; c++) {

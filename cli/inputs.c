@@ -128,6 +128,53 @@ pelt_result animation_add(cli_session *session, pelt_model *model, const cli_ani
     return PELT_OK;
 }
 
+pelt_result motions_to_clips(cli_session *session, pelt_model *source, uint32_t first, uint32_t count, double fps,
+                             pelt_model *model) {
+    pelt_clip *clips = pelt_model_alloc(session->context, model, count, sizeof *clips);
+    pelt_result result = clips ? PELT_OK : PELT_ERROR_MEMORY;
+    for (uint32_t n = 0; result == PELT_OK && n < count; n++)
+        result = pelt_clip_from_motion(session->context, source, &source->motions[first + n], fps, PELT_SKINNING_LINEAR,
+                                       &clips[n]);
+    if (result == PELT_OK) {
+        model->clips = clips;
+        model->clip_count = count;
+    }
+    return result;
+}
+
+/* The clip of a frame of all, whose number becomes that in the clip. */
+static const pelt_clip *clip_of(const pelt_clip *clips, uint32_t *frame) {
+    for (; *frame >= clips->frame_count; clips++)
+        *frame -= clips->frame_count;
+    return clips;
+}
+
+static pelt_result read_joined(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
+                               float *out) {
+    const pelt_clip *clip = clip_of(user, &frame);
+    return pelt_clip_read(context, clip, frame, first, count, out);
+}
+
+static pelt_result read_joined_normals(pelt_context *context, const void *user, uint32_t frame, uint32_t first,
+                                       uint32_t count, float *out) {
+    const pelt_clip *clip = clip_of(user, &frame);
+    return clip->source.read_normals(context, clip->source.user, frame, first, count, out);
+}
+
+pelt_clip join_clips(const pelt_clip *clips, uint32_t count) {
+    if (count == 1)
+        return clips[0];
+    pelt_clip joined = {.name = "all",
+                        .point_count = clips[0].point_count,
+                        .source = {.read = read_joined, .read_normals = read_joined_normals, .user = clips}};
+    for (uint32_t c = 0; c < count; c++) {
+        joined.frame_count += clips[c].frame_count;
+        if (!clips[c].source.read_normals)
+            joined.source.read_normals = NULL;
+    }
+    return joined;
+}
+
 const char *shown_name(const char *name) {
     return *name ? name : "(no name)";
 }

@@ -52,6 +52,23 @@ void table_print(cli_table *table, FILE *out, const char *title) {
     *table = (struct cli_table){0};
 }
 
+void columns_print(FILE *out, char *const *cells, size_t row_count, size_t column_count, size_t left) {
+    size_t *widths = must_alloc(column_count, sizeof *widths);
+    for (size_t n = 0; n < row_count * column_count; n++) {
+        size_t width = width_of(cells[n]), *widest = &widths[n % column_count];
+        *widest = width > *widest ? width : *widest;
+    }
+    for (size_t n = 0; n < row_count * column_count; n++) {
+        size_t column = n % column_count;
+        int space = (int)(widths[column] - width_of(cells[n]));
+        fprintf(out, "%s%*s%s%*s", column ? "  " : "", column < left ? 0 : space, "", cells[n],
+                column < left ? space : 0, "");
+        if (column + 1 == column_count)
+            fputc('\n', out);
+    }
+    free(widths);
+}
+
 char *list_names(const char *const *names, size_t count, size_t most) {
     size_t shown = 0, size = 0, capacity = 64;
     for (size_t n = 0; n < count; n++)

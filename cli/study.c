@@ -1,0 +1,199 @@
+/* pelt study: an animation stored in many ways, in one table (the columns of FESAM's Table 2 and SMA's Table 1).
+ *
+ * Errors are those of what is stored: skins in memory as floats, played at the frames' own times; no file is written.
+ */
+#include "study.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_BONES 4000u
+
+static const pelt_option own_options[] = {
+    {"methods", 0, PELT_OPTION_TEXT, offsetof(study_settings, methods), "fesam,sma,sad,cpca,svd", 0, 0, NULL, "LIST",
+     "what to compare; also sma-rigid-tsvd, sma-rigid-nnls, sma-affine-tsvd, sma-affine-nnls"},
+    {"bones", 0, PELT_OPTION_TEXT, offsetof(study_settings, bones), "10,20,30", 0, 0, NULL, "LIST",
+     "numbers of bones for fesam and sad; sma finds its own"},
+    {"clusters", 0, PELT_OPTION_TEXT, offsetof(study_settings, clusters), NULL, 0, 0, NULL, "LIST",
+     "numbers of clusters for cpca; without this those of --bones"},
+    {"ranks", 0, PELT_OPTION_TEXT, offsetof(study_settings, ranks), NULL, 0, 0, NULL, "LIST",
+     "numbers of components for svd; without this 4 times those of --bones"},
+    {"components", 0, PELT_OPTION_UINT, offsetof(study_settings, components), "4", 1, 1000, NULL, "N",
+     "of each cluster of cpca"},
+    {"rounds", 0, PELT_OPTION_UINT, offsetof(study_settings, rounds), "10", 0, 10000, NULL, "N",
+     "in which vertices choose their cluster, at most"},
+    {"corrections", 0, PELT_OPTION_UINT, offsetof(study_settings, corrections), "10", 0, PELT_CORRECT_RANK_MAX, NULL,
+     "R", "morph targets that every skin gets in a second row; 0: none"},
+    {"basis", 0, PELT_OPTION_CHOICE, offsetof(study_settings, basis), "skinned", 0, 0, "skinned|rest", NULL,
+     "how they are found; see 'pelt help correct'"},
+    {"influences", 0, PELT_OPTION_UINT, offsetof(study_settings, influences), "4", 1, PELT_MAX_INFLUENCES, NULL, "K",
+     "bones of a vertex, at most"},
+    {"iterations", 0, PELT_OPTION_UINT, offsetof(study_settings, iterations), "36", 1, 10000, NULL, "N",
+     "of fesam, at most"},
+    {"rotation-tolerance", 0, PELT_OPTION_REAL, offsetof(study_settings, rotation_tolerance), "0.05", 1e-6, 10, NULL,
+     "E", "of sma: a larger one finds fewer bones"},
+    {"fps", 0, PELT_OPTION_REAL, offsetof(study_settings, fps), "30", 0.001, 100000, NULL, "N",
+     "frames per second of inputs that do not say, and at which motions of rigs are evaluated"},
+    {"csv", 0, PELT_OPTION_TEXT, offsetof(study_settings, csv), NULL, 0, 0, NULL, "FILE", "write the table as CSV"},
+    {"svg", 0, PELT_OPTION_TEXT, offsetof(study_settings, svg), NULL, 0, 0, NULL, "FILE",
+     "plot errors against bones and against corrections"},
+};
+OPTION_TABLE(own_table, own_options)
+
+static const option_group groups[] = {
+    {"Options", own_table, 0},
+    {"Reading", pelt_load_options, offsetof(study_settings, load)},
+};
+
+/* ---- Lists ------------------------------------------------------------------------------------------------ */
+
+/* Numbers divided by commas. */
+static exit_code parse_numbers(const cli_session *session, const char *option, const char *text, uint32_t most,
+                               number_list *list) {
+    list->items = must_alloc(strlen(text) + 1, sizeof *list->items);
+    for (const char *p = text;; p++) {
+        char *end = NULL;
+        unsigned long value = strspn(p, "0123456789") ? strtoul(p, &end, 10) : 0;
+        if (value < 1 || value > most || (*end && *end != ','))
+            return usage_error(session, "--%s %s: it takes numbers from 1 to %u with commas between", option, text,
+                               most);
+        list->items[list->count++] = (uint32_t)value;
+        if (!*end)
+            return EXIT_DONE;
+        p = end;
+    }
+}
+
+/* Whether a name [length] of the list is this method, or a family of methods that it is of. */
+static bool is_meant(const char *name, size_t length, const char *method) {
+    return strncmp(name, method, length) == 0 && (method[length] == 0 || method[length] == '-');
+}
+
+static exit_code parse_methods(study_work *w) {
+    w->wanted = must_alloc(study_method_count, sizeof *w->wanted);
+    for (const char *p = w->settings->methods;; p++) {
+        size_t length = strcspn(p, ",");
+        bool any = false;
+        for (size_t m = 0; m < study_method_count; m++)
+            if (length > 0 && is_meant(p, length, study_methods[m].name))
+                any = w->wanted[m] = true;
+        if (!any)
+            return usage_error(w->session, "--methods: there is no method '%.*s'; there are fesam, sma, sad, cpca, svd",
+                               (int)length, p);
+        p += length;
+        if (!*p)
+            return EXIT_DONE;
+    }
+}
+
+static exit_code parse_settings(study_work *w) {
+    const study_settings *s = w->settings;
+    exit_code code = parse_methods(w);
+    if (code == EXIT_DONE)
+        code = parse_numbers(w->session, "bones", s->bones, MOST_BONES, &w->bones);
+    if (code == EXIT_DONE)
+        code = parse_numbers(w->session, "clusters", s->clusters ? s->clusters : s->bones, MOST_BONES, &w->clusters);
+    if (code == EXIT_DONE)
+        code = parse_numbers(w->session, "ranks", s->ranks ? s->ranks : s->bones, 4 * MOST_BONES, &w->ranks);
+    for (size_t n = 0; !s->ranks && n < w->ranks.count; n++)
+        w->ranks.items[n] *= 4; /* the columns of a bone's transforms */
+    w->once = (number_list){must_alloc(1, sizeof(uint32_t)), 1};
+    return code;
+}
+
+/* ---- The verb --------------------------------------------------------------------------------------------- */
+
+static exit_code load_input(study_work *w) {
+    cli_session *session = w->session;
+    pelt_result result = pelt_load(session->context, w->paths, w->path_count, &w->settings->load, &w->source);
+    pelt_model *source = w->source;
+    if (result == PELT_OK && source->clip_count == 0)
+        result = motions_to_clips(session, source, 0, source->motion_count, w->settings->fps, source);
+    if (result != PELT_OK)
+        return session_fail(session, result);
+    if (source->clip_count)
+        w->whole = join_clips(source->clips, source->clip_count);
+    if (w->whole.frame_count > 0)
+        return EXIT_DONE;
+    say(session, MESSAGE_ERROR, "%s: there is no animation in it to study", source->path);
+    return EXIT_INPUT;
+}
+
+/* A method that the input is not made for is left out, when others were not. */
+static exit_code run_method(study_work *w, const study_method *method) {
+    const number_list *counts = (const number_list *)((const char *)w + method->counts);
+    for (size_t n = 0; n < counts->count; n++) {
+        pelt_result result = method->run(w, method, counts->items[n]);
+        bool unfit = result == PELT_ERROR_INPUT || result == PELT_ERROR_UNSUPPORTED;
+        if (result != PELT_OK && !(unfit && w->row_count > 0))
+            return session_fail(w->session, result);
+        if (result != PELT_OK) {
+            warn(w->session, "%s is left out: %s", method->title, pelt_error_text(w->session->context));
+            break;
+        }
+    }
+    return EXIT_DONE;
+}
+
+static exit_code study(study_work *w) {
+    exit_code code = parse_settings(w);
+    if (code == EXIT_DONE)
+        code = load_input(w);
+    for (size_t m = 0; m < study_method_count && code == EXIT_DONE; m++)
+        if (w->wanted[m])
+            code = run_method(w, &study_methods[m]);
+    return code == EXIT_DONE ? study_report(w) : code;
+}
+
+static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
+    study_work w = {.session = session, .settings = given, .paths = args, .path_count = arg_count};
+    if (arg_count == 0)
+        return usage_error(session, "study needs an animation");
+    session->hold_warnings = true; /* until the table is printed */
+    exit_code code = study(&w);
+    show_warnings(session);
+    session->hold_warnings = false;
+    for (size_t r = 0; r < w.row_count; r++)
+        free(w.rows[r].rank_errors);
+    free(w.rows);
+    free(w.wanted);
+    free(w.bones.items);
+    free(w.clusters.items);
+    free(w.ranks.items);
+    free(w.once.items);
+    pelt_study_destroy(w.study);
+    keep_model(session, w.source); /* the last one kept goes first */
+    keep_model(session, w.best);
+    return code;
+}
+
+static const example examples[] = {
+    {"pelt study horse.obj horse.pc2", "all methods, skins with 10, 20 and 30 bones"},
+    {"pelt study cow.obj cow.pc2 --bones 18 --csv cow.csv", "a row of FESAM's Table 2"},
+    {"pelt study flag.obj flag.pc2 --methods fesam,sad --bones 10,20,40,80 --svg flag.svg", "how far more bones help"},
+    {"pelt study horse.obj horse.pc2 --methods sma --basis rest", "as in SMA's Table 1, with its own corrections"},
+};
+
+const cli_verb verb_study = {
+    .name = "study",
+    .summary = "compare ways to store an animation: skins, clustered PCA, SVD",
+    .usage = "pelt study INPUT… [options]",
+    .about =
+        "The input is that of decompose. Each method stores all of it, and each row tells how well and how small:\n\n"
+        "fesam: bones and weights of 'pelt decompose'. sma: bones where triangles turn alike, rigid or affine, weights "
+        "by truncated SVD or non-negative least squares. sad: bones spread evenly, weights by distance, transforms by "
+        "least squares. cpca: principal components of clusters of vertices. svd: of all vertices. Skins have a second "
+        "row with --corrections morph targets.\n\n"
+        "By default cpca has as many clusters of 4 as there are bones, and svd 4 times as many components: what they "
+        "store for a frame is then as much as an affine bone stores, but svd stores far more for a vertex. Bytes are "
+        "those of floats: of a skin a vertex at rest, its weights but one and a byte for each bone; transforms of 12 "
+        "numbers, or 7 when rigid, for each frame. The ratio is that of all positions as floats to these.\n\n"
+        "Errors are measured as by 'pelt compare', on what is stored; seconds are those of finding it.",
+    .groups = groups,
+    .group_count = COUNT(groups),
+    .settings_size = sizeof(study_settings),
+    .examples = examples,
+    .example_count = COUNT(examples),
+    .run = run,
+};

@@ -1,0 +1,199 @@
+/* The ways to store an animation that pelt study compares. */
+#include "study.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Rows ------------------------------------------------------------------------------------------------- */
+
+/* Numbers of bones and clusters are stored as bytes while that is enough. */
+static double number_bytes(uint32_t count) {
+    return count <= 256 ? 1 : 2;
+}
+
+/* Takes over row.rank_errors. */
+static pelt_result add_row(study_work *w, study_row row, const pelt_clip *result) {
+    double points = w->whole.point_count, frames = w->whole.frame_count;
+    pelt_result compared = pelt_compare_clips(w->session->context, &w->whole, result, NULL, &row.error, NULL);
+    if (compared != PELT_OK) {
+        free(row.rank_errors);
+        return compared;
+    }
+    row.ratio = 12 * points * frames / (points * row.vertex_bytes + frames * row.frame_bytes);
+    w->rows = must_resize(w->rows, w->row_count + 1, sizeof *w->rows);
+    w->rows[w->row_count++] = row;
+    say(w->session, MESSAGE_DETAIL, "%s: E_rms %.4g after %.2f s", row.method->title, row.error.error_rms, row.seconds);
+    return PELT_OK;
+}
+
+/* ---- Skins ------------------------------------------------------------------------------------------------ */
+
+/* A skin and what it stores: the position at rest, all weights but the last, the numbers of the bones, and displacements
+ * of morph targets; their weights and the bones' transforms, 7 numbers when they are rigid and 12 otherwise. */
+static pelt_result add_skin(study_work *w, study_row row, pelt_model *model) {
+    uint32_t K = model->skin.influence_count, clip_count = w->source->clip_count;
+    pelt_clip *played = must_alloc(clip_count, sizeof *played);
+    pelt_result result = PELT_OK;
+    for (uint32_t c = 0; result == PELT_OK && c < clip_count; c++)
+        result = pelt_clip_from_motion_at(w->session->context, model, &model->motions[c], w->source->clips[c].times,
+                                          w->source->clips[c].frame_count, PELT_SKINNING_LINEAR, &played[c]);
+    row.bones = model->skin.bone_count;
+    K = K < row.bones ? K : row.bones;
+    row.vertex_bytes = 12 + 4.0 * (K - 1) + K * number_bytes(row.bones) + 12.0 * row.corrections;
+    row.frame_bytes =
+        row.bones * (row.method->transforms == PELT_TRANSFORMS_RIGID ? 28.0 : 48.0) + 4.0 * row.corrections;
+    if (result == PELT_OK) {
+        pelt_clip joined = join_clips(played, clip_count);
+        result = add_row(w, row, &joined);
+    } else
+        free(row.rank_errors);
+    free(played);
+    return result;
+}
+
+static pelt_result correct(study_work *w, study_row row, pelt_model *model) {
+    uint32_t count = 0;
+    pelt_correct_pair *pairs = must_alloc(w->source->clip_count, sizeof *pairs);
+    for (uint32_t c = 0; c < w->source->clip_count; c++)
+        if (w->source->clips[c].frame_count > 0)
+            pairs[count++] = (pelt_correct_pair){c, &w->source->clips[c]};
+    pelt_correct_desc desc = pelt_correct_desc_default();
+    desc.rank = w->settings->corrections;
+    desc.basis = w->settings->basis;
+    pelt_correct_report report;
+    double start = now();
+    pelt_result result = pelt_correct(w->session->context, model, pairs, count, &desc, &report);
+    free(pairs);
+    if (result != PELT_OK || report.rank == 0) /* nothing is left to correct */
+        return result;
+    row.seconds += now() - start;
+    row.corrections = report.rank;
+    size_t size = (report.rank + (size_t)1) * sizeof *report.errors;
+    row.rank_errors = must_alloc(1, size);
+    memcpy(row.rank_errors, report.errors, size);
+    return add_skin(w, row, model);
+}
+
+/* The model stays for the page when it is the best so far; else it goes. */
+static void keep_best(study_work *w, pelt_model *model) {
+    double error = w->rows[w->row_count - 1].error.error_rms;
+    bool best = w->session->common.page_path && (!w->best || error < w->best_error);
+    if (best) {
+        pelt_model *old = w->best;
+        w->best = model;
+        w->best_error = error;
+        model = old;
+    }
+    pelt_model_destroy(model);
+}
+
+static pelt_result find_skin(study_work *w, const study_method *method, pelt_decompose_desc *desc, pelt_model *model) {
+    pelt_decompose_report report;
+    double start = now();
+    pelt_result result = PELT_OK;
+    if (desc->given_weights)
+        result = pelt_study_spread(w->session->context, model, desc->bones, desc->influences);
+    if (result == PELT_OK)
+        result = pelt_decompose(w->session->context, model, desc, &report);
+    if (result != PELT_OK)
+        return result;
+    study_row row = {.method = method, .seconds = now() - start, .negative = report.negative_count};
+    result = add_skin(w, row, model);
+    if (result == PELT_OK && w->settings->corrections > 0)
+        result = correct(w, row, model);
+    return result;
+}
+
+/* A model of its own with the study's clips, which methods change in place. */
+static pelt_result run_skin(study_work *w, const study_method *method, pelt_decompose_desc *desc) {
+    pelt_model *model;
+    pelt_result result = pelt_load(w->session->context, w->paths, w->path_count, &w->settings->load, &model);
+    if (result != PELT_OK)
+        return result;
+    model->clips = w->source->clips;
+    model->clip_count = w->source->clip_count;
+    desc->rig = desc->given_weights ? model : NULL;
+    desc->influences = w->settings->influences;
+    desc->transforms = method->transforms;
+    desc->key_tolerance = 0; /* every frame is stored */
+    result = find_skin(w, method, desc, model);
+    if (result == PELT_OK)
+        keep_best(w, model);
+    else
+        pelt_model_destroy(model);
+    return result;
+}
+
+static pelt_result run_fesam(study_work *w, const study_method *method, uint32_t bones) {
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.bones = bones;
+    desc.iterations = w->settings->iterations;
+    return run_skin(w, method, &desc);
+}
+
+static pelt_result run_sma(study_work *w, const study_method *method, uint32_t once) {
+    (void)once;
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.method = PELT_DECOMPOSE_SMA;
+    desc.weight_solver = method->solver;
+    desc.rotation_tolerance = w->settings->rotation_tolerance;
+    return run_skin(w, method, &desc);
+}
+
+static pelt_result run_sad(study_work *w, const study_method *method, uint32_t bones) {
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.bones = bones;
+    desc.given_weights = desc.fixed_rest = true;
+    return run_skin(w, method, &desc);
+}
+
+/* ---- Components ------------------------------------------------------------------------------------------- */
+
+static pelt_result run_components(study_work *w, const study_method *method, uint32_t clusters, uint32_t components) {
+    pelt_context *context = w->session->context;
+    double start = now();
+    pelt_result result = PELT_OK;
+    if (!w->study) {
+        result = pelt_study_create(context, w->source, &w->study);
+        w->study_seconds = now() - start;
+        start = now();
+    }
+    pelt_components_desc desc = {clusters, components, w->settings->rounds};
+    const pelt_components *stored;
+    if (result == PELT_OK)
+        result = pelt_study_components(w->study, &desc, &stored);
+    if (result != PELT_OK)
+        return result;
+    study_row row = {.method = method,
+                     .bones = stored->cluster_count,
+                     .components = stored->component_count,
+                     .vertex_bytes = 4.0 * stored->component_count,
+                     .frame_bytes = 12.0 * stored->component_count * stored->cluster_count,
+                     .seconds = w->study_seconds + now() - start};
+    row.vertex_bytes += row.bones > 1 ? number_bytes(row.bones) : 0;
+    return add_row(w, row, &stored->clip);
+}
+
+static pelt_result run_cpca(study_work *w, const study_method *method, uint32_t clusters) {
+    return run_components(w, method, clusters, w->settings->components);
+}
+
+static pelt_result run_svd(study_work *w, const study_method *method, uint32_t rank) {
+    return run_components(w, method, 1, rank);
+}
+
+/* ---- The table -------------------------------------------------------------------------------------------- */
+
+#define LIST(name) offsetof(study_work, name)
+const study_method study_methods[] = {
+    {"fesam", "FESAM", run_fesam, LIST(bones), PELT_TRANSFORMS_AFFINE, 0},
+    {"sma-rigid-tsvd", "SMA rigid TSVD", run_sma, LIST(once), PELT_TRANSFORMS_RIGID, PELT_WEIGHTS_TSVD},
+    {"sma-rigid-nnls", "SMA rigid NNLS", run_sma, LIST(once), PELT_TRANSFORMS_RIGID, PELT_WEIGHTS_NNLS},
+    {"sma-affine-tsvd", "SMA affine TSVD", run_sma, LIST(once), PELT_TRANSFORMS_AFFINE, PELT_WEIGHTS_TSVD},
+    {"sma-affine-nnls", "SMA affine NNLS", run_sma, LIST(once), PELT_TRANSFORMS_AFFINE, PELT_WEIGHTS_NNLS},
+    {"sad", "SAD", run_sad, LIST(bones), PELT_TRANSFORMS_AFFINE, 0},
+    {"cpca", "CPCA", run_cpca, LIST(clusters), 0, 0},
+    {"svd", "SVD", run_svd, LIST(ranks), 0, 0},
+};
+const size_t study_method_count = COUNT(study_methods);
