@@ -93,6 +93,10 @@ PELT_API void pelt_pose_turn(const pelt_transform *rest, const double degrees[3]
  * `desc` may be NULL. */
 PELT_API pelt_result pelt_load_poses(pelt_context *context, pelt_model *model, const char *path,
                                      const pelt_load_desc *desc, pelt_pose **poses, uint32_t *pose_count);
+/* The same for a file in memory, named `name` in messages. */
+PELT_API pelt_result pelt_load_poses_memory(pelt_context *context, pelt_model *model, const void *data, size_t size,
+                                            const char *name, const pelt_load_desc *desc, pelt_pose **poses,
+                                            uint32_t *pose_count);
 
 /* How skin weights that are new are written (glTF). Whole numbers sum to exactly 65,535 or 255; weights too small for
  * them are dropped. Weights that an algorithm did not change stay as they were in the file. */

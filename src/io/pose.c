@@ -246,28 +246,31 @@ static bool is_json(const char *path) {
     return dot && strcasecmp(dot, ".json") == 0;
 }
 
-static pelt_result read_poses(pose_reader *r, const char *path, const pelt_load_desc *desc) {
-    if (is_json(path)) {
-        px_file file;
-        PX_TRY(px_file_open(r->scratch, path, &file));
-        return read_json(r, &file);
+/* A file (data NULL) or bytes. */
+static pelt_result read_poses(pose_reader *r, const px_file *file, const pelt_load_desc *desc) {
+    if (is_json(file->path)) {
+        px_file opened = *file;
+        if (!file->data)
+            PX_TRY(px_file_open(r->scratch, file->path, &opened));
+        return read_json(r, &opened);
     }
     pelt_model *source;
-    PX_TRY(pelt_load(r->context, &path, 1, desc, &source));
-    pelt_result result = read_skeleton(r, source, path);
+    PX_TRY(file->data ? pelt_load_memory(r->context, file->data, file->size, file->path, desc, &source)
+                      : pelt_load(r->context, &file->path, 1, desc, &source));
+    pelt_result result = read_skeleton(r, source, file->path);
     pelt_model_destroy(source);
     return result;
 }
 
-pelt_result pelt_load_poses(pelt_context *context, pelt_model *model, const char *path, const pelt_load_desc *desc,
-                            pelt_pose **poses, uint32_t *pose_count) {
+static pelt_result load_poses(pelt_context *context, pelt_model *model, const px_file *file, const pelt_load_desc *desc,
+                              pelt_pose **poses, uint32_t *pose_count) {
     *poses = NULL;
     *pose_count = 0;
     pose_reader r = {.context = context, .model = model, .scratch = px_arena_create(context)};
     if (!r.scratch)
         return PELT_ERROR_MEMORY;
-    const char *previous = px_subject(context, path);
-    pelt_result result = read_poses(&r, path, desc);
+    const char *previous = px_subject(context, file->path);
+    pelt_result result = read_poses(&r, file, desc);
     px_subject(context, previous);
     px_arena_destroy(r.scratch);
     if (result == PELT_OK) {
@@ -275,4 +278,16 @@ pelt_result pelt_load_poses(pelt_context *context, pelt_model *model, const char
         *pose_count = r.pose_count;
     }
     return result;
+}
+
+pelt_result pelt_load_poses(pelt_context *context, pelt_model *model, const char *path, const pelt_load_desc *desc,
+                            pelt_pose **poses, uint32_t *pose_count) {
+    return load_poses(context, model, &(px_file){.path = path}, desc, poses, pose_count);
+}
+
+pelt_result pelt_load_poses_memory(pelt_context *context, pelt_model *model, const void *data, size_t size,
+                                   const char *name, const pelt_load_desc *desc, pelt_pose **poses,
+                                   uint32_t *pose_count) {
+    px_file file = {.data = data ? data : (const void *)"", .size = data ? size : 0, .path = name};
+    return load_poses(context, model, &file, desc, poses, pose_count);
 }
