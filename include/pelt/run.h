@@ -1,7 +1,7 @@
 /* Pelt: what runs every frame. Morphs, linear blend skinning and dual quaternion skinning, with normals and tangents.
  *
- * Nothing here allocates. Kernels have a scalar reference and SIMD bodies chosen at run time; all bodies perform the
- * same operations in the same order, and agree to the last bit (no fused multiply-add, no reassociation).
+ * Kernels never allocate. They have a scalar reference and SIMD bodies chosen at run time; all bodies perform the same
+ * operations in the same order, and agree to the last bit (no fused multiply-add, no reassociation).
  */
 #ifndef PELT_RUN_H
 #define PELT_RUN_H
@@ -59,6 +59,32 @@ PELT_API pelt_result pelt_skin_run_threads(pelt_context *context, const pelt_ski
  * (not normalised). Morphs of weight 0 cost nothing. out arrays [vertex] as in the mesh. */
 PELT_API void pelt_morph_run(const pelt_mesh *mesh, const pelt_morph_set *morphs, const float *weights,
                              float *out_positions, float *out_normals, float *out_tangents);
+
+#define PELT_MORPH_BLOCK 16u
+
+/* How one morph moves a block of vertices: weight · scale · values, off by 1/65534 of the largest at most. */
+typedef struct pelt_packed_delta {
+    uint32_t morph;                      /* place in the morph set */
+    float scale;                         /* */
+    int16_t values[3][PELT_MORPH_BLOCK]; /* x, y, z of every vertex */
+} pelt_packed_delta;
+
+/* Morphs as a pass over vertices wants them: of every block of 16 vertices the morphs that move any of it, one behind
+ * the other. Made for many morphs that move few vertices each: corrections that follow the pose. */
+typedef struct pelt_packed_morphs {
+    uint32_t vertex_count;              /* */
+    const size_t *offsets;              /* [⌈vertex_count / 16⌉ + 1] where a block's entries begin */
+    const pelt_packed_delta *positions; /* [entry] sorted by morph in a block */
+    const pelt_packed_delta *normals;   /* [entry] of the same morphs, or NULL: none has any */
+} pelt_packed_morphs;
+
+/* Packs the model's morphs as they are now. Lives in the model's memory. */
+PELT_API pelt_result pelt_morph_pack(pelt_context *context, pelt_model *model, pelt_packed_morphs *packed);
+/* What pelt_morph_run gives but for that, for vertices [first, first + count); `first` is a multiple of 16. The out
+ * arrays hold these vertices only: a few hundred at a time stay in the cache until they are skinned. out_normals may be
+ * NULL; it is left alone where the mesh has no normals. Never allocates. */
+PELT_API void pelt_morph_run_packed(const pelt_mesh *mesh, const pelt_packed_morphs *packed, const float *weights,
+                                    uint32_t first, uint32_t count, float *out_positions, float *out_normals);
 
 /* Everything at once: vertex positions (and normals where out_normals is not NULL; the mesh must have them) of a model
  * at a time of a motion (NULL: rest pose), in world space: morphs, then skin. Allocates scratch from the context. */

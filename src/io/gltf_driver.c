@@ -1,4 +1,4 @@
-/* Drivers: extras.pelt_drivers of the document, as docs/formats.md describes it.
+/* Drivers: extras.pelt_drivers of the document, as docs/drivers.md describes it.
  *
  * Extras are nobody's business but ours, and a program that renumbers nodes does not know what they say. What does not
  * hold together is therefore no error of the file: it is read without its drivers, with a warning that says why.

@@ -4,7 +4,7 @@
  * Eight lanes are two halves of four, as AVX has them: shuffles stay within a half, and rows of four floats are loaded
  * in pairs, one per half. With four lanes the second of such a pair is the first again, and is not loaded.
  * Operations are the compiler's own (GNU vector extensions), so that x86 and ARM share one text; only the square root
- * needs an intrinsic.
+ * and, where compilers make a detour, 16-bit integers need intrinsics.
  */
 #ifndef PELT_RUN_LANES_H
 #define PELT_RUN_LANES_H
@@ -41,6 +41,9 @@ INLINE void lanes_store3(float *p, const lanes in[3]) {
 INLINE void lanes_load4(const float *p, lanes out[4]) {
     memcpy(out, p, 4 * sizeof *p);
 }
+INLINE lanes lanes_from_i16(const int16_t *p) {
+    return p[0];
+}
 INLINE void lanes_store4(float *p, const lanes in[4]) {
     memcpy(p, in, 4 * sizeof *p);
 }
@@ -74,6 +77,13 @@ INLINE lanes lanes_sqrt(lanes x) {
 }
 #endif
 
+INLINE lanes lanes_from_i16(const int16_t *p) {
+    typedef int16_t shorts __attribute__((vector_size(8)));
+    shorts in;
+    memcpy(&in, p, sizeof in);
+    return __builtin_convertvector(in, lanes);
+}
+
 /* Elements a b c d of the eight of x and y. */
 #define SHUFFLE(x, y, a, b, c, d) __builtin_shufflevector(x, y, a, b, c, d)
 
@@ -98,6 +108,9 @@ INLINE void lanes_store_pair(float *low, float *high, lanes x) {
 #include <immintrin.h>
 INLINE lanes lanes_sqrt(lanes x) {
     return (lanes)_mm256_sqrt_ps((__m256)x);
+}
+INLINE lanes lanes_from_i16(const int16_t *p) {
+    return (lanes)_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)p)));
 }
 
 /* The same for each half. */

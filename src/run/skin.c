@@ -1,25 +1,26 @@
-/* Which skinning kernel runs, and on which threads. */
+/* Which body of the kernels runs, and skinning on threads. */
 #include "run/skin.h"
 
 typedef struct body_row {
     const char *name;
     px_skin_body *body; /* NULL: not in this build */
+    px_morph_body *morph;
 } body_row;
 
 static const body_row bodies[PELT_SIMD_COUNT] = {
-    [PELT_SIMD_SCALAR] = {"scalar", px_skin_scalar},
+    [PELT_SIMD_SCALAR] = {"scalar", px_skin_scalar, px_morph_scalar},
 #if defined(__x86_64__)
-    [PELT_SIMD_SSE2] = {"sse2", px_skin_sse2},
-    [PELT_SIMD_AVX2] = {"avx2", px_skin_avx2},
-    [PELT_SIMD_NEON] = {"neon", NULL},
+    [PELT_SIMD_SSE2] = {"sse2", px_skin_sse2, px_morph_sse2},
+    [PELT_SIMD_AVX2] = {"avx2", px_skin_avx2, px_morph_avx2},
+    [PELT_SIMD_NEON] = {"neon", NULL, NULL},
 #elif defined(__aarch64__)
-    [PELT_SIMD_SSE2] = {"sse2", NULL},
-    [PELT_SIMD_AVX2] = {"avx2", NULL},
-    [PELT_SIMD_NEON] = {"neon", px_skin_neon},
+    [PELT_SIMD_SSE2] = {"sse2", NULL, NULL},
+    [PELT_SIMD_AVX2] = {"avx2", NULL, NULL},
+    [PELT_SIMD_NEON] = {"neon", px_skin_neon, px_morph_neon},
 #else
-    [PELT_SIMD_SSE2] = {"sse2", NULL},
-    [PELT_SIMD_AVX2] = {"avx2", NULL},
-    [PELT_SIMD_NEON] = {"neon", NULL},
+    [PELT_SIMD_SSE2] = {"sse2", NULL, NULL},
+    [PELT_SIMD_AVX2] = {"avx2", NULL, NULL},
+    [PELT_SIMD_NEON] = {"neon", NULL, NULL},
 #endif
 };
 
@@ -43,6 +44,11 @@ pelt_simd pelt_simd_best(void) {
         if (pelt_simd_available(simd))
             best = simd;
     return best;
+}
+
+px_morph_body *px_morph_body_of(pelt_simd simd) {
+    assert(pelt_simd_available(simd));
+    return bodies[simd].morph;
 }
 
 void pelt_skin_run_simd(const pelt_skin_job *job, pelt_simd simd) {

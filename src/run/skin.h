@@ -1,4 +1,4 @@
-/* Inside the room of what runs every frame: the bodies of the skinning kernel, and poses of ranges of vertices. */
+/* Inside the room of what runs every frame: the bodies of the kernels, and poses of ranges of vertices. */
 #ifndef PELT_RUN_SKIN_H
 #define PELT_RUN_SKIN_H
 
@@ -9,6 +9,14 @@
 /* One body of the kernel: the whole job on the calling thread. */
 typedef void px_skin_body(const pelt_skin_job *job);
 px_skin_body px_skin_scalar, px_skin_sse2, px_skin_avx2, px_skin_neon;
+
+/* One body of packed morphs: out [count][3] = rest + Σ weight · displacement for vertices [first, first + count);
+ * `offsets` and `deltas` of pelt_packed_morphs, `rest` from vertex 0 on. */
+typedef void px_morph_body(const size_t *offsets, const pelt_packed_delta *deltas, const float *weights,
+                           const float *rest, size_t first, size_t count, float *out);
+px_morph_body px_morph_scalar, px_morph_sse2, px_morph_avx2, px_morph_neon;
+/* The body for an instruction set, which must be available. */
+px_morph_body *px_morph_body_of(pelt_simd simd);
 
 /* The part of a job that concerns vertices [first, first + count). */
 static inline pelt_skin_job px_skin_range(const pelt_skin_job *job, size_t first, size_t count) {

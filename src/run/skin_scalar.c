@@ -1,4 +1,6 @@
 /* The skinning kernel, one vertex at a time: the reference for the others, and their last few vertices. */
-#define LANES     1
-#define SKIN_BODY px_skin_scalar
+#define LANES      1
+#define SKIN_BODY  px_skin_scalar
+#define MORPH_BODY px_morph_scalar
+#include "run/morph_kernel.h"
 #include "run/skin_kernel.h"

@@ -1,0 +1,40 @@
+/* Packed morphs, once for every body. The includer defines LANES (see lanes.h) and MORPH_BODY, the name of the body.
+ * Each vertex goes through the same operations in the same order in every body, so all agree to the last bit.
+ */
+#include "run/lanes.h"
+#include "run/skin.h"
+
+/* A block at once, so that what an entry costs besides its displacements is paid once; the reference takes one vertex
+ * after the other, and does the last ones for the others. */
+#define MORPH_STEP  (LANES == 1 ? 1 : PELT_MORPH_BLOCK)
+#define MORPH_PARTS (MORPH_STEP / LANES)
+
+/* Vertices i, i + 1 …, which are in one block. */
+INLINE void add_morphs(const size_t *offsets, const pelt_packed_delta *deltas, const float *weights, size_t i,
+                       lanes sums[MORPH_PARTS][3]) {
+    size_t block = i / PELT_MORPH_BLOCK, at = i % PELT_MORPH_BLOCK;
+    for (const pelt_packed_delta *d = deltas + offsets[block], *end = deltas + offsets[block + 1]; d < end; d++) {
+        float weight = weights[d->morph] * d->scale;
+        if (weight == 0)
+            continue;
+        for (size_t p = 0; p < MORPH_PARTS; p++)
+            for (size_t c = 0; c < 3; c++)
+                sums[p][c] += weight * lanes_from_i16(d->values[c] + at + p * LANES);
+    }
+}
+
+void MORPH_BODY(const size_t *offsets, const pelt_packed_delta *deltas, const float *weights, const float *rest,
+                size_t first, size_t count, float *out) {
+    size_t whole = count - count % MORPH_STEP;
+    for (size_t i = 0; i < whole; i += MORPH_STEP) {
+        lanes sums[MORPH_PARTS][3];
+        for (size_t p = 0; p < MORPH_PARTS; p++)
+            lanes_load3(rest + 3 * (first + i + p * LANES), sums[p]);
+        add_morphs(offsets, deltas, weights, first + i, sums);
+        for (size_t p = 0; p < MORPH_PARTS; p++)
+            lanes_store3(out + 3 * (i + p * LANES), sums[p]);
+    }
+#if LANES > 1
+    px_morph_scalar(offsets, deltas, weights, rest, first + whole, count - whole, out + 3 * whole);
+#endif
+}
