@@ -50,6 +50,8 @@ float *px_morph_spread(px_arena *arena, const px_morph_group *group, const uint3
     return out;
 }
 
+/* ---- Order ------------------------------------------------------------------------------------------------ */
+
 static int compare_morphs(const void *a, const void *b) {
     const pelt_morph *x = a, *y = b;
     if (x->joint != y->joint)
@@ -57,8 +59,18 @@ static int compare_morphs(const void *a, const void *b) {
     return (x->index > y->index) - (x->index < y->index);
 }
 
-void px_morphs_sort(pelt_morph *morphs, size_t count) {
+pelt_result px_morphs_with(const pelt_model *model, const pelt_morph *added, uint32_t added_count,
+                           pelt_morph_set *set) {
+    uint32_t old_count = model->morphs.morph_count, count = old_count + added_count;
+    pelt_morph *morphs = PX_NEW(model->memory, pelt_morph, count);
+    if (!morphs)
+        return PELT_ERROR_MEMORY;
+    if (old_count)
+        memcpy(morphs, model->morphs.morphs, old_count * sizeof *morphs);
+    memcpy(morphs + old_count, added, added_count * sizeof *morphs);
     qsort(morphs, count, sizeof *morphs, compare_morphs);
+    *set = (pelt_morph_set){count, morphs};
+    return PELT_OK;
 }
 
 uint32_t px_morph_find(const pelt_morph_set *set, uint32_t joint, uint32_t index) {
@@ -68,6 +80,8 @@ uint32_t px_morph_find(const pelt_morph_set *set, uint32_t joint, uint32_t index
     return found ? (uint32_t)(found - set->morphs) : PELT_NONE;
 }
 
+/* ---- Tracks of weights ------------------------------------------------------------------------------------ */
+
 pelt_track *px_weights_track(const pelt_motion *motion, uint32_t joint) {
     for (uint32_t t = 0; t < motion->track_count; t++)
         if (motion->tracks[t].joint == joint && motion->tracks[t].path == PELT_PATH_WEIGHTS)
@@ -75,7 +89,20 @@ pelt_track *px_weights_track(const pelt_motion *motion, uint32_t joint) {
     return NULL;
 }
 
-uint32_t px_times_merge(const float *a, uint32_t a_count, const float *b, uint32_t b_count, float *out) {
+pelt_result px_weights_widen(px_arena *arena, uint32_t width, pelt_track *track) {
+    size_t rows = (size_t)track->key_count * (track->interpolation == PELT_INTERPOLATION_CUBIC ? 3 : 1);
+    float *values = PX_NEW(arena, float, rows *width);
+    if (!values)
+        return PELT_ERROR_MEMORY;
+    for (size_t k = 0; k < rows; k++)
+        memcpy(values + k * width, track->values + k * track->width, px_min_size(width, track->width) * sizeof *values);
+    track->width = width;
+    track->values = values;
+    return PELT_OK;
+}
+
+/* Two ascending runs of times as one, each time once. Returns how many. */
+static uint32_t merge_times(const float *a, uint32_t a_count, const float *b, uint32_t b_count, float *out) {
     uint32_t count = 0;
     for (uint32_t i = 0, j = 0; i < a_count || j < b_count;) {
         float time = j == b_count || (i < a_count && a[i] <= b[j]) ? a[i++] : b[j++];
@@ -83,4 +110,48 @@ uint32_t px_times_merge(const float *a, uint32_t a_count, const float *b, uint32
             out[count++] = time;
     }
     return count;
+}
+
+pelt_result px_weights_rekey(const pelt_model *model, const pelt_motion *motion, const px_morph_group *group,
+                             uint32_t width, const float *times, uint32_t count, float *sampled, pelt_track *track,
+                             float **out) {
+    const pelt_track *old = motion ? px_weights_track(motion, group->joint) : NULL;
+    size_t most = (size_t)count + (old ? old->key_count : 0);
+    float *merged = PX_NEW(model->memory, float, most), *values = PX_NEW(model->memory, float, most *width);
+    if (!merged || !values)
+        return PELT_ERROR_MEMORY;
+    *track =
+        (pelt_track){.joint = group->joint,
+                     .path = PELT_PATH_WEIGHTS,
+                     .interpolation = PELT_INTERPOLATION_LINEAR,
+                     .width = width,
+                     .key_count = merge_times(times, count, old ? old->times : NULL, old ? old->key_count : 0, merged),
+                     .times = merged,
+                     .values = *out = values};
+    for (uint32_t k = 0; k < track->key_count; k++) {
+        pelt_motion_sample(model, motion, merged[k], NULL, sampled);
+        for (uint32_t m = 0; m < model->morphs.morph_count; m++)
+            if (model->morphs.morphs[m].joint == group->joint)
+                values[(size_t)k * width + model->morphs.morphs[m].index] = sampled[m];
+    }
+    return PELT_OK;
+}
+
+pelt_result px_motion_extend(px_arena *arena, const pelt_motion *from, uint32_t more, pelt_motion *motion) {
+    uint32_t count = from ? from->track_count : 0;
+    *motion = from ? *from : (pelt_motion){.name = ""};
+    if (!(motion->tracks = PX_NEW(arena, pelt_track, (size_t)count + more)))
+        return PELT_ERROR_MEMORY;
+    if (count)
+        memcpy(motion->tracks, from->tracks, count * sizeof *motion->tracks);
+    return PELT_OK;
+}
+
+void px_motion_set_weights(pelt_motion *motion, const pelt_track *track) {
+    pelt_track *old = px_weights_track(motion, track->joint);
+    float start = track->times[0], end = track->times[track->key_count - 1];
+    bool first = motion->track_count == 0;
+    motion->start = first ? start : fminf(motion->start, start);
+    motion->end = first ? end : fmaxf(motion->end, end);
+    *(old ? old : &motion->tracks[motion->track_count++]) = *track;
 }

@@ -19,16 +19,26 @@ pelt_result px_morph_groups_find(px_arena *arena, const pelt_model *model, px_mo
 float *px_morph_spread(px_arena *arena, const px_morph_group *group, const uint32_t *units, const double *array,
                        size_t pitch, double nothing);
 
-/* Morphs in the order of a morph set. */
-void px_morphs_sort(pelt_morph *morphs, size_t count);
-
+/* A model's morphs with others among them, sorted; in the model's memory. */
+pelt_result px_morphs_with(const pelt_model *model, const pelt_morph *added, uint32_t added_count, pelt_morph_set *set);
 /* The place of a joint's morph in the set, or PELT_NONE. */
 uint32_t px_morph_find(const pelt_morph_set *set, uint32_t joint, uint32_t index);
 
+/* ---- Tracks of weights ------------------------------------------------------------------------------------ */
+
 /* The track of a joint's morph weights, or NULL. */
 pelt_track *px_weights_track(const pelt_motion *motion, uint32_t joint);
-
-/* Two ascending runs of times as one, each time once. Returns how many; `out` has room for all. */
-uint32_t px_times_merge(const float *a, uint32_t a_count, const float *b, uint32_t b_count, float *out);
+/* Gives it `width` weights; those behind the ones that were there stay at 0. */
+pelt_result px_weights_widen(px_arena *arena, uint32_t width, pelt_track *track);
+/* A linear track of a group's weights with keys at times [count] and wherever the motion (NULL: none) has them: what the
+ * old morphs have there, and 0 for the others of `width`, which the caller fills in at values [key][width]. `sampled`
+ * [the model's morphs] is scratch. */
+pelt_result px_weights_rekey(const pelt_model *model, const pelt_motion *motion, const px_morph_group *group,
+                             uint32_t width, const float *times, uint32_t count, float *sampled, pelt_track *track,
+                             float **values);
+/* A motion's tracks with room for `more`, and its start and end as they are; `from` NULL: a motion without tracks. */
+pelt_result px_motion_extend(px_arena *arena, const pelt_motion *from, uint32_t more, pelt_motion *motion);
+/* The motion's track of a joint's weights becomes this one, or gets it; its start and end reach as far. */
+void px_motion_set_weights(pelt_motion *motion, const pelt_track *track);
 
 #endif

@@ -7,6 +7,11 @@
 /* The blended transform of a vertex, 3×4 row by row, with palette [bone]. */
 void px_skin_blend(const pelt_skin *skin, const pelt_affine *palette, uint32_t vertex, double out[12]);
 
+/* A normal through the linear part of such a transform, row by row: through its cofactors, made unit length. */
+void px_skin_normal(const double linear[9], const double normal[3], double out[3]);
+/* And back: through the transpose, which undoes cofactors but for the length. */
+void px_unskin_normal(const double linear[9], const float normal[3], double out[3]);
+
 /* Where morphs with weights [morph] put a vertex before the skin moves it. */
 void px_morphed_place(const pelt_model *model, const float *weights, uint32_t vertex, double out[3]);
 

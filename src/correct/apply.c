@@ -45,36 +45,16 @@ static pelt_result make_morph(const apply_work *w, const px_morph_group *g, uint
 
 static pelt_result make_morphs(apply_work *w) {
     const px_correction *c = w->c;
-    const pelt_morph_set *old = &c->model->morphs;
-    size_t count = old->morph_count + (size_t)w->group_count * c->rank;
-    w->morphs = (pelt_morph_set){(uint32_t)count, PX_NEW(c->model->memory, pelt_morph, count)};
-    if (!w->morphs.morphs)
+    uint32_t count = w->group_count * c->rank;
+    pelt_morph *added = PX_NEW(c->scratch, pelt_morph, count);
+    if (!added)
         return PELT_ERROR_MEMORY;
-    pelt_morph *next = w->morphs.morphs;
-    for (uint32_t m = 0; m < old->morph_count; m++)
-        *next++ = old->morphs[m];
-    for (uint32_t g = 0; g < w->group_count; g++)
-        for (uint32_t r = 0; r < c->rank; r++)
-            PX_TRY(make_morph(w, &w->groups[g], r, next++));
-    px_morphs_sort(w->morphs.morphs, count);
-    return PELT_OK;
+    for (uint32_t m = 0; m < count; m++)
+        PX_TRY(make_morph(w, &w->groups[m / c->rank], m % c->rank, &added[m]));
+    return px_morphs_with(c->model, added, count, &w->morphs);
 }
 
 /* ---- Tracks ----------------------------------------------------------------------------------------------- */
-
-/* A track of a motion that is not corrected: the new morphs stay at 0. */
-static pelt_result widen(apply_work *w, const px_morph_group *g, pelt_track *track) {
-    size_t rows = (size_t)track->key_count * (track->interpolation == PELT_INTERPOLATION_CUBIC ? 3 : 1);
-    uint32_t width = g->old_count + w->c->rank;
-    float *values = PX_NEW(w->c->model->memory, float, rows *width);
-    if (!values)
-        return PELT_ERROR_MEMORY;
-    for (size_t k = 0; k < rows; k++)
-        memcpy(values + k * width, track->values + k * track->width, track->width * sizeof *values);
-    track->width = width;
-    track->values = values;
-    return PELT_OK;
-}
 
 /* The weight of a mode between frames. `at`: a frame at or before the time, moved on. */
 static double weight_at(const px_correction *c, uint32_t mode, uint32_t first, uint32_t end, uint32_t *at, float time) {
@@ -91,31 +71,13 @@ static double weight_at(const px_correction *c, uint32_t mode, uint32_t first, u
 static pelt_result make_track(const apply_work *w, const px_morph_group *g, uint32_t pair, const pelt_motion *motion,
                               pelt_track *out) {
     const px_correction *c = w->c;
-    const pelt_model *model = c->model;
-    const pelt_track *old = motion ? px_weights_track(motion, g->joint) : NULL;
-    uint32_t first = c->pair_frames[pair], end = c->pair_frames[pair + 1], width = g->old_count + c->rank, at = first;
-    size_t most = (size_t)(end - first) + (old ? old->key_count : 0);
-    float *times = PX_NEW(model->memory, float, most), *values = PX_NEW(model->memory, float, most *width);
-    if (!times || !values)
-        return PELT_ERROR_MEMORY;
-    uint32_t count =
-        px_times_merge(c->times + first, end - first, old ? old->times : NULL, old ? old->key_count : 0, times);
-    for (uint32_t k = 0; k < count; k++) {
-        float *row = values + (size_t)k * width;
-        pelt_motion_sample(model, motion, times[k], NULL, w->sampled);
-        for (uint32_t m = 0; m < model->morphs.morph_count; m++)
-            if (model->morphs.morphs[m].joint == g->joint)
-                row[model->morphs.morphs[m].index] = w->sampled[m];
+    uint32_t first = c->pair_frames[pair], end = c->pair_frames[pair + 1], at = first;
+    float *values;
+    PX_TRY(px_weights_rekey(c->model, motion, g, g->old_count + c->rank, c->times + first, end - first, w->sampled, out,
+                            &values));
+    for (uint32_t k = 0; k < out->key_count; k++)
         for (uint32_t r = 0; r < c->rank; r++)
-            row[g->old_count + r] = (float)weight_at(c, r, first, end, &at, times[k]);
-    }
-    *out = (pelt_track){.joint = g->joint,
-                        .path = PELT_PATH_WEIGHTS,
-                        .interpolation = PELT_INTERPOLATION_LINEAR,
-                        .width = width,
-                        .key_count = count,
-                        .times = times,
-                        .values = values};
+            values[(size_t)k * out->width + g->old_count + r] = (float)weight_at(c, r, first, end, &at, out->times[k]);
     return PELT_OK;
 }
 
@@ -124,25 +86,17 @@ static pelt_result make_track(const apply_work *w, const px_morph_group *g, uint
 /* A motion with its tracks of weights; `pair` PELT_NONE: it is not corrected. */
 static pelt_result make_motion(apply_work *w, const pelt_motion *old, uint32_t pair, pelt_motion *out) {
     px_correction *c = w->c;
-    uint32_t count = old ? old->track_count : 0;
-    *out = old ? *old : (pelt_motion){.name = c->pairs[pair].clip->name};
-    if (!(out->tracks = PX_NEW(c->model->memory, pelt_track, (size_t)count + w->group_count)))
-        return PELT_ERROR_MEMORY;
-    if (count)
-        memcpy(out->tracks, old->tracks, count * sizeof *out->tracks);
-    out->track_count = count;
+    PX_TRY(px_motion_extend(c->model->memory, old, w->group_count, out));
+    if (!old)
+        out->name = c->pairs[pair].clip->name;
     for (uint32_t g = 0; g < w->group_count; g++) {
-        pelt_track *track = px_weights_track(out, w->groups[g].joint);
-        if (pair == PELT_NONE && track)
-            PX_TRY(widen(w, &w->groups[g], track));
-        if (pair == PELT_NONE)
-            continue;
-        if (!track)
-            track = &out->tracks[out->track_count++];
-        PX_TRY(make_track(w, &w->groups[g], pair, old, track));
-        bool first = !old && g == 0;
-        out->start = first ? track->times[0] : fminf(out->start, track->times[0]);
-        out->end = first ? track->times[track->key_count - 1] : fmaxf(out->end, track->times[track->key_count - 1]);
+        const px_morph_group *one = &w->groups[g];
+        pelt_track *track = px_weights_track(out, one->joint), made;
+        if (pair != PELT_NONE) {
+            PX_TRY(make_track(w, one, pair, old, &made));
+            px_motion_set_weights(out, &made);
+        } else if (track)
+            PX_TRY(px_weights_widen(c->model->memory, one->old_count + c->rank, track));
     }
     return PELT_OK;
 }

@@ -17,12 +17,6 @@ typedef struct normal_work {
     double *shares;   /* [rank] 1 / Σ_k c_rk²: weights of different modes are orthogonal */
 } normal_work;
 
-static void normalize(double v[3]) {
-    double length = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-    for (int a = 0; a < 3 && length > 0; a++)
-        v[a] /= length;
-}
-
 static pelt_result read_normals(normal_work *w, uint32_t frame) {
     px_correction *c = w->c;
     uint32_t pair = px_correct_pair_of(c, frame);
@@ -32,19 +26,6 @@ static pelt_result read_normals(normal_work *w, uint32_t frame) {
     for (uint32_t i = 0; i < c->mesh.vertex_count; i++)
         memcpy(w->positions + 3 * (size_t)i, w->points + 3 * (size_t)px_correct_point(c, i), 3 * sizeof *w->positions);
     return pelt_mesh_normals(c->context, &c->mesh, w->positions, w->normals);
-}
-
-/* Through the cofactors of b, unit length. */
-static void skin_normal(const double b[9], const double n[3], double out[3]) {
-    for (int i = 0; i < 3; i++) {
-        int i1 = (i + 1) % 3, i2 = (i + 2) % 3;
-        out[i] = 0;
-        for (int j = 0; j < 3; j++) {
-            int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
-            out[i] += (b[3 * i1 + j1] * b[3 * i2 + j2] - b[3 * i1 + j2] * b[3 * i2 + j1]) * n[j];
-        }
-    }
-    normalize(out);
 }
 
 /* Squared distance of a unit's skinned normal, corrected by what is known so far, from the frame's. */
@@ -58,7 +39,7 @@ static double miss(const normal_work *w, uint32_t unit, uint32_t frame, const do
         for (size_t r = 0; r < c->rank; r++)
             n[a] += c->modes.weights[r * c->frame_count + frame] * c->normals[(3 * (size_t)unit + a) * c->rank + r];
     }
-    skin_normal(b, n, shown);
+    px_skin_normal(b, n, shown);
     for (int a = 0; a < 3; a++)
         sum += (shown[a] - (double)wanted[a]) * (shown[a] - (double)wanted[a]);
     return sum;
@@ -69,9 +50,7 @@ static void project(const normal_work *w, uint32_t unit, uint32_t frame, const d
     const float *n = w->normals + 3 * (size_t)c->units.vertices[unit],
                 *rest = w->rest + 3 * (size_t)c->units.vertices[unit];
     double back[3];
-    for (int a = 0; a < 3; a++)
-        back[a] = b[a] * (double)n[0] + b[3 + a] * (double)n[1] + b[6 + a] * (double)n[2];
-    normalize(back);
+    px_unskin_normal(b, n, back);
     for (size_t a = 0; a < 3; a++)
         for (size_t r = 0; r < c->rank; r++)
             sums[(3 * (size_t)unit + a) * c->rank + r] +=

@@ -98,13 +98,15 @@ bool px_cholesky(px_matrix a) {
 }
 
 void px_cholesky_apply(px_matrix l, px_matrix b) {
-    assert(l.rows == b.rows && !l.transposed && !b.transposed);
+    assert(l.rows == b.rows && !l.transposed);
     begin();
     if (b.rows == 0 || b.columns == 0)
         return;
-    for (int step = 0; step < 2; step++) /* L·y = b, then Lᵀ·x = y */
-        cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, step == 0 ? CblasNoTrans : CblasTrans, CblasNonUnit,
-                    dimension(b.rows), dimension(b.columns), 1, l.data, leading(l), b.data, leading(b));
+    px_matrix stored = b.transposed ? px_transposed(b) : b;
+    for (int step = 0; step < 2; step++) /* L·y = b, then Lᵀ·x = y; or yᵀ·Lᵀ = bᵀ, then xᵀ·L = yᵀ */
+        cblas_dtrsm(CblasRowMajor, b.transposed ? CblasRight : CblasLeft, CblasLower,
+                    (step == 0) == b.transposed ? CblasTrans : CblasNoTrans, CblasNonUnit, dimension(stored.rows),
+                    dimension(stored.columns), 1, l.data, leading(l), stored.data, leading(stored));
 }
 
 bool px_cholesky_solve(px_matrix a, px_matrix b) {

@@ -56,7 +56,7 @@ void px_syrk(double alpha, px_matrix a, double beta, px_matrix c);
 /* a [n][n], symmetric (only the lower triangle is read), becomes L in its lower triangle, a = L·Lᵀ; the upper one is
  * left alone. False when a is not positive definite in double precision or not finite; a is then spoilt. */
 bool px_cholesky(px_matrix a);
-/* b [n][k] becomes a⁻¹·b, with L from px_cholesky. */
+/* b [n][k], which may be transposed, becomes a⁻¹·b, with L from px_cholesky. */
 void px_cholesky_apply(px_matrix l, px_matrix b);
 /* Both: b [n][k] becomes a⁻¹·b, a [n][n] becomes L. False as for px_cholesky; b is then untouched. */
 bool px_cholesky_solve(px_matrix a, px_matrix b);

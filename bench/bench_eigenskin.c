@@ -1,0 +1,160 @@
+/* Pose-dependent corrections of real clips: animations become rigid bones with a hierarchy, every third frame is held
+ * out, and the others are the examples. Prints the table of docs/eigenskin.md: E_rms of the frames learned from and of
+ * those held out, without corrections and with them, driven by the poses alone.
+ *
+ *   bench_eigenskin [NAME] [OPTION=VALUE…]     only animations whose name begins like this; settings of pelt_eigenskin
+ */
+#include "animations.h"
+
+#include <math.h>
+
+#define HELD_OUT(frame) ((frame) % 3 == 2)
+
+typedef struct work {
+    pelt_context *context;
+    pelt_model *model;
+    const pelt_clip *clip;
+    pelt_transform *locals; /* [frame][joint] */
+    float *targets;         /* [frame][vertex][3] */
+    double radius;          /* of the ball around the first frame */
+} work;
+
+static pelt_result gather(work *w) {
+    pelt_model *m = w->model;
+    size_t joints = m->skeleton.joint_count, vertices = m->mesh.vertex_count;
+    float *points = pelt_model_alloc(w->context, m, 3 * (size_t)m->mesh.point_count, sizeof(float));
+    w->locals = pelt_model_alloc(w->context, m, w->clip->frame_count * joints, sizeof *w->locals);
+    w->targets = pelt_model_alloc(w->context, m, 3 * w->clip->frame_count * vertices, sizeof *w->targets);
+    if (!points || !w->locals || !w->targets)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t k = 0; k < w->clip->frame_count; k++) {
+        pelt_result result = pelt_clip_read(w->context, w->clip, k, 0, m->mesh.point_count, points);
+        pelt_ball ball;
+        if (result == PELT_OK && k == 0)
+            result = pelt_enclosing_ball(w->context, points, m->mesh.point_count, &ball);
+        if (result != PELT_OK)
+            return result;
+        w->radius = k == 0 ? ball.radius : w->radius;
+        pelt_motion_sample(m, &m->motions[0], w->clip->times[k], w->locals + k * joints, NULL);
+        for (size_t i = 0; i < vertices; i++)
+            memcpy(w->targets + 3 * (k * vertices + i),
+                   points + 3 * (size_t)(m->mesh.vertex_points ? m->mesh.vertex_points[i] : i), 3 * sizeof(float));
+    }
+    return PELT_OK;
+}
+
+typedef struct errors {
+    double learned, held;
+} errors;
+
+/* Drives every pose and compares. */
+static pelt_result measure(const work *w, errors *out) {
+    pelt_model *m = w->model;
+    size_t vertices = m->mesh.vertex_count, joints = m->skeleton.joint_count;
+    float *weights = pelt_model_alloc(w->context, m, m->morphs.morph_count, sizeof *weights);
+    float *rest = pelt_model_alloc(w->context, m, 6 * vertices, sizeof *rest), *posed = rest + 3 * vertices;
+    pelt_affine *globals = pelt_model_alloc(w->context, m, joints + m->skin.bone_count, sizeof *globals);
+    pelt_affine *palette = globals + joints;
+    if (!weights || !rest || !globals)
+        return PELT_ERROR_MEMORY;
+    double sums[2] = {0}, counts[2] = {0};
+    for (uint32_t k = 0; k < w->clip->frame_count; k++) {
+        const pelt_transform *locals = w->locals + k * joints;
+        pelt_motion_sample(m, NULL, 0, NULL, weights);
+        pelt_pose_weights(m, locals, weights);
+        pelt_morph_run(&m->mesh, &m->morphs, weights, rest, NULL, NULL);
+        pelt_skeleton_globals(&m->skeleton, locals, globals);
+        pelt_skin_palette(&m->skin, globals, palette);
+        pelt_skin_run(&(pelt_skin_job){.vertex_count = m->mesh.vertex_count,
+                                       .influence_count = m->skin.influence_count,
+                                       .bones = m->skin.bones,
+                                       .weights = m->skin.weights,
+                                       .palette = palette,
+                                       .positions = rest,
+                                       .out_positions = posed});
+        for (size_t c = 0; c < 3 * vertices; c++) {
+            double miss = ((double)posed[c] - (double)w->targets[3 * k * vertices + c]) / w->radius;
+            sums[HELD_OUT(k)] += miss * miss;
+        }
+        counts[HELD_OUT(k)] += 3 * (double)vertices;
+    }
+    *out = (errors){1000 * sqrt(sums[0] / counts[0]), 1000 * sqrt(sums[1] / counts[1])};
+    return PELT_OK;
+}
+
+static pelt_result learn(const work *w, const pelt_eigenskin_desc *desc, pelt_eigenskin_report *report) {
+    pelt_model *m = w->model;
+    pelt_pose_example *examples = pelt_model_alloc(w->context, m, w->clip->frame_count, sizeof *examples);
+    char(*names)[16] = pelt_model_alloc(w->context, m, w->clip->frame_count, sizeof *names);
+    uint32_t count = 0;
+    if (!examples || !names)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t k = 0; k < w->clip->frame_count; k++) {
+        if (HELD_OUT(k))
+            continue;
+        snprintf(names[k], sizeof names[k], "frame %u", k);
+        examples[count++] = (pelt_pose_example){.name = names[k],
+                                                .locals = w->locals + k * m->skeleton.joint_count,
+                                                .positions = w->targets + 3 * (size_t)k * m->mesh.vertex_count};
+    }
+    return pelt_eigenskin(w->context, m, examples, count, desc, report);
+}
+
+static pelt_result run(pelt_context *context, const animation *a, const pelt_eigenskin_desc *desc) {
+    work w = {.context = context};
+    errors before, after;
+    pelt_eigenskin_report report;
+    pelt_result result = animation_open(context, a, &w.model);
+    pelt_decompose_desc bones = pelt_decompose_desc_default();
+    bones.bones = a->bone_count;
+    bones.transforms = PELT_TRANSFORMS_RIGID;
+    bones.hierarchy = true;
+    if (result == PELT_OK)
+        result = pelt_decompose(context, w.model, &bones, NULL);
+    w.clip = result == PELT_OK ? &w.model->clips[0] : NULL;
+    if (result == PELT_OK)
+        result = gather(&w);
+    if (result == PELT_OK)
+        result = measure(&w, &before);
+    if (result == PELT_OK)
+        result = learn(&w, desc, &report);
+    if (result == PELT_OK)
+        result = measure(&w, &after);
+    if (result == PELT_OK) {
+        printf("| %-12s | %5u | %4u | %6.3f | %6.3f | %6.3f | %6.3f | %5.1f %% | %7.3f | %8.3f |", a->name,
+               report.morph_count, report.mode_count, before.learned, after.learned, before.held, after.held,
+               100 * (1 - after.held / before.held), report.errors[report.mode_count], report.left_out_error);
+        for (uint32_t n = 0; n <= report.mode_count; n++)
+            printf(" %.3f", report.errors[n]);
+        printf("\n");
+    }
+    pelt_model_destroy(w.model);
+    return result;
+}
+
+int main(int count, char **texts) {
+    pelt_context *context;
+    if (pelt_context_create(NULL, &context) != PELT_OK)
+        return 1;
+    pelt_eigenskin_desc desc = pelt_eigenskin_desc_default();
+    size_t option_count;
+    const pelt_option *options = pelt_eigenskin_options(&option_count);
+    const char *name = NULL;
+    pelt_result result = PELT_OK;
+    for (int n = 1; n < count && result == PELT_OK; n++) {
+        char *value = strchr(texts[n], '=');
+        if (!value)
+            name = texts[n];
+        else {
+            *value++ = 0;
+            result = pelt_options_set(context, options, option_count, &desc, texts[n], value);
+        }
+    }
+    for (size_t n = 0; n < ANIMATION_COUNT && result == PELT_OK; n++)
+        if (animation_wanted(&animations[n], name))
+            result = run(context, &animations[n], &desc);
+    if (result != PELT_OK)
+        fprintf(stderr, "bench_eigenskin: %s\n", pelt_error_text(context));
+    pelt_context_destroy(context);
+    return result != PELT_OK;
+}

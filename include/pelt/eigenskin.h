@@ -1,0 +1,89 @@
+/* Pelt: what a skin gets wrong in bent poses, learned from examples and put right in any pose.
+ *
+ * "EigenSkin: Real Time Large Deformation Character Skinning in Hardware" (Kry, James, Pai 2002). Examples are mapped
+ * back to the rest pose through the inverse of the blended transforms; the displacements there belong to joints, each
+ * with a support of its own; their principal components become morph targets, and drivers (model.h) give these their
+ * weights in any pose. Displacements come before the skin, which is the order of glTF.
+ *
+ *   v_i = T_i · (rest_i + morphs + Σ_j Σ_n w_jn(rotation of joint j) · d_ijn)
+ *
+ * Any set of poses will do. Where several joints move at once, displacements are divided among the joints near a
+ * vertex by least squares: u_i = Σ_j m_ij f_j(rotation of j) with the smoothest f_j that are 0 at rest. Where poses move
+ * one joint each, that is the paper's interpolation by radial basis functions.
+ */
+#ifndef PELT_EIGENSKIN_H
+#define PELT_EIGENSKIN_H
+
+#include <pelt/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PELT_EIGENSKIN_MODES_MAX 64u
+
+typedef struct pelt_eigenskin_desc {
+    double support;          /* vertices that a joint displaces by no more than this part of the largest displacement it
+                              * makes are not its own, and up to twice that its say fades in; 0 to 1, default 0.04 */
+    uint32_t modes;          /* morph targets of a joint, at most; 0 to 64, default 5 */
+    double error;            /* relative displacement error at which fewer are enough; 0 (default): `modes` of them */
+    uint32_t max_per_vertex; /* displacements that a vertex takes from all joints together, at most; 0: any number;
+                              * default 10. Else at least `modes` */
+    bool normals;      /* the targets correct normals too, with the same weights; default false. Needs mesh.normals */
+    uint32_t kernel;   /* pelt_kernel; default EXPONENTIAL */
+    double radius;     /* of the kernel, radians; 0 (default): by leave-one-out error */
+    bool split;        /* swing and twist of a joint drive apart and add up; default false */
+    double regularise; /* 0 (default): the examples are met exactly; above, noise of this part of the kernel is
+                              * expected in them, and two examples may have the same pose; at most 1 */
+    uint32_t centres;  /* poses of a joint that are kept as centres, at most, farthest first, 2 to 1024; default
+                              * 64. With more poses the examples are met in least squares */
+} pelt_eigenskin_desc;
+PELT_API const pelt_option *pelt_eigenskin_options(size_t *option_count);
+PELT_API pelt_eigenskin_desc pelt_eigenskin_desc_default(void);
+
+/* What the rig should look like in a pose. The rest pose needs none: it is right as it is. */
+typedef struct pelt_pose_example {
+    const char *name;             /* for messages */
+    const pelt_transform *locals; /* [joint] */
+    const float *positions;       /* [vertex][3] in world space */
+    const float *normals; /* [vertex][3] in world space, or NULL: those of the surface; used with desc.normals */
+} pelt_pose_example;
+
+typedef struct pelt_eigenskin_joint {
+    uint32_t joint;        /* of the model */
+    uint32_t vertex_count; /* in its support */
+    uint32_t mode_count;   /* */
+    uint32_t centre_count; /* */
+    double radius;         /* of its kernel, radians */
+    double displacement;   /* the largest that it makes in the examples, object units */
+} pelt_eigenskin_joint;
+
+typedef struct pelt_eigenskin_report {
+    uint32_t example_count;   /* */
+    uint32_t mode_count;      /* modes per joint, at most */
+    uint32_t morph_count;     /* targets made */
+    uint32_t vertex_count;    /* that differ in place, motion or weights */
+    uint32_t ill_conditioned; /* of these: T was singular, mirrored or squeezed to under a tenth in some example */
+    const double *errors;  /* [mode_count + 1] √(Σ |missing displacement|² / Σ |displacement|²) at rest over all
+                               * examples, with 0, 1 … mode_count modes per joint; lives in the model */
+    double left_out_error; /* the same when every example is predicted by the others, with all modes: well above
+                               * errors[mode_count], there are too few examples */
+    double normals_before, normals_after; /* RMS difference of unit normals (skinned by cofactors); NaN unless asked */
+    uint32_t joint_count;                 /* */
+    const pelt_eigenskin_joint *joints;   /* [joint_count] those that drive; lives in the model */
+} pelt_eigenskin_report;
+
+/* Adds morph targets ("elbow mode 1"), drivers, and tracks of their weights for every motion. Joints drive when a joint
+ * above them and one at or below them have weights: turning the whole rig changes nothing. Morphs that are there stay
+ * and count, with what drivers say or their rest weights. Fails with ERROR_INPUT when two examples, or one and the rest
+ * pose, have the same rotations of all joints that drive, naming both. After a failure the model is as it was. `desc`
+ * and `report` may be NULL. */
+PELT_API pelt_result pelt_eigenskin(pelt_context *context, pelt_model *model, const pelt_pose_example *examples,
+                                    uint32_t example_count, const pelt_eigenskin_desc *desc,
+                                    pelt_eigenskin_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

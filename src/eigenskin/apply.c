@@ -1,0 +1,176 @@
+/* Modes become morphs of every node with a mesh that they reach, and drivers; motions get tracks of weights (bake.c). */
+#include "eigenskin/apply.h"
+
+#include <stdio.h>
+
+/* Displacements under this part of the size are lost in the rounding of positions; exact zeros need no bytes. */
+#define NOTHING 0x1p-24
+
+/* ---- Morphs ----------------------------------------------------------------------------------------------- */
+
+/* Displacements of one mode, rows [row, row + 3): out [unit][3]. */
+static void spread_mode(const px_eigenskin *e, const px_bend *bend, uint32_t mode, size_t row, double *out) {
+    memset(out, 0, 3 * e->units.count * sizeof *out);
+    for (size_t n = 0; n < bend->share_count; n++) {
+        uint32_t share = bend->shares[n];
+        const double *modes = e->modes + (size_t)share * e->width * e->desc.modes;
+        for (size_t a = 0; a < 3; a++)
+            out[3 * (size_t)e->share_units[share] + a] = modes[(row + a) * e->desc.modes + mode];
+    }
+}
+
+/* The part of a group's vertices that a mode reaches; count 0: none. */
+static px_morph_group reached(const px_eigenskin *e, const px_morph_group *group, const double *places) {
+    px_morph_group out = {.joint = group->joint};
+    for (uint32_t i = group->first_vertex; i < group->first_vertex + group->vertex_count; i++) {
+        if (!(px_length3(places + 3 * (size_t)e->units.of[i]) > NOTHING * e->size))
+            continue;
+        out.first_vertex = out.vertex_count ? out.first_vertex : i;
+        out.vertex_count = i + 1 - out.first_vertex;
+    }
+    return out;
+}
+
+static const char *mode_name(const px_eigenskin *e, const px_bend *bend, uint32_t mode) {
+    const char *joint = e->model->skeleton.names[bend->joint];
+    px_buffer text = {.context = e->context};
+    if (*joint)
+        px_buffer_format(&text, "%s mode %u", joint, mode + 1);
+    else
+        px_buffer_format(&text, "joint %u mode %u", bend->joint, mode + 1);
+    const char *name = text.failed ? NULL : px_arena_text(e->model->memory, text.data, text.size);
+    px_buffer_free(&text);
+    return name;
+}
+
+/* One mode on all groups. `places` and `normals` [unit][3] are scratch, normals NULL without. */
+static pelt_result make_morphs(px_eigenskin_apply_work *w, uint32_t bend, uint32_t mode, double *places,
+                               double *normals) {
+    px_eigenskin *e = w->e;
+    const char *name = mode_name(e, &e->bends[bend], mode);
+    if (!name)
+        return PELT_ERROR_MEMORY;
+    spread_mode(e, &e->bends[bend], mode, 0, places);
+    if (normals)
+        spread_mode(e, &e->bends[bend], mode, 3, normals);
+    for (uint32_t g = 0; g < w->group_count; g++) {
+        px_morph_group run = reached(e, &w->groups[g], places);
+        if (run.vertex_count == 0)
+            continue;
+        pelt_morph *morph = &w->added[w->added_count];
+        *morph = (pelt_morph){.name = name,
+                              .joint = run.joint,
+                              .index = w->widths[g]++,
+                              .first_vertex = run.first_vertex,
+                              .vertex_count = run.vertex_count};
+        w->sources[w->added_count++] = (px_morph_source){bend, mode};
+        morph->positions = px_morph_spread(e->model->memory, &run, e->units.of, places, 1, NOTHING * e->size);
+        if (normals)
+            morph->normals = px_morph_spread(e->model->memory, &run, e->units.of, normals, 1, NOTHING);
+        if (!morph->positions || (normals && !morph->normals))
+            return PELT_ERROR_MEMORY;
+    }
+    return PELT_OK;
+}
+
+static pelt_result make_all_morphs(px_eigenskin_apply_work *w) {
+    px_eigenskin *e = w->e;
+    size_t floats = 3 * (size_t)e->units.count, most = 0;
+    for (uint32_t j = 0; j < e->bend_count; j++)
+        most += (size_t)e->bends[j].mode_count * w->group_count;
+    double *places = PX_NEW(e->scratch, double, floats);
+    double *normals = e->desc.normals ? PX_NEW(e->scratch, double, floats) : NULL;
+    w->added = PX_NEW(e->scratch, pelt_morph, most);
+    w->sources = PX_NEW(e->scratch, px_morph_source, most);
+    w->places = PX_NEW(e->scratch, uint32_t, most);
+    w->widths = PX_NEW(e->scratch, uint32_t, w->group_count);
+    if (!places || (e->desc.normals && !normals) || !w->added || !w->sources || !w->places || !w->widths)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t g = 0; g < w->group_count; g++)
+        w->widths[g] = w->groups[g].old_count;
+    for (uint32_t j = 0; j < e->bend_count; j++)
+        for (uint32_t n = 0; n < e->bends[j].mode_count; n++)
+            PX_TRY(make_morphs(w, j, n, places, normals));
+    PX_TRY(px_morphs_with(e->model, w->added, w->added_count, &w->morphs));
+    for (uint32_t m = 0; m < w->added_count; m++)
+        w->places[m] = px_morph_find(&w->morphs, w->added[m].joint, w->added[m].index);
+    return PELT_OK;
+}
+
+/* ---- Drivers ---------------------------------------------------------------------------------------------- */
+
+static pelt_result make_driver(const px_eigenskin_apply_work *w, uint32_t bend, const px_part *part,
+                               pelt_driver *driver) {
+    const px_eigenskin *e = w->e;
+    const px_bend *b = &e->bends[bend];
+    size_t centres = part->centre_count, first = part->first_centre;
+    uint32_t *morphs = PX_NEW(e->model->memory, uint32_t, w->added_count);
+    float *centre_copy = PX_NEW(e->model->memory, float, 4 * centres);
+    float *coefficients = PX_NEW(e->model->memory, float, px_mul_size(w->added_count, centres + 1));
+    if (!morphs || !centre_copy || !coefficients)
+        return PELT_ERROR_MEMORY;
+    memcpy(centre_copy, b->centres + 4 * first, 4 * centres * sizeof *centre_copy);
+    uint32_t count = 0;
+    for (uint32_t m = 0; m < w->added_count; m++) {
+        if (w->sources[m].bend != bend)
+            continue;
+        const double *from = b->coefficients + (size_t)w->sources[m].mode * b->centre_count + first;
+        float *row = coefficients + count * (centres + 1);
+        double constant = 0;
+        for (size_t c = 0; c < centres; c++) {
+            row[c] = (float)from[c];
+            constant -= (double)row[c] * b->rest[first + c];
+        }
+        row[centres] = (float)constant;
+        morphs[count++] = w->places[m];
+    }
+    *driver = (pelt_driver){.joint = b->joint,
+                            .part = part->part,
+                            .kernel = (pelt_kernel)e->desc.kernel,
+                            .radius = (float)b->radius,
+                            .centre_count = (uint32_t)centres,
+                            .centres = centre_copy,
+                            .morph_count = count,
+                            .morphs = morphs,
+                            .coefficients = coefficients};
+    if (part->part != PELT_ROTATION_WHOLE)
+        memcpy(driver->axis, part->axis, sizeof driver->axis);
+    return PELT_OK;
+}
+
+static pelt_result make_drivers(px_eigenskin_apply_work *w) {
+    const px_eigenskin *e = w->e;
+    uint32_t old_count = e->model->driver_count;
+    pelt_driver *old;
+    PX_TRY(px_drivers_follow(e->model->memory, e->model, &w->morphs, &old));
+    w->drivers = PX_NEW(e->model->memory, pelt_driver, old_count + 2 * (size_t)e->bend_count);
+    if (!w->drivers)
+        return PELT_ERROR_MEMORY;
+    if (old_count)
+        memcpy(w->drivers, old, old_count * sizeof *w->drivers);
+    w->driver_count = old_count;
+    for (uint32_t j = 0; j < e->bend_count; j++)
+        for (uint32_t n = 0; e->bends[j].mode_count && n < e->bends[j].part_count; n++)
+            PX_TRY(make_driver(w, j, &e->bends[j].parts[n], &w->drivers[w->driver_count++]));
+    return PELT_OK;
+}
+
+pelt_result px_eigenskin_apply(px_eigenskin *e) {
+    px_eigenskin_apply_work w = {.e = e};
+    pelt_model *model = e->model;
+    PX_TRY(px_morph_groups_find(e->scratch, model, &w.groups, &w.group_count));
+    PX_TRY(make_all_morphs(&w));
+    if (w.added_count == 0)
+        return PELT_OK;
+    PX_TRY(make_drivers(&w));
+    PX_TRY(px_eigenskin_bake(&w));
+    model->morphs = w.morphs;
+    model->drivers = w.drivers;
+    model->driver_count = w.driver_count;
+    model->motions = w.motions;
+    model->mesh.weld = NULL; /* morphs count in it */
+    model->mesh.weld_count = 0;
+    model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_DRIVERS | (model->motion_count ? PELT_CHANGED_MOTIONS : 0);
+    e->morph_count = w.added_count;
+    return PELT_OK;
+}

@@ -1,0 +1,132 @@
+/* Examples become displacements at rest: u_i = (Σ w T)⁻¹ v_i − v0_i (Kry, James, Pai 2002, §2.2). */
+#include "eigenskin/eigenskin.h"
+
+#include "core/mesh.h"
+
+/* A blended transform squeezes when its least singular value is under this part of its largest: beyond, displacements
+ * at rest would be ten times those on screen and more. */
+#define SQUEEZED   0.1
+#define POSE_BLOCK 1u
+
+/* ---- Units ------------------------------------------------------------------------------------------------ */
+
+static pelt_result read_example(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
+                                float *out) {
+    (void)context;
+    const px_eigenskin *e = user;
+    memcpy(out, e->examples[frame].positions + 3 * (size_t)first, 3 * sizeof *out * count);
+    return PELT_OK;
+}
+
+/* Vertices are one where they lie alike in every example: the weld is that of a clip of them. */
+static pelt_result find_units(px_eigenskin *e) {
+    pelt_model posed = *e->model;
+    pelt_clip clip = {.name = "examples",
+                      .frame_count = e->pose_count,
+                      .point_count = posed.mesh.vertex_count,
+                      .source = {.read = read_example, .user = e}};
+    posed.clips = &clip;
+    posed.clip_count = 1;
+    posed.mesh.weld = NULL;
+    posed.mesh.vertex_points = NULL;
+    posed.mesh.point_count = posed.mesh.vertex_count;
+    PX_TRY(pelt_model_weld(e->context, &posed));
+    e->mesh = posed.mesh;
+    PX_TRY(px_units_find(e->scratch, &e->mesh, &e->model->skin, &e->units));
+    if (!(e->counts = PX_NEW(e->scratch, double, e->units.count)))
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < e->mesh.vertex_count; i++)
+        e->counts[e->units.of[i]]++;
+    return PELT_OK;
+}
+
+/* ---- Displacements ---------------------------------------------------------------------------------------- */
+
+typedef struct pose_work {
+    px_eigenskin *e;
+    float *morph_weights; /* [pose][morph] */
+    uint8_t *ill;         /* [pose][unit] */
+} pose_work;
+
+static pelt_result make_poses(px_eigenskin *e, float *morph_weights) {
+    const pelt_model *model = e->model;
+    size_t bones = model->skin.bone_count, morphs = model->morphs.morph_count;
+    pelt_affine *globals = PX_NEW(e->scratch, pelt_affine, model->skeleton.joint_count);
+    e->palettes = PX_NEW(e->scratch, pelt_affine, px_mul_size(e->pose_count, bones));
+    if (!globals || !e->palettes)
+        return PELT_ERROR_MEMORY;
+    for (size_t p = 0; p < e->pose_count; p++) {
+        pelt_motion_sample(model, NULL, 0, NULL, morph_weights + p * morphs);
+        pelt_pose_weights(model, e->examples[p].locals, morph_weights + p * morphs);
+        pelt_skeleton_globals(&model->skeleton, e->examples[p].locals, globals);
+        pelt_skin_palette(&model->skin, globals, e->palettes + p * bones);
+    }
+    return PELT_OK;
+}
+
+/* Says whether the transform was well-conditioned. */
+static bool pull(const pose_work *w, size_t unit, size_t pose, double out[3]) {
+    const px_eigenskin *e = w->e;
+    const pelt_model *model = e->model;
+    uint32_t vertex = e->units.vertices[unit];
+    const float *wanted = e->examples[pose].positions + 3 * (size_t)vertex;
+    double rest[3], m[12], linear[9], inverse[9], missing[3];
+    px_morphed_place(model, w->morph_weights + pose * model->morphs.morph_count, vertex, rest);
+    px_skin_blend(&model->skin, e->palettes + pose * model->skin.bone_count, vertex, m);
+    for (int a = 0; a < 3; a++)
+        missing[a] =
+            (double)wanted[a] - (m[4 * a] * rest[0] + m[4 * a + 1] * rest[1] + m[4 * a + 2] * rest[2] + m[4 * a + 3]);
+    for (int c = 0; c < 9; c++)
+        linear[c] = m[c + c / 3];
+    bool well = px_invert3(linear, SQUEEZED, inverse);
+    for (int a = 0; a < 3; a++)
+        out[a] = inverse[3 * a] * missing[0] + inverse[3 * a + 1] * missing[1] + inverse[3 * a + 2] * missing[2];
+    return well;
+}
+
+static pelt_result pose_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const pose_work *w = user;
+    px_eigenskin *e = w->e;
+    for (size_t p = first; p < first + count; p++)
+        for (size_t u = 0; u < e->units.count; u++) {
+            double out[3];
+            w->ill[p * e->units.count + u] = !pull(w, u, p, out);
+            for (size_t a = 0; a < 3; a++)
+                *px_matrix_at(px_unit_rows(e, e->displacements, u), a, p) = out[a];
+            if (!isfinite(out[0]) || !isfinite(out[1]) || !isfinite(out[2]))
+                return px_fail(e->context, PELT_ERROR_INPUT,
+                               "example '%s', vertex %u: its distance from the skin is not finite", e->examples[p].name,
+                               e->units.vertices[u]);
+        }
+    return PELT_OK;
+}
+
+static void count_ill(px_eigenskin *e, const uint8_t *ill) {
+    for (size_t u = 0; u < e->units.count; u++) {
+        bool any = false;
+        for (size_t p = 0; p < e->pose_count; p++)
+            any |= ill[p * e->units.count + u];
+        e->ill_count += any;
+    }
+}
+
+pelt_result px_eigenskin_gather(px_eigenskin *e) {
+    float low[3], high[3];
+    e->width = e->desc.normals ? 6 : 3;
+    e->size = px_box(e->model->mesh.positions, e->model->mesh.vertex_count, low, high);
+    PX_TRY(find_units(e));
+    size_t rows = px_mul_size(e->width, e->pose_count), units = e->units.count;
+    pose_work w = {.e = e,
+                   .morph_weights = PX_NEW(e->scratch, float, px_mul_size(e->pose_count, e->model->morphs.morph_count)),
+                   .ill = PX_NEW(e->scratch, uint8_t, px_mul_size(e->pose_count, units))};
+    e->displacements = PX_NEW(e->scratch, double, px_mul_size(units, rows));
+    e->residuals = PX_NEW(e->scratch, double, px_mul_size(units, rows));
+    e->solutions = PX_NEW(e->scratch, double, px_mul_size(units, rows));
+    if (!w.morph_weights || !w.ill || !e->displacements || !e->residuals || !e->solutions)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(make_poses(e, w.morph_weights));
+    PX_TRY(px_parallel(e->context, "examples", e->pose_count, POSE_BLOCK, pose_block, &w));
+    count_ill(e, w.ill);
+    return e->desc.normals ? px_eigenskin_pull_normals(e) : PELT_OK;
+}

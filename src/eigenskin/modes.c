@@ -1,0 +1,273 @@
+/* Modes: of every joint the principal components of what it displaces (Kry, James, Pai 2002, §2.3), and their weights;
+ * then displacements of all modes at a unit, by least squares.
+ *
+ * Joint j displaces unit u in pose p by U_u(p) = Σ_c factor_pc β_uc with β_u = fade · m · factorᵀ a_u. With B = Σ_u β_u β_uᵀ
+ * [centre][centre] = S Sᵀ, right singular vectors v of U are left ones of factor · S, with the same values σ. The weight
+ * of a mode is the projection of U on it, Σ_c factor_pc (B factorᵀ v)_c / σ², which holds in any pose: there are no further
+ * equations for the coefficients.
+ *
+ * With poses that move one joint each, the displacements that fit best are the principal components. With others, joints
+ * that move alike share what a few modes of one cannot explain: one mode more of each is fitted at a time, as a change of
+ * what is there, so that none makes the error rise.
+ */
+#include "eigenskin/eigenskin.h"
+
+/* Singular values under this part of the joint's first are rounding. */
+#define LEAST_SINGULAR 1e-7
+/* Modes that are alike are told apart by this part of their size, in so many sweeps. */
+#define RIDGE  1e-4
+#define SWEEPS 2
+/* More modes at one unit than this are not fitted together: the new ones only. */
+#define TOGETHER    64u
+#define SHARE_BLOCK 32u
+#define UNIT_BLOCK  64u
+
+/* ---- Principal components of a joint ---------------------------------------------------------------------- */
+
+typedef struct bend_scratch {
+    double *rows;   /* [SHARE_BLOCK][3][pose] */
+    double *beta;   /* [SHARE_BLOCK][3][centre] */
+    double *gram;   /* [centre][centre] B */
+    double *root;   /* [centre][centre] eigenvectors of B, then Sᵀ */
+    double *values; /* [centre] */
+    double *spread; /* [pose][centre] factor · S */
+    double *left;   /* [pose][centre] its left singular vectors … */
+    double *right;  /* [centre][centre] … and right ones */
+    double *vector; /* [pose] */
+} bend_scratch;
+
+static bool make_scratch(const px_eigenskin *e, const px_bend *bend, px_arena *arena, bend_scratch *s) {
+    size_t poses = e->pose_count, centres = bend->centre_count, square = centres * centres;
+    *s = (bend_scratch){.rows = PX_NEW(arena, double, 3 * SHARE_BLOCK * poses),
+                        .beta = PX_NEW(arena, double, 3 * SHARE_BLOCK * centres),
+                        .gram = PX_NEW(arena, double, square),
+                        .root = PX_NEW(arena, double, square),
+                        .values = PX_NEW(arena, double, centres),
+                        .spread = PX_NEW(arena, double, poses *centres),
+                        .left = PX_NEW(arena, double, poses *centres),
+                        .right = PX_NEW(arena, double, square),
+                        .vector = PX_NEW(arena, double, poses)};
+    return s->rows && s->beta && s->gram && s->root && s->values && s->spread && s->left && s->right && s->vector;
+}
+
+/* fade · m · a of the places of a joint's shares [first, first + count), times the root of how many vertices they stand
+ * for. */
+static px_matrix load_rows(const px_eigenskin *e, const px_bend *bend, size_t first, size_t count, double *rows) {
+    size_t floats = 3 * (size_t)e->pose_count;
+    for (size_t n = 0; n < count; n++) {
+        const px_share *share = &e->shares[bend->shares[first + n]];
+        uint32_t unit = e->share_units[bend->shares[first + n]];
+        const double *from = px_unit_rows(e, e->solutions, unit).data;
+        double scale = (double)share->prior * (double)share->fade * sqrt(e->counts[unit]);
+        for (size_t k = 0; k < floats; k++)
+            rows[n * floats + k] = scale * from[k];
+    }
+    return px_matrix_of(rows, 3 * count, e->pose_count);
+}
+
+static void sum_gram(const px_eigenskin *e, const px_bend *bend, const bend_scratch *s) {
+    size_t centres = bend->centre_count;
+    for (size_t n = 0; n < bend->share_count; n += SHARE_BLOCK) {
+        size_t count = px_min_size(SHARE_BLOCK, bend->share_count - n);
+        px_matrix beta = px_matrix_of(s->beta, 3 * count, centres);
+        px_gemm(1, load_rows(e, bend, n, count, s->rows), px_matrix_of(bend->factor, e->pose_count, centres), 0, beta);
+        px_syrk(1, px_transposed(beta), 1, px_matrix_of(s->gram, centres, centres));
+    }
+}
+
+/* σ in `values`, v in the columns of `left`. */
+static pelt_result find_components(const px_eigenskin *e, const px_bend *bend, const bend_scratch *s) {
+    size_t poses = e->pose_count, centres = bend->centre_count, rank = px_min_size(poses, centres);
+    px_matrix root = px_matrix_of(s->root, centres, centres), spread = px_matrix_of(s->spread, poses, centres);
+    memcpy(s->root, s->gram, centres * centres * sizeof *s->root);
+    PX_TRY(px_symmetric_eigen(e->context, root, s->values));
+    for (size_t v = 0; v < centres; v++)
+        for (size_t c = 0; c < centres; c++)
+            s->root[v * centres + c] *= sqrt(fmax(s->values[v], 0));
+    px_gemm(1, px_matrix_of(bend->factor, poses, centres), px_transposed(root), 0, spread);
+    return px_svd(e->context, spread, px_matrix_of(s->left, poses, rank), s->values,
+                  px_matrix_of(s->right, rank, centres));
+}
+
+/* The largest weight among the examples becomes 1. */
+static void take_component(const px_eigenskin *e, px_bend *bend, size_t mode, const bend_scratch *s) {
+    size_t poses = e->pose_count, centres = bend->centre_count, rank = px_min_size(poses, centres);
+    double *v = s->vector, sigma = s->values[mode], largest = 0;
+    for (size_t p = 0; p < poses; p++) {
+        v[p] = s->left[p * rank + mode];
+        largest = fabs(v[p]) > fabs(largest) ? v[p] : largest;
+    }
+    px_matrix a = px_matrix_of(s->beta, 1, centres), b = px_matrix_of(s->root, 1, centres);
+    px_gemm(1, px_matrix_of(v, 1, poses), px_matrix_of(bend->factor, poses, centres), 0, a);
+    px_gemm(1 / (sigma * sigma * largest), a, px_matrix_of(s->gram, centres, centres), 0, b);
+    px_gemm(1, b, px_transposed(px_matrix_of(bend->basis, centres, centres)), 0,
+            px_matrix_of(bend->coefficients + mode * centres, 1, centres));
+    for (size_t p = 0; p < poses; p++)
+        bend->weights[mode * poses + p] = v[p] / largest;
+}
+
+static pelt_result find_weights(px_eigenskin *e, px_bend *bend, px_arena *arena) {
+    size_t most = px_min_size(e->desc.modes, px_min_size(e->pose_count, bend->centre_count));
+    bend_scratch s;
+    if (!make_scratch(e, bend, arena, &s))
+        return PELT_ERROR_MEMORY;
+    sum_gram(e, bend, &s);
+    PX_TRY(find_components(e, bend, &s));
+    for (; bend->mode_count < most && s.values[bend->mode_count] > LEAST_SINGULAR * s.values[0]; bend->mode_count++)
+        take_component(e, bend, bend->mode_count, &s);
+    return PELT_OK;
+}
+
+static pelt_result bend_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    px_eigenskin *e = user;
+    pelt_result result = PELT_OK;
+    for (size_t j = first; result == PELT_OK && j < first + count; j++) {
+        px_arena *arena = px_arena_create(e->context);
+        result = arena ? find_weights(e, &e->bends[j], arena) : PELT_ERROR_MEMORY;
+        px_arena_destroy(arena);
+    }
+    return result;
+}
+
+/* ---- Displacements of a unit ------------------------------------------------------------------------------ */
+
+typedef struct fit_work {
+    px_eigenskin *e;
+    double *sums; /* [block of units][level + 1] Σ |missing|² with so many modes of each joint */
+} fit_work;
+
+/* A mode at a unit. */
+typedef struct entry {
+    size_t share;
+    size_t mode;
+} entry;
+
+typedef struct unit_scratch {
+    entry *entries;  /* [entry] */
+    double *weights; /* [entry][pose] */
+    double *gram;    /* [entry][entry] */
+    double *right;   /* [entry][width] */
+} unit_scratch;
+
+/* The modes that are fitted together at a level, all up to it or the new ones. */
+static size_t list_entries(const px_eigenskin *e, size_t unit, uint32_t level, entry *entries) {
+    size_t count = 0, first = e->offsets[unit], end = e->offsets[unit + 1];
+    size_t from = (end - first) * (level + 1u) > TOGETHER ? level : 0;
+    for (size_t n = first; n < end; n++)
+        for (size_t m = from; m < px_min_size(level + 1u, e->bends[e->shares[n].bend].mode_count); m++)
+            entries[count++] = (entry){n, m};
+    return count;
+}
+
+/* The change d of the displacements that leaves least: |residual − Σ d w|² + Σ ridge d². Alone, a mode with ridge
+ * |w|² (1 / fade − 1) takes `fade` of what it would take without. */
+static void solve_entries(const px_eigenskin *e, size_t unit, size_t count, const unit_scratch *s) {
+    size_t poses = e->pose_count;
+    px_matrix weights = px_matrix_of(s->weights, count, poses), gram = px_matrix_of(s->gram, count, count);
+    px_matrix right = px_matrix_of(s->right, count, e->width), residual = px_unit_rows(e, e->residuals, unit);
+    for (size_t n = 0; n < count; n++) {
+        const px_bend *bend = &e->bends[e->shares[s->entries[n].share].bend];
+        memcpy(s->weights + n * poses, bend->weights + s->entries[n].mode * poses, poses * sizeof *s->weights);
+    }
+    px_syrk(1, weights, 0, gram);
+    for (size_t n = 0; n < count; n++)
+        *px_matrix_at(gram, n, n) *= 1 / (double)e->shares[s->entries[n].share].fade + RIDGE;
+    px_gemm(1, weights, px_transposed(residual), 0, right);
+    if (!px_cholesky_solve(gram, right))
+        return;
+    for (size_t n = 0; n < count; n++)
+        for (size_t a = 0; a < e->width; a++)
+            e->modes[(s->entries[n].share * e->width + a) * e->desc.modes + s->entries[n].mode] +=
+                *px_matrix_at(right, n, a);
+    px_gemm(-1, px_transposed(right), weights, 1, residual);
+}
+
+static double left_of(const px_eigenskin *e, size_t unit) {
+    const double *missing = px_unit_rows(e, e->residuals, unit).data;
+    double sum = 0;
+    for (size_t k = 0; k < 3 * (size_t)e->pose_count; k++)
+        sum += missing[k] * missing[k];
+    return e->counts[unit] * sum;
+}
+
+static void fit_unit(const fit_work *w, size_t unit, const unit_scratch *s, double *sums) {
+    px_eigenskin *e = w->e;
+    px_matrix residual = px_unit_rows(e, e->residuals, unit);
+    memcpy(residual.data, px_unit_rows(e, e->displacements, unit).data,
+           residual.rows * residual.columns * sizeof *residual.data);
+    sums[0] += left_of(e, unit);
+    for (uint32_t level = 0; level < e->mode_count; level++) {
+        size_t count = list_entries(e, unit, level, s->entries);
+        for (int sweep = 0; count && sweep < SWEEPS; sweep++)
+            solve_entries(e, unit, count, s);
+        sums[level + 1] += left_of(e, unit);
+    }
+}
+
+static pelt_result unit_block(void *user, size_t first, size_t count, size_t block) {
+    const fit_work *w = user;
+    px_eigenskin *e = w->e;
+    size_t most = px_max_size(TOGETHER, e->bend_count);
+    px_arena *arena = px_arena_create(e->context);
+    if (!arena)
+        return PELT_ERROR_MEMORY;
+    unit_scratch s = {.entries = PX_NEW(arena, entry, most),
+                      .weights = PX_NEW(arena, double, most * e->pose_count),
+                      .gram = PX_NEW(arena, double, most *most),
+                      .right = PX_NEW(arena, double, most * e->width)};
+    bool ready = s.entries && s.weights && s.gram && s.right;
+    for (size_t u = first; ready && u < first + count; u++)
+        fit_unit(w, u, &s, w->sums + block * ((size_t)e->desc.modes + 1));
+    px_arena_destroy(arena);
+    return ready ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+/* ---- All -------------------------------------------------------------------------------------------------- */
+
+/* Displacements and errors of `mode_count` modes of each joint. */
+static pelt_result fit(px_eigenskin *e) {
+    size_t blocks = px_block_count(e->units.count, UNIT_BLOCK), width = (size_t)e->desc.modes + 1;
+    fit_work w = {e, PX_ALLOC(e->context, double, blocks *width)};
+    if (!w.sums)
+        return PELT_ERROR_MEMORY;
+    memset(e->modes, 0, e->offsets[e->units.count] * e->width * e->desc.modes * sizeof *e->modes);
+    pelt_result result = px_parallel(e->context, "modes", e->units.count, UNIT_BLOCK, unit_block, &w);
+    for (size_t n = 0; n <= e->mode_count; n++) {
+        for (size_t b = 1; b < blocks; b++)
+            w.sums[n] += w.sums[b * width + n];
+        e->errors[n] = w.sums[0] > 0 ? sqrt(w.sums[n] / w.sums[0]) : 0;
+    }
+    px_free(e->context, w.sums);
+    return result;
+}
+
+static void limit_modes(px_eigenskin *e, uint32_t count) {
+    e->mode_count = count;
+    for (uint32_t j = 0; j < e->bend_count; j++)
+        if (e->bends[j].mode_count > count)
+            e->bends[j].mode_count = count;
+}
+
+pelt_result px_eigenskin_modes(px_eigenskin *e) {
+    size_t most = e->desc.modes;
+    if (!(e->modes = PX_NEW(e->scratch, double, px_mul_size(e->offsets[e->units.count], e->width * most))))
+        return PELT_ERROR_MEMORY;
+    for (uint32_t j = 0; j < e->bend_count; j++) {
+        e->bends[j].weights = PX_NEW(e->scratch, double, most * e->pose_count);
+        e->bends[j].coefficients = PX_NEW(e->scratch, double, most * e->bends[j].centre_count);
+        if (!e->bends[j].weights || !e->bends[j].coefficients)
+            return PELT_ERROR_MEMORY;
+    }
+    PX_TRY(px_parallel(e->context, NULL, e->bend_count, 1, bend_block, e));
+    for (uint32_t j = 0; j < e->bend_count; j++)
+        e->mode_count = e->mode_count > e->bends[j].mode_count ? e->mode_count : e->bends[j].mode_count;
+    PX_TRY(fit(e));
+    uint32_t enough = 0;
+    while (enough < e->mode_count && e->errors[enough] > e->desc.error)
+        enough++;
+    if (enough == e->mode_count)
+        return PELT_OK;
+    limit_modes(e, enough);
+    return fit(e);
+}
