@@ -8,6 +8,8 @@ import * as node from "../node/support.mjs";
 export const [pelt, sceneMaker, poseTool] = process.argv.slice(2);
 export const folder = node.scratchFolder();
 const place = (name) => path.join(folder, name);
+/** An arm whose elbow and hand drive morphs. */
+export const drivers = path.join(node.root, "fuzz/corpus/gltf/drivers.gltf");
 
 const chromium = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find((file) => existsSync(file));
 if (!chromium) node.skip("Chromium is not installed (scripts/setup installs it)");

@@ -1,7 +1,9 @@
 // use.mjs PELT PELT-SCENES TOOL_POSE: what a person does: keys, scrubbing, picking, posing, morphs, links, pictures,
 // dropping files; on a laptop and on a phone.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import * as node from "../node/support.mjs";
 import * as support from "./support.mjs";
 
 const browser = await support.launch();
@@ -251,6 +253,54 @@ async function morphs() {
     await page.close();
 }
 
+/** Morphs follow joints that a person turns, as `pelt pose` has them; animations play as they are. */
+async function drivers() {
+    const page = await support.open(browser, support.makePage("drivers.html", support.drivers), { hash: "#frame=0" });
+    const posed = path.join(support.folder, "posed.glb");
+    const byLibrary = async () => {
+        const joints = await page.evaluate(() =>
+            Object.fromEntries(
+                window.pelt.viewer.subject.model.joints.map(({ name, node }) => [
+                    name,
+                    { rotation: node.quaternion.toArray() },
+                ]),
+            ),
+        );
+        writeFileSync(path.join(support.folder, "pose.json"), JSON.stringify({ joints }));
+        const pose = path.join(support.folder, "pose.json");
+        node.run(support.pelt, ["pose", "-q", support.drivers, "--pose", pose, "-o", posed]);
+        return node.positionsOf(posed);
+    };
+    const weights = () => page.evaluate(() => window.pelt.viewer.subject.model.parts[1].object.morphTargetInfluences);
+    const [, played] = support.libraryPoses(support.drivers, [[0, 0]]);
+    const before = await positions(page, 0);
+    assert(support.difference(before, played) < 1e-5, "drivers change what plays");
+    for (const name of ["elbow", "hand"]) {
+        await page.evaluate((name) => {
+            const { viewer } = window.pelt;
+            viewer.store.set({ joint: viewer.subject.model.joints.findIndex((joint) => joint.name === name) });
+        }, name);
+        for (const key of ["Alt+ArrowUp", "Alt+ArrowRight", "Alt+ArrowRight"]) await page.keyboard.press(key);
+        assert(support.difference(await byLibrary(), await positions(page, 0)) < 1e-5, `${name}: not as pelt pose`);
+    }
+    for (const weight of await weights()) assert(weight !== 0 && weight !== 0.25, "not all are driven");
+    await page.click("#tab-morphs");
+    const shown = await page.locator("#morph-0 + output").textContent();
+    assert.equal(shown, (await weights())[0].toFixed(2));
+    await page.locator("#morph-0").fill("0.75"); // what a person sets stays, the others still follow
+    const [set, other] = await weights();
+    await page.locator("#canvas").focus();
+    await page.keyboard.press("Alt+ArrowUp");
+    assert.equal((await weights())[0], set);
+    assert.equal(set, 0.75);
+    assert.notEqual((await weights())[1], other);
+    await page.keyboard.press("r");
+    assert.equal(support.difference(before, await positions(page, 0)), 0, "the pose stays");
+    assert.deepEqual(await weights(), [0, 0, 0.25], "the file's own weights are not back");
+    assert.deepEqual(page.complaints, []);
+    await page.close();
+}
+
 async function links() {
     const page = await support.open(browser, cloth.page, { hash: "#frame=12&mode=error&view=side" });
     const { frame, mode, view, playing } = await support.state(page);
@@ -385,6 +435,7 @@ await support.checks(browser, {
     bones,
     posing,
     morphs,
+    drivers,
     links,
     picture,
     "dropping files": drop,

@@ -100,6 +100,20 @@ export function readUri(file, uri) {
     return readFileSync(path.join(path.dirname(file), decodeURIComponent(uri)));
 }
 
+/** Positions of a GLB that Pelt wrote, as floats without gaps: mesh by mesh, primitive by primitive. */
+export function positionsOf(file) {
+    const { document, buffer } = readGltf(file);
+    const bytes = buffer(0);
+    const lists = document.meshes
+        .flatMap(({ primitives }) => primitives)
+        .map(({ attributes }) => {
+            const { bufferView, count } = document.accessors[attributes.POSITION];
+            const at = bytes.byteOffset + (document.bufferViews[bufferView].byteOffset ?? 0);
+            return [...new Float32Array(bytes.buffer.slice(at, at + 12 * count))];
+        });
+    return Float32Array.from(lists.flat());
+}
+
 /** A GLB file from a document and the bytes of its one buffer. */
 export function makeGlb(document, blob) {
     const padded = (bytes, fill) => Buffer.concat([bytes, Buffer.alloc(-bytes.length & 3, fill)]);

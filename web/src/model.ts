@@ -12,6 +12,7 @@ import {
 } from "three";
 import { type GLTF, GLTFLoader, type GLTFParser } from "three/examples/jsm/loaders/GLTFLoader.js";
 import { MeshoptDecoder } from "three/examples/jsm/libs/meshopt_decoder.module.js";
+import { Driven } from "./driven";
 
 export interface Part {
     name: string;
@@ -21,6 +22,8 @@ export interface Part {
     indexCount: number;
     /** The mesh of the loader: its morph weights are those of the part. */
     object: Mesh;
+    /** Its node in the file. */
+    node: number;
     color: [number, number, number];
     map: Texture | null;
     /** A part before it with the very same vertices, as parts of an OBJ file have: they need to be moved only once. */
@@ -57,6 +60,8 @@ export interface Model {
     parts: Part[];
     bones: Bone[];
     joints: Joint[];
+    /** Morphs that follow the pose. */
+    driven?: Driven;
     /** Influences per vertex, K. */
     influences: number;
     /** [vertex][K]. */
@@ -224,7 +229,7 @@ function indicesOf(object: Mesh): ArrayLike<number> {
 function makeParts(drawn: Drawn[]): Part[] {
     let firstVertex = 0;
     let firstIndex = 0;
-    return drawn.map(({ object }) => {
+    return drawn.map(({ object, node }) => {
         const vertexCount = object.geometry.attributes.position.count;
         const indexCount = indicesOf(object).length;
         const look = object.material as { color?: { toArray(): number[] }; map?: Texture | null };
@@ -235,6 +240,7 @@ function makeParts(drawn: Drawn[]): Part[] {
             firstIndex,
             indexCount,
             object,
+            node,
             color: (look.color?.toArray() ?? [1, 1, 1]) as [number, number, number],
             map: look.map ?? null,
         };
@@ -314,6 +320,7 @@ export async function loadModel(glb: ArrayBuffer): Promise<Model> {
     if (drawn.length === 0) rig.ofTree(gltf.scene);
     rig.findParents();
     const model = makeModel(gltf, makeParts(drawn), rig);
+    model.driven = await Driven.find(gltf, model.parts);
     model.parts.forEach((part, p) => {
         part.twin = model.parts.find((other, o) => o < p && bones[o] === bones[p] && shareVertices(other, part));
         copyTriangles(model, part);

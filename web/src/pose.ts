@@ -25,6 +25,8 @@ export class Poser {
     private readonly mixer: AnimationMixer;
     private action: AnimationAction | undefined;
     private motion = -1;
+    /** A person has turned joints of the pose that is shown. */
+    private turned = false;
     private readonly palette: Float64Array;
     private readonly shape: Float32Array;
     private readonly matrix = new Matrix4();
@@ -37,6 +39,8 @@ export class Poser {
         this.palette = new Float64Array(12 * model.bones.length);
         this.shape = model.rest.slice();
         this.morphs = listMorphs(model);
+        // Animations bring the weights along that drivers gave them; poses of a person's own do not.
+        this.correctors.push(() => this.turned && model.driven?.apply((part, index) => this.isSet(part, index)));
     }
 
     /** Sets all nodes and morph weights; `untouched`: without what a person did. */
@@ -47,6 +51,7 @@ export class Poser {
             this.action.time = moment.time;
             this.mixer.update(0);
         }
+        this.turned = !untouched && this.turns.size > 0;
         if (!untouched) this.redo();
         for (const correct of this.correctors) correct(this.model);
         this.model.root.updateMatrixWorld(true);
@@ -130,12 +135,18 @@ export class Poser {
     }
 
     setMorph(morph: Morph, value: number): void {
+        this.model.driven?.undo(); // what it was set to before is what the animation says
         const base = morph.parts.map(({ object }) => object.morphTargetInfluences![morph.index]);
         this.settings.set(morph, { value, base: this.settings.get(morph)?.base ?? base });
     }
 
     morphValue(morph: Morph): number {
         return morph.parts[0].object.morphTargetInfluences![morph.index];
+    }
+
+    /** A person has set the weight, and it stays. */
+    private isSet(part: Part, index: number): boolean {
+        return [...this.settings.keys()].some((morph) => morph.index === index && morph.parts.includes(part));
     }
 
     reset(): void {
@@ -146,6 +157,7 @@ export class Poser {
 
     /** The mixer writes only what changes, so it must find what it left. */
     private undo(): void {
+        this.model.driven?.undo();
         for (const [node, { base }] of this.turns) node.quaternion.copy(base);
         for (const [morph, { base }] of this.settings)
             morph.parts.forEach(({ object }, p) => (object.morphTargetInfluences![morph.index] = base[p]));

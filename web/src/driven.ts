@@ -1,0 +1,61 @@
+/** Morphs that follow the pose: the drivers of a file with three's nodes and meshes in place of numbers. */
+import type { Object3D } from "three";
+import type { GLTF } from "three/examples/jsm/loaders/GLTFLoader.js";
+import { type Driver, Drivers, readDrivers } from "./drivers";
+import type { Part } from "./model";
+
+/** Whether the drivers fit the file: other programs number nodes and targets anew, and do not know of them. */
+function fits(drivers: Driver[], nodes: { name?: string }[], parts: Part[]): boolean {
+    const has = (node: number, target: number) =>
+        parts.some((part) => part.node === node && target in (part.object.morphTargetInfluences ?? []));
+    return drivers.every(
+        ({ joint, name, targets }) =>
+            joint in nodes &&
+            (name ?? nodes[joint].name ?? "") === (nodes[joint].name ?? "") &&
+            targets.every(({ node, target }) => has(node, target)),
+    );
+}
+
+export class Driven {
+    /** Whose morph weights a target's are, in the order of `drivers.targets`. */
+    private readonly parts: Part[][];
+    private before: { part: Part; index: number; value: number }[] = [];
+
+    private constructor(
+        private readonly drivers: Drivers,
+        private readonly joints: Map<number, Object3D>,
+        parts: Part[],
+    ) {
+        this.parts = drivers.targets.map(({ node }) => parts.filter((part) => part.node === node));
+    }
+
+    /** What drives the morphs of a file as it was loaded, in its rest pose; undefined: nothing. */
+    static async find({ parser, userData }: GLTF, parts: Part[]): Promise<Driven | undefined> {
+        const list = readDrivers(userData);
+        const { nodes = [] } = parser.json as { nodes?: { name?: string }[] };
+        if (list.length === 0 || !fits(list, nodes, parts)) return undefined;
+        const joints = new Map<number, Object3D>();
+        for (const { joint } of list) joints.set(joint, (await parser.getDependency("node", joint)) as Object3D);
+        const rotation = (node: number) => joints.get(node)!.quaternion.toArray();
+        return new Driven(new Drivers(list, rotation), joints, parts);
+    }
+
+    /** Gives driven morphs the weights of the pose that the nodes are in, but for those that `keeps` names. */
+    apply(keeps: (part: Part, index: number) => boolean): void {
+        const weights = this.drivers.weights((node) => this.joints.get(node)!.quaternion.toArray());
+        this.drivers.targets.forEach(({ target }, t) => {
+            for (const part of this.parts[t]) {
+                if (keeps(part, target)) continue;
+                const influences = part.object.morphTargetInfluences!;
+                this.before.push({ part, index: target, value: influences[target] });
+                influences[target] = weights[t];
+            }
+        });
+    }
+
+    /** Takes that back. */
+    undo(): void {
+        for (const { part, index, value } of this.before) part.object.morphTargetInfluences![index] = value;
+        this.before = [];
+    }
+}

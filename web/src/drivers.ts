@@ -1,0 +1,132 @@
+/** Morph weights from a pose: what `extras.pelt_drivers` of a glTF file says (docs/drivers.md), for any viewer; with
+ * three, `gltf.userData` has the extras. The same as src/core/driver.c, step by step. Quaternions are x y z w. */
+
+type Numbers = ArrayLike<number>;
+
+export interface Driver {
+    /** Node whose rotation drives, and its name when the file was written. */
+    joint: number;
+    name?: string;
+    part: "whole" | "swing" | "twist";
+    axis?: number[];
+    kernel: "exponential" | "gaussian" | "thin-plate";
+    radius: number;
+    centres: number[][];
+    targets: { node: number; target: number; coefficients: number[] }[];
+}
+
+// ---- Reading ----
+
+function isNumbers(value: unknown, count: number): value is number[] {
+    return Array.isArray(value) && value.length === count && value.every(Number.isFinite);
+}
+
+function isDriver(value: unknown): value is Driver {
+    const { joint, part, axis, kernel, radius, centres, targets } = (value ?? {}) as Partial<Driver>;
+    return (
+        Number.isInteger(joint) &&
+        ["whole", "swing", "twist"].includes(part!) &&
+        (part === "whole" || isNumbers(axis, 3)) &&
+        ["exponential", "gaussian", "thin-plate"].includes(kernel!) &&
+        Number.isFinite(radius) &&
+        radius! > 0 &&
+        Array.isArray(centres) &&
+        centres.every((centre) => isNumbers(centre, 4)) &&
+        Array.isArray(targets) &&
+        targets.every(
+            (target) =>
+                Number.isInteger(target?.node) &&
+                Number.isInteger(target.target) &&
+                isNumbers(target.coefficients, centres.length + 1),
+        )
+    );
+}
+
+/** The drivers in a document's extras; none where there are none, or where they are not as they should be. */
+export function readDrivers(extras: unknown): Driver[] {
+    const { version, drivers } = ((extras as { pelt_drivers?: unknown })?.pelt_drivers ?? {}) as {
+        version?: unknown;
+        drivers?: unknown;
+    };
+    return version === 1 && Array.isArray(drivers) && drivers.every(isDriver) ? drivers : [];
+}
+
+// ---- Evaluating ----
+
+/** a · b: b first. */
+function multiply(a: Numbers, b: Numbers): number[] {
+    return [
+        a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
+        a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0],
+        a[3] * b[2] + a[0] * b[1] - a[1] * b[0] + a[2] * b[3],
+        a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2],
+    ];
+}
+
+function inverse(a: Numbers): number[] {
+    return [-a[0], -a[1], -a[2], a[3]];
+}
+
+/** The part of a rotation that a driver looks at. */
+function partOf({ part, axis }: Driver, whole: number[]): number[] {
+    if (part === "whole" || !axis) return whole;
+    const along = whole[0] * axis[0] + whole[1] * axis[1] + whole[2] * axis[2];
+    const length = Math.sqrt(along * along + whole[3] * whole[3]);
+    // Half a turn of swing leaves the twist open: none, then.
+    const twist = length > 1e-12 ? [...axis.map((a) => (along * a) / length), whole[3] / length] : [0, 0, 0, 1];
+    return part === "twist" ? twist : multiply(whole, inverse(twist));
+}
+
+function angleBetween(a: Numbers, b: Numbers): number {
+    const [x, y, z, w] = multiply(inverse(a), b);
+    return 2 * Math.atan2(Math.sqrt(x * x + y * y + z * z), Math.abs(w));
+}
+
+const KERNELS: Record<Driver["kernel"], (x: number) => number> = {
+    exponential: (x) => Math.exp(-x),
+    gaussian: (x) => Math.exp(-x * x),
+    "thin-plate": (x) => (x > 0 ? x * x * Math.log(x) : 0),
+};
+
+/** The drivers of one file, ready to be asked again and again. */
+export class Drivers {
+    /** Every morph target that is driven, once. */
+    readonly targets: { node: number; target: number }[] = [];
+    private readonly rests: number[][];
+    /** [driver][target] places in `targets`. */
+    private readonly places: number[][];
+
+    /** `rest` gives the rotation of a node in the file. */
+    constructor(
+        private readonly list: Driver[],
+        rest: (node: number) => Numbers,
+    ) {
+        this.rests = list.map(({ joint }) => Array.from(rest(joint)));
+        const known = new Map<string, number>();
+        this.places = list.map(({ targets }) =>
+            targets.map(({ node, target }) => {
+                const key = `${node}/${target}`;
+                const place = known.get(key) ?? this.targets.push({ node, target }) - 1;
+                known.set(key, place);
+                return place;
+            }),
+        );
+    }
+
+    /** Weights of `targets` in a pose; `local` gives the rotation of a node. */
+    weights(local: (node: number) => Numbers): number[] {
+        const out = new Array<number>(this.targets.length).fill(0);
+        this.list.forEach((driver, d) => {
+            const rotation = partOf(driver, multiply(inverse(this.rests[d]), local(driver.joint)));
+            const phi = driver.centres.map((centre) =>
+                KERNELS[driver.kernel](angleBetween(rotation, centre) / driver.radius),
+            );
+            driver.targets.forEach(({ coefficients }, t) => {
+                let sum = coefficients[phi.length];
+                for (let c = 0; c < phi.length; c++) sum += coefficients[c] * phi[c];
+                out[this.places[d][t]] += sum;
+            });
+        });
+        return out;
+    }
+}
