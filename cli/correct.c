@@ -2,19 +2,12 @@
  *
  * The final error was measured on the file: it is read back, evaluated at the animation's own times and compared with it.
  */
-#include "cli.h"
+#include "correct.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
-
-typedef struct correct_settings {
-    pelt_correct_desc correct;
-    pelt_load_desc load;
-    const char *output;
-    const char *motion;
-    double fps;
-} correct_settings;
+#include <string.h>
 
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, offsetof(correct_settings, output), NULL, 0, 0, NULL, "FILE",
@@ -23,12 +16,21 @@ static const pelt_option own_options[] = {
      "which motion of the rig; without this the first"},
     {"fps", 0, PELT_OPTION_REAL, offsetof(correct_settings, fps), "30", 0.001, 100000, NULL, "N",
      "frames per second of inputs that do not say, and at which motions of an animated rig are evaluated"},
+    {"driver", 0, PELT_OPTION_CHOICE, offsetof(correct_settings, driver), "time", 0, 0, "time|pose", NULL,
+     "what gives targets their weights: an animation channel, or the pose itself, in poses never seen as well"},
+    {"poses", 0, PELT_OPTION_TEXT, offsetof(correct_settings, poses), NULL, 0, 0, NULL, "FOLDER|FILE",
+     "what to learn from, instead of a cache: meshes with a pose each, or poses of the rig's targets (.json)"},
+    {"unseen", 0, PELT_OPTION_TEXT, offsetof(correct_settings, unseen), NULL, 0, 0, NULL, "FOLDER|FILE",
+     "more of them, to tell the error for; nothing is learned from these"},
+    {"hold-out", 0, PELT_OPTION_UINT, offsetof(correct_settings, hold_out), "0", 0, 1000000, NULL, "N",
+     "the same with every Nth frame of a cache; 0: none"},
 };
 OPTION_TABLE(own_table, own_options)
 
 static const option_group groups[] = {
     {"Options", own_table, 0},
-    {"Corrections", pelt_correct_options, offsetof(correct_settings, correct)},
+    {"Corrections by time", pelt_correct_options, offsetof(correct_settings, correct)},
+    {"Corrections by pose", pelt_eigenskin_options, offsetof(correct_settings, eigenskin)},
     {"Reading", pelt_load_options, offsetof(correct_settings, load)},
 };
 
@@ -37,108 +39,29 @@ typedef struct work {
     cli_session *session;
     const correct_settings *settings;
     pelt_correct_desc desc;
-    pelt_model *rig, *source; /* source NULL: the rig has the clip */
-    pelt_model *written;      /* the output, read back */
-    pelt_clip clip;
-    pelt_correct_pair pair;
+    correct_input in;
+    pelt_model *written; /* the output, read back */
     pelt_correct_report report;
     pelt_clip played; /* of `written` */
     pelt_difference difference;
     double *frame_rms; /* [frame] */
-    uint64_t bytes_in, bytes_out;
+    uint64_t bytes_out;
     double start;
 } work;
-
-/* ---- Reading ---------------------------------------------------------------------------------------------- */
-
-static exit_code load(work *w, const cli_input *input, pelt_model **model) {
-    pelt_result result = pelt_load(w->session->context, input->paths, input->path_count, &w->settings->load, model);
-    return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
-}
-
-/* A mesh of its own tells which vertices of the rig are which points of the animation. Written parts that shared
- * vertices have all of them each. */
-static exit_code match_source(work *w) {
-    const pelt_mesh *from = &w->source->mesh, *to = &w->rig->mesh;
-    if (from->vertex_count == 0 || to->vertex_count % from->vertex_count != 0 ||
-        to->vertex_count / from->vertex_count > (to->part_count ? to->part_count : 1)) {
-        say(w->session, MESSAGE_ERROR, "%s has %s vertices, %s has %s: corrections need the same mesh", w->rig->path,
-            grouped(to->vertex_count), w->source->path, grouped(from->vertex_count));
-        return EXIT_INPUT;
-    }
-    pelt_result result = take_points(w->session, from, w->rig);
-    return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
-}
-
-/* The animation to come near to. */
-static exit_code take_clip(work *w) {
-    pelt_model *model = w->source ? w->source : w->rig;
-    cli_animation animation;
-    exit_code code = choose_animation(w->session, model, NULL, false, &animation);
-    if (code != EXIT_DONE)
-        return code;
-    if (animation.clip == PELT_NONE && (!w->source || !animation.motion)) {
-        say(w->session, MESSAGE_ERROR, "%s: there is no animation beside the rig's own; give a cache behind it",
-            model->path);
-        return EXIT_INPUT;
-    }
-    pelt_result result =
-        animation_clip(w->session, model, &animation, w->settings->fps, PELT_SKINNING_LINEAR, &w->clip);
-    return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
-}
-
-static exit_code take_motion(work *w) {
-    cli_animation animation;
-    exit_code code = choose_animation(w->session, w->rig, w->settings->motion, true, &animation);
-    if (code != EXIT_DONE)
-        return code;
-    w->pair = (pelt_correct_pair){PELT_NONE, &w->clip};
-    if (!animation.motion)
-        return EXIT_DONE;
-    const pelt_motion *motion = animation.motion;
-    w->pair.motion = (uint32_t)(motion - w->rig->motions);
-    double lasts = (double)motion->end - (double)motion->start, duration = clip_duration(&w->clip);
-    if (fabs(lasts - duration) > 0.5 * duration / fmax(w->clip.frame_count - 1.0, 1))
-        warn(w->session, "motion '%s' lasts %.4g s and the animation %.4g s: is --fps right?", motion->name, lasts,
-             duration);
-    return EXIT_DONE;
-}
-
-static exit_code read_all(work *w, const char *const *args, size_t arg_count) {
-    input_list inputs = inputs_group(w->session, args, arg_count);
-    exit_code code = EXIT_DONE;
-    if (inputs.count < 1 || inputs.count > 2)
-        code = usage_error(w->session, "correct needs a rig and an animation of its mesh; %zu inputs are given",
-                           inputs.count);
-    if (code == EXIT_DONE)
-        code = load(w, &inputs.items[0], &w->rig);
-    if (code == EXIT_DONE && inputs.count == 2)
-        code = load(w, &inputs.items[1], &w->source);
-    if (code == EXIT_DONE && w->source)
-        code = match_source(w);
-    if (code == EXIT_DONE)
-        code = take_clip(w);
-    if (code == EXIT_DONE)
-        code = take_motion(w);
-    if (code == EXIT_DONE)
-        w->bytes_in = written_size(inputs.items[0].paths[0], 0);
-    inputs_free(&inputs);
-    return code;
-}
 
 /* ---- Measuring what was written --------------------------------------------------------------------------- */
 
 static pelt_result measure(work *w) {
     pelt_context *context = w->session->context;
     const char *path = w->settings->output;
-    const pelt_clip *clip = &w->clip;
+    const pelt_clip *clip = &w->in.clip;
     pelt_result result = pelt_load(context, &path, 1, NULL, &w->written);
     if (result == PELT_OK)
-        result = take_points(w->session, &w->rig->mesh, w->written);
+        result = take_points(w->session, &w->in.rig->mesh, w->written);
     if (result != PELT_OK)
         return result;
-    bool added = w->pair.motion == PELT_NONE; /* behind the others */
-    uint32_t count = w->written->motion_count, number = added ? count - 1 : w->pair.motion;
+    bool added = w->in.motion == PELT_NONE; /* behind the others */
+    uint32_t count = w->written->motion_count, number = added ? count - 1 : w->in.motion;
     const pelt_motion *motion = number < count ? &w->written->motions[number] : NULL;
     float *times = must_alloc(clip->frame_count, sizeof *times);
     double start = motion ? (double)motion->start : 0;
@@ -185,7 +108,7 @@ static void report_json(const work *w, double seconds) {
     json_real(json, "error_kg", d->error_kg);
     json_real(json, "error_max", d->error_max);
     json_reals(json, "frame_rms", w->frame_rms, d->frame_count);
-    json_count(json, "bytes_in", w->bytes_in);
+    json_count(json, "bytes_in", w->in.bytes);
     json_count(json, "bytes_out", w->bytes_out);
     json_real(json, "seconds", seconds);
     size_t count = (size_t)w->report.rank + 1;
@@ -222,7 +145,7 @@ static void report_table(const work *w, double seconds) {
     if (!isnan(r->normals_before))
         table_row(&table, "normals", "%.4g to %.4g", r->normals_before, r->normals_after);
     table_row(&table, "squeezed", "%s vertices, in some frame to under a tenth", grouped(r->ill_conditioned));
-    table_row(&table, "size", "%s to %s", bytes_text(w->bytes_in), bytes_text(w->bytes_out));
+    table_row(&table, "size", "%s to %s", bytes_text(w->in.bytes), bytes_text(w->bytes_out));
     table_row(&table, "time", "%.3f s", seconds);
     table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
 }
@@ -231,9 +154,10 @@ static void report_table(const work *w, double seconds) {
 
 static exit_code correct(work *w) {
     pelt_context *context = w->session->context;
-    pelt_result result = pelt_correct(context, w->rig, &w->pair, 1, &w->desc, &w->report);
+    pelt_correct_pair pair = {w->in.motion, &w->in.clip};
+    pelt_result result = pelt_correct(context, w->in.rig, &pair, 1, &w->desc, &w->report);
     pelt_save_desc save = pelt_save_desc_default();
-    pelt_model rig = *w->rig; /* without the clips, which glTF could not hold */
+    pelt_model rig = *w->in.rig; /* without the clips, which glTF could not hold */
     rig.clip_count = 0;
     if (result == PELT_OK)
         result = pelt_save(context, &rig, w->settings->output, &save);
@@ -252,24 +176,56 @@ static exit_code correct(work *w) {
     return EXIT_QUALITY;
 }
 
-static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
-    work w = {.session = session, .settings = given, .start = now()};
-    exit_code code = output_rig(session, w.settings->output);
-    if (code != EXIT_DONE)
-        return code;
-    w.desc = w.settings->correct;
+static exit_code correct_by_time(cli_session *session, const correct_settings *settings, const char *const *args,
+                                 size_t arg_count) {
+    work w = {.session = session, .settings = settings, .desc = settings->correct, .start = now()};
     if (w.desc.error > 0 && !option_given(session, "rank"))
         w.desc.rank = PELT_CORRECT_RANK_MAX;
-    session->hold_warnings = true; /* until the table is printed */
-    code = read_all(&w, args, arg_count);
+    exit_code code = correct_read(session, settings, args, arg_count, &w.in);
     if (code == EXIT_DONE)
         code = correct(&w);
+    free(w.frame_rms);
+    keep_model(session, w.in.source); /* the last one kept goes first */
+    keep_model(session, w.in.rig);
+    keep_model(session, w.written);
+    return code;
+}
+
+static bool is_in(const pelt_option *(*table)(size_t *count), const char *name) {
+    size_t count;
+    const pelt_option *rows = table(&count);
+    for (size_t o = 0; o < count; o++)
+        if (strcmp(rows[o].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Options of one kind of corrections say nothing to the other. */
+static exit_code check_options(cli_session *session, bool by_pose) {
+    static const char *const pose_inputs[] = {"poses", "unseen", "hold-out"};
+    for (size_t o = 0; o < session->given_count; o++) {
+        const char *name = session->given[o].option->name;
+        bool of_time = is_in(pelt_correct_options, name), of_pose = is_in(pelt_eigenskin_options, name);
+        for (size_t p = 0; p < COUNT(pose_inputs); p++)
+            of_pose |= strcmp(name, pose_inputs[p]) == 0;
+        if (of_time != of_pose && of_pose != by_pose)
+            return usage_error(session, "--%s is for --driver %s", name, of_pose ? "pose" : "time");
+    }
+    return EXIT_DONE;
+}
+
+static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
+    const correct_settings *settings = given;
+    bool by_pose = settings->driver == DRIVER_POSE;
+    exit_code code = output_rig(session, settings->output);
+    if (code == EXIT_DONE)
+        code = check_options(session, by_pose);
+    if (code != EXIT_DONE)
+        return code;
+    session->hold_warnings = true; /* until the table is printed */
+    code = (by_pose ? correct_by_pose : correct_by_time)(session, settings, args, arg_count);
     show_warnings(session);
     session->hold_warnings = false;
-    free(w.frame_rms);
-    keep_model(session, w.source); /* the last one kept goes first */
-    keep_model(session, w.rig);
-    keep_model(session, w.written);
     return code;
 }
 
@@ -278,12 +234,16 @@ static const example examples[] = {
     {"pelt correct rig.glb muscles.pc2 -o rig2.glb --rank 5 --normals", "a cache of the rig's own vertices"},
     {"pelt correct rig.glb muscles.pc2 -o rig2.glb --error 0.5", "as few targets as reach an E_rms of 0.5"},
     {"pelt correct rig.glb muscles.pc2 -o paper.glb --basis rest", "as James and Twigg do it, to compare"},
+    {"pelt correct arm.glb --driver pose --poses sculpts -o better.glb",
+     "targets that any pose drives, from sculpts/bent.obj with sculpts/bent.json …"},
+    {"pelt correct rig.glb muscles.pc2 --driver pose --hold-out 3 -o rig2.glb",
+     "from a simulated clip, and how it does on every third frame"},
 };
 
 const cli_verb verb_correct = {
     .name = "correct",
     .summary = "add morph targets to a rig for what its bones miss of an animation",
-    .usage = "pelt correct RIG [MESH] CACHE -o FILE [options]",
+    .usage = "pelt correct RIG {[MESH] CACHE | --driver pose --poses POSES} -o FILE [options]",
     .about =
         "RIG has a skin and a motion; CACHE is what that motion should look like, frame by frame from its start. MESH "
         "is "
@@ -292,7 +252,16 @@ const cli_verb verb_correct = {
         "targets displace the rest pose, before the bones move it, and an animation channel has their weights: every "
         "player of glTF knows both. Materials, other morphs and other motions stay.\n\n"
         "Ranks are those of the displacements: an error is told for each up to the last, which is then measured on the "
-        "file. With --error, the exit code is 4 when that was missed.",
+        "file. With --error, the exit code is 4 when that was missed.\n\n"
+        "With --driver pose the rotations of joints give targets their weights, in poses never seen as well. POSES is "
+        "a "
+        "folder of meshes in the right shape with a pose each (bent.obj and bent.json, .bvh or .glb; 'pelt pose "
+        "--help' "
+        "shows the JSON), or a JSON file of poses that are named as morph targets of the rig which make it right "
+        "there; "
+        "or frames, as above. Errors (and --error) are then parts of the displacements that the skin alone misses. All "
+        "motions of the rig get the weights as animation channels; what drives them is in the file, too, for players "
+        "that ask it.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(correct_settings),

@@ -17,6 +17,9 @@ mkdir -p "$out"
 "$bin/pelt-scenes" production -o "$scenes/hero.glb" >/dev/null
 "$bin/pelt" bind "$scenes/hero.glb" -o "$scenes/bound.glb" --quiet
 
+"$bin/pelt-scenes" arm -o "$scenes/arm.glb" --vertices 8000 --poses "$scenes/poses" --unseen "$scenes/unseen" >/dev/null
+"$bin/pelt" correct "$scenes/arm.glb" --driver pose --poses "$scenes/poses" --support 0.01 -o "$scenes/flex.glb" --quiet
+
 # view NAME INPUT… OPTIONS…
 view() {
     local name=$1
@@ -38,6 +41,12 @@ page page 1040x640 dark '#frame=40&mode=error&view=side'
 page page-phone 390x844 light '#frame=40&mode=bones&skeleton=1'
 # Weights from nothing but a mesh of many shells and a skeleton.
 view bind "$scenes/bound.glb" --columns 4 --size 1160x360 --yaw 25 --second-mode bones
+# A pose that was not learned from: skinned alone, corrected, true.
+unseen=$scenes/unseen/unseen_18
+"$bin/pelt" pose "$scenes/arm.glb" --pose "$unseen.json" -o "$scenes/bent_0.obj" --quiet
+"$bin/pelt" pose "$scenes/flex.glb" --pose "$unseen.json" -o "$scenes/bent_1.obj" --quiet
+cp "$unseen.obj" "$scenes/bent_2.obj"
+view eigenskin "$scenes/bent_%d.obj" --sheet --frames 0:3:1 --columns 3 --size 1160x360 --yaw 80 --fit-pose
 
 status=0
 for file in "$out"/*.png; do

@@ -258,6 +258,25 @@ static pelt_result pose(pelt_context *context, pelt_model *model, pelt_model *ot
     return PELT_OK;
 }
 
+/* Two moments of the motion in which the mesh should be a little fatter. */
+static pelt_result learn(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    pelt_transform locals[2][8];
+    float positions[2][3 * 128], weights[8];
+    pelt_pose_example examples[2];
+    assert_in_range(model->mesh.vertex_count, 1, 128);
+    assert_in_range(model->skeleton.joint_count, 1, 8);
+    assert_in_range(model->morphs.morph_count, 0, 8);
+    for (int k = 0; k < 2; k++) {
+        pelt_motion_sample(model, &model->motions[0], 0.05f + 0.04f * (float)k, locals[k], weights);
+        PX_TRY(pelt_model_pose_locals(context, model, locals[k], weights, PELT_SKINNING_LINEAR, positions[k], NULL));
+        for (uint32_t e = 0; e < 3 * model->mesh.vertex_count; e++)
+            positions[k][e] += 0.1f * (float)(k + 1) * model->mesh.normals[e];
+        examples[k] = (pelt_pose_example){k ? "later" : "sooner", locals[k], positions[k], NULL};
+    }
+    return pelt_eigenskin(context, model, examples, 2, NULL, NULL);
+}
+
 static pelt_result compare(pelt_context *context, pelt_model *model, pelt_model *other) {
     pelt_clip clip;
     pelt_difference clips;
@@ -309,6 +328,7 @@ static const verb_case verbs[] = {
     {"rig.glb", NULL, "mesh.obj", transfer, 0},
     {"rig.glb", NULL, "rig.bvh", retarget, 0},
     {"rig.glb", NULL, NULL, pose, 0},
+    {"rig.glb", NULL, NULL, learn, 0},
     {"rig.glb", NULL, "rig.gltf", compare, 0},
     {"rig.glb", NULL, NULL, bake, 0},
     {"rig.glb", NULL, NULL, draw, 12},

@@ -14,7 +14,9 @@ nothing() { [ -z "$(ls -A "$1")" ] || fail "left behind: $(ls -A "$1")"; }
 # ---- Outputs ----
 
 # A full disk: a device that takes nothing, and a limit on the size of files. Every verb that writes.
-mkdir disk
+mkdir disk poses
+cp strip.obj poses/up.obj
+echo '{"joints": {"tip": {"euler": [0, 0, 40]}}}' >poses/up.json
 # limited FILE ARGS…, full FILE ARGS…: the verb's last argument is disk/FILE.
 limited() {
     file=disk/$1
@@ -50,6 +52,7 @@ both a.pc2 bake rig.glb -o
 both a.glb decompose strip.obj clip.pc2 -b 1 -o
 both a.glb weights smooth rig.glb -o
 both a.glb bind rig.glb --resolution 8 -o
+both a.glb correct rig.glb --driver pose --poses poses -o
 both a.glb pose rig.glb --time 0 -o
 both a.glb retarget rig.glb rig.glb -o
 both a.png view rig.glb --size 16x16 --png

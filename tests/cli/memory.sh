@@ -5,6 +5,9 @@
 "$PELT_SCENES" tube -o rig.glb --vertices 60 --frames 4 >log/out || fail "pelt-scenes"
 run 0 bake -q rig.glb -o clip.pc2 --mesh mesh.obj --fps 4
 run 0 convert -q rig.glb walk.bvh
+mkdir poses
+run 0 pose -q rig.glb -j upper=0,0,50 -o poses/bent.obj
+echo '{"joints": {"upper": {"euler": [0, 0, 70]}}}' >poses/bent.json
 quads q
 cp "$here/../../fuzz/corpus/abc/transforms.abc" move.abc
 mkdir free tight
@@ -51,6 +54,7 @@ sweep a.glb decompose -q mesh.obj clip.pc2 -o '$to/a.glb' -b 2 --iterations 2
 sweep a.glb bind -q rig.glb -o '$to/a.glb' --resolution 16
 sweep a.glb weights -q smooth rig.glb -o '$to/a.glb'
 sweep a.glb weights -q transfer rig.glb mesh.obj -o '$to/a.glb'
+sweep a.glb correct -q rig.glb --driver pose --poses poses -o '$to/a.glb'
 sweep a.obj pose -q rig.glb -j upper=0,0,60 -o '$to/a.obj'
 sweep a.glb retarget -q rig.glb walk.bvh -o '$to/a.glb'
 sweep a.svg study -q mesh.obj clip.pc2 --svg '$to/a.svg' --bones 2 --corrections 1

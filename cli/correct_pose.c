@@ -1,0 +1,286 @@
+/* pelt correct --driver pose: what a rig gets wrong in example poses becomes morph targets that any pose drives.
+ *
+ * Errors were measured on the file: it is read back, its drivers are asked for every example, and its vertices compared.
+ */
+#include "correct.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How far the written rig is from examples. */
+typedef struct misfit {
+    double missed;   /* Σ |skinned − right|² before it was corrected, in world space */
+    double relative; /* √(the same in the file / that) */
+    pelt_difference difference;
+} misfit;
+
+/* One run. */
+typedef struct work {
+    cli_session *session;
+    const correct_settings *settings;
+    pelt_eigenskin_desc desc;
+    correct_input in;
+    pose_set seen, unseen;
+    pelt_eigenskin_report report;
+    pelt_model *written; /* the output, read back */
+    misfit fit, check;
+    uint64_t bytes_out;
+    double start;
+} work;
+
+/* ---- Reading ---------------------------------------------------------------------------------------------- */
+
+/* A rig and an animation, of which `more` is the end. */
+static exit_code read_frames(work *w, const char *const *args, size_t arg_count, const char *more) {
+    const char **all = must_alloc(arg_count + 1, sizeof *all);
+    for (size_t a = 0; a < arg_count; a++)
+        all[a] = args[a];
+    all[arg_count] = more;
+    exit_code code = correct_read(w->session, w->settings, all, arg_count + (more != NULL), &w->in);
+    free(all);
+    return code == EXIT_DONE ? poses_of_clip(w->session, &w->in, w->settings->hold_out, &w->seen, &w->unseen) : code;
+}
+
+static exit_code read_rig(work *w, const char *const *args, size_t arg_count) {
+    if (arg_count != 1)
+        return usage_error(w->session, "correct needs one rig beside --poses; %zu inputs are given", arg_count);
+    pelt_result result = pelt_load(w->session->context, args, 1, &w->settings->load, &w->in.rig);
+    w->in.bytes = written_size(args[0], 0);
+    return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
+}
+
+static exit_code read_all(work *w, const char *const *args, size_t arg_count) {
+    const correct_settings *settings = w->settings;
+    if (!settings->poses || poses_are_frames(settings->poses)) {
+        if (settings->unseen)
+            return usage_error(w->session, "--unseen goes with --poses; of frames, --hold-out keeps some");
+        return read_frames(w, args, arg_count, settings->poses);
+    }
+    if (settings->hold_out)
+        return usage_error(w->session, "--hold-out is for frames; --unseen gives other poses");
+    exit_code code = read_rig(w, args, arg_count);
+    if (code == EXIT_DONE)
+        code = poses_read(w->session, w->in.rig, settings->poses, &settings->load, &w->seen);
+    if (code == EXIT_DONE && settings->unseen)
+        code = poses_read(w->session, w->in.rig, settings->unseen, &settings->load, &w->unseen);
+    return code;
+}
+
+/* ---- Measuring what was written --------------------------------------------------------------------------- */
+
+/* A rig in the pose of every example, made [pose][vertex][3], and Σ |made − right|² over all of them. */
+static pelt_result play(cli_session *session, const pelt_model *model, const pose_set *set, float *made, double *sum) {
+    size_t floats = (size_t)3 * model->mesh.vertex_count;
+    float *weights = must_alloc(model->morphs.morph_count, sizeof *weights);
+    pelt_result result = PELT_OK;
+    *sum = 0;
+    for (uint32_t p = 0; result == PELT_OK && p < set->count; p++, made += floats) {
+        const pelt_pose_example *pose = &set->items[p];
+        pelt_motion_sample(model, NULL, 0, NULL, weights);
+        pelt_pose_weights(model, pose->locals, weights);
+        result =
+            pelt_model_pose_locals(session->context, model, pose->locals, weights, PELT_SKINNING_LINEAR, made, NULL);
+        for (size_t e = 0; result == PELT_OK && e < floats; e++)
+            *sum += ((double)made[e] - (double)pose->positions[e]) * ((double)made[e] - (double)pose->positions[e]);
+    }
+    free(weights);
+    return result;
+}
+
+/* A clip of the examples, a second apart, from positions [pose][vertex][3]. */
+static pelt_clip clip_of(const work *w, const pose_set *set, const float *times, const float *positions) {
+    return (pelt_clip){.name = "",
+                       .frame_count = set->count,
+                       .point_count = w->in.rig->mesh.vertex_count,
+                       .times = times,
+                       .positions = positions};
+}
+
+/* What the rig misses of the examples as it is now, `before` it is corrected or as it was written. */
+static pelt_result measure_set(const work *w, const pose_set *set, bool before, misfit *out) {
+    size_t floats = (size_t)3 * w->in.rig->mesh.vertex_count;
+    if (set->count == 0)
+        return PELT_OK;
+    float *made = must_alloc(set->count, floats * sizeof *made),
+          *right = must_alloc(set->count, floats * sizeof *right);
+    float *times = must_alloc(set->count, sizeof *times);
+    double sum;
+    pelt_result result = play(w->session, before ? w->in.rig : w->written, set, made, &sum);
+    for (uint32_t p = 0; p < set->count; p++) {
+        times[p] = (float)p;
+        memcpy(right + p * floats, set->items[p].positions, floats * sizeof *right);
+    }
+    pelt_clip a = clip_of(w, set, times, right), b = clip_of(w, set, times, made);
+    if (result == PELT_OK && !before)
+        result = pelt_compare_clips(w->session->context, &a, &b, NULL, &out->difference, NULL);
+    if (before)
+        out->missed = sum;
+    else
+        out->relative = out->missed > 0 ? sqrt(sum / out->missed) : 0;
+    free(made);
+    free(right);
+    free(times);
+    return result;
+}
+
+static pelt_result measure_before(work *w) {
+    pelt_result result = measure_set(w, &w->seen, true, &w->fit);
+    return result == PELT_OK ? measure_set(w, &w->unseen, true, &w->check) : result;
+}
+
+static pelt_result measure(work *w) {
+    const char *path = w->settings->output;
+    pelt_result result = pelt_load(w->session->context, &path, 1, NULL, &w->written);
+    /* A rig has its own document, which keeps nodes and vertices in order. */
+    bool same = result == PELT_OK && w->written->skeleton.joint_count == w->in.rig->skeleton.joint_count &&
+                w->written->mesh.vertex_count == w->in.rig->mesh.vertex_count;
+    if (result == PELT_OK && !same)
+        warn(w->session, "%s has other joints or vertices than the rig, and was not measured", path);
+    if (!same)
+        return result;
+    result = measure_set(w, &w->seen, false, &w->fit);
+    if (result == PELT_OK)
+        result = measure_set(w, &w->unseen, false, &w->check);
+    if (result == PELT_OK)
+        report_page(w->session, w->written, NULL, 0, w->settings->fps);
+    return result;
+}
+
+/* ---- Report ----------------------------------------------------------------------------------------------- */
+
+static void report_misfit(cli_json *json, const char *key, const pose_set *set, const misfit *m) {
+    if (set->count == 0)
+        return;
+    json_open(json, key, '{');
+    json_count(json, "poses", set->count);
+    json_real(json, "error", m->relative);
+    json_real(json, "error_rms", m->difference.error_rms);
+    json_real(json, "error_max", m->difference.error_max);
+    json_text(json, "worst", set->items[m->difference.max_frame].name);
+    json_close(json, '}');
+}
+
+static void report_joints(cli_json *json, const work *w) {
+    json_open(json, "joints", '[');
+    for (uint32_t j = 0; j < w->report.joint_count; j++) {
+        const pelt_eigenskin_joint *joint = &w->report.joints[j];
+        json_open(json, NULL, '{');
+        json_text(json, "name", w->in.rig->skeleton.names[joint->joint]);
+        json_count(json, "vertices", joint->vertex_count);
+        json_count(json, "modes", joint->mode_count);
+        json_count(json, "centres", joint->centre_count);
+        json_real(json, "radius", joint->radius);
+        json_real(json, "displacement", joint->displacement);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
+static void report_json(const work *w, double seconds) {
+    cli_json *json = &w->session->report;
+    const pelt_eigenskin_report *r = &w->report;
+    size_t count = (size_t)r->mode_count + 1;
+    json_text(json, "output", w->settings->output);
+    json_count(json, "poses", r->example_count);
+    json_count(json, "vertices", r->vertex_count);
+    json_count(json, "modes", r->mode_count);
+    json_count(json, "morphs", r->morph_count);
+    json_reals(json, "errors", r->errors, count);
+    json_real(json, "left_out_error", r->left_out_error);
+    json_count(json, "ill_conditioned", r->ill_conditioned);
+    if (!isnan(r->normals_before)) {
+        json_real(json, "normals_before", r->normals_before);
+        json_real(json, "normals_after", r->normals_after);
+    }
+    report_misfit(json, "file", &w->seen, &w->fit);
+    report_misfit(json, "unseen", &w->unseen, &w->check);
+    report_joints(json, w);
+    json_count(json, "bytes_in", w->in.bytes);
+    json_count(json, "bytes_out", w->bytes_out);
+    json_real(json, "seconds", seconds);
+    double(*points)[2] = must_alloc(count, sizeof *points);
+    for (size_t m = 0; m < count; m++) {
+        points[m][0] = (double)m;
+        points[m][1] = r->errors[m];
+    }
+    json_open(json, "curves", '[');
+    report_curve(json, "error against modes", "modes", "relative error", (const double(*)[2])points, count);
+    json_close(json, ']');
+    free(points);
+    w->session->report_done = true;
+}
+
+static void table_misfit(cli_table *table, const char *name, const pose_set *set, const misfit *m) {
+    if (set->count == 0)
+        return;
+    table_row(table, name, "error %.4g over %s poses, E_rms %.4g", m->relative, grouped(set->count),
+              m->difference.error_rms);
+    table_row(table, "", "E_max %.4g of the diameter, in '%s', vertex %u", m->difference.error_max,
+              set->items[m->difference.max_frame].name, m->difference.max_point);
+}
+
+static void report_table(const work *w, double seconds) {
+    const pelt_eigenskin_report *r = &w->report;
+    cli_table table = {0};
+    table_row(&table, "input", "%s vertices, %s poses", grouped(r->vertex_count), grouped(r->example_count));
+    for (uint32_t m = 0; m <= r->mode_count; m++)
+        table_row(&table, m ? "" : "error", "%.4g with %u mode%s per joint", r->errors[m], m, m == 1 ? "" : "s");
+    table_row(&table, "left out", "error %.4g of each pose by the others", r->left_out_error);
+    table_misfit(&table, "in the file", &w->seen, &w->fit);
+    table_misfit(&table, "unseen", &w->unseen, &w->check);
+    for (uint32_t j = 0; j < r->joint_count; j++) {
+        const pelt_eigenskin_joint *joint = &r->joints[j];
+        table_row(&table, shown_name(w->in.rig->skeleton.names[joint->joint]),
+                  "%u modes on %s vertices, %u centres of radius %.3g, up to %.4g units", joint->mode_count,
+                  grouped(joint->vertex_count), joint->centre_count, joint->radius, joint->displacement);
+    }
+    if (!isnan(r->normals_before))
+        table_row(&table, "normals", "%.4g to %.4g", r->normals_before, r->normals_after);
+    table_row(&table, "squeezed", "%s vertices, in some pose to under a tenth", grouped(r->ill_conditioned));
+    table_row(&table, "size", "%s to %s", bytes_text(w->in.bytes), bytes_text(w->bytes_out));
+    table_row(&table, "time", "%.3f s", seconds);
+    table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
+}
+
+/* ---- The half of the verb --------------------------------------------------------------------------------- */
+
+static exit_code correct(work *w) {
+    pelt_context *context = w->session->context;
+    pelt_result result = measure_before(w);
+    if (result == PELT_OK)
+        result = pelt_eigenskin(context, w->in.rig, w->seen.items, w->seen.count, &w->desc, &w->report);
+    pelt_model rig = *w->in.rig; /* without the clips, which glTF could not hold */
+    rig.clip_count = 0;
+    if (result == PELT_OK)
+        result = pelt_save(context, &rig, w->settings->output, NULL);
+    if (result == PELT_OK) {
+        w->bytes_out = written_size(w->settings->output, 0);
+        result = measure(w);
+    }
+    if (result != PELT_OK)
+        return session_fail(w->session, result);
+    double seconds = now() - w->start, error = w->report.errors[w->report.mode_count];
+    report_json(w, seconds);
+    report_table(w, seconds);
+    if (w->desc.error == 0 || error <= w->desc.error)
+        return EXIT_DONE;
+    warn(w->session, "the error is %.4g; %.4g was asked for", error, w->desc.error);
+    return EXIT_QUALITY;
+}
+
+exit_code correct_by_pose(cli_session *session, const correct_settings *settings, const char *const *args,
+                          size_t arg_count) {
+    work w = {.session = session, .settings = settings, .desc = settings->eigenskin, .start = now()};
+    if (w.desc.error > 0 && !option_given(session, "modes"))
+        w.desc.modes = w.desc.max_per_vertex && w.desc.max_per_vertex < PELT_EIGENSKIN_MODES_MAX
+                           ? w.desc.max_per_vertex
+                           : PELT_EIGENSKIN_MODES_MAX;
+    exit_code code = read_all(&w, args, arg_count);
+    if (code == EXIT_DONE)
+        code = correct(&w);
+    keep_model(session, w.in.source);
+    keep_model(session, w.in.rig);
+    keep_model(session, w.written);
+    return code;
+}

@@ -1,0 +1,87 @@
+/* What corrections are made from: a rig with a motion, and an animation of its mesh. */
+#include "correct.h"
+
+#include <math.h>
+
+typedef struct reader {
+    cli_session *session;
+    const correct_settings *settings;
+    correct_input *in;
+} reader;
+
+static exit_code load(reader *r, const cli_input *input, pelt_model **model) {
+    pelt_result result = pelt_load(r->session->context, input->paths, input->path_count, &r->settings->load, model);
+    return result == PELT_OK ? EXIT_DONE : session_fail(r->session, result);
+}
+
+/* A mesh of its own tells which vertices of the rig are which points of the animation. Written parts that shared
+ * vertices have all of them each. */
+static exit_code match_source(reader *r) {
+    const pelt_mesh *from = &r->in->source->mesh, *to = &r->in->rig->mesh;
+    if (from->vertex_count == 0 || to->vertex_count % from->vertex_count != 0 ||
+        to->vertex_count / from->vertex_count > (to->part_count ? to->part_count : 1)) {
+        say(r->session, MESSAGE_ERROR, "%s has %s vertices, %s has %s: corrections need the same mesh",
+            r->in->rig->path, grouped(to->vertex_count), r->in->source->path, grouped(from->vertex_count));
+        return EXIT_INPUT;
+    }
+    pelt_result result = take_points(r->session, from, r->in->rig);
+    return result == PELT_OK ? EXIT_DONE : session_fail(r->session, result);
+}
+
+/* The animation to come near to. */
+static exit_code take_clip(reader *r) {
+    pelt_model *model = r->in->source ? r->in->source : r->in->rig;
+    cli_animation animation;
+    exit_code code = choose_animation(r->session, model, NULL, false, &animation);
+    if (code != EXIT_DONE)
+        return code;
+    if (animation.clip == PELT_NONE && (!r->in->source || !animation.motion)) {
+        say(r->session, MESSAGE_ERROR, "%s: there is no animation beside the rig's own; give a cache behind it",
+            model->path);
+        return EXIT_INPUT;
+    }
+    pelt_result result =
+        animation_clip(r->session, model, &animation, r->settings->fps, PELT_SKINNING_LINEAR, &r->in->clip);
+    return result == PELT_OK ? EXIT_DONE : session_fail(r->session, result);
+}
+
+static exit_code take_motion(reader *r) {
+    cli_animation animation;
+    exit_code code = choose_animation(r->session, r->in->rig, r->settings->motion, true, &animation);
+    if (code != EXIT_DONE)
+        return code;
+    r->in->motion = PELT_NONE;
+    if (!animation.motion)
+        return EXIT_DONE;
+    const pelt_motion *motion = animation.motion;
+    r->in->motion = (uint32_t)(motion - r->in->rig->motions);
+    double lasts = (double)motion->end - (double)motion->start, duration = clip_duration(&r->in->clip);
+    if (fabs(lasts - duration) > 0.5 * duration / fmax(r->in->clip.frame_count - 1.0, 1))
+        warn(r->session, "motion '%s' lasts %.4g s and the animation %.4g s: is --fps right?", motion->name, lasts,
+             duration);
+    return EXIT_DONE;
+}
+
+exit_code correct_read(cli_session *session, const correct_settings *settings, const char *const *args,
+                       size_t arg_count, correct_input *in) {
+    reader reading = {session, settings, in}, *r = &reading;
+    input_list inputs = inputs_group(r->session, args, arg_count);
+    exit_code code = EXIT_DONE;
+    if (inputs.count < 1 || inputs.count > 2)
+        code = usage_error(r->session, "correct needs a rig and an animation of its mesh; %zu inputs are given",
+                           inputs.count);
+    if (code == EXIT_DONE)
+        code = load(r, &inputs.items[0], &r->in->rig);
+    if (code == EXIT_DONE && inputs.count == 2)
+        code = load(r, &inputs.items[1], &r->in->source);
+    if (code == EXIT_DONE && r->in->source)
+        code = match_source(r);
+    if (code == EXIT_DONE)
+        code = take_clip(r);
+    if (code == EXIT_DONE)
+        code = take_motion(r);
+    if (code == EXIT_DONE)
+        r->in->bytes = written_size(inputs.items[0].paths[0], 0);
+    inputs_free(&inputs);
+    return code;
+}

@@ -1,0 +1,304 @@
+/* Examples of the right shape of a rig in poses: a folder of meshes with a pose each, poses of the rig's own morph targets,
+ * or the frames of a clip. */
+#include "correct.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+typedef struct reader {
+    cli_session *session;
+    pelt_model *rig;
+    const pelt_load_desc *load;
+    pose_set *out;
+} reader;
+
+static exit_code no_memory(const reader *r) {
+    return session_fail(r->session, PELT_ERROR_MEMORY);
+}
+
+/* Room for examples, before any is added. */
+static exit_code make_room(const reader *r, size_t count, pose_set *set) {
+    set->items = pelt_model_alloc(r->session->context, r->rig, count, sizeof *set->items);
+    return set->items ? EXIT_DONE : no_memory(r);
+}
+
+static float *new_positions(const reader *r) {
+    return pelt_model_alloc(r->session->context, r->rig, r->rig->mesh.vertex_count, 3 * sizeof(float));
+}
+
+/* ---- Meshes ----------------------------------------------------------------------------------------------- */
+
+static uint32_t point_of(const pelt_mesh *mesh, uint32_t vertex) {
+    return mesh->vertex_points ? mesh->vertex_points[vertex] : vertex;
+}
+
+/* Which vertex of `mesh` each vertex of the rig is, [rig vertex]: its points are the rig's vertices or the rig's points, or
+ * its vertices are the rig's (written parts that shared vertices have all of them each). False: it is another mesh. */
+static bool match_vertices(const pelt_mesh *rig, const pelt_mesh *mesh, uint32_t *vertices) {
+    bool by_vertex = mesh->point_count == rig->vertex_count;
+    if (by_vertex || mesh->point_count == rig->point_count) {
+        uint32_t *point_vertices = must_alloc(mesh->point_count, sizeof *point_vertices);
+        for (uint32_t v = 0; v < mesh->vertex_count; v++)
+            point_vertices[point_of(mesh, v)] = v;
+        for (uint32_t v = 0; v < rig->vertex_count; v++)
+            vertices[v] = point_vertices[by_vertex ? v : point_of(rig, v)];
+        free(point_vertices);
+        return true;
+    }
+    uint32_t copies = mesh->vertex_count ? rig->vertex_count / mesh->vertex_count : 0;
+    if (copies == 0 || copies * mesh->vertex_count != rig->vertex_count || copies > rig->part_count)
+        return false;
+    for (uint32_t v = 0; v < rig->vertex_count; v++)
+        vertices[v] = v % mesh->vertex_count;
+    return true;
+}
+
+/* Where the vertices of a mesh that was read stand, in world space: [vertex][3], freed by the caller. */
+static pelt_result stand(const reader *r, const pelt_model *model, float **positions) {
+    size_t size = (size_t)3 * model->mesh.vertex_count * sizeof(float);
+    *positions = must_alloc(size, 1);
+    if (model->skin.bone_count || model->morphs.morph_count)
+        return pelt_model_pose(r->session->context, model, NULL, 0, PELT_SKINNING_LINEAR, *positions, NULL);
+    if (size)
+        memcpy(*positions, model->mesh.positions, size);
+    return PELT_OK;
+}
+
+/* The positions of a mesh as those of the rig's vertices, out [rig vertex][3]. */
+static exit_code take_mesh(const reader *r, const pelt_model *model, float *out) {
+    const pelt_mesh *rig = &r->rig->mesh;
+    uint32_t *vertices = must_alloc(rig->vertex_count, sizeof *vertices);
+    float *positions = NULL;
+    exit_code code = EXIT_DONE;
+    if (!match_vertices(rig, &model->mesh, vertices)) {
+        say(r->session, MESSAGE_ERROR, "%s has %s vertices (%s points), the rig %s has %s: poses need the same mesh",
+            model->path, grouped(model->mesh.vertex_count), grouped(model->mesh.point_count), r->rig->path,
+            grouped(rig->vertex_count));
+        code = EXIT_INPUT;
+    } else {
+        pelt_result result = stand(r, model, &positions);
+        code = result == PELT_OK ? EXIT_DONE : session_fail(r->session, result);
+    }
+    for (uint32_t v = 0; code == EXIT_DONE && v < rig->vertex_count; v++)
+        memcpy(out + (size_t)3 * v, positions + (size_t)3 * vertices[v], 3 * sizeof *out);
+    free(positions);
+    free(vertices);
+    return code;
+}
+
+static exit_code read_mesh(const reader *r, const char *path, float *out) {
+    pelt_model *model;
+    pelt_result result = pelt_load(r->session->context, &path, 1, r->load, &model);
+    if (result != PELT_OK)
+        return session_fail(r->session, result);
+    exit_code code = take_mesh(r, model, out);
+    pelt_model_destroy(model);
+    return code;
+}
+
+static exit_code read_pose(const reader *r, const char *path, pelt_pose *pose) {
+    pelt_pose *poses;
+    uint32_t count;
+    pelt_result result = pelt_load_poses(r->session->context, r->rig, path, r->load, &poses, &count);
+    if (result != PELT_OK)
+        return session_fail(r->session, result);
+    if (count == 1) {
+        *pose = poses[0];
+        return EXIT_DONE;
+    }
+    say(r->session, MESSAGE_ERROR, "%s: has %u poses; the mesh beside it needs one", path, count);
+    return EXIT_INPUT;
+}
+
+/* ---- A folder --------------------------------------------------------------------------------------------- */
+
+/* The files of a folder that may be meshes or poses, by name. */
+typedef struct file_list {
+    char **names;
+    size_t count;
+} file_list;
+
+/* In the order in which they are taken when there are several. */
+static const char *const mesh_kinds[] = {"obj", "ply", "glb", "gltf"};
+static const char *const pose_kinds[] = {"json", "bvh", "glb", "gltf"};
+
+/* The place of a file's extension among kinds [4], or 4. */
+static size_t kind_of(const char *name, const char *const *kinds) {
+    const char *dot = strrchr(name, '.');
+    size_t kind = 0;
+    while (kind < COUNT(mesh_kinds) && !(dot && strcasecmp(dot + 1, kinds[kind]) == 0))
+        kind++;
+    return kind;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static exit_code list_files(const reader *r, const char *folder, file_list *files) {
+    DIR *d = opendir(folder);
+    if (!d) {
+        say(r->session, MESSAGE_ERROR, "%s: cannot be read: %s", folder, strerror(errno));
+        return EXIT_INPUT;
+    }
+    for (const struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] != '.' && (kind_of(e->d_name, mesh_kinds) < COUNT(mesh_kinds) ||
+                                    kind_of(e->d_name, pose_kinds) < COUNT(pose_kinds))) {
+            files->names = must_resize(files->names, files->count + 1, sizeof *files->names);
+            files->names[files->count++] = must_format("%s", e->d_name);
+        }
+    closedir(d);
+    if (files->count)
+        qsort(files->names, files->count, sizeof *files->names, by_name);
+    return EXIT_DONE;
+}
+
+static size_t stem_length(const char *name) {
+    return (size_t)(strrchr(name, '.') - name);
+}
+
+static bool same_stem(const char *a, const char *b) {
+    return stem_length(a) == stem_length(b) && strncmp(a, b, stem_length(a)) == 0;
+}
+
+/* The file named as `name` but for its extension that comes first in `kinds`, and is not `other`; NULL. */
+static const char *find_beside(const file_list *files, const char *name, const char *const *kinds, const char *other) {
+    const char *found = NULL;
+    for (size_t f = 0; f < files->count; f++) {
+        const char *file = files->names[f];
+        if (file != other && same_stem(file, name) && kind_of(file, kinds) < COUNT(mesh_kinds) &&
+            (!found || kind_of(file, kinds) < kind_of(found, kinds)))
+            found = file;
+    }
+    return found;
+}
+
+/* The example of a mesh and a pose that are named alike. */
+static exit_code read_pair(const reader *r, const char *folder, const char *mesh, const char *pose) {
+    float *positions = new_positions(r);
+    char *mesh_path = must_format("%s/%s", folder, mesh), *pose_path = must_format("%s/%s", folder, pose);
+    pelt_pose read = {0};
+    exit_code code = positions ? read_mesh(r, mesh_path, positions) : no_memory(r);
+    if (code == EXIT_DONE)
+        code = read_pose(r, pose_path, &read);
+    free(mesh_path);
+    free(pose_path);
+    if (code != EXIT_DONE)
+        return code;
+    r->out->items[r->out->count++] = (pelt_pose_example){read.name, read.locals, positions, NULL};
+    return EXIT_DONE;
+}
+
+static exit_code read_files(const reader *r, const char *folder, const file_list *files) {
+    exit_code code = make_room(r, files->count, r->out);
+    for (size_t f = 0; code == EXIT_DONE && f < files->count; f++) {
+        const char *name = files->names[f];
+        const char *mesh = find_beside(files, name, mesh_kinds, NULL);
+        if (mesh && mesh != name) /* then it is its turn */
+            continue;
+        const char *pose = find_beside(files, name, pose_kinds, mesh);
+        if (mesh && pose) {
+            code = read_pair(r, folder, mesh, pose);
+            continue;
+        }
+        say(r->session, MESSAGE_ERROR, "%s/%s: there is no %s beside it (%.*s.%s)", folder, name,
+            mesh ? "pose" : "mesh", (int)stem_length(name), name, mesh ? "json, .bvh or .glb" : "obj, .ply or .glb");
+        code = EXIT_INPUT;
+    }
+    return code;
+}
+
+static exit_code read_folder(const reader *r, const char *folder) {
+    file_list files = {0};
+    exit_code code = list_files(r, folder, &files);
+    if (code == EXIT_DONE)
+        code = read_files(r, folder, &files);
+    for (size_t f = 0; f < files.count; f++)
+        free(files.names[f]);
+    free(files.names);
+    return code;
+}
+
+/* ---- Morph targets ---------------------------------------------------------------------------------------- */
+
+/* Weights at rest but for the targets of this name, which are whole; false: there is none. */
+static bool target_weights(const pelt_morph_set *morphs, const char *name, float *weights) {
+    bool found = false;
+    for (uint32_t m = 0; m < morphs->morph_count; m++) {
+        bool named = strcmp(morphs->morphs[m].name, name) == 0;
+        weights[m] = named ? 1 : morphs->morphs[m].weight;
+        found |= named;
+    }
+    return found;
+}
+
+static exit_code no_such_target(const reader *r, const char *path, const char *name) {
+    const pelt_morph_set *morphs = &r->rig->morphs;
+    const char **names = must_alloc(morphs->morph_count, sizeof *names);
+    for (uint32_t m = 0; m < morphs->morph_count; m++)
+        names[m] = morphs->morphs[m].name;
+    const char *near = pelt_nearest_name(name, names, morphs->morph_count);
+    free(names);
+    if (near)
+        say(r->session, MESSAGE_ERROR, "%s: %s has no morph target '%s'; did you mean '%s'?", path, r->rig->path, name,
+            near);
+    else
+        say(r->session, MESSAGE_ERROR, "%s: %s has no morph target '%s', only %u others", path, r->rig->path, name,
+            morphs->morph_count);
+    return EXIT_INPUT;
+}
+
+static exit_code add_target(const reader *r, const char *path, const pelt_pose *pose, float *weights) {
+    if (!target_weights(&r->rig->morphs, pose->name, weights))
+        return no_such_target(r, path, pose->name);
+    float *positions = new_positions(r);
+    if (!positions)
+        return no_memory(r);
+    pelt_result result = pelt_model_pose_locals(r->session->context, r->rig, pose->locals, weights,
+                                                PELT_SKINNING_LINEAR, positions, NULL);
+    if (result != PELT_OK)
+        return session_fail(r->session, result);
+    r->out->items[r->out->count++] = (pelt_pose_example){pose->name, pose->locals, positions, NULL};
+    return EXIT_DONE;
+}
+
+static exit_code read_targets(const reader *r, const char *path) {
+    pelt_pose *poses;
+    uint32_t count;
+    pelt_result result = pelt_load_poses(r->session->context, r->rig, path, r->load, &poses, &count);
+    if (result != PELT_OK)
+        return session_fail(r->session, result);
+    float *weights = must_alloc(r->rig->morphs.morph_count, sizeof *weights);
+    exit_code code = make_room(r, count, r->out);
+    for (uint32_t p = 0; code == EXIT_DONE && p < count; p++)
+        code = add_target(r, path, &poses[p], weights);
+    free(weights);
+    return code;
+}
+
+/* ---- Doors ------------------------------------------------------------------------------------------------ */
+
+bool poses_are_frames(const char *path) {
+    struct stat status;
+    const char *dot = strrchr(path, '.');
+    bool folder = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    return !folder && !(dot && strcasecmp(dot, ".json") == 0);
+}
+
+exit_code poses_read(cli_session *session, pelt_model *rig, const char *path, const pelt_load_desc *load,
+                     pose_set *out) {
+    struct stat status;
+    *out = (pose_set){0};
+    reader r = {session, rig, load, out};
+    bool folder = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+    exit_code code = folder ? read_folder(&r, path) : read_targets(&r, path);
+    if (code != EXIT_DONE || out->count)
+        return code;
+    say(session, MESSAGE_ERROR, "%s: there are no poses in it", path);
+    return EXIT_INPUT;
+}

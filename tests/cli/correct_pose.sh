@@ -1,0 +1,144 @@
+# Corrections that poses drive: from meshes with poses, from morph targets, from frames; what is wrong is told.
+. "$(dirname "$0")/lib.sh"
+
+"$PELT_SCENES" arm -o arm.glb --vertices 400 --poses poses --unseen unseen >/dev/null || fail "no scene"
+"$PELT_SCENES" arm -o arm.obj --vertices 400 >/dev/null || fail "no scene"
+
+# ---- A folder of meshes -----------------------------------------------------------------------------------
+
+run 0 correct arm.glb --driver pose --poses poses --unseen unseen -o better.glb --json r.json
+out "with 5 modes per joint"
+out "left out"
+out "in the file"
+out "unseen"
+out "elbow"
+no_err
+json r.json 'r.poses === 18 && r.errors[0] === 1 && r.errors.length === r.modes + 1'
+json r.json 'r.errors.every((e, m) => m === 0 || e <= r.errors[m - 1])'
+json r.json 'r.errors[2] <= 0.1 && r.file.error < 0.05 && r.unseen.error < 0.2 && r.unseen.poses === 25'
+json r.json 'r.joints.map(j => j.name).join() === "shoulder,elbow,wrist" && r.joints.every(j => j.modes > 0 && j.vertices > 0)'
+json r.json 'r.morphs === r.joints.reduce((s, j) => s + j.modes, 0) && r.settings.driver === "pose"'
+json r.json 'r.curves[0].points.length === r.errors.length && r.bytes_out > r.bytes_in'
+
+# The pose drives: a pose that was learned comes out right, one that was not nearly so.
+run 0 pose better.glb --pose poses/elbow_60_0_0.json -o bent.obj --json p.json
+json p.json 'Object.keys(p = r.weights).length > 2 && Object.entries(p).every(([n, w]) => n.startsWith("elbow") === (Math.abs(w) > 1e-4))'
+run 0 compare poses/elbow_60_0_0.obj bent.obj --json c.json
+json c.json 'r.error_max < 5e-3'
+run 0 pose arm.glb --pose unseen/unseen_01.json -o plain.obj
+run 0 pose better.glb --pose unseen/unseen_01.json -o driven.obj
+run 0 compare unseen/unseen_01.obj plain.obj --json a.json
+run 0 compare unseen/unseen_01.obj driven.obj --json b.json
+node -e 'const [a, b] = ["a", "b"].map(f => JSON.parse(require("fs").readFileSync(f + ".json")).error_rms); process.exit(b < 0.2 * a ? 0 : 1)' ||
+    fail "an unseen pose is not much better"
+# So is the rig's own motion, whose weights are in the file.
+run 0 compare arm.obj arm.pc2 arm.glb --json a.json
+run 0 compare arm.obj arm.pc2 better.glb --json b.json
+node -e 'const [a, b] = ["a", "b"].map(f => JSON.parse(require("fs").readFileSync(f + ".json")).error_rms); process.exit(b < 0.25 * a ? 0 : 1)' ||
+    fail "the motion is not much better"
+
+# All modes: exact at the examples. Fewer modes: less exact, and --error says how few.
+run 0 correct -q arm.glb --driver pose --poses poses -o all.glb --modes 10 --support 0 --max-per-vertex 0 --json all.json
+json all.json 'r.file.error < 2e-3 && r.file.error_max < 1e-4'
+run 0 correct -q arm.glb --driver pose --poses poses -o few.glb --error 0.3 --json few.json
+json few.json 'r.modes < 3 && r.errors[r.modes] <= 0.3'
+run 4 correct arm.glb --driver pose --poses poses -o missed.glb --error 1e-4 --modes 1
+err "was asked for"
+for options in "--kernel gaussian" "--kernel thin-plate" --split --normals "--regularise 0.01" "--radius 1" "--centres 3"; do
+    run 0 correct -q arm.glb --driver pose --poses poses -o other.glb $options --json other.json
+    json other.json 'r.errors[r.modes] < 0.5'
+    cmp -s better.glb other.glb && fail "$options changes nothing"
+done
+run 0 correct -q arm.glb --driver pose --poses poses -o threads.glb --threads 1
+same better.glb threads.glb
+run 0 correct -q arm.glb --driver pose --poses poses -o better.glb --report better.html
+grep -q 'error against modes' better.html || fail "no curve on the page"
+
+# ---- Poses as BVH and glTF --------------------------------------------------------------------------------
+
+mkdir mixed
+for name in elbow_60_0_0 elbow_30_0_0; do cp poses/$name.obj poses/$name.json mixed; done
+run 0 convert poses/elbow_90_0_0.obj mixed/deep.ply
+cp poses/elbow_90_0_0.json mixed/deep.json
+echo notes >mixed/readme.txt
+run 0 correct -q arm.glb --driver pose --poses mixed -o mixed.glb --json r.json
+json r.json 'r.poses === 3 && r.joints.length === 1'
+
+# ---- Morph targets of the rig -----------------------------------------------------------------------------
+
+# Modes of another run, without what drives them, as if they were sculpted: two of them are right in a pose each.
+run 0 convert better.glb sculpt.gltf
+node -e '
+const fs = require("fs"), r = JSON.parse(fs.readFileSync("sculpt.gltf"))
+delete r.extras.pelt_drivers
+fs.writeFileSync("sculpt.gltf", JSON.stringify(r))' || fail "no drivers"
+cat >targets.json <<'END'
+{"poses": {"elbow mode 1": {"joints": {"elbow": {"euler": [80, 0, 0]}}},
+           "wrist mode 1": {"joints": {"wrist": {"euler": [40, 0, 0]}}}}}
+END
+run 0 correct sculpt.gltf --driver pose --poses targets.json -o targets.glb --support 0 --json r.json
+json r.json 'r.poses === 2 && r.file.error < 0.1'
+sed 's/elbow mode 1/elbow mode 99/' targets.json >wrong.json
+run 2 correct sculpt.gltf --driver pose --poses wrong.json -o x.glb
+err "wrong.json: sculpt.gltf has no morph target 'elbow mode 99'; did you mean 'elbow mode"
+run 2 correct arm.glb --driver pose --poses targets.json -o x.glb
+err "has no morph target 'elbow mode 1'"
+
+# ---- Frames -----------------------------------------------------------------------------------------------
+
+run 0 correct arm.glb arm.pc2 --driver pose -o frames.glb --hold-out 3 --json r.json
+err "left out of 61 frames: 1 in the rest pose or in the pose of an earlier one"
+json r.json 'r.poses + r.unseen.poses < 62 && r.unseen.poses === 20 && r.unseen.error < 0.2'
+run 0 correct -q arm.glb --poses arm.pc2 --driver pose -o again.glb --hold-out 3
+same frames.glb again.glb
+run 2 correct arm.obj arm.pc2 --driver pose -o x.glb
+missing x.glb
+
+# ---- What is wrong ----------------------------------------------------------------------------------------
+
+run 1 correct arm.glb --poses poses -o x.glb
+err "--poses is for --driver pose"
+run 1 correct arm.glb --driver pose --poses poses -o x.glb --rank 3
+err "--rank is for --driver time"
+run 1 correct arm.glb arm.pc2 -o x.glb --kernel gaussian
+err "--kernel is for --driver pose"
+run 1 correct arm.glb arm.obj --driver pose --poses poses -o x.glb
+err "one rig beside --poses; 2 inputs are given"
+run 1 correct arm.glb --driver pose --poses poses --hold-out 2 -o x.glb
+err "--hold-out is for frames"
+run 1 correct arm.glb arm.pc2 --driver pose --unseen poses -o x.glb
+err "--unseen goes with --poses"
+run 1 correct arm.glb --driver pose --poses poses -o x.glb --modes 20
+err "modes of one joint are more than"
+run 2 correct arm.glb --driver pose --poses nowhere.json -o x.glb
+err "nowhere.json"
+mkdir empty
+run 2 correct arm.glb --driver pose --poses empty -o x.glb
+err "empty: there are no poses in it"
+# bad FILE TEXT WORDS: a copy of a good folder with one more or other file.
+bad() {
+    rm -rf bad && mkdir bad && cp poses/elbow_60_0_0.* bad
+    printf '%s' "$2" >"bad/$1"
+    run 2 correct arm.glb --driver pose --poses bad -o x.glb
+    err "$3"
+}
+bad lone.json '{"joints": {}}' "bad/lone.json: there is no mesh beside it (lone.obj, .ply or .glb)"
+bad lone.obj 'v 0 0 0' "bad/lone.obj: there is no pose beside it (lone.json, .bvh or .glb)"
+bad elbow_60_0_0.obj "$(quad)" "bad/elbow_60_0_0.obj has 4 vertices (4 points), the rig arm.glb has"
+bad elbow_60_0_0.json '{"joints": {"elbwo": {}}}' "bad/elbow_60_0_0.json: arm.glb has no joint 'elbwo'; did you mean 'elbow'?"
+bad elbow_60_0_0.json '{"poses": {}}' "bad/elbow_60_0_0.json: has 0 poses; the mesh beside it needs one"
+bad elbow_60_0_0.json 'no' "bad/elbow_60_0_0.json: JSON line 1"
+bad elbow_60_0_0.obj 'f 1 2 3' "bad/elbow_60_0_0.obj"
+# Two shapes of one pose.
+rm -rf twice && mkdir twice && cp poses/elbow_60_0_0.* poses/elbow_30_0_0.* twice
+cp poses/elbow_60_0_0.json twice/copy.json
+cp poses/elbow_30_0_0.obj twice/copy.obj
+run 2 correct arm.glb --driver pose --poses twice -o x.glb
+err "'copy' and 'elbow_60_0_0' have the same pose"
+run 0 correct -q arm.glb --driver pose --poses twice -o regular.glb --regularise 0.1
+echo '{"joints": {"base": {"euler": [0, 90, 0]}}}' >twice/copy.json
+run 2 correct arm.glb --driver pose --poses twice -o x.glb
+err "copy"
+err "rest"
+missing x.glb
+exit 0
