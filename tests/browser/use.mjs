@@ -284,6 +284,14 @@ async function drivers() {
         assert(support.difference(await byLibrary(), await positions(page, 0)) < 1e-5, `${name}: not as pelt pose`);
     }
     for (const weight of await weights()) assert(weight !== 0 && weight !== 0.25, "not all are driven");
+    await page.keyboard.press("r");
+    await page.click("#tab-bones"); // sliders have the angles of `pelt pose --joint`
+    await page.click("#joint-1");
+    for (const [axis, degrees] of Object.entries({ x: 20, y: -35, z: 110 }))
+        await page.locator(`#turn-${axis}`).fill(String(degrees));
+    node.run(support.pelt, ["pose", "-q", support.drivers, "--joint", "elbow=20,-35,110", "-o", posed]);
+    assert(support.difference(node.positionsOf(posed), await positions(page, 0)) < 1e-5, "sliders turn otherwise");
+    assert.equal(await page.locator("#turn-y + output").textContent(), "-35°");
     await page.click("#tab-morphs");
     const shown = await page.locator("#morph-0 + output").textContent();
     assert.equal(shown, (await weights())[0].toFixed(2));

@@ -48,12 +48,16 @@ export class Panels {
     onJoint: (joint: number) => void = () => {};
     onMorph: (morph: Morph, value: number) => void = () => {};
     onReset: () => void = () => {};
+    /** Degrees about x, y and z of the joint that is chosen. */
+    onTurn: (degrees: number[]) => void = () => {};
     private tabs: Tab[] = [];
+    private turns: { input: HTMLInputElement; output: HTMLOutputElement }[] = [];
     private sliders: { morph: Morph; input: HTMLInputElement; output: HTMLOutputElement }[] = [];
 
     /** Pages for a subject; those before go. */
     setSubject(subject: Subject): void {
         this.sliders = [];
+        this.turns = [];
         const pages: [string, HTMLElement][] = [["Report", this.reportPage(subject)]];
         if (subject.model.joints.length > 0) pages.push(["Bones", this.bonesPage(subject)]);
         if (subject.poser.morphs.length > 0) pages.push(["Morphs", this.morphsPage(subject.poser.morphs)]);
@@ -186,7 +190,32 @@ export class Panels {
             );
         });
         const reset = h("button", { type: "button", id: "reset-pose", onclick: () => this.onReset() }, "Reset pose");
-        return h("div", { class: "bones" }, h("div", { class: "row" }, filter, reset), list);
+        return h("div", { class: "bones" }, h("div", { class: "row" }, filter, reset), this.turnRows(), list);
+    }
+
+    /** Sliders for the joint that is chosen. Between −90° and 90° about y every rotation has one set of angles. */
+    private turnRows(): HTMLElement {
+        const rows = [180, 90, 180].map((most, axis) => {
+            const id = `turn-${"xyz"[axis]}`;
+            const input = h("input", { type: "range", min: -most, max: most, step: 1, value: 0, id });
+            const output = h("output", { for: id });
+            input.addEventListener("input", () => this.onTurn(this.turns.map(({ input }) => input.valueAsNumber)));
+            return { input, output };
+        });
+        this.turns = rows;
+        const sliders = rows.map(({ input, output }, axis) =>
+            h("div", { class: "slider" }, h("label", { for: input.id }, `turn ${"xyz"[axis]}`), input, output),
+        );
+        return h("div", { class: "turns" }, ...sliders);
+    }
+
+    /** undefined: no joint is chosen. */
+    showTurn(degrees: number[] | undefined): void {
+        this.turns.forEach(({ input, output }, axis) => {
+            input.disabled = !degrees;
+            if (document.activeElement !== input) input.value = String(degrees?.[axis] ?? 0);
+            output.value = degrees ? `${Math.round(degrees[axis])}°` : "";
+        });
     }
 
     private walkJoints(event: KeyboardEvent, rows: HTMLElement[]): void {

@@ -1,6 +1,6 @@
 /** Where the vertices of a model are at a moment: three samples the animation, the skin is evaluated here. A person
  * may turn joints and set morph weights on top of it; correctors see both before vertices move. */
-import { type AnimationAction, AnimationMixer, Matrix4, type Object3D, Quaternion } from "three";
+import { type AnimationAction, AnimationMixer, Euler, MathUtils, Matrix4, type Object3D, Quaternion } from "three";
 import type { Model, Part } from "./model";
 
 /** A time of an animation of the GLB; undefined: the rest pose. */
@@ -132,6 +132,18 @@ export class Poser {
         const known = this.turns.get(node) ?? { turn: new Quaternion(), base: node.quaternion.clone() };
         known.turn.multiply(by).normalize();
         this.turns.set(node, known);
+    }
+
+    /** How far a joint is turned, in degrees about its own x, then y, then z: as `pelt pose --joint` has it. */
+    angles(node: Object3D): number[] {
+        const { x, y, z } = new Euler().setFromQuaternion(this.turns.get(node)?.turn ?? new Quaternion(), "ZYX");
+        return [x, y, z].map(MathUtils.radToDeg);
+    }
+
+    setAngles(node: Object3D, degrees: number[]): void {
+        const [x, y, z] = degrees.map(MathUtils.degToRad);
+        const turn = new Quaternion().setFromEuler(new Euler(x, y, z, "ZYX"));
+        this.turns.set(node, { turn, base: this.turns.get(node)?.base ?? node.quaternion.clone() });
     }
 
     setMorph(morph: Morph, value: number): void {

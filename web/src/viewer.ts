@@ -59,6 +59,7 @@ export class Viewer {
         };
         panels.onMorph = (morph, value) => this.setMorph(morph, value);
         panels.onReset = () => this.resetPose();
+        panels.onTurn = (degrees) => this.setAngles(degrees);
         this.timeline.error = (frame) => this.measures.frameErrors[frame] ?? NaN;
         listenToPointer(byId<HTMLCanvasElement>("canvas"), stage, {
             joint: (x, y, reach) => this.jointAt(x, y, reach),
@@ -225,6 +226,7 @@ export class Viewer {
         if (isCompared(this.animation)) distances(result.positions, source.positions, this.error);
         if (this.mode.moves) this.paint();
         this.panels.showMorphs((morph) => subject.poser.morphValue(morph));
+        this.showTurn();
         if (store.state.vertex >= 0) this.showVertex();
         stage.invalidate();
     }
@@ -286,6 +288,7 @@ export class Viewer {
         const { joint } = this.store.state;
         this.overlays.skeleton.color(joint, this.stage.marked);
         this.panels.showJoint(joint);
+        this.showTurn();
         this.stage.invalidate();
     }
 
@@ -360,6 +363,19 @@ export class Viewer {
         const world = node.getWorldQuaternion(new Quaternion());
         this.subject.poser.turn(node, world.clone().invert().multiply(rotation).multiply(world));
         this.showFrame();
+    }
+
+    /** Turns the joint that is chosen, from where the animation has it. */
+    private setAngles(degrees: number[]): void {
+        const joint = this.subject.model.joints[this.store.state.joint];
+        if (!joint) return;
+        this.subject.poser.setAngles(joint.node, degrees);
+        this.showFrame();
+    }
+
+    private showTurn(): void {
+        const joint = this.subject.model.joints[this.store.state.joint];
+        this.panels.showTurn(joint && this.subject.poser.angles(joint.node));
     }
 
     setMorph(morph: Morph, value: number): void {
