@@ -50,9 +50,10 @@ typedef struct pelt_correct_report {
 } pelt_correct_report;
 
 /* Adds morph targets and a channel of weights to a rig, for all pairs together. Other morphs stay, and so do motions that
- * are in no pair. E_rms is that of pelt_compare_clips, with a point's vertices counted alike. Holds 12 bytes for each
- * vertex and frame, 72 for each vertex and rank, 48 for each bone and frame, and 80 for each pair of frames. After a
- * failure the model is as it was. `desc` and `report` may be NULL. */
+ * are in no pair. E_rms is that of pelt_compare_clips, with a point's vertices counted alike. Holds 24 bytes for each
+ * vertex and frame, 72 for each vertex and rank, 48 for each bone and frame, 80 for each pair of frames, and for each
+ * couple of bones that share a vertex 48 · frames + 24 · R². After a failure the model is as it was. `desc` and `report`
+ * may be NULL. */
 PELT_API pelt_result pelt_correct(pelt_context *context, pelt_model *model, const pelt_correct_pair *pairs,
                                   uint32_t pair_count, const pelt_correct_desc *desc, pelt_correct_report *report);
 

@@ -133,19 +133,14 @@ static void grow(const px_correction *c, px_modes *modes, uint32_t rank) {
         row[k] = length > 1e-6 ? row[k] / length : 0;
 }
 
-static pelt_result fit_and_measure(const px_correction *c, px_modes *modes, uint32_t rank, double *error) {
-    PX_TRY(px_correct_fit_places(c, modes, rank, error));
-    return px_correct_measure(c, modes, rank, error);
-}
-
 /* One rank more in c->modes; `other` is scratch. */
 static pelt_result fit_rank(px_correction *c, px_modes *other, uint32_t rank, double *error) {
     double fresh, last, now;
     memset(other->places, 0, 3 * (size_t)c->units.count * c->rank_most * sizeof *other->places);
     memcpy(other->weights, c->seeds, (size_t)rank * c->frame_count * sizeof *c->seeds);
-    PX_TRY(fit_and_measure(c, other, rank, &fresh));
+    PX_TRY(px_correct_fit_places(c, other, rank, &fresh));
     grow(c, &c->modes, rank - 1);
-    PX_TRY(fit_and_measure(c, &c->modes, rank, &last));
+    PX_TRY(px_correct_fit_places(c, &c->modes, rank, &last));
     if (fresh < last) {
         swap_modes(&c->modes, other);
         last = fresh;
@@ -153,7 +148,7 @@ static pelt_result fit_rank(px_correction *c, px_modes *other, uint32_t rank, do
     for (uint32_t s = 0; s < c->desc.sweeps; s++) {
         PX_TRY(px_correct_fit_weights(c, &c->modes, rank));
         PX_TRY(px_correct_orthonormal(c, &c->modes, rank));
-        PX_TRY(px_correct_fit_places(c, &c->modes, rank, &now)); /* the error that the weights left */
+        PX_TRY(px_correct_fit_places(c, &c->modes, rank, &now));
         if (!(now < (1 - ENOUGH) * last))
             break;
         last = now;

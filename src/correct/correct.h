@@ -15,6 +15,12 @@ typedef struct px_modes {
     double *weights; /* [rank_most][frame] */
 } px_modes;
 
+/* That a couple of bones moves a unit; see couples.c. */
+typedef struct px_couple_use {
+    uint32_t unit, couple;
+    double factor;
+} px_couple_use;
+
 typedef struct px_correction {
     pelt_context *context;
     px_arena *scratch;
@@ -30,7 +36,14 @@ typedef struct px_correction {
     double *shares;        /* [unit] how many points it stands for; a point is shared by its vertices */
     pelt_affine *palettes; /* [frame][bone] */
     float *morph_weights;  /* [frame][morph] */
-    float *residuals;      /* [unit][frame][3] the clip − the skin */
+    float *residuals;      /* [unit][frame][3] e: the clip − the skin */
+    float *pulled;         /* [unit][3][frame] Bᵀe, with B the linear part of the blended transform */
+    uint32_t couple_count;
+    double *squares;       /* [couple][PX_SYMMETRIC][frame] Q: BᵀB = Σ factor · Q */
+    px_couple_use *uses;   /* by unit … */
+    uint32_t *unit_uses;   /* [unit + 1] its first one */
+    uint32_t *sorted;      /* … and their numbers by couple */
+    uint32_t *couple_uses; /* [couple + 1] its first place in `sorted` */
     double radius;         /* of the ball around the first frame */
     double scale;          /* E_rms = scale · √(Σ share · |residual|²) */
     double *seeds;       /* [rank_most][frame] right singular vectors of the displacements at rest, largest first … */
@@ -44,6 +57,7 @@ typedef struct px_correction {
 } px_correction;
 
 #define PX_UNIT_BLOCK 32u
+#define PX_SYMMETRIC  6u /* numbers of a symmetric matrix: xx xy xz yy yz zz */
 
 /* The displacements of a unit, as a view [3][rank]. */
 static inline px_matrix px_modes_of(const px_correction *c, const px_modes *modes, size_t unit, size_t count,
@@ -71,6 +85,9 @@ void px_correct_blend(const px_correction *c, uint32_t unit, uint32_t frame, dou
 /* Units, poses, residuals; needs pairs and desc (gather.c). */
 pelt_result px_correct_gather(px_correction *c);
 
+/* Couples of bones; needs poses (couples.c). */
+pelt_result px_correct_couple(px_correction *c);
+
 /* Displacements at rest of units [first, first + count): out [count][3][frame], residuals through the inverse
  * transforms. Where these are ill-conditioned, singular values under a tenth of the largest count as a tenth; says for
  * how many units (rest.c). */
@@ -82,7 +99,7 @@ pelt_result px_correct_project(px_correction *c, px_modes *modes, uint32_t rank)
 
 /* E_rms with the first `rank` modes (fit.c). */
 pelt_result px_correct_measure(const px_correction *c, const px_modes *modes, uint32_t rank, double *error);
-/* The best places for the weights, from where they are; `error` is the one before. */
+/* The best places for the weights, from where they are; `error` is about the one that they leave. */
 pelt_result px_correct_fit_places(const px_correction *c, px_modes *modes, uint32_t rank, double *error);
 /* The best weights for the places, likewise. */
 pelt_result px_correct_fit_weights(const px_correction *c, px_modes *modes, uint32_t rank);

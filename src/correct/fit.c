@@ -1,26 +1,31 @@
 /* Least squares through the blended transforms: minimise Σ_u share_u Σ_k |B_uk Σ_r c_rk d_ur − e_uk|², with B the linear
  * part of the blended transform and e what the skin misses.
  *
- * With the weights c fixed every unit is a problem of its own, with 3·rank unknowns:
- *   Σ_k c_rk c_sk BᵀB · Δd_s = Σ_k c_rk Bᵀ(e − B x),   x = Σ_r c_rk d_ur
- * and with the places d fixed so is every frame, with rank unknowns. Both are solved for a change from what is there, so
- * that the ridge which singular problems need only shortens the step: no step makes it worse.
+ * With the weights c fixed every unit is a problem of its own, with 3·rank unknowns, and with the places d fixed so is
+ * every frame, with rank unknowns:
+ *   unit u:   Σ_s (Σ_k c_rk c_sk BᵀB) d_us = Σ_k c_rk Bᵀe
+ *   frame k:  Σ_s (Σ_u share d_urᵀ BᵀB d_us) c_sk = Σ_u share d_ur · Bᵀe
+ * BᵀB is a sum over couples of bones, so the inner sums are two products with their squares Q (couples.c). Both are solved
+ * for a change from what is there, so that the ridge which singular problems need only shortens the step: no step makes
+ * it worse.
  */
 #include "correct/correct.h"
 
 #include <math.h>
 
-#define RIDGE       1e-12 /* of the mean diagonal: little more than rounding */
-#define FRAME_BLOCK 8u
-#define SYMMETRIC   6u /* numbers of BᵀB: xx xy xz yy yz zz */
+#define RIDGE        1e-12 /* of the mean diagonal: little more than rounding */
+#define FRAME_BLOCK  8u
+#define COUPLE_BLOCK 8u
+#define LANES        16u /* parts of the units whose sums have a place each */
 
 typedef struct fit_work {
     const px_correction *c;
     px_modes *modes;
     uint32_t rank;
-    const double *products; /* [r ≥ s][frame] c_rk · c_sk */
-    double *sums;           /* [block] Σ share · |e − B x|² */
-    bool fit;               /* else measure only */
+    double *products; /* [frame][r ≥ s] c_rk · c_sk; or Σ_u share d_urᵀ BᵀB d_us */
+    double *table;    /* [couple][PX_SYMMETRIC][r ≥ s] */
+    double *sums;     /* [block of units] of the error */
+    double *rights;   /* [lane][frame][rank] */
 } fit_work;
 
 static size_t square(size_t rank) {
@@ -30,7 +35,7 @@ static size_t pair_count(size_t rank) {
     return rank * (rank + 1) / 2;
 }
 
-/* Adds the ridge to a matrix [n][n] and solves for b [n]; b becomes zero when that cannot be. */
+/* Solves (a + ridge) x = b for a [n][n], whose diagonal grows by the ridge. b becomes x, or 0 when that cannot be. */
 static void solve_ridged(double *a, size_t n, double *b) {
     double trace = 0;
     for (size_t e = 0; e < n; e++)
@@ -41,99 +46,148 @@ static void solve_ridged(double *a, size_t n, double *b) {
         memset(b, 0, n * sizeof *b);
 }
 
-/* ---- Places, and the error -------------------------------------------------------------------------------- */
-
-typedef struct unit_scratch {
-    double *moved;    /* [unit][3][frame] x */
-    double *squares;  /* [frame][unit][6] BᵀB */
-    double *pulled;   /* [frame][unit][3] Bᵀ(e − B x) */
-    double *normal;   /* [r ≥ s][unit][6] */
-    double *right;    /* [rank][unit][3] */
-    double *matrix;   /* [3·rank][3·rank] */
-    double *solution; /* [3·rank] */
-} unit_scratch;
-
-/* BᵀB and Bᵀr of one unit and frame. */
-static void pull_back(const double b[9], const double r[3], double out[SYMMETRIC], double pulled[3]) {
-    for (int n = 0, i = 0; i < 3; i++) {
-        for (int j = i; j < 3; j++)
-            out[n++] = b[i] * b[j] + b[3 + i] * b[3 + j] + b[6 + i] * b[6 + j];
-        pulled[i] = b[i] * r[0] + b[3 + i] * r[1] + b[6 + i] * r[2];
-    }
+/* Bᵀe of some units as doubles, [3·count][frame]. */
+static px_matrix widen(const px_correction *c, size_t first, size_t count, double *out) {
+    const float *pulled = c->pulled + 3 * first * c->frame_count;
+    for (size_t e = 0; e < 3 * count * c->frame_count; e++)
+        out[e] = (double)pulled[e];
+    return px_matrix_of(out, 3 * count, c->frame_count);
 }
 
-/* Fills squares and pulled, where fitting, and returns Σ share · |residual|². */
-static double visit_units(const fit_work *f, size_t first, size_t count, const unit_scratch *s) {
-    const px_correction *c = f->c;
+/* ---- The error -------------------------------------------------------------------------------------------- */
+
+static double unit_error(const px_correction *c, size_t unit, const double *moved) {
     size_t frames = c->frame_count;
     double sum = 0;
-    for (size_t u = 0; u < count; u++) {
-        double unit_sum = 0;
-        for (size_t k = 0; k < frames; k++) {
-            const float *e = c->residuals + ((first + u) * frames + k) * 3;
-            const double *x = s->moved + 3 * u * frames + k;
-            double b[9], r[3];
-            px_correct_blend(c, (uint32_t)(first + u), (uint32_t)k, b);
-            for (int a = 0; a < 3; a++) {
-                r[a] = (double)e[a] - (b[3 * a] * x[0] + b[3 * a + 1] * x[frames] + b[3 * a + 2] * x[2 * frames]);
-                unit_sum += r[a] * r[a];
-            }
-            if (f->fit)
-                pull_back(b, r, s->squares + (k * count + u) * SYMMETRIC, s->pulled + (k * count + u) * 3);
+    for (size_t k = 0; k < frames; k++) {
+        const float *e = c->residuals + (unit * frames + k) * 3;
+        const double *x = moved + k;
+        double b[9];
+        px_correct_blend(c, (uint32_t)unit, (uint32_t)k, b);
+        for (int a = 0; a < 3; a++) {
+            double r = (double)e[a] - (b[3 * a] * x[0] + b[3 * a + 1] * x[frames] + b[3 * a + 2] * x[2 * frames]);
+            sum += r * r;
         }
-        sum += c->shares[first + u] * unit_sum;
     }
-    return sum;
+    return c->shares[unit] * sum;
 }
 
-/* The matrix [3·rank][3·rank] of a unit from its sums; row 3·r + axis. */
-static void assemble(uint32_t rank, size_t unit, size_t count, const unit_scratch *s) {
+static pelt_result measure_block(void *user, size_t first, size_t count, size_t block) {
+    const fit_work *f = user;
+    const px_correction *c = f->c;
+    double *moved = PX_ALLOC(c->context, double, 3 * count * c->frame_count);
+    if (!moved)
+        return PELT_ERROR_MEMORY;
+    if (f->rank > 0)
+        px_gemm(1, px_modes_of(c, f->modes, first, count, f->rank), px_modes_weights(c, f->modes, f->rank), 0,
+                px_matrix_of(moved, 3 * count, c->frame_count));
+    for (size_t u = 0; u < count; u++)
+        f->sums[block] += unit_error(c, first + u, moved + 3 * u * c->frame_count);
+    px_free(c->context, moved);
+    return PELT_OK;
+}
+
+/* Runs over all units, and adds up. */
+static pelt_result sum_units(fit_work *f, px_block_fn *run, double *sum) {
+    const px_correction *c = f->c;
+    size_t blocks = px_block_count(c->units.count, PX_UNIT_BLOCK);
+    f->sums = PX_ALLOC(c->context, double, blocks);
+    if (!f->sums)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = px_parallel(c->context, NULL, c->units.count, PX_UNIT_BLOCK, run, f);
+    *sum = 0;
+    for (size_t b = 0; b < blocks; b++)
+        *sum += f->sums[b];
+    px_free(c->context, f->sums);
+    return result;
+}
+
+pelt_result px_correct_measure(const px_correction *c, const px_modes *modes, uint32_t rank, double *error) {
+    px_modes same = *modes;
+    double sum = 0;
+    PX_TRY(sum_units(&(fit_work){.c = c, .modes = &same, .rank = rank}, measure_block, &sum));
+    *error = c->scale * sqrt(sum);
+    return PELT_OK;
+}
+
+/* ---- Places ----------------------------------------------------------------------------------------------- */
+
+typedef struct unit_scratch {
+    double *wide;   /* [unit][3][frame] Bᵀe */
+    double *right;  /* [unit][3][rank] Σ_k c_rk Bᵀe */
+    double *normal; /* [PX_SYMMETRIC][r ≥ s] */
+    double *matrix; /* [3·rank][3·rank], row 3·r + axis */
+    double *change; /* [3·rank] */
+} unit_scratch;
+
+/* Σ_k c_rk c_sk Q of every couple. */
+static pelt_result table_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const fit_work *f = user;
+    size_t frames = f->c->frame_count, pairs = pair_count(f->rank), rows = PX_SYMMETRIC * count;
+    px_gemm(1, px_matrix_in(f->c->squares + PX_SYMMETRIC * first * frames, rows, frames),
+            px_matrix_in(f->products, frames, pairs), 0,
+            px_matrix_of(f->table + PX_SYMMETRIC * first * pairs, rows, pairs));
+    return PELT_OK;
+}
+
+static void make_normal(const fit_work *f, size_t unit, double *normal) {
+    const px_correction *c = f->c;
+    size_t size = PX_SYMMETRIC * pair_count(f->rank);
+    memset(normal, 0, size * sizeof *normal);
+    for (uint32_t n = c->unit_uses[unit]; n < c->unit_uses[unit + 1]; n++) {
+        const double *from = f->table + c->uses[n].couple * size, factor = c->uses[n].factor;
+        for (size_t e = 0; e < size; e++)
+            normal[e] += factor * from[e];
+    }
+}
+
+static void assemble(uint32_t rank, const double *normal, double *matrix) {
     static const uint8_t at[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
-    size_t n = 3 * (size_t)rank, pair = 0;
-    for (size_t r = 0; r < rank; r++) {
+    size_t n = 3 * (size_t)rank, pairs = pair_count(rank), pair = 0;
+    for (size_t r = 0; r < rank; r++)
         for (size_t q = 0; q <= r; q++, pair++)
             for (size_t e = 0; e < 9; e++) {
-                double value = s->normal[(pair * count + unit) * SYMMETRIC + at[e]];
-                s->matrix[(3 * r + e / 3) * n + 3 * q + e % 3] = value;
-                s->matrix[(3 * q + e % 3) * n + 3 * r + e / 3] = value;
+                double value = normal[at[e] * pairs + pair];
+                matrix[(3 * r + e / 3) * n + 3 * q + e % 3] = value;
+                matrix[(3 * q + e % 3) * n + 3 * r + e / 3] = value;
             }
-        for (size_t a = 0; a < 3; a++)
-            s->solution[3 * r + a] = s->right[(r * count + unit) * 3 + a];
-    }
 }
 
-static void move_units(const fit_work *f, size_t first, size_t count, const unit_scratch *s) {
-    const px_correction *c = f->c;
-    size_t frames = c->frame_count, pairs = pair_count(f->rank);
-    px_gemm(1, px_matrix_in(f->products, pairs, frames), px_matrix_of(s->squares, frames, SYMMETRIC * count), 0,
-            px_matrix_of(s->normal, pairs, SYMMETRIC * count));
-    px_gemm(1, px_modes_weights(c, f->modes, f->rank), px_matrix_of(s->pulled, frames, 3 * count), 0,
-            px_matrix_of(s->right, f->rank, 3 * count));
-    for (size_t u = 0; u < count; u++) {
-        assemble(f->rank, u, count, s);
-        solve_ridged(s->matrix, 3 * (size_t)f->rank, s->solution);
-        px_matrix places = px_modes_of(c, f->modes, first + u, 1, f->rank);
-        for (size_t r = 0; r < f->rank; r++)
-            for (size_t a = 0; a < 3; a++)
-                *px_matrix_at(places, a, r) += s->solution[3 * r + a];
+/* With N d = h the unit's problem and m = h − N d what is left of it, its error is |e|² − d·h − d·m, and a change x that
+ * solves N x = m takes x·m from it. Returns the error without |e|². */
+static double move_unit(const fit_work *f, size_t unit, const double *right, const unit_scratch *s) {
+    size_t rank = f->rank, n = 3 * rank;
+    px_matrix places = px_modes_of(f->c, f->modes, unit, 1, f->rank);
+    double error = 0, *left = s->change + n;
+    assemble(f->rank, s->normal, s->matrix);
+    for (size_t e = 0; e < n; e++) {
+        double sum = right[e % 3 * rank + e / 3];
+        error -= *px_matrix_at(places, e % 3, e / 3) * sum;
+        for (size_t q = 0; q < n; q++)
+            sum -= s->matrix[e * n + q] * *px_matrix_at(places, q % 3, q / 3);
+        s->change[e] = left[e] = sum;
+        error -= *px_matrix_at(places, e % 3, e / 3) * sum;
     }
+    solve_ridged(s->matrix, n, s->change);
+    for (size_t e = 0; e < n; e++) {
+        *px_matrix_at(places, e % 3, e / 3) += s->change[e];
+        error -= s->change[e] * left[e];
+    }
+    return error;
 }
 
 static bool make_scratch(const fit_work *f, px_arena *arena, size_t count, unit_scratch *s) {
-    size_t frames = f->c->frame_count, n = 3 * (size_t)f->rank, pairs = pair_count(f->rank);
-    *s = (unit_scratch){.moved = PX_NEW(arena, double, 3 * count * frames)};
-    if (!f->fit)
-        return s->moved;
-    s->squares = PX_NEW(arena, double, SYMMETRIC *count *frames);
-    s->pulled = PX_NEW(arena, double, 3 * count * frames);
-    s->normal = PX_NEW(arena, double, pairs *count *SYMMETRIC);
-    s->right = PX_NEW(arena, double, 3 * count * f->rank);
-    s->matrix = PX_NEW(arena, double, n *n);
-    s->solution = PX_NEW(arena, double, n);
-    return s->moved && s->squares && s->pulled && s->normal && s->right && s->matrix && s->solution;
+    size_t n = 3 * (size_t)f->rank;
+    *s = (unit_scratch){.wide = PX_NEW(arena, double, 3 * count * f->c->frame_count),
+                        .right = PX_NEW(arena, double, n *count),
+                        .normal = PX_NEW(arena, double, PX_SYMMETRIC *pair_count(f->rank)),
+                        .matrix = PX_NEW(arena, double, n *n),
+                        .change = PX_NEW(arena, double, 2 * n)};
+    return s->wide && s->right && s->normal && s->matrix && s->change;
 }
 
-static pelt_result unit_block(void *user, size_t first, size_t count, size_t block) {
+static pelt_result places_block(void *user, size_t first, size_t count, size_t block) {
     const fit_work *f = user;
     const px_correction *c = f->c;
     px_arena *arena = px_arena_create(c->context);
@@ -142,99 +196,157 @@ static pelt_result unit_block(void *user, size_t first, size_t count, size_t blo
         px_arena_destroy(arena);
         return PELT_ERROR_MEMORY;
     }
-    if (f->rank > 0)
-        px_gemm(1, px_modes_of(c, f->modes, first, count, f->rank), px_modes_weights(c, f->modes, f->rank), 0,
-                px_matrix_of(s.moved, 3 * count, c->frame_count));
-    f->sums[block] = visit_units(f, first, count, &s);
-    if (f->fit)
-        move_units(f, first, count, &s);
+    px_gemm(1, widen(c, first, count, s.wide), px_transposed(px_modes_weights(c, f->modes, f->rank)), 0,
+            px_matrix_of(s.right, 3 * count, f->rank));
+    for (size_t u = 0; u < count; u++) {
+        make_normal(f, first + u, s.normal);
+        f->sums[block] += c->shares[first + u] * move_unit(f, first + u, s.right + 3 * u * f->rank, &s);
+    }
     px_arena_destroy(arena);
     return PELT_OK;
 }
 
-static pelt_result visit_all(fit_work *f, double *error) {
-    const px_correction *c = f->c;
-    size_t blocks = px_block_count(c->units.count, PX_UNIT_BLOCK);
-    f->sums = PX_ALLOC(c->context, double, blocks);
-    if (!f->sums)
-        return PELT_ERROR_MEMORY;
-    pelt_result result = px_parallel(c->context, NULL, c->units.count, PX_UNIT_BLOCK, unit_block, f);
-    double sum = 0;
-    for (size_t b = 0; b < blocks; b++)
-        sum += f->sums[b];
-    *error = c->scale * sqrt(sum);
-    px_free(c->context, f->sums);
-    return result;
+static bool make_work(fit_work *f) {
+    size_t pairs = pair_count(f->rank);
+    f->products = PX_ALLOC(f->c->context, double, pairs * f->c->frame_count);
+    f->table =
+        px_alloc(f->c->context, px_mul_size(px_mul_size(f->c->couple_count, PX_SYMMETRIC), pairs), sizeof(double));
+    return f->products && f->table;
 }
 
-pelt_result px_correct_measure(const px_correction *c, const px_modes *modes, uint32_t rank, double *error) {
-    px_modes same = *modes;
-    return visit_all(&(fit_work){.c = c, .modes = &same, .rank = rank}, error);
+static void free_work(fit_work *f) {
+    px_free(f->c->context, f->products);
+    px_free(f->c->context, f->table);
 }
 
 pelt_result px_correct_fit_places(const px_correction *c, px_modes *modes, uint32_t rank, double *error) {
-    size_t frames = c->frame_count, pair = 0;
-    double *products = PX_ALLOC(c->context, double, pair_count(rank) * frames);
-    if (!products)
-        return PELT_ERROR_MEMORY;
-    for (size_t r = 0; r < rank; r++)
-        for (size_t q = 0; q <= r; q++, pair++)
-            for (size_t k = 0; k < frames; k++)
-                products[pair * frames + k] = modes->weights[r * frames + k] * modes->weights[q * frames + k];
-    fit_work f = {.c = c, .modes = modes, .rank = rank, .products = products, .fit = true};
-    pelt_result result = visit_all(&f, error);
-    px_free(c->context, products);
+    size_t frames = c->frame_count, at = 0;
+    fit_work f = {.c = c, .modes = modes, .rank = rank};
+    pelt_result result = make_work(&f) ? PELT_OK : PELT_ERROR_MEMORY;
+    for (size_t k = 0; result == PELT_OK && k < frames; k++)
+        for (size_t r = 0; r < rank; r++)
+            for (size_t q = 0; q <= r; q++)
+                f.products[at++] = modes->weights[r * frames + k] * modes->weights[q * frames + k];
+    double sum = 0, whole = c->errors[0] / c->scale;
+    if (result == PELT_OK)
+        result = px_parallel(c->context, NULL, c->couple_count, COUPLE_BLOCK, table_block, &f);
+    if (result == PELT_OK)
+        result = sum_units(&f, places_block, &sum);
+    *error = c->scale * sqrt(fmax(whole * whole + sum, 0));
+    free_work(&f);
     return result;
 }
 
 /* ---- Weights ---------------------------------------------------------------------------------------------- */
 
-/* One unit's share of a frame's problem: a [rank][rank] (lower triangle) and b [rank]. */
-static void add_unit(const fit_work *f, size_t unit, size_t k, double *w, double *a, double *b) {
+/* Σ_u factor share d_ur d_usᵀ of one couple, symmetric in the axes: [PX_SYMMETRIC][r ≥ s]. */
+static void fold(uint32_t rank, const double *matrix, double *out) {
+    size_t n = 3 * (size_t)rank;
+    for (size_t x = 0; x < 3; x++)
+        for (size_t y = x; y < 3; y++)
+            for (size_t r = 0; r < rank; r++)
+                for (size_t q = 0; q <= r; q++)
+                    *out++ = matrix[(x * rank + r) * n + y * rank + q] +
+                             (x == y ? 0 : matrix[(y * rank + r) * n + x * rank + q]);
+}
+
+#define ROWS 64u /* units of a couple at a time */
+
+static void square_couple(const fit_work *f, size_t couple, double *rows, double *matrix) {
     const px_correction *c = f->c;
-    const float *e = c->residuals + (unit * c->frame_count + k) * 3;
-    const double *d = f->modes->places + 3 * unit * c->rank_most;
-    size_t rank = f->rank, pitch = c->rank_most;
-    double m[9], r[3] = {(double)e[0], (double)e[1], (double)e[2]}, share = c->shares[unit];
-    px_correct_blend(c, (uint32_t)unit, (uint32_t)k, m);
-    for (size_t q = 0; q < rank; q++) {
-        double weight = f->modes->weights[q * c->frame_count + k];
-        for (size_t x = 0; x < 3; x++) {
-            w[3 * q + x] = m[3 * x] * d[q] + m[3 * x + 1] * d[pitch + q] + m[3 * x + 2] * d[2 * pitch + q];
-            r[x] -= w[3 * q + x] * weight;
+    size_t rank = f->rank, n = 3 * rank, end = c->couple_uses[couple + 1], count;
+    memset(matrix, 0, n * n * sizeof *matrix);
+    for (size_t at = c->couple_uses[couple]; at < end; at += count) {
+        count = px_min_size(ROWS, end - at);
+        for (size_t row = 0; row < count; row++) {
+            const px_couple_use *use = &c->uses[c->sorted[at + row]];
+            const double *d = f->modes->places + 3 * (size_t)use->unit * c->rank_most;
+            double factor = sqrt(use->factor * c->shares[use->unit]);
+            for (size_t e = 0; e < n; e++)
+                rows[row * n + e] = factor * d[e / rank * c->rank_most + e % rank];
         }
+        px_syrk(1, px_transposed(px_matrix_of(rows, count, n)), 1, px_matrix_of(matrix, n, n));
     }
-    for (size_t q = 0; q < rank; q++) {
-        const double x = share * w[3 * q], y = share * w[3 * q + 1], z = share * w[3 * q + 2];
-        b[q] += x * r[0] + y * r[1] + z * r[2];
-        for (size_t p = 0; p <= q; p++)
-            a[q * rank + p] += x * w[3 * p] + y * w[3 * p + 1] + z * w[3 * p + 2];
+}
+
+static pelt_result couple_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const fit_work *f = user;
+    size_t n = 3 * (size_t)f->rank;
+    double *rows = PX_ALLOC(f->c->context, double, (ROWS + n) * n);
+    for (size_t p = first; rows && p < first + count; p++) {
+        square_couple(f, p, rows, rows + ROWS * n);
+        fold(f->rank, rows + ROWS * n, f->table + p * PX_SYMMETRIC * pair_count(f->rank));
     }
+    px_free(f->c->context, rows);
+    return rows ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+/* Σ_u share d_ur · Bᵀe of every frame. */
+static pelt_result right_lane(void *user, size_t first, size_t count, size_t lane) {
+    const fit_work *f = user;
+    const px_correction *c = f->c;
+    size_t frames = c->frame_count, rank = f->rank, n;
+    double *wide = PX_ALLOC(c->context, double, 3 * PX_UNIT_BLOCK * (frames + rank));
+    for (size_t u = first; wide && u < first + count; u += n) {
+        n = px_min_size(PX_UNIT_BLOCK, first + count - u);
+        double *rows = wide + 3 * PX_UNIT_BLOCK * frames;
+        for (size_t e = 0; e < 3 * n * rank; e++)
+            rows[e] = c->shares[u + e / (3 * rank)] * f->modes->places[(3 * u + e / rank) * c->rank_most + e % rank];
+        px_gemm(1, px_transposed(widen(c, u, n, wide)), px_matrix_of(rows, 3 * n, rank), 1,
+                px_matrix_of(f->rights + lane * frames * rank, frames, rank));
+    }
+    px_free(c->context, wide);
+    return wide ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+static void move_frame(const fit_work *f, size_t k, double *matrix, double *change) {
+    const px_correction *c = f->c;
+    size_t rank = f->rank, frames = c->frame_count;
+    const double *at = f->products + k * pair_count(rank);
+    for (size_t r = 0; r < rank; r++)
+        for (size_t q = 0; q <= r; q++)
+            matrix[r * rank + q] = matrix[q * rank + r] = *at++;
+    for (size_t r = 0; r < rank; r++) {
+        change[r] = 0;
+        for (size_t lane = 0; lane < LANES; lane++)
+            change[r] += f->rights[(lane * frames + k) * rank + r];
+        for (size_t q = 0; q < rank; q++)
+            change[r] -= matrix[r * rank + q] * f->modes->weights[q * frames + k];
+    }
+    solve_ridged(matrix, rank, change);
+    for (size_t r = 0; r < rank; r++)
+        f->modes->weights[r * frames + k] += change[r];
 }
 
 static pelt_result frame_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const fit_work *f = user;
     const px_correction *c = f->c;
-    size_t rank = f->rank, width = square(rank) + rank;
-    double *sums = PX_ALLOC(c->context, double, count *width + 3 * rank);
-    if (!sums)
+    size_t pairs = pair_count(f->rank), rows = PX_SYMMETRIC * (size_t)c->couple_count;
+    double *matrix = PX_ALLOC(c->context, double, square(f->rank) + f->rank);
+    if (!matrix)
         return PELT_ERROR_MEMORY;
-    double *w = sums + count * width;
-    for (size_t u = 0; u < c->units.count; u++)
-        for (size_t k = 0; k < count; k++)
-            add_unit(f, u, first + k, w, sums + k * width, sums + k * width + square(rank));
-    for (size_t k = 0; k < count; k++) {
-        double *change = sums + k * width + square(rank);
-        solve_ridged(sums + k * width, rank, change);
-        for (size_t r = 0; r < rank; r++)
-            f->modes->weights[r * c->frame_count + first + k] += change[r];
-    }
-    px_free(c->context, sums);
+    px_matrix squares = px_matrix_part(px_matrix_in(c->squares, rows, c->frame_count), 0, rows, first, count);
+    px_gemm(1, px_transposed(squares), px_matrix_of(f->table, rows, pairs), 0,
+            px_matrix_of(f->products + first * pairs, count, pairs));
+    for (size_t k = first; k < first + count; k++)
+        move_frame(f, k, matrix, matrix + square(f->rank));
+    px_free(c->context, matrix);
     return PELT_OK;
 }
 
 pelt_result px_correct_fit_weights(const px_correction *c, px_modes *modes, uint32_t rank) {
-    return px_parallel(c->context, NULL, c->frame_count, FRAME_BLOCK, frame_block,
-                       &(fit_work){.c = c, .modes = modes, .rank = rank});
+    fit_work f = {.c = c, .modes = modes, .rank = rank};
+    f.rights = PX_ALLOC(c->context, double, (size_t)LANES * c->frame_count * rank);
+    pelt_result result = make_work(&f) && f.rights ? PELT_OK : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
+        result = px_parallel(c->context, NULL, c->couple_count, COUPLE_BLOCK, couple_block, &f);
+    if (result == PELT_OK)
+        result = px_parallel(c->context, NULL, c->units.count, px_block_count(c->units.count, LANES), right_lane, &f);
+    if (result == PELT_OK)
+        result = px_parallel(c->context, NULL, c->frame_count, FRAME_BLOCK, frame_block, &f);
+    px_free(c->context, f.rights);
+    free_work(&f);
+    return result;
 }

@@ -122,6 +122,22 @@ static pelt_result residual_block(void *user, size_t first, size_t count, size_t
     return result;
 }
 
+static pelt_result pull_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const px_correction *c = user;
+    size_t frames = c->frame_count;
+    for (size_t u = first; u < first + count; u++)
+        for (size_t k = 0; k < frames; k++) {
+            const float *e = c->residuals + (u * frames + k) * 3;
+            double b[9];
+            px_correct_blend(c, (uint32_t)u, (uint32_t)k, b);
+            for (size_t a = 0; a < 3; a++)
+                c->pulled[(3 * u + a) * frames + k] =
+                    (float)(b[a] * (double)e[0] + b[3 + a] * (double)e[1] + b[6 + a] * (double)e[2]);
+        }
+    return PELT_OK;
+}
+
 /* What E_rms is measured in: see pelt_difference. */
 static pelt_result find_scale(px_correction *c) {
     const pelt_clip *clip = c->pairs[0].clip;
@@ -142,9 +158,13 @@ pelt_result px_correct_gather(px_correction *c) {
     PX_TRY(find_units(c));
     PX_TRY(find_shares(c));
     PX_TRY(make_poses(c));
-    c->residuals = PX_NEW(c->scratch, float, px_mul_size(px_mul_size(c->units.count, c->frame_count), 3));
-    if (!c->residuals)
+    size_t numbers = px_mul_size(px_mul_size(c->units.count, c->frame_count), 3);
+    c->residuals = PX_NEW(c->scratch, float, numbers);
+    c->pulled = PX_NEW(c->scratch, float, numbers);
+    if (!c->residuals || !c->pulled)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_parallel(c->context, "reading", c->frame_count, 4, residual_block, c));
+    PX_TRY(px_parallel(c->context, NULL, c->units.count, PX_UNIT_BLOCK, pull_block, c));
+    PX_TRY(px_correct_couple(c));
     return find_scale(c);
 }
