@@ -43,6 +43,8 @@ static const pelt_option own_options[] = {
      "only this animation of several"},
     {"corrections", 0, PELT_OPTION_UINT, offsetof(decompose_settings, corrections), "0", 0, PELT_CORRECT_RANK_MAX, NULL,
      "R", "morph targets to add for what the bones miss; see 'pelt help correct'"},
+    {"rounds", 0, PELT_OPTION_UINT, offsetof(decompose_settings, rounds), "8", 0, PELT_TOGETHER_ROUNDS_MAX, NULL, "N",
+     "times that bones and corrections are fitted to each other; 0: the bones are best alone"},
     {"rest", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, rest), "first", 0, 0, NULL, "first|FRAME|FILE",
      "the rest pose to start from: a frame, or a mesh with the same points"},
     {"skeleton", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, skeleton), NULL, 0, 0, NULL, "RIG",
@@ -228,18 +230,25 @@ static pelt_result correct(decompose_work *w, const pelt_save_desc *save) {
 
 static pelt_result decompose_and_write(decompose_work *w) {
     pelt_context *context = w->session->context;
+    bool corrects = w->settings->corrections > 0;
     pelt_result result = pelt_decompose(context, w->model, &w->desc, &w->report);
+    double start = now();
+    if (result == PELT_OK && corrects)
+        result =
+            pelt_together(context, w->model, &w->desc, w->settings->corrections, w->settings->rounds, &w->together);
     if (result != PELT_OK)
         return result;
-    double start = now();
+    double fitted = now();
     pelt_save_desc save = pelt_save_desc_default();
     save.weights = w->settings->weights;
     pelt_model rig = *w->model; /* without the clips, which glTF could not hold */
     rig.clip_count = 0;
     result = pelt_save(context, &rig, w->settings->output, &save);
-    if (result == PELT_OK && w->settings->corrections > 0)
+    double written = now();
+    if (result == PELT_OK && corrects)
         result = correct(w, &save);
-    w->seconds_write = now() - start;
+    w->seconds_write = written - fitted;
+    w->seconds_correct = fitted - start + (now() - written);
     w->bytes_out = written_size(w->settings->output, 0);
     return result == PELT_OK ? decompose_measure(w) : result;
 }
@@ -317,6 +326,8 @@ const cli_verb verb_decompose = {
         "of a glTF input stay; its skin, morphs and motions are replaced.\n\n"
         "The errors are those of the file: it is read back and compared with the input at the input's own times. With "
         "--error, the exit code is 4 when that was missed.\n\n"
+        "With --corrections bones and morph targets are fitted to each other, so that the bones alone are worse than "
+        "without: --rounds 0 leaves them.\n\n"
         "What is known already may be given by a rig: its motion (--skeleton), its weights (--weights), or both to "
         "start from; --refine then changes all of it, --lock-bones and --lock-vertices keep parts of it (names, or a "
         "file with a name per line). --add keeps all of a rig, which may be the input itself, and adds bones.\n\n"

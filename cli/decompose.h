@@ -15,6 +15,7 @@ typedef struct decompose_settings {
     double fps;
     uint32_t target;
     uint32_t corrections;
+    uint32_t rounds;
     uint32_t weights; /* pelt_weight_format */
 } decompose_settings;
 
@@ -36,12 +37,13 @@ typedef struct decompose_work {
     uint32_t frame_count;
     uint64_t bytes_in, bytes_out;
     pelt_decompose_report report;
-    pelt_correct_report corrections; /* lives in `corrected` */
+    pelt_together_report together;   /* lives in `model` … */
+    pelt_correct_report corrections; /* … and in `corrected` */
     pelt_difference whole;           /* all clips together */
     pelt_difference *clip_error;     /* [clip] */
     double *frame_rms;               /* [frame] of all clips */
     uint32_t *motions;               /* [clip] its motion in the file, or PELT_NONE; in the memory of `model` */
-    double seconds_load, seconds_write, seconds_total;
+    double seconds_load, seconds_write, seconds_correct, seconds_total;
 } decompose_work;
 
 /* Reads the written file back, with the input's points; `motions` [clip] become its motions of the clips. */

@@ -140,6 +140,7 @@ static void report_json(decompose_work *w) {
     if (w->corrected) {
         json_open(json, "corrections", '{');
         report_corrections(json, &w->corrections);
+        json_reals(json, "rounds", w->together.errors, w->together.errors ? (size_t)w->together.round_count + 1 : 0);
         json_close(json, '}');
     }
     report_clips(w, json);
@@ -149,6 +150,7 @@ static void report_json(decompose_work *w) {
     json_real(json, "seed", w->report.seconds_seed);
     json_real(json, "solve", w->report.seconds_solve);
     json_real(json, "write", w->seconds_write);
+    json_real(json, "correct", w->seconds_correct);
     json_real(json, "total", w->seconds_total);
     json_close(json, '}');
     json_count(json, "peak_memory_bytes", peak_memory());
@@ -186,6 +188,8 @@ static void report_table(const decompose_work *w) {
     table_row(&table, "time", "%.3f s: load %.3f, reduce %.3f, seed %.3f, solve %.3f (%u iterations), write %.3f",
               w->seconds_total, w->seconds_load, r->seconds_reduce, r->seconds_seed, r->seconds_solve,
               r->iteration_count, w->seconds_write);
+    if (w->corrected)
+        table_row(&table, "", "corrections %.3f (%u rounds)", w->seconds_correct, w->together.round_count);
     table_row(&table, "memory", "%s", bytes_text(peak_memory()));
     table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
 }

@@ -13,6 +13,7 @@
 #include <pelt/retarget.h>
 #include <pelt/run.h>
 #include <pelt/study.h>
+#include <pelt/together.h>
 #include <pelt/view.h>
 #include <pelt/weights.h>
 

@@ -133,9 +133,30 @@ static void grow(const px_correction *c, px_modes *modes, uint32_t rank) {
         row[k] = length > 1e-6 ? row[k] / length : 0;
 }
 
+/* Weights and places in turn; `last` is the error before. */
+static pelt_result alternate(px_correction *c, uint32_t rank, uint32_t sweeps, double last) {
+    for (uint32_t s = 0; s < sweeps; s++) {
+        double now;
+        PX_TRY(px_correct_fit_weights(c, &c->modes, rank));
+        PX_TRY(px_correct_orthonormal(c, &c->modes, rank));
+        PX_TRY(px_correct_fit_places(c, &c->modes, rank, &now));
+        if (!(now < (1 - ENOUGH) * last))
+            break;
+        last = now;
+    }
+    return PELT_OK;
+}
+
+pelt_result px_correct_settle(px_correction *c, uint32_t rank, uint32_t sweeps, double *error) {
+    double start;
+    PX_TRY(px_correct_fit_places(c, &c->modes, rank, &start));
+    PX_TRY(alternate(c, rank, sweeps, start));
+    return px_correct_measure(c, &c->modes, rank, error);
+}
+
 /* One rank more in c->modes; `other` is scratch. */
 static pelt_result fit_rank(px_correction *c, px_modes *other, uint32_t rank, double *error) {
-    double fresh, last, now;
+    double fresh, last;
     memset(other->places, 0, 3 * (size_t)c->units.count * c->rank_most * sizeof *other->places);
     memcpy(other->weights, c->seeds, (size_t)rank * c->frame_count * sizeof *c->seeds);
     PX_TRY(px_correct_fit_places(c, other, rank, &fresh));
@@ -145,14 +166,7 @@ static pelt_result fit_rank(px_correction *c, px_modes *other, uint32_t rank, do
         swap_modes(&c->modes, other);
         last = fresh;
     }
-    for (uint32_t s = 0; s < c->desc.sweeps; s++) {
-        PX_TRY(px_correct_fit_weights(c, &c->modes, rank));
-        PX_TRY(px_correct_orthonormal(c, &c->modes, rank));
-        PX_TRY(px_correct_fit_places(c, &c->modes, rank, &now));
-        if (!(now < (1 - ENOUGH) * last))
-            break;
-        last = now;
-    }
+    PX_TRY(alternate(c, rank, c->desc.sweeps, last));
     return px_correct_measure(c, &c->modes, rank, error);
 }
 
@@ -186,22 +200,23 @@ static pelt_result fit_at_rest(px_correction *c) {
     return PELT_OK;
 }
 
-static pelt_result fit(px_correction *c) {
+pelt_result px_correct_begin(px_correction *c) {
+    PX_TRY(check(c));
+    PX_TRY(px_correct_gather(c));
     c->rank_most = (uint32_t)px_min_size(px_min_size(c->desc.rank, c->frame_count), 3 * (size_t)c->units.count);
     c->errors = PX_NEW(c->model->memory, double, (size_t)c->rank_most + 1);
     if (!c->errors || !make_modes(c, &c->modes))
         return PELT_ERROR_MEMORY;
-    PX_TRY(px_correct_measure(c, &c->modes, 0, &c->errors[0]));
-    PX_TRY(px_correct_seed(c));
-    PX_TRY(c->desc.basis == PELT_CORRECT_REST ? fit_at_rest(c) : fit_skinned(c));
-    PX_TRY(px_correct_order(c, &c->modes, c->rank));
-    return c->desc.normals ? px_correct_normals(c) : PELT_OK;
+    return px_correct_measure(c, &c->modes, 0, &c->errors[0]);
 }
 
 static pelt_result correct(px_correction *c) {
-    PX_TRY(check(c));
-    PX_TRY(px_correct_gather(c));
-    PX_TRY(fit(c));
+    PX_TRY(px_correct_begin(c));
+    PX_TRY(px_correct_seed(c));
+    PX_TRY(c->desc.basis == PELT_CORRECT_REST ? fit_at_rest(c) : fit_skinned(c));
+    PX_TRY(px_correct_order(c, &c->modes, c->rank));
+    if (c->desc.normals)
+        PX_TRY(px_correct_normals(c));
     return px_correct_apply(c);
 }
 

@@ -82,6 +82,12 @@ static inline uint32_t px_correct_pair_of(const px_correction *c, uint32_t frame
 /* The linear part of the blended transform, row by row. */
 void px_correct_blend(const px_correction *c, uint32_t unit, uint32_t frame, double out[9]);
 
+/* Checks what was asked for, gathers, makes room for modes and measures the skin alone (correct.c). Needs context,
+ * scratch, model, pairs, pair_count and desc. */
+pelt_result px_correct_begin(px_correction *c);
+/* From the weights of the modes that are there to modes that fit them, and `sweeps` alternations at most. */
+pelt_result px_correct_settle(px_correction *c, uint32_t rank, uint32_t sweeps, double *error);
+
 /* Units, poses, residuals; needs pairs and desc (gather.c). */
 pelt_result px_correct_gather(px_correction *c);
 

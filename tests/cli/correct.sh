@@ -57,10 +57,16 @@ json man.json 'r.error_rms < 0.5 * r.errors[0] && Math.abs(r.error_rms - r.error
 run 0 info man2.glb
 out "shirt, skin, metal"
 
-# Decompose does both at once, for all clips together.
-run 0 decompose -q hare.obj hare.pc2 -o both.glb $bones --corrections 5 --json both.json
+# Decompose does both at once, for all clips together. Without rounds it is as one after the other, with them better.
+run 0 decompose -q hare.obj hare.pc2 -o both.glb $bones --corrections 5 --rounds 0 --json both.json
 json both.json 'r.corrections.rank === 5 && Math.abs(r.result.error_rms - r.corrections.errors[5]) < 1e-3 * r.result.error_rms'
 json both.json 'Math.abs(r.result.error_rms - JSON.parse(require("fs").readFileSync("wanted.json")).error_rms) < 1e-4'
+json both.json 'r.corrections.rounds.length === 0'
+run 0 decompose hare.obj hare.pc2 -o fitted.glb $bones --corrections 5 --rounds 4 --json fitted.json
+out "corrections"
+json fitted.json 'r.result.error_rms < 0.9 * JSON.parse(require("fs").readFileSync("both.json")).result.error_rms'
+json fitted.json 'r.corrections.rounds.length === 5 && r.corrections.rounds.every((e, n, all) => n === 0 || e < all[n - 1])'
+json fitted.json 'Math.abs(r.result.error_rms - r.corrections.rounds[4]) < 0.02 * r.result.error_rms'
 cp hare.pc2 again.pc2
 run 0 decompose hare.obj hare.pc2 again.pc2 -o clips.glb $bones --corrections 5 --json clips.json
 out "which lower E_rms from"

@@ -4,68 +4,12 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { complaints, errorOf, readPc2 } from "./shown.mjs";
 import * as support from "./support.mjs";
 
 const [pelt, scenes] = process.argv.slice(2);
-const validator = (await support.need("gltf-validator")).default;
-const THREE = await support.need("three");
-const { GLTFLoader } = await support.need("three/examples/jsm/loaders/GLTFLoader.js");
-
 const folder = support.scratchFolder();
 const inFolder = (name) => path.join(folder, name);
-
-async function complaints(file) {
-    const report = await validator.validateBytes(new Uint8Array(readFileSync(file)), { maxIssues: 0 });
-    return report.issues.messages.filter(({ severity }) => severity < 2).map(({ code, pointer }) => `${code} at ${pointer}`);
-}
-
-/** Frames of a PC2 cache: header of 32 bytes, then [frame][point][3]. */
-function readCache(file) {
-    const bytes = readFileSync(file);
-    const [points, frames] = [bytes.readInt32LE(16), bytes.readInt32LE(28)];
-    const floats = new Float32Array(bytes.buffer.slice(bytes.byteOffset + 32, bytes.byteOffset + 32 + 12 * points * frames));
-    return Array.from({ length: frames }, (_, k) => floats.subarray(3 * points * k, 3 * points * (k + 1)));
-}
-
-/** What three shows at a time: morphed, skinned, in world space. */
-function shownAt(gltf, mixer, time) {
-    mixer.setTime(time);
-    gltf.scene.updateMatrixWorld(true);
-    const out = [];
-    const v = new THREE.Vector3();
-    gltf.scene.traverse((object) => {
-        if (!object.isMesh) return;
-        if (object.isSkinnedMesh) {
-            object.bindMode = "detached";
-            object.skeleton.update();
-        }
-        for (let i = 0; i < object.geometry.attributes.position.count; i++) {
-            object.getVertexPosition(i, v);
-            out.push(...(object.isSkinnedMesh ? v : v.applyMatrix4(object.matrixWorld)).toArray());
-        }
-    });
-    return out;
-}
-
-async function errorInThree(file, cache, radius) {
-    const { document, buffer } = support.readGltf(file);
-    for (const key of ["materials", "textures", "images", "samplers"]) delete document[key]; // pictures need a browser
-    for (const { primitives } of document.meshes) for (const primitive of primitives) delete primitive.material;
-    const glb = support.makeGlb(document, buffer(0));
-    const gltf = await new GLTFLoader().parseAsync(glb.buffer.slice(glb.byteOffset, glb.byteOffset + glb.byteLength), "");
-    const mixer = new THREE.AnimationMixer(gltf.scene);
-    const action = mixer.clipAction(gltf.animations[0]).play();
-    action.loop = THREE.LoopOnce;
-    action.clampWhenFinished = true;
-    const frames = readCache(cache);
-    let sum = 0;
-    frames.forEach((frame, k) => {
-        const shown = shownAt(gltf, mixer, k / 30);
-        assert.equal(shown.length, frame.length);
-        frame.forEach((value, e) => (sum += (value - shown[e]) ** 2));
-    });
-    return (1000 * Math.sqrt(sum / (frames.length * frames[0].length))) / radius;
-}
 
 /** Corrects a rig by a cache of its own vertices, validates, and compares three's error with the report's. */
 async function check(name, rig, cache, options) {
@@ -75,7 +19,7 @@ async function check(name, rig, cache, options) {
     assert.deepEqual(await complaints(file), [], `${name}: the validator`);
     const { error_rms: told, errors, rank } = JSON.parse(readFileSync(report));
     const { radius } = JSON.parse(support.run(pelt, ["compare", rig, cache, "--json", "-"])).ball;
-    const seen = await errorInThree(file, cache, radius);
+    const seen = await errorOf(file, readPc2(cache), 30, radius);
     console.log(`${name} ${options.join(" ")}: ${errors[0].toFixed(3)} without, reported ${told.toFixed(4)}, three ${seen.toFixed(4)}`);
     assert.ok(Math.abs(seen - told) <= 0.01 * told + 1e-3, `${name}: three sees ${seen}`);
     const { meshes } = support.readGltf(file).document;

@@ -4,93 +4,12 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { complaints, errorOf, load, readPc2, verticesOfPoints } from "./shown.mjs";
 import * as support from "./support.mjs";
 
 const [pelt, scenes] = process.argv.slice(2);
-const validator = (await support.need("gltf-validator")).default;
-const THREE = await support.need("three");
-const { GLTFLoader } = await support.need("three/examples/jsm/loaders/GLTFLoader.js");
-
 const folder = support.scratchFolder();
 const inFolder = (name) => path.join(folder, name);
-
-/** Errors and warnings, as sentences. */
-async function complaints(file) {
-    const report = await validator.validateBytes(new Uint8Array(readFileSync(file)), { maxIssues: 0, uri: path.basename(file) });
-    return report.issues.messages.filter(({ severity }) => severity < 2).map(({ code, pointer }) => `${code} at ${pointer}`);
-}
-
-/** The points of a PC2 cache: [frame] of Float32Array [point][3]. */
-function readPc2(file) {
-    const bytes = readFileSync(file);
-    const points = bytes.readInt32LE(16);
-    const frames = bytes.readInt32LE(28);
-    const floats = new Float32Array(bytes.buffer.slice(bytes.byteOffset + 32, bytes.byteOffset + 32 + frames * points * 12));
-    return Array.from({ length: frames }, (_, k) => floats.subarray(k * points * 3, (k + 1) * points * 3));
-}
-
-/** A GLB without materials, which three could only decode in a browser. */
-async function load(file) {
-    const { document, buffer } = support.readGltf(file);
-    for (const name of ["materials", "textures", "images", "samplers"]) delete document[name];
-    for (const { primitives } of document.meshes) for (const primitive of primitives) delete primitive.material;
-    const glb = support.makeGlb(document, buffer(0));
-    return new GLTFLoader().parseAsync(glb.buffer.slice(glb.byteOffset, glb.byteOffset + glb.byteLength), "");
-}
-
-/** Vertices in world space at a time of the first animation, in the order of the file. */
-function pose(gltf, time) {
-    const mixer = new THREE.AnimationMixer(gltf.scene);
-    const action = mixer.clipAction(gltf.animations[0]).play();
-    action.loop = THREE.LoopOnce;
-    action.clampWhenFinished = true;
-    mixer.setTime(time);
-    gltf.scene.updateMatrixWorld(true);
-    const out = [];
-    const v = new THREE.Vector3();
-    gltf.scene.traverse((object) => {
-        if (!object.isSkinnedMesh) return;
-        object.bindMode = "detached";
-        object.skeleton.update();
-        for (let i = 0; i < object.geometry.attributes.position.count; i++) out.push(...object.getVertexPosition(i, v).toArray());
-    });
-    return out;
-}
-
-/** A vertex for every point of the cache. Files split vertices at seams of UVs; the mesh by itself shows which is which. */
-function verticesOfPoints(mesh) {
-    const file = inFolder("mesh.glb");
-    const lines = readFileSync(mesh, "latin1").split("\n").filter((line) => line.startsWith("v "));
-    const points = lines.flatMap((line) => line.slice(2).trim().split(/\s+/).slice(0, 3).map(Number));
-    support.run(pelt, ["convert", "-q", mesh, file]);
-    const { document, buffer } = support.readGltf(file);
-    const accessor = document.accessors[document.meshes[0].primitives[0].attributes.POSITION];
-    const view = document.bufferViews[accessor.bufferView];
-    const bytes = buffer(0).subarray(view.byteOffset ?? 0);
-    const floats = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + accessor.count * 12));
-    return Array.from({ length: points.length / 3 }, (_, p) => {
-        let nearest = 0;
-        let least = Infinity;
-        for (let i = 0; i < accessor.count && least > 0; i++) {
-            const distance = (floats[3 * i] - points[3 * p]) ** 2 + (floats[3 * i + 1] - points[3 * p + 1]) ** 2 + (floats[3 * i + 2] - points[3 * p + 2]) ** 2;
-            if (distance < least) [nearest, least] = [i, distance];
-        }
-        return nearest;
-    });
-}
-
-/** E_rms of what three shows, against the frames; `radius` of the first frame's ball. */
-async function errorOf(file, frames, fps, radius, vertices) {
-    const gltf = await load(file);
-    let sum = 0;
-    frames.forEach((frame, k) => {
-        const shown = pose(gltf, k / fps);
-        vertices.forEach((vertex, point) => {
-            for (let c = 0; c < 3; c++) sum += (shown[3 * vertex + c] - frame[3 * point + c]) ** 2;
-        });
-    });
-    return (1000 * Math.sqrt(sum / (frames.length * frames[0].length))) / radius;
-}
 
 /** Decomposes, validates, and compares three's error with the report's. */
 async function check(name, mesh, cache, options, fps = 30) {
@@ -100,7 +19,8 @@ async function check(name, mesh, cache, options, fps = 30) {
     assert.deepEqual(await complaints(file), [], `${name}: the validator`);
     const { result } = JSON.parse(readFileSync(reportFile));
     const ball = JSON.parse(support.run(pelt, ["compare", mesh, cache, cache, "--json", "-"])).ball;
-    const error = await errorOf(file, readPc2(cache), fps, ball.radius, verticesOfPoints(mesh));
+    support.run(pelt, ["convert", "-q", mesh, inFolder("mesh.glb")]);
+    const error = await errorOf(file, readPc2(cache), fps, ball.radius, verticesOfPoints(mesh, inFolder("mesh.glb")));
     console.log(`${name} ${options.join(" ")}: reported ${result.error_rms.toFixed(4)}, three ${error.toFixed(4)}`);
     assert.ok(Math.abs(error - result.error_rms) <= 0.01 * result.error_rms, `${name}: three sees ${error}`);
 }
@@ -204,6 +124,7 @@ for (const [scene, frames] of [["cloth", 20], ["softbody", 20]]) {
     for (const kind of ["affine", "trs", "rigid"])
         for (const format of ["u16", "u8"])
             await check(scene, inFolder(`${scene}.obj`), inFolder(`${scene}.pc2`), ["--bones", "8", "--iterations", "5", "--transforms", kind, "--weights-format", format]);
+    await check(scene, inFolder(`${scene}.obj`), inFolder(`${scene}.pc2`), ["--bones", "8", "--iterations", "5", "--corrections", "4", "--rounds", "2"]);
 }
 // A rig: its frames are baked to have something to compare with.
 support.run(scenes, ["creature", "-o", inFolder("creature.glb"), "--vertices", "800", "--frames", "15"]);
@@ -213,4 +134,5 @@ const bench = path.join(support.data, "bench");
 if (!existsSync(bench)) console.log(`no bench data at ${bench} (PELT_DATA says where)`);
 else
     for (const [name, bones] of [["horse-gallop", "30"], ["elastic-cow", "18"]])
-        await check(name, path.join(bench, `${name}.obj`), path.join(bench, `${name}.pc2`), ["--bones", bones, "--iterations", "4"]);
+        for (const more of [[], ["--corrections", "4", "--rounds", "2"]])
+            await check(name, path.join(bench, `${name}.obj`), path.join(bench, `${name}.pc2`), ["--bones", bones, "--iterations", "4", ...more]);

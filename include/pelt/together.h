@@ -1,0 +1,36 @@
+/* Pelt: bones that are best with corrections to come.
+ *
+ * pelt_decompose finds the bones that come nearest to an animation by themselves, and pelt_correct the morph targets for
+ * what they miss. With R targets to come other bones are better: those that come nearest to what targets cannot say.
+ */
+#ifndef PELT_TOGETHER_H
+#define PELT_TOGETHER_H
+
+#include <pelt/correct.h>
+#include <pelt/decompose.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PELT_TOGETHER_ROUNDS_MAX 1000u
+
+typedef struct pelt_together_report {
+    uint32_t round_count; /* that made it better; the others are as if they had not been */
+    const double *errors; /* [round_count + 1] E_rms with the corrections, before and after each, falling; lives in the
+                           * model */
+} pelt_together_report;
+
+/* Changes a model that pelt_decompose made, with these settings, for `rank` corrections (1 to 100): rest pose, weights
+ * and motions. Corrections are not added: pelt_correct with that rank does it. `rounds` (up to 1000) are tried at most;
+ * fewer, when they gain no more. Bones alone come out worse than before. Where they are not all free to change (a
+ * rig's, those of a hierarchy, of sma) nothing is done. Holds 36 bytes for each point and frame beside what pelt_correct
+ * does. After a failure the model is as it was. `report` may be NULL. */
+PELT_API pelt_result pelt_together(pelt_context *context, pelt_model *model, const pelt_decompose_desc *settings,
+                                   uint32_t rank, uint32_t rounds, pelt_together_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
