@@ -52,7 +52,7 @@ static void climb_slowly(const float *points, double h, double *place) {
 }
 
 /* Two points are of one mode exactly when they end at one place to which `least` points come. */
-static void check_modes(const float *points, double h, uint32_t least, const uint32_t *modes) {
+static void check_modes(const float *points, double h, uint32_t least, const uint32_t *modes, const float *offsets) {
     static double ends[point_count][dimension];
     uint32_t sizes[point_count] = {0};
     for (size_t p = 0; p < point_count; p++) {
@@ -64,7 +64,12 @@ static void check_modes(const float *points, double h, uint32_t least, const uin
         for (size_t q = 0; q < point_count; q++)
             sizes[p] += l1(ends[p], ends[q]) < h / 4;
     for (size_t p = 0; p < point_count; p++) {
+        double point[dimension];
+        for (size_t e = 0; e < dimension; e++)
+            point[e] = (double)points[p * pitch + e];
         assert_int_equal(modes[p] == PELT_NONE, sizes[p] < least);
+        if (modes[p] != PELT_NONE) /* to what is left of the way when it stops */
+            assert_true(fabs((double)offsets[p] - l1(point, ends[p]) / h) < 0.02);
         for (size_t q = 0; q < p; q++)
             if (modes[p] != PELT_NONE && modes[q] != PELT_NONE)
                 assert_int_equal(modes[p] == modes[q], l1(ends[p], ends[q]) < h / 4);
@@ -76,14 +81,15 @@ static void shift_is_exact(void **state) {
     test_context test;
     test_begin(&test, 2);
     static float points[point_count * pitch];
+    float offsets[point_count];
     uint32_t modes[point_count], mode_count, most = 0;
     test_random random = {11};
     for (int round = 0; round < 12; round++) {
         double h = dimension * test_random_real(&random, 0.15, 0.35);
         make_points(&random, points);
         test_ok(&test, px_mean_shift(test.context, &(px_shift_points){points, point_count, dimension, pitch}, h, 5,
-                                     modes, &mode_count));
-        check_modes(points, h, 5, modes);
+                                     modes, offsets, &mode_count));
+        check_modes(points, h, 5, modes, offsets);
         most = mode_count > most ? mode_count : most;
     }
     assert_int_equal(most, 5);
@@ -98,7 +104,8 @@ static void shift_finds_something(void **state) {
     float points[3 * 8] = {0};
     points[8] = 5, points[17] = -5;
     uint32_t modes[3], mode_count;
-    test_ok(&test, px_mean_shift(test.context, &(px_shift_points){points, 3, 2, 8}, 1, 4, modes, &mode_count));
+    float offsets[3];
+    test_ok(&test, px_mean_shift(test.context, &(px_shift_points){points, 3, 2, 8}, 1, 4, modes, offsets, &mode_count));
     assert_int_equal(mode_count, 1);
     assert_int_equal(modes[0], 0);
     assert_int_equal(modes[1], PELT_NONE);
@@ -142,16 +149,17 @@ static void tree_misses_nothing(void **state) {
 enum { rows = 12, bones = 4, vertices = 60 };
 
 /* Random affine bones and trajectories; the basis is the frames themselves. */
-static void make_fit(test_context *test, px_fit *fit, test_random *random) {
+static void make_fit(test_context *test, px_fit *fit, test_random *random, uint32_t bone_count) {
     *fit = (px_fit){.context = test->context, .arena = px_arena_create(test->context)};
     fit->vertex_count = vertices;
     fit->row_count = fit->dimension = rows;
-    fit->bone_capacity = fit->bone_count = fit->influence_count = bones;
+    fit->bone_capacity = fit->bone_count = bone_count;
+    fit->influence_count = bones;
     fit->coords = PX_NEW(fit->arena, float, vertices *rows);
     fit->norms = PX_NEW(fit->arena, double, vertices);
     test_ok(test, px_fit_state_make(fit, &fit->now));
     test_ok(test, px_fit_make_moments(fit));
-    for (size_t e = 0; e < (size_t)4 * bones * rows; e++)
+    for (size_t e = 0; e < (size_t)4 * bone_count * rows; e++)
         fit->now.reduced[e] = test_random_real(random, -1, 1);
     for (size_t e = 0; e < (size_t)vertices * rows; e++) {
         fit->coords[e] = (float)test_random_real(random, -1, 1);
@@ -210,7 +218,7 @@ static void tsvd_is_the_svd(void **state) {
     test_begin(&test, 1);
     test_random random = {13};
     px_fit fit;
-    make_fit(&test, &fit, &random);
+    make_fit(&test, &fit, &random, bones);
     pelt_decompose_desc desc = {.weight_solver = PELT_WEIGHTS_TSVD};
     test_ok(&test, px_sma_weights(&fit, &desc));
     size_t checked = 0, negative = 0;
@@ -281,7 +289,7 @@ static void bounded_weights_are_best(void **state) {
     test_begin(&test, 1);
     test_random random = {14};
     px_fit fit;
-    make_fit(&test, &fit, &random);
+    make_fit(&test, &fit, &random, bones);
     pelt_decompose_desc desc = {.weight_solver = PELT_WEIGHTS_NNLS, .min_weight = -0.1};
     test_ok(&test, px_sma_weights(&fit, &desc));
     check_bounded(&fit, 0);
@@ -290,6 +298,82 @@ static void bounded_weights_are_best(void **state) {
     double nnls = fit.now.objective;
     test_ok(&test, px_sma_weights(&fit, &desc));
     assert_true(fit.now.objective == nnls);
+    px_arena_destroy(fit.arena);
+    test_end(&test);
+}
+
+enum { many = 9 }; /* bones, of which `bones` are the vertex's */
+
+/* Where bone j carries vertex i. */
+static double carried(const px_fit *fit, size_t i, size_t j, size_t row) {
+    const double *v = fit->now.rest + 3 * i, *t = fit->now.reduced + 4 * j * rows + row;
+    return v[0] * t[0] + v[1] * t[rows] + v[2] * t[2 * rows] + t[3 * rows];
+}
+
+/* Vertices that random bones carry: bit j of `truth` [vertex] is set for bone j. */
+static void carry_vertices(px_fit *fit, test_random *random, uint32_t *truth) {
+    memset(fit->coords, 0, (size_t)vertices * rows * sizeof *fit->coords);
+    memset(fit->norms, 0, vertices * sizeof *fit->norms);
+    for (size_t i = 0; i < vertices; i++) {
+        truth[i] = 0;
+        for (size_t n = 0; n < bones;) {
+            size_t j = 2 + test_random_below(random, many - 2); /* the first two move alike */
+            if (truth[i] >> j & 1)
+                continue;
+            truth[i] |= 1u << j;
+            n++;
+            for (size_t e = 0; e < rows; e++)
+                fit->coords[i * rows + e] += (float)(carried(fit, i, j, e) / bones);
+        }
+        for (size_t e = 0; e < rows; e++)
+            fit->norms[i] += (double)fit->coords[i * rows + e] * (double)fit->coords[i * rows + e];
+    }
+}
+
+/* The `count` bones that predict a vertex best, as bits. */
+static uint32_t best_alone(const px_fit *fit, size_t i, size_t count) {
+    uint32_t chosen = 0;
+    for (size_t n = 0; n < count; n++) {
+        double least = INFINITY;
+        size_t best = 0;
+        for (size_t j = 0; j < many; j++) {
+            double sum = 0;
+            for (size_t e = 0; e < rows; e++) {
+                double off = carried(fit, i, j, e) - (double)fit->coords[i * rows + e];
+                sum += off * off;
+            }
+            if (!(chosen >> j & 1) && sum < least) {
+                least = sum;
+                best = j;
+            }
+        }
+        chosen |= 1u << best;
+    }
+    return chosen;
+}
+
+/* Bones that carry a vertex together are found when they are among the candidates, though others predict it better alone. */
+static void bones_complete_each_other(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    test_random random = {15};
+    px_fit fit;
+    uint32_t truth[vertices], hidden = 0;
+    make_fit(&test, &fit, &random, many);
+    carry_vertices(&fit, &random, truth);
+    pelt_decompose_desc desc = {.weight_solver = PELT_WEIGHTS_NNLS};
+    test_ok(&test, px_sma_weights(&fit, &desc));
+    for (size_t i = 0; i < vertices; i++) {
+        if ((best_alone(&fit, i, 2 * bones) & truth[i]) != truth[i])
+            continue;
+        hidden += best_alone(&fit, i, bones) != truth[i];
+        for (size_t a = 0; a < bones; a++) {
+            assert_true(truth[i] >> fit.now.bones[i * bones + a] & 1);
+            assert_true(fabs(fit.now.weights[i * bones + a] - 1.0 / bones) < 1e-5);
+        }
+    }
+    assert_true(hidden > vertices / 4);
     px_arena_destroy(fit.arena);
     test_end(&test);
 }
@@ -478,6 +562,7 @@ int main(void) {
         cmocka_unit_test(tree_misses_nothing),
         cmocka_unit_test(tsvd_is_the_svd),
         cmocka_unit_test(bounded_weights_are_best),
+        cmocka_unit_test(bones_complete_each_other),
         cmocka_unit_test(known_bones),
         cmocka_unit_test(fewer_bones_when_tolerant),
         cmocka_unit_test(solvers_are_ordered),

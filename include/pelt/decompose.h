@@ -127,7 +127,7 @@ typedef struct pelt_decompose_report {
     uint32_t search_count;         /* numbers of bones tried; 0 when `bones` or a rig said how many */
     const uint32_t *search_bones;  /* [search] in the order they were tried … */
     const float *search_errors;    /* [search] … and the E_rms after a few iterations; both live there too */
-    double near_rigid;             /* sma: η, the part of the triangles that belong to a bone; else 0 */
+    double near_rigid;             /* sma: η, the part of the triangles that turn as their bone does; else 0 */
     uint32_t flat_count;           /* sma: triangles without an area at rest, which η does not count */
     uint32_t negative_count;       /* sma: vertices that had negative weights in error_fit */
 } pelt_decompose_report;

@@ -186,10 +186,16 @@ static pelt_result start_given(pelt_decomposer *d) {
     return PELT_OK;
 }
 
+/* Beyond the paper: cores say which bones there are and give the weights; with those, all vertices together say how the
+ * bones move. */
 static pelt_result start_sma(pelt_decomposer *d) {
     double start = seconds_now();
     PX_TRY(px_sma_bones(&d->sma, &d->fit));
     PX_TRY(px_sma_weights(&d->fit, &d->desc));
+    PX_TRY(px_fit_moments(&d->fit));
+    PX_TRY(px_fit_transforms(&d->fit));
+    px_fit_gram(&d->fit);
+    PX_TRY(px_fit_measure(&d->fit));
     d->report.seconds_solve = seconds_now() - start;
     return PELT_OK;
 }

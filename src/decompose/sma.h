@@ -4,12 +4,13 @@
  *
  * The rotations of a triangle over all frames are a point in 9F dimensions. Mean shift finds where such points are
  * dense: each such mode is a bone, and the triangles at it are its core. The core says how the bone moves; each vertex
- * then gets the bones that predict it best, and weights. Nothing is iterated; the rest pose stays.
+ * then gets bones that predict it, and weights. Nothing is iterated; the rest pose stays.
  *
  *   paper   here              shape
  *   z_j     rotations         [triangle][pitch], entry e of the matrix in frame k at e·F + k
  *   h       bandwidth         9Fε, in the L1 norm
  *   T_b     (of `bones`)      triangles whose shifted point ends within h/4 of the mode of bone b
+ *   a_i     masses            area at rest; here times what the triangle's own rotations counted at the mode
  *   η       core_count / triangle_count
  */
 #ifndef PELT_DECOMPOSE_SMA_H
@@ -20,10 +21,10 @@
 typedef struct px_sma {
     uint32_t triangle_count; /* with an area at rest */
     uint32_t flat_count;     /* without: they cannot tell how they turn */
-    uint32_t core_count;     /* that belong to a bone */
+    uint32_t core_count;     /* that turn as a bone does, to within the bandwidth */
     uint32_t bone_count;
     uint32_t (*corners)[3]; /* [triangle] vertices of the fit */
-    double *areas;          /* [triangle] at rest */
+    double *masses;         /* [triangle] what it says about how its bone moves */
     uint32_t *bones;        /* [triangle], or PELT_NONE: an outlier */
     float *rotations;       /* [triangle][pitch] */
     size_t pitch;           /* 9F and zeros, a multiple of PX_SHIFT_LANES */
@@ -60,9 +61,10 @@ typedef struct px_shift_points {
 /* Every point climbs to where points are dense: again and again to the mean of the points within `bandwidth` of where
  * it is, weighted by (1 − distance / bandwidth)². Places to which at least `least` points come (or, when there are
  * none, the one to which most do) are modes. `modes` [point]: the mode within a fourth of the bandwidth of where the
- * point ended, or PELT_NONE. Modes are numbered by the points they have, most first. */
+ * point ended, or PELT_NONE. Modes are numbered by the points they have, most first. `offsets` [point]: how far the point
+ * itself is from its mode, in bandwidths; 0 where it has none. */
 pelt_result px_mean_shift(pelt_context *context, const px_shift_points *points, double bandwidth, uint32_t least,
-                          uint32_t *modes, uint32_t *mode_count);
+                          uint32_t *modes, float *offsets, uint32_t *mode_count);
 
 /* A tree that finds points near a place. It works on sketches: sums over runs of coordinates, PX_SHIFT_SKETCH in all,
  * whose distance is never larger than that of the points. Nothing within the radius is ever missed. */

@@ -29,17 +29,17 @@ static void add_triangles(const px_sma *sma, px_fit *fit, double *rotations, dou
         size_t j = sma->bones[t];
         if (j == PELT_NONE)
             continue;
-        double place[4], area = sma->areas[t];
+        double place[4], mass = sma->masses[t];
         centroid(sma, fit, t, place, coords);
         for (size_t r = 0; r < 4; r++) {
             for (size_t c = 0; c < 4; c++)
-                fit->scatter[(4 * j + r) * n + 4 * j + c] += area * place[r] * place[c];
+                fit->scatter[(4 * j + r) * n + 4 * j + c] += mass * place[r] * place[c];
             for (size_t e = 0; e < d; e++)
-                fit->cross[(4 * j + r) * d + e] += area * place[r] * coords[e];
+                fit->cross[(4 * j + r) * d + e] += mass * place[r] * coords[e];
         }
         const float *turn = sma->rotations + t * sma->pitch;
         for (size_t e = 0; e < turns; e++)
-            rotations[j * turns + e] += area * (double)turn[e];
+            rotations[j * turns + e] += mass * (double)turn[e];
     }
 }
 

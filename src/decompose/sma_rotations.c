@@ -65,7 +65,7 @@ static void take_triangles(turning *t, const pelt_mesh *mesh, const uint32_t *ve
             sma->flat_count++;
             continue;
         }
-        sma->areas[sma->triangle_count] = area2 / 2;
+        sma->masses[sma->triangle_count] = area2 / 2;
         invert(o, area2, t->inverses + 9 * (size_t)sma->triangle_count++);
     }
 }
@@ -137,13 +137,13 @@ pelt_result px_sma_rotations(px_sma *sma, px_fit *fit, const pelt_model *model, 
     size_t frames = px_min_size(px_max_size(PX_REDUCE_BLOCK / (3 * N), 1), FRAMES);
     *sma = (px_sma){.pitch = (9 * F + PX_SHIFT_LANES - 1) / PX_SHIFT_LANES * PX_SHIFT_LANES};
     sma->corners = px_arena_alloc(fit->arena, triangle_count + (size_t)1, sizeof *sma->corners);
-    sma->areas = PX_NEW(fit->arena, double, triangle_count);
+    sma->masses = PX_NEW(fit->arena, double, triangle_count);
     sma->bones = PX_NEW(fit->arena, uint32_t, triangle_count);
     px_reduction r = {.fit = fit, .input = model, .plan = plan, .desc = desc};
     r.block = PX_ALLOC(fit->context, double, px_mul_size(3 * frames, N));
     turning t = {.sma = sma, .vertex_count = N, .frame_count = F, .block = r.block};
     t.inverses = PX_ALLOC(fit->context, double, px_mul_size(9, triangle_count + (size_t)1));
-    bool ready = sma->corners && sma->areas && sma->bones && r.block && t.inverses;
+    bool ready = sma->corners && sma->masses && sma->bones && r.block && t.inverses;
     pelt_result result = ready ? turn_all(&t, &r) : PELT_ERROR_MEMORY;
     px_free(fit->context, t.inverses);
     px_free(fit->context, r.block);
@@ -159,19 +159,34 @@ pelt_result px_sma_rotations(px_sma *sma, px_fit *fit, const pelt_model *model, 
 #define ENOUGH_CORE 40u
 #define MOST_BONES  4000u
 
+/* What is left of a triangle's say, its area, when its own rotations are as far from the mode as `offset`: what it counted
+ * in the mean that the mode is. Some have climbed far to come there and turn differently. They are left a trace, so that
+ * no bone is without any mass. */
+#define TRACE 1e-2f
+
+static float say(float offset) {
+    float x = fmaxf(1 - offset, TRACE);
+    return x * x;
+}
+
 pelt_result px_sma_find(px_sma *sma, px_fit *fit, const pelt_model *model, const px_gathered *plan,
                         const pelt_decompose_desc *desc) {
     PX_TRY(px_sma_rotations(sma, fit, model, plan, desc));
     size_t least = px_max_size(px_min_size(sma->triangle_count / LEAST_SHARE, ENOUGH_CORE), LEAST_CORE);
     px_shift_points points = {sma->rotations, sma->triangle_count, 3 * (size_t)fit->row_count, sma->pitch};
+    float *offsets = PX_NEW(fit->arena, float, sma->triangle_count);
+    if (!offsets)
+        return PELT_ERROR_MEMORY;
     PX_TRY(px_mean_shift(fit->context, &points, (double)points.dimension * desc->rotation_tolerance, (uint32_t)least,
-                         sma->bones, &sma->bone_count));
+                         sma->bones, offsets, &sma->bone_count));
     if (sma->bone_count > MOST_BONES)
         return px_fail(fit->context, PELT_ERROR_INPUT,
                        "%u bones with this --rotation-tolerance are more than %u; a larger one finds fewer",
                        sma->bone_count, MOST_BONES);
-    for (uint32_t n = 0; n < sma->triangle_count; n++)
-        sma->core_count += sma->bones[n] != PELT_NONE;
+    for (uint32_t n = 0; n < sma->triangle_count; n++) {
+        sma->core_count += sma->bones[n] != PELT_NONE && offsets[n] < 1;
+        sma->masses[n] *= (double)say(offsets[n]);
+    }
     if (sma->flat_count > 0)
         px_log(fit->context, PELT_LOG_WARNING, "%u of %u triangles have no area at rest and say nothing about bones",
                sma->flat_count, sma->flat_count + sma->triangle_count);

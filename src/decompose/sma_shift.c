@@ -180,7 +180,7 @@ static uint32_t choose_summits(const climb *c, summit *summits, uint32_t least) 
     return count > 0 || apart == 0 ? count : 1;
 }
 
-static pelt_result find_modes(climb *c, uint32_t least, uint32_t *modes, uint32_t *mode_count) {
+static pelt_result find_modes(climb *c, uint32_t least, uint32_t *modes, float *offsets, uint32_t *mode_count) {
     summit *summits = PX_ALLOC(c->context, summit, c->climber_count);
     if (!summits)
         return PELT_ERROR_MEMORY;
@@ -194,8 +194,14 @@ static pelt_result find_modes(climb *c, uint32_t least, uint32_t *modes, uint32_
     *mode_count = choose_summits(c, summits, least);
     for (uint32_t n = 0; n < c->climber_count; n++)
         c->ranks[c->climbers[n]] = nearest(c, summits, *mode_count, c->climbers[n]);
-    for (uint32_t p = 0; p < c->points->count; p++)
+    for (uint32_t p = 0; p < c->points->count; p++) {
+        size_t pitch = c->points->pitch;
         modes[p] = c->ranks[c->leaders[p]];
+        offsets[p] = modes[p] == PELT_NONE ? 0
+                                           : distance(place_of(c, summits[modes[p]].point),
+                                                      c->points->values + p * pitch, pitch, INFINITY) /
+                                                 (float)c->bandwidth;
+    }
     px_free(c->context, summits);
     return PELT_OK;
 }
@@ -218,7 +224,7 @@ static pelt_result climb_all(climb *c) {
 }
 
 pelt_result px_mean_shift(pelt_context *context, const px_shift_points *points, double bandwidth, uint32_t least,
-                          uint32_t *modes, uint32_t *mode_count) {
+                          uint32_t *modes, float *offsets, uint32_t *mode_count) {
     climb c = {.context = context, .points = points, .bandwidth = bandwidth};
     PX_TRY(px_shift_tree_create(context, points, NULL, points->count, &c.tree));
     c.places = PX_ALLOC(context, float, px_mul_size(points->count, points->pitch));
@@ -232,7 +238,7 @@ pelt_result px_mean_shift(pelt_context *context, const px_shift_points *points, 
         result = climb_all(&c);
     }
     if (result == PELT_OK)
-        result = find_modes(&c, least, modes, mode_count);
+        result = find_modes(&c, least, modes, offsets, mode_count);
     px_free(context, c.leaders);
     px_free(context, c.arrived);
     px_free(context, c.places);

@@ -1,9 +1,13 @@
 /* Bones and weights of the vertices (SMA §5).
  *
- * A vertex gets the K bones that predict it best, each on its own. Its weights solve
+ * The weights of a vertex solve
  *   [c A; 1 … 1] w = [c a; 1],  c = 1 / ‖a‖,
  * in the least squares sense, column j of A being where bone j carries the vertex over all frames; then they are divided
  * by their sum. The moments give its normal equations: G = c² ṽᵀ H ṽ + 1 and b = c² ṽᵀ Y + 1.
+ *
+ * The paper gives a vertex the K bones that predict it best, each on its own (least γ). Those are often much the same, and
+ * the one that would complete them is left out. Here twice as many are candidates: weights that are not negative choose
+ * among them, and whatever the solver, it works on that choice.
  */
 #include "decompose/sma.h"
 #include "numeric/simplex.h"
@@ -25,36 +29,47 @@ typedef struct pass {
     px_fit *fit;
     pelt_result (*solve)(const struct pass *task, problem *p);
     double min_weight;
-    bool negative_only; /* leaves vertices without negative weights alone */
+    bool negative_only; /* leaves bones as they are, and vertices without negative weights alone */
 } pass;
 
 /* ---- The problem ------------------------------------------------------------------------------------------ */
 
-/* The bones with the least γ, in that order; among equals the first. */
-static void choose_bones(const px_fit *fit, const double *v, const double m[10], const double *y, problem *p) {
+/* The candidates: bones with the least γ, in that order; among equals the first. */
+static void find_candidates(const px_fit *fit, const double *v, const double m[10], const double *y, problem *p) {
+    size_t most = px_min_size(2 * (size_t)fit->influence_count, PX_SIMPLEX_MAX);
     double values[PX_SIMPLEX_MAX];
     p->count = 0;
     for (size_t j = 0; j < fit->bone_count; j++) {
         double value = px_fit_alone(fit, j, v, m, y);
         size_t place = p->count;
         for (; place > 0 && values[place - 1] > value; place--)
-            if (place < fit->influence_count) {
+            if (place < most) {
                 values[place] = values[place - 1];
                 p->bones[place] = p->bones[place - 1];
             }
-        if (place < fit->influence_count) {
+        if (place < most) {
             values[place] = value;
             p->bones[place] = (uint16_t)j;
-            p->count += p->count < fit->influence_count;
+            p->count += p->count < most;
         }
     }
 }
 
-static void make_problem(const px_fit *fit, size_t i, const double *y, problem *p) {
+/* The bones that the vertex has. */
+static void take_bones(const px_fit *fit, size_t i, problem *p) {
+    p->count = fit->now.counts[i];
+    memcpy(p->bones, fit->now.bones + i * fit->influence_count, p->count * sizeof *p->bones);
+}
+
+static void make_problem(const pass *task, size_t i, const double *y, problem *p) {
+    const px_fit *fit = task->fit;
     double m[10];
     const double *v = fit->now.rest + 3 * i;
     px_fit_monomials(v, m);
-    choose_bones(fit, v, m, y, p);
+    if (task->negative_only)
+        take_bones(fit, i, p);
+    else
+        find_candidates(fit, v, m, y, p);
     for (size_t r = 0; r < p->count; r++) {
         p->linear[r] = px_fit_linear(v, y, p->bones[r]);
         for (size_t c = 0; c < p->count; c++)
@@ -70,6 +85,59 @@ static void augment(problem *p, double norm) {
         for (size_t c = 0; c < p->count; c++)
             p->gram[r][c] = p->gram[r][c] * scale + 1;
     }
+}
+
+/* ---- The choice of bones ---------------------------------------------------------------------------------- */
+
+/* Leaves only the bones that are kept, in their order. */
+static void narrow(problem *p, const bool keep[PX_SIMPLEX_MAX]) {
+    size_t count = 0, from[PX_SIMPLEX_MAX];
+    for (size_t r = 0; r < p->count; r++)
+        if (keep[r])
+            from[count++] = r;
+    for (size_t r = 0; r < count; r++) {
+        p->bones[r] = p->bones[from[r]];
+        p->linear[r] = p->linear[from[r]];
+        for (size_t c = 0; c < count; c++)
+            p->gram[r][c] = p->gram[from[r]][from[c]];
+    }
+    p->count = count;
+}
+
+/* Weights ≥ 0, less those that are 0 and, when they are more than `most`, the least. Returns whether it was so. */
+static bool drop_least(problem *p, size_t most) {
+    bool keep[PX_SIMPLEX_MAX];
+    size_t used = 0, least = p->count;
+    memset(p->weights, 0, sizeof p->weights);
+    px_nonnegative_least(p->count, p->gram, p->linear, p->weights);
+    for (size_t r = 0; r < p->count; r++) {
+        keep[r] = p->weights[r] > 0;
+        used += keep[r];
+        if (keep[r] && (least == p->count || p->weights[r] < p->weights[least]))
+            least = r;
+    }
+    if (used > most)
+        keep[least] = false;
+    narrow(p, keep);
+    return used > most;
+}
+
+/* Of the candidates those that weights ≥ 0 are best without leaving out; where these are fewer, the best others too. */
+static void choose_bones(problem *p, size_t most) {
+    problem chosen = *p;
+    while (drop_least(&chosen, most))
+        ;
+    bool keep[PX_SIMPLEX_MAX];
+    size_t room = most - chosen.count;
+    for (size_t r = 0, next = 0; r < p->count; r++) {
+        keep[r] = next < chosen.count && chosen.bones[next] == p->bones[r];
+        next += keep[r];
+        if (!keep[r] && room > 0) {
+            keep[r] = true;
+            room--;
+        }
+    }
+    narrow(p, keep);
 }
 
 /* ---- Solvers ---------------------------------------------------------------------------------------------- */
@@ -156,9 +224,11 @@ static pelt_result solve_some(void *user, size_t first, size_t count, size_t blo
         if (task->negative_only && !has_negative(fit, i))
             continue;
         problem p;
-        make_problem(fit, i, y + (i - first) * n, &p);
-        if (!task->negative_only)
+        make_problem(task, i, y + (i - first) * n, &p);
+        if (!task->negative_only) {
             augment(&p, fit->norms[i]);
+            choose_bones(&p, fit->influence_count);
+        }
         result = task->solve(task, &p);
         if (result == PELT_OK)
             store(fit, i, &p);
