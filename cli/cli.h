@@ -69,6 +69,7 @@ typedef struct cli_verb {
     X(decompose)                                                                                                       \
     X(bind)                                                                                                            \
     X(correct)                                                                                                         \
+    X(edit)                                                                                                            \
     X(pose)                                                                                                            \
     X(retarget)                                                                                                        \
     X(weights)                                                                                                         \

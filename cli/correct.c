@@ -72,7 +72,10 @@ static pelt_result measure(work *w) {
     free(times);
     w->frame_rms = must_alloc(clip->frame_count, sizeof *w->frame_rms);
     if (result == PELT_OK)
-        result = pelt_compare_clips(context, clip, &w->played, NULL, &w->difference, w->frame_rms);
+        result = pelt_clip_skin_normals(context, w->written, &w->played);
+    const pelt_mesh *mesh = w->written->mesh.triangle_count ? &w->written->mesh : NULL;
+    if (result == PELT_OK)
+        result = pelt_compare_clips(context, clip, &w->played, mesh, &w->difference, w->frame_rms);
     uint32_t *shown = pelt_model_alloc(context, w->written, 1, sizeof *shown);
     if (result != PELT_OK || !shown)
         return result != PELT_OK ? result : PELT_ERROR_MEMORY;
@@ -107,6 +110,7 @@ static void report_json(const work *w, double seconds) {
     json_real(json, "error_rms", d->error_rms);
     json_real(json, "error_kg", d->error_kg);
     json_real(json, "error_max", d->error_max);
+    report_normals(json, d);
     json_reals(json, "frame_rms", w->frame_rms, d->frame_count);
     json_count(json, "bytes_in", w->in.bytes);
     json_count(json, "bytes_out", w->bytes_out);
@@ -142,8 +146,9 @@ static void report_table(const work *w, double seconds) {
         table_row(&table, "", "E_kg %.4g %%", d->error_kg);
     table_row(&table, "", "E_max %.4g of the diameter, at frame %u, vertex %u", d->error_max, d->max_frame,
               d->max_point);
+    normal_rows(&table, d);
     if (!isnan(r->normals_before))
-        table_row(&table, "normals", "%.4g to %.4g", r->normals_before, r->normals_after);
+        table_row(&table, "", "%.4g (skinned, before)", r->normals_before);
     table_row(&table, "squeezed", "%s vertices, in some frame to under a tenth", grouped(r->ill_conditioned));
     table_row(&table, "size", "%s to %s", bytes_text(w->in.bytes), bytes_text(w->bytes_out));
     table_row(&table, "time", "%.3f s", seconds);

@@ -47,6 +47,11 @@ unseen=$scenes/unseen/unseen_18
 "$bin/pelt" pose "$scenes/flex.glb" --pose "$unseen.json" -o "$scenes/bent_1.obj" --quiet
 cp "$unseen.obj" "$scenes/bent_2.obj"
 view eigenskin "$scenes/bent_%d.obj" --sheet --frames 0:3:1 --columns 3 --size 1160x360 --yaw 80 --fit-pose
+# Warts on the rest pose, in every frame.
+"$bin/pelt" convert -q "$scenes/creature.glb" "$scenes/rest.obj"
+awk '$1 == "v" { bump = sin(14 * $2) * sin(14 * $3) * sin(14 * $4); print bump < 0 ? 0 : bump }' "$scenes/rest.obj" >"$scenes/warts.txt"
+"$bin/pelt" edit -q "$scenes/creature.glb" --displace "$scenes/warts.txt" --amount 0.08 -o "$scenes/warts.glb"
+view edit "$scenes/warts.glb" --columns 4 --size 1320x330 --yaw 62 --pitch 10
 
 status=0
 for file in "$out"/*.png; do

@@ -221,6 +221,15 @@ static pelt_result correct(pelt_context *context, pelt_model *model, pelt_model 
     return pelt_correct(context, model, &(pelt_correct_pair){0, &clip}, 1, &desc, NULL);
 }
 
+/* The second rig is the first, bent: its rest pose becomes that of the first. */
+static pelt_result edit(pelt_context *context, pelt_model *model, pelt_model *other) {
+    for (size_t n = 0; n < 3 * (size_t)other->mesh.vertex_count; n++)
+        other->mesh.positions[n] += 0.1f * other->mesh.positions[n / 3 * 3 + 1];
+    pelt_edit_desc desc = {PELT_EDIT_MOTION, 0, 0.1f};
+    PX_TRY(pelt_edit_mesh(context, model, other, NULL, NULL, NULL));
+    return pelt_edit_mesh(context, model, other, model, &desc, NULL);
+}
+
 static pelt_result edit_weights(pelt_context *context, pelt_model *model, pelt_model *other) {
     (void)other;
     PX_TRY(pelt_weights_smooth(context, model, NULL, NULL, NULL));
@@ -324,6 +333,7 @@ static const verb_case verbs[] = {
     {"rig.glb", NULL, NULL, bind, 0},
     {"rig.glb", NULL, NULL, bind_geodesic, 0},
     {"rig.glb", NULL, NULL, correct, 0},
+    {"rig.glb", NULL, "rig.gltf", edit, 0},
     {"rig.glb", NULL, NULL, edit_weights, 0},
     {"rig.glb", NULL, "mesh.obj", transfer, 0},
     {"rig.glb", NULL, "rig.bvh", retarget, 0},

@@ -1,4 +1,5 @@
-/* What people paint on vertices: brightness of pictures at UVs, and vertex attributes by name. */
+/* What people give vertices: brightness of pictures at UVs, vertex attributes by name, numbers in text files. */
+#include "core/core.h"
 #include "gltf_build.h"
 #include "view/view.h"
 
@@ -188,12 +189,99 @@ static void attributes_without_memory(void **state) {
     test_fail_each_allocation(1, read_attributes, &b);
 }
 
+/* ---- Numbers ---------------------------------------------------------------------------------------------- */
+
+/* A square of two triangles that share no corner: six vertices of four points. */
+static const char *const square = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 1\nf 1/1 2/1 3/1\nf 1/2 3/2 4/2\n";
+
+typedef struct number_file {
+    test_context test;
+    pelt_model *model;
+    char folder[1024], path[1100];
+} number_file;
+
+static void write_numbers(const number_file *n, const char *text) {
+    FILE *f = fopen(n->path, "wb");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void begin_numbers(number_file *n) {
+    test_folder(n->folder);
+    snprintf(n->path, sizeof n->path, "%s/n.txt", n->folder);
+    test_begin(&n->test, 1);
+    test_ok(&n->test, pelt_load_memory(n->test.context, square, strlen(square), "square.obj", NULL, &n->model));
+    assert_true(n->model->mesh.vertex_count == 6 && n->model->mesh.point_count == 4);
+}
+
+static void end_numbers(number_file *n) {
+    unlink(n->path);
+    rmdir(n->folder);
+    pelt_model_destroy(n->model);
+    test_end(&n->test);
+}
+
+static void numbers_of_vertices_and_points(void **state) {
+    (void)state;
+    number_file n;
+    float out[6], wanted[6];
+    begin_numbers(&n);
+    write_numbers(&n, "1 2 -3e-1\r\n# four\n4\t5 6");
+    test_ok(&n.test, pelt_vertex_numbers(n.test.context, n.model, n.path, out));
+    SAME_FLOATS(out, 1, 2, -0.3f, 4, 5, 6);
+    write_numbers(&n, "10\n20\n30\n40\n");
+    test_ok(&n.test, pelt_vertex_numbers(n.test.context, n.model, n.path, out));
+    for (int i = 0; i < 6; i++)
+        wanted[i] = 10 * (float)(n.model->mesh.vertex_points[i] + 1);
+    assert_memory_equal(out, wanted, sizeof wanted);
+    end_numbers(&n);
+}
+
+static void numbers_that_are_none(void **state) {
+    (void)state;
+    static const char *const texts[][2] = {
+        {"1 2 3 4 5", "n.txt: has 5 numbers; the mesh has 6 vertices and 4 points"},
+        {"1 2 3 4 5 6 7", "has more than 6 numbers"},
+        {"", "has 0 numbers"},
+        {"1\n2\nthree", "line 3: 'three' is no finite number"},
+        {"1 nan", "line 1: 'nan' is no finite number"},
+    };
+    number_file n;
+    float out[6];
+    begin_numbers(&n);
+    for (size_t t = 0; t < PX_COUNT(texts); t++) {
+        write_numbers(&n, texts[t][0]);
+        test_fails(&n.test, pelt_vertex_numbers(n.test.context, n.model, n.path, out), PELT_ERROR_INPUT, texts[t][1]);
+    }
+    unlink(n.path);
+    test_fails(&n.test, pelt_vertex_numbers(n.test.context, n.model, n.path, out), PELT_ERROR_INPUT,
+               "n.txt: cannot be opened");
+    end_numbers(&n);
+}
+
+static pelt_result read_numbers(pelt_context *context, void *user) {
+    const number_file *n = user;
+    float out[6];
+    return pelt_vertex_numbers(context, n->model, n->path, out);
+}
+
+static void numbers_without_memory(void **state) {
+    (void)state;
+    number_file n;
+    begin_numbers(&n);
+    write_numbers(&n, "1 2 3 4");
+    test_fail_each_allocation(1, read_numbers, &n);
+    end_numbers(&n);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(brightness_at_places),      cmocka_unit_test(kinds_of_pictures),
         cmocka_unit_test(pictures_that_are_none),    cmocka_unit_test(pictures_without_memory),
         cmocka_unit_test(attributes_by_name),        cmocka_unit_test(attributes_that_are_none),
-        cmocka_unit_test(attributes_without_memory),
+        cmocka_unit_test(attributes_without_memory), cmocka_unit_test(numbers_of_vertices_and_points),
+        cmocka_unit_test(numbers_that_are_none),     cmocka_unit_test(numbers_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,6 +71,10 @@ PELT_API pelt_result pelt_load_cache_memory(pelt_context *context, const void *d
 PELT_API pelt_result pelt_vertex_attribute(pelt_context *context, const pelt_model *model, const char *name,
                                            float *out);
 
+/* A number for every vertex from a text file with one for each vertex of the model's mesh, or for each point, divided by
+ * blanks or line ends; '#' begins a comment. out [vertex]. */
+PELT_API pelt_result pelt_vertex_numbers(pelt_context *context, const pelt_model *model, const char *path, float *out);
+
 /* How the joints of a model stand. */
 typedef struct pelt_pose {
     const char *name;             /* never NULL */

@@ -6,6 +6,7 @@
 #include <pelt/bind.h>
 #include <pelt/correct.h>
 #include <pelt/decompose.h>
+#include <pelt/edit.h>
 #include <pelt/eigenskin.h>
 #include <pelt/io.h>
 #include <pelt/measure.h>

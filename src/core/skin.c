@@ -46,13 +46,15 @@ void px_morphed_place(const pelt_model *model, const float *weights, uint32_t ve
     }
 }
 
-static bool same_weights(const pelt_skin *skin, uint32_t a, uint32_t b) {
+static bool same_weights(const void *user, uint32_t a, uint32_t b) {
+    const pelt_skin *skin = user;
     size_t count = skin->influence_count;
     return memcmp(skin->bones + a * count, skin->bones + b * count, count * sizeof *skin->bones) == 0 &&
            memcmp(skin->weights + a * count, skin->weights + b * count, count * sizeof *skin->weights) == 0;
 }
 
-pelt_result px_units_find(px_arena *arena, const pelt_mesh *mesh, const pelt_skin *skin, px_units *units) {
+pelt_result px_units_split(px_arena *arena, const pelt_mesh *mesh, px_same_fn *same, const void *user,
+                           px_units *units) {
     uint32_t count = mesh->vertex_count;
     *units = (px_units){.of = PX_NEW(arena, uint32_t, count), .vertices = PX_NEW(arena, uint32_t, count)};
     uint32_t *latest = PX_NEW(arena, uint32_t, mesh->weld_count); /* [weld] unit + 1 … */
@@ -61,7 +63,7 @@ pelt_result px_units_find(px_arena *arena, const pelt_mesh *mesh, const pelt_ski
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t *head = &latest[mesh->weld[i]], unit = *head;
-        while (unit && !same_weights(skin, i, units->vertices[unit - 1]))
+        while (unit && !same(user, i, units->vertices[unit - 1]))
             unit = before[unit - 1];
         if (!unit) {
             units->vertices[units->count] = i;
@@ -71,4 +73,8 @@ pelt_result px_units_find(px_arena *arena, const pelt_mesh *mesh, const pelt_ski
         units->of[i] = unit - 1;
     }
     return PELT_OK;
+}
+
+pelt_result px_units_find(px_arena *arena, const pelt_mesh *mesh, const pelt_skin *skin, px_units *units) {
+    return px_units_split(arena, mesh, same_weights, skin, units);
 }

@@ -36,6 +36,11 @@ run 0 correct -q hare.glb hare.obj hare.pc2 -o one.glb --rank 3 --normals --thre
 run 0 correct -q hare.glb hare.obj hare.pc2 -o four.glb --rank 3 --normals --threads 4
 same one.glb four.glb
 
+# Normals, measured on the file as they were while it was made.
+run 0 correct hare.glb hare.obj hare.pc2 -o normals.glb --rank 3 --normals --json normals.json
+out "(skinned, before)"
+json normals.json 'Math.abs(r.skinned_normal_rms - r.normals_after) < 1e-4 && r.normals_after < r.normals_before && r.normal_rms < r.normals_after'
+
 # An error instead of a rank; 4 when it is missed.
 run 0 correct -q hare.glb hare.obj hare.pc2 -o some.glb --error 0.3 --json some.json
 json some.json 'r.error_rms <= 0.3 && r.errors[r.rank - 1] > 0.3'

@@ -11,6 +11,7 @@ echo '{"joints": {"upper": {"euler": [0, 0, 70]}}}' >poses/bent.json
 quads q
 cp "$here/../../fuzz/corpus/abc/transforms.abc" move.abc
 mkdir free tight
+yes 0.1 | head -n "$("$PELT" info rig.glb --json - | node -p 'JSON.parse(require("fs").readFileSync(0)).inputs[0].vertices')" >numbers
 
 # sweep FILE VERB ARGS…: the verb writes FILE in the folder $to; "out": only on standard output.
 sweep() {
@@ -52,6 +53,7 @@ sweep a_0.ply convert -q move.abc '$to/a_%d.ply'
 sweep a.pc2 bake -q rig.glb -o '$to/a.pc2'
 sweep a.glb decompose -q mesh.obj clip.pc2 -o '$to/a.glb' -b 2 --iterations 2
 sweep a.glb bind -q rig.glb -o '$to/a.glb' --resolution 16
+sweep a.glb edit -q rig.glb --displace numbers -o '$to/a.glb'
 sweep a.glb weights -q smooth rig.glb -o '$to/a.glb'
 sweep a.glb weights -q transfer rig.glb mesh.obj -o '$to/a.glb'
 sweep a.glb correct -q rig.glb --driver pose --poses poses -o '$to/a.glb'

@@ -1,0 +1,336 @@
+/* pelt edit: what is done to a rig's rest pose, once, is there in every frame.
+ *
+ * How far the animation has moved is measured on the file: it is read back and played beside what the rig did before.
+ */
+#include "cli.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct edit_settings {
+    const char *output;
+    const char *rest;
+    const char *original;
+    const char *displace;
+    const char *attribute;
+    double amount, middle;
+    uint32_t pose; /* pelt_edit_pose */
+    const char *motion;
+    uint32_t frame;
+    double time, fps;
+} edit_settings;
+
+#define FIELD(name) offsetof(edit_settings, name)
+static const pelt_option own_options[] = {
+    {"output", 'o', PELT_OPTION_TEXT, FIELD(output), NULL, 0, 0, NULL, "FILE",
+     "the rig (.glb, .gltf); may be the input"},
+    {"rest", 0, PELT_OPTION_TEXT, FIELD(rest), NULL, 0, 0, NULL, "FILE", "the edited mesh, with the same faces"},
+    {"original", 0, PELT_OPTION_TEXT, FIELD(original), NULL, 0, 0, NULL, "FILE",
+     "what that was before it was edited, where it is not the rig: the rig moves by their difference"},
+    {"displace", 0, PELT_OPTION_TEXT, FIELD(displace), NULL, 0, 0, NULL, "FILE",
+     "instead, distances along normals: a PNG painted over the mesh's UVs, or a text file with a number for each "
+     "vertex"},
+    {"displace-attribute", 0, PELT_OPTION_TEXT, FIELD(attribute), NULL, 0, 0, NULL, "NAME",
+     "the same from a vertex attribute of the glTF file: _HEIGHT, COLOR_0 (its red), COLOR_0.g"},
+    {"amount", 0, PELT_OPTION_REAL, FIELD(amount), "1", 0, 0, NULL, "UNITS",
+     "distance that a number of 1 stands for; of a picture, from black to white"},
+    {"middle", 0, PELT_OPTION_REAL, FIELD(middle), "0", 0, 0, NULL, "N",
+     "number that moves nothing, less goes inwards; without this 0.5 of pictures, where 0 is black and 1 white"},
+};
+OPTION_TABLE(own_table, own_options)
+
+static const pelt_option pose_options[] = {
+    {"pose", 0, PELT_OPTION_CHOICE, FIELD(pose), "auto", 0, 0, "auto|bind|rest", NULL,
+     "pose that the edit was made in; auto: the one that it is nearer to"},
+    {"frame", 0, PELT_OPTION_UINT, FIELD(frame), "0", 0, 4294967294.0, NULL, "N",
+     "it was made in this frame of a motion, from 0"},
+    {"time", 0, PELT_OPTION_REAL, FIELD(time), "0", 0, 1e9, NULL, "SECONDS", "or at this time, from its start"},
+    {"motion", 0, PELT_OPTION_TEXT, FIELD(motion), NULL, 0, 0, NULL, "NAME|INDEX",
+     "which motion of the rig; without this the first"},
+    {"fps", 0, PELT_OPTION_REAL, FIELD(fps), "30", 0.001, 100000, NULL, "N",
+     "frames per second, for --frame and for what is measured"},
+};
+OPTION_TABLE(pose_table, pose_options)
+
+static const option_group groups[] = {{"Options", own_table, 0}, {"Where the edit was made", pose_table, 0}};
+
+/* One run. */
+typedef struct work {
+    cli_session *session;
+    const edit_settings *settings;
+    pelt_model *rig;
+    pelt_model *edited, *original; /* or NULL */
+    pelt_model *written;           /* the output, read back */
+    const pelt_motion *motion;     /* of the rig, or NULL */
+    float *distances;              /* [vertex] or NULL */
+    pelt_edit_desc desc;
+    pelt_edit_report report;
+    pelt_difference difference;
+    uint64_t bytes;
+    double start;
+} work;
+
+/* ---- Reading ---------------------------------------------------------------------------------------------- */
+
+static exit_code check(const cli_session *session, const edit_settings *settings) {
+    int ways = (settings->rest != NULL) + (settings->displace != NULL) + (settings->attribute != NULL);
+    if (ways != 1)
+        return usage_error(session, "edit needs one of --rest, --displace and --displace-attribute; %d are given",
+                           ways);
+    if (settings->rest && (option_given(session, "amount") || option_given(session, "middle")))
+        return usage_error(session, "--amount and --middle go with --displace; --rest says it all");
+    if (settings->original && !settings->rest)
+        return usage_error(session, "--original goes with --rest: it is what that was before");
+    if (option_given(session, "pose") + option_given(session, "frame") + option_given(session, "time") > 1)
+        return usage_error(session, "--pose, --frame and --time are one pose each; give one of them");
+    return EXIT_DONE;
+}
+
+/* What is no regular file can be read only once: it is taken for numbers. */
+static bool is_picture(const char *path) {
+    static const char signature[8] = "\x89PNG\r\n\x1a\n";
+    char bytes[8];
+    FILE *file = written_size(path, 0) ? fopen(path, "rb") : NULL;
+    bool picture = file && fread(bytes, 1, 8, file) == 8 && memcmp(bytes, signature, 8) == 0;
+    if (file)
+        fclose(file);
+    return picture;
+}
+
+static exit_code read_distances(work *w) {
+    const edit_settings *settings = w->settings;
+    const pelt_mesh *mesh = &w->rig->mesh;
+    pelt_context *context = w->session->context;
+    bool picture = settings->displace && is_picture(settings->displace);
+    if (picture && !option_given(w->session, "amount"))
+        return usage_error(w->session,
+                           "%s is a picture: how far does it move the mesh from black to white? --amount UNITS",
+                           settings->displace);
+    if (picture && !mesh->uvs) {
+        say(w->session, MESSAGE_ERROR, "%s: --displace by a picture needs UVs, and the mesh has none", w->rig->path);
+        return EXIT_INPUT;
+    }
+    w->distances = must_alloc(mesh->vertex_count, sizeof *w->distances);
+    pelt_result result =
+        picture ? pelt_image_luminance(context, settings->displace, mesh->uvs, mesh->vertex_count, w->distances)
+        : settings->displace ? pelt_vertex_numbers(context, w->rig, settings->displace, w->distances)
+                             : pelt_vertex_attribute(context, w->rig, settings->attribute, w->distances);
+    double middle = picture && !option_given(w->session, "middle") ? 0.5 : settings->middle;
+    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+        w->distances[i] = (float)(settings->amount * ((double)w->distances[i] - middle));
+    return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
+}
+
+static exit_code take_pose(work *w) {
+    const edit_settings *settings = w->settings;
+    bool posed = option_given(w->session, "frame") || option_given(w->session, "time");
+    cli_animation animation;
+    exit_code code = choose_animation(w->session, w->rig, settings->motion, true, &animation);
+    if (code != EXIT_DONE)
+        return code;
+    w->motion = animation.motion;
+    w->desc = pelt_edit_desc_default();
+    w->desc.pose = settings->pose;
+    if (!posed)
+        return EXIT_DONE;
+    if (!w->motion) {
+        say(w->session, MESSAGE_ERROR, "%s: there is no motion in it for --frame or --time", w->rig->path);
+        return EXIT_INPUT;
+    }
+    double time = option_given(w->session, "time") ? settings->time : settings->frame / settings->fps;
+    double lasts = (double)w->motion->end - (double)w->motion->start;
+    if (time >= lasts + 1 / settings->fps) /* the last frame may be the first one behind the end */
+        return usage_error(w->session, "%g s is behind the end of motion '%s', which lasts %g s", time, w->motion->name,
+                           lasts);
+    w->desc = (pelt_edit_desc){PELT_EDIT_MOTION, (uint32_t)(w->motion - w->rig->motions),
+                               (float)((double)w->motion->start + time)};
+    return EXIT_DONE;
+}
+
+static exit_code read_all(work *w, const char *rig) {
+    pelt_context *context = w->session->context;
+    pelt_result result = pelt_load(context, &rig, 1, NULL, &w->rig);
+    if (result == PELT_OK && w->settings->rest)
+        result = pelt_load(context, &w->settings->rest, 1, NULL, &w->edited);
+    if (result == PELT_OK && w->settings->original)
+        result = pelt_load(context, &w->settings->original, 1, NULL, &w->original);
+    if (result != PELT_OK)
+        return session_fail(w->session, result);
+    exit_code code = take_pose(w);
+    return code == EXIT_DONE && !w->edited ? read_distances(w) : code;
+}
+
+/* ---- Work ------------------------------------------------------------------------------------------------- */
+
+/* Plays the file beside what the rig did before. */
+static pelt_result measure(work *w, const pelt_clip *before) {
+    pelt_context *context = w->session->context;
+    const char *path = w->settings->output;
+    pelt_result result = pelt_load(context, &path, 1, NULL, &w->written);
+    if (result != PELT_OK)
+        return result;
+    uint32_t number = w->motion ? (uint32_t)(w->motion - w->rig->motions) : PELT_NONE;
+    pelt_clip after, *clips = pelt_model_alloc(context, w->written, 1, sizeof *clips);
+    uint32_t *motions = pelt_model_alloc(context, w->written, 1, sizeof *motions);
+    if (!clips || !motions)
+        return PELT_ERROR_MEMORY;
+    *clips = *before;
+    *motions = number;
+    result = pelt_clip_from_motion_at(context, w->written, w->motion ? &w->written->motions[number] : NULL,
+                                      before->times, before->frame_count, PELT_SKINNING_LINEAR, &after);
+    if (result == PELT_OK)
+        result = pelt_compare_clips(context, before, &after, NULL, &w->difference, NULL);
+    report_page(w->session, w->written, clips, 1, w->settings->fps)->motions = motions;
+    return result;
+}
+
+static pelt_result edit_and_write(work *w) {
+    pelt_context *context = w->session->context;
+    pelt_clip before;
+    pelt_result result =
+        pelt_clip_from_motion(context, w->rig, w->motion, w->settings->fps, PELT_SKINNING_LINEAR, &before);
+    if (result == PELT_OK)
+        result = w->edited ? pelt_edit_mesh(context, w->rig, w->edited, w->original, &w->desc, &w->report)
+                           : pelt_edit_displace(context, w->rig, w->distances, &w->desc, &w->report);
+    if (result == PELT_OK)
+        result = pelt_save(context, w->rig, w->settings->output, NULL);
+    w->bytes = written_size(w->settings->output, 0);
+    return result == PELT_OK ? measure(w, &before) : result;
+}
+
+/* ---- Report ----------------------------------------------------------------------------------------------- */
+
+static const char *const poses[] = {"auto", "bind", "rest", "motion"};
+
+static void report_json(const work *w, double seconds) {
+    const pelt_edit_report *r = &w->report;
+    const pelt_difference *d = &w->difference;
+    cli_json *json = &w->session->report;
+    json_text(json, "output", w->settings->output);
+    json_text(json, "pose", poses[r->pose]);
+    if (r->pose == PELT_EDIT_MOTION) {
+        json_text(json, "motion", w->motion->name);
+        json_real(json, "time", (double)w->desc.time);
+    }
+    json_count(json, "vertices", r->vertex_count);
+    json_count(json, "moved", r->moved_count);
+    json_count(json, "turned", r->turned_count);
+    json_count(json, "torn", r->torn_count);
+    json_count(json, "ill_conditioned", r->ill_conditioned);
+    json_real(json, "distance_mean", r->distance_mean);
+    json_real(json, "distance_max", r->distance_max);
+    json_count(json, "max_vertex", r->max_vertex);
+    json_real(json, "missed_max", r->missed_max);
+    json_open(json, "change", '{');
+    json_count(json, "frames", d->frame_count);
+    json_real(json, "error_rms", d->error_rms);
+    json_real(json, "error_max", d->error_max);
+    json_real(json, "error_max_units", d->error_max_units);
+    json_count(json, "max_frame", d->max_frame);
+    json_count(json, "max_point", d->max_point);
+    json_close(json, '}');
+    json_count(json, "bytes", w->bytes);
+    json_real(json, "seconds", seconds);
+    w->session->report_done = true;
+}
+
+static void report_table(const work *w, double seconds) {
+    const pelt_edit_report *r = &w->report;
+    const pelt_difference *d = &w->difference;
+    cli_table table = {0};
+    if (r->pose == PELT_EDIT_MOTION)
+        table_row(&table, "made in", "motion '%s' at %.4g s", w->motion->name, (double)w->desc.time);
+    else
+        table_row(&table, "made in", "the %s pose", poses[r->pose]);
+    table_row(&table, "moved", "%s of %s welded vertices", grouped(r->moved_count), grouped(r->vertex_count));
+    table_row(&table, "", "by %.4g units on average, %.4g at most (vertex %u)", r->distance_mean, r->distance_max,
+              r->max_vertex);
+    if (w->rig->mesh.normals)
+        table_row(&table, "normals", "turned at %s", grouped(r->turned_count));
+    table_row(&table, w->motion ? "motion" : "rest pose", "%s frames, E_rms %.4g from what it was",
+              grouped(d->frame_count), d->error_rms);
+    table_row(&table, "", "at most %.4g units, at frame %u, vertex %u", d->error_max_units, d->max_frame, d->max_point);
+    table_row(&table, "size", "%s", bytes_text(w->bytes));
+    table_row(&table, "time", "%.3f s", seconds);
+    table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
+}
+
+static void warn_all(const work *w) {
+    const pelt_edit_report *r = &w->report;
+    if (r->moved_count == 0)
+        warn(w->session, "nothing moved: the edit is the rest pose as it was");
+    if (w->edited && !w->original && r->moved_count == r->vertex_count)
+        warn(w->session,
+             "every vertex moved: if %s is an edit of the mesh that the rig was made from, give that with "
+             "--original",
+             w->settings->rest);
+    if (r->torn_count)
+        warn(w->session, "%s vertices would open a seam, and went to the middle of where their sides were wanted",
+             grouped(r->torn_count));
+    if (r->ill_conditioned)
+        warn(w->session,
+             "%s vertices are flattened in that pose, and may miss their place in it: by %.3g units at most",
+             grouped(r->ill_conditioned), r->missed_max);
+}
+
+/* ---- The verb --------------------------------------------------------------------------------------------- */
+
+static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
+    work w = {.session = session, .settings = given, .start = now()};
+    exit_code code = output_rig(session, w.settings->output);
+    if (code == EXIT_DONE)
+        code = check(session, w.settings);
+    if (code == EXIT_DONE && arg_count != 1)
+        code = usage_error(session, "edit needs one input, a rig; %zu are given", arg_count);
+    if (code != EXIT_DONE)
+        return code;
+    session->hold_warnings = true; /* until the table is printed */
+    code = read_all(&w, args[0]);
+    pelt_result result = code == EXIT_DONE ? edit_and_write(&w) : PELT_OK;
+    if (code == EXIT_DONE && result != PELT_OK)
+        code = session_fail(session, result);
+    if (code == EXIT_DONE) {
+        double seconds = now() - w.start;
+        report_json(&w, seconds);
+        report_table(&w, seconds);
+        warn_all(&w);
+    }
+    show_warnings(session);
+    session->hold_warnings = false;
+    free(w.distances);
+    keep_model(session, w.edited);
+    keep_model(session, w.original);
+    keep_model(session, w.rig);
+    keep_model(session, w.written);
+    return code;
+}
+
+static const example examples[] = {
+    {"pelt convert horse.glb rest.obj", "the rest pose, to be edited anywhere …"},
+    {"pelt edit horse.glb --rest rest.obj -o horse2.glb", "… and back: the edit gallops along"},
+    {"pelt edit horse.glb --rest fat.obj --original horse.obj -o fat.glb", "an edit of the mesh that it was made from"},
+    {"pelt edit hero.glb --displace scales.png --amount 0.02 -o hero2.glb", "grey stays, white goes out by 0.01"},
+    {"pelt edit hero.glb --rest frame_12.obj --frame 12 -o hero2.glb", "edited as it looks in frame 12 of 'pelt bake'"},
+};
+
+const cli_verb verb_edit = {
+    .name = "edit",
+    .summary = "carry an edited rest pose, or a displacement, through a rig's animation",
+    .usage = "pelt edit RIG --rest MESH -o FILE [options]\n"
+             "       pelt edit RIG --displace IMAGE|NUMBERS -o FILE [options]",
+    .about =
+        "MESH has the faces of the rig in the same order; how its vertices are split and numbered does not matter: "
+        "what 'pelt convert' and 'pelt bake' write of a rig or, with --original, an edit of the mesh that the rig "
+        "was decomposed from. Only positions change, and normals and tangents where triangles moved. Weights, "
+        "motions, materials and morph targets stay: these are displacements at rest, added to the edited one.\n\n"
+        "Vertices at one place move together, so no seam opens. An edit made in another pose is brought back by "
+        "the inverse of what moves each vertex there; where that flattens, a warning tells.",
+    .groups = groups,
+    .group_count = COUNT(groups),
+    .settings_size = sizeof(edit_settings),
+    .examples = examples,
+    .example_count = COUNT(examples),
+    .run = run,
+};
