@@ -314,6 +314,8 @@ void keep_model(cli_session *session, pelt_model *model);
 /* A curve of the report, inside its list "curves". */
 void report_curve(cli_json *json, const char *title, const char *x, const char *y, const double (*points)[2],
                   size_t count);
+/* The same of values at 0, 1, 2 … */
+void report_steps(cli_json *json, const char *title, const char *x, const char *y, const double *values, size_t count);
 /* What corrections came to (correct.c). */
 void report_corrections(cli_json *json, const pelt_correct_report *report);
 /* Differences of normals, where they were measured: those of triangles, and skinned ones; for programs, for people. */

@@ -115,16 +115,9 @@ static void report_json(const work *w, double seconds) {
     json_count(json, "bytes_in", w->in.bytes);
     json_count(json, "bytes_out", w->bytes_out);
     json_real(json, "seconds", seconds);
-    size_t count = (size_t)w->report.rank + 1;
-    double(*points)[2] = must_alloc(count, sizeof *points);
-    for (size_t r = 0; r < count; r++) {
-        points[r][0] = (double)r;
-        points[r][1] = w->report.errors[r];
-    }
     json_open(json, "curves", '[');
-    report_curve(json, "error against rank", "rank", "E_rms", (const double(*)[2])points, count);
+    report_steps(json, "error against rank", "rank", "E_rms", w->report.errors, (size_t)w->report.rank + 1);
     json_close(json, ']');
-    free(points);
     w->session->report_done = true;
 }
 

@@ -12,7 +12,7 @@
 typedef struct misfit {
     double missed;   /* Σ |skinned − right|² before it was corrected, in world space */
     double relative; /* √(the same in the file / that) */
-    pelt_difference difference;
+    pelt_difference before, after;
 } misfit;
 
 /* One run. */
@@ -112,8 +112,8 @@ static pelt_result measure_set(const work *w, const pose_set *set, bool before, 
         memcpy(right + p * floats, set->items[p].positions, floats * sizeof *right);
     }
     pelt_clip a = clip_of(w, set, times, right), b = clip_of(w, set, times, made);
-    if (result == PELT_OK && !before)
-        result = pelt_compare_clips(w->session->context, &a, &b, NULL, &out->difference, NULL);
+    if (result == PELT_OK)
+        result = pelt_compare_clips(w->session->context, &a, &b, NULL, before ? &out->before : &out->after, NULL);
     if (before)
         out->missed = sum;
     else
@@ -155,9 +155,10 @@ static void report_misfit(cli_json *json, const char *key, const pose_set *set, 
     json_open(json, key, '{');
     json_count(json, "poses", set->count);
     json_real(json, "error", m->relative);
-    json_real(json, "error_rms", m->difference.error_rms);
-    json_real(json, "error_max", m->difference.error_max);
-    json_text(json, "worst", set->items[m->difference.max_frame].name);
+    json_real(json, "error_rms_before", m->before.error_rms);
+    json_real(json, "error_rms", m->after.error_rms);
+    json_real(json, "error_max", m->after.error_max);
+    json_text(json, "worst", set->items[m->after.max_frame].name);
     json_close(json, '}');
 }
 
@@ -199,25 +200,33 @@ static void report_json(const work *w, double seconds) {
     json_count(json, "bytes_in", w->in.bytes);
     json_count(json, "bytes_out", w->bytes_out);
     json_real(json, "seconds", seconds);
-    double(*points)[2] = must_alloc(count, sizeof *points);
-    for (size_t m = 0; m < count; m++) {
-        points[m][0] = (double)m;
-        points[m][1] = r->errors[m];
-    }
     json_open(json, "curves", '[');
-    report_curve(json, "error against modes", "modes", "relative error", (const double(*)[2])points, count);
+    report_steps(json, "error against modes", "modes", "relative error", r->errors, count);
     json_close(json, ']');
-    free(points);
     w->session->report_done = true;
 }
 
 static void table_misfit(cli_table *table, const char *name, const pose_set *set, const misfit *m) {
     if (set->count == 0)
         return;
-    table_row(table, name, "error %.4g over %s poses, E_rms %.4g", m->relative, grouped(set->count),
-              m->difference.error_rms);
-    table_row(table, "", "E_max %.4g of the diameter, in '%s', vertex %u", m->difference.error_max,
-              set->items[m->difference.max_frame].name, m->difference.max_point);
+    table_row(table, name, "error %.4g over %s poses, E_rms %.4g to %.4g", m->relative, grouped(set->count),
+              m->before.error_rms, m->after.error_rms);
+    table_row(table, "", "E_max %.4g of the diameter, in '%s', vertex %u", m->after.error_max,
+              set->items[m->after.max_frame].name, m->after.max_point);
+}
+
+/* Where there are many, all of them only for those who ask. */
+static void table_joints(cli_table *table, const work *w) {
+    uint32_t count = w->report.joint_count;
+    uint32_t shown = w->session->common.verbose || count <= NAMES_SHOWN ? count : NAMES_SHOWN;
+    for (uint32_t j = 0; j < shown; j++) {
+        const pelt_eigenskin_joint *joint = &w->report.joints[j];
+        table_row(table, shown_name(w->in.rig->skeleton.names[joint->joint]),
+                  "%u modes on %s vertices, %u centres of radius %.3g, up to %.4g units", joint->mode_count,
+                  grouped(joint->vertex_count), joint->centre_count, joint->radius, joint->displacement);
+    }
+    if (shown < count)
+        table_row(table, "", "and %u joints more (--verbose)", count - shown);
 }
 
 static void report_table(const work *w, double seconds) {
@@ -229,12 +238,7 @@ static void report_table(const work *w, double seconds) {
     table_row(&table, "left out", "error %.4g of each pose by the others", r->left_out_error);
     table_misfit(&table, "in the file", &w->seen, &w->fit);
     table_misfit(&table, "unseen", &w->unseen, &w->check);
-    for (uint32_t j = 0; j < r->joint_count; j++) {
-        const pelt_eigenskin_joint *joint = &r->joints[j];
-        table_row(&table, shown_name(w->in.rig->skeleton.names[joint->joint]),
-                  "%u modes on %s vertices, %u centres of radius %.3g, up to %.4g units", joint->mode_count,
-                  grouped(joint->vertex_count), joint->centre_count, joint->radius, joint->displacement);
-    }
+    table_joints(&table, w);
     if (!isnan(r->normals_before))
         table_row(&table, "normals", "%.4g to %.4g", r->normals_before, r->normals_after);
     table_row(&table, "squeezed", "%s vertices, in some pose to under a tenth", grouped(r->ill_conditioned));

@@ -283,20 +283,21 @@ static exit_code read_targets(const reader *r, const char *path) {
 
 /* ---- Doors ------------------------------------------------------------------------------------------------ */
 
-bool poses_are_frames(const char *path) {
+static bool is_folder(const char *path) {
     struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+bool poses_are_frames(const char *path) {
     const char *dot = strrchr(path, '.');
-    bool folder = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-    return !folder && !(dot && strcasecmp(dot, ".json") == 0);
+    return !is_folder(path) && !(dot && strcasecmp(dot, ".json") == 0);
 }
 
 exit_code poses_read(cli_session *session, pelt_model *rig, const char *path, const pelt_load_desc *load,
                      pose_set *out) {
-    struct stat status;
     *out = (pose_set){0};
     reader r = {session, rig, load, out};
-    bool folder = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-    exit_code code = folder ? read_folder(&r, path) : read_targets(&r, path);
+    exit_code code = is_folder(path) ? read_folder(&r, path) : read_targets(&r, path);
     if (code != EXIT_DONE || out->count)
         return code;
     say(session, MESSAGE_ERROR, "%s: there are no poses in it", path);

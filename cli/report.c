@@ -53,6 +53,16 @@ void normal_rows(cli_table *table, const pelt_difference *d) {
         table_row(table, "", "%.4g, %.3g° (skinned)", d->skinned_normal_rms, d->skinned_normal_degrees);
 }
 
+void report_steps(cli_json *json, const char *title, const char *x, const char *y, const double *values, size_t count) {
+    double(*points)[2] = must_alloc(count, sizeof *points);
+    for (size_t n = 0; n < count; n++) {
+        points[n][0] = (double)n;
+        points[n][1] = values[n];
+    }
+    report_curve(json, title, x, y, (const double(*)[2])points, count);
+    free(points);
+}
+
 /* ---- Settings --------------------------------------------------------------------------------------------- */
 
 typedef struct settings_report {

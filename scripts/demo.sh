@@ -3,7 +3,8 @@
 #   rigs        glTF, baked into a cache; converted .glb -> .gltf -> .glb and compared with that cache;
 #               and dual quaternion skinning compared with linear
 #   animations  OBJ + PC2, converted to MDD and compared
-# and the main job: animations decomposed into bones and weights, rigs bound anew, each read back from the file and compared;
+# and the main job: animations decomposed into bones and weights, rigs bound anew, a skin corrected by poses, each read back from
+# the file and compared;
 # and a picture of each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -90,6 +91,14 @@ bind() {
 echo 'bind: a mesh and a skeleton become weights'
 bind creature 'bound anew, true weights'
 bind production 'bound anew, true weights'
+
+echo 'correct: a skin learns from 18 poses, and is better in a motion that it has not seen'
+"$bin/pelt-scenes" arm -o "$out/arm.glb" --poses "$out/arm-poses"
+"$bin/pelt" correct -q "$out/arm.glb" --driver pose --poses "$out/arm-poses" -o "$out/arm-poses.glb" \
+    --report "$out/arm-poses.html"
+describe "$out/arm.glb"
+compare arm 'true shape, skinned alone' "$out/arm.obj" "$out/arm.pc2" "$out/arm.glb"
+compare arm 'true shape, corrected by pose' "$out/arm.obj" "$out/arm.pc2" "$out/arm-poses.glb"
 
 printf '\n%s\n\n' "$table"
 echo "E_rms: root mean square distance in thousandths of the radius of the first frame's enclosing ball."
