@@ -81,8 +81,8 @@ pelt_result pose_mesh(cli_session *session, pelt_model *model, const pelt_transf
     posed->skin = (pelt_skin){0};
     posed->morphs = (pelt_morph_set){0};
     posed->motion_count = posed->clip_count = posed->driver_count = 0;
-    posed->changed |=
-        PELT_CHANGED_POSITIONS | PELT_CHANGED_SKIN | PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS | PELT_CHANGED_MORPHS;
+    posed->changed |= PELT_CHANGED_POSITIONS | PELT_CHANGED_SKIN | PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS |
+                      PELT_CHANGED_MORPHS | PELT_CHANGED_DRIVERS;
     pelt_result result = copy_parts(session, model, mesh);
     if (result != PELT_OK)
         return result;

@@ -31,6 +31,9 @@ run 0 compare unseen/unseen_01.obj plain.obj --json a.json
 run 0 compare unseen/unseen_01.obj driven.obj --json b.json
 node -e 'const [a, b] = ["a", "b"].map(f => JSON.parse(require("fs").readFileSync(f + ".json")).error_rms); process.exit(b < 0.2 * a ? 0 : 1)' ||
     fail "an unseen pose is not much better"
+# As a mesh it has neither targets nor what would drive them.
+run 0 pose better.glb --pose poses/elbow_60_0_0.json -o bent.gltf
+grep -q 'pelt_drivers\|"targets"' bent.gltf && fail "drivers in a mesh"
 # So is the rig's own motion, whose weights are in the file.
 run 0 compare arm.obj arm.pc2 arm.glb --json a.json
 run 0 compare arm.obj arm.pc2 better.glb --json b.json
@@ -143,6 +146,9 @@ bad elbow_60_0_0.json '{"joints": {"elbwo": {}}}' "bad/elbow_60_0_0.json: arm.gl
 bad elbow_60_0_0.json '{"poses": {}}' "bad/elbow_60_0_0.json: has 0 poses; the mesh beside it needs one"
 bad elbow_60_0_0.json 'no' "bad/elbow_60_0_0.json: JSON line 1"
 bad elbow_60_0_0.obj 'f 1 2 3' "bad/elbow_60_0_0.obj"
+rm -rf bad && mkdir bad && cp arm.obj bad && echo '{"joints": {}}' >bad/arm.json
+run 2 correct arm.obj --driver pose --poses bad -o x.glb
+err "no skin"
 # Two shapes of one pose.
 rm -rf twice && mkdir twice && cp poses/elbow_60_0_0.* poses/elbow_30_0_0.* twice
 cp poses/elbow_60_0_0.json twice/copy.json
