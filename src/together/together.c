@@ -14,7 +14,7 @@
 
 #define STEPS  4u    /* iterations of each decomposition: more gain little before the modes follow */
 #define SWEEPS 2u    /* of the modes, likewise */
-#define ENOUGH 0.005 /* a round that lowers the error by less than this part of it is the last */
+#define ENOUGH 0.005 /* a round that takes less than this part of the error away did not pay */
 
 typedef struct together {
     pelt_context *context;
@@ -23,7 +23,7 @@ typedef struct together {
     pelt_decompose_desc desc; /* of a round */
     pelt_correct_desc correct;
     pelt_correct_pair *pairs; /* [pair] clips that have frames */
-    uint32_t pair_count, frame_count;
+    uint32_t pair_count;
     pelt_clip *clips; /* [clip] the targets of a round */
     double *weights;  /* [rank][frame] of the modes; NULL: they are not known yet */
     float *added;     /* [frame][point][3] what corrections add to the skin … */
@@ -154,6 +154,7 @@ static pelt_result try_round(together *t, float ahead, double *error) {
 
 static pelt_result make_room(together *t, uint32_t rounds) {
     const pelt_model *model = t->model;
+    size_t frames = 0;
     t->pairs = PX_NEW(t->scratch, pelt_correct_pair, model->clip_count);
     t->clips = PX_NEW(t->scratch, pelt_clip, model->clip_count);
     t->errors = PX_NEW(model->memory, double, (size_t)rounds + 1);
@@ -162,11 +163,11 @@ static pelt_result make_room(together *t, uint32_t rounds) {
     for (uint32_t c = 0; c < model->clip_count; c++) {
         t->clips[c] = model->clips[c];
         t->clips[c].source = (pelt_clip_source){0};
-        t->frame_count += model->clips[c].frame_count;
+        frames += model->clips[c].frame_count;
         if (model->clips[c].frame_count > 0)
             t->pairs[t->pair_count++] = (pelt_correct_pair){c, &model->clips[c]};
     }
-    size_t floats = px_mul_size(px_mul_size(t->frame_count, model->mesh.point_count), 3);
+    size_t floats = px_mul_size(px_mul_size(frames, model->mesh.point_count), 3);
     t->added = PX_NEW(t->scratch, float, floats);
     t->before = PX_NEW(t->scratch, float, floats);
     t->next = PX_NEW(t->scratch, float, floats);
@@ -195,7 +196,9 @@ static bool are_free(const pelt_decompose_desc *desc) {
 
 pelt_result pelt_together(pelt_context *context, pelt_model *model, const pelt_decompose_desc *settings, uint32_t rank,
                           uint32_t rounds, pelt_together_report *report) {
-    together t = {.context = context, .model = model, .desc = *settings, .correct = pelt_correct_desc_default()};
+    together t = {.context = context, .model = model, .correct = pelt_correct_desc_default()};
+    t.desc = settings ? *settings : pelt_decompose_desc_default();
+    bool changes = rounds > 0 && are_free(&t.desc);
     pelt_model was = *model;
     if (report)
         *report = (pelt_together_report){0};
@@ -208,7 +211,7 @@ pelt_result pelt_together(pelt_context *context, pelt_model *model, const pelt_d
     t.desc.rest_positions = NULL;
     if (!(t.scratch = px_arena_create(context)))
         return PELT_ERROR_MEMORY;
-    pelt_result result = rounds > 0 && are_free(settings) ? run(&t, rounds) : PELT_OK;
+    pelt_result result = changes ? run(&t, rounds) : PELT_OK;
     if (result != PELT_OK)
         *model = was;
     else if (report)
