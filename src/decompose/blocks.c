@@ -18,10 +18,14 @@ static void own_moment(const double *s, size_t n, px_bone_moment *out) {
             out->scatter[3 * r + c] = s[r * n + c] - out->mean[r] * s[3 * n + c];
 }
 
-/* Weights are not negative, so bones share vertices exactly where S_lj ends in more than 0. */
+/* Bones share vertices where S_lj is not zero. Its last entry is Σ w_l w_j, which negative weights may make anything. */
 static bool share(const px_fit *fit, size_t j, size_t l) {
     size_t n = 4 * (size_t)fit->bone_count;
-    return j != l && fit->scatter[(4 * l + 3) * n + 4 * j + 3] > 0;
+    const double *s = fit->scatter + 4 * l * n + 4 * j;
+    bool any = false;
+    for (size_t e = 0; j != l && e < 16; e++)
+        any |= s[e / 4 * n + e % 4] != 0;
+    return any;
 }
 
 static void fill_shared(px_blocks *b) {
