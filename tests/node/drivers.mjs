@@ -1,13 +1,14 @@
-// drivers.mjs PELT: morphs that follow the pose, in C and in JavaScript. The Khronos validator must find nothing in a file
-// with drivers, which must come through Pelt as it was. For many poses web/src/drivers.ts must give the weights that
-// `pelt pose` gives, to 1e-6, from what three's loader makes of the file, and three must then show what Pelt writes.
+// drivers.mjs PELT SCENES: morphs that follow the pose, in C and in JavaScript. The Khronos validator must find nothing in a
+// file with drivers, which must come through Pelt as it was. For many poses of it, and of an arm that learned from examples,
+// web/src/drivers.ts must give the weights that `pelt pose` gives, to 1e-6, from what three's loader makes of the file, and
+// three must then show what Pelt writes.
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { validate } from "./gltf_check.mjs";
 import * as support from "./support.mjs";
 
-const [pelt] = process.argv.slice(2);
+const [pelt, scenes] = process.argv.slice(2);
 const esbuild = await support.need("esbuild");
 const THREE = await support.need("three");
 const { GLTFLoader } = await support.need("three/examples/jsm/loaders/GLTFLoader.js");
@@ -17,30 +18,33 @@ const { Drivers, readDrivers } = await import(`data:text/javascript;base64,${Buf
 
 const folder = support.scratchFolder();
 const inFolder = (name) => path.join(folder, name);
-const fixture = path.join(support.root, "fuzz/corpus/gltf/drivers.gltf");
-const converted = inFolder("converted.glb");
-support.run(pelt, ["convert", "-q", fixture, converted]);
-for (const file of [fixture, converted]) assert.deepEqual(await validate(file), { errors: {}, warnings: {} });
-assert.deepEqual(support.readGltf(converted).document.extras, support.readGltf(fixture).document.extras);
+const random = support.seededRandom(8);
+const turn = (x, y, z) => new THREE.Quaternion().setFromEuler(new THREE.Euler(x, y, z));
+let [poseCount, worstWeight, worstPlace] = [0, 0, 0];
 
-const glb = readFileSync(converted);
-const gltf = await new GLTFLoader().parseAsync(glb.buffer.slice(glb.byteOffset, glb.byteOffset + glb.length), "");
-const { nodes, meshes } = gltf.parser.json;
-const objects = await Promise.all(nodes.map((_, node) => gltf.parser.getDependency("node", node)));
-const rotation = (node) => objects[node].quaternion.toArray();
-const rests = nodes.map((_, node) => rotation(node));
-const drivers = new Drivers(readDrivers(gltf.userData), rotation);
-const names = drivers.targets.map(({ node, target }) => meshes[nodes[node].mesh].extras.targetNames[target]);
-assert.deepEqual(names.toSorted(), ["elbow mode 1", "elbow mode 2", "hand mode 1"]);
+/** What three's loader makes of a file, and the drivers in it. */
+async function load(file) {
+    const bytes = readFileSync(file);
+    const gltf = await new GLTFLoader().parseAsync(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length), "");
+    const { nodes, meshes } = gltf.parser.json;
+    const objects = await Promise.all(nodes.map((_, node) => gltf.parser.getDependency("node", node)));
+    const rotation = (node) => objects[node].quaternion.toArray();
+    const list = readDrivers(gltf.userData);
+    const drivers = new Drivers(list, rotation);
+    const names = drivers.targets.map(({ node, target }) => meshes[nodes[node].mesh].extras.targetNames[target]);
+    return { file, gltf, nodes, objects, rests: nodes.map((_, node) => rotation(node)), rotation, list, drivers, names };
+}
 
 /** Vertices as three shows them with these weights, primitive by primitive. */
-function shown(weights) {
+function shown({ gltf, objects, drivers }, weights) {
     const out = [];
     const v = new THREE.Vector3();
+    drivers.targets.forEach(({ node, target }, t) =>
+        objects[node].traverse((object) => object.isMesh && (object.morphTargetInfluences[target] = weights[t])),
+    );
     gltf.scene.updateMatrixWorld(true);
-    objects[0].traverse((object) => {
+    gltf.scene.traverse((object) => {
         if (!object.isMesh) return;
-        drivers.targets.forEach(({ target }, t) => (object.morphTargetInfluences[target] = weights[t]));
         object.bindMode = "detached";
         object.skeleton.update();
         for (let i = 0; i < object.geometry.attributes.position.count; i++) out.push(...object.getVertexPosition(i, v));
@@ -48,43 +52,67 @@ function shown(weights) {
     return out;
 }
 
-let [worstWeight, worstPlace] = [0, 0];
 /** Turns joints from rest, in both. */
-function compare(turns, name) {
+function compare(rig, turns, name) {
+    const { objects, rests, nodes } = rig;
     const joints = {};
     objects.forEach((object, node) => object.quaternion.fromArray(rests[node]));
-    for (const [node, turn] of turns) {
-        const local = new THREE.Quaternion(...rests[node]).multiply(turn).toArray().map(Math.fround);
+    for (const [node, by] of turns) {
+        const local = new THREE.Quaternion(...rests[node]).multiply(by).toArray().map(Math.fround);
         objects[node].quaternion.fromArray(local);
         joints[nodes[node].name] = { rotation: local };
     }
     writeFileSync(inFolder("pose.json"), JSON.stringify({ joints }));
-    const args = ["pose", "-q", converted, "--pose", inFolder("pose.json"), "-o", inFolder("posed.glb"), "--json", "-"];
+    const args = ["pose", "-q", rig.file, "--pose", inFolder("pose.json"), "-o", inFolder("posed.glb"), "--json", "-"];
     const report = JSON.parse(support.run(pelt, args));
-    const weights = drivers.weights(rotation);
-    names.forEach((morph, t) => {
+    const weights = rig.drivers.weights(rig.rotation);
+    rig.names.forEach((morph, t) => {
         const off = Math.abs(report.weights[morph] - weights[t]) / Math.max(1, Math.abs(weights[t]));
         assert(off <= 1e-6, `${name}: ${morph} is ${weights[t]}, in C ${report.weights[morph]}`);
         worstWeight = Math.max(worstWeight, off);
     });
-    const [a, b] = [shown(weights), support.positionsOf(inFolder("posed.glb"))];
+    const [a, b] = [shown(rig, weights), support.positionsOf(inFolder("posed.glb"))];
     assert.equal(a.length, b.length);
-    a.forEach((x, e) => (worstPlace = Math.max(worstPlace, Math.abs(x - b[e]) / 4)));
+    const size = Math.max(...b) - Math.min(...b);
+    a.forEach((x, e) => (worstPlace = Math.max(worstPlace, Math.abs(x - b[e]) / size)));
     assert(worstPlace <= 1e-5, `${name}: three shows vertices elsewhere, by ${worstPlace} of the size`);
+    poseCount++;
 }
 
-const turn = (x, y, z) => new THREE.Quaternion().setFromEuler(new THREE.Euler(x, y, z));
-const at = (driver, centre) => new THREE.Quaternion(...gltf.userData.pelt_drivers.drivers[driver].centres[centre]);
-compare([[2, turn(0, 0, 0)]], "rest");
-compare([[2, at(0, 2)], [3, at(2, 1)]], "centres");
-compare([[3, turn(0, Math.PI, 0)]], "half a turn of swing");
-compare([[3, turn(Math.PI, 0, 0)]], "half a turn of twist");
-const random = support.seededRandom(8);
-for (let n = 0; n < 20; n++)
-    compare([2, 3].map((node) => [node, turn(...[0, 0, 0].map(() => 6 * random() - 3))]), `pose ${n}`);
+/** Poses in which all joints that drive are turned anyhow. */
+function compareAnyhow(rig, count) {
+    const joints = [...new Set(rig.list.map(({ joint }) => joint))];
+    for (let n = 0; n < count; n++)
+        compare(rig, joints.map((node) => [node, turn(...[0, 0, 0].map(() => 6 * random() - 3))]), `pose ${n}`);
+}
 
-// What is not as it should be drives nothing.
-const [good] = gltf.userData.pelt_drivers.drivers;
+// ---- An arm made by hand: every kernel, every part, a target with two drivers, two primitives ----
+
+const fixture = path.join(support.root, "fuzz/corpus/gltf/drivers.gltf");
+const converted = inFolder("converted.glb");
+support.run(pelt, ["convert", "-q", fixture, converted]);
+for (const file of [fixture, converted]) assert.deepEqual(await validate(file), { errors: {}, warnings: {} });
+assert.deepEqual(support.readGltf(converted).document.extras, support.readGltf(fixture).document.extras);
+
+const arm = await load(converted);
+assert.deepEqual(arm.names.toSorted(), ["elbow mode 1", "elbow mode 2", "hand mode 1"]);
+const at = (driver, centre) => new THREE.Quaternion(...arm.list[driver].centres[centre]);
+compare(arm, [], "rest");
+compare(arm, [[2, at(0, 2)], [3, at(2, 1)]], "centres");
+compare(arm, [[3, turn(0, Math.PI, 0)]], "half a turn of swing");
+compare(arm, [[3, turn(Math.PI, 0, 0)]], "half a turn of twist");
+compareAnyhow(arm, 12);
+
+// ---- An arm that learned from examples ----
+
+const learned = inFolder("learned.glb");
+support.run(scenes, ["arm", "-o", inFolder("arm.glb"), "--vertices", "300", "--poses", inFolder("poses")]);
+support.run(pelt, ["correct", "-q", inFolder("arm.glb"), "--driver", "pose", "--poses", inFolder("poses"), "--split", "-o", learned]);
+compareAnyhow(await load(learned), 12);
+
+// ---- What is not as it should be drives nothing ----
+
+const [good] = arm.list;
 const read = (...list) => readDrivers({ pelt_drivers: { version: 1, drivers: list } }).length;
 assert.equal(read(good), 1);
 for (const bad of [
@@ -104,4 +132,6 @@ for (const bad of [
 assert.equal(read(null), 0);
 for (const extras of [undefined, null, 7, {}, { pelt_drivers: null }, { pelt_drivers: { version: 2, drivers: [good] } }])
     assert.deepEqual(readDrivers(extras), []);
-console.log(`24 poses: weights differ by ${worstWeight.toExponential(1)}, vertices by ${worstPlace.toExponential(1)} of the size`);
+console.log(
+    `${poseCount} poses: weights differ by ${worstWeight.toExponential(1)}, vertices by ${worstPlace.toExponential(1)} of the size`,
+);

@@ -88,20 +88,34 @@ const KERNELS: Record<Driver["kernel"], (x: number) => number> = {
     "thin-plate": (x) => (x > 0 ? x * x * Math.log(x) : 0),
 };
 
+/** The numbers of a file are floats; where large coefficients cancel, the digits behind those would show. */
+function floats(values: Numbers): number[] {
+    return Array.from(values, Math.fround);
+}
+
+function asFloats(driver: Driver): Driver {
+    return {
+        ...driver,
+        axis: driver.axis && floats(driver.axis),
+        radius: Math.fround(driver.radius),
+        centres: driver.centres.map(floats),
+        targets: driver.targets.map((target) => ({ ...target, coefficients: floats(target.coefficients) })),
+    };
+}
+
 /** The drivers of one file, ready to be asked again and again. */
 export class Drivers {
     /** Every morph target that is driven, once. */
     readonly targets: { node: number; target: number }[] = [];
+    private readonly list: Driver[];
     private readonly rests: number[][];
     /** [driver][target] places in `targets`. */
     private readonly places: number[][];
 
     /** `rest` gives the rotation of a node in the file. */
-    constructor(
-        private readonly list: Driver[],
-        rest: (node: number) => Numbers,
-    ) {
-        this.rests = list.map(({ joint }) => Array.from(rest(joint)));
+    constructor(list: Driver[], rest: (node: number) => Numbers) {
+        this.list = list.map(asFloats);
+        this.rests = list.map(({ joint }) => floats(rest(joint)));
         const known = new Map<string, number>();
         this.places = list.map(({ targets }) =>
             targets.map(({ node, target }) => {
@@ -124,7 +138,8 @@ export class Drivers {
             driver.targets.forEach(({ coefficients }, t) => {
                 let sum = coefficients[phi.length];
                 for (let c = 0; c < phi.length; c++) sum += coefficients[c] * phi[c];
-                out[this.places[d][t]] += sum;
+                const place = this.places[d][t];
+                out[place] = Math.fround(out[place] + Math.fround(sum)); // rounded where C does
             });
         });
         return out;
