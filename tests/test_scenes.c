@@ -550,6 +550,7 @@ static void check_pose(const pelt_model *model, const scene_pose *pose, uint32_t
     skin_pose(model, pose->locals, skinned);
     double rest = volume_of(mesh, mesh->positions), lost = 1 - volume_of(mesh, skinned) / rest;
     double gained = volume_of(mesh, pose->positions) / rest - 1;
+    assert_true(rest > 0); /* triangles face outwards */
     assert_int_equal(joints_turned(model, pose->locals), turned);
     assert_true(fabs(gained) < 0.002);
     assert_true(fabs(gained) < 0.5 * lost);
