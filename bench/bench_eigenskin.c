@@ -52,26 +52,17 @@ static pelt_result measure(const work *w, errors *out) {
     pelt_model *m = w->model;
     size_t vertices = m->mesh.vertex_count, joints = m->skeleton.joint_count;
     float *weights = pelt_model_alloc(w->context, m, m->morphs.morph_count, sizeof *weights);
-    float *rest = pelt_model_alloc(w->context, m, 6 * vertices, sizeof *rest), *posed = rest + 3 * vertices;
-    pelt_affine *globals = pelt_model_alloc(w->context, m, joints + m->skin.bone_count, sizeof *globals);
-    pelt_affine *palette = globals + joints;
-    if (!weights || !rest || !globals)
+    float *posed = pelt_model_alloc(w->context, m, 3 * vertices, sizeof *posed);
+    if (!weights || !posed)
         return PELT_ERROR_MEMORY;
     double sums[2] = {0}, counts[2] = {0};
     for (uint32_t k = 0; k < w->clip->frame_count; k++) {
         const pelt_transform *locals = w->locals + k * joints;
         pelt_motion_sample(m, NULL, 0, NULL, weights);
         pelt_pose_weights(m, locals, weights);
-        pelt_morph_run(&m->mesh, &m->morphs, weights, rest, NULL, NULL);
-        pelt_skeleton_globals(&m->skeleton, locals, globals);
-        pelt_skin_palette(&m->skin, globals, palette);
-        pelt_skin_run(&(pelt_skin_job){.vertex_count = m->mesh.vertex_count,
-                                       .influence_count = m->skin.influence_count,
-                                       .bones = m->skin.bones,
-                                       .weights = m->skin.weights,
-                                       .palette = palette,
-                                       .positions = rest,
-                                       .out_positions = posed});
+        pelt_result result = pelt_model_pose_locals(w->context, m, locals, weights, PELT_SKINNING_LINEAR, posed, NULL);
+        if (result != PELT_OK)
+            return result;
         for (size_t c = 0; c < 3 * vertices; c++) {
             double miss = ((double)posed[c] - (double)w->targets[3 * k * vertices + c]) / w->radius;
             sums[HELD_OUT(k)] += miss * miss;
@@ -85,7 +76,7 @@ static pelt_result measure(const work *w, errors *out) {
 static pelt_result learn(const work *w, const pelt_eigenskin_desc *desc, pelt_eigenskin_report *report) {
     pelt_model *m = w->model;
     pelt_pose_example *examples = pelt_model_alloc(w->context, m, w->clip->frame_count, sizeof *examples);
-    char(*names)[16] = pelt_model_alloc(w->context, m, w->clip->frame_count, sizeof *names);
+    char(*names)[24] = pelt_model_alloc(w->context, m, w->clip->frame_count, sizeof *names);
     uint32_t count = 0;
     if (!examples || !names)
         return PELT_ERROR_MEMORY;
@@ -120,14 +111,10 @@ static pelt_result run(pelt_context *context, const animation *a, const pelt_eig
         result = learn(&w, desc, &report);
     if (result == PELT_OK)
         result = measure(&w, &after);
-    if (result == PELT_OK) {
-        printf("| %-12s | %5u | %4u | %6.3f | %6.3f | %6.3f | %6.3f | %5.1f %% | %7.3f | %8.3f |", a->name,
-               report.morph_count, report.mode_count, before.learned, after.learned, before.held, after.held,
+    if (result == PELT_OK)
+        printf("| %-12s | %6u | %5u | %6.3f | %6.3f | %6.3f | %6.3f | %5.1f %% | %6.3f | %6.3f |\n", a->name,
+               report.example_count, report.morph_count, before.learned, after.learned, before.held, after.held,
                100 * (1 - after.held / before.held), report.errors[report.mode_count], report.left_out_error);
-        for (uint32_t n = 0; n <= report.mode_count; n++)
-            printf(" %.3f", report.errors[n]);
-        printf("\n");
-    }
     pelt_model_destroy(w.model);
     return result;
 }
@@ -150,6 +137,9 @@ int main(int count, char **texts) {
             result = pelt_options_set(context, options, option_count, &desc, texts[n], value);
         }
     }
+    printf("| animation    |  poses | modes | learned: before | after | held out: before | after | less | relative "
+           "error | left out |\n"
+           "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
     for (size_t n = 0; n < ANIMATION_COUNT && result == PELT_OK; n++)
         if (animation_wanted(&animations[n], name))
             result = run(context, &animations[n], &desc);
