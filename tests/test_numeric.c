@@ -118,7 +118,7 @@ static void squares(void **state) {
 
 static void cholesky_solves(void **state) {
     (void)state;
-    static double a[MOST], spd[MOST], factor[MOST], x[MOST], b[MOST], l[MOST], back[MOST];
+    static double a[MOST], spd[MOST], factor[MOST], x[MOST], b[MOST], turned[MOST], l[MOST], back[MOST];
     test_random random = {4};
     static const size_t sizes[] = {0, 1, 2, 5, 12, 40};
     for (size_t t = 0; t < sizeof sizes / sizeof sizes[0]; t++)
@@ -132,8 +132,13 @@ static void cholesky_solves(void **state) {
             for (size_t r = 0; r < n; r++)
                 for (size_t c = r + 1; c < n; c++)
                     factor[r * n + c] = NAN; /* the upper triangle is not looked at */
+            for (size_t r = 0; r < n; r++)
+                for (size_t c = 0; c < k; c++)
+                    turned[c * n + r] = b[r * k + c];
             assert_true(px_cholesky_solve(px_matrix_of(factor, n, n), px_matrix_of(b, n, k)));
             assert_near(px_matrix_of(b, n, k), x, 1e-10);
+            px_cholesky_apply(px_matrix_of(factor, n, n), px_transposed(px_matrix_of(turned, k, n)));
+            assert_near(px_transposed(px_matrix_of(turned, k, n)), x, 1e-10);
             for (size_t r = 0; r < n; r++)
                 for (size_t c = 0; c < n; c++)
                     l[r * n + c] = c <= r ? factor[r * n + c] : 0;

@@ -18,8 +18,6 @@
 
 /* Angles under this are none, radians: poses that differ by no more are the same. */
 #define PX_SAME_ANGLE 1e-3
-/* Lengths under this part of the mesh's size are rounding. */
-#define PX_SAME_PLACE 1e-6
 
 /* A part of a joint's rotation, and which of the joint's centres belong to it. */
 typedef struct px_part {

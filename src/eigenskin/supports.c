@@ -7,6 +7,8 @@
  */
 #include "eigenskin/eigenskin.h"
 
+/* Lengths under this part of the size are rounding. */
+#define ROUNDING    1e-6
 #define PRIOR_STEPS 16.0
 #define BEND_BLOCK  1u
 /* Over which part of a border displacements fade in: a joint's own support ends where they are small, but joints that a
@@ -115,7 +117,7 @@ static bool find_displaced(const px_eigenskin *e, uint32_t bend, const uint32_t 
             most = fmax(most, lengths[u]);
         }
     }
-    double border = fmax(e->desc.support * most, PX_SAME_PLACE * e->size);
+    double border = fmax(e->desc.support * most, ROUNDING * e->size);
     for (size_t u = 0; u < e->units.count; u++)
         s->priors[u * e->bend_count + bend] = any && lengths[u] > border;
     return any;
