@@ -112,11 +112,28 @@ static pelt_result run(pelt_context *context, const animation *a, const pelt_eig
     if (result == PELT_OK)
         result = measure(&w, &after);
     if (result == PELT_OK)
-        printf("| %-12s | %6u | %5u | %6.3f | %6.3f | %6.3f | %6.3f | %5.1f %% | %6.3f | %6.3f |\n", a->name,
-               report.example_count, report.morph_count, before.learned, after.learned, before.held, after.held,
+        printf("| %s | %u | %u | %.3f | %.3f | %.3f | %.3f | %.1f %% | %.3f | %.3f |\n", a->name, report.example_count,
+               report.morph_count, before.learned, after.learned, before.held, after.held,
                100 * (1 - after.held / before.held), report.errors[report.mode_count], report.left_out_error);
     pelt_model_destroy(w.model);
     return result;
+}
+
+/* OPTION=VALUE among the arguments; gives the one that is a name. */
+static const char *read_arguments(pelt_context *context, int count, char **texts, pelt_eigenskin_desc *desc) {
+    size_t option_count;
+    const pelt_option *options = pelt_eigenskin_options(&option_count);
+    const char *name = NULL;
+    for (int n = 1; n < count; n++) {
+        char *value = strchr(texts[n], '=');
+        if (value)
+            *value++ = 0;
+        if (!value)
+            name = texts[n];
+        else if (pelt_options_set(context, options, option_count, desc, texts[n], value) != PELT_OK)
+            fprintf(stderr, "bench_eigenskin: %s\n", pelt_error_text(context));
+    }
+    return name;
 }
 
 int main(int count, char **texts) {
@@ -124,27 +141,13 @@ int main(int count, char **texts) {
     if (pelt_context_create(NULL, &context) != PELT_OK)
         return 1;
     pelt_eigenskin_desc desc = pelt_eigenskin_desc_default();
-    size_t option_count;
-    const pelt_option *options = pelt_eigenskin_options(&option_count);
-    const char *name = NULL;
-    pelt_result result = PELT_OK;
-    for (int n = 1; n < count && result == PELT_OK; n++) {
-        char *value = strchr(texts[n], '=');
-        if (!value)
-            name = texts[n];
-        else {
-            *value++ = 0;
-            result = pelt_options_set(context, options, option_count, &desc, texts[n], value);
-        }
-    }
-    printf("| animation    |  poses | modes | learned: before | after | held out: before | after | less | relative "
-           "error | left out |\n"
-           "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
-    for (size_t n = 0; n < ANIMATION_COUNT && result == PELT_OK; n++)
-        if (animation_wanted(&animations[n], name))
-            result = run(context, &animations[n], &desc);
-    if (result != PELT_OK)
-        fprintf(stderr, "bench_eigenskin: %s\n", pelt_error_text(context));
+    const char *name = read_arguments(context, count, texts, &desc);
+    printf("| animation | poses | modes | learned | with modes | held out | with modes | less | errors | left out |\n"
+           "|---|---|---|---|---|---|---|---|---|---|\n");
+    for (size_t n = 0; n < ANIMATION_COUNT; n++)
+        if (!animations[n].scene && animation_wanted(&animations[n], name) &&
+            run(context, &animations[n], &desc) != PELT_OK)
+            printf("%s: %s\n", animations[n].name, pelt_error_text(context));
     pelt_context_destroy(context);
-    return result != PELT_OK;
+    return 0;
 }
