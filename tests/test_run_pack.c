@@ -129,6 +129,24 @@ static void bodies_agree_to_the_last_bit(void **state) {
     test_end(&test);
 }
 
+/* Displacements as small as floats can be become nothing, not nonsense. */
+static void tiny_displacements_vanish(void **state) {
+    (void)state;
+    test_context test;
+    pelt_model *model;
+    pelt_packed_morphs packed;
+    float deltas[3] = {1e-40f, -1e-40f, 0}, out[3 * VERTICES];
+    test_begin(&test, 1);
+    test_ok(&test, make_model(test.context, false, &model));
+    model->morphs.morphs[0] = (pelt_morph){.name = "", .vertex_count = 1, .positions = deltas};
+    model->morphs.morph_count = 1;
+    test_ok(&test, pelt_morph_pack(test.context, model, &packed));
+    pelt_morph_run_packed(&model->mesh, &packed, &(float){1e30f}, 0, VERTICES, out, NULL);
+    assert_memory_equal(out, model->mesh.positions, sizeof out);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 static void nothing_is_packed(void **state) {
     (void)state;
     test_context test;
@@ -160,11 +178,9 @@ static void packing_survives_lack_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(packed_is_unpacked),
-        cmocka_unit_test(only_moving_blocks_are_packed),
-        cmocka_unit_test(bodies_agree_to_the_last_bit),
-        cmocka_unit_test(nothing_is_packed),
-        cmocka_unit_test(packing_survives_lack_of_memory),
+        cmocka_unit_test(packed_is_unpacked),           cmocka_unit_test(only_moving_blocks_are_packed),
+        cmocka_unit_test(bodies_agree_to_the_last_bit), cmocka_unit_test(nothing_is_packed),
+        cmocka_unit_test(tiny_displacements_vanish),    cmocka_unit_test(packing_survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,7 +80,7 @@ typedef struct pelt_packed_morphs {
 
 /* Packs the model's morphs as they are now. Lives in the model's memory. */
 PELT_API pelt_result pelt_morph_pack(pelt_context *context, pelt_model *model, pelt_packed_morphs *packed);
-/* What pelt_morph_run gives but for that, for vertices [first, first + count); `first` is a multiple of 16. The out
+/* What pelt_morph_run gives, but for that error, for vertices [first, first + count), `first` a multiple of 16. The out
  * arrays hold these vertices only: a few hundred at a time stay in the cache until they are skinned. out_normals may be
  * NULL; it is left alone where the mesh has no normals. Never allocates. */
 PELT_API void pelt_morph_run_packed(const pelt_mesh *mesh, const pelt_packed_morphs *packed, const float *weights,

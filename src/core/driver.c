@@ -1,6 +1,6 @@
 /* Drivers: morph weights from the rotations of joints (radial basis functions over angles).
  *
- * "EigenSkin: Real Time Large Deformation Character Skinning in Hardware" (Kry, James, Pai 2002), §4. web/src/drivers.ts
+ * "EigenSkin: Real Time Large Deformation Character Skinning in Hardware" (Kry, James, Pai 2002). web/src/drivers.ts
  * does the same, step by step.
  */
 #include "core/driver.h"

@@ -2,6 +2,7 @@
  * vertices meets them. */
 #include "run/skin.h"
 
+#include <float.h>
 #include <math.h>
 
 #define BLOCK ((size_t)PELT_MORPH_BLOCK)
@@ -37,7 +38,9 @@ static void put(uint32_t index, const float *deltas, const overlap *o, pelt_pack
     float largest = 0;
     for (size_t e = 3 * o->from; deltas && e < 3 * (o->from + o->end - o->begin); e++)
         largest = fmaxf(largest, fabsf(deltas[e]));
-    *out = (pelt_packed_delta){.morph = index, .scale = largest / INT16_MAX};
+    float scale = largest / INT16_MAX;
+    *out =
+        (pelt_packed_delta){.morph = index, .scale = scale >= FLT_MIN ? scale : 0}; /* below, division is too coarse */
     for (size_t v = o->begin; out->scale > 0 && v < o->end; v++)
         for (size_t c = 0; c < 3; c++)
             out->values[c][v] = (int16_t)lrintf(deltas[3 * (o->from + v - o->begin) + c] / out->scale);
