@@ -35,6 +35,7 @@ void MORPH_BODY(const size_t *offsets, const pelt_packed_delta *deltas, const fl
             lanes_store3(out + 3 * (i + p * LANES), sums[p]);
     }
 #if LANES > 1
-    px_morph_scalar(offsets, deltas, weights, rest, first + whole, count - whole, out + 3 * whole);
+    if (whole < count)
+        px_morph_scalar(offsets, deltas, weights, rest, first + whole, count - whole, out + 3 * whole);
 #endif
 }
