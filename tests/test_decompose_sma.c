@@ -112,6 +112,11 @@ static void shift_finds_something(void **state) {
     test_end(&test);
 }
 
+static void mark(void *user, size_t place, uint32_t point) {
+    bool(*found)[point_count] = user;
+    found[place][point] = true;
+}
+
 static void tree_misses_nothing(void **state) {
     (void)state;
     test_context test;
@@ -123,20 +128,19 @@ static void tree_misses_nothing(void **state) {
     px_shift_tree tree;
     test_ok(&test, px_shift_tree_create(test.context, &all, NULL, point_count, &tree));
     size_t skipped = 0;
-    for (size_t p = 0; p < point_count; p++) {
-        uint32_t found[point_count];
-        float sketch[PX_SHIFT_SKETCH];
-        bool is_found[point_count] = {0};
-        px_shift_sketch(points + p * pitch, dimension, sketch);
-        size_t count = px_shift_tree_find(&tree, sketch, 15, found);
-        skipped += point_count - count;
-        for (size_t f = 0; f < count; f++)
-            is_found[found[f]] = true;
-        for (size_t q = 0; q < point_count; q++) {
+    for (size_t first = 0; first < point_count; first += 5) { /* five places at once */
+        float sketches[5 * PX_SHIFT_SKETCH];
+        bool found[5][point_count] = {0};
+        for (size_t p = 0; p < 5; p++)
+            px_shift_sketch(points + (first + p) * pitch, dimension, sketches + p * PX_SHIFT_SKETCH);
+        px_shift_tree_find(&tree, sketches, 5, 15, mark, found);
+        for (size_t e = 0; e < 5 * point_count; e++) {
+            const float *a = points + (first + e / point_count) * pitch, *b = points + e % point_count * pitch;
             double distance = 0;
-            for (size_t e = 0; e < dimension; e++)
-                distance += fabs((double)points[p * pitch + e] - (double)points[q * pitch + e]);
-            assert_true(distance > 15 || is_found[q]);
+            for (size_t x = 0; x < dimension; x++)
+                distance += fabs((double)a[x] - (double)b[x]);
+            assert_true(distance > 15 || found[e / point_count][e % point_count]);
+            skipped += !found[e / point_count][e % point_count];
         }
     }
     assert_true(skipped > point_count * point_count / 2);

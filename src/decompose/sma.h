@@ -82,9 +82,11 @@ pelt_result px_shift_tree_create(pelt_context *context, const px_shift_points *p
                                  size_t count, px_shift_tree *tree);
 void px_shift_tree_free(px_shift_tree *tree);
 void px_shift_sketch(const float *point, size_t dimension, float sketch[static PX_SHIFT_SKETCH]);
-/* Points whose sketches are within the radius, in an order that depends on the tree alone, into `found` [count].
- * Returns how many. */
-size_t px_shift_tree_find(const px_shift_tree *tree, const float sketch[static PX_SHIFT_SKETCH], double radius,
-                          uint32_t *found);
+/* Points whose sketches are within the radius of each of `count` places at once, for each in an order that depends on the
+ * tree alone: a point is looked at by all places that it is near to while it is in the cache. */
+#define PX_SHIFT_PLACES 8u
+typedef void px_shift_near(void *user, size_t place, uint32_t point);
+void px_shift_tree_find(const px_shift_tree *tree, const float *sketches, size_t count, double radius,
+                        px_shift_near *near, void *user);
 
 #endif

@@ -13,7 +13,6 @@
 #define TOGETHER 0.1  /* of the bandwidth: closer ones go the same way */
 #define ARRIVED  1e-3 /* of the bandwidth: a shorter step is none */
 #define NEAR     0.25 /* of the bandwidth: at a mode */
-#define BLOCK    8u   /* climbers a task */
 
 typedef struct climb {
     pelt_context *context;
@@ -25,6 +24,8 @@ typedef struct climb {
     uint8_t *arrived;        /* [point] */
     uint32_t *climbers;      /* [climber_count] points that still climb for themselves or have arrived, ascending */
     uint32_t climber_count;  /* */
+    uint32_t *moving;        /* [moving_count] those that still climb, in the order of the tree: neighbours together */
+    uint32_t moving_count;   /* */
     uint32_t *sizes, *ranks; /* [point] for the modes */
 } climb;
 
@@ -58,57 +59,76 @@ static void add_scaled(float *restrict sum, const float *restrict point, size_t 
         sum[e] += weight * point[e];
 }
 
-/* The mean around a place. A point itself is always near its place at first, and what a place is a mean of stays near:
- * `total` is not 0. */
-static void mean_around(const climb *c, const float *place, uint32_t *found, float *mean) {
+/* Some climbers, each with a mean of the points near it. */
+typedef struct rope {
+    const climb *c;
+    const uint32_t *climbers;
+    float *means; /* [climber][pitch] */
+    float totals[PX_SHIFT_PLACES];
+} rope;
+
+static void add_near(void *user, size_t n, uint32_t near) {
+    rope *r = user;
+    size_t pitch = r->c->points->pitch;
+    const float *point = r->c->points->values + near * pitch;
+    float h = (float)r->c->bandwidth, off = distance(place_of(r->c, r->climbers[n]), point, pitch, h), x = 1 - off / h;
+    if (off >= h)
+        return;
+    r->totals[n] += x * x;
+    add_scaled(r->means + n * pitch, point, pitch, x * x);
+}
+
+/* A step to the mean. A point itself is always near its place at first, and what a place is a mean of stays near: the
+ * total is not 0. */
+static void step(const climb *c, uint32_t point, float *mean, float total) {
     size_t pitch = c->points->pitch;
-    float sketch[PX_SHIFT_SKETCH], h = (float)c->bandwidth, total = 0;
-    px_shift_sketch(place, c->points->dimension, sketch);
-    size_t count = px_shift_tree_find(&c->tree, sketch, c->bandwidth, found);
-    memset(mean, 0, pitch * sizeof *mean);
-    for (size_t f = 0; f < count; f++) {
-        const float *point = c->points->values + found[f] * pitch;
-        float off = distance(place, point, pitch, h), x = 1 - off / h;
-        if (off >= h)
-            continue;
-        total += x * x;
-        add_scaled(mean, point, pitch, x * x);
-    }
+    float *place = place_of(c, point), least = (float)(ARRIVED * c->bandwidth);
     for (size_t e = 0; e < pitch; e++)
         mean[e] = total > 0 ? mean[e] / total : place[e];
+    c->arrived[point] = distance(place, mean, pitch, least) <= least;
+    memcpy(place, mean, pitch * sizeof *mean);
 }
 
 static pelt_result climb_some(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const climb *c = user;
     size_t pitch = c->points->pitch;
-    uint32_t *found = PX_ALLOC(c->context, uint32_t, c->points->count);
-    float *mean = PX_ALLOC(c->context, float, pitch);
-    for (size_t n = first; found && mean && n < first + count; n++) {
-        uint32_t point = c->climbers[n];
-        if (c->arrived[point])
-            continue;
-        float *place = place_of(c, point), least = (float)(ARRIVED * c->bandwidth);
-        mean_around(c, place, found, mean);
-        c->arrived[point] = distance(place, mean, pitch, least) <= least;
-        memcpy(place, mean, pitch * sizeof *mean);
-    }
-    pelt_result result = found && mean ? PELT_OK : PELT_ERROR_MEMORY;
-    px_free(c->context, mean);
-    px_free(c->context, found);
-    return result;
+    float sketches[PX_SHIFT_PLACES * PX_SHIFT_SKETCH];
+    rope r = {c, c->moving + first, PX_ALLOC(c->context, float, count *pitch), {0}};
+    if (!r.means)
+        return PELT_ERROR_MEMORY;
+    for (size_t n = 0; n < count; n++)
+        px_shift_sketch(place_of(c, r.climbers[n]), c->points->dimension, sketches + n * PX_SHIFT_SKETCH);
+    px_shift_tree_find(&c->tree, sketches, count, c->bandwidth, add_near, &r);
+    for (size_t n = 0; n < count; n++)
+        step(c, r.climbers[n], r.means + n * pitch, r.totals[n]);
+    px_free(c->context, r.means);
+    return PELT_OK;
 }
 
+static void find_moving(climb *c) {
+    c->moving_count = 0;
+    for (size_t n = 0; n < c->tree.count; n++) {
+        uint32_t point = c->tree.order[n];
+        if (c->leaders[point] == point && !c->arrived[point])
+            c->moving[c->moving_count++] = point;
+    }
+}
+
+typedef struct leading {
+    climb *c;
+    uint32_t leader;
+} leading;
+
 /* Climbers that are where an earlier one is follow it from now on. */
-static void follow(climb *c, const px_shift_tree *tree, uint32_t leader, uint32_t *found) {
-    const float *place = place_of(c, leader);
-    float sketch[PX_SHIFT_SKETCH], limit = (float)(TOGETHER * c->bandwidth);
-    px_shift_sketch(place, c->points->dimension, sketch);
-    size_t count = px_shift_tree_find(tree, sketch, (double)limit, found);
-    for (size_t f = 0; f < count; f++)
-        if (found[f] > leader && c->leaders[found[f]] == found[f] &&
-            distance(place, place_of(c, found[f]), c->points->pitch, limit) <= limit)
-            c->leaders[found[f]] = leader;
+static void follow(void *user, size_t n, uint32_t other) {
+    (void)n;
+    const leading *l = user;
+    climb *c = l->c;
+    float limit = (float)(TOGETHER * c->bandwidth);
+    if (other > l->leader && c->leaders[other] == other &&
+        distance(place_of(c, l->leader), place_of(c, other), c->points->pitch, limit) <= limit)
+        c->leaders[other] = l->leader;
 }
 
 static pelt_result meet(climb *c) {
@@ -116,25 +136,20 @@ static pelt_result meet(climb *c) {
     px_shift_tree tree;
     places.values = c->places;
     PX_TRY(px_shift_tree_create(c->context, &places, c->climbers, c->climber_count, &tree));
-    uint32_t kept = 0, *found = PX_ALLOC(c->context, uint32_t, c->climber_count);
-    for (uint32_t n = 0; found && n < c->climber_count; n++) {
+    uint32_t kept = 0;
+    for (uint32_t n = 0; n < c->climber_count; n++) {
         uint32_t point = c->climbers[n];
         if (c->leaders[point] != point)
             continue;
-        follow(c, &tree, point, found);
+        float sketch[PX_SHIFT_SKETCH];
+        px_shift_sketch(place_of(c, point), c->points->dimension, sketch);
+        px_shift_tree_find(&tree, sketch, 1, TOGETHER * c->bandwidth, follow, &(leading){c, point});
         c->climbers[kept++] = point;
     }
     c->climber_count = kept;
     px_shift_tree_free(&tree);
-    px_free(c->context, found);
-    return found ? PELT_OK : PELT_ERROR_MEMORY;
-}
-
-static bool all_arrived(const climb *c) {
-    for (uint32_t n = 0; n < c->climber_count; n++)
-        if (!c->arrived[c->climbers[n]])
-            return false;
-    return true;
+    find_moving(c);
+    return PELT_OK;
 }
 
 /* ---- Modes ------------------------------------------------------------------------------------------------ */
@@ -215,9 +230,9 @@ static pelt_result climb_all(climb *c) {
         c->leaders[p] = c->climbers[p] = p;
     c->climber_count = (uint32_t)size;
     PX_TRY(meet(c));
-    for (uint32_t round = 0; round < ROUNDS && !all_arrived(c); round++) {
+    for (uint32_t round = 0; round < ROUNDS && c->moving_count > 0; round++) {
         PX_TRY(px_progress(c->context, "mean shift", size - c->climber_count, size));
-        PX_TRY(px_parallel(c->context, NULL, c->climber_count, BLOCK, climb_some, c));
+        PX_TRY(px_parallel(c->context, NULL, c->moving_count, PX_SHIFT_PLACES, climb_some, c));
         PX_TRY(meet(c));
     }
     return PELT_OK;
@@ -229,12 +244,13 @@ pelt_result px_mean_shift(pelt_context *context, const px_shift_points *points, 
     PX_TRY(px_shift_tree_create(context, points, NULL, points->count, &c.tree));
     c.places = PX_ALLOC(context, float, px_mul_size(points->count, points->pitch));
     c.arrived = PX_ALLOC(context, uint8_t, points->count);
-    c.leaders = PX_ALLOC(context, uint32_t, 4 * points->count);
+    c.leaders = PX_ALLOC(context, uint32_t, 5 * points->count);
     pelt_result result = c.places && c.arrived && c.leaders ? PELT_OK : PELT_ERROR_MEMORY;
     if (result == PELT_OK) {
         c.climbers = c.leaders + points->count;
         c.sizes = c.climbers + points->count;
         c.ranks = c.sizes + points->count;
+        c.moving = c.ranks + points->count;
         result = climb_all(&c);
     }
     if (result == PELT_OK)

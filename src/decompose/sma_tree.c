@@ -113,10 +113,10 @@ void px_shift_tree_free(px_shift_tree *tree) {
 
 typedef struct search {
     const px_shift_tree *tree;
-    const float *sketch;
+    const float *sketches; /* [place] */
     float radius;
-    uint32_t *found;
-    size_t found_count;
+    px_shift_near *near;
+    void *user;
 } search;
 
 static float sum_lanes(const float lanes[PX_SHIFT_LANES]) {
@@ -146,25 +146,33 @@ static float sketch_distance(const float *a, const float *b) {
     return sum_lanes(lanes);
 }
 
-static void visit(search *find, size_t node, size_t first, size_t end) {
+/* Places [first, end) of the tree, for the places whose bits are set. */
+static void visit(const search *find, unsigned places, size_t node, size_t first, size_t end) {
     const px_shift_tree *tree = find->tree;
-    if (box_distance(tree->boxes + node * 2 * PX_SHIFT_SKETCH, find->sketch) > find->radius)
+    unsigned inside = 0;
+    for (unsigned n = 0; places >> n; n++)
+        if (places >> n & 1 && box_distance(tree->boxes + node * 2 * PX_SHIFT_SKETCH,
+                                            find->sketches + n * PX_SHIFT_SKETCH) <= find->radius)
+            inside |= 1u << n;
+    if (inside == 0)
         return;
     if (2 * node + 2 < ((size_t)1 << tree->levels) - 1) {
         size_t middle = first + (end - first) / 2;
-        visit(find, 2 * node + 1, first, middle);
-        visit(find, 2 * node + 2, middle, end);
+        visit(find, inside, 2 * node + 1, first, middle);
+        visit(find, inside, 2 * node + 2, middle, end);
         return;
     }
     for (size_t p = first; p < end; p++)
-        if (sketch_distance(tree->sketches + p * PX_SHIFT_SKETCH, find->sketch) <= find->radius)
-            find->found[find->found_count++] = tree->order[p];
+        for (unsigned n = 0; inside >> n; n++)
+            if (inside >> n & 1 && sketch_distance(tree->sketches + p * PX_SHIFT_SKETCH,
+                                                   find->sketches + n * PX_SHIFT_SKETCH) <= find->radius)
+                find->near(find->user, n, tree->order[p]);
 }
 
-size_t px_shift_tree_find(const px_shift_tree *tree, const float sketch[static PX_SHIFT_SKETCH], double radius,
-                          uint32_t *found) {
-    search find = {tree, sketch, (float)(radius * (1 + SLACK)), found, 0};
+void px_shift_tree_find(const px_shift_tree *tree, const float *sketches, size_t count, double radius,
+                        px_shift_near *near, void *user) {
+    search find = {tree, sketches, (float)(radius * (1 + SLACK)), near, user};
+    assert(count <= PX_SHIFT_PLACES);
     if (tree->count > 0)
-        visit(&find, 0, 0, tree->count);
-    return find.found_count;
+        visit(&find, (1u << count) - 1, 0, 0, tree->count);
 }
