@@ -13,7 +13,7 @@
 #define BOTTOM  58.0
 #define LINE    20.0 /* height of a line of the legend */
 #define COLUMNS 2u   /* of the legend, for each plot */
-#define DECADES 4.0  /* at most: what is smaller lies on the ground */
+#define DECADES 3.0  /* at most: what is smaller lies on the ground */
 
 /* Apart from each other for people who see few colours, and from white and black. */
 static const char *const colours[] = {"#2f81d8", "#b58900", "#dc7a1e", "#8a6fd1",

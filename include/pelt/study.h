@@ -34,7 +34,7 @@ PELT_API void pelt_study_destroy(pelt_study *study);
 PELT_API const double *pelt_study_errors(const pelt_study *study, uint32_t *count);
 
 typedef struct pelt_components_desc {
-    uint32_t clusters;   /* at least 1 (default): truncated SVD; with more points than clusters left over, fewer */
+    uint32_t clusters;   /* at least 1 (default): truncated SVD; no more are made than there are points */
     uint32_t components; /* of each cluster, at least 1; default 4; no more are made than there are to find */
     uint32_t
         rounds; /* in which points choose their cluster, at most; default 10: as good as is published, more are better */

@@ -22,7 +22,7 @@ typedef struct clustering {
     size_t P, C;         /* clusters, components of each */
     size_t d;            /* leading coordinates that matter to clusters */
     uint32_t *clusters;  /* [point] */
-    double *residuals;   /* [point] squares */
+    double *nearest2;    /* [point] squared distance from the nearest seed */
     double *bases;       /* [P][C][D] rows orthonormal, or 0 */
     uint32_t *order;     /* [point] sorted by cluster … */
     uint32_t *offsets;   /* [P + 1] … from here on */
@@ -43,18 +43,18 @@ static double distance2(const clustering *c, size_t i, size_t j) {
 static pelt_result seed(clustering *c) {
     uint32_t N = c->study->point_count;
     for (uint32_t i = 0; i < N; i++)
-        c->residuals[i] = INFINITY;
+        c->nearest2[i] = INFINITY;
     uint32_t next = 0;
     for (size_t p = 0; p < c->P; p++) {
         uint32_t farthest = 0;
         PX_TRY(px_progress(c->study->context, "cluster", 0, 1));
         for (uint32_t i = 0; i < N; i++) {
             double distance = distance2(c, i, next);
-            if (distance < c->residuals[i]) {
-                c->residuals[i] = distance;
+            if (distance < c->nearest2[i]) {
+                c->nearest2[i] = distance;
                 c->clusters[i] = (uint32_t)p;
             }
-            if (c->residuals[i] > c->residuals[farthest])
+            if (c->nearest2[i] > c->nearest2[farthest])
                 farthest = i;
         }
         next = farthest;
@@ -141,27 +141,10 @@ static pelt_result choose_block(void *user, size_t first, size_t count, size_t b
         double norm = 0;
         for (size_t e = 0; e < c->d; e++)
             norm += *px_matrix_at(coords, i, e) * *px_matrix_at(coords, i, e);
-        c->residuals[first + i] = choose(c, products + i * width, norm, &c->clusters[first + i]);
-        c->block_error[block] += c->residuals[first + i];
+        c->block_error[block] += choose(c, products + i * width, norm, &c->clusters[first + i]);
     }
     px_free(c->study->context, products);
     return PELT_OK;
-}
-
-/* A cluster without points begins again with the point that is stored worst. */
-static void revive(clustering *c) {
-    for (size_t p = 0; p < c->P; p++) {
-        if (c->offsets[p] < c->offsets[p + 1])
-            continue;
-        uint32_t worst = 0;
-        for (uint32_t i = 0; i < c->study->point_count; i++)
-            if (c->residuals[i] > c->residuals[worst])
-                worst = i;
-        if (c->residuals[worst] > 0)
-            c->clusters[worst] = (uint32_t)p;
-        c->residuals[worst] = 0;
-    }
-    sort_points(c);
 }
 
 /* ---- Rounds ----------------------------------------------------------------------------------------------- */
@@ -169,7 +152,6 @@ static void revive(clustering *c) {
 static pelt_result round_of(clustering *c, double *error) {
     size_t N = c->study->point_count;
     sort_points(c);
-    revive(c);
     PX_TRY(px_parallel(c->study->context, NULL, c->P, 1, fit_roughly, c));
     PX_TRY(px_parallel(c->study->context, NULL, N, POINTS_PER_TASK, choose_block, c));
     *error = 0;
@@ -280,12 +262,12 @@ static pelt_result store(const clustering *c, pelt_components *out) {
 static pelt_result cluster_and_store(clustering *c, px_arena *scratch, uint32_t rounds, pelt_components *out) {
     const pelt_study *s = c->study;
     c->clusters = PX_NEW(s->arena, uint32_t, s->point_count);
-    c->residuals = PX_NEW(scratch, double, s->point_count);
+    c->nearest2 = PX_NEW(scratch, double, s->point_count);
     c->bases = PX_NEW(scratch, double, px_mul_size(c->P * c->C, s->dimension));
     c->order = PX_NEW(scratch, uint32_t, s->point_count);
     c->offsets = PX_NEW(scratch, uint32_t, c->P + 1);
     c->block_error = PX_NEW(scratch, double, px_block_count(s->point_count, POINTS_PER_TASK));
-    if (!c->clusters || !c->residuals || !c->bases || !c->order || !c->offsets || !c->block_error)
+    if (!c->clusters || !c->nearest2 || !c->bases || !c->order || !c->offsets || !c->block_error)
         return PELT_ERROR_MEMORY;
     PX_TRY(find_clusters(c, rounds, &out->round_count));
     return store(c, out);
