@@ -402,23 +402,24 @@ static void wrong_inputs_are_told(void **state) {
 
 /* ---- What is published ------------------------------------------------------------------------------------ */
 
-/* E_rms of FESAM's Table 2; 0: see docs/study.md. */
+/* E_rms of FESAM's Table 2. */
 typedef struct published {
     const char *mesh, *cache;
     uint32_t bones;
-    double cpca, svd, sad;
+    double cpca, sad;
+    bool sad_is_better; /* see docs/study.md */
 } published;
 
-static void near(double value, double wanted) {
-    if (wanted > 0 && fabs(value - wanted) > 0.15 * wanted)
+static void near(double value, double wanted, bool may_be_better) {
+    if (value > 1.15 * wanted || (value < 0.85 * wanted && !may_be_better))
         fail_msg("E_rms is %g; %g is published", value, wanted);
 }
 
 static void published_figures_are_met(void **state) {
     (void)state;
     static const published rows[] = {
-        {"bench/horse-gallop.obj", "bench/horse-gallop.pc2", 30, 2.4, 0, 4.9},
-        {"bench/elastic-cow.obj", "bench/elastic-cow.pc2", 18, 7.3, 0, 0},
+        {"bench/horse-gallop.obj", "bench/horse-gallop.pc2", 30, 2.4, 4.9, false},
+        {"bench/elastic-cow.obj", "bench/elastic-cow.pc2", 18, 7.3, 16, true},
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         char mesh[1024], cache[1024];
@@ -431,12 +432,11 @@ static void published_figures_are_met(void **state) {
         pelt_study *study;
         test_ok(&test, pelt_load(context, paths, 2, NULL, &model));
         test_ok(&test, pelt_study_create(context, model, &study));
-        near(stored_error(&test, model, study, (pelt_components_desc){rows[r].bones, 4, 10}), rows[r].cpca);
-        near(stored_error(&test, model, study, (pelt_components_desc){1, 4 * rows[r].bones, 0}), rows[r].svd);
+        near(stored_error(&test, model, study, (pelt_components_desc){rows[r].bones, 4, 10}), rows[r].cpca, false);
         pelt_study_destroy(study);
         test_ok(&test, pelt_study_spread(context, model, rows[r].bones, 4));
         test_ok(&test, find_transforms(context, model));
-        near(played_error(&test, model), rows[r].sad);
+        near(played_error(&test, model), rows[r].sad, rows[r].sad_is_better);
         pelt_model_destroy(model);
         test_end(&test);
     }
