@@ -7,16 +7,15 @@
  * equations for the coefficients.
  *
  * With poses that move one joint each, the displacements that fit best are the principal components. With others, joints
- * that move alike share what a few modes of one cannot explain: one mode more of each is fitted at a time, as a change of
- * what is there, so that none makes the error rise.
+ * that move alike share what a few modes of one cannot explain: with one mode more of each at a time, displacements are
+ * fitted near the principal components and to what is there, and no farther than the error falls.
  */
 #include "eigenskin/eigenskin.h"
 
 /* Singular values under this part of the joint's first are rounding. */
 #define LEAST_SINGULAR 1e-7
-/* Modes that are alike are told apart by this part of their size, in so many sweeps. */
-#define RIDGE  1e-4
-#define SWEEPS 2
+/* How near: as if the displacements had been seen in this many of the poses already, in parts of all. */
+#define RIDGE 0.03
 /* More modes at one unit than this are not fitted together: the new ones only. */
 #define TOGETHER    64u
 #define SHARE_BLOCK 32u
@@ -118,6 +117,33 @@ static pelt_result find_weights(px_eigenskin *e, px_bend *bend, px_arena *arena)
     return PELT_OK;
 }
 
+/* d = U w / |w|² for all modes: what the joint alone would take. */
+static pelt_result project_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    px_eigenskin *e = user;
+    size_t poses = e->pose_count, most = e->desc.modes;
+    double *turned = PX_ALLOC(e->context, double, most *poses);
+    for (size_t j = first; turned && j < first + count; j++) {
+        const px_bend *bend = &e->bends[j];
+        px_matrix turn = px_matrix_of(turned, bend->mode_count, poses);
+        for (size_t n = 0; n < bend->mode_count; n++) {
+            double *w = bend->weights + n * poses, length2 = 0;
+            for (size_t p = 0; p < poses; p++)
+                length2 += w[p] * w[p];
+            px_gemm(1 / length2, px_matrix_of(w, 1, poses), px_matrix_of(bend->kernel, poses, poses), 0,
+                    px_matrix_part(turn, n, 1, 0, poses));
+        }
+        for (size_t n = 0; n < bend->share_count; n++) {
+            const px_share *share = &e->shares[bend->shares[n]];
+            px_matrix modes = {e->modes + bend->shares[n] * e->width * most, e->width, bend->mode_count, most, false};
+            px_gemm((double)share->prior * (double)share->fade,
+                    px_unit_rows(e, e->solutions, e->share_units[bend->shares[n]]), px_transposed(turn), 0, modes);
+        }
+    }
+    px_free(e->context, turned);
+    return turned ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
 static pelt_result bend_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     px_eigenskin *e = user;
@@ -148,6 +174,7 @@ typedef struct unit_scratch {
     double *weights; /* [entry][pose] */
     double *gram;    /* [entry][entry] */
     double *right;   /* [entry][width] */
+    double *moved;   /* [width][pose] */
 } unit_scratch;
 
 /* The modes that are fitted together at a level, all up to it or the new ones. */
@@ -160,27 +187,52 @@ static size_t list_entries(const px_eigenskin *e, size_t unit, uint32_t level, e
     return count;
 }
 
-/* The change d of the displacements that leaves least: |residual − Σ d w|² + Σ ridge d². Alone, a mode with ridge
- * |w|² (1 / fade − 1) takes `fade` of what it would take without. */
-static void solve_entries(const px_eigenskin *e, size_t unit, size_t count, const unit_scratch *s) {
+static double *place_of(const px_eigenskin *e, entry n, size_t row) {
+    return e->modes + (n.share * e->width + row) * e->desc.modes + n.mode;
+}
+
+/* The change d of the displacements, of new modes from 0, with the least |residual − Σ d w|² + Σ ridge |d − wanted|². What
+ * is wanted of the new ones is their own projection, of the others no change. Alone, a mode with ridge |w|² (1 / fade − 1)
+ * stays about what it fades to. */
+static bool solve_entries(const px_eigenskin *e, size_t unit, uint32_t level, size_t count, const unit_scratch *s) {
     size_t poses = e->pose_count;
     px_matrix weights = px_matrix_of(s->weights, count, poses), gram = px_matrix_of(s->gram, count, count);
-    px_matrix right = px_matrix_of(s->right, count, e->width), residual = px_unit_rows(e, e->residuals, unit);
+    px_matrix right = px_matrix_of(s->right, count, e->width);
     for (size_t n = 0; n < count; n++) {
         const px_bend *bend = &e->bends[e->shares[s->entries[n].share].bend];
         memcpy(s->weights + n * poses, bend->weights + s->entries[n].mode * poses, poses * sizeof *s->weights);
     }
     px_syrk(1, weights, 0, gram);
+    px_gemm(1, weights, px_transposed(px_unit_rows(e, e->residuals, unit)), 0, right);
+    for (size_t n = 0; n < count; n++) {
+        double fade = (double)e->shares[s->entries[n].share].fade;
+        double ridge = *px_matrix_at(gram, n, n) * (1 / fade - 1 + RIDGE);
+        *px_matrix_at(gram, n, n) += ridge;
+        for (size_t a = 0; a < e->width && s->entries[n].mode == level; a++)
+            *px_matrix_at(right, n, a) += ridge * *place_of(e, s->entries[n], a);
+    }
+    return px_cholesky_solve(gram, right);
+}
+
+/* Goes along the change as far as places come nearer, at most all of it. */
+static void move_entries(const px_eigenskin *e, size_t unit, uint32_t level, size_t count, const unit_scratch *s) {
+    size_t poses = e->pose_count;
+    px_matrix residual = px_unit_rows(e, e->residuals, unit), moved = px_matrix_of(s->moved, e->width, poses);
+    px_matrix right = px_matrix_of(s->right, count, e->width);
+    double dot = 0, length2 = 0;
+    px_gemm(1, px_transposed(right), px_matrix_of(s->weights, count, poses), 0, moved);
+    for (size_t k = 0; k < 3 * poses; k++) {
+        dot += moved.data[k] * residual.data[k];
+        length2 += moved.data[k] * moved.data[k];
+    }
+    double step = dot > 0 ? fmin(dot / length2, 1) : 0;
+    for (size_t k = 0; k < e->width * poses; k++)
+        residual.data[k] -= step * moved.data[k];
     for (size_t n = 0; n < count; n++)
-        *px_matrix_at(gram, n, n) *= 1 / (double)e->shares[s->entries[n].share].fade + RIDGE;
-    px_gemm(1, weights, px_transposed(residual), 0, right);
-    if (!px_cholesky_solve(gram, right))
-        return;
-    for (size_t n = 0; n < count; n++)
-        for (size_t a = 0; a < e->width; a++)
-            e->modes[(s->entries[n].share * e->width + a) * e->desc.modes + s->entries[n].mode] +=
-                *px_matrix_at(right, n, a);
-    px_gemm(-1, px_transposed(right), weights, 1, residual);
+        for (size_t a = 0; a < e->width; a++) {
+            double *place = place_of(e, s->entries[n], a), old = s->entries[n].mode == level ? 0 : *place;
+            *place = old + step * *px_matrix_at(right, n, a);
+        }
 }
 
 static double left_of(const px_eigenskin *e, size_t unit) {
@@ -199,8 +251,8 @@ static void fit_unit(const fit_work *w, size_t unit, const unit_scratch *s, doub
     sums[0] += left_of(e, unit);
     for (uint32_t level = 0; level < e->mode_count; level++) {
         size_t count = list_entries(e, unit, level, s->entries);
-        for (int sweep = 0; count && sweep < SWEEPS; sweep++)
-            solve_entries(e, unit, count, s);
+        if (count && solve_entries(e, unit, level, count, s))
+            move_entries(e, unit, level, count, s);
         sums[level + 1] += left_of(e, unit);
     }
 }
@@ -215,8 +267,9 @@ static pelt_result unit_block(void *user, size_t first, size_t count, size_t blo
     unit_scratch s = {.entries = PX_NEW(arena, entry, most),
                       .weights = PX_NEW(arena, double, most * e->pose_count),
                       .gram = PX_NEW(arena, double, most *most),
-                      .right = PX_NEW(arena, double, most * e->width)};
-    bool ready = s.entries && s.weights && s.gram && s.right;
+                      .right = PX_NEW(arena, double, most * e->width),
+                      .moved = PX_NEW(arena, double, e->width * e->pose_count)};
+    bool ready = s.entries && s.weights && s.gram && s.right && s.moved;
     for (size_t u = first; ready && u < first + count; u++)
         fit_unit(w, u, &s, w->sums + block * ((size_t)e->desc.modes + 1));
     px_arena_destroy(arena);
@@ -231,8 +284,9 @@ static pelt_result fit(px_eigenskin *e) {
     fit_work w = {e, PX_ALLOC(e->context, double, blocks *width)};
     if (!w.sums)
         return PELT_ERROR_MEMORY;
-    memset(e->modes, 0, e->offsets[e->units.count] * e->width * e->desc.modes * sizeof *e->modes);
-    pelt_result result = px_parallel(e->context, "modes", e->units.count, UNIT_BLOCK, unit_block, &w);
+    pelt_result result = px_parallel(e->context, NULL, e->bend_count, 1, project_block, e);
+    if (result == PELT_OK)
+        result = px_parallel(e->context, "modes", e->units.count, UNIT_BLOCK, unit_block, &w);
     for (size_t n = 0; n <= e->mode_count; n++) {
         for (size_t b = 1; b < blocks; b++)
             w.sums[n] += w.sums[b * width + n];
