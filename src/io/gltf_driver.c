@@ -80,7 +80,7 @@ static pelt_result read_targets(px_gltf *doc, const pelt_model *model, const px_
     driver->coefficients = coefficients;
     driver->morph_count = list->count;
     for (const px_json *item = list->first; item; item = item->next, coefficients += width) {
-        uint32_t joint, target;
+        uint32_t joint = 0, target = 0;
         PX_TRY(read_node(doc, item, "node", &joint));
         PX_TRY(px_gltf_index(doc, item, "target", PELT_NONE, &target));
         *morphs = px_morph_find(&model->morphs, joint, target);
