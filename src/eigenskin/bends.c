@@ -88,7 +88,6 @@ static void choose_centres(const px_eigenskin *e, px_bend *bend, px_part *part, 
     for (;;) {
         px_rotation_store(last, bend->centres + 4 * (size_t)bend->centre_count++);
         part->centre_count++;
-        bend->spread += px_driver_angle(last, px_rotation_identity());
         uint32_t next = 0;
         for (uint32_t p = 0; p < e->pose_count; p++) {
             far[p] = fmin(far[p], px_driver_angle(last, part->rotations[p]));
@@ -116,7 +115,6 @@ static pelt_result add_bend(px_eigenskin *e, uint32_t joint, double *far) {
     for (uint32_t n = 0; n < bend->part_count; n++)
         choose_centres(e, bend, &bend->parts[n], far);
     e->bend_count += bend->centre_count > bend->part_count; /* it moves in some pose */
-    bend->spread /= fmax(1, bend->centre_count - bend->part_count);
     return PELT_OK;
 }
 

@@ -35,7 +35,6 @@ typedef struct px_bend {
     uint32_t centre_count; /* C, of all parts; the first of each part is the rest pose */
     bool cut;              /* there are more poses than centres */
     float *centres;        /* [centre][4] */
-    double spread;         /* the mean angle of the centres from rest, radians */
     double radius;         /* of the kernel, radians */
     double *rest;          /* [centre] the kernels in the rest pose */
     double *basis;         /* [centre][centre] |Φ|^(−1/2), turned: basis · basisᵀ = |Φ|⁻¹ */

@@ -100,7 +100,7 @@ pelt_result px_eigenskin_kernels(px_eigenskin *e, double radius) {
 
 /* ---- Radius and noise ------------------------------------------------------------------------------------- */
 
-/* Of values [count], that of the least leave-one-out error goes to *setting, one of the two below. */
+/* Of values [count], that of the least leave-one-out error goes to *setting: *radius, or the noise. */
 static pelt_result choose(px_eigenskin *e, const double *values, size_t count, double *radius, double *setting) {
     double least = INFINITY, best = values[0];
     for (size_t n = 0; n < count; n++) {
