@@ -129,6 +129,7 @@ static void report_json(decompose_work *w) {
     if (w->desc.method == PELT_DECOMPOSE_SMA) {
         json_real(json, "near_rigid", w->report.near_rigid);
         json_count(json, "flat_triangles", w->report.flat_count);
+        json_real(json, "error_rms_weights", w->report.error_weights);
         json_count(json, "negative_vertices", w->report.negative_count);
         json_real(json, "error_rms_fit", w->report.error_fit);
     }
@@ -171,7 +172,7 @@ static void report_table(const decompose_work *w) {
         table_row(&table, "near-rigid", "%.1f %% of the triangles", 100 * r->near_rigid);
     if (r->negative_count > 0)
         table_row(&table, "negative", "%s vertices had weights below 0, which no file holds; E_rms with them %.4g",
-                  grouped(r->negative_count), r->error_fit);
+                  grouped(r->negative_count), r->error_weights);
     if (w->corrected)
         table_row(&table, "corrections", "%u, which lower E_rms from %.4g", w->corrections.rank,
                   w->corrections.errors[0]);

@@ -110,9 +110,9 @@ PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
  * the same. */
 
 /* With the method sma the rest pose stays, `iterations`, `tolerance`, `seed_method` and `smooth` mean nothing, and `bones`,
- * `error` and a rig are errors: the number of bones follows from rotation_tolerance. Negative weights are part of error_fit, but
- * no skin may have them: vertices that have some get the best ones without, of the same bones. seconds_seed is the search
- * for bones, seconds_solve their transforms and the weights. */
+ * `error` and a rig are errors: the number of bones follows from rotation_tolerance. No skin may have negative weights:
+ * vertices that have some get the best ones without, of the same bones. seconds_seed is the search for bones,
+ * seconds_solve their transforms and the weights. */
 
 typedef struct pelt_decompose_report {
     uint32_t vertex_count;    /* welded */
@@ -129,7 +129,8 @@ typedef struct pelt_decompose_report {
     const float *search_errors;    /* [search] … and the E_rms after a few iterations; both live there too */
     double near_rigid;             /* sma: η, the part of the triangles that turn as their bone does; else 0 */
     uint32_t flat_count;           /* sma: triangles without an area at rest, which η does not count */
-    uint32_t negative_count;       /* sma: vertices that had negative weights in error_fit */
+    double error_weights;          /* sma: E_rms with the first weights, be they negative … */
+    uint32_t negative_count; /* … vertices that had such, and got others; bones were then fitted to all vertices */
 } pelt_decompose_report;
 
 /* Decomposes all clips of the model together, in place: it gets a new rest pose, a skeleton, one skin, and one

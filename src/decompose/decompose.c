@@ -187,11 +187,13 @@ static pelt_result start_given(pelt_decomposer *d) {
 }
 
 /* Beyond the paper: cores say which bones there are and give the weights; with those, all vertices together say how the
- * bones move. */
+ * bones move. They must be the weights of the skin: bones fitted to negative ones are useless without them. */
 static pelt_result start_sma(pelt_decomposer *d) {
     double start = seconds_now();
     PX_TRY(px_sma_bones(&d->sma, &d->fit));
     PX_TRY(px_sma_weights(&d->fit, &d->desc));
+    d->report.error_weights = pelt_decomposer_error(d);
+    PX_TRY(px_sma_convex(&d->fit, &d->report.negative_count));
     PX_TRY(px_fit_moments(&d->fit));
     PX_TRY(px_fit_transforms(&d->fit));
     px_fit_gram(&d->fit);
@@ -342,8 +344,6 @@ pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *re
     r.influence_count = d->fit.influence_count;
     r.dimension = d->fit.dimension;
     r.error_fit = pelt_decomposer_error(d);
-    if (d->desc.method == PELT_DECOMPOSE_SMA)
-        PX_TRY(px_sma_convex(&d->fit, &r.negative_count));
     r.search_count = d->solver.trial_count;
     r.iteration_errors = keep(d->model, d->errors, r.iteration_count, sizeof(float));
     r.search_bones = keep(d->model, d->solver.trial_bones, r.search_count, sizeof(uint32_t));
