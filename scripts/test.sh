@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Every test. dev (gcc) runs all of them; dev-clang only has to build without warnings; asan runs the tests of the library
-# and of the program, the fuzz corpora and the broken files; tsan runs the first two. Each build counts as one test. The
-# last line is `N passed, N failed` with `, N skipped` behind when tests had no data to run on; fails when anything failed.
+# Every test. coverage (dev with gcov) runs all of them but one, and lines of src/ that they miss must be few; dev-clang has
+# to build without warnings, and is installed (others cannot link a library with gcov in it); asan runs the tests of the
+# library and of the program, the fuzz corpora and the broken files; tsan runs the first two. Each build, and the coverage,
+# counts as one test. The last line is `N passed, N failed` with `, N skipped` behind when tests had no data to run on;
+# fails when anything failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
@@ -41,8 +43,21 @@ run() {
     skipped=$((skipped + skips))
 }
 
-build dev && run dev
-build dev-clang
+# covered PERCENT: one test, of what has run.
+covered() {
+    local all
+    echo "== coverage: at least $1 % of the lines of src/"
+    all=$(scripts/coverage.sh --as-run | tail -n 1)
+    echo "$all"
+    if awk -v least="$1" '{ exit !($1 >= least) }' <<<"$all"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+    fi
+}
+
+build coverage && find build/coverage -name '*.gcda' -delete && run coverage -E '^install$' && covered 85
+build dev-clang && run dev-clang -R '^install$'
 # Under sanitizers tests go without the real data, which would only take long. tsan's own start does not survive the limit
 # on the size of files that cli_hostile sets.
 build asan && PELT_DATA=/none run asan -R '^(test_|cli_|replay_)' && run asan -R '^data_broken'

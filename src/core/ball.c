@@ -6,10 +6,9 @@
  * points is found by trying the circumcentres of all their subsets: the one with the least distance to its farthest
  * point is the centre, by definition. That needs no tolerance and no special cases: degenerate subsets merely lose.
  */
-#include "core/core.h"
+#include "core/ball.h"
 
 #include <math.h>
-#include <pelt/measure.h>
 
 #define POINT_BLOCK 16384u
 /* Only rounding can make so many rounds; the best ball so far is then as good as the numbers allow. */
@@ -174,5 +173,20 @@ pelt_result pelt_enclosing_ball(pelt_context *context, const float *positions, u
     px_free(context, s.blocks);
     if (result == PELT_OK)
         *ball = (pelt_ball){{center.x, center.y, center.z}, sqrt(radius2)};
+    return result;
+}
+
+pelt_result px_clip_ball(pelt_context *context, const pelt_clip *clip, pelt_ball *ball) {
+    float *points = PX_ALLOC(context, float, 3 * (size_t)clip->point_count);
+    pelt_result result = points ? pelt_clip_read(context, clip, 0, 0, clip->point_count, points) : PELT_ERROR_MEMORY;
+    for (size_t e = 0; result == PELT_OK && e < 3 * (size_t)clip->point_count; e++)
+        if (!isfinite(points[e]))
+            result = px_fail(context, PELT_ERROR_INPUT, "clip '%s', frame 0, vertex %zu: the position is not finite",
+                             clip->name, e / 3);
+    if (result == PELT_OK)
+        result = pelt_enclosing_ball(context, points, clip->point_count, ball);
+    px_free(context, points);
+    if (result == PELT_OK && !(ball->radius > 0))
+        ball->radius = 1;
     return result;
 }

@@ -1,8 +1,9 @@
 /* What is to be corrected: which vertices are one unit, how the rig poses every frame, and what it misses. */
 #include "correct/correct.h"
 
+#include "core/ball.h"
+
 #include <math.h>
-#include <pelt/measure.h>
 
 /* ---- Units ------------------------------------------------------------------------------------------------ */
 
@@ -141,17 +142,11 @@ static pelt_result pull_block(void *user, size_t first, size_t count, size_t blo
 /* What E_rms is measured in: see pelt_difference. */
 static pelt_result find_scale(px_correction *c) {
     const pelt_clip *clip = c->pairs[0].clip;
-    float *points = PX_ALLOC(c->context, float, 3 * (size_t)clip->point_count);
-    if (!points)
-        return PELT_ERROR_MEMORY;
-    pelt_ball ball = {0};
-    pelt_result result = pelt_clip_read(c->context, clip, 0, 0, clip->point_count, points);
-    if (result == PELT_OK)
-        result = pelt_enclosing_ball(c->context, points, clip->point_count, &ball);
-    px_free(c->context, points);
-    c->radius = ball.radius > 0 ? ball.radius : 1;
+    pelt_ball ball;
+    PX_TRY(px_clip_ball(c->context, clip, &ball));
+    c->radius = ball.radius;
     c->scale = 1000 / (c->radius * sqrt(3.0 * clip->point_count * c->frame_count));
-    return result;
+    return PELT_OK;
 }
 
 pelt_result px_correct_gather(px_correction *c) {

@@ -1,10 +1,10 @@
 /* The doors: gather, seed, iterate, build. */
+#include "core/ball.h"
 #include "decompose/build.h"
 #include "decompose/gather.h"
 #include "decompose/neighbours.h"
 #include "decompose/sma.h"
 #include "decompose/solve.h"
-#include <pelt/measure.h>
 
 #include <math.h>
 #include <time.h>
@@ -111,20 +111,11 @@ static pelt_result plan_points(px_fit *fit, const pelt_model *model, px_gathered
 }
 
 static pelt_result plan_space(px_fit *fit, const pelt_model *model, px_gathered *plan) {
-    const pelt_clip *clip = &model->clips[0];
-    float *frame = PX_ALLOC(fit->context, float, 3 * (size_t)clip->point_count);
-    pelt_ball ball = {.radius = 0};
-    pelt_result result = frame ? pelt_clip_read(fit->context, clip, 0, 0, clip->point_count, frame) : PELT_ERROR_MEMORY;
-    for (size_t e = 0; result == PELT_OK && e < 3 * (size_t)clip->point_count; e++)
-        if (!isfinite(frame[e]))
-            result = px_fail(fit->context, PELT_ERROR_INPUT,
-                             "clip '%s', frame 0, vertex %zu: the position is not finite", clip->name, e / 3);
-    if (result == PELT_OK)
-        result = pelt_enclosing_ball(fit->context, frame, clip->point_count, &ball);
+    pelt_ball ball;
+    PX_TRY(px_clip_ball(fit->context, &model->clips[0], &ball));
     memcpy(plan->center, ball.center, sizeof plan->center);
-    plan->radius = ball.radius > 0 ? ball.radius : 1;
-    px_free(fit->context, frame);
-    return result;
+    plan->radius = ball.radius;
+    return PELT_OK;
 }
 
 static pelt_result check_input(pelt_context *context, const pelt_model *model, uint32_t rest_frame,

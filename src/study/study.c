@@ -1,7 +1,7 @@
 /* Trajectories: a row of numbers for each point, from the clips of a model, and their singular value decomposition. */
 #include "study/study.h"
 
-#include <pelt/measure.h>
+#include "core/ball.h"
 
 #include <math.h>
 
@@ -86,17 +86,11 @@ static pelt_result normalise(pelt_study *s, const pelt_model *model) {
     const pelt_clip *clip = model->clips;
     while (clip->frame_count == 0)
         clip++;
-    float *points = PX_ALLOC(s->context, float, 3 * (size_t)s->point_count);
-    if (!points)
-        return PELT_ERROR_MEMORY;
-    pelt_ball ball = {0};
-    pelt_result result = pelt_clip_read(s->context, clip, 0, 0, s->point_count, points);
-    if (result == PELT_OK)
-        result = pelt_enclosing_ball(s->context, points, s->point_count, &ball);
-    px_free(s->context, points);
+    pelt_ball ball;
+    PX_TRY(px_clip_ball(s->context, clip, &ball));
     memcpy(s->center, ball.center, sizeof s->center);
-    s->radius = ball.radius > 0 ? ball.radius : 1;
-    return result;
+    s->radius = ball.radius;
+    return PELT_OK;
 }
 
 /* ---- Reducing --------------------------------------------------------------------------------------------- */
