@@ -2,11 +2,7 @@
 # fitted to each other reach what was promised.
 . "$(dirname "$0")/lib.sh"
 
-data=${PELT_DATA:-$here/../../../shared/data}/bench
-if [ ! -e "$data" ]; then
-    echo "skipped: no real data at $data"
-    exit 77
-fi
+need_data bench
 
 for name in horse-gallop elastic-cow samba; do
     for transforms in affine rigid; do

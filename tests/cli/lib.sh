@@ -31,6 +31,14 @@ no_err() { [ ! -s "$work/log/err" ] || fail "stderr is not empty"; }
 same() { cmp -s "$1" "$2" || fail "$1 and $2 differ"; }
 missing() { [ ! -e "$1" ] || fail "$1 exists"; }
 
+# need_data FOLDER: sets `data` to it, of the real data; without, the test is skipped.
+need_data() {
+    data=${PELT_DATA:-$here/../../../shared/data}/$1
+    [ -e "$data" ] && return
+    echo "skipped: no real data at $data"
+    exit 77
+}
+
 # json FILE EXPRESSION: a JavaScript expression over the parsed file `r` must be true.
 json() {
     node -e 'const r = JSON.parse(require("fs").readFileSync(process.argv[1])); process.exit(eval(process.argv[2]) === true ? 0 : 1)' \
