@@ -96,6 +96,26 @@ static void shift_is_exact(void **state) {
     test_end(&test);
 }
 
+/* Where a mode is on a slope hangs on the weights of the points around it, and two that are less than h apart stay two. */
+static void shift_knows_slopes(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    static float points[point_count * pitch];
+    float offsets[point_count];
+    uint32_t modes[point_count], mode_count;
+    double h = 10;
+    for (size_t p = 0; p < point_count; p++) {
+        double t = (double)p / point_count;
+        points[p * pitch] = (float)(p % 2 == 0 ? 0.95 * h + 0.01 * t : 0.2 * h * t * t);
+    }
+    test_ok(&test, px_mean_shift(test.context, &(px_shift_points){points, point_count, dimension, pitch}, h, 5, modes,
+                                 offsets, &mode_count));
+    check_modes(points, h, 5, modes, offsets);
+    assert_int_equal(mode_count, 2);
+    test_end(&test);
+}
+
 /* Points that all differ make one mode all the same: there is always a bone. */
 static void shift_finds_something(void **state) {
     (void)state;
@@ -569,6 +589,7 @@ static void failing_allocations(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shift_is_exact),
+        cmocka_unit_test(shift_knows_slopes),
         cmocka_unit_test(shift_finds_something),
         cmocka_unit_test(tree_misses_nothing),
         cmocka_unit_test(tsvd_is_the_svd),
