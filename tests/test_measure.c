@@ -1,7 +1,7 @@
 /* core/ball.c and core/measure.c: enclosing balls against brute force and known shapes, errors computed by hand. */
 #include "support.h"
 
-#include "core/core.h"
+#include "core/ball.h"
 
 #include <math.h>
 
@@ -180,6 +180,24 @@ static void ball_refuses_nan(void **state) {
             test_fails(&test, pelt_enclosing_ball(context, positions, 4, &ball), PELT_ERROR_INPUT, words);
             assert_true(ball.radius == 0);
         }
+    test_end(&test);
+}
+
+/* A lone point is measured in units, and what is not finite is named with its clip. */
+static void ball_of_a_clip(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    float positions[] = {1, 2, 3, 3, 2, 3}, times[] = {0};
+    pelt_clip clip = {.name = "jump", .frame_count = 1, .point_count = 2, .times = times, .positions = positions};
+    pelt_ball ball;
+    test_ok(&test, px_clip_ball(context, &clip, &ball));
+    assert_true(near_to(ball.radius, 1, 1e-12) && near_to(ball.center[0], 2, 1e-12));
+    positions[3] = 1;
+    test_ok(&test, px_clip_ball(context, &clip, &ball));
+    assert_true(ball.radius == 1 && near_to(ball.center[0], 1, 1e-12));
+    positions[4] = NAN;
+    test_fails(&test, px_clip_ball(context, &clip, &ball), PELT_ERROR_INPUT, "clip 'jump', frame 0, vertex 1");
     test_end(&test);
 }
 
@@ -441,19 +459,13 @@ int main(void) {
         times[k] = (float)k;
     make_waves();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ball_of_known_shapes),
-        cmocka_unit_test(ball_of_spheres_and_offsets),
-        cmocka_unit_test(ball_is_minimal),
-        cmocka_unit_test(ball_of_many),
-        cmocka_unit_test(ball_refuses_nan),
-        cmocka_unit_test(errors_by_hand),
-        cmocka_unit_test(special_cases),
-        cmocka_unit_test(same_with_any_threads),
-        cmocka_unit_test(normals_by_hand),
-        cmocka_unit_test(not_finite_is_named),
-        cmocka_unit_test(compare_can_be_cancelled),
-        cmocka_unit_test(weights_by_name),
-        cmocka_unit_test(measures_without_memory),
+        cmocka_unit_test(ball_of_known_shapes),  cmocka_unit_test(ball_of_spheres_and_offsets),
+        cmocka_unit_test(ball_is_minimal),       cmocka_unit_test(ball_of_a_clip),
+        cmocka_unit_test(ball_of_many),          cmocka_unit_test(ball_refuses_nan),
+        cmocka_unit_test(errors_by_hand),        cmocka_unit_test(special_cases),
+        cmocka_unit_test(same_with_any_threads), cmocka_unit_test(normals_by_hand),
+        cmocka_unit_test(not_finite_is_named),   cmocka_unit_test(compare_can_be_cancelled),
+        cmocka_unit_test(weights_by_name),       cmocka_unit_test(measures_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
