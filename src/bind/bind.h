@@ -8,7 +8,7 @@
  *   nearest.c   the voxel nearest to a place outside
  *   wave.c      how far every voxel is from the bones
  *   shells.c    pieces of the volume that no bone reaches; pieces of the surface that are plainly accessories
- *   graph.c     voxels as a graph, and coarser graphs of it
+ *   graph.c     voxels as a graph
  *   heat.c      weights by diffusion; system.c: one bone's part of it
  *   geodesic.c  distances of every bone
  *   apply.h     fields and settings to weights, and those into the model
@@ -19,6 +19,7 @@
 #ifndef PELT_BIND_ROOM_H
 #define PELT_BIND_ROOM_H
 
+#include "voxel/graph.h"
 #include "voxel/voxel.h"
 #include <pelt/bind.h>
 
@@ -46,18 +47,6 @@ typedef struct px_bind_subject {
 /* Arrays live in the arena. */
 pelt_result px_bind_subject_make(pelt_context *context, px_arena *arena, pelt_model *model, const pelt_bind_desc *desc,
                                  px_bind_subject *subject);
-
-/* Groups that grow together: every member leads to the lowest one of its group. */
-static inline uint32_t px_group_of(uint32_t *groups, uint32_t i) {
-    while (groups[i] != i)
-        i = groups[i] = groups[groups[i]];
-    return i;
-}
-static inline void px_group_join(uint32_t *groups, uint32_t a, uint32_t b) {
-    a = px_group_of(groups, a);
-    b = px_group_of(groups, b);
-    groups[a > b ? a : b] = a < b ? a : b;
-}
 
 /* ---- Names ------------------------------------------------------------------------------------------------ */
 
@@ -217,21 +206,9 @@ pelt_result px_bind_shells(px_arena *arena, const px_bind_subject *subject, uint
 
 /* ---- Graphs ------------------------------------------------------------------------------------------------ */
 
-/* Nodes and weighted edges; the edges of node i are firsts[i] … firsts[i + 1] − 1, each edge is there from both ends. */
-typedef struct px_graph {
-    uint32_t count;
-    uint32_t *firsts; /* [count + 1] */
-    uint32_t *to;     /* [edge] */
-    float *weights;   /* [edge] area over length */
-} px_graph;
-
 /* Voxels, their faces and the bridges. Lives in the arena. */
 pelt_result px_graph_of_voxels(px_arena *arena, const px_bind_volume *volume, const px_bind_bridges *bridges,
                                px_graph *graph);
-/* One node for every connected piece in a block of 2×2×2: what does not touch stays apart. `cells` [node][3] (replaced by
- * those of the coarser nodes), groups [node] the coarser node. */
-pelt_result px_graph_coarsen(px_arena *arena, const px_graph *fine, uint16_t (**cells)[3], px_graph *coarse,
-                             uint32_t **groups);
 
 /* ---- Fields ------------------------------------------------------------------------------------------------ */
 

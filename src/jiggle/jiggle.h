@@ -1,0 +1,116 @@
+/* Flesh from inside: a lattice around the mesh, moved by the skeleton, and what it does on its own.
+ *
+ *   subject.c   the mesh and the joints in one space: the world, at rest
+ *   lattice.c   cells, particles, chains, where vertices lie; sheets.c: what is joined and what only touches
+ *   weights.c   which joints move a particle: from the mesh's skin; heat.c: by diffusion from the bones
+ *   parts.c     particles by bone and by joint
+ */
+#ifndef PELT_JIGGLE_ROOM_H
+#define PELT_JIGGLE_ROOM_H
+
+#include "voxel/graph.h"
+#include "weights/weights.h"
+
+/* ---- What is given a lattice ------------------------------------------------------------------------------ */
+
+/* A model in the world, in its rest pose. A joint at global G moves what it holds by G · joints[j]⁻¹. */
+typedef struct px_jiggle_subject {
+    const pelt_model *model; /* welded */
+    float *positions;        /* [vertex of the mesh][3] as pelt_model_pose gives them at rest */
+    pelt_affine *joints;     /* [joint] globals at rest */
+    pelt_affine *inverses;   /* [joint] their inverses; of joints without one: of their parents, at last the identity */
+    uint32_t row_count;      /* welded vertices: those of one row are at one place, at rest */
+    uint32_t *rows;          /* [vertex of the mesh] */
+    float *row_positions;    /* [row][3] */
+    uint32_t *triangles;     /* [triangle of the mesh][3] rows */
+} px_jiggle_subject;
+
+/* Welds the model. Arrays live in the arena. */
+pelt_result px_jiggle_subject_make(pelt_context *context, px_arena *arena, pelt_model *model,
+                                   px_jiggle_subject *subject);
+
+/* ---- Lattice ---------------------------------------------------------------------------------------------- */
+
+#define PX_LATTICE_PARTICLES  2000u /* about as many, where nobody says how large cells are */
+#define PX_LATTICE_CELLS_MOST 1024u
+
+/* Particles in runs: those of chain c are items[firsts[c]] … items[firsts[c + 1] − 1]. */
+typedef struct px_chains {
+    uint32_t count;
+    uint32_t *firsts; /* [count + 1] */
+    uint32_t *items;
+} px_chains;
+
+/* Cubes around and in the mesh. Two cells may be at one place and know nothing of each other: two fingers that pass
+ * through one cube are two cells. Cells side by side share the four corners between them where the mesh goes on, so
+ * particles too may lie on each other and stay apart. */
+typedef struct px_lattice {
+    float cell;              /* a cell's side */
+    double origin[3];        /* of place (0, 0, 0) */
+    uint32_t cell_count;     /* */
+    uint32_t particle_count; /* */
+    uint32_t (*cells)[8];    /* [cell] its particles: corner x + 2y + 4z */
+    int32_t (*places)[3];    /* [particle] place on the grid, ≥ 0 */
+    float *rest;             /* [particle][3] origin + cell · place */
+    px_graph links;          /* particles side by side, each edge from both ends; weights: cells around it / 4 */
+    px_chains chains[3];     /* along x, y, z, ascending. Every link is in one chain: a particle from which the lattice
+                              * goes on in two ways is in two chains, every particle in at least one of each axis */
+    uint32_t vertex_count;   /* of what it was made for */
+    uint32_t *vertex_cells;  /* [vertex] the cell it lies in */
+    float *vertex_places;    /* [vertex][3] in it, 0 to 1 each: weights of corners are products of these */
+} px_lattice;
+
+/* What becomes a lattice. Vertices need not be in triangles, and triangles need no area. */
+typedef struct px_lattice_source {
+    const float *positions; /* [vertex][3] finite */
+    uint32_t vertex_count;
+    const uint32_t *triangles; /* [triangle][3] */
+    uint32_t triangle_count;
+    uint32_t cells;     /* along the longest side of the box, 1 to PX_LATTICE_CELLS_MOST; 0: as many as give … */
+    uint32_t particles; /* … about this number of particles; 0: PX_LATTICE_PARTICLES */
+} px_lattice_source;
+
+/* Vertices are the source's: rows of a subject. Arrays live in the arena; after a failure *out is empty. */
+pelt_result px_lattice_make(pelt_context *context, px_arena *arena, const px_lattice_source *source, px_lattice *out);
+/* The lattice of a subject, whose vertices are those of the mesh. */
+pelt_result px_jiggle_lattice(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject, uint32_t cells,
+                              uint32_t particles, px_lattice *out);
+
+/* ---- Weights ---------------------------------------------------------------------------------------------- */
+
+#define PX_JIGGLE_INFLUENCES 8u
+
+/* weights: a row of joints (not bones) for every particle, at most PX_JIGGLE_INFLUENCES, sum 1. */
+
+/* From the skin of the subject's model: what vertices have goes to the corners of their cells; particles that no vertex
+ * is near get what comes to them along links, those of pieces without any that of the nearest particle. */
+pelt_result px_jiggle_weights_from_skin(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
+                                        const px_lattice *lattice, px_weight_table *weights);
+
+/* How a bone heats. */
+typedef struct px_jiggle_heat {
+    float strength; /* its heat, > 0; 1 */
+    float width;    /* in cells: particles this near to the bone are its own; 1 */
+} px_jiggle_heat;
+
+/* By diffusion: a bone's own particles are held at 1 and those of other bones at 0, the rest is harmonic, times the
+ * strength. Bones are those of the joints that the skin uses (all joints without a skin), from a joint to its children;
+ * `heat` [joint] or NULL. */
+pelt_result px_jiggle_weights_by_heat(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
+                                      const px_lattice *lattice, const px_jiggle_heat *heat, px_weight_table *weights);
+
+/* ---- Parts ------------------------------------------------------------------------------------------------ */
+
+/* Particles by whom they belong to. Parts come from the root outwards: by joint, ascending. */
+typedef struct px_jiggle_parts {
+    uint32_t *bones; /* [particle] the joint with the largest weight */
+    uint32_t *parts; /* [particle] its part around a joint: the half of a bone's particles that is nearer to where the
+                      * bone begins belongs to that joint, the other to the child's joint that is nearest */
+    uint32_t part_count;
+    uint32_t *joints; /* [part] its joint, ascending */
+} px_jiggle_parts;
+
+pelt_result px_jiggle_parts_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
+                                 const px_weight_table *weights, px_jiggle_parts *parts);
+
+#endif
