@@ -1,7 +1,7 @@
 /* Packed morphs, once for every body. The includer defines LANES (see lanes.h) and MORPH_BODY, the name of the body.
  * Each vertex goes through the same operations in the same order in every body, so all agree to the last bit.
  */
-#include "run/lanes.h"
+#include "core/lanes.h"
 #include "run/skin.h"
 
 /* A block at once, so that what an entry costs besides its displacements is paid once; the reference takes one vertex

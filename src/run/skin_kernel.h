@@ -6,7 +6,7 @@
  * Dual quaternions: L. Kavan, S. Collins, J. Žára, C. O'Sullivan, "Geometric skinning with approximate dual quaternion
  * blending", ACM Trans. Graph. 27(4), 2008.
  */
-#include "run/lanes.h"
+#include "core/lanes.h"
 #include "run/skin.h"
 
 #include <float.h>

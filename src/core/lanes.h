@@ -6,8 +6,8 @@
  * Operations are the compiler's own (GNU vector extensions), so that x86 and ARM share one text; only the square root
  * and, where compilers make a detour, 16-bit integers need intrinsics.
  */
-#ifndef PELT_RUN_LANES_H
-#define PELT_RUN_LANES_H
+#ifndef PELT_CORE_LANES_H
+#define PELT_CORE_LANES_H
 
 #include <stddef.h>
 #include <stdint.h>
