@@ -3,6 +3,7 @@
  *   main.c      the table of verbs, signals, exit codes
  *   args.c      reading the command line by option tables
  *   inputs.c    positional arguments as inputs, choosing an animation
+ *   values.c    a number for every vertex
  *   terminal.c  messages and the progress line
  *   json.c      writing JSON
  *   report.c    the end of a run: its report for programs, and the page of --report
@@ -242,6 +243,14 @@ uint64_t written_size(const char *path, uint32_t frame_count);
 exit_code output_format(cli_session *session, const char *path, const pelt_format_info **format);
 /* A usage error unless the path (NULL: none was given) is one of a format that holds meshes with skins. */
 exit_code output_rig(cli_session *session, const char *path);
+
+/* ---- values.c --------------------------------------------------------------------------------------------- */
+
+bool is_picture(const char *path);
+/* A number for every vertex of a model, out [vertex]: from a file (a picture over its UVs, or numbers), or where `path` is
+ * NULL, from a vertex attribute. `option` is what the path was given with. */
+exit_code vertex_values(cli_session *session, const pelt_model *model, const char *option, const char *path,
+                        const char *attribute, float *out);
 
 /* ---- terminal.c ------------------------------------------------------------------------------------------- */
 

@@ -33,18 +33,10 @@ static const target targets[] = {
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, offsetof(decompose_settings, output), NULL, 0, 0, NULL, "FILE",
      "the rig (.glb, .gltf)"},
-    {"target", 0, PELT_OPTION_CHOICE, offsetof(decompose_settings, target), "any", 0, 0,
-     "any|unreal|unity|godot|blender|web", NULL, "settings that are safe in this program; --verbose says why"},
-    {"weights-format", 0, PELT_OPTION_CHOICE, offsetof(decompose_settings, weights), "u16", 0, 0, "f32|u16|u8", NULL,
-     "numbers that weights are written as"},
     {"fps", 0, PELT_OPTION_REAL, offsetof(decompose_settings, fps), "30", 0.001, 100000, NULL, "N",
      "frames per second of inputs that do not say, and at which motions of rigs are evaluated"},
     {"motion", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
      "only this animation of several"},
-    {"corrections", 0, PELT_OPTION_UINT, offsetof(decompose_settings, corrections), "0", 0, PELT_CORRECT_RANK_MAX, NULL,
-     "R", "morph targets to add for what the bones miss; see 'pelt help correct'"},
-    {"rounds", 0, PELT_OPTION_UINT, offsetof(decompose_settings, rounds), "8", 0, PELT_TOGETHER_ROUNDS_MAX, NULL, "N",
-     "times that bones and corrections are fitted to each other; 0: the bones are best alone"},
     {"rest", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, rest), "first", 0, 0, NULL, "first|FRAME|FILE",
      "the rest pose to start from: a frame, or a mesh with the same points"},
     {"skeleton", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, skeleton), NULL, 0, 0, NULL, "RIG",
@@ -54,8 +46,25 @@ static const pelt_option own_options[] = {
 };
 OPTION_TABLE(own_table, own_options)
 
+static const pelt_option skin_options[] = {
+    {"target", 0, PELT_OPTION_CHOICE, offsetof(decompose_settings, target), "any", 0, 0,
+     "any|unreal|unity|godot|blender|web", NULL, "settings that are safe in this program; --verbose says why"},
+    {"weights-format", 0, PELT_OPTION_CHOICE, offsetof(decompose_settings, weights), "u16", 0, 0, "f32|u16|u8", NULL,
+     "numbers that weights are written as"},
+    {"corrections", 0, PELT_OPTION_UINT, offsetof(decompose_settings, corrections), "0", 0, PELT_CORRECT_RANK_MAX, NULL,
+     "R", "morph targets to add for what the bones miss; see 'pelt help correct'"},
+    {"rounds", 0, PELT_OPTION_UINT, offsetof(decompose_settings, rounds), "8", 0, PELT_TOGETHER_ROUNDS_MAX, NULL, "N",
+     "times that bones and corrections are fitted to each other; 0: the bones are best alone"},
+};
+
+const pelt_option *decompose_skin_table(size_t *count) {
+    *count = COUNT(skin_options);
+    return skin_options;
+}
+
 static const option_group groups[] = {
     {"Options", own_table, 0},
+    {"Options", decompose_skin_table, 0},
     {"Decomposition", pelt_decompose_options, offsetof(decompose_settings, decompose)},
     {"Reading", pelt_load_options, offsetof(decompose_settings, load)},
 };
@@ -96,15 +105,13 @@ static exit_code load_input(decompose_work *w) {
         w->model->clips += animation.clip;
         w->model->clip_count = 1;
     }
-    for (uint32_t c = 0; c < w->model->clip_count; c++)
-        w->frame_count += w->model->clips[c].frame_count;
     for (size_t p = 0; p < w->path_count; p++) {
         uint64_t size = written_size(w->paths[p], 0);
         w->bytes_in += size;
         files = files && size > 0;
     }
-    if (!files) /* folders, patterns, motions: what the frames would take */
-        w->bytes_in = (uint64_t)w->frame_count * w->model->mesh.point_count * 12;
+    if (!files)
+        w->bytes_in = 0;
     return EXIT_DONE;
 }
 
@@ -259,19 +266,40 @@ static bool is_missed(const decompose_work *w) {
     return asked > 0 && w->whole.error_rms > 1.001 * asked;
 }
 
+exit_code decompose_clips(decompose_work *w) {
+    for (uint32_t c = 0; c < w->model->clip_count; c++)
+        w->frame_count += w->model->clips[c].frame_count;
+    if (w->bytes_in == 0) /* folders, patterns, motions: what the frames would take */
+        w->bytes_in = (uint64_t)w->frame_count * w->model->mesh.point_count * 12;
+    apply_target(w);
+    exit_code code = load_known(w);
+    if (code != EXIT_DONE)
+        return code;
+    pelt_result result = decompose_and_write(w);
+    return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
+}
+
+void decompose_free(decompose_work *w) {
+    free(w->played);
+    free(w->clip_error);
+    free(w->frame_rms);
+    free(w->lists[0]);
+    free(w->lists[1]);
+    keep_model(w->session, w->written);
+    pelt_model_destroy(w->corrected);
+    pelt_model_destroy(w->rest);
+    pelt_model_destroy(w->rig);
+}
+
 static exit_code decompose(decompose_work *w) {
     double start = now();
     exit_code code = load_input(w);
     w->seconds_load = now() - start;
+    if (code == EXIT_DONE)
+        code = decompose_clips(w);
+    w->seconds_total = now() - start;
     if (code != EXIT_DONE)
         return code;
-    apply_target(w);
-    if ((code = load_known(w)) != EXIT_DONE)
-        return code;
-    pelt_result result = decompose_and_write(w);
-    w->seconds_total = now() - start;
-    if (result != PELT_OK)
-        return session_fail(w->session, result);
     decompose_report(w);
     if (!is_missed(w))
         return EXIT_DONE;
@@ -290,17 +318,9 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     code = decompose(&w);
     show_warnings(session);
     session->hold_warnings = false;
-    free(w.played);
-    free(w.clip_error);
-    free(w.frame_rms);
-    free(w.lists[0]);
-    free(w.lists[1]);
     keep_model(session, w.source); /* the last one kept goes first */
     keep_model(session, w.model);
-    keep_model(session, w.written);
-    pelt_model_destroy(w.corrected);
-    pelt_model_destroy(w.rest);
-    pelt_model_destroy(w.rig);
+    decompose_free(&w);
     return code;
 }
 

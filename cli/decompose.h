@@ -46,11 +46,20 @@ typedef struct decompose_work {
     double seconds_load, seconds_write, seconds_correct, seconds_total;
 } decompose_work;
 
+/* Options of what is written: --target, --weights-format, --corrections, --rounds. */
+const pelt_option *decompose_skin_table(size_t *count);
+/* Decomposes the clips of `model` by `settings`, writes the file and measures it. bytes_in 0: that of the frames. */
+exit_code decompose_clips(decompose_work *w);
+/* Frees what that made, but for `model`; what the page shows stays. */
+void decompose_free(decompose_work *w);
 /* Reads the written file back, with the input's points; `motions` [clip] become its motions of the clips. */
 pelt_result decompose_read_back(decompose_work *w, pelt_model **model, uint32_t *motions);
 /* Reads the written file back and compares it with the input, at the input's own times. */
 pelt_result decompose_measure(decompose_work *w);
-/* The figures, for programs and for people, and what the page shows. */
+/* The figures, for programs and for people … */
+void decompose_json(cli_json *json, const decompose_work *w);
+void decompose_rows(cli_table *table, const decompose_work *w);
+/* … as the report of a run, and what the page shows. */
 void decompose_report(decompose_work *w);
 
 #endif

@@ -114,9 +114,7 @@ static void report_search(const pelt_decompose_report *r, cli_json *json) {
     free(points);
 }
 
-static void report_json(decompose_work *w) {
-    cli_json *json = &w->session->report;
-    json_text(json, "output", w->settings->output);
+void decompose_json(cli_json *json, const decompose_work *w) {
     json_open(json, "input", '{');
     json_count(json, "vertices", w->model->mesh.point_count);
     json_count(json, "frames", w->frame_count);
@@ -157,35 +155,38 @@ static void report_json(decompose_work *w) {
     json_count(json, "peak_memory_bytes", peak_memory());
     json_floats(json, "iterations", w->report.iteration_errors, w->report.iteration_count);
     report_search(&w->report, json);
-    w->session->report_done = true;
+}
+
+void decompose_rows(cli_table *table, const decompose_work *w) {
+    const pelt_difference *d = &w->whole;
+    const pelt_decompose_report *r = &w->report;
+    table_row(table, "bones", "%s, at most %u a vertex", grouped(r->bone_count), r->influence_count);
+    table_row(table, "dimension", "%s", grouped(r->dimension));
+    if (w->desc.method == PELT_DECOMPOSE_SMA)
+        table_row(table, "near-rigid", "%.1f %% of the triangles", 100 * r->near_rigid);
+    if (r->negative_count > 0)
+        table_row(table, "negative", "%s vertices had weights below 0, which no file holds; E_rms with them %.4g",
+                  grouped(r->negative_count), r->error_weights);
+    if (w->corrected)
+        table_row(table, "corrections", "%u, which lower E_rms from %.4g", w->corrections.rank,
+                  w->corrections.errors[0]);
+    table_row(table, "E_rms", "%.4g", d->error_rms);
+    for (uint32_t c = 0; w->model->clip_count > 1 && c < w->model->clip_count; c++)
+        table_row(table, "", "%.4g in '%s'", w->clip_error[c].error_rms, w->model->clips[c].name);
+    if (d->error_kg <= 1e300)
+        table_row(table, "E_kg", "%.4g %%", d->error_kg);
+    table_row(table, "E_max", "%.4g of the diameter, at frame %u, vertex %u", d->error_max, d->max_frame, d->max_point);
+    normal_rows(table, d);
+    table_row(table, "size", "%s to %s, 1 : %.1f", bytes_text(w->bytes_in), bytes_text(w->bytes_out),
+              w->bytes_out ? (double)w->bytes_in / (double)w->bytes_out : 0);
 }
 
 static void report_table(const decompose_work *w) {
-    const pelt_difference *d = &w->whole;
     const pelt_decompose_report *r = &w->report;
     cli_table table = {0};
     table_row(&table, "input", "%s vertices, %s frames, %s triangles", grouped(w->model->mesh.point_count),
               grouped(w->frame_count), grouped(w->model->mesh.triangle_count));
-    table_row(&table, "bones", "%s, at most %u a vertex", grouped(r->bone_count), r->influence_count);
-    table_row(&table, "dimension", "%s", grouped(r->dimension));
-    if (w->desc.method == PELT_DECOMPOSE_SMA)
-        table_row(&table, "near-rigid", "%.1f %% of the triangles", 100 * r->near_rigid);
-    if (r->negative_count > 0)
-        table_row(&table, "negative", "%s vertices had weights below 0, which no file holds; E_rms with them %.4g",
-                  grouped(r->negative_count), r->error_weights);
-    if (w->corrected)
-        table_row(&table, "corrections", "%u, which lower E_rms from %.4g", w->corrections.rank,
-                  w->corrections.errors[0]);
-    table_row(&table, "E_rms", "%.4g", d->error_rms);
-    for (uint32_t c = 0; w->model->clip_count > 1 && c < w->model->clip_count; c++)
-        table_row(&table, "", "%.4g in '%s'", w->clip_error[c].error_rms, w->model->clips[c].name);
-    if (d->error_kg <= 1e300)
-        table_row(&table, "E_kg", "%.4g %%", d->error_kg);
-    table_row(&table, "E_max", "%.4g of the diameter, at frame %u, vertex %u", d->error_max, d->max_frame,
-              d->max_point);
-    normal_rows(&table, d);
-    table_row(&table, "size", "%s to %s, 1 : %.1f", bytes_text(w->bytes_in), bytes_text(w->bytes_out),
-              w->bytes_out ? (double)w->bytes_in / (double)w->bytes_out : 0);
+    decompose_rows(&table, w);
     table_row(&table, "time", "%.3f s: load %.3f, reduce %.3f, seed %.3f, solve %.3f (%u iterations), write %.3f",
               w->seconds_total, w->seconds_load, r->seconds_reduce, r->seconds_seed, r->seconds_solve,
               r->iteration_count, w->seconds_write);
@@ -196,7 +197,10 @@ static void report_table(const decompose_work *w) {
 }
 
 void decompose_report(decompose_work *w) {
-    report_json(w);
+    cli_json *json = &w->session->report;
+    json_text(json, "output", w->settings->output);
+    decompose_json(json, w);
+    w->session->report_done = true;
     report_table(w);
     report_page(w->session, w->written, w->model->clips, w->model->clip_count, w->settings->fps)->motions = w->motions;
 }

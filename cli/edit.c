@@ -88,39 +88,21 @@ static exit_code check(const cli_session *session, const edit_settings *settings
     return EXIT_DONE;
 }
 
-/* What is no regular file can be read only once: it is taken for numbers. */
-static bool is_picture(const char *path) {
-    static const char signature[8] = "\x89PNG\r\n\x1a\n";
-    char bytes[8];
-    FILE *file = written_size(path, 0) ? fopen(path, "rb") : NULL;
-    bool picture = file && fread(bytes, 1, 8, file) == 8 && memcmp(bytes, signature, 8) == 0;
-    if (file)
-        fclose(file);
-    return picture;
-}
-
 static exit_code read_distances(work *w) {
     const edit_settings *settings = w->settings;
-    const pelt_mesh *mesh = &w->rig->mesh;
-    pelt_context *context = w->session->context;
+    uint32_t vertex_count = w->rig->mesh.vertex_count;
     bool picture = settings->displace && is_picture(settings->displace);
     if (picture && !option_given(w->session, "amount"))
         return usage_error(w->session,
                            "%s is a picture: how far does it move the mesh from black to white? --amount UNITS",
                            settings->displace);
-    if (picture && !mesh->uvs) {
-        say(w->session, MESSAGE_ERROR, "%s: --displace by a picture needs UVs, and the mesh has none", w->rig->path);
-        return EXIT_INPUT;
-    }
-    w->distances = must_alloc(mesh->vertex_count, sizeof *w->distances);
-    pelt_result result =
-        picture ? pelt_image_luminance(context, settings->displace, mesh->uvs, mesh->vertex_count, w->distances)
-        : settings->displace ? pelt_vertex_numbers(context, w->rig, settings->displace, w->distances)
-                             : pelt_vertex_attribute(context, w->rig, settings->attribute, w->distances);
+    w->distances = must_alloc(vertex_count, sizeof *w->distances);
+    exit_code code =
+        vertex_values(w->session, w->rig, "displace", settings->displace, settings->attribute, w->distances);
     double middle = picture && !option_given(w->session, "middle") ? 0.5 : settings->middle;
-    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+    for (uint32_t i = 0; i < vertex_count; i++)
         w->distances[i] = (float)(settings->amount * ((double)w->distances[i] - middle));
-    return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
+    return code;
 }
 
 static exit_code take_pose(work *w) {

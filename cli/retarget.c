@@ -1,50 +1,44 @@
 /* pelt retarget: a motion of one skeleton on another. */
-#include "cli.h"
+#include "retarget.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct retarget_settings {
-    pelt_retarget_desc retarget;
-    pelt_load_desc load;
+typedef struct verb_settings {
+    retarget_settings how;
     const char *output;
-    const char *map;
-    const char *motion;
     const char *name;
-} retarget_settings;
+} verb_settings;
 
 static const pelt_option own_options[] = {
-    {"output", 'o', PELT_OPTION_TEXT, offsetof(retarget_settings, output), NULL, 0, 0, NULL, "FILE",
+    {"output", 'o', PELT_OPTION_TEXT, offsetof(verb_settings, output), NULL, 0, 0, NULL, "FILE",
      "the rig with the new motion (.glb, .gltf; .bvh: skeleton and new motion)"},
-    {"map", 0, PELT_OPTION_TEXT, offsetof(retarget_settings, map), NULL, 0, 0, NULL, "FILE",
-     "pairs of joints: lines 'rig joint = motion joint', nothing behind = for none, # comments"},
-    {"motion", 0, PELT_OPTION_TEXT, offsetof(retarget_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
-     "which motion of several; without this the first"},
-    {"name", 0, PELT_OPTION_TEXT, offsetof(retarget_settings, name), NULL, 0, 0, NULL, "NAME",
+    {"name", 0, PELT_OPTION_TEXT, offsetof(verb_settings, name), NULL, 0, 0, NULL, "NAME",
      "what to call it in the rig; without this its own name"},
 };
 OPTION_TABLE(own_table, own_options)
 
-static const option_group groups[] = {
-    {"Options", own_table, 0},
-    {"Retargeting", pelt_retarget_options, offsetof(retarget_settings, retarget)},
-    {"Reading", pelt_load_options, offsetof(retarget_settings, load)},
+static const pelt_option shared_options[] = {
+    {"map", 0, PELT_OPTION_TEXT, offsetof(retarget_settings, map), NULL, 0, 0, NULL, "FILE",
+     "pairs of joints: lines 'rig joint = motion joint', nothing behind = for none, # comments"},
+    {"motion", 0, PELT_OPTION_TEXT, offsetof(retarget_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
+     "which motion of several; without this the first"},
 };
 
-/* One run. */
-typedef struct work {
-    cli_session *session;
-    const retarget_settings *settings;
-    pelt_retarget_desc desc;
-    char *map; /* the file's text */
-    pelt_model *rig, *source;
-    const pelt_motion *motion;
-    pelt_joint_match *matches; /* [rig joint] */
-    pelt_retarget_report report;
-    double start;
-} work;
+const pelt_option *retarget_table(size_t *count) {
+    *count = COUNT(shared_options);
+    return shared_options;
+}
+
+#define HOW offsetof(verb_settings, how)
+static const option_group groups[] = {
+    {"Options", own_table, 0},
+    {"Options", retarget_table, HOW},
+    {"Retargeting", pelt_retarget_options, HOW + offsetof(retarget_settings, retarget)},
+    {"Reading", pelt_load_options, HOW + offsetof(retarget_settings, load)},
+};
 
 /* ---- Reading ---------------------------------------------------------------------------------------------- */
 
@@ -66,35 +60,24 @@ static exit_code read_text(cli_session *session, const char *path, char **text) 
     return failed ? EXIT_INPUT : EXIT_DONE;
 }
 
-static exit_code load(work *w, const cli_input *input, pelt_model **model) {
-    pelt_result result = pelt_load(w->session->context, input->paths, input->path_count, &w->settings->load, model);
+exit_code retarget_load(cli_session *session, const retarget_settings *settings, const cli_input *input,
+                        pelt_model **model) {
+    pelt_result result = pelt_load(session->context, input->paths, input->path_count, &settings->load, model);
     if (result != PELT_OK)
-        return session_fail(w->session, result);
+        return session_fail(session, result);
     if ((*model)->skeleton.joint_count)
         return EXIT_DONE;
-    say(w->session, MESSAGE_ERROR, "%s: there is no skeleton in it", (*model)->path);
+    say(session, MESSAGE_ERROR, "%s: there is no skeleton in it", (*model)->path);
     return EXIT_INPUT;
 }
 
-static exit_code read_all(work *w, const char *const *args, size_t arg_count) {
-    input_list inputs = inputs_group(w->session, args, arg_count);
-    exit_code code = EXIT_DONE;
-    if (inputs.count != 2)
-        code = usage_error(w->session, "retarget needs two inputs, a rig and a motion; %zu are given", inputs.count);
-    if (code == EXIT_DONE && w->settings->map)
-        code = read_text(w->session, w->settings->map, &w->map);
-    if (code == EXIT_DONE)
-        code = load(w, &inputs.items[0], &w->rig);
-    if (code == EXIT_DONE)
-        code = load(w, &inputs.items[1], &w->source);
-    inputs_free(&inputs);
+static exit_code choose(retarget_work *w, const pelt_motion **motion) {
     cli_animation animation;
-    if (code == EXIT_DONE)
-        code = choose_animation(w->session, w->source, w->settings->motion, true, &animation);
+    exit_code code = choose_animation(w->session, w->source, w->settings->motion, true, &animation);
     if (code != EXIT_DONE)
         return code;
-    w->motion = animation.motion;
-    if (w->motion)
+    *motion = animation.motion;
+    if (*motion)
         return EXIT_DONE;
     say(w->session, MESSAGE_ERROR, "%s: there is no motion in it", w->source->path);
     return EXIT_INPUT;
@@ -102,13 +85,13 @@ static exit_code read_all(work *w, const char *const *args, size_t arg_count) {
 
 /* ---- Telling ---------------------------------------------------------------------------------------------- */
 
-static const char *partner_name(const work *w, uint32_t joint) {
+static const char *partner_name(const retarget_work *w, uint32_t joint) {
     uint32_t partner = w->matches[joint].joint;
     return partner == PELT_NONE ? NULL : w->source->skeleton.names[partner];
 }
 
 /* The table of matches: the rig's joint, the motion's, and how they were found. */
-static void print_matches(const work *w) {
+static void print_matches(const retarget_work *w) {
     const pelt_skeleton *skeleton = &w->rig->skeleton;
     cli_table table = {0};
     for (uint32_t j = 0; j < skeleton->joint_count; j++) {
@@ -121,14 +104,8 @@ static void print_matches(const work *w) {
     table_print(&table, w->session->common.quiet ? NULL : w->session->out, "Joints of the rig and of the motion");
 }
 
-static void report(const work *w) {
+void retarget_json(cli_json *json, const retarget_work *w) {
     const pelt_skeleton *skeleton = &w->rig->skeleton;
-    const pelt_motion *made = &w->rig->motions[w->rig->motion_count - 1];
-    uint64_t bytes = written_size(w->settings->output, 0);
-    double seconds = now() - w->start;
-    cli_json *json = &w->session->report;
-    json_text(json, "output", w->settings->output);
-    json_text(json, "motion", made->name);
     json_open(json, "joints", '[');
     for (uint32_t j = 0; j < skeleton->joint_count; j++) {
         json_open(json, NULL, '{');
@@ -144,48 +121,96 @@ static void report(const work *w) {
     json_real(json, "fps", w->report.fps);
     json_real(json, "scale", w->report.scale);
     json_real(json, "lift", w->report.lift);
+}
+
+void retarget_rows(cli_table *table, const retarget_work *w) {
+    table_row(table, "matched", "%u of %u joints", w->report.matched, w->rig->skeleton.joint_count);
+    table_row(table, "frames", "%s at %.6g per second", grouped(w->report.frame_count), w->report.fps);
+    table_row(table, "scale", "%.6g", w->report.scale);
+    table_row(table, "lifted by", "%.6g", w->report.lift);
+}
+
+static void report(const retarget_work *w, const char *output, double start) {
+    const pelt_motion *made = &w->rig->motions[w->rig->motion_count - 1];
+    uint64_t bytes = written_size(output, 0);
+    double seconds = now() - start;
+    cli_json *json = &w->session->report;
+    json_text(json, "output", output);
+    json_text(json, "motion", made->name);
+    retarget_json(json, w);
     json_count(json, "bytes", bytes);
     json_real(json, "seconds", seconds);
     w->session->report_done = true;
     cli_table table = {0};
     table_row(&table, "motion", "%s", shown_name(made->name));
-    table_row(&table, "matched", "%u of %u joints", w->report.matched, skeleton->joint_count);
-    table_row(&table, "frames", "%s at %.6g per second", grouped(w->report.frame_count), w->report.fps);
-    table_row(&table, "scale", "%.6g", w->report.scale);
-    table_row(&table, "lifted by", "%.6g", w->report.lift);
+    retarget_rows(&table, w);
     table_row(&table, "written", "%s", bytes_text(bytes));
     table_row(&table, "time", "%.3f s", seconds);
-    table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
+    table_print(&table, w->session->common.quiet ? NULL : w->session->out, output);
+}
+
+/* ---- Work ------------------------------------------------------------------------------------------------- */
+
+static exit_code put_on(retarget_work *w, const pelt_motion *motion, const char *map) {
+    pelt_context *context = w->session->context;
+    pelt_retarget_desc desc = w->settings->retarget;
+    desc.map = map;
+    desc.name = w->name;
+    w->matches = must_alloc(w->rig->skeleton.joint_count, sizeof *w->matches);
+    pelt_result result = pelt_match_joints(context, &w->rig->skeleton, &w->source->skeleton, &desc, w->matches);
+    if (result == PELT_OK) {
+        print_matches(w);
+        result = pelt_retarget(context, w->source, motion, w->matches, &desc, w->rig, &w->report);
+    }
+    return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
+}
+
+exit_code retarget_motion(retarget_work *w, const cli_input *input) {
+    char *map = NULL;
+    const pelt_motion *motion;
+    exit_code code = w->settings->map ? read_text(w->session, w->settings->map, &map) : EXIT_DONE;
+    if (code == EXIT_DONE)
+        code = retarget_load(w->session, w->settings, input, &w->source);
+    if (code == EXIT_DONE)
+        code = choose(w, &motion);
+    if (code == EXIT_DONE)
+        code = put_on(w, motion, map);
+    free(map);
+    return code;
+}
+
+void retarget_free(retarget_work *w) {
+    pelt_model_destroy(w->source);
+    free(w->matches);
 }
 
 /* ---- The verb --------------------------------------------------------------------------------------------- */
 
-static exit_code work_all(work *w, const char *const *args, size_t arg_count) {
-    exit_code code = read_all(w, args, arg_count);
+static exit_code work_all(retarget_work *w, const char *output, const char *const *args, size_t arg_count) {
+    double start = now();
+    input_list inputs = inputs_group(w->session, args, arg_count);
+    exit_code code = EXIT_DONE;
+    if (inputs.count != 2)
+        code = usage_error(w->session, "retarget needs two inputs, a rig and a motion; %zu are given", inputs.count);
+    if (code == EXIT_DONE)
+        code = retarget_load(w->session, w->settings, &inputs.items[0], &w->rig);
+    if (code == EXIT_DONE)
+        code = retarget_motion(w, &inputs.items[1]);
+    inputs_free(&inputs);
     if (code != EXIT_DONE)
         return code;
-    pelt_context *context = w->session->context;
-    w->desc.map = w->map;
-    w->desc.name = w->settings->name;
-    w->matches = must_alloc(w->rig->skeleton.joint_count, sizeof *w->matches);
-    pelt_result result = pelt_match_joints(context, &w->rig->skeleton, &w->source->skeleton, &w->desc, w->matches);
-    if (result == PELT_OK) {
-        print_matches(w);
-        result = pelt_retarget(context, w->source, w->motion, w->matches, &w->desc, w->rig, &w->report);
-    }
     pelt_save_desc save = pelt_save_desc_default();
-    save.motion = w->rig->motion_count ? w->rig->motion_count - 1 : 0;
-    if (result == PELT_OK)
-        result = pelt_save(context, w->rig, w->settings->output, &save);
+    save.motion = w->rig->motion_count - 1;
+    pelt_result result = pelt_save(w->session->context, w->rig, output, &save);
     if (result != PELT_OK)
         return session_fail(w->session, result);
-    report(w);
+    report(w, output, start);
     report_page(w->session, w->rig, NULL, 0, w->report.fps);
     return EXIT_DONE;
 }
 
 static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
-    const retarget_settings *settings = given;
+    const verb_settings *settings = given;
     if (!settings->output)
         return usage_error(session, "retarget needs an output: -o FILE");
     const pelt_format_info *format;
@@ -194,12 +219,10 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         return code;
     if (!(format->flags & PELT_FORMAT_RIG))
         return usage_error(session, "%s: %s holds no motions; use .glb, .gltf or .bvh", settings->output, format->name);
-    work w = {.session = session, .settings = settings, .desc = settings->retarget, .start = now()};
-    code = work_all(&w, args, arg_count);
+    retarget_work w = {.session = session, .settings = &settings->how, .name = settings->name};
+    code = work_all(&w, settings->output, args, arg_count);
     keep_model(session, w.rig);
-    pelt_model_destroy(w.source);
-    free(w.matches);
-    free(w.map);
+    retarget_free(&w);
     return code;
 }
 
@@ -224,7 +247,7 @@ const cli_verb verb_retarget = {
         "added to those of the rig.",
     .groups = groups,
     .group_count = COUNT(groups),
-    .settings_size = sizeof(retarget_settings),
+    .settings_size = sizeof(verb_settings),
     .examples = examples,
     .example_count = COUNT(examples),
     .run = run,

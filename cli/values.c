@@ -1,0 +1,30 @@
+/* A number for every vertex, from a painted picture, a file of numbers or a vertex attribute. */
+#include "cli.h"
+
+#include <string.h>
+
+/* What is no regular file can be read only once: it is taken for numbers. */
+bool is_picture(const char *path) {
+    static const char signature[8] = "\x89PNG\r\n\x1a\n";
+    char bytes[8];
+    FILE *file = written_size(path, 0) ? fopen(path, "rb") : NULL;
+    bool picture = file && fread(bytes, 1, 8, file) == 8 && memcmp(bytes, signature, 8) == 0;
+    if (file)
+        fclose(file);
+    return picture;
+}
+
+exit_code vertex_values(cli_session *session, const pelt_model *model, const char *option, const char *path,
+                        const char *attribute, float *out) {
+    const pelt_mesh *mesh = &model->mesh;
+    pelt_context *context = session->context;
+    bool picture = path && is_picture(path);
+    if (picture && !mesh->uvs) {
+        say(session, MESSAGE_ERROR, "%s: --%s by a picture needs UVs, and the mesh has none", model->path, option);
+        return EXIT_INPUT;
+    }
+    pelt_result result = picture ? pelt_image_luminance(context, path, mesh->uvs, mesh->vertex_count, out)
+                         : path  ? pelt_vertex_numbers(context, model, path, out)
+                                 : pelt_vertex_attribute(context, model, attribute, out);
+    return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
+}
