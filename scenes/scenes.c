@@ -3,10 +3,12 @@
 
 #include <string.h>
 
-extern const scene scene_creature, scene_cloth, scene_softbody, scene_production, scene_morph, scene_tube, scene_arm;
+extern const scene scene_creature, scene_cloth, scene_softbody, scene_production, scene_morph, scene_tube, scene_arm,
+    scene_troll;
 
 static const scene *const table[] = {
-    &scene_creature, &scene_cloth, &scene_softbody, &scene_production, &scene_morph, &scene_tube, &scene_arm,
+    &scene_creature, &scene_cloth, &scene_softbody, &scene_production,
+    &scene_morph,    &scene_tube,  &scene_arm,      &scene_troll,
 };
 
 const scene *scene_at(uint32_t index) {
