@@ -1,7 +1,7 @@
 /* Flesh from inside: a lattice around the mesh, moved by the skeleton, and what it does on its own.
  *
  *   subject.c   the mesh and the joints in one space: the world, at rest
- *   lattice.c   cells, particles, chains, where vertices lie; sheets.c: what is joined and what only touches
+ *   lattice.c   cells, particles, chains, where vertices lie; pieces.c: what is joined, what only touches
  *   weights.c   which joints move a particle: from the mesh's skin; heat.c: by diffusion from the bones
  *   parts.c     particles by bone and by joint
  */
@@ -57,7 +57,7 @@ typedef struct px_lattice {
                               * goes on in two ways is in two chains, every particle in at least one of each axis */
     uint32_t vertex_count;   /* of what it was made for */
     uint32_t *vertex_cells;  /* [vertex] the cell it lies in */
-    float *vertex_places;    /* [vertex][3] in it, 0 to 1 each: weights of corners are products of these */
+    float *vertex_places; /* [vertex][3] in it, 0 to 1 each but for rounding: weights of corners are their products */
 } px_lattice;
 
 /* What becomes a lattice. Vertices need not be in triangles, and triangles need no area. */

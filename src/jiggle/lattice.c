@@ -1,0 +1,279 @@
+/* Cells and particles around a mesh, after Chen et al., "Lattice-based skinning and deformation for real-time
+ * skeleton-driven animation" (2011), section III, and Rivers and James, "FastLSM" (2007).
+ *
+ * Fine voxels first: every connected piece of them in a cube is a cell, so limbs that pass through one cube stay apart.
+ * Cells side by side are joined where pieces go on from one to the other, and share the corners between them: a
+ * particle is a class of corners. */
+#include "jiggle/lattice.h"
+
+#include <math.h>
+
+/* ---- Cells ------------------------------------------------------------------------------------------------- */
+
+typedef struct blocks {
+    px_graph graph;
+    uint16_t (*places)[3];  /* [cell] */
+    uint32_t *vertex_cells; /* [vertex] */
+    double origin[3], side;
+} blocks;
+
+static pelt_result make_cells(pelt_context *context, px_arena *arena, const px_lattice_source *source,
+                              uint32_t resolution, blocks *out) {
+    px_pieces pieces;
+    PX_TRY(px_pieces_make(context, arena, source, resolution, &pieces));
+    out->graph = pieces.graph;
+    out->places = pieces.cells;
+    out->vertex_cells = pieces.vertex_nodes;
+    out->side = PX_LATTICE_FINE * pieces.grid.cell[0];
+    memcpy(out->origin, pieces.grid.origin, sizeof out->origin);
+    for (uint32_t fine = PX_LATTICE_FINE; fine > 1; fine /= 2) {
+        px_graph coarse;
+        uint32_t *groups;
+        PX_TRY(px_graph_coarsen(arena, &out->graph, &out->places, &coarse, &groups));
+        out->graph = coarse;
+        for (uint32_t i = 0; i < source->vertex_count; i++)
+            out->vertex_cells[i] = groups[out->vertex_cells[i]];
+    }
+    return PELT_OK;
+}
+
+/* ---- Particles --------------------------------------------------------------------------------------------- */
+
+/* Corners of a cell and of its neighbour up an axis that are one. */
+static void join_corners(uint32_t *classes, uint32_t cell, uint32_t next, uint32_t axis) {
+    for (uint32_t k = 0; k < 8; k++)
+        if (k >> axis & 1)
+            px_group_join(classes, 8 * cell + k, 8 * next + (k ^ 1u << axis));
+}
+
+/* classes [cell · 8 + corner] leads to the lowest corner of each particle; returns their number. */
+static pelt_result join_cells(px_arena *arena, const blocks *c, uint32_t **out, uint32_t *particle_count) {
+    uint32_t *classes = c->graph.count <= UINT32_MAX / 8 ? PX_NEW(arena, uint32_t, 8 * (size_t)c->graph.count) : NULL;
+    if (!classes)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t k = 0; k < 8 * c->graph.count; k++)
+        classes[k] = k;
+    for (uint32_t i = 0; i < c->graph.count; i++)
+        for (uint32_t e = c->graph.firsts[i]; e < c->graph.firsts[i + 1]; e++)
+            for (uint32_t axis = 0; axis < 3; axis++)
+                if (c->places[c->graph.to[e]][axis] > c->places[i][axis])
+                    join_corners(classes, i, c->graph.to[e], axis);
+    *particle_count = 0;
+    for (uint32_t k = 0; k < 8 * c->graph.count; k++)
+        *particle_count += px_group_of(classes, k) == k;
+    *out = classes;
+    return PELT_OK;
+}
+
+static pelt_result make_particles(px_arena *arena, const blocks *c, px_lattice *out) {
+    uint32_t *classes, count = 0;
+    PX_TRY(join_cells(arena, c, &classes, &out->particle_count));
+    out->cell = (float)c->side;
+    memcpy(out->origin, c->origin, sizeof out->origin);
+    out->cell_count = c->graph.count;
+    out->cells = px_arena_alloc(arena, out->cell_count, sizeof *out->cells);
+    out->places = px_arena_alloc(arena, out->particle_count, sizeof *out->places);
+    out->rest = PX_NEW(arena, float, 3 * (size_t)out->particle_count);
+    if (!out->cells || !out->places || !out->rest)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t k = 0; k < 8 * out->cell_count; k++) {
+        uint32_t leader = px_group_of(classes, k);
+        out->cells[k / 8][k % 8] = leader == k ? count : out->cells[leader / 8][leader % 8];
+        if (leader != k)
+            continue;
+        for (uint32_t axis = 0; axis < 3; axis++) {
+            int32_t place = c->places[k / 8][axis] + (int32_t)(k >> axis & 1);
+            out->places[count][axis] = place;
+            out->rest[3 * (size_t)count + axis] = (float)(c->origin[axis] + c->side * place);
+        }
+        count++;
+    }
+    return PELT_OK;
+}
+
+static pelt_result place_vertices(px_arena *arena, const blocks *c, const px_lattice_source *source, px_lattice *out) {
+    out->vertex_count = source->vertex_count;
+    out->vertex_cells = c->vertex_cells;
+    out->vertex_places = PX_NEW(arena, float, 3 * (size_t)source->vertex_count);
+    if (!out->vertex_places)
+        return PELT_ERROR_MEMORY;
+    for (size_t i = 0; i < source->vertex_count; i++)
+        for (uint32_t axis = 0; axis < 3; axis++) {
+            double at = (source->positions[3 * i + axis] - c->origin[axis]) / c->side;
+            out->vertex_places[3 * i + axis] = (float)(at - c->places[c->vertex_cells[i]][axis]);
+        }
+    return PELT_OK;
+}
+
+/* ---- Links and chains -------------------------------------------------------------------------------------- */
+
+/* Edges of cells, those of several cells once. */
+static pelt_result make_links(px_arena *arena, px_lattice *lattice) {
+    px_graph *links = &lattice->links;
+    links->count = lattice->particle_count;
+    size_t ends = 24 * (size_t)lattice->cell_count;
+    uint32_t *room = PX_NEW(arena, uint32_t, (size_t)links->count + 1);
+    links->firsts = PX_NEW(arena, uint32_t, (size_t)links->count + 1);
+    links->to = PX_NEW(arena, uint32_t, ends);
+    links->weights = PX_NEW(arena, float, ends);
+    if (!room || !links->firsts || !links->to || !links->weights)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t k = 0; k < 8 * lattice->cell_count; k++)
+        room[lattice->cells[k / 8][k % 8] + 1] += 3;
+    for (uint32_t p = 0; p < links->count; p++) {
+        room[p + 1] += room[p];
+        links->firsts[p] = room[p];
+    }
+    for (uint32_t k = 0; k < 24 * lattice->cell_count; k++) { /* `firsts` are ends while links come in */
+        const uint32_t *corners = lattice->cells[k / 24];
+        uint32_t from = corners[k / 3 % 8], to = corners[k / 3 % 8 ^ 1u << k % 3], at = room[from];
+        while (at < links->firsts[from] && links->to[at] != to)
+            at++;
+        links->firsts[from] += at == links->firsts[from];
+        links->to[at] = to;
+        links->weights[at] += 0.25f;
+    }
+    uint32_t filled = 0;
+    for (uint32_t p = 0; p < links->count; p++) {
+        uint32_t first = filled;
+        for (uint32_t e = room[p]; e < links->firsts[p]; e++, filled++) {
+            links->to[filled] = links->to[e];
+            links->weights[filled] = links->weights[e];
+        }
+        links->firsts[p] = first;
+    }
+    links->firsts[links->count] = filled;
+    return PELT_OK;
+}
+
+/* The n-th neighbour up (step 1) or down (−1) an axis, or PELT_NONE. */
+static uint32_t neighbour(const px_lattice *l, uint32_t particle, uint32_t axis, int32_t step, uint32_t n) {
+    for (uint32_t e = l->links.firsts[particle]; e < l->links.firsts[particle + 1]; e++)
+        if (l->places[l->links.to[e]][axis] == l->places[particle][axis] + step && n-- == 0)
+            return l->links.to[e];
+    return PELT_NONE;
+}
+
+/* The chain that comes to a particle from its n-th neighbour down goes on to its n-th neighbour up. */
+static uint32_t next_in_chain(const px_lattice *l, uint32_t before, uint32_t particle, uint32_t axis) {
+    uint32_t n = 0;
+    while (neighbour(l, particle, axis, -1, n) != before)
+        n++;
+    return neighbour(l, particle, axis, 1, n);
+}
+
+static pelt_result make_chains(px_arena *arena, const px_lattice *l, uint32_t axis, px_chains *chains) {
+    size_t most = l->links.firsts[l->links.count]; /* both ends of links: ample for one axis */
+    chains->firsts = PX_NEW(arena, uint32_t, most / 2 + 1);
+    chains->items = PX_NEW(arena, uint32_t, most);
+    if (!chains->firsts || !chains->items)
+        return PELT_ERROR_MEMORY;
+    uint32_t filled = 0;
+    for (uint32_t p = 0; p < l->particle_count; p++) {
+        uint32_t n = 0, next;
+        while (neighbour(l, p, axis, -1, n) != PELT_NONE)
+            n++;
+        for (; (next = neighbour(l, p, axis, 1, n)) != PELT_NONE; n++) {
+            chains->items[filled++] = p;
+            for (uint32_t before = p, at = next; at != PELT_NONE; at = next) {
+                chains->items[filled++] = at;
+                next = next_in_chain(l, before, at, axis);
+                before = at;
+            }
+            chains->firsts[++chains->count] = filled;
+        }
+    }
+    return PELT_OK;
+}
+
+/* ---- How large cells are ----------------------------------------------------------------------------------- */
+
+static pelt_result count_particles(pelt_context *context, const px_lattice_source *source, uint32_t resolution,
+                                   uint32_t *count) {
+    px_arena *arena = px_arena_create(context);
+    blocks c;
+    uint32_t *classes;
+    if (!arena)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = make_cells(context, arena, source, resolution, &c);
+    if (result == PELT_OK)
+        result = join_cells(arena, &c, &classes, count);
+    px_arena_destroy(arena);
+    return result;
+}
+
+/* Particles grow with the resolution to a power of 2 (sheets) to 3 (solids). */
+static pelt_result find_resolution(pelt_context *context, const px_lattice_source *source, uint32_t *resolution) {
+    const double wanted = source->particles ? source->particles : PX_LATTICE_PARTICLES;
+    const uint32_t most = PX_LATTICE_FINE * PX_LATTICE_CELLS_MOST;
+    double best = INFINITY;
+    uint32_t low = 0, high = most + 1; /* too few there, too many here */
+    for (uint32_t at = 24 * PX_LATTICE_FINE, tries = 0; at > low && at < high && tries < 12 && best > 0.03; tries++) {
+        uint32_t count;
+        PX_TRY(px_progress(context, "lattice", tries, 12));
+        PX_TRY(count_particles(context, source, at, &count));
+        double off = fabs(log(count / wanted));
+        if (off < best) {
+            best = off;
+            *resolution = at;
+        }
+        if (count < wanted)
+            low = at;
+        else
+            high = at;
+        double next = at * pow(wanted / count, 0.4);
+        at = (uint32_t)fmin(fmax(next + 0.5, low + 1), high - 1);
+    }
+    return PELT_OK;
+}
+
+/* ---- The doors --------------------------------------------------------------------------------------------- */
+
+static pelt_result make(pelt_context *context, px_arena *arena, const px_lattice_source *source, px_lattice *out) {
+    blocks c;
+    uint32_t resolution = PX_LATTICE_FINE * source->cells;
+    if (resolution == 0)
+        PX_TRY(find_resolution(context, source, &resolution));
+    PX_TRY(make_cells(context, arena, source, resolution, &c));
+    PX_TRY(make_particles(arena, &c, out));
+    PX_TRY(place_vertices(arena, &c, source, out));
+    PX_TRY(make_links(arena, out));
+    for (uint32_t axis = 0; axis < 3; axis++)
+        PX_TRY(make_chains(arena, out, axis, &out->chains[axis]));
+    return PELT_OK;
+}
+
+pelt_result px_lattice_make(pelt_context *context, px_arena *arena, const px_lattice_source *source, px_lattice *out) {
+    *out = (px_lattice){0};
+    pelt_result result = make(context, arena, source, out);
+    if (result != PELT_OK)
+        *out = (px_lattice){0};
+    return result;
+}
+
+pelt_result px_jiggle_lattice(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject, uint32_t cells,
+                              uint32_t particles, px_lattice *out) {
+    const px_lattice_source source = {.positions = subject->row_positions,
+                                      .vertex_count = subject->row_count,
+                                      .triangles = subject->triangles,
+                                      .triangle_count = subject->model->mesh.triangle_count,
+                                      .cells = cells,
+                                      .particles = particles};
+    px_lattice rows;
+    *out = (px_lattice){0};
+    PX_TRY(px_lattice_make(context, arena, &source, &rows));
+    uint32_t vertex_count = subject->model->mesh.vertex_count;
+    uint32_t *vertex_cells = PX_NEW(arena, uint32_t, vertex_count);
+    float *vertex_places = PX_NEW(arena, float, 3 * (size_t)vertex_count);
+    if (!vertex_cells || !vertex_places)
+        return PELT_ERROR_MEMORY;
+    for (size_t i = 0; i < vertex_count; i++) {
+        vertex_cells[i] = rows.vertex_cells[subject->rows[i]];
+        memcpy(vertex_places + 3 * i, rows.vertex_places + 3 * (size_t)subject->rows[i], 3 * sizeof *vertex_places);
+    }
+    *out = rows;
+    out->vertex_count = vertex_count;
+    out->vertex_cells = vertex_cells;
+    out->vertex_places = vertex_places;
+    return PELT_OK;
+}

@@ -1,0 +1,229 @@
+/* Lattices: cells around whatever mesh, particles that are shared where the mesh goes on and nowhere else, chains. */
+#include "jiggle/lattice.h"
+#include "scenes.h"
+#include "support.h"
+
+#include <math.h>
+
+typedef struct soup {
+    float positions[3 * 64];
+    uint32_t vertex_count;
+    uint32_t triangles[3 * 128];
+    uint32_t triangle_count;
+} soup;
+
+static void add_vertex(soup *s, float x, float y, float z) {
+    float *p = s->positions + 3 * (size_t)s->vertex_count++;
+    p[0] = x;
+    p[1] = y;
+    p[2] = z;
+}
+
+static void add_triangle(soup *s, uint32_t a, uint32_t b, uint32_t c) {
+    uint32_t *t = s->triangles + 3 * (size_t)s->triangle_count++;
+    t[0] = a;
+    t[1] = b;
+    t[2] = c;
+}
+
+/* A closed box from low to high, facing out. */
+static void add_box(soup *s, const float low[3], const float high[3]) {
+    static const uint32_t quads[6][4] = {{0, 4, 6, 2}, {1, 3, 7, 5}, {0, 1, 5, 4},
+                                         {2, 6, 7, 3}, {0, 2, 3, 1}, {4, 5, 7, 6}};
+    uint32_t first = s->vertex_count;
+    for (uint32_t k = 0; k < 8; k++)
+        add_vertex(s, k & 1 ? high[0] : low[0], k & 2 ? high[1] : low[1], k & 4 ? high[2] : low[2]);
+    for (int q = 0; q < 6; q++) {
+        add_triangle(s, first + quads[q][0], first + quads[q][1], first + quads[q][2]);
+        add_triangle(s, first + quads[q][0], first + quads[q][2], first + quads[q][3]);
+    }
+}
+
+static px_lattice_source source_of(const soup *s, uint32_t cells) {
+    return (px_lattice_source){.positions = s->positions,
+                               .vertex_count = s->vertex_count,
+                               .triangles = s->triangles,
+                               .triangle_count = s->triangle_count,
+                               .cells = cells};
+}
+
+/* ---- What every lattice promises ------------------------------------------------------------------------------ */
+
+static void check_cells(const px_lattice *l) {
+    for (uint32_t c = 0; c < l->cell_count; c++)
+        for (uint32_t k = 0; k < 8; k++) {
+            assert_true(l->cells[c][k] < l->particle_count);
+            for (uint32_t axis = 0; axis < 3; axis++) {
+                int32_t low = l->places[l->cells[c][0]][axis], own = l->places[l->cells[c][k]][axis];
+                assert_int_equal(own, low + (int32_t)(k >> axis & 1));
+            }
+        }
+    for (uint32_t p = 0; p < l->particle_count; p++)
+        for (uint32_t axis = 0; axis < 3; axis++)
+            assert_float_equal(l->rest[3 * p + axis], (float)(l->origin[axis] + (double)l->cell * l->places[p][axis]),
+                               1e-5f * l->cell * (float)(1 + abs(l->places[p][axis])));
+}
+
+/* Vertices are where their corners' rest positions put them, within 1e-6 of the box. */
+static void check_vertices(const px_lattice *l, const float *positions) {
+    double size = 0, worst = 0;
+    for (size_t i = 0; i < l->vertex_count; i++)
+        for (uint32_t axis = 0; axis < 3; axis++)
+            size = fmax(size, fabs((double)positions[3 * i + axis] - (double)positions[axis]));
+    for (size_t i = 0; i < l->vertex_count; i++) {
+        double at[3] = {0};
+        assert_true(l->vertex_cells[i] < l->cell_count);
+        for (uint32_t k = 0; k < 8; k++) {
+            double weight = 1;
+            for (uint32_t axis = 0; axis < 3; axis++) {
+                double u = (double)l->vertex_places[3 * i + axis];
+                assert_true(u > -1e-4 && u < 1 + 1e-4);
+                weight *= k >> axis & 1 ? u : 1 - u;
+            }
+            for (uint32_t axis = 0; axis < 3; axis++)
+                at[axis] += weight * (double)l->rest[3 * (size_t)l->cells[l->vertex_cells[i]][k] + axis];
+        }
+        for (uint32_t axis = 0; axis < 3; axis++)
+            worst = fmax(worst, fabs(at[axis] - (double)positions[3 * i + axis]));
+    }
+    assert_true(worst <= 1e-6 * fmax(size, (double)l->cell));
+}
+
+/* Chains run up their axis along links, and have every link once. */
+static void check_chains(const px_lattice *l) {
+    size_t links = 0;
+    for (uint32_t axis = 0; axis < 3; axis++) {
+        const px_chains *chains = &l->chains[axis];
+        uint8_t *seen = test_malloc(l->particle_count);
+        memset(seen, 0, l->particle_count);
+        assert_int_equal(chains->firsts[0], 0);
+        for (uint32_t c = 0; c < chains->count; c++) {
+            assert_true(chains->firsts[c + 1] >= chains->firsts[c] + 2);
+            for (uint32_t k = chains->firsts[c]; k < chains->firsts[c + 1]; k++) {
+                uint32_t p = chains->items[k], next = chains->items[k + 1], found = 0;
+                seen[p] = 1;
+                if (k + 1 == chains->firsts[c + 1])
+                    continue;
+                assert_int_equal(l->places[next][axis], l->places[p][axis] + 1);
+                for (uint32_t e = l->links.firsts[p]; e < l->links.firsts[p + 1]; e++)
+                    found += l->links.to[e] == next;
+                assert_int_equal(found, 1);
+                links++;
+            }
+        }
+        for (uint32_t p = 0; p < l->particle_count; p++)
+            assert_true(seen[p]);
+        test_free(seen);
+    }
+    assert_int_equal(2 * links, l->links.firsts[l->particle_count]);
+    double sum = 0;
+    for (uint32_t e = 0; e < l->links.firsts[l->particle_count]; e++)
+        sum += (double)l->links.weights[e];
+    assert_true(sum == 6.0 * l->cell_count); /* 12 edges, from both ends, a quarter each */
+}
+
+static void check_lattice(const px_lattice *l, const float *positions) {
+    check_cells(l);
+    check_vertices(l, positions);
+    check_chains(l);
+}
+
+/* Pieces of the lattice that do not hang together. */
+static uint32_t count_pieces(const px_lattice *l) {
+    uint32_t count = 0, *groups = test_malloc(l->particle_count * sizeof *groups);
+    for (uint32_t p = 0; p < l->particle_count; p++)
+        groups[p] = p;
+    for (uint32_t p = 0; p < l->particle_count; p++)
+        for (uint32_t e = l->links.firsts[p]; e < l->links.firsts[p + 1]; e++)
+            px_group_join(groups, p, l->links.to[e]);
+    for (uint32_t p = 0; p < l->particle_count; p++)
+        count += groups[p] == p;
+    test_free(groups);
+    return count;
+}
+
+static uint32_t pieces_of(const soup *s, uint32_t cells) {
+    test_context test;
+    px_arena *arena = px_arena_create(test_begin(&test, 1));
+    px_lattice_source source = source_of(s, cells);
+    px_lattice lattice;
+    test_ok(&test, px_lattice_make(test.context, arena, &source, &lattice));
+    check_lattice(&lattice, s->positions);
+    uint32_t pieces = count_pieces(&lattice);
+    px_arena_destroy(arena);
+    test_end(&test);
+    return pieces;
+}
+
+/* ---- Meshes --------------------------------------------------------------------------------------------------- */
+
+/* A box of 7.5 × 3.5 × 2 cells lies in 8 × 4 × 2 or more of them, all full inside. */
+static void test_box(void **state) {
+    (void)state;
+    soup s = {0};
+    add_box(&s, (const float[]){-1, 2, 5}, (const float[]){6.5f, 5.5f, 7});
+    test_context test;
+    px_arena *arena = px_arena_create(test_begin(&test, 1));
+    px_lattice_source source = source_of(&s, 8);
+    px_lattice l;
+    test_ok(&test, px_lattice_make(test.context, arena, &source, &l));
+    check_lattice(&l, s.positions);
+    int32_t most[3] = {0};
+    for (uint32_t p = 0; p < l.particle_count; p++)
+        for (int c = 0; c < 3; c++)
+            most[c] = l.places[p][c] > most[c] ? l.places[p][c] : most[c];
+    assert_int_equal(l.cell_count, most[0] * most[1] * most[2]);
+    assert_int_equal(l.particle_count, (most[0] + 1) * (most[1] + 1) * (most[2] + 1));
+    assert_int_equal(count_pieces(&l), 1);
+    px_arena_destroy(arena);
+    test_end(&test);
+}
+
+/* Vertices without triangles, triangles without area, a mesh that is one point. */
+static void test_strays(void **state) {
+    (void)state;
+    soup s = {0};
+    add_vertex(&s, 3, 3, 3);
+    assert_int_equal(pieces_of(&s, 4), 1);
+    add_vertex(&s, 3, 3, 3);
+    add_triangle(&s, 0, 1, 1);
+    assert_int_equal(pieces_of(&s, 4), 1);
+    add_box(&s, (const float[]){0, 0, 0}, (const float[]){2, 2, 1});
+    add_vertex(&s, 0, 0, 9);
+    add_vertex(&s, 5, 5, 9);
+    add_vertex(&s, 5, 6, 9);
+    add_triangle(&s, s.vertex_count - 1, s.vertex_count - 2, s.vertex_count - 2);
+    assert_int_equal(pieces_of(&s, 20), 4);
+}
+
+/* About 2,000 particles, whatever the mesh is like. */
+static void test_scenes(void **state) {
+    (void)state;
+    for (uint32_t n = 0; scene_at(n); n++) {
+        test_context test;
+        px_arena *arena = px_arena_create(test_begin(&test, 1));
+        pelt_model *model;
+        px_jiggle_subject subject;
+        px_lattice lattice;
+        scene_desc desc = {.vertex_count = 3000, .frame_count = 3, .seed = 1};
+        test_ok(&test, scene_at(n)->make(test.context, &desc, &model));
+        test_ok(&test, px_jiggle_subject_make(test.context, arena, model, &subject));
+        test_ok(&test, px_jiggle_lattice(test.context, arena, &subject, 0, 0, &lattice));
+        check_lattice(&lattice, subject.positions);
+        print_message("%s: %u particles, %u cells, %u pieces\n", scene_at(n)->name, lattice.particle_count,
+                      lattice.cell_count, count_pieces(&lattice));
+        assert_in_range(lattice.particle_count, 1800, 2200);
+        pelt_model_destroy(model);
+        px_arena_destroy(arena);
+        test_end(&test);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_box),
+        cmocka_unit_test(test_strays),
+        cmocka_unit_test(test_scenes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
