@@ -9,6 +9,7 @@
 #include <pelt/edit.h>
 #include <pelt/eigenskin.h>
 #include <pelt/io.h>
+#include <pelt/jiggle.h>
 #include <pelt/measure.h>
 #include <pelt/model.h>
 #include <pelt/retarget.h>

@@ -1,0 +1,196 @@
+/* Pelt: flesh for a rig. Joints keep their volume, and what is soft follows through.
+ *
+ * "Lattice-based Skinning and Deformation for Real-time Skeleton-driven Animation" (Chen, Lin, Tsai, Lu) and "FastLSM"
+ * (Rivers, James 2007). A lattice of cubes lies around the mesh. Its corners, the particles, are moved by the skeleton
+ * and corrected for volume (primary motion, x̄); around this skin they swing by lattice shape matching (secondary
+ * motion, x). What is shown is δ x + (1 − δ) x̄; vertices move with the cubes they lie in.
+ *
+ * The skin is where everything comes to rest: in a pose that stands still, x = x̄ stays so to the last bit.
+ *
+ * Two doors: a pelt_jiggle is stepped by whoever plays it, frame by frame, and never allocates after it was made;
+ * pelt_jiggle_bake steps one through a motion and gives a clip. The same poses give the same bits in both.
+ */
+#ifndef PELT_JIGGLE_H
+#define PELT_JIGGLE_H
+
+#include <pelt/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PELT_JIGGLE_STIFFNESS_MOST 8u
+
+typedef enum pelt_jiggle_weights {
+    PELT_JIGGLE_WEIGHTS_SKIN,   /* the rig's own skin weights, spread to the particles */
+    PELT_JIGGLE_WEIGHTS_LATTICE /* heat that diffuses from the bones through the lattice */
+} pelt_jiggle_weights;
+
+/* ---- What can be set locally ------------------------------------------------------------------------------ */
+
+/* Values of one joint, for the particles that follow it, as far as they do so. Below 0: as elsewhere. */
+typedef struct pelt_jiggle_joint {
+    uint32_t joint;  /* */
+    float stiffness; /* see pelt_jiggle_desc */
+    float damping;   /* */
+    float delta;     /* */
+    float pin;       /* 0 to 1: how much of delta is taken away; 1: rigid on the skin */
+    float strength;  /* of its heat, with WEIGHTS_LATTICE; more than 0, elsewhere 1. Only when made */
+    float width;     /* in cells: nearer particles are heated by it alone; elsewhere 1. Only when made */
+} pelt_jiggle_joint;
+/* Everything as elsewhere. */
+PELT_API pelt_jiggle_joint pelt_jiggle_joint_default(uint32_t joint);
+
+/* Values of vertices [vertex], spread to the particles around them; each may be NULL. They stand above those of joints;
+ * below 0, or not a number: as without the map. Particles that no vertex lies near take what joints say. */
+typedef struct pelt_jiggle_maps {
+    const float *stiffness; /* 0 to PELT_JIGGLE_STIFFNESS_MOST */
+    const float *damping;   /* ≥ 0 */
+    const float *delta;     /* 0 to 1 */
+    const float *pin;       /* 0 to 1 */
+} pelt_jiggle_maps;
+
+/* ---- What pushes and holds -------------------------------------------------------------------------------- */
+
+typedef enum pelt_collider_kind { PELT_COLLIDER_SPHERE, PELT_COLLIDER_CAPSULE, PELT_COLLIDER_PLANE } pelt_collider_kind;
+
+/* The mesh's surface stays out of it: particles, each let in or kept out by as much as it lies outside or inside. */
+typedef struct pelt_collider {
+    pelt_collider_kind kind;
+    uint32_t joint; /* whose space it is in, scale and all; PELT_NONE: the world's */
+    float a[3];     /* centre; one end of the capsule; a place on the plane */
+    float b[3];     /* the other end of the capsule; the plane's normal, any length: what is behind it is kept out of */
+    float radius;   /* ≥ 0; of the plane: how far before it things stop */
+    float friction; /* 0 (slides) to 1 (sticks) */
+} pelt_collider;
+
+/* Accelerations of everything soft, world space. */
+typedef struct pelt_jiggle_forces {
+    float
+        gravity[3]; /* units / s²; default 0. The rest pose was modelled under gravity and stays as it is: what acts is
+                       * g − R g, where R turns the flesh from rest. So upright things stay, lying ones sag */
+    float wind[3];  /* units / s; default 0. Air moves flesh by drag · (wind − velocity) */
+    float drag;     /* 1 / s, ≥ 0; default 0: no air. Wind needs some */
+} pelt_jiggle_forces;
+
+/* ---- Settings --------------------------------------------------------------------------------------------- */
+
+typedef struct pelt_jiggle_desc {
+    /* The lattice and the primary motion. */
+    uint32_t cells;     /* along the longest side of the mesh, 1 to 1024; 0 (default): as many as give … */
+    uint32_t particles; /* … about this number of particles; default 2000 */
+    uint32_t weights;   /* pelt_jiggle_weights; default skin. Without a skin: lattice */
+    double volume;      /* how much of the volume that bends lose or win is put right, 0 to 1; default 1 */
+
+    /* The secondary motion. */
+    double stiffness; /* half-width of regions that try to stay rigid, in cells; may lie between whole ones; 0 to 8,
+                       * default 2 */
+    double delta;     /* δ, 0 to 1: 0 is the skin alone, 1 hangs on the bones alone; default 0.9 */
+    double bones;     /* radius of the rigid cylinders around bones, in cells, ≥ 0; default 1; 0: none */
+    double frequency; /* Hz: how fast a particle alone swings about where its regions want it, > 0; default 8. Flesh
+                       * that is not held by bones swings at √(1 − δ) of it. More than 1 / (6 substep) counts as that */
+    double damping;   /* 1 / s: how fast motion against the skin dies (amplitudes at half of it), ≥ 0; default 4 */
+    double region_damping; /* 1 / s: the same for motion within regions, which keep their momentum, linear and angular
+                            * (FastLSM); ≥ 0, default 20 */
+    double max_distance;   /* from the skin, in units, ≥ 0; 0 (default): any */
+    double teleport;       /* a joint that moves farther than this in one step, in diagonals of the mesh's box, did not
+                          * move but jump: all is put on the skin; ≥ 0, default 1; 0: nothing is a jump */
+    double substep;        /* seconds, 1/4000 to 1/10; default 1/240 */
+    pelt_jiggle_forces forces;
+    uint32_t joint_count;
+    const pelt_jiggle_joint *joints; /* [joint_count] values of joints, no joint twice; copied, as all below */
+    pelt_jiggle_maps maps;
+    uint32_t collider_count;
+    const pelt_collider *colliders; /* [collider_count] */
+} pelt_jiggle_desc;
+/* All but forces and what follows. */
+PELT_API const pelt_option *pelt_jiggle_options(size_t *option_count);
+PELT_API pelt_jiggle_desc pelt_jiggle_desc_default(void);
+
+/* ---- The stepping object ---------------------------------------------------------------------------------- */
+
+typedef struct pelt_jiggle pelt_jiggle;
+
+/* Makes all there ever is. Welds the model, which must stay and keep its mesh, skeleton and skin; morphs stay at their
+ * rest weights. Needs joints. `desc` may be NULL. On failure *jiggle is NULL. */
+PELT_API pelt_result pelt_jiggle_create(pelt_context *context, pelt_model *model, const pelt_jiggle_desc *desc,
+                                        pelt_jiggle **jiggle);
+/* NULL is allowed. */
+PELT_API void pelt_jiggle_destroy(pelt_jiggle *jiggle);
+
+/* Nothing below but the bake allocates or can fail. One thread at a time. */
+
+/* Where the rig is at the end of the coming step: local transforms [joint]. The first pose, or the first one after a
+ * reset, holds at once. Local transforms that are not finite count as the ones before. */
+PELT_API void pelt_jiggle_set_pose(pelt_jiggle *jiggle, const pelt_transform *locals);
+/* Time goes on, in fixed substeps; the rest of it waits for the next call. Poses go evenly from the one before to the
+ * one that was set. Less than 0 and what is not finite counts as 0, more than a second as one. */
+PELT_API void pelt_jiggle_step(pelt_jiggle *jiggle, double seconds);
+/* Vertices now: the skin at this very time, and the swing of the last substep carried on to it. positions [vertex][3],
+ * normals [vertex][3] or NULL: those of the mesh (smooth ones, where it has none) turned by the lattice's deformation. */
+PELT_API void pelt_jiggle_positions(const pelt_jiggle *jiggle, float *positions, float *normals);
+/* Puts everything on the skin, at rest in the pose that was set. */
+PELT_API void pelt_jiggle_reset(pelt_jiggle *jiggle);
+
+/* What can change while it runs. Values out of range count as the nearest in it. */
+PELT_API void pelt_jiggle_set_forces(pelt_jiggle *jiggle, const pelt_jiggle_forces *forces);
+/* `index` below desc.collider_count. It does not sweep from the old place to the new one. */
+PELT_API void pelt_jiggle_set_collider(pelt_jiggle *jiggle, uint32_t index, const pelt_collider *collider);
+/* All values of joints and vertices anew; either may be NULL or 0: none. Copied. */
+PELT_API void pelt_jiggle_set_values(pelt_jiggle *jiggle, const pelt_jiggle_joint *joints, uint32_t joint_count,
+                                     const pelt_jiggle_maps *maps);
+
+/* ---- What it tells ---------------------------------------------------------------------------------------- */
+
+/* Volume of the flesh around a joint: at rest, moved by the skeleton alone, and put right; cubic units. */
+typedef struct pelt_jiggle_volume {
+    uint32_t joint;
+    double rest, before, after; /* in the pose of the last substep */
+} pelt_jiggle_volume;
+
+typedef struct pelt_jiggle_report {
+    uint32_t cell_count, particle_count; /* */
+    uint32_t pinned_count;               /* particles that are rigid on the skin */
+    double cell;                         /* a cell's side, units */
+    uint32_t volume_count;               /* */
+    const pelt_jiggle_volume *volumes;   /* [volume_count] from the root outwards; lives as long as the jiggle */
+    uint32_t teleport_count;             /* jumps so far */
+} pelt_jiggle_report;
+PELT_API pelt_jiggle_report pelt_jiggle_tell(const pelt_jiggle *jiggle);
+
+/* The lattice as it is now: particles that are shown. Live as long as the jiggle; positions change with steps. */
+typedef struct pelt_jiggle_lattice {
+    uint32_t cell_count, particle_count;
+    const uint32_t (*cells)[8]; /* [cell] particles at corners x + 2y + 4z */
+    const float *positions;     /* [particle][3] */
+} pelt_jiggle_lattice;
+PELT_API pelt_jiggle_lattice pelt_jiggle_lattice_now(const pelt_jiggle *jiggle);
+
+/* ---- Baking ----------------------------------------------------------------------------------------------- */
+
+typedef struct pelt_jiggle_bake_desc {
+    double fps; /* frames per second of the clip, more than 0; default 30 */
+    double
+        preroll; /* seconds that the first pose is held, or with `loop` turns are played, before the clip; default 1 */
+    bool loop;   /* the motion is a cycle: the clip's last frame is its first, bit for bit; default false */
+} pelt_jiggle_bake_desc;
+PELT_API const pelt_option *pelt_jiggle_bake_options(size_t *option_count);
+PELT_API pelt_jiggle_bake_desc pelt_jiggle_bake_desc_default(void);
+
+typedef struct pelt_jiggle_bake_report {
+    pelt_jiggle_report jiggle; /* with volumes at the frame that loses most; in the model's memory */
+    double farthest;           /* units: of the flesh from the skin, over all frames */
+    double seconds;            /* of computing */
+} pelt_jiggle_bake_report;
+
+/* Steps through a motion of the model (NULL: its rest pose), one substep after the other, so that the result does not
+ * depend on `fps`. The clip lives in the model's memory. `desc`, `bake` and `report` may be NULL. */
+PELT_API pelt_result pelt_jiggle_bake(pelt_context *context, pelt_model *model, const pelt_motion *motion,
+                                      const pelt_jiggle_desc *desc, const pelt_jiggle_bake_desc *bake, pelt_clip *clip,
+                                      pelt_jiggle_bake_report *report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
