@@ -33,31 +33,6 @@ static float *new_positions(const reader *r) {
 
 /* ---- Meshes ----------------------------------------------------------------------------------------------- */
 
-static uint32_t point_of(const pelt_mesh *mesh, uint32_t vertex) {
-    return mesh->vertex_points ? mesh->vertex_points[vertex] : vertex;
-}
-
-/* Which vertex of `mesh` each vertex of the rig is, [rig vertex]: its points are the rig's vertices or the rig's points, or
- * its vertices are the rig's (written parts that shared vertices have all of them each). False: it is another mesh. */
-static bool match_vertices(const pelt_mesh *rig, const pelt_mesh *mesh, uint32_t *vertices) {
-    bool by_vertex = mesh->point_count == rig->vertex_count;
-    if (by_vertex || mesh->point_count == rig->point_count) {
-        uint32_t *point_vertices = must_alloc(mesh->point_count, sizeof *point_vertices);
-        for (uint32_t v = 0; v < mesh->vertex_count; v++)
-            point_vertices[point_of(mesh, v)] = v;
-        for (uint32_t v = 0; v < rig->vertex_count; v++)
-            vertices[v] = point_vertices[by_vertex ? v : point_of(rig, v)];
-        free(point_vertices);
-        return true;
-    }
-    uint32_t copies = mesh->vertex_count ? rig->vertex_count / mesh->vertex_count : 0;
-    if (copies == 0 || copies * mesh->vertex_count != rig->vertex_count || copies > rig->part_count)
-        return false;
-    for (uint32_t v = 0; v < rig->vertex_count; v++)
-        vertices[v] = v % mesh->vertex_count;
-    return true;
-}
-
 /* Where the vertices of a mesh that was read stand, in world space: [vertex][3], freed by the caller. */
 static pelt_result stand(const reader *r, const pelt_model *model, float **positions) {
     size_t size = (size_t)3 * model->mesh.vertex_count * sizeof(float);
@@ -71,21 +46,21 @@ static pelt_result stand(const reader *r, const pelt_model *model, float **posit
 
 /* The positions of a mesh as those of the rig's vertices, out [rig vertex][3]. */
 static exit_code take_mesh(const reader *r, const pelt_model *model, float *out) {
-    const pelt_mesh *rig = &r->rig->mesh;
-    uint32_t *vertices = must_alloc(rig->vertex_count, sizeof *vertices);
+    uint32_t count = r->rig->mesh.vertex_count, *vertices = must_alloc(count, sizeof *vertices);
     float *positions = NULL;
-    exit_code code = EXIT_DONE;
-    if (!match_vertices(rig, &model->mesh, vertices)) {
-        say(r->session, MESSAGE_ERROR, "%s has %s vertices (%s points), the rig %s has %s: poses need the same mesh",
-            model->path, grouped(model->mesh.vertex_count), grouped(model->mesh.point_count), r->rig->path,
-            grouped(rig->vertex_count));
-        code = EXIT_INPUT;
-    } else {
-        pelt_result result = stand(r, model, &positions);
-        code = result == PELT_OK ? EXIT_DONE : session_fail(r->session, result);
-    }
-    for (uint32_t v = 0; code == EXIT_DONE && v < rig->vertex_count; v++)
-        memcpy(out + (size_t)3 * v, positions + (size_t)3 * vertices[v], 3 * sizeof *out);
+    pelt_result result = pelt_model_match(r->session->context, r->rig, model, vertices);
+    if (result == PELT_OK)
+        result = stand(r, model, &positions);
+    exit_code code = result == PELT_OK ? EXIT_DONE : session_fail(r->session, result);
+    for (uint32_t v = 0; code == EXIT_DONE && v < count; v++)
+        if (vertices[v] == PELT_NONE) {
+            say(r->session, MESSAGE_ERROR,
+                "%s has no vertex for vertex %u of %s, which no triangle uses: remove it there", model->path, v,
+                r->rig->path);
+            code = EXIT_INPUT;
+        } else {
+            memcpy(out + (size_t)3 * v, positions + (size_t)3 * vertices[v], 3 * sizeof *out);
+        }
     free(positions);
     free(vertices);
     return code;

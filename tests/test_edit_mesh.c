@@ -59,7 +59,7 @@ static void other_meshes_are_refused(void **state) {
     pelt_edit_report report;
     mesh->triangle_count--;
     test_fails(&t.test, pelt_edit_mesh(t.context, t.model, soup, NULL, NULL, &report), PELT_ERROR_INPUT,
-               "691: only a mesh of the same faces");
+               "soup.obj has 691 and 2076: they must be the same mesh");
     mesh->triangle_count++;
     uint32_t kept = mesh->triangles[30];
     mesh->triangles[30] = mesh->triangles[60];
@@ -84,6 +84,41 @@ static void other_meshes_are_refused(void **state) {
     test_fails(&t.test, pelt_edit_mesh(t.context, soup, soup, NULL, NULL, NULL), PELT_ERROR_INPUT,
                "soup.obj: has neither skin nor morphs");
     pelt_model_destroy(soup);
+    end(&t);
+}
+
+/* Faces in another order, and polygons cut along other diagonals: the numbers of vertices tell. Vertices in another order
+ * too: nothing does. */
+static void other_faces(void **state) {
+    (void)state;
+    scene_test t;
+    begin(&t, "tube");
+    bump(&t, t.before);
+    const pelt_mesh *mesh = &t.model->mesh;
+    uint32_t corners = 3 * mesh->triangle_count, count = mesh->vertex_count;
+    pelt_model *other;
+    test_ok(&t.test, pelt_model_create(t.context, &other));
+    other->mesh = (pelt_mesh){.vertex_count = count,
+                              .point_count = count,
+                              .triangle_count = mesh->triangle_count,
+                              .positions = t.wanted,
+                              .triangles = pelt_model_alloc(t.context, other, corners, sizeof(uint32_t))};
+    uint32_t *vertices = pelt_model_alloc(t.context, other, count, sizeof *vertices);
+    assert_true(other->mesh.triangles && vertices);
+    other->path = "other.obj";
+    for (uint32_t c = 0; c < corners; c++)
+        other->mesh.triangles[c] = mesh->triangles[corners - 3 - c / 3 * 3 + c % 3];
+    test_ok(&t.test, pelt_model_match(t.context, t.model, other, vertices));
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(vertices[i], i);
+    other->mesh.triangle_count--;
+    test_ok(&t.test, pelt_model_match(t.context, t.model, other, vertices));
+    other->mesh.triangle_count++;
+    for (uint32_t c = 0; c < corners; c++)
+        other->mesh.triangles[c] = (other->mesh.triangles[c] * 5 + 1) % count;
+    test_fails(&t.test, pelt_model_match(t.context, t.model, other, vertices), PELT_ERROR_INPUT,
+               "other.obj: triangle 1 has other corners");
+    pelt_model_destroy(other);
     end(&t);
 }
 
@@ -268,9 +303,8 @@ static void hard_edges(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_numbering), cmocka_unit_test(other_meshes_are_refused),
-        cmocka_unit_test(clouds),        cmocka_unit_test(smooth_normals),
-        cmocka_unit_test(hard_edges),
+        cmocka_unit_test(any_numbering), cmocka_unit_test(other_meshes_are_refused), cmocka_unit_test(other_faces),
+        cmocka_unit_test(clouds),        cmocka_unit_test(smooth_normals),           cmocka_unit_test(hard_edges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

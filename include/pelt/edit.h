@@ -50,11 +50,10 @@ typedef struct pelt_edit_report {
     double missed_max;    /* largest distance, in the pose, from where a vertex was wanted */
 } pelt_edit_report;
 
-/* The model moves to where an edited mesh is, which has the same triangles in the same order; how their vertices are split
- * and numbered does not matter. With an `original`, what the edited mesh was before, the model moves by their difference:
+/* The model moves to where an edited mesh is, which has the same faces (see pelt_model_match for whose vertex is which).
+ * With an `original`, what the edited mesh was before, the model moves by their difference:
  * a decomposed rig has a rest pose of its own, near that of the mesh that it was made from. NULL: the model is that.
- * Vertices without triangles stay, but for those that weld to others. A mesh without triangles needs as many vertices, or
- * points. Materials, weights, motions and everything else stay. After a failure the model is as it was, but for its weld.
+ * Vertices that the edited mesh does not tell stay, but for those that weld to others. Materials, weights, motions and everything else stay. After a failure the model is as it was, but for its weld.
  * `desc` and `report` may be NULL. */
 PELT_API pelt_result pelt_edit_mesh(pelt_context *context, pelt_model *model, const pelt_model *edited,
                                     const pelt_model *original, const pelt_edit_desc *desc, pelt_edit_report *report);

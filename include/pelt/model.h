@@ -240,6 +240,13 @@ PELT_API pelt_result pelt_model_validate(pelt_context *context, const pelt_model
  * of every clip, and in every morph. Reads every frame once. Does nothing when it is there already. */
 PELT_API pelt_result pelt_model_weld(pelt_context *context, pelt_model *model);
 
+/* Which vertex of `other`, a mesh of the same faces from another file, each vertex of the model is: vertices [vertex].
+ * Triangles tell, however the files split and number vertices; numbers tell where triangles come in another order or were
+ * cut in another way, and for vertices without triangles (PELT_NONE where those do not tell either). Fails with a sentence
+ * where it is another mesh. */
+PELT_API pelt_result pelt_model_match(pelt_context *context, const pelt_model *model, const pelt_model *other,
+                                      uint32_t *vertices);
+
 /* Area-weighted unit normals, one per welded vertex spread to the vertices; triangles without area count nothing
  * and lone vertices get (0, 0, 1). `positions` [vertex][3] (NULL: the mesh's own), `normals` [vertex][3].
  * Needs mesh.weld. */

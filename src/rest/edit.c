@@ -294,15 +294,32 @@ typedef struct mesh_pair {
     const pelt_model *edited, *original;
 } mesh_pair;
 
+/* Positions [vertex][3] of the model's vertices in an edited mesh; NaN where it does not tell. */
+static pelt_result take_positions(edit *e, const pelt_model *edited, float *positions) {
+    uint32_t count = e->model->mesh.vertex_count;
+    uint32_t *vertices = PX_NEW(e->scratch, uint32_t, count);
+    if (!vertices)
+        return PELT_ERROR_MEMORY;
+    for (size_t c = 0; c < 3 * (size_t)edited->mesh.vertex_count; c++)
+        if (!isfinite(edited->mesh.positions[c]))
+            return px_fail(e->context, PELT_ERROR_INPUT, "%s: vertex %zu: its position is not finite", edited->path,
+                           c / 3);
+    PX_TRY(pelt_model_match(e->context, e->model, edited, vertices));
+    for (size_t i = 0; i < count; i++)
+        for (size_t a = 0; a < 3; a++)
+            positions[3 * i + a] = vertices[i] == PELT_NONE ? NAN : edited->mesh.positions[3 * (size_t)vertices[i] + a];
+    return PELT_OK;
+}
+
 static pelt_result by_mesh(edit *e, const void *given) {
     const mesh_pair *pair = given;
     size_t floats = 3 * (size_t)e->model->mesh.vertex_count;
     float *after = PX_NEW(e->scratch, float, floats), *before = PX_NEW(e->scratch, float, floats);
     if (!after || !before)
         return PELT_ERROR_MEMORY;
-    PX_TRY(px_edit_match(e->context, e->model, pair->edited, after));
+    PX_TRY(take_positions(e, pair->edited, after));
     if (pair->original)
-        PX_TRY(px_edit_match(e->context, e->model, pair->original, before));
+        PX_TRY(take_positions(e, pair->original, before));
     return move_from(e, pair->original ? before : NULL, after);
 }
 

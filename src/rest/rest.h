@@ -20,10 +20,6 @@ pelt_result px_turn_normals(pelt_context *context, const pelt_mesh *mesh, const 
 
 /* ---- Editing ---------------------------------------------------------------------------------------------- */
 
-/* Positions [vertex][3] of the model's vertices in an edited mesh of the same triangles; NaN where no triangle tells
- * (match.c). */
-pelt_result px_edit_match(pelt_context *context, const pelt_model *model, const pelt_model *edited, float *positions);
-
 /* Normals and tangents (those that are there) of mesh.positions moved to `positions`, for the vertices of welded vertices
  * that `touched` [weld] marks; all others are copied (normals.c). `tangents` is NULL where the mesh has none. Needs
  * mesh.normals and mesh.weld. */

@@ -139,10 +139,13 @@ err "line 1"
 refused 2 edit tube.glb --displace-attribute _NONE
 err "_NONE"
 refused 2 edit tube.glb --rest quad.obj
-err "same faces"
-awk '$1 == "f" && !done { print $1, $3, $4, $2; done = 1; next } 1' high.obj >turned.obj
-refused 2 edit tube.glb --rest turned.obj
-err "turned.obj: triangle"
+err "same mesh"
+# Faces and vertices in another order.
+awk '$1 == "f" { line = "f"; for (i = 2; i <= NF; i++) line = line " " ($i * 5) % 200 + 1; f[++n] = line; next }
+    $1 == "v"
+    END { for (; n; n--) print f[n] }' high.obj >shuffled.obj
+refused 2 edit tube.glb --rest shuffled.obj
+err "shuffled.obj: triangle"
 strip
 refused 2 edit strip.gltf --displace white.png --amount 1
 err "needs UVs"

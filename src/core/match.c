@@ -1,0 +1,115 @@
+/* Which vertex of another file's mesh is which of a model's. Files split and number vertices as they like (a GLB at UV
+ * seams, an OBJ not at all), but "the same mesh" mostly means the same triangles in the same order: they tell, corner by
+ * corner. Where another program cut polygons or sorted faces in another way, numbers tell, if the surface agrees. */
+#include "core/mesh.h"
+
+/* Numbers are believed when this share of the edges is there in both meshes: polygons cut along other diagonals keep four
+ * of five, vertices in another order next to none. */
+#define EDGES_IN_COMMON 0.5
+
+static uint32_t point_of(const pelt_mesh *mesh, uint32_t vertex) {
+    return mesh->vertex_points ? mesh->vertex_points[vertex] : vertex;
+}
+
+/* By triangles; PELT_NONE where none uses a vertex. False: they are others, at least from corner *bad on. */
+static bool by_triangles(const pelt_mesh *mesh, const pelt_mesh *other, uint32_t *vertices, size_t *bad) {
+    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+        vertices[i] = PELT_NONE;
+    *bad = 0;
+    if (mesh->triangle_count != other->triangle_count)
+        return false;
+    for (size_t c = 0; c < 3 * (size_t)mesh->triangle_count; c++) {
+        uint32_t *vertex = &vertices[mesh->triangles[c]], found = other->triangles[c];
+        if (*vertex == PELT_NONE)
+            *vertex = found;
+        const float *a = other->positions + 3 * (size_t)*vertex, *b = other->positions + 3 * (size_t)found;
+        *bad = c;
+        if (a[0] != b[0] || a[1] != b[1] || a[2] != b[2])
+            return false;
+    }
+    return true;
+}
+
+/* By numbers, the vertices that are not known yet: the other's points are the mesh's vertices or its points, or its
+ * vertices are the mesh's (written parts that shared vertices have all of them each). False: it has others. */
+static bool by_numbers(const pelt_mesh *mesh, const pelt_mesh *other, uint32_t *vertices, uint32_t *point_vertices) {
+    bool by_vertex = other->point_count == mesh->vertex_count;
+    uint32_t copies = other->vertex_count ? mesh->vertex_count / other->vertex_count : 0;
+    if (by_vertex || other->point_count == mesh->point_count) {
+        for (uint32_t v = other->vertex_count; v-- > 0;)
+            point_vertices[point_of(other, v)] = v;
+        for (uint32_t i = 0; i < mesh->vertex_count; i++)
+            if (vertices[i] == PELT_NONE)
+                vertices[i] = point_vertices[by_vertex ? i : point_of(mesh, i)];
+        return true;
+    }
+    if (copies == 0 || copies * other->vertex_count != mesh->vertex_count || copies > mesh->part_count)
+        return false;
+    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+        if (vertices[i] == PELT_NONE)
+            vertices[i] = i % other->vertex_count;
+    return true;
+}
+
+static bool is_edge(const px_neighbours *n, uint32_t a, uint32_t b) {
+    for (size_t e = n->offsets[a]; e < n->offsets[a + 1]; e++)
+        if (n->items[e] == b)
+            return true;
+    return false;
+}
+
+/* Whether enough of the mesh's edges are the other's too. */
+static pelt_result surfaces_agree(px_arena *scratch, const pelt_mesh *mesh, const pelt_mesh *other,
+                                  const uint32_t *vertices, bool *agree) {
+    uint32_t *points = PX_NEW(scratch, uint32_t, other->vertex_count);
+    if (!points)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t v = 0; v < other->vertex_count; v++)
+        points[v] = point_of(other, v);
+    px_neighbours edges;
+    PX_TRY(px_neighbours_make(scratch, other, points, other->point_count, &edges));
+    size_t common = 0, count = 3 * (size_t)mesh->triangle_count;
+    for (size_t e = 0; e < count; e++)
+        common += is_edge(&edges, points[vertices[mesh->triangles[e]]],
+                          points[vertices[mesh->triangles[e % 3 == 2 ? e - 2 : e + 1]]]);
+    *agree = (double)common >= EDGES_IN_COMMON * (double)count;
+    return PELT_OK;
+}
+
+static pelt_result match(pelt_context *context, px_arena *scratch, const pelt_model *model, const pelt_model *other,
+                         uint32_t *vertices) {
+    const pelt_mesh *mesh = &model->mesh, *from = &other->mesh;
+    uint32_t *point_vertices = PX_NEW(scratch, uint32_t, from->point_count);
+    if (!point_vertices)
+        return PELT_ERROR_MEMORY;
+    size_t bad;
+    if (by_triangles(mesh, from, vertices, &bad)) {
+        bool known = by_numbers(mesh, from, vertices, point_vertices) || mesh->triangle_count;
+        return known ? PELT_OK
+                     : px_fail(context, PELT_ERROR_INPUT, "%s has %u vertices, %s has %u: they must be the same mesh",
+                               model->path, mesh->vertex_count, other->path, from->vertex_count);
+    }
+    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+        vertices[i] = PELT_NONE;
+    bool agree = false;
+    if (by_numbers(mesh, from, vertices, point_vertices))
+        PX_TRY(surfaces_agree(scratch, mesh, from, vertices, &agree));
+    if (agree)
+        return PELT_OK;
+    if (mesh->triangle_count != from->triangle_count)
+        return px_fail(context, PELT_ERROR_INPUT,
+                       "%s has %u triangles and %u vertices, %s has %u and %u: they must be the same mesh", model->path,
+                       mesh->triangle_count, mesh->vertex_count, other->path, from->triangle_count, from->vertex_count);
+    return px_fail(context, PELT_ERROR_INPUT,
+                   "%s: triangle %zu has other corners than that of %s, whose vertex %u it would tear apart: keep "
+                   "faces or vertices as they are, and in their order",
+                   other->path, bad / 3, model->path, mesh->triangles[bad]);
+}
+
+pelt_result pelt_model_match(pelt_context *context, const pelt_model *model, const pelt_model *other,
+                             uint32_t *vertices) {
+    px_arena *scratch = px_arena_create(context);
+    pelt_result result = scratch ? match(context, scratch, model, other, vertices) : PELT_ERROR_MEMORY;
+    px_arena_destroy(scratch);
+    return result;
+}
