@@ -168,19 +168,31 @@ PELT_API pelt_jiggle_lattice pelt_jiggle_lattice_now(const pelt_jiggle *jiggle);
 
 /* ---- Baking ----------------------------------------------------------------------------------------------- */
 
+/* Called before every substep with the time at its end, seconds from the motion's start: forces, values and colliders may
+ * be set. */
+typedef void pelt_jiggle_at_fn(void *user, double time, pelt_jiggle *jiggle);
+
 typedef struct pelt_jiggle_bake_desc {
-    double fps; /* frames per second of the clip, more than 0; default 30 */
+    double fps; /* frames per second of the clip, more than 0; default 30. In a loop, as near to that as makes a whole
+                     * number of frames */
     double
         preroll; /* seconds that the first pose is held, or with `loop` turns are played, before the clip; default 1 */
-    bool loop;   /* the motion is a cycle: the clip's last frame is its first, bit for bit; default false */
+    bool loop;   /* the motion is a cycle: it is played until it comes back to where it was, and what is left to that
+                     * is spread over the frames. The clip's last frame is its first, bit for bit; default false */
+    pelt_jiggle_at_fn *at; /* NULL (default): nothing changes */
+    void *user;            /* of `at` */
 } pelt_jiggle_bake_desc;
+/* All but at and user. */
 PELT_API const pelt_option *pelt_jiggle_bake_options(size_t *option_count);
 PELT_API pelt_jiggle_bake_desc pelt_jiggle_bake_desc_default(void);
 
 typedef struct pelt_jiggle_bake_report {
-    pelt_jiggle_report jiggle; /* with volumes at the frame that loses most; in the model's memory */
-    double farthest;           /* units: of the flesh from the skin, over all frames */
-    double seconds;            /* of computing */
+    pelt_jiggle_report jiggle; /* with volumes at the frame that loses or wins most; in the model's memory */
+    double farthest;           /* units: of a point from where the rig's skin alone has it … */
+    uint32_t farthest_frame, farthest_point; /* … there */
+    double fps;                              /* of the clip */
+    uint32_t turns;                          /* of a loop that were played; else 0 */
+    double seam; /* units: what was left between the ends of a loop's last turn, and spread over it */
 } pelt_jiggle_bake_report;
 
 /* Steps through a motion of the model (NULL: its rest pose), one substep after the other, so that the result does not

@@ -16,7 +16,7 @@ static const pelt_option options[] = {
      "W", "half-width of the regions that try to stay rigid, in cells"},
     {"delta", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, delta), "0.9", 0, 1, NULL, "D",
      "how much swings: 0 is the skin alone, 1 hangs on the bones alone"},
-    {"bones", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, bones), "1", 0, 1000, NULL, "R",
+    {"bone-radius", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, bones), "1", 0, 1000, NULL, "R",
      "radius of the rigid cylinders around bones, in cells"},
     {"frequency", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, frequency), "8", 1e-3, 1000, NULL, "HZ",
      "how fast a particle alone swings about its goal"},

@@ -1,0 +1,290 @@
+/* A motion played through the stepping object, as a clip.
+ *
+ * Time goes on by whole substeps from the motion's start, with the motion's own pose at the end of each; frames lie
+ * wherever they lie between them. So frames do not change what is computed, and whoever steps a pelt_jiggle by its substep
+ * gets the same bits.
+ *
+ * Loops: a turn is a whole number of substeps and of frames. It is played until one ends where it began; what is left to
+ * that is taken from all frames in proportion to their time.
+ */
+#include "core/core.h"
+
+#include <pelt/jiggle.h>
+#include <pelt/run.h>
+
+#include <math.h>
+
+#define SLACK      1e-6  /* of a substep: frames this near to one are at it */
+#define TURNS_MOST 64u   /* beside those of the preroll */
+#define SEAM_LEAST 1e-5  /* of the mesh's size: a turn that ends this near to where it began needs no other */
+#define CYCLE_MOST 1e-3  /* of the mesh's size: a motion whose ends are farther apart is no cycle */
+#define DAY        86400 /* seconds of preroll that are enough for anyone */
+
+static const pelt_option options[] = {
+    {"fps", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_bake_desc, fps), "30", 0.001, 100000, NULL, "N",
+     "frames per second; what is computed does not depend on it"},
+    {"preroll", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_bake_desc, preroll), "1", 0, DAY, NULL, "SECONDS",
+     "the first pose is held this long before the motion starts; of a loop, turns are played"},
+    {"loop", 0, PELT_OPTION_FLAG, offsetof(pelt_jiggle_bake_desc, loop), NULL, 0, 0, NULL, NULL,
+     "the motion is a cycle: the last frame is the first, without a seam"},
+};
+
+const pelt_option *pelt_jiggle_bake_options(size_t *option_count) {
+    *option_count = PX_COUNT(options);
+    return options;
+}
+
+pelt_jiggle_bake_desc pelt_jiggle_bake_desc_default(void) {
+    pelt_jiggle_bake_desc desc = {0};
+    pelt_options_default(options, PX_COUNT(options), &desc);
+    return desc;
+}
+
+typedef struct bake {
+    pelt_context *context;
+    pelt_model *model;
+    const pelt_motion *motion; /* or NULL */
+    pelt_jiggle_bake_desc desc;
+    pelt_jiggle *jiggle;
+    pelt_clip skin;         /* the same frames of the rig alone */
+    double duration;        /* seconds */
+    double substep, frame;  /* seconds from one to the next */
+    double now;             /* seconds from the motion's start to where the jiggle is */
+    double size;            /* diagonal of the box of the skin's first frame */
+    pelt_transform *locals; /* [joint] scratch */
+    float *vertices;        /* [vertex][3] scratch */
+    float *points;          /* [point][3] scratch */
+    float *positions;       /* [frame][point][3] */
+    double lost;            /* volume that the frame of report->jiggle loses and wins, all parts together */
+    pelt_jiggle_bake_report *report;
+} bake;
+
+/* ---- Time ------------------------------------------------------------------------------------------------- */
+
+static void set_pose(bake *b, double time) {
+    double start = b->motion ? (double)b->motion->start : 0;
+    pelt_motion_sample(b->model, b->motion, (float)(start + fmin(fmax(time, 0), b->duration)), b->locals, NULL);
+    pelt_jiggle_set_pose(b->jiggle, b->locals);
+}
+
+/* To a time in the substep that has begun, or its end. */
+static void go_to(bake *b, double time) {
+    set_pose(b, time);
+    pelt_jiggle_step(b->jiggle, time - b->now);
+    b->now = time;
+}
+
+static void one_substep(bake *b, double time) {
+    if (b->desc.at)
+        b->desc.at(b->desc.user, fmax(time, 0), b->jiggle);
+    go_to(b, time);
+}
+
+static pelt_result hold_first(bake *b) {
+    double count = ceil(b->desc.preroll / b->substep);
+    b->now = -count * b->substep;
+    for (double n = 1; n <= count; n++) {
+        one_substep(b, (n - count) * b->substep);
+        PX_TRY(px_progress(b->context, "preroll", (uint64_t)n, (uint64_t)count));
+    }
+    return PELT_OK;
+}
+
+static double distance(const float *a, const float *b) {
+    return hypot(hypot((double)a[0] - (double)b[0], (double)a[1] - (double)b[1]), (double)a[2] - (double)b[2]);
+}
+
+/* ---- Frames ----------------------------------------------------------------------------------------------- */
+
+static void keep_volumes(bake *b) {
+    pelt_jiggle_report now = pelt_jiggle_tell(b->jiggle), *kept = &b->report->jiggle;
+    double lost = 0;
+    for (uint32_t v = 0; v < now.volume_count; v++)
+        lost += fabs(now.volumes[v].before - now.volumes[v].rest);
+    kept->teleport_count = now.teleport_count;
+    if (lost < b->lost)
+        return;
+    b->lost = lost;
+    if (now.volume_count)
+        memcpy((void *)kept->volumes, now.volumes, now.volume_count * sizeof *now.volumes);
+}
+
+static pelt_result keep_frame(bake *b, uint32_t k) {
+    const pelt_mesh *mesh = &b->model->mesh;
+    uint32_t count = b->skin.point_count;
+    float *out = b->positions + (size_t)3 * count * k;
+    pelt_jiggle_positions(b->jiggle, b->vertices, NULL);
+    for (size_t i = 0; i < mesh->vertex_count; i++)
+        memcpy(out + 3 * (size_t)(mesh->vertex_points ? mesh->vertex_points[i] : i), b->vertices + 3 * i,
+               3 * sizeof *out);
+    keep_volumes(b);
+    PX_TRY(pelt_clip_read(b->context, &b->skin, k, 0, count, b->points));
+    for (uint32_t p = 0; p < count; p++) {
+        double far = distance(out + 3 * (size_t)p, b->points + 3 * (size_t)p);
+        if (far > b->report->farthest) {
+            b->report->farthest = far;
+            b->report->farthest_frame = k;
+            b->report->farthest_point = p;
+        }
+    }
+    return PELT_OK;
+}
+
+/* From the start to the last frame. */
+static pelt_result play(bake *b, const char *phase, bool keep) {
+    double next = 1; /* substep */
+    for (uint32_t k = 0; k < b->skin.frame_count; k++) {
+        double time = k * b->frame;
+        for (; next * b->substep <= time + SLACK * b->substep; next++)
+            one_substep(b, next * b->substep);
+        if (keep && time > b->now + SLACK * b->substep)
+            go_to(b, time);
+        if (keep)
+            PX_TRY(keep_frame(b, k));
+        PX_TRY(px_progress(b->context, phase, k, b->skin.frame_count));
+    }
+    return PELT_OK;
+}
+
+/* ---- Loops ------------------------------------------------------------------------------------------------ */
+
+/* The largest distance between the points of two frames. */
+static double distance_between(const float *a, const float *b, uint32_t point_count) {
+    double largest = 0;
+    for (size_t p = 0; p < point_count; p++)
+        largest = fmax(largest, distance(a + 3 * p, b + 3 * p));
+    return largest;
+}
+
+static pelt_result check_cycle(bake *b) {
+    uint32_t count = b->skin.point_count;
+    float *first = b->positions; /* nothing is in there yet */
+    PX_TRY(pelt_clip_read(b->context, &b->skin, 0, 0, count, first));
+    PX_TRY(pelt_clip_read(b->context, &b->skin, b->skin.frame_count - 1, 0, count, b->points));
+    double apart = distance_between(first, b->points, count);
+    if (apart <= CYCLE_MOST * b->size)
+        return PELT_OK;
+    return px_fail(b->context, PELT_ERROR_INPUT,
+                   "motion '%s' is no cycle: its first and last pose are up to %.3g units apart; loop another, or none",
+                   b->motion->name, apart);
+}
+
+static void close_seam(bake *b) {
+    uint32_t last = b->skin.frame_count - 1;
+    size_t floats = (size_t)3 * b->skin.point_count;
+    float *first_frame = b->positions, *last_frame = b->positions + floats * last;
+    for (size_t e = 0; e < floats; e++)
+        b->points[e] = first_frame[e] - last_frame[e];
+    for (uint32_t k = 1; k < last; k++)
+        for (size_t e = 0; e < floats; e++)
+            b->positions[floats * k + e] += (float)k / (float)last * b->points[e];
+    memcpy(last_frame, first_frame, floats * sizeof *last_frame);
+}
+
+static pelt_result play_loop(bake *b) {
+    const float *last_frame = b->positions + (size_t)3 * b->skin.point_count * (b->skin.frame_count - 1);
+    double before = ceil(b->desc.preroll / b->duration);
+    PX_TRY(check_cycle(b));
+    set_pose(b, 0);
+    for (double turn = 0; turn < before; turn++, b->now = 0)
+        PX_TRY(play(b, "preroll", false));
+    for (uint32_t turn = 0; turn < TURNS_MOST; turn++, b->now = 0) {
+        b->report->farthest = b->lost = 0;
+        PX_TRY(play(b, "jiggle", true));
+        b->report->turns = (uint32_t)before + turn + 1;
+        b->report->seam = distance_between(b->positions, last_frame, b->skin.point_count);
+        if (b->report->seam <= SEAM_LEAST * b->size)
+            break;
+    }
+    close_seam(b);
+    return PELT_OK;
+}
+
+/* ---- Making ----------------------------------------------------------------------------------------------- */
+
+/* Frames: those of the rig alone; in a loop a whole number of them, and of substeps, lasts as long as the motion. */
+static pelt_result plan(bake *b, pelt_jiggle_desc *desc) {
+    double fps = b->desc.fps;
+    b->duration = b->motion ? (double)b->motion->end - (double)b->motion->start : 0;
+    b->desc.loop = b->desc.loop && b->duration > 0;
+    if (b->desc.loop) {
+        fps = fmax(round(b->duration * fps), 1) / b->duration;
+        desc->substep = b->duration / ceil(b->duration / desc->substep - SLACK);
+    }
+    b->frame = 1 / fps;
+    b->substep = desc->substep;
+    return pelt_clip_from_motion(b->context, b->model, b->motion, fps, PELT_SKINNING_LINEAR, &b->skin);
+}
+
+static pelt_result measure_size(bake *b) {
+    uint32_t count = b->skin.point_count;
+    PX_TRY(pelt_clip_read(b->context, &b->skin, 0, 0, count, b->points));
+    float low[3], high[3];
+    memcpy(low, b->points, sizeof low);
+    memcpy(high, b->points, sizeof high);
+    for (size_t p = 1; p < count; p++)
+        for (int c = 0; c < 3; c++) {
+            low[c] = fminf(low[c], b->points[3 * p + c]);
+            high[c] = fmaxf(high[c], b->points[3 * p + c]);
+        }
+    b->size = distance(low, high);
+    return PELT_OK;
+}
+
+/* Where the report's volumes are put. */
+static pelt_result make_report(bake *b) {
+    pelt_jiggle_report *report = &b->report->jiggle;
+    *report = pelt_jiggle_tell(b->jiggle);
+    pelt_jiggle_volume *volumes = PX_NEW(b->model->memory, pelt_jiggle_volume, report->volume_count);
+    if (!volumes)
+        return PELT_ERROR_MEMORY;
+    report->volumes = volumes;
+    return PELT_OK;
+}
+
+static pelt_result work(bake *b, px_arena *scratch) {
+    const pelt_mesh *mesh = &b->model->mesh;
+    size_t floats = px_mul_size(3, b->skin.point_count);
+    b->locals = PX_NEW(scratch, pelt_transform, b->model->skeleton.joint_count);
+    b->vertices = PX_NEW(scratch, float, px_mul_size(3, mesh->vertex_count));
+    b->points = PX_NEW(scratch, float, floats);
+    b->positions = PX_NEW(b->model->memory, float, px_mul_size(floats, b->skin.frame_count));
+    if (!b->locals || !b->vertices || !b->points || !b->positions)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(make_report(b));
+    PX_TRY(measure_size(b));
+    if (b->desc.loop)
+        return play_loop(b);
+    set_pose(b, 0);
+    PX_TRY(hold_first(b));
+    return play(b, "jiggle", true);
+}
+
+pelt_result pelt_jiggle_bake(pelt_context *context, pelt_model *model, const pelt_motion *motion,
+                             const pelt_jiggle_desc *desc, const pelt_jiggle_bake_desc *how, pelt_clip *clip,
+                             pelt_jiggle_bake_report *report) {
+    pelt_jiggle_bake_report unwanted;
+    bake b = {.context = context,
+              .model = model,
+              .motion = motion,
+              .desc = how ? *how : pelt_jiggle_bake_desc_default(),
+              .report = report ? report : &unwanted};
+    pelt_jiggle_desc settings = desc ? *desc : pelt_jiggle_desc_default();
+    *clip = (pelt_clip){.name = ""};
+    *b.report = (pelt_jiggle_bake_report){0};
+    PX_TRY(plan(&b, &settings));
+    PX_TRY(pelt_jiggle_create(context, model, &settings, &b.jiggle));
+    px_arena *scratch = px_arena_create(context);
+    pelt_result result = scratch ? work(&b, scratch) : PELT_ERROR_MEMORY;
+    px_arena_destroy(scratch);
+    pelt_jiggle_destroy(b.jiggle);
+    if (result != PELT_OK) {
+        *b.report = (pelt_jiggle_bake_report){0};
+        return result;
+    }
+    *clip = b.skin;
+    clip->source = (pelt_clip_source){0};
+    clip->positions = b.positions;
+    b.report->fps = 1 / b.frame;
+    return PELT_OK;
+}
