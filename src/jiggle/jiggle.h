@@ -2,7 +2,8 @@
  *
  *   subject.c   the mesh and the joints in one space: the world, at rest
  *   lattice.c   cells, particles, chains, where vertices lie; pieces.c: what is joined, what only touches
- *   weights.c   which joints move a particle: from the mesh's skin; heat.c: by diffusion from the bones
+ *   bones.c     where bones lie
+ *   weights.c   which joints move a particle
  *   parts.c     particles by bone and by joint
  */
 #ifndef PELT_JIGGLE_ROOM_H
@@ -76,26 +77,46 @@ pelt_result px_lattice_make(pelt_context *context, px_arena *arena, const px_lat
 pelt_result px_jiggle_lattice(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject, uint32_t cells,
                               uint32_t particles, px_lattice *out);
 
+/* ---- Bones ------------------------------------------------------------------------------------------------ */
+
+/* A stretch of a bone from its joint to a child, or to where its flesh ends. */
+typedef struct px_jiggle_bone {
+    uint32_t joint, child; /* child PELT_NONE: there is none */
+    float from[3], to[3];  /* in the world, at rest */
+} px_jiggle_bone;
+
+typedef struct px_jiggle_bones {
+    uint32_t count;
+    px_jiggle_bone *items; /* in the order of joints */
+} px_jiggle_bones;
+
+/* Those of joints that the skin uses; without a skin, of all. A joint without children has a stretch through the middle
+ * of its vertices, or one without length where it has none. */
+pelt_result px_jiggle_bones_make(px_arena *arena, const px_jiggle_subject *subject, px_jiggle_bones *bones);
+/* How far p is from a stretch; *along: 0 at its joint to 1 at its end. */
+float px_jiggle_bone_distance(const px_jiggle_bone *bone, const float p[3], float *along);
+
 /* ---- Weights ---------------------------------------------------------------------------------------------- */
 
 #define PX_JIGGLE_INFLUENCES 8u
 
-/* weights: a row of joints (not bones) for every particle, at most PX_JIGGLE_INFLUENCES, sum 1. */
+/* Both give a row of joints (not bones) for every particle, at most PX_JIGGLE_INFLUENCES, sum 1. Particles of pieces that
+ * get none have those of the nearest particle that has some. */
 
-/* From the skin of the subject's model: what vertices have goes to the corners of their cells; particles that no vertex
- * is near get what comes to them along links, those of pieces without any that of the nearest particle. */
+/* From the skin of the subject's model: what vertices have goes to the corners of their cells; between, weights are
+ * harmonic. Fails without a skin. */
 pelt_result px_jiggle_weights_from_skin(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
                                         const px_lattice *lattice, px_weight_table *weights);
 
 /* How a bone heats. */
 typedef struct px_jiggle_heat {
     float strength; /* its heat, > 0; 1 */
-    float width;    /* in cells: particles this near to the bone are its own; 1 */
+    float width;    /* in cells, > 0: particles this near to the bone are its own; 1 */
 } px_jiggle_heat;
 
-/* By diffusion: a bone's own particles are held at 1 and those of other bones at 0, the rest is harmonic, times the
- * strength. Bones are those of the joints that the skin uses (all joints without a skin), from a joint to its children;
- * `heat` [joint] or NULL. */
+/* By diffusion from the bones: a bone's own particles are held at 1 and those of other bones at 0, between them heat is
+ * harmonic, and counts by strength. A particle near several bones is the nearest one's, distances over widths; a bone
+ * near none takes the nearest. `heat` [joint] or NULL: strength and width 1. */
 pelt_result px_jiggle_weights_by_heat(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
                                       const px_lattice *lattice, const px_jiggle_heat *heat, px_weight_table *weights);
 
@@ -104,8 +125,8 @@ pelt_result px_jiggle_weights_by_heat(pelt_context *context, px_arena *arena, co
 /* Particles by whom they belong to. Parts come from the root outwards: by joint, ascending. */
 typedef struct px_jiggle_parts {
     uint32_t *bones; /* [particle] the joint with the largest weight */
-    uint32_t *parts; /* [particle] its part around a joint: the half of a bone's particles that is nearer to where the
-                      * bone begins belongs to that joint, the other to the child's joint that is nearest */
+    uint32_t *parts; /* [particle] its part around a joint: of a bone's particles those of the first half are its
+                      * joint's, those of the second half the child's; all where there is no child */
     uint32_t part_count;
     uint32_t *joints; /* [part] its joint, ascending */
 } px_jiggle_parts;

@@ -30,9 +30,4 @@ pelt_result px_carry(px_arena *arena, const pelt_model *from, pelt_model *to, bo
 pelt_result px_carry_finish(px_arena *arena, const px_carried *carried, const px_weight_table *table,
                             uint32_t influences, pelt_model *to);
 
-/* Fills the rows that are not `known`: the harmonic weights that the known ones around give. Rows that no known one is
- * connected to stay as they are, and unknown. */
-pelt_result px_fill(pelt_context *context, px_weight_table *table, const px_neighbours *neighbours,
-                    const float *positions, uint32_t bone_count, uint8_t *known);
-
 #endif

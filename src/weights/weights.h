@@ -71,6 +71,11 @@ typedef struct px_weight_smoothing {
 pelt_result px_weight_table_smooth(pelt_context *context, px_weight_table *table, const px_neighbours *neighbours,
                                    const px_weight_smoothing *how);
 
+/* Fills the rows that are not `known`: the harmonic weights that the known ones around give. Rows that no known one is
+ * connected to stay as they are, and unknown. */
+pelt_result px_fill(pelt_context *context, px_weight_table *table, const px_neighbours *neighbours,
+                    const float *positions, uint32_t bone_count, uint8_t *known);
+
 /* Spreads cut rows to the vertices: sets bones, weights and influence_count of `skin`, in the model's memory; the model
  * stays as it is. Frozen vertices (NULL: none) get what they have in the model's skin; rows without weights bone 0. */
 pelt_result px_weight_table_spread(const px_weight_table *table, const pelt_model *model, const uint8_t *frozen,
