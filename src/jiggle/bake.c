@@ -46,16 +46,17 @@ typedef struct bake {
     const pelt_motion *motion; /* or NULL */
     pelt_jiggle_bake_desc desc;
     pelt_jiggle *jiggle;
-    pelt_clip skin;         /* the same frames of the rig alone */
-    double duration;        /* seconds */
-    double substep, frame;  /* seconds from one to the next */
-    double now;             /* seconds from the motion's start to where the jiggle is */
-    double size;            /* diagonal of the box of the skin's first frame */
-    pelt_transform *locals; /* [joint] scratch */
-    float *vertices;        /* [vertex][3] scratch */
-    float *points;          /* [point][3] scratch */
-    float *positions;       /* [frame][point][3] */
-    double lost;            /* volume that the frame of report->jiggle loses and wins, all parts together */
+    pelt_clip skin;              /* the same frames of the rig alone */
+    double duration;             /* seconds */
+    double substep, frame;       /* seconds from one to the next */
+    double now;                  /* seconds from the motion's start to where the jiggle is */
+    double size;                 /* diagonal of the box of the skin's first frame */
+    pelt_transform *locals;      /* [joint] scratch */
+    float *vertices;             /* [vertex][3] scratch */
+    float *points;               /* [point][3] scratch */
+    float *positions;            /* [frame][point][3] */
+    double lost;                 /* volume that the frame of report->jiggle loses and wins, all parts together */
+    pelt_jiggle_volume *volumes; /* [volume] of the report */
     pelt_jiggle_bake_report *report;
 } bake;
 
@@ -106,7 +107,7 @@ static void keep_volumes(bake *b) {
         return;
     b->lost = lost;
     if (now.volume_count)
-        memcpy((void *)kept->volumes, now.volumes, now.volume_count * sizeof *now.volumes);
+        memcpy(b->volumes, now.volumes, now.volume_count * sizeof *now.volumes);
 }
 
 static pelt_result keep_frame(bake *b, uint32_t k) {
@@ -235,11 +236,9 @@ static pelt_result measure_size(bake *b) {
 static pelt_result make_report(bake *b) {
     pelt_jiggle_report *report = &b->report->jiggle;
     *report = pelt_jiggle_tell(b->jiggle);
-    pelt_jiggle_volume *volumes = PX_NEW(b->model->memory, pelt_jiggle_volume, report->volume_count);
-    if (!volumes)
-        return PELT_ERROR_MEMORY;
-    report->volumes = volumes;
-    return PELT_OK;
+    b->volumes = PX_NEW(b->model->memory, pelt_jiggle_volume, report->volume_count);
+    report->volumes = b->volumes;
+    return b->volumes ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 static pelt_result work(bake *b, px_arena *scratch) {
