@@ -225,10 +225,6 @@ pelt_clip join_clips(const pelt_clip *clips, uint32_t count);
 const char *shown_name(const char *name);
 double clip_duration(const pelt_clip *clip);
 
-/* Gives the vertices of a model the points of the mesh that it was made from. It has the same vertices in the same order,
- * or, as written glTF files of parts that shared vertices, all of them again for every part. */
-pelt_result take_points(cli_session *session, const pelt_mesh *source, pelt_model *model);
-
 /* Saves the model as a mesh in its rest pose: the model's own positions are those of the bind pose. `ply` is a
  * pelt_ply_encoding. */
 pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path, uint32_t ply);

@@ -83,18 +83,14 @@ static exit_code load_side(cli_session *session, const compare_settings *setting
     return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
 }
 
-/* A written rig has the vertices of its source and knows nothing of its points. */
-static bool lacks_points(const pelt_model *model, const pelt_mesh *source) {
-    const pelt_mesh *mesh = &model->mesh;
-    return source->vertex_points && !mesh->vertex_points && !model->clip_count &&
-           mesh->point_count != source->point_count && mesh->vertex_count % source->vertex_count == 0;
-}
-
+/* Files of one mesh have their own points: one without clips, which are stored per point, takes those of the other. */
 static exit_code match_points(cli_session *session, const compare_side sides[2]) {
+    pelt_model *a = sides[0].model, *b = sides[1].model;
     pelt_result result = PELT_OK;
-    for (size_t s = 0; s < 2 && result == PELT_OK; s++)
-        if (lacks_points(sides[s].model, &sides[1 - s].model->mesh))
-            result = take_points(session, &sides[1 - s].model->mesh, sides[s].model);
+    if (a->mesh.point_count != b->mesh.point_count && !b->clip_count)
+        result = pelt_model_take_points(session->context, b, a);
+    else if (a->mesh.point_count != b->mesh.point_count && !a->clip_count)
+        result = pelt_model_take_points(session->context, a, b);
     return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
 }
 

@@ -57,7 +57,7 @@ static pelt_result measure(work *w) {
     const pelt_clip *clip = &w->in.clip;
     pelt_result result = pelt_load(context, &path, 1, NULL, &w->written);
     if (result == PELT_OK)
-        result = take_points(w->session, &w->in.rig->mesh, w->written);
+        result = pelt_model_take_points(context, w->written, w->in.rig);
     if (result != PELT_OK)
         return result;
     bool added = w->in.motion == PELT_NONE; /* behind the others */

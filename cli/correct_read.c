@@ -14,17 +14,9 @@ static exit_code load(reader *r, const cli_input *input, pelt_model **model) {
     return result == PELT_OK ? EXIT_DONE : session_fail(r->session, result);
 }
 
-/* A mesh of its own tells which vertices of the rig are which points of the animation. Written parts that shared
- * vertices have all of them each. */
+/* A mesh of its own tells which vertices of the rig are which points of the animation. */
 static exit_code match_source(reader *r) {
-    const pelt_mesh *from = &r->in->source->mesh, *to = &r->in->rig->mesh;
-    if (from->vertex_count == 0 || to->vertex_count % from->vertex_count != 0 ||
-        to->vertex_count / from->vertex_count > (to->part_count ? to->part_count : 1)) {
-        say(r->session, MESSAGE_ERROR, "%s has %s vertices, %s has %s: corrections need the same mesh",
-            r->in->rig->path, grouped(to->vertex_count), r->in->source->path, grouped(from->vertex_count));
-        return EXIT_INPUT;
-    }
-    pelt_result result = take_points(r->session, from, r->in->rig);
+    pelt_result result = pelt_model_take_points(r->session->context, r->in->rig, r->in->source);
     return result == PELT_OK ? EXIT_DONE : session_fail(r->session, result);
 }
 

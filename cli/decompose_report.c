@@ -40,7 +40,7 @@ static uint32_t motion_of(const decompose_work *w, const pelt_model *file, uint3
 pelt_result decompose_read_back(decompose_work *w, pelt_model **model, uint32_t *motions) {
     pelt_result result = pelt_load(w->session->context, &w->settings->output, 1, NULL, model);
     if (result == PELT_OK)
-        result = take_points(w->session, &w->model->mesh, *model);
+        result = pelt_model_take_points(w->session->context, *model, w->model);
     uint32_t next = 0; /* clips without frames have none */
     for (uint32_t c = 0; result == PELT_OK && c < w->model->clip_count; c++)
         motions[c] = motion_of(w, *model, c, &next);

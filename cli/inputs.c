@@ -183,20 +183,6 @@ double clip_duration(const pelt_clip *clip) {
     return clip->frame_count ? (double)clip->times[clip->frame_count - 1] - (double)clip->times[0] : 0;
 }
 
-pelt_result take_points(cli_session *session, const pelt_mesh *source, pelt_model *model) {
-    pelt_mesh *mesh = &model->mesh;
-    uint32_t *points = pelt_model_alloc(session->context, model, mesh->vertex_count, sizeof *points);
-    if (!points)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t v = 0; v < mesh->vertex_count; v++) {
-        uint32_t i = v % source->vertex_count;
-        points[v] = source->vertex_points ? source->vertex_points[i] : i;
-    }
-    mesh->vertex_points = points;
-    mesh->point_count = source->point_count;
-    return PELT_OK;
-}
-
 /* ---- Outputs ---------------------------------------------------------------------------------------------- */
 
 pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path, uint32_t ply) {

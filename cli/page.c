@@ -34,28 +34,14 @@ static pelt_result source_clips(cli_session *session, pelt_model *source, double
     return result;
 }
 
-static exit_code match_points(cli_session *session, const pelt_mesh *source, pelt_model *model) {
-    pelt_mesh *mesh = &model->mesh;
-    if (source->vertex_count > 0 && mesh->vertex_count % source->vertex_count == 0) {
-        pelt_result result = take_points(session, source, model);
-        return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
-    }
-    if (mesh->point_count == source->point_count)
-        return EXIT_DONE;
-    say(session, MESSAGE_ERROR, "%s has %s vertices, its source %s: only the same vertices can be compared",
-        model->path, grouped(mesh->vertex_count), grouped(source->vertex_count));
-    return EXIT_INPUT;
-}
-
 exit_code page_write(cli_session *session, pelt_model *model, pelt_model *source, const pelt_page_desc *given,
                      const char *path) {
     pelt_page_desc desc = *given;
     pelt_result result = PELT_OK;
     if (source) {
-        exit_code code = match_points(session, &source->mesh, model);
-        if (code != EXIT_DONE)
-            return code;
-        result = source_clips(session, source, desc.fps, &desc);
+        result = pelt_model_take_points(session->context, model, source);
+        if (result == PELT_OK)
+            result = source_clips(session, source, desc.fps, &desc);
     } else {
         desc.clips = model->clips;
         desc.clip_count = model->clip_count;

@@ -247,6 +247,9 @@ PELT_API pelt_result pelt_model_weld(pelt_context *context, pelt_model *model);
 PELT_API pelt_result pelt_model_match(pelt_context *context, const pelt_model *model, const pelt_model *other,
                                       uint32_t *vertices);
 
+/* Gives the model's vertices the points of that mesh: what moves those moves the model. It must know all vertices. */
+PELT_API pelt_result pelt_model_take_points(pelt_context *context, pelt_model *model, const pelt_model *source);
+
 /* Area-weighted unit normals, one per welded vertex spread to the vertices; triangles without area count nothing
  * and lone vertices get (0, 0, 1). `positions` [vertex][3] (NULL: the mesh's own), `normals` [vertex][3].
  * Needs mesh.weld. */

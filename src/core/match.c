@@ -113,3 +113,21 @@ pelt_result pelt_model_match(pelt_context *context, const pelt_model *model, con
     px_arena_destroy(scratch);
     return result;
 }
+
+pelt_result pelt_model_take_points(pelt_context *context, pelt_model *model, const pelt_model *source) {
+    pelt_mesh *mesh = &model->mesh;
+    uint32_t *points = pelt_model_alloc(context, model, mesh->vertex_count, sizeof *points);
+    if (!points)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(pelt_model_match(context, model, source, points));
+    for (uint32_t i = 0; i < mesh->vertex_count; i++) {
+        if (points[i] == PELT_NONE)
+            return px_fail(context, PELT_ERROR_INPUT,
+                           "%s has no vertex for vertex %u of %s, which no triangle uses: remove it there",
+                           source->path, i, model->path);
+        points[i] = point_of(&source->mesh, points[i]);
+    }
+    mesh->vertex_points = points;
+    mesh->point_count = source->mesh.point_count;
+    return PELT_OK;
+}

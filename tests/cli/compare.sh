@@ -44,7 +44,14 @@ run 2 compare a.obj a.pc2 b.obj
 err "3 frames"
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >triangle.obj
 run 2 compare a.obj triangle.obj
-err "points"
+err "same mesh"
+# The same mesh in other vertices, one for each corner; and with one of them off.
+printf 'v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 4 5 6\n' >split.obj
+run 0 compare a.obj split.obj --json -
+json log/out 'r.points === 4 && r.error_max === 0'
+sed 's/^v 0 1 0/v 0 1 0.1/' split.obj >off.obj
+run 0 compare a.obj off.obj --json -
+json log/out 'Math.abs(r.error_max_units - 0.1) < 1e-6 && r.max_point === 3'
 run 2 compare a.obj missing.obj
 err "missing.obj"
 run 2 compare a.obj a.pc2 missing.pc2

@@ -27,7 +27,7 @@ err "a page's name must end in .html"
 run 1 view f_0.obj --open --png x.png
 err "--open needs a page"
 run 2 view f_0.obj --source strip.gltf -o d.html
-err "only the same vertices can be compared"
+err "strip.gltf has 8 and 10: they must be the same mesh"
 run 2 view nothing.obj -o d.html
 run 3 view f_0.obj -o no/such/folder/d.html
 missing d.html
