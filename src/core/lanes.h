@@ -185,4 +185,33 @@ INLINE void lanes_store4(float *p, const lanes in[4]) {
 
 #endif
 
+/* Numbers one behind the other, and back. */
+INLINE lanes lanes_load(const float *p) {
+    lanes out;
+    memcpy(&out, p, sizeof out);
+    return out;
+}
+INLINE void lanes_store(float *p, lanes in) {
+    memcpy(p, &in, sizeof in);
+}
+
+INLINE lanes lanes_dot3(const lanes a[3], const lanes b[3]) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+INLINE void lanes_cross3(const lanes a[3], const lanes b[3], lanes out[3]) {
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+/* By a unit quaternion (r, w): v + 2 r × (r × v + w v). */
+INLINE void lanes_turn3(const lanes q[4], const lanes v[3], lanes out[3]) {
+    lanes inner[3], outer[3];
+    lanes_cross3(q, v, inner);
+    for (int c = 0; c < 3; c++)
+        inner[c] += q[3] * v[c];
+    lanes_cross3(q, inner, outer);
+    for (int c = 0; c < 3; c++)
+        out[c] = v[c] + 2.0f * outer[c];
+}
+
 #endif

@@ -129,43 +129,26 @@ INLINE void blend_dual_quaternions(const pelt_skin_job *job, size_t i, lanes sum
         sum[e] *= inverse;
 }
 
-INLINE void cross(const lanes a[3], const lanes b[3], lanes out[3]) {
-    out[0] = a[1] * b[2] - a[2] * b[1];
-    out[1] = a[2] * b[0] - a[0] * b[2];
-    out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
-/* v + 2 r × (r × v + w v), with q = (r, w). */
-INLINE void rotate(const lanes q[4], const lanes v[3], lanes out[3]) {
-    lanes inner[3], outer[3];
-    cross(q, v, inner);
-    for (int c = 0; c < 3; c++)
-        inner[c] += q[3] * v[c];
-    cross(q, inner, outer);
-    for (int c = 0; c < 3; c++)
-        out[c] = v[c] + 2.0f * outer[c];
-}
-
 INLINE void dual_quaternion(const pelt_skin_job *job, size_t i) {
     lanes q[8], p[3], out[3], turn[3];
     blend_dual_quaternions(job, i, q);
     lanes_load3(job->positions + 3 * i, p);
-    rotate(q, p, out);
-    cross(q, q + 4, turn);
+    lanes_turn3(q, p, out);
+    lanes_cross3(q, q + 4, turn);
     for (int c = 0; c < 3; c++)
         out[c] += 2.0f * (q[3] * q[4 + c] - q[7] * q[c] + turn[c]);
     lanes_store3(job->out_positions + 3 * i, out);
     if (job->normals) {
         lanes n[3];
         lanes_load3(job->normals + 3 * i, n);
-        rotate(q, n, out);
+        lanes_turn3(q, n, out);
         unit(out, n);
         lanes_store3(job->out_normals + 3 * i, out);
     }
     if (job->tangents) {
         lanes t[4];
         lanes_load4(job->tangents + 4 * i, t);
-        rotate(q, t, out);
+        lanes_turn3(q, t, out);
         unit(out, t);
         lanes_store4(job->out_tangents + 4 * i, (lanes[4]){out[0], out[1], out[2], t[3]});
     }

@@ -1,0 +1,10 @@
+/* The kernels, four particles or cells at a time, for SSE2. */
+#if defined(__x86_64__)
+#define LANES 4
+#include "jiggle/skin_kernel.h"
+#include "jiggle/volume_kernel.h"
+
+const px_jiggle_kernels px_jiggle_sse2 = {skin_particles, add_volumes};
+#else
+typedef int not_this_machine; /* a file may not be empty */
+#endif

@@ -1,0 +1,79 @@
+/* Primary motion: where the skeleton takes the particles, without loss of volume.
+ *
+ *   centres.c       what particles turn about
+ *   skin.c          joints as they blend; the motion of one pose       skin_kernel.h
+ *   volume_make.c   parts, and how the flesh of each can swell
+ *   volume.c        volumes of parts, and swelling that keeps them     volume_kernel.h
+ *   kernels*.c      the loops for every instruction set
+ */
+#ifndef PELT_JIGGLE_PRIMARY_H
+#define PELT_JIGGLE_PRIMARY_H
+
+#include "jiggle/jiggle.h"
+#include "jiggle/kernels.h"
+
+#include <pelt/jiggle.h>
+
+/* A particle that swells with a part. */
+typedef struct px_swelling {
+    uint32_t particle;
+    float share; /* of the part's λ, above 0 to 1 */
+} px_swelling;
+
+/* Flesh around a joint, whose volume is kept. */
+typedef struct px_volume_part {
+    uint32_t joint;
+    uint32_t first_block, block_count;       /* of px_primary.blocks */
+    uint32_t first_swelling, swelling_count; /* of px_primary.swellings */
+    double rest;                             /* its volume at rest, as the kernel sums it up */
+} px_volume_part;
+
+typedef struct px_primary {
+    uint32_t particle_count, joint_count, part_count;
+    const uint32_t *parents;     /* [joint] */
+    const pelt_affine *inverses; /* [joint] from the world to the joint, at rest */
+    px_joint_motion *motions;    /* [joint] of the last pose */
+    float (*turns)[4];           /* [joint] its rotation as its parent saw it in the last pose; 0: there is none */
+    const px_jiggle_kernels *kernels;
+    px_skin_pass pass;
+    px_volume_part *parts; /* [part] from the root outwards */
+    const uint32_t *particle_parts;
+    float *particle_volumes; /* [particle] at rest */
+    px_volume_block *blocks;
+    px_swelling *swellings;
+    float *field;    /* [particle][4] 0 but while a part swells */
+    double *volumes; /* [part] wanted in this pose */
+} px_primary;
+
+/* Arrays live in the arena; subject, lattice, weights and parts must outlive it. */
+pelt_result px_primary_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
+                            const px_weight_table *weights, const px_jiggle_parts *parts, px_primary *primary);
+
+/* Where particles are with the joints at `globals` [joint]: gives positions [particle][4] (x y z 0), which stay valid
+ * until the next call. amount 0 (linear blending) to 1 (volumes as at rest). The last pose decides which way round a
+ * joint near half a turn is turned. Never allocates. */
+const float *px_primary_move(px_primary *primary, const pelt_affine *globals, float amount);
+/* The next pose has none before it. */
+void px_primary_reset(px_primary *primary);
+
+/* Volumes [part] around joints in the last pose. Never allocates. */
+void px_primary_tell(px_primary *primary, pelt_jiggle_volume *volumes);
+
+/* Volumes [part] of positions [particle][4], by eq. 7. Never allocates. */
+void px_primary_volumes(const px_primary *primary, const float *positions, double *volumes);
+
+/* ---- Between the files ------------------------------------------------------------------------------------- */
+
+/* centres [particle][4]; particles that one joint alone moves are their own. */
+pelt_result px_primary_centres(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights,
+                               float *centres);
+/* Everything of `primary` about volumes. */
+pelt_result px_primary_make_parts(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights,
+                                  const px_jiggle_parts *parts, px_primary *primary);
+/* Moves pass.positions so that parts have their volume again, as far as `amount` says. */
+void px_primary_swell(px_primary *primary, float amount);
+/* The λ nearest to 0 within ±most where c[0] + c[1] λ + c[2] λ² + c[3] λ³ is 0, else where it is nearest to 0; 0 when
+ * no λ is better than that, or a coefficient is not finite. */
+double px_cubic_nearest(const double c[4], double most);
+
+#endif

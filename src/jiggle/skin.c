@@ -1,0 +1,152 @@
+/* Primary motion: joints as they blend, and the motion of one pose. Method: skin_kernel.h, volume.c. */
+#include "core/rotation.h"
+#include "jiggle/primary.h"
+#include "numeric/numeric.h"
+
+/* ---- Joints ----------------------------------------------------------------------------------------------- */
+
+/* A rotation but for rounding: it has no stretch to find. */
+#define UPRIGHT 1e-5
+
+/* A joint may be turned against its parent by up to 240° before it counts as turned the other way round: the cosine of
+ * half of that. So a joint that passes half a turn goes on as it came; and blends, at least half as long as what they
+ * blend, never cancel. */
+#define FARTHEST (-0.5)
+
+/* linear = R · S; S − 1 as in px_joint_motion. */
+static px_rotation split_motion(const double linear[9], float stretch[6]) {
+    static const int rows[6] = {0, 0, 0, 1, 1, 2}, columns[6] = {0, 1, 2, 1, 2, 2};
+    double off = 0, rotation[9], s[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    for (int e = 0; e < 6; e++) {
+        double dot = rows[e] == columns[e] ? -1 : 0;
+        for (int k = 0; k < 3; k++)
+            dot += linear[3 * k + rows[e]] * linear[3 * k + columns[e]];
+        off = fmax(off, fabs(dot));
+    }
+    double det = linear[0] * (linear[4] * linear[8] - linear[5] * linear[7]) -
+                 linear[1] * (linear[3] * linear[8] - linear[5] * linear[6]) +
+                 linear[2] * (linear[3] * linear[7] - linear[4] * linear[6]);
+    if (off < UPRIGHT && det > 0)
+        memcpy(rotation, linear, sizeof rotation);
+    else
+        px_polar3(linear, rotation, s);
+    for (int e = 0; e < 6; e++)
+        stretch[e] = (float)(s[3 * rows[e] + columns[e]] - (rows[e] == columns[e]));
+    float q[4];
+    px_quat_from_matrix(rotation, q);
+    return px_rotation_of(q);
+}
+
+/* Quaternions q and −q are the same rotation but blend differently. Every joint is put on its parent's side, the shorter
+ * way round, unless it comes from the other one; so neighbours agree all over the body, however far it is wrung. */
+static void choose_side(px_primary *p, uint32_t joint, px_rotation q) {
+    uint32_t parent = p->parents[joint] == PELT_NONE ? 0 : p->parents[joint];
+    float *last = p->turns[joint];
+    px_rotation seen = px_rotation_mul(px_rotation_inverse(px_rotation_of(p->motions[parent].rotation)), q);
+    if (parent == joint)
+        seen = px_rotation_identity();
+    double side = seen.q[3] < 0 ? -1 : 1, along = 0;
+    for (int c = 0; c < 4; c++)
+        along += seen.q[c] * (double)last[c];
+    if (along != 0 && (along < 0 ? -seen.q[3] : seen.q[3]) > FARTHEST)
+        side = along < 0 ? -1 : 1;
+    for (int c = 0; c < 4; c++) {
+        p->motions[joint].rotation[c] = (float)(side * q.q[c]);
+        last[c] = (float)(side * seen.q[c]);
+    }
+}
+
+static void move_joints(px_primary *p, const pelt_affine *globals) {
+    for (uint32_t j = 0; j < p->joint_count; j++) {
+        px_joint_motion *motion = &p->motions[j];
+        pelt_affine moved = px_affine_mul(&globals[j], &p->inverses[j]);
+        double linear[9];
+        for (int e = 0; e < 12; e++) {
+            if (e % 4 < 3)
+                linear[3 * (e / 4) + e % 4] = (double)moved.m[e];
+            motion->matrix[e] = e % 5 == 0 ? moved.m[e] - 1 : moved.m[e];
+        }
+        choose_side(p, j, split_motion(linear, motion->stretch));
+    }
+}
+
+/* ---- The door --------------------------------------------------------------------------------------------- */
+
+static pelt_result make_pass(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights,
+                             px_skin_pass *pass) {
+    size_t padded = px_jiggle_padded(lattice->particle_count), capacity = weights->capacity;
+    float *rest = PX_NEW(arena, float, 4 * padded), *centres = PX_NEW(arena, float, 4 * padded);
+    float *rows = PX_NEW(arena, float, capacity *padded);
+    uint16_t *joints = PX_NEW(arena, uint16_t, capacity * padded);
+    uint8_t *counts = PX_NEW(arena, uint8_t, padded / PX_JIGGLE_BLOCK);
+    *pass = (px_skin_pass){.block_count = (uint32_t)(padded / PX_JIGGLE_BLOCK),
+                           .influences = weights->capacity,
+                           .counts = counts,
+                           .joints = joints,
+                           .weights = rows,
+                           .rest = rest,
+                           .centres = centres,
+                           .positions = PX_NEW(arena, float, 4 * padded),
+                           .fields = PX_NEW(arena, float, 4 * padded)};
+    if (!rest || !centres || !rows || !joints || !counts || !pass->positions || !pass->fields)
+        return PELT_ERROR_MEMORY;
+    memset(counts, 1, padded / PX_JIGGLE_BLOCK); /* rows without weights do not move, and a kernel needs one */
+    for (size_t p = 0; p < lattice->particle_count; p++) {
+        memcpy(rest + 4 * p, lattice->rest + 3 * p, 3 * sizeof *rest);
+        for (size_t k = 0; k < capacity && weights->weights[p * capacity + k] > 0; k++) {
+            joints[p * capacity + k] = weights->bones[p * capacity + k];
+            rows[p * capacity + k] = weights->weights[p * capacity + k];
+            uint8_t *count = &counts[p / PX_JIGGLE_BLOCK];
+            *count = (uint8_t)px_max_size(*count, k + 1);
+        }
+    }
+    return px_primary_centres(arena, lattice, weights, centres);
+}
+
+pelt_result px_primary_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
+                            const px_weight_table *weights, const px_jiggle_parts *parts, px_primary *primary) {
+    const pelt_skeleton *skeleton = &subject->model->skeleton;
+    *primary = (px_primary){.particle_count = lattice->particle_count,
+                            .joint_count = skeleton->joint_count,
+                            .parents = skeleton->parents,
+                            .inverses = subject->inverses,
+                            .motions = PX_NEW(arena, px_joint_motion, skeleton->joint_count),
+                            .turns = px_arena_alloc(arena, skeleton->joint_count, sizeof *primary->turns),
+                            .kernels = px_jiggle_kernels_of(pelt_simd_best())};
+    if (!primary->motions || !primary->turns)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(make_pass(arena, lattice, weights, &primary->pass));
+    primary->pass.motions = primary->motions;
+    return px_primary_make_parts(arena, lattice, weights, parts, primary);
+}
+
+void px_primary_reset(px_primary *primary) {
+    memset(primary->turns, 0, primary->joint_count * sizeof *primary->turns);
+}
+
+static void move_particles(px_primary *primary, float amount) {
+    primary->pass.amount = amount;
+    primary->kernels->skin(&primary->pass);
+    if (amount > 0)
+        px_primary_swell(primary, amount);
+}
+
+const float *px_primary_move(px_primary *primary, const pelt_affine *globals, float amount) {
+    move_joints(primary, globals);
+    move_particles(primary, amount);
+    return primary->pass.positions;
+}
+
+void px_primary_tell(px_primary *primary, pelt_jiggle_volume *volumes) {
+    float amount = primary->pass.amount;
+    for (int after = 0; after < 2; after++) {
+        move_particles(primary, after ? amount : 0);
+        px_primary_volumes(primary, primary->pass.positions, primary->volumes);
+        for (uint32_t k = 0; k < primary->part_count; k++)
+            *(after ? &volumes[k].after : &volumes[k].before) = primary->volumes[k];
+    }
+    for (uint32_t k = 0; k < primary->part_count; k++) {
+        volumes[k].joint = primary->parts[k].joint;
+        volumes[k].rest = primary->parts[k].rest;
+    }
+}

@@ -1,0 +1,97 @@
+/* Particles as the skeleton moves them, once for every body. The includer defines LANES (see core/lanes.h).
+ *
+ * Linear blending x = Σ w T x⁰ (LBSD, eq. 1) shrinks what lies between two bones that turn against each other, to a point
+ * at half a turn. Here the blend moves only the centre c of what turns together (centres.c), and the particle turns about
+ * it: x = Σ w T c + R S (x⁰ − c). S is the blend of the joints' stretches, R the blend of their rotations as
+ * quaternions. (R from the polar decomposition of the blended matrix Σ w T, eq. 2 as it is often read, is no help: at half
+ * a turn it jumps from one bone's rotation to the other's in the middle, and the flesh in between is wrung to a point all
+ * the same. Of each joint's own T the decomposition always exists.)
+ */
+#include "core/lanes.h"
+#include "jiggle/kernels.h"
+
+#define MOTION_FLOATS (sizeof(px_joint_motion) / sizeof(float))
+#define MOTION_ROWS   (MOTION_FLOATS / 4)
+
+/* A blend of rotations shorter than this (squared) has lost its direction: they cancel. */
+#define SHORTEST_TURN 1e-6f
+
+INLINE const float *motion_of(const px_skin_pass *pass, size_t influence) {
+    return (const float *)&pass->motions[pass->joints[influence]];
+}
+
+/* Σ w · motion for particles i, i + 1 …, a variable for each float. As in run's kernel rows are blended as they lie, and
+ * only the sums are turned. */
+INLINE void blend_motions(const px_skin_pass *pass, size_t i, lanes sum[MOTION_FLOATS]) {
+    size_t count = pass->counts[i / PX_JIGGLE_BLOCK];
+#if LANES == 1
+    size_t at = i * pass->influences;
+    for (size_t k = 0; k < count; k++)
+        for (size_t e = 0; e < MOTION_FLOATS; e++) {
+            lanes term = pass->weights[at + k] * motion_of(pass, at + k)[e];
+            sum[e] = k == 0 ? term : sum[e] + term;
+        }
+#else
+    for (size_t v = 0; v < 4; v++) {
+        size_t low = (i + v) * pass->influences, high = (i + v + LANES - 4) * pass->influences;
+        lanes rows[MOTION_ROWS];
+        for (size_t k = 0; k < count; k++) {
+            const float *a = motion_of(pass, low + k), *b = motion_of(pass, high + k);
+            lanes weight = lanes_pair_splat(pass->weights[low + k], pass->weights[high + k]);
+            for (size_t r = 0; r < MOTION_ROWS; r++) {
+                lanes term = weight * lanes_pair(a + 4 * r, b + 4 * r);
+                rows[r] = k == 0 ? term : rows[r] + term;
+            }
+        }
+        for (size_t r = 0; r < MOTION_ROWS; r++)
+            sum[4 * r + v] = rows[r];
+    }
+    for (size_t r = 0; r < MOTION_ROWS; r++)
+        lanes_transpose(sum + 4 * r);
+#endif
+}
+
+/* Unit length; where the rotations of a particle cancel each other, that of the root. */
+INLINE void unit_turn(lanes q[4], const float root[4]) {
+    lanes length2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+    lanes inverse = 1.0f / lanes_sqrt(length2), zero = length2 - length2;
+    for (int e = 0; e < 4; e++)
+        q[e] = lanes_select(length2 > SHORTEST_TURN, q[e] * inverse, root[e] + zero);
+}
+
+/* det(1 + s) − 1, exactly 0 for s = 0. */
+INLINE lanes growth_of(const lanes s[6]) {
+    lanes xx = s[0], xy = s[1], xz = s[2], yy = s[3], yz = s[4], zz = s[5];
+    lanes minors = xx * yy - xy * xy + xx * zz - xz * xz + yy * zz - yz * yz;
+    lanes det = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz);
+    return xx + yy + zz + minors + det;
+}
+
+INLINE void skin_at(const px_skin_pass *pass, size_t i) {
+    lanes m[MOTION_FLOATS], rest[4], centre[4], arm[3], stretched[3], turned[3], out[4];
+    blend_motions(pass, i, m);
+    unit_turn(m, pass->motions[0].rotation);
+    const lanes *matrix = m + 4, *s = m + 16;
+    lanes_load4(pass->rest + 4 * i, rest);
+    lanes_load4(pass->centres + 4 * i, centre);
+    for (int c = 0; c < 3; c++)
+        arm[c] = rest[c] - centre[c];
+    stretched[0] = arm[0] + (s[0] * arm[0] + s[1] * arm[1] + s[2] * arm[2]);
+    stretched[1] = arm[1] + (s[1] * arm[0] + s[3] * arm[1] + s[4] * arm[2]);
+    stretched[2] = arm[2] + (s[2] * arm[0] + s[4] * arm[1] + s[5] * arm[2]);
+    lanes_turn3(m, stretched, turned);
+    for (int r = 0; r < 3; r++) {
+        const lanes *row = matrix + 4 * r;
+        lanes blended = row[0] * rest[0] + row[1] * rest[1] + row[2] * rest[2] + row[3];
+        lanes about = row[0] * centre[0] + row[1] * centre[1] + row[2] * centre[2] + row[3] + (turned[r] - arm[r]);
+        out[r] = rest[r] + (blended + pass->amount * (about - blended));
+    }
+    out[3] = rest[3];
+    lanes_store4(pass->positions + 4 * i, out);
+    lanes_store4(pass->fields + 4 * i, (lanes[4]){turned[0], turned[1], turned[2], growth_of(s)});
+}
+
+static void skin_particles(const px_skin_pass *pass) {
+    for (size_t i = 0; i < (size_t)pass->block_count * PX_JIGGLE_BLOCK; i += LANES)
+        skin_at(pass, i);
+}

@@ -1,0 +1,103 @@
+/* Volumes of cells and how a field changes them, once for every body. The includer defines LANES (see core/lanes.h).
+ *
+ * Eq. 7 of LBSD: the octant at corner p of a cell has the half edges from p to its three neighbours, and the volume
+ * d_x · (d_y × d_z), with a sign that makes it positive at rest. Edges that run along the axes, from − to +, need no
+ * signs: going to the other end of an edge turns its direction and the sign of the octant both. So a cell has 12 edges,
+ * and each octant is the product of the three that meet at its corner, over 8.
+ *
+ * That is the volume of the octant's parallelepiped and sees no twist: four corners of a cell turned against the other
+ * four have square corners still, while the waist between them is thinner. So edges are taken not at the corner but
+ * where Gauss' rule for two points has them, 0.21 of a cell inwards: then the eight octants add up to the exact volume
+ * of the cell as it carries the mesh (trilinear), and are what they were for cells that are not bent.
+ *
+ * Edges a + λ a' make a · (b × c) a polynomial in λ of degree 3; its coefficients are what is added up.
+ */
+#include "core/lanes.h"
+#include "jiggle/kernels.h"
+
+/* Of the particles at one corner of cells side by side in a block: points [particle][4]. */
+INLINE void load_corner(const float *points, const uint32_t *particles, lanes out[3]) {
+#if LANES == 1
+    memcpy(out, points + 4 * (size_t)particles[0], 3 * sizeof *points);
+#else
+    lanes rows[4];
+    for (size_t v = 0; v < 4; v++)
+        rows[v] = lanes_pair(points + 4 * (size_t)particles[v], points + 4 * (size_t)particles[v + LANES - 4]);
+    lanes_transpose(rows);
+    memcpy(out, rows, 3 * sizeof *rows);
+#endif
+}
+
+/* (1 − 1/√3) / 2 */
+#define GAUSS 0.21132487f
+
+INLINE void draw_near(lanes *a, lanes *b) {
+    lanes step = GAUSS * (*b - *a);
+    *a += step;
+    *b -= step;
+}
+
+/* edges[axis][e]: e has the bits of the corner without the axis' own. */
+INLINE void load_edges(const float *points, const px_volume_block *block, size_t lane, lanes edges[3][4][3]) {
+    lanes corners[8][3];
+    for (int v = 0; v < 8; v++)
+        load_corner(points, &block->corners[v][lane], corners[v]);
+    for (int e = 0; e < 4; e++)
+        for (int c = 0; c < 3; c++) {
+            int y = (e & 1) | (e & 2) << 1;
+            edges[0][e][c] = corners[2 * e + 1][c] - corners[2 * e][c];
+            edges[1][e][c] = corners[y + 2][c] - corners[y][c];
+            edges[2][e][c] = corners[e + 4][c] - corners[e][c];
+        }
+    for (int axis = 0; axis < 3; axis++)
+        for (int c = 0; c < 3; c++) {
+            lanes(*e)[3] = edges[axis];
+            draw_near(&e[0][c], &e[1][c]);
+            draw_near(&e[2][c], &e[3][c]);
+            draw_near(&e[0][c], &e[2][c]);
+            draw_near(&e[1][c], &e[3][c]);
+        }
+}
+
+/* Coefficients of (a + λ a') · ((b + λ b') × (c + λ c')). */
+INLINE void expand(const lanes *a, const lanes *b, const lanes *c, const lanes *da, const lanes *db, const lanes *dc,
+                   lanes out[4]) {
+    lanes area[3], mixed[3], other[3], darea[3];
+    lanes_cross3(b, c, area);
+    lanes_cross3(db, c, mixed);
+    lanes_cross3(b, dc, other);
+    lanes_cross3(db, dc, darea);
+    for (int e = 0; e < 3; e++)
+        mixed[e] += other[e];
+    out[0] = lanes_dot3(a, area);
+    out[1] = lanes_dot3(da, area) + lanes_dot3(a, mixed);
+    out[2] = lanes_dot3(da, mixed) + lanes_dot3(a, darea);
+    out[3] = lanes_dot3(da, darea);
+}
+
+INLINE void add_cells(const px_volume_block *block, size_t lane, const float *positions, const float *field,
+                      lanes sums[4]) {
+    lanes edges[3][4][3], moves[3][4][3];
+    load_edges(positions, block, lane, edges);
+    load_edges(field, block, lane, moves);
+    for (int v = 0; v < 8; v++) {
+        int x = v >> 1, y = (v & 1) | (v & 4) >> 1, z = v & 3;
+        lanes octant[4], share = lanes_load(&block->shares[v][lane]);
+        expand(edges[0][x], edges[1][y], edges[2][z], moves[0][x], moves[1][y], moves[2][z], octant);
+        for (int e = 0; e < 4; e++)
+            sums[e] += share * octant[e];
+    }
+}
+
+static void add_volumes(const px_volume_block *blocks, size_t block_count, const float *positions, const float *field,
+                        float sums[4][PX_JIGGLE_BLOCK]) {
+    for (size_t lane = 0; lane < PX_JIGGLE_BLOCK; lane += LANES) {
+        lanes wide[4];
+        for (int e = 0; e < 4; e++)
+            wide[e] = lanes_load(&sums[e][lane]);
+        for (size_t b = 0; b < block_count; b++)
+            add_cells(&blocks[b], lane, positions, field, wide);
+        for (int e = 0; e < 4; e++)
+            lanes_store(&sums[e][lane], wide[e]);
+    }
+}
