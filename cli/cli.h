@@ -71,6 +71,7 @@ typedef struct cli_verb {
     X(bind)                                                                                                            \
     X(correct)                                                                                                         \
     X(edit)                                                                                                            \
+    X(jiggle)                                                                                                          \
     X(pose)                                                                                                            \
     X(retarget)                                                                                                        \
     X(weights)                                                                                                         \

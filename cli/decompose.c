@@ -260,12 +260,6 @@ static pelt_result decompose_and_write(decompose_work *w) {
     return result == PELT_OK ? decompose_measure(w) : result;
 }
 
-/* The error that was asked for, with room for what rounding to floats and whole numbers takes. */
-static bool is_missed(const decompose_work *w) {
-    double asked = w->desc.error;
-    return asked > 0 && w->whole.error_rms > 1.001 * asked;
-}
-
 exit_code decompose_clips(decompose_work *w) {
     for (uint32_t c = 0; c < w->model->clip_count; c++)
         w->frame_count += w->model->clips[c].frame_count;
@@ -277,6 +271,15 @@ exit_code decompose_clips(decompose_work *w) {
         return code;
     pelt_result result = decompose_and_write(w);
     return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
+}
+
+/* There is room for what rounding to floats and whole numbers takes. */
+exit_code decompose_verdict(const decompose_work *w) {
+    double asked = w->desc.error;
+    if (asked == 0 || w->whole.error_rms <= 1.001 * asked)
+        return EXIT_DONE;
+    warn(w->session, "E_rms is %.4g; %.4g was asked for", w->whole.error_rms, asked);
+    return EXIT_QUALITY;
 }
 
 void decompose_free(decompose_work *w) {
@@ -301,10 +304,7 @@ static exit_code decompose(decompose_work *w) {
     if (code != EXIT_DONE)
         return code;
     decompose_report(w);
-    if (!is_missed(w))
-        return EXIT_DONE;
-    warn(w->session, "E_rms is %.4g; %.4g was asked for", w->whole.error_rms, w->desc.error);
-    return EXIT_QUALITY;
+    return decompose_verdict(w);
 }
 
 static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {

@@ -50,6 +50,8 @@ typedef struct decompose_work {
 const pelt_option *decompose_skin_table(size_t *count);
 /* Decomposes the clips of `model` by `settings`, writes the file and measures it. bytes_in 0: that of the frames. */
 exit_code decompose_clips(decompose_work *w);
+/* Whether it reached the error that was asked for: done, or a warning and EXIT_QUALITY. */
+exit_code decompose_verdict(const decompose_work *w);
 /* Frees what that made, but for `model`; what the page shows stays. */
 void decompose_free(decompose_work *w);
 /* Reads the written file back, with the input's points; `motions` [clip] become its motions of the clips. */

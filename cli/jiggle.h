@@ -1,0 +1,81 @@
+/* What the files of pelt jiggle share. */
+#ifndef PELT_CLI_JIGGLE_H
+#define PELT_CLI_JIGGLE_H
+
+#include "decompose.h"
+#include "retarget.h"
+
+/* What the result is written as. */
+typedef enum jiggle_as { AS_AUTO, AS_CACHE, AS_MORPHS, AS_BONES } jiggle_as;
+
+typedef struct jiggle_settings {
+    pelt_jiggle_desc jiggle;
+    pelt_jiggle_bake_desc bake;
+    retarget_settings retarget;
+    decompose_settings skin; /* of bones and morphs; its output is this one's */
+    const char *mesh;
+    uint32_t as; /* jiggle_as */
+    /* The last ones given; all of them are read by jiggle_values.c. */
+    const char *soft, *pin, *stiffness, *damping, *heat, *heat_width, *collider;
+    const char *soft_map, *pin_map, *stiffness_map, *damping_map;
+    const char *gravity, *wind;
+    double drag;
+} jiggle_settings;
+
+/* ---- jiggle_values.c: what is soft where, what pushes ----------------------------------------------------- */
+
+typedef struct value_key value_key;
+
+/* Values of joints and vertices, and colliders, as the library wants them. */
+typedef struct jiggle_values {
+    value_key *keys; /* [key_count] by joint, kind and time */
+    size_t key_count;
+    bool changing;             /* something has more than one key */
+    pelt_jiggle_joint *joints; /* [joint_count] at some time */
+    uint32_t joint_count;
+    pelt_jiggle_maps maps; /* of `map_values` */
+    float *map_values[4];  /* [vertex] or NULL */
+    pelt_collider *colliders;
+    uint32_t collider_count;
+} jiggle_values;
+
+/* Their options. */
+const pelt_option *jiggle_soft_table(size_t *count);
+const pelt_option *jiggle_force_table(size_t *count);
+/* Reads them for a rig, and puts them into `desc`. Freed with jiggle_values_free whatever it gives. */
+exit_code jiggle_values_read(cli_session *session, const jiggle_settings *settings, const pelt_model *rig,
+                             jiggle_values *values, pelt_jiggle_desc *desc);
+/* Sets those of a time, where they have changed: user is the jiggle_values. */
+pelt_jiggle_at_fn jiggle_values_at;
+void jiggle_values_free(jiggle_values *values);
+
+/* ---- jiggle_report.c -------------------------------------------------------------------------------------- */
+
+/* One run. */
+typedef struct jiggle_work {
+    cli_session *session;
+    const jiggle_settings *settings;
+    jiggle_as as;
+    pelt_jiggle_desc desc;
+    pelt_model *rig;
+    retarget_work retarget; /* without a source: the motions are the rig's own */
+    jiggle_values values;
+    pelt_clip *clips;                 /* [clip_count] in the rig's memory */
+    uint32_t *motions;                /* [clip_count] of the rig, or PELT_NONE: its rest pose; there too */
+    pelt_jiggle_bake_report *reports; /* [clip_count] */
+    uint32_t clip_count;
+    pelt_page_lattice lattice;
+    decompose_settings skin_settings;
+    decompose_work skin;
+    cli_table table;
+    double start, seconds_bake;
+} jiggle_work;
+
+/* What the flesh did, as long as the rig is as it was. */
+void jiggle_report_flesh(jiggle_work *w);
+/* What was written, and the end of the report. */
+void jiggle_report_file(jiggle_work *w);
+/* The lattice at rest, for the page. */
+pelt_result jiggle_show_lattice(jiggle_work *w);
+
+#endif
