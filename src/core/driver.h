@@ -18,6 +18,11 @@ double px_driver_kernel(pelt_kernel kernel, double radius, double angle);
 pelt_result px_drivers_follow(px_arena *arena, const pelt_model *model, const pelt_morph_set *morphs,
                               pelt_driver **drivers);
 
+/* A motion of the model with tracks of the weights that drivers [first_driver …] give its poses; other weights stay as they
+ * are. In the model's memory. `out` may be the motion itself. */
+pelt_result px_motion_drive(pelt_context *context, px_arena *scratch, const pelt_model *model, uint32_t first_driver,
+                            const pelt_motion *motion, pelt_motion *out);
+
 /* What pelt_model_validate checks of the model's drivers; its skeleton and morphs are right. */
 pelt_result px_drivers_validate(pelt_context *context, const pelt_model *model);
 

@@ -112,16 +112,15 @@ static uint32_t merge_times(const float *a, uint32_t a_count, const float *b, ui
     return count;
 }
 
-pelt_result px_weights_rekey(const pelt_model *model, const pelt_motion *motion, const px_morph_group *group,
-                             uint32_t width, const float *times, uint32_t count, float *sampled, pelt_track *track,
-                             float **out) {
-    const pelt_track *old = motion ? px_weights_track(motion, group->joint) : NULL;
+pelt_result px_weights_rekey(const pelt_model *model, const pelt_motion *motion, uint32_t joint, uint32_t width,
+                             const float *times, uint32_t count, float *sampled, pelt_track *track, float **out) {
+    const pelt_track *old = motion ? px_weights_track(motion, joint) : NULL;
     size_t most = (size_t)count + (old ? old->key_count : 0);
     float *merged = PX_NEW(model->memory, float, most), *values = PX_NEW(model->memory, float, most *width);
     if (!merged || !values)
         return PELT_ERROR_MEMORY;
     *track =
-        (pelt_track){.joint = group->joint,
+        (pelt_track){.joint = joint,
                      .path = PELT_PATH_WEIGHTS,
                      .interpolation = PELT_INTERPOLATION_LINEAR,
                      .width = width,
@@ -131,7 +130,7 @@ pelt_result px_weights_rekey(const pelt_model *model, const pelt_motion *motion,
     for (uint32_t k = 0; k < track->key_count; k++) {
         pelt_motion_sample(model, motion, merged[k], NULL, sampled);
         for (uint32_t m = 0; m < model->morphs.morph_count; m++)
-            if (model->morphs.morphs[m].joint == group->joint)
+            if (model->morphs.morphs[m].joint == joint)
                 values[(size_t)k * width + model->morphs.morphs[m].index] = sampled[m];
     }
     return PELT_OK;

@@ -30,12 +30,11 @@ uint32_t px_morph_find(const pelt_morph_set *set, uint32_t joint, uint32_t index
 pelt_track *px_weights_track(const pelt_motion *motion, uint32_t joint);
 /* Gives it `width` weights; those behind the ones that were there stay at 0. */
 pelt_result px_weights_widen(px_arena *arena, uint32_t width, pelt_track *track);
-/* A linear track of a group's weights with keys at times [count] and wherever the motion (NULL: none) has them: what the
+/* A linear track of a joint's weights with keys at times [count] and wherever the motion (NULL: none) has them: what the
  * old morphs have there, and 0 for the others of `width`, which the caller fills in at values [key][width]. `sampled`
  * [the model's morphs] is scratch. */
-pelt_result px_weights_rekey(const pelt_model *model, const pelt_motion *motion, const px_morph_group *group,
-                             uint32_t width, const float *times, uint32_t count, float *sampled, pelt_track *track,
-                             float **values);
+pelt_result px_weights_rekey(const pelt_model *model, const pelt_motion *motion, uint32_t joint, uint32_t width,
+                             const float *times, uint32_t count, float *sampled, pelt_track *track, float **values);
 /* A motion's tracks with room for `more`, and its start and end as they are; `from` NULL: a motion without tracks. */
 pelt_result px_motion_extend(px_arena *arena, const pelt_motion *from, uint32_t more, pelt_motion *motion);
 /* The motion's track of a joint's weights becomes this one, or gets it; its start and end reach as far. */

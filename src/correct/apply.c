@@ -73,7 +73,7 @@ static pelt_result make_track(const apply_work *w, const px_morph_group *g, uint
     const px_correction *c = w->c;
     uint32_t first = c->pair_frames[pair], end = c->pair_frames[pair + 1], at = first;
     float *values;
-    PX_TRY(px_weights_rekey(c->model, motion, g, g->old_count + c->rank, c->times + first, end - first, w->sampled, out,
+    PX_TRY(px_weights_rekey(c->model, motion, g->joint, g->old_count + c->rank, c->times + first, end - first, w->sampled, out,
                             &values));
     for (uint32_t k = 0; k < out->key_count; k++)
         for (uint32_t r = 0; r < c->rank; r++)

@@ -1,10 +1,30 @@
-/* Modes become morphs of every node with a mesh that they reach, and drivers; motions get tracks of weights (bake.c). */
-#include "eigenskin/apply.h"
+/* Modes become morphs of every node with a mesh that they reach, and drivers; motions get tracks of weights. */
+#include "core/morphs.h"
+#include "eigenskin/eigenskin.h"
 
 #include <stdio.h>
 
 /* Displacements under this part of the size are lost in the rounding of positions; exact zeros need no bytes. */
 #define NOTHING 0x1p-24
+
+typedef struct morph_source {
+    uint32_t bend, mode;
+} morph_source;
+
+typedef struct apply_work {
+    px_eigenskin *e;
+    px_morph_group *groups;
+    uint32_t group_count;
+    uint32_t *widths; /* [group] morphs of its joint, with the new ones */
+    uint32_t added_count;
+    pelt_morph *added;     /* [added] */
+    morph_source *sources; /* [added] */
+    uint32_t *places;      /* [added] in … */
+    pelt_morph_set morphs; /* … the model's morphs with them */
+    pelt_driver *drivers;  /* [driver] the old ones first */
+    uint32_t driver_count;
+    pelt_motion *motions; /* [motion] */
+} apply_work;
 
 /* ---- Morphs ----------------------------------------------------------------------------------------------- */
 
@@ -44,8 +64,7 @@ static const char *mode_name(const px_eigenskin *e, const px_bend *bend, uint32_
 }
 
 /* One mode on all groups. `places` and `normals` [unit][3] are scratch, normals NULL without. */
-static pelt_result make_morphs(px_eigenskin_apply_work *w, uint32_t bend, uint32_t mode, double *places,
-                               double *normals) {
+static pelt_result make_morphs(apply_work *w, uint32_t bend, uint32_t mode, double *places, double *normals) {
     px_eigenskin *e = w->e;
     const char *name = mode_name(e, &e->bends[bend], mode);
     if (!name)
@@ -63,7 +82,7 @@ static pelt_result make_morphs(px_eigenskin_apply_work *w, uint32_t bend, uint32
                               .index = w->widths[g]++,
                               .first_vertex = run.first_vertex,
                               .vertex_count = run.vertex_count};
-        w->sources[w->added_count++] = (px_morph_source){bend, mode};
+        w->sources[w->added_count++] = (morph_source){bend, mode};
         morph->positions = px_morph_spread(e->model->memory, &run, e->units.of, places, 1, NOTHING * e->size);
         if (normals)
             morph->normals = px_morph_spread(e->model->memory, &run, e->units.of, normals, 1, NOTHING);
@@ -73,7 +92,7 @@ static pelt_result make_morphs(px_eigenskin_apply_work *w, uint32_t bend, uint32
     return PELT_OK;
 }
 
-static pelt_result make_all_morphs(px_eigenskin_apply_work *w) {
+static pelt_result make_all_morphs(apply_work *w) {
     px_eigenskin *e = w->e;
     size_t floats = 3 * (size_t)e->units.count, most = 0;
     for (uint32_t j = 0; j < e->bend_count; j++)
@@ -81,7 +100,7 @@ static pelt_result make_all_morphs(px_eigenskin_apply_work *w) {
     double *places = PX_NEW(e->scratch, double, floats);
     double *normals = e->desc.normals ? PX_NEW(e->scratch, double, floats) : NULL;
     w->added = PX_NEW(e->scratch, pelt_morph, most);
-    w->sources = PX_NEW(e->scratch, px_morph_source, most);
+    w->sources = PX_NEW(e->scratch, morph_source, most);
     w->places = PX_NEW(e->scratch, uint32_t, most);
     w->widths = PX_NEW(e->scratch, uint32_t, w->group_count);
     if (!places || (e->desc.normals && !normals) || !w->added || !w->sources || !w->places || !w->widths)
@@ -99,8 +118,7 @@ static pelt_result make_all_morphs(px_eigenskin_apply_work *w) {
 
 /* ---- Drivers ---------------------------------------------------------------------------------------------- */
 
-static pelt_result make_driver(const px_eigenskin_apply_work *w, uint32_t bend, const px_part *part,
-                               pelt_driver *driver) {
+static pelt_result make_driver(const apply_work *w, uint32_t bend, const px_part *part, pelt_driver *driver) {
     const px_eigenskin *e = w->e;
     const px_bend *b = &e->bends[bend];
     size_t centres = part->centre_count, first = part->first_centre;
@@ -138,7 +156,7 @@ static pelt_result make_driver(const px_eigenskin_apply_work *w, uint32_t bend, 
     return PELT_OK;
 }
 
-static pelt_result make_drivers(px_eigenskin_apply_work *w) {
+static pelt_result make_drivers(apply_work *w) {
     const px_eigenskin *e = w->e;
     uint32_t old_count = e->model->driver_count;
     pelt_driver *old;
@@ -155,15 +173,40 @@ static pelt_result make_drivers(px_eigenskin_apply_work *w) {
     return PELT_OK;
 }
 
+/* ---- Motions ---------------------------------------------------------------------------------------------- */
+
+/* Makes `motions` of the model as it will be. */
+static pelt_result make_motions(apply_work *w) {
+    px_eigenskin *e = w->e;
+    const pelt_model *model = e->model;
+    pelt_model made = *model;
+    made.morphs = w->morphs;
+    made.drivers = w->drivers;
+    made.driver_count = w->driver_count;
+    if (!(w->motions = PX_NEW(model->memory, pelt_motion, model->motion_count)))
+        return PELT_ERROR_MEMORY;
+    for (uint32_t m = 0; m < model->motion_count; m++) {
+        pelt_motion *motion = &w->motions[m];
+        PX_TRY(px_motion_extend(model->memory, &model->motions[m], 0, motion));
+        for (uint32_t g = 0; g < w->group_count; g++) {
+            pelt_track *track = px_weights_track(motion, w->groups[g].joint);
+            if (track && track->width != w->widths[g])
+                PX_TRY(px_weights_widen(model->memory, w->widths[g], track));
+        }
+        PX_TRY(px_motion_drive(e->context, e->scratch, &made, model->driver_count, motion, motion));
+    }
+    return PELT_OK;
+}
+
 pelt_result px_eigenskin_apply(px_eigenskin *e) {
-    px_eigenskin_apply_work w = {.e = e};
+    apply_work w = {.e = e};
     pelt_model *model = e->model;
     PX_TRY(px_morph_groups_find(e->scratch, model, &w.groups, &w.group_count));
     PX_TRY(make_all_morphs(&w));
     if (w.added_count == 0)
         return PELT_OK;
     PX_TRY(make_drivers(&w));
-    PX_TRY(px_eigenskin_bake(&w));
+    PX_TRY(make_motions(&w));
     model->morphs = w.morphs;
     model->drivers = w.drivers;
     model->driver_count = w.driver_count;

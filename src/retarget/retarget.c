@@ -1,6 +1,7 @@
 /* A motion of one skeleton on another, frame by frame. */
 #include "retarget/retarget.h"
 
+#include "core/driver.h"
 #include "core/frames.h"
 
 #include <stdlib.h>
@@ -195,14 +196,19 @@ static pelt_result check(const work *w, const pelt_model *source, const pelt_ret
     return PELT_OK;
 }
 
-static pelt_result add_motion(pelt_model *rig, const px_frames *frames, const char *name, bool replace) {
+/* With the weights of morphs that its poses drive. */
+static pelt_result add_motion(const work *w, px_arena *arena, pelt_model *rig, const px_frames *frames,
+                              const char *name, bool replace) {
     pelt_model before = *rig;
     name = px_arena_text(rig->memory, name, strlen(name));
     if (!name)
         return PELT_ERROR_MEMORY;
     if (replace)
         rig->motion_count = 0;
+    uint32_t made = rig->motion_count;
     pelt_result result = px_frames_add_motion(rig, frames, name);
+    if (result == PELT_OK && made < rig->motion_count)
+        result = px_motion_drive(w->context, arena, rig, 0, &rig->motions[made], &rig->motions[made]);
     if (result != PELT_OK)
         *rig = before;
     else
@@ -232,7 +238,7 @@ static pelt_result run(work *w, const pelt_model *source, const pelt_retarget_de
     report->fps = w->rate;
     report->scale = w->bridge.scale;
     report->lift = w->lift;
-    return add_motion(rig, &frames, desc->name ? desc->name : w->motion->name, desc->replace);
+    return add_motion(w, arena, rig, &frames, desc->name ? desc->name : w->motion->name, desc->replace);
 }
 
 pelt_result pelt_retarget(pelt_context *context, const pelt_model *source, const pelt_motion *motion,
