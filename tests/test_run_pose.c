@@ -170,8 +170,19 @@ static void pose_by_hand(const pelt_model *model, const pelt_motion *motion, flo
     pelt_skin_palette(&model->skin, globals, palette);
     pelt_dual_quaternions(palette, 2, dual);
     pelt_morph_run(&model->mesh, &model->morphs, weights, p, n, NULL);
-    pelt_skin_job job = {VERTICES, 2,    model->skin.bones, model->skin.weights, palette, dual, skinning, p,
-                         n,        NULL, out_positions,     out_normals,         NULL};
+    pelt_skin_job job = {
+        .vertex_count = VERTICES,
+        .influence_count = 2,
+        .bones = model->skin.bones,
+        .weights = model->skin.weights,
+        .palette = palette,
+        .dual_quaternions = dual,
+        .skinning = skinning,
+        .positions = p,
+        .normals = n,
+        .out_positions = out_positions,
+        .out_normals = out_normals,
+    };
     pelt_skin_run_simd(&job, PELT_SIMD_SCALAR);
 }
 

@@ -21,6 +21,10 @@ typedef struct pelt_dual_quaternion {
 
 /* The rigid parts of palette [count]; scale and shear are dropped. */
 PELT_API void pelt_dual_quaternions(const pelt_affine *palette, uint32_t count, pelt_dual_quaternion *out);
+/* What these rigid parts [count] leave of the palette: palette = rigid · stretch, scale and shear without translation.
+ * False: all are the identity but for rounding, and skinning can do without them. */
+PELT_API bool pelt_stretches(const pelt_affine *palette, const pelt_dual_quaternion *rigid, uint32_t count,
+                             pelt_affine *out);
 
 typedef enum pelt_simd { PELT_SIMD_SCALAR, PELT_SIMD_SSE2, PELT_SIMD_AVX2, PELT_SIMD_NEON, PELT_SIMD_COUNT } pelt_simd;
 /* "scalar", "sse2" … */
@@ -38,13 +42,14 @@ typedef struct pelt_skin_job {
     const float *weights;                         /* [vertex][K] sum 1 */
     const pelt_affine *palette;                   /* [bone], LINEAR */
     const pelt_dual_quaternion *dual_quaternions; /* [bone], DUAL_QUATERNION */
-    pelt_skinning skinning;                       /* */
-    const float *positions;                       /* [vertex][3] */
-    const float *normals;                         /* [vertex][3] or NULL */
-    const float *tangents;                        /* [vertex][4] or NULL */
-    float *out_positions;                         /* [vertex][3] */
-    float *out_normals;                           /* [vertex][3] unit length; NULL exactly when normals is NULL */
-    float *out_tangents; /* [vertex][4] unit length, handedness kept; NULL exactly when tangents is */
+    const pelt_affine *stretches; /* [bone], DUAL_QUATERNION: blended and applied before the rigid part; or NULL */
+    pelt_skinning skinning;       /* */
+    const float *positions;       /* [vertex][3] */
+    const float *normals;         /* [vertex][3] or NULL */
+    const float *tangents;        /* [vertex][4] or NULL */
+    float *out_positions;         /* [vertex][3] */
+    float *out_normals;           /* [vertex][3] unit length; NULL exactly when normals is NULL */
+    float *out_tangents;          /* [vertex][4] unit length, handedness kept; NULL exactly when tangents is */
 } pelt_skin_job;
 
 /* Runs a job with the best kernel of this machine on the calling thread. Normals of LINEAR jobs go through the
@@ -54,6 +59,74 @@ PELT_API void pelt_skin_run(const pelt_skin_job *job);
 PELT_API void pelt_skin_run_simd(const pelt_skin_job *job, pelt_simd simd);
 /* The same on the context's threads. */
 PELT_API pelt_result pelt_skin_run_threads(pelt_context *context, const pelt_skin_job *job);
+
+/* ---- Prepared skins ---------------------------------------------------------------------------------------- */
+
+#define PELT_PREPARED_BLOCK 8u
+#define PELT_PREPARED_GROUP 256u
+
+/* Vertices at places [first_place, first_place + vertex_count) of the prepared order that have as many influences, and,
+ * where `shared`, the same bones: their matrices are then loaded once, and only weights differ. */
+typedef struct pelt_prepared_group {
+    uint32_t first_place;     /* */
+    uint32_t vertex_count;    /* 1 to PELT_PREPARED_GROUP; shared: at least PELT_PREPARED_BLOCK */
+    uint32_t influence_count; /* K: influences without weight are left out */
+    uint32_t first_block;     /* where its vertices begin in the streams, in blocks of 8 vertices */
+    size_t first_bone;        /* in `bones`: [K], not shared: [vertex][K] */
+    size_t first_weight; /* in `weights`: [block][K − 1][8], the last has what is left to 1; not shared: [vertex][K] */
+    bool shared;         /* */
+} pelt_prepared_group;
+
+/* A skin and the mesh's arrays as a pass over vertices wants them. The streams are of shared groups
+ * [block][component][8], of others [vertex][component]. The last block of a shared group whose count is no multiple of 8
+ * holds its last 8 vertices, some of them again. */
+typedef struct pelt_prepared_skin {
+    uint32_t vertex_count;             /* */
+    uint32_t bone_count;               /* */
+    uint32_t group_count;              /* */
+    uint32_t shared_count;             /* vertices in shared groups */
+    const uint32_t *order;             /* [place] vertex: groups of one influence first, of 8 last */
+    const uint32_t *places;            /* [vertex] place */
+    const pelt_prepared_group *groups; /* [group] in the order of their places */
+    const uint16_t *bones;             /* */
+    const float *weights;              /* */
+    const float *positions;            /* 3 components */
+    const float *normals;              /* 3 components, see `axes`; or NULL */
+    const float *tangents;             /* 4 components; or NULL */
+    const uint8_t *axes; /* [block] 3: normals are x y z. 0, 1, 2: component `axis` is as it is, the two behind it (in a
+                          * circle) are divided by it. That saves most of the cofactor matrix */
+} pelt_prepared_skin;
+
+/* Prepares the model's skin, which it must have, with the mesh's positions, normals and tangents as they are now. Lives
+ * in the model's memory; what changes in the model later does not change it. */
+PELT_API pelt_result pelt_skin_prepare(pelt_context *context, pelt_model *model, pelt_prepared_skin *prepared);
+
+/* One pose of a prepared skin. */
+typedef struct pelt_prepared_job {
+    const pelt_prepared_skin *prepared;           /* */
+    uint32_t first_group;                         /* */
+    uint32_t group_count;                         /* from there on; PELT_NONE: all */
+    pelt_skinning skinning;                       /* */
+    const pelt_affine *palette;                   /* [bone], LINEAR */
+    const pelt_dual_quaternion *dual_quaternions; /* [bone], DUAL_QUATERNION */
+    const pelt_affine *stretches;                 /* [bone], DUAL_QUATERNION, or NULL, as in pelt_skin_job */
+    float *out_positions;                         /* of place (or vertex) 0, whatever the first group */
+    float *out_normals;                           /* unit length; or NULL */
+    float *out_tangents;                          /* 4 floats; or NULL */
+    size_t stride;   /* bytes from one vertex to the next in all of them; 0: 12, 12 and 16 */
+    bool mesh_order; /* the vertices go to their numbers in the mesh, not to their places */
+} pelt_prepared_job;
+
+/* Runs a job on the calling thread: what pelt_skin_run gives, but for rounding (2e-6 of the size of the terms that are
+ * added, 2e-6 for unit vectors), with the same bits in all bodies. Never allocates. Normals and tangents are those of
+ * the mesh made unit vectors. In prepared order with stride 0 it is fastest. */
+PELT_API void pelt_prepared_run(const pelt_prepared_job *job);
+/* The same with a given body; `simd` must be available. */
+PELT_API void pelt_prepared_run_simd(const pelt_prepared_job *job, pelt_simd simd);
+/* The same on the context's threads. */
+PELT_API pelt_result pelt_prepared_run_threads(pelt_context *context, const pelt_prepared_job *job);
+
+/* ---- Morphs and poses --------------------------------------------------------------------------------------- */
 
 /* out = mesh array + Σ weight · displacement for positions and, where not NULL, normals and tangents
  * (not normalised). Morphs of weight 0 cost nothing. out arrays [vertex] as in the mesh. */

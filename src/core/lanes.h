@@ -26,6 +26,13 @@ INLINE lanes lanes_sqrt(lanes x) {
 INLINE lanes lanes_select(lanes_mask mask, lanes yes, lanes no) {
     return mask ? yes : no;
 }
+INLINE int lanes_all(lanes_mask mask) {
+    return mask;
+}
+/* x with its sign turned where `sign` is negative. */
+INLINE lanes lanes_flip(lanes x, lanes sign) {
+    return __builtin_signbit(sign) ? -x : x;
+}
 /* p[0], p[stride], p[2·stride] … */
 INLINE lanes lanes_stride(const float *p, size_t stride) {
     (void)stride;
@@ -57,6 +64,9 @@ typedef int32_t lanes_mask __attribute__((vector_size(4 * LANES)));
 INLINE lanes lanes_select(lanes_mask mask, lanes yes, lanes no) {
     return (lanes)((mask & (lanes_mask)yes) | (~mask & (lanes_mask)no));
 }
+INLINE lanes lanes_flip(lanes x, lanes sign) {
+    return (lanes)((lanes_mask)x ^ ((lanes_mask)sign & INT32_MIN));
+}
 INLINE quad quad_load(const float *p) {
     quad out;
     memcpy(&out, p, sizeof out);
@@ -70,10 +80,16 @@ INLINE quad quad_load(const float *p) {
 INLINE lanes lanes_sqrt(lanes x) {
     return (lanes)vsqrtq_f32((float32x4_t)x);
 }
+INLINE int lanes_all(lanes_mask mask) {
+    return vminvq_u32((uint32x4_t)mask) != 0;
+}
 #else
 #include <emmintrin.h>
 INLINE lanes lanes_sqrt(lanes x) {
     return (lanes)_mm_sqrt_ps((__m128)x);
+}
+INLINE int lanes_all(lanes_mask mask) {
+    return _mm_movemask_ps((__m128)mask) == 15;
 }
 #endif
 
@@ -108,6 +124,9 @@ INLINE void lanes_store_pair(float *low, float *high, lanes x) {
 #include <immintrin.h>
 INLINE lanes lanes_sqrt(lanes x) {
     return (lanes)_mm256_sqrt_ps((__m256)x);
+}
+INLINE int lanes_all(lanes_mask mask) {
+    return _mm256_movemask_ps((__m256)mask) == 255;
 }
 INLINE lanes lanes_from_i16(const int16_t *p) {
     return (lanes)_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)p)));

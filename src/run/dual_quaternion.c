@@ -119,3 +119,40 @@ void pelt_dual_quaternions(const pelt_affine *palette, uint32_t count, pelt_dual
         q[7] = (float)-(t[0] * x + t[1] * y + t[2] * z);
     }
 }
+
+pelt_affine px_affine_from_dual(const pelt_dual_quaternion *dual) {
+    double x = dual->q[0], y = dual->q[1], z = dual->q[2], w = dual->q[3];
+    double a = dual->q[4], b = dual->q[5], c = dual->q[6], d = dual->q[7];
+    double scale = 2 / (x * x + y * y + z * z + w * w);
+    double m[12] = {1 - scale * (y * y + z * z), scale * (x * y - w * z),
+                    scale * (x * z + w * y),     scale * (w * a - d * x + y * c - z * b),
+                    scale * (x * y + w * z),     1 - scale * (x * x + z * z),
+                    scale * (y * z - w * x),     scale * (w * b - d * y + z * a - x * c),
+                    scale * (x * z - w * y),     scale * (y * z + w * x),
+                    1 - scale * (x * x + y * y), scale * (w * c - d * z + x * b - y * a)};
+    pelt_affine out;
+    for (int e = 0; e < 12; e++)
+        out.m[e] = (float)m[e];
+    return out;
+}
+
+/* Entries of the identity as products of float matrices have them. */
+#define ROUNDING 2e-6f
+
+bool pelt_stretches(const pelt_affine *palette, const pelt_dual_quaternion *rigid, uint32_t count, pelt_affine *out) {
+    bool any = false;
+    for (uint32_t j = 0; j < count; j++) {
+        pelt_affine turn = px_affine_from_dual(&rigid[j]);
+        for (int r = 0; r < 3; r++) {
+            for (int c = 0; c < 3; c++) {
+                double sum = 0; /* the inverse of a rotation is its transpose */
+                for (int e = 0; e < 3; e++)
+                    sum += (double)turn.m[4 * e + r] * (double)palette[j].m[4 * e + c];
+                out[j].m[4 * r + c] = isfinite(sum) ? (float)sum : r == c;
+                any |= fabsf(out[j].m[4 * r + c] - (float)(r == c)) > ROUNDING;
+            }
+            out[j].m[4 * r + 3] = 0;
+        }
+    }
+    return any;
+}

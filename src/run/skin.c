@@ -5,22 +5,23 @@ typedef struct body_row {
     const char *name;
     px_skin_body *body; /* NULL: not in this build */
     px_morph_body *morph;
+    px_prepared_body *prepared;
 } body_row;
 
 static const body_row bodies[PELT_SIMD_COUNT] = {
-    [PELT_SIMD_SCALAR] = {"scalar", px_skin_scalar, px_morph_scalar},
+    [PELT_SIMD_SCALAR] = {"scalar", px_skin_scalar, px_morph_scalar, px_prepared_scalar},
 #if defined(__x86_64__)
-    [PELT_SIMD_SSE2] = {"sse2", px_skin_sse2, px_morph_sse2},
-    [PELT_SIMD_AVX2] = {"avx2", px_skin_avx2, px_morph_avx2},
-    [PELT_SIMD_NEON] = {"neon", NULL, NULL},
+    [PELT_SIMD_SSE2] = {"sse2", px_skin_sse2, px_morph_sse2, px_prepared_sse2},
+    [PELT_SIMD_AVX2] = {"avx2", px_skin_avx2, px_morph_avx2, px_prepared_avx2},
+    [PELT_SIMD_NEON] = {"neon", NULL, NULL, NULL},
 #elif defined(__aarch64__)
-    [PELT_SIMD_SSE2] = {"sse2", NULL, NULL},
-    [PELT_SIMD_AVX2] = {"avx2", NULL, NULL},
-    [PELT_SIMD_NEON] = {"neon", px_skin_neon, px_morph_neon},
+    [PELT_SIMD_SSE2] = {"sse2", NULL, NULL, NULL},
+    [PELT_SIMD_AVX2] = {"avx2", NULL, NULL, NULL},
+    [PELT_SIMD_NEON] = {"neon", px_skin_neon, px_morph_neon, px_prepared_neon},
 #else
-    [PELT_SIMD_SSE2] = {"sse2", NULL, NULL},
-    [PELT_SIMD_AVX2] = {"avx2", NULL, NULL},
-    [PELT_SIMD_NEON] = {"neon", NULL, NULL},
+    [PELT_SIMD_SSE2] = {"sse2", NULL, NULL, NULL},
+    [PELT_SIMD_AVX2] = {"avx2", NULL, NULL, NULL},
+    [PELT_SIMD_NEON] = {"neon", NULL, NULL, NULL},
 #endif
 };
 
@@ -49,6 +50,11 @@ pelt_simd pelt_simd_best(void) {
 px_morph_body *px_morph_body_of(pelt_simd simd) {
     assert(pelt_simd_available(simd));
     return bodies[simd].morph;
+}
+
+px_prepared_body *px_prepared_body_of(pelt_simd simd) {
+    assert(pelt_simd_available(simd));
+    return bodies[simd].prepared;
 }
 
 void pelt_skin_run_simd(const pelt_skin_job *job, pelt_simd simd) {

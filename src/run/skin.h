@@ -10,6 +10,42 @@
 typedef void px_skin_body(const pelt_skin_job *job);
 px_skin_body px_skin_scalar, px_skin_sse2, px_skin_avx2, px_skin_neon;
 
+/* The matrix of a dual quaternion, of any length but 0. */
+pelt_affine px_affine_from_dual(const pelt_dual_quaternion *dual);
+
+/* ---- Prepared skins --------------------------------------------------------------------------------------- */
+
+/* Which vertex of a shared group is the first of a block: the last block is full too, with vertices of the one before. */
+static inline size_t px_prepared_place(const pelt_prepared_group *group, size_t block) {
+    return px_min_size(block * PELT_PREPARED_BLOCK, group->vertex_count - PELT_PREPARED_BLOCK);
+}
+
+/* What the vertices of a shared group have in common in one pose. The last bone has the weight that the others leave:
+ * Σ w·B = B_last + Σ w·(B − B_last). */
+typedef struct px_prepared_pose {
+    uint32_t influence_count;
+    bool linear;    /* matrices are blended: linear skinning, and single bones of dual quaternions */
+    bool stretched; /* dual quaternions: matrices are blended and applied before them */
+    bool turned;    /* a single bone whose `cofactor` keeps unit vectors at unit length */
+    float matrices[PELT_MAX_INFLUENCES][12]; /* B_last, then B_k − B_last */
+    float duals[PELT_MAX_INFLUENCES][8];     /* the same for dual quaternions, all on one side */
+    float cofactor[9];                       /* of a single bone */
+} px_prepared_pose;
+
+/* Planar arrays that begin at a group's first vertex; normals and tangents may be NULL. */
+typedef struct px_prepared_out {
+    float *positions, *normals, *tangents;
+} px_prepared_out;
+
+/* One body for shared groups. */
+typedef void px_prepared_body(const pelt_prepared_skin *prepared, const pelt_prepared_group *group,
+                              const px_prepared_pose *pose, const px_prepared_out *out);
+px_prepared_body px_prepared_scalar, px_prepared_sse2, px_prepared_avx2, px_prepared_neon;
+/* The body for an instruction set, which must be available. */
+px_prepared_body *px_prepared_body_of(pelt_simd simd);
+
+/* ---- Morphs ------------------------------------------------------------------------------------------------- */
+
 /* One body of packed morphs: out [count][3] = rest + Σ weight · displacement for vertices [first, first + count);
  * `offsets` and `deltas` of pelt_packed_morphs, `rest` from vertex 0 on. */
 typedef void px_morph_body(const size_t *offsets, const pelt_packed_delta *deltas, const float *weights,

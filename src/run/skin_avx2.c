@@ -1,10 +1,12 @@
 /* The skinning kernel, eight vertices at a time, for AVX2. Compiled with -mavx2, and only called where the machine has
  * it. */
 #if defined(__x86_64__)
-#define LANES      8
-#define SKIN_BODY  px_skin_avx2
-#define MORPH_BODY px_morph_avx2
+#define LANES         8
+#define SKIN_BODY     px_skin_avx2
+#define MORPH_BODY    px_morph_avx2
+#define PREPARED_BODY px_prepared_avx2
 #include "run/morph_kernel.h"
+#include "run/prepared_kernel.h"
 #include "run/skin_kernel.h"
 #else
 typedef int not_this_machine; /* a file may not be empty */

@@ -1,0 +1,330 @@
+/* Preparing a skin: vertices with the same bones stand together, so that the matrices of a group are loaded once, and
+ * their arrays lie in blocks of eight, one variable per component, as kernels compute with them. Vertices whose bones few
+ * others have are loose: they keep bones of their own.
+ *
+ * Normals of blended groups. With a, b, c the columns of a matrix M, the cofactor matrix times n is
+ *   n0 (b × c) + n1 (c × a) + n2 (a × b) = n2 ((a − α c) × (b − β c)),  α = n0 / n2, β = n1 / n2,
+ * half the work. Any of the three axes can play n2's part; it should be a large one, and the same in a block.
+ */
+#include "run/skin.h"
+
+#include <math.h>
+
+#define BLOCK PELT_PREPARED_BLOCK
+
+/* A smaller component than this would cost digits of the normal (1 / 0.3 of the rounding). */
+#define SMALLEST_AXIS 0.3f
+
+/* One vertex's influences, those without weight left out, bones ascending. */
+typedef struct row {
+    uint32_t count;
+    uint32_t axis; /* of the normal's largest component */
+    uint16_t bones[PELT_MAX_INFLUENCES];
+    float weights[PELT_MAX_INFLUENCES];
+} row;
+
+typedef struct plan {
+    pelt_context *context;
+    pelt_model *model;
+    pelt_prepared_skin out;
+    row *rows;                                    /* [vertex] */
+    uint32_t *order;                              /* [place] in the model's memory */
+    pelt_prepared_group *groups;                  /* [group] in the model's memory */
+    uint32_t place_count;                         /* so far */
+    size_t block_count, bone_count, weight_count; /* of the streams, so far */
+} plan;
+
+/* ---- Rows ------------------------------------------------------------------------------------------------- */
+
+static void sort_row(row *r) {
+    for (uint32_t a = 1; a < r->count; a++)
+        for (uint32_t b = a; b > 0 && r->bones[b] < r->bones[b - 1]; b--) {
+            uint16_t bone = r->bones[b];
+            float weight = r->weights[b];
+            r->bones[b] = r->bones[b - 1], r->weights[b] = r->weights[b - 1];
+            r->bones[b - 1] = bone, r->weights[b - 1] = weight;
+        }
+}
+
+static uint32_t largest_axis(const float n[3]) {
+    uint32_t axis = fabsf(n[1]) > fabsf(n[0]);
+    return fabsf(n[2]) > fabsf(n[axis]) ? 2 : axis;
+}
+
+static void make_rows(plan *p) {
+    const pelt_skin *skin = &p->model->skin;
+    for (uint32_t i = 0; i < p->model->mesh.vertex_count; i++) {
+        const uint16_t *bones = skin->bones + (size_t)i * skin->influence_count;
+        const float *weights = skin->weights + (size_t)i * skin->influence_count;
+        row *r = &p->rows[i];
+        double sum = 0;
+        for (uint32_t k = 0; k < skin->influence_count && weights[k] > 0; k++) { /* largest first */
+            sum += (double)weights[k];
+            r->bones[r->count] = bones[k], r->weights[r->count++] = weights[k];
+        }
+        if (r->count == 0) /* not a model that was validated, but no reason to fall */
+            r->bones[0] = bones[0], r->count = 1, sum = r->weights[0] = 1;
+        for (uint32_t k = 0; k < r->count; k++)
+            r->weights[k] = (float)((double)r->weights[k] / sum);
+        sort_row(r);
+        r->axis = p->model->mesh.normals ? largest_axis(p->model->mesh.normals + (size_t)3 * i) : 0;
+    }
+}
+
+/* ---- Order ------------------------------------------------------------------------------------------------ */
+
+/* What rows are sorted by, the most important last: the axis, the bones from the last to the first, their count. */
+#define KEY_COUNT (PELT_MAX_INFLUENCES + 2)
+static uint32_t key_of(const row *r, uint32_t key) {
+    if (key == 0)
+        return r->axis;
+    uint32_t k = PELT_MAX_INFLUENCES - key;
+    return key == KEY_COUNT - 1 ? r->count : k < r->count ? r->bones[k] : 0;
+}
+
+/* Radix sort, stable: equal rows stay in the order of the mesh. `ends` [keys + 1]. */
+static void sort_rows(const row *rows, uint32_t count, uint32_t key_limit, uint32_t *order, uint32_t *other,
+                      uint32_t *ends) {
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    for (uint32_t key = 0; key < KEY_COUNT; key++) {
+        memset(ends, 0, (key_limit + 1) * sizeof *ends);
+        for (uint32_t i = 0; i < count; i++)
+            ends[key_of(&rows[i], key) + 1]++;
+        for (uint32_t value = 1; value <= key_limit; value++)
+            ends[value] += ends[value - 1];
+        for (uint32_t place = 0; place < count; place++)
+            other[ends[key_of(&rows[order[place]], key)]++] = order[place];
+        memcpy(order, other, count * sizeof *order);
+    }
+}
+
+static bool same_bones(const row *a, const row *b) {
+    return a->count == b->count && memcmp(a->bones, b->bones, a->count * sizeof a->bones[0]) == 0;
+}
+
+/* ---- Groups ----------------------------------------------------------------------------------------------- */
+
+static void add_group(plan *p, const uint32_t *vertices, uint32_t count, bool shared) {
+    uint32_t influences = p->rows[vertices[0]].count;
+    p->groups[p->out.group_count++] = (pelt_prepared_group){
+        .first_place = p->place_count,
+        .vertex_count = count,
+        .influence_count = influences,
+        .first_block = (uint32_t)p->block_count,
+        .first_bone = p->bone_count,
+        .first_weight = p->weight_count,
+        .shared = shared,
+    };
+    size_t blocks = px_block_count(count, BLOCK);
+    memcpy(p->order + p->place_count, vertices, count * sizeof *vertices);
+    p->place_count += count;
+    p->block_count += blocks;
+    p->bone_count += shared ? influences : (size_t)count * influences;
+    p->weight_count += shared ? blocks * BLOCK * (influences - 1) : (size_t)count * influences;
+    p->weight_count = (p->weight_count + BLOCK - 1) / BLOCK * BLOCK; /* the next group begins aligned */
+    p->out.shared_count += shared ? count : 0;
+}
+
+/* In pieces of at most PELT_PREPARED_GROUP, none of a shared run shorter than a block. */
+static void add_run(plan *p, const uint32_t *vertices, uint32_t count, bool shared) {
+    while (count > 0) {
+        uint32_t piece = count <= PELT_PREPARED_GROUP ? count : PELT_PREPARED_GROUP;
+        if (shared && count - piece > 0 && count - piece < BLOCK)
+            piece -= BLOCK;
+        add_group(p, vertices, piece, shared);
+        vertices += piece;
+        count -= piece;
+    }
+}
+
+/* Vertices of one influence count, sorted by bones. The loose ones are gathered at the front of `sorted`. */
+static void add_class(plan *p, uint32_t *sorted, uint32_t count) {
+    uint32_t loose = 0;
+    for (uint32_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && same_bones(&p->rows[sorted[first]], &p->rows[sorted[end]]);)
+            end++;
+        if (end - first >= BLOCK)
+            add_run(p, sorted + first, end - first, true);
+        else
+            for (uint32_t place = first; place < end; place++)
+                sorted[loose++] = sorted[place];
+    }
+    add_run(p, sorted, loose, false);
+}
+
+static void add_classes(plan *p, uint32_t *sorted) {
+    uint32_t count = p->model->mesh.vertex_count;
+    for (uint32_t first = 0, end; first < count; first = end) {
+        uint32_t influences = p->rows[sorted[first]].count;
+        for (end = first + 1; end < count && p->rows[sorted[end]].count == influences;)
+            end++;
+        add_class(p, sorted + first, end - first);
+    }
+}
+
+static pelt_result make_groups(plan *p) {
+    uint32_t count = p->model->mesh.vertex_count;
+    uint32_t key_limit = p->model->skin.bone_count > KEY_COUNT ? p->model->skin.bone_count : KEY_COUNT;
+    uint32_t *sorted = px_alloc(p->context, (size_t)2 * count + key_limit + 1, sizeof *sorted);
+    if (!sorted)
+        return PELT_ERROR_MEMORY;
+    sort_rows(p->rows, count, key_limit, sorted, sorted + count, sorted + (size_t)2 * count);
+    add_classes(p, sorted);
+    px_free(p->context, sorted);
+    return PELT_OK;
+}
+
+/* ---- Streams ---------------------------------------------------------------------------------------------- */
+
+/* Which vertex is in a lane of a shared group's block. */
+static uint32_t lane_vertex(const plan *p, const pelt_prepared_group *g, size_t block, size_t lane) {
+    return p->order[g->first_place + px_prepared_place(g, block) + lane];
+}
+
+/* A vector's first three components of unit length, the fourth (if any) as it is. */
+static void unit_row(const float *in, uint32_t width, float out[4]) {
+    double length = sqrt((double)in[0] * in[0] + (double)in[1] * in[1] + (double)in[2] * in[2]);
+    for (uint32_t c = 0; c < width; c++)
+        out[c] = c < 3 && length > 0 ? (float)((double)in[c] / length) : in[c];
+}
+
+/* An array [vertex][width] of the mesh in the order of the streams. */
+static float *make_stream(plan *p, const float *array, uint32_t width, bool unit) {
+    float *stream = pelt_model_alloc(p->context, p->model, p->block_count * BLOCK, width * sizeof *stream);
+    for (uint32_t g = 0; stream && g < p->out.group_count; g++) {
+        const pelt_prepared_group *group = &p->groups[g];
+        float *out = stream + (size_t)group->first_block * BLOCK * width, v[4];
+        size_t lanes = group->shared ? px_block_count(group->vertex_count, BLOCK) * BLOCK : group->vertex_count;
+        for (size_t at = 0; at < lanes; at++) {
+            uint32_t vertex =
+                group->shared ? lane_vertex(p, group, at / BLOCK, at % BLOCK) : p->order[group->first_place + at];
+            if (unit)
+                unit_row(array + (size_t)width * vertex, width, v);
+            else
+                memcpy(v, array + (size_t)width * vertex, width * sizeof *v);
+            for (size_t c = 0; c < width; c++)
+                out[group->shared ? (at / BLOCK * width + c) * BLOCK + at % BLOCK : at * width + c] = v[c];
+        }
+    }
+    return stream;
+}
+
+/* The axis on which no normal [3][8] of a block is small, and the normals in that form. */
+static uint8_t divide_by_axis(float *block) {
+    uint32_t best = 3;
+    float largest = SMALLEST_AXIS;
+    for (uint32_t axis = 0; axis < 3; axis++) {
+        float smallest = 1;
+        for (size_t lane = 0; lane < BLOCK; lane++)
+            smallest = fminf(smallest, fabsf(block[axis * BLOCK + lane]));
+        if (smallest > largest)
+            largest = smallest, best = axis;
+    }
+    for (uint32_t c = 1; c < 3 && best < 3; c++)
+        for (size_t lane = 0; lane < BLOCK; lane++)
+            block[(best + c) % 3 * BLOCK + lane] /= block[best * BLOCK + lane];
+    return (uint8_t)best;
+}
+
+static pelt_result make_normals(plan *p) {
+    float *normals = make_stream(p, p->model->mesh.normals, 3, true);
+    uint8_t *axes = pelt_model_alloc(p->context, p->model, p->block_count, sizeof *axes);
+    if (!normals || !axes)
+        return PELT_ERROR_MEMORY;
+    memset(axes, 3, p->block_count);
+    for (uint32_t g = 0; g < p->out.group_count; g++) {
+        const pelt_prepared_group *group = &p->groups[g];
+        size_t end = group->first_block + px_block_count(group->vertex_count, BLOCK);
+        for (size_t b = group->first_block; group->shared && group->influence_count > 1 && b < end; b++)
+            axes[b] = divide_by_axis(normals + b * 3 * BLOCK);
+    }
+    p->out.normals = normals;
+    p->out.axes = axes;
+    return PELT_OK;
+}
+
+/* The bone of a group that weighs most: the others blend towards it. */
+static size_t heaviest(const plan *p, const pelt_prepared_group *g) {
+    double sums[PELT_MAX_INFLUENCES] = {0};
+    size_t best = 0;
+    for (size_t at = 0; at < g->vertex_count; at++)
+        for (size_t k = 0; k < g->influence_count; k++)
+            sums[k] += (double)p->rows[p->order[g->first_place + at]].weights[k];
+    for (size_t k = 1; k < g->influence_count; k++)
+        best = sums[k] > sums[best] ? k : best;
+    return best;
+}
+
+static void fill_influences(const plan *p, const pelt_prepared_group *g, uint16_t *bones, float *weights) {
+    size_t influences = g->influence_count;
+    if (!g->shared) {
+        for (size_t at = 0; at < g->vertex_count; at++) {
+            const row *r = &p->rows[p->order[g->first_place + at]];
+            memcpy(bones + at * influences, r->bones, influences * sizeof *bones);
+            memcpy(weights + at * influences, r->weights, influences * sizeof *weights);
+        }
+        return;
+    }
+    size_t base = heaviest(p, g);
+    const uint16_t *set = p->rows[p->order[g->first_place]].bones;
+    for (size_t k = 0; k < influences; k++)
+        bones[k < base ? k : k > base ? k - 1 : influences - 1] = set[k];
+    for (size_t b = 0; b < px_block_count(g->vertex_count, BLOCK); b++)
+        for (size_t k = 0; k < influences; k++)
+            for (size_t lane = 0; k != base && lane < BLOCK; lane++)
+                *weights++ = p->rows[lane_vertex(p, g, b, lane)].weights[k];
+}
+
+static pelt_result make_streams(plan *p) {
+    const pelt_mesh *mesh = &p->model->mesh;
+    uint16_t *bones = pelt_model_alloc(p->context, p->model, p->bone_count, sizeof *bones);
+    float *weights = pelt_model_alloc(p->context, p->model, p->weight_count, sizeof *weights);
+    uint32_t *places = pelt_model_alloc(p->context, p->model, mesh->vertex_count, sizeof *places);
+    if (!bones || !weights || !places || !(p->out.positions = make_stream(p, mesh->positions, 3, false)))
+        return PELT_ERROR_MEMORY;
+    if (mesh->normals)
+        PX_TRY(make_normals(p));
+    if (mesh->tangents && !(p->out.tangents = make_stream(p, mesh->tangents, 4, true)))
+        return PELT_ERROR_MEMORY;
+    for (uint32_t g = 0; g < p->out.group_count; g++)
+        fill_influences(p, &p->groups[g], bones + p->groups[g].first_bone, weights + p->groups[g].first_weight);
+    for (uint32_t place = 0; place < mesh->vertex_count; place++)
+        places[p->order[place]] = place;
+    p->out.bones = bones;
+    p->out.weights = weights;
+    p->out.places = places;
+    p->out.order = p->order;
+    p->out.groups = p->groups;
+    return PELT_OK;
+}
+
+static pelt_result make_plan(plan *p) {
+    size_t count = p->model->mesh.vertex_count;
+    /* shared groups have 8 vertices or more; loose ones are full but for the last of each influence count */
+    size_t group_limit = count / BLOCK + count / PELT_PREPARED_GROUP + PELT_MAX_INFLUENCES;
+    p->order = pelt_model_alloc(p->context, p->model, count, sizeof *p->order);
+    p->groups = pelt_model_alloc(p->context, p->model, group_limit, sizeof *p->groups);
+    if (!p->order || !p->groups)
+        return PELT_ERROR_MEMORY;
+    make_rows(p);
+    PX_TRY(make_groups(p));
+    return make_streams(p);
+}
+
+pelt_result pelt_skin_prepare(pelt_context *context, pelt_model *model, pelt_prepared_skin *prepared) {
+    *prepared = (pelt_prepared_skin){0};
+    if (!model->skin.bone_count)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "there is no skin to prepare");
+    plan p = {.context = context, .model = model};
+    p.out.vertex_count = model->mesh.vertex_count;
+    p.out.bone_count = model->skin.bone_count;
+    p.rows = px_alloc(context, model->mesh.vertex_count, sizeof *p.rows);
+    if (!p.rows)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = make_plan(&p);
+    px_free(context, p.rows);
+    if (result == PELT_OK)
+        *prepared = p.out;
+    return result;
+}

@@ -1,0 +1,184 @@
+/* Running prepared skins: what a group's bones do in a pose, and where its vertices go. */
+#include "core/math3.h"
+#include "run/skin.h"
+
+/* Entries of CᵀC / s² − 1 below this: C / s changes the length of a unit vector by less than 1e-6. */
+#define RIGID 5e-7
+
+/* ---- What a group has in common --------------------------------------------------------------------------- */
+
+/* The cofactor matrix of a single bone; when it is a rotation times a scale, without that scale. Returns whether. */
+static bool make_cofactor(const float m[12], float cofactor[9]) {
+    double c[9], gram[6];
+    for (int r = 0; r < 3; r++) {
+        const float *a = m + 4 * ((r + 1) % 3), *b = m + 4 * ((r + 2) % 3);
+        for (int e = 0; e < 3; e++)
+            c[3 * r + e] = (double)a[(e + 1) % 3] * b[(e + 2) % 3] - (double)a[(e + 2) % 3] * b[(e + 1) % 3];
+    }
+    for (int e = 0; e < 3; e++) {
+        int f = (e + 1) % 3;
+        gram[e] = c[e] * c[e] + c[3 + e] * c[3 + e] + c[6 + e] * c[6 + e];
+        gram[3 + e] = c[e] * c[f] + c[3 + e] * c[3 + f] + c[6 + e] * c[6 + f];
+    }
+    double square = (gram[0] + gram[1] + gram[2]) / 3, off = 0;
+    for (int e = 0; e < 3; e++)
+        off = fmax(off, fmax(fabs(gram[e] - square), fabs(gram[3 + e])));
+    bool rigid = off <= RIGID * square && square > 1e-60 && isfinite(square);
+    double scale = rigid ? 1 / sqrt(square) : 1;
+    for (int e = 0; e < 9; e++)
+        cofactor[e] = (float)(scale * c[e]);
+    return rigid;
+}
+
+static void make_matrices(const pelt_affine *palette, const uint16_t *bones, px_prepared_pose *pose) {
+    uint32_t last = pose->influence_count - 1;
+    const float *base = palette[bones[last]].m;
+    memcpy(pose->matrices[0], base, sizeof pose->matrices[0]);
+    for (uint32_t k = 0; k < last; k++)
+        for (int e = 0; e < 12; e++)
+            pose->matrices[k + 1][e] = palette[bones[k]].m[e] - base[e];
+}
+
+/* q and −q are the same rotation, and blends go the short way: all on the side of the base. */
+static void make_duals(const pelt_dual_quaternion *palette, const uint16_t *bones, px_prepared_pose *pose) {
+    uint32_t last = pose->influence_count - 1;
+    const float *base = palette[bones[last]].q;
+    memcpy(pose->duals[0], base, sizeof pose->duals[0]);
+    for (uint32_t k = 0; k < last; k++) {
+        const float *q = palette[bones[k]].q;
+        float sign = q[0] * base[0] + q[1] * base[1] + q[2] * base[2] + q[3] * base[3] < 0 ? -1.0f : 1.0f;
+        for (int e = 0; e < 8; e++)
+            pose->duals[k + 1][e] = sign * q[e] - base[e];
+    }
+}
+
+/* The matrix of a single bone: rigid part and stretch. */
+static void make_single(const pelt_prepared_job *job, uint16_t bone, px_prepared_pose *pose) {
+    pelt_affine m = px_affine_from_dual(&job->dual_quaternions[bone]);
+    if (job->stretches)
+        m = px_affine_mul(&m, &job->stretches[bone]);
+    memcpy(pose->matrices[0], m.m, sizeof m.m);
+}
+
+static void make_pose(const pelt_prepared_job *job, const pelt_prepared_group *group, px_prepared_pose *pose) {
+    const uint16_t *bones = job->prepared->bones + group->first_bone;
+    bool single = group->influence_count == 1;
+    pose->influence_count = group->influence_count;
+    pose->linear = single || job->skinning == PELT_SKINNING_LINEAR;
+    pose->stretched = !pose->linear && job->stretches;
+    if (job->skinning == PELT_SKINNING_LINEAR)
+        make_matrices(job->palette, bones, pose);
+    else if (single)
+        make_single(job, bones[0], pose);
+    else if (pose->stretched)
+        make_matrices(job->stretches, bones, pose);
+    if (!pose->linear)
+        make_duals(job->dual_quaternions, bones, pose);
+    pose->turned = single && job->out_normals && make_cofactor(pose->matrices[0], pose->cofactor);
+}
+
+/* ---- A group ------------------------------------------------------------------------------------------------ */
+
+/* A group whose vertices have bones of their own. */
+static pelt_skin_job loose_job(const pelt_prepared_job *job, const pelt_prepared_group *group,
+                               const px_prepared_out *out) {
+    const pelt_prepared_skin *p = job->prepared;
+    size_t at = (size_t)group->first_block * PELT_PREPARED_BLOCK;
+    return (pelt_skin_job){
+        .vertex_count = group->vertex_count,
+        .influence_count = group->influence_count,
+        .bones = p->bones + group->first_bone,
+        .weights = p->weights + group->first_weight,
+        .palette = job->palette,
+        .dual_quaternions = job->dual_quaternions,
+        .stretches = job->stretches,
+        .skinning = job->skinning,
+        .positions = p->positions + 3 * at,
+        .normals = out->normals ? p->normals + 3 * at : NULL,
+        .tangents = out->tangents ? p->tangents + 4 * at : NULL,
+        .out_positions = out->positions,
+        .out_normals = out->normals,
+        .out_tangents = out->tangents,
+    };
+}
+
+static void run_group(const pelt_prepared_job *job, const pelt_prepared_group *group, pelt_simd simd,
+                      const px_prepared_out *out) {
+    if (group->shared) {
+        px_prepared_pose pose;
+        make_pose(job, group, &pose);
+        px_prepared_body_of(simd)(job->prepared, group, &pose, out);
+    } else {
+        pelt_skin_job loose = loose_job(job, group, out);
+        pelt_skin_run_simd(&loose, simd);
+    }
+}
+
+/* ---- Where vertices go -------------------------------------------------------------------------------------- */
+
+static void place_rows(const pelt_prepared_job *job, const pelt_prepared_group *group, const float *rows, size_t width,
+                       float *out) {
+    size_t stride = job->stride ? job->stride : width * sizeof *rows;
+    for (size_t at = 0; at < group->vertex_count; at++) {
+        size_t place = group->first_place + at;
+        size_t target = job->mesh_order ? job->prepared->order[place] : place;
+        memcpy((char *)out + target * stride, rows + at * width, width * sizeof *rows);
+    }
+}
+
+/* Through arrays that stay in the first cache. */
+static void run_placed(const pelt_prepared_job *job, const pelt_prepared_group *group, pelt_simd simd) {
+    float positions[3 * PELT_PREPARED_GROUP], normals[3 * PELT_PREPARED_GROUP], tangents[4 * PELT_PREPARED_GROUP];
+    px_prepared_out out = {positions, job->out_normals ? normals : NULL, job->out_tangents ? tangents : NULL};
+    run_group(job, group, simd, &out);
+    place_rows(job, group, positions, 3, job->out_positions);
+    if (job->out_normals)
+        place_rows(job, group, normals, 3, job->out_normals);
+    if (job->out_tangents)
+        place_rows(job, group, tangents, 4, job->out_tangents);
+}
+
+static void run_planar(const pelt_prepared_job *job, const pelt_prepared_group *group, pelt_simd simd) {
+    size_t place = group->first_place;
+    px_prepared_out out = {job->out_positions + 3 * place, job->out_normals ? job->out_normals + 3 * place : NULL,
+                           job->out_tangents ? job->out_tangents + 4 * place : NULL};
+    run_group(job, group, simd, &out);
+}
+
+/* ---- Jobs ----------------------------------------------------------------------------------------------------- */
+
+static uint32_t group_end(const pelt_prepared_job *job) {
+    uint32_t rest = job->prepared->group_count - job->first_group;
+    return job->first_group + (job->group_count < rest ? job->group_count : rest);
+}
+
+void pelt_prepared_run_simd(const pelt_prepared_job *job, pelt_simd simd) {
+    const pelt_prepared_skin *prepared = job->prepared;
+    assert(job->first_group <= prepared->group_count);
+    assert(job->skinning == PELT_SKINNING_LINEAR ? job->palette != NULL : job->dual_quaternions != NULL);
+    assert((!job->out_normals || prepared->normals) && (!job->out_tangents || prepared->tangents));
+    bool planar = !job->stride && !job->mesh_order;
+    for (uint32_t g = job->first_group; g < group_end(job); g++)
+        (planar ? run_planar : run_placed)(job, &prepared->groups[g], simd);
+}
+
+void pelt_prepared_run(const pelt_prepared_job *job) {
+    pelt_prepared_run_simd(job, pelt_simd_best());
+}
+
+/* Groups have up to 256 vertices, of real rigs about 50: a few thousand vertices, long enough to hide the hand-over. */
+#define BLOCK_GROUPS 64
+
+static pelt_result run_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    pelt_prepared_job part = *(const pelt_prepared_job *)user;
+    part.first_group += (uint32_t)first;
+    part.group_count = (uint32_t)count;
+    pelt_prepared_run(&part);
+    return PELT_OK;
+}
+
+pelt_result pelt_prepared_run_threads(pelt_context *context, const pelt_prepared_job *job) {
+    pelt_prepared_job copy = *job;
+    return px_parallel(context, NULL, group_end(job) - job->first_group, BLOCK_GROUPS, run_block, &copy);
+}
