@@ -42,7 +42,7 @@ typedef struct pelt_jiggle_joint {
 PELT_API pelt_jiggle_joint pelt_jiggle_joint_default(uint32_t joint);
 
 /* Values of vertices [vertex], spread to the particles around them; each may be NULL. They stand above those of joints;
- * below 0, or not a number: as without the map. Particles that no vertex lies near take what joints say. */
+ * below 0, or not a number: as without the map. Flesh under the surface is like the surface above it. */
 typedef struct pelt_jiggle_maps {
     const float *stiffness; /* 0 to PELT_JIGGLE_STIFFNESS_MOST */
     const float *damping;   /* ≥ 0 */
@@ -156,13 +156,13 @@ typedef struct pelt_jiggle_report {
     const pelt_jiggle_volume *volumes;   /* [volume_count] from the root outwards; lives as long as the jiggle */
     uint32_t teleport_count;             /* jumps so far */
 } pelt_jiggle_report;
-PELT_API pelt_jiggle_report pelt_jiggle_tell(const pelt_jiggle *jiggle);
+PELT_API pelt_jiggle_report pelt_jiggle_tell(pelt_jiggle *jiggle);
 
 /* The lattice as it is now: particles that are shown. Live as long as the jiggle; positions change with steps. */
 typedef struct pelt_jiggle_lattice {
     uint32_t cell_count, particle_count;
-    const uint32_t (*cells)[8]; /* [cell] particles at corners x + 2y + 4z */
-    const float *positions;     /* [particle][3] */
+    const uint32_t (*cells)[8];  /* [cell] particles at corners x + 2y + 4z */
+    const float (*positions)[4]; /* [particle] x y z 0 */
 } pelt_jiggle_lattice;
 PELT_API pelt_jiggle_lattice pelt_jiggle_lattice_now(const pelt_jiggle *jiggle);
 

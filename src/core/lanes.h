@@ -45,13 +45,16 @@ INLINE void lanes_load3(const float *p, lanes out[3]) {
 INLINE void lanes_store3(float *p, const lanes in[3]) {
     memcpy(p, in, 3 * sizeof *p);
 }
-INLINE void lanes_load4(const float *p, lanes out[4]) {
-    memcpy(out, p, 4 * sizeof *p);
-}
 INLINE lanes lanes_from_i16(const int16_t *p) {
     return p[0];
 }
-INLINE void lanes_store4(float *p, const lanes in[4]) {
+/* The same where rows of four floats are `stride` floats apart. */
+INLINE void lanes_load4_stride(const float *p, size_t stride, lanes out[4]) {
+    (void)stride;
+    memcpy(out, p, 4 * sizeof *p);
+}
+INLINE void lanes_store4_stride(float *p, size_t stride, const lanes in[4]) {
+    (void)stride;
     memcpy(p, in, 4 * sizeof *p);
 }
 
@@ -188,21 +191,28 @@ INLINE void lanes_store3(float *p, const lanes in[3]) {
     lanes_store_pair(p + 4, q + 4, SHUFFLE(yz1, xy2, 0, 2, 4, 6));
     lanes_store_pair(p + 8, q + 8, SHUFFLE(zx23, yz3, 0, 2, 4, 6));
 }
-INLINE void lanes_load4(const float *p, lanes out[4]) {
-    const float *q = p + 4 * (LANES - 4);
-    for (int v = 0; v < 4; v++)
-        out[v] = lanes_pair(p + 4 * v, q + 4 * v);
+INLINE void lanes_load4_stride(const float *p, size_t stride, lanes out[4]) {
+    const float *q = p + stride * (LANES - 4);
+    for (size_t v = 0; v < 4; v++)
+        out[v] = lanes_pair(p + stride * v, q + stride * v);
     lanes_transpose(out);
 }
-INLINE void lanes_store4(float *p, const lanes in[4]) {
-    float *q = p + 4 * (LANES - 4);
+INLINE void lanes_store4_stride(float *p, size_t stride, const lanes in[4]) {
+    float *q = p + stride * (LANES - 4);
     lanes rows[4] = {in[0], in[1], in[2], in[3]};
     lanes_transpose(rows);
-    for (int v = 0; v < 4; v++)
-        lanes_store_pair(p + 4 * v, q + 4 * v, rows[v]);
+    for (size_t v = 0; v < 4; v++)
+        lanes_store_pair(p + stride * v, q + stride * v, rows[v]);
 }
 
 #endif
+
+INLINE void lanes_load4(const float *p, lanes out[4]) {
+    lanes_load4_stride(p, 4, out);
+}
+INLINE void lanes_store4(float *p, const lanes in[4]) {
+    lanes_store4_stride(p, 4, in);
+}
 
 /* Numbers one behind the other, and back. */
 INLINE lanes lanes_load(const float *p) {

@@ -4,7 +4,7 @@
 #ifndef PELT_JIGGLE_KERNELS_H
 #define PELT_JIGGLE_KERNELS_H
 
-#include "core/core.h"
+#include "jiggle/jiggle.h"
 
 #include <pelt/run.h>
 
@@ -51,11 +51,75 @@ typedef struct px_volume_block {
 typedef void px_volume_kernel(const px_volume_block *blocks, size_t block_count, const float *positions,
                               const float *field, float sums[4][PX_JIGGLE_BLOCK]);
 
+/* ---- Shape matching --------------------------------------------------------------------------------------- */
+
+/* Floats of a particle on the way to its region's sums, and of a region on the way to its particles. */
+#define PX_MATCH_UP   32u
+#define PX_MATCH_DOWN 24u
+
+/* Sums over windows of chains: out[p] = Σ in[q] over the q at most `half` from p in the same chain. */
+typedef struct px_window_pass {
+    const px_chains *chains;
+    const uint8_t *again; /* [item] the particle was in an item before: sums add up */
+    uint32_t half;
+    bool add; /* to what is in `out` */
+    const float *in;
+    float *out;
+} px_window_pass;
+typedef void px_window_kernel(const px_window_pass *pass);
+
+/* Everything in cells: y = (skin − centre) / cell, and so displacements u from the skin and velocities w against it. */
+typedef struct px_swing_pass {
+    uint32_t block_count;
+    float cell, centre[3];
+    float step;           /* h, seconds */
+    float pull;           /* α / h */
+    float region_damping; /* 1 − exp(−rate · h) */
+    const float *skin;    /* [particle][4] units */
+    const float *masses;  /* [particle] 1 / regions that it is in */
+    const float *deltas;  /* [particle] */
+    const float *keeps;   /* [particle] exp(−damping · h) */
+    const float *pushes;  /* [particle][4] h · acceleration; or NULL: none */
+    const float *sums;    /* [region][PX_MATCH_UP] */
+    const float *shares;  /* [region] how much it counts */
+    float *rotations;     /* [region][4] quaternions */
+    float *rows;          /* [particle][PX_MATCH_UP], [region][PX_MATCH_DOWN] … */
+    const float *goals;   /* [particle][PX_MATCH_DOWN] */
+    float *u, *w;         /* [particle][4] */
+    float *skin_before;   /* [particle][4] units: a substep ago; becomes `skin` */
+    float *skin_velocity; /* [particle][4] of the last substep; becomes this one's */
+} px_swing_pass;
+typedef void px_swing_kernel(const px_swing_pass *pass);
+
+/* ---- Mesh ------------------------------------------------------------------------------------------------- */
+
+/* Vertices of one cell; the last of it are repeated where they do not fill a block. */
+typedef struct px_mesh_block {
+    float places[3][PX_JIGGLE_BLOCK];  /* in the cell, 0 to 1 */
+    float normals[3][PX_JIGGLE_BLOCK]; /* at rest */
+    uint32_t vertices[PX_JIGGLE_BLOCK];
+} px_mesh_block;
+
+typedef struct px_mesh_pass {
+    uint32_t cell_count;
+    const uint32_t (*cells)[8]; /* [cell] particles */
+    const uint32_t *firsts;     /* [cell + 1] blocks */
+    const px_mesh_block *blocks;
+    const float *particles; /* [particle][4] units */
+    const float *cofactors; /* [particle][12] of the deformation, rows of four; NULL: no normals */
+    float *positions;       /* [vertex][3] */
+    float *normals;         /* [vertex][3] */
+} px_mesh_pass;
+typedef void px_mesh_kernel(const px_mesh_pass *pass);
+
 /* ---- Bodies ----------------------------------------------------------------------------------------------- */
 
 typedef struct px_jiggle_kernels {
     void (*skin)(const px_skin_pass *pass);
     px_volume_kernel *volume;
+    px_window_kernel *sum_up, *sum_down;
+    px_swing_kernel *fill_rows, *match_regions, *move_particles;
+    px_mesh_kernel *mesh;
 } px_jiggle_kernels;
 
 extern const px_jiggle_kernels px_jiggle_scalar, px_jiggle_sse2, px_jiggle_avx2, px_jiggle_neon;

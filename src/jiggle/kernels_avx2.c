@@ -1,10 +1,13 @@
 /* The kernels, eight at a time, for AVX2. Compiled with -mavx2, and only called where the machine has it. */
 #if defined(__x86_64__)
 #define LANES 8
+#include "jiggle/match_kernel.h"
+#include "jiggle/mesh_kernel.h"
 #include "jiggle/skin_kernel.h"
 #include "jiggle/volume_kernel.h"
 
-const px_jiggle_kernels px_jiggle_avx2 = {skin_particles, add_volumes};
+const px_jiggle_kernels px_jiggle_avx2 = {skin_particles, add_volumes,   sum_up,         sum_down,
+                                          fill_rows,      match_regions, move_particles, move_vertices};
 #else
 typedef int not_this_machine; /* a file may not be empty */
 #endif

@@ -1,6 +1,9 @@
 /* The kernels, one particle or cell at a time: the reference for the others. */
 #define LANES 1
+#include "jiggle/match_kernel.h"
+#include "jiggle/mesh_kernel.h"
 #include "jiggle/skin_kernel.h"
 #include "jiggle/volume_kernel.h"
 
-const px_jiggle_kernels px_jiggle_scalar = {skin_particles, add_volumes};
+const px_jiggle_kernels px_jiggle_scalar = {skin_particles, add_volumes,   sum_up,         sum_down,
+                                            fill_rows,      match_regions, move_particles, move_vertices};

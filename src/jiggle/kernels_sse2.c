@@ -1,10 +1,13 @@
 /* The kernels, four particles or cells at a time, for SSE2. */
 #if defined(__x86_64__)
 #define LANES 4
+#include "jiggle/match_kernel.h"
+#include "jiggle/mesh_kernel.h"
 #include "jiggle/skin_kernel.h"
 #include "jiggle/volume_kernel.h"
 
-const px_jiggle_kernels px_jiggle_sse2 = {skin_particles, add_volumes};
+const px_jiggle_kernels px_jiggle_sse2 = {skin_particles, add_volumes,   sum_up,         sum_down,
+                                          fill_rows,      match_regions, move_particles, move_vertices};
 #else
 typedef int not_this_machine; /* a file may not be empty */
 #endif

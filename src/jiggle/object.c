@@ -1,30 +1,95 @@
 /* The stepping object: made once, then poses in and vertices out. */
 #include "jiggle/object.h"
+
 #include "core/math3.h"
 
 #include <pelt/run.h>
 
-struct pelt_jiggle {
-    px_arena *arena;
-    pelt_model *model;
-    pelt_jiggle_desc desc;
-    pelt_affine *globals; /* [joint] */
-    pelt_affine *palette; /* [bone] */
-    float *normals;       /* [vertex][3] at rest */
-};
+/* Of a substep: times this near to its end are at it, so that sums of steps that are meant to meet it do. */
+#define SLACK 1e-6
+
+/* ---- Making ----------------------------------------------------------------------------------------------- */
+
+static pelt_result make_weights(pelt_jiggle *j, pelt_context *context) {
+    uint32_t joint_count = j->model->skeleton.joint_count;
+    if (j->desc.weights == PELT_JIGGLE_WEIGHTS_SKIN && j->model->skin.bone_count > 0)
+        return px_jiggle_weights_from_skin(context, j->arena, &j->subject, &j->lattice, &j->weights);
+    px_jiggle_heat *heat = PX_NEW(j->arena, px_jiggle_heat, joint_count);
+    if (!heat)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t n = 0; n < joint_count; n++)
+        heat[n] = (px_jiggle_heat){1, 1};
+    for (uint32_t n = 0; n < j->desc.joint_count; n++) {
+        const pelt_jiggle_joint *from = &j->desc.joints[n];
+        heat[from->joint].strength = from->strength > 0 ? from->strength : 1;
+        heat[from->joint].width = from->width > 0 ? from->width : 1;
+    }
+    return px_jiggle_weights_by_heat(context, j->arena, &j->subject, &j->lattice, heat, &j->weights);
+}
+
+/* Those of the mesh, moved to the rest pose; smooth ones where it has none. */
+static pelt_result make_normals(pelt_jiggle *j, pelt_context *context, float **out) {
+    const pelt_mesh *mesh = &j->model->mesh;
+    size_t floats = 3 * (size_t)mesh->vertex_count;
+    float *normals = *out = PX_NEW(j->arena, float, floats);
+    if (!normals)
+        return PELT_ERROR_MEMORY;
+    if (!mesh->normals)
+        return pelt_mesh_normals(context, mesh, j->subject.positions, normals);
+    float *positions = PX_ALLOC(context, float, floats);
+    if (!positions)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = pelt_model_pose(context, j->model, NULL, 0, PELT_SKINNING_LINEAR, positions, normals);
+    px_free(context, positions);
+    return result;
+}
+
+static double diagonal(const float *positions, uint32_t count) {
+    double sum = 0;
+    for (uint32_t c = 0; c < 3; c++) {
+        float low = positions[c], high = positions[c];
+        for (size_t i = 1; i < count; i++) {
+            low = fminf(low, positions[3 * i + c]);
+            high = fmaxf(high, positions[3 * i + c]);
+        }
+        sum += pow((double)high - (double)low, 2);
+    }
+    return sqrt(sum);
+}
+
+static pelt_result make_state(pelt_jiggle *j) {
+    const pelt_skeleton *skeleton = &j->model->skeleton;
+    size_t floats = 4 * px_jiggle_padded(j->lattice.particle_count);
+    pelt_transform **poses[] = {&j->before, &j->target, &j->locals};
+    for (size_t n = 0; n < PX_COUNT(poses); n++)
+        if (!(*poses[n] = PX_NEW(j->arena, pelt_transform, skeleton->joint_count)))
+            return PELT_ERROR_MEMORY;
+    j->globals = PX_NEW(j->arena, pelt_affine, skeleton->joint_count);
+    j->globals_before = PX_NEW(j->arena, pelt_affine, skeleton->joint_count);
+    j->skin = PX_NEW(j->arena, float, floats);
+    j->shown = PX_NEW(j->arena, float, floats);
+    j->volumes = PX_NEW(j->arena, pelt_jiggle_volume, j->primary.part_count);
+    if (!j->globals || !j->globals_before || !j->skin || !j->shown || !j->volumes)
+        return PELT_ERROR_MEMORY;
+    memcpy(j->target, skeleton->rest, skeleton->joint_count * sizeof *j->target);
+    pelt_jiggle_reset(j);
+    return PELT_OK;
+}
 
 static pelt_result fill(pelt_jiggle *j, pelt_context *context) {
-    pelt_model *model = j->model;
-    PX_TRY(px_jiggle_check(context, model, &j->desc));
-    PX_TRY(pelt_model_weld(context, model));
-    j->globals = PX_NEW(j->arena, pelt_affine, model->skeleton.joint_count);
-    j->palette = PX_NEW(j->arena, pelt_affine, model->skin.bone_count);
-    j->normals = PX_NEW(j->arena, float, 3 * (size_t)model->mesh.vertex_count);
-    if (!j->globals || !j->palette || !j->normals)
-        return PELT_ERROR_MEMORY;
-    PX_TRY(pelt_mesh_normals(context, &model->mesh, NULL, j->normals));
-    pelt_jiggle_set_pose(j, model->skeleton.rest);
-    return PELT_OK;
+    const px_jiggle_kernels *kernels = px_jiggle_kernels_of(pelt_simd_best());
+    float *normals;
+    PX_TRY(px_jiggle_check(context, j->model, &j->desc));
+    PX_TRY(px_jiggle_subject_make(context, j->arena, j->model, &j->subject));
+    PX_TRY(px_jiggle_lattice(context, j->arena, &j->subject, j->desc.cells, j->desc.particles, &j->lattice));
+    PX_TRY(make_weights(j, context));
+    PX_TRY(px_jiggle_parts_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->parts));
+    PX_TRY(px_primary_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->parts, &j->primary));
+    PX_TRY(make_normals(j, context, &normals));
+    PX_TRY(px_swing_make(j->arena, &j->subject, &j->lattice, &j->weights, kernels, normals, &j->desc, &j->swing));
+    PX_TRY(px_mesh_embedding_make(j->arena, &j->lattice, kernels, normals, &j->mesh));
+    j->jump = j->desc.teleport * diagonal(j->subject.positions, j->model->mesh.vertex_count);
+    return make_state(j);
 }
 
 pelt_result pelt_jiggle_create(pelt_context *context, pelt_model *model, const pelt_jiggle_desc *desc,
@@ -52,56 +117,131 @@ void pelt_jiggle_destroy(pelt_jiggle *jiggle) {
         px_arena_destroy(jiggle->arena);
 }
 
+/* ---- Poses ------------------------------------------------------------------------------------------------ */
+
+static bool is_finite(const pelt_transform *t) {
+    float sum = 0; /* of products with 0: not 0 when one of them is not finite */
+    for (int c = 0; c < 4; c++)
+        sum += 0 * t->rotation[c] + (c < 3 ? 0 * t->translation[c] + 0 * t->scale[c] : 0);
+    return sum == 0;
+}
+
 void pelt_jiggle_set_pose(pelt_jiggle *j, const pelt_transform *locals) {
-    pelt_skeleton_globals(&j->model->skeleton, locals, j->globals);
-    pelt_skin_palette(&j->model->skin, j->globals, j->palette);
+    for (uint32_t n = 0; n < j->model->skeleton.joint_count; n++)
+        if (is_finite(&locals[n]))
+            j->target[n] = locals[n];
+    if (j->fresh)
+        pelt_jiggle_reset(j);
+    j->fresh = false;
 }
 
-void pelt_jiggle_step(pelt_jiggle *j, double seconds) {
-    (void)j, (void)seconds;
-}
-
-void pelt_jiggle_positions(const pelt_jiggle *j, float *positions, float *normals) {
-    const pelt_mesh *mesh = &j->model->mesh;
-    const pelt_skin *skin = &j->model->skin;
-    if (skin->bone_count == 0) {
-        memcpy(positions, mesh->positions, 3 * (size_t)mesh->vertex_count * sizeof *positions);
-        return;
+/* Moves the rig to a pose between the last one and the one that was set, and the skin with it. */
+static void move_skin(pelt_jiggle *j, double part) {
+    for (uint32_t n = 0; n < j->model->skeleton.joint_count; n++) {
+        const pelt_transform *a = &j->before[n], *b = &j->target[n];
+        pelt_transform *out = &j->locals[n];
+        *out = *b;
+        if (part >= 1)
+            continue;
+        px_quat_slerp(a->rotation, b->rotation, part, out->rotation);
+        for (int c = 0; c < 3; c++) {
+            out->translation[c] = (float)((1 - part) * a->translation[c] + part * b->translation[c]);
+            out->scale[c] = (float)((1 - part) * a->scale[c] + part * b->scale[c]);
+        }
     }
-    pelt_skin_run(&(pelt_skin_job){.vertex_count = mesh->vertex_count,
-                                   .influence_count = skin->influence_count,
-                                   .bones = skin->bones,
-                                   .weights = skin->weights,
-                                   .palette = j->palette,
-                                   .positions = mesh->positions,
-                                   .normals = normals ? j->normals : NULL,
-                                   .out_positions = positions,
-                                   .out_normals = normals});
+    pelt_skeleton_globals(&j->model->skeleton, j->locals, j->globals);
+    memcpy(j->skin, px_primary_move(&j->primary, j->globals, (float)j->desc.volume),
+           4 * px_jiggle_padded(j->lattice.particle_count) * sizeof *j->skin);
+}
+
+/* The pose that was set has been reached. */
+static void arrive(pelt_jiggle *j) {
+    uint32_t count = j->model->skeleton.joint_count;
+    memcpy(j->before, j->target, count * sizeof *j->before);
+    pelt_skeleton_globals(&j->model->skeleton, j->before, j->globals_before);
 }
 
 void pelt_jiggle_reset(pelt_jiggle *j) {
-    (void)j;
+    px_primary_reset(&j->primary);
+    move_skin(j, 1);
+    px_swing_reset(&j->swing, j->skin);
+    px_swing_show(&j->swing, j->skin, 0, j->shown);
+    arrive(j);
+    j->waiting = 0;
+    j->fresh = true;
 }
 
+static bool jumps(const pelt_jiggle *j) {
+    pelt_skeleton_globals(&j->model->skeleton, j->target, j->globals);
+    for (uint32_t n = 0; j->jump > 0 && n < j->model->skeleton.joint_count; n++) {
+        const float *a = j->globals_before[n].m, *b = j->globals[n].m;
+        if (hypot(hypot((double)b[3] - a[3], (double)b[7] - a[7]), (double)b[11] - a[11]) > j->jump)
+            return true;
+    }
+    return false;
+}
+
+/* ---- Time ------------------------------------------------------------------------------------------------- */
+
+void pelt_jiggle_step(pelt_jiggle *j, double seconds) {
+    double h = j->desc.substep;
+    seconds = seconds > 0 ? fmin(seconds, 1) : 0;
+    if (jumps(j)) {
+        double waiting = j->waiting;
+        bool fresh = j->fresh;
+        pelt_jiggle_reset(j);
+        j->waiting = waiting;
+        j->fresh = fresh;
+        j->jump_count++;
+    }
+    double count = floor((j->waiting + seconds) / h + SLACK), left = j->waiting + seconds - count * h;
+    for (double n = 1; n <= count; n++) {
+        double part = seconds > 0 ? (n * h - j->waiting) / seconds : 1;
+        move_skin(j, part < 1 - SLACK ? part : 1);
+        px_swing_step(&j->swing, j->skin, j->globals);
+    }
+    j->waiting = left > SLACK * h ? left : 0;
+    if (j->waiting > 0 || count == 0)
+        move_skin(j, 1);
+    px_swing_show(&j->swing, j->skin, j->waiting, j->shown);
+    arrive(j);
+}
+
+void pelt_jiggle_positions(const pelt_jiggle *j, float *positions, float *normals) {
+    px_mesh_embedding_run(&j->mesh, j->shown, positions, normals);
+}
+
+/* ---- Changes ---------------------------------------------------------------------------------------------- */
+
 void pelt_jiggle_set_forces(pelt_jiggle *j, const pelt_jiggle_forces *forces) {
-    j->desc.forces = *forces;
+    px_swing_set_forces(&j->swing, forces);
 }
 
 void pelt_jiggle_set_collider(pelt_jiggle *j, uint32_t index, const pelt_collider *collider) {
-    (void)j, (void)index, (void)collider;
+    px_swing_set_collider(&j->swing, index, collider);
 }
 
 void pelt_jiggle_set_values(pelt_jiggle *j, const pelt_jiggle_joint *joints, uint32_t joint_count,
                             const pelt_jiggle_maps *maps) {
-    (void)j, (void)joints, (void)joint_count, (void)maps;
+    px_swing_set_values(&j->swing, joints, joint_count, maps);
 }
 
-pelt_jiggle_report pelt_jiggle_tell(const pelt_jiggle *j) {
-    (void)j;
-    return (pelt_jiggle_report){0};
+/* ---- Reports ---------------------------------------------------------------------------------------------- */
+
+pelt_jiggle_report pelt_jiggle_tell(pelt_jiggle *j) {
+    px_primary_tell(&j->primary, j->volumes);
+    return (pelt_jiggle_report){.cell_count = j->lattice.cell_count,
+                                .particle_count = j->lattice.particle_count,
+                                .pinned_count = px_values_pinned(&j->swing.values),
+                                .cell = (double)j->lattice.cell,
+                                .volume_count = j->primary.part_count,
+                                .volumes = j->volumes,
+                                .teleport_count = j->jump_count};
 }
 
 pelt_jiggle_lattice pelt_jiggle_lattice_now(const pelt_jiggle *j) {
-    (void)j;
-    return (pelt_jiggle_lattice){0};
+    return (pelt_jiggle_lattice){.cell_count = j->lattice.cell_count,
+                                 .particle_count = j->lattice.particle_count,
+                                 .cells = (const uint32_t(*)[8])j->lattice.cells,
+                                 .positions = (const float(*)[4])j->shown};
 }

@@ -2,9 +2,33 @@
 #ifndef PELT_JIGGLE_OBJECT_H
 #define PELT_JIGGLE_OBJECT_H
 
-#include "jiggle/jiggle.h"
+#include "jiggle/mesh.h"
+#include "jiggle/primary.h"
+#include "jiggle/swing.h"
 
-#include <pelt/jiggle.h>
+struct pelt_jiggle {
+    px_arena *arena;
+    pelt_model *model;
+    pelt_jiggle_desc desc; /* arrays in it are the caller's, and gone */
+    px_jiggle_subject subject;
+    px_lattice lattice;
+    px_weight_table weights;
+    px_jiggle_parts parts;
+    px_primary primary;
+    px_swing swing;
+    px_mesh_embedding mesh;
+    double jump; /* units: a joint that moves farther jumps; 0: none does */
+    uint32_t jump_count;
+    bool fresh;                      /* the next pose holds at once */
+    double waiting;                  /* seconds since the last substep */
+    pelt_transform *before, *target; /* [joint] poses at the end of the last step and of the coming one */
+    pelt_transform *locals;          /* [joint] between them */
+    pelt_affine *globals;            /* [joint] of `locals` */
+    pelt_affine *globals_before;     /* [joint] of `before` */
+    float *skin;                     /* [particle][4] where `globals` take them */
+    float *shown;                    /* [particle][4] */
+    pelt_jiggle_volume *volumes;     /* [part] */
+};
 
 /* Whether a model and settings may become a pelt_jiggle. */
 pelt_result px_jiggle_check(pelt_context *context, const pelt_model *model, const pelt_jiggle_desc *desc);

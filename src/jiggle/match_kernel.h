@@ -1,0 +1,236 @@
+/* Lattice shape matching, once for every body. The includer defines LANES (see core/lanes.h). Each particle goes through
+ * the same operations in the same order in every body, so all agree to the last bit.
+ *
+ * A. Rivers, D. James, "FastLSM: fast lattice shape matching for robust real-time deformation", ACM Trans. Graph.
+ * 26(3), 2007. What a region tries to keep is not the rest shape but the skin as it is now, x̄, so that the skin is
+ * where all comes to rest in every pose. All is written in y, the skin about a common centre, and displacements from it,
+ * d = δ u: where these are 0, so are their sums, without any rounding.
+ *
+ * Region r with particles p, m = mass / regions of p:
+ *   c = Σ m y / Σ m,  d̄ = Σ m d / Σ m,  A = Σ m (y − c + d − d̄)(y − c)ᵀ,  R = the rotation nearest to A
+ *   goal of p = (R − 1)(y − c) + d̄, the mean over its regions
+ * and for velocities w against the skin, so that damping keeps the momenta of every region:
+ *   ω = inertia⁻¹ · Σ m (y − c) × w,  rigid velocity of p = w̄ + ω × (y − c)
+ */
+#include "core/lanes.h"
+#include "jiggle/kernels.h"
+
+/* Places in a particle's row … */
+enum { UP_Y = 0, UP_YY = 3, UP_D = 9, UP_DY = 12, UP_W = 21, UP_YW = 24, UP_M = 27, UP_COUNT = 28 };
+/* … and in a region's. */
+enum { DOWN_TURN = 0, DOWN_SHIFT = 9, DOWN_SPIN = 12, DOWN_DRIFT = 15, DOWN_COUNT = 18 };
+
+/* Added to A and to inertia (cells², where regions weigh about 1): regions that are flat, thin or turned inside out
+ * still know where they should turn, which is back. */
+#define HOLD 1e-3f
+/* Rotations start from the step before, and Newton's method is quadratic: a second time is for large turns. */
+#define ITERATIONS 2
+/* In cells. Farther from the skin, or not a number: back on it. */
+#define FARTHEST 1e6f
+
+/* ---- Sums ------------------------------------------------------------------------------------------------- */
+
+/* Running sums: what a window costs does not depend on its width. */
+INLINE void sum_windows(const px_window_pass *pass, size_t width) {
+    for (uint32_t chain = 0; chain < pass->chains->count; chain++) {
+        size_t first = pass->chains->firsts[chain], count = pass->chains->firsts[chain + 1] - first, half = pass->half;
+        const uint32_t *items = pass->chains->items + first;
+        lanes sum[PX_MATCH_UP / LANES] = {0};
+        for (size_t i = 0; i < half && i < count; i++)
+            for (size_t v = 0; v < width / LANES; v++)
+                sum[v] += lanes_load(pass->in + items[i] * width + v * LANES);
+        for (size_t i = 0; i < count; i++) {
+            float *out = pass->out + items[i] * width;
+            if (i + half < count)
+                for (size_t v = 0; v < width / LANES; v++)
+                    sum[v] += lanes_load(pass->in + items[i + half] * width + v * LANES);
+            if (i > half)
+                for (size_t v = 0; v < width / LANES; v++)
+                    sum[v] -= lanes_load(pass->in + items[i - half - 1] * width + v * LANES);
+            bool add = pass->add || pass->again[first + i];
+            for (size_t v = 0; v < width / LANES; v++)
+                lanes_store(out + v * LANES, add ? lanes_load(out + v * LANES) + sum[v] : sum[v]);
+        }
+    }
+}
+
+static void sum_up(const px_window_pass *pass) {
+    sum_windows(pass, PX_MATCH_UP);
+}
+
+static void sum_down(const px_window_pass *pass) {
+    sum_windows(pass, PX_MATCH_DOWN);
+}
+
+/* ---- Small matrices --------------------------------------------------------------------------------------- */
+
+/* x of (trace(s) − s) x = b, s symmetric xx xy xz yy yz zz; where that is not positive definite (inside out), a step of
+ * the same direction, by the trace. */
+INLINE void solve_turn(const lanes s[6], const lanes b[3], lanes x[3]) {
+    lanes trace = s[0] + s[3] + s[5];
+    lanes xx = trace - s[0], yy = trace - s[3], zz = trace - s[5], xy = -s[1], xz = -s[2], yz = -s[4];
+    lanes c0 = yy * zz - yz * yz, c1 = xz * yz - xy * zz, c2 = xy * yz - xz * yy;
+    lanes minor = xx * yy - xy * xy, det = xx * c0 + xy * c1 + xz * c2;
+    lanes_mask good = (xx > HOLD * HOLD) & (minor > HOLD * HOLD * HOLD) & (det > HOLD * HOLD * HOLD * HOLD);
+    lanes inverse = 1.0f / lanes_select(good, det, trace * trace + HOLD * HOLD);
+    lanes along = lanes_sqrt(trace * trace) * inverse; /* b / |trace|, kept finite */
+    x[0] = lanes_select(good, (c0 * b[0] + c1 * b[1] + c2 * b[2]) * inverse, along * b[0]);
+    x[1] = lanes_select(good, (c1 * b[0] + (xx * zz - xz * xz) * b[1] + (xy * xz - xx * yz) * b[2]) * inverse,
+                        along * b[1]);
+    x[2] = lanes_select(good, (c2 * b[0] + (xy * xz - xx * yz) * b[1] + minor * b[2]) * inverse, along * b[2]);
+}
+
+/* R − 1 of a unit quaternion, row by row, without loss near the identity. */
+INLINE void turn_of(const lanes q[4], lanes e[9]) {
+    lanes x = q[0] + q[0], y = q[1] + q[1], z = q[2] + q[2];
+    lanes xx = q[0] * x, yy = q[1] * y, zz = q[2] * z, xy = q[0] * y, xz = q[0] * z, yz = q[1] * z;
+    lanes wx = q[3] * x, wy = q[3] * y, wz = q[3] * z;
+    e[0] = -(yy + zz), e[1] = xy - wz, e[2] = xz + wy;
+    e[3] = xy + wz, e[4] = -(xx + zz), e[5] = yz - wx;
+    e[6] = xz - wy, e[7] = yz + wx, e[8] = -(xx + yy);
+}
+
+/* Turns q so that Rᵀ a comes nearer to symmetric: one step of Newton's method for the largest trace of Rᵀ a. */
+INLINE void improve_rotation(const lanes a[9], lanes q[4]) {
+    lanes e[9], b[9], s[6], g[3], x[3];
+    turn_of(q, e);
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            b[3 * r + c] = a[3 * r + c] + (e[r] * a[c] + e[3 + r] * a[3 + c] + e[6 + r] * a[6 + c]);
+    s[0] = b[0], s[3] = b[4], s[5] = b[8];
+    s[1] = 0.5f * (b[1] + b[3]), s[2] = 0.5f * (b[2] + b[6]), s[4] = 0.5f * (b[5] + b[7]);
+    g[0] = b[7] - b[5], g[1] = b[2] - b[6], g[2] = b[3] - b[1];
+    solve_turn(s, g, x);
+    for (int c = 0; c < 3; c++)
+        x[c] *= 0.5f;
+    lanes out[4] = {q[0] + q[3] * x[0] + (q[1] * x[2] - q[2] * x[1]), q[1] + q[3] * x[1] + (q[2] * x[0] - q[0] * x[2]),
+                    q[2] + q[3] * x[2] + (q[0] * x[1] - q[1] * x[0]), q[3] - (q[0] * x[0] + q[1] * x[1] + q[2] * x[2])};
+    lanes length2 = out[0] * out[0] + out[1] * out[1] + out[2] * out[2] + out[3] * out[3];
+    lanes inverse = 1.0f / lanes_sqrt(length2);
+    lanes_mask good = (length2 > 0.5f) & (length2 < 1e30f); /* at least 1 but for rounding; else not a number */
+    for (int c = 0; c < 4; c++)
+        q[c] = lanes_select(good, out[c] * inverse, (lanes){0} + (c == 3 ? 1.0f : 0.0f));
+}
+
+/* ---- Particles to rows ------------------------------------------------------------------------------------ */
+
+static void fill_rows(const px_swing_pass *pass) {
+    float inverse = 1 / pass->cell;
+    for (size_t i = 0; i < PX_JIGGLE_BLOCK * (size_t)pass->block_count; i += LANES) {
+        lanes y[4], u[4], w[4], row[UP_COUNT], m = lanes_load(pass->masses + i);
+        lanes md = m * lanes_load(pass->deltas + i), mw[3];
+        lanes_load4(pass->skin + 4 * i, y);
+        lanes_load4(pass->u + 4 * i, u);
+        lanes_load4(pass->w + 4 * i, w);
+        for (int c = 0; c < 3; c++) {
+            y[c] = (y[c] - pass->centre[c]) * inverse;
+            row[UP_Y + c] = m * y[c];
+            row[UP_D + c] = md * u[c];
+            row[UP_W + c] = mw[c] = m * w[c];
+        }
+        for (int r = 0, e = UP_YY; r < 3; r++)
+            for (int c = r; c < 3; c++)
+                row[e++] = row[UP_Y + r] * y[c];
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < 3; c++)
+                row[UP_DY + 3 * r + c] = row[UP_D + r] * y[c];
+        lanes_cross3(y, mw, row + UP_YW);
+        row[UP_M] = m;
+        for (int e = 0; e < UP_COUNT; e += 4)
+            lanes_store4_stride(pass->rows + i * PX_MATCH_UP + e, PX_MATCH_UP, row + e);
+    }
+}
+
+/* ---- Regions ---------------------------------------------------------------------------------------------- */
+
+/* What a region wants of its particles: affine maps of y. */
+INLINE void match_region(const lanes sum[UP_COUNT], lanes q[4], lanes down[DOWN_COUNT]) {
+    const lanes *y = sum + UP_Y;
+    lanes inverse = 1.0f / lanes_select(sum[UP_M] > 0, sum[UP_M], (lanes){0} + 1.0f); /* fill has no mass */
+    static const int symmetric[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
+    lanes centre[3], d[3], w[3], s[6], a[9], l[3], away[3];
+    for (int c = 0; c < 3; c++) {
+        centre[c] = y[c] * inverse;
+        d[c] = sum[UP_D + c] * inverse;
+        w[c] = sum[UP_W + c] * inverse;
+    }
+    for (int r = 0, e = 0; r < 3; r++)
+        for (int c = r; c < 3; c++, e++)
+            s[e] = sum[UP_YY + e] - centre[r] * y[c];
+    s[0] += HOLD, s[3] += HOLD, s[5] += HOLD;
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            a[3 * r + c] = s[symmetric[3 * r + c]] + (sum[UP_DY + 3 * r + c] - d[r] * y[c]);
+    for (int n = 0; n < ITERATIONS; n++)
+        improve_rotation(a, q);
+    turn_of(q, down + DOWN_TURN);
+    for (int r = 0; r < 3; r++) {
+        const lanes *e = down + DOWN_TURN + 3 * r;
+        down[DOWN_SHIFT + r] = d[r] - (e[0] * centre[0] + e[1] * centre[1] + e[2] * centre[2]);
+    }
+    lanes_cross3(centre, sum + UP_W, l);
+    for (int c = 0; c < 3; c++)
+        l[c] = sum[UP_YW + c] - l[c];
+    solve_turn(s, l, down + DOWN_SPIN);
+    lanes_cross3(down + DOWN_SPIN, centre, away);
+    for (int c = 0; c < 3; c++)
+        down[DOWN_DRIFT + c] = w[c] - away[c];
+}
+
+static void match_regions(const px_swing_pass *pass) {
+    for (size_t i = 0; i < PX_JIGGLE_BLOCK * (size_t)pass->block_count; i += LANES) {
+        lanes sum[UP_COUNT], q[4], down[PX_MATCH_DOWN] = {0}, share = lanes_load(pass->shares + i);
+        for (int e = 0; e < UP_COUNT; e += 4)
+            lanes_load4_stride(pass->sums + i * PX_MATCH_UP + e, PX_MATCH_UP, sum + e);
+        lanes_load4(pass->rotations + 4 * i, q);
+        match_region(sum, q, down);
+        lanes_store4(pass->rotations + 4 * i, q);
+        for (int e = 0; e < DOWN_COUNT; e++)
+            down[e] *= share;
+        for (size_t e = 0; e < PX_MATCH_DOWN; e += 4)
+            lanes_store4_stride(pass->rows + i * PX_MATCH_DOWN + e, PX_MATCH_DOWN, down + e);
+    }
+}
+
+/* ---- Rows to particles ------------------------------------------------------------------------------------ */
+
+/* v(t + h) = v + α (g − x) / h + h f / m, x(t + h) = x + h v (eq. 12, 13), written for velocities against the skin: the
+ * skin's own change of velocity pushes the other way. */
+static void move_particles(const px_swing_pass *pass) {
+    float inverse = 1 / pass->cell, rate = inverse / pass->step;
+    for (size_t i = 0; i < PX_JIGGLE_BLOCK * (size_t)pass->block_count; i += LANES) {
+        lanes skin[4], before[4], speed[4], u[4], w[4], y[3], rigid[3], push[4] = {0}, goal[DOWN_COUNT + 2];
+        lanes m = lanes_load(pass->masses + i), keep = lanes_load(pass->keeps + i);
+        lanes_load4(pass->skin + 4 * i, skin);
+        lanes_load4(pass->skin_before + 4 * i, before);
+        lanes_load4(pass->skin_velocity + 4 * i, speed);
+        lanes_load4(pass->u + 4 * i, u);
+        lanes_load4(pass->w + 4 * i, w);
+        if (pass->pushes)
+            lanes_load4(pass->pushes + 4 * i, push);
+        for (int e = 0; e < DOWN_COUNT; e += 4)
+            lanes_load4_stride(pass->goals + i * PX_MATCH_DOWN + e, PX_MATCH_DOWN, goal + e);
+        for (int c = 0; c < 3; c++)
+            y[c] = (skin[c] - pass->centre[c]) * inverse;
+        lanes_cross3(goal + DOWN_SPIN, y, rigid);
+        for (int c = 0; c < 3; c++) {
+            const lanes *e = goal + DOWN_TURN + 3 * c;
+            lanes wanted = m * (e[0] * y[0] + e[1] * y[1] + e[2] * y[2] + goal[DOWN_SHIFT + c]);
+            lanes with = m * (rigid[c] + goal[DOWN_DRIFT + c]), now = (skin[c] - before[c]) * rate;
+            w[c] += pass->pull * (wanted - u[c]) + pass->region_damping * (with - w[c]);
+            w[c] = w[c] * keep + (push[c] - (now - speed[c]));
+            u[c] += pass->step * w[c];
+            speed[c] = now;
+        }
+        lanes_mask good =
+            (lanes_load(pass->deltas + i) > 0) & (u[0] * u[0] + u[1] * u[1] + u[2] * u[2] < FARTHEST * FARTHEST);
+        for (int c = 0; c < 3; c++) {
+            u[c] = lanes_select(good, u[c], (lanes){0});
+            w[c] = lanes_select(good, w[c], (lanes){0});
+        }
+        lanes_store4(pass->u + 4 * i, u);
+        lanes_store4(pass->w + 4 * i, w);
+        lanes_store4(pass->skin_before + 4 * i, skin);
+        lanes_store4(pass->skin_velocity + 4 * i, speed);
+    }
+}

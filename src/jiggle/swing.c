@@ -1,0 +1,159 @@
+/* Secondary motion: forces, and one substep after the other.
+ *
+ * Eq. 12 by dimension is v += α (g − x) / h + h f / m. A particle alone whose goal stands still then swings with
+ * 2 cos(ω h) = 2 − α, so α = 4 sin²(ω h / 2) gives it the frequency asked for, whatever the substep. α stays at 1 or
+ * less, where shape matching is stable without any condition: regions that share their particles' masses evenly
+ * (m = mass / regions of p) make goals of displacements by a symmetric operator between 0 and δ.
+ */
+#include "jiggle/swing.h"
+
+#include "core/rotation.h"
+
+/* ---- Making ----------------------------------------------------------------------------------------------- */
+
+static double pull_of(double frequency, double step) {
+    double turn = fmin(frequency * step, 1.0 / 6) * 180 * PX_DEGREE; /* half of ω h */
+    return 4 * sin(turn) * sin(turn);
+}
+
+/* Coordinates count from there: the fewer digits they spend on where things are, the better. */
+static uint32_t middle_particle(const px_lattice *lattice) {
+    uint32_t best = 0;
+    double nearest = INFINITY, middle[3] = {0};
+    for (size_t p = 0; p < lattice->particle_count; p++)
+        for (int c = 0; c < 3; c++)
+            middle[c] += lattice->places[p][c];
+    for (uint32_t p = 0; p < lattice->particle_count; p++) {
+        double sum = 0;
+        for (int c = 0; c < 3; c++)
+            sum += pow(lattice->places[p][c] - middle[c] / lattice->particle_count, 2);
+        if (sum < nearest) {
+            nearest = sum;
+            best = p;
+        }
+    }
+    return best;
+}
+
+static pelt_result make_state(px_arena *arena, px_swing *s) {
+    size_t padded = s->match.padded;
+    float **rows[] = {&s->pass.u, &s->pass.w, &s->pass.skin_before, &s->pass.skin_velocity, &s->pushes};
+    for (size_t n = 0; n < PX_COUNT(rows); n++)
+        if (!(*rows[n] = PX_NEW(arena, float, px_mul_size(4, padded))))
+            return PELT_ERROR_MEMORY;
+    s->deltas = PX_NEW(arena, float, padded);
+    s->keeps = PX_NEW(arena, float, padded);
+    s->joint_pushes = px_arena_alloc(arena, s->values.joint_count, sizeof *s->joint_pushes);
+    s->pass.deltas = s->deltas;
+    s->pass.keeps = s->keeps;
+    return s->deltas && s->keeps && s->joint_pushes ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+pelt_result px_swing_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
+                          const px_weight_table *weights, const px_jiggle_kernels *kernels, const float *normals,
+                          const pelt_jiggle_desc *desc, px_swing *out) {
+    *out = (px_swing){.subject = subject,
+                      .lattice = lattice,
+                      .weights = weights,
+                      .centre = middle_particle(lattice),
+                      .step = desc->substep,
+                      .max_distance = (float)desc->max_distance,
+                      .forces = desc->forces,
+                      .pass = {.cell = lattice->cell,
+                               .step = (float)desc->substep,
+                               .pull = (float)(pull_of(desc->frequency, desc->substep) / desc->substep),
+                               .region_damping = (float)-expm1(-desc->region_damping * desc->substep)}};
+    PX_TRY(px_values_make(arena, subject, lattice, weights, desc, &out->values));
+    PX_TRY(px_match_make(arena, lattice, kernels, &out->match));
+    PX_TRY(make_state(arena, out));
+    PX_TRY(px_swing_make_colliders(arena, desc, normals, out));
+    px_swing_set_values(out, desc->joints, desc->joint_count, &desc->maps);
+    return PELT_OK;
+}
+
+void px_swing_set_values(px_swing *s, const pelt_jiggle_joint *joints, uint32_t joint_count,
+                         const pelt_jiggle_maps *maps) {
+    px_values_set(&s->values, joints, joint_count, maps);
+    px_match_set_stiffness(&s->match, s->values.stiffness);
+    memcpy(s->deltas, s->values.deltas, s->lattice->particle_count * sizeof *s->deltas);
+    for (uint32_t p = 0; p < s->lattice->particle_count; p++)
+        s->keeps[p] = (float)exp(-(double)s->values.damping[p] * s->step);
+}
+
+void px_swing_set_forces(px_swing *s, const pelt_jiggle_forces *forces) {
+    for (int c = 0; c < 3; c++) {
+        s->forces.gravity[c] = isfinite(forces->gravity[c]) ? forces->gravity[c] : 0;
+        s->forces.wind[c] = isfinite(forces->wind[c]) ? forces->wind[c] : 0;
+    }
+    s->forces.drag = forces->drag > 0 ? forces->drag : 0;
+}
+
+/* ---- Forces ----------------------------------------------------------------------------------------------- */
+
+/* h (g − R g) of every joint, in cells / s. */
+static void push_joints(px_swing *s, const pelt_affine *globals) {
+    double scale = s->step / (double)s->lattice->cell;
+    for (uint32_t j = 0; j < s->values.joint_count; j++) {
+        pelt_affine moved = px_affine_mul(&globals[j], &s->subject->inverses[j]);
+        double g[3] = {s->forces.gravity[0], s->forces.gravity[1], s->forces.gravity[2]}, turned[3];
+        px_rotation_apply(px_rotation_of_affine(&moved), g, turned);
+        for (int c = 0; c < 3; c++)
+            s->joint_pushes[j][c] = (float)(scale * (g[c] - turned[c]));
+    }
+}
+
+static void add_gravity(px_swing *s, const pelt_affine *globals) {
+    uint32_t capacity = s->weights->capacity;
+    push_joints(s, globals);
+    for (size_t p = 0; p < s->lattice->particle_count; p++)
+        for (size_t k = p * capacity; k < (p + 1) * capacity; k++)
+            for (size_t c = 0; c < 3; c++)
+                s->pushes[4 * p + c] += s->weights->weights[k] * s->joint_pushes[s->weights->bones[k]][c];
+}
+
+/* Towards the wind's velocity, by as much as drag does in a substep. */
+static void add_air(px_swing *s) {
+    float share = (float)-expm1(-(double)s->forces.drag * s->step);
+    for (size_t p = 0; p < s->lattice->particle_count; p++)
+        for (size_t c = 0; c < 3; c++)
+            s->pushes[4 * p + c] += share * (s->forces.wind[c] / s->lattice->cell -
+                                             (s->pass.w[4 * p + c] + s->pass.skin_velocity[4 * p + c]));
+}
+
+/* ---- Time ------------------------------------------------------------------------------------------------- */
+
+void px_swing_reset(px_swing *s, const float *skin) {
+    size_t size = 4 * s->match.padded * sizeof(float);
+    memset(s->pass.u, 0, size);
+    memset(s->pass.w, 0, size);
+    memset(s->pass.skin_velocity, 0, size);
+    memcpy(s->pass.skin_before, skin, size);
+    px_match_reset(&s->match);
+    for (uint32_t n = 0; n < s->collider_count; n++)
+        s->obstacles[n].known = false;
+}
+
+void px_swing_step(px_swing *s, const float *skin, const pelt_affine *globals) {
+    const float *g = s->forces.gravity;
+    bool heavy = g[0] != 0 || g[1] != 0 || g[2] != 0, windy = s->forces.drag > 0;
+    s->pass.skin = skin;
+    memcpy(s->pass.centre, skin + 4 * (size_t)s->centre, sizeof s->pass.centre);
+    s->pass.pushes = heavy || windy ? s->pushes : NULL;
+    if (s->pass.pushes)
+        memset(s->pushes, 0, 4 * s->match.padded * sizeof *s->pushes);
+    if (heavy)
+        add_gravity(s, globals);
+    if (windy)
+        add_air(s);
+    px_match_run(&s->match, &s->pass);
+    if (s->max_distance > 0 || s->collider_count > 0)
+        px_swing_hold(s, skin, globals);
+}
+
+void px_swing_show(const px_swing *s, const float *skin, double later, float *out) {
+    for (size_t p = 0; p < s->match.padded; p++) {
+        float scale = s->deltas[p] * s->lattice->cell;
+        for (size_t c = 0; c < 4; c++)
+            out[4 * p + c] = skin[4 * p + c] + scale * (s->pass.u[4 * p + c] + (float)later * s->pass.w[4 * p + c]);
+    }
+}

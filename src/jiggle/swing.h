@@ -1,0 +1,58 @@
+/* Secondary motion from inside: what swings about the skin. */
+#ifndef PELT_JIGGLE_SWING_H
+#define PELT_JIGGLE_SWING_H
+
+#include "jiggle/match.h"
+#include "jiggle/values.h"
+
+/* A collider where it is now. */
+typedef struct px_obstacle {
+    double a[3], b[3];                   /* world; of planes b is a unit normal */
+    double a_velocity[3], b_velocity[3]; /* units / s; of planes b_velocity is 0 */
+    double radius;
+    bool known; /* it was there a substep ago */
+} px_obstacle;
+
+typedef struct px_swing {
+    const px_jiggle_subject *subject;
+    const px_lattice *lattice;
+    const px_weight_table *weights;
+    px_values values;
+    px_match match;
+    px_swing_pass pass;             /* settings, and u, w and the like */
+    float *deltas, *keeps, *pushes; /* [particle] … [4] with fill */
+    uint32_t centre;                /* the particle in the middle */
+    double step;                    /* h, seconds */
+    float max_distance;             /* units; 0: any */
+    pelt_jiggle_forces forces;
+    float (*joint_pushes)[3]; /* [joint] scratch */
+    float *outside;           /* [particle] how far outside of the surface it lies at rest, units; NULL: no colliders */
+    uint32_t collider_count;
+    pelt_collider *colliders; /* [collider_count] */
+    px_obstacle *obstacles;   /* [collider_count] */
+} px_swing;
+
+/* normals [vertex][3] of the mesh at rest. Arrays live in the arena; the others must outlive it. */
+pelt_result px_swing_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
+                          const px_weight_table *weights, const px_jiggle_kernels *kernels, const float *normals,
+                          const pelt_jiggle_desc *desc, px_swing *out);
+void px_swing_set_values(px_swing *swing, const pelt_jiggle_joint *joints, uint32_t joint_count,
+                         const pelt_jiggle_maps *maps);
+/* Values out of range count as the nearest in it. */
+void px_swing_set_forces(px_swing *swing, const pelt_jiggle_forces *forces);
+void px_swing_set_collider(px_swing *swing, uint32_t index, const pelt_collider *collider);
+/* All at rest on the skin [particle][4]. */
+void px_swing_reset(px_swing *swing, const float *skin);
+/* A substep later, with the skin at `skin` [particle][4] and the joints at `globals` [joint]. */
+void px_swing_step(px_swing *swing, const float *skin, const pelt_affine *globals);
+/* What is shown `later` seconds after the last substep, with the skin at `skin` then: out [particle][4]. */
+void px_swing_show(const px_swing *swing, const float *skin, double later, float *out);
+
+/* ---- collide.c -------------------------------------------------------------------------------------------- */
+
+pelt_result px_swing_make_colliders(px_arena *arena, const pelt_jiggle_desc *desc, const float *normals,
+                                    px_swing *swing);
+/* After a substep: out of all obstacles, and not too far from the skin. */
+void px_swing_hold(px_swing *swing, const float *skin, const pelt_affine *globals);
+
+#endif

@@ -1,0 +1,157 @@
+/* Values of particles. Joints count as their weights say; vertices, where there is a map, as they lie in the cells; flesh
+ * under the surface is like what is above it. */
+#include "jiggle/values.h"
+
+/* Vertices that count less for a particle than this are not near it. */
+#define NEAR 1e-3f
+
+/* ---- Making ----------------------------------------------------------------------------------------------- */
+
+static float corner_weight(const float place[3], uint32_t corner) {
+    float weight = 1;
+    for (uint32_t axis = 0; axis < 3; axis++)
+        weight *= corner >> axis & 1 ? place[axis] : 1 - place[axis];
+    return weight > 0 ? weight : 0;
+}
+
+/* Breadth first, from all that have vertices. Those that none reaches stay out, as if they had some. */
+static pelt_result find_inner(px_arena *arena, px_values *v) {
+    const px_lattice *lattice = v->lattice;
+    uint32_t count = lattice->particle_count, *queue = PX_NEW(arena, uint32_t, count), filled = 0, outer;
+    v->layers = PX_NEW(arena, uint32_t, count);
+    if (!queue || !v->layers)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t p = 0; p < count; p++)
+        if (v->totals[p] >= NEAR)
+            queue[filled++] = p;
+        else
+            v->layers[p] = PELT_NONE;
+    outer = filled;
+    for (uint32_t at = 0; at < filled; at++)
+        for (uint32_t e = lattice->links.firsts[queue[at]]; e < lattice->links.firsts[queue[at] + 1]; e++) {
+            uint32_t to = lattice->links.to[e];
+            if (v->layers[to] != PELT_NONE)
+                continue;
+            v->layers[to] = v->layers[queue[at]] + 1;
+            queue[filled++] = to;
+        }
+    v->inner = queue + outer;
+    v->inner_count = filled - outer;
+    return PELT_OK;
+}
+
+static pelt_result pin_bones(px_arena *arena, px_values *v, const px_jiggle_subject *subject, float radius) {
+    px_jiggle_bones bones;
+    PX_TRY(px_jiggle_bones_make(arena, subject, &bones));
+    for (size_t p = 0; radius > 0 && p < v->lattice->particle_count; p++)
+        for (uint32_t b = 0; b < bones.count; b++) {
+            float along;
+            v->pinned[p] |= bones.items[b].joint == v->weights->bones[p * v->weights->capacity] &&
+                            px_jiggle_bone_distance(&bones.items[b], v->lattice->rest + 3 * p, &along) <= radius;
+        }
+    return PELT_OK;
+}
+
+pelt_result px_values_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
+                           const px_weight_table *weights, const pelt_jiggle_desc *desc, px_values *out) {
+    uint32_t count = lattice->particle_count;
+    *out = (px_values){.lattice = lattice,
+                       .weights = weights,
+                       .joint_count = subject->model->skeleton.joint_count,
+                       .standard_stiffness = (float)desc->stiffness,
+                       .standard_damping = (float)desc->damping,
+                       .standard_delta = (float)desc->delta};
+    float **arrays[] = {&out->totals, &out->sums, &out->stiffness, &out->damping, &out->deltas, &out->pins};
+    for (size_t n = 0; n < PX_COUNT(arrays); n++)
+        if (!(*arrays[n] = PX_NEW(arena, float, count)))
+            return PELT_ERROR_MEMORY;
+    out->joints = PX_NEW(arena, float, out->joint_count);
+    out->pinned = PX_NEW(arena, uint8_t, count);
+    if (!out->joints || !out->pinned)
+        return PELT_ERROR_MEMORY;
+    for (size_t i = 0; i < lattice->vertex_count; i++)
+        for (uint32_t k = 0; k < 8; k++)
+            out->totals[lattice->cells[lattice->vertex_cells[i]][k]] +=
+                corner_weight(lattice->vertex_places + 3 * i, k);
+    PX_TRY(pin_bones(arena, out, subject, (float)desc->bones * lattice->cell));
+    return find_inner(arena, out);
+}
+
+/* ---- Setting ---------------------------------------------------------------------------------------------- */
+
+static float clamped(float x, float most) {
+    return x >= 0 ? (x <= most ? x : most) : 0;
+}
+
+/* out [particle] from v->joints [joint]. */
+static void blend_joints(const px_values *v, float *out) {
+    for (size_t p = 0; p < v->lattice->particle_count; p++) {
+        const uint16_t *joints = v->weights->bones + p * v->weights->capacity;
+        const float *weights = v->weights->weights + p * v->weights->capacity;
+        out[p] = v->joints[joints[0]]; /* exactly, where all agree */
+        for (uint32_t k = 1; k < v->weights->capacity; k++)
+            out[p] += weights[k] * (v->joints[joints[k]] - v->joints[joints[0]]);
+    }
+}
+
+/* Vertices that say nothing say what joints said. */
+static void blend_map(const px_values *v, const float *map, float most, float *out) {
+    const px_lattice *lattice = v->lattice;
+    memset(v->sums, 0, lattice->particle_count * sizeof *v->sums);
+    for (size_t i = 0; i < lattice->vertex_count; i++)
+        for (uint32_t k = 0; k < 8; k++) {
+            uint32_t p = lattice->cells[lattice->vertex_cells[i]][k];
+            float value = map[i] >= 0 ? clamped(map[i], most) : out[p];
+            v->sums[p] += corner_weight(lattice->vertex_places + 3 * i, k) * (value - out[p]);
+        }
+    for (uint32_t p = 0; p < lattice->particle_count; p++)
+        if (v->layers[p] == 0)
+            out[p] += v->sums[p] / v->totals[p];
+    for (uint32_t n = 0; n < v->inner_count; n++) {
+        uint32_t p = v->inner[n];
+        float sum = 0, count = 0;
+        for (uint32_t e = lattice->links.firsts[p]; e < lattice->links.firsts[p + 1]; e++)
+            if (v->layers[lattice->links.to[e]] < v->layers[p]) {
+                sum += out[lattice->links.to[e]];
+                count++;
+            }
+        out[p] = sum / count;
+    }
+}
+
+/* One kind of value; `offset` is its place in pelt_jiggle_joint. */
+static void set_value(const px_values *v, float standard, const pelt_jiggle_joint *joints, uint32_t joint_count,
+                      size_t offset, const float *map, float most, float *out) {
+    for (uint32_t j = 0; j < v->joint_count; j++)
+        v->joints[j] = standard;
+    for (uint32_t n = 0; n < joint_count; n++) {
+        float value;
+        memcpy(&value, (const char *)&joints[n] + offset, sizeof value);
+        if (value >= 0 && joints[n].joint < v->joint_count)
+            v->joints[joints[n].joint] = clamped(value, most);
+    }
+    blend_joints(v, out);
+    if (map)
+        blend_map(v, map, most, out);
+    for (uint32_t p = 0; p < v->lattice->particle_count; p++)
+        out[p] = clamped(out[p], most);
+}
+
+void px_values_set(px_values *v, const pelt_jiggle_joint *joints, uint32_t joint_count, const pelt_jiggle_maps *maps) {
+    pelt_jiggle_maps none = {0}, m = maps ? *maps : none;
+    set_value(v, v->standard_stiffness, joints, joint_count, offsetof(pelt_jiggle_joint, stiffness), m.stiffness,
+              PELT_JIGGLE_STIFFNESS_MOST, v->stiffness);
+    set_value(v, v->standard_damping, joints, joint_count, offsetof(pelt_jiggle_joint, damping), m.damping, 1e6f,
+              v->damping);
+    set_value(v, v->standard_delta, joints, joint_count, offsetof(pelt_jiggle_joint, delta), m.delta, 1, v->deltas);
+    set_value(v, 0, joints, joint_count, offsetof(pelt_jiggle_joint, pin), m.pin, 1, v->pins);
+    for (uint32_t p = 0; p < v->lattice->particle_count; p++)
+        v->deltas[p] = v->pinned[p] ? 0 : v->deltas[p] * (1 - v->pins[p]);
+}
+
+uint32_t px_values_pinned(const px_values *v) {
+    uint32_t count = 0;
+    for (uint32_t p = 0; p < v->lattice->particle_count; p++)
+        count += v->deltas[p] == 0;
+    return count;
+}
