@@ -71,7 +71,7 @@ pelt_result px_bind_mark_named(pelt_context *context, const pelt_skeleton *skele
             if (px_is_name(skeleton->names[j], name, length))
                 marks[j] = found = true;
         if (!found)
-            return px_fail(context, PELT_ERROR_ARGUMENT,
+            return px_fail(context, PELT_ERROR_INPUT,
                            "there is no joint named \"%.*s\" (--%s); 'pelt info --verbose' lists them", (int)length,
                            name, option);
     }

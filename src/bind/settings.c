@@ -158,7 +158,7 @@ static pelt_result find_joint(const reader *r, const char *name, size_t length, 
     for (*joint = 0; *joint < skeleton->joint_count; ++*joint)
         if (px_is_name(skeleton->names[*joint], name, length))
             return PELT_OK;
-    return px_fail(r->context, PELT_ERROR_ARGUMENT,
+    return px_fail(r->context, PELT_ERROR_INPUT,
                    "there is no joint named \"%.*s\" (--rigid); 'pelt info --verbose' lists them", (int)length, name);
 }
 
@@ -182,7 +182,7 @@ static pelt_result mark_region(const reader *r, const char *name, size_t length,
             bound = true;
         }
     if (!bound)
-        return px_fail(r->context, PELT_ERROR_ARGUMENT,
+        return px_fail(r->context, PELT_ERROR_INPUT,
                        found
                            ? "\"%.*s\" (--rigid) merely follows a node and gets no weights"
                            : "there is no part or material named \"%.*s\" (--rigid); 'pelt info --verbose' lists them",
