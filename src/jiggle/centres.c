@@ -13,6 +13,9 @@
 #define EXTENT   8.0  /* its ends: weights as 1 to e^±8 */
 #define LIGHTEST 1e-6 /* products of weights below this say nothing */
 
+/* Of an octant that the mesh does not fill, against one that it does: where there is nothing else, it counts. */
+#define LEAST_MASS 1e-3f
+
 /* The curves of all pairs. */
 typedef struct curves {
     uint32_t count;
@@ -77,11 +80,11 @@ static double (*curve_of(const curves *all, uint32_t key))[4] {
     return all->sums[found - all->keys];
 }
 
-static void add_particle(const curves *all, const pair *pairs, uint32_t count, const float *place) {
+static void add_particle(const curves *all, const pair *pairs, uint32_t count, const float *place, double heavy) {
     for (uint32_t e = 0; e < count; e++) {
         double(*curve)[4] = curve_of(all, pairs[e].key);
         for (uint32_t side = 0; side < 2; side++) {
-            double mass = pairs[e].mass * (side ? pairs[e].above : 1 - pairs[e].above);
+            double mass = heavy * pairs[e].mass * (side ? pairs[e].above : 1 - pairs[e].above);
             for (int c = 0; c < 3; c++)
                 curve[pairs[e].knot + side][c] += mass * (double)place[c];
             curve[pairs[e].knot + side][3] += mass;
@@ -109,9 +112,15 @@ pelt_result px_primary_centres(px_arena *arena, const px_lattice *lattice, const
                                float *centres) {
     curves all = {0};
     pair pairs[PAIRS_MOST];
+    float *masses = PX_NEW(arena, float, lattice->particle_count);
+    if (!masses)
+        return PELT_ERROR_MEMORY;
     PX_TRY(find_pairs(arena, weights, &all));
+    for (size_t i = 0; i < lattice->cell_count; i++)
+        for (int c = 0; c < 8; c++)
+            masses[lattice->cells[i][c]] += LEAST_MASS + lattice->fills[i][c];
     for (size_t p = 0; p < lattice->particle_count; p++)
-        add_particle(&all, pairs, pairs_of(weights, p, pairs), lattice->rest + 3 * p);
+        add_particle(&all, pairs, pairs_of(weights, p, pairs), lattice->rest + 3 * p, (double)masses[p]);
     for (size_t p = 0; p < lattice->particle_count; p++) {
         memcpy(centres + 4 * p, lattice->rest + 3 * p, 3 * sizeof *centres);
         find_centre(&all, pairs, pairs_of(weights, p, pairs), centres + 4 * p);

@@ -51,6 +51,7 @@ typedef struct px_lattice {
     uint32_t cell_count;     /* */
     uint32_t particle_count; /* */
     uint32_t (*cells)[8];    /* [cell] its particles: corner x + 2y + 4z */
+    float (*fills)[8];       /* [cell][corner] how much of the octant there the mesh fills, 0 to 1 */
     int32_t (*places)[3];    /* [particle] place on the grid, ≥ 0 */
     float *rest;             /* [particle][3] origin + cell · place */
     px_graph links;          /* particles side by side, each edge from both ends; weights: cells around it / 4 */

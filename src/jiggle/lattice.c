@@ -14,8 +14,35 @@ typedef struct blocks {
     px_graph graph;
     uint16_t (*places)[3];  /* [cell] */
     uint32_t *vertex_cells; /* [vertex] */
+    float (*fills)[8];      /* [cell][corner] */
     double origin[3], side;
 } blocks;
+
+/* What pieces fill becomes what their blocks of 2×2×2 fill: `fills` [node], replaced by [coarser node]. */
+static pelt_result gather_fills(px_arena *arena, uint32_t count, uint32_t coarse, const uint32_t *groups,
+                                float **fills) {
+    float *sums = PX_NEW(arena, float, coarse);
+    if (!sums)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < count; i++)
+        sums[groups[i]] += (*fills)[i] / 8;
+    *fills = sums;
+    return PELT_OK;
+}
+
+/* The same where blocks are octants, and what they make up is cells. */
+static pelt_result fill_cells(px_arena *arena, uint32_t count, const uint16_t (*places)[3], const uint32_t *groups,
+                              const float *fills, blocks *out) {
+    out->fills = px_arena_alloc(arena, out->graph.count, sizeof *out->fills);
+    if (!out->fills)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint16_t *at = places[i];
+        float *octant = &out->fills[groups[i]][(at[0] & 1) + 2 * (at[1] & 1) + 4 * (at[2] & 1)];
+        *octant = fminf(*octant + fills[i], 1);
+    }
+    return PELT_OK;
+}
 
 static pelt_result make_cells(pelt_context *context, px_arena *arena, const px_lattice_source *source,
                               uint32_t resolution, blocks *out) {
@@ -28,9 +55,14 @@ static pelt_result make_cells(pelt_context *context, px_arena *arena, const px_l
     memcpy(out->origin, pieces.grid.origin, sizeof out->origin);
     for (uint32_t fine = PX_LATTICE_FINE; fine > 1; fine /= 2) {
         px_graph coarse;
-        uint32_t *groups;
+        uint32_t *groups, count = out->graph.count;
+        const uint16_t(*places)[3] = (const uint16_t(*)[3])out->places;
         PX_TRY(px_graph_coarsen(arena, &out->graph, &out->places, &coarse, &groups));
         out->graph = coarse;
+        if (fine > 2)
+            PX_TRY(gather_fills(arena, count, coarse.count, groups, &pieces.fills));
+        else
+            PX_TRY(fill_cells(arena, count, places, groups, pieces.fills, out));
         for (uint32_t i = 0; i < source->vertex_count; i++)
             out->vertex_cells[i] = groups[out->vertex_cells[i]];
     }
@@ -71,6 +103,7 @@ static pelt_result make_particles(px_arena *arena, const blocks *c, px_lattice *
     out->cell = (float)c->side;
     memcpy(out->origin, c->origin, sizeof out->origin);
     out->cell_count = c->graph.count;
+    out->fills = c->fills;
     out->cells = px_arena_alloc(arena, out->cell_count, sizeof *out->cells);
     out->places = px_arena_alloc(arena, out->particle_count, sizeof *out->places);
     out->rest = PX_NEW(arena, float, 3 * (size_t)out->particle_count);

@@ -12,6 +12,7 @@ typedef struct px_pieces {
     px_grid grid;
     px_graph graph;         /* edges lead to pieces in the same voxel or one across a face; weights mean nothing */
     uint16_t (*cells)[3];   /* [piece] voxel */
+    float *fills;           /* [piece] how much of its voxel it fills: all inside, about half where triangles are */
     uint32_t *vertex_nodes; /* [vertex] */
 } px_pieces;
 

@@ -67,8 +67,11 @@ pelt_result px_pieces_make(pelt_context *context, px_arena *arena, const px_latt
                           PX_VIEWS_ALL, &voxels));
     uint32_t(*neighbours)[6] = px_arena_alloc(arena, voxels.count, sizeof *neighbours);
     pieces->vertex_nodes = PX_NEW(arena, uint32_t, source->vertex_count);
-    if (!neighbours || !pieces->vertex_nodes)
+    pieces->fills = PX_NEW(arena, float, voxels.count);
+    if (!neighbours || !pieces->vertex_nodes || !pieces->fills)
         return PELT_ERROR_MEMORY;
+    for (uint32_t v = 0; v < voxels.count; v++)
+        pieces->fills[v] = voxels.kinds[v] == PX_VOXEL_INTERIOR ? 1 : 0.5f;
     PX_TRY(px_voxels_neighbours(context, &voxels, neighbours));
     pieces->cells = voxels.cells;
     for (size_t i = 0; i < source->vertex_count; i++) {

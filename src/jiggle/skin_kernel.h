@@ -24,24 +24,21 @@ INLINE const float *motion_of(const px_skin_pass *pass, size_t influence) {
  * only the sums are turned. */
 INLINE void blend_motions(const px_skin_pass *pass, size_t i, lanes sum[MOTION_FLOATS]) {
     size_t count = pass->counts[i / PX_JIGGLE_BLOCK];
+    memset(sum, 0, MOTION_FLOATS * sizeof *sum);
 #if LANES == 1
     size_t at = i * pass->influences;
     for (size_t k = 0; k < count; k++)
-        for (size_t e = 0; e < MOTION_FLOATS; e++) {
-            lanes term = pass->weights[at + k] * motion_of(pass, at + k)[e];
-            sum[e] = k == 0 ? term : sum[e] + term;
-        }
+        for (size_t e = 0; e < MOTION_FLOATS; e++)
+            sum[e] += pass->weights[at + k] * motion_of(pass, at + k)[e];
 #else
     for (size_t v = 0; v < 4; v++) {
         size_t low = (i + v) * pass->influences, high = (i + v + LANES - 4) * pass->influences;
-        lanes rows[MOTION_ROWS];
+        lanes rows[MOTION_ROWS] = {{0}};
         for (size_t k = 0; k < count; k++) {
             const float *a = motion_of(pass, low + k), *b = motion_of(pass, high + k);
             lanes weight = lanes_pair_splat(pass->weights[low + k], pass->weights[high + k]);
-            for (size_t r = 0; r < MOTION_ROWS; r++) {
-                lanes term = weight * lanes_pair(a + 4 * r, b + 4 * r);
-                rows[r] = k == 0 ? term : rows[r] + term;
-            }
+            for (size_t r = 0; r < MOTION_ROWS; r++)
+                rows[r] += weight * lanes_pair(a + 4 * r, b + 4 * r);
         }
         for (size_t r = 0; r < MOTION_ROWS; r++)
             sum[4 * r + v] = rows[r];

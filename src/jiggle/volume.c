@@ -54,10 +54,11 @@ static double bisect(const double c[4], double from, double to) {
     return (from + to) / 2;
 }
 
-/* The first zero on the way from 0 to `end`, else the place nearest to it. Turning points lie on the way. */
-static double search(const double c[4], const double turns[2], int turn_count, double end) {
-    double stops[3], best = 0, from = 0;
+/* The first zero on the way from 0 to `end`; without one false, and the place on it that is nearest to one. */
+static bool search(const double c[4], const double turns[2], int turn_count, double end, double *at) {
+    double stops[3], from = 0;
     int count = 0;
+    *at = 0;
     for (int e = 0; e < turn_count; e++) {
         double turn = turns[end < 0 ? turn_count - 1 - e : e];
         if (turn * end > 0 && fabs(turn) < fabs(end))
@@ -65,25 +66,28 @@ static double search(const double c[4], const double turns[2], int turn_count, d
     }
     stops[count++] = end;
     for (int e = 0; e < count; e++) {
-        if ((cubic_at(c, from) < 0) != (cubic_at(c, stops[e]) < 0))
-            return bisect(c, from, stops[e]);
+        if ((cubic_at(c, from) < 0) != (cubic_at(c, stops[e]) < 0)) {
+            *at = bisect(c, from, stops[e]);
+            return true;
+        }
         from = stops[e];
-        if (fabs(cubic_at(c, from)) < fabs(cubic_at(c, best)))
-            best = from;
+        if (fabs(cubic_at(c, from)) < fabs(cubic_at(c, *at)))
+            *at = from;
     }
-    return best;
+    return false;
 }
 
 double px_cubic_nearest(const double c[4], double most) {
     if (c[0] == 0 || !isfinite(c[0]) || !isfinite(c[1]) || !isfinite(c[2]) || !isfinite(c[3]))
         return 0;
-    double turns[2];
+    double turns[2], up, down;
     int count = find_turns(c, turns);
-    double up = search(c, turns, count, most), down = search(c, turns, count, -most);
-    double off_up = fabs(cubic_at(c, up)), off_down = fabs(cubic_at(c, down)), none = 1e-9 * fabs(c[0]);
-    if (off_up <= none && off_down <= none)
+    bool zero_up = search(c, turns, count, most, &up), zero_down = search(c, turns, count, -most, &down);
+    if (zero_up && zero_down)
         return up <= -down ? up : down;
-    return off_up <= off_down ? up : down;
+    if (zero_up != zero_down)
+        return zero_up ? up : down;
+    return fabs(cubic_at(c, up)) <= fabs(cubic_at(c, down)) ? up : down;
 }
 
 /* ---- Parts ------------------------------------------------------------------------------------------------ */

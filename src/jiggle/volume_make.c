@@ -1,6 +1,7 @@
 /* Parts whose volume is kept: octants by part, and who swells with whom.
  *
- * A part's volume is that of the octants of its particles (LBSD, fig. 5b and eq. 8). What swells with it is softer: a
+ * A part's volume is that of the octants of its particles (LBSD, fig. 5b and eq. 8), as far as the mesh fills them: a
+ * lattice is a good deal larger than the mesh, and lies more on one side of it than on the other. What swells with it is softer: a
  * particle has the share 4 · w_a · w_b of the joint between joints a and b (all joints on the way from one to the other
  * share it alike). So flesh of one bone alone never moves, volume comes back where blending loses it, and what lies on
  * both sides of the border of two parts moves alike.
@@ -19,13 +20,14 @@ static bool is_first(const uint32_t *parts, const uint32_t cell[8], int c) {
     return true;
 }
 
-/* The octants of one cell that belong to a part go to slot `slot` of the blocks. */
-static void fill_slot(px_volume_block *blocks, size_t slot, const uint32_t *parts, const uint32_t cell[8],
+/* The octants of cell i that belong to a part go to slot `slot` of the blocks. */
+static void fill_slot(px_volume_block *blocks, size_t slot, const px_lattice *lattice, size_t i, const uint32_t *parts,
                       uint32_t part) {
     px_volume_block *block = &blocks[slot / PX_JIGGLE_BLOCK];
     for (int c = 0; c < 8; c++) {
-        block->corners[c][slot % PX_JIGGLE_BLOCK] = cell[c];
-        block->shares[c][slot % PX_JIGGLE_BLOCK] = parts[cell[c]] == part ? 0.125f : 0;
+        uint32_t particle = lattice->cells[i][c];
+        block->corners[c][slot % PX_JIGGLE_BLOCK] = particle;
+        block->shares[c][slot % PX_JIGGLE_BLOCK] = parts[particle] == part ? lattice->fills[i][c] / 8 : 0;
     }
 }
 
@@ -50,7 +52,7 @@ static pelt_result make_blocks(px_arena *arena, const px_lattice *lattice, const
         for (int c = 0; c < 8; c++)
             if (is_first(parts, lattice->cells[i], c)) {
                 uint32_t part = parts[lattice->cells[i][c]];
-                fill_slot(p->blocks + p->parts[part].first_block, counts[part]++, parts, lattice->cells[i], part);
+                fill_slot(p->blocks + p->parts[part].first_block, counts[part]++, lattice, i, parts, part);
             }
     return PELT_OK;
 }
@@ -143,7 +145,7 @@ pelt_result px_primary_make_parts(px_arena *arena, const px_lattice *lattice, co
     float octant = lattice->cell * lattice->cell * lattice->cell / 8;
     for (size_t i = 0; i < lattice->cell_count; i++)
         for (int c = 0; c < 8; c++)
-            p->particle_volumes[lattice->cells[i][c]] += octant;
+            p->particle_volumes[lattice->cells[i][c]] += octant * lattice->fills[i][c];
     PX_TRY(make_blocks(arena, lattice, parts->parts, p));
     PX_TRY(make_swellings(arena, weights, p));
     px_primary_volumes(p, p->pass.rest, p->volumes);
