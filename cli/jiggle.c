@@ -1,6 +1,7 @@
 /* pelt jiggle: a rig and its motion get flesh that keeps its volume and follows through. */
 #include "jiggle.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,10 @@ static const pelt_option own_options[] = {
      "a cache (.pc2, .mdd), a pattern of meshes ('f_%04d.obj', 'f_%04d.ply') or a rig (.glb, .gltf)"},
     {"as", 0, PELT_OPTION_CHOICE, FIELD(as), "auto", 0, 0, "auto|cache|morphs|bones", NULL,
      "what the result becomes; auto: a cache, or in a rig bones"},
+    {"from", 0, PELT_OPTION_REAL, FIELD(from), "0", 0, 1e9, NULL, "SECONDS",
+     "begin this long after the motion does: past the T-pose of a capture"},
+    {"to", 0, PELT_OPTION_REAL, FIELD(to), "0", 0, 1e9, NULL, "SECONDS",
+     "end this long after the motion's start; 0: at its end"},
     {"mesh", 0, PELT_OPTION_TEXT, FIELD(mesh), NULL, 0, 0, NULL, "FILE",
      "also write the mesh that a cache belongs to, in its rest pose (.obj, .ply)"},
 };
@@ -138,6 +143,19 @@ static exit_code load(jiggle_work *w, const char *const *args, size_t arg_count)
 
 /* ---- Work ------------------------------------------------------------------------------------------------- */
 
+/* The part of a motion between --from and --to. */
+static exit_code take_part(const jiggle_work *w, const pelt_motion *motion, pelt_motion *part) {
+    const jiggle_settings *s = w->settings;
+    *part = *motion;
+    part->start = (float)((double)motion->start + s->from);
+    if (s->to > 0)
+        part->end = fminf(motion->end, (float)((double)motion->start + s->to));
+    if (part->start <= part->end)
+        return EXIT_DONE;
+    return usage_error(w->session, "nothing of motion '%s', which lasts %.4g s, is behind --from %g and before --to",
+                       motion->name, (double)motion->end - (double)motion->start, s->from);
+}
+
 static exit_code bake(jiggle_work *w) {
     pelt_context *context = w->session->context;
     uint32_t first, count;
@@ -158,8 +176,11 @@ static exit_code bake(jiggle_work *w) {
     for (; w->clip_count < count; w->clip_count++) {
         uint32_t c = w->clip_count;
         w->motions[c] = first == PELT_NONE ? PELT_NONE : first + c;
-        const pelt_motion *motion = first == PELT_NONE ? NULL : &w->rig->motions[first + c];
-        pelt_result result = pelt_jiggle_bake(context, w->rig, motion, &w->desc, &desc, &w->clips[c], &w->reports[c]);
+        pelt_motion part;
+        if (first != PELT_NONE && (code = take_part(w, &w->rig->motions[first + c], &part)) != EXIT_DONE)
+            return code;
+        pelt_result result = pelt_jiggle_bake(context, w->rig, first == PELT_NONE ? NULL : &part, &w->desc, &desc,
+                                              &w->clips[c], &w->reports[c]);
         if (result != PELT_OK)
             return session_fail(w->session, result);
     }
@@ -243,7 +264,8 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         return code;
     session->hold_warnings = true; /* until the table is printed */
     code = work_all(&w, args, arg_count);
-    table_print(&w.table, code == EXIT_DONE || code == EXIT_QUALITY ? session->out : NULL, settings->skin.output);
+    bool shown = (code == EXIT_DONE || code == EXIT_QUALITY) && !session->common.quiet;
+    table_print(&w.table, shown ? session->out : NULL, settings->skin.output);
     show_warnings(session);
     session->hold_warnings = false;
     keep_model(session, w.rig); /* the last one kept goes first */

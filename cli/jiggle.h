@@ -14,6 +14,7 @@ typedef struct jiggle_settings {
     retarget_settings retarget;
     decompose_settings skin; /* of bones and morphs; its output is this one's */
     const char *mesh;
+    double from, to;
     uint32_t as; /* jiggle_as */
     /* The last ones given; all of them are read by jiggle_values.c. */
     const char *soft, *pin, *stiffness, *damping, *heat, *heat_width, *collider;

@@ -175,9 +175,9 @@ typedef void pelt_jiggle_at_fn(void *user, double time, pelt_jiggle *jiggle);
 typedef struct pelt_jiggle_bake_desc {
     double fps; /* frames per second of the clip, more than 0; default 30. In a loop, as near to that as makes a whole
                      * number of frames */
-    double
-        preroll; /* seconds that the first pose is held, or with `loop` turns are played, before the clip; default 1 */
-    bool loop;   /* the motion is a cycle: it is played until it comes back to where it was, and what is left to that
+    double preroll; /* seconds before the clip in which the rig comes out of standing to the speed that its first pose
+                     * has, or with `loop` turns are played; default 1 */
+    bool loop;      /* the motion is a cycle: it is played until it comes back to where it was, and what is left to that
                      * is spread over the frames. The clip's last frame is its first, bit for bit; default false */
     pelt_jiggle_at_fn *at; /* NULL (default): nothing changes */
     void *user;            /* of `at` */

@@ -162,7 +162,7 @@ static inline double px_transform_from_affine(const pelt_affine *a, pelt_transfo
     return largest > 0 ? off / largest : 0;
 }
 
-/* Spherical, along the shorter arc; u from 0 to 1. */
+/* Spherical, along the shorter arc; u from 0 to 1, or beyond them. */
 static inline void px_quat_slerp(const float a[4], const float b[4], double u, float out[4]) {
     double dot = (double)a[0] * b[0] + (double)a[1] * b[1] + (double)a[2] * b[2] + (double)a[3] * b[3];
     double sign = dot < 0 ? -1 : 1, wa = 1 - u, wb = u;

@@ -8,6 +8,7 @@
  * that is taken from all frames in proportion to their time.
  */
 #include "core/core.h"
+#include "core/math3.h"
 
 #include <pelt/jiggle.h>
 #include <pelt/run.h>
@@ -18,13 +19,14 @@
 #define TURNS_MOST 64u   /* beside those of the preroll */
 #define SEAM_LEAST 1e-5  /* of the mesh's size: a turn that ends this near to where it began needs no other */
 #define CYCLE_MOST 1e-3  /* of the mesh's size: a motion whose ends are farther apart is no cycle */
+#define EASE       0.1   /* seconds in which the rig comes to the motion's speed, before its start */
 #define DAY        86400 /* seconds of preroll that are enough for anyone */
 
 static const pelt_option options[] = {
     {"fps", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_bake_desc, fps), "30", 0.001, 100000, NULL, "N",
      "frames per second; what is computed does not depend on it"},
     {"preroll", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_bake_desc, preroll), "1", 0, DAY, NULL, "SECONDS",
-     "the first pose is held this long before the motion starts; of a loop, turns are played"},
+     "the rig comes out of standing this long before the motion starts; of a loop, turns are played"},
     {"loop", 0, PELT_OPTION_FLAG, offsetof(pelt_jiggle_bake_desc, loop), NULL, 0, 0, NULL, NULL,
      "the motion is a cycle: the last frame is the first, without a seam"},
 };
@@ -52,6 +54,7 @@ typedef struct bake {
     double now;                  /* seconds from the motion's start to where the jiggle is */
     double size;                 /* diagonal of the box of the skin's first frame */
     pelt_transform *locals;      /* [joint] scratch */
+    pelt_transform *first;       /* [joint] at the start */
     float *vertices;             /* [vertex][3] scratch */
     float *points;               /* [point][3] scratch */
     float *positions;            /* [frame][point][3] */
@@ -62,9 +65,26 @@ typedef struct bake {
 
 /* ---- Time ------------------------------------------------------------------------------------------------- */
 
+/* What would have led to the first pose at the speed that it is left with: the motion backwards and upside down. */
+static void reflect(const pelt_transform *first, uint32_t joint_count, pelt_transform *locals) {
+    for (uint32_t j = 0; j < joint_count; j++) {
+        float turned[4];
+        px_quat_slerp(first[j].rotation, locals[j].rotation, -1, turned);
+        memcpy(locals[j].rotation, turned, sizeof turned);
+        for (int c = 0; c < 3; c++) {
+            locals[j].translation[c] = 2 * first[j].translation[c] - locals[j].translation[c];
+            locals[j].scale[c] = first[j].scale[c];
+        }
+    }
+}
+
+/* Before the start the rig comes out of standing: its time runs ever slower, seen backwards. */
 static void set_pose(bake *b, double time) {
     double start = b->motion ? (double)b->motion->start : 0;
-    pelt_motion_sample(b->model, b->motion, (float)(start + fmin(fmax(time, 0), b->duration)), b->locals, NULL);
+    double at = time >= 0 ? fmin(time, b->duration) : EASE * (1 - exp(time / EASE));
+    pelt_motion_sample(b->model, b->motion, (float)(start + at), b->locals, NULL);
+    if (time < 0)
+        reflect(b->first, b->model->skeleton.joint_count, b->locals);
     pelt_jiggle_set_pose(b->jiggle, b->locals);
 }
 
@@ -81,9 +101,10 @@ static void one_substep(bake *b, double time) {
     go_to(b, time);
 }
 
-static pelt_result hold_first(bake *b) {
+static pelt_result come_to_speed(bake *b) {
     double count = ceil(b->desc.preroll / b->substep);
     b->now = -count * b->substep;
+    set_pose(b, b->now);
     for (double n = 1; n <= count; n++) {
         one_substep(b, (n - count) * b->substep);
         PX_TRY(px_progress(b->context, "preroll", (uint64_t)n, (uint64_t)count));
@@ -245,17 +266,18 @@ static pelt_result work(bake *b, px_arena *scratch) {
     const pelt_mesh *mesh = &b->model->mesh;
     size_t floats = px_mul_size(3, b->skin.point_count);
     b->locals = PX_NEW(scratch, pelt_transform, b->model->skeleton.joint_count);
+    b->first = PX_NEW(scratch, pelt_transform, b->model->skeleton.joint_count);
     b->vertices = PX_NEW(scratch, float, px_mul_size(3, mesh->vertex_count));
     b->points = PX_NEW(scratch, float, floats);
     b->positions = PX_NEW(b->model->memory, float, px_mul_size(floats, b->skin.frame_count));
-    if (!b->locals || !b->vertices || !b->points || !b->positions)
+    if (!b->locals || !b->first || !b->vertices || !b->points || !b->positions)
         return PELT_ERROR_MEMORY;
     PX_TRY(make_report(b));
     PX_TRY(measure_size(b));
     if (b->desc.loop)
         return play_loop(b);
-    set_pose(b, 0);
-    PX_TRY(hold_first(b));
+    pelt_motion_sample(b->model, b->motion, b->motion ? b->motion->start : 0, b->first, NULL);
+    PX_TRY(come_to_speed(b));
     return play(b, "jiggle", true);
 }
 
