@@ -69,7 +69,7 @@ static void weigh(double s, uint16_t *bones, float *weights) {
     bones[1] = (uint16_t)(weights[1] > 0 ? (more ? j - 1 : j) : 0);
 }
 
-static pelt_result build_rig(pelt_context *context, pelt_model *model) {
+static pelt_result build_joints(pelt_context *context, pelt_model *model) {
     scene_joint joints[ARM_BENDS + 1] = {{.name = "base"}, {.name = "shoulder"}, {.name = "elbow"}, {.name = "wrist"}};
     for (uint32_t j = 0; j <= ARM_BENDS; j++) {
         joints[j].parent = j ? j - 1 : PELT_NONE;
@@ -82,6 +82,11 @@ static pelt_result build_rig(pelt_context *context, pelt_model *model) {
         weigh(model->mesh.positions[3 * i + 1], model->skin.bones + SCENE_INFLUENCES * i,
               model->skin.weights + SCENE_INFLUENCES * i);
     return PELT_OK;
+}
+
+pelt_result arm_build_rig(pelt_context *context, const scene_desc *desc, pelt_model *model) {
+    SCENE_TRY(build_mesh(context, model, scene_count(desc->vertex_count, 2400, 40, SCENE_MAX_VERTICES)));
+    return build_joints(context, model);
 }
 
 /* ---- A motion and its truth ------------------------------------------------------------------------------- */
@@ -122,8 +127,7 @@ static pelt_result read_truth(pelt_context *context, const void *user, uint32_t 
 static pelt_result build(pelt_context *context, pelt_model *scratch, const scene_desc *desc, pelt_model *model) {
     (void)scratch;
     uint32_t frame_count = scene_count(desc->frame_count, LOOP + 1, 1, SCENE_MAX_FRAMES);
-    SCENE_TRY(build_mesh(context, model, scene_count(desc->vertex_count, 2400, 40, SCENE_MAX_VERTICES)));
-    SCENE_TRY(build_rig(context, model));
+    SCENE_TRY(arm_build_rig(context, desc, model));
     truth *t = SCENE_NEW(context, model, truth, 1);
     if (!t)
         return PELT_ERROR_MEMORY;

@@ -2,6 +2,7 @@
  *
  *   arm_shape.c  the truth
  *   arm.c        the rig, a motion with its truth, poses
+ *   wring.c      the same rig, bent and twisted as far as limbs go
  */
 #ifndef PELT_SCENES_ARM_H
 #define PELT_SCENES_ARM_H
@@ -43,5 +44,8 @@ quat arm_turn(const arm_bend *bend);
 arm_pose arm_pose_make(const arm_bend *bends);
 /* Where a place of the arm at rest comes to lie. */
 vec arm_place(const arm_pose *pose, vec rest);
+
+/* Mesh, skeleton and skin. */
+pelt_result arm_build_rig(pelt_context *context, const scene_desc *desc, pelt_model *model);
 
 #endif

@@ -1,4 +1,4 @@
-/* The arm scene with a lattice and its primary motion, for tests and benchmarks. */
+/* The arm of the scene wring with a lattice and its primary motion, for tests and benchmarks. */
 #ifndef PELT_TESTS_JIGGLE_ARM_H
 #define PELT_TESTS_JIGGLE_ARM_H
 
@@ -23,7 +23,7 @@ static inline pelt_result arm_make(pelt_context *context, uint32_t particles, pe
     *f = (arm_fixture){.arena = px_arena_create(context)};
     if (!f->arena)
         return PELT_ERROR_MEMORY;
-    PX_TRY(scene_find("arm")->make(context, &(scene_desc){.vertex_count = 4000, .frame_count = 1}, &f->model));
+    PX_TRY(scene_find("wring")->make(context, &(scene_desc){.vertex_count = 4000, .frame_count = 1}, &f->model));
     PX_TRY(px_jiggle_subject_make(context, f->arena, f->model, &f->subject));
     PX_TRY(px_jiggle_lattice(context, f->arena, &f->subject, 0, particles, &f->lattice));
     if (weights == PELT_JIGGLE_WEIGHTS_SKIN)
