@@ -41,17 +41,24 @@ static int find_turns(const double c[4], double out[2]) {
     return count;
 }
 
-/* The zero in a stretch between whose ends the sign changes, and the slope does not. */
-static double bisect(const double c[4], double from, double to) {
+/* The zero in a stretch between whose ends the sign changes, and the slope does not: Newton's method, halving where it
+ * would leave the stretch. */
+static double find_zero(const double c[4], double from, double to) {
     bool below = cubic_at(c, from) < 0;
-    for (int round = 0; round < 40; round++) {
-        double middle = (from + to) / 2;
-        if ((cubic_at(c, middle) < 0) == below)
-            from = middle;
+    double x = (from + to) / 2;
+    for (int round = 0; round < 60; round++) {
+        double value = cubic_at(c, x), next = x - value / (c[1] + x * (2 * c[2] + x * 3 * c[3]));
+        if ((value < 0) == below)
+            from = x;
         else
-            to = middle;
+            to = x;
+        if (!((next - from) * (next - to) < 0))
+            next = (from + to) / 2;
+        if (fabs(next - x) < 1e-12)
+            return next;
+        x = next;
     }
-    return (from + to) / 2;
+    return x;
 }
 
 /* The first zero on the way from 0 to `end`; without one false, and the place on it that is nearest to one. */
@@ -67,7 +74,7 @@ static bool search(const double c[4], const double turns[2], int turn_count, dou
     stops[count++] = end;
     for (int e = 0; e < count; e++) {
         if ((cubic_at(c, from) < 0) != (cubic_at(c, stops[e]) < 0)) {
-            *at = bisect(c, from, stops[e]);
+            *at = find_zero(c, from, stops[e]);
             return true;
         }
         from = stops[e];
@@ -112,6 +119,8 @@ void px_primary_volumes(const px_primary *primary, const float *positions, doubl
 }
 
 static void swell_part(px_primary *p, const px_volume_part *part, double target, float amount) {
+    if (part->swelling_count == 0)
+        return;
     const px_swelling *swellings = p->swellings + part->first_swelling;
     float *positions = p->pass.positions, *field = p->field;
     for (uint32_t e = 0; e < part->swelling_count; e++)
