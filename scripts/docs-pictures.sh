@@ -47,6 +47,13 @@ unseen=$scenes/unseen/unseen_18
 "$bin/pelt" pose "$scenes/flex.glb" --pose "$unseen.json" -o "$scenes/bent_1.obj" --quiet
 cp "$unseen.obj" "$scenes/bent_2.obj"
 view eigenskin "$scenes/bent_%d.obj" --sheet --frames 0:3:1 --columns 3 --size 1160x360 --yaw 80 --fit-pose
+# A wrung arm, moved by linear blending and with its volume.
+"$bin/pelt-scenes" wring -o "$scenes/wring.glb" --vertices 8000 >/dev/null
+for volume in 0 1; do
+    "$bin/pelt" jiggle "$scenes/wring.glb" --delta 0 --volume $volume -o "$scenes/frame_%d.obj" --quiet
+    cp "$scenes/frame_30.obj" "$scenes/wrung_$volume.obj"
+done
+view volume "$scenes/wrung_%d.obj" --sheet --frames 0:2:1 --columns 2 --size 1000x460 --yaw 60 --fit-pose
 # Warts on the rest pose, in every frame.
 "$bin/pelt" convert -q "$scenes/creature.glb" "$scenes/rest.obj"
 awk '$1 == "v" { bump = sin(14 * $2) * sin(14 * $3) * sin(14 * $4); print bump < 0 ? 0 : bump }' "$scenes/rest.obj" >"$scenes/warts.txt"
