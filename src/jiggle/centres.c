@@ -108,8 +108,8 @@ static void find_centre(const curves *all, const pair *pairs, uint32_t count, fl
         out[c] = (float)(sum[c] / sum[3]);
 }
 
-pelt_result px_primary_centres(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights,
-                               float *centres) {
+static pelt_result find_centres(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights,
+                                float *centres) {
     curves all = {0};
     pair pairs[PAIRS_MOST];
     float *masses = PX_NEW(arena, float, lattice->particle_count);
@@ -126,4 +126,12 @@ pelt_result px_primary_centres(px_arena *arena, const px_lattice *lattice, const
         find_centre(&all, pairs, pairs_of(weights, p, pairs), centres + 4 * p);
     }
     return PELT_OK;
+}
+
+pelt_result px_primary_centres(pelt_context *context, const px_lattice *lattice, const px_weight_table *weights,
+                               float *centres) {
+    px_arena *scratch = px_arena_create(context);
+    pelt_result result = scratch ? find_centres(scratch, lattice, weights, centres) : PELT_ERROR_MEMORY;
+    px_arena_destroy(scratch);
+    return result;
 }

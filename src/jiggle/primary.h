@@ -42,7 +42,7 @@ typedef struct px_primary {
     px_volume_block *blocks;
     px_swelling *swellings;
     float *field;    /* [particle][4] 0 but while a part swells */
-    double *volumes; /* [part] wanted in this pose */
+    double *volumes; /* [part] scratch */
 } px_primary;
 
 /* Arrays live in the arena; subject, lattice, weights and parts must outlive it. */
@@ -65,7 +65,7 @@ void px_primary_volumes(const px_primary *primary, const float *positions, doubl
 /* ---- Between the files ------------------------------------------------------------------------------------- */
 
 /* centres [particle][4]; particles that one joint alone moves are their own. */
-pelt_result px_primary_centres(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights,
+pelt_result px_primary_centres(pelt_context *context, const px_lattice *lattice, const px_weight_table *weights,
                                float *centres);
 /* Everything of `primary` about volumes. */
 pelt_result px_primary_make_parts(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights,

@@ -74,10 +74,10 @@ static void move_joints(px_primary *p, const pelt_affine *globals) {
 
 static pelt_result make_pass(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights,
                              px_skin_pass *pass) {
-    size_t padded = px_jiggle_padded(lattice->particle_count), capacity = weights->capacity;
+    size_t padded = px_jiggle_padded(lattice->particle_count), capacity = weights->capacity, all = padded * capacity;
     float *rest = PX_NEW(arena, float, 4 * padded), *centres = PX_NEW(arena, float, 4 * padded);
-    float *rows = PX_NEW(arena, float, capacity *padded);
-    uint16_t *joints = PX_NEW(arena, uint16_t, capacity * padded);
+    float *rows = PX_NEW(arena, float, all);
+    uint16_t *joints = PX_NEW(arena, uint16_t, all);
     uint8_t *counts = PX_NEW(arena, uint8_t, padded / PX_JIGGLE_BLOCK);
     *pass = (px_skin_pass){.block_count = (uint32_t)(padded / PX_JIGGLE_BLOCK),
                            .influences = weights->capacity,
@@ -100,7 +100,7 @@ static pelt_result make_pass(px_arena *arena, const px_lattice *lattice, const p
             *count = (uint8_t)px_max_size(*count, k + 1);
         }
     }
-    return px_primary_centres(arena, lattice, weights, centres);
+    return px_primary_centres(px_arena_context(arena), lattice, weights, centres);
 }
 
 pelt_result px_primary_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,

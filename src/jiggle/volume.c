@@ -8,7 +8,6 @@
  *
  * Joints that stretch (det S) change what is wanted by as much.
  */
-#include "core/core.h"
 #include "jiggle/primary.h"
 
 #include <math.h>

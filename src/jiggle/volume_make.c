@@ -1,10 +1,10 @@
 /* Parts whose volume is kept: octants by part, and who swells with whom.
  *
  * A part's volume is that of the octants of its particles (LBSD, fig. 5b and eq. 8), as far as the mesh fills them: a
- * lattice is a good deal larger than the mesh, and lies more on one side of it than on the other. What swells with it is softer: a
- * particle has the share 4 · w_a · w_b of the joint between joints a and b (all joints on the way from one to the other
- * share it alike). So flesh of one bone alone never moves, volume comes back where blending loses it, and what lies on
- * both sides of the border of two parts moves alike.
+ * lattice is a good deal larger than the mesh, and lies more on one side of it than on the other. What swells with it is
+ * softer: a particle has the share 4 · w_a · w_b of the joint between joints a and b (all joints on the way from one to
+ * the other share it alike). So flesh of one bone alone never moves, volume comes back where blending loses it, and what
+ * lies on both sides of the border of two parts moves alike.
  */
 #include "jiggle/primary.h"
 
@@ -65,15 +65,16 @@ typedef struct swell_maker {
     float *shares;         /* [part] of one particle */
 } swell_maker;
 
-/* The joints on the way from a to b, each counted where it is below what it turns. Gives their number; with a share,
- * each part around one gets it. Parents come before their children, so the larger one steps up. */
+/* The parts around the joints on the way from a to b, each joint where it is below what it turns: their number, and each
+ * of them gets `share`. Parents come before their children, so the larger one steps up. */
 static uint32_t walk(swell_maker *m, uint32_t a, uint32_t b, float share) {
     uint32_t count = 0;
     while (a != b) {
         uint32_t *lower = b == PELT_NONE || (a != PELT_NONE && a > b) ? &a : &b, part = m->joint_parts[*lower];
-        count++;
-        if (part != PELT_NONE)
+        if (part != PELT_NONE) {
             m->shares[part] += share;
+            count++;
+        }
         *lower = m->primary->parents[*lower];
     }
     return count;
@@ -87,7 +88,8 @@ static void share_particle(swell_maker *m, const px_weight_table *weights, size_
         for (uint32_t l = 0; l < k; l++)
             if (row[k] > 0) {
                 uint32_t count = walk(m, joints[k], joints[l], 0);
-                walk(m, joints[k], joints[l], 4 * row[k] * row[l] / (float)count);
+                if (count > 0)
+                    walk(m, joints[k], joints[l], 4 * row[k] * row[l] / (float)count);
             }
 }
 
