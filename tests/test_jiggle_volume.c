@@ -526,6 +526,21 @@ static void volume_comes_back(void **state) {
         }
 }
 
+/* Octants count as far as the mesh fills them: together they are about its volume, coarse as voxels are. */
+static void parts_add_up_to_the_mesh(void **state) {
+    (void)state;
+    const uint32_t sizes[] = {600, 2000};
+    for (size_t e = 0; e < PX_COUNT(sizes); e++) {
+        arm_test t;
+        arm_begin(&t, sizes[e], PELT_JIGGLE_WEIGHTS_SKIN);
+        double sum = 0, whole = mesh_volume(&t.f.model->mesh, t.f.subject.positions, -1, 5);
+        for (uint32_t k = 0; k < t.f.primary.part_count; k++)
+            sum += t.f.primary.parts[k].rest;
+        assert_true(fabs(sum / whole - 1) < 0.05);
+        arm_end(&t);
+    }
+}
+
 /* Half the amount: between blending and all of it, in every part. */
 static void the_amount_is_adjustable(void **state) {
     (void)state;
@@ -563,6 +578,7 @@ int main(void) {
         cmocka_unit_test(poses_never_break),
         cmocka_unit_test(centre_lines_that_cross_are_seen),
         cmocka_unit_test(volume_comes_back),
+        cmocka_unit_test(parts_add_up_to_the_mesh),
         cmocka_unit_test(the_amount_is_adjustable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
