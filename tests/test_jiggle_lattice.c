@@ -196,34 +196,150 @@ static void test_strays(void **state) {
     assert_int_equal(pieces_of(&s, 20), 4);
 }
 
-/* About 2,000 particles, whatever the mesh is like. */
-static void test_scenes(void **state) {
+/* Two boxes that lie on each other, with less than a voxel between them, or in each other by a rounding error are two;
+ * deep in each other they are one. The other vertices are elsewhere, so nothing is welded. */
+static void test_touching_boxes(void **state) {
     (void)state;
-    for (uint32_t n = 0; scene_at(n); n++) {
+    static const float gaps[] = {0, 1e-6f, -1e-6f, 0.001f, 0.02f};
+    for (size_t n = 0; n < sizeof gaps / sizeof *gaps; n++)
+        for (int axis = 0; axis < 3; axis++) {
+            soup s = {0};
+            float low[3] = {0.1f, 0.2f, 0.15f}, high[3] = {1.9f, 1.7f, 1.8f};
+            add_box(&s, (const float[]){0, 0, 0}, (const float[]){2, 2, 2});
+            low[axis] = 2 + gaps[n];
+            high[axis] = 4;
+            add_box(&s, low, high);
+            assert_int_equal(pieces_of(&s, 12), 2);
+            assert_int_equal(pieces_of(&s, 17), 2);
+
+            low[axis] = 1.5f;
+            s.vertex_count = s.triangle_count = 0;
+            add_box(&s, (const float[]){0, 0, 0}, (const float[]){2, 2, 2});
+            add_box(&s, low, high);
+            assert_int_equal(pieces_of(&s, 12), 1);
+        }
+}
+
+/* The way along the lattice from one place to another, in cells; PELT_NONE: there is none. */
+static uint32_t steps_between(const px_lattice *l, uint32_t from, uint32_t to) {
+    uint32_t *steps = test_malloc(l->particle_count * sizeof *steps);
+    uint32_t *queue = test_malloc(l->particle_count * sizeof *queue), end = 1;
+    memset(steps, 0xff, l->particle_count * sizeof *steps);
+    queue[0] = from;
+    steps[from] = 0;
+    for (uint32_t at = 0; at < end; at++)
+        for (uint32_t e = l->links.firsts[queue[at]]; e < l->links.firsts[queue[at] + 1]; e++)
+            if (steps[l->links.to[e]] == PELT_NONE) {
+                steps[l->links.to[e]] = steps[queue[at]] + 1;
+                queue[end++] = l->links.to[e];
+            }
+    uint32_t found = steps[to];
+    test_free(steps);
+    test_free(queue);
+    return found;
+}
+
+/* A palm and two fingers beside each other, one closed surface: a U seen along z, with a slit of any width. */
+static void test_fingers(void **state) {
+    (void)state;
+    static const float slits[] = {1e-4f, 0.01f, 0.1f, 0.4f};
+    for (size_t n = 0; n < sizeof slits / sizeof *slits; n++) {
+        const float w = 0.5f * slits[n],
+                    outline[8][2] = {{-1, 0}, {1, 0}, {1, 5}, {w, 5}, {w, 1}, {-w, 1}, {-w, 5}, {-1, 5}};
+        static const uint32_t faces[6][3] = {{0, 1, 4}, {0, 4, 5}, {1, 2, 3}, {1, 3, 4}, {0, 5, 6}, {0, 6, 7}};
+        soup s = {0};
+        for (int side = 0; side < 2; side++)
+            for (int k = 0; k < 8; k++)
+                add_vertex(&s, outline[k][0], outline[k][1], side ? 1.0f : 0.0f);
+        for (uint32_t k = 0; k < 8; k++) {
+            add_triangle(&s, k, (k + 1) % 8, 8 + (k + 1) % 8);
+            add_triangle(&s, k, 8 + (k + 1) % 8, 8 + k);
+        }
+        for (int f = 0; f < 6; f++) {
+            add_triangle(&s, faces[f][2], faces[f][1], faces[f][0]);
+            add_triangle(&s, 8 + faces[f][0], 8 + faces[f][1], 8 + faces[f][2]);
+        }
         test_context test;
         px_arena *arena = px_arena_create(test_begin(&test, 1));
-        pelt_model *model;
-        px_jiggle_subject subject;
-        px_lattice lattice;
-        scene_desc desc = {.vertex_count = 3000, .frame_count = 3, .seed = 1};
-        test_ok(&test, scene_at(n)->make(test.context, &desc, &model));
-        test_ok(&test, px_jiggle_subject_make(test.context, arena, model, &subject));
-        test_ok(&test, px_jiggle_lattice(test.context, arena, &subject, 0, 0, &lattice));
-        check_lattice(&lattice, subject.positions);
-        print_message("%s: %u particles, %u cells, %u pieces\n", scene_at(n)->name, lattice.particle_count,
-                      lattice.cell_count, count_pieces(&lattice));
-        assert_in_range(lattice.particle_count, 1800, 2200);
-        pelt_model_destroy(model);
+        for (uint32_t cells = 9; cells <= 21; cells += 4) {
+            px_lattice_source source = source_of(&s, cells);
+            px_lattice l;
+            test_ok(&test, px_lattice_make(test.context, arena, &source, &l));
+            check_lattice(&l, s.positions);
+            assert_int_equal(count_pieces(&l), 1);
+            uint32_t left = l.cells[l.vertex_cells[6]][0], right = l.cells[l.vertex_cells[3]][0];
+            assert_true(steps_between(&l, left, right) > 8.0 / (double)l.cell - 4); /* down to the palm and up again */
+        }
         px_arena_destroy(arena);
         test_end(&test);
     }
 }
 
+/* Thin things are one: a plate much thinner than a voxel, a sheet of two sides, clothes over skin. */
+static void test_thin(void **state) {
+    (void)state;
+    static const float thick[] = {0.3f, 0.01f, 1e-4f, 0};
+    for (size_t n = 0; n < sizeof thick / sizeof *thick; n++) {
+        soup s = {0};
+        add_box(&s, (const float[]){0, 0, 0}, (const float[]){4, 3, thick[n]});
+        for (uint32_t cells = 5; cells <= 20; cells += 5)
+            assert_int_equal(pieces_of(&s, cells), 1);
+    }
+    soup s = {0};
+    add_box(&s, (const float[]){0, 0, 0}, (const float[]){4, 3, 2});
+    add_box(&s, (const float[]){-0.01f, -0.01f, -0.01f}, (const float[]){4.01f, 3.01f, 2.01f});
+    assert_int_equal(pieces_of(&s, 10), 1);
+}
+
+/* About 2,000 particles, whatever the mesh is like, and most of them in one piece. */
+static void check_model(test_context *test, pelt_model *model) {
+    px_arena *arena = px_arena_create(test->context);
+    px_jiggle_subject subject;
+    px_lattice lattice;
+    test_ok(test, px_jiggle_subject_make(test->context, arena, model, &subject));
+    test_ok(test, px_jiggle_lattice(test->context, arena, &subject, 0, 0, &lattice));
+    check_lattice(&lattice, subject.positions);
+    assert_in_range(lattice.particle_count, 1800, 2200);
+    assert_true(count_pieces(&lattice) <= 12);
+    pelt_model_destroy(model);
+    px_arena_destroy(arena);
+    test_end(test);
+}
+
+static void test_scenes(void **state) {
+    (void)state;
+    for (uint32_t n = 0; scene_at(n); n++) {
+        test_context test;
+        pelt_model *model;
+        scene_desc desc = {.vertex_count = 3000, .frame_count = 3, .seed = 1};
+        test_begin(&test, 1 + n % 2);
+        test_ok(&test, scene_at(n)->make(test.context, &desc, &model));
+        check_model(&test, model);
+    }
+}
+
+/* Bodies of one shell, and of 65: eyes, teeth, hair, clothes over skin. */
+static void test_real_meshes(void **state) {
+    (void)state;
+    static const char *const names[] = {"char-makehuman/human_game.glb", "char-rocketbox/Military_Male_03.glb",
+                                        "char-hands/webxr-generic-hand/left.glb"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        char path[1024];
+        if (!test_data(path, names[n]))
+            continue;
+        test_context test;
+        pelt_model *model;
+        test_begin(&test, 2);
+        test_ok(&test, pelt_load(test.context, (const char *const[]){path}, 1, NULL, &model));
+        check_model(&test, model);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_box),
-        cmocka_unit_test(test_strays),
-        cmocka_unit_test(test_scenes),
+        cmocka_unit_test(test_box),         cmocka_unit_test(test_strays), cmocka_unit_test(test_touching_boxes),
+        cmocka_unit_test(test_fingers),     cmocka_unit_test(test_thin),   cmocka_unit_test(test_scenes),
+        cmocka_unit_test(test_real_meshes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -123,9 +123,8 @@ static double squared_distance(const double p[3], double corners[3][3], const do
     return square;
 }
 
-/* The nearest point of a triangle: inside it when `p` stands above it, else on an edge. Right for triangles without
- * area too, which are nothing but edges. */
-static double nearest_of_triangle(const double p[3], double corners[3][3], double share[3]) {
+/* Inside the triangle when `p` stands above it, else on an edge. */
+double px_triangle_nearest(const double p[3], double corners[3][3], double share[3]) {
     double u[3], v[3], w[3];
     for (int axis = 0; axis < 3; axis++) {
         u[axis] = corners[1][axis] - corners[0][axis];
@@ -187,7 +186,7 @@ static void look_at_leaf(query *q, const px_surface_node *node) {
         double corners[3][3];
         for (int e = 0; e < 9; e++)
             corners[e / 3][e % 3] = (double)corner(q->surface, candidate.triangle, e / 3)[e % 3];
-        double square = nearest_of_triangle(q->p, corners, candidate.corners);
+        double square = px_triangle_nearest(q->p, corners, candidate.corners);
         if (!(square < q->best || (!q->found && square == q->best)))
             continue;
         candidate.distance = sqrt(square);

@@ -37,4 +37,8 @@ typedef bool px_surface_accept_fn(const void *user, const px_surface_point *cand
 bool px_surface_nearest(const px_surface *surface, const double p[3], double distance, px_surface_accept_fn *accept,
                         const void *user, px_surface_point *out);
 
+/* The nearest point of a triangle, also of one without area, which is nothing but edges: distance², and what the point
+ * has of the corners, sum 1. */
+double px_triangle_nearest(const double p[3], double corners[3][3], double share[3]);
+
 #endif

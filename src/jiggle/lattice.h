@@ -20,4 +20,29 @@ typedef struct px_pieces {
 pelt_result px_pieces_make(pelt_context *context, px_arena *arena, const px_lattice_source *source, uint32_t resolution,
                            px_pieces *pieces);
 
+/* ---- Sheets ------------------------------------------------------------------------------------------------ */
+
+/* Triangles in voxels. Places are in grid space: voxel (x, y, z) is from there to (x + 1, y + 1, z + 1). */
+typedef struct px_sheets {
+    const px_voxels *voxels;
+    const uint32_t *triangles; /* [triangle][3] */
+    double (*points)[3];       /* [vertex] */
+    uint32_t *firsts;          /* [voxel + 1] */
+    uint32_t *items;           /* [item] triangles: those of a voxel, and in it those of a sheet, side by side */
+} px_sheets;
+
+/* What hangs together in one voxel: items[first] … items[first + count − 1]. */
+typedef struct px_sheet {
+    uint32_t first, count;
+    double point[3], normal[3]; /* a place on it and its outward normal, of length 1, or 0 where it has no area */
+} px_sheet;
+
+/* Sets point and normal: where the sheet is nearest to the middle of its voxel. */
+void px_sheet_sample(const px_sheets *sheets, uint32_t voxel, px_sheet *sheet);
+/* Whether sheets of one voxel or of two side by side are of one body: nothing but flesh is between their insides, or one
+ * lies over the other as clothes over skin. */
+bool px_sheets_belong(const px_sheets *sheets, uint32_t voxel, const px_sheet *a, uint32_t next, const px_sheet *b);
+/* Whether nothing but flesh is between a place inside and the inside of a sheet in `voxel`. */
+bool px_sheet_has_inside(const px_sheets *sheets, uint32_t voxel, const px_sheet *sheet, const double p[3]);
+
 #endif

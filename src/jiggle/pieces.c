@@ -1,6 +1,33 @@
-/* Fine voxels and what of them is joined. */
+/* Fine voxels, and what of them is joined.
+ *
+ * A voxel that triangles touch has one piece for every sheet of them that hangs together in it; one inside is a piece of
+ * its own. Pieces of neighbouring voxels are joined where a sheet goes on from one to the other, and where nothing but
+ * flesh is between them. What has a gap between it, however narrow, or merely touches, stays apart. */
 #include "core/mesh.h"
 #include "jiggle/lattice.h"
+#include "voxel/buckets.h"
+
+#include <math.h>
+
+#define SHEETS_MOST 16u /* in a voxel; where there are more (hair, scraps), they are one */
+
+typedef struct maker {
+    pelt_context *context;
+    px_arena *arena;
+    const px_lattice_source *source;
+    uint32_t *triangles; /* [triangle][3] of the source, and one without area for every vertex that is in none */
+    uint32_t triangle_count;
+    px_neighbours edges; /* of vertices; places in its items number the edges */
+    px_voxels voxels;
+    uint32_t (*neighbours)[6]; /* [voxel] */
+    px_sheets sheets;
+    uint32_t *voxel_pieces;  /* [voxel + 1] its first piece */
+    px_sheet *pieces;        /* [piece]; inside, without triangles */
+    uint32_t *vertex_voxels; /* [vertex] */
+    px_pairs joins;
+} maker;
+
+/* ---- Voxels ------------------------------------------------------------------------------------------------ */
 
 /* Around the box and centred on it, in whole blocks. */
 static px_grid grid_of(const px_lattice_source *source, uint32_t resolution) {
@@ -15,10 +42,9 @@ static px_grid grid_of(const px_lattice_source *source, uint32_t resolution) {
     return grid;
 }
 
-/* The triangles, and one without area for every vertex that is in none. */
-static pelt_result all_triangles(px_arena *arena, const px_lattice_source *source, uint32_t **triangles,
-                                 uint32_t *count) {
-    uint8_t *used = PX_NEW(arena, uint8_t, source->vertex_count);
+static pelt_result take_triangles(maker *m) {
+    const px_lattice_source *source = m->source;
+    uint8_t *used = PX_NEW(m->arena, uint8_t, source->vertex_count);
     if (!used)
         return PELT_ERROR_MEMORY;
     for (size_t e = 0; e < 3 * (size_t)source->triangle_count; e++)
@@ -26,58 +52,279 @@ static pelt_result all_triangles(px_arena *arena, const px_lattice_source *sourc
     size_t all = source->triangle_count;
     for (uint32_t i = 0; i < source->vertex_count; i++)
         all += !used[i];
-    *triangles = all <= UINT32_MAX ? PX_NEW(arena, uint32_t, 3 * all) : NULL;
-    if (!*triangles)
-        return PELT_ERROR_MEMORY;
-    memcpy(*triangles, source->triangles, 3 * (size_t)source->triangle_count * sizeof **triangles);
-    *count = source->triangle_count;
+    m->triangles = all <= UINT32_MAX ? PX_NEW(m->arena, uint32_t, 3 * all) : NULL;
+    if (!m->triangles)
+        return px_fail_memory(m->context);
+    if (source->triangle_count)
+        memcpy(m->triangles, source->triangles, 3 * (size_t)source->triangle_count * sizeof *m->triangles);
+    m->triangle_count = source->triangle_count;
     for (uint32_t i = 0; i < source->vertex_count; i++)
-        for (int c = 0; c < 3 && !used[i]; c++)
-            (*triangles)[3 * (size_t)*count + (size_t)c] = i, *count += c == 2;
+        if (!used[i]) {
+            uint32_t *triangle = m->triangles + 3 * (size_t)m->triangle_count++;
+            triangle[0] = triangle[1] = triangle[2] = i;
+        }
     return PELT_OK;
 }
 
-static pelt_result graph_of(px_arena *arena, const px_voxels *voxels, const uint32_t (*neighbours)[6],
-                            px_graph *graph) {
-    size_t edges = 0;
-    graph->count = voxels->count;
-    graph->firsts = PX_NEW(arena, uint32_t, (size_t)voxels->count + 1);
-    graph->to = PX_NEW(arena, uint32_t, 6 * (size_t)voxels->count);
-    graph->weights = PX_NEW(arena, float, 6 * (size_t)voxels->count);
-    if (!graph->firsts || !graph->to || !graph->weights)
+static pelt_result take_edges(maker *m) {
+    const pelt_mesh mesh = {.triangles = m->triangles, .triangle_count = m->triangle_count};
+    uint32_t *same = PX_NEW(m->arena, uint32_t, m->source->vertex_count);
+    for (uint32_t i = 0; same && i < m->source->vertex_count; i++)
+        same[i] = i;
+    return same ? px_neighbours_make(m->arena, &mesh, same, m->source->vertex_count, &m->edges) : PELT_ERROR_MEMORY;
+}
+
+static pelt_result make_voxels(maker *m, const px_grid *grid) {
+    const px_lattice_source *source = m->source;
+    px_voxel_contents contents;
+    PX_TRY(px_voxels_make(m->context, m->arena, source->positions, source->vertex_count, m->triangles,
+                          m->triangle_count, grid, PX_VIEWS_ALL, &m->voxels));
+    PX_TRY(px_voxels_contents(m->context, m->arena, source->positions, source->vertex_count, m->triangles,
+                              m->triangle_count, &m->voxels, &contents));
+    m->neighbours = px_arena_alloc(m->arena, m->voxels.count, sizeof *m->neighbours);
+    m->vertex_voxels = PX_NEW(m->arena, uint32_t, source->vertex_count);
+    double(*points)[3] = px_arena_alloc(m->arena, source->vertex_count, sizeof *points);
+    if (!m->neighbours || !m->vertex_voxels || !points)
         return PELT_ERROR_MEMORY;
-    for (uint32_t v = 0; v < voxels->count; v++) {
-        for (int k = 0; k < 6; k++)
-            if (neighbours[v][k] != PELT_NONE) {
-                graph->weights[edges] = 1;
-                graph->to[edges++] = neighbours[v][k];
-            }
-        graph->firsts[v + 1] = (uint32_t)edges;
+    for (size_t i = 0; i < source->vertex_count; i++) {
+        uint32_t cell[3];
+        px_grid_cell(grid, source->positions + 3 * i, cell);
+        m->vertex_voxels[i] = px_voxel_at(&m->voxels, cell[0], cell[1], cell[2]);
+        for (size_t c = 0; c < 3; c++)
+            points[i][c] = (source->positions[3 * i + c] - grid->origin[c]) / grid->cell[c];
     }
+    m->sheets = (px_sheets){.voxels = &m->voxels,
+                            .triangles = m->triangles,
+                            .points = points,
+                            .firsts = contents.firsts,
+                            .items = contents.triangles};
+    return px_voxels_neighbours(m->context, &m->voxels, m->neighbours);
+}
+
+/* ---- Sheets of a voxel ------------------------------------------------------------------------------------- */
+
+static uint32_t edge_number(const px_neighbours *edges, uint32_t a, uint32_t b) {
+    uint32_t from = a < b ? a : b, to = a < b ? b : a;
+    size_t low = edges->offsets[from], high = edges->offsets[from + 1];
+    while (edges->items[low] != to) {
+        size_t middle = low + (high - low) / 2;
+        if (edges->items[middle] <= to)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (uint32_t)low;
+}
+
+/* Whether the stretch from a to b comes through a voxel or touches it. */
+static bool passes(const uint16_t cell[3], const double a[3], const double b[3]) {
+    double from = 0, to = 1;
+    for (int c = 0; c < 3; c++) {
+        double way = b[c] - a[c], low = cell[c] - 1e-6 - a[c], high = cell[c] + 1 + 1e-6 - a[c];
+        if (way != 0) {
+            from = fmax(from, fmin(low / way, high / way));
+            to = fmin(to, fmax(low / way, high / way));
+        } else if (low > 0 || high < 0) {
+            return false;
+        }
+    }
+    return from <= to;
+}
+
+/* Marks hold the number of the item that came by last, plus 1; numbers below a voxel's first item are of others. */
+typedef struct marks {
+    uint32_t *vertices, *edges; /* [vertex], [edge] */
+    uint32_t *leaders;          /* [item of the voxel] */
+} marks;
+
+static void join_item(const maker *m, const marks *k, uint32_t voxel, uint32_t item) {
+    uint32_t first = m->sheets.firsts[voxel];
+    const uint32_t *corners = m->triangles + 3 * (size_t)m->sheets.items[item];
+    for (int c = 0; c < 3; c++) {
+        uint32_t a = corners[c], b = corners[(c + 1) % 3];
+        if (m->vertex_voxels[a] == voxel) {
+            if (k->vertices[a] > first)
+                px_group_join(k->leaders, k->vertices[a] - 1 - first, item - first);
+            k->vertices[a] = item + 1;
+        }
+        if (a == b)
+            continue;
+        uint32_t *mark = &k->edges[edge_number(&m->edges, a, b)];
+        if (*mark > first && passes(m->voxels.cells[voxel], m->sheets.points[a], m->sheets.points[b]))
+            px_group_join(k->leaders, *mark - 1 - first, item - first);
+        *mark = item + 1;
+    }
+}
+
+/* Puts the items of a voxel in the order of sheets, and adds those to the pieces. `spare` [item of the voxel]. */
+static void split_voxel(maker *m, const marks *k, uint32_t voxel, uint32_t *spare) {
+    uint32_t first = m->sheets.firsts[voxel], count = m->sheets.firsts[voxel + 1] - first, sheets = 0, filled = first;
+    uint32_t *next = &m->voxel_pieces[voxel + 1];
+    *next = m->voxel_pieces[voxel];
+    for (uint32_t n = 0; n < count; n++)
+        k->leaders[n] = n;
+    for (uint32_t n = 0; n < count; n++)
+        join_item(m, k, voxel, first + n);
+    for (uint32_t n = 0; n < count; n++)
+        sheets += px_group_of(k->leaders, n) == n;
+    if (sheets <= 1 || sheets > SHEETS_MOST) {
+        m->pieces[(*next)++] = (px_sheet){.first = first, .count = count};
+        return;
+    }
+    memcpy(spare, m->sheets.items + first, count * sizeof *spare);
+    for (uint32_t leader = 0; leader < count; leader++) {
+        if (px_group_of(k->leaders, leader) != leader)
+            continue;
+        px_sheet *sheet = &m->pieces[(*next)++];
+        *sheet = (px_sheet){.first = filled};
+        for (uint32_t n = leader; n < count; n++)
+            if (px_group_of(k->leaders, n) == leader)
+                m->sheets.items[filled++] = spare[n];
+        sheet->count = filled - sheet->first;
+    }
+}
+
+static pelt_result make_sheets(maker *m) {
+    uint32_t most = 0, item_count = m->sheets.firsts[m->voxels.count];
+    for (uint32_t v = 0; v < m->voxels.count; v++)
+        most = (uint32_t)px_max_size(most, m->sheets.firsts[v + 1] - m->sheets.firsts[v]);
+    marks k = {.vertices = PX_NEW(m->arena, uint32_t, m->source->vertex_count),
+               .edges = PX_NEW(m->arena, uint32_t, m->edges.offsets[m->source->vertex_count]),
+               .leaders = PX_NEW(m->arena, uint32_t, most)};
+    uint32_t *spare = PX_NEW(m->arena, uint32_t, most);
+    m->voxel_pieces = PX_NEW(m->arena, uint32_t, (size_t)m->voxels.count + 1);
+    m->pieces = PX_NEW(m->arena, px_sheet, (size_t)m->voxels.interior_count + item_count);
+    if (!k.vertices || !k.edges || !k.leaders || !spare || !m->voxel_pieces || !m->pieces)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t v = 0; v < m->voxels.count; v++)
+        split_voxel(m, &k, v, spare);
+    for (uint32_t v = 0; v < m->voxels.count; v++)
+        for (uint32_t p = m->voxel_pieces[v]; p < m->voxel_pieces[v + 1]; p++)
+            px_sheet_sample(&m->sheets, v, &m->pieces[p]);
+    return PELT_OK;
+}
+
+/* ---- Joining ----------------------------------------------------------------------------------------------- */
+
+static void join(maker *m, uint32_t a, uint32_t b) {
+    px_pairs_add(&m->joins, a, b);
+    px_pairs_add(&m->joins, b, a);
+}
+
+/* The pieces of one voxel. */
+static void join_within(maker *m, uint32_t voxel) {
+    for (uint32_t a = m->voxel_pieces[voxel]; a < m->voxel_pieces[voxel + 1]; a++)
+        for (uint32_t b = a + 1; b < m->voxel_pieces[voxel + 1]; b++)
+            if (px_sheets_belong(&m->sheets, voxel, &m->pieces[a], voxel, &m->pieces[b]))
+                join(m, a, b);
+}
+
+/* A voxel inside and the sheets of the next one: those whose inside it is. */
+static void join_inside(maker *m, uint32_t inside, uint32_t next, const double face[3]) {
+    uint32_t own = m->voxel_pieces[inside], first = m->voxel_pieces[next], end = m->voxel_pieces[next + 1];
+    for (uint32_t p = first; p < end; p++)
+        if (end - first == 1 || px_sheet_has_inside(&m->sheets, next, &m->pieces[p], face))
+            join(m, own, p);
+}
+
+/* Sheets of two voxels side by side: those that go on, and those that belong together. `owners` [triangle]: a piece of
+ * `voxel` that has it, plus 1. */
+static void join_sheets(maker *m, uint32_t voxel, uint32_t next, const uint32_t *owners) {
+    for (uint32_t b = m->voxel_pieces[next]; b < m->voxel_pieces[next + 1]; b++)
+        for (uint32_t a = m->voxel_pieces[voxel]; a < m->voxel_pieces[voxel + 1]; a++) {
+            const px_sheet *sheet = &m->pieces[b];
+            uint32_t item = sheet->first;
+            while (item < sheet->first + sheet->count && owners[m->sheets.items[item]] != a + 1)
+                item++;
+            if (item < sheet->first + sheet->count ||
+                px_sheets_belong(&m->sheets, voxel, &m->pieces[a], next, &m->pieces[b]))
+                join(m, a, b);
+        }
+}
+
+static pelt_result join_pieces(maker *m) {
+    uint32_t *owners = PX_NEW(m->arena, uint32_t, m->triangle_count);
+    if (!owners)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t v = 0; v < m->voxels.count; v++) {
+        bool inside = m->sheets.firsts[v + 1] == m->sheets.firsts[v];
+        for (uint32_t p = m->voxel_pieces[v]; p < m->voxel_pieces[v + 1]; p++)
+            for (uint32_t n = 0; n < m->pieces[p].count; n++)
+                owners[m->sheets.items[m->pieces[p].first + n]] = p + 1;
+        join_within(m, v);
+        for (int axis = 0; axis < 3; axis++) {
+            uint32_t next = m->neighbours[v][2 * axis + 1];
+            if (next == PELT_NONE)
+                continue;
+            double face[3];
+            for (int c = 0; c < 3; c++)
+                face[c] = m->voxels.cells[v][c] + (c == axis ? 1 : 0.5);
+            bool next_inside = m->sheets.firsts[next + 1] == m->sheets.firsts[next];
+            if (inside && next_inside)
+                join(m, m->voxel_pieces[v], m->voxel_pieces[next]);
+            else if (inside)
+                join_inside(m, v, next, face);
+            else if (next_inside)
+                join_inside(m, next, v, face);
+            else
+                join_sheets(m, v, next, owners);
+        }
+    }
+    return PELT_OK;
+}
+
+/* ---- The door ---------------------------------------------------------------------------------------------- */
+
+static pelt_result take_graph(maker *m, px_graph *graph) {
+    px_buckets buckets;
+    size_t edge_count = m->joins.count;
+    graph->count = m->voxel_pieces[m->voxels.count];
+    PX_TRY(px_buckets_make(&m->joins, graph->count, &buckets));
+    graph->firsts = PX_NEW(m->arena, uint32_t, (size_t)graph->count + 1);
+    graph->to = PX_NEW(m->arena, uint32_t, edge_count);
+    graph->weights = PX_NEW(m->arena, float, edge_count);
+    bool made = graph->firsts && graph->to && graph->weights;
+    if (made) {
+        memcpy(graph->firsts, buckets.starts, ((size_t)graph->count + 1) * sizeof *graph->firsts);
+        if (edge_count)
+            memcpy(graph->to, buckets.values, edge_count * sizeof *graph->to);
+    }
+    px_buckets_free(m->context, &buckets);
+    return made ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+static pelt_result take_pieces(maker *m, px_pieces *out) {
+    uint32_t count = m->voxel_pieces[m->voxels.count];
+    out->cells = px_arena_alloc(m->arena, count, sizeof *out->cells);
+    out->vertex_nodes = PX_NEW(m->arena, uint32_t, m->source->vertex_count);
+    out->fills = PX_NEW(m->arena, float, count);
+    if (!out->cells || !out->vertex_nodes || !out->fills)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t v = 0; v < m->voxels.count; v++)
+        for (uint32_t p = m->voxel_pieces[v]; p < m->voxel_pieces[v + 1]; p++) {
+            memcpy(out->cells[p], m->voxels.cells[v], sizeof out->cells[p]);
+            out->fills[p] = m->pieces[p].count ? 0.5f / (float)(m->voxel_pieces[v + 1] - m->voxel_pieces[v]) : 1;
+            for (size_t e = 0; e < 3 * (size_t)m->pieces[p].count; e++) {
+                uint32_t vertex = m->triangles[3 * (size_t)m->sheets.items[m->pieces[p].first + e / 3] + e % 3];
+                if (m->vertex_voxels[vertex] == v)
+                    out->vertex_nodes[vertex] = p;
+            }
+        }
     return PELT_OK;
 }
 
 pelt_result px_pieces_make(pelt_context *context, px_arena *arena, const px_lattice_source *source, uint32_t resolution,
                            px_pieces *pieces) {
-    px_voxels voxels;
-    uint32_t *triangles, count;
+    maker m = {.context = context, .arena = arena, .source = source, .joins = {.context = context}};
     pieces->grid = grid_of(source, resolution);
-    PX_TRY(all_triangles(arena, source, &triangles, &count));
-    PX_TRY(px_voxels_make(context, arena, source->positions, source->vertex_count, triangles, count, &pieces->grid,
-                          PX_VIEWS_ALL, &voxels));
-    uint32_t(*neighbours)[6] = px_arena_alloc(arena, voxels.count, sizeof *neighbours);
-    pieces->vertex_nodes = PX_NEW(arena, uint32_t, source->vertex_count);
-    pieces->fills = PX_NEW(arena, float, voxels.count);
-    if (!neighbours || !pieces->vertex_nodes || !pieces->fills)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t v = 0; v < voxels.count; v++)
-        pieces->fills[v] = voxels.kinds[v] == PX_VOXEL_INTERIOR ? 1 : 0.5f;
-    PX_TRY(px_voxels_neighbours(context, &voxels, neighbours));
-    pieces->cells = voxels.cells;
-    for (size_t i = 0; i < source->vertex_count; i++) {
-        uint32_t cell[3];
-        px_grid_cell(&pieces->grid, source->positions + 3 * i, cell);
-        pieces->vertex_nodes[i] = px_voxel_at(&voxels, cell[0], cell[1], cell[2]);
-    }
-    return graph_of(arena, &voxels, (const uint32_t(*)[6])neighbours, &pieces->graph);
+    PX_TRY(take_triangles(&m));
+    PX_TRY(take_edges(&m));
+    PX_TRY(make_voxels(&m, &pieces->grid));
+    PX_TRY(make_sheets(&m));
+    PX_TRY(take_pieces(&m, pieces));
+    pelt_result result = join_pieces(&m);
+    if (result == PELT_OK)
+        return take_graph(&m, &pieces->graph);
+    px_free(context, m.joins.data);
+    return result;
 }

@@ -66,7 +66,10 @@ static void make_bounds(const px_soup *soup, const int32_t *const p[3], bounds *
     out->of_x[out->count_x++] = not_behind(soup, back, p[0]);
 }
 
-static void set_slice(const bounds *b, px_interval x, px_interval y, int64_t z, uint32_t words, uint64_t *slice) {
+typedef void cells_fn(void *user, uint32_t first, uint32_t end, uint32_t y, uint32_t z);
+
+static inline void touch_slice(const bounds *b, px_interval x, px_interval y, int64_t z, cells_fn *touched,
+                               void *user) {
     for (uint32_t n = 0; n < b->count_y; n++)
         px_interval_clip(&y, b->of_y[n].k[1], b->of_y[n].k[2] * z + b->of_y[n].k[3]);
     for (int64_t row = y.lo; row <= y.hi; row++) {
@@ -76,12 +79,13 @@ static void set_slice(const bounds *b, px_interval x, px_interval y, int64_t z, 
             px_interval_clip(&cells, k[0], k[1] * row + k[2] * z + k[3]);
         }
         if (cells.lo <= cells.hi)
-            px_bits_set(slice + (size_t)row * words, (uint32_t)cells.lo, (uint32_t)cells.hi + 1);
+            touched(user, (uint32_t)cells.lo, (uint32_t)cells.hi + 1, (uint32_t)row, (uint32_t)z);
     }
 }
 
-void px_boundary_set(const px_soup *soup, uint32_t triangle, uint32_t first, uint32_t end, uint32_t words,
-                     uint64_t *bits) {
+/* Calls for the cells that a triangle touches in slices [first, end) of z, a row at a time. */
+static inline void touch(const px_soup *soup, uint32_t triangle, uint32_t first, uint32_t end, cells_fn *touched,
+                         void *user) {
     px_interval box[3];
     uint32_t long_sides = 0;
     for (uint32_t c = 0; c < 3; c++) {
@@ -97,5 +101,77 @@ void px_boundary_set(const px_soup *soup, uint32_t triangle, uint32_t first, uin
         make_bounds(soup, p, &b);
     }
     for (int64_t z = box[2].lo > first ? box[2].lo : first; z <= box[2].hi && z < end; z++)
-        set_slice(&b, box[0], box[1], z, words, bits + (size_t)(z - first) * soup->grid->size[1] * words);
+        touch_slice(&b, box[0], box[1], z, touched, user);
+}
+
+/* ---- Bits -------------------------------------------------------------------------------------------------- */
+
+typedef struct bit_rows {
+    uint64_t *bits; /* [slice][y][word] */
+    uint32_t first, size_y, words;
+} bit_rows;
+
+static void set_bits(void *user, uint32_t first, uint32_t end, uint32_t y, uint32_t z) {
+    const bit_rows *r = user;
+    px_bits_set(r->bits + ((size_t)(z - r->first) * r->size_y + y) * r->words, first, end);
+}
+
+void px_boundary_set(const px_soup *soup, uint32_t triangle, uint32_t first, uint32_t end, uint32_t words,
+                     uint64_t *bits) {
+    bit_rows rows = {bits, first, soup->grid->size[1], words};
+    touch(soup, triangle, first, end, set_bits, &rows);
+}
+
+/* ---- Contents ---------------------------------------------------------------------------------------------- */
+
+typedef struct filler {
+    const px_voxels *voxels;
+    uint32_t *places;    /* [voxel] how many triangles, then where the next one goes */
+    uint32_t *triangles; /* NULL: counting */
+    uint32_t triangle;
+} filler;
+
+static void fill_cells(void *user, uint32_t first, uint32_t end, uint32_t y, uint32_t z) {
+    filler *f = user;
+    uint32_t voxel = px_voxel_at(f->voxels, first, y, z); /* touched cells are voxels, side by side in one run */
+    for (uint32_t x = first; x < end; x++, voxel++) {
+        if (f->triangles)
+            f->triangles[f->places[voxel]] = f->triangle;
+        f->places[voxel]++;
+    }
+}
+
+static pelt_result fill(px_arena *arena, const px_soup *soup, const px_voxels *voxels, px_voxel_contents *out) {
+    out->firsts = PX_NEW(arena, uint32_t, (size_t)voxels->count + 2);
+    if (!out->firsts)
+        return PELT_ERROR_MEMORY;
+    filler f = {.voxels = voxels, .places = out->firsts + 2};
+    for (f.triangle = 0; f.triangle < soup->triangle_count; f.triangle++)
+        touch(soup, f.triangle, 0, soup->grid->size[2], fill_cells, &f);
+    size_t sum = 0;
+    for (uint32_t v = 0; v < voxels->count; v++) {
+        sum += out->firsts[v + 2];
+        out->firsts[v + 2] = (uint32_t)sum;
+    }
+    out->triangles = sum <= UINT32_MAX ? PX_NEW(arena, uint32_t, sum) : NULL;
+    if (!out->triangles)
+        return sum <= UINT32_MAX ? PELT_ERROR_MEMORY : px_fail_memory(soup->context);
+    f.places = out->firsts + 1; /* in the end, where the next voxel begins */
+    f.triangles = out->triangles;
+    for (f.triangle = 0; f.triangle < soup->triangle_count; f.triangle++)
+        touch(soup, f.triangle, 0, soup->grid->size[2], fill_cells, &f);
+    return PELT_OK;
+}
+
+pelt_result px_voxels_contents(pelt_context *context, px_arena *arena, const float *positions, uint32_t vertex_count,
+                               const uint32_t *triangles, uint32_t triangle_count, const px_voxels *voxels,
+                               px_voxel_contents *out) {
+    px_soup soup = {
+        .context = context, .grid = &voxels->grid, .triangles = triangles, .triangle_count = triangle_count};
+    *out = (px_voxel_contents){0};
+    pelt_result result = px_soup_snap(&soup, positions, vertex_count);
+    if (result == PELT_OK)
+        result = fill(arena, &soup, voxels, out);
+    px_free(context, soup.points);
+    return result;
 }

@@ -5,6 +5,7 @@
  * together, vertices at the same place taken as one: those with a clear volume below 0 and no large hole, unless they
  * are inside the rest. In there they are cavities, the bag of a mouth, the sockets of eyes.
  */
+#include "voxel/graph.h"
 #include "voxel/soup.h"
 
 #include <math.h>
@@ -30,12 +31,6 @@ typedef struct shells {
     uint8_t *around;   /* [shell] its box holds the one that is looked at */
     uint32_t count;
 } shells;
-
-static uint32_t root_of(uint32_t *parents, uint32_t i) {
-    while (parents[i] != i)
-        i = parents[i] = parents[parents[i]];
-    return i;
-}
 
 /* Joins vertices at the same place, through a hash table of twice their number. */
 static pelt_result join_vertices(shells *s, uint32_t vertex_count) {
@@ -64,9 +59,9 @@ static pelt_result join_vertices(shells *s, uint32_t vertex_count) {
 static pelt_result find_shells(shells *s) {
     const px_soup *soup = s->soup;
     for (size_t c = 0; c < (size_t)soup->triangle_count * 3; c++)
-        s->parents[root_of(s->parents, soup->triangles[c])] = root_of(s->parents, soup->triangles[c - c % 3]);
+        s->parents[px_group_of(s->parents, soup->triangles[c])] = px_group_of(s->parents, soup->triangles[c - c % 3]);
     for (uint32_t t = 0; t < soup->triangle_count; t++)
-        s->ids[t] = root_of(s->parents, soup->triangles[3 * (size_t)t]);
+        s->ids[t] = px_group_of(s->parents, soup->triangles[3 * (size_t)t]);
     for (uint32_t t = 0; t < soup->triangle_count; t++)
         s->parents[s->ids[t]] = PELT_NONE;
     for (uint32_t t = 0; t < soup->triangle_count; t++) {

@@ -58,6 +58,7 @@ typedef struct px_voxels {
     uint16_t (*cells)[3];    /* [voxel] x y z */
     uint32_t *row_runs;      /* [size y · size z + 1] first run of row y + size y · z */
     px_run *runs;            /* [run + 1] in the order of voxels; the last one closes the one before */
+    uint8_t *turned;         /* [triangle] it was taken the other way round */
 } px_voxels;
 
 /* A view looks from a voxel in this direction. */
@@ -77,6 +78,18 @@ enum {
 pelt_result px_voxels_make(pelt_context *context, px_arena *arena, const float *positions, uint32_t vertex_count,
                            const uint32_t *triangles, uint32_t triangle_count, const px_grid *grid, uint32_t views,
                            px_voxels *out);
+
+/* Which triangles are where. */
+typedef struct px_voxel_contents {
+    uint32_t *firsts; /* [voxel + 1] */
+    uint32_t
+        *triangles; /* those that touch voxel v, ascending, are triangles[firsts[v]] … triangles[firsts[v + 1] − 1] */
+} px_voxel_contents;
+
+/* The contents of the voxels that px_voxels_make gave for the same soup. In the arena. */
+pelt_result px_voxels_contents(pelt_context *context, px_arena *arena, const float *positions, uint32_t vertex_count,
+                               const uint32_t *triangles, uint32_t triangle_count, const px_voxels *voxels,
+                               px_voxel_contents *out);
 
 /* The voxel at a cell, or PELT_NONE; cells outside the grid may be asked for, −1 too. */
 uint32_t px_voxel_at(const px_voxels *voxels, uint32_t x, uint32_t y, uint32_t z);

@@ -244,13 +244,14 @@ static pelt_result make(build *b, px_arena *arena, const float *positions, uint3
     PX_TRY(px_soup_turn(&b->soup, vertex_count));
     PX_TRY(px_slices_make(&b->soup, 1, &b->along_y));
     PX_TRY(px_slices_make(&b->soup, 2, &b->along_z));
-    for (uint32_t t = 0; t < b->soup.triangle_count; t++)
-        b->out->turned_count += b->soup.turned[t];
+    b->out->turned = PX_NEW(arena, uint8_t, b->soup.triangle_count);
     b->out->row_runs = PX_NEW(arena, uint32_t, (size_t)size[1] * size[2] + 1);
     b->changes = PX_ALLOC(context, px_buckets, b->along_y.block_count);
     b->pieces = PX_ALLOC(context, piece, b->along_z.block_count);
-    if (!b->out->row_runs || !b->changes || !b->pieces)
+    if (!b->out->turned || !b->out->row_runs || !b->changes || !b->pieces)
         return PELT_ERROR_MEMORY;
+    for (uint32_t t = 0; t < b->soup.triangle_count; t++)
+        b->out->turned_count += b->out->turned[t] = b->soup.turned[t];
     PX_TRY(px_parallel(context, NULL, size[1], b->along_y.block_size, find_changes, b));
     PX_TRY(px_parallel(context, "voxelize", size[2], b->along_z.block_size, do_slab, b));
     return put_together(b, arena);

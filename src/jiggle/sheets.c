@@ -1,0 +1,150 @@
+/* Two sheets of a surface near to each other: are they the two sides of something thin, or is there a gap between? */
+#include "core/surface.h"
+#include "jiggle/lattice.h"
+
+#include <math.h>
+
+#define CONTACT 0.02 /* of a voxel: sheets this near lie on each other */
+#define DEPTH   0.05 /* below a sheet its inside is looked for; less where others are near */
+#define ALONG   0.9  /* cosine between normals that go the same way */
+
+static double dot(const double a[3], const double b[3]) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void corners_of(const px_sheets *s, uint32_t item, double corners[3][3]) {
+    const uint32_t *triangle = s->triangles + 3 * (size_t)s->items[item];
+    for (int k = 0; k < 3; k++)
+        memcpy(corners[k], s->points[triangle[k]], sizeof corners[k]);
+}
+
+/* Adds a triangle's normal of length 1, outwards. */
+static void add_normal(const px_sheets *s, uint32_t item, double corners[3][3], double sum[3]) {
+    double u[3], v[3], n[3];
+    for (int c = 0; c < 3; c++) {
+        u[c] = corners[1][c] - corners[0][c];
+        v[c] = corners[2][c] - corners[0][c];
+    }
+    for (int c = 0; c < 3; c++)
+        n[c] = u[(c + 1) % 3] * v[(c + 2) % 3] - u[(c + 2) % 3] * v[(c + 1) % 3];
+    double length = sqrt(dot(n, n));
+    for (int c = 0; c < 3 && length > 0; c++)
+        sum[c] += (s->voxels->turned[s->items[item]] ? -n[c] : n[c]) / length;
+}
+
+void px_sheet_sample(const px_sheets *s, uint32_t voxel, px_sheet *sheet) {
+    double best = INFINITY, middle[3];
+    for (int c = 0; c < 3; c++)
+        middle[c] = s->voxels->cells[voxel][c] + 0.5;
+    for (uint32_t item = sheet->first; item < sheet->first + sheet->count; item++) {
+        double corners[3][3], share[3];
+        corners_of(s, item, corners);
+        double square = px_triangle_nearest(middle, corners, share);
+        if (square > best + 1e-9)
+            continue;
+        if (square < best - 1e-9) /* else an edge or a corner that triangles share */
+            memset(sheet->normal, 0, sizeof sheet->normal);
+        if (square < best) {
+            best = square;
+            for (int c = 0; c < 3; c++)
+                sheet->point[c] = share[0] * corners[0][c] + share[1] * corners[1][c] + share[2] * corners[2][c];
+        }
+        add_normal(s, item, corners, sheet->normal);
+    }
+    double length = sqrt(dot(sheet->normal, sheet->normal));
+    for (int c = 0; c < 3 && length > 0; c++)
+        sheet->normal[c] /= length;
+}
+
+/* Whether the way from a along d, which is gone from 0 to 1, meets a triangle (Möller, Trumbore 1997). */
+static bool meets(double corners[3][3], const double a[3], const double d[3]) {
+    double u[3], v[3], w[3], h[3], q[3];
+    for (int c = 0; c < 3; c++) {
+        u[c] = corners[1][c] - corners[0][c];
+        v[c] = corners[2][c] - corners[0][c];
+        w[c] = a[c] - corners[0][c];
+    }
+    for (int c = 0; c < 3; c++) {
+        h[c] = d[(c + 1) % 3] * v[(c + 2) % 3] - d[(c + 2) % 3] * v[(c + 1) % 3];
+        q[c] = w[(c + 1) % 3] * u[(c + 2) % 3] - w[(c + 2) % 3] * u[(c + 1) % 3];
+    }
+    double det = dot(u, h);
+    if (det == 0)
+        return false;
+    double x = dot(w, h) / det, y = dot(d, q) / det, at = dot(v, q) / det;
+    return x >= -1e-9 && y >= -1e-9 && x + y <= 1 + 1e-9 && at >= -1e-9 && at <= 1 + 1e-9;
+}
+
+/* Whether no triangle of one or two voxels is between two places. */
+static bool is_free(const px_sheets *s, uint32_t voxel, uint32_t next, const double a[3], const double b[3]) {
+    double d[3], corners[3][3];
+    for (int c = 0; c < 3; c++)
+        d[c] = b[c] - a[c];
+    for (int side = 0; side < 1 + (next != voxel); side++) {
+        uint32_t v = side ? next : voxel;
+        for (uint32_t item = s->firsts[v]; item < s->firsts[v + 1]; item++) {
+            corners_of(s, item, corners);
+            if (meets(corners, a, d))
+                return false;
+        }
+    }
+    return true;
+}
+
+static double distance(const double a[3], const double b[3]) {
+    double off[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]};
+    return sqrt(dot(off, off));
+}
+
+/* A place `up` above a sheet. */
+static void above(const px_sheet *sheet, double up, double out[3]) {
+    for (int c = 0; c < 3; c++)
+        out[c] = sheet->point[c] + up * sheet->normal[c];
+}
+
+static bool is_occupied(const px_voxels *voxels, const double p[3]) {
+    return px_voxel_at(voxels, (uint32_t)(int32_t)floor(p[0]), (uint32_t)(int32_t)floor(p[1]),
+                       (uint32_t)(int32_t)floor(p[2])) != PELT_NONE;
+}
+
+/* Two sheets that lie on each other are the sides of one thin thing, unless there is flesh below both. */
+static bool is_thin(const px_sheets *s, const px_sheet *a, const px_sheet *b) {
+    double in_a[3], in_b[3];
+    above(a, -1.5, in_a);
+    above(b, -1.5, in_b);
+    return dot(a->normal, b->normal) > 0 || !is_occupied(s->voxels, in_a) || !is_occupied(s->voxels, in_b);
+}
+
+/* Sheets that only graze a voxel may have their place outside, where it is not known what is between. */
+static bool is_in(const px_voxels *voxels, uint32_t voxel, const px_sheet *sheet) {
+    bool in = true;
+    for (int c = 0; c < 3; c++) {
+        double at = sheet->point[c] - voxels->cells[voxel][c];
+        in = in && at > -CONTACT && at < 1 + CONTACT;
+    }
+    return in;
+}
+
+bool px_sheets_belong(const px_sheets *s, uint32_t voxel, const px_sheet *a, uint32_t next, const px_sheet *b) {
+    double length = distance(a->point, b->point), depth = fmin(DEPTH, 0.3 * length);
+    double in_a[3], in_b[3], out_a[3], out_b[3];
+    if (!is_in(s->voxels, voxel, a) || !is_in(s->voxels, next, b))
+        return false;
+    if (length < CONTACT)
+        return is_thin(s, a, b);
+    above(a, -depth, in_a);
+    above(b, -depth, in_b);
+    if (is_free(s, voxel, next, in_a, in_b))
+        return true;
+    if (dot(a->normal, b->normal) < ALONG)
+        return false;
+    above(a, depth, out_a);
+    above(b, depth, out_b);
+    return is_free(s, voxel, next, out_a, in_b) || is_free(s, voxel, next, in_a, out_b);
+}
+
+bool px_sheet_has_inside(const px_sheets *s, uint32_t voxel, const px_sheet *sheet, const double p[3]) {
+    double inside[3];
+    above(sheet, -fmin(DEPTH, 0.3 * distance(sheet->point, p)), inside);
+    return is_free(s, voxel, voxel, p, inside);
+}
