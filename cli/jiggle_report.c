@@ -45,7 +45,8 @@ pelt_result jiggle_show_lattice(jiggle_work *w) {
     edge *edges = pelt_model_alloc(context, w->rig, (size_t)12 * lattice.cell_count, sizeof *edges);
     float *positions = pelt_model_alloc(context, w->rig, (size_t)3 * lattice.particle_count, sizeof *positions);
     if (edges && positions) {
-        memcpy(positions, lattice.positions, (size_t)3 * lattice.particle_count * sizeof *positions);
+        for (size_t p = 0; p < lattice.particle_count; p++)
+            memcpy(positions + 3 * p, lattice.positions[p], 3 * sizeof *positions);
         w->lattice = (pelt_page_lattice){.positions = positions,
                                          .point_count = lattice.particle_count,
                                          .edge_count = (uint32_t)cell_edges(&lattice, edges),
@@ -67,7 +68,7 @@ static void report_clip(cli_json *json, const jiggle_work *w, uint32_t c) {
     json_real(json, "duration", clip_duration(clip));
     json_real(json, "farthest", r->farthest);
     json_count(json, "farthest_frame", r->farthest_frame);
-    json_count(json, "farthest_point", r->farthest_point);
+    json_count(json, "farthest_vertex", r->farthest_vertex);
     json_count(json, "teleports", r->jiggle.teleport_count);
     if (r->turns) {
         json_count(json, "turns", r->turns);
@@ -124,7 +125,7 @@ static void clip_rows(jiggle_work *w, uint32_t c) {
     table_row(&w->table, "motion", "%s: %s frames at %.6g per second", shown_name(clip->name),
               grouped(clip->frame_count), r->fps);
     table_row(&w->table, "from skin", "%.4g units at most, at frame %u, vertex %u", r->farthest, r->farthest_frame,
-              r->farthest_point);
+              r->farthest_vertex);
     if (r->turns)
         table_row(&w->table, "loop", "closed after %u turns, the last %.3g units of it by blending", r->turns, r->seam);
     if (r->jiggle.teleport_count)

@@ -63,15 +63,16 @@ static void the_clip_is_that_of_the_motion(void **state) {
     assert_true(b.report.fps == 30 && b.report.turns == 0);
     assert_true(b.report.farthest > 0.005 && b.report.farthest < 0.5);
     assert_true(b.report.jiggle.particle_count > 100 && b.report.jiggle.volume_count > 5);
-    float *skin = malloc((size_t)b.clip.point_count * 12);
-    test_ok(&b.test, pelt_model_pose(b.test.context, b.model, b.model->motions, b.clip.times[b.report.farthest_frame],
-                                     PELT_SKINNING_LINEAR, skin, NULL));
-    const float *at = frame_of(&b, b.report.farthest_frame) + 3 * b.report.farthest_point;
-    const float *from = skin + 3 * b.report.farthest_point;
+    pelt_clip swinging = b.clip;
+    pelt_jiggle_bake_report report = b.report;
+    b.desc.delta = 0;
+    bake(&b);
+    assert_true(b.report.farthest == 0);
+    const float *at = frame_of(&b, report.farthest_frame) + 3 * report.farthest_vertex;
+    const float *from = swinging.positions + (at - b.clip.positions);
     double far = sqrt(pow((double)at[0] - (double)from[0], 2) + pow((double)at[1] - (double)from[1], 2) +
                       pow((double)at[2] - (double)from[2], 2));
-    assert_float_equal(far, b.report.farthest, 1e-6);
-    free(skin);
+    assert_float_equal(far, report.farthest, 1e-6);
     /* The rest pose is a clip of one frame. */
     test_ok(&b.test, pelt_jiggle_bake(b.test.context, b.model, NULL, &b.desc, &b.how, &b.clip, NULL));
     assert_int_equal(b.clip.frame_count, 1);
@@ -115,31 +116,31 @@ static void any_rate_shows_the_same_motion(void **state) {
         uint32_t every; /* frame of the 10 per second that both have … */
         double most;    /* … and how much of the amplitude they may differ there */
     } rates[] = {{30, 1, 1e-4}, {60, 1, 1e-4}, {120, 1, 1e-4}, {240, 1, 1e-4},
-                 {50, 1, 0.02}, {70, 1, 0.02}, {25, 2, 0.02},  {1000, 1, 0.02}};
-    baked slow;
-    begin(&slow, 1);
-    slow.how.fps = 10;
-    bake(&slow);
+                 {70, 1, 0.02}, {25, 2, 0.02}, {1000, 1, 0.02}};
+    baked b;
+    begin(&b, 1);
+    b.how.fps = 10;
+    bake(&b);
+    pelt_clip slow = b.clip;
+    double amplitude = b.report.farthest;
     for (size_t r = 0; r < sizeof rates / sizeof rates[0]; r++) {
-        baked b;
-        begin(&b, 1);
         b.how.fps = rates[r].fps;
         bake(&b);
-        for (uint32_t k = 0; k < slow.clip.frame_count; k += rates[r].every) {
+        for (uint32_t k = 0; k < slow.frame_count; k += rates[r].every) {
             const float *other = frame_of(&b, (uint32_t)lround(k * rates[r].fps / 10));
-            double off = difference(frame_of(&slow, k), other, b.clip.point_count) / slow.report.farthest;
+            double off =
+                difference(slow.positions + (size_t)3 * k * slow.point_count, other, slow.point_count) / amplitude;
             if (!(off <= rates[r].most))
                 fail_msg("%g frames per second: frame %u is off by %g of the amplitude", rates[r].fps, k, off);
         }
-        end(&b);
     }
-    end(&slow);
+    end(&b);
 }
 
 static void loops_have_no_seam(void **state) {
     (void)state;
-    static const double rates[] = {30, 29.97, 7};
-    for (int r = 0; r < 3; r++) {
+    static const double rates[] = {30, 7.3};
+    for (int r = 0; r < 2; r++) {
         baked b;
         begin(&b, 1);
         b.how.loop = true;
@@ -246,7 +247,7 @@ static pelt_result bake_small(pelt_context *context, void *user) {
 
 static void failures_leave_nothing(void **state) {
     (void)state;
-    test_fail_some_allocations(1, 60, bake_small, NULL);
+    test_fail_some_allocations(1, 40, bake_small, NULL);
     baked b;
     begin(&b, 1);
     atomic_store(&b.test.asked, 0);

@@ -188,10 +188,10 @@ PELT_API pelt_jiggle_bake_desc pelt_jiggle_bake_desc_default(void);
 
 typedef struct pelt_jiggle_bake_report {
     pelt_jiggle_report jiggle; /* with volumes at the frame that loses or wins most; in the model's memory */
-    double farthest;           /* units: of a point from where the rig's skin alone has it … */
-    uint32_t farthest_frame, farthest_point; /* … there */
-    double fps;                              /* of the clip */
-    uint32_t turns;                          /* of a loop that were played; else 0 */
+    double farthest;           /* units: of a vertex from where the skeleton alone has it, volume and all … */
+    uint32_t farthest_frame, farthest_vertex; /* … there */
+    double fps;                               /* of the clip */
+    uint32_t turns;                           /* of a loop that were played; else 0 */
     double seam; /* units: what was left between the ends of a loop's last turn, and spread over it */
 } pelt_jiggle_bake_report;
 

@@ -7,13 +7,9 @@
  * Loops: a turn is a whole number of substeps and of frames. It is played until one ends where it began; what is left to
  * that is taken from all frames in proportion to their time.
  */
-#include "core/core.h"
-#include "core/math3.h"
+#include "jiggle/object.h"
 
-#include <pelt/jiggle.h>
 #include <pelt/run.h>
-
-#include <math.h>
 
 #define SLACK      1e-6  /* of a substep: frames this near to one are at it */
 #define TURNS_MOST 64u   /* beside those of the preroll */
@@ -48,14 +44,15 @@ typedef struct bake {
     const pelt_motion *motion; /* or NULL */
     pelt_jiggle_bake_desc desc;
     pelt_jiggle *jiggle;
-    pelt_clip skin;              /* the same frames of the rig alone */
+    pelt_clip clip;              /* the frames, of the rig alone until there are others */
     double duration;             /* seconds */
     double substep, frame;       /* seconds from one to the next */
     double now;                  /* seconds from the motion's start to where the jiggle is */
     double size;                 /* diagonal of the box of the skin's first frame */
     pelt_transform *locals;      /* [joint] scratch */
     pelt_transform *first;       /* [joint] at the start */
-    float *vertices;             /* [vertex][3] scratch */
+    float *vertices;             /* [vertex][3] scratch … */
+    float *skin_vertices;        /* … and where the skeleton alone has them */
     float *points;               /* [point][3] scratch */
     float *positions;            /* [frame][point][3] */
     double lost;                 /* volume that the frame of report->jiggle loses and wins, all parts together */
@@ -131,39 +128,43 @@ static void keep_volumes(bake *b) {
         memcpy(b->volumes, now.volumes, now.volume_count * sizeof *now.volumes);
 }
 
-static pelt_result keep_frame(bake *b, uint32_t k) {
+/* How far the flesh is from where the skeleton alone has it, at most. */
+static void measure_swing(bake *b, uint32_t k) {
+    pelt_jiggle_bake_report *report = b->report;
+    px_mesh_embedding_run(&b->jiggle->mesh, b->jiggle->skin, b->skin_vertices, NULL);
+    for (uint32_t i = 0; i < b->model->mesh.vertex_count; i++) {
+        double far = distance(b->vertices + 3 * (size_t)i, b->skin_vertices + 3 * (size_t)i);
+        if (far > report->farthest) {
+            report->farthest = far;
+            report->farthest_frame = k;
+            report->farthest_vertex = i;
+        }
+    }
+}
+
+static void keep_frame(bake *b, uint32_t k) {
     const pelt_mesh *mesh = &b->model->mesh;
-    uint32_t count = b->skin.point_count;
-    float *out = b->positions + (size_t)3 * count * k;
+    float *out = b->positions + (size_t)3 * b->clip.point_count * k;
     pelt_jiggle_positions(b->jiggle, b->vertices, NULL);
     for (size_t i = 0; i < mesh->vertex_count; i++)
         memcpy(out + 3 * (size_t)(mesh->vertex_points ? mesh->vertex_points[i] : i), b->vertices + 3 * i,
                3 * sizeof *out);
+    measure_swing(b, k);
     keep_volumes(b);
-    PX_TRY(pelt_clip_read(b->context, &b->skin, k, 0, count, b->points));
-    for (uint32_t p = 0; p < count; p++) {
-        double far = distance(out + 3 * (size_t)p, b->points + 3 * (size_t)p);
-        if (far > b->report->farthest) {
-            b->report->farthest = far;
-            b->report->farthest_frame = k;
-            b->report->farthest_point = p;
-        }
-    }
-    return PELT_OK;
 }
 
 /* From the start to the last frame. */
 static pelt_result play(bake *b, const char *phase, bool keep) {
     double next = 1; /* substep */
-    for (uint32_t k = 0; k < b->skin.frame_count; k++) {
+    for (uint32_t k = 0; k < b->clip.frame_count; k++) {
         double time = k * b->frame;
         for (; next * b->substep <= time + SLACK * b->substep; next++)
             one_substep(b, next * b->substep);
         if (keep && time > b->now + SLACK * b->substep)
             go_to(b, time);
         if (keep)
-            PX_TRY(keep_frame(b, k));
-        PX_TRY(px_progress(b->context, phase, k, b->skin.frame_count));
+            keep_frame(b, k);
+        PX_TRY(px_progress(b->context, phase, k, b->clip.frame_count));
     }
     return PELT_OK;
 }
@@ -179,10 +180,10 @@ static double distance_between(const float *a, const float *b, uint32_t point_co
 }
 
 static pelt_result check_cycle(bake *b) {
-    uint32_t count = b->skin.point_count;
+    uint32_t count = b->clip.point_count;
     float *first = b->positions; /* nothing is in there yet */
-    PX_TRY(pelt_clip_read(b->context, &b->skin, 0, 0, count, first));
-    PX_TRY(pelt_clip_read(b->context, &b->skin, b->skin.frame_count - 1, 0, count, b->points));
+    PX_TRY(pelt_clip_read(b->context, &b->clip, 0, 0, count, first));
+    PX_TRY(pelt_clip_read(b->context, &b->clip, b->clip.frame_count - 1, 0, count, b->points));
     double apart = distance_between(first, b->points, count);
     if (apart <= CYCLE_MOST * b->size)
         return PELT_OK;
@@ -192,8 +193,8 @@ static pelt_result check_cycle(bake *b) {
 }
 
 static void close_seam(bake *b) {
-    uint32_t last = b->skin.frame_count - 1;
-    size_t floats = (size_t)3 * b->skin.point_count;
+    uint32_t last = b->clip.frame_count - 1;
+    size_t floats = (size_t)3 * b->clip.point_count;
     float *first_frame = b->positions, *last_frame = b->positions + floats * last;
     for (size_t e = 0; e < floats; e++)
         b->points[e] = first_frame[e] - last_frame[e];
@@ -204,7 +205,7 @@ static void close_seam(bake *b) {
 }
 
 static pelt_result play_loop(bake *b) {
-    const float *last_frame = b->positions + (size_t)3 * b->skin.point_count * (b->skin.frame_count - 1);
+    const float *last_frame = b->positions + (size_t)3 * b->clip.point_count * (b->clip.frame_count - 1);
     double before = ceil(b->desc.preroll / b->duration);
     PX_TRY(check_cycle(b));
     set_pose(b, 0);
@@ -214,7 +215,7 @@ static pelt_result play_loop(bake *b) {
         b->report->farthest = b->lost = 0;
         PX_TRY(play(b, "jiggle", true));
         b->report->turns = (uint32_t)before + turn + 1;
-        b->report->seam = distance_between(b->positions, last_frame, b->skin.point_count);
+        b->report->seam = distance_between(b->positions, last_frame, b->clip.point_count);
         if (b->report->seam <= SEAM_LEAST * b->size)
             break;
     }
@@ -235,12 +236,12 @@ static pelt_result plan(bake *b, pelt_jiggle_desc *desc) {
     }
     b->frame = 1 / fps;
     b->substep = desc->substep;
-    return pelt_clip_from_motion(b->context, b->model, b->motion, fps, PELT_SKINNING_LINEAR, &b->skin);
+    return pelt_clip_from_motion(b->context, b->model, b->motion, fps, PELT_SKINNING_LINEAR, &b->clip);
 }
 
 static pelt_result measure_size(bake *b) {
-    uint32_t count = b->skin.point_count;
-    PX_TRY(pelt_clip_read(b->context, &b->skin, 0, 0, count, b->points));
+    uint32_t count = b->clip.point_count;
+    PX_TRY(pelt_clip_read(b->context, &b->clip, 0, 0, count, b->points));
     float low[3], high[3];
     memcpy(low, b->points, sizeof low);
     memcpy(high, b->points, sizeof high);
@@ -264,13 +265,14 @@ static pelt_result make_report(bake *b) {
 
 static pelt_result work(bake *b, px_arena *scratch) {
     const pelt_mesh *mesh = &b->model->mesh;
-    size_t floats = px_mul_size(3, b->skin.point_count);
+    size_t floats = px_mul_size(3, b->clip.point_count);
     b->locals = PX_NEW(scratch, pelt_transform, b->model->skeleton.joint_count);
     b->first = PX_NEW(scratch, pelt_transform, b->model->skeleton.joint_count);
     b->vertices = PX_NEW(scratch, float, px_mul_size(3, mesh->vertex_count));
+    b->skin_vertices = PX_NEW(scratch, float, px_mul_size(3, mesh->vertex_count));
     b->points = PX_NEW(scratch, float, floats);
-    b->positions = PX_NEW(b->model->memory, float, px_mul_size(floats, b->skin.frame_count));
-    if (!b->locals || !b->first || !b->vertices || !b->points || !b->positions)
+    b->positions = PX_NEW(b->model->memory, float, px_mul_size(floats, b->clip.frame_count));
+    if (!b->locals || !b->first || !b->vertices || !b->skin_vertices || !b->points || !b->positions)
         return PELT_ERROR_MEMORY;
     PX_TRY(make_report(b));
     PX_TRY(measure_size(b));
@@ -303,7 +305,7 @@ pelt_result pelt_jiggle_bake(pelt_context *context, pelt_model *model, const pel
         *b.report = (pelt_jiggle_bake_report){0};
         return result;
     }
-    *clip = b.skin;
+    *clip = b.clip;
     clip->source = (pelt_clip_source){0};
     clip->positions = b.positions;
     b.report->fps = 1 / b.frame;
