@@ -33,7 +33,7 @@ typedef struct pelt_jiggle_joint {
     uint32_t joint;  /* */
     float stiffness; /* see pelt_jiggle_desc */
     float damping;   /* */
-    float delta;     /* */
+    float delta;     /* where it is given, when made, the joint's bone has no rigid cylinder */
     float pin;       /* 0 to 1: how much of delta is taken away; 1: rigid on the skin */
     float strength;  /* of its heat, with WEIGHTS_LATTICE; more than 0, elsewhere 1. Only when made */
     float width;     /* in cells: nearer particles are heated by it alone; elsewhere 1. Only when made */

@@ -40,11 +40,25 @@ static pelt_result find_inner(px_arena *arena, px_values *v) {
     return PELT_OK;
 }
 
-static pelt_result pin_bones(px_arena *arena, px_values *v, const px_jiggle_subject *subject, float radius) {
+/* Whether it was said how soft a joint is, which is then true of its bone too. */
+static bool is_soft(const pelt_jiggle_desc *desc, uint32_t joint) {
+    for (uint32_t n = 0; n < desc->joint_count; n++)
+        if (desc->joints[n].joint == joint)
+            return desc->joints[n].delta >= 0;
+    return false;
+}
+
+static pelt_result pin_bones(px_arena *arena, px_values *v, const px_jiggle_subject *subject,
+                             const pelt_jiggle_desc *desc) {
     px_jiggle_bones bones;
     PX_TRY(px_jiggle_bones_make(arena, subject, &bones));
+    float radius = (float)desc->bones * v->lattice->cell;
+    uint32_t kept = 0;
+    for (uint32_t b = 0; b < bones.count; b++)
+        if (!is_soft(desc, bones.items[b].joint))
+            bones.items[kept++] = bones.items[b];
     for (size_t p = 0; radius > 0 && p < v->lattice->particle_count; p++)
-        for (uint32_t b = 0; b < bones.count; b++) {
+        for (uint32_t b = 0; b < kept; b++) {
             float along;
             v->pinned[p] |= bones.items[b].joint == v->weights->bones[p * v->weights->capacity] &&
                             px_jiggle_bone_distance(&bones.items[b], v->lattice->rest + 3 * p, &along) <= radius;
@@ -73,7 +87,7 @@ pelt_result px_values_make(px_arena *arena, const px_jiggle_subject *subject, co
         for (uint32_t k = 0; k < 8; k++)
             out->totals[lattice->cells[lattice->vertex_cells[i]][k]] +=
                 corner_weight(lattice->vertex_places + 3 * i, k);
-    PX_TRY(pin_bones(arena, out, subject, (float)desc->bones * lattice->cell));
+    PX_TRY(pin_bones(arena, out, subject, desc));
     return find_inner(arena, out);
 }
 

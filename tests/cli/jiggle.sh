@@ -42,17 +42,17 @@ run 0 jiggle -q short.glb -o stiff.mdd $small --delta 0 --json stiff.json
 json stiff.json 'r.clips[0].farthest === 0'
 
 # What is soft: nothing but what is named, and how much.
-run 0 jiggle -q short.glb -o ears.pc2 $small --soft 'ear*=0.9' --bone-radius 0 --json ears.json
-run 0 jiggle -q short.glb -o same.pc2 $small --delta 0 --soft ear.L=0.9,ear.R=0.9 --soft 'ear_tip.?=0.9' --bone-radius 0
+run 0 jiggle -q short.glb -o ears.pc2 $small --soft 'ear*=0.9' --json ears.json
+run 0 jiggle -q short.glb -o same.pc2 $small --delta 0 --soft ear.L=0.9,ear.R=0.9 --soft 'ear_tip.?=0.9'
 same ears.pc2 same.pc2
 json ears.json 'r.clips[0].farthest > 0.01'
-run 0 jiggle -q short.glb -o held.pc2 $small --soft 'ear*=0.9' --pin '*=1' --bone-radius 0
-run 0 jiggle -q short.glb -o rest.pc2 $small --delta 0 --bone-radius 0
+run 0 jiggle -q short.glb -o held.pc2 $small --soft 'ear*=0.9' --pin '*=1'
+run 0 jiggle -q short.glb -o rest.pc2 $small --delta 0
 same held.pc2 rest.pc2
 # Values over time: constant ones are constant; others begin as the first and end as the last.
-run 0 jiggle -q short.glb -o key.pc2 $small --soft 'ear*@0=0.9' --soft 'ear*@5=0.9' --bone-radius 0
+run 0 jiggle -q short.glb -o key.pc2 $small --soft 'ear*@0=0.9' --soft 'ear*@5=0.9'
 same ears.pc2 key.pc2
-run 0 jiggle -q short.glb -o key.pc2 $small --soft 'ear*@0=0' --soft 'ear*@0.2=0.9' --bone-radius 0
+run 0 jiggle -q short.glb -o key.pc2 $small --soft 'ear*@0=0' --soft 'ear*@0.2=0.9'
 cmp -s ears.pc2 key.pc2 && fail "keys change nothing"
 cmp -s -n 5000 rest.pc2 key.pc2 || fail "keys hold before their time"
 # Maps: numbers, an attribute, a picture; as numbers say it, attributes do.
