@@ -1,5 +1,7 @@
 /* Particles as the skeleton moves them, and their volume. */
-#include "jiggle_arm.h"
+#include "core/rotation.h"
+#include "jiggle/object.h"
+#include "scenes.h"
 #include "support.h"
 
 /* ---- The cubic -------------------------------------------------------------------------------------------- */
@@ -174,35 +176,51 @@ static void every_allocation_may_fail(void **state) {
 
 /* ---- The arm in poses ------------------------------------------------------------------------------------- */
 
+enum { ARM_BASE, ARM_SHOULDER, ARM_ELBOW, ARM_WRIST, ARM_JOINTS }; /* along y, unturned at rest */
+
 typedef struct arm_test {
     test_context test;
-    arm_fixture f;
+    pelt_model *model;
+    pelt_jiggle *jiggle;
     pelt_transform locals[ARM_JOINTS];
 } arm_test;
 
 static void arm_begin(arm_test *t, uint32_t particles, pelt_jiggle_weights weights) {
-    test_ok(&t->test, arm_make(test_begin(&t->test, 1), particles, weights, &t->f));
-    assert_int_equal(t->f.model->skeleton.joint_count, ARM_JOINTS);
-    memcpy(t->locals, t->f.model->skeleton.rest, sizeof t->locals);
+    pelt_context *context = test_begin(&t->test, 1);
+    scene_desc size = {.vertex_count = 4000, .frame_count = 1};
+    pelt_jiggle_desc desc = pelt_jiggle_desc_default();
+    desc.particles = particles;
+    desc.weights = weights;
+    test_ok(&t->test, scene_find("wring")->make(context, &size, &t->model));
+    test_ok(&t->test, pelt_jiggle_create(context, t->model, &desc, &t->jiggle));
+    assert_int_equal(t->model->skeleton.joint_count, ARM_JOINTS);
+    memcpy(t->locals, t->model->skeleton.rest, sizeof t->locals);
 }
 
 static void arm_end(arm_test *t) {
-    arm_free(&t->f);
+    pelt_jiggle_destroy(t->jiggle);
+    pelt_model_destroy(t->model);
     test_end(&t->test);
+}
+
+/* Turns a joint about an axis (0 to 2) on top of what it is turned. */
+static void arm_turn(pelt_transform *locals, uint32_t joint, int axis, double degrees) {
+    px_rotation now = px_rotation_of(locals[joint].rotation);
+    px_rotation_store(px_rotation_mul(now, px_rotation_about(axis, degrees * PX_DEGREE)), locals[joint].rotation);
 }
 
 static const float *arm_move(arm_test *t, float amount) {
     pelt_affine globals[ARM_JOINTS];
-    pelt_skeleton_globals(&t->f.model->skeleton, t->locals, globals);
-    return px_primary_move(&t->f.primary, globals, amount);
+    pelt_skeleton_globals(&t->model->skeleton, t->locals, globals);
+    return px_primary_move(&t->jiggle->primary, globals, amount);
 }
 
 /* The largest distance of particles from map(rest). */
 static double off_from(const arm_test *t, const float *positions, const pelt_affine *map) {
     double most = 0;
-    for (size_t p = 0; p < t->f.lattice.particle_count; p++) {
+    for (size_t p = 0; p < t->jiggle->lattice.particle_count; p++) {
         float wanted[3];
-        px_affine_point(map, t->f.lattice.rest + 3 * p, wanted);
+        px_affine_point(map, t->jiggle->lattice.rest + 3 * p, wanted);
         for (int c = 0; c < 3; c++)
             most = fmax(most, fabs((double)(positions[4 * p + c] - wanted[c])));
     }
@@ -215,8 +233,8 @@ static void rest_is_a_fixed_point(void **state) {
         arm_test t;
         arm_begin(&t, 500, w);
         for (int amount = 0; amount <= 1; amount++)
-            assert_memory_equal(arm_move(&t, (float)amount), t.f.primary.pass.rest,
-                                4 * sizeof(float) * t.f.lattice.particle_count);
+            assert_memory_equal(arm_move(&t, (float)amount), t.jiggle->primary.pass.rest,
+                                4 * sizeof(float) * t.jiggle->lattice.particle_count);
         arm_end(&t);
     }
 }
@@ -231,7 +249,7 @@ static void rigid_motion_and_scale_are_kept(void **state) {
         arm_turn(t.locals, 0, 0, 200);
         arm_turn(t.locals, 0, 2, 70);
         t.locals[0].translation[1] += 3;
-        pelt_affine before = px_affine_from_transform(&t.f.model->skeleton.rest[0]), back;
+        pelt_affine before = px_affine_from_transform(&t.model->skeleton.rest[0]), back;
         pelt_affine map = px_affine_from_transform(&t.locals[0]);
         assert_true(px_affine_inverse(&before, &back));
         map = px_affine_mul(&map, &back);
@@ -239,10 +257,10 @@ static void rigid_motion_and_scale_are_kept(void **state) {
         assert_true(off_from(&t, arm_move(&t, 0), &map) < 1e-5);
         arm_move(&t, 1);
         pelt_jiggle_volume volumes[ARM_JOINTS];
-        px_primary_tell(&t.f.primary, volumes);
-        for (uint32_t k = 0; k < t.f.primary.part_count; k++)
+        px_primary_tell(&t.jiggle->primary, volumes);
+        for (uint32_t k = 0; k < t.jiggle->primary.part_count; k++)
             assert_true(fabs(volumes[k].after / volumes[k].rest - (scaled ? 8 : 1)) < 1e-4);
-        memcpy(t.locals, t.f.model->skeleton.rest, sizeof t.locals);
+        memcpy(t.locals, t.model->skeleton.rest, sizeof t.locals);
     }
     arm_end(&t);
 }
@@ -256,14 +274,14 @@ static void without_preservation_it_is_linear_blending(void **state) {
     arm_turn(t.locals, ARM_WRIST, 1, 150);
     const float *positions = arm_move(&t, 0);
     pelt_affine globals[ARM_JOINTS];
-    pelt_skeleton_globals(&t.f.model->skeleton, t.locals, globals);
-    const px_weight_table *w = &t.f.weights;
+    pelt_skeleton_globals(&t.model->skeleton, t.locals, globals);
+    const px_weight_table *w = &t.jiggle->weights;
     for (size_t p = 0; p < w->row_count; p++) {
         double sum[3] = {0};
         for (size_t k = p * w->capacity; k < (p + 1) * w->capacity; k++) {
             float moved[3];
-            pelt_affine bone = px_affine_mul(&globals[w->bones[k]], &t.f.subject.inverses[w->bones[k]]);
-            px_affine_point(&bone, t.f.lattice.rest + 3 * p, moved);
+            pelt_affine bone = px_affine_mul(&globals[w->bones[k]], &t.jiggle->subject.inverses[w->bones[k]]);
+            px_affine_point(&bone, t.jiggle->lattice.rest + 3 * p, moved);
             for (int c = 0; c < 3; c++)
                 sum[c] += (double)w->weights[k] * (double)moved[c];
         }
@@ -280,13 +298,13 @@ static void all_bodies_agree(void **state) {
     arm_turn(t.locals, ARM_ELBOW, 0, 90);
     arm_turn(t.locals, ARM_WRIST, 1, 180);
     t.locals[ARM_WRIST].scale[0] = 1.5f;
-    size_t size = 4 * sizeof(float) * t.f.lattice.particle_count;
+    size_t size = 4 * sizeof(float) * t.jiggle->lattice.particle_count;
     float *wanted = malloc(size);
-    t.f.primary.kernels = px_jiggle_kernels_of(PELT_SIMD_SCALAR);
+    t.jiggle->primary.kernels = px_jiggle_kernels_of(PELT_SIMD_SCALAR);
     memcpy(wanted, arm_move(&t, 1), size);
     for (pelt_simd simd = PELT_SIMD_SCALAR + 1; simd < PELT_SIMD_COUNT; simd++)
         if (pelt_simd_available(simd)) {
-            t.f.primary.kernels = px_jiggle_kernels_of(simd);
+            t.jiggle->primary.kernels = px_jiggle_kernels_of(simd);
             assert_memory_equal(arm_move(&t, 1), wanted, size);
         }
     free(wanted);
@@ -299,18 +317,18 @@ static void half_turns_are_passed_smoothly(void **state) {
     (void)state;
     arm_test t;
     arm_begin(&t, 500, PELT_JIGGLE_WEIGHTS_SKIN);
-    size_t count = 4 * (size_t)t.f.lattice.particle_count;
+    size_t count = 4 * (size_t)t.jiggle->lattice.particle_count;
     float *last = malloc(count * sizeof *last);
     double step = 0, other = 0;
     for (int degrees = 0; degrees <= 230; degrees++) {
-        memcpy(t.locals, t.f.model->skeleton.rest, sizeof t.locals);
+        memcpy(t.locals, t.model->skeleton.rest, sizeof t.locals);
         arm_turn(t.locals, ARM_WRIST, 1, degrees);
         const float *now = arm_move(&t, 1);
         for (size_t e = 0; e < count && degrees > 0; e++)
             step = fmax(step, fabs((double)(now[e] - last[e])));
         memcpy(last, now, count * sizeof *last);
     }
-    px_primary_reset(&t.f.primary);
+    px_primary_reset(&t.jiggle->primary);
     const float *anew = arm_move(&t, 1);
     for (size_t e = 0; e < count; e++)
         other = fmax(other, fabs((double)(anew[e] - last[e])));
@@ -328,19 +346,19 @@ static void poses_never_break(void **state) {
     arm_begin(&t, 500, PELT_JIGGLE_WEIGHTS_LATTICE);
     for (int n = 0; n < 400; n++) {
         for (uint32_t j = 0; j < ARM_JOINTS; j++) {
-            t.locals[j] = t.f.model->skeleton.rest[j];
+            t.locals[j] = t.model->skeleton.rest[j];
             for (int axis = 0; axis < 3; axis++)
                 arm_turn(t.locals, j, axis, test_random_real(&random, -1, 1) * (n < 200 ? 60 : 180));
             for (int c = 0; c < 3 && n >= 300; c++)
                 t.locals[j].scale[c] = (float)(test_random_below(&random, 4) - 1.0);
         }
         const float *positions = arm_move(&t, 1);
-        for (size_t e = 0; e < 4 * (size_t)t.f.lattice.particle_count; e++)
+        for (size_t e = 0; e < 4 * (size_t)t.jiggle->lattice.particle_count; e++)
             assert_true(isfinite(positions[e]));
         pelt_jiggle_volume volumes[ARM_JOINTS];
         double rest = 0, before = 0, after = 0;
-        px_primary_tell(&t.f.primary, volumes);
-        for (uint32_t k = 0; k < t.f.primary.part_count; k++) {
+        px_primary_tell(&t.jiggle->primary, volumes);
+        for (uint32_t k = 0; k < t.jiggle->primary.part_count; k++) {
             rest += volumes[k].rest;
             before += volumes[k].before;
             after += volumes[k].after;
@@ -489,12 +507,12 @@ static const pose_row poses[] = {
 
 /* Of the volume that blending loses, all of the mesh or around the joint, at least 80 % must come back. */
 static void check_pose(arm_test *t, const pose_row *row) {
-    const pelt_mesh *mesh = &t->f.model->mesh;
+    const pelt_mesh *mesh = &t->model->mesh;
     float *positions = malloc(3 * sizeof(float) * mesh->vertex_count);
     double volumes[3][2], line[SLICES][3];
-    memcpy(t->locals, t->f.model->skeleton.rest, sizeof t->locals);
+    memcpy(t->locals, t->model->skeleton.rest, sizeof t->locals);
     for (int n = 0; n < 3; n++) { /* at rest, blended, kept */
-        arm_embed(&t->f.lattice, arm_move(t, n == 1 ? 0 : 1), positions);
+        px_mesh_embedding_run(&t->jiggle->mesh, arm_move(t, n == 1 ? 0 : 1), positions, NULL);
         volumes[n][0] = mesh_volume(mesh, positions, -1, 5);
         volumes[n][1] = mesh_volume(mesh, positions, row->low, row->high);
         if (n == 0)
@@ -504,7 +522,7 @@ static void check_pose(arm_test *t, const pose_row *row) {
     assert_true(is_simple(line, 3.3 / SLICES));
     for (int part = 0; part < 2; part++) {
         double lost = volumes[0][part] - volumes[1][part], left = fabs(volumes[0][part] - volumes[2][part]);
-        printf("%5u particles, %s, %s: %.2f %% lost, %.3f %% left, %.1f %% back\n", t->f.lattice.particle_count,
+        printf("%5u particles, %s, %s: %.2f %% lost, %.3f %% left, %.1f %% back\n", t->jiggle->lattice.particle_count,
                row->name, part ? "around the joint" : "all", 100 * lost / volumes[0][part],
                100 * left / volumes[0][part], 100 - 100 * left / lost);
         assert_true(lost > 0.01 * volumes[0][part]);
@@ -533,9 +551,9 @@ static void parts_add_up_to_the_mesh(void **state) {
     for (size_t e = 0; e < PX_COUNT(sizes); e++) {
         arm_test t;
         arm_begin(&t, sizes[e], PELT_JIGGLE_WEIGHTS_SKIN);
-        double sum = 0, whole = mesh_volume(&t.f.model->mesh, t.f.subject.positions, -1, 5);
-        for (uint32_t k = 0; k < t.f.primary.part_count; k++)
-            sum += t.f.primary.parts[k].rest;
+        double sum = 0, whole = mesh_volume(&t.model->mesh, t.jiggle->subject.positions, -1, 5);
+        for (uint32_t k = 0; k < t.jiggle->primary.part_count; k++)
+            sum += t.jiggle->primary.parts[k].rest;
         assert_true(fabs(sum / whole - 1) < 0.05);
         arm_end(&t);
     }
@@ -551,8 +569,8 @@ static void the_amount_is_adjustable(void **state) {
     double last = -1;
     for (float amount = 0; amount <= 1; amount += 0.25f) {
         arm_move(&t, amount);
-        px_primary_tell(&t.f.primary, volumes);
-        for (uint32_t k = 0; k < t.f.primary.part_count; k++)
+        px_primary_tell(&t.jiggle->primary, volumes);
+        for (uint32_t k = 0; k < t.jiggle->primary.part_count; k++)
             if (volumes[k].joint == ARM_ELBOW) {
                 assert_true(volumes[k].after > last && volumes[k].after < volumes[k].rest * 1.0001);
                 last = volumes[k].after;
