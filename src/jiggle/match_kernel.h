@@ -217,8 +217,8 @@ static void move_particles(const px_swing_pass *pass) {
             const lanes *e = goal + DOWN_TURN + 3 * c;
             lanes wanted = m * (e[0] * y[0] + e[1] * y[1] + e[2] * y[2] + goal[DOWN_SHIFT + c]);
             lanes with = m * (rigid[c] + goal[DOWN_DRIFT + c]), now = (skin[c] - before[c]) * rate;
-            w[c] += pass->pull * (wanted - u[c]) + pass->region_damping * (with - w[c]);
-            w[c] = w[c] * keep + (push[c] - (now - speed[c]));
+            w[c] = keep * (w[c] + pass->region_damping * (with - w[c])) + pass->pull * (wanted - u[c]) +
+                   (push[c] - (now - speed[c]));
             u[c] += pass->step * w[c];
             speed[c] = now;
         }

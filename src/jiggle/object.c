@@ -60,18 +60,15 @@ static double diagonal(const float *positions, uint32_t count) {
 static pelt_result make_state(pelt_jiggle *j) {
     const pelt_skeleton *skeleton = &j->model->skeleton;
     size_t floats = 4 * px_jiggle_padded(j->lattice.particle_count);
-    pelt_transform **poses[] = {&j->before, &j->target, &j->locals};
-    for (size_t n = 0; n < PX_COUNT(poses); n++)
-        if (!(*poses[n] = PX_NEW(j->arena, pelt_transform, skeleton->joint_count)))
-            return PELT_ERROR_MEMORY;
+    PX_TRY(px_path_make(j->arena, skeleton, &j->path));
+    j->locals = PX_NEW(j->arena, pelt_transform, skeleton->joint_count);
     j->globals = PX_NEW(j->arena, pelt_affine, skeleton->joint_count);
     j->globals_before = PX_NEW(j->arena, pelt_affine, skeleton->joint_count);
     j->skin = PX_NEW(j->arena, float, floats);
     j->shown = PX_NEW(j->arena, float, floats);
     j->volumes = PX_NEW(j->arena, pelt_jiggle_volume, j->primary.part_count);
-    if (!j->globals || !j->globals_before || !j->skin || !j->shown || !j->volumes)
+    if (!j->locals || !j->globals || !j->globals_before || !j->skin || !j->shown || !j->volumes)
         return PELT_ERROR_MEMORY;
-    memcpy(j->target, skeleton->rest, skeleton->joint_count * sizeof *j->target);
     pelt_jiggle_reset(j);
     return PELT_OK;
 }
@@ -119,92 +116,75 @@ void pelt_jiggle_destroy(pelt_jiggle *jiggle) {
 
 /* ---- Poses ------------------------------------------------------------------------------------------------ */
 
-static bool is_finite(const pelt_transform *t) {
-    float sum = 0; /* of products with 0: not 0 when one of them is not finite */
-    for (int c = 0; c < 4; c++)
-        sum += 0 * t->rotation[c] + (c < 3 ? 0 * t->translation[c] + 0 * t->scale[c] : 0);
-    return sum == 0;
-}
-
 void pelt_jiggle_set_pose(pelt_jiggle *j, const pelt_transform *locals) {
-    for (uint32_t n = 0; n < j->model->skeleton.joint_count; n++)
-        if (is_finite(&locals[n]))
-            j->target[n] = locals[n];
+    px_path_aim(&j->path, locals);
     if (j->fresh)
         pelt_jiggle_reset(j);
     j->fresh = false;
 }
 
-/* Moves the rig to a pose between the last one and the one that was set, and the skin with it. */
-static void move_skin(pelt_jiggle *j, double part) {
-    for (uint32_t n = 0; n < j->model->skeleton.joint_count; n++) {
-        const pelt_transform *a = &j->before[n], *b = &j->target[n];
-        pelt_transform *out = &j->locals[n];
-        *out = *b;
-        if (part >= 1)
-            continue;
-        px_quat_slerp(a->rotation, b->rotation, part, out->rotation);
-        for (int c = 0; c < 3; c++) {
-            out->translation[c] = (float)((1 - part) * a->translation[c] + part * b->translation[c]);
-            out->scale[c] = (float)((1 - part) * a->scale[c] + part * b->scale[c]);
-        }
-    }
+/* Moves the rig to a place on its path, and the skin with it. */
+static void move_skin(pelt_jiggle *j, double part, double seconds) {
+    px_path_at(&j->path, part, seconds, j->locals);
     pelt_skeleton_globals(&j->model->skeleton, j->locals, j->globals);
     memcpy(j->skin, px_primary_move(&j->primary, j->globals, (float)j->desc.volume),
            4 * px_jiggle_padded(j->lattice.particle_count) * sizeof *j->skin);
 }
 
-/* The pose that was set has been reached. */
-static void arrive(pelt_jiggle *j) {
-    uint32_t count = j->model->skeleton.joint_count;
-    memcpy(j->before, j->target, count * sizeof *j->before);
-    pelt_skeleton_globals(&j->model->skeleton, j->before, j->globals_before);
-}
-
 void pelt_jiggle_reset(pelt_jiggle *j) {
     px_primary_reset(&j->primary);
-    move_skin(j, 1);
+    px_path_stop(&j->path);
+    move_skin(j, 1, 0);
+    memcpy(j->globals_before, j->globals, j->model->skeleton.joint_count * sizeof *j->globals);
     px_swing_reset(&j->swing, j->skin);
     px_swing_show(&j->swing, j->skin, 0, j->shown);
-    arrive(j);
     j->waiting = 0;
     j->fresh = true;
 }
 
+/* Whether some joint is farther away at the end of the coming step than it could have moved. */
 static bool jumps(const pelt_jiggle *j) {
-    pelt_skeleton_globals(&j->model->skeleton, j->target, j->globals);
+    px_path_at(&j->path, 1, 0, j->locals);
+    pelt_skeleton_globals(&j->model->skeleton, j->locals, j->globals);
     for (uint32_t n = 0; j->jump > 0 && n < j->model->skeleton.joint_count; n++) {
         const float *a = j->globals_before[n].m, *b = j->globals[n].m;
         if (hypot(hypot((double)b[3] - a[3], (double)b[7] - a[7]), (double)b[11] - a[11]) > j->jump)
             return true;
     }
+    memcpy(j->globals_before, j->globals, j->model->skeleton.joint_count * sizeof *j->globals);
     return false;
 }
 
 /* ---- Time ------------------------------------------------------------------------------------------------- */
 
+/* All is where it was, but somewhere else. */
+static void jump(pelt_jiggle *j) {
+    double waiting = j->waiting;
+    pelt_jiggle_reset(j);
+    j->waiting = waiting;
+    j->fresh = false;
+    j->jump_count++;
+}
+
 void pelt_jiggle_step(pelt_jiggle *j, double seconds) {
     double h = j->desc.substep;
     seconds = seconds > 0 ? fmin(seconds, 1) : 0;
-    if (jumps(j)) {
-        double waiting = j->waiting;
-        bool fresh = j->fresh;
-        pelt_jiggle_reset(j);
-        j->waiting = waiting;
-        j->fresh = fresh;
-        j->jump_count++;
-    }
+    if (jumps(j))
+        jump(j);
     double count = floor((j->waiting + seconds) / h + SLACK), left = j->waiting + seconds - count * h;
+    if (seconds > 0)
+        px_path_leave(&j->path, seconds);
     for (double n = 1; n <= count; n++) {
         double part = seconds > 0 ? (n * h - j->waiting) / seconds : 1;
-        move_skin(j, part < 1 - SLACK ? part : 1);
+        move_skin(j, part < 1 - SLACK ? part : 1, seconds);
         px_swing_step(&j->swing, j->skin, j->globals);
     }
     j->waiting = left > SLACK * h ? left : 0;
     if (j->waiting > 0 || count == 0)
-        move_skin(j, 1);
+        move_skin(j, 1, seconds);
     px_swing_show(&j->swing, j->skin, j->waiting, j->shown);
-    arrive(j);
+    if (seconds > 0)
+        px_path_arrive(&j->path, seconds);
 }
 
 void pelt_jiggle_positions(const pelt_jiggle *j, float *positions, float *normals) {

@@ -3,6 +3,7 @@
 #define PELT_JIGGLE_OBJECT_H
 
 #include "jiggle/mesh.h"
+#include "jiggle/path.h"
 #include "jiggle/primary.h"
 #include "jiggle/swing.h"
 
@@ -19,15 +20,15 @@ struct pelt_jiggle {
     px_mesh_embedding mesh;
     double jump; /* units: a joint that moves farther jumps; 0: none does */
     uint32_t jump_count;
-    bool fresh;                      /* the next pose holds at once */
-    double waiting;                  /* seconds since the last substep */
-    pelt_transform *before, *target; /* [joint] poses at the end of the last step and of the coming one */
-    pelt_transform *locals;          /* [joint] between them */
-    pelt_affine *globals;            /* [joint] of `locals` */
-    pelt_affine *globals_before;     /* [joint] of `before` */
-    float *skin;                     /* [particle][4] where `globals` take them */
-    float *shown;                    /* [particle][4] */
-    pelt_jiggle_volume *volumes;     /* [part] */
+    bool fresh;     /* the next pose holds at once */
+    double waiting; /* seconds since the last substep */
+    px_path path;
+    pelt_transform *locals;      /* [joint] on it */
+    pelt_affine *globals;        /* [joint] of `locals` */
+    pelt_affine *globals_before; /* [joint] at the end of the last step */
+    float *skin;                 /* [particle][4] where `globals` take them */
+    float *shown;                /* [particle][4] */
+    pelt_jiggle_volume *volumes; /* [part] */
 };
 
 /* Whether a model and settings may become a pelt_jiggle. */
