@@ -82,8 +82,6 @@ static void plan_skin(jiggle_work *w) {
     bool anew = option_given(session, "bones") || option_given(session, "error") || option_given(session, "method");
     if (w->as == AS_BONES && !anew && !option_given(session, "add"))
         s->decompose.add = HELPER_BONES;
-    if (s->decompose.add && !option_given(session, "influences"))
-        s->decompose.influences = PELT_MAX_INFLUENCES; /* there must be room for them */
     if (w->as == AS_MORPHS && !option_given(session, "corrections"))
         s->corrections = MORPHS;
     w->skin = (decompose_work){.session = session, .settings = s, .model = w->rig};
@@ -223,13 +221,30 @@ static exit_code write_morphs(jiggle_work *w) {
     return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
 }
 
+/* Helper bones take what a vertex has no bone for yet: at most half of its bones are left to the rig's own. */
+static exit_code write_bones(jiggle_work *w) {
+    const pelt_decompose_desc *desc = &w->skin_settings.decompose;
+    pelt_weights_scope scope = pelt_weights_scope_default();
+    scope.influences = desc->influences > 1 ? desc->influences / 2 : 1;
+    pelt_weights_report report = {0};
+    pelt_result result = PELT_OK;
+    if (desc->add && w->rig->skin.influence_count > scope.influences)
+        result = pelt_weights_prune(w->session->context, w->rig, &scope, &(pelt_prune_desc){0}, &report);
+    if (result != PELT_OK)
+        return session_fail(w->session, result);
+    if (report.changed_count)
+        say(w->session, MESSAGE_DETAIL, "%s vertices keep their %u largest weights, to make room for helper bones",
+            grouped(report.changed_count), scope.influences);
+    return decompose_clips(&w->skin);
+}
+
 static exit_code write_all(jiggle_work *w) {
     w->rig->clips = w->clips;
     w->rig->clip_count = w->clip_count;
     if (w->as == AS_CACHE)
         return write_cache(w);
     plan_skin(w);
-    exit_code code = w->as == AS_BONES ? decompose_clips(&w->skin) : write_morphs(w);
+    exit_code code = w->as == AS_BONES ? write_bones(w) : write_morphs(w);
     if (code != EXIT_DONE)
         return code;
     report_page(w->session, w->skin.written, w->clips, w->clip_count, w->reports[0].fps)->motions = w->skin.motions;
