@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { makeGlb, readGltf } from "../node/support.mjs";
+import { makeGlb, readGltf, run } from "../node/support.mjs";
 import * as support from "./support.mjs";
 
 const FRAME = 60;
@@ -197,7 +197,7 @@ function offset(pixels, colors) {
 /** How many of the pixels differ. */
 const changes = (a, b) => a.filter((pixel, n) => pixel.some((x, c) => c > 0 && Math.abs(x - b[n][c]) > 4)).length;
 
-/** A page with voxels and a lattice, which no verb makes here: their blocks are put in by hand. */
+/** A page with voxels and a lattice, put in by hand. */
 function withOverlays() {
     const base64 = (array) => Buffer.from(array.buffer).toString("base64");
     const block = (name, array) =>
@@ -295,6 +295,28 @@ await support.checks(browser, {
             await page.click(`[data-overlay=${overlay}]`);
             await pictureChanges(page, (count) => count === 0, `${overlay} leaves something behind`);
         }
+        assert.deepEqual(page.complaints, []);
+        await page.close();
+    },
+    "the lattice of a jiggle lies around the mesh": async () => {
+        const file = path.join(support.folder, "jiggle.html");
+        const [rig, out] = [support.scene("troll", "--vertices", "800", "--frames", "8"), path.join(support.folder, "soft.glb")];
+        const few = ["--particles", "400", "--preroll", "0", "--add", "3", "--iterations", "2"];
+        run(support.pelt, ["jiggle", "-q", rig, "-o", out, "--report", file, ...few]);
+        const page = await openReadable(file);
+        await page.waitForSelector("#measured table");
+        await changedPixels(page);
+        await page.click("[data-overlay=lattice]");
+        await pictureChanges(page, (count) => count > 1000, "the lattice shows nothing");
+        const box = await page.evaluate(() => {
+            const { lattice } = window.pelt.viewer.overlays;
+            lattice.geometry.computeBoundingBox();
+            const { min, max } = lattice.geometry.boundingBox;
+            return [min.toArray(), max.toArray()];
+        });
+        const [rest] = support.libraryPoses(rig, []);
+        for (let i = 0; i < rest.length; i++)
+            assert(rest[i] >= box[0][i % 3] - 1e-5 && rest[i] <= box[1][i % 3] + 1e-5, "a vertex outside");
         assert.deepEqual(page.complaints, []);
         await page.close();
     },
