@@ -41,8 +41,7 @@ static void set_box(const px_surface *surface, px_surface_node *node, uint32_t f
         }
 }
 
-/* Hoare's selection: what stands at `place` is then not before any in front of it, and not behind any after it. */
-static void select_place(uint32_t *order, uint32_t count, uint32_t place, const float *keys) {
+void px_select(uint32_t *order, uint32_t count, uint32_t place, const float *keys) {
     uint32_t low = 0, high = count - 1;
     while (low < high) {
         float pivot = keys[3 * (size_t)order[low + (high - low) / 2]];
@@ -80,7 +79,7 @@ static void build(const builder *b, uint32_t first, uint32_t count) {
         if (node->high[a] - node->low[a] > node->high[axis] - node->low[axis])
             axis = a;
     uint32_t half = count / 2;
-    select_place(surface->order + first, count, half, b->middles + axis);
+    px_select(surface->order + first, count, half, b->middles + axis);
     build(b, first, half);
     node->first = surface->node_count;
     build(b, first + half, count - half);

@@ -37,6 +37,10 @@ typedef bool px_surface_accept_fn(const void *user, const px_surface_point *cand
 bool px_surface_nearest(const px_surface *surface, const double p[3], double distance, px_surface_accept_fn *accept,
                         const void *user, px_surface_point *out);
 
+/* Partial sorting of an order by keys[3 · element] (Hoare's selection): what stands at `place` is then not before any in
+ * front of it, and not behind any after it. No key may be NaN. */
+void px_select(uint32_t *order, uint32_t count, uint32_t place, const float *keys);
+
 /* The nearest point of a triangle, also of one without area, which is nothing but edges: distance², and what the point
  * has of the corners, sum 1. */
 double px_triangle_nearest(const double p[3], double corners[3][3], double share[3]);

@@ -1,0 +1,216 @@
+/* A model in a pose: matrices and weights at once, balls and vertices when a question reaches them. */
+#include "collide/collide.h"
+#include "core/math3.h"
+#include "run/skin.h"
+
+/* ---- Poses ------------------------------------------------------------------------------------------------ */
+
+/* Forgets what was found out. */
+static void next_pose(pelt_body *body) {
+    const pelt_bdtree *tree = body->tree;
+    if (++body->pose == 0) {
+        memset(body->node_poses, 0, tree->node_count * sizeof *body->node_poses);
+        memset(body->leaf_poses, 0, tree->leaf_count * sizeof *body->leaf_poses);
+        body->pose = 1;
+    }
+    body->work = (pelt_body_work){.node_count = tree->node_count};
+    body->positions = NULL;
+}
+
+/* An upper bound of the largest singular value: its square is an eigenvalue of AᵀA, so in one of Gershgorin's discs. Equal
+ * to it where the columns are perpendicular: rotation after scale. */
+static double largest_stretch(const float m[12]) {
+    double most = 0;
+    for (int i = 0; i < 3; i++) {
+        double row = 0;
+        for (int j = 0; j < 3; j++)
+            row += fabs((double)m[i] * m[j] + (double)m[4 + i] * m[4 + j] + (double)m[8 + i] * m[8 + j]);
+        most = fmax(most, row);
+    }
+    return sqrt(most);
+}
+
+static void set_bone(const pelt_affine *matrix, px_bone *bone) {
+    const float *m = matrix->m;
+    for (int c = 0; c < 4; c++)
+        for (int r = 0; r < 3; r++)
+            bone->columns[c][r] = m[4 * r + c];
+    bone->stretch = (float)(largest_stretch(m) * (1 + 1e-6));
+    bone->shift = (float)(sqrt((double)m[3] * m[3] + (double)m[7] * m[7] + (double)m[11] * m[11]) * (1 + 1e-6));
+}
+
+/* With body->palette and body->weights. */
+static void take_pose(pelt_body *body) {
+    const pelt_bdtree *tree = body->tree;
+    next_pose(body);
+    for (uint32_t j = 0; j < tree->bone_count; j++)
+        set_bone(&body->palette[j], &body->bones[j]);
+    body->morphed = false;
+    for (uint32_t m = 0; m < tree->model.morphs.morph_count; m++)
+        body->morphed = body->morphed || body->weights[m] != 0;
+}
+
+static void copy_weights(pelt_body *body, const float *weights) {
+    if (body->tree->model.morphs.morph_count && weights != body->weights)
+        memcpy(body->weights, weights, body->tree->model.morphs.morph_count * sizeof *weights);
+}
+
+void pelt_body_palette(pelt_body *body, const pelt_affine *palette, const float *weights) {
+    copy_weights(body, weights);
+    if (body->tree->model.skin.bone_count)
+        memcpy(body->palette, palette, body->tree->bone_count * sizeof *palette);
+    take_pose(body);
+}
+
+void pelt_body_locals(pelt_body *body, const pelt_transform *locals, const float *weights) {
+    const pelt_model *model = &body->tree->model;
+    copy_weights(body, weights);
+    if (model->skin.bone_count) {
+        pelt_skeleton_globals(&model->skeleton, locals, body->globals);
+        pelt_skin_palette(&model->skin, body->globals, body->palette);
+    }
+    take_pose(body);
+}
+
+void pelt_body_motion(pelt_body *body, const pelt_motion *motion, float time) {
+    pelt_motion_sample(&body->tree->model, motion, time, body->locals, body->weights);
+    pelt_body_locals(body, body->locals, body->weights);
+}
+
+void pelt_body_positions(pelt_body *body, const float *positions) {
+    next_pose(body);
+    body->positions = positions;
+}
+
+pelt_body_work pelt_body_cost(const pelt_body *body) {
+    return body->work;
+}
+
+/* ---- What questions reach --------------------------------------------------------------------------------- */
+
+/* In arithmetic and order that of pelt_model_pose. */
+static void skin_leaf(const pelt_body *body, uint32_t leaf, float (*out)[3]) {
+    const pelt_bdtree *tree = body->tree;
+    size_t first = (size_t)PX_LEAF_VERTICES * leaf;
+    float morphed[PX_LEAF_VERTICES][3];
+    const float *rest = tree->positions + 3 * first;
+    if (body->morphed) {
+        for (size_t v = 0; v < PX_LEAF_VERTICES; v++)
+            px_morph_range(&tree->model.mesh, &tree->model.morphs, body->weights, tree->leaves[leaf].vertices[v], 1,
+                           morphed[v], NULL, NULL);
+        rest = morphed[0];
+    }
+    if (!tree->model.skin.bone_count) {
+        memcpy(out, rest, sizeof morphed);
+        return;
+    }
+    pelt_skin_job job = {
+        .vertex_count = PX_LEAF_VERTICES,
+        .influence_count = tree->influence_count,
+        .bones = tree->bones + first * tree->influence_count,
+        .weights = tree->weights + first * tree->influence_count,
+        .palette = body->palette,
+        .positions = rest,
+        .out_positions = out[0],
+    };
+    pelt_skin_run(&job);
+}
+
+const float (*px_body_leaf(pelt_body *body, uint32_t leaf))[3] {
+    float(*out)[3] = body->posed[leaf];
+    if (body->leaf_poses[leaf] == body->pose)
+        return (const float(*)[3])out;
+    body->leaf_poses[leaf] = body->pose;
+    if (body->positions)
+        for (size_t v = 0; v < PX_LEAF_VERTICES; v++)
+            memcpy(out[v], body->positions + 3 * (size_t)body->tree->leaves[leaf].vertices[v], sizeof out[v]);
+    else
+        skin_leaf(body, leaf, out);
+    body->finite[leaf] = 0;
+    for (unsigned v = 0; v < PX_LEAF_VERTICES; v++)
+        if (isfinite(out[v][0]) && isfinite(out[v][1]) && isfinite(out[v][2]))
+            body->finite[leaf] |= (uint8_t)(1u << v);
+    body->work.vertex_count += PX_LEAF_VERTICES;
+    return (const float(*)[3])out;
+}
+
+bool px_body_corners(pelt_body *body, uint32_t leaf, uint32_t place, const float *corners[3]) {
+    const float(*posed)[3] = px_body_leaf(body, leaf);
+    const uint8_t *of_leaf = body->tree->corners[place];
+    unsigned finite = body->finite[leaf];
+    for (int c = 0; c < 3; c++)
+        corners[c] = posed[of_leaf[c]];
+    return finite >> of_leaf[0] & finite >> of_leaf[1] & finite >> of_leaf[2] & 1;
+}
+
+/* Around what is finite: the rest meets nothing. */
+static px_ball ball_of_leaf(pelt_body *body, uint32_t leaf) {
+    const float(*posed)[3] = px_body_leaf(body, leaf);
+    float points[PX_LEAF_VERTICES][3] = {{0}};
+    size_t count = 0;
+    for (unsigned v = 0; v < PX_LEAF_VERTICES; v++)
+        if (body->finite[leaf] >> v & 1)
+            memcpy(points[count++], posed[v], sizeof points[0]);
+    return px_ball_of_points((const float(*)[3])points, count ? count : 1);
+}
+
+const px_ball *px_body_ball(pelt_body *body, uint32_t n) {
+    const px_node *node = &body->tree->nodes[n];
+    px_ball *ball = &body->balls[n];
+    if (body->node_poses[n] == body->pose)
+        return ball;
+    body->node_poses[n] = body->pose;
+    body->work.ball_count++;
+    if (!body->positions && node->share_count)
+        *ball = px_deformed_ball(body, node);
+    else if (node->second)
+        *ball = px_ball_around(px_body_ball(body, n + 1), px_body_ball(body, node->second));
+    else
+        *ball = ball_of_leaf(body, node->leaf);
+    return ball;
+}
+
+/* ---- Making ----------------------------------------------------------------------------------------------- */
+
+static pelt_result make_body(pelt_body *body) {
+    const pelt_bdtree *tree = body->tree;
+    const pelt_model *model = &tree->model;
+    body->locals = PX_NEW(body->memory, pelt_transform, model->skeleton.joint_count);
+    body->globals = PX_NEW(body->memory, pelt_affine, model->skeleton.joint_count);
+    body->palette = PX_NEW(body->memory, pelt_affine, tree->bone_count);
+    body->bones = PX_NEW(body->memory, px_bone, tree->bone_count);
+    body->weights = PX_NEW(body->memory, float, model->morphs.morph_count);
+    body->node_poses = PX_NEW(body->memory, uint32_t, tree->node_count);
+    body->balls = PX_NEW(body->memory, px_ball, tree->node_count);
+    body->leaf_poses = PX_NEW(body->memory, uint32_t, tree->leaf_count);
+    body->finite = PX_NEW(body->memory, uint8_t, tree->leaf_count);
+    body->posed = px_arena_alloc(body->memory, tree->leaf_count, sizeof *body->posed);
+    if (!body->locals || !body->globals || !body->palette || !body->bones || !body->weights || !body->node_poses ||
+        !body->balls || !body->leaf_poses || !body->finite || !body->posed)
+        return PELT_ERROR_MEMORY;
+    body->palette[0] = px_affine_identity(); /* stays so without a skin */
+    pelt_body_motion(body, NULL, 0);
+    return PELT_OK;
+}
+
+pelt_result pelt_body_create(pelt_context *context, const pelt_bdtree *tree, pelt_body **out) {
+    *out = NULL;
+    px_arena *memory = px_arena_create(context);
+    pelt_body *body = memory ? PX_NEW(memory, pelt_body, 1) : NULL;
+    pelt_result result = PELT_ERROR_MEMORY;
+    if (body) {
+        *body = (pelt_body){.memory = memory, .tree = tree};
+        result = make_body(body);
+    }
+    if (result != PELT_OK) {
+        px_arena_destroy(memory);
+        return result;
+    }
+    *out = body;
+    return PELT_OK;
+}
+
+void pelt_body_destroy(pelt_body *body) {
+    if (body)
+        px_arena_destroy(body->memory);
+}

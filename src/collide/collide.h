@@ -1,0 +1,126 @@
+/* Inside the room of collisions: trees, what nodes know about the skin, bodies, exact tests of triangles. */
+#ifndef PELT_COLLIDE_COLLIDE_H
+#define PELT_COLLIDE_COLLIDE_H
+
+#include "core/core.h"
+
+#include <pelt/collide.h>
+
+/* A leaf holds as many triangles as so many vertices have: one step of the widest skinning kernel. */
+#define PX_LEAF_VERTICES 8u
+
+/* ---- Trees ------------------------------------------------------------------------------------------------ */
+
+/* What the vertices of a node have of one bone. */
+typedef struct px_share {
+    uint32_t bone;
+    float mean, spread; /* weight; the most that one differs from it */
+} px_share;
+
+/* How one morph displaces the vertices of a node. */
+typedef struct px_mode {
+    uint32_t morph;
+    float mean[3], spread; /* displacement; the most that one differs from it */
+    float size;            /* |mean| + spread */
+} px_mode;
+
+/* A ball at rest, and how far its vertices may come from each other in a pose: see bounds.c. */
+typedef struct px_node {
+    float center[3], radius;
+    float size;                  /* no vertex is farther from the origin, at rest */
+    float total;                 /* largest Σ |weight| of a vertex */
+    float uneven;                /* how far Σ weight may differ from 1, and from that of the means */
+    float grain;                 /* what rounding may add, relative to the largest terms */
+    uint32_t share, share_count; /* 0: too many bones, it has the ball around its children's */
+    uint32_t mode, mode_count;
+    uint32_t second; /* the second child, the first one stands behind the node; 0: a leaf */
+    uint32_t leaf;   /* a leaf's number */
+} px_node;
+
+typedef struct px_leaf {
+    uint32_t first, count;               /* places in `order` */
+    uint32_t vertices[PX_LEAF_VERTICES]; /* all different but for the last, which fills up */
+    uint32_t welds[PX_LEAF_VERTICES];    /* equal where vertices are one */
+} px_leaf;
+
+struct pelt_bdtree {
+    px_arena *memory;
+    pelt_model model;         /* its nouns as they were */
+    uint32_t influence_count; /* K; 1 without a skin, when bone 0 stays where it is */
+    uint32_t bone_count;      /* at least 1 */
+    uint32_t node_count;      /* 0: no triangles */
+    uint32_t leaf_count;
+    px_node *nodes;
+    px_leaf *leaves;
+    uint32_t *order;       /* triangles, leaf by leaf */
+    uint8_t (*corners)[3]; /* of these: places in their leaf's vertices */
+    px_share *shares;
+    px_mode *modes;
+    float *positions; /* [leaf][8][3] at rest */
+    uint16_t *bones;  /* [leaf][8][K] */
+    float *weights;   /* [leaf][8][K] */
+};
+
+/* Fills node.center … mode_count of every node of a tree that has its leaves. */
+pelt_result px_tree_bounds(pelt_context *context, pelt_bdtree *tree);
+
+/* ---- Bodies ----------------------------------------------------------------------------------------------- */
+
+typedef struct px_ball {
+    float center[3], radius; /* radius INFINITY where there is no telling */
+} px_ball;
+
+/* A matrix as balls want it. */
+typedef struct px_bone {
+    _Alignas(16) float columns[4][4]; /* the last of each is 0 */
+    float stretch;                    /* no direction becomes longer */
+    float shift;                      /* length of the translation */
+} px_bone;
+
+struct pelt_body {
+    px_arena *memory;
+    const pelt_bdtree *tree;
+    const float *positions; /* [vertex][3] or NULL: skinned */
+    pelt_transform *locals; /* [joint] */
+    pelt_affine *globals;   /* [joint] */
+    pelt_affine *palette;   /* [bone] */
+    px_bone *bones;         /* [bone] */
+    float *weights;         /* [morph] */
+    bool morphed;           /* one of them is not 0 */
+    uint32_t pose;          /* its number, from 1 on */
+    uint32_t *node_poses;   /* [node] in which its ball was found */
+    px_ball *balls;         /* [node] */
+    uint32_t *leaf_poses;   /* [leaf] in which it was skinned */
+    uint8_t *finite;        /* [leaf] a bit for every vertex */
+    float (*posed)[PX_LEAF_VERTICES][3];
+    pelt_body_work work;
+};
+
+/* The ball around a node's triangles in the body's pose. */
+const px_ball *px_body_ball(pelt_body *body, uint32_t node);
+/* The same from matrices, weights and what the node knows alone. */
+px_ball px_deformed_ball(const pelt_body *body, const px_node *node);
+/* Around two others. */
+px_ball px_ball_around(const px_ball *a, const px_ball *b);
+/* Around points [count], finite and at least one: a little larger than the smallest. */
+px_ball px_ball_of_points(const float (*points)[3], size_t count);
+
+/* The vertices of a leaf in the body's pose. */
+const float (*px_body_leaf(pelt_body *body, uint32_t leaf))[3];
+/* Corners of a place of its triangles; false when one is not finite. */
+bool px_body_corners(pelt_body *body, uint32_t leaf, uint32_t place, const float *corners[3]);
+
+/* ---- Exact tests ------------------------------------------------------------------------------------------ */
+
+/* The sign of det(b − a, c − a, d − a): −1, 0 or 1, exact for all finite floats. */
+int px_orient(const float a[3], const float b[3], const float c[3], const float d[3]);
+/* The sign of det(u, a − o, b − o): how a line through o along u passes the edge from a to b. */
+int px_orient_line(const float o[3], const float u[3], const float a[3], const float b[3]);
+/* The side of c from a to b in the plane of axes x and y. */
+int px_orient_plane(const float a[3], const float b[3], const float c[3], int x, int y);
+
+bool px_triangles_meet(const float *const a[3], const float *const b[3]);
+/* Whether the ray meets the triangle, and where. */
+bool px_ray_meets(const pelt_ray *ray, const float *const corners[3], double *distance, double share[3]);
+
+#endif

@@ -1,0 +1,103 @@
+/* Triangles of two bodies that meet: two trees go down together, the larger ball first. */
+#include "collide/collide.h"
+
+#include <math.h>
+
+typedef struct pair_query {
+    pelt_body *a, *b;
+    pelt_pair_fn *found;
+    void *user;
+} pair_query;
+
+/* ---- Leaves ----------------------------------------------------------------------------------------------- */
+
+typedef struct box {
+    float low[3], high[3];
+} box;
+
+static box box_of(const float *const corners[3]) {
+    box out;
+    for (int c = 0; c < 3; c++) {
+        out.low[c] = fminf(fminf(corners[0][c], corners[1][c]), corners[2][c]);
+        out.high[c] = fmaxf(fmaxf(corners[0][c], corners[1][c]), corners[2][c]);
+    }
+    return out;
+}
+
+static bool boxes_meet(const box *a, const box *b) {
+    for (int c = 0; c < 3; c++)
+        if (a->low[c] > b->high[c] || b->low[c] > a->high[c])
+            return false;
+    return true;
+}
+
+/* Whether places of two leaves have a vertex in common. */
+static bool are_neighbours(const pelt_bdtree *tree, const px_leaf *a, uint32_t place_a, const px_leaf *b,
+                           uint32_t place_b) {
+    for (int e = 0; e < 9; e++)
+        if (a->welds[tree->corners[place_a][e / 3]] == b->welds[tree->corners[place_b][e % 3]])
+            return true;
+    return false;
+}
+
+static bool visit_pair(const pair_query *q, const px_leaf *a, uint32_t place_a, const px_leaf *b, uint32_t place_b) {
+    uint32_t of_a = q->a->tree->order[place_a], of_b = q->b->tree->order[place_b];
+    if (q->a != q->b)
+        return q->found(q->user, of_a, of_b);
+    if (are_neighbours(q->a->tree, a, place_a, b, place_b))
+        return true;
+    return of_a < of_b ? q->found(q->user, of_a, of_b) : q->found(q->user, of_b, of_a);
+}
+
+/* False: enough. */
+static bool pair_leaves(const pair_query *q, uint32_t number_a, uint32_t number_b) {
+    const px_leaf *a = &q->a->tree->leaves[number_a], *b = &q->b->tree->leaves[number_b];
+    for (uint32_t m = a->first; m < a->first + a->count; m++) {
+        const float *of_a[3], *of_b[3];
+        if (!px_body_corners(q->a, number_a, m, of_a))
+            continue;
+        box around = box_of(of_a);
+        for (uint32_t n = a == b ? m + 1 : b->first; n < b->first + b->count; n++) {
+            if (!px_body_corners(q->b, number_b, n, of_b))
+                continue;
+            box other = box_of(of_b);
+            if (boxes_meet(&around, &other) && px_triangles_meet(of_a, of_b) && !visit_pair(q, a, m, b, n))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* ---- Nodes ------------------------------------------------------------------------------------------------ */
+
+/* Doubles hold the squares of all floats; their rounding is far below that of the floats that balls leave room for. */
+static bool balls_meet(const px_ball *a, const px_ball *b) {
+    double square = 0, reach = (double)a->radius + (double)b->radius;
+    for (int c = 0; c < 3; c++) {
+        double off = (double)a->center[c] - (double)b->center[c];
+        square += off * off;
+    }
+    return !(square > reach * reach * (1 + 1e-14));
+}
+
+static bool pair_nodes(const pair_query *q, uint32_t m, uint32_t n) {
+    const px_node *a = &q->a->tree->nodes[m], *b = &q->b->tree->nodes[n];
+    if (q->a == q->b && m == n)
+        return a->second ? pair_nodes(q, m + 1, m + 1) && pair_nodes(q, a->second, a->second) &&
+                               pair_nodes(q, m + 1, a->second)
+                         : pair_leaves(q, a->leaf, a->leaf);
+    const px_ball *of_a = px_body_ball(q->a, m), *of_b = px_body_ball(q->b, n);
+    if (!balls_meet(of_a, of_b))
+        return true;
+    if (!a->second && !b->second)
+        return pair_leaves(q, a->leaf, b->leaf);
+    if (a->second && (!b->second || of_a->radius >= of_b->radius))
+        return pair_nodes(q, m + 1, n) && pair_nodes(q, a->second, n);
+    return pair_nodes(q, m, n + 1) && pair_nodes(q, m, b->second);
+}
+
+void pelt_body_pairs(pelt_body *a, pelt_body *b, pelt_pair_fn *found, void *user) {
+    pair_query q = {a, b, found, user};
+    if (a->tree->node_count > 0 && b->tree->node_count > 0)
+        pair_nodes(&q, 0, 0);
+}

@@ -1,0 +1,198 @@
+/* Questions to one body: what a ray meets first, what is nearest, what is near.
+ *
+ * Balls hold their triangles with room to spare for the rounding of floats; what the arithmetic of these questions, in
+ * doubles, may be off by is left room for by FUZZ.
+ */
+#include "collide/collide.h"
+#include "core/surface.h"
+
+#include <math.h>
+
+#define FUZZ 1e-14
+
+static double length3(const double v[3]) {
+    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+static void widen(const float v[3], double out[3]) {
+    for (int c = 0; c < 3; c++)
+        out[c] = (double)v[c];
+}
+
+/* ---- Rays ------------------------------------------------------------------------------------------------- */
+
+typedef struct ray_query {
+    pelt_body *body;
+    pelt_ray ray; /* `most` becomes less */
+    double origin[3], unit[3], length;
+    bool found;
+    pelt_body_point *out;
+} ray_query;
+
+/* Where the ray may enter the ball at the earliest; INFINITY: nowhere. */
+static double entry(const ray_query *q, uint32_t node) {
+    const px_ball *ball = px_body_ball(q->body, node);
+    double to[3], along = 0, across = 0, radius = (double)ball->radius;
+    for (int c = 0; c < 3; c++) {
+        to[c] = (double)ball->center[c] - q->origin[c];
+        along += to[c] * q->unit[c];
+    }
+    for (int c = 0; c < 3; c++) {
+        double off = to[c] - along * q->unit[c];
+        across += off * off;
+    }
+    double room = FUZZ * (length3(to) + length3(q->origin) + radius);
+    if (sqrt(across) > radius + room || along < -radius - room)
+        return INFINITY;
+    return fmax(along - radius - room, 0) / q->length * (1 - FUZZ);
+}
+
+static void ray_leaf(ray_query *q, uint32_t number) {
+    const px_leaf *leaf = &q->body->tree->leaves[number];
+    for (uint32_t place = leaf->first; place < leaf->first + leaf->count; place++) {
+        const float *corners[3];
+        pelt_body_point point = {.triangle = q->body->tree->order[place]};
+        if (!px_body_corners(q->body, number, place, corners) ||
+            !px_ray_meets(&q->ray, corners, &point.distance, point.corners))
+            continue;
+        if (q->found && point.distance == q->out->distance && point.triangle > q->out->triangle)
+            continue;
+        q->found = true;
+        q->ray.most = point.distance;
+        *q->out = point;
+    }
+}
+
+static void ray_node(ray_query *q, uint32_t n) {
+    const px_node *node = &q->body->tree->nodes[n];
+    if (!node->second) {
+        ray_leaf(q, node->leaf);
+        return;
+    }
+    uint32_t children[2] = {n + 1, node->second};
+    double entries[2] = {entry(q, children[0]), entry(q, children[1])};
+    int nearer = entries[1] < entries[0];
+    for (int c = 0; c < 2; c++) {
+        int child = c == 0 ? nearer : !nearer;
+        if (entries[child] <= q->ray.most && entries[child] < INFINITY)
+            ray_node(q, children[child]);
+    }
+}
+
+bool pelt_body_ray(pelt_body *body, const pelt_ray *ray, pelt_body_point *out) {
+    ray_query q = {.body = body, .ray = *ray, .out = out};
+    widen(ray->origin, q.origin);
+    widen(ray->direction, q.unit);
+    q.length = length3(q.unit);
+    if (body->tree->node_count == 0 || !(q.length > 0) || !(q.length < INFINITY))
+        return false;
+    for (int c = 0; c < 3; c++)
+        q.unit[c] /= q.length;
+    if (entry(&q, 0) <= ray->most)
+        ray_node(&q, 0);
+    return q.found;
+}
+
+/* ---- The nearest place ------------------------------------------------------------------------------------ */
+
+/* The distance² of a place from a triangle in the body's pose; INFINITY when it is not finite. */
+static double triangle_distance(pelt_body *body, uint32_t leaf, uint32_t place, const double p[3], double share[3]) {
+    const float *posed[3];
+    double corners[3][3];
+    if (!px_body_corners(body, leaf, place, posed))
+        return INFINITY;
+    for (int c = 0; c < 3; c++)
+        widen(posed[c], corners[c]);
+    return px_triangle_nearest(p, corners, share);
+}
+
+/* Nothing in the ball is nearer. */
+static double ball_distance(pelt_body *body, uint32_t node, const double p[3]) {
+    const px_ball *ball = px_body_ball(body, node);
+    double to[3], radius = (double)ball->radius;
+    for (int c = 0; c < 3; c++)
+        to[c] = (double)ball->center[c] - p[c];
+    double distance = length3(to);
+    return fmax(distance - radius - FUZZ * (distance + radius + length3(p)), 0);
+}
+
+typedef struct nearest_query {
+    pelt_body *body;
+    double p[3], most;
+    bool found;
+    pelt_body_point *out;
+} nearest_query;
+
+static void nearest_leaf(nearest_query *q, uint32_t number) {
+    const px_leaf *leaf = &q->body->tree->leaves[number];
+    for (uint32_t place = leaf->first; place < leaf->first + leaf->count; place++) {
+        pelt_body_point point = {.triangle = q->body->tree->order[place]};
+        double square = triangle_distance(q->body, number, place, q->p, point.corners);
+        if (square == INFINITY)
+            continue;
+        point.distance = sqrt(square);
+        if (!(point.distance <= q->most) ||
+            (q->found && point.distance == q->most && point.triangle > q->out->triangle))
+            continue;
+        q->found = true;
+        q->most = point.distance;
+        *q->out = point;
+    }
+}
+
+static void nearest_node(nearest_query *q, uint32_t n) {
+    const px_node *node = &q->body->tree->nodes[n];
+    if (!node->second) {
+        nearest_leaf(q, node->leaf);
+        return;
+    }
+    uint32_t children[2] = {n + 1, node->second};
+    double distances[2] = {ball_distance(q->body, children[0], q->p), ball_distance(q->body, children[1], q->p)};
+    int nearer = distances[1] < distances[0];
+    for (int c = 0; c < 2; c++) {
+        int child = c == 0 ? nearer : !nearer;
+        if (distances[child] <= q->most)
+            nearest_node(q, children[child]);
+    }
+}
+
+bool pelt_body_nearest(pelt_body *body, const float p[3], double most, pelt_body_point *out) {
+    nearest_query q = {.body = body, .most = most, .out = out};
+    widen(p, q.p);
+    if (body->tree->node_count > 0 && ball_distance(body, 0, q.p) <= most)
+        nearest_node(&q, 0);
+    return q.found;
+}
+
+/* ---- What is near ----------------------------------------------------------------------------------------- */
+
+typedef struct sphere_query {
+    pelt_body *body;
+    double center[3], radius;
+    pelt_triangle_fn *found;
+    void *user;
+} sphere_query;
+
+/* False: enough. */
+static bool sphere_node(const sphere_query *q, uint32_t n) {
+    const pelt_bdtree *tree = q->body->tree;
+    const px_node *node = &tree->nodes[n];
+    if (ball_distance(q->body, n, q->center) > q->radius)
+        return true;
+    if (node->second)
+        return sphere_node(q, n + 1) && sphere_node(q, node->second);
+    const px_leaf *leaf = &tree->leaves[node->leaf];
+    for (uint32_t place = leaf->first; place < leaf->first + leaf->count; place++) {
+        double share[3], square = triangle_distance(q->body, node->leaf, place, q->center, share);
+        if (square < INFINITY && sqrt(square) <= q->radius && !q->found(q->user, tree->order[place]))
+            return false;
+    }
+    return true;
+}
+
+void pelt_body_sphere(pelt_body *body, const float center[3], double radius, pelt_triangle_fn *found, void *user) {
+    sphere_query q = {.body = body, .radius = radius, .found = found, .user = user};
+    widen(center, q.center);
+    if (body->tree->node_count > 0)
+        sphere_node(&q, 0);
+}
