@@ -10,8 +10,6 @@
 /* Squares of lengths below 1e-19 vanish in floats: a `grain` of this is more than the sum of them. */
 #define SHORT 1e-11f
 
-typedef float quad __attribute__((vector_size(16)));
-
 static double farthest(const float (*points)[3], size_t count, const double center[3], size_t *which) {
     double most = -1;
     for (size_t p = 0; p < count; p++) {
@@ -87,20 +85,18 @@ px_ball px_ball_around(const px_ball *a, const px_ball *b) {
     return out.radius < INFINITY ? out : everywhere();
 }
 
-static quad load(const float *p) {
-    quad out;
-    memcpy(&out, p, sizeof out);
-    return out;
+static float larger(float a, float b) {
+    return a > b ? a : b;
 }
 
-static float length_of(quad v) {
-    quad square = v * v;
+static float length_of(px_quad v) {
+    px_quad square = v * v;
     return sqrtf(square[0] + square[1] + square[2]);
 }
 
-static quad image(const px_bone *bone, const float c[3]) {
-    return load(bone->columns[0]) * c[0] + load(bone->columns[1]) * c[1] + load(bone->columns[2]) * c[2] +
-           load(bone->columns[3]);
+static px_quad image(const px_bone *bone, const float c[3]) {
+    return px_quad_load(bone->columns[0]) * c[0] + px_quad_load(bone->columns[1]) * c[1] +
+           px_quad_load(bone->columns[2]) * c[2] + px_quad_load(bone->columns[3]);
 }
 
 px_ball px_deformed_ball(const pelt_body *body, const px_node *node) {
@@ -114,21 +110,23 @@ px_ball px_deformed_ball(const pelt_body *body, const px_node *node) {
         size += most * modes[m].size;
     }
     const px_share *shares = body->tree->shares + node->share;
-    quad center = {0, 0, 0, 0};
+    px_quad images[PX_MOST_SHARES], center = {0, 0, 0, 0};
     float stretch = 0, reach = 0;
     for (uint32_t n = 0; n < node->share_count; n++) {
         const px_bone *bone = &body->bones[shares[n].bone];
-        center += shares[n].mean * image(bone, c);
-        stretch = fmaxf(stretch, bone->stretch);
-        reach = fmaxf(reach, bone->stretch * size + bone->shift);
+        images[n] = image(bone, c);
+        center += shares[n].mean * images[n];
+        stretch = larger(bone->stretch, stretch);
+        reach = larger(bone->stretch * size + bone->shift, reach);
     }
     float sum = 0, most = 0;
     for (uint32_t n = 0; n < node->share_count; n++) {
-        float distance = length_of(image(&body->bones[shares[n].bone], c) - center);
+        float distance = length_of(images[n] - center);
         sum += shares[n].spread * distance;
-        most = fmaxf(most, distance);
+        most = larger(distance, most);
     }
-    float radius = node->total * stretch * r + fminf(sum, node->total * most) + node->uneven * length_of(center) +
+    most *= node->total;
+    float radius = node->total * stretch * r + (sum < most ? sum : most) + node->uneven * length_of(center) +
                    node->grain * (node->total * reach + SHORT);
     px_ball out = {{center[0], center[1], center[2]}, radius};
     return radius < INFINITY ? out : everywhere();

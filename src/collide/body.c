@@ -9,7 +9,7 @@
 static void next_pose(pelt_body *body) {
     const pelt_bdtree *tree = body->tree;
     if (++body->pose == 0) {
-        memset(body->node_poses, 0, tree->node_count * sizeof *body->node_poses);
+        memset(body->found, 0, tree->node_count * sizeof *body->found);
         memset(body->leaf_poses, 0, tree->leaf_count * sizeof *body->leaf_poses);
         body->pose = 1;
     }
@@ -156,10 +156,10 @@ static px_ball ball_of_leaf(pelt_body *body, uint32_t leaf) {
 
 const px_ball *px_body_ball(pelt_body *body, uint32_t n) {
     const px_node *node = &body->tree->nodes[n];
-    px_ball *ball = &body->balls[n];
-    if (body->node_poses[n] == body->pose)
+    px_ball *ball = &body->found[n].ball;
+    if (body->found[n].pose == body->pose)
         return ball;
-    body->node_poses[n] = body->pose;
+    body->found[n].pose = body->pose;
     body->work.ball_count++;
     if (!body->positions && node->share_count)
         *ball = px_deformed_ball(body, node);
@@ -180,13 +180,12 @@ static pelt_result make_body(pelt_body *body) {
     body->palette = PX_NEW(body->memory, pelt_affine, tree->bone_count);
     body->bones = PX_NEW(body->memory, px_bone, tree->bone_count);
     body->weights = PX_NEW(body->memory, float, model->morphs.morph_count);
-    body->node_poses = PX_NEW(body->memory, uint32_t, tree->node_count);
-    body->balls = PX_NEW(body->memory, px_ball, tree->node_count);
+    body->found = PX_NEW(body->memory, px_found, tree->node_count);
     body->leaf_poses = PX_NEW(body->memory, uint32_t, tree->leaf_count);
     body->finite = PX_NEW(body->memory, uint8_t, tree->leaf_count);
-    body->posed = px_arena_alloc(body->memory, tree->leaf_count, sizeof *body->posed);
-    if (!body->locals || !body->globals || !body->palette || !body->bones || !body->weights || !body->node_poses ||
-        !body->balls || !body->leaf_poses || !body->finite || !body->posed)
+    body->posed = px_arena_alloc(body->memory, tree->leaf_count + 1, sizeof *body->posed);
+    if (!body->locals || !body->globals || !body->palette || !body->bones || !body->weights || !body->found ||
+        !body->leaf_poses || !body->finite || !body->posed)
         return PELT_ERROR_MEMORY;
     body->palette[0] = px_affine_identity(); /* stays so without a skin */
     pelt_body_motion(body, NULL, 0);

@@ -27,7 +27,7 @@
 
 #define UNIT 0x1p-24
 /* A node of more bones has the ball around its children's: terms of many bones add up to more than that. */
-#define MOST_SHARES 16u
+#define MANY_SHARES 16u
 
 /* Of all vertices of a node. */
 typedef struct weighing {
@@ -206,7 +206,7 @@ static void describe(maker *make, uint32_t n, uint32_t morph_count) {
     size_t first, end;
     find_vertices(make->tree, n, &first, &end);
     uint32_t bone_count = weigh(make, first, end);
-    if (bone_count <= MOST_SHARES || !node->second)
+    if (bone_count <= MANY_SHARES || !node->second)
         morph_count = set_node(make, node, bone_count, morph_count, first, end);
     for (uint32_t b = 0; b < bone_count; b++)
         make->of_bone[make->bones[b]].count = 0;

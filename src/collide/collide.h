@@ -9,6 +9,18 @@
 /* A leaf holds as many triangles as so many vertices have: one step of the widest skinning kernel. */
 #define PX_LEAF_VERTICES 8u
 
+/* Bones that a node may have: those of a leaf are never more. */
+#define PX_MOST_SHARES (PX_LEAF_VERTICES * PELT_MAX_INFLUENCES)
+
+/* Places with a number behind them that means nothing. */
+typedef float px_quad __attribute__((vector_size(16)));
+typedef int32_t px_quad_mask __attribute__((vector_size(16)));
+
+static inline px_quad px_quad_load(const float *p) {
+    px_quad out;
+    memcpy(&out, p, sizeof out);
+    return out;
+}
 /* ---- Trees ------------------------------------------------------------------------------------------------ */
 
 /* What the vertices of a node have of one bone. */
@@ -70,6 +82,12 @@ typedef struct px_ball {
     float center[3], radius; /* radius INFINITY where there is no telling */
 } px_ball;
 
+/* The ball of a node, once a question has reached it. */
+typedef struct px_found {
+    px_ball ball;
+    uint32_t pose; /* in which that was */
+} px_found;
+
 /* A matrix as balls want it. */
 typedef struct px_bone {
     _Alignas(16) float columns[4][4]; /* the last of each is 0 */
@@ -80,19 +98,18 @@ typedef struct px_bone {
 struct pelt_body {
     px_arena *memory;
     const pelt_bdtree *tree;
-    const float *positions; /* [vertex][3] or NULL: skinned */
-    pelt_transform *locals; /* [joint] */
-    pelt_affine *globals;   /* [joint] */
-    pelt_affine *palette;   /* [bone] */
-    px_bone *bones;         /* [bone] */
-    float *weights;         /* [morph] */
-    bool morphed;           /* one of them is not 0 */
-    uint32_t pose;          /* its number, from 1 on */
-    uint32_t *node_poses;   /* [node] in which its ball was found */
-    px_ball *balls;         /* [node] */
-    uint32_t *leaf_poses;   /* [leaf] in which it was skinned */
-    uint8_t *finite;        /* [leaf] a bit for every vertex */
-    float (*posed)[PX_LEAF_VERTICES][3];
+    const float *positions;              /* [vertex][3] or NULL: skinned */
+    pelt_transform *locals;              /* [joint] */
+    pelt_affine *globals;                /* [joint] */
+    pelt_affine *palette;                /* [bone] */
+    px_bone *bones;                      /* [bone] */
+    float *weights;                      /* [morph] */
+    bool morphed;                        /* one of them is not 0 */
+    uint32_t pose;                       /* its number, from 1 on */
+    px_found *found;                     /* [node] */
+    uint32_t *leaf_poses;                /* [leaf] in which it was skinned */
+    uint8_t *finite;                     /* [leaf] a bit for every vertex */
+    float (*posed)[PX_LEAF_VERTICES][3]; /* [leaf] and one float behind */
     pelt_body_work work;
 };
 

@@ -1,7 +1,5 @@
 /* Triangles of two bodies that meet: two trees go down together, the larger ball first. */
-#include "collide/collide.h"
-
-#include <math.h>
+#include "collide/box.h"
 
 typedef struct pair_query {
     pelt_body *a, *b;
@@ -10,26 +8,6 @@ typedef struct pair_query {
 } pair_query;
 
 /* ---- Leaves ----------------------------------------------------------------------------------------------- */
-
-typedef struct box {
-    float low[3], high[3];
-} box;
-
-static box box_of(const float *const corners[3]) {
-    box out;
-    for (int c = 0; c < 3; c++) {
-        out.low[c] = fminf(fminf(corners[0][c], corners[1][c]), corners[2][c]);
-        out.high[c] = fmaxf(fmaxf(corners[0][c], corners[1][c]), corners[2][c]);
-    }
-    return out;
-}
-
-static bool boxes_meet(const box *a, const box *b) {
-    for (int c = 0; c < 3; c++)
-        if (a->low[c] > b->high[c] || b->low[c] > a->high[c])
-            return false;
-    return true;
-}
 
 /* Whether places of two leaves have a vertex in common. */
 static bool are_neighbours(const pelt_bdtree *tree, const px_leaf *a, uint32_t place_a, const px_leaf *b,
@@ -52,16 +30,21 @@ static bool visit_pair(const pair_query *q, const px_leaf *a, uint32_t place_a, 
 /* False: enough. */
 static bool pair_leaves(const pair_query *q, uint32_t number_a, uint32_t number_b) {
     const px_leaf *a = &q->a->tree->leaves[number_a], *b = &q->b->tree->leaves[number_b];
+    px_box all_a = px_box_of_leaf(q->a, number_a), all_b = px_box_of_leaf(q->b, number_b);
+    if (!px_boxes_meet(&all_a, &all_b))
+        return true;
     for (uint32_t m = a->first; m < a->first + a->count; m++) {
         const float *of_a[3], *of_b[3];
         if (!px_body_corners(q->a, number_a, m, of_a))
             continue;
-        box around = box_of(of_a);
+        px_box box_a = px_box_of(of_a);
+        if (!px_boxes_meet(&box_a, &all_b))
+            continue;
         for (uint32_t n = a == b ? m + 1 : b->first; n < b->first + b->count; n++) {
             if (!px_body_corners(q->b, number_b, n, of_b))
                 continue;
-            box other = box_of(of_b);
-            if (boxes_meet(&around, &other) && px_triangles_meet(of_a, of_b) && !visit_pair(q, a, m, b, n))
+            px_box box_b = px_box_of(of_b);
+            if (px_boxes_meet(&box_a, &box_b) && px_triangles_meet(of_a, of_b) && !visit_pair(q, a, m, b, n))
                 return false;
         }
     }

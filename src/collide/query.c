@@ -3,7 +3,7 @@
  * Balls hold their triangles with room to spare for the rounding of floats; what the arithmetic of these questions, in
  * doubles, may be off by is left room for by FUZZ.
  */
-#include "collide/collide.h"
+#include "collide/box.h"
 #include "core/surface.h"
 
 #include <math.h>
@@ -25,6 +25,7 @@ typedef struct ray_query {
     pelt_body *body;
     pelt_ray ray; /* `most` becomes less */
     double origin[3], unit[3], length;
+    double far; /* distance of the origin from 0 */
     bool found;
     pelt_body_point *out;
 } ray_query;
@@ -32,19 +33,17 @@ typedef struct ray_query {
 /* Where the ray may enter the ball at the earliest; INFINITY: nowhere. */
 static double entry(const ray_query *q, uint32_t node) {
     const px_ball *ball = px_body_ball(q->body, node);
-    double to[3], along = 0, across = 0, radius = (double)ball->radius;
+    double to[3], along = 0, square = 0;
     for (int c = 0; c < 3; c++) {
         to[c] = (double)ball->center[c] - q->origin[c];
         along += to[c] * q->unit[c];
+        square += to[c] * to[c];
     }
-    for (int c = 0; c < 3; c++) {
-        double off = to[c] - along * q->unit[c];
-        across += off * off;
-    }
-    double room = FUZZ * (length3(to) + length3(q->origin) + radius);
-    if (sqrt(across) > radius + room || along < -radius - room)
+    /* The difference of the squares is off by a few units of the larger one. */
+    double radius = (double)ball->radius + FUZZ * (fabs(along) + q->far);
+    if (square - along * along > radius * radius + FUZZ * square || along < -radius)
         return INFINITY;
-    return fmax(along - radius - room, 0) / q->length * (1 - FUZZ);
+    return along > radius ? (along - radius) / q->length * (1 - FUZZ) : 0;
 }
 
 static void ray_leaf(ray_query *q, uint32_t number) {
@@ -84,6 +83,7 @@ bool pelt_body_ray(pelt_body *body, const pelt_ray *ray, pelt_body_point *out) {
     widen(ray->origin, q.origin);
     widen(ray->direction, q.unit);
     q.length = length3(q.unit);
+    q.far = length3(q.origin);
     if (body->tree->node_count == 0 || !(q.length > 0) || !(q.length < INFINITY))
         return false;
     for (int c = 0; c < 3; c++)
@@ -95,44 +95,79 @@ bool pelt_body_ray(pelt_body *body, const pelt_ray *ray, pelt_body_point *out) {
 
 /* ---- The nearest place ------------------------------------------------------------------------------------ */
 
-/* The distance² of a place from a triangle in the body's pose; INFINITY when it is not finite. */
-static double triangle_distance(pelt_body *body, uint32_t leaf, uint32_t place, const double p[3], double share[3]) {
+typedef struct spot {
+    double p[3];
+    double far; /* from 0 */
+} spot;
+
+static spot make_spot(const float p[3]) {
+    spot out;
+    widen(p, out.p);
+    out.far = length3(out.p);
+    return out;
+}
+
+/* What is `square` away by the corners of boxes or balls, in doubles, is at least so far away. */
+static double at_least(const spot *from, double square, double radius) {
+    double distance = sqrt(square), least = distance - radius - FUZZ * (distance + radius + from->far);
+    return least > 0 ? least : 0;
+}
+
+/* Nothing in the box is nearer. */
+static double box_distance(const px_box *box, const spot *from) {
+    double square = 0;
+    for (int c = 0; c < 3; c++) {
+        double below = (double)box->low[c] - from->p[c], above = from->p[c] - (double)box->high[c];
+        double off = below > above ? below : above;
+        square += off > 0 ? off * off : 0;
+    }
+    return at_least(from, square, 0);
+}
+
+/* The distance of a spot from a triangle in the body's pose; INFINITY when it is more than `most`, or not finite. */
+static double triangle_distance(pelt_body *body, uint32_t leaf, uint32_t place, const spot *from, double most,
+                                double share[3]) {
     const float *posed[3];
     double corners[3][3];
     if (!px_body_corners(body, leaf, place, posed))
         return INFINITY;
+    px_box box = px_box_of(posed);
+    if (box_distance(&box, from) > most)
+        return INFINITY;
     for (int c = 0; c < 3; c++)
         widen(posed[c], corners[c]);
-    return px_triangle_nearest(p, corners, share);
+    double distance = sqrt(px_triangle_nearest(from->p, corners, share));
+    return distance <= most ? distance : INFINITY;
 }
 
 /* Nothing in the ball is nearer. */
-static double ball_distance(pelt_body *body, uint32_t node, const double p[3]) {
+static double ball_distance(pelt_body *body, uint32_t node, const spot *from) {
     const px_ball *ball = px_body_ball(body, node);
-    double to[3], radius = (double)ball->radius;
-    for (int c = 0; c < 3; c++)
-        to[c] = (double)ball->center[c] - p[c];
-    double distance = length3(to);
-    return fmax(distance - radius - FUZZ * (distance + radius + length3(p)), 0);
+    double square = 0, radius = (double)ball->radius;
+    for (int c = 0; c < 3; c++) {
+        double off = (double)ball->center[c] - from->p[c];
+        square += off * off;
+    }
+    return at_least(from, square, radius);
 }
 
 typedef struct nearest_query {
     pelt_body *body;
-    double p[3], most;
+    spot from;
+    double most;
     bool found;
     pelt_body_point *out;
 } nearest_query;
 
 static void nearest_leaf(nearest_query *q, uint32_t number) {
     const px_leaf *leaf = &q->body->tree->leaves[number];
+    px_box box = px_box_of_leaf(q->body, number);
+    if (box_distance(&box, &q->from) > q->most)
+        return;
     for (uint32_t place = leaf->first; place < leaf->first + leaf->count; place++) {
         pelt_body_point point = {.triangle = q->body->tree->order[place]};
-        double square = triangle_distance(q->body, number, place, q->p, point.corners);
-        if (square == INFINITY)
-            continue;
-        point.distance = sqrt(square);
-        if (!(point.distance <= q->most) ||
-            (q->found && point.distance == q->most && point.triangle > q->out->triangle))
+        point.distance = triangle_distance(q->body, number, place, &q->from, q->most, point.corners);
+        if (point.distance == INFINITY || (q->found && point.distance == q->most && point.triangle > q->out->triangle))
             continue;
         q->found = true;
         q->most = point.distance;
@@ -147,7 +182,8 @@ static void nearest_node(nearest_query *q, uint32_t n) {
         return;
     }
     uint32_t children[2] = {n + 1, node->second};
-    double distances[2] = {ball_distance(q->body, children[0], q->p), ball_distance(q->body, children[1], q->p)};
+    double distances[2] = {ball_distance(q->body, children[0], &q->from),
+                           ball_distance(q->body, children[1], &q->from)};
     int nearer = distances[1] < distances[0];
     for (int c = 0; c < 2; c++) {
         int child = c == 0 ? nearer : !nearer;
@@ -157,9 +193,8 @@ static void nearest_node(nearest_query *q, uint32_t n) {
 }
 
 bool pelt_body_nearest(pelt_body *body, const float p[3], double most, pelt_body_point *out) {
-    nearest_query q = {.body = body, .most = most, .out = out};
-    widen(p, q.p);
-    if (body->tree->node_count > 0 && ball_distance(body, 0, q.p) <= most)
+    nearest_query q = {.body = body, .from = make_spot(p), .most = most, .out = out};
+    if (body->tree->node_count > 0 && ball_distance(body, 0, &q.from) <= most)
         nearest_node(&q, 0);
     return q.found;
 }
@@ -168,7 +203,8 @@ bool pelt_body_nearest(pelt_body *body, const float p[3], double most, pelt_body
 
 typedef struct sphere_query {
     pelt_body *body;
-    double center[3], radius;
+    spot center;
+    double radius;
     pelt_triangle_fn *found;
     void *user;
 } sphere_query;
@@ -177,22 +213,21 @@ typedef struct sphere_query {
 static bool sphere_node(const sphere_query *q, uint32_t n) {
     const pelt_bdtree *tree = q->body->tree;
     const px_node *node = &tree->nodes[n];
-    if (ball_distance(q->body, n, q->center) > q->radius)
+    if (ball_distance(q->body, n, &q->center) > q->radius)
         return true;
     if (node->second)
         return sphere_node(q, n + 1) && sphere_node(q, node->second);
     const px_leaf *leaf = &tree->leaves[node->leaf];
     for (uint32_t place = leaf->first; place < leaf->first + leaf->count; place++) {
-        double share[3], square = triangle_distance(q->body, node->leaf, place, q->center, share);
-        if (square < INFINITY && sqrt(square) <= q->radius && !q->found(q->user, tree->order[place]))
+        double share[3], distance = triangle_distance(q->body, node->leaf, place, &q->center, q->radius, share);
+        if (distance < INFINITY && !q->found(q->user, tree->order[place]))
             return false;
     }
     return true;
 }
 
 void pelt_body_sphere(pelt_body *body, const float center[3], double radius, pelt_triangle_fn *found, void *user) {
-    sphere_query q = {.body = body, .radius = radius, .found = found, .user = user};
-    widen(center, q.center);
+    sphere_query q = {.body = body, .center = make_spot(center), .radius = radius, .found = found, .user = user};
     if (body->tree->node_count > 0)
         sphere_node(&q, 0);
 }

@@ -1,0 +1,298 @@
+/* What a question to a character in a new pose costs with a bounded deformation tree, beside what other trees cost before
+ * any question: skinning every vertex and refitting boxes around all of them.
+ *
+ * The scene has the size of SMA's elephant (James and Twigg 2005, table 1: 42,321 vertices, 25 bones): the four-legged
+ * creature of pelt-scenes, 28 joints, 4 influences, and for questions about two of them another one beside it, which
+ * moves too. Both sides begin with the palette of a frame. "refit" skins all vertices with the best kernel
+ * (pelt_skin_run) and refits a tree of boxes whose leaves have up to 8 vertices each: nodes lie in depth-first order and
+ * are refitted from behind, so that children come before their parents, with minima and maxima of four floats at once;
+ * its structure (leaves of the same triangles) is made before. Times are the mean of all frames, the least of some
+ * rounds, on one thread. The target is 20 × for update and question.
+ *
+ *   bench_collide [ROUNDS [VERTICES [QUESTION]]]
+ */
+#include "collide/collide.h"
+#include "scenes.h"
+
+#include <pelt/pelt.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define FRAMES 60u
+
+static void check(pelt_context *context, pelt_result result) {
+    if (result == PELT_OK)
+        return;
+    fprintf(stderr, "bench_collide: %s\n", pelt_error_text(context));
+    exit(1);
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void *array(size_t count, size_t size) {
+    void *out = aligned_alloc(64, (count * size + 63) / 64 * 64);
+    if (!out)
+        exit(1);
+    return memset(out, 0, count * size);
+}
+
+/* ---- The other side --------------------------------------------------------------------------------------- */
+
+typedef float quad __attribute__((vector_size(16)));
+typedef int32_t quad_mask __attribute__((vector_size(16)));
+
+typedef struct box {
+    quad low, high;
+} box;
+
+typedef struct box_tree {
+    const pelt_bdtree *shape; /* nodes and leaves alone */
+    box *boxes;               /* [node] */
+    float *positions;         /* [vertex][3] and one float behind */
+} box_tree;
+
+static quad load(const float *p) {
+    quad out;
+    memcpy(&out, p, sizeof out);
+    return out;
+}
+
+static quad pick(quad_mask mask, quad yes, quad no) {
+    return (quad)((mask & (quad_mask)yes) | (~mask & (quad_mask)no));
+}
+#define LEAST(a, b) pick((a) < (b), a, b)
+#define MOST(a, b)  pick((a) > (b), a, b)
+
+static void refit(box_tree *tree) {
+    const pelt_bdtree *shape = tree->shape;
+    for (uint32_t n = shape->node_count; n-- > 0;) {
+        const px_node *node = &shape->nodes[n];
+        box *out = &tree->boxes[n];
+        if (node->second) {
+            const box *a = out + 1, *b = &tree->boxes[node->second];
+            *out = (box){LEAST(a->low, b->low), MOST(a->high, b->high)};
+            continue;
+        }
+        const uint32_t *vertices = shape->leaves[node->leaf].vertices;
+        out->low = out->high = load(tree->positions + 3 * (size_t)vertices[0]);
+        for (uint32_t v = 1; v < PX_LEAF_VERTICES; v++) {
+            quad p = load(tree->positions + 3 * (size_t)vertices[v]);
+            out->low = LEAST(out->low, p);
+            out->high = MOST(out->high, p);
+        }
+    }
+}
+
+static void skin_and_refit(box_tree *tree, const pelt_affine *palette) {
+    const pelt_model *model = &tree->shape->model;
+    pelt_skin_job job = {.vertex_count = model->mesh.vertex_count,
+                         .influence_count = model->skin.influence_count,
+                         .bones = model->skin.bones,
+                         .weights = model->skin.weights,
+                         .palette = palette,
+                         .positions = model->mesh.positions,
+                         .out_positions = tree->positions};
+    pelt_skin_run(&job);
+    refit(tree);
+}
+
+/* ---- Questions -------------------------------------------------------------------------------------------- */
+
+typedef struct actor {
+    pelt_model *model;
+    pelt_bdtree *tree;
+    pelt_body *body;
+    box_tree boxes;
+    pelt_affine *palettes; /* [frame][bone] */
+} actor;
+
+typedef struct question {
+    const char *name;
+    uint32_t (*ask)(actor actors[2], const struct question *question, uint32_t frame); /* gives how much it found */
+    uint32_t actor_count;                                                              /* that move */
+    double size; /* a radius, or how far apart two are */
+} question;
+
+/* A place about the creature, another one for every frame. */
+static void place(uint32_t frame, double far, float out[3]) {
+    double turn = 2.4 * frame, height = fmod(0.618 * frame, 1);
+    out[0] = (float)(far * cos(turn));
+    out[1] = (float)(1 + far * (2 * height - 1));
+    out[2] = (float)(far * sin(turn));
+}
+
+static uint32_t ask_ray(actor actors[2], const question *q, uint32_t frame) {
+    pelt_ray ray = {.most = INFINITY};
+    pelt_body_point point;
+    (void)q;
+    place(frame, 3, ray.origin);
+    ray.direction[0] = -ray.origin[0];
+    ray.direction[1] = 1 - ray.origin[1];
+    ray.direction[2] = -ray.origin[2];
+    return pelt_body_ray(actors[0].body, &ray, &point);
+}
+
+static uint32_t ask_nearest(actor actors[2], const question *q, uint32_t frame) {
+    float p[3];
+    pelt_body_point point;
+    place(frame, q->size, p);
+    return pelt_body_nearest(actors[0].body, p, INFINITY, &point);
+}
+
+static bool count_triangle(void *user, uint32_t triangle) {
+    (void)triangle;
+    ++*(uint32_t *)user;
+    return true;
+}
+
+/* Around a vertex, so that there is something to find. */
+static uint32_t ask_sphere(actor actors[2], const question *q, uint32_t frame) {
+    uint32_t count = 0, vertex_count = actors[0].model->mesh.vertex_count;
+    size_t vertex = (size_t)frame * 7919 % vertex_count;
+    pelt_body_sphere(actors[0].body, actors[0].boxes.positions + 3 * vertex, q->size, count_triangle, &count);
+    return count;
+}
+
+static bool count_pair(void *user, uint32_t a, uint32_t b) {
+    (void)b;
+    return count_triangle(user, a);
+}
+
+static uint32_t ask_pairs(actor actors[2], const question *q, uint32_t frame) {
+    uint32_t count = 0;
+    (void)q, (void)frame;
+    pelt_body_pairs(actors[0].body, actors[1].body, count_pair, &count);
+    return count;
+}
+
+static const question questions[] = {
+    {"update alone", NULL, 1, 0},
+    {"a ray", ask_ray, 1, 0},
+    {"nearest, 0.5 away", ask_nearest, 1, 1},
+    {"sphere of 0.02", ask_sphere, 1, 0.02},
+    {"sphere of 0.1", ask_sphere, 1, 0.1},
+    {"two, apart", ask_pairs, 2, 1.3},
+    {"two, touching", ask_pairs, 2, 0.86},
+    {"two, into each other", ask_pairs, 2, 0.6},
+};
+
+/* ---- Running ---------------------------------------------------------------------------------------------- */
+
+typedef struct result {
+    double ask, refit; /* seconds a frame */
+    double found, balls, vertices;
+} result;
+
+/* The second one stands `apart` from the first. */
+static const pelt_affine *palette_of(const actor *who, uint32_t number, double apart, uint32_t frame,
+                                     pelt_affine *moved) {
+    uint32_t bone_count = who->model->skin.bone_count;
+    const pelt_affine *palette = who->palettes + (size_t)bone_count * frame;
+    if (number == 0)
+        return palette;
+    for (uint32_t j = 0; j < bone_count; j++) {
+        moved[j] = palette[j];
+        moved[j].m[3] += (float)apart;
+    }
+    return moved;
+}
+
+/* Both palettes of a frame: the second actor is elsewhere in its walk. */
+static void set_palettes(const actor actors[2], const question *q, uint32_t frame, pelt_affine *moved,
+                         const pelt_affine *palettes[2]) {
+    palettes[0] = palette_of(&actors[0], 0, 0, frame, NULL);
+    palettes[1] = palette_of(&actors[1], 1, q->size, (frame + 20) % FRAMES, moved);
+}
+
+/* Each side has frames of its own, so that neither empties the caches of the other. */
+static result run(actor actors[2], const question *q, long rounds) {
+    result best = {.ask = INFINITY, .refit = INFINITY};
+    const pelt_affine *palettes[2];
+    pelt_affine *moved = array(actors[0].model->skin.bone_count, sizeof *moved);
+    for (long round = 0; round < rounds; round++) {
+        result sum = {0};
+        for (uint32_t k = 0; k < FRAMES; k++) {
+            set_palettes(actors, q, k, moved, palettes);
+            double start = now();
+            for (uint32_t a = 0; a < q->actor_count; a++)
+                skin_and_refit(&actors[a].boxes, palettes[a]);
+            sum.refit += now() - start;
+        }
+        for (uint32_t k = 0; k < FRAMES; k++) {
+            set_palettes(actors, q, k, moved, palettes);
+            double start = now();
+            for (uint32_t a = 0; a < q->actor_count; a++)
+                pelt_body_palette(actors[a].body, palettes[a], NULL);
+            sum.found += q->ask ? q->ask(actors, q, k) : 0;
+            sum.ask += now() - start;
+            for (uint32_t a = 0; a < q->actor_count; a++) {
+                sum.balls += pelt_body_cost(actors[a].body).ball_count;
+                sum.vertices += pelt_body_cost(actors[a].body).vertex_count;
+            }
+        }
+        best = (result){fmin(best.ask, sum.ask / FRAMES), fmin(best.refit, sum.refit / FRAMES), sum.found / FRAMES,
+                        sum.balls / FRAMES, sum.vertices / FRAMES};
+    }
+    free(moved);
+    return best;
+}
+
+static actor make_actor(pelt_context *context, uint32_t vertex_count, uint64_t seed) {
+    actor a = {0};
+    scene_desc desc = {.vertex_count = vertex_count, .frame_count = FRAMES, .seed = seed};
+    check(context, scene_find("creature")->make(context, &desc, &a.model));
+    check(context, pelt_bdtree_create(context, a.model, &a.tree));
+    check(context, pelt_body_create(context, a.tree, &a.body));
+    a.boxes = (box_tree){a.tree, array(a.tree->node_count, sizeof(box)),
+                         array(3 * (size_t)a.model->mesh.vertex_count + 1, sizeof(float))};
+    uint32_t bone_count = a.model->skin.bone_count;
+    a.palettes = array((size_t)FRAMES * bone_count, sizeof *a.palettes);
+    for (uint32_t k = 0; k < FRAMES; k++) {
+        pelt_body_motion(a.body, &a.model->motions[0], (float)k / 30);
+        memcpy(a.palettes + (size_t)bone_count * k, a.body->palette, bone_count * sizeof *a.palettes);
+    }
+    return a;
+}
+
+int main(int count, char **arguments) {
+    long rounds = count > 1 ? strtol(arguments[1], NULL, 10) : 20;
+    uint32_t vertex_count = count > 2 ? (uint32_t)strtoul(arguments[2], NULL, 10) : 42321;
+    pelt_context_desc desc = pelt_context_desc_default();
+    pelt_context *context;
+    desc.thread_count = 1;
+    check(NULL, pelt_context_create(&desc, &context));
+    double start = now();
+    actor actors[2] = {make_actor(context, vertex_count, 1), make_actor(context, vertex_count, 2)};
+    const pelt_mesh *mesh = &actors[0].model->mesh;
+    printf("%u vertices, %u triangles, %u bones; %u nodes, %u leaves; two made in %.2f s; %s, one thread, least of %ld "
+           "rounds\n\n",
+           mesh->vertex_count, mesh->triangle_count, actors[0].tree->bone_count, actors[0].tree->node_count,
+           actors[0].tree->leaf_count, now() - start, pelt_simd_name(pelt_simd_best()), rounds);
+    printf("%-22s %8s %8s %9s %10s %10s %8s\n", "update and question", "finds", "balls", "vertices", "µs", "refit µs",
+           "ratio");
+    for (size_t n = 0; n < sizeof questions / sizeof questions[0]; n++) {
+        if (count > 3 && strcmp(arguments[3], questions[n].name) != 0)
+            continue;
+        result r = run(actors, &questions[n], rounds);
+        printf("%-22s %8.1f %8.1f %9.1f %9.2f %9.1f %7.1f\n", questions[n].name, r.found, r.balls, r.vertices,
+               1e6 * r.ask, 1e6 * r.refit, r.refit / r.ask);
+        fflush(stdout);
+    }
+    for (int a = 0; a < 2; a++) {
+        free(actors[a].palettes);
+        free(actors[a].boxes.boxes);
+        free(actors[a].boxes.positions);
+        pelt_body_destroy(actors[a].body);
+        pelt_bdtree_destroy(actors[a].tree);
+        pelt_model_destroy(actors[a].model);
+    }
+    pelt_context_destroy(context);
+    return 0;
+}
