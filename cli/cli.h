@@ -76,6 +76,7 @@ typedef struct cli_verb {
     X(retarget)                                                                                                        \
     X(weights)                                                                                                         \
     X(compare)                                                                                                         \
+    X(collide)                                                                                                         \
     X(study)                                                                                                           \
     X(view)                                                                                                            \
     X(help)                                                                                                            \
@@ -222,6 +223,8 @@ pelt_result motions_to_clips(cli_session *session, pelt_model *source, uint32_t 
                              pelt_model *model);
 /* Clips [count] of the same points one after another, without times; they must stay. */
 pelt_clip join_clips(const pelt_clip *clips, uint32_t count);
+/* "90,0,-0.5" */
+bool read_three(const char *text, double out[3]);
 /* A name from a file for people, who cannot see an empty one. */
 const char *shown_name(const char *name);
 double clip_duration(const pelt_clip *clip);

@@ -175,6 +175,17 @@ pelt_clip join_clips(const pelt_clip *clips, uint32_t count) {
     return joined;
 }
 
+bool read_three(const char *text, double out[3]) {
+    for (int c = 0; c < 3; c++) {
+        char *end;
+        out[c] = strtod(text, &end);
+        if (end == text || !isfinite(out[c]) || *end != (c < 2 ? ',' : 0))
+            return false;
+        text = end + 1;
+    }
+    return true;
+}
+
 const char *shown_name(const char *name) {
     return *name ? name : "(no name)";
 }

@@ -125,16 +125,8 @@ static exit_code begin(work *w) {
     return settings->pose ? begin_with_file(w) : EXIT_DONE;
 }
 
-/* "90,0,0" */
 static bool read_degrees(const char *text, double degrees[3]) {
-    for (int c = 0; c < 3; c++) {
-        char *end;
-        degrees[c] = strtod(text, &end);
-        if (end == text || !(fabs(degrees[c]) <= 1e6) || *end != (c < 2 ? ',' : 0))
-            return false;
-        text = end + 1;
-    }
-    return true;
+    return read_three(text, degrees) && fabs(degrees[0]) <= 1e6 && fabs(degrees[1]) <= 1e6 && fabs(degrees[2]) <= 1e6;
 }
 
 static exit_code turn_joint(work *w, const char *value) {

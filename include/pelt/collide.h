@@ -50,9 +50,10 @@ PELT_API void pelt_body_positions(pelt_body *body, const float *positions);
 
 /* What questions have cost since the last pose. */
 typedef struct pelt_body_work {
-    uint32_t ball_count;   /* of node_count: found */
-    uint32_t node_count;   /* */
-    uint32_t vertex_count; /* skinned, 8 for every leaf */
+    uint32_t ball_count; /* of node_count: found */
+    uint32_t node_count; /* */
+    uint32_t open_count; /* of leaf_count: whose vertices, up to 8 of them, were needed */
+    uint32_t leaf_count; /* */
 } pelt_body_work;
 PELT_API pelt_body_work pelt_body_cost(const pelt_body *body);
 
@@ -109,7 +110,7 @@ typedef struct pelt_contacts {
     uint32_t triangle_count[2]; /* triangles of either that meet any; of one body with itself the first alone */
     uint32_t listed_count;      /* pairs in `pairs` */
     uint32_t (*pairs)[2];       /* [most] the caller's own or NULL: the first that are found */
-    uint32_t vertex_count;      /* skinned */
+    double opened;              /* share of the leaves whose vertices were needed, 0 to 1 */
 } pelt_contacts;
 
 /* Looks at every frame of the longer one; `b` NULL: a with itself. frames [larger frame_count]; of each, `pairs` may hold

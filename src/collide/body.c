@@ -13,7 +13,7 @@ static void next_pose(pelt_body *body) {
         memset(body->leaf_poses, 0, tree->leaf_count * sizeof *body->leaf_poses);
         body->pose = 1;
     }
-    body->work = (pelt_body_work){.node_count = tree->node_count};
+    body->work = (pelt_body_work){.node_count = tree->node_count, .leaf_count = tree->leaf_count};
     body->positions = NULL;
 }
 
@@ -130,7 +130,7 @@ const float (*px_body_leaf(pelt_body *body, uint32_t leaf))[3] {
     for (unsigned v = 0; v < PX_LEAF_VERTICES; v++)
         if (isfinite(out[v][0]) && isfinite(out[v][1]) && isfinite(out[v][2]))
             body->finite[leaf] |= (uint8_t)(1u << v);
-    body->work.vertex_count += PX_LEAF_VERTICES;
+    body->work.open_count++;
     return (const float(*)[3])out;
 }
 

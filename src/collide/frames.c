@@ -109,8 +109,12 @@ static pelt_result run_frame(const collision *c, actor actors[2], uint32_t frame
     const actor *b = &actors[c->side_count - 1];
     meeting m = {{actors[0].met, b->met}, frame + 1, c->most, out};
     pelt_body_pairs(actors[0].body, b->body, count_pair, &m);
-    for (uint32_t s = 0; s < c->side_count; s++)
-        out->vertex_count += pelt_body_cost(actors[s].body).vertex_count;
+    double opened = 0, leaves = 0;
+    for (uint32_t s = 0; s < c->side_count; s++) {
+        opened += pelt_body_cost(actors[s].body).open_count;
+        leaves += pelt_body_cost(actors[s].body).leaf_count;
+    }
+    out->opened = leaves > 0 ? opened / leaves : 0;
     return PELT_OK;
 }
 
