@@ -26,7 +26,14 @@ PELT_API void pelt_dual_quaternions(const pelt_affine *palette, uint32_t count, 
 PELT_API bool pelt_stretches(const pelt_affine *palette, const pelt_dual_quaternion *rigid, uint32_t count,
                              pelt_affine *out);
 
-typedef enum pelt_simd { PELT_SIMD_SCALAR, PELT_SIMD_SSE2, PELT_SIMD_AVX2, PELT_SIMD_NEON, PELT_SIMD_COUNT } pelt_simd;
+typedef enum pelt_simd {
+    PELT_SIMD_SCALAR,
+    PELT_SIMD_SSE2,
+    PELT_SIMD_AVX2,
+    PELT_SIMD_AVX512, /* prepared skins; all else as AVX2 */
+    PELT_SIMD_NEON,
+    PELT_SIMD_COUNT
+} pelt_simd;
 /* "scalar", "sse2" … */
 PELT_API const char *pelt_simd_name(pelt_simd simd);
 /* Whether this machine and this build have it. */
@@ -62,7 +69,7 @@ PELT_API pelt_result pelt_skin_run_threads(pelt_context *context, const pelt_ski
 
 /* ---- Prepared skins ---------------------------------------------------------------------------------------- */
 
-#define PELT_PREPARED_BLOCK 8u
+#define PELT_PREPARED_BLOCK 16u
 #define PELT_PREPARED_GROUP 256u
 
 /* Vertices at places [first_place, first_place + vertex_count) of the prepared order that have as many influences, and,
@@ -71,15 +78,15 @@ typedef struct pelt_prepared_group {
     uint32_t first_place;     /* */
     uint32_t vertex_count;    /* 1 to PELT_PREPARED_GROUP; shared: at least PELT_PREPARED_BLOCK */
     uint32_t influence_count; /* K: influences without weight are left out */
-    uint32_t first_block;     /* where its vertices begin in the streams, in blocks of 8 vertices */
+    uint32_t first_block;     /* where its vertices begin in the streams, in blocks of 16 vertices */
     size_t first_bone;        /* in `bones`: [K], not shared: [vertex][K] */
-    size_t first_weight; /* in `weights`: [block][K − 1][8], the last has what is left to 1; not shared: [vertex][K] */
+    size_t first_weight; /* in `weights`: [block][K − 1][16], the last has what is left to 1; not shared: [vertex][K] */
     bool shared;         /* */
 } pelt_prepared_group;
 
 /* A skin and the mesh's arrays as a pass over vertices wants them. The streams are of shared groups
- * [block][component][8], of others [vertex][component]. The last block of a shared group whose count is no multiple of 8
- * holds its last 8 vertices, some of them again. */
+ * [block][component][16], of others [vertex][component]. The last block of a shared group whose count is no multiple of
+ * 16 holds its last 16 vertices, some of them again. */
 typedef struct pelt_prepared_skin {
     uint32_t vertex_count;             /* */
     uint32_t bone_count;               /* */

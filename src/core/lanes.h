@@ -1,4 +1,4 @@
-/* A few numbers at once. The includer defines LANES as 1, 4 or 8; kernels written with these names then work on that
+/* A few numbers at once. The includer defines LANES as 1, 4, 8 or 16; kernels written with these names then work on that
  * many vertices. One lane is plain floats: the scalar reference is the same text.
  *
  * Eight lanes are two halves of four, as AVX has them: shuffles stay within a half, and rows of four floats are loaded
@@ -121,6 +121,11 @@ INLINE void lanes_store_pair(float *low, float *high, lanes x) {
     (void)high;
     memcpy(low, &x, sizeof x);
 }
+INLINE void lanes_store_halves(float *p, lanes a, lanes b, lanes c) {
+    memcpy(p, &a, sizeof a);
+    memcpy(p + 4, &b, sizeof b);
+    memcpy(p + 8, &c, sizeof c);
+}
 
 #elif LANES == 8
 
@@ -146,17 +151,54 @@ INLINE lanes lanes_stride(const float *p, size_t stride) {
     return (lanes){p[0],          p[stride],     p[2 * stride], p[3 * stride],
                    p[4 * stride], p[5 * stride], p[6 * stride], p[7 * stride]};
 }
+INLINE lanes lanes_halves(quad low, quad high) {
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+INLINE lanes lanes_low_halves(lanes a, lanes b) {
+    return __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
+}
+INLINE lanes lanes_high_halves(lanes a, lanes b) {
+    return __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+}
 INLINE lanes lanes_pair(const float *low, const float *high) {
-    return __builtin_shufflevector(quad_load(low), quad_load(high), 0, 1, 2, 3, 4, 5, 6, 7);
+    return lanes_halves(quad_load(low), quad_load(high));
 }
 INLINE lanes lanes_pair_splat(float low, float high) {
     return (lanes){low, low, low, low, high, high, high, high};
 }
 INLINE void lanes_store_pair(float *low, float *high, lanes x) {
-    quad a = __builtin_shufflevector(x, x, 0, 1, 2, 3), b = __builtin_shufflevector(x, x, 4, 5, 6, 7);
-    memcpy(low, &a, sizeof a);
-    memcpy(high, &b, sizeof b);
+    _mm_storeu_ps(low, _mm256_castps256_ps128((__m256)x));
+    _mm_storeu_ps(high, _mm256_extractf128_ps((__m256)x, 1));
 }
+/* The low halves of a, b and c one behind the other, then the high ones. */
+INLINE void lanes_store_halves(float *p, lanes a, lanes b, lanes c) {
+    _mm256_storeu_ps(p, _mm256_insertf128_ps((__m256)a, _mm256_castps256_ps128((__m256)b), 1));
+    _mm256_storeu_ps(p + 8, _mm256_blend_ps((__m256)c, (__m256)a, 0xF0));
+    _mm256_storeu_ps(p + 16, _mm256_permute2f128_ps((__m256)b, (__m256)c, 0x31));
+}
+
+#elif LANES == 16
+
+#include <immintrin.h>
+INLINE lanes lanes_sqrt(lanes x) {
+    return (lanes)_mm512_sqrt_ps((__m512)x);
+}
+INLINE int lanes_all(lanes_mask mask) {
+    return _mm512_movepi32_mask((__m512i)mask) == 0xFFFF;
+}
+
+/* Elements of x and y for each quarter, a to d as above. */
+#define SHUFFLE_PART(e, part) ((e) < 4 ? (e) + 4 * (part) : (e) + 12 + 4 * (part))
+#define SHUFFLE_FOUR(a, b, c, d, part)                                                                                 \
+    SHUFFLE_PART(a, part), SHUFFLE_PART(b, part), SHUFFLE_PART(c, part), SHUFFLE_PART(d, part)
+#define SHUFFLE(x, y, a, b, c, d)                                                                                      \
+    __builtin_shufflevector(x, y, SHUFFLE_FOUR(a, b, c, d, 0), SHUFFLE_FOUR(a, b, c, d, 1),                            \
+                            SHUFFLE_FOUR(a, b, c, d, 2), SHUFFLE_FOUR(a, b, c, d, 3))
+/* Whole quarters a to d of the eight of x and y. */
+#define SHUFFLE_QUARTERS(x, y, a, b, c, d)                                                                             \
+    __builtin_shufflevector(x, y, 4 * (a), 4 * (a) + 1, 4 * (a) + 2, 4 * (a) + 3, 4 * (b), 4 * (b) + 1, 4 * (b) + 2,   \
+                            4 * (b) + 3, 4 * (c), 4 * (c) + 1, 4 * (c) + 2, 4 * (c) + 3, 4 * (d), 4 * (d) + 1,         \
+                            4 * (d) + 2, 4 * (d) + 3)
 
 #endif
 
@@ -170,26 +212,46 @@ INLINE void lanes_transpose(lanes a[4]) {
     a[3] = SHUFFLE(high01, high23, 2, 3, 6, 7);
 }
 
+#if LANES == 16
+
+/* One variable per component to [lane][3] and [lane][4]. Kernels that have sixteen lanes do not read such rows. */
+INLINE void lanes_store3(float *p, const lanes in[3]) {
+    lanes x = in[0], y = in[1], z = in[2];
+    lanes a = __builtin_shufflevector(x, y, 0, 16, 0, 1, 17, 0, 2, 18, 0, 3, 19, 0, 4, 20, 0, 5);
+    lanes b = __builtin_shufflevector(x, y, 21, 0, 6, 22, 0, 7, 23, 0, 8, 24, 0, 9, 25, 0, 10, 26);
+    lanes c = __builtin_shufflevector(x, y, 0, 11, 27, 0, 12, 28, 0, 13, 29, 0, 14, 30, 0, 15, 31, 0);
+    lanes rows[3] = {__builtin_shufflevector(a, z, 0, 1, 16, 3, 4, 17, 6, 7, 18, 9, 10, 19, 12, 13, 20, 15),
+                     __builtin_shufflevector(b, z, 0, 21, 2, 3, 22, 5, 6, 23, 8, 9, 24, 11, 12, 25, 14, 15),
+                     __builtin_shufflevector(c, z, 26, 1, 2, 27, 4, 5, 28, 7, 8, 29, 10, 11, 30, 13, 14, 31)};
+    for (int r = 0; r < 3; r++)
+        _mm512_storeu_ps(p + 16 * r, (__m512)rows[r]);
+}
+INLINE void lanes_store4(float *p, const lanes in[4]) {
+    lanes r[4] = {in[0], in[1], in[2], in[3]};
+    lanes_transpose(r);
+    lanes low01 = SHUFFLE_QUARTERS(r[0], r[1], 0, 1, 4, 5), high01 = SHUFFLE_QUARTERS(r[0], r[1], 2, 3, 6, 7);
+    lanes low23 = SHUFFLE_QUARTERS(r[2], r[3], 0, 1, 4, 5), high23 = SHUFFLE_QUARTERS(r[2], r[3], 2, 3, 6, 7);
+    _mm512_storeu_ps(p, (__m512)SHUFFLE_QUARTERS(low01, low23, 0, 2, 4, 6));
+    _mm512_storeu_ps(p + 16, (__m512)SHUFFLE_QUARTERS(low01, low23, 1, 3, 5, 7));
+    _mm512_storeu_ps(p + 32, (__m512)SHUFFLE_QUARTERS(high01, high23, 0, 2, 4, 6));
+    _mm512_storeu_ps(p + 48, (__m512)SHUFFLE_QUARTERS(high01, high23, 1, 3, 5, 7));
+}
+
+#else
+
 /* In each half x0 y0 z0 x1 | y1 z1 x2 y2 | z2 x3 y3 z3: exactly the floats of the vertices, none behind them. */
 INLINE void lanes_load3(const float *p, lanes out[3]) {
     const float *q = p + 3 * (LANES - 4);
     lanes a = lanes_pair(p, q), b = lanes_pair(p + 4, q + 4), c = lanes_pair(p + 8, q + 8);
-    lanes x23 = SHUFFLE(b, c, 2, 2, 5, 5);
-    lanes y01 = SHUFFLE(a, b, 1, 1, 4, 4), y23 = SHUFFLE(b, c, 3, 3, 6, 6);
-    lanes z01 = SHUFFLE(a, b, 2, 2, 5, 5);
-    out[0] = SHUFFLE(a, x23, 0, 3, 4, 6);
-    out[1] = SHUFFLE(y01, y23, 0, 2, 4, 6);
-    out[2] = SHUFFLE(z01, c, 0, 2, 4, 7);
+    lanes yz01 = SHUFFLE(a, b, 1, 2, 4, 5), xy23 = SHUFFLE(b, c, 2, 3, 5, 6);
+    out[0] = SHUFFLE(a, xy23, 0, 3, 4, 6);
+    out[1] = SHUFFLE(yz01, xy23, 0, 2, 5, 7);
+    out[2] = SHUFFLE(yz01, c, 1, 3, 4, 7);
 }
 INLINE void lanes_store3(float *p, const lanes in[3]) {
-    float *q = p + 3 * (LANES - 4);
-    lanes x = in[0], y = in[1], z = in[2];
-    lanes xy0 = SHUFFLE(x, y, 0, 0, 4, 4), zx01 = SHUFFLE(z, x, 0, 0, 5, 5);
-    lanes yz1 = SHUFFLE(y, z, 1, 1, 5, 5), xy2 = SHUFFLE(x, y, 2, 2, 6, 6);
-    lanes zx23 = SHUFFLE(z, x, 2, 2, 7, 7), yz3 = SHUFFLE(y, z, 3, 3, 7, 7);
-    lanes_store_pair(p, q, SHUFFLE(xy0, zx01, 0, 2, 4, 6));
-    lanes_store_pair(p + 4, q + 4, SHUFFLE(yz1, xy2, 0, 2, 4, 6));
-    lanes_store_pair(p + 8, q + 8, SHUFFLE(zx23, yz3, 0, 2, 4, 6));
+    lanes xy = SHUFFLE(in[0], in[1], 0, 2, 4, 6), yz = SHUFFLE(in[1], in[2], 1, 3, 5, 7);
+    lanes zx = SHUFFLE(in[2], in[0], 0, 2, 5, 7); /* z0 z2 x1 x3 */
+    lanes_store_halves(p, SHUFFLE(xy, zx, 0, 2, 4, 6), SHUFFLE(yz, xy, 0, 2, 5, 7), SHUFFLE(zx, yz, 1, 3, 5, 7));
 }
 INLINE void lanes_load4_stride(const float *p, size_t stride, lanes out[4]) {
     const float *q = p + stride * (LANES - 4);
@@ -207,13 +269,21 @@ INLINE void lanes_store4_stride(float *p, size_t stride, const lanes in[4]) {
 
 #endif
 
+#endif
+
+#if LANES != 16
 INLINE void lanes_load4(const float *p, lanes out[4]) {
     lanes_load4_stride(p, 4, out);
 }
 INLINE void lanes_store4(float *p, const lanes in[4]) {
     lanes_store4_stride(p, 4, in);
 }
+#endif
 
+/* One number in every lane. */
+INLINE lanes lanes_splat(float x) {
+    return x - (lanes){0};
+}
 /* Numbers one behind the other, and back. */
 INLINE lanes lanes_load(const float *p) {
     lanes out;

@@ -6,6 +6,7 @@ static const px_jiggle_kernels *const bodies[PELT_SIMD_COUNT] = {
 #if defined(__x86_64__)
     [PELT_SIMD_SSE2] = &px_jiggle_sse2,
     [PELT_SIMD_AVX2] = &px_jiggle_avx2,
+    [PELT_SIMD_AVX512] = &px_jiggle_avx2,
 #elif defined(__aarch64__)
     [PELT_SIMD_NEON] = &px_jiggle_neon,
 #endif

@@ -1,5 +1,5 @@
 /* Preparing a skin: vertices with the same bones stand together, so that the matrices of a group are loaded once, and
- * their arrays lie in blocks of eight, one variable per component, as kernels compute with them. Vertices whose bones few
+ * their arrays lie in blocks of sixteen, one variable per component, as kernels compute with them. Vertices whose bones few
  * others have are loose: they keep bones of their own.
  *
  * Normals of blended groups. With a, b, c the columns of a matrix M, the cofactor matrix times n is
@@ -12,8 +12,8 @@
 
 #define BLOCK PELT_PREPARED_BLOCK
 
-/* A smaller component than this would cost digits of the normal (1 / 0.3 of the rounding). */
-#define SMALLEST_AXIS 0.3f
+/* A smaller component than this would cost digits of the normal (1 / 0.25 of the rounding). */
+#define SMALLEST_AXIS 0.25f
 
 /* One vertex's influences, those without weight left out, bones ascending. */
 typedef struct row {
@@ -210,7 +210,7 @@ static float *make_stream(plan *p, const float *array, uint32_t width, bool unit
     return stream;
 }
 
-/* The axis on which no normal [3][8] of a block is small, and the normals in that form. */
+/* The axis on which no normal [3][16] of a block is small, and the normals in that form. */
 static uint8_t divide_by_axis(float *block) {
     uint32_t best = 3;
     float largest = SMALLEST_AXIS;
@@ -301,7 +301,7 @@ static pelt_result make_streams(plan *p) {
 
 static pelt_result make_plan(plan *p) {
     size_t count = p->model->mesh.vertex_count;
-    /* shared groups have 8 vertices or more; loose ones are full but for the last of each influence count */
+    /* shared groups have a block of vertices or more; loose ones are full but for the last of each influence count */
     size_t group_limit = count / BLOCK + count / PELT_PREPARED_GROUP + PELT_MAX_INFLUENCES;
     p->order = pelt_model_alloc(p->context, p->model, count, sizeof *p->order);
     p->groups = pelt_model_alloc(p->context, p->model, group_limit, sizeof *p->groups);

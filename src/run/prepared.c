@@ -3,30 +3,27 @@
 #include "run/skin.h"
 
 /* Entries of CᵀC / s² − 1 below this: C / s changes the length of a unit vector by less than 1e-6. */
-#define RIGID 5e-7
+#define RIGID 5e-7f
 
 /* ---- What a group has in common --------------------------------------------------------------------------- */
 
 /* The cofactor matrix of a single bone; when it is a rotation times a scale, without that scale. Returns whether. */
-static bool make_cofactor(const float m[12], float cofactor[9]) {
-    double c[9], gram[6];
-    for (int r = 0; r < 3; r++) {
-        const float *a = m + 4 * ((r + 1) % 3), *b = m + 4 * ((r + 2) % 3);
-        for (int e = 0; e < 3; e++)
-            c[3 * r + e] = (double)a[(e + 1) % 3] * b[(e + 2) % 3] - (double)a[(e + 2) % 3] * b[(e + 1) % 3];
-    }
+static bool make_cofactor(const float m[12], float c[9]) {
+    for (int r = 0; r < 3; r++)
+        px_cross3(m + 4 * ((r + 1) % 3), m + 4 * ((r + 2) % 3), c + 3 * r);
+    float gram[6];
     for (int e = 0; e < 3; e++) {
         int f = (e + 1) % 3;
         gram[e] = c[e] * c[e] + c[3 + e] * c[3 + e] + c[6 + e] * c[6 + e];
         gram[3 + e] = c[e] * c[f] + c[3 + e] * c[3 + f] + c[6 + e] * c[6 + f];
     }
-    double square = (gram[0] + gram[1] + gram[2]) / 3, off = 0;
+    float square = (gram[0] + gram[1] + gram[2]) * (1.0f / 3), limit = RIGID * square;
+    bool rigid = square > 1e-30f && square < 1e30f;
     for (int e = 0; e < 3; e++)
-        off = fmax(off, fmax(fabs(gram[e] - square), fabs(gram[3 + e])));
-    bool rigid = off <= RIGID * square && square > 1e-60 && isfinite(square);
-    double scale = rigid ? 1 / sqrt(square) : 1;
+        rigid &= (fabsf(gram[e] - square) <= limit) & (fabsf(gram[3 + e]) <= limit);
+    float scale = rigid ? 1 / sqrtf(square) : 1;
     for (int e = 0; e < 9; e++)
-        cofactor[e] = (float)(scale * c[e]);
+        c[e] *= scale;
     return rigid;
 }
 

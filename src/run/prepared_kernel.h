@@ -1,54 +1,74 @@
 /* The kernel for shared groups of prepared skins, once for every body. The includer defines LANES (see lanes.h) and
  * PREPARED_BODY, the name of the body. What bones do is the same for all vertices of a group, so nothing is gathered:
- * matrices are numbers, weights lie in lanes, and positions and normals come one variable per component.
+ * matrices are the same in all lanes, weights differ, and positions and normals come one variable per component.
  */
 #include "run/skin.h"
 #include "run/vectors.h"
 
 #define BLOCK ((size_t)PELT_PREPARED_BLOCK)
+#define STEPS (BLOCK / LANES) /* in a block */
 
-/* What lanes `lane`, lane + 1 … of a block read and write: pointers to these lanes. */
-typedef struct prepared_spot {
-    const float *weights;  /* [K − 1][8] */
-    const float *position; /* [3][8] */
-    const float *normal;   /* [3][8] or NULL */
-    const float *tangent;  /* [4][8] or NULL */
-    int axis;              /* of the normals */
+/* A group: its part of the streams, what its bones do, and where its results go. */
+typedef struct prepared_walk {
+    const pelt_prepared_group *group;
+    const px_prepared_pose *pose;
+    const float *weights, *positions, *normals, *tangents;
     px_prepared_out out;
-} prepared_spot;
+} prepared_walk;
+
+/* A step is what the lanes hold, a block or a part of it. Where its components are in a stream of `width` … */
+INLINE size_t stream_at(size_t step, size_t width) {
+    return step / STEPS * BLOCK * width + step % STEPS * LANES;
+}
+/* … and where its first vertex goes. */
+INLINE size_t place_of(const prepared_walk *walk, size_t step) {
+    return px_prepared_place(walk->group, step / STEPS) + step % STEPS * LANES;
+}
 
 INLINE void load_rows(const float *rows, int count, lanes out[]) {
     for (int c = 0; c < count; c++)
         out[c] = lanes_load(rows + (size_t)c * BLOCK);
 }
 
-/* The first row, plus weights times the others. */
-INLINE void blend_rows(const float *rows, int width, const prepared_spot *at, size_t influences, lanes out[]) {
-    for (int e = 0; e < width; e++)
-        out[e] = rows[e] + (lanes){0};
+/* Elements [first, first + count) of rows of `width`: those of the first row, plus weights times the others. */
+INLINE void blend_rows(const float *rows, size_t width, size_t first, size_t count, const float *weights,
+                       size_t influences, lanes out[]) {
+    for (size_t e = 0; e < count; e++)
+        out[e] = lanes_splat(rows[first + e]);
     for (size_t k = 1; k < influences; k++) {
-        lanes weight = lanes_load(at->weights + (k - 1) * BLOCK);
-        for (int e = 0; e < width; e++)
-            out[e] += weight * rows[(int)k * width + e];
+        lanes weight = lanes_load(weights + (k - 1) * BLOCK);
+        for (size_t e = 0; e < count; e++)
+            out[e] += weight * rows[k * width + first + e];
     }
 }
 
-/* The normals at rest. */
-INLINE void rest_normal(const prepared_spot *at, lanes n[3]) {
-    load_rows(at->normal, 3, n);
-    for (int axis = 0; axis < 3; axis++)
-        if (at->axis == axis) {
-            n[(axis + 1) % 3] *= n[axis];
-            n[(axis + 2) % 3] *= n[axis];
-        }
+INLINE void blend_matrix(const prepared_walk *walk, size_t step, size_t influences, lanes m[12]) {
+    const float *weights = walk->weights + stream_at(step, influences - 1);
+    for (size_t r = 0; r < 3; r++)
+        blend_rows(walk->pose->matrices[0], 12, 4 * r, 4, weights, influences, m + 4 * r);
 }
 
-/* The cofactor matrix of m times the normals, up to their length: with the columns a, b, c from behind the axis on,
- * ((a − α c) × (b − β c)), turned where the normals point against the axis. */
-INLINE void axis_normal(const lanes m[12], const prepared_spot *at, int axis, lanes out[3]) {
+/* ---- Normals ------------------------------------------------------------------------------------------------ */
+
+/* Back to x y z. */
+INLINE void rest_normal(const prepared_walk *walk, size_t step, int axis, lanes n[3]) {
+    load_rows(walk->normals + stream_at(step, 3), 3, n);
+    if (axis < 3) {
+        n[(axis + 1) % 3] *= n[axis];
+        n[(axis + 2) % 3] *= n[axis];
+    }
+}
+
+/* The cofactor matrix of m times the normals, of any length: with the columns a, b, c from behind the axis on,
+ * (a − α c) × (b − β c), turned where the normals point against the axis. */
+INLINE void blended_normal(const prepared_walk *walk, size_t step, const lanes m[12], int axis, lanes out[3]) {
     lanes n[3], a[3], b[3];
+    load_rows(walk->normals + stream_at(step, 3), 3, n);
+    if (axis == 3) {
+        cofactor(m, n, out);
+        return;
+    }
     int second = (axis + 1) % 3, third = (axis + 2) % 3;
-    load_rows(at->normal, 3, n);
     for (int r = 0; r < 3; r++) {
         a[r] = m[4 * r + second] - n[second] * m[4 * r + axis];
         b[r] = m[4 * r + third] - n[third] * m[4 * r + axis];
@@ -58,126 +78,217 @@ INLINE void axis_normal(const lanes m[12], const prepared_spot *at, int axis, la
         out[c] = lanes_flip(out[c], n[axis]);
 }
 
-INLINE void blended_normal(const lanes m[12], const prepared_spot *at, lanes out[3]) {
-    if (at->axis == 0)
-        axis_normal(m, at, 0, out);
-    else if (at->axis == 1)
-        axis_normal(m, at, 1, out);
-    else if (at->axis == 2)
-        axis_normal(m, at, 2, out);
-    else {
-        lanes n[3];
-        load_rows(at->normal, 3, n);
-        cofactor(m, n, out);
+/* Normals that are moved become unit ones, or what they were at rest where there is no direction left. */
+INLINE void finish_normal(const prepared_walk *walk, size_t step, int axis, const lanes moved[3]) {
+    lanes out[3] = {moved[0], moved[1], moved[2]}, rest[3];
+    lanes_mask good = make_unit(out);
+    if (__builtin_expect(!lanes_all(good), 0)) {
+        rest_normal(walk, step, axis, rest);
+        for (int c = 0; c < 3; c++)
+            out[c] = lanes_select(good, out[c], rest[c]);
+    }
+    lanes_store3(walk->out.normals + 3 * place_of(walk, step), out);
+}
+
+/* ---- Single bones ------------------------------------------------------------------------------------------- */
+
+static void single_positions(const prepared_walk *walk, size_t step_count) {
+    lanes m[12], p[3], out[3];
+    for (int e = 0; e < 12; e++)
+        m[e] = lanes_splat(walk->pose->matrices[0][e]);
+    for (size_t step = 0; step < step_count; step++) {
+        load_rows(walk->positions + stream_at(step, 3), 3, p);
+        move(m, p, out);
+        lanes_store3(walk->out.positions + 3 * place_of(walk, step), out);
     }
 }
 
-/* The same of unit length, or the normals at rest where there is no direction left. */
-INLINE void unit_blended_normal(const lanes m[12], const prepared_spot *at, lanes out[3]) {
-    blended_normal(m, at, out);
-    lanes_mask good = make_unit(out);
-    if (__builtin_expect(!lanes_all(good), 0)) {
-        lanes rest[3];
-        rest_normal(at, rest);
-        for (int c = 0; c < 3; c++)
-            out[c] = lanes_select(good, out[c], rest[c]);
+static void single_normals(const prepared_walk *walk, size_t step_count) {
+    lanes m[9], n[3], out[3];
+    for (int e = 0; e < 9; e++)
+        m[e] = lanes_splat(walk->pose->cofactor[e]);
+    for (size_t step = 0; step < step_count; step++) {
+        load_rows(walk->normals + stream_at(step, 3), 3, n);
+        for (int r = 0; r < 3; r++)
+            out[r] = m[3 * r] * n[0] + m[3 * r + 1] * n[1] + m[3 * r + 2] * n[2];
+        if (!walk->pose->turned)
+            unit(out, n);
+        lanes_store3(walk->out.normals + 3 * place_of(walk, step), out);
     }
 }
 
 /* ---- Linear blend ------------------------------------------------------------------------------------------- */
 
-/* The normals that a single bone moves, or a rigid one merely turns. */
-INLINE void single_normal(const px_prepared_pose *pose, const prepared_spot *at, lanes out[3]) {
-    lanes n[3];
-    load_rows(at->normal, 3, n);
-    for (int r = 0; r < 3; r++)
-        out[r] = pose->cofactor[3 * r] * n[0] + pose->cofactor[3 * r + 1] * n[1] + pose->cofactor[3 * r + 2] * n[2];
-    if (!pose->turned)
-        unit(out, n);
+/* These are called with constants, to be compiled for each. */
+INLINE void blended_positions(const prepared_walk *walk, size_t step_count, size_t influences) {
+    for (size_t step = 0; step < step_count; step++) {
+        lanes m[12], p[3], out[3];
+        load_rows(walk->positions + stream_at(step, 3), 3, p);
+        blend_matrix(walk, step, influences, m);
+        move(m, p, out);
+        lanes_store3(walk->out.positions + 3 * place_of(walk, step), out);
+    }
 }
 
-INLINE void prepared_linear(const px_prepared_pose *pose, const prepared_spot *at, size_t influences) {
+/* Positions and normals of one step; the normals are of any length. */
+INLINE void blended_step(const prepared_walk *walk, size_t step, size_t influences, int axis, lanes moved[3]) {
     lanes m[12], p[3], out[3];
-    blend_rows(pose->matrices[0], 12, at, influences, m);
-    load_rows(at->position, 3, p);
+    load_rows(walk->positions + stream_at(step, 3), 3, p);
+    blend_matrix(walk, step, influences, m);
     move(m, p, out);
-    lanes_store3(at->out.positions, out);
-    if (at->normal) {
-        if (influences == 1)
-            single_normal(pose, at, out);
-        else
-            unit_blended_normal(m, at, out);
-        lanes_store3(at->out.normals, out);
-    }
-    if (at->tangent) {
-        lanes t[4];
-        load_rows(at->tangent, 4, t);
-        turn(m, t, out);
-        unit(out, t);
-        lanes_store4(at->out.tangents, (lanes[4]){out[0], out[1], out[2], t[3]});
-    }
+    lanes_store3(walk->out.positions + 3 * place_of(walk, step), out);
+    blended_normal(walk, step, m, axis, moved);
 }
 
-/* ---- Dual quaternions ------------------------------------------------------------------------------------- */
+/* Steps [first, end), whose normals have one axis. Normals wait until the next step is on its way: their square root
+ * takes longer than anything else. */
+INLINE void blended_normals(const prepared_walk *walk, size_t first, size_t end, size_t influences, int axis) {
+    lanes moved[3], before[3];
+    blended_step(walk, first, influences, axis, moved);
+    for (size_t step = first + 1; step < end; step++) {
+        memcpy(before, moved, sizeof moved);
+        blended_step(walk, step, influences, axis, moved);
+        finish_normal(walk, step - 1, axis, before);
+    }
+    finish_normal(walk, end - 1, axis, moved);
+}
 
-/* Normals and tangents are unit vectors before they turn, so that they need not become it after. */
-INLINE void prepared_dual(const px_prepared_pose *pose, const prepared_spot *at, bool stretched) {
-    lanes stretch[12], m[12], q[8], v[4], out[3];
-    if (stretched)
-        blend_rows(pose->matrices[0], 12, at, pose->influence_count, stretch);
-    blend_rows(pose->duals[0], 8, at, pose->influence_count, q);
+/* ---- Dual quaternions --------------------------------------------------------------------------------------- */
+
+INLINE void blend_dual(const prepared_walk *walk, size_t step, lanes m[12]) {
+    lanes q[8];
+    size_t influences = walk->pose->influence_count;
+    blend_rows(walk->pose->duals[0], 8, 0, 8, walk->weights + stream_at(step, influences - 1), influences, q);
     dual_matrix(q, m);
-    load_rows(at->position, 3, v);
-    if (stretched)
-        turn(stretch, v, v);
-    move(m, v, out);
-    lanes_store3(at->out.positions, out);
-    if (at->normal) {
-        if (stretched)
-            unit_blended_normal(stretch, at, v);
-        else
-            rest_normal(at, v);
+}
+
+/* Unit normals stay unit normals. `axis` 4: no normals. */
+INLINE void dual_normals(const prepared_walk *walk, size_t first, size_t end, int axis) {
+    for (size_t step = first; step < end; step++) {
+        lanes m[12], v[3], out[3];
+        blend_dual(walk, step, m);
+        load_rows(walk->positions + stream_at(step, 3), 3, v);
+        move(m, v, out);
+        lanes_store3(walk->out.positions + 3 * place_of(walk, step), out);
+        if (axis == 4)
+            continue;
+        rest_normal(walk, step, axis, v);
         turn(m, v, out);
-        lanes_store3(at->out.normals, out);
-    }
-    if (at->tangent) {
-        load_rows(at->tangent, 4, v);
-        if (stretched) {
-            turn(stretch, v, out);
-            unit(out, v);
-            memcpy(v, out, sizeof out);
-        }
-        turn(m, v, out);
-        lanes_store4(at->out.tangents, (lanes[4]){out[0], out[1], out[2], v[3]});
+        lanes_store3(walk->out.normals + 3 * place_of(walk, step), out);
     }
 }
 
-/* ---- The body --------------------------------------------------------------------------------------------- */
+/* The same behind blended stretches. */
+INLINE void stretched_normals(const prepared_walk *walk, size_t first, size_t end, int axis) {
+    for (size_t step = first; step < end; step++) {
+        lanes stretch[12], m[12], v[3], out[3];
+        blend_matrix(walk, step, walk->pose->influence_count, stretch);
+        blend_dual(walk, step, m);
+        load_rows(walk->positions + stream_at(step, 3), 3, v);
+        turn(stretch, v, v);
+        move(m, v, out);
+        lanes_store3(walk->out.positions + 3 * place_of(walk, step), out);
+        if (axis == 4)
+            continue;
+        blended_normal(walk, step, stretch, axis, v);
+        turn(m, v, out);
+        finish_normal(walk, step, axis, out);
+    }
+}
 
-INLINE prepared_spot spot_of(const pelt_prepared_skin *prepared, const pelt_prepared_group *group, size_t block,
-                             size_t lane, const px_prepared_out *out) {
-    size_t at = (group->first_block + block) * BLOCK, place = px_prepared_place(group, block) + lane;
-    return (prepared_spot){
-        .weights = prepared->weights + group->first_weight + block * BLOCK * (group->influence_count - 1) + lane,
-        .position = prepared->positions + 3 * at + lane,
-        .normal = out->normals ? prepared->normals + 3 * at + lane : NULL,
-        .tangent = out->tangents ? prepared->tangents + 4 * at + lane : NULL,
-        .axis = out->normals ? prepared->axes[group->first_block + block] : 3,
-        .out = {out->positions + 3 * place, out->normals ? out->normals + 3 * place : NULL,
-                out->tangents ? out->tangents + 4 * place : NULL},
-    };
+/* ---- Tangents ----------------------------------------------------------------------------------------------- */
+
+static void run_tangents(const prepared_walk *walk, size_t step_count) {
+    const px_prepared_pose *pose = walk->pose;
+    for (size_t step = 0; step < step_count; step++) {
+        lanes m[12], t[4], out[4];
+        load_rows(walk->tangents + stream_at(step, 4), 4, t);
+        memcpy(out, t, sizeof t);
+        if (pose->linear || pose->stretched) {
+            blend_matrix(walk, step, pose->influence_count, m);
+            turn(m, out, out);
+        }
+        if (!pose->linear) {
+            blend_dual(walk, step, m);
+            turn(m, out, out);
+        }
+        unit(out, t);
+        lanes_store4(walk->out.tangents + 4 * place_of(walk, step), out);
+    }
+}
+
+/* ---- The body ----------------------------------------------------------------------------------------------- */
+
+static void run_positions(const prepared_walk *walk, size_t step_count) {
+    const px_prepared_pose *pose = walk->pose;
+    if (pose->stretched)
+        stretched_normals(walk, 0, step_count, 4);
+    else if (!pose->linear)
+        dual_normals(walk, 0, step_count, 4);
+    else if (pose->influence_count == 2)
+        blended_positions(walk, step_count, 2);
+    else if (pose->influence_count == 3)
+        blended_positions(walk, step_count, 3);
+    else if (pose->influence_count == 4)
+        blended_positions(walk, step_count, 4);
+    else
+        blended_positions(walk, step_count, pose->influence_count);
+}
+
+INLINE void run_axis(const prepared_walk *walk, size_t first, size_t end, int axis) {
+    const px_prepared_pose *pose = walk->pose;
+    if (pose->stretched)
+        stretched_normals(walk, first, end, axis);
+    else if (!pose->linear)
+        dual_normals(walk, first, end, axis);
+    else if (pose->influence_count == 2)
+        blended_normals(walk, first, end, 2, axis);
+    else if (pose->influence_count == 3)
+        blended_normals(walk, first, end, 3, axis);
+    else if (pose->influence_count == 4)
+        blended_normals(walk, first, end, 4, axis);
+    else
+        blended_normals(walk, first, end, pose->influence_count, axis);
+}
+
+/* Positions and normals, axis by axis. */
+static void run_normals(const prepared_walk *walk, const uint8_t *axes, size_t block_count) {
+    for (size_t first = 0, end; first < block_count; first = end) {
+        for (end = first + 1; end < block_count && axes[end] == axes[first];)
+            end++;
+        switch (axes[first]) {
+        case 0:
+            run_axis(walk, first * STEPS, end * STEPS, 0);
+            break;
+        case 1:
+            run_axis(walk, first * STEPS, end * STEPS, 1);
+            break;
+        case 2:
+            run_axis(walk, first * STEPS, end * STEPS, 2);
+            break;
+        default:
+            run_axis(walk, first * STEPS, end * STEPS, 3);
+        }
+    }
 }
 
 void PREPARED_BODY(const pelt_prepared_skin *prepared, const pelt_prepared_group *group, const px_prepared_pose *pose,
                    const px_prepared_out *out) {
-    for (size_t block = 0; block < px_block_count(group->vertex_count, BLOCK); block++)
-        for (size_t lane = 0; lane < BLOCK; lane += LANES) {
-            prepared_spot at = spot_of(prepared, group, block, lane, out);
-            if (!pose->linear)
-                prepared_dual(pose, &at, pose->stretched);
-            else if (pose->influence_count == 1)
-                prepared_linear(pose, &at, 1);
-            else
-                prepared_linear(pose, &at, pose->influence_count);
-        }
+    size_t block_count = px_block_count(group->vertex_count, BLOCK), at = group->first_block * BLOCK;
+    prepared_walk walk = {group, pose, prepared->weights + group->first_weight, prepared->positions + 3 * at,
+                          .out = *out};
+    if (out->normals)
+        walk.normals = prepared->normals + 3 * at;
+    if (out->tangents)
+        walk.tangents = prepared->tangents + 4 * at;
+    if (pose->influence_count == 1) {
+        single_positions(&walk, block_count * STEPS);
+        if (out->normals)
+            single_normals(&walk, block_count * STEPS);
+    } else if (out->normals)
+        run_normals(&walk, prepared->axes + group->first_block, block_count);
+    else
+        run_positions(&walk, block_count * STEPS);
+    if (out->tangents)
+        run_tangents(&walk, block_count * STEPS);
 }

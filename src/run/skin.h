@@ -40,7 +40,7 @@ typedef struct px_prepared_out {
 /* One body for shared groups. */
 typedef void px_prepared_body(const pelt_prepared_skin *prepared, const pelt_prepared_group *group,
                               const px_prepared_pose *pose, const px_prepared_out *out);
-px_prepared_body px_prepared_scalar, px_prepared_sse2, px_prepared_avx2, px_prepared_neon;
+px_prepared_body px_prepared_scalar, px_prepared_sse2, px_prepared_avx2, px_prepared_avx512, px_prepared_neon;
 /* The body for an instruction set, which must be available. */
 px_prepared_body *px_prepared_body_of(pelt_simd simd);
 

@@ -13,55 +13,103 @@
 
 /* m[4r + c]: row r, column c of the blended matrices of vertices i, i + 1 … */
 #if LANES == 1
-INLINE void blend_matrices(const pelt_skin_job *job, const pelt_affine *palette, size_t i, lanes m[12]) {
-    const uint16_t *bones = job->bones + i * job->influence_count;
-    const float *weights = job->weights + i * job->influence_count;
+INLINE void blend_matrices(const pelt_skin_job *job, const pelt_affine *palette, size_t i, size_t influences,
+                           lanes m[12]) {
+    const uint16_t *bones = job->bones + i * influences;
+    const float *weights = job->weights + i * influences;
     for (int e = 0; e < 12; e++)
         m[e] = weights[0] * palette[bones[0]].m[e];
-    for (uint32_t k = 1; k < job->influence_count; k++)
+    for (size_t k = 1; k < influences; k++)
         for (int e = 0; e < 12; e++)
             m[e] += weights[k] * palette[bones[k]].m[e];
 }
-#else
+#elif LANES == 4
 /* Rows are blended as they lie in the palette, and only the sums are turned: 6 shuffles a vertex, whatever K. */
-INLINE void blend_matrices(const pelt_skin_job *job, const pelt_affine *palette, size_t i, lanes m[12]) {
-    size_t influences = job->influence_count;
+INLINE void blend_matrices(const pelt_skin_job *job, const pelt_affine *palette, size_t i, size_t influences,
+                           lanes m[12]) {
     for (size_t v = 0; v < 4; v++) {
-        size_t low = (i + v) * influences, high = (i + v + LANES - 4) * influences;
-        for (size_t k = 0; k < influences; k++) {
-            const float *a = palette[job->bones[low + k]].m, *b = palette[job->bones[high + k]].m;
-            lanes weight = lanes_pair_splat(job->weights[low + k], job->weights[high + k]);
-            for (int r = 0; r < 3; r++) {
-                lanes term = weight * lanes_pair(a + 4 * r, b + 4 * r);
-                m[4 * r + (int)v] = k == 0 ? term : m[4 * r + (int)v] + term;
+        const uint16_t *bones = job->bones + (i + v) * influences;
+        const float *weights = job->weights + (i + v) * influences;
+        for (size_t k = 0; k < influences; k++)
+            for (size_t r = 0; r < 3; r++) {
+                lanes term = weights[k] * lanes_load(palette[bones[k]].m + 4 * r);
+                m[4 * r + v] = k == 0 ? term : m[4 * r + v] + term;
             }
+    }
+    for (int r = 0; r < 3; r++)
+        lanes_transpose(m + 4 * r);
+}
+#else
+/* The same with the first two rows at once. */
+INLINE void blend_matrices(const pelt_skin_job *job, const pelt_affine *palette, size_t i, size_t influences,
+                           lanes m[12]) {
+    lanes pairs[8];
+    quad thirds[8];
+    for (size_t v = 0; v < 8; v++) {
+        const uint16_t *bones = job->bones + (i + v) * influences;
+        const float *weights = job->weights + (i + v) * influences;
+        const float *bone = palette[bones[0]].m;
+        lanes pair = weights[0] * lanes_load(bone);
+        quad third = weights[0] * quad_load(bone + 8);
+        for (size_t k = 1; k < influences; k++) {
+            bone = palette[bones[k]].m;
+            pair += weights[k] * lanes_load(bone);
+            third += weights[k] * quad_load(bone + 8);
         }
+        pairs[v] = pair, thirds[v] = third;
+    }
+    for (size_t v = 0; v < 4; v++) {
+        m[v] = lanes_low_halves(pairs[v], pairs[v + 4]);
+        m[4 + v] = lanes_high_halves(pairs[v], pairs[v + 4]);
+        m[8 + v] = lanes_halves(thirds[v], thirds[v + 4]);
     }
     for (int r = 0; r < 3; r++)
         lanes_transpose(m + 4 * r);
 }
 #endif
 
-INLINE void linear(const pelt_skin_job *job, size_t i) {
-    lanes m[12], p[3], out[3];
-    blend_matrices(job, job->palette, i, m);
-    lanes_load3(job->positions + 3 * i, p);
-    move(m, p, out);
+/* Vertices i, i + 1 …; the normals are of any length. */
+INLINE void linear_step(const pelt_skin_job *job, size_t i, size_t influences, lanes moved[3]) {
+    lanes m[12], v[4], out[4];
+    blend_matrices(job, job->palette, i, influences, m);
+    lanes_load3(job->positions + 3 * i, v);
+    move(m, v, out);
     lanes_store3(job->out_positions + 3 * i, out);
     if (job->normals) {
-        lanes n[3];
-        lanes_load3(job->normals + 3 * i, n);
-        cofactor(m, n, out);
-        unit(out, n);
-        lanes_store3(job->out_normals + 3 * i, out);
+        lanes_load3(job->normals + 3 * i, v);
+        cofactor(m, v, moved);
     }
     if (job->tangents) {
-        lanes t[4];
-        lanes_load4(job->tangents + 4 * i, t);
-        turn(m, t, out);
-        unit(out, t);
-        lanes_store4(job->out_tangents + 4 * i, (lanes[4]){out[0], out[1], out[2], t[3]});
+        lanes_load4(job->tangents + 4 * i, v);
+        turn(m, v, out);
+        unit(out, v);
+        out[3] = v[3];
+        lanes_store4(job->out_tangents + 4 * i, out);
     }
+}
+
+INLINE void finish_normals(const pelt_skin_job *job, size_t i, lanes moved[3]) {
+    lanes n[3];
+    lanes_load3(job->normals + 3 * i, n);
+    unit(moved, n);
+    lanes_store3(job->out_normals + 3 * i, moved);
+}
+
+/* Called with constants, to be compiled for each. Normals wait until the next vertices are on their way: their square
+ * root takes longer than anything else. */
+INLINE void linear(const pelt_skin_job *job, size_t count, size_t influences) {
+    lanes moved[3], before[3];
+    if (count == 0)
+        return;
+    linear_step(job, 0, influences, moved);
+    for (size_t i = LANES; i < count; i += LANES) {
+        memcpy(before, moved, sizeof moved);
+        linear_step(job, i, influences, moved);
+        if (job->normals)
+            finish_normals(job, i - LANES, before);
+    }
+    if (job->normals)
+        finish_normals(job, count - LANES, moved);
 }
 
 /* ---- Dual quaternions ------------------------------------------------------------------------------------- */
@@ -106,7 +154,7 @@ INLINE void blend_dual_quaternions(const pelt_skin_job *job, size_t i, lanes sum
 INLINE void dual_quaternion(const pelt_skin_job *job, size_t i) {
     lanes stretch[12], q[8], m[12], v[4], out[3];
     if (job->stretches)
-        blend_matrices(job, job->stretches, i, stretch);
+        blend_matrices(job, job->stretches, i, job->influence_count, stretch);
     blend_dual_quaternions(job, i, q);
     dual_matrix(q, m);
     lanes_load3(job->positions + 3 * i, v);
@@ -140,12 +188,17 @@ INLINE void dual_quaternion(const pelt_skin_job *job, size_t i) {
 
 void SKIN_BODY(const pelt_skin_job *job) {
     size_t whole = job->vertex_count - job->vertex_count % LANES;
-    if (job->skinning == PELT_SKINNING_LINEAR)
-        for (size_t i = 0; i < whole; i += LANES)
-            linear(job, i);
-    else
+    if (job->skinning == PELT_SKINNING_DUAL_QUATERNION)
         for (size_t i = 0; i < whole; i += LANES)
             dual_quaternion(job, i);
+    else if (job->influence_count == 1)
+        linear(job, whole, 1);
+    else if (job->influence_count == 2)
+        linear(job, whole, 2);
+    else if (job->influence_count == 4)
+        linear(job, whole, 4);
+    else
+        linear(job, whole, job->influence_count);
 #if LANES > 1
     pelt_skin_job rest = px_skin_range(job, whole, job->vertex_count - whole);
     px_skin_scalar(&rest);
