@@ -22,7 +22,7 @@ typedef struct pelt_dual_quaternion {
 /* The rigid parts of palette [count]; scale and shear are dropped. */
 PELT_API void pelt_dual_quaternions(const pelt_affine *palette, uint32_t count, pelt_dual_quaternion *out);
 /* What these rigid parts [count] leave of the palette: palette = rigid · stretch, scale and shear without translation.
- * False: all are the identity but for rounding, and skinning can do without them. */
+ * Shear and uneven scale of less than 1e-4 are dropped. False: all are the identity, and skinning can do without. */
 PELT_API bool pelt_stretches(const pelt_affine *palette, const pelt_dual_quaternion *rigid, uint32_t count,
                              pelt_affine *out);
 

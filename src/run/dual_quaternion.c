@@ -136,8 +136,24 @@ pelt_affine px_affine_from_dual(const pelt_dual_quaternion *dual) {
     return out;
 }
 
-/* Entries of the identity as products of float matrices have them. */
-#define ROUNDING 2e-6f
+/* Stretches that are a scale but for this are made one: what chains of float matrices leave over. */
+#define SHEAR_ROUNDING 1e-4f
+#define SCALE_ROUNDING 2e-6f
+
+/* Makes a stretch that is nearly a scale, the same in all directions, exactly that. Returns whether it scales at all. */
+static bool tidy_stretch(float m[12]) {
+    float scale = (m[0] + m[5] + m[10]) / 3, off = 0;
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            off = fmaxf(off, fabsf(m[4 * r + c] - (r == c ? scale : 0)));
+    if (!(off <= SHEAR_ROUNDING * scale))
+        return true;
+    bool scales = fabsf(scale - 1) > SCALE_ROUNDING;
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            m[4 * r + c] = r != c ? 0 : scales ? scale : 1;
+    return scales;
+}
 
 bool pelt_stretches(const pelt_affine *palette, const pelt_dual_quaternion *rigid, uint32_t count, pelt_affine *out) {
     bool any = false;
@@ -149,10 +165,10 @@ bool pelt_stretches(const pelt_affine *palette, const pelt_dual_quaternion *rigi
                 for (int e = 0; e < 3; e++)
                     sum += (double)turn.m[4 * e + r] * (double)palette[j].m[4 * e + c];
                 out[j].m[4 * r + c] = isfinite(sum) ? (float)sum : r == c;
-                any |= fabsf(out[j].m[4 * r + c] - (float)(r == c)) > ROUNDING;
             }
             out[j].m[4 * r + 3] = 0;
         }
+        any |= tidy_stretch(out[j].m);
     }
     return any;
 }

@@ -19,10 +19,14 @@ static pelt_result make_palette(px_pose *pose, const pelt_transform *locals) {
     pelt_skin_palette(&model->skin, globals, pose->palette);
     if (pose->skinning != PELT_SKINNING_DUAL_QUATERNION)
         return PELT_OK;
-    pose->dual_quaternions = PX_NEW(pose->scratch, pelt_dual_quaternion, model->skin.bone_count);
-    if (!pose->dual_quaternions)
+    uint32_t bones = model->skin.bone_count;
+    pelt_affine *stretches = PX_NEW(pose->scratch, pelt_affine, bones);
+    pose->dual_quaternions = PX_NEW(pose->scratch, pelt_dual_quaternion, bones);
+    if (!stretches || !pose->dual_quaternions)
         return PELT_ERROR_MEMORY;
-    pelt_dual_quaternions(pose->palette, model->skin.bone_count, pose->dual_quaternions);
+    pelt_dual_quaternions(pose->palette, bones, pose->dual_quaternions);
+    if (pelt_stretches(pose->palette, pose->dual_quaternions, bones, stretches))
+        pose->stretches = stretches;
     return PELT_OK;
 }
 
@@ -74,6 +78,7 @@ static void skin_range(const px_pose *pose, size_t first, size_t count, const fl
         .weights = skin->weights + first * skin->influence_count,
         .palette = pose->palette,
         .dual_quaternions = pose->dual_quaternions,
+        .stretches = pose->stretches,
         .skinning = pose->skinning,
         .positions = positions,
         .normals = out_normals ? normals : NULL,

@@ -1,12 +1,12 @@
 /* Preparing a skin: vertices with the same bones stand together, so that the matrices of a group are loaded once, and
- * their arrays lie in blocks of sixteen, one variable per component, as kernels compute with them. Vertices whose bones few
- * others have are loose: they keep bones of their own.
+ * their arrays lie in blocks of sixteen, one variable per component, as kernels compute with them. Vertices whose bones
+ * few others have are loose: they keep bones of their own.
  *
  * Normals of blended groups. With a, b, c the columns of a matrix M, the cofactor matrix times n is
  *   n0 (b × c) + n1 (c × a) + n2 (a × b) = n2 ((a − α c) × (b − β c)),  α = n0 / n2, β = n1 / n2,
  * half the work. Any of the three axes can play n2's part; it should be a large one, and the same in a block.
  */
-#include "run/skin.h"
+#include "run/rows.h"
 
 #include <math.h>
 
@@ -15,93 +15,16 @@
 /* A smaller component than this would cost digits of the normal (1 / 0.25 of the rounding). */
 #define SMALLEST_AXIS 0.25f
 
-/* One vertex's influences, those without weight left out, bones ascending. */
-typedef struct row {
-    uint32_t count;
-    uint32_t axis; /* of the normal's largest component */
-    uint16_t bones[PELT_MAX_INFLUENCES];
-    float weights[PELT_MAX_INFLUENCES];
-} row;
-
 typedef struct plan {
     pelt_context *context;
     pelt_model *model;
     pelt_prepared_skin out;
-    row *rows;                                    /* [vertex] */
+    px_row *rows;                                 /* [vertex] */
     uint32_t *order;                              /* [place] in the model's memory */
     pelt_prepared_group *groups;                  /* [group] in the model's memory */
     uint32_t place_count;                         /* so far */
     size_t block_count, bone_count, weight_count; /* of the streams, so far */
 } plan;
-
-/* ---- Rows ------------------------------------------------------------------------------------------------- */
-
-static void sort_row(row *r) {
-    for (uint32_t a = 1; a < r->count; a++)
-        for (uint32_t b = a; b > 0 && r->bones[b] < r->bones[b - 1]; b--) {
-            uint16_t bone = r->bones[b];
-            float weight = r->weights[b];
-            r->bones[b] = r->bones[b - 1], r->weights[b] = r->weights[b - 1];
-            r->bones[b - 1] = bone, r->weights[b - 1] = weight;
-        }
-}
-
-static uint32_t largest_axis(const float n[3]) {
-    uint32_t axis = fabsf(n[1]) > fabsf(n[0]);
-    return fabsf(n[2]) > fabsf(n[axis]) ? 2 : axis;
-}
-
-static void make_rows(plan *p) {
-    const pelt_skin *skin = &p->model->skin;
-    for (uint32_t i = 0; i < p->model->mesh.vertex_count; i++) {
-        const uint16_t *bones = skin->bones + (size_t)i * skin->influence_count;
-        const float *weights = skin->weights + (size_t)i * skin->influence_count;
-        row *r = &p->rows[i];
-        double sum = 0;
-        for (uint32_t k = 0; k < skin->influence_count && weights[k] > 0; k++) { /* largest first */
-            sum += (double)weights[k];
-            r->bones[r->count] = bones[k], r->weights[r->count++] = weights[k];
-        }
-        if (r->count == 0) /* not a model that was validated, but no reason to fall */
-            r->bones[0] = bones[0], r->count = 1, sum = r->weights[0] = 1;
-        for (uint32_t k = 0; k < r->count; k++)
-            r->weights[k] = (float)((double)r->weights[k] / sum);
-        sort_row(r);
-        r->axis = p->model->mesh.normals ? largest_axis(p->model->mesh.normals + (size_t)3 * i) : 0;
-    }
-}
-
-/* ---- Order ------------------------------------------------------------------------------------------------ */
-
-/* What rows are sorted by, the most important last: the axis, the bones from the last to the first, their count. */
-#define KEY_COUNT (PELT_MAX_INFLUENCES + 2)
-static uint32_t key_of(const row *r, uint32_t key) {
-    if (key == 0)
-        return r->axis;
-    uint32_t k = PELT_MAX_INFLUENCES - key;
-    return key == KEY_COUNT - 1 ? r->count : k < r->count ? r->bones[k] : 0;
-}
-
-/* Radix sort, stable: equal rows stay in the order of the mesh. `ends` [keys + 1]. */
-static void sort_rows(const row *rows, uint32_t count, uint32_t key_limit, uint32_t *order, uint32_t *other,
-                      uint32_t *ends) {
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = i;
-    for (uint32_t key = 0; key < KEY_COUNT; key++) {
-        memset(ends, 0, (key_limit + 1) * sizeof *ends);
-        for (uint32_t i = 0; i < count; i++)
-            ends[key_of(&rows[i], key) + 1]++;
-        for (uint32_t value = 1; value <= key_limit; value++)
-            ends[value] += ends[value - 1];
-        for (uint32_t place = 0; place < count; place++)
-            other[ends[key_of(&rows[order[place]], key)]++] = order[place];
-        memcpy(order, other, count * sizeof *order);
-    }
-}
-
-static bool same_bones(const row *a, const row *b) {
-    return a->count == b->count && memcmp(a->bones, b->bones, a->count * sizeof a->bones[0]) == 0;
-}
 
 /* ---- Groups ----------------------------------------------------------------------------------------------- */
 
@@ -142,7 +65,7 @@ static void add_run(plan *p, const uint32_t *vertices, uint32_t count, bool shar
 static void add_class(plan *p, uint32_t *sorted, uint32_t count) {
     uint32_t loose = 0;
     for (uint32_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && same_bones(&p->rows[sorted[first]], &p->rows[sorted[end]]);)
+        for (end = first + 1; end < count && px_rows_alike(&p->rows[sorted[first]], &p->rows[sorted[end]]);)
             end++;
         if (end - first >= BLOCK)
             add_run(p, sorted + first, end - first, true);
@@ -163,16 +86,24 @@ static void add_classes(plan *p, uint32_t *sorted) {
     }
 }
 
+/* Vertices too few for a group join another: blending a bone too many costs less than bones of one's own. */
+static pelt_result sort_vertices(plan *p, uint32_t *sorted) {
+    uint32_t count = p->model->mesh.vertex_count, bone_count = p->model->skin.bone_count;
+    PX_TRY(px_rows_sort(p->context, p->rows, count, bone_count, sorted));
+    PX_TRY(px_rows_join(p->context, p->rows, count, bone_count, BLOCK, sorted));
+    return px_rows_sort(p->context, p->rows, count, bone_count, sorted);
+}
+
 static pelt_result make_groups(plan *p) {
     uint32_t count = p->model->mesh.vertex_count;
-    uint32_t key_limit = p->model->skin.bone_count > KEY_COUNT ? p->model->skin.bone_count : KEY_COUNT;
-    uint32_t *sorted = px_alloc(p->context, (size_t)2 * count + key_limit + 1, sizeof *sorted);
+    uint32_t *sorted = px_alloc(p->context, count, sizeof *sorted);
     if (!sorted)
         return PELT_ERROR_MEMORY;
-    sort_rows(p->rows, count, key_limit, sorted, sorted + count, sorted + (size_t)2 * count);
-    add_classes(p, sorted);
+    pelt_result result = sort_vertices(p, sorted);
+    if (result == PELT_OK)
+        add_classes(p, sorted);
     px_free(p->context, sorted);
-    return PELT_OK;
+    return result;
 }
 
 /* ---- Streams ---------------------------------------------------------------------------------------------- */
@@ -260,7 +191,7 @@ static void fill_influences(const plan *p, const pelt_prepared_group *g, uint16_
     size_t influences = g->influence_count;
     if (!g->shared) {
         for (size_t at = 0; at < g->vertex_count; at++) {
-            const row *r = &p->rows[p->order[g->first_place + at]];
+            const px_row *r = &p->rows[p->order[g->first_place + at]];
             memcpy(bones + at * influences, r->bones, influences * sizeof *bones);
             memcpy(weights + at * influences, r->weights, influences * sizeof *weights);
         }
@@ -307,7 +238,7 @@ static pelt_result make_plan(plan *p) {
     p->groups = pelt_model_alloc(p->context, p->model, group_limit, sizeof *p->groups);
     if (!p->order || !p->groups)
         return PELT_ERROR_MEMORY;
-    make_rows(p);
+    px_rows_make(p->model, p->rows);
     PX_TRY(make_groups(p));
     return make_streams(p);
 }

@@ -36,16 +36,32 @@ static void make_matrices(const pelt_affine *palette, const uint16_t *bones, px_
             pose->matrices[k + 1][e] = palette[bones[k]].m[e] - base[e];
 }
 
-/* q and −q are the same rotation, and blends go the short way: all on the side of the base. */
-static void make_duals(const pelt_dual_quaternion *palette, const uint16_t *bones, px_prepared_pose *pose) {
+/* Whether a stretch is a scale, the same in all directions: pelt_stretches makes most of them exactly that. */
+static bool is_scale(const float m[12]) {
+    bool alike = (m[0] > 0) & (m[5] == m[0]) & (m[10] == m[0]);
+    return alike & (m[1] == 0) & (m[2] == 0) & (m[4] == 0) & (m[6] == 0) & (m[8] == 0) & (m[9] == 0);
+}
+
+static bool all_scales(const pelt_affine *stretches, const uint16_t *bones, uint32_t count) {
+    bool good = true;
+    for (uint32_t k = 0; k < count; k++)
+        good &= is_scale(stretches[bones[k]].m);
+    return good;
+}
+
+/* q and −q are the same rotation, and blends go the short way: all on the side of the base. `scales` may be NULL. */
+static void make_duals(const pelt_dual_quaternion *palette, const pelt_affine *scales, const uint16_t *bones,
+                       px_prepared_pose *pose) {
     uint32_t last = pose->influence_count - 1;
     const float *base = palette[bones[last]].q;
-    memcpy(pose->duals[0], base, sizeof pose->duals[0]);
+    memcpy(pose->duals[0], base, sizeof palette->q);
+    pose->duals[0][8] = scales ? scales[bones[last]].m[0] : 1;
     for (uint32_t k = 0; k < last; k++) {
         const float *q = palette[bones[k]].q;
         float sign = q[0] * base[0] + q[1] * base[1] + q[2] * base[2] + q[3] * base[3] < 0 ? -1.0f : 1.0f;
         for (int e = 0; e < 8; e++)
             pose->duals[k + 1][e] = sign * q[e] - base[e];
+        pose->duals[k + 1][8] = scales ? scales[bones[k]].m[0] - pose->duals[0][8] : 0;
     }
 }
 
@@ -62,7 +78,7 @@ static void make_pose(const pelt_prepared_job *job, const pelt_prepared_group *g
     bool single = group->influence_count == 1;
     pose->influence_count = group->influence_count;
     pose->linear = single || job->skinning == PELT_SKINNING_LINEAR;
-    pose->stretched = !pose->linear && job->stretches;
+    pose->stretched = !pose->linear && job->stretches && !all_scales(job->stretches, bones, group->influence_count);
     if (job->skinning == PELT_SKINNING_LINEAR)
         make_matrices(job->palette, bones, pose);
     else if (single)
@@ -70,7 +86,7 @@ static void make_pose(const pelt_prepared_job *job, const pelt_prepared_group *g
     else if (pose->stretched)
         make_matrices(job->stretches, bones, pose);
     if (!pose->linear)
-        make_duals(job->dual_quaternions, bones, pose);
+        make_duals(job->dual_quaternions, pose->stretched ? NULL : job->stretches, bones, pose);
     pose->turned = single && job->out_normals && make_cofactor(pose->matrices[0], pose->cofactor);
 }
 

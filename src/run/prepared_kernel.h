@@ -155,19 +155,22 @@ INLINE void blended_normals(const prepared_walk *walk, size_t first, size_t end,
 
 /* ---- Dual quaternions --------------------------------------------------------------------------------------- */
 
-INLINE void blend_dual(const prepared_walk *walk, size_t step, lanes m[12]) {
-    lanes q[8];
+/* The matrices of the blended dual quaternions; returns the blended scales. */
+INLINE lanes blend_dual(const prepared_walk *walk, size_t step, lanes m[12]) {
+    lanes q[9];
     size_t influences = walk->pose->influence_count;
-    blend_rows(walk->pose->duals[0], 8, 0, 8, walk->weights + stream_at(step, influences - 1), influences, q);
+    blend_rows(walk->pose->duals[0], 9, 0, 9, walk->weights + stream_at(step, influences - 1), influences, q);
     dual_matrix(q, m);
+    return q[8];
 }
 
 /* Unit normals stay unit normals. `axis` 4: no normals. */
 INLINE void dual_normals(const prepared_walk *walk, size_t first, size_t end, int axis) {
     for (size_t step = first; step < end; step++) {
-        lanes m[12], v[3], out[3];
-        blend_dual(walk, step, m);
+        lanes m[12], v[3], out[3], scale = blend_dual(walk, step, m);
         load_rows(walk->positions + stream_at(step, 3), 3, v);
+        for (int c = 0; c < 3; c++)
+            v[c] *= scale;
         move(m, v, out);
         lanes_store3(walk->out.positions + 3 * place_of(walk, step), out);
         if (axis == 4)

@@ -25,10 +25,10 @@ static inline size_t px_prepared_place(const pelt_prepared_group *group, size_t 
 typedef struct px_prepared_pose {
     uint32_t influence_count;
     bool linear;    /* matrices are blended: linear skinning, and single bones of dual quaternions */
-    bool stretched; /* dual quaternions: matrices are blended and applied before them */
+    bool stretched; /* dual quaternions: matrices are blended and applied before them, as scales are not enough */
     bool turned;    /* a single bone whose `cofactor` keeps unit vectors at unit length */
     float matrices[PELT_MAX_INFLUENCES][12]; /* B_last, then B_k − B_last */
-    float duals[PELT_MAX_INFLUENCES][8];     /* the same for dual quaternions, all on one side */
+    float duals[PELT_MAX_INFLUENCES][9];     /* the same for dual quaternions, all on one side, and scales */
     float cofactor[9];                       /* of a single bone */
 } px_prepared_pose;
 
@@ -85,6 +85,7 @@ typedef struct px_pose {
     const float *weights;                   /* [morph] or NULL: none is active */
     pelt_affine *palette;                   /* [bone] or NULL: no skin */
     pelt_dual_quaternion *dual_quaternions; /* [bone] or NULL: not DUAL_QUATERNION */
+    pelt_affine *stretches;                 /* [bone] or NULL: not DUAL_QUATERNION, or bones do not scale */
     px_arena *scratch;
 } px_pose;
 

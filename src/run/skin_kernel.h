@@ -151,14 +151,14 @@ INLINE void blend_dual_quaternions(const pelt_skin_job *job, size_t i, lanes sum
     }
 }
 
-INLINE void dual_quaternion(const pelt_skin_job *job, size_t i) {
+INLINE void dual_quaternion(const pelt_skin_job *job, size_t i, bool stretched) {
     lanes stretch[12], q[8], m[12], v[4], out[3];
-    if (job->stretches)
+    if (stretched)
         blend_matrices(job, job->stretches, i, job->influence_count, stretch);
     blend_dual_quaternions(job, i, q);
     dual_matrix(q, m);
     lanes_load3(job->positions + 3 * i, v);
-    if (job->stretches)
+    if (stretched)
         turn(stretch, v, v);
     move(m, v, out);
     lanes_store3(job->out_positions + 3 * i, out);
@@ -166,7 +166,7 @@ INLINE void dual_quaternion(const pelt_skin_job *job, size_t i) {
         lanes n[3];
         lanes_load3(job->normals + 3 * i, n);
         memcpy(v, n, sizeof n);
-        if (job->stretches)
+        if (stretched)
             cofactor(stretch, n, v);
         turn(m, v, out);
         unit(out, n);
@@ -176,7 +176,7 @@ INLINE void dual_quaternion(const pelt_skin_job *job, size_t i) {
         lanes t[4];
         lanes_load4(job->tangents + 4 * i, t);
         memcpy(v, t, sizeof t);
-        if (job->stretches)
+        if (stretched)
             turn(stretch, v, v);
         turn(m, v, out);
         unit(out, t);
@@ -188,9 +188,12 @@ INLINE void dual_quaternion(const pelt_skin_job *job, size_t i) {
 
 void SKIN_BODY(const pelt_skin_job *job) {
     size_t whole = job->vertex_count - job->vertex_count % LANES;
-    if (job->skinning == PELT_SKINNING_DUAL_QUATERNION)
+    if (job->skinning == PELT_SKINNING_DUAL_QUATERNION && job->stretches)
         for (size_t i = 0; i < whole; i += LANES)
-            dual_quaternion(job, i);
+            dual_quaternion(job, i, true);
+    else if (job->skinning == PELT_SKINNING_DUAL_QUATERNION)
+        for (size_t i = 0; i < whole; i += LANES)
+            dual_quaternion(job, i, false);
     else if (job->influence_count == 1)
         linear(job, whole, 1);
     else if (job->influence_count == 2)

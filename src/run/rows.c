@@ -1,0 +1,167 @@
+/* The influences of vertices, and vertices sorted by them. */
+#include "run/rows.h"
+
+#include <math.h>
+
+/* ---- Making ------------------------------------------------------------------------------------------------- */
+
+static uint32_t place_in(const px_row *r, uint16_t bone) {
+    uint32_t k = 0;
+    while (k < r->count && r->bones[k] != bone)
+        k++;
+    return k;
+}
+
+/* Bones that come twice are one. */
+static void add_influence(px_row *r, uint16_t bone, float weight) {
+    uint32_t k = place_in(r, bone);
+    if (k < r->count) {
+        r->weights[k] += weight;
+        return;
+    }
+    for (r->count++; k > 0 && r->bones[k - 1] > bone; k--)
+        r->bones[k] = r->bones[k - 1], r->weights[k] = r->weights[k - 1];
+    r->bones[k] = bone;
+    r->weights[k] = weight;
+}
+
+static uint32_t largest_axis(const float n[3]) {
+    uint32_t axis = fabsf(n[1]) > fabsf(n[0]);
+    return fabsf(n[2]) > fabsf(n[axis]) ? 2 : axis;
+}
+
+void px_rows_make(const pelt_model *model, px_row *rows) {
+    const pelt_skin *skin = &model->skin;
+    for (size_t i = 0; i < model->mesh.vertex_count; i++) {
+        const uint16_t *bones = skin->bones + i * skin->influence_count;
+        const float *weights = skin->weights + i * skin->influence_count;
+        px_row *r = &rows[i];
+        double sum = 0;
+        *r = (px_row){.axis = model->mesh.normals ? largest_axis(model->mesh.normals + 3 * i) : 0};
+        for (uint32_t k = 0; k < skin->influence_count && (k == 0 || weights[k] > 0); k++) { /* largest first */
+            sum += (double)weights[k];
+            add_influence(r, bones[k], weights[k]);
+        }
+        for (uint32_t k = 0; k < r->count; k++)
+            r->weights[k] = sum > 0 ? (float)((double)r->weights[k] / sum) : 1;
+    }
+}
+
+/* ---- Sorting ------------------------------------------------------------------------------------------------ */
+
+/* What rows are sorted by, the most important last: the axis, the bones from the last to the first, their count. */
+#define KEY_COUNT (PELT_MAX_INFLUENCES + 2)
+static uint32_t key_of(const px_row *r, uint32_t key) {
+    if (key == 0)
+        return r->axis;
+    uint32_t k = PELT_MAX_INFLUENCES - key;
+    return key == KEY_COUNT - 1 ? r->count : k < r->count ? r->bones[k] : 0;
+}
+
+/* Radix sort: one stable pass for each key. */
+pelt_result px_rows_sort(pelt_context *context, const px_row *rows, uint32_t count, uint32_t bone_count,
+                         uint32_t *order) {
+    size_t limit = px_max_size(bone_count, KEY_COUNT); /* no key is larger */
+    uint32_t *scratch = px_alloc(context, count + limit + 1, sizeof *scratch), *ends = scratch;
+    if (!scratch)
+        return PELT_ERROR_MEMORY;
+    uint32_t *other = scratch + limit + 1;
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    for (uint32_t key = 0; key < KEY_COUNT; key++) {
+        memset(ends, 0, (limit + 1) * sizeof *ends);
+        for (uint32_t i = 0; i < count; i++)
+            ends[key_of(&rows[i], key) + 1]++;
+        for (size_t value = 1; value <= limit; value++)
+            ends[value] += ends[value - 1];
+        for (uint32_t place = 0; place < count; place++)
+            other[ends[key_of(&rows[order[place]], key)]++] = order[place];
+        memcpy(order, other, count * sizeof *order);
+    }
+    px_free(context, scratch);
+    return PELT_OK;
+}
+
+bool px_rows_alike(const px_row *a, const px_row *b) {
+    return a->count == b->count && memcmp(a->bones, b->bones, a->count * sizeof a->bones[0]) == 0;
+}
+
+/* ---- Joining ------------------------------------------------------------------------------------------------ */
+
+/* The rows order[first] to order[end − 1] are alike. */
+typedef struct run {
+    uint32_t first, end;
+    const px_row *row;                  /* the first of them */
+    uint32_t next[PELT_MAX_INFLUENCES]; /* of each bone: the next long run that has it, or PELT_NONE */
+} run;
+
+/* So many runs of a bone are looked at: enough for any character, and never quadratic. */
+#define MOST_TRIES 256
+
+static bool has_all(const px_row *a, const px_row *b) {
+    for (uint32_t k = 0; k < b->count; k++)
+        if (place_in(a, b->bones[k]) == a->count)
+            return false;
+    return true;
+}
+
+/* Gives a row the bones of another that has all its own; the new ones are without weight. */
+static void take_bones(px_row *r, const px_row *from) {
+    px_row out = *from;
+    out.axis = r->axis;
+    for (uint32_t k = 0; k < out.count; k++) {
+        uint32_t at = place_in(r, out.bones[k]);
+        out.weights[k] = at < r->count ? r->weights[at] : 0;
+    }
+    *r = out;
+}
+
+/* heads [bone]: the first of the long runs with this bone, those with the fewest bones first. */
+static void link_runs(run *runs, uint32_t run_count, uint32_t least, uint32_t *heads) {
+    for (uint32_t n = run_count; n-- > 0;)
+        for (uint32_t k = 0; runs[n].end - runs[n].first >= least && k < runs[n].row->count; k++) {
+            runs[n].next[k] = heads[runs[n].row->bones[k]];
+            heads[runs[n].row->bones[k]] = n;
+        }
+}
+
+/* The first long run with all bones of a row, or NULL. */
+static const run *find_long(const run *runs, const uint32_t *heads, const px_row *row) {
+    uint32_t at = heads[row->bones[0]];
+    for (uint32_t tries = 0; at != PELT_NONE && tries < MOST_TRIES; tries++) {
+        if (has_all(runs[at].row, row))
+            return &runs[at];
+        at = runs[at].next[place_in(runs[at].row, row->bones[0])];
+    }
+    return NULL;
+}
+
+static uint32_t find_runs(const px_row *rows, uint32_t count, const uint32_t *order, run *runs) {
+    uint32_t run_count = 0;
+    for (uint32_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && px_rows_alike(&rows[order[first]], &rows[order[end]]);)
+            end++;
+        runs[run_count++] = (run){.first = first, .end = end, .row = &rows[order[first]]};
+    }
+    return run_count;
+}
+
+pelt_result px_rows_join(pelt_context *context, px_row *rows, uint32_t count, uint32_t bone_count, uint32_t least,
+                         const uint32_t *order) {
+    run *runs = px_alloc(context, count, sizeof *runs);
+    uint32_t *heads = px_alloc(context, bone_count, sizeof *heads);
+    if (runs && heads) {
+        uint32_t run_count = find_runs(rows, count, order, runs);
+        memset(heads, 0xFF, bone_count * sizeof *heads); /* PELT_NONE */
+        link_runs(runs, run_count, least, heads);
+        for (uint32_t n = 0; n < run_count; n++) {
+            const run *r = &runs[n], *found = r->end - r->first < least ? find_long(runs, heads, r->row) : NULL;
+            for (uint32_t at = r->first; found && at < r->end; at++)
+                take_bones(&rows[order[at]], found->row);
+        }
+    }
+    bool done = runs && heads;
+    px_free(context, runs);
+    px_free(context, heads);
+    return done ? PELT_OK : PELT_ERROR_MEMORY;
+}
