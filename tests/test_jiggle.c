@@ -49,6 +49,8 @@ static void end(fixture *f) {
 
 static pelt_jiggle_desc small(void) {
     pelt_jiggle_desc desc = pelt_jiggle_desc_default();
+    desc.frequency = 8; /* softer than most, so that there is something to see */
+    desc.damping = 4;
     desc.particles = PARTICLES;
     return desc;
 }

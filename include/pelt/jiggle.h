@@ -87,9 +87,9 @@ typedef struct pelt_jiggle_desc {
                        * default 2 */
     double delta;     /* δ, 0 to 1: 0 is the skin alone, 1 hangs on the bones alone; default 0.9 */
     double bones;     /* radius of the rigid cylinders around bones, in cells, ≥ 0; default 1; 0: none */
-    double frequency; /* Hz: how fast a particle alone swings about where its regions want it, > 0; default 8. Flesh
+    double frequency; /* Hz: how fast a particle alone swings about where its regions want it, > 0; default 16. Flesh
                        * that is not held by bones swings at √(1 − δ) of it. More than 1 / (6 substep) counts as that */
-    double damping;   /* 1 / s: how fast motion against the skin dies (amplitudes at half of it), ≥ 0; default 4 */
+    double damping;   /* 1 / s: how fast motion against the skin dies (amplitudes at half of it), ≥ 0; default 8 */
     double region_damping; /* 1 / s: the same for motion within regions, which keep their momentum, linear and angular
                             * (FastLSM); ≥ 0, default 20 */
     double max_distance;   /* from the skin, in units, ≥ 0; 0 (default): any */

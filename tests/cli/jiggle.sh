@@ -3,7 +3,7 @@
 
 "$PELT_SCENES" troll -o troll.glb --vertices 700 --frames 61 >/dev/null || fail "no scene"
 "$PELT_SCENES" troll -o short.glb --vertices 700 --frames 9 >/dev/null || fail "no scene"
-small="--particles 300 --preroll 0.2"
+small="--particles 300 --preroll 0.2 --frequency 8 --damping 4"
 
 # A cache with its mesh; the table and the report tell what happened.
 run 0 jiggle short.glb -o soft.pc2 --mesh soft.obj $small --json soft.json --report soft.html
@@ -93,7 +93,7 @@ run 0 jiggle -q troll.glb -o part.pc2 $small --from 0.5 --to 1 --fps 60 --json p
 json part.json 'r.clips[0].frames === 31 && Math.abs(r.clips[0].duration - 0.5) < 1e-6'
 
 # Bones again: those of the rig stay, helpers come. Free ones. Morphs alone. The file is what the report says.
-quick="--iterations 3 --preroll 0.2 --particles 300"
+quick="$small --iterations 3"
 run 0 jiggle short.glb -o bones.glb $quick --add 6 --json bones.json --report bones.html
 out "at most"
 json bones.json 'r.as === "bones" && r.skin.result.bones === 21 + 6 && r.skin.result.error_rms < 15'
