@@ -111,8 +111,8 @@ PELT_API pelt_jiggle_desc pelt_jiggle_desc_default(void);
 
 typedef struct pelt_jiggle pelt_jiggle;
 
-/* Makes all there ever is. Welds the model, which must stay and keep its mesh, skeleton and skin; morphs stay at their
- * rest weights. Needs joints. `desc` may be NULL. On failure *jiggle is NULL. */
+/* Makes all there ever is. Welds the model, which must stay and keep its mesh, skeleton, skin and morphs. Needs joints.
+ * `desc` may be NULL. On failure *jiggle is NULL. */
 PELT_API pelt_result pelt_jiggle_create(pelt_context *context, pelt_model *model, const pelt_jiggle_desc *desc,
                                         pelt_jiggle **jiggle);
 /* NULL is allowed. */
@@ -131,6 +131,10 @@ PELT_API void pelt_jiggle_step(pelt_jiggle *jiggle, double seconds);
 PELT_API void pelt_jiggle_positions(const pelt_jiggle *jiggle, float *positions, float *normals);
 /* Puts everything on the skin, at rest in the pose that was set. */
 PELT_API void pelt_jiggle_reset(pelt_jiggle *jiggle);
+
+/* Weights of the model's morphs [morph] from now on; at first they are at rest. They move vertices in the lattice, and do
+ * not weigh: flesh swings as it did. What is not finite counts as at rest. */
+PELT_API void pelt_jiggle_set_weights(pelt_jiggle *jiggle, const float *weights);
 
 /* What can change while it runs. Values out of range count as the nearest in it. */
 PELT_API void pelt_jiggle_set_forces(pelt_jiggle *jiggle, const pelt_jiggle_forces *forces);

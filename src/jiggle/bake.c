@@ -51,6 +51,7 @@ typedef struct bake {
     double size;                 /* diagonal of the box of the skin's first frame */
     pelt_transform *locals;      /* [joint] scratch */
     pelt_transform *first;       /* [joint] at the start */
+    float *weights;              /* [morph] scratch */
     float *vertices;             /* [vertex][3] scratch … */
     float *skin_vertices;        /* … and where the skeleton alone has them */
     float *points;               /* [point][3] scratch */
@@ -145,6 +146,9 @@ static void measure_swing(bake *b, uint32_t k) {
 static void keep_frame(bake *b, uint32_t k) {
     const pelt_mesh *mesh = &b->model->mesh;
     float *out = b->positions + (size_t)3 * b->clip.point_count * k;
+    double start = b->motion ? (double)b->motion->start : 0;
+    pelt_motion_sample(b->model, b->motion, (float)(start + k * b->frame), NULL, b->weights);
+    pelt_jiggle_set_weights(b->jiggle, b->weights);
     pelt_jiggle_positions(b->jiggle, b->vertices, NULL);
     for (size_t i = 0; i < mesh->vertex_count; i++)
         memcpy(out + 3 * (size_t)(mesh->vertex_points ? mesh->vertex_points[i] : i), b->vertices + 3 * i,
@@ -268,11 +272,12 @@ static pelt_result work(bake *b, px_arena *scratch) {
     size_t floats = px_mul_size(3, b->clip.point_count);
     b->locals = PX_NEW(scratch, pelt_transform, b->model->skeleton.joint_count);
     b->first = PX_NEW(scratch, pelt_transform, b->model->skeleton.joint_count);
+    b->weights = PX_NEW(scratch, float, b->model->morphs.morph_count);
     b->vertices = PX_NEW(scratch, float, px_mul_size(3, mesh->vertex_count));
     b->skin_vertices = PX_NEW(scratch, float, px_mul_size(3, mesh->vertex_count));
     b->points = PX_NEW(scratch, float, floats);
     b->positions = PX_NEW(b->model->memory, float, px_mul_size(floats, b->clip.frame_count));
-    if (!b->locals || !b->first || !b->vertices || !b->skin_vertices || !b->points || !b->positions)
+    if (!b->locals || !b->first || !b->weights || !b->vertices || !b->skin_vertices || !b->points || !b->positions)
         return PELT_ERROR_MEMORY;
     PX_TRY(make_report(b));
     PX_TRY(measure_size(b));

@@ -85,6 +85,7 @@ static pelt_result fill(pelt_jiggle *j, pelt_context *context) {
     PX_TRY(make_normals(j, context, &normals));
     PX_TRY(px_swing_make(j->arena, &j->subject, &j->lattice, &j->weights, kernels, normals, &j->desc, &j->swing));
     PX_TRY(px_mesh_embedding_make(j->arena, &j->lattice, kernels, normals, &j->mesh));
+    PX_TRY(px_mesh_shape_make(j->arena, j->model, normals, &j->mesh));
     j->jump = j->desc.teleport * diagonal(j->subject.positions, j->model->mesh.vertex_count);
     return make_state(j);
 }
@@ -195,6 +196,10 @@ void pelt_jiggle_positions(const pelt_jiggle *j, float *positions, float *normal
 
 void pelt_jiggle_set_forces(pelt_jiggle *j, const pelt_jiggle_forces *forces) {
     px_swing_set_forces(&j->swing, forces);
+}
+
+void pelt_jiggle_set_weights(pelt_jiggle *j, const float *weights) {
+    px_mesh_shape_set(&j->mesh, weights);
 }
 
 void pelt_jiggle_set_collider(pelt_jiggle *j, uint32_t index, const pelt_collider *collider) {
