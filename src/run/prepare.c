@@ -238,7 +238,7 @@ static pelt_result make_plan(plan *p) {
     p->groups = pelt_model_alloc(p->context, p->model, group_limit, sizeof *p->groups);
     if (!p->order || !p->groups)
         return PELT_ERROR_MEMORY;
-    px_rows_make(p->model, p->rows);
+    px_skin_rows_make(p->model, p->rows);
     PX_TRY(make_groups(p));
     return make_streams(p);
 }

@@ -30,7 +30,7 @@ static uint32_t largest_axis(const float n[3]) {
     return fabsf(n[2]) > fabsf(n[axis]) ? 2 : axis;
 }
 
-void px_rows_make(const pelt_model *model, px_row *rows) {
+void px_skin_rows_make(const pelt_model *model, px_row *rows) {
     const pelt_skin *skin = &model->skin;
     for (size_t i = 0; i < model->mesh.vertex_count; i++) {
         const uint16_t *bones = skin->bones + i * skin->influence_count;

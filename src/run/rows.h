@@ -13,7 +13,7 @@ typedef struct px_row {
 } px_row;
 
 /* rows [vertex] of a model. */
-void px_rows_make(const pelt_model *model, px_row *rows);
+void px_skin_rows_make(const pelt_model *model, px_row *rows);
 bool px_rows_alike(const px_row *a, const px_row *b);
 /* order [count]: rows sorted by the number of bones, by bones, by axis, and as they stand. */
 pelt_result px_rows_sort(pelt_context *context, const px_row *rows, uint32_t count, uint32_t bone_count,
