@@ -9,6 +9,7 @@ typedef struct convert_settings {
     const char *motion;
     const char *output;
     uint32_t ply;
+    uint32_t order;
 } convert_settings;
 
 static const pelt_option own_options[] = {
@@ -21,6 +22,8 @@ static const pelt_option own_options[] = {
      "which animation becomes frames; without this the first"},
     {"ply", 0, PELT_OPTION_CHOICE, offsetof(convert_settings, ply), "binary", 0, 0, "binary|big-endian|ascii", NULL,
      "how PLY files are written"},
+    {"order", 0, PELT_OPTION_CHOICE, offsetof(convert_settings, order), "kept", 0, 0, "kept|skin", NULL,
+     "glTF: vertices as they are, or by their bones, as fast skinning likes them"},
 };
 OPTION_TABLE(own_table, own_options)
 
@@ -82,6 +85,7 @@ static exit_code write_model(cli_session *session, const convert_settings *setti
     if (format->flags & PELT_FORMAT_RIG) {
         pelt_save_desc save = pelt_save_desc_default();
         save.fps = settings->fps;
+        save.order = settings->order;
         result = pelt_save(session->context, model, path, &save);
     } else {
         if (model->clip_count || model->motion_count)
@@ -145,6 +149,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
 static const example examples[] = {
     {"pelt convert horse.gltf horse.glb", "everything into one file; what Pelt does not know stays as it is"},
     {"pelt convert 'frames/f_%04d.obj' --fps 24 horse.pc2", "a sequence into a cache"},
+    {"pelt convert horse.glb --order skin fast.glb", "vertices that share bones stand together"},
     {"pelt convert horse.obj horse.pc2 horse.mdd", "one cache format into another"},
     {"pelt convert horse.glb horse.obj", "the rest pose as a mesh"},
     {"pelt convert scan.ply scan.obj", "a mesh in another format"},

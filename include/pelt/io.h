@@ -109,6 +109,10 @@ typedef enum pelt_weight_format { PELT_WEIGHTS_F32, PELT_WEIGHTS_U16, PELT_WEIGH
 /* How PLY files are written. */
 typedef enum pelt_ply_encoding { PELT_PLY_BINARY, PELT_PLY_BIG_ENDIAN, PELT_PLY_ASCII } pelt_ply_encoding;
 
+/* In which order vertices are written (glTF): as they are, or those of a skinned part by the number of their bones and
+ * by their bones, as pelt_skin_prepare has them. What is drawn is the same. */
+typedef enum pelt_vertex_order { PELT_ORDER_KEPT, PELT_ORDER_SKIN } pelt_vertex_order;
+
 typedef struct pelt_save_desc {
     uint32_t clip;     /* which clip goes into a format that holds one; default 0 */
     double fps;        /* rate that times are written at where the format has none of its own (PC2); default 30 */
@@ -117,6 +121,7 @@ typedef struct pelt_save_desc {
     bool replace;      /* an existing file may be replaced; default true */
     uint32_t weights;  /* pelt_weight_format; default f32 */
     uint32_t ply;      /* pelt_ply_encoding; default binary, little-endian */
+    uint32_t order;    /* pelt_vertex_order; default kept */
 } pelt_save_desc;
 PELT_API pelt_save_desc pelt_save_desc_default(void);
 

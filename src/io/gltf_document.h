@@ -178,6 +178,7 @@ typedef struct px_gltf_writer {
     uint32_t changed; /* nouns to write anew; all without a source */
     bool new_nodes;   /* nodes are written anew: no source, or other joints than in the source */
     pelt_weight_format weights;
+    bool ordered;  /* vertices are to be sorted by their bones */
     bool mended;   /* accessors of the source were replaced though no noun changed */
     bool failed;   /* out of memory */
     px_json *root; /* the new document */
@@ -229,6 +230,9 @@ pelt_result px_gltf_emit_meshes(px_gltf_writer *w);    /* gltf_emit_mesh.c */
 pelt_result px_gltf_emit_skins(px_gltf_writer *w);     /* gltf_emit_skin.c */
 pelt_result px_gltf_emit_drivers(px_gltf_writer *w);   /* gltf_driver.c */
 pelt_result px_gltf_mend(px_gltf_writer *w);           /* gltf_mend.c: errors of the source */
+pelt_result px_gltf_order(px_gltf_writer *w);          /* gltf_order.c: vertices sorted by their bones */
+/* The primitive of a part in the new document. A shared mesh may have become several where geometry changed. */
+px_json *px_gltf_primitive(const px_gltf_writer *w, uint32_t part);
 /* Whether a part shows the same vertices in the same node as the one before. */
 bool px_gltf_shares_vertices(const px_gltf_writer *w, uint32_t part);
 

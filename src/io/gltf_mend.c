@@ -90,6 +90,13 @@ static void mend_roots(px_gltf_writer *w) {
     }
 }
 
+px_json *px_gltf_primitive(const px_gltf_writer *w, uint32_t part) {
+    if (w->primitives[part])
+        return w->primitives[part];
+    const px_gltf_source *source = &w->source->sources[part];
+    return px_json_at(px_json_get(px_json_at(w->meshes, source->mesh), "primitives"), source->primitive);
+}
+
 pelt_result px_gltf_mend(px_gltf_writer *w) {
     if (!w->source || w->changed & PELT_CHANGED_SKIN)
         return PELT_OK;
@@ -98,10 +105,7 @@ pelt_result px_gltf_mend(px_gltf_writer *w) {
         const px_gltf_source *source = &w->source->sources[p];
         if (!source->off)
             continue;
-        px_json *primitive = w->primitives[p]; /* set when geometry changed: a shared mesh may have become several */
-        if (!primitive)
-            primitive = px_json_at(px_json_get(px_json_at(w->meshes, source->mesh), "primitives"), source->primitive);
-        PX_TRY(mend_primitive(w, primitive, w->parts[p].vertex_count));
+        PX_TRY(mend_primitive(w, px_gltf_primitive(w, p), w->parts[p].vertex_count));
     }
     return PELT_OK;
 }

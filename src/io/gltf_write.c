@@ -184,6 +184,8 @@ static pelt_result emit(px_gltf_writer *w) {
     if (w->changed & numbered)
         PX_TRY(px_gltf_emit_drivers(w));
     PX_TRY(px_gltf_mend(w));
+    if (w->ordered)
+        PX_TRY(px_gltf_order(w));
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
@@ -344,6 +346,7 @@ static pelt_result write_all(px_gltf_writer *w, const px_write *write) {
 pelt_result px_gltf_write(const px_write *write) {
     px_gltf_writer w = {.context = write->context, .model = write->model, .data = {.context = write->context}};
     w.weights = (pelt_weight_format)write->desc->weights;
+    w.ordered = write->desc->order == PELT_ORDER_SKIN;
     if (!(w.arena = px_arena_create(write->context)))
         return PELT_ERROR_MEMORY;
     pelt_result result = write_all(&w, write);

@@ -6,11 +6,13 @@
  *   n0 (b × c) + n1 (c × a) + n2 (a × b) = n2 ((a − α c) × (b − β c)),  α = n0 / n2, β = n1 / n2,
  * half the work. Any of the three axes can play n2's part; it should be a large one, and the same in a block.
  */
-#include "run/rows.h"
+#include "core/influences.h"
+#include "run/skin.h"
 
 #include <math.h>
 
 #define BLOCK PELT_PREPARED_BLOCK
+_Static_assert(BLOCK == PX_INFLUENCES_TOGETHER, "rows join what is long enough for a shared group");
 
 /* A smaller component than this would cost digits of the normal (1 / 0.25 of the rounding). */
 #define SMALLEST_AXIS 0.25f
@@ -19,7 +21,7 @@ typedef struct plan {
     pelt_context *context;
     pelt_model *model;
     pelt_prepared_skin out;
-    px_row *rows;                                 /* [vertex] */
+    px_influences *rows;                          /* [vertex] */
     uint32_t *order;                              /* [place] in the model's memory */
     pelt_prepared_group *groups;                  /* [group] in the model's memory */
     uint32_t place_count;                         /* so far */
@@ -65,7 +67,7 @@ static void add_run(plan *p, const uint32_t *vertices, uint32_t count, bool shar
 static void add_class(plan *p, uint32_t *sorted, uint32_t count) {
     uint32_t loose = 0;
     for (uint32_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && px_rows_alike(&p->rows[sorted[first]], &p->rows[sorted[end]]);)
+        for (end = first + 1; end < count && px_influences_alike(&p->rows[sorted[first]], &p->rows[sorted[end]]);)
             end++;
         if (end - first >= BLOCK)
             add_run(p, sorted + first, end - first, true);
@@ -86,20 +88,12 @@ static void add_classes(plan *p, uint32_t *sorted) {
     }
 }
 
-/* Vertices too few for a group join another: blending a bone too many costs less than bones of one's own. */
-static pelt_result sort_vertices(plan *p, uint32_t *sorted) {
-    uint32_t count = p->model->mesh.vertex_count, bone_count = p->model->skin.bone_count;
-    PX_TRY(px_rows_sort(p->context, p->rows, count, bone_count, sorted));
-    PX_TRY(px_rows_join(p->context, p->rows, count, bone_count, BLOCK, sorted));
-    return px_rows_sort(p->context, p->rows, count, bone_count, sorted);
-}
-
 static pelt_result make_groups(plan *p) {
     uint32_t count = p->model->mesh.vertex_count;
     uint32_t *sorted = px_alloc(p->context, count, sizeof *sorted);
     if (!sorted)
         return PELT_ERROR_MEMORY;
-    pelt_result result = sort_vertices(p, sorted);
+    pelt_result result = px_influences_order(p->context, p->rows, count, p->model->skin.bone_count, sorted);
     if (result == PELT_OK)
         add_classes(p, sorted);
     px_free(p->context, sorted);
@@ -191,7 +185,7 @@ static void fill_influences(const plan *p, const pelt_prepared_group *g, uint16_
     size_t influences = g->influence_count;
     if (!g->shared) {
         for (size_t at = 0; at < g->vertex_count; at++) {
-            const px_row *r = &p->rows[p->order[g->first_place + at]];
+            const px_influences *r = &p->rows[p->order[g->first_place + at]];
             memcpy(bones + at * influences, r->bones, influences * sizeof *bones);
             memcpy(weights + at * influences, r->weights, influences * sizeof *weights);
         }
@@ -238,7 +232,7 @@ static pelt_result make_plan(plan *p) {
     p->groups = pelt_model_alloc(p->context, p->model, group_limit, sizeof *p->groups);
     if (!p->order || !p->groups)
         return PELT_ERROR_MEMORY;
-    px_skin_rows_make(p->model, p->rows);
+    px_influences_make(p->model, 0, count, p->rows);
     PX_TRY(make_groups(p));
     return make_streams(p);
 }

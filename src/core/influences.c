@@ -1,11 +1,10 @@
-/* The influences of vertices, and vertices sorted by them. */
-#include "run/rows.h"
+#include "core/influences.h"
 
 #include <math.h>
 
 /* ---- Making ------------------------------------------------------------------------------------------------- */
 
-static uint32_t place_in(const px_row *r, uint16_t bone) {
+static uint32_t place_in(const px_influences *r, uint16_t bone) {
     uint32_t k = 0;
     while (k < r->count && r->bones[k] != bone)
         k++;
@@ -13,7 +12,7 @@ static uint32_t place_in(const px_row *r, uint16_t bone) {
 }
 
 /* Bones that come twice are one. */
-static void add_influence(px_row *r, uint16_t bone, float weight) {
+static void add_influence(px_influences *r, uint16_t bone, float weight) {
     uint32_t k = place_in(r, bone);
     if (k < r->count) {
         r->weights[k] += weight;
@@ -30,14 +29,14 @@ static uint32_t largest_axis(const float n[3]) {
     return fabsf(n[2]) > fabsf(n[axis]) ? 2 : axis;
 }
 
-void px_skin_rows_make(const pelt_model *model, px_row *rows) {
+void px_influences_make(const pelt_model *model, size_t first, size_t count, px_influences *rows) {
     const pelt_skin *skin = &model->skin;
-    for (size_t i = 0; i < model->mesh.vertex_count; i++) {
+    for (size_t i = first; i < first + count; i++) {
         const uint16_t *bones = skin->bones + i * skin->influence_count;
         const float *weights = skin->weights + i * skin->influence_count;
-        px_row *r = &rows[i];
+        px_influences *r = &rows[i - first];
         double sum = 0;
-        *r = (px_row){.axis = model->mesh.normals ? largest_axis(model->mesh.normals + 3 * i) : 0};
+        *r = (px_influences){.axis = model->mesh.normals ? largest_axis(model->mesh.normals + 3 * i) : 0};
         for (uint32_t k = 0; k < skin->influence_count && (k == 0 || weights[k] > 0); k++) { /* largest first */
             sum += (double)weights[k];
             add_influence(r, bones[k], weights[k]);
@@ -51,7 +50,7 @@ void px_skin_rows_make(const pelt_model *model, px_row *rows) {
 
 /* What rows are sorted by, the most important last: the axis, the bones from the last to the first, their count. */
 #define KEY_COUNT (PELT_MAX_INFLUENCES + 2)
-static uint32_t key_of(const px_row *r, uint32_t key) {
+static uint32_t key_of(const px_influences *r, uint32_t key) {
     if (key == 0)
         return r->axis;
     uint32_t k = PELT_MAX_INFLUENCES - key;
@@ -59,8 +58,8 @@ static uint32_t key_of(const px_row *r, uint32_t key) {
 }
 
 /* Radix sort: one stable pass for each key. */
-pelt_result px_rows_sort(pelt_context *context, const px_row *rows, uint32_t count, uint32_t bone_count,
-                         uint32_t *order) {
+static pelt_result sort_rows(pelt_context *context, const px_influences *rows, uint32_t count, uint32_t bone_count,
+                             uint32_t *order) {
     size_t limit = px_max_size(bone_count, KEY_COUNT); /* no key is larger */
     uint32_t *scratch = px_alloc(context, count + limit + 1, sizeof *scratch), *ends = scratch;
     if (!scratch)
@@ -82,7 +81,7 @@ pelt_result px_rows_sort(pelt_context *context, const px_row *rows, uint32_t cou
     return PELT_OK;
 }
 
-bool px_rows_alike(const px_row *a, const px_row *b) {
+bool px_influences_alike(const px_influences *a, const px_influences *b) {
     return a->count == b->count && memcmp(a->bones, b->bones, a->count * sizeof a->bones[0]) == 0;
 }
 
@@ -91,14 +90,14 @@ bool px_rows_alike(const px_row *a, const px_row *b) {
 /* The rows order[first] to order[end − 1] are alike. */
 typedef struct run {
     uint32_t first, end;
-    const px_row *row;                  /* the first of them */
+    const px_influences *row;           /* the first of them */
     uint32_t next[PELT_MAX_INFLUENCES]; /* of each bone: the next long run that has it, or PELT_NONE */
 } run;
 
 /* So many runs of a bone are looked at: enough for any character, and never quadratic. */
 #define MOST_TRIES 256
 
-static bool has_all(const px_row *a, const px_row *b) {
+static bool has_all(const px_influences *a, const px_influences *b) {
     for (uint32_t k = 0; k < b->count; k++)
         if (place_in(a, b->bones[k]) == a->count)
             return false;
@@ -106,8 +105,8 @@ static bool has_all(const px_row *a, const px_row *b) {
 }
 
 /* Gives a row the bones of another that has all its own; the new ones are without weight. */
-static void take_bones(px_row *r, const px_row *from) {
-    px_row out = *from;
+static void take_bones(px_influences *r, const px_influences *from) {
+    px_influences out = *from;
     out.axis = r->axis;
     for (uint32_t k = 0; k < out.count; k++) {
         uint32_t at = place_in(r, out.bones[k]);
@@ -117,16 +116,16 @@ static void take_bones(px_row *r, const px_row *from) {
 }
 
 /* heads [bone]: the first of the long runs with this bone, those with the fewest bones first. */
-static void link_runs(run *runs, uint32_t run_count, uint32_t least, uint32_t *heads) {
+static void link_runs(run *runs, uint32_t run_count, uint32_t *heads) {
     for (uint32_t n = run_count; n-- > 0;)
-        for (uint32_t k = 0; runs[n].end - runs[n].first >= least && k < runs[n].row->count; k++) {
+        for (uint32_t k = 0; runs[n].end - runs[n].first >= PX_INFLUENCES_TOGETHER && k < runs[n].row->count; k++) {
             runs[n].next[k] = heads[runs[n].row->bones[k]];
             heads[runs[n].row->bones[k]] = n;
         }
 }
 
 /* The first long run with all bones of a row, or NULL. */
-static const run *find_long(const run *runs, const uint32_t *heads, const px_row *row) {
+static const run *find_long(const run *runs, const uint32_t *heads, const px_influences *row) {
     uint32_t at = heads[row->bones[0]];
     for (uint32_t tries = 0; at != PELT_NONE && tries < MOST_TRIES; tries++) {
         if (has_all(runs[at].row, row))
@@ -136,26 +135,27 @@ static const run *find_long(const run *runs, const uint32_t *heads, const px_row
     return NULL;
 }
 
-static uint32_t find_runs(const px_row *rows, uint32_t count, const uint32_t *order, run *runs) {
+static uint32_t find_runs(const px_influences *rows, uint32_t count, const uint32_t *order, run *runs) {
     uint32_t run_count = 0;
     for (uint32_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && px_rows_alike(&rows[order[first]], &rows[order[end]]);)
+        for (end = first + 1; end < count && px_influences_alike(&rows[order[first]], &rows[order[end]]);)
             end++;
         runs[run_count++] = (run){.first = first, .end = end, .row = &rows[order[first]]};
     }
     return run_count;
 }
 
-pelt_result px_rows_join(pelt_context *context, px_row *rows, uint32_t count, uint32_t bone_count, uint32_t least,
-                         const uint32_t *order) {
+static pelt_result join_rows(pelt_context *context, px_influences *rows, uint32_t count, uint32_t bone_count,
+                             const uint32_t *order) {
     run *runs = px_alloc(context, count, sizeof *runs);
     uint32_t *heads = px_alloc(context, bone_count, sizeof *heads);
     if (runs && heads) {
         uint32_t run_count = find_runs(rows, count, order, runs);
         memset(heads, 0xFF, bone_count * sizeof *heads); /* PELT_NONE */
-        link_runs(runs, run_count, least, heads);
+        link_runs(runs, run_count, heads);
         for (uint32_t n = 0; n < run_count; n++) {
-            const run *r = &runs[n], *found = r->end - r->first < least ? find_long(runs, heads, r->row) : NULL;
+            const run *r = &runs[n],
+                      *found = r->end - r->first < PX_INFLUENCES_TOGETHER ? find_long(runs, heads, r->row) : NULL;
             for (uint32_t at = r->first; found && at < r->end; at++)
                 take_bones(&rows[order[at]], found->row);
         }
@@ -164,4 +164,11 @@ pelt_result px_rows_join(pelt_context *context, px_row *rows, uint32_t count, ui
     px_free(context, runs);
     px_free(context, heads);
     return done ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+pelt_result px_influences_order(pelt_context *context, px_influences *rows, uint32_t count, uint32_t bone_count,
+                                uint32_t *order) {
+    PX_TRY(sort_rows(context, rows, count, bone_count, order));
+    PX_TRY(join_rows(context, rows, count, bone_count, order));
+    return sort_rows(context, rows, count, bone_count, order);
 }

@@ -1,0 +1,216 @@
+/* Vertices of skinned primitives in the order in which skinning likes them (core/influences.h). Every array of vertices goes
+ * into a new accessor that is the old one but for the order of its elements, and indices follow: what is drawn is the
+ * same. Primitives that share arrays go on sharing them. */
+#include "core/influences.h"
+#include "io/gltf_document.h"
+
+#include <stddef.h>
+
+/* An accessor in the order that joints and weights ask for. */
+typedef struct moved_accessor {
+    uint32_t joints, weights, from, to; /* accessors */
+} moved_accessor;
+
+typedef struct reorder {
+    px_gltf_writer *w;
+    px_buffer moved;          /* moved_accessor, so far */
+    uint32_t first_new;       /* accessors from here on are in order already */
+    uint32_t joints, weights; /* of the primitive at hand … */
+    uint32_t vertex_count;    /* … */
+    uint32_t *order;          /* … [place] vertex … */
+    uint32_t *places;         /* … [vertex] place */
+} reorder;
+
+static uint32_t index_at(const px_json *object, const char *key) {
+    return (uint32_t)px_json_uint(px_json_get(object, key), PELT_NONE - 1, PELT_NONE);
+}
+
+/* ---- Reading accessors of the new document ------------------------------------------------------------------ */
+
+/* Where a view that this writer made has its bytes. */
+static const uint8_t *new_bytes(const px_gltf_writer *w, const px_json *object) {
+    const px_json *view = px_json_at(w->views, index_at(object, "bufferView"));
+    return (const uint8_t *)w->data.data + px_json_uint(px_json_get(view, "byteOffset"), SIZE_MAX, 0);
+}
+
+static uint32_t width_of(const px_json *accessor) {
+    const char *type = px_json_string(px_json_get(accessor, "type"), "SCALAR");
+    return strcmp(type, "SCALAR") == 0 ? 1 : (uint32_t)(type[strlen("VEC")] - '0'); /* vertices have no matrices */
+}
+
+static px_gltf_component component_of(const px_json *object) {
+    return (px_gltf_component)px_json_uint(px_json_get(object, "componentType"), UINT32_MAX, 0);
+}
+
+static pelt_result get_accessor(const px_gltf_writer *w, uint32_t index, px_gltf_accessor *a) {
+    const uint32_t any =
+        PX_GLTF_FLOAT | PX_GLTF_UNIT | PX_GLTF_SIGNED | PX_GLTF_INTEGER | PX_GLTF_INTEGER32 | PX_GLTF_ANY;
+    if (w->source && index < w->source->accessors.count)
+        return px_gltf_accessor_get(w->source, index, "its elements", 0, any, a);
+    const px_json *json = px_json_at(w->accessors, index), *sparse = px_json_get(json, "sparse");
+    *a = (px_gltf_accessor){.index = index, .width = width_of(json), .component = component_of(json)};
+    a->count = a->total = (uint32_t)px_json_uint(px_json_get(json, "count"), UINT32_MAX, 0);
+    a->stride = a->width * px_gltf_component_size(a->component);
+    if (px_json_get(json, "bufferView"))
+        a->data = new_bytes(w, json);
+    if (sparse) {
+        const px_json *indices = px_json_get(sparse, "indices");
+        a->sparse_count = (uint32_t)px_json_uint(px_json_get(sparse, "count"), UINT32_MAX, 0);
+        a->sparse_component = component_of(indices);
+        a->sparse_indices = new_bytes(w, indices);
+        a->sparse_values = new_bytes(w, px_json_get(sparse, "values"));
+    }
+    return PELT_OK;
+}
+
+static uint32_t load_uint(const uint8_t *p, px_gltf_component component) {
+    uint32_t value = 0;
+    for (uint32_t b = px_gltf_component_size(component); b-- > 0;)
+        value = value << 8 | p[b];
+    return value;
+}
+
+static void store_uint(uint8_t *p, px_gltf_component component, uint32_t value) {
+    for (uint32_t b = 0; b < px_gltf_component_size(component); b++)
+        p[b] = (uint8_t)(value >> 8 * b);
+}
+
+/* Elements one behind the other, `element` bytes each; NULL when out of memory. */
+static uint8_t *copy_elements(pelt_context *context, const px_gltf_accessor *a, size_t element) {
+    uint8_t *out = px_alloc(context, a->count, element);
+    for (size_t i = 0; out && a->data && i < a->count; i++)
+        memcpy(out + i * element, a->data + i * a->stride, element);
+    size_t index_size = px_gltf_component_size(a->sparse_component);
+    for (size_t s = 0; out && s < a->sparse_count; s++) {
+        size_t i = load_uint(a->sparse_indices + s * index_size, a->sparse_component);
+        memcpy(out + i * element, a->sparse_values + s * element, element);
+    }
+    return out;
+}
+
+/* ---- Writing them again --------------------------------------------------------------------------------------- */
+
+/* The old accessor's JSON on a view of `stride` bytes an element. */
+static uint32_t put_accessor(px_gltf_writer *w, uint32_t from, const uint8_t *data, uint32_t count, size_t stride,
+                             bool padded, uint32_t target) {
+    uint32_t view = px_gltf_add_view(w, data, count * stride, target);
+    if (padded)
+        px_gltf_put_uint(w, px_json_at(w->views, view), "byteStride", (uint32_t)stride);
+    px_json *accessor = px_gltf_push(w, w->accessors, px_json_copy(w->arena, px_json_at(w->accessors, from)));
+    px_json_remove(accessor, "byteOffset");
+    px_json_remove(accessor, "sparse");
+    px_gltf_put_uint(w, accessor, "bufferView", view);
+    if (target == PX_GLTF_INDICES) { /* vertices that no index names may lie between others now */
+        px_json_remove(accessor, "min");
+        px_json_remove(accessor, "max");
+    }
+    return px_json_count(w->accessors) - 1;
+}
+
+/* Vertices of an accessor in their new order. Elements of vertex arrays begin at multiples of 4 bytes. */
+static pelt_result move_elements(const reorder *o, uint32_t from, bool offsets, uint32_t *to) {
+    px_gltf_writer *w = o->w;
+    px_gltf_accessor a;
+    PX_TRY(get_accessor(w, from, &a));
+    size_t element = a.width * px_gltf_component_size(a.component), stride = (element + 3) / 4 * 4;
+    uint8_t *old = copy_elements(w->context, &a, element), *data = px_alloc(w->context, a.count, stride);
+    bool bounds = px_json_get(px_json_at(w->accessors, from), "min") != NULL;
+    for (size_t place = 0; old && data && place < a.count; place++)
+        memcpy(data + place * stride, old + o->order[place] * element, element);
+    if (!old || !data)
+        w->failed = true;
+    else if (offsets && a.component == PX_GLTF_F32)
+        *to = px_gltf_add_offsets(w, (const float *)(const void *)data, a.count, bounds);
+    else
+        *to = put_accessor(w, from, data, a.count, stride, stride > element, PX_GLTF_VERTICES);
+    px_free(w->context, old);
+    px_free(w->context, data);
+    return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
+}
+
+/* The same for all members of `attributes`, or of a morph target. */
+static pelt_result move_attributes(reorder *o, px_json *attributes, bool offsets) {
+    for (px_json *item = attributes->first, *next; item; item = next) {
+        moved_accessor key = {o->joints, o->weights, (uint32_t)px_json_uint(item, PELT_NONE, 0), PELT_NONE};
+        const moved_accessor *moved = (const void *)o->moved.data;
+        for (size_t m = 0; m < o->moved.size / sizeof *moved; m++)
+            if (memcmp(&moved[m], &key, offsetof(moved_accessor, to)) == 0)
+                key.to = moved[m].to;
+        next = item->next; /* the item is replaced */
+        if (key.to == PELT_NONE) {
+            PX_TRY(move_elements(o, key.from, offsets, &key.to));
+            px_buffer_add(&o->moved, &key, sizeof key);
+        }
+        px_gltf_put_uint(o->w, attributes, item->key, key.to);
+    }
+    return o->w->failed || o->moved.failed ? PELT_ERROR_MEMORY : PELT_OK;
+}
+
+/* Without indices vertices were drawn as they stood; then they need some. */
+static pelt_result move_indices(const reorder *o, px_json *primitive) {
+    px_gltf_writer *w = o->w;
+    uint32_t from = index_at(primitive, "indices");
+    if (from == PELT_NONE) {
+        px_gltf_put_uint(w, primitive, "indices",
+                         px_gltf_add_accessor(w, o->places, o->vertex_count, 1, PX_GLTF_U32, PX_GLTF_INDICES, false));
+        return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
+    }
+    px_gltf_accessor a;
+    PX_TRY(get_accessor(w, from, &a));
+    size_t size = px_gltf_component_size(a.component);
+    uint8_t *data = copy_elements(w->context, &a, size);
+    for (size_t c = 0; data && c < a.count; c++)
+        store_uint(data + c * size, a.component, o->places[load_uint(data + c * size, a.component)]);
+    if (data)
+        px_gltf_put_uint(w, primitive, "indices", put_accessor(w, from, data, a.count, size, false, PX_GLTF_INDICES));
+    w->failed |= !data;
+    px_free(w->context, data);
+    return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
+}
+
+/* ---- Parts ---------------------------------------------------------------------------------------------------- */
+
+static pelt_result make_order(reorder *o, const pelt_part *part) {
+    const pelt_model *model = o->w->model;
+    uint32_t count = o->vertex_count = part->vertex_count;
+    px_influences *rows = PX_ALLOC(o->w->context, px_influences, count);
+    if (!rows)
+        return PELT_ERROR_MEMORY;
+    px_influences_make(model, part->first_vertex, count, rows);
+    for (uint32_t i = 0; i < count; i++)
+        rows[i].axis = 0; /* joints and weights alone decide, so that primitives that share them stay in step */
+    pelt_result result = px_influences_order(o->w->context, rows, count, model->skin.bone_count, o->order);
+    px_free(o->w->context, rows);
+    for (uint32_t place = 0; result == PELT_OK && place < count; place++)
+        o->places[o->order[place]] = place;
+    return result;
+}
+
+static pelt_result move_part(reorder *o, uint32_t part) {
+    px_gltf_writer *w = o->w;
+    px_json *primitive = px_gltf_primitive(w, part), *attributes = px_json_get(primitive, "attributes");
+    o->joints = index_at(attributes, "JOINTS_0");
+    o->weights = index_at(attributes, "WEIGHTS_0");
+    if (o->joints == PELT_NONE || o->joints >= o->first_new) /* unskinned, or another node's mesh too */
+        return PELT_OK;
+    PX_TRY(make_order(o, &w->parts[part]));
+    PX_TRY(move_attributes(o, attributes, false));
+    const px_json *targets = px_json_get(primitive, "targets");
+    for (px_json *target = targets ? targets->first : NULL; target; target = target->next)
+        PX_TRY(move_attributes(o, target, true));
+    PX_TRY(move_indices(o, primitive));
+    return px_cancelled(w->context);
+}
+
+pelt_result px_gltf_order(px_gltf_writer *w) {
+    size_t count = w->model->mesh.vertex_count;
+    reorder o = {.w = w, .moved = {.context = w->context}, .first_new = px_json_count(w->accessors)};
+    o.order = PX_NEW(w->arena, uint32_t, count);
+    o.places = PX_NEW(w->arena, uint32_t, count);
+    pelt_result result = o.order && o.places ? PELT_OK : PELT_ERROR_MEMORY;
+    w->mended = true;
+    for (uint32_t p = 0; result == PELT_OK && w->model->skin.bone_count && p < w->part_count; p++)
+        result = move_part(&o, p);
+    px_buffer_free(&o.moved);
+    return result;
+}
