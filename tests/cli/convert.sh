@@ -34,6 +34,10 @@ strip
 run 0 convert strip.gltf strip.glb
 run 0 convert -q strip.glb again.gltf
 run 0 compare --max-error 0 strip.gltf again.gltf
+run 0 convert -q strip.glb sorted.glb --order skin
+run 0 info --json - sorted.glb
+json log/out 'r.inputs[0].triangles === 8 && r.inputs[0].points === 10'
+run 1 convert strip.glb sorted.glb --order bones
 run 0 convert strip.glb strip.obj
 err "rest pose"
 run 0 info --json - strip.obj

@@ -1,0 +1,169 @@
+/* glTF files whose vertices are in the order of their bones: the same triangles, corner by corner. */
+#include "gltf_build.h"
+#include "gltf_written.h"
+
+#include "core/influences.h"
+#include "scenes.h"
+
+/* ---- Two models with the same triangles --------------------------------------------------------------------- */
+
+static void assert_corner(const float *a, const float *b, size_t i, size_t j, size_t width) {
+    assert_int_equal(!a, !b);
+    if (a)
+        assert_memory_equal(a + i * width, b + j * width, width * sizeof *a);
+}
+
+static void assert_same_corners(const pelt_model *a, const pelt_model *b) {
+    assert_int_equal(a->mesh.vertex_count, b->mesh.vertex_count);
+    assert_int_equal(a->mesh.triangle_count, b->mesh.triangle_count);
+    assert_int_equal(a->morphs.morph_count, b->morphs.morph_count);
+    size_t k = a->skin.influence_count;
+    assert_int_equal(k, b->skin.influence_count);
+    for (size_t c = 0; c < 3 * (size_t)a->mesh.triangle_count; c++) {
+        size_t i = a->mesh.triangles[c], j = b->mesh.triangles[c];
+        assert_corner(a->mesh.positions, b->mesh.positions, i, j, 3);
+        assert_corner(a->mesh.normals, b->mesh.normals, i, j, 3);
+        assert_corner(a->mesh.tangents, b->mesh.tangents, i, j, 4);
+        assert_corner(a->mesh.uvs, b->mesh.uvs, i, j, 2);
+        assert_corner(a->skin.weights, b->skin.weights, i, j, k);
+        assert_memory_equal(a->skin.bones + i * k, b->skin.bones + j * k, k * sizeof(uint16_t));
+        for (uint32_t m = 0; m < a->morphs.morph_count; m++) {
+            const pelt_morph *p = &a->morphs.morphs[m], *q = &b->morphs.morphs[m];
+            assert_int_equal(p->first_vertex, q->first_vertex);
+            if (i >= p->first_vertex && i < (size_t)p->first_vertex + p->vertex_count)
+                assert_corner(p->positions, q->positions, i - p->first_vertex, j - p->first_vertex, 3);
+        }
+    }
+}
+
+/* How often a vertex of a part has other bones than the one before. */
+static uint32_t count_changes(const pelt_model *model) {
+    uint32_t changes = 0, count = model->mesh.vertex_count;
+    px_influences *rows = malloc(count * sizeof *rows);
+    assert_non_null(rows);
+    px_influences_make(model, 0, count, rows);
+    for (uint32_t i = 1; i < count; i++)
+        changes += !px_influences_alike(&rows[i], &rows[i - 1]);
+    free(rows);
+    return changes;
+}
+
+/* ---- Files -------------------------------------------------------------------------------------------------- */
+
+static pelt_model *save_and_load(test_context *test, const pelt_model *model, const char *path, uint32_t order) {
+    pelt_model *read;
+    pelt_save_desc save = pelt_save_desc_default();
+    save.order = order;
+    test_ok(test, pelt_save(test->context, model, path, &save));
+    test_ok(test, pelt_load(test->context, &path, 1, NULL, &read));
+    return read;
+}
+
+static void scenes_keep_their_corners(void **state) {
+    (void)state;
+    static const char *const names[] = {"production", "creature", "morph"};
+    char folder[1024], path[1100], other[1100];
+    test_folder(folder);
+    snprintf(path, sizeof path, "%s/a.glb", folder);
+    snprintf(other, sizeof other, "%s/b.gltf", folder);
+    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+        test_context test;
+        pelt_model *model;
+        test_begin(&test, 1);
+        test_ok(&test, scene_find(names[n])->make(test.context, &(scene_desc){.vertex_count = 1500}, &model));
+        model->clip_count = 0;
+        pelt_model *kept = save_and_load(&test, model, path, PELT_ORDER_KEPT);
+        pelt_model *made = save_and_load(&test, model, path, PELT_ORDER_SKIN);   /* all accessors are new */
+        pelt_model *sorted = save_and_load(&test, kept, other, PELT_ORDER_SKIN); /* all are those of a file */
+        assert_same_corners(kept, made);
+        assert_same_corners(kept, sorted);
+        if (strcmp(names[n], "production") == 0)
+            assert_true(count_changes(made) < count_changes(kept) && count_changes(sorted) == count_changes(made));
+        pelt_model_destroy(made);
+        pelt_model_destroy(sorted);
+        pelt_model_destroy(kept);
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+}
+
+/* Joints that alternate, a list without indices beside small ones into the same arrays, and colours of 3 bytes. */
+static pelt_model *load_list(test_context *test, gltf_build *b) {
+    enum { COUNT = 60 };
+    float positions[COUNT * 3] = {0};
+    uint8_t joints[COUNT * 4] = {0}, weights[COUNT * 4] = {0}, colors[COUNT * 3] = {0}, indices[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        positions[3 * i] = (float)i;
+        positions[3 * i + 1] = (float)(i % 3);
+        joints[4 * i] = (uint8_t)(i % 2);
+        weights[4 * i] = 255;
+        colors[3 * i] = (uint8_t)i;
+        indices[i] = (uint8_t)(COUNT - 1 - i);
+    }
+    build_accessor(b, positions, sizeof positions, 5126, "VEC3", COUNT, "");
+    build_accessor(b, joints, sizeof joints, 5121, "VEC4", COUNT, "");
+    build_accessor(b, weights, sizeof weights, 5121, "VEC4", COUNT, ",\"normalized\":true");
+    build_accessor(b, colors, sizeof colors, 5121, "VEC3", COUNT, ",\"normalized\":true");
+    build_accessor(b, indices, sizeof indices, 5121, "SCALAR", COUNT, "");
+    return build_load(
+        test, b,
+        "\"skins\":[{\"joints\":[1,2]}],\"scenes\":[{\"nodes\":[0,1,2]}],"
+        "\"nodes\":[{\"mesh\":0,\"skin\":0},{},{}],\"meshes\":[{\"primitives\":["
+        "{\"attributes\":{\"POSITION\":0,\"JOINTS_0\":1,\"WEIGHTS_0\":2,\"COLOR_0\":3}},"
+        "{\"attributes\":{\"POSITION\":0,\"JOINTS_0\":1,\"WEIGHTS_0\":2,\"COLOR_0\":3},\"indices\":4}]}]");
+}
+
+static void lists_and_shared_arrays(void **state) {
+    (void)state;
+    static gltf_build b;
+    test_context test;
+    char folder[1024], path[1100];
+    float colors[120];
+    test_begin(&test, 1);
+    test_folder(folder);
+    snprintf(path, sizeof path, "%s/list.glb", folder);
+    pelt_model *model = load_list(&test, &b), *sorted = save_and_load(&test, model, path, PELT_ORDER_SKIN);
+    assert_same_corners(model, sorted);
+    assert_int_equal(count_changes(model), 119);
+    assert_int_equal(count_changes(sorted), 3); /* once in each part, and between them */
+    test_ok(&test, pelt_vertex_attribute(test.context, sorted, "COLOR_0", colors));
+    for (size_t i = 0; i < 120; i++)
+        assert_true(fabsf(255 * colors[i] - sorted->mesh.positions[3 * i]) < 1e-3f);
+    written w;
+    look(&test, path, &w);
+    assert_int_equal(px_json_count(px_json_get(w.root, "accessors")), 6); /* four arrays, indices of two parts */
+    forget(&w);
+    pelt_model_destroy(sorted);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static pelt_result save_sorted(pelt_context *context, void *user) {
+    pelt_model *model;
+    pelt_save_desc save = pelt_save_desc_default();
+    save.order = PELT_ORDER_SKIN;
+    pelt_result result = scene_find("tube")->make(context, &(scene_desc){0}, &model);
+    if (result == PELT_OK)
+        model->clip_count = 0;
+    if (result == PELT_OK)
+        result = pelt_save(context, model, user, &save);
+    pelt_model_destroy(model);
+    return result;
+}
+
+static void sorting_survives_lack_of_memory(void **state) {
+    (void)state;
+    char folder[1024], path[1100];
+    test_folder(folder);
+    snprintf(path, sizeof path, "%s/t.glb", folder);
+    test_fail_some_allocations(1, 200, save_sorted, path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scenes_keep_their_corners),
+        cmocka_unit_test(lists_and_shared_arrays),
+        cmocka_unit_test(sorting_survives_lack_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
