@@ -72,6 +72,7 @@ typedef struct cli_verb {
     X(correct)                                                                                                         \
     X(edit)                                                                                                            \
     X(jiggle)                                                                                                          \
+    X(light)                                                                                                           \
     X(pose)                                                                                                            \
     X(retarget)                                                                                                        \
     X(weights)                                                                                                         \

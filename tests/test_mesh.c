@@ -95,7 +95,7 @@ static pelt_result make_case(pelt_context *context, const weld_case *c, pelt_mod
         float *delta = deltas + m * 3 * (size_t)c->vertex_count;
         for (size_t e = 0; e < 3 * (size_t)count; e++)
             delta[e] = few(&random, 3);
-        model->morphs.morphs[m] = (pelt_morph){"m", 0, m / 2, first, count, 0, delta, NULL, NULL};
+        model->morphs.morphs[m] = (pelt_morph){"m", 0, m / 2, first, count, 0, delta, NULL, NULL, NULL};
     }
     *out = model;
     return PELT_OK;

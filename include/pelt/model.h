@@ -57,6 +57,8 @@ typedef struct pelt_mesh {
     float *normals;              /* [vertex][3] unit length, or NULL */
     float *tangents;             /* [vertex][4] unit length xyz and handedness ±1, or NULL */
     float *uvs;                  /* [vertex][2] v upwards as in OBJ, or NULL */
+    float *colors;               /* [vertex][3] linear red, green, blue that Pelt has made (pelt_light), or NULL; those
+                                  * of a file stay in its document */
     uint32_t *vertex_points;     /* [vertex] the point it belongs to; NULL: vertex i is point i */
     uint32_t *triangles;         /* [triangle][3] vertices, counter-clockwise seen from outside */
     uint32_t *triangle_polygons; /* [triangle] source polygon, ascending; polygons are fans around their first
@@ -158,6 +160,7 @@ typedef struct pelt_morph {
     const float *positions; /* [vertex_count][3] displacements */
     const float *normals;   /* [vertex_count][3] displacements, or NULL */
     const float *tangents;  /* [vertex_count][3] displacements, or NULL */
+    const float *colors;    /* [vertex_count][3] what it adds to vertex colours (glTF COLOR_0), or NULL */
 } pelt_morph;
 
 typedef struct pelt_morph_set {
@@ -202,7 +205,8 @@ typedef enum pelt_change {
     PELT_CHANGED_SKELETON = 4,  /* skeleton: other joints than in the file */
     PELT_CHANGED_MOTIONS = 8,   /* motions */
     PELT_CHANGED_MORPHS = 16,   /* morphs */
-    PELT_CHANGED_DRIVERS = 32   /* drivers */
+    PELT_CHANGED_DRIVERS = 32,  /* drivers */
+    PELT_CHANGED_COLORS = 64    /* mesh.colors */
 } pelt_change;
 
 typedef struct pelt_model {

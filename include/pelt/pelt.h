@@ -11,6 +11,7 @@
 #include <pelt/eigenskin.h>
 #include <pelt/io.h>
 #include <pelt/jiggle.h>
+#include <pelt/light.h>
 #include <pelt/measure.h>
 #include <pelt/model.h>
 #include <pelt/retarget.h>

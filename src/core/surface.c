@@ -1,7 +1,6 @@
 /* A tree of boxes over triangles, halved at the median of their middles along the longest side. */
 #include "core/surface.h"
-
-#include <math.h>
+#include "core/math3.h"
 
 #define LEAF_MOST 4u
 
@@ -218,4 +217,54 @@ bool px_surface_nearest(const px_surface *surface, const double p[3], double dis
     if (surface->node_count > 0)
         look_at(&q, surface->nodes);
     return q.found;
+}
+
+/* ---- Something in the way --------------------------------------------------------------------------------- */
+
+/* Whether the way comes through a box (its slabs, one axis after the other). */
+static bool enters(const px_surface_node *node, const float from[3], const float inverse[3], float far) {
+    float in = 0, out = far;
+    for (int axis = 0; axis < 3; axis++) {
+        float a = (node->low[axis] - from[axis]) * inverse[axis], b = (node->high[axis] - from[axis]) * inverse[axis];
+        in = fmaxf(in, fminf(a, b)); /* 0 · ∞ along a side is no number, and counts nothing */
+        out = fminf(out, fmaxf(a, b));
+    }
+    return in <= out;
+}
+
+/* Möller and Trumbore 1997, both sides. */
+static bool meets(const px_surface *surface, uint32_t triangle, const float from[3], const float way[3], float far) {
+    const float *a = corner(surface, triangle, 0);
+    float u[3], v[3], w[3], p[3], q[3];
+    px_sub3(corner(surface, triangle, 1), a, u);
+    px_sub3(corner(surface, triangle, 2), a, v);
+    px_sub3(from, a, w);
+    px_cross3(way, v, p);
+    px_cross3(w, u, q);
+    float det = px_dot3(u, p);
+    if (det == 0)
+        return false;
+    float x = px_dot3(w, p) / det, y = px_dot3(way, q) / det, at = px_dot3(v, q) / det;
+    return x >= 0 && y >= 0 && x + y <= 1 && at > 0 && at < far;
+}
+
+bool px_surface_blocks(const px_surface *surface, const float from[3], const float way[3], float far) {
+    uint32_t stack[64], depth = 0; /* halves: never deeper than a count has bits */
+    const float inverse[3] = {1 / way[0], 1 / way[1], 1 / way[2]};
+    if (surface->node_count > 0)
+        stack[depth++] = 0;
+    while (depth > 0) {
+        uint32_t at = stack[--depth];
+        const px_surface_node *node = &surface->nodes[at];
+        if (!enters(node, from, inverse, far))
+            continue;
+        for (uint32_t n = node->first; n < node->first + node->count; n++)
+            if (meets(surface, surface->order[n], from, way, far))
+                return true;
+        if (node->count == 0) {
+            stack[depth++] = node->first;
+            stack[depth++] = at + 1;
+        }
+    }
+    return false;
 }

@@ -41,6 +41,10 @@ bool px_surface_nearest(const px_surface *surface, const double p[3], double dis
  * front of it, and not behind any after it. No key may be NaN. */
 void px_select(uint32_t *order, uint32_t count, uint32_t place, const float *keys);
 
+/* Whether a triangle is met on the way from `from` along `way`, which is gone from 0 to `far` (INFINITY: on and on).
+ * From any thread. */
+bool px_surface_blocks(const px_surface *surface, const float from[3], const float way[3], float far);
+
 /* The nearest point of a triangle, also of one without area, which is nothing but edges: distance², and what the point
  * has of the corners, sum 1. */
 double px_triangle_nearest(const double p[3], double corners[3][3], double share[3]);

@@ -328,7 +328,7 @@ static void put_offsets(px_gltf_writer *w, uint32_t part, px_json *target, const
     if (end > first)
         memcpy(scratch + 3 * (first - p->first_vertex), offsets + 3 * (first - morph->first_vertex),
                3 * (end - first) * sizeof *scratch);
-    if (is_local(w, part))
+    if (move && is_local(w, part))
         move(&w->inverses[part], scratch, count);
     px_gltf_put_uint(w, target, name, px_gltf_add_offsets(w, scratch, p->vertex_count, strcmp(name, "POSITION") == 0));
 }
@@ -345,6 +345,7 @@ static void put_targets(px_gltf_writer *w, uint32_t part, float *scratch) {
         put_offsets(w, part, target, "POSITION", morph, morph->positions, px_gltf_move_offsets, scratch);
         put_offsets(w, part, target, "NORMAL", morph, morph->normals, px_gltf_move_normal_offsets, scratch);
         put_offsets(w, part, target, "TANGENT", morph, morph->tangents, px_gltf_move_tangent_offsets, scratch);
+        put_offsets(w, part, target, "COLOR_0", morph, morph->colors, NULL, scratch);
     }
 }
 
@@ -390,6 +391,8 @@ static pelt_result emit_part(px_gltf_writer *w, uint32_t part, float *scratch) {
             put_vertices(w, part, scratch);
         if (!w->source && w->model->mesh.uvs)
             put_uvs(w, part, scratch);
+        if (w->model->mesh.colors && (!w->source || w->changed & PELT_CHANGED_COLORS))
+            put_array(w, part, "COLOR_0", w->model->mesh.colors, 3, NULL, scratch);
         if (!same || w->changed & PELT_CHANGED_MORPHS)
             put_targets(w, part, scratch);
     }

@@ -40,6 +40,27 @@ static pelt_result read_offsets(px_gltf *doc, const px_json *target, const char 
     return PELT_OK;
 }
 
+/* Adds one primitive's share of what a target adds to colours; what it adds to alpha is not kept. */
+static pelt_result read_colors(px_gltf *doc, const px_json *target, const group *g, const pelt_part *part,
+                               pelt_morph *morph) {
+    px_gltf_accessor a;
+    PX_TRY(px_gltf_attribute(doc, target, "COLOR_0", part->vertex_count, 0, PX_GLTF_FLOAT | PX_GLTF_ANY, &a));
+    if (a.index == PELT_NONE || a.width < 3)
+        return PELT_OK;
+    if (!morph->colors && !(morph->colors = PX_GLTF_NEW(doc, float, 3 * (size_t)g->vertex_count)))
+        return doc->failure;
+    float *values = PX_ALLOC(doc->context, float, (size_t)part->vertex_count *a.width);
+    float *out = (float *)(uintptr_t)morph->colors + 3 * (size_t)(part->first_vertex - g->first_vertex);
+    pelt_result result = values ? px_gltf_floats(doc, &a, values) : PELT_ERROR_MEMORY;
+    for (size_t v = 0; result == PELT_OK && v < 3 * (size_t)part->vertex_count; v++) {
+        out[v] = values[v / 3 * a.width + v % 3];
+        if (!isfinite(out[v]))
+            result = px_gltf_fail(doc, "COLOR_0: accessor %u: element %zu is not finite", a.index, v / 3);
+    }
+    px_free(doc->context, values);
+    return result;
+}
+
 static pelt_result read_morph(px_gltf *doc, const pelt_mesh *mesh, const group *g, pelt_morph *morph,
                               const px_json **targets) {
     for (uint32_t p = 0; p < g->part_count; p++) {
@@ -49,6 +70,7 @@ static pelt_result read_morph(px_gltf *doc, const pelt_mesh *mesh, const group *
         PX_TRY(read_offsets(doc, targets[p], "POSITION", g, part, &morph->positions, px_gltf_move_offsets));
         PX_TRY(read_offsets(doc, targets[p], "NORMAL", g, part, &morph->normals, px_gltf_move_normal_offsets));
         PX_TRY(read_offsets(doc, targets[p], "TANGENT", g, part, &morph->tangents, px_gltf_move_tangent_offsets));
+        PX_TRY(read_colors(doc, targets[p], g, part, morph));
         targets[p] = targets[p] ? targets[p]->next : NULL;
     }
     if (!morph->positions && !(morph->positions = PX_GLTF_NEW(doc, float, 3 * (size_t)g->vertex_count)))

@@ -169,7 +169,7 @@ static pelt_result begin(px_gltf_writer *w) {
 }
 
 static pelt_result emit(px_gltf_writer *w) {
-    uint32_t geometry = PELT_CHANGED_POSITIONS | PELT_CHANGED_SKIN | PELT_CHANGED_MORPHS;
+    uint32_t geometry = PELT_CHANGED_POSITIONS | PELT_CHANGED_SKIN | PELT_CHANGED_MORPHS | PELT_CHANGED_COLORS;
     uint32_t numbered = PELT_CHANGED_SKELETON | PELT_CHANGED_MORPHS | PELT_CHANGED_DRIVERS;
     PX_TRY(px_gltf_emit_nodes(w));
     if (w->changed & geometry) {

@@ -1,0 +1,192 @@
+/* pelt light: how light falls on a rig while it moves, as vertex colours that morph. */
+#include "cli.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct light_settings {
+    const char *output;
+    const char *sky, *ground;
+    pelt_light_desc desc;
+} light_settings;
+
+#define FIELD(name) offsetof(light_settings, name)
+static const pelt_option own_options[] = {
+    {"output", 'o', PELT_OPTION_TEXT, FIELD(output), NULL, 0, 0, NULL, "FILE",
+     "the rig (.glb, .gltf); may be the input"},
+};
+OPTION_TABLE(own_table, own_options)
+
+static const pelt_option sky_options[] = {
+    {"sky", 0, PELT_OPTION_TEXT, FIELD(sky), NULL, 0, 0, NULL, "R,G,B",
+     "with --kind sky, what comes from above (+y): linear, 0 to 1 each; without this 1,1,1"},
+    {"ground", 0, PELT_OPTION_TEXT, FIELD(ground), NULL, 0, 0, NULL, "R,G,B",
+     "and from below; without this 0.3,0.25,0.2"},
+};
+OPTION_TABLE(sky_table, sky_options)
+
+static const option_group groups[] = {
+    {"Options", own_table, 0}, {"Light", pelt_light_options, FIELD(desc)}, {"Sky", sky_table, 0}};
+
+/* One run. */
+typedef struct work {
+    cli_session *session;
+    const light_settings *settings;
+    pelt_light_desc desc;
+    pelt_model *rig;
+    float *colors; /* [vertex][3] of the file, or NULL */
+    pelt_light_report report;
+    uint64_t bytes;
+} work;
+
+/* ---- Reading ---------------------------------------------------------------------------------------------- */
+
+/* Three numbers, 0 to 1, with commas between. */
+static exit_code parse_color(const cli_session *session, const char *option, const char *text, double out[3]) {
+    char *end;
+    for (int c = 0; text && c < 3; c++) {
+        out[c] = strtod(text, &end);
+        if (end == text || !(out[c] >= 0 && out[c] <= 1) || *end != (c < 2 ? ',' : 0))
+            return usage_error(session, "--%s takes red, green and blue, 0 to 1 each, as 0.5,0.7,1", option);
+        text = end + 1;
+    }
+    return EXIT_DONE;
+}
+
+static exit_code check(work *w) {
+    const light_settings *settings = w->settings;
+    exit_code code = output_rig(w->session, settings->output);
+    if (code == EXIT_DONE && settings->desc.kind != PELT_LIGHT_SKY && (settings->sky || settings->ground))
+        code = usage_error(w->session, "--sky and --ground go with --kind sky");
+    if (code == EXIT_DONE)
+        code = parse_color(w->session, "sky", settings->sky, w->desc.sky);
+    return code == EXIT_DONE ? parse_color(w->session, "ground", settings->ground, w->desc.ground) : code;
+}
+
+/* Colours that the file has already are what the light falls on. */
+static void read_colors(work *w) {
+    static const char *const names[] = {"COLOR_0.r", "COLOR_0.g", "COLOR_0.b"};
+    uint32_t count = w->rig->mesh.vertex_count;
+    float *values = must_alloc(count, sizeof *values);
+    float *colors = must_alloc(3 * (size_t)count, sizeof *colors);
+    bool found = true;
+    for (size_t c = 0; c < 3 && found; c++) {
+        found = pelt_vertex_attribute(w->session->context, w->rig, names[c], values) == PELT_OK;
+        for (size_t i = 0; i < count && found; i++)
+            colors[3 * i + c] = isfinite(values[i]) ? values[i] : 1;
+    }
+    free(values);
+    if (found)
+        w->desc.colors = w->colors = colors;
+    else
+        free(colors);
+}
+
+static exit_code light_and_write(work *w, const char *path) {
+    pelt_context *context = w->session->context;
+    pelt_result result = pelt_load(context, &path, 1, NULL, &w->rig);
+    if (result == PELT_OK)
+        read_colors(w);
+    if (result == PELT_OK)
+        result = pelt_light(context, w->rig, &w->desc, &w->report);
+    if (result == PELT_OK)
+        result = pelt_save(context, w->rig, w->settings->output, NULL);
+    if (result != PELT_OK)
+        return session_fail(w->session, result);
+    w->bytes = written_size(w->settings->output, 0);
+    return EXIT_DONE;
+}
+
+/* ---- Report ----------------------------------------------------------------------------------------------- */
+
+static void report_json(const work *w, double seconds) {
+    const pelt_light_report *r = &w->report;
+    cli_json *json = &w->session->report;
+    json_text(json, "output", w->settings->output);
+    json_count(json, "frames", r->frame_count);
+    json_count(json, "vertices", r->unit_count);
+    json_count(json, "rays", r->ray_count);
+    json_count(json, "rank", r->rank);
+    json_real(json, "mean", r->mean);
+    json_real(json, "change_rms", r->change_rms);
+    json_real(json, "error_rms", r->error_rms);
+    json_real(json, "error_max", r->error_max);
+    json_reals(json, "svd_errors", r->bounds, (size_t)r->rank + 1);
+    json_count(json, "bytes", w->bytes);
+    json_real(json, "seconds", seconds);
+    w->session->report_done = true;
+}
+
+static void report_table(const work *w, double seconds) {
+    const pelt_light_report *r = &w->report;
+    cli_table table = {0};
+    table_row(&table, "light", "of %s frames at %s welded vertices, %s rays", grouped(r->frame_count),
+              grouped(r->unit_count), grouped(r->ray_count));
+    table_row(&table, "colours", "%.3f on average, E_rms %.4f from their means over time", r->mean, r->change_rms);
+    table_row(&table, "patterns", "%u, E_rms %.4f, at most %.3f", r->rank, r->error_rms, r->error_max);
+    table_row(&table, "", "no %u patterns come nearer than %.4f", r->rank, r->bounds[r->rank]);
+    table_row(&table, "size", "%s", bytes_text(w->bytes));
+    table_row(&table, "time", "%.3f s", seconds);
+    table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
+}
+
+static void warn_all(const work *w) {
+    if (w->rig->motion_count == 0)
+        warn(w->session, "the rig has no motion: its colours are the light of the rest pose, and nothing morphs");
+    if (w->colors)
+        warn(w->session, "the file has vertex colours: the light falls on them; their alpha is not kept");
+}
+
+/* ---- The verb --------------------------------------------------------------------------------------------- */
+
+static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
+    const light_settings *settings = given;
+    const pelt_light_desc standard = pelt_light_desc_default();
+    work w = {.session = session, .settings = settings, .desc = settings->desc};
+    double start = now();
+    memcpy(w.desc.sky, standard.sky, sizeof w.desc.sky);
+    memcpy(w.desc.ground, standard.ground, sizeof w.desc.ground);
+    exit_code code = check(&w);
+    if (code == EXIT_DONE && arg_count != 1)
+        code = usage_error(session, "light needs one input, a rig; %zu are given", arg_count);
+    if (code != EXIT_DONE)
+        return code;
+    session->hold_warnings = true; /* until the table is printed */
+    code = light_and_write(&w, args[0]);
+    if (code == EXIT_DONE) {
+        double seconds = now() - start;
+        report_json(&w, seconds);
+        report_table(&w, seconds);
+        warn_all(&w);
+    }
+    show_warnings(session);
+    session->hold_warnings = false;
+    free(w.colors);
+    keep_model(session, w.rig);
+    return code;
+}
+
+static const example examples[] = {
+    {"pelt light hero.glb -o lit.glb", "ambient occlusion of all motions, in 4 patterns"},
+    {"pelt light hero.glb -o lit.glb --rank 8 --fps 15", "more patterns, of fewer frames"},
+    {"pelt light hero.glb -o lit.glb --kind sky --sky 0.6,0.8,1 --ground 0.3,0.2,0.1", "a blue sky over brown earth"},
+};
+
+const cli_verb verb_light = {
+    .name = "light",
+    .summary = "bake how light falls on a rig as it moves, as vertex colours that morph",
+    .usage = "pelt light RIG -o FILE [options]",
+    .about =
+        "In every frame of every motion rays tell how much light comes to each vertex past the rest of the rig. The "
+        "colours of all frames become a few patterns over the mesh, whose weights play beside the motion: vertex "
+        "colours (COLOR_0) with the mean, and a morph target with the colours of each pattern.\n\n"
+        "Players that do not morph colours show the mean.",
+    .groups = groups,
+    .group_count = COUNT(groups),
+    .settings_size = sizeof(light_settings),
+    .examples = examples,
+    .example_count = COUNT(examples),
+    .run = run,
+};

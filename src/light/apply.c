@@ -1,0 +1,181 @@
+/* Patterns as morphs: colours of the mesh are the mean over all frames, so that what cannot morph colours shows that, and
+ * weights are what differs from their means, −1 to 1. */
+#include "core/driver.h"
+#include "core/morphs.h"
+#include "light/light.h"
+
+#include <math.h>
+#include <stdio.h>
+
+typedef struct apply_work {
+    px_light *l;
+    px_morph_group *groups;
+    uint32_t group_count;
+    double *means;  /* [R] of the weights */
+    double *scales; /* [R] the largest difference from the mean */
+    float *sampled; /* [old morph] scratch */
+} apply_work;
+
+static void find_means(const apply_work *w) {
+    const px_light *l = w->l;
+    for (uint32_t r = 0; r < l->rank; r++) {
+        for (uint32_t k = 0; k < l->frame_count; k++)
+            w->means[r] += l->weights[(size_t)k * l->rank + r] / l->frame_count;
+        for (uint32_t k = 0; k < l->frame_count; k++)
+            w->scales[r] = fmax(w->scales[r], fabs(l->weights[(size_t)k * l->rank + r] - w->means[r]));
+    }
+}
+
+/* What a colour of the mesh is when its light is `value`. */
+static float tinted(const px_light *l, size_t vertex, size_t channel, double value) {
+    return (float)(l->desc.colors ? value * (double)l->desc.colors[3 * vertex + channel] : value);
+}
+
+static double pattern_of(const px_light *l, uint32_t r, size_t vertex, size_t channel) {
+    size_t unit = l->model->mesh.weld[vertex];
+    return l->patterns[r * l->column_count + unit * l->channel_count + (l->channel_count == 3 ? channel : 0)];
+}
+
+static float *mean_colors(const apply_work *w) {
+    const px_light *l = w->l;
+    const pelt_mesh *mesh = &l->model->mesh;
+    float *colors = PX_NEW(l->model->memory, float, 3 * (size_t)mesh->vertex_count);
+    for (size_t e = 0; colors && e < 3 * (size_t)mesh->vertex_count; e++) {
+        double sum = 0;
+        for (uint32_t r = 0; r < l->rank; r++)
+            sum += w->means[r] * pattern_of(l, r, e / 3, e % 3);
+        colors[e] = tinted(l, e / 3, e % 3, fmin(fmax(sum, 0), 1));
+    }
+    return colors;
+}
+
+/* ---- Morphs ----------------------------------------------------------------------------------------------- */
+
+static pelt_result make_morph(const apply_work *w, const px_morph_group *g, uint32_t r, const float *still,
+                              pelt_morph *morph) {
+    const px_light *l = w->l;
+    char name[32];
+    snprintf(name, sizeof name, "light %u", r + 1);
+    float *colors = PX_NEW(l->model->memory, float, 3 * (size_t)g->vertex_count);
+    *morph = (pelt_morph){.name = px_arena_text(l->model->memory, name, strlen(name)),
+                          .joint = g->joint,
+                          .index = g->old_count + r,
+                          .first_vertex = g->first_vertex,
+                          .vertex_count = g->vertex_count,
+                          .positions = still,
+                          .colors = colors};
+    if (!morph->name || !colors)
+        return PELT_ERROR_MEMORY;
+    for (size_t e = 0; e < 3 * (size_t)g->vertex_count; e++) {
+        size_t vertex = g->first_vertex + e / 3;
+        colors[e] = tinted(l, vertex, e % 3, w->scales[r] * pattern_of(l, r, vertex, e % 3));
+    }
+    return PELT_OK;
+}
+
+/* Players take what a target does not have from the mesh where another one has it: then zeros have to say so. */
+static pelt_result even_out(px_light *l, pelt_morph_set *set) {
+    bool normals = false, tangents = false;
+    for (uint32_t m = 0; m < set->morph_count; m++) {
+        normals = normals || set->morphs[m].normals;
+        tangents = tangents || set->morphs[m].tangents;
+    }
+    for (uint32_t m = 0; m < set->morph_count; m++) {
+        pelt_morph *morph = &set->morphs[m];
+        const float *still = PX_NEW(l->model->memory, float, 3 * (size_t)morph->vertex_count);
+        if (!still)
+            return PELT_ERROR_MEMORY;
+        morph->colors = morph->colors ? morph->colors : still;
+        morph->normals = morph->normals || !normals ? morph->normals : still;
+        morph->tangents = morph->tangents || !tangents ? morph->tangents : still;
+    }
+    return PELT_OK;
+}
+
+static pelt_result make_morphs(const apply_work *w, pelt_morph_set *set) {
+    px_light *l = w->l;
+    pelt_morph *added = PX_NEW(l->arena, pelt_morph, (size_t)w->group_count * l->rank);
+    if (!added)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t g = 0; g < w->group_count; g++) {
+        float *still = PX_NEW(l->model->memory, float, 3 * (size_t)w->groups[g].vertex_count);
+        if (!still)
+            return PELT_ERROR_MEMORY;
+        for (uint32_t r = 0; r < l->rank; r++)
+            PX_TRY(make_morph(w, &w->groups[g], r, still, &added[g * l->rank + r]));
+    }
+    PX_TRY(px_morphs_with(l->model, added, w->group_count * l->rank, set));
+    return even_out(l, set);
+}
+
+/* ---- Tracks ----------------------------------------------------------------------------------------------- */
+
+/* A weight at a time between a motion's frames. `at`: a frame of it at or before the time, moved on. */
+static float weight_at(const apply_work *w, uint32_t motion, uint32_t r, uint32_t *at, float time) {
+    const px_light *l = w->l;
+    const pelt_clip *clip = &l->clips[motion];
+    while (*at + 1 < clip->frame_count && clip->times[*at + 1] <= time)
+        ++*at;
+    const double *here = l->weights + (size_t)(l->motion_frames[motion] + *at) * l->rank + r;
+    double value = *here;
+    if (*at + 1 < clip->frame_count && time > clip->times[*at]) {
+        double u =
+            ((double)time - (double)clip->times[*at]) / ((double)clip->times[*at + 1] - (double)clip->times[*at]);
+        value += u * (here[l->rank] - value);
+    }
+    return w->scales[r] > 0 ? (float)((value - w->means[r]) / w->scales[r]) : 0;
+}
+
+static pelt_result make_motion(const apply_work *w, uint32_t motion, pelt_motion *out) {
+    const px_light *l = w->l;
+    const pelt_motion *old = &l->model->motions[motion];
+    const pelt_clip *clip = &l->clips[motion];
+    PX_TRY(px_motion_extend(l->model->memory, old, w->group_count, out));
+    for (uint32_t g = 0; g < w->group_count; g++) {
+        const px_morph_group *group = &w->groups[g];
+        pelt_track track;
+        float *values;
+        PX_TRY(px_weights_rekey(l->model, old, group->joint, group->old_count + l->rank, clip->times, clip->frame_count,
+                                w->sampled, &track, &values));
+        for (uint32_t k = 0, at = 0; k < track.key_count; k++)
+            for (uint32_t r = 0; r < l->rank; r++)
+                values[(size_t)k * track.width + group->old_count + r] = weight_at(w, motion, r, &at, track.times[k]);
+        px_motion_set_weights(out, &track);
+    }
+    return PELT_OK;
+}
+
+/* ---- The model -------------------------------------------------------------------------------------------- */
+
+pelt_result px_light_apply(px_light *l) {
+    pelt_model *model = l->model;
+    apply_work w = {.l = l,
+                    .means = PX_NEW(l->arena, double, l->rank),
+                    .scales = PX_NEW(l->arena, double, l->rank),
+                    .sampled = PX_NEW(l->arena, float, model->morphs.morph_count)};
+    pelt_motion *motions = PX_NEW(model->memory, pelt_motion, model->motion_count);
+    if (!w.means || !w.scales || !w.sampled || !motions)
+        return PELT_ERROR_MEMORY;
+    find_means(&w);
+    float *colors = mean_colors(&w);
+    if (!colors)
+        return PELT_ERROR_MEMORY;
+    if (model->motion_count > 0) {
+        pelt_morph_set morphs;
+        pelt_driver *drivers;
+        PX_TRY(px_morph_groups_find(l->arena, model, &w.groups, &w.group_count));
+        for (uint32_t m = 0; m < model->motion_count; m++)
+            PX_TRY(make_motion(&w, m, &motions[m]));
+        PX_TRY(make_morphs(&w, &morphs));
+        PX_TRY(px_drivers_follow(model->memory, model, &morphs, &drivers));
+        model->morphs = morphs;
+        model->drivers = drivers;
+        model->motions = motions;
+        model->mesh.weld = NULL; /* morphs count in it */
+        model->mesh.weld_count = 0;
+        model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_MOTIONS;
+    }
+    model->mesh.colors = colors;
+    model->changed |= PELT_CHANGED_COLORS;
+    return PELT_OK;
+}

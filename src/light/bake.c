@@ -1,0 +1,129 @@
+/* How much light comes to every vertex in every frame: rays against the posed triangles.
+ *
+ * All vertices look in the same directions, which stay as they are over time: a sphere's Fibonacci points. What is seen
+ * then changes only where something moves, not with how a hemisphere of directions happens to turn, so that colours have
+ * a low rank; the price is that shadows are those of many small lamps instead of noise. */
+#include "core/math3.h"
+#include "core/mesh.h"
+#include "core/surface.h"
+#include "light/light.h"
+
+#define BLOCK   64u
+#define LIFT    1e-4  /* of the diagonal: rays start this far above the surface */
+#define TOWARDS 0.02f /* cosine: flatter ones would graze the triangles that the vertex is in */
+
+typedef struct frame_work {
+    px_light *light;
+    const px_surface *surface;
+    const float *positions, *normals; /* [vertex][3] */
+    const uint32_t *heads;            /* [unit] a vertex of it */
+    const float *directions;          /* [direction][3] */
+    float diagonal;
+    double *out; /* [unit][channel] */
+} frame_work;
+
+static void make_directions(uint32_t count, float *out) {
+    const double golden = 3.14159265358979323846 * (3 - sqrt(5));
+    for (uint32_t n = 0; n < count; n++) {
+        double y = 1 - (2.0 * n + 1) / count, radius = sqrt(1 - y * y);
+        out[3 * (size_t)n] = (float)(radius * cos(golden * n));
+        out[3 * (size_t)n + 1] = (float)y;
+        out[3 * (size_t)n + 2] = (float)(radius * sin(golden * n));
+    }
+}
+
+/* What comes from a direction. */
+static double lamp(const pelt_light_desc *desc, const float way[3], uint32_t channel) {
+    double up = 0.5 + 0.5 * (double)way[1];
+    return desc->kind == PELT_LIGHT_AMBIENT ? 1
+                                            : desc->ground[channel] + up * (desc->sky[channel] - desc->ground[channel]);
+}
+
+static void light_unit(const frame_work *w, size_t unit) {
+    const px_light *l = w->light;
+    const float *p = w->positions + 3 * (size_t)w->heads[unit], *normal = w->normals + 3 * (size_t)w->heads[unit];
+    float from[3], far = l->desc.reach > 0 ? (float)l->desc.reach * w->diagonal : INFINITY;
+    double all = 0, sums[3] = {0};
+    for (int c = 0; c < 3; c++)
+        from[c] = p[c] + (float)LIFT * w->diagonal * normal[c];
+    for (uint32_t n = 0; n < l->desc.directions; n++) {
+        const float *way = w->directions + 3 * (size_t)n;
+        float cosine = px_dot3(normal, way);
+        if (!(cosine > TOWARDS))
+            continue;
+        all += (double)cosine;
+        if (!px_surface_blocks(w->surface, from, way, far))
+            for (uint32_t c = 0; c < l->channel_count; c++)
+                sums[c] += (double)cosine * lamp(&l->desc, way, c);
+    }
+    for (uint32_t c = 0; c < l->channel_count; c++)
+        w->out[unit * l->channel_count + c] = all > 0 ? sums[c] / all : 0;
+}
+
+static pelt_result light_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    for (size_t unit = first; unit < first + count; unit++)
+        light_unit(user, unit);
+    return PELT_OK;
+}
+
+/* The vertices of a clip's frame: [vertex][3]. `points` is scratch. */
+static pelt_result read_frame(px_light *l, const pelt_clip *clip, uint32_t frame, float *points, float *out) {
+    const pelt_mesh *mesh = &l->model->mesh;
+    PX_TRY(pelt_clip_read(l->context, clip, frame, 0, clip->point_count, points));
+    for (size_t i = 0; i < mesh->vertex_count; i++) {
+        const float *p = points + 3 * (size_t)(mesh->vertex_points ? mesh->vertex_points[i] : i);
+        for (size_t c = 0; c < 3; c++) {
+            if (!isfinite(p[c]))
+                return px_fail(l->context, PELT_ERROR_INPUT,
+                               "motion '%s', frame %u: vertex %zu is not at a finite place", clip->name, frame, i);
+            out[3 * i + c] = p[c];
+        }
+    }
+    return PELT_OK;
+}
+
+static pelt_result light_frame(frame_work *w, float *normals) {
+    px_light *l = w->light;
+    const pelt_mesh *mesh = &l->model->mesh;
+    px_arena *arena = px_arena_create(l->context);
+    px_surface surface;
+    float low[3], high[3];
+    pelt_result result = arena ? PELT_OK : PELT_ERROR_MEMORY;
+    w->diagonal = (float)px_box(w->positions, mesh->vertex_count, low, high);
+    if (result == PELT_OK)
+        result = pelt_mesh_normals(l->context, mesh, w->positions, normals);
+    if (result == PELT_OK)
+        result = px_surface_make(arena, w->positions, mesh->triangles, mesh->triangle_count, &surface);
+    w->normals = normals;
+    w->surface = &surface;
+    if (result == PELT_OK)
+        result = px_parallel(l->context, NULL, l->unit_count, BLOCK, light_block, w);
+    px_arena_destroy(arena);
+    return result;
+}
+
+pelt_result px_light_bake(px_light *l) {
+    const pelt_mesh *mesh = &l->model->mesh;
+    float *points = PX_NEW(l->arena, float, 3 * (size_t)mesh->point_count);
+    float *positions = PX_NEW(l->arena, float, 3 * (size_t)mesh->vertex_count);
+    float *normals = PX_NEW(l->arena, float, 3 * (size_t)mesh->vertex_count);
+    float *directions = PX_NEW(l->arena, float, 3 * (size_t)l->desc.directions);
+    uint32_t *heads = PX_NEW(l->arena, uint32_t, l->unit_count);
+    l->colors = PX_NEW(l->arena, double, px_mul_size(l->frame_count, l->column_count));
+    if (!points || !positions || !normals || !directions || !heads || !l->colors)
+        return PELT_ERROR_MEMORY;
+    make_directions(l->desc.directions, directions);
+    for (uint32_t i = mesh->vertex_count; i-- > 0;)
+        heads[mesh->weld[i]] = i;
+    for (uint32_t m = 0, k = 0; m < l->motion_count; m++)
+        for (uint32_t f = 0; f < l->clips[m].frame_count; f++, k++) {
+            frame_work w = {.light = l, .positions = positions, .heads = heads, .directions = directions};
+            w.out = l->colors + k * l->column_count;
+            PX_TRY(px_progress(l->context, "light", k, l->frame_count));
+            PX_TRY(read_frame(l, &l->clips[m], f, points, positions));
+            PX_TRY(light_frame(&w, normals));
+        }
+    l->ray_count = (uint64_t)l->frame_count * l->unit_count * (l->desc.directions / 2);
+    return PELT_OK;
+}

@@ -1,0 +1,139 @@
+/* The door: frames of all motions, their light, its factors, the model. */
+#include "light/light.h"
+
+#include <pelt/run.h>
+
+#include <math.h>
+
+#define FRAMES_MOST 4096u /* the SVD takes time with the cube of them */
+
+#define FIELD(name) offsetof(pelt_light_desc, name)
+static const pelt_option options[] = {
+    {"kind", 0, PELT_OPTION_CHOICE, FIELD(kind), "ambient", 0, 0, "ambient|sky", NULL,
+     "ambient occlusion, or the light of a sky"},
+    {"factors", 0, PELT_OPTION_CHOICE, FIELD(factors), "nmf", 0, 0, "nmf|svd", NULL,
+     "patterns and weights that are never below 0, or those of least error"},
+    {"rank", 0, PELT_OPTION_UINT, FIELD(rank), "4", 1, PELT_LIGHT_RANK_MAX, NULL, "N", "patterns of colour"},
+    {"directions", 0, PELT_OPTION_UINT, FIELD(directions), "256", 8, 65536, NULL, "N",
+     "that light comes from, all round"},
+    {"reach", 0, PELT_OPTION_REAL, FIELD(reach), "0", 0, 1000, NULL, "SHARE",
+     "only what is nearer than this part of the mesh's diagonal takes light; 0: everything does"},
+    {"fps", 0, PELT_OPTION_REAL, FIELD(fps), "30", 0.001, 100000, NULL, "N", "frames per second"},
+};
+
+const pelt_option *pelt_light_options(size_t *option_count) {
+    *option_count = PX_COUNT(options);
+    return options;
+}
+
+pelt_light_desc pelt_light_desc_default(void) {
+    pelt_light_desc desc = {.sky = {1, 1, 1}, .ground = {0.3, 0.25, 0.2}};
+    pelt_options_default(options, PX_COUNT(options), &desc);
+    return desc;
+}
+
+static pelt_result check(const px_light *l) {
+    const pelt_light_desc *d = &l->desc;
+    bool colors = true;
+    for (int c = 0; c < 3; c++)
+        colors = colors && d->sky[c] >= 0 && d->sky[c] <= 1 && d->ground[c] >= 0 && d->ground[c] <= 1;
+    if (d->kind > PELT_LIGHT_SKY || d->factors > PELT_LIGHT_SVD || d->rank < 1 || d->rank > PELT_LIGHT_RANK_MAX ||
+        d->directions < 8 || d->directions > 65536 || !(d->reach >= 0) || !(d->fps > 0) || !colors)
+        return px_fail(l->context, PELT_ERROR_ARGUMENT, "a setting of light is out of range; see pelt/light.h");
+    if (l->model->mesh.triangle_count == 0)
+        return px_fail(l->context, PELT_ERROR_INPUT, "there are no triangles for light to fall on");
+    if (l->model->skeleton.joint_count == 0 && l->model->clip_count > 0)
+        return px_fail(
+            l->context, PELT_ERROR_INPUT,
+            "there is no rig to carry the light, only a vertex animation; give it one with 'pelt decompose'");
+    return PELT_OK;
+}
+
+/* A clip for every motion, or one of the rest pose. */
+static pelt_result take_frames(px_light *l) {
+    const pelt_model *model = l->model;
+    size_t frames = 0;
+    l->motion_count = model->motion_count ? model->motion_count : 1;
+    l->clips = PX_NEW(l->arena, pelt_clip, l->motion_count);
+    l->motion_frames = PX_NEW(l->arena, uint32_t, (size_t)l->motion_count + 1);
+    if (!l->clips || !l->motion_frames)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t m = 0; m < l->motion_count; m++) {
+        PX_TRY(pelt_clip_from_motion(l->context, l->model, model->motion_count ? &model->motions[m] : NULL, l->desc.fps,
+                                     PELT_SKINNING_LINEAR, &l->clips[m]));
+        frames += l->clips[m].frame_count;
+        if (frames > FRAMES_MOST)
+            return px_fail(l->context, PELT_ERROR_UNSUPPORTED,
+                           "the motions have over %u frames together; lower the frames per second", FRAMES_MOST);
+        l->motion_frames[m + 1] = (uint32_t)frames;
+    }
+    l->frame_count = (uint32_t)frames;
+    l->unit_count = model->mesh.weld_count;
+    l->channel_count = l->desc.kind == PELT_LIGHT_SKY ? 3 : 1;
+    l->column_count = (size_t)l->unit_count * l->channel_count;
+    return PELT_OK;
+}
+
+static pelt_result factor(px_light *l, pelt_light_report *report) {
+    l->rank = (uint32_t)px_min_size(l->desc.rank, l->frame_count);
+    l->weights = PX_NEW(l->arena, double, (size_t)l->frame_count * l->rank);
+    l->patterns = PX_NEW(l->arena, double, px_mul_size(l->rank, l->column_count));
+    if (!l->weights || !l->patterns)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(px_light_svd(l->context, l->colors, l->frame_count, l->column_count, l->rank, l->weights, l->patterns,
+                        report->bounds));
+    if (l->desc.factors == PELT_LIGHT_NMF)
+        PX_TRY(px_light_nmf(l->context, l->colors, l->frame_count, l->column_count, l->rank, l->weights, l->patterns));
+    return px_light_error(l->context, l->colors, l->frame_count, l->column_count, l->rank, l->weights, l->patterns,
+                          &report->error_rms, &report->error_max);
+}
+
+static void measure_colors(const px_light *l, pelt_light_report *report) {
+    double all = (double)l->frame_count * (double)l->column_count, change = 0;
+    for (size_t e = 0; e < l->column_count; e++) {
+        double sum = 0, squares = 0;
+        for (uint32_t k = 0; k < l->frame_count; k++) {
+            double value = l->colors[k * l->column_count + e];
+            sum += value;
+            squares += value * value;
+        }
+        report->mean += sum / all;
+        change += fmax(squares - sum * sum / l->frame_count, 0) / all;
+    }
+    report->change_rms = sqrt(change);
+}
+
+pelt_result px_light_take(px_light *l) {
+    PX_TRY(check(l));
+    PX_TRY(pelt_model_weld(l->context, l->model));
+    PX_TRY(take_frames(l));
+    return px_light_bake(l);
+}
+
+static pelt_result run(px_light *l, pelt_light_report *report) {
+    PX_TRY(px_light_take(l));
+    PX_TRY(factor(l, report));
+    measure_colors(l, report);
+    report->frame_count = l->frame_count;
+    report->unit_count = l->unit_count;
+    report->rank = l->rank;
+    report->ray_count = l->ray_count;
+    return px_light_apply(l);
+}
+
+pelt_result pelt_light(pelt_context *context, pelt_model *model, const pelt_light_desc *desc,
+                       pelt_light_report *report) {
+    pelt_light_report unused, *out = report ? report : &unused;
+    px_light l = {.context = context, .model = model, .desc = desc ? *desc : pelt_light_desc_default()};
+    *out = (pelt_light_report){0};
+    l.arena = px_arena_create(context);
+    if (!l.arena)
+        return PELT_ERROR_MEMORY;
+    const char *subject = px_subject(context, model->path[0] ? model->path : NULL);
+    pelt_result result = run(&l, out);
+    px_subject(context, subject);
+    px_arena_destroy(l.arena);
+    if (result != PELT_OK)
+        *out = (pelt_light_report){0};
+    return result;
+}

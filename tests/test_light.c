@@ -1,0 +1,327 @@
+/* Light on moving rigs: rays, factors, and what becomes of the model. */
+#include "core/surface.h"
+#include "light/light.h"
+#include "scenes.h"
+#include "support.h"
+
+#include <math.h>
+
+static pelt_model *make_scene(const test_context *test, const char *name, uint32_t vertices, uint32_t frames) {
+    pelt_model *model;
+    scene_desc desc = {.vertex_count = vertices, .frame_count = frames, .seed = 1};
+    test_ok(test, scene_find(name)->make(test->context, &desc, &model));
+    return model;
+}
+
+static pelt_light_desc quick(void) {
+    pelt_light_desc desc = pelt_light_desc_default();
+    desc.directions = 64;
+    return desc;
+}
+
+/* ---- Rays ----------------------------------------------------------------------------------------------------- */
+
+/* The tree says what every triangle alone says, along axes too. */
+static void test_blocks(void **state) {
+    (void)state;
+    enum { TRIANGLES = 200, RAYS = 3000 };
+    static float positions[9 * TRIANGLES];
+    static uint32_t triangles[3 * TRIANGLES];
+    test_random random = {5};
+    test_context test;
+    px_arena *arena = px_arena_create(test_begin(&test, 1));
+    px_surface all, one;
+    for (uint32_t v = 0; v < 3 * TRIANGLES; v++) {
+        for (uint32_t c = 0; c < 3; c++)
+            positions[3 * v + c] = v % 3 ? positions[3 * (v - v % 3) + c] + (float)test_random_real(&random, -0.2, 0.2)
+                                         : (float)test_random_real(&random, -1, 1);
+        triangles[v] = v;
+    }
+    test_ok(&test, px_surface_make(arena, positions, triangles, TRIANGLES, &all));
+    uint32_t hits = 0;
+    for (uint32_t n = 0; n < RAYS; n++) {
+        float from[3], way[3], far = n % 3 ? INFINITY : 0.5f;
+        bool blocked = false;
+        for (uint32_t c = 0; c < 3; c++) {
+            from[c] = (float)test_random_real(&random, -1, 1);
+            way[c] = n % 4 ? (float)test_random_real(&random, -1, 1) : c == n / 4 % 3;
+        }
+        for (uint32_t t = 0; t < TRIANGLES && !blocked; t++) {
+            px_surface_node node = all.nodes[0];
+            uint32_t order = t;
+            node.first = 0;
+            node.count = 1;
+            one = (px_surface){positions, triangles, 1, &node, &order};
+            blocked = px_surface_blocks(&one, from, way, far);
+        }
+        assert_int_equal(px_surface_blocks(&all, from, way, far), blocked);
+        hits += blocked;
+    }
+    assert_in_range(hits, RAYS / 10, RAYS * 9 / 10);
+    px_arena_destroy(arena);
+    test_end(&test);
+}
+
+/* A model of boxes from −size to size, facing out; 0: a square of side 2 that looks up. */
+static pelt_model *make_boxes(const test_context *test, const float *sizes, uint32_t count) {
+    static const uint32_t quads[6][4] = {{0, 4, 6, 2}, {1, 3, 7, 5}, {0, 1, 5, 4},
+                                         {2, 6, 7, 3}, {0, 2, 3, 1}, {4, 5, 7, 6}};
+    pelt_model *model;
+    test_ok(test, pelt_model_create(test->context, &model));
+    pelt_mesh *mesh = &model->mesh;
+    mesh->positions = pelt_model_alloc(test->context, model, 8 * count, 3 * sizeof(float));
+    mesh->triangles = pelt_model_alloc(test->context, model, 12 * count, 3 * sizeof(uint32_t));
+    for (uint32_t b = 0; b < count; b++) {
+        bool flat = sizes[b] == 0;
+        for (uint32_t k = 0; k < 8; k++)
+            for (uint32_t c = 0; c < 3; c++)
+                mesh->positions[3 * (8 * b + k) + c] =
+                    flat && c == 1 ? 0 : (k >> c & 1 ? 1 : -1) * (flat ? 1 : sizes[b]);
+        for (uint32_t q = flat ? 3 : 0; q < (flat ? 4 : 6); q++)
+            for (uint32_t t = 0; t < 2; t++) {
+                uint32_t *triangle = mesh->triangles + 3 * (size_t)mesh->triangle_count++;
+                triangle[0] = 8 * b + quads[q][0];
+                triangle[1] = 8 * b + quads[q][1 + t];
+                triangle[2] = 8 * b + quads[q][2 + t];
+            }
+    }
+    mesh->vertex_count = mesh->point_count = 8 * count;
+    mesh->polygon_count = mesh->triangle_count;
+    return model;
+}
+
+/* A box in the open is white; in another one it is black, and white again where light does not come far. */
+static void test_known_light(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    pelt_light_desc desc = quick();
+    for (int round = 0; round < 2; round++) {
+        pelt_model *model = make_boxes(&test, (const float[]){1, 3}, 2);
+        desc.reach = round ? 0.05 : 0;
+        test_ok(&test, pelt_light(test.context, model, &desc, NULL));
+        for (uint32_t e = 0; e < 48; e++)
+            assert_float_equal(model->mesh.colors[e], e < 24 && !round ? 0 : 1, 1e-6f);
+        assert_int_equal(model->morphs.morph_count, 0);
+        pelt_model_destroy(model);
+    }
+    /* Over a hemisphere the mean of the height, by the cosine, is 2/3: 5/6 of the light is the sky's. */
+    pelt_model *flat = make_boxes(&test, (const float[]){0}, 1);
+    desc = (pelt_light_desc){.kind = PELT_LIGHT_SKY, .rank = 1, .directions = 4096, .fps = 30, .sky = {1, 0.5, 0}};
+    desc.ground[2] = 0.6;
+    test_ok(&test, pelt_light(test.context, flat, &desc, NULL));
+    for (uint32_t v = 2; v < 8; v += v == 3 ? 3 : 1) {
+        assert_float_equal(flat->mesh.colors[3 * v], 5.0 / 6, 2e-3f);
+        assert_float_equal(flat->mesh.colors[3 * v + 1], 2.5 / 6, 2e-3f);
+        assert_float_equal(flat->mesh.colors[3 * v + 2], 0.1, 2e-3f);
+    }
+    pelt_model_destroy(flat);
+    test_end(&test);
+}
+
+/* ---- Factors -------------------------------------------------------------------------------------------------- */
+
+/* NMF is ≥ 0 and near the least error of its rank: exact for what is of that rank and has such factors, and within 15 %
+ * of the SVD on light. */
+static void test_factors(void **state) {
+    (void)state;
+    enum { FRAMES = 30, COLUMNS = 200, RANK = 5 };
+    static double a[FRAMES * COLUMNS], w[FRAMES * RANK], h[RANK * COLUMNS];
+    test_random random = {9};
+    test_context test;
+    test_begin(&test, 1);
+    double left[FRAMES * 3], right[3 * COLUMNS], bounds[RANK + 1], rms, most;
+    for (size_t e = 0; e < sizeof left / sizeof *left; e++)
+        left[e] = test_random_real(&random, 0, 1);
+    for (size_t e = 0; e < sizeof right / sizeof *right; e++)
+        right[e] = test_random_real(&random, 0, 1);
+    for (size_t k = 0; k < FRAMES; k++)
+        for (size_t e = 0; e < COLUMNS; e++)
+            for (size_t r = 0; r < 3; r++)
+                a[k * COLUMNS + e] += left[3 * k + r] * right[r * COLUMNS + e];
+    for (uint32_t rank = 1; rank <= RANK; rank++) {
+        test_ok(&test, px_light_svd(test.context, a, FRAMES, COLUMNS, rank, w, h, bounds));
+        test_ok(&test, px_light_error(test.context, a, FRAMES, COLUMNS, rank, w, h, &rms, &most));
+        assert_true(fabs(rms - bounds[rank]) < 1e-6 && most >= rms);
+        test_ok(&test, px_light_nmf(test.context, a, FRAMES, COLUMNS, rank, w, h));
+        test_ok(&test, px_light_error(test.context, a, FRAMES, COLUMNS, rank, w, h, &rms, NULL));
+        for (size_t e = 0; e < FRAMES * rank; e++)
+            assert_true(w[e] >= 0);
+        for (size_t e = 0; e < COLUMNS * rank; e++)
+            assert_true(h[e] >= 0);
+        assert_true(rms >= bounds[rank] - 1e-9);
+        assert_true(rms <= 1.15 * bounds[rank] + 0.005);
+    }
+    test_end(&test);
+}
+
+/* ---- Models --------------------------------------------------------------------------------------------------- */
+
+/* The colour of a vertex in a motion: what a player shows. */
+static double shown(const pelt_model *model, const float *weights, size_t vertex, size_t channel) {
+    double value = (double)model->mesh.colors[3 * vertex + channel];
+    for (uint32_t m = 0; m < model->morphs.morph_count; m++) {
+        const pelt_morph *morph = &model->morphs.morphs[m];
+        if (morph->colors && vertex - morph->first_vertex < morph->vertex_count)
+            value += (double)weights[m] * (double)morph->colors[3 * (vertex - morph->first_vertex) + channel];
+    }
+    return value;
+}
+
+/* With as many patterns as frames, what is shown in a frame is the light of a still mesh in that pose. */
+static void test_frames(void **state) {
+    (void)state;
+    static const char *const names[] = {"troll", "morph", "production"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        test_context test;
+        test_begin(&test, 2);
+        pelt_model *model = make_scene(&test, names[n], 400, 6), *still = make_scene(&test, names[n], 400, 6);
+        pelt_light_desc desc = quick();
+        pelt_light_report report;
+        uint32_t old = model->morphs.morph_count;
+        desc.factors = PELT_LIGHT_SVD;
+        desc.rank = PELT_LIGHT_RANK_MAX;
+        desc.fps = model->motions[0].end > model->motions[0].start
+                       ? 5 / (double)(model->motions[0].end - model->motions[0].start)
+                       : 30;
+        test_ok(&test, pelt_light(test.context, model, &desc, &report));
+        test_ok(&test, pelt_model_validate(test.context, model));
+        assert_true(model->morphs.morph_count > old && report.error_rms < 1e-6 && report.change_rms > 0.001);
+        float time = model->motions[0].start + (float)(2 / desc.fps);
+        float *weights = test_malloc(model->morphs.morph_count * sizeof *weights);
+        pelt_motion_sample(model, &model->motions[0], time, NULL, weights);
+        test_ok(&test, pelt_model_pose(test.context, still, &still->motions[0], time, PELT_SKINNING_LINEAR,
+                                       still->mesh.positions, NULL));
+        still->motion_count = still->skin.bone_count = still->morphs.morph_count = 0;
+        still->skeleton.joint_count = still->mesh.part_count = still->clip_count = 0;
+        still->mesh.weld = NULL;
+        test_ok(&test, pelt_light(test.context, still, &desc, NULL));
+        double off = 0;
+        for (size_t i = 0; i < model->mesh.vertex_count; i++)
+            off += fabs(shown(model, weights, i, 0) - (double)still->mesh.colors[3 * i]) / model->mesh.vertex_count;
+        assert_true(off < 2e-3); /* normals of seams that meet in the pose alone are smoothed there */
+        test_free(weights);
+        pelt_model_destroy(model);
+        pelt_model_destroy(still);
+        test_end(&test);
+    }
+}
+
+/* Few patterns: within 15 % of the bound, and far better than colours that stay; the same for any number of threads. */
+static void test_few_patterns(void **state) {
+    (void)state;
+    static const struct {
+        const char *scene;
+        uint32_t kind, rank;
+    } rows[] = {{"troll", PELT_LIGHT_AMBIENT, 4}, {"production", PELT_LIGHT_SKY, 4}, {"production", PELT_LIGHT_SKY, 8}};
+    for (size_t n = 0; n < sizeof rows / sizeof *rows; n++) {
+        double errors[2];
+        for (uint32_t threads = 1; threads <= 2; threads++) {
+            test_context test;
+            test_begin(&test, threads);
+            pelt_model *model = make_scene(&test, rows[n].scene, 400, 16);
+            pelt_light_desc desc = quick();
+            pelt_light_report report;
+            desc.kind = rows[n].kind;
+            desc.rank = rows[n].rank;
+            test_ok(&test, pelt_light(test.context, model, &desc, &report));
+            assert_int_equal(report.rank, rows[n].rank);
+            double bound = report.bounds[report.rank];
+            assert_true(bound <= report.error_rms + 1e-9 && report.error_rms <= 1.15 * bound);
+            assert_true(report.error_rms < 0.5 * report.change_rms && report.bounds[1] > report.bounds[2]);
+            assert_true(test.progress_count > 0);
+            errors[threads - 1] = report.error_rms;
+            pelt_model_destroy(model);
+            test_end(&test);
+        }
+        assert_true(errors[0] == errors[1]);
+    }
+}
+
+/* Colours go through files, and stay when other things of the model change. */
+static void test_files(void **state) {
+    (void)state;
+    test_context test;
+    char folder[1024], path[1100];
+    test_folder(folder);
+    snprintf(path, sizeof path, "%s/lit.glb", folder);
+    test_begin(&test, 1);
+    pelt_model *model = make_scene(&test, "morph", 300, 5), *back, *again;
+    pelt_light_desc desc = quick();
+    test_ok(&test, pelt_light(test.context, model, &desc, NULL));
+    test_ok(&test, pelt_save(test.context, model, path, NULL));
+    test_ok(&test, pelt_load(test.context, (const char *const[]){path}, 1, NULL, &back));
+    back->changed |= PELT_CHANGED_MORPHS;
+    test_ok(&test, pelt_save(test.context, back, path, NULL));
+    test_ok(&test, pelt_load(test.context, (const char *const[]){path}, 1, NULL, &again));
+    assert_int_equal(again->morphs.morph_count, model->morphs.morph_count);
+    for (uint32_t m = 0; m < model->morphs.morph_count; m++) {
+        const pelt_morph *a = &model->morphs.morphs[m], *b = &again->morphs.morphs[m];
+        assert_string_equal(a->name, b->name);
+        assert_non_null(b->colors);
+        assert_memory_equal(a->colors, b->colors, 3 * (size_t)a->vertex_count * sizeof(float));
+    }
+    float *red = test_malloc(again->mesh.vertex_count * sizeof *red);
+    test_ok(&test, pelt_vertex_attribute(test.context, again, "COLOR_0", red));
+    for (uint32_t i = 0; i < again->mesh.vertex_count; i++)
+        assert_true(red[i] == model->mesh.colors[3 * i]);
+    test_free(red);
+    pelt_model_destroy(model);
+    pelt_model_destroy(back);
+    pelt_model_destroy(again);
+    test_end(&test);
+    unlink(path);
+    rmdir(folder);
+}
+
+static void test_bad_input(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_boxes(&test, (const float[]){1}, 1);
+    pelt_light_desc desc = quick();
+    desc.rank = 0;
+    test_fails(&test, pelt_light(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "out of range");
+    desc = quick();
+    model->mesh.positions[4] = NAN;
+    test_fails(&test, pelt_light(test.context, model, &desc, NULL), PELT_ERROR_INPUT, "vertex 1 is not at a finite");
+    model->mesh.triangle_count = model->mesh.polygon_count = 0;
+    test_fails(&test, pelt_light(test.context, model, &desc, NULL), PELT_ERROR_INPUT, "no triangles");
+    assert_null(model->mesh.colors);
+    pelt_model_destroy(model);
+    model = make_scene(&test, "troll", 200, 4);
+    desc.fps = 100000;
+    test_fails(&test, pelt_light(test.context, model, &desc, NULL), PELT_ERROR_UNSUPPORTED, "over 4096 frames");
+    atomic_store(&test.cancel_at, atomic_load(&test.asked) + 3);
+    desc.fps = 30;
+    assert_int_equal(pelt_light(test.context, model, &desc, NULL), PELT_ERROR_CANCELLED);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static pelt_result light_scene(pelt_context *context, void *user) {
+    pelt_model *model = NULL;
+    pelt_light_desc desc = quick();
+    scene_desc size = {.vertex_count = 100, .frame_count = 4, .seed = 1};
+    (void)user;
+    desc.directions = 8;
+    pelt_result result = scene_find("morph")->make(context, &size, &model);
+    if (result == PELT_OK)
+        result = pelt_light(context, model, &desc, NULL);
+    pelt_model_destroy(model);
+    return result;
+}
+
+static void test_failing_allocations(void **state) {
+    (void)state;
+    test_fail_some_allocations(1, 200, light_scene, NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks),    cmocka_unit_test(test_known_light),         cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_frames),    cmocka_unit_test(test_few_patterns),        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_bad_input), cmocka_unit_test(test_failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
