@@ -2,6 +2,7 @@
  * momenta, and all bodies of the kernels agree to the last bit. */
 #include "core/rotation.h"
 #include "jiggle/match.h"
+#include "jiggle/mesh.h"
 #include "scenes.h"
 #include "support.h"
 
@@ -280,12 +281,38 @@ static void all_bodies_agree(void **state) {
     test_free(first);
 }
 
+static void all_bodies_of_the_mesh_pass_agree(void **state) {
+    (void)state;
+    float *first = NULL;
+    for (pelt_simd simd = PELT_SIMD_SCALAR; simd < PELT_SIMD_COUNT; simd++) {
+        if (!pelt_simd_available(simd))
+            continue;
+        fixture f;
+        begin(&f, "creature");
+        size_t floats_each = 3 * (size_t)f.lattice.vertex_count, size = 2 * floats_each * sizeof(float);
+        float *normals = floats(&f, floats_each), *out = floats(&f, 2 * floats_each);
+        px_mesh_embedding mesh;
+        for (size_t e = 0; e < floats_each; e++)
+            normals[e] = e % 3 == e / 3 % 3;
+        for (size_t p = 0; p < 4 * (size_t)f.lattice.particle_count; p++)
+            f.skin[p] += p % 4 < 3 ? (float)test_random_real(&f.random, -0.3, 0.3) * f.lattice.cell : 0;
+        test_ok(&f.test, px_mesh_embedding_make(f.arena, &f.lattice, px_jiggle_kernels_of(simd), normals, &mesh));
+        px_mesh_embedding_run(&mesh, f.skin, out, out + floats_each);
+        for (size_t i = 0; i < floats_each; i += 3)
+            assert_float_equal(px_dot3(out + floats_each + i, out + floats_each + i), 1, 1e-5f);
+        if (!first)
+            memcpy(first = test_malloc(size), out, size);
+        assert_memory_equal(first, out, size);
+        end(&f);
+    }
+    test_free(first);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_those_of_regions),
-        cmocka_unit_test(rigid_motion_is_wanted),
-        cmocka_unit_test(region_damping_keeps_momenta),
-        cmocka_unit_test(all_bodies_agree),
+        cmocka_unit_test(sums_are_those_of_regions),         cmocka_unit_test(rigid_motion_is_wanted),
+        cmocka_unit_test(region_damping_keeps_momenta),      cmocka_unit_test(all_bodies_agree),
+        cmocka_unit_test(all_bodies_of_the_mesh_pass_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

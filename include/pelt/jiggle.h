@@ -64,13 +64,12 @@ typedef struct pelt_collider {
     float friction; /* 0 (slides) to 1 (sticks) */
 } pelt_collider;
 
-/* Accelerations of everything soft, world space. */
+/* What moves everything soft, in the world. Of gravity g − R g acts, where R turns the flesh from rest: the rest pose was
+ * modelled under gravity and stays as it is; what lies down sags. */
 typedef struct pelt_jiggle_forces {
-    float
-        gravity[3]; /* units / s²; default 0. The rest pose was modelled under gravity and stays as it is: what acts is
-                       * g − R g, where R turns the flesh from rest. So upright things stay, lying ones sag */
-    float wind[3];  /* units / s; default 0. Air moves flesh by drag · (wind − velocity) */
-    float drag;     /* 1 / s, ≥ 0; default 0: no air. Wind needs some */
+    float gravity[3]; /* units / s²; default 0 */
+    float wind[3];    /* units / s; default 0. Air moves flesh by drag · (wind − velocity) */
+    float drag;       /* 1 / s, ≥ 0; default 0: no air. Wind needs some */
 } pelt_jiggle_forces;
 
 /* ---- Settings --------------------------------------------------------------------------------------------- */
@@ -123,8 +122,8 @@ PELT_API void pelt_jiggle_destroy(pelt_jiggle *jiggle);
 /* Where the rig is at the end of the coming step: local transforms [joint]. The first pose, or the first one after a
  * reset, holds at once. Local transforms that are not finite count as the ones before. */
 PELT_API void pelt_jiggle_set_pose(pelt_jiggle *jiggle, const pelt_transform *locals);
-/* Time goes on, in fixed substeps; the rest of it waits for the next call. Poses go evenly from the one before to the
- * one that was set. Less than 0 and what is not finite counts as 0, more than a second as one. */
+/* Time goes on, in fixed substeps; the rest of it waits for the next call. Between poses joints go on smooth
+ * paths, by the three last ones. Less than 0 and what is not finite counts as 0, more than a second as one. */
 PELT_API void pelt_jiggle_step(pelt_jiggle *jiggle, double seconds);
 /* Vertices now: the skin at this very time, and the swing of the last substep carried on to it. positions [vertex][3],
  * normals [vertex][3] or NULL: those of the mesh (smooth ones, where it has none) turned by the lattice's deformation. */
