@@ -6,6 +6,7 @@
 #include <pelt/bind.h>
 #include <pelt/collide.h>
 #include <pelt/correct.h>
+#include <pelt/crowd.h>
 #include <pelt/decompose.h>
 #include <pelt/edit.h>
 #include <pelt/eigenskin.h>

@@ -1,0 +1,112 @@
+/* Skinning one instance in every lane, once for every body. The includer defines LANES (see run/lanes.h) and CROWD_BODY,
+ * the name of the body. Each lane goes through the operations of run's linear blend in the same order, so all bodies and
+ * pelt_skin_run agree to the last bit (but for the sign of zeros: influences without weight are left out).
+ */
+#include "crowd/crowd.h"
+#include "run/vectors.h"
+
+#define STAGE_FLOATS (6 * (size_t)PX_CROWD_STAGE) /* of one lane */
+
+/* ---- Palettes --------------------------------------------------------------------------------------------- */
+
+/* m[4r + c]: row r, column c of bone j in every lane, before the world moves it. */
+INLINE void gather_bone(const px_crowd_pose *poses, size_t j, lanes m[12]) {
+#if LANES == 1
+    for (int e = 0; e < 12; e++)
+        m[e] = poses->share[0] * poses->palette[0][j].m[e] + poses->share[1] * poses->palette[1][j].m[e];
+#else
+    for (int v = 0; v < 4; v++) {
+        const px_crowd_pose *low = poses + v, *high = poses + v + LANES - 4;
+        lanes share[2];
+        for (int s = 0; s < 2; s++)
+            share[s] = lanes_pair_splat(low->share[s], high->share[s]);
+        for (int r = 0; r < 3; r++)
+            m[4 * r + v] = share[0] * lanes_pair(low->palette[0][j].m + 4 * r, high->palette[0][j].m + 4 * r) +
+                           share[1] * lanes_pair(low->palette[1][j].m + 4 * r, high->palette[1][j].m + 4 * r);
+    }
+    for (int r = 0; r < 3; r++)
+        lanes_transpose(m + 4 * r);
+#endif
+}
+
+static void gather(const px_crowd_pose *poses, uint32_t bone_count, float *palette) {
+    float worlds[12][LANES];
+    for (int e = 0; e < 12; e++)
+        for (int v = 0; v < LANES; v++)
+            worlds[e][v] = poses[v].world->m[e];
+    for (size_t j = 0; j < bone_count; j++) {
+        lanes m[12];
+        gather_bone(poses, j, m);
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < 4; c++) {
+                lanes out = lanes_load(worlds[4 * r]) * m[c] + lanes_load(worlds[4 * r + 1]) * m[4 + c] +
+                            lanes_load(worlds[4 * r + 2]) * m[8 + c];
+                if (c == 3)
+                    out += lanes_load(worlds[4 * r + 3]);
+                lanes_store(palette + (12 * j + 4 * (size_t)r + (size_t)c) * LANES, out);
+            }
+    }
+}
+
+/* ---- Vertices --------------------------------------------------------------------------------------------- */
+
+INLINE void blend(const px_crowd_influence *influences, size_t count, const float *palette, lanes m[12]) {
+    const float *bone = palette + (size_t)12 * LANES * influences[0].bone;
+    for (int e = 0; e < 12; e++)
+        m[e] = influences[0].weight * lanes_load(bone + e * LANES);
+    for (size_t k = 1; k < count; k++) {
+        bone = palette + (size_t)12 * LANES * influences[k].bone;
+        for (int e = 0; e < 12; e++)
+            m[e] += influences[k].weight * lanes_load(bone + e * LANES);
+    }
+}
+
+/* A vector of the rest pose, which is the same in every lane. */
+INLINE void splat3(const float v[3], lanes out[3]) {
+    for (int c = 0; c < 3; c++)
+        out[c] = v[c] - (lanes){0};
+}
+
+/* The numbers of four vertices in the order in which they lie in the stage: what a row of `store` takes is one behind
+ * the other there. */
+INLINE void skin_quad(const px_crowd_quads *quads, uint32_t q, const float *palette, px_crowd_layout layout,
+                      lanes out[24]) {
+    size_t first = quads->first[q], count = (quads->first[q + 1] - first) / 4;
+    bool interleaved = layout == PX_CROWD_INTERLEAVED;
+    for (size_t v = 0; v < 4; v++) {
+        const float *rest = quads->rest + 6 * (4 * (size_t)q + v);
+        lanes m[12], p[3], *position = out + (interleaved ? 6 : 3) * v, *normal = position + (interleaved ? 3 : 12);
+        blend(quads->influences + first + v * count, count, palette, m);
+        splat3(rest, p);
+        move(m, p, position);
+        if (layout != PX_CROWD_POSITIONS) {
+            splat3(rest + 3, p);
+            cofactor(m, p, normal);
+            unit(normal, p);
+        }
+    }
+}
+
+INLINE void skin_layout(const px_crowd_quads *quads, uint32_t first, uint32_t place, const float *palette,
+                        px_crowd_layout layout, float *stage) {
+    lanes out[24];
+    skin_quad(quads, first + place, palette, layout, out);
+    float *positions = stage + (layout == PX_CROWD_INTERLEAVED ? 24 : 12) * (size_t)place;
+    float *normals = layout == PX_CROWD_INTERLEAVED ? positions + 12 : positions + STAGE_FLOATS / 2;
+    for (size_t row = 0; row < 3; row++)
+        lanes_store4_stride(positions + 4 * row, STAGE_FLOATS, out + 4 * row);
+    for (size_t row = 0; row < 3 && layout != PX_CROWD_POSITIONS; row++)
+        lanes_store4_stride(normals + 4 * row, STAGE_FLOATS, out + 12 + 4 * row);
+}
+
+static void skin(const px_crowd_quads *quads, uint32_t first, uint32_t place, const float *palette,
+                 px_crowd_layout layout, float *stage) {
+    if (layout == PX_CROWD_POSITIONS)
+        skin_layout(quads, first, place, palette, PX_CROWD_POSITIONS, stage);
+    else if (layout == PX_CROWD_PLANAR)
+        skin_layout(quads, first, place, palette, PX_CROWD_PLANAR, stage);
+    else
+        skin_layout(quads, first, place, palette, PX_CROWD_INTERLEAVED, stage);
+}
+
+const px_crowd_body CROWD_BODY = {LANES, gather, skin};

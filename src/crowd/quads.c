@@ -1,0 +1,74 @@
+/* Levels as batches want them: four vertices at a time; and which body runs. */
+#include "crowd/crowd.h"
+
+/* ---- Quads ------------------------------------------------------------------------------------------------ */
+
+/* Influences that weigh anything; they come first. */
+static uint32_t influence_count(const pelt_skin *skin, uint32_t vertex) {
+    const float *weights = skin->weights + (size_t)vertex * skin->influence_count;
+    uint32_t count = skin->influence_count;
+    while (count > 1 && weights[count - 1] == 0)
+        count--;
+    return count;
+}
+
+static uint32_t vertex_of(const pelt_mesh *mesh, size_t quad, size_t v) {
+    return (uint32_t)px_min_size(4 * quad + v, mesh->vertex_count - 1);
+}
+
+static void put_quad(const pelt_model *model, const px_crowd_quads *quads, size_t q) {
+    const pelt_skin *skin = &model->skin;
+    size_t count = (quads->first[q + 1] - quads->first[q]) / 4;
+    for (size_t v = 0; v < 4; v++) {
+        uint32_t i = vertex_of(&model->mesh, q, v);
+        for (size_t k = 0; k < count; k++) {
+            size_t from = (size_t)i * skin->influence_count + k;
+            quads->influences[quads->first[q] + v * count + k] =
+                (px_crowd_influence){skin->weights[from], skin->bones[from]};
+        }
+        float *rest = quads->rest + 6 * (4 * q + v);
+        memcpy(rest, model->mesh.positions + 3 * (size_t)i, 3 * sizeof *rest);
+        if (model->mesh.normals)
+            memcpy(rest + 3, model->mesh.normals + 3 * (size_t)i, 3 * sizeof *rest);
+    }
+}
+
+pelt_result px_crowd_quads_make(px_arena *memory, const pelt_model *model, px_crowd_quads *quads) {
+    size_t count = px_block_count(model->mesh.vertex_count, 4);
+    quads->first = PX_NEW(memory, size_t, count + 1);
+    quads->rest = PX_NEW(memory, float, 24 * count);
+    if (!quads->first || !quads->rest)
+        return PELT_ERROR_MEMORY;
+    for (size_t q = 0; q < count; q++) {
+        size_t most = 1;
+        for (size_t v = 0; v < 4; v++)
+            most = px_max_size(most, influence_count(&model->skin, vertex_of(&model->mesh, q, v)));
+        quads->first[q + 1] = quads->first[q] + 4 * most;
+    }
+    quads->influences = PX_NEW(memory, px_crowd_influence, quads->first[count]);
+    if (!quads->influences)
+        return PELT_ERROR_MEMORY;
+    for (size_t q = 0; q < count; q++)
+        put_quad(model, quads, q);
+    quads->count = (uint32_t)count;
+    return PELT_OK;
+}
+
+/* ---- Bodies ----------------------------------------------------------------------------------------------- */
+
+const px_crowd_body *px_crowd_body_of(pelt_simd simd) {
+    assert(pelt_simd_available(simd));
+    switch (simd) {
+#if defined(__x86_64__)
+    case PELT_SIMD_AVX2:
+        return &px_crowd_eight;
+    case PELT_SIMD_SSE2:
+        return &px_crowd_four;
+#elif defined(__aarch64__)
+    case PELT_SIMD_NEON:
+        return &px_crowd_four;
+#endif
+    default:
+        return &px_crowd_one;
+    }
+}
