@@ -42,6 +42,7 @@ PELT_API pelt_result pelt_crowd_create(pelt_context *context, const pelt_crowd_c
 PELT_API void pelt_crowd_destroy(pelt_crowd *crowd);
 
 #define PELT_CROWD_LAYERS 4u
+#define PELT_CROWD_ALIGN  16u
 
 /* A motion that an instance plays. */
 typedef struct pelt_crowd_layer {
@@ -62,8 +63,10 @@ typedef struct pelt_crowd_instance {
 
 /* How many vertices an instance of this level has: those of its model, in the same order. 0 when there is none. */
 PELT_API uint32_t pelt_crowd_vertex_count(const pelt_crowd *crowd, uint32_t character, uint32_t level);
-/* Sets first_vertex of every instance so that they follow each other; *vertex_count is what the output must hold. */
-PELT_API pelt_result pelt_crowd_place(const pelt_crowd *crowd, pelt_crowd_instance *instances, uint32_t instance_count,
+/* Sets first_vertex of every instance so that those of a level follow each other, in their order, and levels do, each at a
+ * multiple of PELT_CROWD_ALIGN: in a buffer that is aligned to 64 bytes instances begin with a cache line of their own,
+ * whatever the stride, and large frames are written several times faster. *vertex_count is what the output must hold. */
+PELT_API pelt_result pelt_crowd_place(pelt_crowd *crowd, pelt_crowd_instance *instances, uint32_t instance_count,
                                       size_t *vertex_count);
 
 /* Where vertices go. Two arrays: stride 0. Interleaved with whatever else the vertices have: a pointer to the first

@@ -1,6 +1,10 @@
 /* Batches: instances of one level, one in every lane, and how their vertices get into the output. */
 #include "crowd/crowd.h"
 
+#if defined(__x86_64__)
+#include <xmmintrin.h>
+#endif
+
 /* ---- Writing ---------------------------------------------------------------------------------------------- */
 
 static void spread(const float *from, size_t count, float *to, size_t stride) {
@@ -15,9 +19,9 @@ void px_crowd_spread(const px_crowd_target *target, const float *positions, cons
         spread(normals, count, target->normals + at * target->stride, target->stride);
 }
 
-static void copy(const px_crowd_target *target, const float *from, size_t count, float *to) {
-    if (target->streams)
-        px_crowd_stream(to, from, count);
+static void copy(const px_crowd_writer *w, const float *from, size_t count, float *to) {
+    if (w->target->streams)
+        w->body->stream(to, from, count);
     else
         memcpy(to, from, count * sizeof *to);
 }
@@ -28,11 +32,11 @@ static void write_lane(px_crowd_writer *w) {
     size_t at = w->first[w->written], count = w->vertex_count;
     const float *stage = w->stages[1 - w->filling][w->written++], *normals = stage + 3 * PX_CROWD_STAGE;
     if (target->layout == PX_CROWD_INTERLEAVED) {
-        copy(target, stage, 6 * count, target->positions + 6 * at);
+        copy(w, stage, 6 * count, target->positions + 6 * at);
     } else if (target->stride == 3) {
-        copy(target, stage, 3 * count, target->positions + 3 * at);
+        copy(w, stage, 3 * count, target->positions + 3 * at);
         if (target->normals)
-            copy(target, normals, 3 * count, target->normals + 3 * at);
+            copy(w, normals, 3 * count, target->normals + 3 * at);
     } else {
         px_crowd_spread(target, stage, normals, at, count);
     }
@@ -43,24 +47,26 @@ static void write_lanes(px_crowd_writer *w) {
         write_lane(w);
 }
 
-void px_crowd_writer_begin(px_crowd_writer *w, const px_crowd_target *target) {
+void px_crowd_writer_begin(px_crowd_writer *w, const px_crowd_body *body, const px_crowd_target *target) {
+    w->body = body;
     w->target = target;
     w->filling = w->written = w->lane_count = 0;
 }
 
 void px_crowd_writer_end(px_crowd_writer *w) {
     write_lanes(w);
-    if (w->target->streams)
-        px_crowd_stream_end();
+#if defined(__x86_64__)
+    _mm_sfence(); /* what was streamed is there before another thread hears that it is */
+#endif
 }
 
 /* ---- Skinning --------------------------------------------------------------------------------------------- */
 
 /* Fills a stage, while the lanes of the other one are written. */
-static void fill(const px_crowd_quads *quads, uint32_t first, uint32_t count, const px_crowd_body *body,
-                 const float *palette, px_crowd_writer *w) {
+static void fill(const px_crowd_quads *quads, uint32_t first, uint32_t count, const float *palette,
+                 px_crowd_writer *w) {
     for (uint32_t q = 0; q < count; q++) {
-        body->skin(quads, first, q, palette, w->target->layout, w->stages[w->filling][0]);
+        w->body->skin(quads, first, q, palette, w->target->layout, w->stages[w->filling][0]);
         if (q % 2 && w->written < w->lane_count)
             write_lane(w);
     }
@@ -70,16 +76,16 @@ static void fill(const px_crowd_quads *quads, uint32_t first, uint32_t count, co
 }
 
 void px_crowd_batch(const pelt_crowd *crowd, const pelt_crowd_instance *instances, const uint32_t *order,
-                    uint32_t count, const px_crowd_body *body, px_crowd_slot *slot, px_crowd_writer *w) {
+                    uint32_t count, px_crowd_slot *slot, px_crowd_writer *w) {
     const px_crowd_character *character = &crowd->characters[instances[order[0]].character];
     const px_crowd_level *level = &character->levels[instances[order[0]].level];
     px_crowd_pose poses[PX_CROWD_LANES];
-    for (uint32_t v = 0; v < body->lanes; v++) /* lanes without an instance do what the first does */
+    for (uint32_t v = 0; v < w->body->lanes; v++) /* lanes without an instance do what the first does */
         poses[v] = v < count ? px_crowd_pose_of(character, &instances[order[v]], slot, slot->posed[v]) : poses[0];
-    body->gather(poses, level->model.skin.bone_count, slot->palette);
+    w->body->gather(poses, level->model.skin.bone_count, slot->palette);
     for (uint32_t q = 0; q < level->quads.count; q += PX_CROWD_STAGE / 4) {
         uint32_t quad_count = (uint32_t)px_min_size(PX_CROWD_STAGE / 4, level->quads.count - q);
-        fill(&level->quads, q, quad_count, body, slot->palette, w);
+        fill(&level->quads, q, quad_count, slot->palette, w);
         w->lane_count = count;
         w->vertex_count = px_min_size(4 * (size_t)quad_count, level->model.mesh.vertex_count - 4 * (size_t)q);
         for (uint32_t v = 0; v < count; v++)

@@ -109,4 +109,24 @@ static void skin(const px_crowd_quads *quads, uint32_t first, uint32_t place, co
         skin_layout(quads, first, place, palette, PX_CROWD_INTERLEAVED, stage);
 }
 
-const px_crowd_body CROWD_BODY = {LANES, gather, skin};
+/* ---- Around the caches ------------------------------------------------------------------------------------ */
+
+/* A line that is stored whole need not be read first. Ends that are no whole line go the usual way, and are slow. */
+static void stream(float *to, const float *from, size_t count) {
+    size_t i = 0;
+#if LANES > 1 && defined(__x86_64__)
+    const size_t line = 16;
+    i = px_min_size(((uintptr_t)0 - (uintptr_t)to) / sizeof *to % line, count);
+    memcpy(to, from, i * sizeof *to);
+    for (; i + line <= count; i += line)
+        for (size_t e = 0; e < line; e += LANES)
+#if LANES == 8
+            _mm256_stream_ps(to + i + e, _mm256_loadu_ps(from + i + e));
+#else
+            _mm_stream_ps(to + i + e, _mm_loadu_ps(from + i + e));
+#endif
+#endif
+    memcpy(to + i, from + i, (count - i) * sizeof *to);
+}
+
+const px_crowd_body CROWD_BODY = {LANES, gather, skin, stream};

@@ -131,7 +131,8 @@ static pelt_result fill(pelt_crowd *crowd, const pelt_crowd_character *character
     }
     crowd->first_instance = PX_NEW(crowd->memory, uint32_t, crowd->key_count + 1);
     crowd->first_batch = PX_NEW(crowd->memory, uint32_t, crowd->key_count + 1);
-    if (!crowd->first_instance || !crowd->first_batch)
+    crowd->first_vertex = PX_NEW(crowd->memory, size_t, crowd->key_count + 1);
+    if (!crowd->first_instance || !crowd->first_batch || !crowd->first_vertex)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_crowd_reserve(crowd, desc->instance_count));
     PX_TRY(add_slots(crowd));

@@ -74,6 +74,7 @@ struct pelt_crowd {
     /* The frame: instances sorted by key, and cut into batches. */
     uint32_t key_count;
     uint32_t *first_instance, *first_batch; /* [key_count + 1] */
+    size_t *first_vertex;                   /* [key_count + 1] while places are given */
     uint32_t *order;                        /* [capacity] instances, by key; a block of its own, for it may grow */
     uint32_t capacity;
 };
@@ -117,10 +118,6 @@ typedef struct px_crowd_target {
 /* Planar arrays [count][3] go to vertices `at` and following, whatever the stride. */
 void px_crowd_spread(const px_crowd_target *target, const float *positions, const float *normals, size_t at,
                      size_t count);
-/* memcpy of floats around the caches, to what nobody reads soon. px_crowd_stream_end comes before another thread may see
- * what this one has written so. */
-void px_crowd_stream(float *to, const float *from, size_t count);
-void px_crowd_stream_end(void);
 
 void px_crowd_single(const pelt_crowd *crowd, const pelt_crowd_instance *instance, px_crowd_slot *slot,
                      const px_crowd_target *target);
@@ -138,6 +135,8 @@ typedef struct px_crowd_body {
      * [PX_CROWD_STAGE][3] positions, and as many normals behind them. */
     void (*skin)(const px_crowd_quads *quads, uint32_t first, uint32_t place, const float *palette,
                  px_crowd_layout layout, float *stage);
+    /* memcpy of floats around the caches, to what nobody reads soon. */
+    void (*stream)(float *to, const float *from, size_t count);
 } px_crowd_body;
 extern const px_crowd_body px_crowd_one, px_crowd_four, px_crowd_eight;
 /* The body for an instruction set, which must be available. */
@@ -149,17 +148,18 @@ pelt_result px_crowd_quads_make(px_arena *memory, const pelt_model *model, px_cr
  * memory would first be idle, and then too slow. */
 typedef struct px_crowd_writer {
     _Alignas(64) float stages[2][PX_CROWD_LANES][6 * PX_CROWD_STAGE];
+    const px_crowd_body *body;
     const px_crowd_target *target;
     uint32_t filling;             /* stage; the other one is full: */
     uint32_t written, lane_count; /* of its lanes */
     size_t vertex_count;          /* of each lane */
     size_t first[PX_CROWD_LANES]; /* where they go */
 } px_crowd_writer;
-void px_crowd_writer_begin(px_crowd_writer *w, const px_crowd_target *target);
+void px_crowd_writer_begin(px_crowd_writer *w, const px_crowd_body *body, const px_crowd_target *target);
 void px_crowd_writer_end(px_crowd_writer *w);
 
 /* Instances order[0] … order[count - 1], all of one level, which has quads. */
 void px_crowd_batch(const pelt_crowd *crowd, const pelt_crowd_instance *instances, const uint32_t *order,
-                    uint32_t count, const px_crowd_body *body, px_crowd_slot *slot, px_crowd_writer *w);
+                    uint32_t count, px_crowd_slot *slot, px_crowd_writer *w);
 
 #endif

@@ -30,16 +30,33 @@ static pelt_result check_level(const pelt_crowd *crowd, const pelt_crowd_instanc
     return PELT_OK;
 }
 
-pelt_result pelt_crowd_place(const pelt_crowd *crowd, pelt_crowd_instance *instances, uint32_t instance_count,
+/* Vertices up to the next instance: whole cache lines, whatever the stride. */
+static size_t room_of(const pelt_crowd *crowd, const pelt_crowd_instance *instance) {
+    size_t vertex_count = pelt_crowd_vertex_count(crowd, instance->character, instance->level);
+    return px_block_count(vertex_count, PELT_CROWD_ALIGN) * PELT_CROWD_ALIGN;
+}
+
+static uint32_t key_of(const pelt_crowd *crowd, const pelt_crowd_instance *instance) {
+    return crowd->characters[instance->character].first_key + instance->level;
+}
+
+pelt_result pelt_crowd_place(pelt_crowd *crowd, pelt_crowd_instance *instances, uint32_t instance_count,
                              size_t *vertex_count) {
+    size_t *next = crowd->first_vertex; /* of the next instance of a key */
     *vertex_count = 0;
-    size_t sum = 0;
+    memset(next, 0, (crowd->key_count + 1) * sizeof *next);
     for (uint32_t i = 0; i < instance_count; i++) {
         PX_TRY(check_level(crowd, &instances[i], i));
-        instances[i].first_vertex = sum;
-        sum += pelt_crowd_vertex_count(crowd, instances[i].character, instances[i].level);
+        next[key_of(crowd, &instances[i]) + 1] += room_of(crowd, &instances[i]);
     }
-    *vertex_count = sum;
+    for (uint32_t key = 0; key < crowd->key_count; key++)
+        next[key + 1] += next[key];
+    *vertex_count = next[crowd->key_count];
+    for (uint32_t i = 0; i < instance_count; i++) {
+        size_t *at = &next[key_of(crowd, &instances[i])];
+        instances[i].first_vertex = *at;
+        *at += room_of(crowd, &instances[i]);
+    }
     return PELT_OK;
 }
 
@@ -92,7 +109,7 @@ typedef struct frame {
 /* ---- Blocks of batches -------------------------------------------------------------------------------------------------- */
 
 /* The key of batch b: first_batch[key] ≤ b < first_batch[key + 1]. */
-static uint32_t key_of(const pelt_crowd *crowd, uint32_t b) {
+static uint32_t key_of_batch(const pelt_crowd *crowd, uint32_t b) {
     uint32_t low = 0, high = crowd->key_count;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
@@ -110,15 +127,15 @@ static pelt_result run_block(void *user, size_t first, size_t count, size_t bloc
     const pelt_crowd *crowd = f->crowd;
     px_crowd_slot *slot = px_crowd_take(f->crowd);
     px_crowd_writer writer;
-    px_crowd_writer_begin(&writer, &f->target);
+    px_crowd_writer_begin(&writer, f->body, &f->target);
     for (size_t b = first; b < first + count; b++) {
-        uint32_t key = key_of(crowd, (uint32_t)b);
+        uint32_t key = key_of_batch(crowd, (uint32_t)b);
         uint32_t begin = crowd->first_instance[key] + ((uint32_t)b - crowd->first_batch[key]) * f->body->lanes;
         uint32_t size = (uint32_t)px_min_size(f->body->lanes, crowd->first_instance[key + 1] - begin);
         const pelt_crowd_instance *any = &f->instances[crowd->order[begin]];
         bool batched = crowd->characters[any->character].levels[any->level].quads.count > 0;
         if (batched && size >= LEAST_LANES(f->body->lanes))
-            px_crowd_batch(crowd, f->instances, crowd->order + begin, size, f->body, slot, &writer);
+            px_crowd_batch(crowd, f->instances, crowd->order + begin, size, slot, &writer);
         else
             for (uint32_t i = begin; i < begin + size; i++)
                 px_crowd_single(crowd, &f->instances[crowd->order[i]], slot, &f->target);
@@ -133,13 +150,13 @@ static void sort(pelt_crowd *crowd, const pelt_crowd_instance *instances, uint32
     uint32_t *first = crowd->first_instance, *next = crowd->first_batch;
     memset(first, 0, (crowd->key_count + 1) * sizeof *first);
     for (uint32_t i = 0; i < count; i++)
-        first[crowd->characters[instances[i].character].first_key + instances[i].level + 1]++;
+        first[key_of(crowd, &instances[i]) + 1]++;
     for (uint32_t key = 0; key < crowd->key_count; key++) {
         first[key + 1] += first[key];
         next[key] = first[key];
     }
     for (uint32_t i = 0; i < count; i++)
-        crowd->order[next[crowd->characters[instances[i].character].first_key + instances[i].level]++] = i;
+        crowd->order[next[key_of(crowd, &instances[i])]++] = i;
     crowd->first_batch[0] = 0;
     for (uint32_t key = 0; key < crowd->key_count; key++)
         crowd->first_batch[key + 1] =
