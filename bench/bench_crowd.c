@@ -18,7 +18,6 @@
 
 #define BREEDS     3u
 #define LEVELS     5u
-#define MAX_ROUNDS 101
 #define FRAME_TIME 0.0166f
 
 /* Who is far away moves simply. */
@@ -82,18 +81,18 @@ static void make_crowds(herd *h) {
         check(h->context[t], pelt_crowd_create(h->context[t], breeds, BREEDS, NULL, &h->crowd[t]));
 }
 
-/* Detail for the nearest, in equal shares of the way to the farthest on a scale of doubling distances. */
-static uint32_t level_at(double distance, double farthest) {
-    double level = LEVELS + log2(distance / farthest) + 0.25;
+/* Detail for the nearest: a level for each doubling of the distance; `coarser` shifts them. */
+static uint32_t level_at(double distance, double farthest, int coarser) {
+    double level = LEVELS + log2(distance / farthest) + 0.25 + coarser;
     return level < 0 ? 0 : level >= LEVELS ? LEVELS - 1 : (uint32_t)level;
 }
 
 /* Rows that grow wider with the distance, every animal a little off its place; it faces the camera, which is at 0. */
-static void place_animals(herd *h, uint32_t count) {
+static void place_animals(herd *h, uint32_t count, int coarser) {
     scene_random random = {7};
+    double near = 12, z = near, row_width = 0, x = 0, farthest = near + 5.1 * sqrt(count);
     h->count = count;
-    h->animals = array(h->context[0], count, sizeof *h->animals);
-    double near = 12, z = near, row_width = 0, x = 0, farthest = near + 3.2 * sqrt(count) * 1.6;
+    h->skinned = 0;
     for (uint32_t i = 0; i < count; i++, x += 2.6) {
         if (x > row_width / 2)
             z += 5.2, row_width = 14 + 0.9 * z, x = -row_width / 2;
@@ -102,21 +101,27 @@ static void place_animals(herd *h, uint32_t count) {
         float c = (float)(size * cos(turn)), s = (float)(size * sin(turn)), e = (float)size;
         pelt_crowd_instance *animal = &h->animals[i];
         *animal = (pelt_crowd_instance){.character = i % BREEDS, .layer_count = 1};
-        animal->level = level_at(sqrt(at_x * at_x + at_z * at_z), farthest);
+        animal->level = level_at(sqrt(at_x * at_x + at_z * at_z), farthest, coarser);
         animal->layers[0] = (pelt_crowd_layer){0, (float)scene_random_range(&random, 0, 2), 1, true};
         animal->world = (pelt_affine){{c, 0, s, (float)at_x, 0, e, 0, 0, -s, 0, c, (float)-at_z}};
+        h->skinned += pelt_crowd_vertex_count(h->crowd[0], animal->character, animal->level);
     }
     check(h->context[0], pelt_crowd_place(h->crowd[0], h->animals, count, &h->room));
-    h->room = (h->room + PELT_CROWD_ALIGN - 1) / PELT_CROWD_ALIGN * PELT_CROWD_ALIGN;
-    for (uint32_t i = 0; i < count; i++)
-        h->skinned += pelt_crowd_vertex_count(h->crowd[0], h->animals[i].character, h->animals[i].level);
+}
+
+static void make_buffers(herd *h) {
+    pelt_context *context = h->context[0];
+    px_free(context, h->out);
+    px_free(context, h->copy);
+    h->out = array(context, h->room + 1024, 6 * sizeof(float));
+    h->copy = array(context, h->room + 1024, 6 * sizeof(float));
 }
 
 static void make_herd(herd *h, uint32_t count) {
     make_crowds(h);
-    place_animals(h, count);
-    h->out = array(h->context[0], h->room + 1024, 6 * sizeof(float));
-    h->copy = array(h->context[0], h->room + 1024, 6 * sizeof(float));
+    h->animals = array(h->context[0], count, sizeof *h->animals);
+    place_animals(h, count, 0);
+    make_buffers(h);
 }
 
 static void drop_herd(herd *h) {
@@ -136,7 +141,7 @@ static void drop_herd(herd *h) {
 
 typedef struct figures {
     double frame, copy;   /* seconds */
-    uint64_t allocations; /* of all rounds but the first */
+    uint64_t allocations; /* in all rounds but the first */
 } figures;
 
 typedef struct copying {
@@ -167,21 +172,23 @@ static pelt_crowd_output layout(const herd *h, bool interleaved, bool normals) {
 }
 
 /* Time goes on, round by round. */
-static figures measure(const herd *h, pelt_crowd_instance *animals, uint32_t count, size_t size,
-                       const pelt_crowd_output *output, uint32_t thread, int rounds) {
+static figures measure(const herd *h, const pelt_crowd_output *output, uint32_t thread, int rounds) {
     figures f = {1e9, 1e9, 0};
     uint64_t before = 0;
-    for (int r = -1; r < rounds; r++) {
-        for (uint32_t i = 0; i < count; i++)
-            for (uint32_t l = 0; l < animals[i].layer_count; l++)
-                animals[i].layers[l].time += FRAME_TIME;
+    size_t size = h->skinned * (output->normals ? 6 : 3) * sizeof(float);
+    for (int r = -1; r < rounds; r++) { /* the first round warms up */
+        for (uint32_t i = 0; i < h->count; i++)
+            for (uint32_t l = 0; l < h->animals[i].layer_count; l++)
+                h->animals[i].layers[l].time += FRAME_TIME;
         double start = now(thread);
-        check(h->context[thread], pelt_crowd_frame(h->crowd[thread], animals, count, output));
+        check(h->context[thread], pelt_crowd_frame(h->crowd[thread], h->animals, h->count, output));
         double frame = now(thread) - start, copy = time_copy(h, thread, size, r + 1);
-        if (r < 0)
+        if (r < 0) {
             before = pelt_context_memory(h->context[thread]).count;
-        f.frame = r < 0 ? f.frame : fmin(f.frame, frame);
-        f.copy = r < 0 ? f.copy : fmin(f.copy, copy);
+            continue;
+        }
+        f.frame = fmin(f.frame, frame);
+        f.copy = fmin(f.copy, copy);
     }
     f.allocations = pelt_context_memory(h->context[thread]).count - before;
     return f;
@@ -189,39 +196,113 @@ static figures measure(const herd *h, pelt_crowd_instance *animals, uint32_t cou
 
 /* ---- Tables ----------------------------------------------------------------------------------------------- */
 
+static void print_herd(const herd *h) {
+    uint32_t counts[LEVELS] = {0};
+    for (uint32_t i = 0; i < h->count; i++)
+        counts[h->animals[i].level]++;
+    printf("%u animals, %.2f million vertices:", h->count, 1e-6 * (double)h->skinned);
+    for (uint32_t l = 0; l < LEVELS; l++)
+        printf("%s %u of %u", l ? "," : "", counts[l], h->models[0][l]->mesh.vertex_count);
+    printf("\n\n");
+}
+
 static void print_rates(herd *h, int rounds) {
     static const char *const names[3] = {"positions", "positions, normals", "interleaved"};
     double one[3];
-    printf("| output | threads | MB | ms | Mv/s | of memcpy | × 1 thread | allocations |\n");
+    printf("| output | threads | MB | ms | Mv/s | of memcpy | × 1 thread | allocations "
+           "|\n|---|---|---|---|---|---|---|---|\n");
     for (uint32_t t = 0; t < 2; t++)
         for (int o = 0; o < 3; o++) {
             pelt_crowd_output output = layout(h, o == 2, o > 0);
-            size_t size = h->skinned * (o > 0 ? 24 : 12);
-            figures f = measure(h, h->animals, h->count, size, &output, t, rounds);
-            if (t == 0)
-                one[o] = f.frame;
-            printf("| %-18s | %u | %5.1f | %6.2f | %6.1f | %4.0f %% | %4.2f | %llu |\n", names[o], t + 1,
-                   1e-6 * (double)size, 1e3 * f.frame, 1e-6 * (double)h->skinned / f.frame, 100 * f.copy / f.frame,
-                   one[o] / f.frame, (unsigned long long)f.allocations);
+            figures f = measure(h, &output, t, rounds);
+            one[o] = t ? one[o] : f.frame;
+            printf("| %s | %u | %.1f | %.2f | %.0f | %.0f %% | %.2f | %llu |\n", names[o], t + 1,
+                   1e-6 * (double)(h->skinned * (o > 0 ? 24 : 12)), 1e3 * f.frame, 1e-6 * (double)h->skinned / f.frame,
+                   100 * f.copy / f.frame, one[o] / f.frame, (unsigned long long)f.allocations);
         }
 }
 
+/* Interleaved, one thread: as many animals with more or less detail, and with two motions at once. */
+static void print_shares(herd *h, int rounds) {
+    static const char *const names[4] = {"a level coarser", "as above", "a level finer",
+                                         "as above, two motions blended"};
+    uint32_t count = h->count;
+    double usual = 0;
+    printf("\n| %u animals | million vertices | ms | ns per vertex | to the usual |\n|---|---|---|---|---|\n", count);
+    for (int row = 0; row < 4; row++) {
+        static const int order[4] = {1, 0, 2, 3}; /* the usual one first: all others are compared with it */
+        int which = order[row];
+        place_animals(h, count, which == 3 ? 0 : 1 - which);
+        make_buffers(h);
+        for (uint32_t i = 0; which == 3 && i < count; i++) {
+            h->animals[i].layers[h->animals[i].layer_count++] = h->animals[i].layers[0];
+            h->animals[i].layers[1].time += 0.7f;
+        }
+        pelt_crowd_output output = layout(h, true, true);
+        figures f = measure(h, &output, 0, rounds);
+        double each = 1e9 * f.frame / (double)h->skinned;
+        usual = row ? usual : each;
+        printf("| %s | %.2f | %.2f | %.2f | %.2f |\n", names[which], 1e-6 * (double)h->skinned, 1e3 * f.frame, each,
+               each / usual);
+    }
+}
+
+/* ---- A picture -------------------------------------------------------------------------------------------- */
+
+/* One mesh of all animals as they stand. */
+static void save_picture(herd *h, const char *path) {
+    pelt_context *context = h->context[1];
+    pelt_model *model;
+    check(context, pelt_model_create(context, &model));
+    pelt_mesh *mesh = &model->mesh;
+    for (uint32_t i = 0; i < h->count; i++)
+        mesh->triangle_count += h->models[h->animals[i].character][h->animals[i].level]->mesh.triangle_count;
+    mesh->vertex_count = mesh->point_count = (uint32_t)h->room;
+    mesh->polygon_count = mesh->triangle_count;
+    mesh->positions = pelt_model_alloc(context, model, h->room, 3 * sizeof(float));
+    mesh->normals = pelt_model_alloc(context, model, h->room, 3 * sizeof(float));
+    mesh->triangles = pelt_model_alloc(context, model, mesh->triangle_count, 3 * sizeof(uint32_t));
+    mesh->parts = pelt_model_alloc(context, model, 1, sizeof *mesh->parts);
+    if (!mesh->positions || !mesh->normals || !mesh->triangles || !mesh->parts)
+        check(context, PELT_ERROR_MEMORY);
+    mesh->part_count = 1;
+    mesh->parts[0] = (pelt_part){.name = "", .triangle_count = mesh->triangle_count, .joint = PELT_NONE};
+    for (size_t i = 0; i < 3 * h->room; i++) /* vertices between instances are nowhere */
+        mesh->positions[i] = NAN;
+    pelt_crowd_output output = {mesh->positions, mesh->normals, 0, h->room};
+    check(context, pelt_crowd_frame(h->crowd[1], h->animals, h->count, &output));
+    uint32_t *corner = mesh->triangles;
+    for (uint32_t i = 0; i < h->count; i++) {
+        const pelt_mesh *animal = &h->models[h->animals[i].character][h->animals[i].level]->mesh;
+        for (size_t e = 0; e < 3 * (size_t)animal->triangle_count; e++)
+            *corner++ = animal->triangles[e] + (uint32_t)h->animals[i].first_vertex;
+    }
+    pelt_picture_desc desc = pelt_picture_desc_default();
+    desc.width = 640, desc.height = 220;
+    desc.yaw = 0, desc.pitch = 15;
+    desc.zoom = 2.4; /* what is beside the picture is skinned all the same */
+    check(context, pelt_picture_save(context, model, &desc, path));
+    pelt_model_destroy(model);
+}
+
 int main(int argc, char **argv) {
-    long count = argc > 1 ? atol(argv[1]) : 10000, rounds = argc > 2 ? atol(argv[2]) : 15;
-    if (count < 1 || count > 1000000 || rounds < 1 || rounds > MAX_ROUNDS) {
-        fprintf(stderr, "usage: bench_crowd [ANIMALS [ROUNDS]]; at most 1000000 animals, %d rounds\n", MAX_ROUNDS);
+    bool picture = argc > 2 && strcmp(argv[1], "--picture") == 0;
+    const char *path = picture ? argv[2] : NULL;
+    char **numbers = argv + (picture ? 3 : 1);
+    long count = numbers[0] ? atol(numbers[0]) : 10000, rounds = numbers[0] && numbers[1] ? atol(numbers[1]) : 15;
+    if (count < 1 || count > 1000000 || rounds < 1 || rounds > 1000) {
+        fprintf(stderr, "usage: bench_crowd [--picture FILE.png] [ANIMALS [ROUNDS]]; at most 1000000 animals\n");
         return 1;
     }
     herd h = {0};
     make_herd(&h, (uint32_t)count);
-    uint32_t counts[LEVELS] = {0};
-    for (uint32_t i = 0; i < h.count; i++)
-        counts[h.animals[i].level]++;
-    printf("%u animals, %.2f million vertices; levels", h.count, 1e-6 * (double)h.skinned);
-    for (uint32_t l = 0; l < LEVELS; l++)
-        printf("%s %u of %u vertices", l ? "," : "", counts[l], h.models[0][l]->mesh.vertex_count);
-    printf("\n");
-    print_rates(&h, (int)rounds);
+    if (path) {
+        save_picture(&h, path);
+    } else {
+        print_herd(&h);
+        print_rates(&h, (int)rounds);
+        print_shares(&h, (int)rounds);
+    }
     drop_herd(&h);
     return 0;
 }

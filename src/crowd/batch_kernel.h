@@ -1,6 +1,6 @@
-/* Skinning one instance in every lane, once for every body. The includer defines LANES (see run/lanes.h) and CROWD_BODY,
- * the name of the body. Each lane goes through the operations of run's linear blend in the same order, so all bodies and
- * pelt_skin_run agree to the last bit (but for the sign of zeros: influences without weight are left out).
+/* Skinning one instance in every lane, once for every body. The includer defines LANES (see core/lanes.h) and CROWD_BODY,
+ * the name of the body. Each lane goes through the same operations in the same order in every body, so all agree to the
+ * last bit.
  */
 #include "crowd/crowd.h"
 #include "run/vectors.h"
@@ -50,40 +50,63 @@ static void gather(const px_crowd_pose *poses, uint32_t bone_count, float *palet
 
 /* ---- Vertices --------------------------------------------------------------------------------------------- */
 
-INLINE void blend(const px_crowd_influence *influences, size_t count, const float *palette, lanes m[12]) {
-    const float *bone = palette + (size_t)12 * LANES * influences[0].bone;
-    for (int e = 0; e < 12; e++)
-        m[e] = influences[0].weight * lanes_load(bone + e * LANES);
-    for (size_t k = 1; k < count; k++) {
-        bone = palette + (size_t)12 * LANES * influences[k].bone;
-        for (int e = 0; e < 12; e++)
-            m[e] += influences[k].weight * lanes_load(bone + e * LANES);
+/* weight · bone, its columns in the order that a vertex wants: columns [4] are those of bone 0. */
+INLINE void add_bone(const px_crowd_influence *influence, const float *const *columns, bool first, lanes m[12]) {
+    size_t bone = (size_t)12 * LANES * influence->bone;
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 4; c++) {
+            lanes term = influence->weight * lanes_load(columns[c] + bone + 4 * r * LANES);
+            m[4 * r + c] = first ? term : m[4 * r + c] + term;
+        }
+}
+
+/* m has its columns in the order of the vertex. */
+INLINE void skin_normal(const lanes m[12], const px_crowd_vertex *vertex, lanes out[3]) {
+    const float *n = vertex->normal;
+    lanes b[3], c[3];
+    for (int r = 0; r < 3; r++) {
+        b[r] = m[4 * r + 1] - n[1] * m[4 * r];
+        c[r] = m[4 * r + 2] - n[2] * m[4 * r];
     }
+    lanes_cross3(b, c, out);
+    lanes_mask good = make_unit(out);
+    for (int e = 0; e < 3; e++)
+        out[e] = lanes_flip(out[e], n[0] - (lanes){0});
+    if (__builtin_expect(!lanes_all(good), 0))
+        for (uint32_t e = 0; e < 3; e++) { /* the normal at rest, where no direction is left */
+            lanes rest = (n[1] == n[1] ? n[0] * (e == 0 ? 1.0f : n[e]) : 0) - (lanes){0};
+            uint32_t axis = (vertex->axis + e) % 3;
+            out[axis] = lanes_select(good, out[axis], rest);
+        }
 }
 
-/* A vector of the rest pose, which is the same in every lane. */
-INLINE void splat3(const float v[3], lanes out[3]) {
-    for (int c = 0; c < 3; c++)
-        out[c] = v[c] - (lanes){0};
+INLINE void skin_vertex(const px_crowd_vertex *vertex, const px_crowd_influence *influences, size_t count,
+                        const float *palette, lanes position[3], lanes *normal) {
+    static const uint8_t order[5] = {0, 1, 2, 0, 1};
+    const float *columns[4];
+    for (uint32_t c = 0; c < 3; c++)
+        columns[c] = palette + (size_t)LANES * order[vertex->axis + c];
+    columns[3] = palette + (size_t)LANES * 3;
+    lanes m[12];
+    add_bone(influences, columns, true, m);
+    for (size_t k = 1; k < count; k++)
+        add_bone(influences + k, columns, false, m);
+    for (int r = 0; r < 3; r++)
+        position[r] = m[4 * r] * vertex->position[0] + m[4 * r + 1] * vertex->position[1] +
+                      m[4 * r + 2] * vertex->position[2] + m[4 * r + 3];
+    if (normal)
+        skin_normal(m, vertex, normal);
 }
 
-/* The numbers of four vertices in the order in which they lie in the stage: what a row of `store` takes is one behind
- * the other there. */
+/* The numbers of four vertices in the order in which they lie in the stage. */
 INLINE void skin_quad(const px_crowd_quads *quads, uint32_t q, const float *palette, px_crowd_layout layout,
                       lanes out[24]) {
     size_t first = quads->first[q], count = (quads->first[q + 1] - first) / 4;
-    bool interleaved = layout == PX_CROWD_INTERLEAVED;
     for (size_t v = 0; v < 4; v++) {
-        const float *rest = quads->rest + 6 * (4 * (size_t)q + v);
-        lanes m[12], p[3], *position = out + (interleaved ? 6 : 3) * v, *normal = position + (interleaved ? 3 : 12);
-        blend(quads->influences + first + v * count, count, palette, m);
-        splat3(rest, p);
-        move(m, p, position);
-        if (layout != PX_CROWD_POSITIONS) {
-            splat3(rest + 3, p);
-            cofactor(m, p, normal);
-            unit(normal, p);
-        }
+        lanes *position = out + (layout == PX_CROWD_INTERLEAVED ? 6 : 3) * v;
+        lanes *normal = position + (layout == PX_CROWD_INTERLEAVED ? 3 : 12);
+        skin_vertex(&quads->vertices[4 * (size_t)q + v], quads->influences + first + v * count, count, palette,
+                    position, layout == PX_CROWD_POSITIONS ? NULL : normal);
     }
 }
 

@@ -2,7 +2,7 @@
  *
  * Instances of one level are skinned in batches, one in each lane of a vector: they share bones, weights and rest
  * vertices, so these are loaded once for all, and every vertex takes the same steps in all lanes, however its bones
- * differ from its neighbour's. Each lane does what pelt_skin_run does, in the same order: the bits are the same.
+ * differ from its neighbour's. Nothing is gathered, and the order of vertices does not matter.
  */
 #ifndef PELT_CROWD_CROWD_H
 #define PELT_CROWD_CROWD_H
@@ -28,12 +28,21 @@ typedef struct px_crowd_influence {
     uint32_t bone;
 } px_crowd_influence;
 
+/* A vertex at rest. Coordinates begin with the axis along which the normal is longest: a, b, c are x, y, z in a circle.
+ * The normal is n_a (1, u, v), so the cofactors of a matrix with columns A, B, C turn it to n_a (B − u A) × (C − v A):
+ * less than half of what they cost in full. */
+typedef struct px_crowd_vertex {
+    uint32_t axis;     /* 0 to 2 */
+    float position[3]; /* a, b, c */
+    float normal[3];   /* n_a, u, v; u and v are NaN where there is none */
+} px_crowd_vertex;
+
 /* Four vertices at a time. The last quad has the last vertex several times where the count is no multiple of 4. */
 typedef struct px_crowd_quads {
     uint32_t count;                 /* 0: the level is not skinned in batches */
     size_t *first;                  /* [count + 1] where a quad's influences begin */
     px_crowd_influence *influences; /* of a quad: [4][K], K the most that one of its vertices has */
-    float *rest;                    /* [count][4][6] position, normal (0 without) */
+    px_crowd_vertex *vertices;      /* [count][4] */
 } px_crowd_quads;
 
 typedef struct px_crowd_level {

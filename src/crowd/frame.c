@@ -5,8 +5,6 @@
 
 /* Enough work to hide the hand-over, few enough to share out evenly. */
 #define BLOCK_BATCHES 4
-/* Lanes of a batch that must be in use; fewer instances are faster one by one. */
-#define LEAST_LANES(lanes) ((lanes) > 4 ? 3u : (lanes) > 1 ? 2u : 1u)
 /* A frame of more bytes than this leaves the caches before anyone reads it, so it goes around them. */
 #define STREAM_SIZE ((size_t)8 << 20)
 
@@ -133,8 +131,7 @@ static pelt_result run_block(void *user, size_t first, size_t count, size_t bloc
         uint32_t begin = crowd->first_instance[key] + ((uint32_t)b - crowd->first_batch[key]) * f->body->lanes;
         uint32_t size = (uint32_t)px_min_size(f->body->lanes, crowd->first_instance[key + 1] - begin);
         const pelt_crowd_instance *any = &f->instances[crowd->order[begin]];
-        bool batched = crowd->characters[any->character].levels[any->level].quads.count > 0;
-        if (batched && size >= LEAST_LANES(f->body->lanes))
+        if (crowd->characters[any->character].levels[any->level].quads.count)
             px_crowd_batch(crowd, f->instances, crowd->order + begin, size, slot, &writer);
         else
             for (uint32_t i = begin; i < begin + size; i++)

@@ -1,6 +1,8 @@
 /* Levels as batches want them: four vertices at a time; and which body runs. */
 #include "crowd/crowd.h"
 
+#include <math.h>
+
 /* ---- Quads ------------------------------------------------------------------------------------------------ */
 
 /* Influences that weigh anything; they come first. */
@@ -16,6 +18,14 @@ static uint32_t vertex_of(const pelt_mesh *mesh, size_t quad, size_t v) {
     return (uint32_t)px_min_size(4 * quad + v, mesh->vertex_count - 1);
 }
 
+static px_crowd_vertex rest_vertex(const pelt_mesh *mesh, uint32_t i) {
+    static const float none[3] = {0};
+    const float *p = mesh->positions + 3 * (size_t)i, *n = mesh->normals ? mesh->normals + 3 * (size_t)i : none;
+    uint32_t a = fabsf(n[0]) >= fabsf(n[1]) && fabsf(n[0]) >= fabsf(n[2]) ? 0 : fabsf(n[1]) >= fabsf(n[2]) ? 1 : 2;
+    uint32_t b = (a + 1) % 3, c = (a + 2) % 3;
+    return (px_crowd_vertex){a, {p[a], p[b], p[c]}, {n[a], n[b] / n[a], n[c] / n[a]}};
+}
+
 static void put_quad(const pelt_model *model, const px_crowd_quads *quads, size_t q) {
     const pelt_skin *skin = &model->skin;
     size_t count = (quads->first[q + 1] - quads->first[q]) / 4;
@@ -26,18 +36,15 @@ static void put_quad(const pelt_model *model, const px_crowd_quads *quads, size_
             quads->influences[quads->first[q] + v * count + k] =
                 (px_crowd_influence){skin->weights[from], skin->bones[from]};
         }
-        float *rest = quads->rest + 6 * (4 * q + v);
-        memcpy(rest, model->mesh.positions + 3 * (size_t)i, 3 * sizeof *rest);
-        if (model->mesh.normals)
-            memcpy(rest + 3, model->mesh.normals + 3 * (size_t)i, 3 * sizeof *rest);
+        quads->vertices[4 * q + v] = rest_vertex(&model->mesh, i);
     }
 }
 
 pelt_result px_crowd_quads_make(px_arena *memory, const pelt_model *model, px_crowd_quads *quads) {
     size_t count = px_block_count(model->mesh.vertex_count, 4);
     quads->first = PX_NEW(memory, size_t, count + 1);
-    quads->rest = PX_NEW(memory, float, 24 * count);
-    if (!quads->first || !quads->rest)
+    quads->vertices = PX_NEW(memory, px_crowd_vertex, 4 * count);
+    if (!quads->first || !quads->vertices)
         return PELT_ERROR_MEMORY;
     for (size_t q = 0; q < count; q++) {
         size_t most = 1;
