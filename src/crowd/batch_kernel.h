@@ -71,12 +71,12 @@ INLINE void skin_normal(const lanes m[12], const px_crowd_vertex *vertex, lanes 
     lanes_cross3(b, c, out);
     lanes_mask good = make_unit(out);
     for (int e = 0; e < 3; e++)
-        out[e] = lanes_flip(out[e], n[0] - (lanes){0});
+        out[e] = lanes_flip(out[e], lanes_splat(n[0]));
     if (__builtin_expect(!lanes_all(good), 0))
         for (uint32_t e = 0; e < 3; e++) { /* the normal at rest, where no direction is left */
-            lanes rest = (n[1] == n[1] ? n[0] * (e == 0 ? 1.0f : n[e]) : 0) - (lanes){0};
             uint32_t axis = (vertex->axis + e) % 3;
-            out[axis] = lanes_select(good, out[axis], rest);
+            float rest = n[0] == 0 ? 0 : e == 0 ? n[0] : n[0] * n[e];
+            out[axis] = lanes_select(good, out[axis], lanes_splat(rest));
         }
 }
 
@@ -91,9 +91,8 @@ INLINE void skin_vertex(const px_crowd_vertex *vertex, const px_crowd_influence 
     add_bone(influences, columns, true, m);
     for (size_t k = 1; k < count; k++)
         add_bone(influences + k, columns, false, m);
-    for (int r = 0; r < 3; r++)
-        position[r] = m[4 * r] * vertex->position[0] + m[4 * r + 1] * vertex->position[1] +
-                      m[4 * r + 2] * vertex->position[2] + m[4 * r + 3];
+    const float *at = vertex->position;
+    move(m, (lanes[3]){lanes_splat(at[0]), lanes_splat(at[1]), lanes_splat(at[2])}, position);
     if (normal)
         skin_normal(m, vertex, normal);
 }

@@ -67,6 +67,7 @@ const px_crowd_body *px_crowd_body_of(pelt_simd simd) {
     assert(pelt_simd_available(simd));
     switch (simd) {
 #if defined(__x86_64__)
+    case PELT_SIMD_AVX512:
     case PELT_SIMD_AVX2:
         return &px_crowd_eight;
     case PELT_SIMD_SSE2:
