@@ -278,7 +278,7 @@ static void save_picture(herd *h, const char *path) {
             *corner++ = animal->triangles[e] + (uint32_t)h->animals[i].first_vertex;
     }
     pelt_picture_desc desc = pelt_picture_desc_default();
-    desc.width = 640, desc.height = 220;
+    desc.width = 600, desc.height = 210;
     desc.yaw = 0, desc.pitch = 15;
     desc.zoom = 2.4; /* what is beside the picture is skinned all the same */
     check(context, pelt_picture_save(context, model, &desc, path));

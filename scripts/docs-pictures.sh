@@ -60,6 +60,9 @@ awk '$1 == "v" { bump = sin(14 * $2) * sin(14 * $3) * sin(14 * $4); print bump <
 "$bin/pelt" edit -q "$scenes/creature.glb" --displace "$scenes/warts.txt" --amount 0.08 -o "$scenes/warts.glb"
 view edit "$scenes/warts.glb" --columns 4 --size 1320x330 --yaw 62 --pitch 10
 
+# Ten thousand of them.
+"$bin/bench_crowd" --picture "$out/stampede.png"
+
 # Ways to store a small flag; in its folder, for the title.
 mkdir "$scenes/study"
 "$bin/pelt-scenes" cloth -o "$scenes/study/flag.obj" --vertices 800 --frames 60 >/dev/null

@@ -25,8 +25,8 @@ typedef struct pelt_crowd_character {
 } pelt_crowd_character;
 
 typedef struct pelt_crowd_desc {
-    double fps; /* samples of motions per second, at least; more than 0, default 30. The first and the last sample
-                        * are the start and the end of the motion */
+    double fps;              /* samples of motions per second, at least, the first at their start and the last at their
+                              * end; more than 0, default 30 */
     uint32_t skinning;       /* pelt_skinning; default LINEAR */
     uint32_t instance_count; /* that frames have at most, so that none allocates; default 0: the largest frame so far */
 } pelt_crowd_desc;
@@ -57,7 +57,7 @@ typedef struct pelt_crowd_instance {
     uint32_t layer_count;                       /* 0: the rest pose */
     pelt_crowd_layer layers[PELT_CROWD_LAYERS]; /* [layer_count] */
     const pelt_transform *locals;               /* [joint] a pose of the caller's instead of layers; NULL: none */
-    pelt_affine world;                          /* from the character's space; DUAL_QUATERNION uses its rigid part */
+    pelt_affine world;                          /* from the character's space */
     size_t first_vertex;                        /* where its vertices go in the output; see pelt_crowd_place */
 } pelt_crowd_instance;
 
@@ -80,8 +80,8 @@ typedef struct pelt_crowd_output {
 
 /* Writes the vertices of all instances, in world space. Vertices of different instances must not overlap. Morphs have the
  * weights of the motion's tracks; those that drivers drive follow the pose instead wherever it is not that of one motion
- * with such tracks. Nothing is written when an instance is wrong. Never allocates, but for the threads in the first frame
- * of a context. Two crowds may run at once when they have different contexts. */
+ * with such tracks. Nothing is written when an instance is wrong. Allocates nothing, unless there are more instances than
+ * ever before; the threads of a context may start in its first frame. */
 PELT_API pelt_result pelt_crowd_frame(pelt_crowd *crowd, const pelt_crowd_instance *instances, uint32_t instance_count,
                                       const pelt_crowd_output *output);
 
