@@ -1,4 +1,4 @@
-/* troll: a plump creature that bounces on its knees: one closed surface, smooth true weights, 21 joints.
+/* troll: a plump creature that hops on the spot: one closed surface, smooth true weights, 21 joints.
  *
  * Faces +z, y up, stands on y = 0. Belly and ears have joints that the motion leaves alone: what moves them is left to
  * pelt jiggle. The seed changes its build: girth, ears, nose.
@@ -111,18 +111,18 @@ static void make_joints(const body *b, scene_joint *joints) {
 
 /* ---- Bounce ----------------------------------------------------------------------------------------------- */
 
-#define LOOP 60u /* frames: 2 s, in which it bounces four times and sways twice */
+#define LOOP 60u /* frames: 2 s, in which it hops four times and sways twice */
 
-/* Knees bend by 0.5 ± 0.3 radians and the hips go down by as much as that shortens the legs, so that the feet stay on
- * the ground, but for a finger's breadth. A negative turn about x takes a leg forward. */
+/* Knees bend by 0.3 ± 0.2 radians; hips go down by as much as that shortens the legs, and up higher: it hops a little. A
+ * negative turn about x takes a leg forward. */
 static const scene_wave bounce[] = {
-    {HIPS, 4, -0.087, 0.0765, 4, 0.25}, {HIPS, 1, 0, 0.12, 2, 0},          {SPINE, 0, 0.06, -0.06, 4, 0.25},
-    {SPINE, 1, 0, 0.3, 2, 0.02},        {CHEST, 1, 0, 0.3, 2, 0.05},       {CHEST, 2, 0, 0.1, 2, 0.1},
-    {HEAD, 1, 0, -0.35, 2, 0.05},       {HEAD, 0, 0, 0.14, 4, 0.35},       {HEAD, 2, 0, 0.12, 2, 0.3},
-    {ARMS, 0, -0.2, 0.35, 2, 0.1},      {ARMS + 1, 0, -0.6, 0.3, 2, 0.15}, {ARMS + 2, 0, 0, 0.2, 2, 0.2},
-    {ARMS + 3, 0, -0.2, 0.35, 2, 0.6},  {ARMS + 4, 0, -0.6, 0.3, 2, 0.65}, {ARMS + 5, 0, 0, 0.2, 2, 0.7},
-    {LEGS, 0, -0.5, 0.3, 4, 0.25},      {LEGS + 1, 0, 1, -0.6, 4, 0.25},   {LEGS + 2, 0, -0.5, 0.3, 4, 0.25},
-    {LEGS + 3, 0, -0.5, 0.3, 4, 0.25},  {LEGS + 4, 0, 1, -0.6, 4, 0.25},   {LEGS + 5, 0, -0.5, 0.3, 4, 0.25},
+    {HIPS, 4, -0.002, 0.064, 4, 0.25}, {HIPS, 1, 0, 0.12, 2, 0},          {SPINE, 0, 0.06, -0.06, 4, 0.25},
+    {SPINE, 1, 0, 0.3, 2, 0.02},       {CHEST, 1, 0, 0.3, 2, 0.05},       {CHEST, 2, 0, 0.1, 2, 0.1},
+    {HEAD, 1, 0, -0.35, 2, 0.05},      {HEAD, 0, 0, 0.14, 4, 0.35},       {HEAD, 2, 0, 0.12, 2, 0.3},
+    {ARMS, 0, -0.2, 0.35, 2, 0.1},     {ARMS + 1, 0, -0.6, 0.3, 2, 0.15}, {ARMS + 2, 0, 0, 0.2, 2, 0.2},
+    {ARMS + 3, 0, -0.2, 0.35, 2, 0.6}, {ARMS + 4, 0, -0.6, 0.3, 2, 0.65}, {ARMS + 5, 0, 0, 0.2, 2, 0.7},
+    {LEGS, 0, -0.3, 0.2, 4, 0.25},     {LEGS + 1, 0, 0.6, -0.4, 4, 0.25}, {LEGS + 2, 0, -0.3, 0.2, 4, 0.25},
+    {LEGS + 3, 0, -0.3, 0.2, 4, 0.25}, {LEGS + 4, 0, 0.6, -0.4, 4, 0.25}, {LEGS + 5, 0, -0.3, 0.2, 4, 0.25},
 };
 
 /* ---- Scene ------------------------------------------------------------------------------------------------ */
@@ -154,5 +154,5 @@ static pelt_result make(pelt_context *context, const scene_desc *desc, pelt_mode
     return scene_build(context, desc, build, model);
 }
 
-const scene scene_troll = {"troll", "a plump troll that bounces: belly and ears to jiggle, 21 joints, true weights",
-                           make, NULL};
+const scene scene_troll = {"troll", "a plump troll that hops: belly and ears to jiggle, 21 joints, true weights", make,
+                           NULL};

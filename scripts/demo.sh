@@ -3,8 +3,8 @@
 #   rigs        glTF, baked into a cache; converted .glb -> .gltf -> .glb and compared with that cache;
 #               and dual quaternion skinning compared with linear
 #   animations  OBJ + PC2, converted to MDD and compared
-# and the main job: animations decomposed into bones and weights, rigs bound anew, a skin corrected by poses, each read back from
-# the file and compared;
+# and the main job: animations decomposed into bones and weights, rigs bound anew, a rig given flesh, a skin corrected by poses,
+# each read back from the file and compared;
 # and a picture of each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -92,6 +92,15 @@ echo 'bind: a mesh and a skeleton become weights'
 bind creature 'bound anew, true weights'
 bind production 'bound anew, true weights'
 
+echo 'jiggle: a rig gets flesh, and bones that play it'
+soft=(--loop --soft 'belly=0.95,ear*=0.97' --frequency 8 --damping 4)
+"$bin/pelt" jiggle -q "$out/troll.glb" -o "$out/troll-soft.pc2" "${soft[@]}"
+"$bin/pelt" jiggle -q "$out/troll.glb" -o "$out/troll-soft.glb" "${soft[@]}" --report "$out/troll-soft.html"
+describe "$out/troll-soft.glb"
+compare troll 'flesh, skinned alone' "$out/troll.obj" "$out/troll-soft.pc2" "$out/troll.glb"
+compare troll 'flesh, 16 helper bones' "$out/troll.obj" "$out/troll-soft.pc2" "$out/troll-soft.glb"
+"$bin/pelt" view -q "$out/troll.obj" "$out/troll-soft.pc2" --png "$out/troll-soft.png" --columns 4 --size 1600x400
+
 echo 'correct: a skin learns from 18 poses, and is better in a motion that it has not seen'
 "$bin/pelt-scenes" arm -o "$out/arm.glb" --poses "$out/arm-poses"
 "$bin/pelt" correct -q "$out/arm.glb" --driver pose --poses "$out/arm-poses" -o "$out/arm-poses.glb" \
@@ -106,4 +115,4 @@ echo "E_max: largest distance as a fraction of its diameter."
 printf '\nWritten:\n'
 du -h "$out"/* | sed 's/^/  /'
 printf '\nLook inside with  %s/pelt info %s/creature.glb\n' "$bin" "$out"
-printf 'Look around in   %s/cloth-skin.html, in any browser\n' "$out"
+printf 'Look around in   %s/cloth-skin.html and troll-soft.html, in any browser\n' "$out"

@@ -63,6 +63,35 @@ view edit "$scenes/warts.glb" --columns 4 --size 1320x330 --yaw 62 --pitch 10
 # Ten thousand of them.
 "$bin/bench_crowd" --picture "$out/stampede.png"
 
+# pairs NAME FRAMES OPTIONS…: frames of a-%d.obj in $scenes/pairs, and under them those of b-%d.obj.
+pairs() {
+    local name=$1 frames=$2 n=0 kind k
+    for kind in a b; do
+        for k in $frames; do
+            cp "$scenes/pairs/$kind-$k.obj" "$scenes/pairs/pair_$n.obj"
+            n=$((n + 1))
+        done
+    done
+    view "$name" "$scenes/pairs/pair_%d.obj" --sheet --frames "0:$n:1" --columns $((n / 2)) "${@:3}"
+    rm "$scenes/pairs"/*
+}
+# A rig alone, and with flesh.
+mkdir "$scenes/pairs"
+"$bin/pelt-scenes" troll -o "$scenes/troll.glb" --vertices 14000 >/dev/null
+"$bin/pelt" bake -q "$scenes/troll.glb" -o "$scenes/pairs/a-%d.obj"
+"$bin/pelt" jiggle -q "$scenes/troll.glb" -o "$scenes/pairs/b-%d.obj" --loop --particles 4000 \
+    --soft 'belly=0.95,ear*=0.97' --frequency 8 --damping 4
+pairs jiggle '3 10 17 24' --size 840x440 --yaw 30 --pitch 8
+# A captured run on a human (MakeHuman, CC0; CMU motion capture, free for all uses), where these are.
+data=${PELT_DATA:-../shared/data}
+human=$data/char-makehuman/human_cmu.glb run=$data/mocap-cmu-bvh/009/09_06.bvh
+if [ -e "$human" ] && [ -e "$run" ]; then
+    whole='--from 0.05 --frequency 12'
+    "$bin/pelt" jiggle -q "$human" "$run" -o "$scenes/pairs/a-%d.obj" $whole --delta 0 --volume 0
+    "$bin/pelt" jiggle -q "$human" "$run" -o "$scenes/pairs/b-%d.obj" $whole
+    pairs jiggle-run '6 11 16 26' --size 800x540 --yaw 110 --fit-pose
+fi
+
 # Ways to store a small flag; in its folder, for the title.
 mkdir "$scenes/study"
 "$bin/pelt-scenes" cloth -o "$scenes/study/flag.obj" --vertices 800 --frames 60 >/dev/null
