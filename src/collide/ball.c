@@ -5,8 +5,6 @@
 #include <math.h>
 
 #define UNIT 0x1p-24
-/* Steps of the centre towards the farthest point: with 16 the radius is within some percent of the smallest. */
-#define STEPS 16
 /* Squares of lengths below 1e-19 vanish in floats: a `grain` of this is more than the sum of them. */
 #define SHORT 1e-11f
 
@@ -39,11 +37,11 @@ static void middle_of_box(const float (*points)[3], size_t count, double out[3])
 
 /* From the middle of the box, ever smaller steps towards the farthest point (M. Bădoiu, K. L. Clarkson, "Smaller core-sets
  * for balls", 2003). The best is kept. */
-px_ball px_ball_of_points(const float (*points)[3], size_t count) {
+px_ball px_ball_of_points(const float (*points)[3], size_t count, int steps) {
     double center[3], best = INFINITY;
     px_ball ball = {.radius = 0};
     middle_of_box(points, count, center);
-    for (int step = 0; step <= STEPS; step++) {
+    for (int step = 0; step <= steps; step++) {
         size_t far = 0;
         double rounded[3];
         for (int c = 0; c < 3; c++)

@@ -1,5 +1,5 @@
 /* A model in a pose: matrices and weights at once, balls and vertices when a question reaches them. */
-#include "collide/collide.h"
+#include "collide/box.h"
 #include "core/math3.h"
 #include "run/skin.h"
 
@@ -10,7 +10,7 @@ static void next_pose(pelt_body *body) {
     const pelt_bdtree *tree = body->tree;
     if (++body->pose == 0) {
         memset(body->found, 0, tree->node_count * sizeof *body->found);
-        memset(body->leaf_poses, 0, tree->leaf_count * sizeof *body->leaf_poses);
+        memset(body->opened, 0, tree->leaf_count * sizeof *body->opened);
         body->pose = 1;
     }
     body->work = (pelt_body_work){.node_count = tree->node_count, .leaf_count = tree->leaf_count};
@@ -116,42 +116,48 @@ static void skin_leaf(const pelt_body *body, uint32_t leaf, float (*out)[3]) {
     pelt_skin_run(&job);
 }
 
-const float (*px_body_leaf(pelt_body *body, uint32_t leaf))[3] {
-    float(*out)[3] = body->posed[leaf];
-    if (body->leaf_poses[leaf] == body->pose)
-        return (const float(*)[3])out;
-    body->leaf_poses[leaf] = body->pose;
-    if (body->positions)
-        for (size_t v = 0; v < PX_LEAF_VERTICES; v++)
-            memcpy(out[v], body->positions + 3 * (size_t)body->tree->leaves[leaf].vertices[v], sizeof out[v]);
-    else
-        skin_leaf(body, leaf, out);
-    body->finite[leaf] = 0;
-    for (unsigned v = 0; v < PX_LEAF_VERTICES; v++)
-        if (isfinite(out[v][0]) && isfinite(out[v][1]) && isfinite(out[v][2]))
-            body->finite[leaf] |= (uint8_t)(1u << v);
-    body->work.open_count++;
-    return (const float(*)[3])out;
+/* Around the vertices of a leaf; around everything when one of them is not finite. */
+static px_box box_of_leaf(const float (*posed)[3], bool finite) {
+    if (!finite)
+        return (px_box){{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
+    px_quad first = px_quad_load(posed[0]);
+    px_box out = {first, first};
+    for (uint32_t v = 1; v < PX_LEAF_VERTICES; v++) {
+        px_quad p = px_quad_load(posed[v]);
+        out = (px_box){px_quad_min(out.low, p), px_quad_max(out.high, p)};
+    }
+    return out;
 }
 
-bool px_body_corners(pelt_body *body, uint32_t leaf, uint32_t place, const float *corners[3]) {
-    const float(*posed)[3] = px_body_leaf(body, leaf);
-    const uint8_t *of_leaf = body->tree->corners[place];
-    unsigned finite = body->finite[leaf];
-    for (int c = 0; c < 3; c++)
-        corners[c] = posed[of_leaf[c]];
-    return finite >> of_leaf[0] & finite >> of_leaf[1] & finite >> of_leaf[2] & 1;
+const px_opened *px_body_leaf(pelt_body *body, uint32_t leaf) {
+    px_opened *out = &body->opened[leaf];
+    if (out->pose == body->pose)
+        return out;
+    out->pose = body->pose;
+    if (body->positions)
+        for (size_t v = 0; v < PX_LEAF_VERTICES; v++)
+            memcpy(out->posed[v], body->positions + 3 * (size_t)body->tree->leaves[leaf].vertices[v],
+                   sizeof out->posed[v]);
+    else
+        skin_leaf(body, leaf, out->posed);
+    out->finite = 0;
+    for (unsigned v = 0; v < PX_LEAF_VERTICES; v++)
+        if (isfinite(out->posed[v][0]) && isfinite(out->posed[v][1]) && isfinite(out->posed[v][2]))
+            out->finite |= 1u << v;
+    out->box = box_of_leaf((const float(*)[3])out->posed, out->finite == (1u << PX_LEAF_VERTICES) - 1);
+    body->work.open_count++;
+    return out;
 }
 
 /* Around what is finite: the rest meets nothing. */
 static px_ball ball_of_leaf(pelt_body *body, uint32_t leaf) {
-    const float(*posed)[3] = px_body_leaf(body, leaf);
+    const px_opened *opened = px_body_leaf(body, leaf);
     float points[PX_LEAF_VERTICES][3] = {{0}};
     size_t count = 0;
     for (unsigned v = 0; v < PX_LEAF_VERTICES; v++)
-        if (body->finite[leaf] >> v & 1)
-            memcpy(points[count++], posed[v], sizeof points[0]);
-    return px_ball_of_points((const float(*)[3])points, count ? count : 1);
+        if (opened->finite >> v & 1)
+            memcpy(points[count++], opened->posed[v], sizeof points[0]);
+    return px_ball_of_points((const float(*)[3])points, count ? count : 1, 0);
 }
 
 const px_ball *px_body_ball(pelt_body *body, uint32_t n) {
@@ -181,11 +187,9 @@ static pelt_result make_body(pelt_body *body) {
     body->bones = PX_NEW(body->memory, px_bone, tree->bone_count);
     body->weights = PX_NEW(body->memory, float, model->morphs.morph_count);
     body->found = PX_NEW(body->memory, px_found, tree->node_count);
-    body->leaf_poses = PX_NEW(body->memory, uint32_t, tree->leaf_count);
-    body->finite = PX_NEW(body->memory, uint8_t, tree->leaf_count);
-    body->posed = px_arena_alloc(body->memory, tree->leaf_count + 1, sizeof *body->posed);
+    body->opened = PX_NEW(body->memory, px_opened, tree->leaf_count);
     if (!body->locals || !body->globals || !body->palette || !body->bones || !body->weights || !body->found ||
-        !body->leaf_poses || !body->finite || !body->posed)
+        !body->opened)
         return PELT_ERROR_MEMORY;
     body->palette[0] = px_affine_identity(); /* stays so without a skin */
     pelt_body_motion(body, NULL, 0);

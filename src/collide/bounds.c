@@ -28,6 +28,8 @@
 #define UNIT 0x1p-24
 /* A node of more bones has the ball around its children's: terms of many bones add up to more than that. */
 #define MANY_SHARES 16u
+/* For balls that are made once. */
+#define STEPS 16
 
 /* Of all vertices of a node. */
 typedef struct weighing {
@@ -162,7 +164,7 @@ static void set_modes(maker *make, px_node *node, uint32_t count, size_t first, 
             continue;
         make->morphs[n] = make->morphs[node->mode_count];
         make->morphs[node->mode_count++] = morph;
-        px_ball ball = px_ball_of_points((const float(*)[3])make->displacements, end - first);
+        px_ball ball = px_ball_of_points((const float(*)[3])make->displacements, end - first, STEPS);
         px_mode mode = {.morph = morph, .spread = ball.radius};
         memcpy(mode.mean, ball.center, sizeof mode.mean);
         mode.size = round_up(length3(mode.mean) + (double)mode.spread);
@@ -187,7 +189,7 @@ static void find_vertices(const pelt_bdtree *tree, uint32_t n, size_t *first, si
 static uint32_t set_node(maker *make, px_node *node, uint32_t bone_count, uint32_t morph_count, size_t first,
                          size_t end) {
     const pelt_bdtree *tree = make->tree;
-    px_ball ball = px_ball_of_points((const float(*)[3])(tree->positions + 3 * first), end - first);
+    px_ball ball = px_ball_of_points((const float(*)[3])(tree->positions + 3 * first), end - first, STEPS);
     memcpy(node->center, ball.center, sizeof node->center);
     node->radius = ball.radius;
     node->size = round_up(length3(ball.center) + (double)ball.radius);

@@ -88,6 +88,18 @@ typedef struct px_found {
     uint32_t pose; /* in which that was */
 } px_found;
 
+typedef struct px_box {
+    px_quad low, high; /* the last of each means nothing */
+} px_box;
+
+/* The vertices of a leaf, once a question has needed them. */
+typedef struct px_opened {
+    float posed[PX_LEAF_VERTICES][3];
+    uint32_t finite; /* a bit for every vertex; behind `posed`, of which four floats at a time are read */
+    uint32_t pose;   /* in which that was */
+    px_box box;      /* around all vertices; around everything when one is not finite */
+} px_opened;
+
 /* A matrix as balls want it. */
 typedef struct px_bone {
     _Alignas(16) float columns[4][4]; /* the last of each is 0 */
@@ -98,18 +110,16 @@ typedef struct px_bone {
 struct pelt_body {
     px_arena *memory;
     const pelt_bdtree *tree;
-    const float *positions;              /* [vertex][3] or NULL: skinned */
-    pelt_transform *locals;              /* [joint] */
-    pelt_affine *globals;                /* [joint] */
-    pelt_affine *palette;                /* [bone] */
-    px_bone *bones;                      /* [bone] */
-    float *weights;                      /* [morph] */
-    bool morphed;                        /* one of them is not 0 */
-    uint32_t pose;                       /* its number, from 1 on */
-    px_found *found;                     /* [node] */
-    uint32_t *leaf_poses;                /* [leaf] in which it was skinned */
-    uint8_t *finite;                     /* [leaf] a bit for every vertex */
-    float (*posed)[PX_LEAF_VERTICES][3]; /* [leaf] and one float behind */
+    const float *positions; /* [vertex][3] or NULL: skinned */
+    pelt_transform *locals; /* [joint] */
+    pelt_affine *globals;   /* [joint] */
+    pelt_affine *palette;   /* [bone] */
+    px_bone *bones;         /* [bone] */
+    float *weights;         /* [morph] */
+    bool morphed;           /* one of them is not 0 */
+    uint32_t pose;          /* its number, from 1 on */
+    px_found *found;        /* [node] */
+    px_opened *opened;      /* [leaf] */
     pelt_body_work work;
 };
 
@@ -119,13 +129,17 @@ const px_ball *px_body_ball(pelt_body *body, uint32_t node);
 px_ball px_deformed_ball(const pelt_body *body, const px_node *node);
 /* Around two others. */
 px_ball px_ball_around(const px_ball *a, const px_ball *b);
-/* Around points [count], finite and at least one: a little larger than the smallest. */
-px_ball px_ball_of_points(const float (*points)[3], size_t count);
+/* Around points [count], finite and at least one. `steps` make it smaller: 16 come within some percent of the smallest. */
+px_ball px_ball_of_points(const float (*points)[3], size_t count, int steps);
 
 /* The vertices of a leaf in the body's pose. */
-const float (*px_body_leaf(pelt_body *body, uint32_t leaf))[3];
-/* Corners of a place of its triangles; false when one is not finite. */
-bool px_body_corners(pelt_body *body, uint32_t leaf, uint32_t place, const float *corners[3]);
+const px_opened *px_body_leaf(pelt_body *body, uint32_t leaf);
+/* The corners of one of its triangles, by their places in the leaf; false when one is not finite. */
+static inline bool px_leaf_corners(const px_opened *leaf, const uint8_t of_leaf[3], const float *corners[3]) {
+    for (int c = 0; c < 3; c++)
+        corners[c] = leaf->posed[of_leaf[c]];
+    return leaf->finite >> of_leaf[0] & leaf->finite >> of_leaf[1] & leaf->finite >> of_leaf[2] & 1;
+}
 
 /* ---- Exact tests ------------------------------------------------------------------------------------------ */
 

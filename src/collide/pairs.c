@@ -30,18 +30,18 @@ static bool visit_pair(const pair_query *q, const px_leaf *a, uint32_t place_a, 
 /* False: enough. */
 static bool pair_leaves(const pair_query *q, uint32_t number_a, uint32_t number_b) {
     const px_leaf *a = &q->a->tree->leaves[number_a], *b = &q->b->tree->leaves[number_b];
-    px_box all_a = px_box_of_leaf(q->a, number_a), all_b = px_box_of_leaf(q->b, number_b);
-    if (!px_boxes_meet(&all_a, &all_b))
+    const px_opened *open_a = px_body_leaf(q->a, number_a), *open_b = px_body_leaf(q->b, number_b);
+    if (!px_boxes_meet(&open_a->box, &open_b->box))
         return true;
     for (uint32_t m = a->first; m < a->first + a->count; m++) {
         const float *of_a[3], *of_b[3];
-        if (!px_body_corners(q->a, number_a, m, of_a))
+        if (!px_leaf_corners(open_a, q->a->tree->corners[m], of_a))
             continue;
         px_box box_a = px_box_of(of_a);
-        if (!px_boxes_meet(&box_a, &all_b))
+        if (!px_boxes_meet(&box_a, &open_b->box))
             continue;
         for (uint32_t n = a == b ? m + 1 : b->first; n < b->first + b->count; n++) {
-            if (!px_body_corners(q->b, number_b, n, of_b))
+            if (!px_leaf_corners(open_b, q->b->tree->corners[n], of_b))
                 continue;
             px_box box_b = px_box_of(of_b);
             if (px_boxes_meet(&box_a, &box_b) && px_triangles_meet(of_a, of_b) && !visit_pair(q, a, m, b, n))

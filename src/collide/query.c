@@ -47,11 +47,13 @@ static double entry(const ray_query *q, uint32_t node) {
 }
 
 static void ray_leaf(ray_query *q, uint32_t number) {
-    const px_leaf *leaf = &q->body->tree->leaves[number];
+    const pelt_bdtree *tree = q->body->tree;
+    const px_leaf *leaf = &tree->leaves[number];
+    const px_opened *opened = px_body_leaf(q->body, number);
     for (uint32_t place = leaf->first; place < leaf->first + leaf->count; place++) {
         const float *corners[3];
-        pelt_body_point point = {.triangle = q->body->tree->order[place]};
-        if (!px_body_corners(q->body, number, place, corners) ||
+        pelt_body_point point = {.triangle = tree->order[place]};
+        if (!px_leaf_corners(opened, tree->corners[place], corners) ||
             !px_ray_meets(&q->ray, corners, &point.distance, point.corners))
             continue;
         if (q->found && point.distance == q->out->distance && point.triangle > q->out->triangle)
@@ -125,11 +127,11 @@ static double box_distance(const px_box *box, const spot *from) {
 }
 
 /* The distance of a spot from a triangle in the body's pose; INFINITY when it is more than `most`, or not finite. */
-static double triangle_distance(pelt_body *body, uint32_t leaf, uint32_t place, const spot *from, double most,
+static double triangle_distance(const px_opened *leaf, const uint8_t of_leaf[3], const spot *from, double most,
                                 double share[3]) {
     const float *posed[3];
     double corners[3][3];
-    if (!px_body_corners(body, leaf, place, posed))
+    if (!px_leaf_corners(leaf, of_leaf, posed))
         return INFINITY;
     px_box box = px_box_of(posed);
     if (box_distance(&box, from) > most)
@@ -160,13 +162,14 @@ typedef struct nearest_query {
 } nearest_query;
 
 static void nearest_leaf(nearest_query *q, uint32_t number) {
-    const px_leaf *leaf = &q->body->tree->leaves[number];
-    px_box box = px_box_of_leaf(q->body, number);
-    if (box_distance(&box, &q->from) > q->most)
+    const pelt_bdtree *tree = q->body->tree;
+    const px_leaf *leaf = &tree->leaves[number];
+    const px_opened *opened = px_body_leaf(q->body, number);
+    if (box_distance(&opened->box, &q->from) > q->most)
         return;
     for (uint32_t place = leaf->first; place < leaf->first + leaf->count; place++) {
-        pelt_body_point point = {.triangle = q->body->tree->order[place]};
-        point.distance = triangle_distance(q->body, number, place, &q->from, q->most, point.corners);
+        pelt_body_point point = {.triangle = tree->order[place]};
+        point.distance = triangle_distance(opened, tree->corners[place], &q->from, q->most, point.corners);
         if (point.distance == INFINITY || (q->found && point.distance == q->most && point.triangle > q->out->triangle))
             continue;
         q->found = true;
@@ -218,8 +221,9 @@ static bool sphere_node(const sphere_query *q, uint32_t n) {
     if (node->second)
         return sphere_node(q, n + 1) && sphere_node(q, node->second);
     const px_leaf *leaf = &tree->leaves[node->leaf];
+    const px_opened *opened = px_body_leaf(q->body, node->leaf);
     for (uint32_t place = leaf->first; place < leaf->first + leaf->count; place++) {
-        double share[3], distance = triangle_distance(q->body, node->leaf, place, &q->center, q->radius, share);
+        double share[3], distance = triangle_distance(opened, tree->corners[place], &q->center, q->radius, share);
         if (distance < INFINITY && !q->found(q->user, tree->order[place]))
             return false;
     }
