@@ -75,6 +75,7 @@ typedef struct cli_verb {
     X(light)                                                                                                           \
     X(pose)                                                                                                            \
     X(retarget)                                                                                                        \
+    X(simplify)                                                                                                        \
     X(weights)                                                                                                         \
     X(compare)                                                                                                         \
     X(collide)                                                                                                         \

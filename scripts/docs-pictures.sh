@@ -59,6 +59,15 @@ view volume "$scenes/wrung_%d.obj" --sheet --frames 0:2:1 --columns 2 --size 100
 awk '$1 == "v" { bump = sin(14 * $2) * sin(14 * $3) * sin(14 * $4); print bump < 0 ? 0 : bump }' "$scenes/rest.obj" >"$scenes/warts.txt"
 "$bin/pelt" edit -q "$scenes/creature.glb" --displace "$scenes/warts.txt" --amount 0.08 -o "$scenes/warts.glb"
 view edit "$scenes/warts.glb" --columns 4 --size 1320x330 --yaw 62 --pitch 10
+# All triangles, a quarter, a sixteenth, in the same moment of the walk, behind each other.
+"$bin/pelt-scenes" creature -o "$scenes/small.glb" --vertices 8000 >/dev/null
+"$bin/pelt" simplify -q "$scenes/small.glb" -o "$scenes/level_%d.glb" --lods 5 --frames 2
+for n in 0 2 4; do "$bin/pelt" pose -q "$scenes/level_$n.glb" --time 0.3 -o "$scenes/level_$n.obj"; done
+awk 'FNR == 1 { base = points; shift += 5.4 }
+    $1 == "v" { print "v", $2, $3, $4 - shift; points++ }
+    $1 == "f" { line = "f"; for (c = 2; c <= NF; c++) line = line " " $c + base; print line }' \
+    "$scenes/level_0.obj" "$scenes/level_2.obj" "$scenes/level_4.obj" >"$scenes/levels.obj"
+view simplify "$scenes/levels.obj" --size 1200x260 --yaw 90 --pitch 8 --zoom 1.1 --wireframe
 
 # Ten thousand of them.
 "$bin/bench_crowd" --picture "$out/stampede.png"

@@ -131,6 +131,12 @@ PELT_API pelt_save_desc pelt_save_desc_default(void);
 PELT_API pelt_result pelt_save(pelt_context *context, const pelt_model *model, const char *path,
                                const pelt_save_desc *desc);
 
+/* Writes levels of detail [level_count], the finest first, into one glTF file (MSFT_lod): models made from one by
+ * pelt_simplify_levels, or that one and these. Programs that do not know of levels show the first. Others play the same
+ * motions on each. `desc` may be NULL. */
+PELT_API pelt_result pelt_save_levels(pelt_context *context, const pelt_model *const *levels, uint32_t level_count,
+                                      const char *path, const pelt_save_desc *desc);
+
 /* Writes a file of these bytes, as pelt_save writes its files: it appears when it is complete. What is no regular file
  * (a pipe, /dev/stdout) is written directly. */
 PELT_API pelt_result pelt_file_write(pelt_context *context, const char *path, const void *data, size_t size);

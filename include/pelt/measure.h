@@ -44,6 +44,24 @@ typedef struct pelt_difference {
 PELT_API pelt_result pelt_compare_clips(pelt_context *context, const pelt_clip *a, const pelt_clip *b,
                                         const pelt_mesh *mesh, pelt_difference *difference, double *frame_rms);
 
+/* How far two surfaces are apart, whatever their triangles: distances from places of one to the nearest place of the
+ * other, both ways. Places are spread evenly over the area that a surface has in the first frame, and stay where they are
+ * on their triangles. */
+typedef struct pelt_surface_difference {
+    uint32_t frame_count;  /* frames compared */
+    uint32_t sample_count; /* places on each surface in each frame */
+    pelt_ball ball;        /* of a's first frame */
+    double error_rms; /* root of the mean of both ways' mean squared distances, as a fraction of the ball's diameter */
+    double error_max; /* largest distance, corners included, as such a fraction … */
+    uint32_t max_frame; /* … and its frame */
+} pelt_surface_difference;
+
+/* Compares the surface of mesh b, moved by clip b, with that of mesh a, moved by clip a: clips of the same frames, each of
+ * its mesh's points. `sample_count` 0: 20,000. A position that is not finite fails, naming frame and point. */
+PELT_API pelt_result pelt_compare_surfaces(pelt_context *context, const pelt_mesh *mesh_a, const pelt_clip *a,
+                                           const pelt_mesh *mesh_b, const pelt_clip *b, uint32_t sample_count,
+                                           pelt_surface_difference *difference);
+
 typedef struct pelt_weight_difference {
     uint32_t vertex_count;     /* */
     uint32_t matched_joints;   /* joints of a's bones with a namesake among b's */

@@ -64,8 +64,9 @@ typedef struct pelt_mesh {
     uint32_t *triangle_polygons; /* [triangle] source polygon, ascending; polygons are fans around their first
                                   * vertex; NULL: every triangle is a polygon of its own */
     pelt_part *parts;            /* [part] in the order of first_triangle */
-    uint32_t weld_count;         /* welded vertices; 0 until pelt_model_weld */
-    uint32_t *weld; /* [vertex] its welded vertex, numbered by first appearance; NULL until pelt_model_weld */
+    uint32_t *origins;   /* [vertex] which vertex of the file it is, counted over all parts; NULL: vertex i is i */
+    uint32_t weld_count; /* welded vertices; 0 until pelt_model_weld */
+    uint32_t *weld;      /* [vertex] its welded vertex, numbered by first appearance; NULL until pelt_model_weld */
 } pelt_mesh;
 
 /* ---- Clip: a vertex animation ----------------------------------------------------------------------------- */
@@ -206,7 +207,9 @@ typedef enum pelt_change {
     PELT_CHANGED_MOTIONS = 8,   /* motions */
     PELT_CHANGED_MORPHS = 16,   /* morphs */
     PELT_CHANGED_DRIVERS = 32,  /* drivers */
-    PELT_CHANGED_COLORS = 64    /* mesh.colors */
+    PELT_CHANGED_COLORS = 64,   /* mesh.colors */
+    PELT_CHANGED_VERTICES = 128 /* other vertices and triangles than in the file: each part has some of its own, in any
+                                 * order, and mesh.origins says which */
 } pelt_change;
 
 typedef struct pelt_model {

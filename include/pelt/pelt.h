@@ -17,6 +17,7 @@
 #include <pelt/model.h>
 #include <pelt/retarget.h>
 #include <pelt/run.h>
+#include <pelt/simplify.h>
 #include <pelt/study.h>
 #include <pelt/together.h>
 #include <pelt/view.h>

@@ -316,6 +316,13 @@ static uint32_t sparse_start(const px_gltf_accessor *a, uint32_t element) {
     return low;
 }
 
+const uint8_t *px_gltf_element(const px_gltf_accessor *a, uint32_t element) {
+    uint32_t s = sparse_start(a, a->first + element);
+    if (s < a->sparse_count && sparse_index(a, s) == a->first + element)
+        return a->sparse_values + (size_t)s * a->width * px_gltf_component_size(a->component);
+    return a->data ? a->data + element * a->stride : NULL;
+}
+
 /* Unpacks the sparse values over what is in `out`, as floats or as whole numbers. */
 static pelt_result unpack_sparse(px_gltf *doc, const px_gltf_accessor *a, float *floats, uint32_t *uints) {
     size_t element_size = (size_t)px_gltf_component_size(a->component) * a->width;

@@ -52,15 +52,19 @@ static pelt_result fail_unknown(const request *r) {
 
 static pelt_result read_part(const request *r, uint32_t part, float *out) {
     px_gltf_accessor a;
-    uint32_t count = r->mesh->parts[part].vertex_count;
-    px_gltf_place(r->doc, "mesh %u, primitive %u", r->doc->sources[part].mesh, r->doc->sources[part].primitive);
+    const px_gltf_source *source = &r->doc->sources[part];
+    const pelt_part *p = &r->mesh->parts[part];
+    uint32_t count = source->vertex_count;
+    px_gltf_place(r->doc, "mesh %u, primitive %u", source->mesh, source->primitive);
     PX_TRY(px_gltf_attribute(r->doc, attributes_of(r, part), r->name, count, 0, PX_GLTF_FLOAT | PX_GLTF_ANY, &a));
     if (r->component >= a.width)
         return px_gltf_fail(r->doc, "%s: its elements have only %u components", r->name, a.width);
     float *values = px_alloc(r->doc->context, px_mul_size(count, a.width), sizeof *values);
     pelt_result result = values ? px_gltf_floats(r->doc, &a, values) : PELT_ERROR_MEMORY;
-    for (size_t i = 0; result == PELT_OK && i < count; i++)
-        out[i] = values[i * a.width + r->component];
+    for (uint32_t i = 0; result == PELT_OK && i < p->vertex_count; i++) {
+        uint32_t origin = r->mesh->origins ? r->mesh->origins[p->first_vertex + i] - source->first_vertex : i;
+        out[i] = origin < count ? values[(size_t)origin * a.width + r->component] : NAN;
+    }
     px_free(r->doc->context, values);
     return result;
 }
@@ -85,7 +89,8 @@ pelt_result pelt_vertex_attribute(pelt_context *context, const pelt_model *model
     const char *subject = px_subject(context, model->path[0] ? model->path : NULL);
     pelt_result result;
     px_gltf *doc = document && strcmp(document->format, px_format_gltf.info.name) == 0 ? document->data : NULL;
-    if (!doc || doc->vertex_count != model->mesh.vertex_count) {
+    if (!doc || doc->source_count != model->mesh.part_count ||
+        (!model->mesh.origins && doc->vertex_count != model->mesh.vertex_count)) {
         result =
             px_fail(context, PELT_ERROR_INPUT, "has no vertex attributes by name; they are read from glTF files only");
     } else {

@@ -2,8 +2,8 @@
  *
  * The street: gltf.c opens the container and finds the buffers, gltf_accessor.c unpacks numbers, gltf_scene.c makes
  * joints and motions, gltf_mesh.c, gltf_skin.c, gltf_morph.c and gltf_driver.c make the mesh and what moves it. The
- * document (JSON tree and buffers) stays beside the model; gltf_write.c starts from it, gltf_emit*.c replace the nouns that changed,
- * and gltf_pack.c drops what nothing refers to any more and lays out the bytes.
+ * document (JSON tree and buffers) stays beside the model; gltf_write.c starts from it, gltf_emit*.c and gltf_gather.c replace the
+ * nouns that changed, and gltf_pack.c drops what nothing refers to any more and lays out the bytes.
  */
 #ifndef PELT_IO_GLTF_DOCUMENT_H
 #define PELT_IO_GLTF_DOCUMENT_H
@@ -52,6 +52,7 @@ typedef struct px_gltf_accessor {
 typedef struct px_gltf_source {
     const px_json *json; /* its primitive */
     uint32_t node, mesh, primitive;
+    uint32_t first_vertex, vertex_count; /* when the model was read */
     bool skinned;
     bool off; /* its weights do not sum to one as exactly as the specification wants */
 } px_gltf_source;
@@ -122,6 +123,8 @@ pelt_result px_gltf_accessor_get(px_gltf *doc, uint32_t index, const char *what,
                                  px_gltf_accessor *accessor);
 /* The same accessor for elements [first, first + count) alone. */
 px_gltf_accessor px_gltf_slice(const px_gltf_accessor *accessor, uint32_t first, uint32_t count);
+/* The bytes of one element; NULL: it is zero. */
+const uint8_t *px_gltf_element(const px_gltf_accessor *accessor, uint32_t element);
 /* All elements as floats, out [count][width]. */
 pelt_result px_gltf_floats(px_gltf *doc, const px_gltf_accessor *accessor, float *out);
 /* All elements as whole numbers, out [count][width]. */
@@ -222,17 +225,28 @@ void px_gltf_put_bounds(px_gltf_writer *w, px_json *accessor, const float *data,
 /* Adds bytes as a new view; returns its index. */
 uint32_t px_gltf_add_view(px_gltf_writer *w, const void *data, size_t size, uint32_t target);
 
+/* gltf_write.c: the new document, all but its last step. */
+pelt_result px_gltf_make(px_gltf_writer *w);
+/* gltf_level.c: another level of detail of what `w` shows, made from the same file. */
+pelt_result px_gltf_add_level(px_gltf_writer *w, const pelt_model *level, uint32_t number);
 pelt_result px_gltf_emit_nodes(px_gltf_writer *w);     /* gltf_emit_scene.c: nodes and scenes */
 pelt_result px_gltf_weight_nodes(px_gltf_writer *w);   /* gltf_emit_scene.c: where motions find morph weights */
 pelt_result px_gltf_emit_motions(px_gltf_writer *w);   /* gltf_emit_scene.c */
 pelt_result px_gltf_emit_instances(px_gltf_writer *w); /* gltf_emit_mesh.c: which node shows which parts */
 pelt_result px_gltf_emit_meshes(px_gltf_writer *w);    /* gltf_emit_mesh.c */
-pelt_result px_gltf_emit_skins(px_gltf_writer *w);     /* gltf_emit_skin.c */
-pelt_result px_gltf_emit_drivers(px_gltf_writer *w);   /* gltf_driver.c */
-pelt_result px_gltf_mend(px_gltf_writer *w);           /* gltf_mend.c: errors of the source */
-pelt_result px_gltf_order(px_gltf_writer *w);          /* gltf_order.c: vertices sorted by their bones */
+/* gltf_gather.c: attributes and morph targets of a part's vertices, which are others than in the file. */
+pelt_result px_gltf_gather_vertices(px_gltf_writer *w, uint32_t part);
+pelt_result px_gltf_emit_skins(px_gltf_writer *w);   /* gltf_emit_skin.c */
+pelt_result px_gltf_emit_drivers(px_gltf_writer *w); /* gltf_driver.c */
+pelt_result px_gltf_mend(px_gltf_writer *w);         /* gltf_mend.c: errors of the source */
+pelt_result px_gltf_order(px_gltf_writer *w);        /* gltf_order.c: vertices sorted by their bones */
 /* The primitive of a part in the new document. A shared mesh may have become several where geometry changed. */
 px_json *px_gltf_primitive(const px_gltf_writer *w, uint32_t part);
+/* Which vertex of its part in the file the part's vertex i is. */
+static inline uint32_t px_gltf_origin(const px_gltf_writer *w, uint32_t part, uint32_t i) {
+    const uint32_t *origins = w->changed & PELT_CHANGED_VERTICES ? w->model->mesh.origins : NULL;
+    return origins ? origins[w->parts[part].first_vertex + i] - w->source->sources[part].first_vertex : i;
+}
 /* Whether a part shows the same vertices in the same node as the one before. */
 bool px_gltf_shares_vertices(const px_gltf_writer *w, uint32_t part);
 
@@ -247,6 +261,8 @@ typedef struct px_gltf_layout {
     size_t size;     /* of all, padded */
     px_json *buffer; /* the JSON of the binary buffer, or NULL when there are no bytes */
 } px_gltf_layout;
+/* Adds to every number of an accessor and of a view in the document. */
+pelt_result px_gltf_shift(px_gltf_writer *w, uint32_t accessors, uint32_t views);
 /* Removes what nothing refers to (when something was replaced), and moves everything with bytes into one buffer. */
 pelt_result px_gltf_pack(px_gltf_writer *w, px_gltf_layout *layout);
 

@@ -380,6 +380,9 @@ static void put_target_names(px_gltf_writer *w, const px_gltf_instance *instance
 
 static pelt_result emit_part(px_gltf_writer *w, uint32_t part, float *scratch) {
     bool same = same_space(w, part);
+    bool others = w->source && w->changed & PELT_CHANGED_VERTICES && w->parts[part].triangle_count > 0;
+    if (others)
+        PX_TRY(px_gltf_gather_vertices(w, part));
     if (px_gltf_shares_vertices(w, part)) {
         px_gltf_put(w, w->primitives[part], "attributes",
                     px_json_copy(w->arena, px_json_get(w->primitives[part - 1], "attributes")));
@@ -396,10 +399,10 @@ static pelt_result emit_part(px_gltf_writer *w, uint32_t part, float *scratch) {
         if (!same || w->changed & PELT_CHANGED_MORPHS)
             put_targets(w, part, scratch);
     }
-    if (!w->source) {
+    if (!w->source || others)
         PX_TRY(put_triangles(w, part));
+    if (!w->source)
         put_material(w, part);
-    }
     return w->failed ? PELT_ERROR_MEMORY : px_cancelled(w->context);
 }
 

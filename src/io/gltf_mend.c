@@ -26,37 +26,43 @@ static void mend_vertex(float *weights, uint32_t set_count, size_t step) {
     *largest = (float)(1 - rest);
 }
 
-static pelt_result mend_sets(px_gltf_writer *w, px_json *attributes, uint32_t set_count, uint32_t vertex_count,
+static pelt_result mend_sets(px_gltf_writer *w, uint32_t part, px_json *attributes, uint32_t set_count,
                              float *weights) {
-    size_t step = 4 * (size_t)vertex_count;
+    uint32_t file_count = w->source->sources[part].vertex_count, vertex_count = w->parts[part].vertex_count;
+    size_t step = 4 * (size_t)file_count;
     char name[24];
     for (uint32_t set = 0; set < set_count; set++) {
         px_gltf_accessor a;
         snprintf(name, sizeof name, "WEIGHTS_%u", set);
-        PX_TRY(px_gltf_attribute(w->source, attributes, name, vertex_count, 4, PX_GLTF_FLOAT | PX_GLTF_UNIT, &a));
+        PX_TRY(px_gltf_attribute(w->source, attributes, name, file_count, 4, PX_GLTF_FLOAT | PX_GLTF_UNIT, &a));
         PX_TRY(px_gltf_floats(w->source, &a, weights + set * step));
     }
-    for (size_t i = 0; i < vertex_count; i++)
+    for (size_t i = 0; i < file_count; i++)
         mend_vertex(weights + 4 * i, set_count, step);
+    float *rows = PX_NEW(w->arena, float, 4 * (size_t)vertex_count);
+    if (!rows)
+        return PELT_ERROR_MEMORY;
     for (uint32_t set = 0; set < set_count; set++) {
+        for (uint32_t i = 0; i < vertex_count; i++)
+            memcpy(rows + 4 * (size_t)i, weights + set * step + 4 * (size_t)px_gltf_origin(w, part, i),
+                   4 * sizeof *rows);
         snprintf(name, sizeof name, "WEIGHTS_%u", set);
-        px_gltf_put_uint(
-            w, attributes, name,
-            px_gltf_add_accessor(w, weights + set * step, vertex_count, 4, PX_GLTF_F32, PX_GLTF_VERTICES, false));
+        px_gltf_put_uint(w, attributes, name,
+                         px_gltf_add_accessor(w, rows, vertex_count, 4, PX_GLTF_F32, PX_GLTF_VERTICES, false));
     }
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
-static pelt_result mend_primitive(px_gltf_writer *w, px_json *primitive, uint32_t vertex_count) {
+static pelt_result mend_primitive(px_gltf_writer *w, px_json *primitive, uint32_t part) {
     px_json *attributes = px_json_get(primitive, "attributes");
     uint32_t set_count = px_gltf_count_sets(attributes);
     uint64_t first = px_json_uint(px_json_get(attributes, "WEIGHTS_0"), UINT32_MAX, 0);
     if (first >= w->source->accessors.count) /* mended already for another node with this mesh */
         return PELT_OK;
-    float *weights = PX_ALLOC(w->context, float, 4 * (size_t)set_count * vertex_count);
+    float *weights = PX_ALLOC(w->context, float, 4 * (size_t)set_count * w->source->sources[part].vertex_count);
     if (!weights)
         return PELT_ERROR_MEMORY;
-    pelt_result result = mend_sets(w, attributes, set_count, vertex_count, weights);
+    pelt_result result = mend_sets(w, part, attributes, set_count, weights);
     px_free(w->context, weights);
     w->mended = true;
     return result;
@@ -105,7 +111,7 @@ pelt_result px_gltf_mend(px_gltf_writer *w) {
         const px_gltf_source *source = &w->source->sources[p];
         if (!source->off)
             continue;
-        PX_TRY(mend_primitive(w, px_gltf_primitive(w, p), w->parts[p].vertex_count));
+        PX_TRY(mend_primitive(w, px_gltf_primitive(w, p), p));
     }
     return PELT_OK;
 }

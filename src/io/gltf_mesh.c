@@ -213,8 +213,13 @@ static pelt_result add_parts(px_gltf *doc, uint32_t joint, uint32_t mesh_index, 
             return px_gltf_fail(doc, "the file has more than 4 billion vertices or triangles");
         mesh->vertex_count += part->vertex_count;
         mesh->triangle_count += part->triangle_count;
-        doc->sources[mesh->part_count++] =
-            (px_gltf_source){p, doc->joint_nodes[joint], mesh_index, number, part->skinned, false};
+        doc->sources[mesh->part_count++] = (px_gltf_source){.json = p,
+                                                            .node = doc->joint_nodes[joint],
+                                                            .mesh = mesh_index,
+                                                            .primitive = number,
+                                                            .first_vertex = part->first_vertex,
+                                                            .vertex_count = part->vertex_count,
+                                                            .skinned = part->skinned};
     }
     return PELT_OK;
 }

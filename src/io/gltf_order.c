@@ -51,8 +51,11 @@ static pelt_result get_accessor(const px_gltf_writer *w, uint32_t index, px_gltf
     *a = (px_gltf_accessor){.index = index, .width = width_of(json), .component = component_of(json)};
     a->count = a->total = (uint32_t)px_json_uint(px_json_get(json, "count"), UINT32_MAX, 0);
     a->stride = a->width * px_gltf_component_size(a->component);
-    if (px_json_get(json, "bufferView"))
+    if (px_json_get(json, "bufferView")) {
+        const px_json *view = px_json_at(w->views, index_at(json, "bufferView"));
+        a->stride = px_json_uint(px_json_get(view, "byteStride"), 252, a->stride);
         a->data = new_bytes(w, json);
+    }
     if (sparse) {
         const px_json *indices = px_json_get(sparse, "indices");
         a->sparse_count = (uint32_t)px_json_uint(px_json_get(sparse, "count"), UINT32_MAX, 0);

@@ -15,7 +15,7 @@ typedef void visit_fn(px_gltf_writer *w, px_json *number, const uint32_t *map, b
 typedef struct visitor {
     px_gltf_writer *w;
     visit_fn *visit;
-    const uint32_t *map; /* new numbers, when renumbering */
+    const uint32_t *map; /* new numbers, when renumbering; or what is added to all of them */
     bool *used;          /* when marking */
     uint32_t count;
 } visitor;
@@ -34,14 +34,18 @@ static void mark(px_gltf_writer *w, px_json *number, const uint32_t *map, bool *
     used[index_of(number)] = true;
 }
 
-static void renumber(px_gltf_writer *w, px_json *number, const uint32_t *map, bool *used) {
-    (void)used;
-    const px_json *spelling = px_json_new_uint(w->arena, map[index_of(number)]);
+static void set_number(px_gltf_writer *w, px_json *number, uint32_t value) {
+    const px_json *spelling = px_json_new_uint(w->arena, value);
     w->failed |= !spelling;
     if (!spelling)
         return;
     number->text = spelling->text;
     number->length = spelling->length;
+}
+
+static void renumber(px_gltf_writer *w, px_json *number, const uint32_t *map, bool *used) {
+    (void)used;
+    set_number(w, number, map[index_of(number)]);
 }
 
 static px_json *first_of(const px_json *value) {
@@ -91,6 +95,18 @@ static void visit_buffers(const visitor *v) {
         visit(v, px_json_get(view, "buffer"));
         visit(v, px_json_get(compressed_of(view), "buffer"));
     }
+}
+
+/* `map` is one number, to be added. */
+static void add_to(px_gltf_writer *w, px_json *number, const uint32_t *map, bool *used) {
+    (void)used;
+    set_number(w, number, index_of(number) + *map);
+}
+
+pelt_result px_gltf_shift(px_gltf_writer *w, uint32_t accessors, uint32_t views) {
+    visit_accessors(&(visitor){w, add_to, &accessors, NULL, w->accessors->count});
+    visit_views(&(visitor){w, add_to, &views, NULL, w->views->count});
+    return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
 /* ---- Dropping --------------------------------------------------------------------------------------------- */

@@ -109,7 +109,9 @@ static void find_source(px_gltf_writer *w) {
     if (!document || strcmp(document->format, px_format_gltf.info.name) != 0)
         return;
     px_gltf *source = document->data;
-    if (source->source_count != model->mesh.part_count || source->vertex_count != model->mesh.vertex_count) {
+    bool same = model->changed & PELT_CHANGED_VERTICES ? model->mesh.origins != NULL
+                                                       : source->vertex_count == model->mesh.vertex_count;
+    if (source->source_count != model->mesh.part_count || !same) {
         px_log(w->context, PELT_LOG_WARNING,
                "the mesh is another than in the file it came from: materials are not kept");
         return;
@@ -168,8 +170,10 @@ static pelt_result begin(px_gltf_writer *w) {
     return copy_parts(w);
 }
 
-static pelt_result emit(px_gltf_writer *w) {
-    uint32_t geometry = PELT_CHANGED_POSITIONS | PELT_CHANGED_SKIN | PELT_CHANGED_MORPHS | PELT_CHANGED_COLORS;
+pelt_result px_gltf_make(px_gltf_writer *w) {
+    PX_TRY(begin(w));
+    uint32_t geometry =
+        PELT_CHANGED_POSITIONS | PELT_CHANGED_SKIN | PELT_CHANGED_MORPHS | PELT_CHANGED_COLORS | PELT_CHANGED_VERTICES;
     uint32_t numbered = PELT_CHANGED_SKELETON | PELT_CHANGED_MORPHS | PELT_CHANGED_DRIVERS;
     PX_TRY(px_gltf_emit_nodes(w));
     if (w->changed & geometry) {
@@ -336,8 +340,9 @@ static pelt_result write_all(px_gltf_writer *w, const px_write *write) {
     if (w->model->clip_count > 0)
         px_log(w->context, PELT_LOG_WARNING,
                "glTF holds no vertex animation; the rest mesh is written without the clips");
-    PX_TRY(begin(w));
-    PX_TRY(emit(w));
+    PX_TRY(px_gltf_make(w));
+    for (uint32_t n = 0; n < write->level_count; n++)
+        PX_TRY(px_gltf_add_level(w, write->levels[n], n + 1));
     PX_TRY(embed_images(w, write));
     PX_TRY(px_gltf_pack(w, &layout));
     return write_document(w, write, &layout);

@@ -73,7 +73,9 @@ typedef struct px_write {
     const char *path;
     const pelt_save_desc *desc;
     px_output *output;
-    bool in_memory; /* there is no folder for other files */
+    bool in_memory;                  /* there is no folder for other files */
+    const pelt_model *const *levels; /* [level_count] further levels of detail; glTF only */
+    uint32_t level_count;
 } px_write;
 
 typedef struct px_format {

@@ -80,6 +80,23 @@ pelt_result pelt_save(pelt_context *context, const pelt_model *model, const char
     return save(&write);
 }
 
+pelt_result pelt_save_levels(pelt_context *context, const pelt_model *const *levels, uint32_t level_count,
+                             const char *path, const pelt_save_desc *desc) {
+    pelt_save_desc settings = desc ? *desc : pelt_save_desc_default();
+    if (level_count == 0)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "%s: there is no level to write", path);
+    if (level_count > 1 && px_format_by_extension(path) != &px_format_gltf)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "%s: several levels in one file go into glTF only", path);
+    px_write write = {.context = context,
+                      .model = levels[0],
+                      .path = path,
+                      .desc = &settings,
+                      .levels = levels + 1,
+                      .level_count = level_count - 1};
+    write.output = px_output_begin(context, settings.replace);
+    return save(&write);
+}
+
 pelt_result px_save_memory(pelt_context *context, const pelt_model *model, const char *name, const pelt_save_desc *desc,
                            px_buffer *buffer) {
     pelt_save_desc settings = desc ? *desc : pelt_save_desc_default();

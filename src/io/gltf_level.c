@@ -1,0 +1,170 @@
+/* Levels of detail: MSFT_lod. A level is written as a document of its own, from the same file by the same steps, so its
+ * nodes have the same numbers. What its nodes show then moves over: their meshes, with the accessors and bytes behind
+ * them, become those of new nodes, which stand in no scene. A node of the first level names them from fine to coarse. */
+#include "io/gltf_document.h"
+
+#include <stdio.h>
+
+#define EXTENSION "MSFT_lod"
+
+typedef struct mover {
+    px_gltf_writer *w, *level;
+    uint32_t number;  /* of the level, from 1 */
+    uint32_t *meshes; /* [level's mesh] its number in w + 1; 0: it has none yet */
+} mover;
+
+/* ---- Bytes ------------------------------------------------------------------------------------------------ */
+
+static pelt_result move_bytes(mover *m) {
+    px_gltf_writer *w = m->w, *level = m->level;
+    size_t before = w->data.size;
+    PX_TRY(px_gltf_shift(level, w->accessors->count, w->views->count));
+    for (px_json *next, *view = level->views->first; view; view = next) {
+        next = view->next;
+        view->next = NULL;
+        if (px_json_uint(px_json_get(view, "buffer"), UINT32_MAX, 0) == level->new_buffer) {
+            uint64_t offset = px_json_uint(px_json_get(view, "byteOffset"), SIZE_MAX / 4, 0);
+            px_gltf_put(w, view, "byteOffset", px_json_new_uint(w->arena, before + offset));
+        }
+        px_gltf_push(w, w->views, view);
+    }
+    for (px_json *next, *accessor = level->accessors->first; accessor; accessor = next) {
+        next = accessor->next;
+        accessor->next = NULL;
+        px_gltf_push(w, w->accessors, accessor);
+    }
+    px_buffer_add(&w->data, level->data.data, level->data.size);
+    w->failed |= w->data.failed;
+    return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
+}
+
+/* ---- Meshes and skins ------------------------------------------------------------------------------------- */
+
+static uint32_t index_at(const px_json *object, const char *key) {
+    return (uint32_t)px_json_uint(px_json_get(object, key), PELT_NONE - 1, PELT_NONE);
+}
+
+static uint32_t move_mesh(mover *m, uint32_t mesh) {
+    if (!m->meshes[mesh]) {
+        px_gltf_push(m->w, m->w->meshes, px_json_copy(m->w->arena, px_json_at(m->level->meshes, mesh)));
+        m->meshes[mesh] = m->w->meshes->count;
+    }
+    return m->meshes[mesh] - 1;
+}
+
+static bool same_numbers(const px_json *a, const px_json *b) {
+    const px_json *x = a ? a->first : NULL, *y = b ? b->first : NULL;
+    for (; x && y; x = x->next, y = y->next)
+        if (px_json_uint(x, UINT32_MAX, 0) != px_json_uint(y, UINT32_MAX, 0))
+            return false;
+    return !x && !y;
+}
+
+/* The skin of the same number is the same, unless the level has lost bones that only some of its vertices used. */
+static uint32_t move_skin(mover *m, uint32_t skin) {
+    px_json *skins = px_json_get(m->w->root, "skins");
+    const px_json *own = px_json_at(skins, skin), *other = px_json_at(px_json_get(m->level->root, "skins"), skin);
+    if (own && same_numbers(px_json_get(own, "joints"), px_json_get(other, "joints")))
+        return skin;
+    px_gltf_push(m->w, skins, px_json_copy(m->w->arena, other));
+    return px_json_count(skins) - 1;
+}
+
+/* ---- Nodes ------------------------------------------------------------------------------------------------ */
+
+static void add_node(mover *m, const px_json *like) {
+    px_gltf_writer *w = m->w;
+    px_json *node = px_gltf_push(w, w->nodes, px_json_copy(w->arena, like)), *extensions;
+    char name[256];
+    uint32_t skin = index_at(like, "skin");
+    px_json_remove(node, "children");
+    if ((extensions = px_json_get(node, "extensions")))
+        px_json_remove(extensions, EXTENSION);
+    if (extensions && extensions->count == 0)
+        px_json_remove(node, "extensions");
+    snprintf(name, sizeof name, "%.200s_LOD%u", px_json_string(px_json_get(like, "name"), "mesh"), m->number);
+    px_gltf_put(w, node, "name", px_json_new_string(w->arena, name));
+    px_gltf_put_uint(w, node, "mesh", move_mesh(m, index_at(like, "mesh")));
+    if (skin == PELT_NONE)
+        return;
+    static const char *const transforms[] = {"matrix", "translation", "rotation", "scale"};
+    for (size_t t = 0; t < PX_COUNT(transforms); t++) /* they have no effect on skinned meshes */
+        px_json_remove(node, transforms[t]);
+    px_gltf_put_uint(w, node, "skin", move_skin(m, skin));
+}
+
+/* Of a share of the screen as large as this or more the level is shown, and the last one always: each is made for half of
+ * what the one before is. Other programs look for it here. */
+static void put_coverage(px_gltf_writer *w, px_json *node, uint32_t level_count) {
+    px_json *list = px_gltf_put(w, px_gltf_member(w, node, "extras", PX_JSON_OBJECT), "MSFT_screencoverage",
+                                px_json_array(w->arena));
+    float share = 0.5f;
+    for (uint32_t n = 0; n <= level_count; n++, share /= 2)
+        px_gltf_push(w, list, px_json_new_float(w->arena, n == level_count ? 0 : share));
+}
+
+static void name_level(px_gltf_writer *w, px_json *node, uint32_t index, uint32_t number) {
+    px_json *lod = px_gltf_member(w, px_gltf_member(w, node, "extensions", PX_JSON_OBJECT), EXTENSION, PX_JSON_OBJECT);
+    if (number == 1)
+        px_gltf_put(w, lod, "ids", px_json_array(w->arena)); /* those of the file are of the mesh as it was */
+    px_gltf_push_uint(w, px_gltf_member(w, lod, "ids", PX_JSON_ARRAY), index);
+    put_coverage(w, node, number);
+}
+
+/* What moves a node or its morphs moves its levels too; but a skin moves its vertices wherever the node is. */
+static void copy_channels(px_gltf_writer *w, uint32_t node, uint32_t copy, bool skinned) {
+    px_json *animations = px_json_get(w->root, "animations");
+    for (px_json *animation = animations ? animations->first : NULL; animation; animation = animation->next) {
+        px_json *channels = px_json_get(animation, "channels"), *channel = channels ? channels->first : NULL;
+        for (uint32_t n = px_json_count(channels); n > 0; n--, channel = channel->next) {
+            const px_json *target = px_json_get(channel, "target");
+            bool weights = strcmp(px_json_string(px_json_get(target, "path"), ""), "weights") == 0;
+            if (index_at(target, "node") != node || (skinned && !weights))
+                continue;
+            px_json *added = px_gltf_push(w, channels, px_json_copy(w->arena, channel));
+            px_gltf_put_uint(w, px_json_get(added, "target"), "node", copy);
+        }
+    }
+}
+
+static void use_extension(px_gltf_writer *w) {
+    px_json *used = px_gltf_member(w, w->root, "extensionsUsed", PX_JSON_ARRAY);
+    for (const px_json *name = used ? used->first : NULL; name; name = name->next)
+        if (strcmp(px_json_string(name, ""), EXTENSION) == 0)
+            return;
+    px_gltf_push(w, used, px_json_new_string(w->arena, EXTENSION));
+}
+
+static pelt_result move_level(mover *m) {
+    px_gltf_writer *w = m->w;
+    if (!(m->meshes = PX_NEW(w->arena, uint32_t, m->level->meshes->count)))
+        return PELT_ERROR_MEMORY;
+    PX_TRY(move_bytes(m));
+    const px_json *like = m->level->nodes->first;
+    uint32_t index = 0;
+    for (px_json *node = w->nodes->first; node && like && !w->failed; node = node->next, like = like->next, index++) {
+        if (index_at(node, "mesh") == PELT_NONE || index_at(like, "mesh") >= m->level->meshes->count)
+            continue;
+        add_node(m, like);
+        name_level(w, node, w->nodes->count - 1, m->number);
+        copy_channels(w, index, w->nodes->count - 1, px_json_get(like, "skin") != NULL);
+        use_extension(w);
+    }
+    return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
+}
+
+pelt_result px_gltf_add_level(px_gltf_writer *w, const pelt_model *model, uint32_t number) {
+    px_gltf_writer level = {.context = w->context,
+                            .model = model,
+                            .arena = w->arena,
+                            .weights = w->weights,
+                            .ordered = w->ordered,
+                            .data = {.context = w->context}};
+    mover m = {.w = w, .level = &level, .number = number};
+    pelt_result result = px_gltf_make(&level);
+    if (result == PELT_OK)
+        result = move_level(&m);
+    w->changed |= PELT_CHANGED_VERTICES; /* accessors of the level that nothing shows go */
+    px_buffer_free(&level.data);
+    return result;
+}

@@ -1,0 +1,115 @@
+# pelt simplify: fewer triangles, levels of detail, of rigs, frames and meshes.
+. "$(dirname "$0")/lib.sh"
+
+"$PELT_SCENES" creature -o creature.glb --vertices 800 --frames 12 >/dev/null || fail "no scene"
+"$PELT_SCENES" production -o man.glb --vertices 800 --frames 6 >/dev/null || fail "no scene"
+"$PELT_SCENES" softbody -o hare.obj --vertices 400 --frames 10 >/dev/null || fail "no scene"
+
+# A rig: the report, the file, and nothing but triangles gone.
+run 0 simplify creature.glb -o far.glb --ratio 0.25 --frames 6 --json far.json --report far.html
+no_err
+out "before"
+out "after"
+json far.json 'r.verb === "simplify" && r.levels.length === 1 && r.poses > 3 && r.triangles_before > 1000'
+json far.json 'r.levels[0].triangles <= r.levels[0].wanted && r.levels[0].wanted === Math.round(r.triangles_before / 4)'
+json far.json 'r.levels[0].error_rms > 0 && r.levels[0].error_rms < 0.01 && r.levels[0].error_rms < r.levels[0].error_max'
+json far.json 'r.levels[0].frames === 6 && r.levels[0].bytes === require("fs").statSync("far.glb").size'
+[ -s far.html ] || fail "no page"
+run 0 info creature.glb --json before.json
+run 0 info far.glb --json after.json
+node -e 'const read = (f) => JSON.parse(require("fs").readFileSync(f)).inputs[0], a = read("before.json"), b = read("after.json");
+const same = (k) => JSON.stringify(a[k]) === JSON.stringify(b[k]);
+process.exit(["motions", "joints", "bones", "materials"].every(same) && b.triangles < a.triangles / 3 ? 0 : 1)' ||
+    fail "something else changed"
+run 0 simplify -q creature.glb -o same.glb --ratio 1 --poses 1 --keep-positions
+no_out
+cp far.glb twice.glb
+run 0 simplify -q twice.glb -o twice.glb --ratio 0.5
+run 0 info twice.glb
+
+# Poses and an error.
+run 0 simplify creature.glb -o error.glb --error 0.002 --frames 4 --json error.json
+json error.json 'r.levels[0].harm <= 0.002 && r.levels[0].triangles < r.triangles_before && r.levels[0].error_rms < 0.002'
+
+# Levels: in one file the first is what it was, in several each is a file.
+run 0 simplify man.glb -o levels.glb --lods 3 --frames 4 --json levels.json
+out "level 2"
+json levels.json 'r.levels.length === 3 && r.levels[0].triangles === r.triangles_before && r.levels[0].error_max === 0'
+json levels.json 'r.levels[2].triangles < 0.27 * r.triangles_before && r.levels[2].error_rms > r.levels[1].error_rms'
+run 0 compare man.glb levels.glb --json compare.json
+json compare.json 'r.error_max === 0'
+run 0 simplify -q man.glb -o 'man_%d.glb' --lods 3 --frames 4
+run 0 compare man.glb man_0.glb --json compare.json
+json compare.json 'r.error_max === 0'
+for n in 1 2; do
+    run 0 info man_$n.glb
+    out "shirt, skin, metal"
+done
+run 0 simplify -q man.glb -o half.glb --lods 2 --ratio 0.5 --frames 4
+missing man_3.glb
+
+# A vertex animation, as a cache with its mesh, and as meshes.
+run 0 simplify hare.obj hare.pc2 -o small.pc2 --mesh small.obj --ratio 0.3 --frames 5 --json small.json
+json small.json 'r.levels[0].triangles <= r.levels[0].wanted && r.levels[0].frames === 5'
+run 0 info small.obj small.pc2 --json info.json
+json info.json 'r.inputs[0].clips[0].frames === 10 && r.inputs[0].points < 200'
+run 0 simplify -q hare.obj hare.pc2 -o 'h_%d.obj' --ratio 0.3
+run 0 compare small.obj small.pc2 'h_%d.obj' --json compare.json
+json compare.json 'r.error_max < 1e-6'
+run 0 simplify -q hare.obj -o still.ply --ratio 0.3
+run 0 info still.ply
+
+# The same bytes for any number of threads.
+for threads in 1 3; do
+    run 0 simplify -q man.glb -o threads_$threads.glb --ratio 0.2 --frames 2 --threads $threads
+    run 0 simplify -q hare.obj hare.pc2 -o threads_$threads.pc2 --ratio 0.2 --frames 2 --threads $threads
+done
+same threads_1.glb threads_3.glb
+same threads_1.pc2 threads_3.pc2
+
+# Less than can be: a warning.
+run 0 simplify man.glb -o least.glb --ratio 0 --frames 2
+err "0 triangles were wanted"
+
+# Refused, with a sentence and without a file.
+refused() {
+    code=$1
+    shift
+    run "$code" simplify "$@"
+    missing no.glb
+}
+refused 1
+err "needs an input"
+refused 1 creature.glb
+err "needs an output"
+refused 1 creature.glb -o no.glb --ratio 2
+err "out of range"
+refused 1 creature.glb -o no.glb --lods 0
+refused 1 creature.glb -o no.glb --lods 3 --error 0.1
+refused 1 creature.glb -o 'no_%d.glb'
+err "give --lods"
+refused 1 creature.glb -o no.obj --lods 2
+refused 1 creature.glb -o no.bvh
+refused 1 creature.glb -o no.glb --mesh no.obj
+refused 1 hare.obj hare.pc2 -o no.pc2 --mesh no.glb
+missing no.pc2
+refused 2 missing.glb -o no.glb
+err "missing.glb"
+printf 'v 0 0 0\nv 1 0 0\n' >points.obj
+refused 2 points.obj -o no.glb
+err "no triangles"
+refused 1 creature.glb -o no.pc2
+err "no vertex animation"
+missing no.pc2
+
+# Ctrl-C: nothing is left. A shell starts background jobs with SIGINT ignored, and pelt respects that.
+"$PELT_SCENES" creature -o large.glb --vertices 60000 >/dev/null || fail "no scene"
+env --default-signal=INT "$PELT" simplify large.glb -o no.glb --ratio 0.05 >log/out 2>log/err &
+pid=$!
+sleep 0.3
+kill -INT $pid || fail "it was over before it could be interrupted"
+wait $pid
+code=$?
+[ $code = 130 ] || fail "exit code $code"
+missing no.glb
+exit 0
