@@ -2,13 +2,14 @@
  *
  * - Random joints: a generated mesh whose vertices take bones at random, as bad as it gets, 1 to 8 influences.
  * - Real rigs, prepared: their vertices are grouped by bones.
- * - Bodies: every instruction set, with and without normals and tangents.
+ * - Bodies: every instruction set that gathers, with and without normals and tangents.
  * - Threads.
  *
- * One core's speed differs from machine to machine and from minute to minute, so each row says what share of memcpy's
- * speed the kernel reaches, measured in the same rounds: memcpy of as many bytes as the kernel reads in streams
- * (positions, normals, weights, bones) and writes, where a byte that memcpy copies is one read and one written. Palettes
- * do not count. "× plain C" is the speed of the loop in skin_plain.c, compiled with -O3 -march=native.
+ * One core's speed differs from machine to machine and from minute to minute, so rows say what share of memcpy's speed
+ * the kernel reaches, measured in the same rounds. The bytes are those that the kernel reads in streams (positions,
+ * normals, weights, bones; not the palette) and writes. "of memcpy": memcpy copies as many bytes. "of half": it copies
+ * half as many, and then reads and writes as many. "× plain C" is the speed against the loop in skin_plain.c, compiled
+ * with -O3 -march=native. Errors are relative to double precision and the size of the terms that are added.
  *
  *   bench_skin [VERTICES [ROUNDS]]
  */
@@ -135,20 +136,29 @@ static void run_best(void *user) {
 }
 
 static void print_random(fixture *f, int rounds) {
-    printf("| random joints, K | Mv/s | of memcpy | × plain C | dual × | error |\n");
+    printf("| random joints, K | Mv/s | of memcpy | of half | × plain C | dual × | error |\n");
     for (uint32_t k = 1; k <= PELT_MAX_INFLUENCES; k++) {
         pelt_skin_job job = make_job(f, k, 1, PELT_SKINNING_LINEAR), dual = job;
         dual.skinning = PELT_SKINNING_DUAL_QUATERNION;
-        skin_copy copy = skin_copy_make(job_bytes(&job));
-        skin_step steps[] = {
-            {run_best, &job, 0}, {skin_copy_run, &copy, 0}, {run_plain, &job, 0}, {run_best, &dual, 0}};
-        skin_time(steps, 4, rounds);
+        skin_copy copy = skin_copy_make(job_bytes(&job)), half = {copy.from, copy.to, copy.bytes / 2};
+        skin_step steps[] = {{run_best, &job, 0},
+                             {skin_copy_run, &copy, 0},
+                             {skin_copy_run, &half, 0},
+                             {run_plain, &job, 0},
+                             {run_best, &dual, 0}};
+        skin_time(steps, sizeof steps / sizeof steps[0], rounds);
         run_best(&job);
         double seconds = steps[0].seconds;
-        printf("| %u | %7.1f | %4.2f | %5.2f | %4.2f | %.1e |\n", k, 1e-6 * job.vertex_count / seconds,
-               steps[1].seconds / seconds, steps[2].seconds / seconds, steps[3].seconds / seconds, skin_error(&job));
+        printf("| %u | %7.1f | %4.2f | %4.2f | %5.2f | %4.2f | %.1e |\n", k, 1e-6 * job.vertex_count / seconds,
+               steps[1].seconds / seconds, steps[2].seconds / seconds, steps[3].seconds / seconds,
+               steps[4].seconds / seconds, skin_error(&job));
         skin_copy_drop(&copy);
     }
+}
+
+/* AVX-512 is for prepared skins. */
+static bool gathers(pelt_simd simd) {
+    return pelt_simd_available(simd) && simd != PELT_SIMD_AVX512;
 }
 
 typedef struct body_job {
@@ -167,7 +177,7 @@ static void print_row(fixture *f, int rounds, pelt_skinning skinning, int extra,
     pelt_skin_job job = make_job(f, influences, extra, skinning);
     skin_copy copy = skin_copy_make(job_bytes(&job));
     for (pelt_simd simd = PELT_SIMD_SCALAR; simd < PELT_SIMD_COUNT; simd++)
-        if (pelt_simd_available(simd)) {
+        if (gathers(simd)) {
             bodies[count] = (body_job){job, simd};
             steps[count] = (skin_step){run_body, &bodies[count], 0};
             count++;
@@ -186,7 +196,7 @@ static void print_bodies(fixture *f, int rounds) {
     static const char *const extras[] = {"positions", "+ normals", "+ tangents"};
     printf("| skinning | arrays | K |");
     for (pelt_simd simd = PELT_SIMD_SCALAR; simd < PELT_SIMD_COUNT; simd++)
-        if (pelt_simd_available(simd))
+        if (gathers(simd))
             printf(" %s Mv/s | of memcpy | × scalar |", pelt_simd_name(simd));
     printf("\n");
     for (int s = 0; s < 2; s++)

@@ -15,7 +15,7 @@ typedef struct skin_step {
  * most about the step itself. Short steps are repeated until a clock can tell. */
 void skin_time(skin_step *steps, size_t count, int rounds);
 
-/* A step that copies: `bytes` read and written together, so that memcpy of half of them moves as much. */
+/* A step that copies `bytes`. */
 typedef struct skin_copy {
     char *from, *to;
     size_t bytes;
@@ -27,8 +27,8 @@ void skin_copy_run(void *user);
 /* Positions and normals of a linear job, one vertex after the other. */
 void skin_plain(const pelt_skin_job *job);
 
-/* The largest error of a linear job's results against double precision: positions relative to the size of the terms
- * that are added, normals as they are. */
+/* The largest error of a linear job's results against double precision, relative to the size of the terms that are
+ * added. */
 double skin_error(const pelt_skin_job *job);
 
 /* Zeroed, at an address of its own cache line; ends the program where there is no memory. */

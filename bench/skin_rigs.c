@@ -125,29 +125,25 @@ static double mean(const column *c) {
     return exp(c->logs / c->count);
 }
 
-enum { SHARE, TIMES_PLAIN, TIMES_SKIN, DUAL, COLUMNS };
+enum { SHARE, HALF, TIMES_PLAIN, TIMES_SKIN, DUAL, COLUMNS };
 
 static void print_rig(const character *c, rig *r, int rounds, column columns[COLUMNS], double *worst) {
     pose_rig(r);
     make_jobs(r);
     const pelt_prepared_skin *p = &r->prepared;
-    skin_copy copy = skin_copy_make(prepared_bytes(p));
-    skin_step steps[] = {{run_prepared, &r->linear, 0},
-                         {skin_copy_run, &copy, 0},
-                         {run_plain, &r->plain, 0},
-                         {run_skin, &r->plain, 0},
-                         {run_prepared, &r->dual, 0}};
+    skin_copy copy = skin_copy_make(prepared_bytes(p)), half = {copy.from, copy.to, copy.bytes / 2};
+    skin_step steps[] = {{run_prepared, &r->linear, 0}, {skin_copy_run, &copy, 0}, {skin_copy_run, &half, 0},
+                         {run_plain, &r->plain, 0},     {run_skin, &r->plain, 0},  {run_prepared, &r->dual, 0}};
     skin_time(steps, sizeof steps / sizeof steps[0], rounds);
     r->linear.mesh_order = true;
     pelt_prepared_run(&r->linear);
     double error = skin_error(&r->plain), seconds = steps[0].seconds;
     *worst = fmax(*worst, error);
-    printf("| %-28.28s | %6u | %4u | %4.2f | %3.0f %% | %7.1f | %4.2f | %5.2f | %5.2f | %4.2f%s | %.1e |\n", c->name,
-           p->vertex_count, p->bone_count, mean_influences(p), 100.0 * p->shared_count / p->vertex_count,
-           1e-6 * p->vertex_count / seconds, keep(&columns[SHARE], steps[1].seconds / seconds),
-           keep(&columns[TIMES_PLAIN], steps[2].seconds / seconds),
-           keep(&columns[TIMES_SKIN], steps[3].seconds / seconds), keep(&columns[DUAL], steps[4].seconds / seconds),
-           r->stretched ? "s" : " ", error);
+    printf("| %-20.20s | %5u | %3u | %4.2f | %3.0f %% | %6.1f |", c->name, p->vertex_count, p->bone_count,
+           mean_influences(p), 100.0 * p->shared_count / p->vertex_count, 1e-6 * p->vertex_count / seconds);
+    for (size_t s = 0; s < COLUMNS; s++)
+        printf(" %5.2f |", keep(&columns[s], steps[1 + s].seconds / seconds));
+    printf("%s %.1e |\n", r->stretched ? " scaled |" : " |", error);
     skin_copy_drop(&copy);
 }
 
@@ -158,8 +154,8 @@ void skin_print_rigs(int rounds) {
     character_list list = characters_find(NULL);
     column columns[COLUMNS] = {0};
     double worst = 0;
-    printf("| rig, prepared | vertices | bones | K | shared | Mv/s | of memcpy | × plain C | × unprepared | dual × | "
-           "error |\n");
+    printf("| rig, prepared | vertices | bones | K | shared | Mv/s | of memcpy | of half | × plain C | × unprepared | "
+           "dual × | scale | error |\n");
     for (size_t c = 0; c < list.count; c++) {
         rig r = {0};
         const char *reason = NULL;
@@ -169,9 +165,9 @@ void skin_print_rigs(int rounds) {
         drop(&r);
     }
     if (columns[SHARE].count)
-        printf("| geometric means of %d, largest error | | | | | | %.2f | %.2f | %.2f | %.2f | %.1e |\n",
-               columns[SHARE].count, mean(&columns[SHARE]), mean(&columns[TIMES_PLAIN]), mean(&columns[TIMES_SKIN]),
-               mean(&columns[DUAL]), worst);
+        printf("| geometric means of %d | | | | | | %.2f | %.2f | %.2f | %.2f | %.2f | | largest %.1e |\n",
+               columns[SHARE].count, mean(&columns[SHARE]), mean(&columns[HALF]), mean(&columns[TIMES_PLAIN]),
+               mean(&columns[TIMES_SKIN]), mean(&columns[DUAL]), worst);
     characters_free(&list);
     pelt_context_destroy(context);
 }

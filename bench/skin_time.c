@@ -44,7 +44,7 @@ void skin_time(skin_step *steps, size_t count, int rounds) {
 }
 
 skin_copy skin_copy_make(size_t bytes) {
-    return (skin_copy){skin_array(bytes / 2, 1), skin_array(bytes / 2, 1), bytes};
+    return (skin_copy){skin_array(bytes, 1), skin_array(bytes, 1), bytes};
 }
 
 void skin_copy_drop(skin_copy *copy) {
@@ -54,7 +54,7 @@ void skin_copy_drop(skin_copy *copy) {
 
 void skin_copy_run(void *user) {
     skin_copy *copy = user;
-    memcpy(copy->to, copy->from, copy->bytes / 2);
+    memcpy(copy->to, copy->from, copy->bytes);
     __asm__ volatile("" : : "r"(copy->to) : "memory"); /* the copy must happen */
 }
 
@@ -71,7 +71,7 @@ static void blend(const pelt_skin_job *job, size_t i, double m[12]) {
 
 static double vertex_error(const pelt_skin_job *job, size_t i) {
     const float *p = job->positions + 3 * i, *rest = job->normals + 3 * i;
-    double m[12], n[3], off = 0, size = 0, length = 0, turned = 0;
+    double m[12], n[3], off = 0, size = 0, length = 0, turned = 0, terms = 0;
     blend(job, i, m);
     for (int r = 0; r < 3; r++) {
         const double *a = m + 4 * ((r + 1) % 3), *b = m + 4 * ((r + 2) % 3), *row = m + 4 * r;
@@ -80,11 +80,14 @@ static double vertex_error(const pelt_skin_job *job, size_t i) {
         size = fmax(size, fabs(row[0] * p[0]) + fabs(row[1] * p[1]) + fabs(row[2] * p[2]) + fabs(row[3]));
         n[r] = (a[1] * b[2] - a[2] * b[1]) * rest[0] + (a[2] * b[0] - a[0] * b[2]) * rest[1] +
                (a[0] * b[1] - a[1] * b[0]) * rest[2];
+        terms =
+            fmax(terms, fabs(a[1] * b[2] * rest[0]) + fabs(a[2] * b[1] * rest[0]) + fabs(a[2] * b[0] * rest[1]) +
+                            fabs(a[0] * b[2] * rest[1]) + fabs(a[0] * b[1] * rest[2]) + fabs(a[1] * b[0] * rest[2]));
         length += n[r] * n[r];
     }
     for (int r = 0; r < 3; r++)
-        turned += pow(n[r] / sqrt(length) - (double)job->out_normals[3 * i + r], 2);
-    return fmax(size > 0 ? sqrt(off) / size : 0, length > 1e-30 ? sqrt(turned) : 0);
+        turned += pow(n[r] - sqrt(length) * (double)job->out_normals[3 * i + r], 2);
+    return fmax(size > 0 ? sqrt(off) / size : 0, terms > 0 ? sqrt(turned) / terms : 0);
 }
 
 double skin_error(const pelt_skin_job *job) {

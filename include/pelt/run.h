@@ -1,7 +1,7 @@
 /* Pelt: what runs every frame. Morphs, linear blend skinning and dual quaternion skinning, with normals and tangents.
  *
  * Kernels never allocate. They have a scalar reference and SIMD bodies chosen at run time; all bodies perform the same
- * operations in the same order, and agree to the last bit (no fused multiply-add, no reassociation).
+ * operations in the same order, and agree to the last bit (no fused multiply-add, no reassociation). docs/run.md says how.
  */
 #ifndef PELT_RUN_H
 #define PELT_RUN_H
@@ -77,7 +77,7 @@ PELT_API pelt_result pelt_skin_run_threads(pelt_context *context, const pelt_ski
 typedef struct pelt_prepared_group {
     uint32_t first_place;     /* */
     uint32_t vertex_count;    /* 1 to PELT_PREPARED_GROUP; shared: at least PELT_PREPARED_BLOCK */
-    uint32_t influence_count; /* K: influences without weight are left out */
+    uint32_t influence_count; /* K: those without weight are left out, unless they lead into a group */
     uint32_t first_block;     /* where its vertices begin in the streams, in blocks of 16 vertices */
     size_t first_bone;        /* in `bones`: [K], not shared: [vertex][K] */
     size_t first_weight; /* in `weights`: [block][K − 1][16], the last has what is left to 1; not shared: [vertex][K] */
