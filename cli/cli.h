@@ -254,6 +254,9 @@ bool is_picture(const char *path);
 exit_code vertex_values(cli_session *session, const pelt_model *model, const char *option, const char *path,
                         const char *attribute, float *out);
 
+/* Gives a model the colours of the file that it was read from (glTF, COLOR_0), where it has any; whether it has. */
+bool vertex_colors(cli_session *session, pelt_model *model);
+
 /* ---- terminal.c ------------------------------------------------------------------------------------------- */
 
 typedef enum message_kind { MESSAGE_ERROR, MESSAGE_WARNING, MESSAGE_NOTE, MESSAGE_DETAIL } message_kind;

@@ -1,7 +1,6 @@
 /* pelt light: how light falls on a rig while it moves, as vertex colours that morph. */
 #include "cli.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +35,7 @@ typedef struct work {
     const light_settings *settings;
     pelt_light_desc desc;
     pelt_model *rig;
-    float *colors; /* [vertex][3] of the file, or NULL */
+    bool painted; /* the file has colours */
     pelt_light_report report;
     uint64_t bytes;
 } work;
@@ -65,30 +64,11 @@ static exit_code check(work *w) {
     return code == EXIT_DONE ? parse_color(w->session, "ground", settings->ground, w->desc.ground) : code;
 }
 
-/* Colours that the file has already are what the light falls on. */
-static void read_colors(work *w) {
-    static const char *const names[] = {"COLOR_0.r", "COLOR_0.g", "COLOR_0.b"};
-    uint32_t count = w->rig->mesh.vertex_count;
-    float *values = must_alloc(count, sizeof *values);
-    float *colors = must_alloc(3 * (size_t)count, sizeof *colors);
-    bool found = true;
-    for (size_t c = 0; c < 3 && found; c++) {
-        found = pelt_vertex_attribute(w->session->context, w->rig, names[c], values) == PELT_OK;
-        for (size_t i = 0; i < count && found; i++)
-            colors[3 * i + c] = isfinite(values[i]) ? values[i] : 1;
-    }
-    free(values);
-    if (found)
-        w->desc.colors = w->colors = colors;
-    else
-        free(colors);
-}
-
 static exit_code light_and_write(work *w, const char *path) {
     pelt_context *context = w->session->context;
     pelt_result result = pelt_load(context, &path, 1, NULL, &w->rig);
     if (result == PELT_OK)
-        read_colors(w);
+        w->painted = vertex_colors(w->session, w->rig);
     if (result == PELT_OK)
         result = pelt_light(context, w->rig, &w->desc, &w->report);
     if (result == PELT_OK)
@@ -135,7 +115,7 @@ static void report_table(const work *w, double seconds) {
 static void warn_all(const work *w) {
     if (w->rig->motion_count == 0)
         warn(w->session, "the rig has no motion: its colours are the light of the rest pose, and nothing morphs");
-    if (w->colors)
+    if (w->painted)
         warn(w->session, "the file has vertex colours: the light falls on them; their alpha is not kept");
 }
 
@@ -163,7 +143,6 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     }
     show_warnings(session);
     session->hold_warnings = false;
-    free(w.colors);
     keep_model(session, w.rig);
     return code;
 }

@@ -1,6 +1,8 @@
-/* A number for every vertex, from a painted picture, a file of numbers or a vertex attribute. */
+/* A number for every vertex, from a painted picture, a file of numbers or a vertex attribute; colours of vertices. */
 #include "cli.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What is no regular file can be read only once: it is taken for numbers. */
@@ -27,4 +29,21 @@ exit_code vertex_values(cli_session *session, const pelt_model *model, const cha
                          : path  ? pelt_vertex_numbers(context, model, path, out)
                                  : pelt_vertex_attribute(context, model, attribute, out);
     return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
+}
+
+bool vertex_colors(cli_session *session, pelt_model *model) {
+    static const char *const names[] = {"COLOR_0.r", "COLOR_0.g", "COLOR_0.b"};
+    uint32_t count = model->mesh.vertex_count;
+    float *values = must_alloc(count, sizeof *values);
+    float *colors = pelt_model_alloc(session->context, model, count, 3 * sizeof *colors);
+    bool found = colors != NULL;
+    for (size_t c = 0; c < 3 && found; c++) {
+        found = pelt_vertex_attribute(session->context, model, names[c], values) == PELT_OK;
+        for (size_t i = 0; i < count && found; i++)
+            colors[3 * i + c] = isfinite(values[i]) ? values[i] : 1;
+    }
+    free(values);
+    if (found)
+        model->mesh.colors = colors;
+    return found;
 }

@@ -75,6 +75,8 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     if (result == PELT_OK)
         result = load_source(session, &settings, &source);
     settings.picture.picture.source = source;
+    if (result == PELT_OK && settings.picture.png)
+        vertex_colors(session, model);
     if (result != PELT_OK)
         code = session_fail(session, result);
     if (code == EXIT_DONE && settings.picture.png)

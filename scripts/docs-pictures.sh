@@ -54,6 +54,10 @@ for volume in 0 1; do
     cp "$scenes/frame_30.obj" "$scenes/wrung_$volume.obj"
 done
 view volume "$scenes/wrung_%d.obj" --sheet --frames 0:2:1 --columns 2 --size 1000x460 --yaw 60 --fit-pose
+# The light of a sky on a troll that bounces: clay above, its colours below.
+"$bin/pelt-scenes" troll -o "$scenes/troll.glb" --vertices 6000 >/dev/null
+"$bin/pelt" light "$scenes/troll.glb" -o "$scenes/lit.glb" --kind sky --sky 0.45,0.7,1 --ground 0.6,0.2,0.05 --fps 10 --quiet
+view light "$scenes/lit.glb" --columns 3 --rows 2 --size 760x480 --yaw 25 --second-mode colors
 # Warts on the rest pose, in every frame.
 "$bin/pelt" convert -q "$scenes/creature.glb" "$scenes/rest.obj"
 awk '$1 == "v" { bump = sin(14 * $2) * sin(14 * $3) * sin(14 * $4); print bump < 0 ? 0 : bump }' "$scenes/rest.obj" >"$scenes/warts.txt"

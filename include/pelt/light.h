@@ -32,12 +32,11 @@ typedef struct pelt_light_desc {
     uint32_t rank;       /* patterns, 1 to PELT_LIGHT_RANK_MAX; default 4; no more are made than there are frames */
     uint32_t directions; /* all round, 8 to 65536; default 256 */
     double reach; /* what is farther away than this part of the mesh's diagonal takes no light; 0 (default): all does */
-    double sky[3];       /* SKY: linear red, green, blue; default 1, 1, 1 */
-    double ground[3];    /* default 0.3, 0.25, 0.2 */
-    double fps;          /* frames per second of the motions; default 30 */
-    const float *colors; /* [vertex][3] colours that the light falls on, linear; NULL: white */
+    double sky[3];    /* SKY: linear red, green, blue; default 1, 1, 1 */
+    double ground[3]; /* default 0.3, 0.25, 0.2 */
+    double fps;       /* frames per second of the motions; default 30 */
 } pelt_light_desc;
-/* The table has all of it but sky, ground and colors. */
+/* The table has all of it but sky and ground. */
 PELT_API const pelt_option *pelt_light_options(size_t *option_count);
 PELT_API pelt_light_desc pelt_light_desc_default(void);
 
@@ -54,7 +53,8 @@ typedef struct pelt_light_report {
         bounds[PELT_LIGHT_RANK_MAX + 1]; /* [0 … rank] error_rms of the truncated SVD: nothing of that rank is better */
 } pelt_light_report;
 
-/* Gives the model colours, morphs and tracks of weights. Morphs that are there stay. Without motions the light of the
+/* Gives the model colours, morphs and tracks of weights. The light falls on mesh.colors (NULL: white), which become those
+ * of the result. Morphs that are there stay. Without motions the light of the
  * rest pose becomes the colours, and there are no morphs. `report` may be NULL. After a failure the model is as it was. */
 PELT_API pelt_result pelt_light(pelt_context *context, pelt_model *model, const pelt_light_desc *desc,
                                 pelt_light_report *report);

@@ -57,8 +57,8 @@ typedef struct pelt_mesh {
     float *normals;              /* [vertex][3] unit length, or NULL */
     float *tangents;             /* [vertex][4] unit length xyz and handedness ±1, or NULL */
     float *uvs;                  /* [vertex][2] v upwards as in OBJ, or NULL */
-    float *colors;               /* [vertex][3] linear red, green, blue that Pelt has made (pelt_light), or NULL; those
-                                  * of a file stay in its document */
+    float *colors;               /* [vertex][3] linear red, green, blue, or NULL; readers leave those of a file in its
+                                  * document, see pelt_vertex_attribute */
     uint32_t *vertex_points;     /* [vertex] the point it belongs to; NULL: vertex i is point i */
     uint32_t *triangles;         /* [triangle][3] vertices, counter-clockwise seen from outside */
     uint32_t *triangle_polygons; /* [triangle] source polygon, ascending; polygons are fans around their first

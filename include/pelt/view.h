@@ -23,6 +23,7 @@ typedef enum pelt_picture_mode {
     /* Distances in object units, from pale (0) to deep plum (`max`). */
     PELT_PICTURE_ERROR,        /* to where the source has the vertex at the same moment */
     PELT_PICTURE_DISPLACEMENT, /* to where the vertex is at rest */
+    PELT_PICTURE_COLORS,       /* the mesh's own colours, morphed */
     PELT_PICTURE_MODE_COUNT
 } pelt_picture_mode;
 

@@ -28,7 +28,8 @@ static void find_means(const apply_work *w) {
 
 /* What a colour of the mesh is when its light is `value`. */
 static float tinted(const px_light *l, size_t vertex, size_t channel, double value) {
-    return (float)(l->desc.colors ? value * (double)l->desc.colors[3 * vertex + channel] : value);
+    const float *paint = l->model->mesh.colors;
+    return (float)(paint ? value * (double)paint[3 * vertex + channel] : value);
 }
 
 static double pattern_of(const px_light *l, uint32_t r, size_t vertex, size_t channel) {

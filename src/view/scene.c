@@ -127,6 +127,27 @@ static pelt_result color_parts(px_arena *arena, const pelt_model *model, px_scen
     return PELT_OK;
 }
 
+/* The mesh's colours and what morphs add to them. */
+static pelt_result color_vertices(px_arena *arena, const px_shot *shot, double time, px_scene *scene) {
+    const pelt_model *model = shot->model;
+    float *weights = PX_NEW(arena, float, model->morphs.morph_count);
+    if (!weights)
+        return PELT_ERROR_MEMORY;
+    if (!model->mesh.colors)
+        return px_fail(px_arena_context(arena), PELT_ERROR_INPUT,
+                       "mode colors needs vertex colours, and there are none");
+    memcpy(scene->colors, model->mesh.colors, 3 * (size_t)scene->vertex_count * sizeof *scene->colors);
+    pelt_motion_sample(model, shot->animation.motion, (float)time, NULL, weights);
+    for (uint32_t m = 0; m < model->morphs.morph_count; m++) {
+        const pelt_morph *morph = &model->morphs.morphs[m];
+        for (size_t e = 0; morph->colors && e < 3 * (size_t)morph->vertex_count; e++)
+            scene->colors[3 * (size_t)morph->first_vertex + e] += weights[m] * morph->colors[e];
+    }
+    for (size_t e = 0; e < 3 * (size_t)scene->vertex_count; e++)
+        scene->colors[e] = fminf(fmaxf(scene->colors[e], 0), 1);
+    return PELT_OK;
+}
+
 static pelt_result color_distances(pelt_context *context, const px_shot *shot, const px_reference *reference,
                                    double time, px_scene *scene) {
     float *distances = PX_ALLOC(context, float, scene->vertex_count);
@@ -162,6 +183,8 @@ static pelt_result color_scene(px_arena *arena, const px_shot *shot, pelt_pictur
     case PELT_PICTURE_ERROR:
     case PELT_PICTURE_DISPLACEMENT:
         return color_distances(context, shot, px_shot_reference(shot, mode), time, scene);
+    case PELT_PICTURE_COLORS:
+        return color_vertices(arena, shot, time, scene);
     case PELT_PICTURE_SHADED:
     case PELT_PICTURE_MODE_COUNT:
         break;

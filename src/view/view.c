@@ -5,7 +5,7 @@
 
 #define FIT_TIMES 13u /* moments of an animation that the camera looks at besides the drawn ones */
 
-#define MODES       "shaded|bones|weights|influences|parts|error|displacement"
+#define MODES       "shaded|bones|weights|influences|parts|error|displacement|colors"
 #define FIELD(name) offsetof(pelt_picture_desc, name)
 static const pelt_option options[] = {
     {"width", 0, PELT_OPTION_UINT, FIELD(width), "1280", 1, PELT_PICTURE_MAX_SIDE, NULL, "PIXELS",

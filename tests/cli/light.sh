@@ -26,6 +26,14 @@ json sky.json 'r.rank === 2 && r.mean > 0.1 && r.mean < 0.8'
 run 0 light lit.glb -o lit.glb --directions 16 --rank 1
 err "the file has vertex colours"
 
+# Pictures show it.
+run 0 view lit.glb --png lit.png --size 40x40 --mode colors --frame 3
+run 0 view lit.glb --png clay.png --size 40x40 --frame 3
+cmp -s lit.png clay.png && fail "colours are not seen"
+run 2 view troll.glb --png no.png --mode colors
+err "there are none"
+missing no.png
+
 # Without motion: colours alone.
 run 0 convert -q troll.glb still.obj
 run 0 light still.obj -o still.glb --directions 16 --json still.json
