@@ -144,7 +144,7 @@ void pelt_jiggle_reset(pelt_jiggle *j) {
 }
 
 /* Whether some joint is farther away at the end of the coming step than it could have moved. */
-static bool jumps(const pelt_jiggle *j) {
+static bool jumps(pelt_jiggle *j) {
     px_path_at(&j->path, 1, 0, j->locals);
     pelt_skeleton_globals(&j->model->skeleton, j->locals, j->globals);
     for (uint32_t n = 0; j->jump > 0 && n < j->model->skeleton.joint_count; n++) {

@@ -1,4 +1,12 @@
-/* The stepping object from inside. */
+/* The stepping object from inside.
+ *
+ *   object.c    poses in, time, vertices out; options.c: its settings
+ *   path.c      poses between those that are set
+ *   swing.c     what swings about the skin: forces, substeps; collide.c: what keeps it where it may be
+ *   match.c     regions and what they want        match_kernel.h
+ *   values.c    what particles are like: stiffness, damping, δ
+ *   mesh.c      vertices from particles           mesh_kernel.h
+ */
 #ifndef PELT_JIGGLE_OBJECT_H
 #define PELT_JIGGLE_OBJECT_H
 

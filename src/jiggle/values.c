@@ -133,32 +133,42 @@ static void blend_map(const px_values *v, const float *map, float most, float *o
     }
 }
 
-/* One kind of value; `offset` is its place in pelt_jiggle_joint. */
-static void set_value(const px_values *v, float standard, const pelt_jiggle_joint *joints, uint32_t joint_count,
-                      size_t offset, const float *map, float most, float *out) {
+/* One kind of value. */
+typedef struct kind {
+    size_t offset; /* its place in pelt_jiggle_joint */
+    float standard, most;
+    const float *map; /* [vertex] or NULL */
+    float *out;       /* [particle] */
+} kind;
+
+static void set_kind(const px_values *v, const kind *k, const pelt_jiggle_joint *joints, uint32_t joint_count) {
     for (uint32_t j = 0; j < v->joint_count; j++)
-        v->joints[j] = standard;
+        v->joints[j] = k->standard;
     for (uint32_t n = 0; n < joint_count; n++) {
         float value;
-        memcpy(&value, (const char *)&joints[n] + offset, sizeof value);
+        memcpy(&value, (const char *)&joints[n] + k->offset, sizeof value);
         if (value >= 0 && joints[n].joint < v->joint_count)
-            v->joints[joints[n].joint] = clamped(value, most);
+            v->joints[joints[n].joint] = clamped(value, k->most);
     }
-    blend_joints(v, out);
-    if (map)
-        blend_map(v, map, most, out);
+    blend_joints(v, k->out);
+    if (k->map)
+        blend_map(v, k->map, k->most, k->out);
     for (uint32_t p = 0; p < v->lattice->particle_count; p++)
-        out[p] = clamped(out[p], most);
+        k->out[p] = clamped(k->out[p], k->most);
 }
 
 void px_values_set(px_values *v, const pelt_jiggle_joint *joints, uint32_t joint_count, const pelt_jiggle_maps *maps) {
-    pelt_jiggle_maps none = {0}, m = maps ? *maps : none;
-    set_value(v, v->standard_stiffness, joints, joint_count, offsetof(pelt_jiggle_joint, stiffness), m.stiffness,
-              PELT_JIGGLE_STIFFNESS_MOST, v->stiffness);
-    set_value(v, v->standard_damping, joints, joint_count, offsetof(pelt_jiggle_joint, damping), m.damping, 1e6f,
-              v->damping);
-    set_value(v, v->standard_delta, joints, joint_count, offsetof(pelt_jiggle_joint, delta), m.delta, 1, v->deltas);
-    set_value(v, 0, joints, joint_count, offsetof(pelt_jiggle_joint, pin), m.pin, 1, v->pins);
+    pelt_jiggle_maps none = {0};
+    maps = maps ? maps : &none;
+    const kind kinds[] = {
+        {offsetof(pelt_jiggle_joint, stiffness), v->standard_stiffness, PELT_JIGGLE_STIFFNESS_MOST, maps->stiffness,
+         v->stiffness},
+        {offsetof(pelt_jiggle_joint, damping), v->standard_damping, 1e6f, maps->damping, v->damping},
+        {offsetof(pelt_jiggle_joint, delta), v->standard_delta, 1, maps->delta, v->deltas},
+        {offsetof(pelt_jiggle_joint, pin), 0, 1, maps->pin, v->pins},
+    };
+    for (size_t n = 0; n < PX_COUNT(kinds); n++)
+        set_kind(v, &kinds[n], joints, joint_count);
     for (uint32_t p = 0; p < v->lattice->particle_count; p++)
         v->deltas[p] = v->pinned[p] ? 0 : v->deltas[p] * (1 - v->pins[p]);
 }
