@@ -14,7 +14,7 @@ ask() {
     _pelt
     echo "${COMPREPLY[*]}"
 }
-[[ $(ask pelt co) == "convert correct compare completion" ]] || { echo verbs; exit 1; }
+[[ $(ask pelt co) == "convert correct compare collide completion" ]] || { echo verbs; exit 1; }
 [[ $(ask pelt bake --mo) == "--motion" ]] || { echo option; exit 1; }
 [[ $(ask pelt bake --skinning d) == "dual-quaternion" ]] || { echo choice; exit 1; }
 [[ $(ask pelt help ba) == "bake" ]] || { echo help; exit 1; }
