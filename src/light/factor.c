@@ -124,7 +124,6 @@ static void improve_rows(uint32_t rank, size_t n, const double *gram, const doub
 }
 
 typedef struct half { /* one side of A ≈ W·H: rows [rank][n] of one factor, found from the other [rank][m] */
-    pelt_context *context;
     px_matrix a; /* [m][n] */
     const double *other;
     double *x, *gram, *right;
@@ -154,8 +153,8 @@ pelt_result px_light_nmf(pelt_context *context, const double *a, size_t frame_co
         return PELT_ERROR_MEMORY;
     double *turned = scratch + (size_t)rank * rank, *right = turned + rank * frame_count; /* turned: Wᵀ */
     px_matrix view = px_matrix_in(a, frame_count, column_count);
-    half of_patterns = {context, view, turned, patterns, scratch, right, rank};
-    half of_weights = {context, px_transposed(view), patterns, turned, scratch, right, rank};
+    half of_patterns = {view, turned, patterns, scratch, right, rank};
+    half of_weights = {px_transposed(view), patterns, turned, scratch, right, rank};
     pelt_result result = PELT_OK;
     double before = INFINITY, after = INFINITY;
     transpose(weights, frame_count, rank, turned);
