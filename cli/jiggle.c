@@ -77,8 +77,6 @@ static void plan_skin(jiggle_work *w) {
     w->skin_settings = w->settings->skin;
     decompose_settings *s = &w->skin_settings;
     s->rest = "first";
-    s->fps = w->settings->bake.fps;
-    s->load = w->settings->retarget.load;
     bool anew = option_given(session, "bones") || option_given(session, "error") || option_given(session, "method");
     if (w->as == AS_BONES && !anew && !option_given(session, "add"))
         s->decompose.add = HELPER_BONES;

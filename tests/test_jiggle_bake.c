@@ -172,7 +172,6 @@ static void loops_have_no_seam(void **state) {
 typedef struct change {
     double last;
     uint32_t calls;
-    pelt_jiggle_joint all;
 } change;
 
 /* Everything is held from half a second on. */

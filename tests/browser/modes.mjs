@@ -300,7 +300,8 @@ await support.checks(browser, {
     },
     "the lattice of a jiggle lies around the mesh": async () => {
         const file = path.join(support.folder, "jiggle.html");
-        const [rig, out] = [support.scene("troll", "--vertices", "800", "--frames", "8"), path.join(support.folder, "soft.glb")];
+        const rig = support.scene("troll", "--vertices", "800", "--frames", "8");
+        const out = path.join(support.folder, "soft.glb");
         const few = ["--particles", "400", "--preroll", "0", "--add", "3", "--iterations", "2"];
         run(support.pelt, ["jiggle", "-q", rig, "-o", out, "--report", file, ...few]);
         const page = await openReadable(file);
