@@ -31,7 +31,7 @@ static void mark_vertices(const level *l, uint8_t *marks) {
             px_mark_part(mesh, &mesh->parts[p], NULL, marks);
 }
 
-static pelt_result keep_vertices(level *l, uint8_t *marks) {
+static void keep_vertices(level *l, uint8_t *marks) {
     const pelt_mesh *mesh = &l->s->model->mesh;
     mark_vertices(l, marks);
     for (uint32_t i = 0; i < mesh->vertex_count; i++) {
@@ -40,7 +40,6 @@ static pelt_result keep_vertices(level *l, uint8_t *marks) {
             l->kept[l->mesh.vertex_count++] = i;
     }
     l->places[mesh->vertex_count] = l->mesh.vertex_count;
-    return PELT_OK;
 }
 
 /* Points of the kept vertices, in their old order. */
@@ -83,7 +82,7 @@ static pelt_result gather_vertices(level *l) {
     PX_TRY(gather(l, mesh->tangents, 4 * sizeof(float), &l->mesh.tangents));
     PX_TRY(gather(l, mesh->uvs, 2 * sizeof(float), &l->mesh.uvs));
     PX_TRY(gather(l, mesh->colors, 3 * sizeof(float), &l->mesh.colors));
-    PX_TRY(gather(l, mesh->origins ? mesh->origins : NULL, sizeof(uint32_t), &l->mesh.origins));
+    PX_TRY(gather(l, mesh->origins, sizeof(uint32_t), &l->mesh.origins));
     if (!mesh->origins) {
         if (!(l->mesh.origins = PX_NEW(l->target->memory, uint32_t, l->mesh.vertex_count)))
             return PELT_ERROR_MEMORY;
@@ -352,7 +351,7 @@ static pelt_result build(level *l, px_arena *arena) {
         for (l->roots[u] = u; s->parents[l->roots[u]] != l->roots[u];)
             l->roots[u] = s->parents[l->roots[u]];
     l->mesh = (pelt_mesh){.part_count = mesh->part_count};
-    PX_TRY(keep_vertices(l, marks));
+    keep_vertices(l, marks);
     PX_TRY(keep_points(l, numbers));
     PX_TRY(gather_vertices(l));
     PX_TRY(take_triangles(l));
