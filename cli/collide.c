@@ -24,7 +24,7 @@ static const pelt_option own_options[] = {
      NULL, "how the bones of rigs are blended"},
     {"offset", 0, PELT_OPTION_TEXT, offsetof(collide_settings, offset), NULL, 0, 0, NULL, "X,Y,Z",
      "move B by this, in units of the files"},
-    {"pairs", 0, PELT_OPTION_UINT, offsetof(collide_settings, pairs), "10", 0, 1000000, NULL, "N",
+    {"pairs", 0, PELT_OPTION_UINT, offsetof(collide_settings, pairs), "10", 0, 1000, NULL, "N",
      "list so many pairs of triangles of every frame in --json, at most"},
     {"max-pairs", 0, PELT_OPTION_UINT, offsetof(collide_settings, max_pairs), NULL, 0, 0, NULL, "N",
      "exit with 4 when a frame has more"},
