@@ -18,12 +18,10 @@ static bool are_neighbours(const pelt_bdtree *tree, const px_leaf *a, uint32_t p
     return false;
 }
 
-static bool visit_pair(const pair_query *q, const px_leaf *a, uint32_t place_a, const px_leaf *b, uint32_t place_b) {
+static bool visit_pair(const pair_query *q, uint32_t place_a, uint32_t place_b) {
     uint32_t of_a = q->a->tree->order[place_a], of_b = q->b->tree->order[place_b];
     if (q->a != q->b)
         return q->found(q->user, of_a, of_b);
-    if (are_neighbours(q->a->tree, a, place_a, b, place_b))
-        return true;
     return of_a < of_b ? q->found(q->user, of_a, of_b) : q->found(q->user, of_b, of_a);
 }
 
@@ -44,7 +42,8 @@ static bool pair_leaves(const pair_query *q, uint32_t number_a, uint32_t number_
             if (!px_leaf_corners(open_b, q->b->tree->corners[n], of_b))
                 continue;
             px_box box_b = px_box_of(of_b);
-            if (px_boxes_meet(&box_a, &box_b) && px_triangles_meet(of_a, of_b) && !visit_pair(q, a, m, b, n))
+            if (px_boxes_meet(&box_a, &box_b) && !(q->a == q->b && are_neighbours(q->a->tree, a, m, b, n)) &&
+                px_triangles_meet(of_a, of_b) && !visit_pair(q, m, n))
                 return false;
         }
     }
