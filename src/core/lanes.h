@@ -13,7 +13,17 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Sanitizers check every load of a kernel; all of it in one function takes them minutes to compile. */
+#ifdef __has_feature
+#define LANES_CHECKED (__has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer))
+#else
+#define LANES_CHECKED 0
+#endif
+#if LANES_CHECKED
+#define INLINE static inline __attribute__((unused))
+#else
 #define INLINE static inline __attribute__((always_inline))
+#endif
 
 #if LANES == 1
 
