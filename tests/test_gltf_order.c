@@ -138,6 +138,40 @@ static void lists_and_shared_arrays(void **state) {
     test_end(&test);
 }
 
+/* Arrays that Pelt does not read may be too short, or have what lies outside: a sentence, and no file. */
+static void bad_arrays_are_refused(void **state) {
+    (void)state;
+    static const char *const colors[] = {
+        "{\"bufferView\":0,\"componentType\":5126,\"type\":\"VEC3\",\"count\":2}",
+        "{\"bufferView\":0,\"componentType\":5126,\"type\":\"VEC3\",\"count\":3,\"sparse\":{\"count\":1,"
+        "\"indices\":{\"bufferView\":3,\"componentType\":5121},\"values\":{\"bufferView\":0}}}"};
+    static const char *const words[] = {"2 elements for 3 vertices", "sparse index 9 is not below 3"};
+    for (int c = 0; c < 2; c++) {
+        gltf_build b = {0};
+        test_context test;
+        char folder[1024], path[1100];
+        pelt_save_desc save = pelt_save_desc_default();
+        save.order = PELT_ORDER_SKIN;
+        test_begin(&test, 1);
+        test_folder(folder);
+        snprintf(path, sizeof path, "%s/bad.glb", folder);
+        BUILD_FLOATS(&b, "VEC3", 3, 0, 0, 0, 1, 0, 0, 0, 1, 0);
+        BUILD_BYTES(&b, 5121, "VEC4", 3, "", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+        BUILD_FLOATS(&b, "VEC4", 3, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0);
+        build_view(&b, (const uint8_t[]){9}, 1, "");
+        build_accessor_text(&b, "%s", colors[c]);
+        pelt_model *model = build_load(&test, &b,
+                                       "\"skins\":[{\"joints\":[1]}],\"scenes\":[{\"nodes\":[0,1]}],"
+                                       "\"nodes\":[{\"mesh\":0,\"skin\":0},{}],\"meshes\":[{\"primitives\":["
+                                       "{\"attributes\":{\"POSITION\":0,\"JOINTS_0\":1,\"WEIGHTS_0\":2,"
+                                       "\"_OWN\":3}}]}]");
+        test_fails(&test, pelt_save(test.context, model, path, &save), PELT_ERROR_INPUT, words[c]);
+        assert_int_not_equal(access(path, F_OK), 0);
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+}
+
 static pelt_result save_sorted(pelt_context *context, void *user) {
     pelt_model *model;
     pelt_save_desc save = pelt_save_desc_default();
@@ -163,6 +197,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scenes_keep_their_corners),
         cmocka_unit_test(lists_and_shared_arrays),
+        cmocka_unit_test(bad_arrays_are_refused),
         cmocka_unit_test(sorting_survives_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

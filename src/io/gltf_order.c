@@ -78,16 +78,31 @@ static void store_uint(uint8_t *p, px_gltf_component component, uint32_t value) 
         p[b] = (uint8_t)(value >> 8 * b);
 }
 
+static uint32_t sparse_index(const px_gltf_accessor *a, size_t s) {
+    return load_uint(a->sparse_indices + s * px_gltf_component_size(a->sparse_component), a->sparse_component);
+}
+
+/* Arrays that Pelt itself has no use for were not looked at when the file was read. */
+static pelt_result check_elements(const reorder *o, const px_gltf_accessor *a, uint32_t count) {
+    pelt_context *context = o->w->context;
+    if (a->count != count)
+        return px_fail(context, PELT_ERROR_INPUT,
+                       "accessor %u: has %u elements for %u vertices; write the file without another order", a->index,
+                       a->count, count);
+    for (size_t s = 0; s < a->sparse_count; s++)
+        if (sparse_index(a, s) >= a->count)
+            return px_fail(context, PELT_ERROR_INPUT, "accessor %u: its sparse index %u is not below %u", a->index,
+                           sparse_index(a, s), a->count);
+    return PELT_OK;
+}
+
 /* Elements one behind the other, `element` bytes each; NULL when out of memory. */
 static uint8_t *copy_elements(pelt_context *context, const px_gltf_accessor *a, size_t element) {
     uint8_t *out = px_alloc(context, a->count, element);
     for (size_t i = 0; out && a->data && i < a->count; i++)
         memcpy(out + i * element, a->data + i * a->stride, element);
-    size_t index_size = px_gltf_component_size(a->sparse_component);
-    for (size_t s = 0; out && s < a->sparse_count; s++) {
-        size_t i = load_uint(a->sparse_indices + s * index_size, a->sparse_component);
-        memcpy(out + i * element, a->sparse_values + s * element, element);
-    }
+    for (size_t s = 0; out && s < a->sparse_count; s++)
+        memcpy(out + sparse_index(a, s) * element, a->sparse_values + s * element, element);
     return out;
 }
 
@@ -115,6 +130,7 @@ static pelt_result move_elements(const reorder *o, uint32_t from, bool offsets, 
     px_gltf_writer *w = o->w;
     px_gltf_accessor a;
     PX_TRY(get_accessor(w, from, &a));
+    PX_TRY(check_elements(o, &a, o->vertex_count));
     size_t element = a.width * px_gltf_component_size(a.component), stride = (element + 3) / 4 * 4;
     uint8_t *old = copy_elements(w->context, &a, element), *data = px_alloc(w->context, a.count, stride);
     bool bounds = px_json_get(px_json_at(w->accessors, from), "min") != NULL;
@@ -160,14 +176,23 @@ static pelt_result move_indices(const reorder *o, px_json *primitive) {
     }
     px_gltf_accessor a;
     PX_TRY(get_accessor(w, from, &a));
+    PX_TRY(check_elements(o, &a, a.count));
     size_t size = px_gltf_component_size(a.component);
     uint8_t *data = copy_elements(w->context, &a, size);
-    for (size_t c = 0; data && c < a.count; c++)
-        store_uint(data + c * size, a.component, o->places[load_uint(data + c * size, a.component)]);
-    if (data)
+    bool inside = a.width == 1;
+    for (size_t c = 0; data && inside && c < a.count; c++) {
+        uint32_t index = load_uint(data + c * size, a.component);
+        inside = index < o->vertex_count;
+        if (inside)
+            store_uint(data + c * size, a.component, o->places[index]);
+    }
+    if (data && inside)
         px_gltf_put_uint(w, primitive, "indices", put_accessor(w, from, data, a.count, size, false, PX_GLTF_INDICES));
     w->failed |= !data;
     px_free(w->context, data);
+    if (!inside)
+        return px_fail(w->context, PELT_ERROR_INPUT, "accessor %u: holds other things than indices below %u", from,
+                       o->vertex_count);
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
