@@ -260,7 +260,7 @@ static void the_world_moves_animals(void **state) {
     static pelt_crowd_instance animals[2];
     herd h;
     size_t vertex_count;
-    pelt_affine inverse;
+    pelt_affine inverse = {0};
     begin(&h, 1);
     animals[0] = animals[1] = animal(0, 0, 0.3f);
     animals[1].world = (pelt_affine){{0, -2, 0, 5, 3, 0, 0, 6, 0, 0.5f, 1, 7}};

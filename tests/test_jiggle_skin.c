@@ -35,7 +35,7 @@ static void rigid_motion_and_scale_are_kept(void **state) {
         arm_turn(t.locals, 0, 0, 200);
         arm_turn(t.locals, 0, 2, 70);
         t.locals[0].translation[1] += 3;
-        pelt_affine before = px_affine_from_transform(&t.model->skeleton.rest[0]), back;
+        pelt_affine before = px_affine_from_transform(&t.model->skeleton.rest[0]), back = before;
         pelt_affine map = px_affine_from_transform(&t.locals[0]);
         assert_true(px_affine_inverse(&before, &back));
         map = px_affine_mul(&map, &back);

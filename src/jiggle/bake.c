@@ -9,6 +9,8 @@
  */
 #include "jiggle/object.h"
 
+#include "core/mesh.h"
+
 #include <pelt/run.h>
 
 #define SLACK      1e-6  /* of a substep: frames this near to one are at it */
@@ -247,14 +249,7 @@ static pelt_result measure_size(bake *b) {
     uint32_t count = b->clip.point_count;
     PX_TRY(pelt_clip_read(b->context, &b->clip, 0, 0, count, b->points));
     float low[3], high[3];
-    memcpy(low, b->points, sizeof low);
-    memcpy(high, b->points, sizeof high);
-    for (size_t p = 1; p < count; p++)
-        for (int c = 0; c < 3; c++) {
-            low[c] = fminf(low[c], b->points[3 * p + c]);
-            high[c] = fmaxf(high[c], b->points[3 * p + c]);
-        }
-    b->size = distance(low, high);
+    b->size = px_box(b->points, count, low, high);
     return PELT_OK;
 }
 

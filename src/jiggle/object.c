@@ -2,6 +2,7 @@
 #include "jiggle/object.h"
 
 #include "core/math3.h"
+#include "core/mesh.h"
 
 #include <pelt/run.h>
 
@@ -44,19 +45,6 @@ static pelt_result make_normals(pelt_jiggle *j, pelt_context *context, float **o
     return result;
 }
 
-static double diagonal(const float *positions, uint32_t count) {
-    double sum = 0;
-    for (uint32_t c = 0; c < 3; c++) {
-        float low = positions[c], high = positions[c];
-        for (size_t i = 1; i < count; i++) {
-            low = fminf(low, positions[3 * i + c]);
-            high = fmaxf(high, positions[3 * i + c]);
-        }
-        sum += pow((double)high - (double)low, 2);
-    }
-    return sqrt(sum);
-}
-
 static pelt_result make_state(pelt_jiggle *j) {
     const pelt_skeleton *skeleton = &j->model->skeleton;
     size_t floats = 4 * px_jiggle_padded(j->lattice.particle_count);
@@ -75,7 +63,7 @@ static pelt_result make_state(pelt_jiggle *j) {
 
 static pelt_result fill(pelt_jiggle *j, pelt_context *context) {
     const px_jiggle_kernels *kernels = px_jiggle_kernels_of(pelt_simd_best());
-    float *normals;
+    float *normals, low[3], high[3];
     PX_TRY(px_jiggle_check(context, j->model, &j->desc));
     PX_TRY(px_jiggle_subject_make(context, j->arena, j->model, &j->subject));
     PX_TRY(px_jiggle_lattice(context, j->arena, &j->subject, j->desc.cells, j->desc.particles, &j->lattice));
@@ -86,7 +74,7 @@ static pelt_result fill(pelt_jiggle *j, pelt_context *context) {
     PX_TRY(px_swing_make(j->arena, &j->subject, &j->lattice, &j->weights, kernels, normals, &j->desc, &j->swing));
     PX_TRY(px_mesh_embedding_make(j->arena, &j->lattice, kernels, normals, &j->mesh));
     PX_TRY(px_mesh_shape_make(j->arena, j->model, normals, &j->mesh));
-    j->jump = j->desc.teleport * diagonal(j->subject.positions, j->model->mesh.vertex_count);
+    j->jump = j->desc.teleport * px_box(j->subject.positions, j->model->mesh.vertex_count, low, high);
     return make_state(j);
 }
 
