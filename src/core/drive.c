@@ -160,6 +160,10 @@ static void find_limits(drive_work *d) {
 
 pelt_result px_motion_drive(pelt_context *context, px_arena *scratch, const pelt_model *model, uint32_t first_driver,
                             const pelt_motion *motion, pelt_motion *out) {
+    if (model->driver_count == first_driver) {
+        *out = *motion;
+        return PELT_OK;
+    }
     size_t morphs = model->morphs.morph_count;
     drive_work d = {.context = context, .posed = *model, .motion = motion, .times = {.context = context}};
     d.posed.drivers += first_driver;
