@@ -17,7 +17,7 @@ typedef struct herd {
     pelt_crowd *crowd;
 } herd;
 
-/* A second motion: half of the joints move, and in less time. */
+/* A second motion: half of the joints move, in less time, with quaternions of the other sign, which turn alike. */
 static void add_motion(pelt_context *context, pelt_model *model) {
     pelt_motion *motions = pelt_model_alloc(context, model, 2, sizeof *motions);
     motions[0] = motions[1] = model->motions[0];
@@ -27,6 +27,12 @@ static void add_motion(pelt_context *context, pelt_model *model) {
         pelt_track track = motions[0].tracks[t];
         track.key_count = track.key_count / 2;
         motions[1].end = track.times[track.key_count - 1];
+        if (track.path == PELT_PATH_ROTATION) {
+            float *values = pelt_model_alloc(context, model, (size_t)track.key_count * 4, sizeof *values);
+            for (uint32_t e = 0; e < 4 * track.key_count; e++)
+                values[e] = -track.values[e];
+            track.values = values;
+        }
         tracks[motions[1].track_count++] = track;
     }
     motions[1].name = "trot";
