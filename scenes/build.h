@@ -183,6 +183,11 @@ pelt_result scene_skin_alloc(pelt_context *context, pelt_model *model);
  * before a bone leaves the four, so that they are continuous over the surface. */
 void scene_skin_weigh(const scene_joint *joints, uint32_t joint_count, uint64_t mask, vec p, uint16_t *bones,
                       float *weights);
+/* A solid's surface as a mesh of about desc->vertex_count vertices, 6,000 where nobody says, with a skeleton, and skinned to
+ * all of it. */
+pelt_result scene_skinned_solid(pelt_context *context, pelt_model *scratch, const scene_desc *desc,
+                                const scene_solid *solid, const char *name, const scene_joint *joints,
+                                uint32_t joint_count, pelt_model *model);
 
 /* One sine wave of one joint: turns about an axis of object space through the joint's head (axis 0–2, radians), or
  * moves along one (3–5, object units). Waves of one joint follow each other in the order of the table. */

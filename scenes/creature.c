@@ -233,16 +233,7 @@ static pelt_result build(pelt_context *context, pelt_model *scratch, const scene
     if (!solid || !table)
         return PELT_ERROR_MEMORY;
     make_solid(&b, solid);
-    scene_surface surface;
-    SCENE_TRY(scene_surface_make(context, scratch, solid,
-                                 scene_points_for(scene_count(desc->vertex_count, 6000, 50, SCENE_MAX_VERTICES)),
-                                 &surface));
-    SCENE_TRY(scene_mesh_from_surface(context, model, &surface, "creature", false));
-    SCENE_TRY(scene_skeleton(context, model, joints, JOINT_COUNT));
-    SCENE_TRY(scene_skin_alloc(context, model));
-    for (size_t i = 0; i < model->mesh.vertex_count; i++)
-        scene_skin_weigh(joints, JOINT_COUNT, UINT64_MAX, vec_load(model->mesh.positions + 3 * i),
-                         model->skin.bones + SCENE_INFLUENCES * i, model->skin.weights + SCENE_INFLUENCES * i);
+    SCENE_TRY(scene_skinned_solid(context, scratch, desc, solid, "creature", joints, JOINT_COUNT, model));
     walk_legs(table);
     walk_trunk(table);
     return scene_motion(context, model, "walk", table->waves, table->count,
@@ -253,5 +244,5 @@ static pelt_result make(pelt_context *context, const scene_desc *desc, pelt_mode
     return scene_build(context, desc, build, model);
 }
 
-const scene scene_creature = {"creature",
-                              "a four-legged creature that walks: one closed surface, 29 joints, true weights", make, NULL};
+const scene scene_creature = {
+    "creature", "a four-legged creature that walks: one closed surface, 29 joints, true weights", make, NULL};

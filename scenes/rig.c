@@ -125,6 +125,22 @@ void scene_skin_weigh(const scene_joint *joints, uint32_t joint_count, uint64_t 
     }
 }
 
+pelt_result scene_skinned_solid(pelt_context *context, pelt_model *scratch, const scene_desc *desc,
+                                const scene_solid *solid, const char *name, const scene_joint *joints,
+                                uint32_t joint_count, pelt_model *model) {
+    scene_surface surface;
+    SCENE_TRY(scene_surface_make(context, scratch, solid,
+                                 scene_points_for(scene_count(desc->vertex_count, 6000, 50, SCENE_MAX_VERTICES)),
+                                 &surface));
+    SCENE_TRY(scene_mesh_from_surface(context, model, &surface, name, false));
+    SCENE_TRY(scene_skeleton(context, model, joints, joint_count));
+    SCENE_TRY(scene_skin_alloc(context, model));
+    for (size_t i = 0; i < model->mesh.vertex_count; i++)
+        scene_skin_weigh(joints, joint_count, UINT64_MAX, vec_load(model->mesh.positions + 3 * i),
+                         model->skin.bones + SCENE_INFLUENCES * i, model->skin.weights + SCENE_INFLUENCES * i);
+    return PELT_OK;
+}
+
 /* ---- Motion ----------------------------------------------------------------------------------------------- */
 
 double scene_wave_at(const scene_wave *wave, double time) {

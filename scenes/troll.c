@@ -136,16 +136,7 @@ static pelt_result build(pelt_context *context, pelt_model *scratch, const scene
     if (!solid)
         return PELT_ERROR_MEMORY;
     make_solid(&b, solid);
-    scene_surface surface;
-    SCENE_TRY(scene_surface_make(context, scratch, solid,
-                                 scene_points_for(scene_count(desc->vertex_count, 6000, 50, SCENE_MAX_VERTICES)),
-                                 &surface));
-    SCENE_TRY(scene_mesh_from_surface(context, model, &surface, "troll", false));
-    SCENE_TRY(scene_skeleton(context, model, joints, JOINT_COUNT));
-    SCENE_TRY(scene_skin_alloc(context, model));
-    for (size_t i = 0; i < model->mesh.vertex_count; i++)
-        scene_skin_weigh(joints, JOINT_COUNT, UINT64_MAX, vec_load(model->mesh.positions + 3 * i),
-                         model->skin.bones + SCENE_INFLUENCES * i, model->skin.weights + SCENE_INFLUENCES * i);
+    SCENE_TRY(scene_skinned_solid(context, scratch, desc, solid, "troll", joints, JOINT_COUNT, model));
     return scene_motion(context, model, "bounce", bounce, SCENE_COUNT(bounce),
                         scene_count(desc->frame_count, LOOP + 1, 1, SCENE_MAX_FRAMES), LOOP);
 }

@@ -117,14 +117,14 @@ static void skin_leaf(const pelt_body *body, uint32_t leaf, float (*out)[3]) {
 }
 
 /* Around the vertices of a leaf; around everything when one of them is not finite. */
-static px_box box_of_leaf(const float (*posed)[3], bool finite) {
+static px_quad_box box_of_leaf(const float (*posed)[3], bool finite) {
     if (!finite)
-        return (px_box){{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
+        return (px_quad_box){{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
     px_quad first = px_quad_load(posed[0]);
-    px_box out = {first, first};
+    px_quad_box out = {first, first};
     for (uint32_t v = 1; v < PX_LEAF_VERTICES; v++) {
         px_quad p = px_quad_load(posed[v]);
-        out = (px_box){px_quad_min(out.low, p), px_quad_max(out.high, p)};
+        out = (px_quad_box){px_quad_min(out.low, p), px_quad_max(out.high, p)};
     }
     return out;
 }

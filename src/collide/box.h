@@ -14,12 +14,12 @@ static inline px_quad px_quad_max(px_quad a, px_quad b) {
     return px_quad_pick(a > b, a, b);
 }
 
-static inline px_box px_box_of(const float *const corners[3]) {
+static inline px_quad_box px_box_of(const float *const corners[3]) {
     px_quad a = px_quad_load(corners[0]), b = px_quad_load(corners[1]), c = px_quad_load(corners[2]);
-    return (px_box){px_quad_min(px_quad_min(a, b), c), px_quad_max(px_quad_max(a, b), c)};
+    return (px_quad_box){px_quad_min(px_quad_min(a, b), c), px_quad_max(px_quad_max(a, b), c)};
 }
 
-static inline bool px_boxes_meet(const px_box *a, const px_box *b) {
+static inline bool px_boxes_meet(const px_quad_box *a, const px_quad_box *b) {
     px_quad_mask apart = (a->low > b->high) | (b->low > a->high);
     return !(apart[0] | apart[1] | apart[2]);
 }

@@ -88,16 +88,16 @@ typedef struct px_found {
     uint32_t pose; /* in which that was */
 } px_found;
 
-typedef struct px_box {
+typedef struct px_quad_box {
     px_quad low, high; /* the last of each means nothing */
-} px_box;
+} px_quad_box;
 
 /* The vertices of a leaf, once a question has needed them. */
 typedef struct px_opened {
     float posed[PX_LEAF_VERTICES][3];
     uint32_t finite; /* a bit for every vertex; behind `posed`, of which four floats at a time are read */
     uint32_t pose;   /* in which that was */
-    px_box box;      /* around all vertices; around everything when one is not finite */
+    px_quad_box box; /* around all vertices; around everything when one is not finite */
 } px_opened;
 
 /* A matrix as balls want it. */

@@ -35,13 +35,13 @@ static bool pair_leaves(const pair_query *q, uint32_t number_a, uint32_t number_
         const float *of_a[3], *of_b[3];
         if (!px_leaf_corners(open_a, q->a->tree->corners[m], of_a))
             continue;
-        px_box box_a = px_box_of(of_a);
+        px_quad_box box_a = px_box_of(of_a);
         if (!px_boxes_meet(&box_a, &open_b->box))
             continue;
         for (uint32_t n = a == b ? m + 1 : b->first; n < b->first + b->count; n++) {
             if (!px_leaf_corners(open_b, q->b->tree->corners[n], of_b))
                 continue;
-            px_box box_b = px_box_of(of_b);
+            px_quad_box box_b = px_box_of(of_b);
             if (px_boxes_meet(&box_a, &box_b) && !(q->a == q->b && are_neighbours(q->a->tree, a, m, b, n)) &&
                 px_triangles_meet(of_a, of_b) && !visit_pair(q, m, n))
                 return false;

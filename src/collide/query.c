@@ -116,7 +116,7 @@ static double at_least(const spot *from, double square, double radius) {
 }
 
 /* Nothing in the box is nearer. */
-static double box_distance(const px_box *box, const spot *from) {
+static double box_distance(const px_quad_box *box, const spot *from) {
     double square = 0;
     for (int c = 0; c < 3; c++) {
         double below = (double)box->low[c] - from->p[c], above = from->p[c] - (double)box->high[c];
@@ -133,7 +133,7 @@ static double triangle_distance(const px_opened *leaf, const uint8_t of_leaf[3],
     double corners[3][3];
     if (!px_leaf_corners(leaf, of_leaf, posed))
         return INFINITY;
-    px_box box = px_box_of(posed);
+    px_quad_box box = px_box_of(posed);
     if (box_distance(&box, from) > most)
         return INFINITY;
     for (int c = 0; c < 3; c++)
