@@ -226,8 +226,9 @@ static bool enters(const px_surface_node *node, const float from[3], const float
     float in = 0, out = far;
     for (int axis = 0; axis < 3; axis++) {
         float a = (node->low[axis] - from[axis]) * inverse[axis], b = (node->high[axis] - from[axis]) * inverse[axis];
-        in = fmaxf(in, fminf(a, b)); /* 0 · ∞ along a side is no number, and counts nothing */
-        out = fminf(out, fmaxf(a, b));
+        float near = a < b ? a : b, beyond = a < b ? b : a;
+        in = near > in ? near : in; /* 0 · ∞ along a side is NaN: comparisons are false, and it changes nothing */
+        out = beyond < out ? beyond : out;
     }
     return in <= out;
 }
