@@ -207,6 +207,25 @@ static void test_frames(void **state) {
     }
 }
 
+/* Without a rate, long motions are lit more rarely: a scene of 600 frames at 30 a second gets about 120. */
+static void test_default_rate(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    for (uint32_t frames = 60; frames <= 600; frames *= 10) {
+        pelt_model *model = make_scene(&test, "tube", 60, frames);
+        pelt_light_desc desc = quick();
+        pelt_light_report report;
+        desc.fps = 0;
+        desc.directions = 8;
+        model->motions[0].end = model->motions[0].start + (float)(frames - 1) / 30;
+        test_ok(&test, pelt_light(test.context, model, &desc, &report));
+        assert_int_equal(report.frame_count, frames == 60 ? 60 : 121);
+        pelt_model_destroy(model);
+    }
+    test_end(&test);
+}
+
 /* Few patterns: within 15 % of the bound, and far better than colours that stay; the same for any number of threads. */
 static void test_few_patterns(void **state) {
     (void)state;
@@ -319,9 +338,9 @@ static void test_failing_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks),    cmocka_unit_test(test_known_light),         cmocka_unit_test(test_factors),
-        cmocka_unit_test(test_frames),    cmocka_unit_test(test_few_patterns),        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_bad_input), cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_blocks), cmocka_unit_test(test_known_light),  cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_frames), cmocka_unit_test(test_default_rate), cmocka_unit_test(test_few_patterns),
+        cmocka_unit_test(test_files),  cmocka_unit_test(test_bad_input),    cmocka_unit_test(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

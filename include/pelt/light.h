@@ -34,7 +34,8 @@ typedef struct pelt_light_desc {
     double reach; /* what is farther away than this part of the mesh's diagonal takes no light; 0 (default): all does */
     double sky[3];    /* SKY: linear red, green, blue; default 1, 1, 1 */
     double ground[3]; /* default 0.3, 0.25, 0.2 */
-    double fps;       /* frames per second of the motions; default 30 */
+    double fps;       /* frames per second of the motions; 0 (default): 30, or fewer so that all motions together have
+                       * about 120 frames */
 } pelt_light_desc;
 /* The table has all of it but sky and ground. */
 PELT_API const pelt_option *pelt_light_options(size_t *option_count);
@@ -42,13 +43,14 @@ PELT_API pelt_light_desc pelt_light_desc_default(void);
 
 typedef struct pelt_light_report {
     uint32_t frame_count; /* of all motions; 1: the rest pose */
+    double fps;           /* the rate that was used */
     uint32_t unit_count;  /* welded vertices */
     uint32_t rank;        /* patterns that were made */
-    uint64_t ray_count;   /* */
-    double mean;          /* colour over all vertices and frames, 0 to 1 */
-    double change_rms;    /* how far colours are from their means over time: what one still pattern would miss */
-    double error_rms;     /* how far the patterns are from the colours, root of the mean square, as they are written */
-    double error_max;     /* */
+    uint64_t ray_count;
+    double mean;       /* colour over all vertices and frames, 0 to 1 */
+    double change_rms; /* how far colours are from their means over time: what one still pattern would miss */
+    double error_rms;  /* how far the patterns are from the colours, root of the mean square, as they are written */
+    double error_max;  /* the largest of those distances */
     double
         bounds[PELT_LIGHT_RANK_MAX + 1]; /* [0 … rank] error_rms of the truncated SVD: nothing of that rank is better */
 } pelt_light_report;

@@ -5,7 +5,9 @@
 
 #include <math.h>
 
-#define FRAMES_MOST 4096u /* the SVD takes time with the cube of them */
+#define FRAMES_MOST    4096u /* the SVD takes time with the cube of them */
+#define DEFAULT_FPS    30.0
+#define DEFAULT_FRAMES 120.0 /* light changes slowly: more take minutes and show nothing new */
 
 #define FIELD(name) offsetof(pelt_light_desc, name)
 static const pelt_option options[] = {
@@ -18,7 +20,8 @@ static const pelt_option options[] = {
      "that light comes from, all round"},
     {"reach", 0, PELT_OPTION_REAL, FIELD(reach), "0", 0, 1000, NULL, "SHARE",
      "only what is nearer than this part of the mesh's diagonal takes light; 0: everything does"},
-    {"fps", 0, PELT_OPTION_REAL, FIELD(fps), "30", 0.001, 100000, NULL, "N", "frames per second"},
+    {"fps", 0, PELT_OPTION_REAL, FIELD(fps), "0", 0, 100000, NULL, "N",
+     "frames per second; 0: 30, or fewer where all motions together would have over 120 frames"},
 };
 
 const pelt_option *pelt_light_options(size_t *option_count) {
@@ -38,7 +41,7 @@ static pelt_result check(const px_light *l) {
     for (int c = 0; c < 3; c++)
         colors = colors && d->sky[c] >= 0 && d->sky[c] <= 1 && d->ground[c] >= 0 && d->ground[c] <= 1;
     if (d->kind > PELT_LIGHT_SKY || d->factors > PELT_LIGHT_SVD || d->rank < 1 || d->rank > PELT_LIGHT_RANK_MAX ||
-        d->directions < 8 || d->directions > 65536 || !(d->reach >= 0) || !(d->fps > 0) || !colors)
+        d->directions < 8 || d->directions > 65536 || !(d->reach >= 0) || !(d->fps >= 0) || !colors)
         return px_fail(l->context, PELT_ERROR_ARGUMENT, "a setting of light is out of range; see pelt/light.h");
     if (l->model->mesh.triangle_count == 0)
         return px_fail(l->context, PELT_ERROR_INPUT, "there are no triangles for light to fall on");
@@ -49,17 +52,28 @@ static pelt_result check(const px_light *l) {
     return PELT_OK;
 }
 
+/* Frames per second: as asked, else DEFAULT_FPS or what gives all motions together about DEFAULT_FRAMES. */
+static double frame_rate(const px_light *l) {
+    double seconds = 0;
+    for (uint32_t m = 0; m < l->model->motion_count; m++)
+        seconds += (double)l->model->motions[m].end - (double)l->model->motions[m].start;
+    if (l->desc.fps > 0)
+        return l->desc.fps;
+    return seconds * DEFAULT_FPS > DEFAULT_FRAMES ? DEFAULT_FRAMES / seconds : DEFAULT_FPS;
+}
+
 /* A clip for every motion, or one of the rest pose. */
 static pelt_result take_frames(px_light *l) {
     const pelt_model *model = l->model;
     size_t frames = 0;
+    double fps = frame_rate(l);
     l->motion_count = model->motion_count ? model->motion_count : 1;
     l->clips = PX_NEW(l->arena, pelt_clip, l->motion_count);
     l->motion_frames = PX_NEW(l->arena, uint32_t, (size_t)l->motion_count + 1);
     if (!l->clips || !l->motion_frames)
         return PELT_ERROR_MEMORY;
     for (uint32_t m = 0; m < l->motion_count; m++) {
-        PX_TRY(pelt_clip_from_motion(l->context, l->model, model->motion_count ? &model->motions[m] : NULL, l->desc.fps,
+        PX_TRY(pelt_clip_from_motion(l->context, l->model, model->motion_count ? &model->motions[m] : NULL, fps,
                                      PELT_SKINNING_LINEAR, &l->clips[m]));
         frames += l->clips[m].frame_count;
         if (frames > FRAMES_MOST)
@@ -115,6 +129,7 @@ static pelt_result run(px_light *l, pelt_light_report *report) {
     PX_TRY(factor(l, report));
     measure_colors(l, report);
     report->frame_count = l->frame_count;
+    report->fps = frame_rate(l);
     report->unit_count = l->unit_count;
     report->rank = l->rank;
     report->ray_count = l->ray_count;
