@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 MINUTES ?= 1
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build demo test bench fuzz coverage docs-pictures format install clean
+.PHONY: help setup build demo test gauntlet bench fuzz coverage docs-pictures format install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -20,6 +20,10 @@ demo: build ## make scenes, run the whole chain on them, show the figures; files
 
 test: setup ## every test: gcc, clang, sanitizers, installed package, real data
 	@scripts/test.sh
+
+gauntlet: build ## every verb without options on all real files and random scenes; writes docs/gauntlet.md
+	@node tests/gauntlet/gauntlet.mjs build/release/bin/pelt build/release/bin/pelt-scenes build/release/bin/tool_pose \
+		--write docs/gauntlet.md
 
 bench: build ## run the benchmarks
 	@scripts/bench.sh
