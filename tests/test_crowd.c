@@ -553,9 +553,15 @@ static void frames_allocate_nothing(void **state) {
     }
     assert_int_equal(pelt_context_memory(h.test.context).count, before);
     animals[64] = animals[0]; /* more than were announced: once, and then no more */
-    for (int frame = 0; frame < 3; frame++)
+    test_ok(&h.test, pelt_crowd_place(h.crowd, animals, 65, &vertex_count));
+    run(&h, animals, 65);
+    assert_true(pelt_context_memory(h.test.context).count > before);
+    before = pelt_context_memory(h.test.context).count;
+    for (int frame = 0; frame < 3; frame++) {
+        animals[64].first_vertex = vertex_count; /* behind all others: places are to be sorted */
         run(&h, animals, 65);
-    assert_int_equal(pelt_context_memory(h.test.context).count, before + 1);
+    }
+    assert_int_equal(pelt_context_memory(h.test.context).count, before);
     end(&h);
 }
 
@@ -658,6 +664,83 @@ static void wrong_instances_are_refused(void **state) {
     end(&h);
 }
 
+/* Wherever they are and in whatever order: instances with vertices in common are refused, those next to each other are
+ * not. */
+static void overlaps_are_refused(void **state) {
+    (void)state;
+    static pelt_crowd_instance animals[40];
+    herd h;
+    size_t vertex_count, at = 0;
+    begin(&h, 2);
+    mixed(&h, animals, 40, &vertex_count);
+    for (uint32_t i = 0; i < 40; i++) { /* 0, 27, 14, 1, 28 …: close together */
+        pelt_crowd_instance *a = &animals[i * 27 % 40];
+        a->first_vertex = at;
+        at += pelt_crowd_vertex_count(h.crowd, 0, a->level);
+    }
+    run(&h, animals, 40);
+    assert_false(isnan(positions[3 * at - 1]));
+    assert_true(isnan(positions[3 * at]));
+
+    pelt_crowd_output output = {positions, normals, 0, FRAME};
+    for (uint32_t i = 1; i < 40; i++) {
+        char words[80];
+        uint32_t before = (i - 1) * 27 % 40, which = i * 27 % 40;
+        (void)snprintf(words, sizeof words, "instances %u and %u overlap", before, which);
+        animals[which].first_vertex--;
+        positions[0] = -77;
+        test_fails(&h.test, pelt_crowd_frame(h.crowd, animals, 40, &output), PELT_ERROR_ARGUMENT, words);
+        assert_true(positions[0] == -77);
+        animals[which].first_vertex++;
+    }
+    test_ok(&h.test, pelt_crowd_place(h.crowd, animals, 40, &vertex_count));
+    animals[39].first_vertex = animals[4].first_vertex;
+    test_fails(&h.test, pelt_crowd_frame(h.crowd, animals, 40, &output), PELT_ERROR_ARGUMENT, "4 and 39 overlap");
+    end(&h);
+}
+
+/* Layouts in which a normal lies where a position is: of the same instance, or of another. */
+static void normals_do_not_overwrite_positions(void **state) {
+    (void)state;
+    static const char *const words = "normals of instance 0 would be written over positions of instance";
+    herd h;
+    begin(&h, 1);
+    size_t count = h.models[0]->mesh.vertex_count;
+    pelt_crowd_instance animals[2] = {animal(0, 0, 0), animal(0, 0, 0.5f)};
+    animals[1].first_vertex = 2 * count;
+    size_t room = 4 * count;
+    const struct {
+        ptrdiff_t normals; /* floats behind positions */
+        size_t stride;
+        const char *words; /* NULL: nothing overlaps */
+    } cases[] = {
+        {0, 0, words},
+        {3, 0, words},
+        {3, 24, NULL},
+        {2, 24, words},
+        {4, 24, words},
+        {4, 28, NULL},
+        {5, 28, words},
+        {(ptrdiff_t)(3 * count), 0, NULL}, /* each has its normals behind its positions */
+        {(ptrdiff_t)(3 * count) - 1, 0, words},
+        {(ptrdiff_t)(3 * count) + 1, 0, words}, /* of instance 1 */
+        {(ptrdiff_t)(3 * room), 0, NULL},
+        {-(ptrdiff_t)(3 * room), 0, NULL},
+        {-(ptrdiff_t)(3 * count), 0, NULL},
+        {1 - (ptrdiff_t)(3 * count), 0, words},
+    };
+    float *middle = positions + 3 * FRAME / 2;
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        pelt_crowd_output output = {middle, middle + cases[c].normals, cases[c].stride, room};
+        pelt_result result = pelt_crowd_frame(h.crowd, animals, 2, &output);
+        if (cases[c].words)
+            test_fails(&h.test, result, PELT_ERROR_ARGUMENT, cases[c].words);
+        else
+            test_ok(&h.test, result);
+    }
+    end(&h);
+}
+
 static void normals_must_be_there(void **state) {
     (void)state;
     herd h;
@@ -684,6 +767,7 @@ int main(void) {
         cmocka_unit_test(dual_quaternions_are_poses), cmocka_unit_test(levels_may_have_other_bones),
         cmocka_unit_test(frames_allocate_nothing),    cmocka_unit_test(crowds_survive_lack_of_memory),
         cmocka_unit_test(crowds_are_of_one_rig),      cmocka_unit_test(wrong_instances_are_refused),
+        cmocka_unit_test(overlaps_are_refused),       cmocka_unit_test(normals_do_not_overwrite_positions),
         cmocka_unit_test(normals_must_be_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

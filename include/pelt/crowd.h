@@ -78,9 +78,9 @@ typedef struct pelt_crowd_output {
     size_t vertex_count; /* that there is room for */
 } pelt_crowd_output;
 
-/* Writes the vertices of all instances, in world space. Vertices of different instances must not overlap. Morphs have the
- * weights of the motion's tracks; those that drivers drive follow the pose instead wherever it is not that of one motion
- * with such tracks. Nothing is written when an instance is wrong. Allocates nothing, unless there are more instances than
+/* Writes the vertices of all instances, in world space. No two may write the same bytes: an argument error names those that
+ * would. Morphs have the weights of the motion's tracks; those that drivers drive follow the pose instead wherever it is
+ * not that of one motion with such tracks. Nothing is written when an instance is wrong. Allocates nothing, unless there are more instances than
  * ever before; the threads of a context may start in its first frame. */
 PELT_API pelt_result pelt_crowd_frame(pelt_crowd *crowd, const pelt_crowd_instance *instances, uint32_t instance_count,
                                       const pelt_crowd_output *output);

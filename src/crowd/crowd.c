@@ -114,6 +114,10 @@ pelt_result px_crowd_reserve(pelt_crowd *crowd, uint32_t instance_count) {
     if (!order)
         return PELT_ERROR_MEMORY;
     crowd->order = order;
+    px_crowd_range *ranges = px_resize(crowd->context, crowd->ranges, instance_count, 2 * sizeof *ranges);
+    if (!ranges)
+        return PELT_ERROR_MEMORY;
+    crowd->ranges = ranges;
     crowd->capacity = instance_count;
     return PELT_OK;
 }
@@ -167,5 +171,6 @@ void pelt_crowd_destroy(pelt_crowd *crowd) {
     if (!crowd)
         return;
     px_free(crowd->context, crowd->order);
+    px_free(crowd->context, crowd->ranges);
     px_arena_destroy(crowd->memory);
 }

@@ -60,6 +60,12 @@ typedef struct px_crowd_character {
     uint32_t motion_count;
 } px_crowd_character;
 
+/* Vertices of the output that belong to an instance. */
+typedef struct px_crowd_range {
+    size_t first;
+    uint32_t count, instance;
+} px_crowd_range;
+
 /* What one thread works with; arrays are as long as the largest character needs. */
 typedef struct px_crowd_slot {
     atomic_flag taken;
@@ -85,6 +91,7 @@ struct pelt_crowd {
     uint32_t *first_instance, *first_batch; /* [key_count + 1] */
     size_t *first_vertex;                   /* [key_count + 1] while places are given */
     uint32_t *order;                        /* [capacity] instances, by key; a block of its own, for it may grow */
+    px_crowd_range *ranges;                 /* [2][capacity] while overlaps are looked for; a block of its own too */
     uint32_t capacity;
 };
 
@@ -94,6 +101,10 @@ void px_crowd_give(px_crowd_slot *slot);
 
 /* Room for so many instances in a frame. */
 pelt_result px_crowd_reserve(pelt_crowd *crowd, uint32_t instance_count);
+
+/* Fails when two instances, all of them correct and in order, would write the same bytes. */
+pelt_result px_crowd_check_overlap(const pelt_crowd *crowd, const pelt_crowd_instance *instances, uint32_t count,
+                                   const pelt_crowd_output *output);
 
 /* Samples all motions of all characters; slots are there already. */
 pelt_result px_crowd_sample(pelt_crowd *crowd, double fps);

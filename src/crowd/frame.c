@@ -1,4 +1,4 @@
-/* A frame: instances are checked, sorted by level, then posed and skinned in batches on the context's threads. */
+/* A frame: instances are checked, sorted by level, looked at for overlaps, then posed and skinned in batches on the context's threads. */
 #include "crowd/crowd.h"
 
 #include <math.h>
@@ -184,5 +184,6 @@ pelt_result pelt_crowd_frame(pelt_crowd *crowd, const pelt_crowd_instance *insta
     PX_TRY(px_crowd_reserve(crowd, instance_count));
     frame f = {crowd, instances, px_crowd_body_of(pelt_simd_best()), make_target(output, vertex_count)};
     sort(crowd, instances, instance_count, f.body->lanes);
+    PX_TRY(px_crowd_check_overlap(crowd, instances, instance_count, output));
     return px_parallel(crowd->context, NULL, crowd->first_batch[crowd->key_count], BLOCK_BATCHES, run_block, &f);
 }
