@@ -61,7 +61,8 @@ static void report(cli_session *session, const bake_settings *settings, const pe
     if (settings->mesh)
         json_text(json, "mesh", settings->mesh);
     json_text(json, "motion", clip->name);
-    json_real(json, "fps", settings->fps);
+    double fps = clip_rate(clip, settings->fps);
+    json_real(json, "fps", fps);
     json_count(json, "frames", clip->frame_count);
     json_count(json, "points", clip->point_count);
     json_real(json, "duration", clip_duration(clip));
@@ -70,7 +71,7 @@ static void report(cli_session *session, const bake_settings *settings, const pe
     session->report_done = true;
     cli_table table = {0};
     table_row(&table, "motion", "%s", shown_name(clip->name));
-    table_row(&table, "frames", "%s at %g per second", grouped(clip->frame_count), settings->fps);
+    table_row(&table, "frames", "%s at %g per second", grouped(clip->frame_count), fps);
     table_row(&table, "points", "%s", grouped(clip->point_count));
     table_row(&table, "written", "%s", bytes_text(bytes));
     if (settings->mesh)
@@ -134,8 +135,8 @@ const cli_verb verb_bake = {
     .summary = "evaluate skin and morphs of a motion into frames of vertices",
     .usage = "pelt bake RIG -o CACHE [options]",
     .about =
-        "Frame k is the rig at k / fps seconds after the motion's first key; the last frame is at or after its last "
-        "key. Positions are in world space.",
+        "Frames are evenly spaced, from the motion's first key to its last: where --fps does not divide its duration, "
+        "they are slightly closer than asked, and the report tells the rate. Positions are in world space.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(bake_settings),

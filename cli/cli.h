@@ -230,6 +230,8 @@ bool read_three(const char *text, double out[3]);
 /* A name from a file for people, who cannot see an empty one. */
 const char *shown_name(const char *name);
 double clip_duration(const pelt_clip *clip);
+/* Frames per second of a clip that was made with `fps`: that, unless it does not divide the duration. */
+double clip_rate(const pelt_clip *clip, double fps);
 
 /* Saves the model as a mesh in its rest pose: the model's own positions are those of the bind pose. `ply` is a
  * pelt_ply_encoding. */

@@ -121,9 +121,16 @@ static exit_code take_pose(work *w) {
         say(w->session, MESSAGE_ERROR, "%s: there is no motion in it for --frame or --time", w->rig->path);
         return EXIT_INPUT;
     }
-    double time = option_given(w->session, "time") ? settings->time : settings->frame / settings->fps;
-    double lasts = (double)w->motion->end - (double)w->motion->start;
-    if (time >= lasts + 1 / settings->fps) /* the last frame may be the first one behind the end */
+    pelt_clip frames; /* numbered as in what 'pelt bake' writes */
+    pelt_result result =
+        pelt_clip_from_motion(w->session->context, w->rig, w->motion, settings->fps, PELT_SKINNING_LINEAR, &frames);
+    if (result != PELT_OK)
+        return session_fail(w->session, result);
+    double lasts = (double)w->motion->end - (double)w->motion->start, time = settings->time;
+    if (!option_given(w->session, "time"))
+        time = settings->frame < frames.frame_count ? (double)frames.times[settings->frame] - (double)w->motion->start
+                                                    : settings->frame / settings->fps;
+    if (time > lasts + 1e-6)
         return usage_error(w->session, "%g s is behind the end of motion '%s', which lasts %g s", time, w->motion->name,
                            lasts);
     w->desc = (pelt_edit_desc){PELT_EDIT_MOTION, (uint32_t)(w->motion - w->rig->motions),

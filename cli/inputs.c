@@ -194,6 +194,11 @@ double clip_duration(const pelt_clip *clip) {
     return clip->frame_count ? (double)clip->times[clip->frame_count - 1] - (double)clip->times[0] : 0;
 }
 
+double clip_rate(const pelt_clip *clip, double fps) {
+    double duration = clip_duration(clip), rate = (clip->frame_count - 1.0) / duration;
+    return duration > 0 && fabs(rate - fps) > 1e-3 / duration ? rate : fps;
+}
+
 /* ---- Outputs ---------------------------------------------------------------------------------------------- */
 
 pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path, uint32_t ply) {

@@ -296,13 +296,10 @@ static void clips_count_frames(void **state) {
         float start, end;
         double fps;
         uint32_t frames;
-        float last;
     } rows[] = {
-        {0, 2, 30, 61, 2},      {0, 2, 1, 3, 2},
-        {0, 2.01f, 1, 4, 3},    {1, 1, 24, 1, 1},
-        {0.5f, 1, 24, 13, 1},   {0, 1.0f / 3, 30, 11, 1.0f / 3},
-        {-1, 1, 10, 21, 1},     {0, 0.001f, 24, 2, 1.0f / 24},
-        {0, 2.00001f, 1, 3, 2},
+        {0, 2, 30, 61},      {0, 2, 1, 3},           {0, 2.01f, 1, 4},           {1, 1, 24, 1},
+        {0.5f, 1, 24, 13},   {-1, 1, 10, 21},        {0, 1.0f / 3, 30, 11},      {0, 0.001f, 24, 2},
+        {0, 2.00001f, 1, 3}, {0, 0.708333f, 30, 23}, {0.041667f, 0.75f, 30, 23}, {0, 83.3333f, 120, 10001},
     };
     test_context test;
     pelt_model *model;
@@ -317,9 +314,11 @@ static void clips_count_frames(void **state) {
         assert_int_equal(clip.point_count, VERTICES);
         assert_string_equal(clip.name, "bend");
         assert_null(clip.positions);
-        assert_true(clip.times[0] == rows[r].start && clip.times[clip.frame_count - 1] == rows[r].last);
-        for (uint32_t k = 0; k < clip.frame_count; k++)
-            assert_true(fabs((double)clip.times[k] - (rows[r].start + k / rows[r].fps)) < 1e-6);
+        /* Evenly from the start to the end, both to the bit. */
+        assert_true(clip.times[0] == rows[r].start && clip.times[clip.frame_count - 1] == rows[r].end);
+        double duration = (double)rows[r].end - (double)rows[r].start;
+        for (uint32_t k = 1; k < clip.frame_count; k++)
+            assert_true(fabs((double)clip.times[k] - (rows[r].start + duration * k / (rows[r].frames - 1))) < 1e-5);
     }
     pelt_model_destroy(model);
     test_end(&test);

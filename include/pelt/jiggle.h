@@ -176,8 +176,8 @@ PELT_API pelt_jiggle_lattice pelt_jiggle_lattice_now(const pelt_jiggle *jiggle);
 typedef void pelt_jiggle_at_fn(void *user, double time, pelt_jiggle *jiggle);
 
 typedef struct pelt_jiggle_bake_desc {
-    double fps; /* frames per second of the clip, more than 0; default 30. In a loop, as near to that as makes a whole
-                     * number of frames */
+    double fps; /* frames per second of the clip, more than 0; default 30. See pelt_clip_from_motion: where it does not
+                     * divide the motion's duration, frames are slightly closer */
     double preroll; /* seconds before the clip in which the rig comes out of standing to the speed that its first pose
                      * has, or with `loop` turns are played; default 1 */
     bool loop;      /* the motion is a cycle: it is played until it comes back to where it was, and what is left to that

@@ -175,9 +175,10 @@ PELT_API pelt_result pelt_model_pose_locals(pelt_context *context, const pelt_mo
                                             const pelt_transform *locals, const float *weights, pelt_skinning skinning,
                                             float *out_positions, float *out_normals);
 
-/* A clip that evaluates a motion of the model at `fps` when read: frame k is at start + k / fps, the last frame at or
- * after the end. The clip lives in the model's memory; nouns that are replaced in the model later do not change it.
- * `motion` NULL: one frame, the rest pose. */
+/* A clip that evaluates a motion of the model when read. Frames are evenly spaced from the motion's start to its end,
+ * both included: ceil(duration · fps) steps, so there are `fps` frames per second where that divides the duration, and
+ * slightly more elsewhere. The clip lives in the model's memory; nouns that are replaced in the model later do not change
+ * it. `motion` NULL: one frame, the rest pose. */
 PELT_API pelt_result pelt_clip_from_motion(pelt_context *context, pelt_model *model, const pelt_motion *motion,
                                            double fps, pelt_skinning skinning, pelt_clip *clip);
 /* The same at times [frame_count] of the caller's choice (seconds, ascending; copied): to compare a motion with the

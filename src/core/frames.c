@@ -73,6 +73,9 @@ pelt_result px_frames_add_motion(pelt_model *model, const px_frames *frames, con
 #define OTHER_RATE 30.0     /* where keys are not at regular times */
 #define MAX_FRAMES 8640000u /* a day at 100 per second: beyond, times are damaged rather than long */
 
+/* A motion that ends this little of a frame after a frame ends at it: key times are rounded to float. */
+#define FRAME_SLACK 1e-3
+
 static double rate_of_keys(const pelt_motion *motion) {
     const pelt_track *longest = NULL;
     for (uint32_t t = 0; t < motion->track_count; t++)
@@ -88,14 +91,27 @@ static double rate_of_keys(const pelt_motion *motion) {
     return isfinite(1 / step) ? 1 / step : OTHER_RATE;
 }
 
+double px_motion_steps(double duration, double fps) {
+    return ceil(duration * fps - FRAME_SLACK);
+}
+
 pelt_result px_motion_frames(pelt_context *context, const pelt_motion *motion, double fps, double *rate,
                              uint32_t *frame_count) {
+    double duration = (double)motion->end - (double)motion->start;
     *rate = fps > 0 ? fps : rate_of_keys(motion);
-    double frames = floor(((double)motion->end - (double)motion->start) * *rate + 1e-3) + 1;
+    double frames = px_motion_steps(duration, *rate) + 1;
     if (!(frames >= 1 && frames <= MAX_FRAMES))
         return px_fail(context, PELT_ERROR_INPUT,
-                       "motion '%s' lasts %g s, which would be %g frames; fewer per second are needed", motion->name,
-                       (double)motion->end - (double)motion->start, frames);
+                       "motion '%s' lasts %g s, which would be %g frames: too long; use fewer frames per second",
+                       motion->name, duration, frames);
     *frame_count = (uint32_t)frames;
+    if (frames - 1 > duration * *rate + FRAME_SLACK)
+        *rate = (frames - 1) / duration;
     return PELT_OK;
+}
+
+float px_motion_frame_time(const pelt_motion *motion, uint32_t frame_count, uint32_t frame) {
+    double start = motion->start, duration = (double)motion->end - start;
+    return frame > 0 && frame + 1 == frame_count ? motion->end
+                                                 : (float)(start + (frame ? duration * frame / (frame_count - 1) : 0));
 }

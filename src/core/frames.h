@@ -20,10 +20,16 @@ pelt_result px_frames_create(pelt_model *model, const uint8_t *moves, uint32_t f
  * nothing moves make no motion. `name` must live as long as the model. */
 pelt_result px_frames_add_motion(pelt_model *model, const px_frames *frames, const char *name);
 
-/* How a motion becomes frames: frame k is at start + k / rate, the last at or before the end. `fps` 0: the rate at which
- * the track with the most keys has them, when that is regular, else 30. Fails when there would be more frames than any
- * motion has. */
+/* Steps from frame to frame in `duration` seconds: the least whole number that gives at least `fps` per second (less a
+ * thousandth of a frame). NaN or infinite where an argument is. */
+double px_motion_steps(double duration, double fps);
+/* How a motion becomes frames: evenly spaced, the first at its start, the last at its end. `rate` is `fps` where that
+ * divides the duration (to a thousandth of a frame), else px_motion_steps per duration.
+ * `fps` 0: the rate at which the track with the most keys has them, when that is regular, else 30. A motion without
+ * duration has one frame. Fails when there would be more frames than any motion has. */
 pelt_result px_motion_frames(pelt_context *context, const pelt_motion *motion, double fps, double *rate,
                              uint32_t *frame_count);
+/* Seconds; exactly motion->start for frame 0 and motion->end for the last one. */
+float px_motion_frame_time(const pelt_motion *motion, uint32_t frame_count, uint32_t frame);
 
 #endif

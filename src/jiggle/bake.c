@@ -4,7 +4,7 @@
  * wherever they lie between them. So frames do not change what is computed, and whoever steps a pelt_jiggle by its substep
  * gets the same bits.
  *
- * Loops: a turn is a whole number of substeps and of frames. It is played until one ends where it began; what is left to
+ * Loops: a turn is a whole number of substeps too. It is played until one ends where it began; what is left to
  * that is taken from all frames in proportion to their time.
  */
 #include "jiggle/object.h"
@@ -148,8 +148,7 @@ static void measure_swing(bake *b, uint32_t k) {
 static void keep_frame(bake *b, uint32_t k) {
     const pelt_mesh *mesh = &b->model->mesh;
     float *out = b->positions + (size_t)3 * b->clip.point_count * k;
-    double start = b->motion ? (double)b->motion->start : 0;
-    pelt_motion_sample(b->model, b->motion, (float)(start + k * b->frame), NULL, b->weights);
+    pelt_motion_sample(b->model, b->motion, b->clip.times[k], NULL, b->weights);
     pelt_jiggle_set_weights(b->jiggle, b->weights);
     pelt_jiggle_positions(b->jiggle, b->vertices, NULL);
     for (size_t i = 0; i < mesh->vertex_count; i++)
@@ -231,18 +230,16 @@ static pelt_result play_loop(bake *b) {
 
 /* ---- Making ----------------------------------------------------------------------------------------------- */
 
-/* Frames: those of the rig alone; in a loop a whole number of them, and of substeps, lasts as long as the motion. */
+/* Frames: those of the rig alone, a whole number of which lasts as long as the motion; in a loop substeps do so too. */
 static pelt_result plan(bake *b, pelt_jiggle_desc *desc) {
-    double fps = b->desc.fps;
     b->duration = b->motion ? (double)b->motion->end - (double)b->motion->start : 0;
     b->desc.loop = b->desc.loop && b->duration > 0;
-    if (b->desc.loop) {
-        fps = fmax(round(b->duration * fps), 1) / b->duration;
+    if (b->desc.loop)
         desc->substep = b->duration / ceil(b->duration / desc->substep - SLACK);
-    }
-    b->frame = 1 / fps;
     b->substep = desc->substep;
-    return pelt_clip_from_motion(b->context, b->model, b->motion, fps, PELT_SKINNING_LINEAR, &b->clip);
+    PX_TRY(pelt_clip_from_motion(b->context, b->model, b->motion, b->desc.fps, PELT_SKINNING_LINEAR, &b->clip));
+    b->frame = b->clip.frame_count > 1 ? b->duration / (b->clip.frame_count - 1) : 1 / b->desc.fps;
+    return PELT_OK;
 }
 
 static pelt_result measure_size(bake *b) {
@@ -308,6 +305,6 @@ pelt_result pelt_jiggle_bake(pelt_context *context, pelt_model *model, const pel
     *clip = b.clip;
     clip->source = (pelt_clip_source){0};
     clip->positions = b.positions;
-    b.report->fps = 1 / b.frame;
+    b.report->fps = fabs(b.frame * b.desc.fps - 1) < 1e-6 ? b.desc.fps : 1 / b.frame;
     return PELT_OK;
 }

@@ -1,10 +1,8 @@
 /* A clip whose frames are evaluated from a motion when they are read. */
+#include "core/frames.h"
 #include "run/skin.h"
 
 #include <math.h>
-
-/* A motion that ends this little of a frame after a frame ends at it: key times are rounded to float. */
-#define FRAME_SLACK 1e-4
 
 typedef struct motion_clip {
     pelt_model model; /* its nouns as they were: what replaces them in the model later does not change the clip */
@@ -75,24 +73,19 @@ static pelt_result read_normals(pelt_context *context, const void *user, uint32_
 /* ---- Making ----------------------------------------------------------------------------------------------- */
 
 static pelt_result count_frames(pelt_context *context, const pelt_motion *motion, double fps, uint32_t *frame_count) {
+    double rate;
     *frame_count = 1;
     if (!motion)
         return PELT_OK;
     if (!(fps > 0) || !isfinite(fps))
         return px_fail(context, PELT_ERROR_ARGUMENT, "frames per second must be more than 0, not %g", fps);
-    double frames = 1 + ceil(((double)motion->end - (double)motion->start) * fps - FRAME_SLACK);
-    if (!(frames <= INT32_MAX))
-        return px_fail(context, PELT_ERROR_INPUT,
-                       "motion '%s': %g to %g seconds at %g frames per second is too long; use fewer frames per second",
-                       motion->name, (double)motion->start, (double)motion->end, fps);
-    *frame_count = frames > 1 ? (uint32_t)frames : 1;
-    return PELT_OK;
+    return px_motion_frames(context, motion, fps, &rate, frame_count);
 }
 
-static const float *make_times(pelt_model *model, const pelt_motion *motion, double fps, uint32_t frame_count) {
+static const float *make_times(pelt_model *model, const pelt_motion *motion, uint32_t frame_count) {
     float *times = PX_NEW(model->memory, float, frame_count);
     for (uint32_t k = 0; times && motion && k < frame_count; k++)
-        times[k] = (float)((double)motion->start + k / fps);
+        times[k] = px_motion_frame_time(motion, frame_count, k);
     return times;
 }
 
@@ -127,7 +120,7 @@ pelt_result pelt_clip_from_motion(pelt_context *context, pelt_model *model, cons
     *clip = (pelt_clip){.name = ""};
     uint32_t frame_count;
     PX_TRY(count_frames(context, motion, fps, &frame_count));
-    const float *times = make_times(model, motion, fps, frame_count);
+    const float *times = make_times(model, motion, frame_count);
     return times ? make_clip(model, motion, times, frame_count, skinning, clip) : PELT_ERROR_MEMORY;
 }
 

@@ -1,6 +1,8 @@
 /* Which animation is drawn, and where its vertices and joints are at a time. */
 #include "view/view.h"
 
+#include "core/frames.h"
+
 #include <stdlib.h>
 
 /* A whole number below `count` in decimal digits; else PELT_NONE. */
@@ -51,12 +53,15 @@ px_animation px_animation_at(const pelt_model *model, uint32_t index) {
 uint32_t px_animation_frames(const px_animation *animation, double fps) {
     if (animation->clip)
         return animation->clip->frame_count;
-    double steps = ceil((animation->end - animation->start) * fps - 1e-4); /* as pelt_clip_from_motion counts */
+    double steps = px_motion_steps(animation->end - animation->start, fps);
     return steps < UINT32_MAX - 1.0 ? 1 + (uint32_t)fmax(steps, 0) : UINT32_MAX;
 }
 
 double px_animation_time(const px_animation *animation, double fps, uint32_t frame) {
-    return animation->clip ? (double)animation->clip->times[frame] : animation->start + frame / fps;
+    if (animation->clip)
+        return animation->clip->times[frame];
+    double duration = animation->end - animation->start, steps = px_motion_steps(duration, fps);
+    return steps > 0 ? animation->start + duration * frame / steps : animation->start; /* as pelt_clip_from_motion */
 }
 
 static uint32_t nearest_frame(const pelt_clip *clip, double time) {
