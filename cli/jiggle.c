@@ -8,6 +8,7 @@
 
 #define HELPER_BONES 16u /* that a rig gets where nobody says how many */
 #define MORPHS       20u /* likewise */
+#define ITERATIONS   8u  /* of helper bones, likewise: they then take about as long as the flesh */
 
 #define FIELD(name) offsetof(jiggle_settings, name)
 static const pelt_option own_options[] = {
@@ -80,6 +81,8 @@ static void plan_skin(jiggle_work *w) {
     bool anew = option_given(session, "bones") || option_given(session, "error") || option_given(session, "method");
     if (w->as == AS_BONES && !anew && !option_given(session, "add"))
         s->decompose.add = HELPER_BONES;
+    if (s->decompose.add && !option_given(session, "iterations"))
+        s->decompose.iterations = ITERATIONS;
     if (w->as == AS_MORPHS && !option_given(session, "corrections"))
         s->corrections = MORPHS;
     w->skin = (decompose_work){.session = session, .settings = s, .model = w->rig};

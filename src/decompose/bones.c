@@ -187,15 +187,15 @@ static size_t find_worst(const px_fit *fit, double *territories, double *mean) {
     return worst;
 }
 
-/* The new bone begins with the motion of the worst vertex's bone and the vertices around that vertex to itself; the
- * steps that follow give it a motion of its own. */
-pelt_result px_fit_add_bone(px_fit *fit) {
+/* The new bone begins with the motion of the worst vertex's bone and the vertices around that vertex to itself, whose
+ * residuals are then 0, so that the next bone begins elsewhere. False where there is nothing to take. */
+static bool split_territory(px_fit *fit) {
     size_t P = fit->bone_count, K = fit->influence_count;
     assert(P < fit->bone_capacity);
     double mean;
     size_t worst = find_worst(fit, fit->slots, &mean);
     if (worst == PELT_NONE)
-        return PELT_OK;
+        return false;
     size_t from = main_bone(fit, worst);
     px_fit_copy_bone(fit, from);
     for (size_t i = 0; i < fit->vertex_count; i++)
@@ -203,9 +203,20 @@ pelt_result px_fit_add_bone(px_fit *fit) {
             fit->now.bones[i * K] = (uint16_t)P;
             fit->now.weights[i * K] = 1;
             fit->now.counts[i] = 1;
+            fit->residuals[i] = 0;
         }
+    return true;
+}
+
+pelt_result px_fit_add_bones(px_fit *fit, uint32_t count) {
+    for (uint32_t n = 0; n < count && split_territory(fit); n++)
+        ;
     PX_TRY(px_fit_moments(fit));
     PX_TRY(px_fit_transforms(fit));
     px_fit_gram(fit);
     return PELT_OK;
+}
+
+pelt_result px_fit_add_bone(px_fit *fit) {
+    return px_fit_add_bones(fit, 1);
 }

@@ -69,6 +69,7 @@ pelt_decompose_desc pelt_decompose_desc_default(void) {
     return desc;
 }
 
+#define ADD_GROUPS 4u    /* in which helper bones are added: each sees what the ones before leave */
 #define MOVE_EVERY 8u    /* iterations between attempts to move bones … */
 #define MOVE_LAST  32u   /* … up to this one */
 #define EXACT      1e-4f /* E_rms below which floats cannot tell the fit from the input */
@@ -170,9 +171,15 @@ static pelt_result start_seeded(pelt_decomposer *d) {
 static pelt_result start_given(pelt_decomposer *d) {
     PX_TRY(px_given_start(&d->given, &d->fit, &d->plan, d->model, &d->desc));
     px_solver_restart(&d->solver);
-    for (uint32_t n = 0; n < d->desc.add; n++) {
+    for (uint32_t n = 0; n < d->desc.add;) {
+        uint32_t group = (d->desc.add + ADD_GROUPS - 1) / ADD_GROUPS, left = d->desc.add - n;
+        group = group < left ? group : left;
         PX_TRY(px_progress(d->fit.context, "add", n, d->desc.add));
-        PX_TRY(px_solver_add_bones(&d->solver, 1));
+        PX_TRY(px_fit_add_bones(&d->fit, group));
+        PX_TRY(px_fit_vertices(&d->fit, false));
+        px_solver_restart(&d->solver);
+        PX_TRY(px_solver_step(&d->solver));
+        n += group;
     }
     return PELT_OK;
 }

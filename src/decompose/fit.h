@@ -95,6 +95,9 @@ void px_fit_remove_bone(px_fit *fit, uint32_t gone);
 /* Adds a bone where the residuals are largest. Below bone_capacity only. The objective may rise: vertices that it takes
  * have it alone until the next pass. Adds none when every vertex is locked. */
 pelt_result px_fit_add_bone(px_fit *fit);
+/* The same for `count` bones at once, each where the ones before it leave the largest residuals: one pass of moments and
+ * transforms for all of them. */
+pelt_result px_fit_add_bones(px_fit *fit, uint32_t count);
 /* Adds a bone with the transform of another, without any weight. */
 void px_fit_copy_bone(px_fit *fit, size_t from);
 
