@@ -36,7 +36,8 @@ typedef struct px_skin_pass {
     const px_joint_motion *motions; /* [joint] */
     float amount;                   /* 0: linear blend … 1: no collapse */
     float *positions;               /* [particle][4] out: x y z 0 */
-    float *fields; /* [particle][4] out: from the centre to the particle, as they lie now; det S − 1 */
+    float *turns;                   /* [particle][4] out: R, a quaternion */
+    float *growths;                 /* [particle] out: det S − 1 */
 } px_skin_pass;
 
 /* ---- Volume ----------------------------------------------------------------------------------------------- */
@@ -47,7 +48,11 @@ typedef struct px_volume_block {
     float shares[8][PX_JIGGLE_BLOCK];     /* [corner][cell] 1/8 for the octant of a particle that counts, else 0 */
 } px_volume_block;
 
-/* Adds to sums [coefficient][cell] the volume of positions + λ · field as a polynomial in λ. */
+/* Where octants are measured, in cells from their corner: (1 − 1/√3) / 2, of Gauss' rule for two points. */
+#define PX_VOLUME_GAUSS 0.21132487f
+
+/* Adds to sums [coefficient][cell] the volume of positions + λ · field as a polynomial in λ; without a field, NULL, to
+ * sums[0] alone, with the same bits. */
 typedef void px_volume_kernel(const px_volume_block *blocks, size_t block_count, const float *positions,
                               const float *field, float sums[4][PX_JIGGLE_BLOCK]);
 

@@ -17,16 +17,27 @@
 /* A particle that swells with a part. */
 typedef struct px_swelling {
     uint32_t particle;
-    float share; /* of the part's λ, above 0 to 1 */
+    float way[3]; /* how it moves at rest with λ = 1 */
 } px_swelling;
 
 /* Flesh around a joint, whose volume is kept. */
 typedef struct px_volume_part {
     uint32_t joint;
-    uint32_t first_block, block_count;       /* of px_primary.blocks */
-    uint32_t first_swelling, swelling_count; /* of px_primary.swellings */
-    double rest;                             /* its volume at rest, as the kernel sums it up */
+    uint32_t first_block, block_count;         /* of px_primary.blocks */
+    uint32_t first_swelling, swelling_count;   /* of px_primary.swellings */
+    uint32_t first_neighbour, neighbour_count; /* of px_primary.neighbours */
+    double rest;                               /* its volume at rest, as the kernel sums it up */
 } px_volume_part;
+
+/* Of a part, while volumes are put right. */
+typedef struct px_swell_state {
+    double cubic[4]; /* its volume less the one wanted, as a polynomial in λ about the λ so far */
+    double lambda;
+    bool known;   /* cubic[1] … cubic[3] are */
+    bool needed;  /* they were */
+    bool likely;  /* … in the pose before: they are found at once, together with the volume */
+    bool waiting; /* its volume has changed since it was put right */
+} px_swell_state;
 
 typedef struct px_primary {
     uint32_t particle_count, joint_count, part_count;
@@ -41,8 +52,11 @@ typedef struct px_primary {
     float *particle_volumes; /* [particle] at rest */
     px_volume_block *blocks;
     px_swelling *swellings;
-    float *field;    /* [particle][4] 0 but while a part swells */
-    double *volumes; /* [part] scratch */
+    float (*turned)[3];        /* [swelling] ways in the last pose, where they were needed */
+    uint32_t *neighbours;      /* parts whose volume a part's swelling changes, but itself */
+    float *field;              /* [particle][4] 0 but while a part swells */
+    double *volumes, *targets; /* [part] scratch */
+    px_swell_state *states;    /* [part] scratch */
 } px_primary;
 
 /* Arrays live in the arena; subject, lattice, weights and parts must outlive it. */
@@ -72,8 +86,8 @@ pelt_result px_primary_make_parts(px_arena *arena, const px_lattice *lattice, co
                                   const px_jiggle_parts *parts, px_primary *primary);
 /* Moves pass.positions so that parts have their volume again, as far as `amount` says. */
 void px_primary_swell(px_primary *primary, float amount);
-/* The λ nearest to 0 within ±most where c[0] + c[1] λ + c[2] λ² + c[3] λ³ is 0, else where it is nearest to 0; 0 when
+/* The λ nearest to 0, from low ≤ 0 to high ≥ 0, where c[0] + c[1] λ + c[2] λ² + c[3] λ³ is 0, else where it is nearest to 0; 0 when
  * no λ is better than that, or a coefficient is not finite. */
-double px_cubic_nearest(const double c[4], double most);
+double px_cubic_nearest(const double c[4], double low, double high);
 
 #endif

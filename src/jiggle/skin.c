@@ -87,8 +87,9 @@ static pelt_result make_pass(px_arena *arena, const px_lattice *lattice, const p
                            .rest = rest,
                            .centres = centres,
                            .positions = PX_NEW(arena, float, 4 * padded),
-                           .fields = PX_NEW(arena, float, 4 * padded)};
-    if (!rest || !centres || !rows || !joints || !counts || !pass->positions || !pass->fields)
+                           .turns = PX_NEW(arena, float, 4 * padded),
+                           .growths = PX_NEW(arena, float, padded)};
+    if (!rest || !centres || !rows || !joints || !counts || !pass->positions || !pass->turns || !pass->growths)
         return PELT_ERROR_MEMORY;
     memset(counts, 1, padded / PX_JIGGLE_BLOCK); /* rows without weights do not move, and a kernel needs one */
     for (size_t p = 0; p < lattice->particle_count; p++) {

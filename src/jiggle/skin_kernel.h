@@ -85,7 +85,8 @@ INLINE void skin_at(const px_skin_pass *pass, size_t i) {
     }
     out[3] = rest[3];
     lanes_store4(pass->positions + 4 * i, out);
-    lanes_store4(pass->fields + 4 * i, (lanes[4]){turned[0], turned[1], turned[2], growth_of(s)});
+    lanes_store4(pass->turns + 4 * i, m);
+    lanes_store(pass->growths + i, growth_of(s));
 }
 
 static void skin_particles(const px_skin_pass *pass) {

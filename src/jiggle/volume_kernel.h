@@ -28,11 +28,8 @@ INLINE void load_corner(const float *points, const uint32_t *particles, lanes ou
 #endif
 }
 
-/* (1 − 1/√3) / 2 */
-#define GAUSS 0.21132487f
-
 INLINE void draw_near(lanes *a, lanes *b) {
-    lanes step = GAUSS * (*b - *a);
+    lanes step = PX_VOLUME_GAUSS * (*b - *a);
     *a += step;
     *b -= step;
 }
@@ -75,10 +72,24 @@ INLINE void expand(const lanes *a, const lanes *b, const lanes *c, const lanes *
     out[3] = lanes_dot3(da, darea);
 }
 
+/* The volumes alone, as `expand` has them. */
+INLINE void add_octants(const px_volume_block *block, size_t lane, const lanes edges[3][4][3], lanes *sum) {
+    for (int v = 0; v < 8; v++) {
+        int x = v >> 1, y = (v & 1) | (v & 4) >> 1, z = v & 3;
+        lanes area[3];
+        lanes_cross3(edges[1][y], edges[2][z], area);
+        *sum += lanes_load(&block->shares[v][lane]) * lanes_dot3(edges[0][x], area);
+    }
+}
+
 INLINE void add_cells(const px_volume_block *block, size_t lane, const float *positions, const float *field,
                       lanes sums[4]) {
     lanes edges[3][4][3], moves[3][4][3];
     load_edges(positions, block, lane, edges);
+    if (!field) {
+        add_octants(block, lane, (const lanes(*)[4][3])edges, &sums[0]);
+        return;
+    }
     load_edges(field, block, lane, moves);
     for (int v = 0; v < 8; v++) {
         int x = v >> 1, y = (v & 1) | (v & 4) >> 1, z = v & 3;

@@ -1,14 +1,23 @@
 /* Parts whose volume is kept: octants by part, and who swells with whom.
  *
  * A part's volume is that of the octants of its particles (LBSD, fig. 5b and eq. 8), as far as the mesh fills them: a
- * lattice is a good deal larger than the mesh, and lies more on one side of it than on the other. What swells with it is
- * softer: a particle has the share 4 · w_a · w_b of the joint between joints a and b (all joints on the way from one to
- * the other share it alike). So flesh of one bone alone never moves, volume comes back where blending loses it, and what
- * lies on both sides of the border of two parts moves alike.
+ * lattice is a good deal larger than the mesh, and lies more on one side of it than on the other.
+ *
+ * A part swells along the gradient of its volume at rest: its surface moves outwards, and its borders move into the
+ * parts beside it, which then swell in turn. So a part that is squeezed between others, as hips are, gets its volume back
+ * by small moves of all around it. Ways are smoothed over neighbours and shortened by how much joints blend a particle:
+ * Σ 4 · w_a · w_b over pairs of its joints, at most 1. So flesh of one bone alone never moves, and volume comes back where
+ * blending loses it.
  */
+#include "core/math3.h"
 #include "jiggle/primary.h"
 
-#define LEAST_SHARE 1e-3f
+#include <math.h>
+
+/* Shorter ways than this, against the longest of a part, are left out. */
+#define LEAST_WAY 1e-2f
+
+#define SMOOTHINGS 2
 
 /* ---- Octants ---------------------------------------------------------------------------------------------- */
 
@@ -59,73 +68,149 @@ static pelt_result make_blocks(px_arena *arena, const px_lattice *lattice, const
 
 /* ---- Who swells ------------------------------------------------------------------------------------------- */
 
-typedef struct swell_maker {
-    const px_primary *primary;
-    uint32_t *joint_parts; /* [joint] its part, or PELT_NONE */
-    float *shares;         /* [part] of one particle */
-} swell_maker;
+/* How much joints blend a particle: 0 where one joint alone moves it, 1 between two alike. */
+static float blend_of(const px_weight_table *weights, size_t particle) {
+    const float *row = weights->weights + particle * weights->capacity;
+    float sum = 0;
+    for (uint32_t k = 1; k < weights->capacity; k++)
+        for (uint32_t l = 0; l < k; l++)
+            sum += 4 * row[k] * row[l];
+    return fminf(sum, 1);
+}
 
-/* The parts around the joints on the way from a to b, each joint where it is below what it turns: their number, and each
- * of them gets `share`. Parents come before their children, so the larger one steps up. */
-static uint32_t walk(swell_maker *m, uint32_t a, uint32_t b, float share) {
-    uint32_t count = 0;
-    while (a != b) {
-        uint32_t *lower = b == PELT_NONE || (a != PELT_NONE && a > b) ? &a : &b, part = m->joint_parts[*lower];
-        if (part != PELT_NONE) {
-            m->shares[part] += share;
-            count++;
+/* How a part's volume at rest grows as particles move, over a cell's side squared: ways [particle][3]. The edges of an
+ * octant lie along the axes, so that is how fast the ends of each move apart, taken where the kernel has them. */
+static void find_growth(const px_lattice *lattice, const uint32_t *parts, uint32_t part, float (*ways)[3]) {
+    const float near = 1 - PX_VOLUME_GAUSS, far = PX_VOLUME_GAUSS;
+    memset(ways, 0, lattice->particle_count * sizeof *ways);
+    for (size_t e = 0; e < 64 * (size_t)lattice->cell_count; e++) {
+        const uint32_t *cell = lattice->cells[e / 64];
+        uint32_t octant = e / 8 % 8, c = e % 8;
+        if (parts[cell[octant]] != part)
+            continue;
+        for (uint32_t axis = 0; axis < 3; axis++) {
+            float share = lattice->fills[e / 64][octant] / 8;
+            for (uint32_t other = (axis + 1) % 3; other != axis; other = (other + 1) % 3)
+                share *= (c ^ octant) >> other & 1 ? far : near;
+            ways[cell[c]][axis] += c >> axis & 1 ? share : -share;
         }
-        *lower = m->primary->parents[*lower];
+    }
+}
+
+static void smooth_ways(const px_lattice *lattice, float (*ways)[3], float (*scratch)[3]) {
+    for (int round = 0; round < SMOOTHINGS; round++) {
+        memcpy(scratch, ways, lattice->particle_count * sizeof *ways);
+        for (size_t i = 0; i < lattice->particle_count; i++) {
+            uint32_t first = lattice->links.firsts[i], end = lattice->links.firsts[i + 1];
+            for (uint32_t e = first; e < end; e++)
+                for (int c = 0; c < 3; c++)
+                    ways[i][c] += scratch[lattice->links.to[e]][c];
+            for (int c = 0; c < 3; c++)
+                ways[i][c] /= (float)(end - first + 1);
+        }
+    }
+}
+
+/* Ways of a part at last: smooth, where joints blend, and the longest a cell's side long. */
+static void find_ways(const px_lattice *lattice, const uint32_t *parts, uint32_t part, const float *blends,
+                      float (*ways)[3], float (*scratch)[3]) {
+    float longest = 0;
+    find_growth(lattice, parts, part, ways);
+    smooth_ways(lattice, ways, scratch);
+    for (size_t i = 0; i < lattice->particle_count; i++) {
+        for (int c = 0; c < 3; c++)
+            ways[i][c] *= blends[i];
+        longest = fmaxf(longest, sqrtf(px_dot3(ways[i], ways[i])));
+    }
+    for (size_t i = 0; i < lattice->particle_count && longest > 0; i++)
+        for (int c = 0; c < 3; c++)
+            ways[i][c] *= lattice->cell / longest;
+}
+
+/* Particles that swell with a part go to `out`, or with NULL are only counted. */
+static uint32_t list_swellings(const px_lattice *lattice, const float (*ways)[3], px_swelling *out) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < lattice->particle_count; i++) {
+        if (!(sqrtf(px_dot3(ways[i], ways[i])) > LEAST_WAY * lattice->cell))
+            continue;
+        if (out)
+            out[count] = (px_swelling){i, {ways[i][0], ways[i][1], ways[i][2]}};
+        count++;
     }
     return count;
 }
 
-static void share_particle(swell_maker *m, const px_weight_table *weights, size_t particle) {
-    const uint16_t *joints = weights->bones + particle * weights->capacity;
-    const float *row = weights->weights + particle * weights->capacity;
-    memset(m->shares, 0, m->primary->part_count * sizeof *m->shares);
-    for (uint32_t k = 1; k < weights->capacity; k++)
-        for (uint32_t l = 0; l < k; l++)
-            if (row[k] > 0) {
-                uint32_t count = walk(m, joints[k], joints[l], 0);
-                if (count > 0)
-                    walk(m, joints[k], joints[l], 4 * row[k] * row[l] / (float)count);
-            }
-}
-
-/* With `fill` the swellings are stored, else only counted. */
-static void list_swellings(swell_maker *m, const px_weight_table *weights, px_primary *p, bool fill) {
-    for (uint32_t i = 0; i < p->particle_count; i++) {
-        share_particle(m, weights, i);
-        for (uint32_t k = 0; k < p->part_count; k++) {
-            if (!(m->shares[k] > LEAST_SHARE))
-                continue;
-            px_volume_part *part = &p->parts[k];
-            if (fill)
-                p->swellings[part->first_swelling + part->swelling_count] = (px_swelling){i, m->shares[k]};
-            part->swelling_count++;
-        }
-    }
-}
-
-static pelt_result make_swellings(px_arena *arena, const px_weight_table *weights, px_primary *p) {
-    swell_maker m = {p, PX_NEW(arena, uint32_t, p->joint_count), PX_NEW(arena, float, p->part_count)};
-    if (!m.joint_parts || !m.shares)
+static pelt_result make_swellings(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights,
+                                  px_primary *p) {
+    float *blends = PX_NEW(arena, float, p->particle_count);
+    float(*ways)[3] = px_arena_alloc(arena, p->particle_count, sizeof *ways);
+    float(*scratch)[3] = px_arena_alloc(arena, p->particle_count, sizeof *scratch);
+    if (!blends || !ways || !scratch)
         return PELT_ERROR_MEMORY;
-    memset(m.joint_parts, 0xFF, p->joint_count * sizeof *m.joint_parts);
-    for (uint32_t k = 0; k < p->part_count; k++)
-        m.joint_parts[p->parts[k].joint] = k;
-    list_swellings(&m, weights, p, false);
+    for (size_t i = 0; i < p->particle_count; i++)
+        blends[i] = blend_of(weights, i);
     uint32_t total = 0;
     for (uint32_t k = 0; k < p->part_count; k++) {
+        find_ways(lattice, p->particle_parts, k, blends, ways, scratch);
         p->parts[k].first_swelling = total;
+        p->parts[k].swelling_count = list_swellings(lattice, (const float(*)[3])ways, NULL);
         total += p->parts[k].swelling_count;
-        p->parts[k].swelling_count = 0;
     }
     p->swellings = PX_NEW(arena, px_swelling, total);
-    if (!p->swellings)
+    p->turned = px_arena_alloc(arena, total, sizeof *p->turned);
+    if (!p->swellings || !p->turned)
         return PELT_ERROR_MEMORY;
-    list_swellings(&m, weights, p, true);
+    for (uint32_t k = 0; k < p->part_count; k++) {
+        find_ways(lattice, p->particle_parts, k, blends, ways, scratch);
+        list_swellings(lattice, (const float(*)[3])ways, p->swellings + p->parts[k].first_swelling);
+    }
+    return PELT_OK;
+}
+
+/* ---- Neighbours ------------------------------------------------------------------------------------------- */
+
+/* Marks [particle] what the octants of a part hang on. */
+static void mark_corners(const px_primary *p, const px_volume_part *part, uint8_t *marks) {
+    memset(marks, 0, p->particle_count);
+    for (uint32_t b = part->first_block; b < part->first_block + part->block_count; b++)
+        for (int lane = 0; lane < (int)PX_JIGGLE_BLOCK; lane++) {
+            float share = 0;
+            for (int c = 0; c < 8; c++)
+                share += p->blocks[b].shares[c][lane];
+            for (int c = 0; c < 8; c++)
+                marks[p->blocks[b].corners[c][lane]] |= share > 0;
+        }
+}
+
+static bool is_moved_by(const px_primary *p, const uint8_t *marks, const px_volume_part *other) {
+    for (uint32_t e = 0; e < other->swelling_count; e++)
+        if (marks[p->swellings[other->first_swelling + e].particle])
+            return true;
+    return false;
+}
+
+/* Which parts change the volume of which: first [part][part], then as lists. */
+static pelt_result make_neighbours(px_arena *arena, px_primary *p) {
+    size_t count = p->part_count, total = 0;
+    uint8_t *marks = PX_NEW(arena, uint8_t, p->particle_count),
+            *moved = PX_NEW(arena, uint8_t, px_mul_size(count, count));
+    if (!marks || !moved)
+        return PELT_ERROR_MEMORY;
+    for (size_t k = 0; k < count; k++) {
+        mark_corners(p, &p->parts[k], marks);
+        for (size_t l = 0; l < count; l++)
+            total += moved[count * l + k] = l != k && is_moved_by(p, marks, &p->parts[l]);
+    }
+    p->neighbours = PX_NEW(arena, uint32_t, total);
+    if (!p->neighbours)
+        return PELT_ERROR_MEMORY;
+    for (size_t l = 0, filled = 0; l < count; l++) {
+        p->parts[l].first_neighbour = (uint32_t)filled;
+        for (size_t k = 0; k < count; k++)
+            if (moved[count * l + k])
+                p->neighbours[filled++] = (uint32_t)k;
+        p->parts[l].neighbour_count = (uint32_t)filled - p->parts[l].first_neighbour;
+    }
     return PELT_OK;
 }
 
@@ -140,7 +225,9 @@ pelt_result px_primary_make_parts(px_arena *arena, const px_lattice *lattice, co
     p->particle_volumes = PX_NEW(arena, float, lattice->particle_count);
     p->field = PX_NEW(arena, float, 4 * padded);
     p->volumes = PX_NEW(arena, double, parts->part_count);
-    if (!p->parts || !p->particle_volumes || !p->field || !p->volumes)
+    p->targets = PX_NEW(arena, double, parts->part_count);
+    p->states = PX_NEW(arena, px_swell_state, parts->part_count);
+    if (!p->parts || !p->particle_volumes || !p->field || !p->volumes || !p->targets || !p->states)
         return PELT_ERROR_MEMORY;
     for (uint32_t k = 0; k < parts->part_count; k++)
         p->parts[k].joint = parts->joints[k];
@@ -149,7 +236,8 @@ pelt_result px_primary_make_parts(px_arena *arena, const px_lattice *lattice, co
         for (int c = 0; c < 8; c++)
             p->particle_volumes[lattice->cells[i][c]] += octant * lattice->fills[i][c];
     PX_TRY(make_blocks(arena, lattice, parts->parts, p));
-    PX_TRY(make_swellings(arena, weights, p));
+    PX_TRY(make_swellings(arena, lattice, weights, p));
+    PX_TRY(make_neighbours(arena, p));
     px_primary_volumes(p, p->pass.rest, p->volumes);
     for (uint32_t k = 0; k < parts->part_count; k++)
         p->parts[k].rest = p->volumes[k];
