@@ -50,8 +50,12 @@ exit_code poses_read(cli_session *session, pelt_model *rig, const char *path, co
 /* Whether a path is neither: an animation, then. */
 bool poses_are_frames(const char *path);
 /* The frames of the clip in the poses of the motion (poses_clip.c): every frame number `hold_out` (0: none) goes to
- * `unseen`; those with the rest pose, or the pose of an earlier one, nowhere. */
+ * `unseen`. */
 exit_code poses_of_clip(cli_session *session, const correct_input *in, uint32_t hold_out, pose_set *seen,
                         pose_set *unseen);
+/* The other way round, for pages: the model gets a motion through the poses, a second apart, with the weights that its
+ * drivers give them; the clip, in its memory, has the right shapes. */
+pelt_result poses_motion(cli_session *session, pelt_model *model, const pose_set *set, const char *name,
+                         pelt_clip *clip);
 
 #endif

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Errors under this are rounding, for --exact. */
+#define EXACT 1e-3
+
 /* How far the written rig is from examples. */
 typedef struct misfit {
     double missed;   /* Σ |skinned − right|² before it was corrected, in world space */
@@ -124,6 +127,34 @@ static pelt_result measure_set(const work *w, const pose_set *set, bool before, 
     return result;
 }
 
+/* What the page of --report shows: the corrected rig beside the truth, of which a clip has all frames. Poses of files become
+ * frames of a motion, a second apart. */
+static pelt_result show(work *w) {
+    pelt_context *context = w->session->context;
+    pelt_model *model = w->written;
+    bool frames = w->in.clip.frame_count > 0;
+    pelt_clip *beside = pelt_model_alloc(context, model, 2, sizeof *beside);
+    uint32_t *motions = pelt_model_alloc(context, model, 2, sizeof *motions), count = 0;
+    if (!beside || !motions)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = PELT_OK;
+    if (frames) {
+        result = pelt_model_take_points(context, model, w->in.rig);
+        beside[count] = w->in.clip;
+        motions[count++] = w->in.motion;
+    } else {
+        motions[0] = model->motion_count;
+        result = poses_motion(w->session, model, &w->seen, "examples", &beside[count++]);
+        if (result == PELT_OK && w->unseen.count) {
+            motions[1] = model->motion_count;
+            result = poses_motion(w->session, model, &w->unseen, "unseen", &beside[count++]);
+        }
+    }
+    if (result == PELT_OK)
+        report_page(w->session, model, beside, count, w->settings->fps)->motions = motions;
+    return result;
+}
+
 static pelt_result measure_before(work *w) {
     pelt_result result = measure_set(w, &w->seen, true, &w->fit);
     return result == PELT_OK ? measure_set(w, &w->unseen, true, &w->check) : result;
@@ -142,12 +173,12 @@ static pelt_result measure(work *w) {
     result = measure_set(w, &w->seen, false, &w->fit);
     if (result == PELT_OK)
         result = measure_set(w, &w->unseen, false, &w->check);
-    if (result == PELT_OK)
-        report_page(w->session, w->written, NULL, 0, w->settings->fps);
-    return result;
+    return result == PELT_OK ? show(w) : result;
 }
 
 /* ---- Report ----------------------------------------------------------------------------------------------- */
+
+static const char *const kernels[] = {"exponential", "gaussian", "thin-plate"};
 
 static void report_misfit(cli_json *json, const char *key, const pose_set *set, const misfit *m) {
     if (set->count == 0)
@@ -173,6 +204,7 @@ static void report_joints(cli_json *json, const work *w) {
         json_count(json, "centres", joint->centre_count);
         json_real(json, "radius", joint->radius);
         json_real(json, "displacement", joint->displacement);
+        json_real(json, "kept", joint->gain);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -184,6 +216,10 @@ static void report_json(const work *w, double seconds) {
     size_t count = (size_t)r->mode_count + 1;
     json_text(json, "output", w->settings->output);
     json_count(json, "poses", r->example_count);
+    json_count(json, "different_poses", r->pose_count);
+    json_count(json, "rest_poses", r->rest_count);
+    json_text(json, "kernel", kernels[r->kernel]);
+    json_real(json, "regularise", r->regularise);
     json_count(json, "vertices", r->vertex_count);
     json_count(json, "modes", r->mode_count);
     json_count(json, "morphs", r->morph_count);
@@ -221,7 +257,10 @@ static void table_joints(cli_table *table, const work *w) {
     uint32_t shown = w->session->common.verbose || count <= NAMES_SHOWN ? count : NAMES_SHOWN;
     for (uint32_t j = 0; j < shown; j++) {
         const pelt_eigenskin_joint *joint = &w->report.joints[j];
-        table_row(table, shown_name(w->in.rig->skeleton.names[joint->joint]),
+        if (joint->gain < 1)
+            table_row(table, shown_name(w->in.rig->skeleton.names[joint->joint]),
+                      joint->gain > 0 ? "corrections shrunk to %.0f %%" : "no corrections", 100 * joint->gain);
+        table_row(table, joint->gain < 1 ? "" : shown_name(w->in.rig->skeleton.names[joint->joint]),
                   "%u modes on %s vertices, %u centres of radius %.3g, up to %.4g units", joint->mode_count,
                   grouped(joint->vertex_count), joint->centre_count, joint->radius, joint->displacement);
     }
@@ -233,6 +272,12 @@ static void report_table(const work *w, double seconds) {
     const pelt_eigenskin_report *r = &w->report;
     cli_table table = {0};
     table_row(&table, "input", "%s vertices, %s poses", grouped(r->vertex_count), grouped(r->example_count));
+    uint32_t equal = r->example_count - r->rest_count - r->pose_count;
+    if (equal)
+        table_row(&table, "", "of which %s equal another one and are merged with it", grouped(equal));
+    if (r->rest_count)
+        table_row(&table, "", "of which %s are the rest pose, which needs no example", grouped(r->rest_count));
+    table_row(&table, "kernel", "%s, noise of %.3g expected in the examples", kernels[r->kernel], r->regularise);
     for (uint32_t m = 0; m <= r->mode_count; m++)
         table_row(&table, m ? "" : "error", "%.4g with %u mode%s per joint", r->errors[m], m, m == 1 ? "" : "s");
     table_row(&table, "left out", "error %.4g of each pose by the others", r->left_out_error);
@@ -245,6 +290,45 @@ static void report_table(const work *w, double seconds) {
     table_row(&table, "size", "%s to %s", bytes_text(w->in.bytes), bytes_text(w->bytes_out));
     table_row(&table, "time", "%.3f s", seconds);
     table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
+}
+
+/* Names of joints of which none or a part of the corrections was kept; NULL: there are none. Freed by the caller. */
+static char *shrunk_names(const work *w, bool none) {
+    const char **names = must_alloc(w->report.joint_count, sizeof *names);
+    size_t count = 0;
+    for (uint32_t j = 0; j < w->report.joint_count; j++) {
+        double gain = w->report.joints[j].gain;
+        if (none ? gain == 0 : gain > 0 && gain < 1)
+            names[count++] = shown_name(w->in.rig->skeleton.names[w->report.joints[j].joint]);
+    }
+    char *list = count ? list_names(names, count, NAMES_SHOWN) : NULL;
+    free(names);
+    return list;
+}
+
+/* Says what was not learned, and why. */
+static void warn_of_poses(const work *w) {
+    const pelt_eigenskin_report *r = &w->report;
+    char *none = shrunk_names(w, true), *part = shrunk_names(w, false);
+    bool any = false;
+    for (uint32_t j = 0; j < r->joint_count; j++)
+        any |= r->joints[j].gain > 0;
+    if (!any)
+        warn(w->session,
+             "nothing was corrected: predicted by the others, poses are no nearer to the truth than the skin "
+             "alone; give more poses, or ones that differ less");
+    else if (none)
+        warn(w->session, "no corrections by %s: with these, poses that were left out came no nearer to the truth",
+             none);
+    if (part)
+        warn(w->session, "corrections by %s are shrunk: in full they would make poses that were left out worse", part);
+    if (r->odd_count)
+        warn(w->session, "%u of %u examples in the rest pose have another shape than it; nothing was learned from them",
+             r->odd_count, r->rest_count);
+    if (w->desc.exact && r->errors[r->mode_count] > EXACT)
+        warn(w->session, "the examples are not met exactly, with %u modes for each joint", r->mode_count);
+    free(none);
+    free(part);
 }
 
 /* ---- The half of the verb --------------------------------------------------------------------------------- */
@@ -267,10 +351,20 @@ static exit_code correct(work *w) {
     double seconds = now() - w->start, error = w->report.errors[w->report.mode_count];
     report_json(w, seconds);
     report_table(w, seconds);
+    warn_of_poses(w);
     if (w->desc.error == 0 || error <= w->desc.error)
         return EXIT_DONE;
     warn(w->session, "the error is %.4g; %.4g was asked for", error, w->desc.error);
     return EXIT_QUALITY;
+}
+
+/* What --exact settles cannot be asked for beside it. */
+static exit_code check_exact(cli_session *session, const pelt_eigenskin_desc *desc) {
+    static const char *const names[] = {"support", "modes", "error", "max-per-vertex", "regularise", "centres"};
+    for (size_t n = 0; desc->exact && n < COUNT(names); n++)
+        if (option_given(session, names[n]))
+            return usage_error(session, "--%s means nothing beside --exact", names[n]);
+    return EXIT_DONE;
 }
 
 exit_code correct_by_pose(cli_session *session, const correct_settings *settings, const char *const *args,
@@ -280,7 +374,9 @@ exit_code correct_by_pose(cli_session *session, const correct_settings *settings
         w.desc.modes = w.desc.max_per_vertex && w.desc.max_per_vertex < PELT_EIGENSKIN_MODES_MAX
                            ? w.desc.max_per_vertex
                            : PELT_EIGENSKIN_MODES_MAX;
-    exit_code code = read_all(&w, args, arg_count);
+    exit_code code = check_exact(session, &w.desc);
+    if (code == EXIT_DONE)
+        code = read_all(&w, args, arg_count);
     if (code == EXIT_DONE)
         code = correct(&w);
     keep_model(session, w.in.source);

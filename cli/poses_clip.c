@@ -1,61 +1,14 @@
-/* The frames of a clip as examples: a motion tells the poses, the clip the shapes. */
+/* The frames of a clip as examples: a motion tells the poses, the clip the shapes. And examples as a motion and a clip. */
 #include "correct.h"
 
-#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Two poses are the same when no joint that drives differs by more than this, in radians: examples of one pose with two
- * shapes could not both be met. */
-#define SAME_ANGLE 2e-3
 
 typedef struct reader {
     cli_session *session;
     const correct_input *in;
-    bool *drives; /* [joint] it bends the skin: it and what is below it have weights, and so has something above it */
-    uint32_t left_out;
 } reader;
-
-/* ---- Poses ------------------------------------------------------------------------------------------------ */
-
-static void find_drivers(const pelt_model *rig, bool *drives) {
-    const pelt_skeleton *skeleton = &rig->skeleton;
-    const pelt_skin *skin = &rig->skin;
-    bool *weighted = must_alloc(skeleton->joint_count, sizeof *weighted);
-    bool *above = must_alloc(skeleton->joint_count, sizeof *above);
-    for (size_t e = 0; e < (size_t)rig->mesh.vertex_count * skin->influence_count; e++)
-        if (skin->weights[e] > 0)
-            weighted[skin->bone_joints[skin->bones[e]]] = true;
-    for (uint32_t j = 0; j < skeleton->joint_count; j++)
-        if (skeleton->parents[j] != PELT_NONE)
-            above[j] = above[skeleton->parents[j]] || weighted[skeleton->parents[j]];
-    for (uint32_t j = skeleton->joint_count; j-- > 0;) {
-        drives[j] = above[j] && weighted[j];
-        if (weighted[j] && skeleton->parents[j] != PELT_NONE)
-            weighted[skeleton->parents[j]] = true; /* it, or what is below it */
-    }
-    free(weighted);
-    free(above);
-}
-
-static bool same_pose(const reader *r, const pelt_transform *a, const pelt_transform *b) {
-    for (uint32_t j = 0; j < r->in->rig->skeleton.joint_count; j++) {
-        const float *p = a[j].rotation, *q = b[j].rotation;
-        double dot = (double)p[0] * q[0] + (double)p[1] * q[1] + (double)p[2] * q[2] + (double)p[3] * q[3];
-        if (r->drives[j] && 2 * acos(fmin(fabs(dot), 1)) > SAME_ANGLE)
-            return false;
-    }
-    return true;
-}
-
-static bool is_known(const reader *r, const pose_set *seen, const pelt_transform *locals) {
-    if (same_pose(r, locals, r->in->rig->skeleton.rest))
-        return true;
-    for (uint32_t p = 0; p < seen->count; p++)
-        if (same_pose(r, locals, seen->items[p].locals))
-            return true;
-    return false;
-}
 
 /* ---- Frames ----------------------------------------------------------------------------------------------- */
 
@@ -81,10 +34,6 @@ static pelt_result add_frame(reader *r, uint32_t frame, bool held, pose_set *see
         return PELT_ERROR_MEMORY;
     double time = (double)motion->start + ((double)times[frame] - (double)times[0]);
     pelt_motion_sample(rig, motion, (float)time, locals, NULL);
-    if (!held && is_known(r, seen, locals)) {
-        r->left_out++;
-        return PELT_OK;
-    }
     float *positions = pelt_model_alloc(context, rig, rig->mesh.vertex_count, 3 * sizeof *positions);
     char *name = must_format("frame %u", frame);
     const char *kept = pelt_model_text(context, rig, name);
@@ -108,14 +57,101 @@ exit_code poses_of_clip(cli_session *session, const correct_input *in, uint32_t 
     seen->items = pelt_model_alloc(session->context, in->rig, count, sizeof *seen->items);
     unseen->items = pelt_model_alloc(session->context, in->rig, count, sizeof *unseen->items);
     pelt_result result = seen->items && unseen->items ? PELT_OK : PELT_ERROR_MEMORY;
-    r.drives = must_alloc(in->rig->skeleton.joint_count, sizeof *r.drives);
-    find_drivers(in->rig, r.drives);
     for (uint32_t k = 0; result == PELT_OK && k < count; k++)
         result = add_frame(&r, k, hold_out && (k + 1) % hold_out == 0, seen, unseen);
-    free(r.drives);
+    return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
+}
+
+/* ---- Poses as a motion ------------------------------------------------------------------------------------ */
+
+/* One property of one joint in every pose; values [pose][width] are filled in by the caller. */
+static pelt_track track_of(pelt_context *context, pelt_model *model, uint32_t joint, pelt_path path, uint32_t width,
+                           const float *times, uint32_t count, float **values) {
+    *values = pelt_model_alloc(context, model, (size_t)count * width, sizeof **values);
+    return (pelt_track){
+        .joint = joint, .path = path, .width = width, .key_count = count, .times = times, .values = *values};
+}
+
+/* Tracks of all transforms. */
+static pelt_result add_transforms(pelt_context *context, pelt_model *model, const pose_set *set, const float *times,
+                                  pelt_motion *motion) {
+    static const struct {
+        pelt_path path;
+        uint32_t width;
+        size_t offset;
+    } paths[] = {{PELT_PATH_TRANSLATION, 3, offsetof(pelt_transform, translation)},
+                 {PELT_PATH_ROTATION, 4, offsetof(pelt_transform, rotation)},
+                 {PELT_PATH_SCALE, 3, offsetof(pelt_transform, scale)}};
+    for (uint32_t j = 0; j < model->skeleton.joint_count; j++)
+        for (size_t n = 0; n < COUNT(paths); n++) {
+            float *values;
+            motion->tracks[motion->track_count++] =
+                track_of(context, model, j, paths[n].path, paths[n].width, times, set->count, &values);
+            if (!values)
+                return PELT_ERROR_MEMORY;
+            for (uint32_t p = 0; p < set->count; p++)
+                memcpy(values + (size_t)p * paths[n].width, (const char *)&set->items[p].locals[j] + paths[n].offset,
+                       paths[n].width * sizeof *values);
+        }
+    return PELT_OK;
+}
+
+/* Tracks of the weights that the poses drive. */
+static pelt_result add_weights(pelt_context *context, pelt_model *model, const pose_set *set, const float *times,
+                               pelt_motion *motion) {
+    const pelt_morph_set *morphs = &model->morphs;
+    float *weights = must_alloc(morphs->morph_count, sizeof *weights);
+    pelt_result result = PELT_OK;
+    for (uint32_t first = 0, width; result == PELT_OK && first < morphs->morph_count; first += width) {
+        uint32_t joint = morphs->morphs[first].joint;
+        for (width = 0; first + width < morphs->morph_count && morphs->morphs[first + width].joint == joint;)
+            width++;
+        float *values;
+        motion->tracks[motion->track_count++] =
+            track_of(context, model, joint, PELT_PATH_WEIGHTS, width, times, set->count, &values);
+        if (!values)
+            result = PELT_ERROR_MEMORY;
+        for (uint32_t p = 0; values && p < set->count; p++) {
+            pelt_motion_sample(model, NULL, 0, NULL, weights);
+            pelt_pose_weights(model, set->items[p].locals, weights);
+            memcpy(values + (size_t)p * width, weights + first, width * sizeof *values);
+        }
+    }
+    free(weights);
+    return result;
+}
+
+pelt_result poses_motion(cli_session *session, pelt_model *model, const pose_set *set, const char *name,
+                         pelt_clip *clip) {
+    pelt_context *context = session->context;
+    size_t floats = (size_t)3 * model->mesh.vertex_count;
+    float *times = pelt_model_alloc(context, model, set->count, sizeof *times);
+    float *positions = pelt_model_alloc(context, model, set->count, floats * sizeof *positions);
+    pelt_motion *motions = pelt_model_alloc(context, model, model->motion_count + (size_t)1, sizeof *motions);
+    pelt_track *tracks = pelt_model_alloc(
+        context, model, (size_t)3 * model->skeleton.joint_count + model->morphs.morph_count, sizeof *tracks);
+    if (!times || !positions || !motions || !tracks)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t p = 0; p < set->count; p++) {
+        times[p] = (float)p;
+        memcpy(positions + p * floats, set->items[p].positions, floats * sizeof *positions);
+    }
+    if (model->motion_count)
+        memcpy(motions, model->motions, model->motion_count * sizeof *motions);
+    pelt_motion *motion = &motions[model->motion_count];
+    *motion = (pelt_motion){.name = name, .end = (float)(set->count - 1), .tracks = tracks};
+    pelt_result result = add_transforms(context, model, set, times, motion);
+    if (result == PELT_OK)
+        result = add_weights(context, model, set, times, motion);
     if (result != PELT_OK)
-        return session_fail(session, result);
-    if (r.left_out)
-        warn(session, "left out of %u frames: %u in the rest pose or in the pose of an earlier one", count, r.left_out);
-    return EXIT_DONE;
+        return result;
+    model->motions = motions;
+    model->motion_count++;
+    model->changed |= PELT_CHANGED_MOTIONS;
+    *clip = (pelt_clip){.name = name,
+                        .frame_count = set->count,
+                        .point_count = model->mesh.vertex_count,
+                        .times = times,
+                        .positions = positions};
+    return PELT_OK;
 }

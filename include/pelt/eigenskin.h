@@ -20,7 +20,8 @@
 extern "C" {
 #endif
 
-#define PELT_EIGENSKIN_MODES_MAX 64u
+#define PELT_EIGENSKIN_MODES_MAX   64u
+#define PELT_EIGENSKIN_KERNEL_AUTO 3u
 
 typedef struct pelt_eigenskin_desc {
     double support;          /* vertices that a joint displaces by no more than this part of the largest displacement it
@@ -30,11 +31,13 @@ typedef struct pelt_eigenskin_desc {
     uint32_t max_per_vertex; /* displacements that a vertex takes from all joints together, at most; 0: any number;
                               * default 10. Else at least `modes` */
     bool normals;      /* the targets correct normals too, with the same weights; default false. Needs mesh.normals */
-    uint32_t kernel;   /* pelt_kernel; default EXPONENTIAL */
+    uint32_t kernel;   /* pelt_kernel, or PELT_EIGENSKIN_KERNEL_AUTO (default): by leave-one-out error */
     double radius;     /* of the kernel, radians; 0 (default): by leave-one-out error */
     bool split;        /* swing and twist of a joint drive apart and add up; default false */
-    double regularise; /* 0 (default): the examples are met exactly; above, noise of this part of the kernel is
-                              * expected in them, and two examples may have the same pose; at most 1 */
+    double regularise; /* noise to expect in the examples, as a part of the kernel's mean; at most 1; 0 (default): by
+                              * leave-one-out error */
+    bool exact;        /* every example is met: no noise, no end of supports, all modes and centres (the fields for
+                              * these are not used); default false. Two examples of the same pose are an error then */
     uint32_t centres;  /* poses of a joint that are kept as centres, at most, farthest first, 2 to 1024; default
                               * 64. With more poses the examples are met in least squares */
 } pelt_eigenskin_desc;
@@ -56,10 +59,17 @@ typedef struct pelt_eigenskin_joint {
     uint32_t centre_count; /* */
     double radius;         /* of its kernel, radians */
     double displacement;   /* the largest that it makes in the examples, object units */
+    double gain;           /* 0 to 1: the part of its corrections that was kept. Under 1 all of them would have made
+                            * poses that are left out worse; 0: none was better */
 } pelt_eigenskin_joint;
 
 typedef struct pelt_eigenskin_report {
-    uint32_t example_count;   /* */
+    uint32_t example_count;   /* given */
+    uint32_t pose_count;      /* different poses among them; examples of one pose count as their mean */
+    uint32_t rest_count;      /* examples in the rest pose: nothing is learned from these */
+    uint32_t odd_count;       /* of these: with another shape than the rest pose has */
+    pelt_kernel kernel;       /* chosen … */
+    double regularise;        /* … and noise expected */
     uint32_t mode_count;      /* modes per joint, at most */
     uint32_t morph_count;     /* targets made */
     uint32_t vertex_count;    /* that differ in place, motion or weights */

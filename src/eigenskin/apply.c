@@ -144,7 +144,7 @@ static pelt_result make_driver(const apply_work *w, uint32_t bend, const px_part
     }
     *driver = (pelt_driver){.joint = b->joint,
                             .part = part->part,
-                            .kernel = (pelt_kernel)e->desc.kernel,
+                            .kernel = e->kernel,
                             .radius = (float)b->radius,
                             .centre_count = (uint32_t)centres,
                             .centres = centre_copy,

@@ -1,8 +1,14 @@
 /* Joints that drive: which, what of their rotations, and the poses of each that become centres. */
 #include "eigenskin/eigenskin.h"
 
-/* An example in the rest pose may be off by this part of the size: files have few digits. */
-#define REST_TOLERANCE 1e-4
+#include <stdlib.h>
+
+/* Noise of rotations at rest, radians: a joint's rotations up to this are none where its next larger one is GAP times as
+ * large, and a joint that turns by less than LEAST_TURN in all examples does not drive. Captures and files written by
+ * others are never exactly at rest, and what lies between two such rotations is no slope to learn. */
+#define REST_NOISE 0.07
+#define REST_GAP   4.0
+#define LEAST_TURN 0.02
 
 /* ---- Which joints ----------------------------------------------------------------------------------------- */
 
@@ -11,7 +17,7 @@ pelt_result px_eigenskin_weighted(const px_eigenskin *e, uint8_t **out) {
     uint8_t *weighted = PX_NEW(e->scratch, uint8_t, e->model->skeleton.joint_count);
     if (!weighted)
         return PELT_ERROR_MEMORY;
-    size_t count = (size_t)e->mesh.vertex_count * skin->influence_count;
+    size_t count = (size_t)e->model->mesh.vertex_count * skin->influence_count;
     for (size_t n = 0; n < count; n++)
         if (skin->weights[n] > 0)
             weighted[skin->bone_joints[skin->bones[n]]] = 1;
@@ -68,11 +74,100 @@ static pelt_result add_part(px_eigenskin *e, px_bend *bend, pelt_rotation_part k
     px_part *part = &bend->parts[bend->part_count++];
     part->part = kind;
     find_axis(e, bend->joint, part->axis);
-    if (!(part->rotations = PX_NEW(e->scratch, px_rotation, e->pose_count)))
+    if (!(part->rotations = PX_NEW(e->scratch, px_rotation, e->example_count)))
         return PELT_ERROR_MEMORY;
-    for (uint32_t p = 0; p < e->pose_count; p++)
-        part->rotations[p] = px_driver_rotation(px_eigenskin_rest(e, bend->joint),
-                                                e->examples[p].locals[bend->joint].rotation, kind, part->axis);
+    for (uint32_t x = 0; x < e->example_count; x++)
+        part->rotations[x] = px_driver_rotation(px_eigenskin_rest(e, bend->joint),
+                                                e->examples[x].locals[bend->joint].rotation, kind, part->axis);
+    return PELT_OK;
+}
+
+static double angle_from_rest(px_rotation a) {
+    return px_driver_angle(a, px_rotation_identity());
+}
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sets rotations that differ from rest by noise alone to rest, unless they are to be met exactly. Returns the largest
+ * angle. `angles` [example] is scratch. */
+static double settle_part(const px_eigenskin *e, px_part *part, double *angles) {
+    double noise = 0;
+    for (uint32_t x = 0; x < e->example_count; x++)
+        angles[x] = angle_from_rest(part->rotations[x]);
+    qsort(angles, e->example_count, sizeof *angles, compare_doubles);
+    for (uint32_t x = 0; x + 1 < e->example_count && angles[x] <= REST_NOISE; x++)
+        noise = angles[x + 1] >= REST_GAP * angles[x] ? angles[x] : noise;
+    for (uint32_t x = 0; !e->desc.exact && x < e->example_count; x++)
+        if (angle_from_rest(part->rotations[x]) <= noise)
+            part->rotations[x] = px_rotation_identity();
+    return angles[e->example_count - 1];
+}
+
+static pelt_result add_bend(px_eigenskin *e, uint32_t joint, double *angles) {
+    px_bend *bend = &e->bends[e->bend_count];
+    *bend = (px_bend){.joint = joint, .gain = 1};
+    PX_TRY(add_part(e, bend, e->desc.split ? PELT_ROTATION_SWING : PELT_ROTATION_WHOLE));
+    if (e->desc.split)
+        PX_TRY(add_part(e, bend, PELT_ROTATION_TWIST));
+    double most = 0;
+    for (uint32_t n = 0; n < bend->part_count; n++)
+        most = fmax(most, settle_part(e, &bend->parts[n], angles));
+    e->bend_count += most > (e->desc.exact ? PX_SAME_ANGLE : LEAST_TURN);
+    return PELT_OK;
+}
+
+/* ---- Examples of the same pose ---------------------------------------------------------------------------- */
+
+/* Example y may be PELT_NONE: the rest pose. */
+static bool are_same(const px_eigenskin *e, uint32_t x, uint32_t y) {
+    for (uint32_t j = 0; j < e->bend_count; j++)
+        for (uint32_t n = 0; n < e->bends[j].part_count; n++) {
+            const px_rotation *r = e->bends[j].parts[n].rotations;
+            if (px_driver_angle(r[x], y != PELT_NONE ? r[y] : px_rotation_identity()) > PX_SAME_ANGLE)
+                return false;
+        }
+    return true;
+}
+
+/* Every example's pose; `firsts` [pose] is the first example of each. */
+static pelt_result find_poses(px_eigenskin *e, uint32_t *firsts) {
+    for (uint32_t x = 0; x < e->example_count; x++) {
+        uint32_t pose = 0;
+        e->example_poses[x] = PELT_NONE;
+        if (are_same(e, x, PELT_NONE)) {
+            e->rest_count++;
+            continue;
+        }
+        while (pose < e->pose_count && !are_same(e, x, firsts[pose]))
+            pose++;
+        if (pose < e->pose_count && e->desc.exact)
+            return px_fail(e->context, PELT_ERROR_INPUT,
+                           "examples '%s' and '%s' have the same pose: no joint that drives differs; leave one out, or "
+                           "do without exact",
+                           e->examples[firsts[pose]].name, e->examples[x].name);
+        if (pose == e->pose_count)
+            firsts[e->pose_count++] = x;
+        e->example_poses[x] = pose;
+        e->pose_examples[pose]++;
+    }
+    return PELT_OK;
+}
+
+/* Examples of the same pose become one: rotations [example] become those of poses. */
+static pelt_result merge_examples(px_eigenskin *e) {
+    uint32_t *firsts = PX_NEW(e->scratch, uint32_t, e->example_count);
+    e->example_poses = PX_NEW(e->scratch, uint32_t, e->example_count);
+    e->pose_examples = PX_NEW(e->scratch, double, e->example_count);
+    if (!firsts || !e->example_poses || !e->pose_examples)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(find_poses(e, firsts));
+    for (uint32_t j = 0; j < e->bend_count; j++)
+        for (uint32_t n = 0; n < e->bends[j].part_count; n++)
+            for (uint32_t p = 0; p < e->pose_count; p++)
+                e->bends[j].parts[n].rotations[p] = e->bends[j].parts[n].rotations[firsts[p]];
     return PELT_OK;
 }
 
@@ -93,76 +188,23 @@ static void choose_centres(const px_eigenskin *e, px_bend *bend, px_part *part, 
             far[p] = fmin(far[p], px_driver_angle(last, part->rotations[p]));
             next = far[p] > far[next] ? p : next;
         }
-        if (!(far[next] > PX_SAME_ANGLE))
+        if (!(far[next] > PX_SAME_ANGLE) || part->centre_count == e->desc.centres)
             return;
-        if (part->centre_count == e->desc.centres) {
-            bend->cut = true;
-            return;
-        }
         last = part->rotations[next];
     }
 }
 
-static pelt_result add_bend(px_eigenskin *e, uint32_t joint, double *far) {
-    px_bend *bend = &e->bends[e->bend_count];
+static pelt_result add_centres(px_eigenskin *e, px_bend *bend, double *far) {
     size_t most = 2 * px_min_size(e->desc.centres, (size_t)e->pose_count + 1);
-    *bend = (px_bend){.joint = joint, .centres = PX_NEW(e->scratch, float, 4 * most)};
-    if (!bend->centres)
+    if (!(bend->centres = PX_NEW(e->scratch, float, 4 * most)))
         return PELT_ERROR_MEMORY;
-    PX_TRY(add_part(e, bend, e->desc.split ? PELT_ROTATION_SWING : PELT_ROTATION_WHOLE));
-    if (e->desc.split)
-        PX_TRY(add_part(e, bend, PELT_ROTATION_TWIST));
     for (uint32_t n = 0; n < bend->part_count; n++)
         choose_centres(e, bend, &bend->parts[n], far);
-    e->bend_count += bend->centre_count > bend->part_count; /* it moves in some pose */
-    return PELT_OK;
-}
-
-/* ---- Poses that are the same ------------------------------------------------------------------------------ */
-
-/* Pose q may be P: the rest pose. */
-static bool are_same(const px_eigenskin *e, uint32_t p, uint32_t q) {
-    for (uint32_t j = 0; j < e->bend_count; j++)
-        for (uint32_t n = 0; n < e->bends[j].part_count; n++) {
-            const px_rotation *r = e->bends[j].parts[n].rotations;
-            if (px_driver_angle(r[p], q < e->pose_count ? r[q] : px_rotation_identity()) > PX_SAME_ANGLE)
-                return false;
-        }
-    return true;
-}
-
-static double largest_displacement(const px_eigenskin *e, uint32_t pose) {
-    double most = 0;
-    for (size_t u = 0; u < e->units.count; u++) {
-        px_matrix rows = px_unit_rows(e, e->displacements, u);
-        double d[3] = {*px_matrix_at(rows, 0, pose), *px_matrix_at(rows, 1, pose), *px_matrix_at(rows, 2, pose)};
-        most = fmax(most, px_length3(d));
-    }
-    return most;
-}
-
-/* What differs from the rest pose by less than is told apart does not differ: no noise is taken for a slope there. */
-static void set_to_rest(const px_eigenskin *e, uint32_t pose) {
-    for (uint32_t j = 0; j < e->bend_count; j++)
-        for (uint32_t n = 0; n < e->bends[j].part_count; n++)
-            e->bends[j].parts[n].rotations[pose] = px_rotation_identity();
-}
-
-static pelt_result check_poses(const px_eigenskin *e) {
     for (uint32_t p = 0; p < e->pose_count; p++) {
-        for (uint32_t q = 0; q < p; q++)
-            if (are_same(e, p, q))
-                return px_fail(e->context, PELT_ERROR_INPUT,
-                               "examples '%s' and '%s' have the same pose: no joint that drives differs; leave one "
-                               "out, or regularise",
-                               e->examples[q].name, e->examples[p].name);
-        if (!are_same(e, p, e->pose_count))
-            continue;
-        set_to_rest(e, p);
-        if (largest_displacement(e, p) > REST_TOLERANCE * e->size)
-            return px_fail(e->context, PELT_ERROR_INPUT,
-                           "example '%s' has the rest pose but not its shape; leave it out, or regularise",
-                           e->examples[p].name);
+        bool turned = false;
+        for (uint32_t n = 0; n < bend->part_count; n++)
+            turned |= angle_from_rest(bend->parts[n].rotations[p]) > PX_SAME_ANGLE;
+        bend->turned += turned;
     }
     return PELT_OK;
 }
@@ -170,7 +212,7 @@ static pelt_result check_poses(const px_eigenskin *e) {
 pelt_result px_eigenskin_find_bends(px_eigenskin *e) {
     uint8_t *driving;
     PX_TRY(find_driving(e, &driving));
-    double *far = PX_NEW(e->scratch, double, e->pose_count);
+    double *far = PX_NEW(e->scratch, double, e->example_count);
     e->bends = PX_NEW(e->scratch, px_bend, e->model->skeleton.joint_count);
     if (!far || !e->bends)
         return PELT_ERROR_MEMORY;
@@ -180,5 +222,8 @@ pelt_result px_eigenskin_find_bends(px_eigenskin *e) {
     if (e->bend_count == 0)
         return px_fail(e->context, PELT_ERROR_INPUT,
                        "no joint below another turns in the examples, so nothing can drive corrections");
-    return e->desc.regularise > 0 ? PELT_OK : check_poses(e);
+    PX_TRY(merge_examples(e));
+    for (uint32_t j = 0; j < e->bend_count; j++)
+        PX_TRY(add_centres(e, &e->bends[j], far));
+    return PELT_OK;
 }

@@ -1,6 +1,8 @@
 /* EigenSkin: see eigenskin.h. Examples → displacements at rest → joints that drive → kernels → supports → modes. */
 #include "eigenskin/eigenskin.h"
 
+#define CENTRES_MAX 1024
+
 #define FIELD(name) offsetof(pelt_eigenskin_desc, name)
 static const pelt_option options[] = {
     {"support", 0, PELT_OPTION_REAL, FIELD(support), "0.04", 0, 1, NULL, "X",
@@ -12,14 +14,16 @@ static const pelt_option options[] = {
     {"max-per-vertex", 0, PELT_OPTION_UINT, FIELD(max_per_vertex), "10", 0, 1000, NULL, "N",
      "displacements that a vertex takes from all joints, at most; 0: any number"},
     {"normals", 0, PELT_OPTION_FLAG, FIELD(normals), NULL, 0, 0, NULL, NULL, "correct normals too"},
-    {"kernel", 0, PELT_OPTION_CHOICE, FIELD(kernel), "exponential", 0, 0, "exponential|gaussian|thin-plate", NULL,
-     "what examples say about poses between them"},
+    {"kernel", 0, PELT_OPTION_CHOICE, FIELD(kernel), "auto", 0, 0, "exponential|gaussian|thin-plate|auto", NULL,
+     "what examples say about poses between them; auto: exponential or gaussian, by leave-one-out error"},
     {"radius", 0, PELT_OPTION_REAL, FIELD(radius), "0", 0, 1000, NULL, "R",
      "how far that reaches, radians; 0: by leave-one-out error"},
     {"split", 0, PELT_OPTION_FLAG, FIELD(split), NULL, 0, 0, NULL, NULL, "swing and twist of a joint drive apart"},
     {"regularise", 0, PELT_OPTION_REAL, FIELD(regularise), "0", 0, 1, NULL, "X",
-     "noise to expect in the examples, as a part of what there is; 0: they are met exactly"},
-    {"centres", 0, PELT_OPTION_UINT, FIELD(centres), "64", 2, 1024, NULL, "N",
+     "noise to expect in the examples, as a part of what there is; 0: by leave-one-out error"},
+    {"exact", 0, PELT_OPTION_FLAG, FIELD(exact), NULL, 0, 0, NULL, NULL,
+     "meet every example: no noise, no end of supports, and as many modes as that takes"},
+    {"centres", 0, PELT_OPTION_UINT, FIELD(centres), "64", 2, CENTRES_MAX, NULL, "N",
      "poses of a joint to keep, at most; with more, examples are met in least squares"},
 };
 
@@ -38,16 +42,16 @@ static pelt_result check(const px_eigenskin *e) {
     const pelt_eigenskin_desc *d = &e->desc;
     const pelt_model *model = e->model;
     if (!(d->support >= 0 && d->support <= 1) || d->modes > PELT_EIGENSKIN_MODES_MAX || !(d->error >= 0) ||
-        d->kernel > PELT_KERNEL_THIN_PLATE || !(d->radius >= 0 && d->radius <= 1000) ||
-        !(d->regularise >= 0 && d->regularise <= 1) || d->centres < 2 || d->centres > 1024)
+        d->kernel > PELT_EIGENSKIN_KERNEL_AUTO || !(d->radius >= 0 && d->radius <= 1000) ||
+        !(d->regularise >= 0 && d->regularise <= 1) || d->centres < 2 || d->centres > CENTRES_MAX)
         return px_fail(e->context, PELT_ERROR_ARGUMENT, "a setting is out of range; see pelt_eigenskin_desc");
     if (d->max_per_vertex && d->modes > d->max_per_vertex)
         return px_fail(e->context, PELT_ERROR_ARGUMENT,
                        "%u modes of one joint are more than the %u displacements that a vertex may take", d->modes,
                        d->max_per_vertex);
-    if (e->pose_count == 0)
+    if (e->example_count == 0)
         return px_fail(e->context, PELT_ERROR_ARGUMENT, "there are no examples to learn from");
-    if (e->pose_count > INT32_MAX)
+    if (e->example_count > INT32_MAX)
         return px_fail(e->context, PELT_ERROR_ARGUMENT, "there are too many examples");
     if (model->mesh.vertex_count == 0 || model->skin.bone_count == 0)
         return px_fail(e->context, PELT_ERROR_INPUT,
@@ -72,24 +76,52 @@ static pelt_result report_joints(const px_eigenskin *e, const pelt_eigenskin_joi
                                            .mode_count = bend->mode_count,
                                            .centre_count = bend->centre_count,
                                            .radius = bend->radius,
+                                           .gain = bend->gain,
                                            .displacement = bend->displacement};
     }
     *out = joints;
     return PELT_OK;
 }
 
-static pelt_result fit(px_eigenskin *e, const pelt_eigenskin_joint **joints) {
-    PX_TRY(check(e));
-    if (!(e->errors = PX_NEW(e->model->memory, double, (size_t)e->desc.modes + 1)))
-        return PELT_ERROR_MEMORY;
-    PX_TRY(px_eigenskin_gather(e));
-    PX_TRY(px_eigenskin_find_bends(e));
+/* Everything but the last solution, with one kernel. */
+static pelt_result try_kernel(px_eigenskin *e, pelt_kernel kernel, double *error) {
     PX_TRY(px_eigenskin_candidates(e));
-    PX_TRY(px_eigenskin_choose(e));
+    PX_TRY(px_eigenskin_choose(e, kernel));
     PX_TRY(px_eigenskin_solve(e));
     PX_TRY(px_eigenskin_supports(e));
+    return px_eigenskin_choose_noise(e, error);
+}
+
+/* Supports count in the choice: wide kernels need more joints at a vertex than there may be. */
+static pelt_result choose_kernel(px_eigenskin *e) {
+    double smooth, error;
+    bool free = e->desc.kernel == PELT_EIGENSKIN_KERNEL_AUTO, enough = false;
+    for (uint32_t j = 0; j < e->bend_count; j++)
+        enough |= e->bends[j].turned >= PX_LEAST_POSES;
+    if (!free)
+        return try_kernel(e, (pelt_kernel)e->desc.kernel, &error);
+    if (e->desc.exact || !enough)
+        return try_kernel(e, PELT_KERNEL_EXPONENTIAL, &error);
+    PX_TRY(try_kernel(e, PELT_KERNEL_GAUSSIAN, &smooth));
+    PX_TRY(try_kernel(e, PELT_KERNEL_EXPONENTIAL, &error));
+    return smooth < error ? try_kernel(e, PELT_KERNEL_GAUSSIAN, &error) : PELT_OK;
+}
+
+static pelt_result fit(px_eigenskin *e, const pelt_eigenskin_joint **joints) {
+    PX_TRY(check(e));
+    if (e->desc.exact) {
+        e->desc.support = 0;
+        e->desc.max_per_vertex = 0;
+        e->desc.modes = PELT_EIGENSKIN_MODES_MAX;
+        e->desc.centres = CENTRES_MAX;
+    }
+    if (!(e->errors = PX_NEW(e->model->memory, double, (size_t)e->desc.modes + 1)))
+        return PELT_ERROR_MEMORY;
+    PX_TRY(px_eigenskin_find_bends(e));
+    PX_TRY(px_eigenskin_gather(e));
+    PX_TRY(choose_kernel(e));
     PX_TRY(px_eigenskin_solve(e));
-    PX_TRY(px_eigenskin_leave_out(e, &e->left_out));
+    PX_TRY(px_eigenskin_shrink(e));
     PX_TRY(px_eigenskin_modes(e));
     if (e->desc.normals)
         PX_TRY(px_eigenskin_measure_normals(e));
@@ -102,7 +134,7 @@ pelt_result pelt_eigenskin(pelt_context *context, pelt_model *model, const pelt_
     px_eigenskin e = {.context = context,
                       .model = model,
                       .examples = examples,
-                      .pose_count = example_count,
+                      .example_count = example_count,
                       .desc = desc ? *desc : pelt_eigenskin_desc_default(),
                       .normal_rms = {NAN, NAN},
                       .scratch = px_arena_create(context)};
@@ -112,6 +144,11 @@ pelt_result pelt_eigenskin(pelt_context *context, pelt_model *model, const pelt_
     pelt_result result = fit(&e, &joints);
     if (result == PELT_OK && report)
         *report = (pelt_eigenskin_report){.example_count = example_count,
+                                          .pose_count = e.pose_count,
+                                          .rest_count = e.rest_count,
+                                          .odd_count = e.odd_count,
+                                          .kernel = e.kernel,
+                                          .regularise = e.noise,
                                           .mode_count = e.mode_count,
                                           .morph_count = e.morph_count,
                                           .vertex_count = e.units.count,

@@ -18,13 +18,16 @@
 
 /* Angles under this are none, radians: poses that differ by no more are the same. */
 #define PX_SAME_ANGLE 1e-3
+/* Leaving poses out says something about a joint when it turns in so many of them: with fewer, every pose stands alone,
+ * and none can be told from the others. */
+#define PX_LEAST_POSES 4u
 
 /* A part of a joint's rotation, and which of the joint's centres belong to it. */
 typedef struct px_part {
     pelt_rotation_part part;
     float axis[3];
     uint32_t first_centre, centre_count;
-    px_rotation *rotations; /* [pose] */
+    px_rotation *rotations; /* [pose]; those that differ from rest by noise alone are at rest */
 } px_part;
 
 /* A joint that drives. */
@@ -33,7 +36,7 @@ typedef struct px_bend {
     uint32_t part_count;
     px_part parts[2];      /* the whole rotation, or swing and twist */
     uint32_t centre_count; /* C, of all parts; the first of each part is the rest pose */
-    bool cut;              /* there are more poses than centres */
+    uint32_t turned;       /* poses in which it is not at rest */
     float *centres;        /* [centre][4] */
     double radius;         /* of the kernel, radians */
     double *rest;          /* [centre] the kernels in the rest pose */
@@ -43,6 +46,7 @@ typedef struct px_bend {
     size_t share_count;    /* */
     uint32_t *shares;      /* [share_count] of its units, ascending */
     double displacement;   /* the largest that it makes */
+    double gain;           /* 0 to 1: what is kept of its corrections, by what they do for poses left out */
     uint32_t mode_count;   /* */
     double *weights;       /* [mode][pose] */
     double *coefficients;  /* [mode][centre] */
@@ -59,19 +63,28 @@ typedef struct px_eigenskin {
     pelt_context *context;
     px_arena *scratch;
     pelt_model *model;
-    const pelt_pose_example *examples;
-    uint32_t pose_count; /* P */
+    uint32_t example_count;
+    const pelt_pose_example *examples; /* [example] */
+    uint32_t *example_poses;           /* [example] the pose it is an example of, or PELT_NONE: the rest pose */
+    uint32_t pose_count;               /* P: different ones */
+    double *pose_examples;             /* [pose] how many examples; displacements are their means */
     pelt_eigenskin_desc desc;
-    pelt_mesh mesh; /* the model's, welded by the examples */
-    double size;    /* of the mesh: the diagonal of its box */
+    pelt_kernel kernel; /* that of the desc, or the one with the least leave-one-out error … */
+    double noise;       /* … and λ, as a part of the mean of the diagonal */
+    pelt_mesh mesh;     /* the model's, welded by the examples */
+    double size;        /* of the mesh: the diagonal of its box */
     px_units units;
     double *counts;        /* [unit] its vertices */
-    pelt_affine *palettes; /* [pose][bone] */
+    pelt_affine *palettes; /* [example][bone] */
     uint32_t width;        /* rows of a unit: 3 for its place, then 3 for its normal where asked */
     double *displacements; /* [unit][width][pose] at rest */
-    double *residuals;     /* [unit][width][pose] what modes leave of them */
+    double *targets;       /* [unit][width][pose] what modes are fitted to: these, or without their noise */
+    double *residuals;     /* [unit][width][pose] what modes leave of the targets */
     double *solutions;     /* [unit][width][pose] the a of above */
     uint32_t ill_count;    /* */
+    uint32_t rest_count;   /* examples in the rest pose … */
+    uint32_t odd_count;    /* … that have another shape */
+    double left_out;       /* the error of predicting poses by the others */
     uint32_t bend_count;   /* */
     px_bend *bends;        /* [bend] ascending by joint */
     size_t *offsets;       /* [unit + 1] where its shares begin */
@@ -80,7 +93,6 @@ typedef struct px_eigenskin {
     uint32_t mode_count;   /* the most that a joint has */
     double *modes;         /* [share][width][desc.modes] displacements */
     double *errors;        /* [desc.modes + 1] in the model's memory */
-    double left_out;       /* */
     double normal_rms[2];  /* before and after */
     uint32_t morph_count;  /* made */
 } px_eigenskin;
@@ -93,20 +105,21 @@ static inline px_matrix px_unit_rows(const px_eigenskin *e, double *array, size_
     return px_matrix_of(array + unit * e->width * e->pose_count, e->width, e->pose_count);
 }
 
-/* Units and displacements (gather.c). */
-pelt_result px_eigenskin_gather(px_eigenskin *e);
-
-/* Joints that drive and their centres; fails when poses are the same (bends.c). */
+/* Joints that drive and their centres, and which examples are of the same pose; fails for those when the examples are to
+ * be met exactly (bends.c). */
 pelt_result px_eigenskin_find_bends(px_eigenskin *e);
 /* Marks [joint] of those at which a bone has weight. */
 pelt_result px_eigenskin_weighted(const px_eigenskin *e, uint8_t **weighted);
 /* The nearest weighted joint above one, or PELT_NONE. */
 uint32_t px_eigenskin_above(const px_eigenskin *e, const uint8_t *weighted, uint32_t joint);
 
-/* Kernels of all joints for this radius (kernels.c). */
-pelt_result px_eigenskin_kernels(px_eigenskin *e, double radius);
-/* Radius, and noise where the examples cannot be met exactly, of the least leave-one-out error. */
-pelt_result px_eigenskin_choose(px_eigenskin *e);
+/* Units and displacements (gather.c). */
+pelt_result px_eigenskin_gather(px_eigenskin *e);
+
+/* Kernels of all joints, with the radius and the noise of the least leave-one-out error (kernels.c) … */
+pelt_result px_eigenskin_choose(px_eigenskin *e, pelt_kernel kernel);
+/* … and the noise once more, with that error over all poses and units. */
+pelt_result px_eigenskin_choose_noise(px_eigenskin *e, double *error);
 
 /* Which joints may have a say about which units, before anything is solved (supports.c) … */
 pelt_result px_eigenskin_candidates(px_eigenskin *e);
@@ -115,8 +128,11 @@ pelt_result px_eigenskin_supports(px_eigenskin *e);
 
 /* Solves for all units (solve.c). */
 pelt_result px_eigenskin_solve(px_eigenskin *e);
-/* The relative error of predicting every example by the others, from enough of the units. */
-pelt_result px_eigenskin_leave_out(px_eigenskin *e, double *error);
+/* The relative error of predicting every pose by the others, from enough of the units: over poses of joints that turn
+ * often enough, NaN where there are none, and over all poses. */
+pelt_result px_eigenskin_leave_out(px_eigenskin *e, double errors[2]);
+/* Gains of the joints, targets, and the error of predicting every pose by the others with these. */
+pelt_result px_eigenskin_shrink(px_eigenskin *e);
 
 /* Modes of every joint, their coefficients, and errors (modes.c). */
 pelt_result px_eigenskin_modes(px_eigenskin *e);

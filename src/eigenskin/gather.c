@@ -5,8 +5,10 @@
 
 /* A blended transform squeezes when its least singular value is under this part of its largest: beyond, displacements
  * at rest would be ten times those on screen and more. */
-#define SQUEEZED   0.1
-#define POSE_BLOCK 1u
+#define SQUEEZED 0.1
+/* An example in the rest pose may be off by this part of the size: files have few digits. */
+#define REST_TOLERANCE 1e-4
+#define POSE_BLOCK     1u
 
 /* ---- Units ------------------------------------------------------------------------------------------------ */
 
@@ -22,7 +24,7 @@ static pelt_result read_example(pelt_context *context, const void *user, uint32_
 static pelt_result find_units(px_eigenskin *e) {
     pelt_model posed = *e->model;
     pelt_clip clip = {.name = "examples",
-                      .frame_count = e->pose_count,
+                      .frame_count = e->example_count,
                       .point_count = posed.mesh.vertex_count,
                       .source = {.read = read_example, .user = e}};
     posed.clips = &clip;
@@ -44,7 +46,7 @@ static pelt_result find_units(px_eigenskin *e) {
 
 typedef struct pose_work {
     px_eigenskin *e;
-    float *morph_weights; /* [pose][morph] */
+    float *morph_weights; /* [example][morph] */
     uint8_t *ill;         /* [pose][unit] */
 } pose_work;
 
@@ -52,27 +54,27 @@ static pelt_result make_poses(px_eigenskin *e, float *morph_weights) {
     const pelt_model *model = e->model;
     size_t bones = model->skin.bone_count, morphs = model->morphs.morph_count;
     pelt_affine *globals = PX_NEW(e->scratch, pelt_affine, model->skeleton.joint_count);
-    e->palettes = PX_NEW(e->scratch, pelt_affine, px_mul_size(e->pose_count, bones));
+    e->palettes = PX_NEW(e->scratch, pelt_affine, px_mul_size(e->example_count, bones));
     if (!globals || !e->palettes)
         return PELT_ERROR_MEMORY;
-    for (size_t p = 0; p < e->pose_count; p++) {
-        pelt_motion_sample(model, NULL, 0, NULL, morph_weights + p * morphs);
-        pelt_pose_weights(model, e->examples[p].locals, morph_weights + p * morphs);
-        pelt_skeleton_globals(&model->skeleton, e->examples[p].locals, globals);
-        pelt_skin_palette(&model->skin, globals, e->palettes + p * bones);
+    for (size_t x = 0; x < e->example_count; x++) {
+        pelt_motion_sample(model, NULL, 0, NULL, morph_weights + x * morphs);
+        pelt_pose_weights(model, e->examples[x].locals, morph_weights + x * morphs);
+        pelt_skeleton_globals(&model->skeleton, e->examples[x].locals, globals);
+        pelt_skin_palette(&model->skin, globals, e->palettes + x * bones);
     }
     return PELT_OK;
 }
 
 /* Says whether the transform was well-conditioned. */
-static bool pull(const pose_work *w, size_t unit, size_t pose, double out[3]) {
+static bool pull(const pose_work *w, size_t unit, size_t example, double out[3]) {
     const px_eigenskin *e = w->e;
     const pelt_model *model = e->model;
     uint32_t vertex = e->units.vertices[unit];
-    const float *wanted = e->examples[pose].positions + 3 * (size_t)vertex;
+    const float *wanted = e->examples[example].positions + 3 * (size_t)vertex;
     double rest[3], m[12], linear[9], inverse[9], missing[3];
-    px_morphed_place(model, w->morph_weights + pose * model->morphs.morph_count, vertex, rest);
-    px_skin_blend(&model->skin, e->palettes + pose * model->skin.bone_count, vertex, m);
+    px_morphed_place(model, w->morph_weights + example * model->morphs.morph_count, vertex, rest);
+    px_skin_blend(&model->skin, e->palettes + example * model->skin.bone_count, vertex, m);
     for (int a = 0; a < 3; a++)
         missing[a] =
             (double)wanted[a] - (m[4 * a] * rest[0] + m[4 * a + 1] * rest[1] + m[4 * a + 2] * rest[2] + m[4 * a + 3]);
@@ -84,21 +86,56 @@ static bool pull(const pose_work *w, size_t unit, size_t pose, double out[3]) {
     return well;
 }
 
+static pelt_result pull_example(const pose_work *w, size_t unit, uint32_t example, double out[3], bool *well) {
+    const px_eigenskin *e = w->e;
+    *well = pull(w, unit, example, out);
+    if (isfinite(out[0]) && isfinite(out[1]) && isfinite(out[2]))
+        return PELT_OK;
+    return px_fail(e->context, PELT_ERROR_INPUT, "example '%s', vertex %u: its distance from the skin is not finite",
+                   e->examples[example].name, e->units.vertices[unit]);
+}
+
+/* The mean of a pose's examples. */
+static pelt_result pull_pose(const pose_work *w, uint32_t pose) {
+    px_eigenskin *e = w->e;
+    for (uint32_t x = 0; x < e->example_count; x++)
+        for (size_t u = 0; e->example_poses[x] == pose && u < e->units.count; u++) {
+            double out[3];
+            bool well;
+            PX_TRY(pull_example(w, u, x, out, &well));
+            w->ill[pose * e->units.count + u] |= !well;
+            for (size_t a = 0; a < 3; a++)
+                *px_matrix_at(px_unit_rows(e, e->displacements, u), a, pose) += out[a] / e->pose_examples[pose];
+        }
+    return PELT_OK;
+}
+
 static pelt_result pose_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
-    const pose_work *w = user;
-    px_eigenskin *e = w->e;
     for (size_t p = first; p < first + count; p++)
-        for (size_t u = 0; u < e->units.count; u++) {
+        PX_TRY(pull_pose(user, (uint32_t)p));
+    return PELT_OK;
+}
+
+/* Counts the examples in the rest pose with another shape; with desc.exact one is an error. */
+static pelt_result check_rest(const pose_work *w) {
+    px_eigenskin *e = w->e;
+    for (uint32_t x = 0; x < e->example_count; x++) {
+        double most = 0;
+        for (size_t u = 0; e->example_poses[x] == PELT_NONE && u < e->units.count; u++) {
             double out[3];
-            w->ill[p * e->units.count + u] = !pull(w, u, p, out);
-            for (size_t a = 0; a < 3; a++)
-                *px_matrix_at(px_unit_rows(e, e->displacements, u), a, p) = out[a];
-            if (!isfinite(out[0]) || !isfinite(out[1]) || !isfinite(out[2]))
-                return px_fail(e->context, PELT_ERROR_INPUT,
-                               "example '%s', vertex %u: its distance from the skin is not finite", e->examples[p].name,
-                               e->units.vertices[u]);
+            bool well;
+            PX_TRY(pull_example(w, u, x, out, &well));
+            most = fmax(most, px_length3(out));
         }
+        if (!(most > REST_TOLERANCE * e->size))
+            continue;
+        e->odd_count++;
+        if (e->desc.exact)
+            return px_fail(e->context, PELT_ERROR_INPUT,
+                           "example '%s' has the rest pose but not its shape; leave it out, or do without exact",
+                           e->examples[x].name);
+    }
     return PELT_OK;
 }
 
@@ -118,9 +155,11 @@ pelt_result px_eigenskin_gather(px_eigenskin *e) {
     PX_TRY(find_units(e));
     size_t rows = px_mul_size(e->width, e->pose_count), units = e->units.count;
     pose_work w = {.e = e,
-                   .morph_weights = PX_NEW(e->scratch, float, px_mul_size(e->pose_count, e->model->morphs.morph_count)),
+                   .morph_weights =
+                       PX_NEW(e->scratch, float, px_mul_size(e->example_count, e->model->morphs.morph_count)),
                    .ill = PX_NEW(e->scratch, uint8_t, px_mul_size(e->pose_count, units))};
     e->displacements = PX_NEW(e->scratch, double, px_mul_size(units, rows));
+    e->targets = e->displacements;
     e->residuals = PX_NEW(e->scratch, double, px_mul_size(units, rows));
     e->solutions = PX_NEW(e->scratch, double, px_mul_size(units, rows));
     if (!w.morph_weights || !w.ill || !e->displacements || !e->residuals || !e->solutions)
@@ -128,5 +167,6 @@ pelt_result px_eigenskin_gather(px_eigenskin *e) {
     PX_TRY(make_poses(e, w.morph_weights));
     PX_TRY(px_parallel(e->context, "examples", e->pose_count, POSE_BLOCK, pose_block, &w));
     count_ill(e, w.ill);
+    PX_TRY(check_rest(&w));
     return e->desc.normals ? px_eigenskin_pull_normals(e) : PELT_OK;
 }

@@ -5,6 +5,14 @@
  * nearly singular kernels would be larger than the floats' precision allows. */
 #define LEAST_EIGENVALUE 1e-7
 #define MATRIX_BLOCK     1u
+/* λ while kernels are compared for the first time, and where too few poses turn each joint for leaving some out to say
+ * anything: then the examples are met almost exactly. */
+#define FIRST_NOISE 1e-2
+#define FEW_NOISE   1e-4
+/* Radii of Gaussians that are tried: wider ones are polynomials, and run away beyond the examples. */
+#define SMOOTH_RADII 4u
+/* Less noise has to bring the error to this part of what it was. */
+#define CLEARLY 0.99
 
 typedef struct kernel_work {
     px_eigenskin *e;
@@ -16,7 +24,7 @@ static px_rotation centre_of(const px_bend *bend, size_t centre) {
 }
 
 static double phi(const px_eigenskin *e, const px_bend *bend, px_rotation a, size_t centre) {
-    return px_driver_kernel((pelt_kernel)e->desc.kernel, bend->radius, px_driver_angle(a, centre_of(bend, centre)));
+    return px_driver_kernel(e->kernel, bend->radius, px_driver_angle(a, centre_of(bend, centre)));
 }
 
 /* basis = V |Λ|^(−1/2) with Φ = V Λ Vᵀ; parts have nothing to do with each other. */
@@ -92,7 +100,7 @@ static pelt_result make_room(px_eigenskin *e) {
     return PELT_OK;
 }
 
-pelt_result px_eigenskin_kernels(px_eigenskin *e, double radius) {
+static pelt_result make_kernels(px_eigenskin *e, double radius) {
     if (!e->bends[0].kernel)
         PX_TRY(make_room(e));
     return px_parallel(e->context, NULL, e->bend_count, MATRIX_BLOCK, kernel_block, &(kernel_work){e, radius});
@@ -100,35 +108,80 @@ pelt_result px_eigenskin_kernels(px_eigenskin *e, double radius) {
 
 /* ---- Radius and noise ------------------------------------------------------------------------------------- */
 
-/* Of values [count], that of the least leave-one-out error goes to *setting: *radius, or the noise. */
-static pelt_result choose(px_eigenskin *e, const double *values, size_t count, double *radius, double *setting) {
-    double least = INFINITY, best = values[0];
-    for (size_t n = 0; n < count; n++) {
-        double error;
-        *setting = values[n];
-        PX_TRY(px_eigenskin_kernels(e, *radius));
-        PX_TRY(px_eigenskin_leave_out(e, &error));
-        if (error < least) {
-            least = error;
-            best = values[n];
-        }
+typedef struct search {
+    px_eigenskin *e;
+    double radius, noise; /* of the least error … */
+    double error;         /* … of poses that count if there are any, … */
+    double all;           /* … and of all poses then */
+    bool counts;          /* there are */
+} search;
+
+/* The leave-one-out error with kernels of this radius, or with those that are there. Keeps both settings if it is less
+ * than `factor` of the least. */
+static pelt_result try_setting(search *s, double radius, double noise, double factor) {
+    double errors[2];
+    s->e->noise = noise;
+    if (radius != s->e->bends[0].radius)
+        PX_TRY(make_kernels(s->e, radius));
+    PX_TRY(px_eigenskin_leave_out(s->e, errors));
+    s->counts = !isnan(errors[0]);
+    double error = s->counts ? errors[0] : errors[1];
+    if (error < factor * s->error || !(s->error < INFINITY)) {
+        s->error = error;
+        s->all = errors[1];
+        s->radius = radius;
+        s->noise = noise;
     }
-    *setting = best;
     return PELT_OK;
 }
 
-pelt_result px_eigenskin_choose(px_eigenskin *e) {
-    static const double radii[] = {0.25, 0.5, 1, 2, 4, 8}, noises[] = {1e-4, 1e-3, 1e-2, 1e-1};
-    double radius = e->desc.radius;
-    bool cut = false;
-    for (uint32_t j = 0; j < e->bend_count; j++)
-        cut |= e->bends[j].cut;
-    bool noisy = cut && !(e->desc.regularise > 0);
-    if (noisy)
-        e->desc.regularise = 1e-2; /* for comparing radii */
-    if (!(radius > 0))
-        PX_TRY(choose(e, radii, PX_COUNT(radii), &radius, &radius));
-    if (noisy)
-        PX_TRY(choose(e, noises, PX_COUNT(noises), &radius, &e->desc.regularise));
-    return px_eigenskin_kernels(e, radius);
+static pelt_result try_radii(search *s) {
+    static const double radii[] = {0.25, 0.5, 1, 2, 4, 8};
+    double given = s->e->desc.radius, noise = s->noise;
+    s->error = INFINITY;
+    for (size_t n = 0; n < (given > 0 ? 1 : s->e->kernel == PELT_KERNEL_GAUSSIAN ? SMOOTH_RADII : PX_COUNT(radii)); n++)
+        PX_TRY(try_setting(s, given > 0 ? given : radii[n], noise, 1));
+    return PELT_OK;
+}
+
+/* From much to little: less has to be clearly better. */
+static pelt_result try_noises(search *s) {
+    static const double noises[] = {1, 0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-5};
+    double radius = s->radius;
+    s->error = INFINITY;
+    for (size_t n = 0; n < PX_COUNT(noises); n++)
+        PX_TRY(try_setting(s, radius, noises[n], CLEARLY));
+    return PELT_OK;
+}
+
+static pelt_result settle(search *s, double *error) {
+    s->e->noise = s->noise;
+    *error = s->all;
+    return s->radius == s->e->bends[0].radius ? PELT_OK : make_kernels(s->e, s->radius);
+}
+
+static bool noise_is_free(const px_eigenskin *e) {
+    return !e->desc.exact && !(e->desc.regularise > 0);
+}
+
+pelt_result px_eigenskin_choose(px_eigenskin *e, pelt_kernel kernel) {
+    search s = {.e = e, .noise = noise_is_free(e) ? FIRST_NOISE : e->desc.exact ? 0 : e->desc.regularise};
+    double error;
+    e->kernel = kernel;
+    e->bends[0].radius = 0; /* no kernels are there */
+    PX_TRY(try_radii(&s));
+    if (noise_is_free(e) && s.counts) {
+        PX_TRY(try_noises(&s));
+        PX_TRY(try_radii(&s));
+    } else if (noise_is_free(e))
+        s.noise = FEW_NOISE;
+    return settle(&s, &error);
+}
+
+pelt_result px_eigenskin_choose_noise(px_eigenskin *e, double *error) {
+    search s = {.e = e, .radius = e->bends[0].radius, .noise = e->noise, .error = INFINITY};
+    PX_TRY(try_setting(&s, s.radius, s.noise, 1));
+    if (noise_is_free(e) && s.counts)
+        PX_TRY(try_noises(&s));
+    return settle(&s, error);
 }

@@ -57,7 +57,7 @@ static px_matrix load_rows(const px_eigenskin *e, const px_bend *bend, size_t fi
         const px_share *share = &e->shares[bend->shares[first + n]];
         uint32_t unit = e->share_units[bend->shares[first + n]];
         const double *from = px_unit_rows(e, e->solutions, unit).data;
-        double scale = (double)share->prior * (double)share->fade * sqrt(e->counts[unit]);
+        double scale = bend->gain * (double)share->prior * (double)share->fade * sqrt(e->counts[unit]);
         for (size_t k = 0; k < floats; k++)
             rows[n * floats + k] = scale * from[k];
     }
@@ -106,8 +106,10 @@ static void take_component(const px_eigenskin *e, px_bend *bend, size_t mode, co
 }
 
 static pelt_result find_weights(px_eigenskin *e, px_bend *bend, px_arena *arena) {
-    size_t most = px_min_size(e->desc.modes, px_min_size(e->pose_count, bend->centre_count));
+    size_t most = bend->gain > 0 ? px_min_size(e->desc.modes, px_min_size(e->pose_count, bend->centre_count)) : 0;
     bend_scratch s;
+    if (most == 0)
+        return PELT_OK;
     if (!make_scratch(e, bend, arena, &s))
         return PELT_ERROR_MEMORY;
     sum_gram(e, bend, &s);
@@ -136,7 +138,7 @@ static pelt_result project_block(void *user, size_t first, size_t count, size_t 
         for (size_t n = 0; n < bend->share_count; n++) {
             const px_share *share = &e->shares[bend->shares[n]];
             px_matrix modes = {e->modes + bend->shares[n] * e->width * most, e->width, bend->mode_count, most, false};
-            px_gemm((double)share->prior * (double)share->fade,
+            px_gemm(bend->gain * (double)share->prior * (double)share->fade,
                     px_unit_rows(e, e->solutions, e->share_units[bend->shares[n]]), px_transposed(turn), 0, modes);
         }
     }
@@ -236,17 +238,18 @@ static void move_entries(const px_eigenskin *e, size_t unit, uint32_t level, siz
 }
 
 static double left_of(const px_eigenskin *e, size_t unit) {
-    const double *missing = px_unit_rows(e, e->residuals, unit).data;
+    const double *left = px_unit_rows(e, e->residuals, unit).data, *all = px_unit_rows(e, e->displacements, unit).data;
+    const double *target = px_unit_rows(e, e->targets, unit).data;
     double sum = 0;
     for (size_t k = 0; k < 3 * (size_t)e->pose_count; k++)
-        sum += missing[k] * missing[k];
+        sum += (left[k] + all[k] - target[k]) * (left[k] + all[k] - target[k]);
     return e->counts[unit] * sum;
 }
 
 static void fit_unit(const fit_work *w, size_t unit, const unit_scratch *s, double *sums) {
     px_eigenskin *e = w->e;
     px_matrix residual = px_unit_rows(e, e->residuals, unit);
-    memcpy(residual.data, px_unit_rows(e, e->displacements, unit).data,
+    memcpy(residual.data, px_unit_rows(e, e->targets, unit).data,
            residual.rows * residual.columns * sizeof *residual.data);
     sums[0] += left_of(e, unit);
     for (uint32_t level = 0; level < e->mode_count; level++) {

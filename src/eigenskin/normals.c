@@ -13,18 +13,18 @@ typedef struct normal_work {
 } normal_work;
 
 /* The normals of an example, and those at rest that they are compared with. */
-static pelt_result read_normals(normal_work *w, uint32_t pose, const float **wanted, const float **rest) {
+static pelt_result read_normals(normal_work *w, uint32_t x, const float **wanted, const float **rest) {
     px_eigenskin *e = w->e;
-    const pelt_pose_example *example = &e->examples[pose];
+    const pelt_pose_example *example = &e->examples[x];
     *wanted = example->normals ? example->normals : w->own;
     *rest = example->normals ? e->model->mesh.normals : w->rest;
     return example->normals ? PELT_OK : pelt_mesh_normals(e->context, &e->mesh, example->positions, w->own);
 }
 
-static void blend(const px_eigenskin *e, uint32_t pose, uint32_t vertex, double out[9]) {
+static void blend(const px_eigenskin *e, uint32_t x, uint32_t vertex, double out[9]) {
     const pelt_skin *skin = &e->model->skin;
     double m[12];
-    px_skin_blend(skin, e->palettes + (size_t)pose * skin->bone_count, vertex, m);
+    px_skin_blend(skin, e->palettes + (size_t)x * skin->bone_count, vertex, m);
     for (int c = 0; c < 9; c++)
         out[c] = m[c + c / 3];
 }
@@ -39,17 +39,20 @@ pelt_result px_eigenskin_pull_normals(px_eigenskin *e) {
     normal_work w;
     const float *wanted, *rest;
     PX_TRY(prepare(e, &w));
-    for (uint32_t p = 0; p < e->pose_count; p++) {
-        PX_TRY(read_normals(&w, p, &wanted, &rest));
+    for (uint32_t x = 0; x < e->example_count; x++) {
+        uint32_t p = e->example_poses[x];
+        if (p == PELT_NONE)
+            continue;
+        PX_TRY(read_normals(&w, x, &wanted, &rest));
         for (uint32_t i = 0; i < e->mesh.vertex_count; i++) {
             uint32_t unit = e->units.of[i];
             const float *n = wanted + 3 * (size_t)i;
             double b[9], back[3];
-            blend(e, p, i, b);
+            blend(e, x, i, b);
             px_unskin_normal(b, n, back);
             for (size_t a = 0; a < 3; a++)
                 *px_matrix_at(px_unit_rows(e, e->displacements, unit), 3 + a, p) +=
-                    (back[a] - (double)rest[3 * (size_t)i + a]) / e->counts[unit];
+                    (back[a] - (double)rest[3 * (size_t)i + a]) / (e->counts[unit] * e->pose_examples[p]);
         }
         PX_TRY(px_cancelled(e->context));
     }
@@ -68,24 +71,28 @@ static double miss(const double b[9], const double n[3], const float wanted[3]) 
 pelt_result px_eigenskin_measure_normals(px_eigenskin *e) {
     normal_work w;
     const float *wanted, *rest;
-    double sums[2] = {0};
+    double sums[2] = {0}, count = 0;
     PX_TRY(prepare(e, &w));
-    for (uint32_t p = 0; p < e->pose_count; p++) {
-        PX_TRY(read_normals(&w, p, &wanted, &rest));
+    for (uint32_t x = 0; x < e->example_count; x++) {
+        uint32_t p = e->example_poses[x];
+        if (p == PELT_NONE)
+            continue;
+        PX_TRY(read_normals(&w, x, &wanted, &rest));
+        count += e->mesh.vertex_count;
         for (uint32_t i = 0; i < e->mesh.vertex_count; i++) {
-            px_matrix all = px_unit_rows(e, e->displacements, e->units.of[i]);
+            px_matrix all = px_unit_rows(e, e->targets, e->units.of[i]);
             px_matrix left = px_unit_rows(e, e->residuals, e->units.of[i]);
             double b[9], n[2][3];
             for (size_t a = 0; a < 3; a++) {
                 n[0][a] = (double)rest[3 * (size_t)i + a];
                 n[1][a] = n[0][a] + *px_matrix_at(all, 3 + a, p) - *px_matrix_at(left, 3 + a, p);
             }
-            blend(e, p, i, b);
+            blend(e, x, i, b);
             for (int k = 0; k < 2; k++)
                 sums[k] += miss(b, n[k], wanted + 3 * (size_t)i);
         }
     }
     for (int k = 0; k < 2; k++)
-        e->normal_rms[k] = sqrt(sums[k] / ((double)e->pose_count * e->mesh.vertex_count));
+        e->normal_rms[k] = sqrt(sums[k] / count);
     return PELT_OK;
 }

@@ -1,4 +1,11 @@
-/* (Σ_j m_j K_j + λI) a = u for every unit. Units with the same shares have the same matrix, and are solved together. */
+/* (Σ_j m_j K_j + λI) a = u for every unit, and what that predicts of poses left out. Units with the same shares have the
+ * same matrix, and are solved together.
+ *
+ * With C = (Σ m K + λ)⁻¹ and without pose p, the solution is a − C_p a_p / C_pp (C_p a column): pose p misses what the
+ * others predict by a_p / C_pp, and joint j predicts Σ_q m_j K_j,pq (a_q − C_qp a_p / C_pp) of it. Gains s_j of 0 to 1 with
+ * the least Σ |u − Σ_j s_j prediction_j|² over all poses left out are 1 where a joint's corrections hold for poses that
+ * they were not made from, and 0 where these would be nearer to the truth without.
+ */
 #include "eigenskin/eigenskin.h"
 
 #include <stdlib.h>
@@ -8,7 +15,17 @@
 #define LEAST_NOISE 1e-12
 #define MORE_NOISE  1e3
 /* Leaving out takes about this many multiplications; beyond, some units stand for all. */
-#define LEAVE_OUT_WORK 4e9
+#define LEAVE_OUT_WORK 3e8
+#define SHRINK_WORK    2e9
+#define GROUP_SAMPLES  64u
+/* Gains next to 1 are 1; so many rounds of coordinate descent settle them. */
+#define FULL_GAIN 0.9
+/* Corrections of a joint that explain less than this part of what is displaced where it has a say may be chance. */
+#define LEAST_BENEFIT 0.01
+/* With a larger error of poses left out, nothing follows from the pose that could be told from noise. */
+#define LARGEST_ERROR 0.95
+#define GAIN_ROUNDS   200
+#define TARGET_BLOCK  64u
 
 /* A unit and its shares; runs of equal ones are groups. */
 typedef struct unit_key {
@@ -16,12 +33,17 @@ typedef struct unit_key {
     uint32_t share_count, unit;
 } unit_key;
 
+typedef enum solve_job { SOLVE, LEAVE_OUT, SHRINK } solve_job;
+
 typedef struct solve_work {
     px_eigenskin *e;
-    unit_key *keys;    /* [unit] in groups */
-    size_t *groups;    /* [group + 1] where it begins */
-    size_t step;       /* every step-th group only … */
-    double (*sums)[2]; /* [group] … leaving out: Σ |miss|², Σ |u|²; NULL: solving */
+    solve_job job;
+    unit_key *keys; /* [unit] in groups */
+    size_t *groups; /* [group + 1] where it begins */
+    size_t group_count;
+    size_t step;   /* every step-th group only */
+    double **sums; /* [group] LEAVE_OUT: [2][2] Σ |miss|², Σ |u|² of poses that count, and of all;
+                      * SHRINK: [2][share_count + 1][share_count + 1] Σ of products of predictions, u the last */
 } solve_work;
 
 /* ---- Groups ----------------------------------------------------------------------------------------------- */
@@ -46,8 +68,7 @@ static int compare_units(const void *a, const void *b) {
     return order ? order : (x->unit > y->unit) - (x->unit < y->unit);
 }
 
-/* Returns how many there are. */
-static pelt_result find_groups(solve_work *w, px_arena *arena, size_t *group_count) {
+static pelt_result find_groups(solve_work *w, px_arena *arena) {
     const px_eigenskin *e = w->e;
     uint32_t units = e->units.count;
     w->keys = PX_NEW(arena, unit_key, units);
@@ -62,7 +83,7 @@ static pelt_result find_groups(solve_work *w, px_arena *arena, size_t *group_cou
         if (u == 0 || compare_keys(&w->keys[u - 1], &w->keys[u]) != 0)
             w->groups[count++] = u;
     w->groups[count] = units;
-    *group_count = count;
+    w->group_count = count;
     return PELT_OK;
 }
 
@@ -88,7 +109,7 @@ static void sum_kernels(const px_eigenskin *e, const unit_key *key, double noise
 
 /* `matrix` [pose][pose] becomes the Cholesky factor of the group's; false when its kernels are all 0. */
 static bool factor_group(const px_eigenskin *e, const unit_key *key, px_matrix matrix) {
-    for (double noise = fmax(e->desc.regularise, LEAST_NOISE); noise < 1e3; noise *= MORE_NOISE) {
+    for (double noise = fmax(e->noise, LEAST_NOISE); noise < 1e3; noise *= MORE_NOISE) {
         sum_kernels(e, key, noise, matrix.data);
         if (px_cholesky(matrix))
             return true;
@@ -109,92 +130,292 @@ static void solve_group(const solve_work *w, size_t group, px_matrix factor) {
     }
 }
 
-/* Leave-one-out in closed form: an example misses what the others predict by a_p / (K⁻¹)_pp. */
-static void leave_out_group(const solve_work *w, size_t group, px_matrix factor, px_matrix inverse) {
-    px_eigenskin *e = w->e;
+/* Scratch of one group. */
+typedef struct group_scratch {
+    px_matrix matrix, inverse, product; /* [pose][pose] */
+    double *predictions;                /* [GROUP_SAMPLES][share][3][pose] */
+    uint8_t *counts;                    /* [pose] leaving it out says something */
+} group_scratch;
+
+static bool make_scratch(const solve_work *w, px_arena *arena, group_scratch *s) {
+    size_t poses = w->e->pose_count, square = px_mul_size(poses, poses);
+    s->matrix = px_matrix_of(PX_NEW(arena, double, square), poses, poses);
+    if (w->job == SOLVE)
+        return s->matrix.data;
+    s->inverse = px_matrix_of(PX_NEW(arena, double, square), poses, poses);
+    s->product = px_matrix_of(w->job == SHRINK ? PX_NEW(arena, double, square) : NULL, poses, poses);
+    s->predictions = PX_NEW(arena, double, px_mul_size(3 * GROUP_SAMPLES * (w->e->bend_count + 1u), poses));
+    s->counts = PX_NEW(arena, uint8_t, poses);
+    return s->matrix.data && s->inverse.data && (w->job != SHRINK || s->product.data) && s->predictions && s->counts;
+}
+
+/* Poses count in which joints of the unit turn, unless one of these turns too seldom. */
+static void find_counting(const px_eigenskin *e, const unit_key *key, uint8_t *counts) {
     size_t poses = e->pose_count;
-    double *sums = w->sums[group];
-    if (factor.data) {
-        memset(inverse.data, 0, poses * poses * sizeof *inverse.data);
-        for (size_t p = 0; p < poses; p++)
-            inverse.data[p * (poses + 1)] = 1;
-        px_cholesky_apply(factor, inverse);
+    for (size_t p = 0; p < poses; p++) {
+        bool often = false, seldom = false;
+        for (uint32_t n = 0; n < key->share_count; n++) {
+            const px_bend *bend = &e->bends[key->shares[n].bend];
+            bool turns = bend->kernel[p * (poses + 1)] > 0;
+            often |= turns && bend->turned >= PX_LEAST_POSES;
+            seldom |= turns && bend->turned < PX_LEAST_POSES;
+        }
+        counts[p] = often && !seldom;
     }
-    for (size_t n = w->groups[group]; n < w->groups[group + 1]; n++) {
+}
+
+static void invert(px_matrix factor, px_matrix inverse) {
+    memset(inverse.data, 0, inverse.rows * inverse.columns * sizeof *inverse.data);
+    for (size_t p = 0; p < inverse.rows; p++)
+        *px_matrix_at(inverse, p, p) = 1;
+    px_cholesky_apply(factor, inverse);
+}
+
+/* The units of a group that stand for it: every stride-th. */
+static size_t stride_of(const solve_work *w, size_t group) {
+    return 1 + (w->groups[group + 1] - w->groups[group] - 1) / GROUP_SAMPLES;
+}
+
+static void leave_out_group(const solve_work *w, size_t group, bool solved, const group_scratch *s) {
+    px_eigenskin *e = w->e;
+    size_t poses = e->pose_count, stride = stride_of(w, group);
+    double *sums = w->sums[group], *solution = s->predictions;
+    for (size_t n = w->groups[group]; n < w->groups[group + 1]; n += stride) {
         uint32_t unit = w->keys[n].unit;
-        const double *u = px_unit_rows(e, e->displacements, unit).data;
+        px_matrix rows = px_matrix_of(px_unit_rows(e, e->displacements, unit).data, 3, poses);
+        double weight = (double)stride * e->counts[unit];
+        if (solved)
+            px_gemm(1, rows, s->inverse, 0, px_matrix_of(solution, 3, poses));
         for (size_t row = 0; row < 3; row++)
             for (size_t p = 0; p < poses; p++) {
-                double miss = u[row * poses + p], a = 0;
-                sums[1] += e->counts[unit] * miss * miss;
-                if (factor.data) {
-                    for (size_t q = 0; q < poses; q++)
-                        a += inverse.data[p * poses + q] * u[row * poses + q];
-                    miss = a / inverse.data[p * (poses + 1)];
+                double u = rows.data[row * poses + p];
+                double miss = solved ? solution[row * poses + p] / s->inverse.data[p * (poses + 1)] : u;
+                for (int all = s->counts[p] ? 0 : 1; all < 2; all++) {
+                    sums[2 * all] += weight * miss * miss;
+                    sums[2 * all + 1] += weight * u * u;
                 }
-                sums[0] += e->counts[unit] * miss * miss;
             }
     }
+}
+
+/* Predictions of one share for all sampled units of the group. */
+static void predict_share(const solve_work *w, size_t group, uint32_t number, const group_scratch *s) {
+    px_eigenskin *e = w->e;
+    const unit_key *key = &w->keys[w->groups[group]];
+    size_t poses = e->pose_count, stride = stride_of(w, group), sample = 0;
+    const px_share *share = &key->shares[number];
+    px_gemm((double)share->prior, px_matrix_of(e->bends[share->bend].kernel, poses, poses), s->inverse, 0, s->product);
+    for (size_t p = 0; p < poses; p++) {
+        const double *c = s->inverse.data + p * poses;
+        double *row = s->product.data + p * poses, ratio = row[p] / c[p];
+        for (size_t q = 0; q < poses; q++)
+            row[q] -= ratio * c[q];
+    }
+    for (size_t n = w->groups[group]; n < w->groups[group + 1]; n += stride, sample++) {
+        double *to = s->predictions + (sample * (key->share_count + 1u) + number) * 3 * poses;
+        px_gemm(1, px_matrix_of(px_unit_rows(e, e->displacements, w->keys[n].unit).data, 3, poses),
+                px_transposed(s->product), 0, px_matrix_of(to, 3, poses));
+    }
+}
+
+static void shrink_group(const solve_work *w, size_t group, bool solved, const group_scratch *s) {
+    px_eigenskin *e = w->e;
+    const unit_key *key = &w->keys[w->groups[group]];
+    size_t poses = e->pose_count, stride = stride_of(w, group), width = key->share_count + 1u, sample = 0;
+    for (uint32_t k = 0; solved && k < key->share_count; k++)
+        predict_share(w, group, k, s);
+    for (size_t n = w->groups[group]; n < w->groups[group + 1]; n += stride, sample++) {
+        uint32_t unit = w->keys[n].unit;
+        double *rows = s->predictions + sample * width * 3 * poses, weight = (double)stride * e->counts[unit];
+        if (!solved)
+            memset(rows, 0, width * 3 * poses * sizeof *rows);
+        memcpy(rows + (width - 1) * 3 * poses, px_unit_rows(e, e->displacements, unit).data, 3 * poses * sizeof *rows);
+        for (size_t k = 0; k < width; k++)
+            for (size_t l = 0; l < width; l++) {
+                const double *x = rows + k * 3 * poses, *y = rows + l * 3 * poses;
+                double counted = 0, all = 0;
+                for (size_t c = 0; c < 3 * poses; c++) {
+                    all += x[c] * y[c];
+                    counted += s->counts[c % poses] ? x[c] * y[c] : 0;
+                }
+                w->sums[group][k * width + l] += weight * counted;
+                w->sums[group][width * width + k * width + l] += weight * all;
+            }
+    }
+}
+
+static void do_group(const solve_work *w, size_t group, const group_scratch *s) {
+    const px_eigenskin *e = w->e;
+    const unit_key *key = &w->keys[w->groups[group]];
+    bool solved = factor_group(e, key, s->matrix);
+    if (w->job == SOLVE) {
+        solve_group(w, group, solved ? s->matrix : (px_matrix){0});
+        return;
+    }
+    if (solved)
+        invert(s->matrix, s->inverse);
+    find_counting(e, key, s->counts);
+    (w->job == SHRINK ? shrink_group : leave_out_group)(w, group, solved, s);
 }
 
 static pelt_result group_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const solve_work *w = user;
-    const px_eigenskin *e = w->e;
-    size_t poses = e->pose_count, square = poses * poses;
-    double *matrices = PX_ALLOC(e->context, double, w->sums ? 2 * square : square);
-    if (!matrices)
-        return PELT_ERROR_MEMORY;
-    px_matrix matrix = px_matrix_of(matrices, poses, poses);
-    for (size_t g = first; g < first + count; g++) {
-        if (g % w->step)
-            continue;
-        px_matrix factor = matrix;
-        if (!factor_group(e, &w->keys[w->groups[g]], matrix))
-            factor.data = NULL;
-        if (w->sums)
-            leave_out_group(w, g, factor, px_matrix_of(matrices + square, poses, poses));
-        else
-            solve_group(w, g, factor);
-    }
-    px_free(e->context, matrices);
-    return PELT_OK;
+    if (first % w->step && count == 1)
+        return PELT_OK;
+    px_arena *arena = px_arena_create(w->e->context);
+    group_scratch s = {0};
+    bool ready = arena && make_scratch(w, arena, &s);
+    for (size_t g = first; ready && g < first + count; g++)
+        if (g % w->step == 0)
+            do_group(w, g, &s);
+    px_arena_destroy(arena);
+    return ready ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 /* ---- All groups ------------------------------------------------------------------------------------------- */
 
+static pelt_result run(solve_work *w, px_arena *arena, const char *name, double work) {
+    double poses = w->e->pose_count, all = 0;
+    PX_TRY(find_groups(w, arena));
+    w->step = 1;
+    if (w->job != SOLVE) {
+        if (!(w->sums = PX_NEW(arena, double *, w->group_count)))
+            return PELT_ERROR_MEMORY;
+        for (size_t g = 0; g < w->group_count; g++) {
+            size_t width = w->keys[w->groups[g]].share_count + 1u;
+            all += 2 * poses * poses * poses * (w->job == SHRINK ? (double)width : 1);
+            if (!(w->sums[g] = PX_NEW(arena, double, w->job == SHRINK ? 2 * width * width : 4)))
+                return PELT_ERROR_MEMORY;
+        }
+        w->step += (size_t)(all / work);
+    }
+    return px_parallel(w->e->context, name, w->group_count, 1, group_block, w);
+}
+
 pelt_result px_eigenskin_solve(px_eigenskin *e) {
-    solve_work w = {.e = e, .step = 1};
+    solve_work w = {.e = e, .job = SOLVE};
     px_arena *arena = px_arena_create(e->context);
-    size_t group_count = 0;
-    pelt_result result = arena ? find_groups(&w, arena, &group_count) : PELT_ERROR_MEMORY;
-    if (result == PELT_OK)
-        result = px_parallel(e->context, "solving", group_count, 1, group_block, &w);
+    pelt_result result = arena ? run(&w, arena, "solving", 0) : PELT_ERROR_MEMORY;
     px_arena_destroy(arena);
     return result;
 }
 
-static pelt_result leave_out(solve_work *w, px_arena *arena, double *error) {
-    size_t group_count;
-    double poses = w->e->pose_count, missed = 0, all = 0;
-    PX_TRY(find_groups(w, arena, &group_count));
-    w->sums = px_arena_alloc(arena, group_count, sizeof *w->sums);
-    w->step = 1 + (size_t)((double)group_count * poses * poses * poses * 2 / LEAVE_OUT_WORK);
-    if (!w->sums)
-        return PELT_ERROR_MEMORY;
-    PX_TRY(px_parallel(w->e->context, "leaving out", group_count, 1, group_block, w));
-    for (size_t g = 0; g < group_count; g++) {
-        missed += w->sums[g][0];
-        all += w->sums[g][1];
+pelt_result px_eigenskin_leave_out(px_eigenskin *e, double errors[2]) {
+    solve_work w = {.e = e, .job = LEAVE_OUT};
+    px_arena *arena = px_arena_create(e->context);
+    pelt_result result = arena ? run(&w, arena, "leaving out", LEAVE_OUT_WORK) : PELT_ERROR_MEMORY;
+    for (int all = 0; result == PELT_OK && all < 2; all++) {
+        double missed = 0, sum = 0;
+        for (size_t g = 0; g < w.group_count; g++) {
+            missed += w.sums[g][2 * all];
+            sum += w.sums[g][2 * all + 1];
+        }
+        errors[all] = sum > 0 ? sqrt(missed / sum) : NAN;
     }
-    *error = all > 0 ? sqrt(missed / all) : 0;
+    px_arena_destroy(arena);
+    return result;
+}
+
+/* ---- Gains ------------------------------------------------------------------------------------------------ */
+
+/* Sums of all groups: out [bend + 1][bend + 1], the displacements last, and [bend] their squares where the joint has a
+ * say. */
+static void add_sums(const solve_work *w, int all, double *out) {
+    size_t bends = w->e->bend_count, width = bends + 1;
+    for (size_t g = 0; g < w->group_count; g++) {
+        const unit_key *key = &w->keys[w->groups[g]];
+        size_t own = key->share_count + 1u;
+        for (size_t k = 0; k < own; k++) {
+            if (k + 1 < own)
+                out[width * width + key->shares[k].bend] += w->sums[g][((size_t)all + 1) * own * own - 1];
+            for (size_t l = 0; l < own; l++) {
+                size_t row = k + 1 < own ? key->shares[k].bend : bends,
+                       column = l + 1 < own ? key->shares[l].bend : bends;
+                out[row * width + column] += w->sums[g][((size_t)all * own + k) * own + l];
+            }
+        }
+    }
+}
+
+/* Least squares by coordinate descent, from 1 for all; joints that no counting pose turns stay there. */
+static void find_gains(px_eigenskin *e, const double *sums) {
+    size_t bends = e->bend_count, width = bends + 1;
+    for (int round = 0; round < GAIN_ROUNDS; round++)
+        for (size_t j = 0; j < bends; j++) {
+            double right = sums[j * width + bends], square = sums[j * (width + 1)];
+            for (size_t k = 0; k < bends; k++)
+                right -= k == j ? 0 : sums[j * width + k] * e->bends[k].gain;
+            if (square > 0)
+                e->bends[j].gain = fmin(fmax(right / square, 0), 1);
+        }
+    for (size_t j = 0; j < bends; j++) {
+        double *gain = &e->bends[j].gain, left = sums[j * width + bends];
+        for (size_t k = 0; k < bends; k++)
+            left -= k == j ? 0 : sums[j * width + k] * e->bends[k].gain;
+        double benefit = *gain * (2 * left - *gain * sums[j * (width + 1)]);
+        if (sums[j * (width + 1)] > 0 && benefit < LEAST_BENEFIT * sums[width * width + j])
+            *gain = 0;
+        *gain = *gain >= FULL_GAIN ? 1 : *gain;
+    }
+}
+
+static double error_with_gains(const px_eigenskin *e, const double *sums) {
+    size_t bends = e->bend_count, width = bends + 1;
+    double all = sums[bends * (width + 1)], missed = all;
+    for (size_t j = 0; j < bends; j++) {
+        missed -= 2 * e->bends[j].gain * sums[j * width + bends];
+        for (size_t k = 0; k < bends; k++)
+            missed += e->bends[j].gain * e->bends[k].gain * sums[j * width + k];
+    }
+    return all > 0 ? sqrt(fmax(missed, 0) / all) : 0;
+}
+
+/* Joints that a counting pose turns correct nothing. */
+static void drop_gains(px_eigenskin *e, const double *sums) {
+    for (size_t j = 0; j < e->bend_count; j++)
+        if (sums[j * (e->bend_count + (size_t)2)] > 0)
+            e->bends[j].gain = 0;
+}
+
+/* Targets: what the solution says of the poses, Σ_j s_j m_j K_j a. Modes that were fitted to the displacements themselves
+ * would have their noise back. */
+static pelt_result target_block(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    px_eigenskin *e = user;
+    for (size_t u = first; u < first + count; u++)
+        for (size_t n = e->offsets[u]; n < e->offsets[u + 1]; n++) {
+            const px_bend *bend = &e->bends[e->shares[n].bend];
+            px_gemm(bend->gain * (double)e->shares[n].prior, px_unit_rows(e, e->solutions, u),
+                    px_matrix_of(bend->kernel, e->pose_count, e->pose_count), 1, px_unit_rows(e, e->targets, u));
+        }
     return PELT_OK;
 }
 
-pelt_result px_eigenskin_leave_out(px_eigenskin *e, double *error) {
-    solve_work w = {.e = e};
+static pelt_result make_targets(px_eigenskin *e) {
+    size_t rows = px_mul_size(e->width, e->pose_count);
+    if (!(e->targets = PX_NEW(e->scratch, double, px_mul_size(e->units.count, rows))))
+        return PELT_ERROR_MEMORY;
+    return px_parallel(e->context, NULL, e->units.count, TARGET_BLOCK, target_block, e);
+}
+
+pelt_result px_eigenskin_shrink(px_eigenskin *e) {
+    solve_work w = {.e = e, .job = SHRINK};
+    size_t square = px_mul_size(e->bend_count + (size_t)1, e->bend_count + (size_t)1) + e->bend_count;
     px_arena *arena = px_arena_create(e->context);
-    pelt_result result = arena ? leave_out(&w, arena, error) : PELT_ERROR_MEMORY;
+    double *sums = arena ? PX_NEW(arena, double, 2 * square) : NULL;
+    pelt_result result = sums ? run(&w, arena, "leaving out", SHRINK_WORK) : PELT_ERROR_MEMORY;
+    if (result == PELT_OK) {
+        add_sums(&w, 0, sums);
+        add_sums(&w, 1, sums + square);
+        if (!e->desc.exact)
+            find_gains(e, sums);
+        if (!e->desc.exact && error_with_gains(e, sums) > LARGEST_ERROR)
+            drop_gains(e, sums);
+        e->left_out = error_with_gains(e, sums + square);
+        if (!e->desc.exact)
+            result = make_targets(e);
+    }
     px_arena_destroy(arena);
     return result;
 }

@@ -49,7 +49,7 @@ node -e 'const [a, b] = ["a", "b"].map(f => JSON.parse(require("fs").readFileSyn
     fail "an unseen pose is not much better"
 # The rig as a whole may be turned: no joint bends, nothing is corrected.
 run 0 pose better.glb -j base=30,40,50 -o turned.obj --json p.json
-json p.json 'Object.values(r.weights).every(w => Math.abs(w) < 1e-6)'
+json p.json 'Object.values(r.weights).every(w => Math.abs(w) < 1e-5)'
 # As a mesh it has neither targets nor what would drive them.
 run 0 pose better.glb --pose poses/elbow_60_0_0.json -o bent.gltf
 grep -q 'pelt_drivers\|"targets"' bent.gltf && fail "drivers in a mesh"
@@ -60,13 +60,13 @@ node -e 'const [a, b] = ["a", "b"].map(f => JSON.parse(require("fs").readFileSyn
     fail "the motion is not much better"
 
 # All modes: exact at the examples. Fewer modes: less exact, and --error says how few.
-run 0 correct -q arm.glb --driver pose --poses poses -o all.glb --modes 10 --support 0 --max-per-vertex 0 --json all.json
+run 0 correct -q arm.glb --driver pose --poses poses -o all.glb --exact --json all.json
 json all.json 'r.file.error < 1e-4 && r.file.error_max < 1e-5'
 run 0 correct -q arm.glb --driver pose --poses poses -o few.glb --error 0.3 --json few.json
 json few.json 'r.modes < 3 && r.errors[r.modes] <= 0.3'
 run 4 correct arm.glb --driver pose --poses poses -o missed.glb --error 1e-4 --modes 1
 err "was asked for"
-for options in "--kernel gaussian" "--kernel thin-plate" --split --normals "--regularise 0.01" "--radius 1" "--centres 3"; do
+for options in "--kernel exponential" "--kernel thin-plate" --split --normals "--regularise 0.01" "--radius 1" "--centres 3"; do
     run 0 correct -q arm.glb --driver pose --poses poses -o other.glb $options --json other.json
     json other.json 'r.errors[r.modes] < 0.5'
     cmp -s better.glb other.glb && fail "$options changes nothing"
@@ -123,8 +123,8 @@ err "has no morph target 'elbow mode 1'"
 # ---- Frames -----------------------------------------------------------------------------------------------
 
 run 0 correct arm.glb arm.pc2 --driver pose -o frames.glb --hold-out 3 --json r.json
-err "left out of 61 frames: 1 in the rest pose or in the pose of an earlier one"
-json r.json 'r.poses + r.unseen.poses < 62 && r.unseen.poses === 20 && r.unseen.error < 0.2'
+out "1 equal another one and are merged with it"
+json r.json 'r.poses + r.unseen.poses === 61 && r.different_poses === 40 && r.unseen.poses === 20 && r.unseen.error < 0.2'
 run 0 correct -q arm.glb --poses arm.pc2 --driver pose -o again.glb --hold-out 3
 same frames.glb again.glb
 run 2 correct arm.obj arm.pc2 --driver pose -o x.glb
@@ -172,12 +172,58 @@ err "no skin"
 rm -rf twice && mkdir twice && cp poses/elbow_60_0_0.* poses/elbow_30_0_0.* twice
 cp poses/elbow_60_0_0.json twice/copy.json
 cp poses/elbow_30_0_0.obj twice/copy.obj
-run 2 correct arm.glb --driver pose --poses twice -o x.glb
+run 2 correct arm.glb --driver pose --poses twice -o x.glb --exact
 err "'copy' and 'elbow_60_0_0' have the same pose"
-run 0 correct -q arm.glb --driver pose --poses twice -o regular.glb --regularise 0.1
-echo '{"joints": {"base": {"euler": [0, 90, 0]}}}' >twice/copy.json
-run 2 correct arm.glb --driver pose --poses twice -o x.glb
-err "copy"
-err "rest"
 missing x.glb
+run 0 correct arm.glb --driver pose --poses twice -o mean.glb --json r.json
+out "1 equal another one and are merged with it"
+json r.json 'r.poses === 3 && r.different_poses === 2'
+echo '{"joints": {"base": {"euler": [0, 90, 0]}}}' >twice/copy.json
+run 2 correct arm.glb --driver pose --poses twice -o x.glb --exact
+err "'copy' has the rest pose but not its shape"
+missing x.glb
+run 0 correct arm.glb --driver pose --poses twice -o rest.glb --json r.json
+err "1 of 1 examples in the rest pose have another shape than it"
+json r.json 'r.different_poses === 2 && r.rest_poses === 1'
+run 1 correct arm.glb --driver pose --poses poses -o x.glb --exact --modes 3
+err "--modes means nothing beside --exact"
+
+# ---- Noise ------------------------------------------------------------------------------------------------
+
+# noisy FOLDER DEGREES: the poses with every joint turned by so much, about any axis.
+noisy() {
+    cp -r poses "$1"
+    node -e '
+const fs = require("fs"), [folder, degrees] = process.argv.slice(1)
+let state = 1
+const random = () => (state = (state * 16807) % 2147483647) / 2147483647 - 0.5
+for (const file of fs.readdirSync(folder).filter((f) => f.endsWith(".json"))) {
+    const pose = JSON.parse(fs.readFileSync(`${folder}/${file}`))
+    for (const joint of Object.values(pose.joints)) {
+        const axis = [random(), random(), random()], half = (degrees * Math.PI) / 360
+        const k = Math.sin(half) / Math.hypot(...axis), b = [...axis.map((x) => x * k), Math.cos(half)], a = joint.rotation
+        joint.rotation = [
+            a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1], a[3] * b[1] - a[0] * b[2] + a[1] * b[3] + a[2] * b[0],
+            a[3] * b[2] + a[0] * b[1] - a[1] * b[0] + a[2] * b[3], a[3] * b[3] - a[0] * b[0] - a[1] * b[1] - a[2] * b[2]]
+    }
+    fs.writeFileSync(`${folder}/${file}`, JSON.stringify(pose))
+}' "$1" "$2" || fail "no noise"
+}
+for degrees in 0.0001 0.01; do
+    noisy "noise_$degrees" "$degrees"
+    run 0 correct -q arm.glb --driver pose --poses "noise_$degrees" --unseen unseen -o noise.glb --json n.json
+    json n.json 'r.unseen.error < 0.13'
+done
+
+# Shapes that do not follow from the poses: those of other ones. Nothing is made worse, and that is said.
+rm -rf mixed_up && cp -r poses mixed_up
+for mesh in mixed_up/*.obj; do
+    awk -v seed="$((i += 1))" 'BEGIN { srand(seed) }
+        $1 == "v" { printf "v"; for (i = 2; i <= 4; i++) printf " %.6f", $i + 0.5 * (rand() - 0.5); print ""; next } { print }' \
+        "$mesh" >other.obj
+    mv other.obj "$mesh"
+done
+run 0 correct arm.glb --driver pose --poses mixed_up --unseen unseen -o nothing.glb --json n.json
+err "nothing was corrected"
+json n.json 'r.morphs === 0 && Math.abs(r.unseen.error - 1) < 1e-6 && r.joints.every((j) => j.kept === 0)'
 exit 0
