@@ -225,6 +225,9 @@ pelt_result motions_to_clips(cli_session *session, pelt_model *source, uint32_t 
                              pelt_model *model);
 /* Clips [count] of the same points one after another, without times; they must stay. */
 pelt_clip join_clips(const pelt_clip *clips, uint32_t count);
+/* The model's mesh, welded, with the normals of its triangles in place of its own, which say where edges are hard. The
+ * new ones are in the model's memory. */
+pelt_result edged_mesh(cli_session *session, pelt_model *model, pelt_mesh *mesh);
 /* "90,0,-0.5" */
 bool read_three(const char *text, double out[3]);
 /* A name from a file for people, who cannot see an empty one. */

@@ -206,18 +206,34 @@ static pelt_result show(cli_session *session, const compare_settings *settings, 
     return PELT_OK;
 }
 
+static bool is_skinned(const compare_side *side) {
+    return side->animation.clip == PELT_NONE && side->model->skin.bone_count;
+}
+
+/* The reference's mesh, whose normals are the ones to show. A rig beside frames is what is measured: its own normals may
+ * be what made it so, and only say where edges are hard. */
+static pelt_result wanted_mesh(cli_session *session, const compare_side sides[2], pelt_mesh *mesh) {
+    if (is_skinned(&sides[0]) && !is_skinned(&sides[1]))
+        return edged_mesh(session, sides[0].model, mesh);
+    *mesh = sides[0].model->mesh;
+    return PELT_OK;
+}
+
 static exit_code compare(cli_session *session, const compare_settings *settings, compare_side sides[2]) {
     const pelt_clip *a = &sides[0].clip, *b = &sides[1].clip;
     double *frame_rms = must_alloc(a->frame_count, sizeof *frame_rms);
-    const pelt_mesh *mesh = sides[0].model->mesh.triangle_count ? &sides[0].model->mesh : NULL;
+    pelt_mesh own = sides[0].model->mesh;
+    const pelt_mesh *mesh = own.triangle_count ? &own : NULL;
     bool rigs = are_rigs(sides);
     pelt_difference clips = {0};
     pelt_weight_difference weights = {0};
     /* Welded, so that normals do not break at seams. */
     pelt_result result = mesh ? pelt_model_weld(session->context, sides[0].model) : PELT_OK;
     for (int s = 0; mesh && s < 2 && result == PELT_OK; s++)
-        if (sides[s].animation.clip == PELT_NONE && sides[s].model->skin.bone_count)
+        if (is_skinned(&sides[s]))
             result = pelt_clip_skin_normals(session->context, sides[s].model, &sides[s].clip);
+    if (result == PELT_OK && mesh)
+        result = wanted_mesh(session, sides, &own);
     if (result == PELT_OK)
         result = pelt_compare_clips(session->context, a, b, mesh, &clips, frame_rms);
     if (result == PELT_OK && rigs)

@@ -73,9 +73,12 @@ static pelt_result measure(work *w) {
     w->frame_rms = must_alloc(clip->frame_count, sizeof *w->frame_rms);
     if (result == PELT_OK)
         result = pelt_clip_skin_normals(context, w->written, &w->played);
-    const pelt_mesh *mesh = w->written->mesh.triangle_count ? &w->written->mesh : NULL;
+    pelt_mesh mesh;
     if (result == PELT_OK)
-        result = pelt_compare_clips(context, clip, &w->played, mesh, &w->difference, w->frame_rms);
+        result = edged_mesh(w->session, w->written, &mesh);
+    if (result == PELT_OK)
+        result = pelt_compare_clips(context, clip, &w->played, mesh.triangle_count ? &mesh : NULL, &w->difference,
+                                    w->frame_rms);
     uint32_t *shown = pelt_model_alloc(context, w->written, 1, sizeof *shown);
     if (result != PELT_OK || !shown)
         return result != PELT_OK ? result : PELT_ERROR_MEMORY;

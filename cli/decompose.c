@@ -238,11 +238,14 @@ static pelt_result correct(decompose_work *w, const pelt_save_desc *save) {
 static pelt_result decompose_and_write(decompose_work *w) {
     pelt_context *context = w->session->context;
     bool corrects = w->settings->corrections > 0;
+    w->shape = w->model->mesh;
     pelt_result result = pelt_decompose(context, w->model, &w->desc, &w->report);
     double start = now();
     if (result == PELT_OK && corrects)
         result =
             pelt_together(context, w->model, &w->desc, w->settings->corrections, w->settings->rounds, &w->together);
+    if (result == PELT_OK && w->together.round_count > 0)
+        result = pelt_decompose_normals(context, w->model, &w->shape);
     if (result != PELT_OK)
         return result;
     double fitted = now();

@@ -28,6 +28,7 @@ typedef struct decompose_work {
     size_t path_count;
     pelt_model *source;    /* a rig whose motions are the clips of `model`; NULL: model has clips of its own */
     pelt_model *model;     /* what is decomposed */
+    pelt_mesh shape;       /* its mesh as it was: which normals are wanted */
     pelt_model *rig;       /* the file of --skeleton or --weights, unless that is the input */
     pelt_model *rest;      /* the file of --rest */
     char *lists[2];        /* texts of files with names to lock */

@@ -10,7 +10,10 @@
 static pelt_result compare(decompose_work *w) {
     pelt_context *context = w->session->context;
     const pelt_model *model = w->model;
-    const pelt_mesh *mesh = model->mesh.triangle_count ? &model->mesh : NULL;
+    pelt_mesh shape = w->shape; /* from before, welded as the model is now */
+    shape.weld = model->mesh.weld;
+    shape.weld_count = model->mesh.weld_count;
+    const pelt_mesh *mesh = shape.triangle_count ? &shape : NULL;
     w->frame_rms = must_alloc(w->frame_count, sizeof *w->frame_rms);
     if (model->clip_count == 1)
         return pelt_compare_clips(context, model->clips, w->played, mesh, &w->whole, w->frame_rms);

@@ -175,6 +175,16 @@ pelt_clip join_clips(const pelt_clip *clips, uint32_t count) {
     return joined;
 }
 
+pelt_result edged_mesh(cli_session *session, pelt_model *model, pelt_mesh *mesh) {
+    pelt_result result = pelt_model_weld(session->context, model);
+    *mesh = model->mesh;
+    if (result != PELT_OK || !mesh->normals || mesh->triangle_count == 0)
+        return result;
+    mesh->normals = pelt_model_alloc(session->context, model, (size_t)3 * mesh->vertex_count, sizeof *mesh->normals);
+    return mesh->normals ? pelt_mesh_edged_normals(session->context, &model->mesh, NULL, mesh->normals)
+                         : PELT_ERROR_MEMORY;
+}
+
 bool read_three(const char *text, double out[3]) {
     for (int c = 0; c < 3; c++) {
         char *end;

@@ -44,13 +44,17 @@ void report_normals(cli_json *json, const pelt_difference *d) {
         return;
     json_real(json, "skinned_normal_rms", d->skinned_normal_rms);
     json_real(json, "skinned_normal_degrees", d->skinned_normal_degrees);
+    json_real(json, "inverse_normal_rms", d->inverse_normal_rms);
+    json_real(json, "inverse_normal_degrees", d->inverse_normal_degrees);
 }
 
 void normal_rows(cli_table *table, const pelt_difference *d) {
     if (!isnan(d->normal_rms))
         table_row(table, "normals", "%.4g, %.3g° (of the triangles)", d->normal_rms, d->normal_degrees);
     if (!isnan(d->skinned_normal_rms))
-        table_row(table, "", "%.4g, %.3g° (skinned)", d->skinned_normal_rms, d->skinned_normal_degrees);
+        table_row(table, "",
+                  "%.4g, %.3g° (skinned as engines do, by the blended matrix; %.3g° by its inverse transposed)",
+                  d->skinned_normal_rms, d->skinned_normal_degrees, d->inverse_normal_degrees);
 }
 
 void report_steps(cli_json *json, const char *title, const char *x, const char *y, const double *values, size_t count) {

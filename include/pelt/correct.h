@@ -46,12 +46,12 @@ typedef struct pelt_correct_report {
     uint32_t vertex_count;    /* that differ in place, motion or weights */
     uint32_t ill_conditioned; /* of these: T was singular, mirrored or squeezed to under a tenth in some frame */
     const double *errors; /* [rank + 1] E_rms of rank 0, 1 … rank: what that rank alone gives; lives in the model */
-    double normals_before, normals_after; /* RMS difference of unit normals (skinned by cofactors); NaN unless asked */
+    double normals_before, normals_after; /* RMS difference of unit normals, skinned as engines do; NaN unless asked */
 } pelt_correct_report;
 
 /* Adds morph targets and a channel of weights to a rig, for all pairs together. Other morphs stay, and so do motions that
  * are in no pair. E_rms is that of pelt_compare_clips, with a point's vertices counted alike. Holds 24 bytes for each
- * vertex and frame, 72 for each vertex and rank, 48 for each bone and frame, 80 for each pair of frames, and for each
+ * vertex and frame (36 with normals), 72 for each vertex and rank, 48 for each bone and frame, 80 for each pair of frames, and for each
  * couple of bones that share a vertex 48 · frames + 24 · R². After a failure the model is as it was. `desc` and `report`
  * may be NULL. */
 PELT_API pelt_result pelt_correct(pelt_context *context, pelt_model *model, const pelt_correct_pair *pairs,

@@ -63,7 +63,8 @@ typedef struct pelt_decompose_desc {
                       * this E_rms; 0 (default): they fit as well as they can */
     bool fixed_rest; /* keep the rest pose as it is; default false */
     bool free_rest;  /* let it change even where a rig's motion would hold it; default false */
-    bool hierarchy;  /* rigid bones become a skeleton, joined where they move most alike; default false: flat */
+    bool turned_normals; /* rest normals only turn with the rest pose; default false: fitted, see "Normals" */
+    bool hierarchy;      /* rigid bones become a skeleton, joined where they move most alike; default false: flat */
 
     uint32_t method;           /* pelt_decompose_method; default fesam. The next three are for sma */
     double rotation_tolerance; /* ε: mean difference of rotation matrix entries up to which triangles turn alike; above
@@ -114,6 +115,13 @@ PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
  * vertices that have some get the best ones without, of the same bones. seconds_seed is the search for bones,
  * seconds_solve their transforms and the weights. */
 
+/* Normals. Engines skin them by the blended matrix itself, n' = M n / |M n|, also where it scales and shears. Rest normals
+ * (and tangents) are therefore fitted: each is the one that M takes nearest to what the clips show, in the mean of squared
+ * angles over the frames. What a clip shows is the mesh's own normal carried along with the triangles around it, hard
+ * edges staying hard; smooth normals where the mesh has none. No vertex is worse than with its normal turned along with
+ * the rest pose. Where the mesh is large (more than 2²⁴ vertices times frames), every second, third … frame says so; at
+ * least 32. A rig's rest pose that stays keeps its normals. */
+
 typedef struct pelt_decompose_report {
     uint32_t vertex_count;    /* welded */
     uint32_t frame_count;     /* of all clips */
@@ -138,6 +146,10 @@ typedef struct pelt_decompose_report {
  * and `report` may be NULL. */
 PELT_API pelt_result pelt_decompose(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
                                     pelt_decompose_report *report);
+
+/* Fits the rest normals of a decomposed model anew, to its clips and motions as they are now: after pelt_together. `source`
+ * is model.mesh as it was before decomposing, which holds the normals that are wanted. */
+PELT_API pelt_result pelt_decompose_normals(pelt_context *context, pelt_model *model, const pelt_mesh *source);
 
 /* The same step by step, for hosts that show what happens or decide themselves when it is enough. The model must stay
  * until the decomposer is destroyed; it changes only in finish. */

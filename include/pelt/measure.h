@@ -33,14 +33,18 @@ typedef struct pelt_difference {
     uint32_t max_point;     /* */
     double normal_rms;      /* RMS length of the difference of unit vertex normals (SMA) … */
     double normal_degrees;  /* … and RMS angle between them; both of the triangles, NaN without a mesh */
-    double
-        skinned_normal_rms; /* the same for the normals that a clip has of its own (b's, else a's), against those … */
-    double skinned_normal_degrees; /* … of the other's triangles; NaN where neither has any */
+    /* The same for the normals that a skin moves (b's, else a's) against those that the other's surface should show, by
+     * the blended matrix itself as engines do … */
+    double skinned_normal_rms, skinned_normal_degrees;
+    /* … and by its inverse transposed; all four NaN where neither clip has such normals. */
+    double inverse_normal_rms, inverse_normal_degrees;
 } pelt_difference;
 
-/* Compares clip b with the reference a: same points, same frames. `mesh` gives the triangles for normals (its points
- * are the clips'; with its weld, seams count as closed); NULL: no normals. `frame_rms` [frame], E_rms of each frame, or NULL. A position that is not
- * finite fails, naming frame and point. Reads both clips frame by frame, twice. */
+/* Compares clip b with the reference a: same points, same frames. `mesh` gives the triangles for normals (its points are
+ * the clips'; with its weld, seams count as closed); NULL: no normals. What a surface should show are mesh.normals, carried
+ * from mesh.positions along with the triangles around them: hard edges stay hard. Without them, or without a weld, they
+ * are the triangles' own. A point shows the normal of its first vertex. `frame_rms` [frame], E_rms of each frame, or NULL.
+ * A position that is not finite fails, naming frame and point. Reads both clips frame by frame, twice. */
 PELT_API pelt_result pelt_compare_clips(pelt_context *context, const pelt_clip *a, const pelt_clip *b,
                                         const pelt_mesh *mesh, pelt_difference *difference, double *frame_rms);
 

@@ -80,8 +80,9 @@ typedef struct pelt_clip_source {
     /* A hint: `count` points of a frame were read and are not needed again soon, so that pages of a mapped file may
      * leave the memory now and then. NULL: nothing to let go of. Called for clips with `positions` too. */
     void (*release)(const void *user, uint32_t count);
-    /* As `read`, for unit normals that come with the positions. NULL: there are none but those of the triangles. Used for
-     * clips with `positions` too. */
+    /* As `read`, for unit normals that come with the positions, to `out` [count][2][3]: as engines skin them, by the blended
+     * matrix itself, and by its inverse transposed. NULL: there are none but those of the triangles. Used for clips with
+     * `positions` too. */
     pelt_result (*read_normals)(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
                                 float *out);
 } pelt_clip_source;
@@ -262,6 +263,9 @@ PELT_API pelt_result pelt_model_take_points(pelt_context *context, pelt_model *m
  * Needs mesh.weld. */
 PELT_API pelt_result pelt_mesh_normals(pelt_context *context, const pelt_mesh *mesh, const float *positions,
                                        float *normals);
+/* The same, with hard edges: vertices that weld share a normal only where those in mesh.normals are within a degree. */
+PELT_API pelt_result pelt_mesh_edged_normals(pelt_context *context, const pelt_mesh *mesh, const float *positions,
+                                             float *normals);
 
 /* Local transforms [joint] and morph weights [morph] of a motion at a time (seconds, clamped to the keys). `motion`
  * NULL gives the rest pose. `locals` or `weights` may be NULL when not wanted. Never allocates. */

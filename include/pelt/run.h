@@ -186,8 +186,9 @@ PELT_API pelt_result pelt_clip_from_motion(pelt_context *context, pelt_model *mo
 PELT_API pelt_result pelt_clip_from_motion_at(pelt_context *context, pelt_model *model, const pelt_motion *motion,
                                               const float *times, uint32_t frame_count, pelt_skinning skinning,
                                               pelt_clip *clip);
-/* Gives such a clip of this model the normals that a player shows: smooth ones of the rest pose and what morphs add to
- * them, moved by the skin (`source.read_normals`). To measure them, see pelt_difference. Welds the model. */
+/* Gives such a clip of this model the normals that players show: the mesh's own (smooth ones of the rest pose where it has
+ * none; that welds the model) and what morphs add to them, moved by the skin, by both rules (`source.read_normals`). To
+ * measure them, see pelt_difference. */
 PELT_API pelt_result pelt_clip_skin_normals(pelt_context *context, pelt_model *model, pelt_clip *clip);
 
 #ifdef __cplusplus

@@ -22,7 +22,8 @@ typedef struct pelt_together_report {
 } pelt_together_report;
 
 /* Changes a model that pelt_decompose made, with these settings, for `rank` corrections (1 to 100): rest pose, weights
- * and motions. Corrections are not added: pelt_correct with that rank does it. Up to `rounds` (at most 100) are tried,
+ * and motions. Corrections are not added: pelt_correct with that rank does it. Nor are normals fitted any more:
+ * pelt_decompose_normals does. Up to `rounds` (at most 100) are tried,
  * fewer when they no longer pay. Bones alone come out worse than before. Where they are not all free to change (a
  * rig's, those of a hierarchy, of sma) nothing is done. Holds 36 bytes for each point and frame beside what pelt_correct
  * does, and leaves a rig's size in the model's memory for each round. After a failure the model is as it was. `settings`

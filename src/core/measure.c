@@ -5,6 +5,7 @@
  * added in order, so that the result is the same with any number of threads.
  */
 #include "core/mesh.h"
+#include "core/shading.h"
 
 #include <math.h>
 #include <pelt/measure.h>
@@ -14,14 +15,17 @@
 #define FRAME_BLOCK 4u
 #define DEGREES     57.295779513082321 /* of one radian */
 
+/* Normals of triangles, and skinned ones by both rules. */
+enum { OF_TRIANGLES, BY_MATRIX, BY_INVERSE, KINDS };
+
 /* One frame's part of the result. */
 typedef struct frame_sums {
     double error2;     /* Σ |a − b|² */
     double deviation2; /* Σ |a − mean over time of a|² */
     double max2;       /* largest |a − b|² … */
     uint32_t max_point;
-    double normal2[2]; /* Σ |normal of a − normal of b|², of triangles and skinned … */
-    double angle2[2];  /* … and Σ of the squared angles between them */
+    double normal2[KINDS]; /* Σ |normal of a − normal of b|² … */
+    double angle2[KINDS];  /* … and Σ of the squared angles between them */
 } frame_sums;
 
 typedef struct comparison {
@@ -32,8 +36,10 @@ typedef struct comparison {
     double *mean;       /* [point][3] */
     frame_sums *frames; /* [frame] */
     uint32_t normal_count;
-    uint32_t *point_normals;  /* [point] its row among the normals; NULL: its own */
-    const pelt_clip *skinned; /* a or b, which has normals of its own; or NULL */
+    uint32_t *point_normals;   /* [point] its row among the normals; NULL: its own */
+    const pelt_clip *skinned;  /* a or b, which has normals of its own; or NULL */
+    const px_shading *shading; /* what the other's surface should show; NULL: its triangles' normals */
+    uint32_t *point_vertices;  /* [point] its first vertex; NULL: its own. With shading */
 } comparison;
 
 /* ---- The mean over time ----------------------------------------------------------------------------------- */
@@ -79,7 +85,9 @@ static pelt_result mean_block(void *user, size_t first, size_t count, size_t blo
 typedef struct frame_scratch {
     float *a, *b;                  /* [point][3]; NULL when the clip is in memory */
     double *normals_a, *normals_b; /* [normal][3]; NULL without a mesh */
-    float *skinned;                /* [point][3]; NULL without such normals */
+    float *skinned;                /* [point][2][3]; NULL without such normals … */
+    float *shown;                  /* [vertex][3] … or without shading, */
+    double *sums;                  /* [piece][3] likewise */
 } frame_scratch;
 
 static pelt_result not_finite(const comparison *c, uint32_t k, uint32_t point, const float *a) {
@@ -118,6 +126,17 @@ static void add_normals(const double a[3], const double b[3], int kind, frame_su
     sums->angle2[kind] += angle * angle;
 }
 
+/* What the skin shows against what the other's surface should. */
+static void compare_skinned(const comparison *c, uint32_t p, const frame_scratch *s, const double of_triangles[3],
+                            frame_sums *sums) {
+    double wanted[3] = {of_triangles[0], of_triangles[1], of_triangles[2]};
+    const float *own = s->skinned + 6 * (size_t)p;
+    for (size_t e = 0; e < 3 && c->shading; e++)
+        wanted[e] = (double)s->shown[3 * (size_t)(c->point_vertices ? c->point_vertices[p] : p) + e];
+    for (int rule = 0; rule < 2; rule++, own += 3)
+        add_normals(wanted, (double[3]){(double)own[0], (double)own[1], (double)own[2]}, BY_MATRIX + rule, sums);
+}
+
 static void compare_normals(const comparison *c, const float *a, const float *b, const frame_scratch *s,
                             frame_sums *sums) {
     const pelt_mesh *mesh = c->mesh;
@@ -126,16 +145,16 @@ static void compare_normals(const comparison *c, const float *a, const float *b,
     memset(s->normals_b, 0, 3 * (size_t)c->normal_count * sizeof(double));
     px_normals_sum(mesh->triangles, mesh->triangle_count, mesh->vertex_points, rows, a, s->normals_a);
     px_normals_sum(mesh->triangles, mesh->triangle_count, mesh->vertex_points, rows, b, s->normals_b);
+    if (c->shading)
+        px_shading_frame(c->shading, c->skinned == c->b ? a : b, s->sums, s->shown, NULL);
     for (uint32_t p = 0; p < c->point_count; p++) {
         size_t row = 3 * (size_t)(c->point_normals ? c->point_normals[p] : p);
         double unit_a[3], unit_b[3];
         px_normal_unit(s->normals_a + row, unit_a);
         px_normal_unit(s->normals_b + row, unit_b);
-        add_normals(unit_a, unit_b, 0, sums);
-        if (c->skinned) {
-            const float *own = s->skinned + 3 * (size_t)p;
-            add_normals(c->skinned == c->b ? unit_a : unit_b, (double[3]){own[0], own[1], own[2]}, 1, sums);
-        }
+        add_normals(unit_a, unit_b, OF_TRIANGLES, sums);
+        if (c->skinned)
+            compare_skinned(c, p, s, c->skinned == c->b ? unit_a : unit_b, sums);
     }
 }
 
@@ -170,7 +189,9 @@ static pelt_result compare_block(void *user, size_t first, size_t count, size_t 
                  (c->b->positions || (s.b = PX_NEW(arena, float, point_floats))) &&
                  (!c->mesh || ((s.normals_a = PX_NEW(arena, double, normal_doubles)) &&
                                (s.normals_b = PX_NEW(arena, double, normal_doubles)))) &&
-                 (!c->skinned || (s.skinned = PX_NEW(arena, float, point_floats)));
+                 (!c->skinned || (s.skinned = PX_NEW(arena, float, 2 * point_floats))) &&
+                 (!c->shading || ((s.shown = PX_NEW(arena, float, 3 * (size_t)c->mesh->vertex_count)) &&
+                                  (s.sums = PX_NEW(arena, double, 3 * (size_t)c->shading->pieces.count))));
     pelt_result result = ready ? compare_frames(c, (uint32_t)first, (uint32_t)count, &s) : PELT_ERROR_MEMORY;
     px_arena_destroy(arena);
     return result;
@@ -208,19 +229,35 @@ static pelt_result map_normals(comparison *c, px_arena *arena) {
     return PELT_OK;
 }
 
+/* Where the mesh has normals of its own, the surface carries them along. */
+static pelt_result map_shading(comparison *c, px_arena *arena) {
+    const pelt_mesh *mesh = c->mesh;
+    if (!c->skinned || !mesh->weld || !mesh->normals)
+        return PELT_OK;
+    px_shading *shading = PX_NEW(arena, px_shading, 1);
+    if (mesh->vertex_points)
+        c->point_vertices = PX_NEW(arena, uint32_t, c->point_count);
+    if (!shading || (mesh->vertex_points && !c->point_vertices))
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = mesh->vertex_count; mesh->vertex_points && i-- > 0;)
+        c->point_vertices[mesh->vertex_points[i]] = i;
+    PX_TRY(px_shading_make(arena, mesh, shading));
+    c->shading = shading;
+    return PELT_OK;
+}
+
 /* value / unit, where nothing of nothing is 0. */
 static double ratio(double value, double unit) {
     return value == 0 ? 0 : value / unit;
 }
 
-/* Of triangles (0) or skinned (1). */
 static void sum_normals(const comparison *c, int kind, double *rms, double *degrees) {
     double normal2 = 0, angle2 = 0, count = (double)c->point_count * (double)c->frame_count;
     for (uint32_t k = 0; k < c->frame_count; k++) {
         normal2 += c->frames[k].normal2[kind];
         angle2 += c->frames[k].angle2[kind];
     }
-    bool known = kind ? c->skinned != NULL : c->mesh != NULL;
+    bool known = kind == OF_TRIANGLES ? c->mesh != NULL : c->skinned != NULL;
     *rms = known ? ratio(sqrt(normal2), sqrt(count)) : (double)NAN;
     *degrees = known ? DEGREES * ratio(sqrt(angle2), sqrt(count)) : (double)NAN;
 }
@@ -244,8 +281,9 @@ static void sum_up(const comparison *c, pelt_difference *d, double *frame_rms) {
     d->error_kg = ratio(100 * sqrt(error2), sqrt(deviation2));
     d->error_max_units = sqrt(max2);
     d->error_max = ratio(sqrt(max2), 2 * radius);
-    sum_normals(c, 0, &d->normal_rms, &d->normal_degrees);
-    sum_normals(c, 1, &d->skinned_normal_rms, &d->skinned_normal_degrees);
+    sum_normals(c, OF_TRIANGLES, &d->normal_rms, &d->normal_degrees);
+    sum_normals(c, BY_MATRIX, &d->skinned_normal_rms, &d->skinned_normal_degrees);
+    sum_normals(c, BY_INVERSE, &d->inverse_normal_rms, &d->inverse_normal_degrees);
 }
 
 static pelt_result first_ball(const comparison *c, px_arena *arena, pelt_ball *ball) {
@@ -265,6 +303,7 @@ static pelt_result compare(comparison *c, px_arena *arena, pelt_difference *diff
     if (!c->mean || !c->frames)
         return PELT_ERROR_MEMORY;
     PX_TRY(map_normals(c, arena));
+    PX_TRY(map_shading(c, arena));
     if (c->frame_count)
         PX_TRY(px_parallel(c->context, "mean", c->point_count, MEAN_BLOCK, mean_block, c));
     PX_TRY(px_parallel(c->context, "compare", c->frame_count, FRAME_BLOCK, compare_block, c));

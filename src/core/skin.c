@@ -29,6 +29,12 @@ void px_skin_normal(const double b[9], const double n[3], double out[3]) {
     normalize(out);
 }
 
+void px_skin_direction(const double b[9], const double n[3], double out[3]) {
+    for (int r = 0; r < 3; r++)
+        out[r] = b[3 * r] * n[0] + b[3 * r + 1] * n[1] + b[3 * r + 2] * n[2];
+    normalize(out);
+}
+
 void px_unskin_normal(const double b[9], const float n[3], double out[3]) {
     for (int a = 0; a < 3; a++)
         out[a] = b[a] * (double)n[0] + b[3 + a] * (double)n[1] + b[6 + a] * (double)n[2];

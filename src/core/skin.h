@@ -9,7 +9,9 @@ void px_skin_blend(const pelt_skin *skin, const pelt_affine *palette, uint32_t v
 
 /* A normal through the linear part of such a transform, row by row: through its cofactors, made unit length. */
 void px_skin_normal(const double linear[9], const double normal[3], double out[3]);
-/* And back: through the transpose, which undoes cofactors but for the length. */
+/* The same through the transform itself, as engines do. */
+void px_skin_direction(const double linear[9], const double normal[3], double out[3]);
+/* And back from cofactors: through the transpose, which undoes them but for the length. */
 void px_unskin_normal(const double linear[9], const float normal[3], double out[3]);
 
 /* Where morphs with weights [morph] put a vertex before the skin moves it. */

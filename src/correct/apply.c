@@ -22,10 +22,9 @@ typedef struct apply_work {
 /* ---- Morphs ----------------------------------------------------------------------------------------------- */
 
 /* A group's share of one mode of an array [unit][3][pitch]. */
-static const float *spread(const apply_work *w, const px_morph_group *g, const double *array, size_t pitch,
-                           uint32_t mode, double nothing) {
-    const px_correction *c = w->c;
-    return px_morph_spread(c->model->memory, g, c->units.of, array + mode, pitch, nothing);
+static const float *spread(const apply_work *w, const px_morph_group *g, const px_units *units, const double *array,
+                           size_t pitch, uint32_t mode, double nothing) {
+    return px_morph_spread(w->c->model->memory, g, units->of, array + mode, pitch, nothing);
 }
 
 static pelt_result make_morph(const apply_work *w, const px_morph_group *g, uint32_t mode, pelt_morph *morph) {
@@ -37,9 +36,9 @@ static pelt_result make_morph(const apply_work *w, const px_morph_group *g, uint
                           .index = g->old_count + mode,
                           .first_vertex = g->first_vertex,
                           .vertex_count = g->vertex_count};
-    morph->positions = spread(w, g, c->modes.places, c->rank_most, mode, NOTHING * c->radius);
+    morph->positions = spread(w, g, &c->units, c->modes.places, c->rank_most, mode, NOTHING * c->radius);
     if (c->normals)
-        morph->normals = spread(w, g, c->normals, c->rank, mode, NOTHING);
+        morph->normals = spread(w, g, &c->shades, c->normals, c->rank, mode, NOTHING);
     return morph->name && morph->positions && (morph->normals || !c->normals) ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
@@ -73,8 +72,8 @@ static pelt_result make_track(const apply_work *w, const px_morph_group *g, uint
     const px_correction *c = w->c;
     uint32_t first = c->pair_frames[pair], end = c->pair_frames[pair + 1], at = first;
     float *values;
-    PX_TRY(px_weights_rekey(c->model, motion, g->joint, g->old_count + c->rank, c->times + first, end - first, w->sampled, out,
-                            &values));
+    PX_TRY(px_weights_rekey(c->model, motion, g->joint, g->old_count + c->rank, c->times + first, end - first,
+                            w->sampled, out, &values));
     for (uint32_t k = 0; k < out->key_count; k++)
         for (uint32_t r = 0; r < c->rank; r++)
             values[(size_t)k * out->width + g->old_count + r] = (float)weight_at(c, r, first, end, &at, out->times[k]);

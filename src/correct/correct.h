@@ -52,7 +52,8 @@ typedef struct px_correction {
     uint32_t ill_count;  /* */
     px_modes modes;      /* what is found … */
     uint32_t rank;       /* … so many of it */
-    double *normals;     /* [unit][3][rank] displacements of normals, or NULL */
+    px_units shades;     /* vertices that are alike in their normals too; only with normals */
+    double *normals;     /* [shade][3][rank] displacements of normals, or NULL */
     double normal_rms[2]; /* before and after */
 } px_correction;
 

@@ -1,102 +1,198 @@
-/* Corrections of normals, James and Twigg 2005 eq. 13, with the weights that the positions have.
+/* Corrections of normals (James and Twigg 2005, eq. 13), with the weights that the positions have, for how engines skin
+ * them: by the blended transform itself (core/direction.h).
  *
- * A normal goes through the cofactors of the blended transform B, so B transposed brings it back to the rest pose, but
- * for its length: no inverse is needed. What the frames have there beside the rest pose's own is projected on the
- * weights. Normals are smooth ones of the surface; displacements are added to whatever the mesh has.
+ * The normals that are wanted are those of the clips' triangles; where the mesh's own tell vertices that weld apart, edges
+ * are hard and stay so. Displacements of the mesh's normals are found mode by mode, in turn, by damped steps; one is kept
+ * only when it brings the vertex nearer to what is wanted in all frames together.
  */
+#include "core/direction.h"
+#include "core/shading.h"
 #include "correct/correct.h"
 
 #include <math.h>
 
+#define SWEEPS      4u /* over the modes */
+#define TRIES       3u /* of a step, with more damping each time */
+#define FRAME_BLOCK 4u
+
 typedef struct normal_work {
     px_correction *c;
-    float *points;    /* [point][3] */
-    float *positions; /* [vertex][3] */
-    float *rest;      /* [vertex][3] smooth normals at rest … */
-    float *normals;   /* [vertex][3] … and of a frame */
-    double *shares;   /* [rank] 1 / Σ_k c_rk²: weights of different modes are orthogonal */
+    px_shading shading;
+    float *wanted;   /* [shade][frame][3] */
+    double *shares;  /* [shade] points whose first vertex is of it */
+    double *sums[2]; /* [shade] Σ over frames of squared differences, before and after */
 } normal_work;
 
-static pelt_result read_normals(normal_work *w, uint32_t frame) {
+/* ---- What is wanted ---------------------------------------------------------------------------------------- */
+
+typedef struct same_work {
+    const pelt_skin *skin;
+    const float *normals;
+} same_work;
+
+static bool same_shade(const void *user, uint32_t a, uint32_t b) {
+    const same_work *w = user;
+    size_t count = w->skin->influence_count;
+    return memcmp(w->normals + 3 * (size_t)a, w->normals + 3 * (size_t)b, 3 * sizeof *w->normals) == 0 &&
+           memcmp(w->skin->bones + a * count, w->skin->bones + b * count, count * sizeof *w->skin->bones) == 0 &&
+           memcmp(w->skin->weights + a * count, w->skin->weights + b * count, count * sizeof *w->skin->weights) == 0;
+}
+
+static pelt_result read_frames(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const normal_work *w = user;
+    const px_correction *c = w->c;
+    px_arena *arena = px_arena_create(c->context);
+    if (!arena)
+        return PELT_ERROR_MEMORY;
+    float *points = PX_NEW(arena, float, 3 * (size_t)c->mesh.point_count);
+    float *normals = PX_NEW(arena, float, 3 * (size_t)c->mesh.vertex_count);
+    double *sums = PX_NEW(arena, double, 3 * (size_t)w->shading.pieces.count);
+    pelt_result result = points && normals && sums ? PELT_OK : PELT_ERROR_MEMORY;
+    for (size_t k = first; result == PELT_OK && k < first + count; k++) {
+        uint32_t pair = px_correct_pair_of(c, (uint32_t)k);
+        const pelt_clip *clip = c->pairs[pair].clip;
+        result = pelt_clip_read(c->context, clip, (uint32_t)k - c->pair_frames[pair], 0, clip->point_count, points);
+        px_clip_release(clip, clip->point_count);
+        if (result != PELT_OK)
+            break;
+        px_shading_frame(&w->shading, points, sums, normals, NULL);
+        for (size_t s = 0; s < c->shades.count; s++)
+            memcpy(w->wanted + 3 * (s * c->frame_count + k), normals + 3 * (size_t)c->shades.vertices[s],
+                   3 * sizeof *normals);
+    }
+    px_arena_destroy(arena);
+    return result;
+}
+
+/* A point shows its first vertex. */
+static pelt_result count_points(normal_work *w) {
     px_correction *c = w->c;
-    uint32_t pair = px_correct_pair_of(c, frame);
-    const pelt_clip *clip = c->pairs[pair].clip;
-    PX_TRY(pelt_clip_read(c->context, clip, frame - c->pair_frames[pair], 0, clip->point_count, w->points));
-    px_clip_release(clip, clip->point_count);
+    uint8_t *seen = PX_ALLOC(c->context, uint8_t, c->mesh.point_count);
+    if (!seen)
+        return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < c->mesh.vertex_count; i++)
-        memcpy(w->positions + 3 * (size_t)i, w->points + 3 * (size_t)px_correct_point(c, i), 3 * sizeof *w->positions);
-    return pelt_mesh_normals(c->context, &c->mesh, w->positions, w->normals);
-}
-
-/* Squared distance of a unit's skinned normal, corrected by what is known so far, from the frame's. */
-static double miss(const normal_work *w, uint32_t unit, uint32_t frame, const double b[9]) {
-    const px_correction *c = w->c;
-    const float *wanted = w->normals + 3 * (size_t)c->units.vertices[unit];
-    const float *rest = w->rest + 3 * (size_t)c->units.vertices[unit];
-    double n[3], shown[3], sum = 0;
-    for (size_t a = 0; a < 3; a++) {
-        n[a] = (double)rest[a];
-        for (size_t r = 0; r < c->rank; r++)
-            n[a] += c->modes.weights[r * c->frame_count + frame] * c->normals[(3 * (size_t)unit + a) * c->rank + r];
-    }
-    px_skin_normal(b, n, shown);
-    for (int a = 0; a < 3; a++)
-        sum += (shown[a] - (double)wanted[a]) * (shown[a] - (double)wanted[a]);
-    return sum;
-}
-
-static void project(const normal_work *w, uint32_t unit, uint32_t frame, const double b[9], double *sums) {
-    const px_correction *c = w->c;
-    const float *n = w->normals + 3 * (size_t)c->units.vertices[unit],
-                *rest = w->rest + 3 * (size_t)c->units.vertices[unit];
-    double back[3];
-    px_unskin_normal(b, n, back);
-    for (size_t a = 0; a < 3; a++)
-        for (size_t r = 0; r < c->rank; r++)
-            sums[(3 * (size_t)unit + a) * c->rank + r] +=
-                w->shares[r] * c->modes.weights[r * c->frame_count + frame] * (back[a] - (double)rest[a]);
-}
-
-/* Measures; with `sums`, projects too. */
-static pelt_result visit(normal_work *w, double *sums, double *rms) {
-    px_correction *c = w->c;
-    double sum = 0, count = 0;
-    for (uint32_t k = 0; k < c->frame_count; k++) {
-        PX_TRY(read_normals(w, k));
-        PX_TRY(px_progress(c->context, "normals", k, c->frame_count));
-        for (uint32_t u = 0; u < c->units.count; u++) {
-            double b[9];
-            px_correct_blend(c, u, k, b);
-            sum += c->shares[u] * miss(w, u, k, b);
-            count += c->shares[u];
-            if (sums)
-                project(w, u, k, b, sums);
-        }
-    }
-    *rms = sqrt(sum / count);
+        if (!seen[px_correct_point(c, i)]++)
+            w->shares[c->shades.of[i]] += 1;
+    px_free(c->context, seen);
     return PELT_OK;
 }
 
-pelt_result px_correct_normals(px_correction *c) {
-    size_t floats = 3 * (size_t)c->mesh.vertex_count, numbers = 3 * (size_t)c->units.count * c->rank;
-    normal_work w = {.c = c,
-                     .points = PX_NEW(c->scratch, float, 3 * (size_t)c->mesh.point_count),
-                     .positions = PX_NEW(c->scratch, float, floats),
-                     .rest = PX_NEW(c->scratch, float, floats),
-                     .normals = PX_NEW(c->scratch, float, floats),
-                     .shares = PX_NEW(c->scratch, double, c->rank)};
-    double *sums = PX_NEW(c->scratch, double, numbers);
-    c->normals = PX_NEW(c->scratch, double, numbers);
-    if (!w.points || !w.positions || !w.rest || !w.normals || !w.shares || !sums || !c->normals)
-        return PELT_ERROR_MEMORY;
-    PX_TRY(pelt_mesh_normals(c->context, &c->mesh, NULL, w.rest));
-    for (size_t r = 0; r < c->rank; r++) {
-        double sum = 0;
-        for (size_t k = 0; k < c->frame_count; k++)
-            sum += c->modes.weights[r * c->frame_count + k] * c->modes.weights[r * c->frame_count + k];
-        w.shares[r] = sum > 0 ? 1 / sum : 0;
+/* ---- One shade --------------------------------------------------------------------------------------------- */
+
+typedef struct shade_work {
+    const px_correction *c;
+    const float *wanted; /* [frame][3] */
+    double rest[3];
+    float *matrices; /* [frame][9] */
+    double *places;  /* [3][rank] displacements */
+} shade_work;
+
+/* The normal before the skin moves it in frame k, with `step` added to a mode. */
+static void morphed(const shade_work *s, size_t k, uint32_t mode, const double step[3], double out[3]) {
+    const px_correction *c = s->c;
+    for (size_t a = 0; a < 3; a++) {
+        out[a] = s->rest[a];
+        for (size_t r = 0; r < c->rank; r++)
+            out[a] +=
+                c->modes.weights[r * c->frame_count + k] * (s->places[a * c->rank + r] + (r == mode ? step[a] : 0));
     }
-    PX_TRY(visit(&w, sums, &c->normal_rms[0]));
-    memcpy(c->normals, sums, numbers * sizeof *sums);
-    return visit(&w, NULL, &c->normal_rms[1]);
+}
+
+/* The sum of squared angles with a step, and the system of the next one. */
+static double sum_up(const shade_work *s, uint32_t mode, const double step[3], px_direction_step *system) {
+    double sum = 0, n[3];
+    *system = (px_direction_step){0};
+    for (size_t k = 0; k < s->c->frame_count; k++) {
+        morphed(s, k, mode, step, n);
+        sum += px_direction_add(system, s->matrices + 9 * k, n, s->wanted + 3 * k,
+                                s->c->modes.weights[mode * s->c->frame_count + k]);
+    }
+    return sum;
+}
+
+static void improve(const shade_work *s, uint32_t mode) {
+    static const double none[3];
+    px_direction_step here, there;
+    double step[3], damping = PX_DAMPING, sum = sum_up(s, mode, none, &here);
+    for (uint32_t n = 0; n < TRIES; n++, damping *= 30) {
+        if (!px_direction_solve(&here, none, damping, step) || !(sum_up(s, mode, step, &there) < sum))
+            continue;
+        for (size_t a = 0; a < 3; a++)
+            s->places[a * s->c->rank + mode] += step[a];
+        return;
+    }
+}
+
+/* Σ over frames of squared differences of unit normals. */
+static double miss(const shade_work *s) {
+    static const double none[3];
+    double sum = 0;
+    for (size_t k = 0; k < s->c->frame_count; k++) {
+        double n[3], b[9], shown[3];
+        morphed(s, k, 0, none, n);
+        for (size_t e = 0; e < 9; e++)
+            b[e] = (double)s->matrices[9 * k + e];
+        px_skin_direction(b, n, shown);
+        for (size_t a = 0; a < 3; a++)
+            sum += (shown[a] - (double)s->wanted[3 * k + a]) * (shown[a] - (double)s->wanted[3 * k + a]);
+    }
+    return sum;
+}
+
+static pelt_result fit_shades(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const normal_work *w = user;
+    const px_correction *c = w->c;
+    float *matrices = PX_ALLOC(c->context, float, px_mul_size(9, c->frame_count));
+    if (!matrices)
+        return PELT_ERROR_MEMORY;
+    for (size_t n = first; n < first + count; n++) {
+        uint32_t vertex = c->shades.vertices[n];
+        shade_work s = {.c = c, .wanted = w->wanted + 3 * n * c->frame_count, .matrices = matrices};
+        s.places = c->normals + 3 * n * c->rank;
+        for (size_t a = 0; a < 3; a++)
+            s.rest[a] = (double)c->mesh.normals[3 * (size_t)vertex + a];
+        for (uint32_t k = 0; k < c->frame_count; k++) {
+            double b[9];
+            px_correct_blend(c, c->units.of[vertex], k, b);
+            for (size_t e = 0; e < 9; e++)
+                matrices[9 * (size_t)k + e] = (float)b[e];
+        }
+        w->sums[0][n] = miss(&s);
+        for (uint32_t step = 0; step < SWEEPS * c->rank; step++)
+            improve(&s, step % c->rank);
+        w->sums[1][n] = miss(&s);
+    }
+    px_free(c->context, matrices);
+    return PELT_OK;
+}
+
+/* ---- All of them ------------------------------------------------------------------------------------------- */
+
+pelt_result px_correct_normals(px_correction *c) {
+    normal_work w = {.c = c};
+    same_work same = {&c->model->skin, c->mesh.normals};
+    PX_TRY(px_units_split(c->scratch, &c->mesh, same_shade, &same, &c->shades));
+    PX_TRY(px_shading_make(c->scratch, &c->mesh, &w.shading));
+    w.shading.normals = NULL; /* the triangles' own, as far as edges go */
+    w.wanted = PX_NEW(c->scratch, float, px_mul_size(3 * (size_t)c->shades.count, c->frame_count));
+    w.shares = PX_NEW(c->scratch, double, c->shades.count);
+    w.sums[0] = PX_NEW(c->scratch, double, c->shades.count);
+    w.sums[1] = PX_NEW(c->scratch, double, c->shades.count);
+    c->normals = PX_NEW(c->scratch, double, 3 * (size_t)c->shades.count * c->rank);
+    if (!w.wanted || !w.shares || !w.sums[0] || !w.sums[1] || !c->normals)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(count_points(&w));
+    PX_TRY(px_parallel(c->context, "normals", c->frame_count, FRAME_BLOCK, read_frames, &w));
+    PX_TRY(px_parallel(c->context, "normals", c->shades.count, PX_UNIT_BLOCK, fit_shades, &w));
+    for (int after = 0; after < 2; after++) {
+        double sum = 0, count = 0;
+        for (size_t s = 0; s < c->shades.count; s++) {
+            sum += w.shares[s] * w.sums[after][s];
+            count += w.shares[s] * c->frame_count;
+        }
+        c->normal_rms[after] = sqrt(sum / count);
+    }
+    return PELT_OK;
 }

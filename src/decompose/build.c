@@ -486,6 +486,9 @@ pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const px_given *g
     b.out.changed = PELT_CHANGED_SKIN | PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS | PELT_CHANGED_MORPHS;
     if (given->kept)
         PX_TRY(px_given_keep(given, fit, model, &b.out));
+    if (!desc->turned_normals && !(fit->fixed_rest && given->rig)) /* a rig's own rest pose keeps its normals */
+        PX_TRY(
+            px_built_normals(fit->context, model, &b.out, given->kept ? given->motions : NULL, b.normals, b.tangents));
     if (!(fit->fixed_rest && given->rig == model && !desc->rest_positions)) /* else it is as it was, to the bit */
         replace_rest_pose(&b);
     replace_rig(&b);

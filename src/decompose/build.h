@@ -8,4 +8,9 @@
 pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const px_given *given, const pelt_decompose_desc *desc,
                          pelt_model *model);
 
+/* Fits rest normals and tangents (or NULL), which must be what px_turn_normals made, to what the model's clips show when
+ * the mesh as it still is in the model is carried along (normals.c). `motions` [clip] of `built`; NULL: in their order. */
+pelt_result px_built_normals(pelt_context *context, const pelt_model *model, const px_built *built,
+                             const uint32_t *motions, float *normals, float *tangents);
+
 #endif

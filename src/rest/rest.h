@@ -18,6 +18,21 @@ void px_turn_vector(const double rotation[9], const float *in, const float *fall
 pelt_result px_turn_normals(pelt_context *context, const pelt_mesh *mesh, const float *positions, float *normals,
                             float *tangents);
 
+/* ---- Fitting (fit.c) --------------------------------------------------------------------------------------- */
+
+typedef struct px_normal_fit {
+    const pelt_mesh *source; /* with the positions, normals and tangents that the frames carry along; welded */
+    const pelt_clip *clips;  /* [clip_count] of its points */
+    uint32_t clip_count;
+    const pelt_model *rig;             /* skeleton and skin are used, of the same vertices */
+    const pelt_motion *const *motions; /* [clip] of the rig; NULL: it stands still */
+    float *normals;                    /* [vertex][3] in: where to start; out: no worse, vertex by vertex */
+    float *tangents;                   /* [vertex][4] likewise, or NULL */
+} px_normal_fit;
+
+/* Rest normals that the blended transform of each vertex, as engines apply it, takes nearest to those of the frames. */
+pelt_result px_fit_normals(pelt_context *context, const px_normal_fit *job);
+
 /* ---- Editing ---------------------------------------------------------------------------------------------- */
 
 /* Normals and tangents (those that are there) of mesh.positions moved to `positions`, for the vertices of welded vertices

@@ -1,5 +1,6 @@
 /* A clip whose frames are evaluated from a motion when they are read. */
 #include "core/frames.h"
+#include "core/skin.h"
 #include "run/skin.h"
 
 #include <math.h>
@@ -16,58 +17,74 @@ typedef struct motion_clip {
 
 /* Points whose vertices lie scattered: the whole run of vertices between the outermost is posed, then picked from. */
 static pelt_result read_scattered(pelt_context *context, const px_pose *pose, const uint32_t *vertices, uint32_t count,
-                                  bool normals, float *out) {
+                                  float *out) {
     uint32_t lowest = vertices[0], highest = vertices[0];
     for (uint32_t p = 1; p < count; p++) {
         lowest = vertices[p] < lowest ? vertices[p] : lowest;
         highest = vertices[p] > highest ? vertices[p] : highest;
     }
     size_t run = (size_t)highest - lowest + 1;
-    float *posed = px_alloc(context, run, (normals ? 6 : 3) * sizeof *posed);
+    float *posed = px_alloc(context, run, 3 * sizeof *posed);
     if (!posed)
         return PELT_ERROR_MEMORY;
-    float *wanted = normals ? posed + 3 * run : posed;
-    px_pose_range(pose, lowest, run, posed, normals ? wanted : NULL);
+    px_pose_range(pose, lowest, run, posed, NULL);
     for (uint32_t p = 0; p < count; p++)
-        memcpy(out + (size_t)3 * p, wanted + (size_t)3 * (vertices[p] - lowest), 3 * sizeof *out);
+        memcpy(out + (size_t)3 * p, posed + (size_t)3 * (vertices[p] - lowest), 3 * sizeof *out);
     px_free(context, posed);
     return PELT_OK;
 }
 
-/* Points that are vertices. A pose has normals only beside positions. */
-static pelt_result read_run(pelt_context *context, const px_pose *pose, uint32_t first, uint32_t count, bool normals,
-                            float *out) {
-    float *positions = normals ? px_alloc(context, count, 3 * sizeof *positions) : out;
-    if (!positions)
-        return PELT_ERROR_MEMORY;
-    px_pose_range(pose, first, count, positions, normals ? out : NULL);
-    if (normals)
-        px_free(context, positions);
-    return PELT_OK;
-}
-
 /* Runs inside other people's parallel loops: no loop of its own, scratch of its own. */
-static pelt_result read_pose(pelt_context *context, const motion_clip *clip, uint32_t frame, uint32_t first,
-                             uint32_t count, bool normals, float *out) {
+static pelt_result read_frame(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
+                              float *out) {
+    const motion_clip *clip = user;
     if (count == 0)
         return PELT_OK;
     px_pose pose;
     PX_TRY(px_pose_make(context, &clip->model, clip->motion, clip->times[frame], clip->skinning, &pose));
-    pelt_result result = clip->point_vertices
-                             ? read_scattered(context, &pose, clip->point_vertices + first, count, normals, out)
-                             : read_run(context, &pose, first, count, normals, out);
+    pelt_result result = PELT_OK;
+    if (clip->point_vertices)
+        result = read_scattered(context, &pose, clip->point_vertices + first, count, out);
+    else
+        px_pose_range(&pose, first, count, out, NULL);
     px_pose_free(&pose);
     return result;
 }
 
-static pelt_result read_frame(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
-                              float *out) {
-    return read_pose(context, user, frame, first, count, false, out);
+/* By the blended matrix itself, then by its inverse transposed. Dual quaternions only turn: there both are the same. */
+static void skin_both(const px_pose *pose, uint32_t vertex, float out[6]) {
+    const pelt_model *model = pose->model;
+    double m[12], linear[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, rest[3], shown[2][3];
+    float place[3], normal[3];
+    if (pose->dual_quaternions) {
+        px_pose_range(pose, vertex, 1, place, out);
+        memcpy(out + 3, out, 3 * sizeof *out);
+        return;
+    }
+    memcpy(normal, model->mesh.normals + 3 * (size_t)vertex, sizeof normal);
+    if (pose->weights)
+        px_morph_range(&model->mesh, &model->morphs, pose->weights, vertex, 1, place, normal, NULL);
+    if (pose->palette)
+        px_skin_blend(&model->skin, pose->palette, vertex, m);
+    for (int e = 0; e < 9 && pose->palette; e++)
+        linear[e] = m[e + e / 3];
+    for (int c = 0; c < 3; c++)
+        rest[c] = (double)normal[c];
+    px_skin_direction(linear, rest, shown[0]);
+    px_skin_normal(linear, rest, shown[1]);
+    for (int c = 0; c < 6; c++)
+        out[c] = (float)shown[c / 3][c % 3];
 }
 
 static pelt_result read_normals(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
                                 float *out) {
-    return read_pose(context, user, frame, first, count, true, out);
+    const motion_clip *clip = user;
+    px_pose pose;
+    PX_TRY(px_pose_make(context, &clip->model, clip->motion, clip->times[frame], clip->skinning, &pose));
+    for (uint32_t p = 0; p < count; p++)
+        skin_both(&pose, clip->point_vertices ? clip->point_vertices[first + p] : first + p, out + (size_t)6 * p);
+    px_pose_free(&pose);
+    return PELT_OK;
 }
 
 /* ---- Making ----------------------------------------------------------------------------------------------- */
@@ -145,15 +162,17 @@ pelt_result pelt_clip_skin_normals(pelt_context *context, pelt_model *model, pel
     if (clip->source.read != read_frame)
         return px_fail(context, PELT_ERROR_ARGUMENT, "clip '%s' is not one of a motion: no skin moves its normals",
                        clip->name);
-    PX_TRY(pelt_model_weld(context, model));
-    motion_clip *user = PX_NEW(model->memory, motion_clip, 1);
-    float *normals = PX_NEW(model->memory, float, 3 * (size_t)model->mesh.vertex_count);
-    if (!user || !normals)
-        return PELT_ERROR_MEMORY;
-    PX_TRY(pelt_mesh_normals(context, &model->mesh, old->model.mesh.positions, normals));
-    *user = *old;
-    user->model.mesh.normals = normals;
-    clip->source.user = user;
+    if (!old->model.mesh.normals) {
+        PX_TRY(pelt_model_weld(context, model));
+        motion_clip *user = PX_NEW(model->memory, motion_clip, 1);
+        float *normals = PX_NEW(model->memory, float, 3 * (size_t)model->mesh.vertex_count);
+        if (!user || !normals)
+            return PELT_ERROR_MEMORY;
+        PX_TRY(pelt_mesh_normals(context, &model->mesh, old->model.mesh.positions, normals));
+        *user = *old;
+        user->model.mesh.normals = normals;
+        clip->source.user = user;
+    }
     clip->source.read_normals = read_normals;
     return PELT_OK;
 }

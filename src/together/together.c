@@ -207,6 +207,7 @@ pelt_result pelt_together(pelt_context *context, pelt_model *model, const pelt_d
                        PELT_CORRECT_RANK_MAX, PELT_TOGETHER_ROUNDS_MAX);
     t.correct.rank = rank;
     t.desc.given_motion = t.desc.given_weights = true;
+    t.desc.turned_normals = true;
     t.desc.iterations = STEPS;
     t.desc.rest_positions = NULL;
     if (!(t.scratch = px_arena_create(context)))

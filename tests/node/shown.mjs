@@ -1,4 +1,4 @@
-// What others make of a written GLB: complaints of the Khronos validator, and vertices as three shows them.
+// What others make of a written GLB: complaints of the Khronos validator, and vertices and normals as three shows them.
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import * as support from "./support.mjs";
@@ -31,19 +31,29 @@ export async function load(file) {
     return new GLTFLoader().parseAsync(glb.buffer.slice(glb.byteOffset, glb.byteOffset + glb.byteLength), "");
 }
 
-/** A function of time: vertices of the first animation in world space, morphed and skinned, in the order of the file. */
-function player(gltf) {
+/** A function of time that moves everything to where the first animation has it then, and gives the meshes in the order of
+ * the file. */
+function mover(gltf) {
     const mixer = new THREE.AnimationMixer(gltf.scene);
     const action = mixer.clipAction(gltf.animations[0]).play();
     action.loop = THREE.LoopOnce;
     action.clampWhenFinished = true;
-    const v = new THREE.Vector3();
     return (time) => {
+        const meshes = [];
         mixer.setTime(time);
         gltf.scene.updateMatrixWorld(true);
+        gltf.scene.traverse((object) => object.isMesh && meshes.push(object));
+        return meshes;
+    };
+}
+
+/** A function of time: vertices of the first animation in world space, morphed and skinned, in the order of the file. */
+function player(gltf) {
+    const moved = mover(gltf);
+    const v = new THREE.Vector3();
+    return (time) => {
         const out = [];
-        gltf.scene.traverse((object) => {
-            if (!object.isMesh) return;
+        for (const object of moved(time)) {
             if (object.isSkinnedMesh) {
                 object.bindMode = "detached";
                 object.skeleton.update();
@@ -52,9 +62,98 @@ function player(gltf) {
                 object.getVertexPosition(i, v);
                 out.push(...(object.isSkinnedMesh ? v : v.applyMatrix4(object.matrixWorld)).toArray());
             }
-        });
+        }
         return out;
     };
+}
+
+/** One normal in world space as three's shader makes it: beginnormal_vertex, morphnormal_vertex, skinnormal_vertex,
+ * defaultnormal_vertex, and normalize. */
+function shaderNormal(object, i, out) {
+    const { geometry, skeleton, bindMatrix, bindMatrixInverse } = object;
+    const delta = new THREE.Vector3();
+    out.fromBufferAttribute(geometry.attributes.normal, i);
+    geometry.morphAttributes.normal?.forEach((morph, t) => out.addScaledVector(delta.fromBufferAttribute(morph, i), object.morphTargetInfluences[t]));
+    if (object.isSkinnedMesh) {
+        const { skinIndex, skinWeight } = geometry.attributes;
+        const sum = new THREE.Matrix4().multiplyScalar(0);
+        for (let c = 0; c < 4; c++) {
+            const bone = 16 * skinIndex.getComponent(i, c);
+            const weight = skinWeight.getComponent(i, c);
+            for (let e = 0; e < 16; e++) sum.elements[e] += weight * skeleton.boneMatrices[bone + e];
+        }
+        const skin = bindMatrixInverse.clone().multiply(sum).multiply(bindMatrix).elements;
+        const [x, y, z] = out.toArray(); // a direction: the fourth coordinate is 0
+        out.set(skin[0] * x + skin[4] * y + skin[8] * z, skin[1] * x + skin[5] * y + skin[9] * z, skin[2] * x + skin[6] * y + skin[10] * z);
+    }
+    return out.applyNormalMatrix(new THREE.Matrix3().getNormalMatrix(object.matrixWorld)); // which normalizes
+}
+
+/** A function of time: normals of the first animation as three shades with them, in the order of the file. */
+export function shader(gltf) {
+    const moved = mover(gltf);
+    const n = new THREE.Vector3();
+    return (time) => {
+        const out = [];
+        for (const object of moved(time)) {
+            if (object.isSkinnedMesh) object.skeleton.update();
+            for (let i = 0; i < object.geometry.attributes.position.count; i++) out.push(...shaderNormal(object, i, n).toArray());
+        }
+        return out;
+    };
+}
+
+/** Triangles of an OBJ as points: polygons are fans around their first corner. */
+export function trianglesOfPoints(mesh) {
+    const faces = readFileSync(mesh, "latin1").split("\n").filter((line) => line.startsWith("f "));
+    return faces.flatMap((line) => {
+        const corners = line.slice(2).trim().split(/\s+/).map((corner) => parseInt(corner, 10) - 1);
+        return corners.slice(2).flatMap((_, c) => [corners[0], corners[c + 1], corners[c + 2]]);
+    });
+}
+
+/** [point] the first point that is at its place in all frames: seams of a mesh are closed. */
+function weld(frames) {
+    const heads = new Map();
+    return Array.from({ length: frames[0].length / 3 }, (_, p) => {
+        const key = frames[0].subarray(3 * p, 3 * p + 3).join();
+        const alike = (heads.get(key) ?? []).find((head) => frames.every((frame) => [0, 1, 2].every((c) => frame[3 * head + c] === frame[3 * p + c])));
+        if (alike === undefined) heads.set(key, [...(heads.get(key) ?? []), p]);
+        return alike ?? p;
+    });
+}
+
+/** Area-weighted unit normals of points, [point][3]; only those of the first of each weld. */
+function triangleNormals(points, triangles, welded) {
+    const out = new Float64Array(points.length);
+    for (let t = 0; t < triangles.length; t += 3) {
+        const [a, b, c] = [0, 1, 2].map((corner) => 3 * triangles[t + corner]);
+        const [u, v] = [b, c].map((to) => [0, 1, 2].map((e) => points[to + e] - points[a + e]));
+        for (const corner of [0, 1, 2].map((n) => 3 * welded[triangles[t + n]])) for (let e = 0; e < 3; e++) out[corner + e] += u[(e + 1) % 3] * v[(e + 2) % 3] - u[(e + 2) % 3] * v[(e + 1) % 3];
+    }
+    for (let p = 0; p < out.length; p += 3) {
+        const length = Math.hypot(out[p], out[p + 1], out[p + 2]);
+        for (let e = 0; e < 3; e++) out[p + e] = length > 0 ? out[p + e] / length : e === 2 ? 1 : 0;
+    }
+    return out;
+}
+
+/** Root mean square angle in degrees between the normals that three shades a GLB with and those of the triangles of
+ * `frames` [frame] of [point][3]; `triangles` of points, `vertices` [point] as for errorOf. */
+export async function shadingErrorOf(file, frames, fps, triangles, vertices) {
+    const shadedAt = shader(await load(file));
+    const welded = weld(frames);
+    let sum = 0;
+    frames.forEach((frame, k) => {
+        const shown = shadedAt(k / fps);
+        const wanted = triangleNormals(frame, triangles, welded);
+        for (let point = 0; point < frame.length / 3; point++) {
+            const i = 3 * (vertices?.[point] ?? point);
+            const distance = Math.hypot(...[0, 1, 2].map((c) => shown[i + c] - wanted[3 * welded[point] + c]));
+            sum += (2 * Math.asin(Math.min(distance / 2, 1))) ** 2;
+        }
+    });
+    return (180 / Math.PI) * Math.sqrt((3 * sum) / (frames.length * frames[0].length));
 }
 
 /** A vertex for every point of an OBJ. Files split vertices at seams of UVs; the mesh converted by itself shows which is which. */

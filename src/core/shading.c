@@ -1,0 +1,204 @@
+/* The normals that a moving mesh should show: see shading.h. */
+#include "core/shading.h"
+#include "core/mesh.h"
+
+#include <math.h>
+
+#define SAME 0.99985f /* cosine of one degree: files round normals in their own ways */
+
+/* ---- Pieces ------------------------------------------------------------------------------------------------ */
+
+static bool same_normal(const void *user, uint32_t a, uint32_t b) {
+    const float *n = user, *x = n + 3 * (size_t)a, *y = n + 3 * (size_t)b;
+    return !n || memcmp(x, y, 3 * sizeof *n) == 0 || x[0] * y[0] + x[1] * y[1] + x[2] * y[2] >= SAME;
+}
+
+static double dot(const double a[3], const double b[3]) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void cross(const double a[3], const double b[3], double out[3]) {
+    for (int c = 0; c < 3; c++)
+        out[c] = a[(c + 1) % 3] * b[(c + 2) % 3] - a[(c + 2) % 3] * b[(c + 1) % 3];
+}
+
+static bool make_unit(double v[3]) {
+    double length = sqrt(dot(v, v));
+    for (int c = 0; c < 3 && length > 0; c++)
+        v[c] /= length;
+    return length > 0;
+}
+
+static uint32_t point_of(const pelt_mesh *mesh, const uint32_t *points, uint32_t vertex) {
+    return points ? mesh->vertex_points[vertex] : vertex;
+}
+
+/* Both edges of a vertex's triangle; false: it has none. `points`: positions are those of points. */
+static bool edges_of(const px_shading *s, const uint32_t *points, const float *positions, uint32_t vertex,
+                     double edges[2][3]) {
+    const uint32_t *others = s->corners + 2 * (size_t)vertex;
+    if (others[0] == PELT_NONE)
+        return false;
+    const float *from = positions + 3 * (size_t)point_of(s->mesh, points, vertex);
+    for (int e = 0; e < 2; e++) {
+        const float *to = positions + 3 * (size_t)point_of(s->mesh, points, others[e]);
+        for (int c = 0; c < 3; c++)
+            edges[e][c] = (double)to[c] - (double)from[c];
+    }
+    return true;
+}
+
+static pelt_result choose_triangles(px_arena *arena, const pelt_mesh *mesh, px_shading *s) {
+    double *areas = PX_ALLOC(px_arena_context(arena), double, mesh->vertex_count);
+    s->corners = PX_NEW(arena, uint32_t, 2 * (size_t)mesh->vertex_count);
+    if (areas && s->corners)
+        memset(s->corners, 0xFF, 2 * (size_t)mesh->vertex_count * sizeof *s->corners);
+    for (size_t e = 0; areas && s->corners && e < 3 * (size_t)mesh->triangle_count; e++) {
+        const uint32_t *t = mesh->triangles + e / 3 * 3;
+        uint32_t vertex = t[e % 3], *own = s->corners + 2 * (size_t)vertex, was[2] = {own[0], own[1]};
+        double edges[2][3], normal[3];
+        own[0] = t[(e + 1) % 3], own[1] = t[(e + 2) % 3];
+        edges_of(s, NULL, mesh->positions, vertex, edges);
+        cross(edges[0], edges[1], normal);
+        double area = dot(normal, normal);
+        if (area > areas[vertex])
+            areas[vertex] = area;
+        else
+            own[0] = was[0], own[1] = was[1];
+    }
+    bool ready = areas && s->corners;
+    px_free(px_arena_context(arena), areas);
+    return ready ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+/* Three unit vectors: the normal of the piece, the edge across it, and their cross product. */
+static bool frame_of(const px_shading *s, const uint32_t *points, const float *positions, uint32_t vertex,
+                     const double normal[3], double axes[3][3]) {
+    double edges[2][3];
+    if (!edges_of(s, points, positions, vertex, edges))
+        return false;
+    double along = dot(edges[0], normal);
+    for (int c = 0; c < 3; c++) {
+        axes[0][c] = normal[c];
+        axes[1][c] = edges[0][c] - along * normal[c];
+    }
+    bool known = make_unit(axes[1]);
+    cross(axes[0], axes[1], axes[2]);
+    return known;
+}
+
+/* ---- What vertices keep ------------------------------------------------------------------------------------ */
+
+static void keep_normal(const px_shading *s, uint32_t vertex, const double piece[3], float out[3]) {
+    const float *own = s->mesh->normals + 3 * (size_t)vertex;
+    double axes[3][3], n[3] = {(double)own[0], (double)own[1], (double)own[2]};
+    bool known = make_unit(n) && frame_of(s, NULL, s->mesh->positions, vertex, piece, axes);
+    for (int c = 0; c < 3; c++)
+        out[c] = known ? (float)dot(n, axes[c]) : (float)(c == 0);
+}
+
+/* Along both edges as least squares tell. */
+static void keep_tangent(const px_shading *s, uint32_t vertex, float out[2]) {
+    const float *own = s->mesh->tangents + 4 * (size_t)vertex;
+    double e[2][3], t[3] = {(double)own[0], (double)own[1], (double)own[2]};
+    if (!edges_of(s, NULL, s->mesh->positions, vertex, e))
+        return;
+    double aa = dot(e[0], e[0]), ab = dot(e[0], e[1]), bb = dot(e[1], e[1]), ta = dot(t, e[0]), tb = dot(t, e[1]);
+    double scale = sqrt(aa * bb - ab * ab), x = (ta * bb - tb * ab) / scale, y = (tb * aa - ta * ab) / scale;
+    double length = hypot(x, y);
+    out[0] = length > 0 ? (float)(x / length) : 0;
+    out[1] = length > 0 ? (float)(y / length) : 0;
+}
+
+pelt_result px_shading_make(px_arena *arena, const pelt_mesh *mesh, px_shading *out) {
+    px_shading s = {.mesh = mesh};
+    size_t count = mesh->vertex_count;
+    PX_TRY(px_units_split(arena, mesh, same_normal, mesh->normals, &s.pieces));
+    PX_TRY(choose_triangles(arena, mesh, &s));
+    if (mesh->normals && !(s.normals = PX_NEW(arena, float, 3 * count)))
+        return PELT_ERROR_MEMORY;
+    if (mesh->tangents && !(s.tangents = PX_NEW(arena, float, 2 * count)))
+        return PELT_ERROR_MEMORY;
+    double *sums = PX_ALLOC(px_arena_context(arena), double, 3 * (size_t)s.pieces.count);
+    if (!sums)
+        return PELT_ERROR_MEMORY;
+    px_normals_sum(mesh->triangles, mesh->triangle_count, NULL, s.pieces.of, mesh->positions, sums);
+    for (uint32_t i = 0; i < count; i++) {
+        double piece[3];
+        px_normal_unit(sums + 3 * (size_t)s.pieces.of[i], piece);
+        if (s.normals)
+            keep_normal(&s, i, piece, s.normals + 3 * (size_t)i);
+        if (s.tangents)
+            keep_tangent(&s, i, s.tangents + 2 * (size_t)i);
+    }
+    px_free(px_arena_context(arena), sums);
+    *out = s;
+    return PELT_OK;
+}
+
+/* ---- A frame ----------------------------------------------------------------------------------------------- */
+
+static void place_normal(const px_shading *s, const float *points, uint32_t vertex, const double piece[3],
+                         float out[3]) {
+    const float *own = s->normals ? s->normals + 3 * (size_t)vertex : NULL;
+    double axes[3][3], n[3] = {piece[0], piece[1], piece[2]};
+    if (own && frame_of(s, s->mesh->vertex_points, points, vertex, piece, axes))
+        for (int c = 0; c < 3; c++)
+            n[c] = (double)own[0] * axes[0][c] + (double)own[1] * axes[1][c] + (double)own[2] * axes[2][c];
+    for (int c = 0; c < 3; c++)
+        out[c] = (float)n[c];
+}
+
+/* Across the normal that was found. */
+static void place_tangent(const px_shading *s, const float *points, uint32_t vertex, const float normal[3],
+                          float out[3]) {
+    const float *own = s->tangents + 2 * (size_t)vertex;
+    double e[2][3] = {{0}}, t[3], n[3] = {(double)normal[0], (double)normal[1], (double)normal[2]};
+    edges_of(s, s->mesh->vertex_points, points, vertex, e);
+    for (int c = 0; c < 3; c++)
+        t[c] = (double)own[0] * e[0][c] + (double)own[1] * e[1][c];
+    double along = dot(t, n);
+    for (int c = 0; c < 3; c++)
+        t[c] -= along * n[c];
+    make_unit(t);
+    for (int c = 0; c < 3; c++)
+        out[c] = (float)t[c];
+}
+
+void px_shading_frame(const px_shading *s, const float *points, double *sums, float *normals, float *tangents) {
+    const pelt_mesh *mesh = s->mesh;
+    memset(sums, 0, 3 * (size_t)s->pieces.count * sizeof *sums);
+    px_normals_sum(mesh->triangles, mesh->triangle_count, mesh->vertex_points, s->pieces.of, points, sums);
+    for (uint32_t i = 0; i < mesh->vertex_count; i++) {
+        double piece[3];
+        px_normal_unit(sums + 3 * (size_t)s->pieces.of[i], piece);
+        place_normal(s, points, i, piece, normals + 3 * (size_t)i);
+        if (tangents)
+            place_tangent(s, points, i, normals + 3 * (size_t)i, tangents + 3 * (size_t)i);
+    }
+}
+
+/* ---- The door ---------------------------------------------------------------------------------------------- */
+
+pelt_result pelt_mesh_edged_normals(pelt_context *context, const pelt_mesh *mesh, const float *positions,
+                                    float *normals) {
+    if (!mesh->weld)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "normals need welded vertices; call pelt_model_weld first");
+    px_arena *scratch = px_arena_create(context);
+    if (!scratch)
+        return PELT_ERROR_MEMORY;
+    px_units pieces;
+    pelt_result result = px_units_split(scratch, mesh, same_normal, mesh->normals, &pieces);
+    double *sums = result == PELT_OK ? PX_NEW(scratch, double, 3 * (size_t)pieces.count) : NULL;
+    if (sums)
+        px_normals_sum(mesh->triangles, mesh->triangle_count, NULL, pieces.of, positions ? positions : mesh->positions,
+                       sums);
+    for (uint32_t i = 0; sums && i < mesh->vertex_count; i++) {
+        double unit[3];
+        px_normal_unit(sums + 3 * (size_t)pieces.of[i], unit);
+        for (int c = 0; c < 3; c++)
+            normals[3 * (size_t)i + c] = (float)unit[c];
+    }
+    px_arena_destroy(scratch);
+    return sums ? PELT_OK : PELT_ERROR_MEMORY;
+}

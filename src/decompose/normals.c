@@ -1,0 +1,52 @@
+/* Rest normals of a finished result: turned with the rest pose, then fitted to the rule of engines (rest/fit.c). */
+#include "decompose/build.h"
+#include "rest/rest.h"
+
+#include <pelt/decompose.h>
+
+pelt_result px_built_normals(pelt_context *context, const pelt_model *model, const px_built *built,
+                             const uint32_t *motions, float *normals, float *tangents) {
+    const pelt_motion **played = PX_ALLOC(context, const pelt_motion *, model->clip_count);
+    if (!played)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t c = 0; c < model->clip_count; c++)
+        played[c] = &built->motions[motions ? motions[c] : c];
+    pelt_model rig = {.skeleton = built->skeleton, .skin = built->skin};
+    px_normal_fit job = {.source = &model->mesh,
+                         .clips = model->clips,
+                         .clip_count = model->clip_count,
+                         .rig = &rig,
+                         .motions = played,
+                         .normals = normals,
+                         .tangents = tangents};
+    pelt_result result = px_fit_normals(context, &job);
+    px_free(context, played);
+    return result;
+}
+
+pelt_result pelt_decompose_normals(pelt_context *context, pelt_model *model, const pelt_mesh *source) {
+    const pelt_mesh *mesh = &model->mesh;
+    if (source->vertex_count != mesh->vertex_count || source->point_count != mesh->point_count)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "the mesh whose normals are wanted has %u vertices, the model %u",
+                       source->vertex_count, mesh->vertex_count);
+    if (model->motion_count < model->clip_count || model->skin.bone_count == 0)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "%u motions and %u bones are not what decomposing %u clips made",
+                       model->motion_count, model->skin.bone_count, model->clip_count);
+    PX_TRY(pelt_model_weld(context, model));
+    pelt_model wanted = *model;
+    wanted.mesh = *source;
+    wanted.mesh.weld = mesh->weld;
+    wanted.mesh.weld_count = mesh->weld_count;
+    size_t count = mesh->vertex_count;
+    float *normals = PX_NEW(model->memory, float, 3 * count);
+    float *tangents = source->tangents ? PX_NEW(model->memory, float, 4 * count) : NULL;
+    if (!normals || (source->tangents && !tangents))
+        return PELT_ERROR_MEMORY;
+    px_built built = {.skeleton = model->skeleton, .skin = model->skin, .motions = model->motions};
+    PX_TRY(px_turn_normals(context, &wanted.mesh, mesh->positions, normals, tangents));
+    PX_TRY(px_built_normals(context, &wanted, &built, NULL, normals, tangents));
+    model->mesh.normals = normals;
+    model->mesh.tangents = tangents;
+    model->changed |= PELT_CHANGED_POSITIONS;
+    return PELT_OK;
+}

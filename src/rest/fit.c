@@ -1,0 +1,220 @@
+/* Rest normals and tangents fitted to the rule by which engines skin them (core/direction.h).
+ *
+ * A vertex has two unknowns, the direction of its normal at rest. What is minimised is the sum over frames of the squared
+ * angle between the skinned normal and the one that the frame has. A step is kept only when it lowers the sum, so no
+ * vertex is worse than at the start. Tangents likewise.
+ *
+ * Targets are held for as many vertices as fit into TARGET_BYTES; the frames are read once for each such run of vertices.
+ * Of long animations of large meshes every second, third … frame is enough.
+ */
+#include "core/direction.h"
+#include "core/shading.h"
+#include "rest/rest.h"
+
+#include <math.h>
+
+#define STEPS        12u
+#define ENOUGH       1e-4 /* a step that lowers the sum by less than this part of it is the last */
+#define FRAMES_LEAST 32u
+#define TARGETS_MOST (UINT64_C(1) << 24) /* vertices times frames that all frames are used for */
+#define TARGET_BYTES ((size_t)64 << 20)
+#define FRAME_BLOCK  4u
+#define VERTEX_BLOCK 64u
+
+/* What the frames of one run of vertices want. */
+typedef struct targets {
+    uint32_t first, count; /* vertices */
+    float *normals;        /* [vertex][frame][3] */
+    float *tangents;       /* likewise, or NULL */
+} targets;
+
+typedef struct fit {
+    pelt_context *context;
+    const px_normal_fit *job;
+    px_arena *scratch;
+    px_shading shading;
+    uint32_t frame_count;  /* that are used, of … */
+    uint32_t total;        /* … all */
+    pelt_affine *palettes; /* [frame][bone] */
+    targets targets;
+} fit;
+
+/* ---- Frames ------------------------------------------------------------------------------------------------ */
+
+/* The clip of a frame, and its number there. */
+static const pelt_clip *clip_of(const fit *f, uint32_t frame, uint32_t *clip, uint32_t *number) {
+    *number = (uint32_t)((uint64_t)frame * f->total / f->frame_count);
+    for (*clip = 0; *number >= f->job->clips[*clip].frame_count; (*clip)++)
+        *number -= f->job->clips[*clip].frame_count;
+    return &f->job->clips[*clip];
+}
+
+static void count_frames(fit *f) {
+    for (uint32_t c = 0; c < f->job->clip_count; c++)
+        f->total += f->job->clips[c].frame_count;
+    uint64_t most = TARGETS_MOST / px_max_size(f->job->source->vertex_count, 1);
+    most = most < FRAMES_LEAST ? FRAMES_LEAST : most;
+    f->frame_count = f->total < most ? f->total : (uint32_t)most;
+}
+
+static pelt_result pose(fit *f) {
+    const pelt_model *rig = f->job->rig;
+    size_t joints = rig->skeleton.joint_count, bones = rig->skin.bone_count;
+    pelt_transform *locals = PX_NEW(f->scratch, pelt_transform, joints);
+    pelt_affine *globals = PX_NEW(f->scratch, pelt_affine, joints);
+    f->palettes = PX_NEW(f->scratch, pelt_affine, px_mul_size(bones, f->frame_count));
+    if (!locals || !globals || !f->palettes)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t k = 0; k < f->frame_count; k++) {
+        uint32_t c, number;
+        const pelt_clip *clip = clip_of(f, k, &c, &number);
+        pelt_motion_sample(rig, f->job->motions[c], clip->times[number], locals, NULL);
+        pelt_skeleton_globals(&rig->skeleton, locals, globals);
+        pelt_skin_palette(&rig->skin, globals, f->palettes + k * bones);
+    }
+    return PELT_OK;
+}
+
+/* Normals and tangents of one frame to where they belong. */
+static void spread(const fit *f, uint32_t frame, const float *directions, float *out) {
+    const targets *t = &f->targets;
+    for (size_t n = 0; n < t->count; n++)
+        memcpy(out + 3 * (n * f->frame_count + frame), directions + 3 * (t->first + n), 3 * sizeof *out);
+}
+
+static pelt_result read_frames(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const fit *f = user;
+    const pelt_mesh *mesh = f->job->source;
+    px_arena *arena = px_arena_create(f->context);
+    if (!arena)
+        return PELT_ERROR_MEMORY;
+    float *points = PX_NEW(arena, float, 3 * (size_t)mesh->point_count);
+    float *normals = PX_NEW(arena, float, 3 * (size_t)mesh->vertex_count);
+    float *tangents = f->targets.tangents ? PX_NEW(arena, float, 3 * (size_t)mesh->vertex_count) : NULL;
+    double *sums = PX_NEW(arena, double, 3 * (size_t)f->shading.pieces.count);
+    bool ready = points && normals && sums && (tangents || !f->targets.tangents);
+    pelt_result result = ready ? PELT_OK : PELT_ERROR_MEMORY;
+    for (size_t k = first; result == PELT_OK && k < first + count; k++) {
+        uint32_t c, number;
+        const pelt_clip *clip = clip_of(f, (uint32_t)k, &c, &number);
+        result = pelt_clip_read(f->context, clip, number, 0, clip->point_count, points);
+        px_clip_release(clip, clip->point_count);
+        if (result != PELT_OK)
+            break;
+        px_shading_frame(&f->shading, points, sums, normals, tangents);
+        spread(f, (uint32_t)k, normals, f->targets.normals);
+        if (tangents)
+            spread(f, (uint32_t)k, tangents, f->targets.tangents);
+    }
+    px_arena_destroy(arena);
+    return result;
+}
+
+/* ---- One vertex -------------------------------------------------------------------------------------------- */
+
+/* The system of a step from direction `n`; returns the sum of squared angles there. */
+static double sum_up(const float *matrices, const float *wanted, size_t frames, const double n[3],
+                     px_direction_step *s) {
+    double sum = 0;
+    *s = (px_direction_step){0};
+    for (size_t k = 0; k < frames; k++)
+        sum += px_direction_add(s, matrices + 9 * k, n, wanted + 3 * k, 1);
+    return sum;
+}
+
+/* n plus a step, made unit length; false: there is none. */
+static bool step_from(const double n[3], const px_direction_step *s, double damping, double out[3]) {
+    double step[3];
+    if (!px_direction_solve(s, n, damping, step))
+        return false;
+    for (int c = 0; c < 3; c++)
+        out[c] = n[c] + step[c];
+    double length = sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2]);
+    for (int c = 0; c < 3; c++)
+        out[c] /= length;
+    return length > 0;
+}
+
+/* From `direction`, which stays where nothing is better. */
+static void fit_direction(const float *matrices, const float *wanted, size_t frames, float direction[3]) {
+    double n[3] = {(double)direction[0], (double)direction[1], (double)direction[2]}, damping = PX_DAMPING;
+    px_direction_step here;
+    double sum = sum_up(matrices, wanted, frames, n, &here);
+    bool better = false, enough = false;
+    for (uint32_t step = 0; step < STEPS && damping < PX_DAMPING_MOST && !enough; step++) {
+        double next[3];
+        px_direction_step there;
+        if (!step_from(n, &here, damping, next))
+            break;
+        double then = sum_up(matrices, wanted, frames, next, &there);
+        damping *= then < sum ? 0.1 : 10;
+        if (!(then < sum))
+            continue;
+        enough = sum - then < ENOUGH * sum;
+        memcpy(n, next, sizeof n);
+        here = there;
+        sum = then;
+        better = true;
+    }
+    for (int c = 0; c < 3 && better; c++)
+        direction[c] = (float)n[c];
+}
+
+static pelt_result fit_vertices(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const fit *f = user;
+    const px_normal_fit *job = f->job;
+    size_t frames = f->frame_count, bones = job->rig->skin.bone_count;
+    float *matrices = PX_ALLOC(f->context, float, px_mul_size(9, frames));
+    if (!matrices)
+        return PELT_ERROR_MEMORY;
+    for (size_t n = first; n < first + count; n++) {
+        uint32_t vertex = f->targets.first + (uint32_t)n;
+        for (size_t k = 0; k < frames; k++) {
+            double m[12];
+            px_skin_blend(&job->rig->skin, f->palettes + k * bones, vertex, m);
+            for (size_t e = 0; e < 9; e++)
+                matrices[9 * k + e] = (float)m[e + e / 3];
+        }
+        fit_direction(matrices, f->targets.normals + 3 * n * frames, frames, job->normals + 3 * (size_t)vertex);
+        if (f->targets.tangents)
+            fit_direction(matrices, f->targets.tangents + 3 * n * frames, frames, job->tangents + 4 * (size_t)vertex);
+    }
+    px_free(f->context, matrices);
+    return PELT_OK;
+}
+
+/* ---- All of them ------------------------------------------------------------------------------------------- */
+
+static pelt_result run(fit *f) {
+    const pelt_mesh *mesh = f->job->source;
+    bool tangents = f->job->tangents && mesh->tangents;
+    size_t bytes = px_mul_size(f->frame_count, (tangents ? 6 : 3) * sizeof(float));
+    size_t most = px_min_size(px_max_size(TARGET_BYTES / px_max_size(bytes, 1), VERTEX_BLOCK), mesh->vertex_count);
+    PX_TRY(px_shading_make(f->scratch, mesh, &f->shading));
+    PX_TRY(pose(f));
+    f->targets.normals = PX_NEW(f->scratch, float, px_mul_size(3 * most, f->frame_count));
+    if (tangents)
+        f->targets.tangents = PX_NEW(f->scratch, float, px_mul_size(3 * most, f->frame_count));
+    if (!f->targets.normals || (tangents && !f->targets.tangents))
+        return PELT_ERROR_MEMORY;
+    for (size_t first = 0; first < mesh->vertex_count; first += most) {
+        f->targets.first = (uint32_t)first;
+        f->targets.count = (uint32_t)px_min_size(most, mesh->vertex_count - first);
+        PX_TRY(px_parallel(f->context, "normals", f->frame_count, FRAME_BLOCK, read_frames, f));
+        PX_TRY(px_parallel(f->context, "normals", f->targets.count, VERTEX_BLOCK, fit_vertices, f));
+    }
+    return PELT_OK;
+}
+
+pelt_result px_fit_normals(pelt_context *context, const px_normal_fit *job) {
+    fit f = {.context = context, .job = job};
+    count_frames(&f);
+    if (f.total == 0 || job->source->triangle_count == 0)
+        return PELT_OK;
+    f.scratch = px_arena_create(context);
+    pelt_result result = f.scratch ? run(&f) : PELT_ERROR_MEMORY;
+    px_arena_destroy(f.scratch);
+    return result;
+}
