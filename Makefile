@@ -38,7 +38,7 @@ docs-pictures: build ## draw docs/pictures/ from Pelt's own scenes
 	@scripts/docs-pictures.sh
 
 format: ## lay out the sources as .clang-format says
-	@git ls-files '*.c' '*.h' | xargs clang-format -i
+	@git ls-files '*.c' '*.cc' '*.h' | xargs clang-format -i
 
 install: build ## install under PREFIX=/usr/local
 	@cmake --install build/release --prefix "$(PREFIX)"

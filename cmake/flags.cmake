@@ -1,7 +1,7 @@
 # One interface target with the flags of everything that is built here.
 add_library(pelt_flags INTERFACE)
 target_compile_options(pelt_flags INTERFACE
-    -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wcast-qual
+    -Wall -Wextra -Wpedantic -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes> -Wpointer-arith -Wcast-qual
     -Wwrite-strings -Wundef -Wvla -Wconversion -Wno-sign-conversion
     $<$<C_COMPILER_ID:Clang>:-Wno-gnu-zero-variadic-macro-arguments -Wno-implicit-float-conversion>
     $<$<C_COMPILER_ID:GNU>:-Wno-float-conversion>

@@ -16,7 +16,7 @@ fi
 find build/coverage/src -name '*.gcno' -print0 | xargs -0 gcov -n -r -s "$PWD" 2>/dev/null |
     awk -F"'" '
         /^File / { file = $2 }
-        /^Lines executed:/ && file ~ /^src\/.*\.c$/ {
+        /^Lines executed:/ && file ~ /^src\/.*\.cc?$/ {
             split($0, part, /[:% ]+/)
             lines[file] = part[5]
             hit[file] = part[3] * part[5] / 100

@@ -254,6 +254,18 @@ void px_free(pelt_context *context, void *pointer) {
     context->desc.resize(context->desc.resize_user, head.origin, head.size + BLOCK_OVERHEAD, 0);
 }
 
+pelt_result px_reserve(pelt_context *context, size_t size) {
+    size_t total;
+    if (!reserve(context, size, &total))
+        return px_fail_memory(context);
+    note_allocation(context, total);
+    return PELT_OK;
+}
+
+void px_unreserve(pelt_context *context, size_t size) {
+    atomic_fetch_sub(&context->memory_current, size);
+}
+
 pelt_memory_info pelt_context_memory(const pelt_context *context) {
     return (pelt_memory_info){atomic_load(&context->memory_current), atomic_load(&context->memory_peak),
                               atomic_load(&context->memory_count)};

@@ -54,6 +54,9 @@ void *px_alloc(pelt_context *context, size_t count, size_t size);
 /* Resizes what px_alloc gave (or NULL); new bytes are not zeroed; NULL (old block kept) on failure. */
 void *px_resize(pelt_context *context, void *pointer, size_t count, size_t size);
 void px_free(pelt_context *context, void *pointer);
+/* Bytes that another library is about to allocate count against the limit too, until they are given back. */
+pelt_result px_reserve(pelt_context *context, size_t size);
+void px_unreserve(pelt_context *context, size_t size);
 #define PX_ALLOC(context, type, count) ((type *)px_alloc(context, count, sizeof(type)))
 
 /* Memory that goes all at once. Used by one thread at a time. */

@@ -66,10 +66,19 @@ void *px_gltf_new(px_gltf *doc, size_t count, size_t size) {
 bool px_gltf_knows_extension(const char *name) {
     static const char *const families[] = {"KHR_materials_", "KHR_texture_", "EXT_texture_",
                                            "KHR_lights_",    "KHR_xmp",      "ADOBE_materials_"};
-    static const char *const names[] = {
-        "KHR_mesh_quantization",  "EXT_meshopt_compression", "MSFT_texture_dds",      "MSFT_lod",
-        "KHR_node_visibility",    "KHR_node_selectability",  "KHR_node_hoverability", "KHR_animation_pointer",
-        "EXT_lights_image_based", "EXT_lights_ies",          "AGI_articulations",     "KHR_interactivity"};
+    static const char *const names[] = {"KHR_mesh_quantization",
+                                        "EXT_meshopt_compression",
+                                        "KHR_draco_mesh_compression",
+                                        "MSFT_texture_dds",
+                                        "MSFT_lod",
+                                        "KHR_node_visibility",
+                                        "KHR_node_selectability",
+                                        "KHR_node_hoverability",
+                                        "KHR_animation_pointer",
+                                        "EXT_lights_image_based",
+                                        "EXT_lights_ies",
+                                        "AGI_articulations",
+                                        "KHR_interactivity"};
     for (size_t f = 0; f < PX_COUNT(families); f++)
         if (strncmp(name, families[f], strlen(families[f])) == 0)
             return true;
@@ -265,6 +274,7 @@ static pelt_result read_gltf(const px_read *read) {
     doc->context = read->context;
     doc->memory = memory;
     PX_TRY(read_document(read, doc));
+    PX_TRY(px_gltf_unpack_draco(doc));
     PX_TRY(px_gltf_read_skeleton(doc, read->model));
     PX_TRY(px_gltf_read_mesh(doc, read->model));
     PX_TRY(px_gltf_read_skin(doc, read->model));

@@ -107,6 +107,14 @@ static pelt_result get_view(px_gltf *doc, uint32_t index, view *out) {
     return get_size(doc, json, "byteStride", 0, &out->stride);
 }
 
+pelt_result px_gltf_view_bytes(px_gltf *doc, uint32_t index, const uint8_t **data, size_t *size) {
+    view v;
+    PX_TRY(get_view(doc, index, &v));
+    *data = v.data;
+    *size = v.size;
+    return PELT_OK;
+}
+
 /* ---- Looking up ------------------------------------------------------------------------------------------- */
 
 static uint32_t width_of(const char *type) {
@@ -184,11 +192,11 @@ static pelt_result get_elements(px_gltf *doc, const px_json *json, uint32_t elem
     return PELT_OK;
 }
 
-pelt_result px_gltf_accessor_get(px_gltf *doc, uint32_t index, const char *what, uint32_t width, uint32_t allowed,
-                                 px_gltf_accessor *a) {
+pelt_result px_gltf_accessor_describe(px_gltf *doc, uint32_t index, const char *what, uint32_t width, uint32_t allowed,
+                                      px_gltf_accessor *a) {
     if (index >= doc->accessors.count)
         return px_gltf_fail(doc, "%s: accessor %u does not exist, there are %u", what, index, doc->accessors.count);
-    const px_json *json = doc->accessors.items[index], *sparse = px_json_get(json, "sparse");
+    const px_json *json = doc->accessors.items[index];
     *a = (px_gltf_accessor){.index = index};
     a->count = (uint32_t)px_json_uint(px_json_get(json, "count"), INT32_MAX, 0);
     a->total = a->count;
@@ -203,8 +211,16 @@ pelt_result px_gltf_accessor_get(px_gltf *doc, uint32_t index, const char *what,
         return px_gltf_fail(doc, "%s: accessor %u: type \"%.20s\" of componentType %u%s cannot be used here", what,
                             index, px_json_string(px_json_get(json, "type"), ""), (unsigned)a->component,
                             a->normalized ? ", normalized," : "");
-    PX_TRY(get_elements(doc, json, component_size * a->width, a));
-    return sparse ? get_sparse(doc, sparse, component_size * a->width, a) : PELT_OK;
+    return PELT_OK;
+}
+
+pelt_result px_gltf_accessor_get(px_gltf *doc, uint32_t index, const char *what, uint32_t width, uint32_t allowed,
+                                 px_gltf_accessor *a) {
+    PX_TRY(px_gltf_accessor_describe(doc, index, what, width, allowed, a));
+    const px_json *json = doc->accessors.items[index], *sparse = px_json_get(json, "sparse");
+    uint32_t element_size = px_gltf_component_size(a->component) * a->width;
+    PX_TRY(get_elements(doc, json, element_size, a));
+    return sparse ? get_sparse(doc, sparse, element_size, a) : PELT_OK;
 }
 
 /* ---- Unpacking -------------------------------------------------------------------------------------------- */

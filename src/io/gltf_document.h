@@ -65,6 +65,7 @@ typedef struct px_gltf {
     px_gltf_list buffers_json, views, accessors, nodes, meshes, skins, materials, animations;
     px_gltf_buffer *buffers;
     const uint8_t **decoded; /* [view] meshopt views, unpacked when first used */
+    bool unpacked;           /* primitives had KHR_draco_mesh_compression, and are plain now */
     size_t file_size;        /* of the file and all its buffers … */
     size_t budget;           /* … and how many bytes may still be unpacked from it */
     pelt_result failure;     /* of the last px_gltf_new */
@@ -117,6 +118,11 @@ enum {
 };
 
 uint32_t px_gltf_component_size(px_gltf_component component);
+/* The bytes of a view. */
+pelt_result px_gltf_view_bytes(px_gltf *doc, uint32_t view, const uint8_t **data, size_t *size);
+/* px_gltf_accessor_get without the bytes: what the accessor says of itself. */
+pelt_result px_gltf_accessor_describe(px_gltf *doc, uint32_t index, const char *what, uint32_t width, uint32_t allowed,
+                                      px_gltf_accessor *accessor);
 /* Looks up an accessor and checks that all its bytes are there, that its elements have `width` components (0: any
  * number) and that their type is one of `allowed`. `what` names its role in messages. */
 pelt_result px_gltf_accessor_get(px_gltf *doc, uint32_t index, const char *what, uint32_t width, uint32_t allowed,
@@ -129,6 +135,12 @@ const uint8_t *px_gltf_element(const px_gltf_accessor *accessor, uint32_t elemen
 pelt_result px_gltf_floats(px_gltf *doc, const px_gltf_accessor *accessor, float *out);
 /* All elements as whole numbers, out [count][width]. */
 pelt_result px_gltf_uints(px_gltf *doc, const px_gltf_accessor *accessor, uint32_t *out);
+
+/* ---- Draco (gltf_draco.c) --------------------------------------------------------------------------------- */
+
+/* Turns primitives with KHR_draco_mesh_compression into plain ones: new accessors, views and buffers, in the lists and in
+ * the JSON. Nothing behind this knows of the extension. */
+pelt_result px_gltf_unpack_draco(px_gltf *doc);
 
 /* ---- From document to model ------------------------------------------------------------------------------- */
 
@@ -261,6 +273,8 @@ typedef struct px_gltf_layout {
     size_t size;     /* of all, padded */
     px_json *buffer; /* the JSON of the binary buffer, or NULL when there are no bytes */
 } px_gltf_layout;
+/* Takes a name out of a list of names at a key ("extensionsUsed"), and the list when nothing is left of it. */
+void px_gltf_remove_name(px_json *root, const char *key, const char *name);
 /* Adds to every number of an accessor and of a view in the document. */
 pelt_result px_gltf_shift(px_gltf_writer *w, uint32_t accessors, uint32_t views);
 /* Removes what nothing refers to (when something was replaced), and moves everything with bytes into one buffer. */

@@ -152,7 +152,7 @@ static bool knows_all_references(const px_json *root) {
     return true;
 }
 
-static void remove_name(px_json *root, const char *key, const char *name) {
+void px_gltf_remove_name(px_json *root, const char *key, const char *name) {
     px_json *array = px_json_get(root, key);
     px_json **place = array ? &array->first : NULL, *last = NULL;
     while (place && *place) {
@@ -176,8 +176,8 @@ static pelt_result drop(px_gltf_writer *w) {
     for (px_json *view = w->views->first; view; view = view->next)
         if (compressed_of(view))
             return PELT_OK;
-    remove_name(w->root, "extensionsUsed", "EXT_meshopt_compression");
-    remove_name(w->root, "extensionsRequired", "EXT_meshopt_compression");
+    px_gltf_remove_name(w->root, "extensionsUsed", "EXT_meshopt_compression");
+    px_gltf_remove_name(w->root, "extensionsRequired", "EXT_meshopt_compression");
     return PELT_OK;
 }
 

@@ -162,6 +162,7 @@ static pelt_result begin(px_gltf_writer *w) {
     w->meshes = px_gltf_member(w, w->root, "meshes", PX_JSON_ARRAY);
     w->accessors = px_gltf_member(w, w->root, "accessors", PX_JSON_ARRAY);
     w->views = px_gltf_member(w, w->root, "bufferViews", PX_JSON_ARRAY);
+    w->mended = w->source && w->source->unpacked;
     w->new_buffer = w->source ? w->source->buffers_json.count : 0;
     w->joint_nodes = PX_NEW(w->arena, px_json *, w->model->skeleton.joint_count);
     w->joint_indices = PX_NEW(w->arena, uint32_t, w->model->skeleton.joint_count);

@@ -27,6 +27,10 @@ done
 ! grep -rl --include='*.pc' --include='*.cmake' -e "$build" -e "$temp/first" "$prefix" ||
     fail "the files above know where they were built or first installed"
 
+# What the headers declare and nothing else, C++ inside or not.
+others=$(nm -D --defined-only "$library" | awk '$3 !~ /^pelt_/ { print $3 }')
+[ -z "$others" ] || fail "libpelt.so shows more than pelt_ functions: $others"
+
 # Programs find the shared library by an rpath, not through the environment, so that a wrong one cannot slip in.
 uses_shared() { readelf -d "$1" | grep -q 'NEEDED.*libpelt\.so'; }
 check() {

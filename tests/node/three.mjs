@@ -2,6 +2,7 @@
 // and every real character (or these files), in rest and at five seeded random times of every clip, to 1e-5 of the model's size.
 import { writeFileSync } from "node:fs";
 import path from "node:path";
+import { dracoLoader } from "./draco_codec.mjs";
 import { makeFixture } from "./fixture.mjs";
 import * as support from "./support.mjs";
 
@@ -43,7 +44,7 @@ function bareGlb(file) {
 
 async function load(file) {
     const glb = bareGlb(file);
-    const loader = new GLTFLoader().setMeshoptDecoder(MeshoptDecoder);
+    const loader = new GLTFLoader().setMeshoptDecoder(MeshoptDecoder).setDRACOLoader(dracoLoader(THREE));
     return loader.parseAsync(glb.buffer.slice(glb.byteOffset, glb.byteOffset + glb.byteLength), "");
 }
 
