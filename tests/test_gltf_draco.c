@@ -396,7 +396,7 @@ static void refuses_huge_streams(void **state) {
     pelt_model *model;
     uint8_t stream[sizeof edgebreaker + 2];
     memcpy(stream, edgebreaker, 13);
-    memcpy(stream + 13, "\xff\xff\x07", 3); /* 131,071 triangles: 33 MB with those of five attributes, not too many */
+    memcpy(stream + 13, "\xff\xff\x07", 3); /* 131,071 triangles: 19 MB with those of five attributes, not too many */
     memcpy(stream + 16, edgebreaker + 14, sizeof edgebreaker - 14);
     fails_with(stream, sizeof stream, "its Draco stream is damaged");
     pelt_context_desc desc = test_desc(&test, 1);

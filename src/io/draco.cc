@@ -16,7 +16,7 @@ struct px_draco {
 namespace {
 
 // What libdraco allocates for a triangle and for a vertex, about, and for each in every attribute with its own seams.
-constexpr uint64_t kTriangleCost = 96, kVertexCost = 32, kSeamTriangleCost = 32, kSeamVertexCost = 16;
+constexpr uint64_t kTriangleCost = 64, kVertexCost = 32, kSeamTriangleCost = 16, kSeamVertexCost = 16;
 
 struct Limits {
     px_draco_take *take;
