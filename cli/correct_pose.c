@@ -199,6 +199,8 @@ static void report_joints(cli_json *json, const work *w) {
         const pelt_eigenskin_joint *joint = &w->report.joints[j];
         json_open(json, NULL, '{');
         json_text(json, "name", w->in.rig->skeleton.names[joint->joint]);
+        if (joint->against != PELT_NONE)
+            json_text(json, "against", w->in.rig->skeleton.names[joint->against]);
         json_count(json, "vertices", joint->vertex_count);
         json_count(json, "modes", joint->mode_count);
         json_count(json, "centres", joint->centre_count);

@@ -239,6 +239,8 @@ static void report_driver(cli_json *json, const pelt_model *model, const pelt_dr
     static const char *const parts[] = {"whole", "swing", "twist"};
     json_open(json, NULL, '{');
     json_text(json, "joint", model->skeleton.names[driver->joint]);
+    if (driver->relative)
+        json_text(json, "against", model->skeleton.names[driver->against]);
     json_text(json, "part", parts[driver->part]);
     json_count(json, "centres", driver->centre_count);
     json_open(json, "morphs", '[');

@@ -32,9 +32,10 @@ static void rotations_are_twist_then_swing(void **state) {
         double length = sqrt((double)axis[0] * axis[0] + (double)axis[1] * axis[1] + (double)axis[2] * axis[2]);
         for (int c = 0; c < 3; c++)
             axis[c] = (float)(axis[c] / length);
-        px_rotation whole = px_driver_rotation(rest, local, PELT_ROTATION_WHOLE, no_axis);
-        px_rotation swing = px_driver_rotation(rest, local, PELT_ROTATION_SWING, axis);
-        px_rotation twist = px_driver_rotation(rest, local, PELT_ROTATION_TWIST, axis);
+        px_rotation whole =
+            px_driver_rotation(px_rotation_of(rest), px_rotation_of(local), PELT_ROTATION_WHOLE, no_axis);
+        px_rotation swing = px_driver_rotation(px_rotation_of(rest), px_rotation_of(local), PELT_ROTATION_SWING, axis);
+        px_rotation twist = px_driver_rotation(px_rotation_of(rest), px_rotation_of(local), PELT_ROTATION_TWIST, axis);
         px_rotation back = px_rotation_mul(px_rotation_of(rest), px_rotation_mul(swing, twist));
         assert_true(px_driver_angle(back, px_rotation_of(local)) < 1e-6);
         assert_true(px_driver_angle(px_rotation_mul(swing, twist), whole) < 1e-6);
@@ -50,8 +51,8 @@ static void rotations_are_twist_then_swing(void **state) {
 static void half_a_swing_has_no_twist(void **state) {
     (void)state;
     const float rest[4] = {0, 0, 0, 1}, local[4] = {1, 0, 0, 0}, axis[3] = {0, 1, 0};
-    px_rotation twist = px_driver_rotation(rest, local, PELT_ROTATION_TWIST, axis);
-    px_rotation swing = px_driver_rotation(rest, local, PELT_ROTATION_SWING, axis);
+    px_rotation twist = px_driver_rotation(px_rotation_of(rest), px_rotation_of(local), PELT_ROTATION_TWIST, axis);
+    px_rotation swing = px_driver_rotation(px_rotation_of(rest), px_rotation_of(local), PELT_ROTATION_SWING, axis);
     assert_true(px_driver_angle(twist, px_rotation_identity()) == 0);
     assert_true(px_driver_angle(swing, px_rotation_of(local)) == 0);
 }

@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include "arm.h"
+#include "core/rotation.h"
 #include "scenes.h"
 
 #include <math.h>
@@ -348,6 +349,75 @@ static void the_whole_may_move(void **state) {
     test_end(&test);
 }
 
+/* ---- Flat skeletons --------------------------------------------------------------------------------------- */
+
+/* Local transforms of joints that have no parents, from those of joints that have. */
+static pelt_transform *flatten_pose(const test_context *test, arm *a, const pelt_skeleton *skeleton,
+                                    const pelt_transform *locals) {
+    pelt_affine globals[8];
+    pelt_transform *flat = pelt_model_alloc(test->context, a->model, skeleton->joint_count, sizeof *flat);
+    assert_true(flat && skeleton->joint_count <= 8);
+    pelt_skeleton_globals(skeleton, locals, globals);
+    for (uint32_t j = 0; j < skeleton->joint_count; j++) {
+        flat[j] = locals[j];
+        px_rotation_store(px_rotation_of_affine(&globals[j]), flat[j].rotation);
+        for (int c = 0; c < 3; c++)
+            flat[j].translation[c] = globals[j].m[4 * c + 3];
+    }
+    return flat;
+}
+
+static void flatten(const test_context *test, arm *a) {
+    pelt_skeleton *skeleton = &a->model->skeleton, old = *skeleton;
+    uint32_t *none = pelt_model_alloc(test->context, a->model, old.joint_count, sizeof *none);
+    assert_non_null(none);
+    for (uint32_t j = 0; j < old.joint_count; j++)
+        none[j] = PELT_NONE;
+    for (uint32_t p = 0; p < a->poses.seen_count; p++)
+        a->examples[p].locals = flatten_pose(test, a, &old, a->examples[p].locals);
+    for (uint32_t p = 0; p < a->poses.unseen_count; p++)
+        ((scene_pose *)(uintptr_t)a->poses.unseen)[p].locals = flatten_pose(test, a, &old, a->poses.unseen[p].locals);
+    skeleton->rest = flatten_pose(test, a, &old, old.rest);
+    skeleton->parents = none;
+    a->model->motion_count = 0;
+}
+
+/* An arm whose joints are all siblings: they turn against their neighbours, and poses come out as those of the arm that
+ * has parents. Against one that is named they drive, too, though that says less. */
+static void siblings_drive_as_children_do(void **state) {
+    (void)state;
+    double errors[3];
+    for (int n = 0; n < 3; n++) {
+        test_context test;
+        pelt_context *context = test_begin(&test, 2);
+        arm a = arm_open(&test);
+        pelt_eigenskin_desc desc = pelt_eigenskin_desc_default();
+        if (n)
+            flatten(&test, &a);
+        desc.against = n == 2 ? a.model->skeleton.names[0] : NULL;
+        float **unseen = plain_skins(&test, a.model, a.poses.unseen, a.poses.unseen_count);
+        test_ok(&test, pelt_eigenskin(context, a.model, a.examples, a.poses.seen_count, &desc, NULL));
+        test_ok(&test, pelt_model_validate(context, a.model));
+        errors[n] = relative_error(&test, a.model, a.poses.unseen, a.poses.unseen_count, unseen);
+        assert_int_equal(a.model->driver_count, 3);
+        for (uint32_t d = 0; d < a.model->driver_count; d++) {
+            const pelt_driver *driver = &a.model->drivers[d];
+            assert_int_equal(driver->relative, n > 0);
+            if (n == 1)
+                assert_int_equal(abs((int)driver->joint - (int)driver->against), 1);
+            if (n == 2)
+                assert_int_equal(driver->against, 0);
+        }
+        desc.against = "nobody";
+        test_fails(&test, pelt_eigenskin(context, a.model, a.examples, a.poses.seen_count, &desc, NULL),
+                   PELT_ERROR_ARGUMENT, "no joint 'nobody'");
+        pelt_model_destroy(a.model);
+        test_end(&test);
+    }
+    assert_true(fabs(errors[1] - errors[0]) < 0.02);
+    assert_true(errors[2] < 1);
+}
+
 /* ---- What else is in the model ---------------------------------------------------------------------------- */
 
 /* Every tenth key of a motion stays: joints turn far from one to the next. */
@@ -515,7 +585,7 @@ static void bad_input_is_told(void **state) {
     for (uint32_t p = 0; p < count; p++)
         a.examples[p].locals = model->skeleton.rest;
     test_fails(&test, pelt_eigenskin(context, model, a.examples, count, &desc, NULL), PELT_ERROR_INPUT,
-               "no joint below another turns");
+               "no joint turns against another");
     for (uint32_t p = 0; p < count; p++)
         a.examples[p].locals = a.poses.seen[p].locals;
     ((float *)(uintptr_t)a.examples[2].positions)[10] = NAN;
@@ -662,6 +732,7 @@ int main(void) {
         cmocka_unit_test(supports_stay_near),
         cmocka_unit_test(displacements_of_a_vertex_are_bounded),
         cmocka_unit_test(the_whole_may_move),
+        cmocka_unit_test(siblings_drive_as_children_do),
         cmocka_unit_test(motions_play_what_is_driven),
         cmocka_unit_test(others_stay_and_count),
         cmocka_unit_test(normals_come_nearer),

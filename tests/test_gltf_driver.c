@@ -158,7 +158,11 @@ static void nonsense_is_left_out(void **state) {
         const char *extras, *words;
     } cases[] = {
         {"{\"pelt_drivers\":null}", "test.glb: extras.pelt_drivers: is not of version 1"},
-        {"{\"pelt_drivers\":{\"version\":2,\"drivers\":[]}}", "is not of version 1"},
+        {"{\"pelt_drivers\":{\"version\":3,\"drivers\":[]}}", "is not of version 1 or 2"},
+        {ONE("\"joint\":2,\"against\":[]"), "its \"against\" must be a list of nodes"},
+        {ONE("\"joint\":2,\"against\":4"), "its \"against\" must be a list of nodes"},
+        {ONE("\"joint\":2,\"against\":[4]"), "its \"against\" must be a list of nodes"},
+        {ONE("\"against\":[2]," HEAD "\"centres\":[],\"targets\":[]"), "which must be one in another branch"},
         {"{\"pelt_drivers\":{\"version\":1}}", "its \"drivers\" must be a list"},
         {"{\"pelt_drivers\":{\"version\":1,\"drivers\":[3]}}", "driver 0: its \"joint\" is missing"},
         {ONE("\"joint\":\"knee\""), "driver 0: \"joint\" must be an index"},

@@ -30,15 +30,18 @@ typedef struct pelt_eigenskin_desc {
     double error;            /* relative displacement error at which fewer are enough; 0 (default): `modes` of them */
     uint32_t max_per_vertex; /* displacements that a vertex takes from all joints together, at most; 0: any number;
                               * default 10. Else at least `modes` */
-    bool normals;      /* the targets correct normals too, with the same weights; default false. Needs mesh.normals */
-    uint32_t kernel;   /* pelt_kernel, or PELT_EIGENSKIN_KERNEL_AUTO (default): by leave-one-out error */
-    double radius;     /* of the kernel, radians; 0 (default): by leave-one-out error */
-    bool split;        /* swing and twist of a joint drive apart and add up; default false */
-    double regularise; /* noise to expect in the examples, as a part of the kernel's mean; at most 1; 0 (default): by
+    bool normals;        /* the targets correct normals too, with the same weights; default false. Needs mesh.normals */
+    uint32_t kernel;     /* pelt_kernel, or PELT_EIGENSKIN_KERNEL_AUTO (default): by leave-one-out error */
+    double radius;       /* of the kernel, radians; 0 (default): by leave-one-out error */
+    bool split;          /* swing and twist of a joint drive apart and add up; default false */
+    double regularise;   /* noise to expect in the examples, as a part of the kernel's mean; at most 1; 0 (default): by
                               * leave-one-out error */
-    bool exact;        /* every example is met: no noise, no end of supports, all modes and centres (the fields for
+    bool exact;          /* every example is met: no noise, no end of supports, all modes and centres (the fields for
                               * these are not used); default false. Two examples of the same pose are an error then */
-    uint32_t centres;  /* poses of a joint that are kept as centres, at most, farthest first, 2 to 1024; default
+    const char *against; /* name of the joint against which those turn that have no weighted joint above them and are
+                              * not alone in that (flat skeletons); NULL (default): the one with which each shares
+                              * most vertices, else the nearest */
+    uint32_t centres;    /* poses of a joint that are kept as centres, at most, farthest first, 2 to 1024; default
                               * 64. With more poses the examples are met in least squares */
 } pelt_eigenskin_desc;
 PELT_API const pelt_option *pelt_eigenskin_options(size_t *option_count);
@@ -54,6 +57,7 @@ typedef struct pelt_pose_example {
 
 typedef struct pelt_eigenskin_joint {
     uint32_t joint;        /* of the model */
+    uint32_t against;      /* the joint against which it turns, or PELT_NONE: its parent */
     uint32_t vertex_count; /* in its support */
     uint32_t mode_count;   /* */
     uint32_t centre_count; /* */
@@ -84,7 +88,8 @@ typedef struct pelt_eigenskin_report {
 } pelt_eigenskin_report;
 
 /* Adds morph targets ("elbow mode 1"), drivers, and tracks of their weights for every motion. Joints drive when a joint
- * above them and one at or below them have weights: turning the whole rig changes nothing. Morphs that are there stay
+ * above them and one at or below them have weights, or when they turn against a sibling: turning the whole rig changes
+ * nothing. Morphs that are there stay
  * and count, with what drivers say or their rest weights. Fails with ERROR_INPUT when two examples, or one and the rest
  * pose, have the same rotations of all joints that drive, naming both. After a failure the model is as it was. `desc`
  * and `report` may be NULL. */

@@ -182,11 +182,14 @@ typedef enum pelt_kernel {
 typedef enum pelt_rotation_part { PELT_ROTATION_WHOLE, PELT_ROTATION_SWING, PELT_ROTATION_TWIST } pelt_rotation_part;
 
 /* Weights of some morphs by one joint's rotation from rest, rest⁻¹ · local, or a part of it (EigenSkin: Kry, James, Pai
- * 2002). r_c is the angle between it and centre c, 0 to π:
+ * 2002). Of joints that are siblings, local is the rotation against another joint, global(against)⁻¹ · global(joint), and
+ * rest the same in the rest pose. r_c is the angle between it and centre c, 0 to π:
  *   weight of morphs[m] = Σ_c coefficients[m][c] · φ(r_c) + coefficients[m][centre_count]
  * Drivers of one morph add up. Motions do not ask them: tracks of weights play as they stand. */
 typedef struct pelt_driver {
     uint32_t joint;            /* */
+    bool relative;             /* its rotation is against another joint; false: against its parent */
+    uint32_t against;          /* that joint, if relative; another than `joint` */
     pelt_rotation_part part;   /* */
     float axis[3];             /* SWING and TWIST: unit length, in the joint's own space */
     pelt_kernel kernel;        /* */

@@ -63,10 +63,22 @@ static int compare_floats(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* Whether a joint is another, or above it. */
+static bool carries(const pelt_skeleton *skeleton, uint32_t joint, uint32_t other) {
+    while (other != PELT_NONE && other > joint)
+        other = skeleton->parents[other];
+    return other == joint;
+}
+
 static bool drives(const drive_work *d, uint32_t joint) {
-    for (uint32_t n = 0; n < d->posed.driver_count; n++)
-        if (d->posed.drivers[n].joint == joint)
+    for (uint32_t n = 0; n < d->posed.driver_count; n++) {
+        const pelt_driver *driver = &d->posed.drivers[n];
+        if (driver->joint == joint)
             return true;
+        if (driver->relative &&
+            (carries(&d->posed.skeleton, joint, driver->joint) || carries(&d->posed.skeleton, joint, driver->against)))
+            return true;
+    }
     return false;
 }
 

@@ -10,9 +10,25 @@
 /* Sums wait on the stack, for so many morphs at once: a joint has a handful. */
 #define MORPH_BLOCK 16u
 
-px_rotation px_driver_rotation(const float rest[4], const float local[4], pelt_rotation_part part,
-                               const float axis[3]) {
-    px_rotation whole = px_rotation_mul(px_rotation_inverse(px_rotation_of(rest)), px_rotation_of(local));
+/* From both joints up to the first that is above both, or both: parents come before their children. */
+px_rotation px_driver_local(const pelt_skeleton *skeleton, const pelt_transform *locals, uint32_t joint,
+                            uint32_t against) {
+    if (against == PELT_NONE)
+        return px_rotation_of(locals[joint].rotation);
+    px_rotation a = px_rotation_identity(), b = a;
+    while (joint != against)
+        if (against == PELT_NONE || (joint != PELT_NONE && joint > against)) {
+            a = px_rotation_mul(px_rotation_of(locals[joint].rotation), a);
+            joint = skeleton->parents[joint];
+        } else {
+            b = px_rotation_mul(px_rotation_of(locals[against].rotation), b);
+            against = skeleton->parents[against];
+        }
+    return px_rotation_mul(px_rotation_inverse(b), a);
+}
+
+px_rotation px_driver_rotation(px_rotation rest, px_rotation local, pelt_rotation_part part, const float axis[3]) {
+    px_rotation whole = px_rotation_mul(px_rotation_inverse(rest), local);
     if (part == PELT_ROTATION_WHOLE)
         return whole;
     const double *q = whole.q;
@@ -67,8 +83,10 @@ void pelt_pose_weights(const pelt_model *model, const pelt_transform *locals, fl
             weights[model->drivers[d].morphs[m]] = 0;
     for (uint32_t d = 0; d < model->driver_count; d++) {
         const pelt_driver *driver = &model->drivers[d];
-        px_rotation rotation = px_driver_rotation(model->skeleton.rest[driver->joint].rotation,
-                                                  locals[driver->joint].rotation, driver->part, driver->axis);
+        uint32_t against = driver->relative ? driver->against : PELT_NONE;
+        px_rotation rest = px_driver_local(&model->skeleton, model->skeleton.rest, driver->joint, against);
+        px_rotation local = px_driver_local(&model->skeleton, locals, driver->joint, against);
+        px_rotation rotation = px_driver_rotation(rest, local, driver->part, driver->axis);
         for (uint32_t first = 0; first < driver->morph_count; first += MORPH_BLOCK) {
             uint32_t left = driver->morph_count - first;
             add_weights(driver, rotation, first, left < MORPH_BLOCK ? left : MORPH_BLOCK, weights);

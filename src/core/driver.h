@@ -5,8 +5,11 @@
 #include "core/core.h"
 #include "core/rotation.h"
 
+/* A joint's rotation in a pose, against its parent (`against` PELT_NONE) or another joint. */
+px_rotation px_driver_local(const pelt_skeleton *skeleton, const pelt_transform *locals, uint32_t joint,
+                            uint32_t against);
 /* The part of a joint's rotation from rest that a driver looks at. `axis` is used by SWING and TWIST. */
-px_rotation px_driver_rotation(const float rest[4], const float local[4], pelt_rotation_part part, const float axis[3]);
+px_rotation px_driver_rotation(px_rotation rest, px_rotation local, pelt_rotation_part part, const float axis[3]);
 
 /* The angle of the rotation between a and b, 0 to π; exact near 0 too, and for quaternions of any length. */
 double px_driver_angle(px_rotation a, px_rotation b);

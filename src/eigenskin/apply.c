@@ -143,6 +143,8 @@ static pelt_result make_driver(const apply_work *w, uint32_t bend, const px_part
         morphs[count++] = w->places[m];
     }
     *driver = (pelt_driver){.joint = b->joint,
+                            .relative = b->against != PELT_NONE,
+                            .against = b->against != PELT_NONE ? b->against : 0,
                             .part = part->part,
                             .kernel = e->kernel,
                             .radius = (float)b->radius,

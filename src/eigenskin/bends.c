@@ -10,47 +10,6 @@
 #define REST_GAP   4.0
 #define LEAST_TURN 0.02
 
-/* ---- Which joints ----------------------------------------------------------------------------------------- */
-
-pelt_result px_eigenskin_weighted(const px_eigenskin *e, uint8_t **out) {
-    const pelt_skin *skin = &e->model->skin;
-    uint8_t *weighted = PX_NEW(e->scratch, uint8_t, e->model->skeleton.joint_count);
-    if (!weighted)
-        return PELT_ERROR_MEMORY;
-    size_t count = (size_t)e->model->mesh.vertex_count * skin->influence_count;
-    for (size_t n = 0; n < count; n++)
-        if (skin->weights[n] > 0)
-            weighted[skin->bone_joints[skin->bones[n]]] = 1;
-    *out = weighted;
-    return PELT_OK;
-}
-
-uint32_t px_eigenskin_above(const px_eigenskin *e, const uint8_t *weighted, uint32_t joint) {
-    const uint32_t *parents = e->model->skeleton.parents;
-    do
-        joint = parents[joint];
-    while (joint != PELT_NONE && !weighted[joint]);
-    return joint;
-}
-
-/* Marks [joint] of those with weight above them, and at or below them. */
-static pelt_result find_driving(const px_eigenskin *e, uint8_t **out) {
-    const pelt_skeleton *skeleton = &e->model->skeleton;
-    uint8_t *weighted;
-    PX_TRY(px_eigenskin_weighted(e, &weighted));
-    uint8_t *driving = PX_NEW(e->scratch, uint8_t, skeleton->joint_count);
-    if (!driving)
-        return PELT_ERROR_MEMORY;
-    memcpy(driving, weighted, skeleton->joint_count);
-    for (uint32_t j = skeleton->joint_count; j-- > 0;)
-        if (driving[j] && skeleton->parents[j] != PELT_NONE)
-            driving[skeleton->parents[j]] = 1;
-    for (uint32_t j = 0; j < skeleton->joint_count; j++)
-        driving[j] = driving[j] && px_eigenskin_above(e, weighted, j) != PELT_NONE;
-    *out = driving;
-    return PELT_OK;
-}
-
 /* ---- What of their rotations ------------------------------------------------------------------------------ */
 
 /* Where the bone points, in the joint's own space: to its children, or on from its parent. */
@@ -76,9 +35,11 @@ static pelt_result add_part(px_eigenskin *e, px_bend *bend, pelt_rotation_part k
     find_axis(e, bend->joint, part->axis);
     if (!(part->rotations = PX_NEW(e->scratch, px_rotation, e->example_count)))
         return PELT_ERROR_MEMORY;
+    const pelt_skeleton *skeleton = &e->model->skeleton;
+    px_rotation rest = px_driver_local(skeleton, skeleton->rest, bend->joint, bend->against);
     for (uint32_t x = 0; x < e->example_count; x++)
-        part->rotations[x] = px_driver_rotation(px_eigenskin_rest(e, bend->joint),
-                                                e->examples[x].locals[bend->joint].rotation, kind, part->axis);
+        part->rotations[x] = px_driver_rotation(
+            rest, px_driver_local(skeleton, e->examples[x].locals, bend->joint, bend->against), kind, part->axis);
     return PELT_OK;
 }
 
@@ -108,7 +69,7 @@ static double settle_part(const px_eigenskin *e, px_part *part, double *angles) 
 
 static pelt_result add_bend(px_eigenskin *e, uint32_t joint, double *angles) {
     px_bend *bend = &e->bends[e->bend_count];
-    *bend = (px_bend){.joint = joint, .gain = 1};
+    *bend = (px_bend){.joint = joint, .against = e->hierarchy.against[joint], .gain = 1};
     PX_TRY(add_part(e, bend, e->desc.split ? PELT_ROTATION_SWING : PELT_ROTATION_WHOLE));
     if (e->desc.split)
         PX_TRY(add_part(e, bend, PELT_ROTATION_TWIST));
@@ -210,18 +171,17 @@ static pelt_result add_centres(px_eigenskin *e, px_bend *bend, double *far) {
 }
 
 pelt_result px_eigenskin_find_bends(px_eigenskin *e) {
-    uint8_t *driving;
-    PX_TRY(find_driving(e, &driving));
+    PX_TRY(px_eigenskin_find_hierarchy(e));
     double *far = PX_NEW(e->scratch, double, e->example_count);
     e->bends = PX_NEW(e->scratch, px_bend, e->model->skeleton.joint_count);
     if (!far || !e->bends)
         return PELT_ERROR_MEMORY;
     for (uint32_t j = 0; j < e->model->skeleton.joint_count; j++)
-        if (driving[j])
+        if (e->hierarchy.drives[j])
             PX_TRY(add_bend(e, j, far));
     if (e->bend_count == 0)
         return px_fail(e->context, PELT_ERROR_INPUT,
-                       "no joint below another turns in the examples, so nothing can drive corrections");
+                       "no joint turns against another in the examples, so nothing can drive corrections");
     PX_TRY(merge_examples(e));
     for (uint32_t j = 0; j < e->bend_count; j++)
         PX_TRY(add_centres(e, &e->bends[j], far));

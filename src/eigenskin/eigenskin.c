@@ -23,6 +23,8 @@ static const pelt_option options[] = {
      "noise to expect in the examples, as a part of what there is; 0: by leave-one-out error"},
     {"exact", 0, PELT_OPTION_FLAG, FIELD(exact), NULL, 0, 0, NULL, NULL,
      "meet every example: no noise, no end of supports, and as many modes as that takes"},
+    {"against", 0, PELT_OPTION_TEXT, FIELD(against), NULL, 0, 0, NULL, "JOINT",
+     "what joints of a flat skeleton turn against; without this the one they share most vertices with"},
     {"centres", 0, PELT_OPTION_UINT, FIELD(centres), "64", 2, CENTRES_MAX, NULL, "N",
      "poses of a joint to keep, at most; with more, examples are met in least squares"},
 };
@@ -72,6 +74,7 @@ static pelt_result report_joints(const px_eigenskin *e, const pelt_eigenskin_joi
         for (size_t n = 0; n < bend->share_count; n++)
             vertices += e->counts[e->share_units[bend->shares[n]]];
         joints[j] = (pelt_eigenskin_joint){.joint = bend->joint,
+                                           .against = bend->against,
                                            .vertex_count = (uint32_t)vertices,
                                            .mode_count = bend->mode_count,
                                            .centre_count = bend->centre_count,

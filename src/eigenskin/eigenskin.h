@@ -32,7 +32,8 @@ typedef struct px_part {
 
 /* A joint that drives. */
 typedef struct px_bend {
-    uint32_t joint; /* of the model */
+    uint32_t joint;   /* of the model */
+    uint32_t against; /* the joint against which it turns, or PELT_NONE: its parent */
     uint32_t part_count;
     px_part parts[2];      /* the whole rotation, or swing and twist */
     uint32_t centre_count; /* C, of all parts; the first of each part is the rest pose */
@@ -51,6 +52,14 @@ typedef struct px_bend {
     double *weights;       /* [mode][pose] */
     double *coefficients;  /* [mode][centre] */
 } px_bend;
+
+/* What is above what, as the skin sees it. */
+typedef struct px_hierarchy {
+    uint8_t *weighted; /* [joint] a bone at it has weight */
+    uint8_t *drives;   /* [joint] */
+    uint32_t *above;   /* [joint] the weighted joint that it bends against, or PELT_NONE */
+    uint32_t *against; /* [joint] the same where that is none of its ancestors, or PELT_NONE */
+} px_hierarchy;
 
 /* What a joint has to say about a unit. */
 typedef struct px_share {
@@ -73,6 +82,7 @@ typedef struct px_eigenskin {
     double noise;       /* … and λ, as a part of the mean of the diagonal */
     pelt_mesh mesh;     /* the model's, welded by the examples */
     double size;        /* of the mesh: the diagonal of its box */
+    px_hierarchy hierarchy;
     px_units units;
     double *counts;        /* [unit] its vertices */
     pelt_affine *palettes; /* [example][bone] */
@@ -105,13 +115,11 @@ static inline px_matrix px_unit_rows(const px_eigenskin *e, double *array, size_
     return px_matrix_of(array + unit * e->width * e->pose_count, e->width, e->pose_count);
 }
 
+/* Fills the hierarchy (hierarchy.c). */
+pelt_result px_eigenskin_find_hierarchy(px_eigenskin *e);
 /* Joints that drive and their centres, and which examples are of the same pose; fails for those when the examples are to
  * be met exactly (bends.c). */
 pelt_result px_eigenskin_find_bends(px_eigenskin *e);
-/* Marks [joint] of those at which a bone has weight. */
-pelt_result px_eigenskin_weighted(const px_eigenskin *e, uint8_t **weighted);
-/* The nearest weighted joint above one, or PELT_NONE. */
-uint32_t px_eigenskin_above(const px_eigenskin *e, const uint8_t *weighted, uint32_t joint);
 
 /* Units and displacements (gather.c). */
 pelt_result px_eigenskin_gather(px_eigenskin *e);

@@ -125,16 +125,16 @@ static bool find_displaced(const px_eigenskin *e, uint32_t bend, const uint32_t 
 
 /* Marks [joint] of those whose weights count for a joint: itself, the first weighted one above, and those below for
  * which it, or one with nothing weighted between, is the first. */
-static void mark_near(const px_eigenskin *e, const uint8_t *weighted, uint32_t joint, uint8_t *near) {
+static void mark_near(const px_eigenskin *e, uint32_t joint, uint8_t *near) {
     const pelt_skeleton *skeleton = &e->model->skeleton;
     memset(near, 0, skeleton->joint_count);
     near[joint] = 1;
-    near[px_eigenskin_above(e, weighted, joint)] = 1;
-    for (uint32_t k = joint + 1; k < skeleton->joint_count; k++) {
+    near[e->hierarchy.above[joint]] = 1;
+    for (uint32_t k = 0; k < skeleton->joint_count; k++) {
         uint32_t up = skeleton->parents[k];
-        while (up != PELT_NONE && up != joint && !weighted[up])
+        while (up != PELT_NONE && up != joint && !e->hierarchy.weighted[up])
             up = skeleton->parents[up];
-        near[k] |= up == joint;
+        near[k] |= up == joint || e->hierarchy.against[k] == joint;
     }
 }
 
@@ -150,17 +150,16 @@ static void find_near(const px_eigenskin *e, uint32_t bend, const uint8_t *near,
 }
 
 pelt_result px_eigenskin_candidates(px_eigenskin *e) {
-    uint8_t *weighted, *near = PX_NEW(e->scratch, uint8_t, e->model->skeleton.joint_count);
+    uint8_t *near = PX_NEW(e->scratch, uint8_t, e->model->skeleton.joint_count);
     uint32_t *alone = PX_NEW(e->scratch, uint32_t, e->pose_count);
     double *lengths = PX_NEW(e->scratch, double, e->units.count);
-    PX_TRY(px_eigenskin_weighted(e, &weighted));
     say s = {0};
     pelt_result result = near && alone && lengths && make_say(e, &s) ? PELT_OK : PELT_ERROR_MEMORY;
     for (uint32_t p = 0; result == PELT_OK && p < e->pose_count; p++)
         alone[p] = moves_alone(e, p);
     for (uint32_t j = 0; result == PELT_OK && j < e->bend_count; j++)
         if (!find_displaced(e, j, alone, lengths, &s)) {
-            mark_near(e, weighted, e->bends[j].joint, near);
+            mark_near(e, e->bends[j].joint, near);
             find_near(e, j, near, &s);
         }
     if (result == PELT_OK)

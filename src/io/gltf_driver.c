@@ -7,8 +7,10 @@
 #include "core/morphs.h"
 #include "io/gltf_document.h"
 
-#define KEY     "pelt_drivers"
-#define VERSION 1u
+#define KEY "pelt_drivers"
+/* Files with joints that are turned against others than their parents are of the second version. */
+#define VERSION          1u
+#define VERSION_RELATIVE 2u
 
 static const char *const PARTS[] = {"whole", "swing", "twist"};
 static const char *const KERNELS[] = {"exponential", "gaussian", "thin-plate"};
@@ -55,6 +57,20 @@ static pelt_result read_joint(px_gltf *doc, const pelt_model *model, const px_js
     return PELT_OK;
 }
 
+/* Against which joint it is turned: the first of the list; the others lie above that one. */
+static pelt_result read_against(px_gltf *doc, const px_json *json, pelt_driver *driver) {
+    const px_json *list = px_json_get(json, "against");
+    if (!list)
+        return PELT_OK;
+    uint64_t node =
+        px_json_is(list, PX_JSON_ARRAY) && list->first ? px_json_uint(list->first, UINT32_MAX, PELT_NONE) : PELT_NONE;
+    if (node >= doc->nodes.count)
+        return px_gltf_fail(doc, "its \"against\" must be a list of nodes");
+    driver->relative = true;
+    driver->against = doc->node_joints[node];
+    return PELT_OK;
+}
+
 static pelt_result read_centres(px_gltf *doc, const px_json *json, pelt_driver *driver) {
     const px_json *list;
     PX_TRY(read_list(doc, json, "centres", &list));
@@ -94,6 +110,7 @@ static pelt_result read_targets(px_gltf *doc, const pelt_model *model, const px_
 static pelt_result read_driver(px_gltf *doc, const pelt_model *model, const px_json *json, pelt_driver *driver) {
     uint32_t part, kernel;
     PX_TRY(read_joint(doc, model, json, driver));
+    PX_TRY(read_against(doc, json, driver));
     PX_TRY(read_name(doc, json, "part", PARTS, &part));
     PX_TRY(read_name(doc, json, "kernel", KERNELS, &kernel));
     driver->part = (pelt_rotation_part)part;
@@ -107,8 +124,9 @@ static pelt_result read_driver(px_gltf *doc, const pelt_model *model, const px_j
 
 static pelt_result read_drivers(px_gltf *doc, pelt_model *model, const px_json *json) {
     px_gltf_place(doc, "extras." KEY);
-    if (px_json_uint(px_json_get(json, "version"), UINT32_MAX, 0) != VERSION)
-        return px_gltf_fail(doc, "is not of version %u", VERSION);
+    uint64_t version = px_json_uint(px_json_get(json, "version"), UINT32_MAX, 0);
+    if (version != VERSION && version != VERSION_RELATIVE)
+        return px_gltf_fail(doc, "is not of version %u or %u", VERSION, VERSION_RELATIVE);
     const px_json *list;
     PX_TRY(read_list(doc, json, "drivers", &list));
     if (!(model->drivers = PX_GLTF_NEW(doc, pelt_driver, list->count)))
@@ -136,11 +154,31 @@ pelt_result px_gltf_read_drivers(px_gltf *doc, pelt_model *model) {
 
 /* ---- Writing ---------------------------------------------------------------------------------------------- */
 
+/* Joints from one up to below the first that is above another one, too. */
+static void put_chain(px_gltf_writer *w, px_json *json, const char *key, uint32_t joint, uint32_t other) {
+    const uint32_t *parents = w->model->skeleton.parents;
+    px_json *list = NULL;
+    for (; joint != PELT_NONE; joint = parents[joint]) {
+        uint32_t above = other;
+        while (above != PELT_NONE && above > joint)
+            above = parents[above];
+        if (above == joint)
+            return;
+        list = list ? list : px_gltf_put(w, json, key, px_json_array(w->arena));
+        px_gltf_push_uint(w, list, w->joint_indices[joint]);
+    }
+}
+
 static void put_driver(px_gltf_writer *w, px_json *list, const pelt_driver *driver) {
     const pelt_model *model = w->model;
     px_json *json = px_gltf_push(w, list, px_json_object(w->arena));
     px_gltf_put_uint(w, json, "joint", w->joint_indices[driver->joint]);
     px_gltf_put(w, json, "name", px_json_new_string(w->arena, model->skeleton.names[driver->joint]));
+    if (driver->relative) {
+        put_chain(w, json, "against", driver->against, driver->joint);
+        if (model->skeleton.parents[driver->joint] != PELT_NONE)
+            put_chain(w, json, "above", model->skeleton.parents[driver->joint], driver->against);
+    }
     px_gltf_put(w, json, "part", px_json_new_string(w->arena, PARTS[driver->part]));
     if (driver->part != PELT_ROTATION_WHOLE)
         px_gltf_put_floats(w, json, "axis", driver->axis, 3);
@@ -172,7 +210,10 @@ pelt_result px_gltf_emit_drivers(px_gltf_writer *w) {
     if (extras && !px_json_is(extras, PX_JSON_OBJECT))
         px_log(w->context, PELT_LOG_WARNING, "extras of the file are no object, and give way to the drivers of morphs");
     px_json *json = px_gltf_put(w, px_gltf_member(w, w->root, "extras", PX_JSON_OBJECT), KEY, px_json_object(w->arena));
-    px_gltf_put_uint(w, json, "version", VERSION);
+    bool relative = false;
+    for (uint32_t d = 0; d < w->model->driver_count; d++)
+        relative |= w->model->drivers[d].relative;
+    px_gltf_put_uint(w, json, "version", relative ? VERSION_RELATIVE : VERSION);
     px_json *list = px_gltf_put(w, json, "drivers", px_json_array(w->arena));
     for (uint32_t d = 0; d < w->model->driver_count; d++)
         put_driver(w, list, &w->model->drivers[d]);

@@ -3,7 +3,7 @@
 // web/src/drivers.ts must give the weights that `pelt pose` gives, to 1e-6, from what three's loader makes of the file, and
 // three must then show what Pelt writes.
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { validate } from "./gltf_check.mjs";
 import * as support from "./support.mjs";
@@ -81,7 +81,7 @@ function compare(rig, turns, name) {
 
 /** Poses in which all joints that drive are turned anyhow. */
 function compareAnyhow(rig, count) {
-    const joints = [...new Set(rig.list.map(({ joint }) => joint))];
+    const joints = [...new Set(rig.list.flatMap(({ joint, against = [] }) => [joint, ...against]))];
     for (let n = 0; n < count; n++)
         compare(rig, joints.map((node) => [node, turn(...[0, 0, 0].map(() => 6 * random() - 3))]), `pose ${n}`);
 }
@@ -110,6 +110,49 @@ support.run(scenes, ["arm", "-o", inFolder("arm.glb"), "--vertices", "300", "--p
 support.run(pelt, ["correct", "-q", inFolder("arm.glb"), "--driver", "pose", "--poses", inFolder("poses"), "--split", "-o", learned]);
 compareAnyhow(await load(learned), 12);
 
+// ---- The same arm with a flat skeleton: joints turn against their siblings, and nothing above them matters ----
+
+/** [rotation, translation] of all joints in world space; the arm's joints are one chain in the order of their names. */
+function worlds(chain, local) {
+    const out = {};
+    const [q, p] = [new THREE.Quaternion(), new THREE.Vector3()];
+    for (const { name, translation = [0, 0, 0], rotation = [0, 0, 0, 1] } of chain) {
+        p.add(new THREE.Vector3(...translation).applyQuaternion(q));
+        q.multiply(new THREE.Quaternion(...(local?.[name]?.rotation ?? rotation)));
+        out[name] = { rotation: q.toArray(), translation: p.toArray() };
+    }
+    return out;
+}
+
+support.run(pelt, ["convert", "-q", inFolder("arm.glb"), inFolder("flat.gltf")]);
+const flat = JSON.parse(readFileSync(inFolder("flat.gltf"), "utf8"));
+const chain = [];
+for (let n = flat.nodes.findIndex(({ name }) => name === "base"); n !== undefined; n = flat.nodes[n].children?.[0])
+    chain.push(flat.nodes[n]);
+const rest = worlds(chain);
+const heads = chain.slice(1).map((node) => flat.nodes.indexOf(node));
+const original = structuredClone(chain);
+for (const node of chain) {
+    Object.assign(node, rest[node.name]);
+    delete node.children;
+}
+const root = flat.nodes.indexOf(chain[0]);
+const holder = flat.nodes.find(({ children }) => children?.includes(root)) ?? flat.scenes[0];
+(holder.children ?? holder.nodes).push(...heads);
+delete flat.animations;
+writeFileSync(inFolder("flat.gltf"), JSON.stringify(flat));
+for (const file of readdirSync(inFolder("poses")).filter((f) => f.endsWith(".json"))) {
+    const pose = JSON.parse(readFileSync(path.join(inFolder("poses"), file), "utf8"));
+    writeFileSync(path.join(inFolder("poses"), file), JSON.stringify({ joints: worlds(original, pose.joints) }));
+}
+const siblings = inFolder("siblings.glb");
+support.run(pelt, ["correct", "-q", inFolder("flat.gltf"), "--driver", "pose", "--poses", inFolder("poses"), "-o", siblings]);
+const flatRig = await load(siblings);
+assert.equal(flatRig.list.length, 3);
+assert(flatRig.list.every(({ against }) => against.length === 1));
+assert.equal(flatRig.gltf.userData.pelt_drivers.version, 2);
+compareAnyhow(flatRig, 6);
+
 // ---- What is not as it should be drives nothing ----
 
 const [good] = arm.list;
@@ -124,13 +167,16 @@ for (const bad of [
     { radius: "1" },
     { centres: [[0, 0, 0]] },
     { centres: {} },
+    { against: [] },
+    { against: 3 },
+    { above: [0.5] },
     { targets: [null] },
     { targets: [{ ...good.targets[0], coefficients: [1] }] },
     { targets: [{ ...good.targets[0], target: 0.5 }] },
 ])
     assert.equal(read(good, { ...good, ...bad }), 0, JSON.stringify(bad));
 assert.equal(read(null), 0);
-for (const extras of [undefined, null, 7, {}, { pelt_drivers: null }, { pelt_drivers: { version: 2, drivers: [good] } }])
+for (const extras of [undefined, null, 7, {}, { pelt_drivers: null }, { pelt_drivers: { version: 3, drivers: [good] } }])
     assert.deepEqual(readDrivers(extras), []);
 console.log(
     `${poseCount} poses: weights differ by ${worstWeight.toExponential(1)}, vertices by ${worstPlace.toExponential(1)} of the size`,

@@ -1,7 +1,7 @@
 /** Morphs that follow the pose: the drivers of a file with three's nodes and meshes in place of numbers. */
 import type { Object3D } from "three";
 import type { GLTF } from "three/examples/jsm/loaders/GLTFLoader.js";
-import { type Driver, Drivers, readDrivers } from "./drivers";
+import { type Driver, Drivers, nodesOf, readDrivers } from "./drivers";
 import type { Part } from "./model";
 
 /** Whether the drivers fit the file: other programs number nodes and targets anew, and do not know of them. */
@@ -9,10 +9,10 @@ function fits(drivers: Driver[], nodes: { name?: string }[], parts: Part[]): boo
     const has = (node: number, target: number) =>
         parts.some((part) => part.node === node && target in (part.object.morphTargetInfluences ?? []));
     return drivers.every(
-        ({ joint, name, targets }) =>
-            joint in nodes &&
-            (name ?? nodes[joint].name ?? "") === (nodes[joint].name ?? "") &&
-            targets.every(({ node, target }) => has(node, target)),
+        (driver) =>
+            nodesOf(driver).every((node) => node in nodes) &&
+            (driver.name ?? nodes[driver.joint].name ?? "") === (nodes[driver.joint].name ?? "") &&
+            driver.targets.every(({ node, target }) => has(node, target)),
     );
 }
 
@@ -35,7 +35,7 @@ export class Driven {
         const { nodes = [] } = parser.json as { nodes?: { name?: string }[] };
         if (list.length === 0 || !fits(list, nodes, parts)) return undefined;
         const joints = new Map<number, Object3D>();
-        for (const { joint } of list) joints.set(joint, (await parser.getDependency("node", joint)) as Object3D);
+        for (const node of list.flatMap(nodesOf)) joints.set(node, (await parser.getDependency("node", node)) as Object3D);
         const rotation = (node: number) => joints.get(node)!.quaternion.toArray();
         return new Driven(new Drivers(list, rotation), joints, parts);
     }

@@ -7,6 +7,10 @@ export interface Driver {
     /** Node whose rotation drives, and its name when the file was written. */
     joint: number;
     name?: string;
+    /** Version 2: its rotation is against the first of these nodes; the others lie above that one, up to where both joints
+     * hang. `above` are those above the joint. */
+    against?: number[];
+    above?: number[];
     part: "whole" | "swing" | "twist";
     axis?: number[];
     kernel: "exponential" | "gaussian" | "thin-plate";
@@ -21,10 +25,16 @@ function isNumbers(value: unknown, count: number): value is number[] {
     return Array.isArray(value) && value.length === count && value.every(Number.isFinite);
 }
 
+function isNodes(value: unknown): boolean {
+    return value === undefined || (Array.isArray(value) && value.length > 0 && value.every(Number.isInteger));
+}
+
 function isDriver(value: unknown): value is Driver {
-    const { joint, part, axis, kernel, radius, centres, targets } = (value ?? {}) as Partial<Driver>;
+    const { joint, against, above, part, axis, kernel, radius, centres, targets } = (value ?? {}) as Partial<Driver>;
     return (
         Number.isInteger(joint) &&
+        isNodes(against) &&
+        isNodes(above) &&
         ["whole", "swing", "twist"].includes(part!) &&
         (part === "whole" || isNumbers(axis, 3)) &&
         ["exponential", "gaussian", "thin-plate"].includes(kernel!) &&
@@ -48,7 +58,7 @@ export function readDrivers(extras: unknown): Driver[] {
         version?: unknown;
         drivers?: unknown;
     };
-    return version === 1 && Array.isArray(drivers) && drivers.every(isDriver) ? drivers : [];
+    return (version === 1 || version === 2) && Array.isArray(drivers) && drivers.every(isDriver) ? drivers : [];
 }
 
 // ---- Evaluating ----
@@ -65,6 +75,24 @@ function multiply(a: Numbers, b: Numbers): number[] {
 
 function inverse(a: Numbers): number[] {
     return [-a[0], -a[1], -a[2], a[3]];
+}
+
+type Rotation = (node: number) => Numbers;
+
+/** The rotation of a node against one above it, from all up to below that one, lowest first. */
+function chain(nodes: number[], rotation: Rotation): number[] {
+    return nodes.reduce((product, node) => multiply(rotation(node), product), [0, 0, 0, 1]);
+}
+
+/** A joint's rotation, against its parent or another joint. */
+function localOf({ joint, against, above = [] }: Driver, rotation: Rotation): Numbers {
+    if (!against) return rotation(joint);
+    return multiply(inverse(chain(against, rotation)), chain([joint, ...above], rotation));
+}
+
+/** All nodes that a driver asks for. */
+export function nodesOf({ joint, against = [], above = [] }: Driver): number[] {
+    return [joint, ...against, ...above];
 }
 
 /** The part of a rotation that a driver looks at. */
@@ -108,14 +136,14 @@ export class Drivers {
     /** Every morph target that is driven, once. */
     readonly targets: { node: number; target: number }[] = [];
     private readonly list: Driver[];
-    private readonly rests: number[][];
+    private readonly rests: Numbers[];
     /** [driver][target] places in `targets`. */
     private readonly places: number[][];
 
     /** `rest` gives the rotation of a node in the file. */
-    constructor(list: Driver[], rest: (node: number) => Numbers) {
+    constructor(list: Driver[], rest: Rotation) {
         this.list = list.map(asFloats);
-        this.rests = list.map(({ joint }) => floats(rest(joint)));
+        this.rests = list.map((driver) => localOf(driver, (node) => floats(rest(node))));
         const known = new Map<string, number>();
         this.places = list.map(({ targets }) =>
             targets.map(({ node, target }) => {
@@ -128,10 +156,10 @@ export class Drivers {
     }
 
     /** Weights of `targets` in a pose; `local` gives the rotation of a node. */
-    weights(local: (node: number) => Numbers): number[] {
+    weights(local: Rotation): number[] {
         const out = new Array<number>(this.targets.length).fill(0);
         this.list.forEach((driver, d) => {
-            const rotation = partOf(driver, multiply(inverse(this.rests[d]), local(driver.joint)));
+            const rotation = partOf(driver, multiply(inverse(this.rests[d]), localOf(driver, local)));
             const phi = driver.centres.map((centre) =>
                 KERNELS[driver.kernel](angleBetween(rotation, centre) / driver.radius),
             );
