@@ -418,6 +418,46 @@ static void siblings_drive_as_children_do(void **state) {
     assert_true(errors[2] < 1);
 }
 
+/* ---- Units ------------------------------------------------------------------------------------------------ */
+
+/* Half of the vertices in centimetres, the others in metres, with bones for each that make them fit: the same corrections. */
+static void units_of_meshes_may_differ(void **state) {
+    (void)state;
+    double errors[2];
+    for (int n = 0; n < 2; n++) {
+        test_context test;
+        pelt_context *context = test_begin(&test, 2);
+        arm a = arm_open(&test);
+        pelt_model *model = a.model;
+        pelt_skin *skin = &model->skin;
+        float **unseen = plain_skins(&test, model, a.poses.unseen, a.poses.unseen_count);
+        uint32_t bones = skin->bone_count;
+        uint32_t *joints = pelt_model_alloc(context, model, 2 * (size_t)bones, sizeof *joints);
+        pelt_affine *binds = pelt_model_alloc(context, model, 2 * (size_t)bones, sizeof *binds);
+        assert_true(joints && binds);
+        for (uint32_t b = 0; b < 2 * bones; b++) {
+            joints[b] = skin->bone_joints[b % bones];
+            binds[b] = skin->inverse_binds[b % bones];
+            for (int c = 0; n && b >= bones && c < 12; c++)
+                binds[b].m[c] *= c % 4 < 3 ? 0.01f : 1;
+        }
+        for (uint32_t i = 0; n && i < model->mesh.vertex_count; i += 2) {
+            for (int c = 0; c < 3; c++)
+                ((float *)(uintptr_t)model->mesh.positions)[3 * i + c] *= 100;
+            for (uint32_t k = i * skin->influence_count; k < (i + 1) * skin->influence_count; k++)
+                skin->bones[k] = (uint16_t)(skin->bones[k] + bones);
+        }
+        skin->bone_count *= 2;
+        skin->bone_joints = joints;
+        skin->inverse_binds = binds;
+        test_ok(&test, pelt_eigenskin(context, model, a.examples, a.poses.seen_count, NULL, NULL));
+        errors[n] = relative_error(&test, model, a.poses.unseen, a.poses.unseen_count, unseen);
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+    assert_true(errors[0] < 0.13 && fabs(errors[1] - errors[0]) < 0.01);
+}
+
 /* ---- What else is in the model ---------------------------------------------------------------------------- */
 
 /* Every tenth key of a motion stays: joints turn far from one to the next. */
@@ -733,6 +773,7 @@ int main(void) {
         cmocka_unit_test(displacements_of_a_vertex_are_bounded),
         cmocka_unit_test(the_whole_may_move),
         cmocka_unit_test(siblings_drive_as_children_do),
+        cmocka_unit_test(units_of_meshes_may_differ),
         cmocka_unit_test(motions_play_what_is_driven),
         cmocka_unit_test(others_stay_and_count),
         cmocka_unit_test(normals_come_nearer),

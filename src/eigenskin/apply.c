@@ -34,8 +34,9 @@ static void spread_mode(const px_eigenskin *e, const px_bend *bend, uint32_t mod
     for (size_t n = 0; n < bend->share_count; n++) {
         uint32_t share = bend->shares[n];
         const double *modes = e->modes + (size_t)share * e->width * e->desc.modes;
+        double scale = row == 0 ? e->scales[e->share_units[share]] : 1;
         for (size_t a = 0; a < 3; a++)
-            out[3 * (size_t)e->share_units[share] + a] = modes[(row + a) * e->desc.modes + mode];
+            out[3 * (size_t)e->share_units[share] + a] = modes[(row + a) * e->desc.modes + mode] / scale;
     }
 }
 

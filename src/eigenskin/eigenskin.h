@@ -85,9 +85,10 @@ typedef struct px_eigenskin {
     px_hierarchy hierarchy;
     px_units units;
     double *counts;        /* [unit] its vertices */
+    double *scales;        /* [unit] how much larger than in the mesh it is in world space, at rest */
     pelt_affine *palettes; /* [example][bone] */
     uint32_t width;        /* rows of a unit: 3 for its place, then 3 for its normal where asked */
-    double *displacements; /* [unit][width][pose] at rest */
+    double *displacements; /* [unit][width][pose] at rest; those of places times the unit's scale, to be compared */
     double *targets;       /* [unit][width][pose] what modes are fitted to: these, or without their noise */
     double *residuals;     /* [unit][width][pose] what modes leave of the targets */
     double *solutions;     /* [unit][width][pose] the a of above */

@@ -95,6 +95,26 @@ static pelt_result pull_example(const pose_work *w, size_t unit, uint32_t exampl
                    e->examples[example].name, e->units.vertices[unit]);
 }
 
+/* Meshes of one rig may have different units, which their bind poses make the same. */
+static pelt_result find_scales(px_eigenskin *e) {
+    const pelt_model *model = e->model;
+    pelt_affine *globals = PX_NEW(e->scratch, pelt_affine, model->skeleton.joint_count);
+    pelt_affine *palette = PX_NEW(e->scratch, pelt_affine, model->skin.bone_count);
+    e->scales = PX_NEW(e->scratch, double, e->units.count);
+    if (!globals || !palette || !e->scales)
+        return PELT_ERROR_MEMORY;
+    pelt_skeleton_globals(&model->skeleton, model->skeleton.rest, globals);
+    pelt_skin_palette(&model->skin, globals, palette);
+    for (size_t u = 0; u < e->units.count; u++) {
+        double m[12], sum = 0;
+        px_skin_blend(&model->skin, palette, e->units.vertices[u], m);
+        for (int c = 0; c < 9; c++)
+            sum += m[c + c / 3] * m[c + c / 3];
+        e->scales[u] = sum > 0 && isfinite(sum) ? sqrt(sum / 3) : 1;
+    }
+    return PELT_OK;
+}
+
 /* The mean of a pose's examples. */
 static pelt_result pull_pose(const pose_work *w, uint32_t pose) {
     px_eigenskin *e = w->e;
@@ -105,7 +125,8 @@ static pelt_result pull_pose(const pose_work *w, uint32_t pose) {
             PX_TRY(pull_example(w, u, x, out, &well));
             w->ill[pose * e->units.count + u] |= !well;
             for (size_t a = 0; a < 3; a++)
-                *px_matrix_at(px_unit_rows(e, e->displacements, u), a, pose) += out[a] / e->pose_examples[pose];
+                *px_matrix_at(px_unit_rows(e, e->displacements, u), a, pose) +=
+                    e->scales[u] * out[a] / e->pose_examples[pose];
         }
     return PELT_OK;
 }
@@ -153,6 +174,7 @@ pelt_result px_eigenskin_gather(px_eigenskin *e) {
     e->width = e->desc.normals ? 6 : 3;
     e->size = px_box(e->model->mesh.positions, e->model->mesh.vertex_count, low, high);
     PX_TRY(find_units(e));
+    PX_TRY(find_scales(e));
     size_t rows = px_mul_size(e->width, e->pose_count), units = e->units.count;
     pose_work w = {.e = e,
                    .morph_weights =

@@ -117,9 +117,10 @@ static bool find_displaced(const px_eigenskin *e, uint32_t bend, const uint32_t 
             most = fmax(most, lengths[u]);
         }
     }
-    double border = fmax(e->desc.support * most, ROUNDING * e->size);
-    for (size_t u = 0; u < e->units.count; u++)
+    for (size_t u = 0; u < e->units.count; u++) {
+        double border = fmax(e->desc.support * most, ROUNDING * e->size * e->scales[u]);
         s->priors[u * e->bend_count + bend] = any && lengths[u] > border;
+    }
     return any;
 }
 
