@@ -1,10 +1,13 @@
-/* Pose-dependent corrections of real clips: animations become rigid bones with a hierarchy, every third frame is held
+/* Pose-dependent corrections of an arm whose poses have noise: the error of unseen poses, with every joint of every example
+ * turned anyhow while the shapes stay, and with shapes of the turned poses. And of real clips: animations become rigid bones with a hierarchy, every third frame is held
  * out, and the others are the examples. Prints the table of docs/eigenskin.md: E_rms of the frames learned from and of
  * those held out, without corrections and with them, driven by the poses alone.
  *
- *   bench_eigenskin [NAME] [OPTION=VALUE…]     only animations whose name begins like this; settings of pelt_eigenskin
+ *   bench_eigenskin [NAME] [OPTION=VALUE…]     only animations whose name begins like this (noise: the arm); settings of
+ *                                              pelt_eigenskin
  */
 #include "animations.h"
+#include "arm.h"
 
 #include <math.h>
 
@@ -119,6 +122,103 @@ static pelt_result run(pelt_context *context, const animation *a, const pelt_eig
     return result;
 }
 
+/* ---- Noise ------------------------------------------------------------------------------------------------ */
+
+#define SEEDS 5u
+
+/* Turns every joint by up to so many degrees about each axis; with `shape` [vertex][3], that of the pose, which lessons
+ * of the arm either swing or twist. */
+static void turn_joints(scene_random *random, double degrees, const pelt_mesh *mesh, pelt_transform *locals,
+                        float *shape) {
+    arm_bend bends[ARM_BENDS];
+    for (uint32_t j = 0; j <= ARM_BENDS; j++) {
+        float *r = locals[j].rotation;
+        quat q = {r[0], r[1], r[2], r[3]};
+        double noise[3];
+        for (int c = 0; c < 3; c++)
+            noise[c] = scene_random_range(random, -degrees, degrees) * 3.141592653589793 / 180;
+        vec axis = {noise[0], noise[1], noise[2]};
+        double angle = sqrt(noise[0] * noise[0] + noise[1] * noise[1] + noise[2] * noise[2]);
+        double half = sqrt(q.x * q.x + q.z * q.z);
+        double swing = half > 0 ? 2 * atan2(half, sqrt(q.y * q.y + q.w * q.w)) / half : 0;
+        if (j)
+            bends[j - 1] = (arm_bend){swing * q.x + noise[0], swing * q.z + noise[1], 2 * atan2(q.y, q.w) + noise[2]};
+        if (shape && j)
+            q = arm_turn(&bends[j - 1]);
+        else if (!shape && angle > 0)
+            q = quat_mul(q, quat_turn(vec_unit(axis), angle));
+        r[0] = (float)q.x, r[1] = (float)q.y, r[2] = (float)q.z, r[3] = (float)q.w;
+    }
+    arm_pose pose = arm_pose_make(bends);
+    for (size_t i = 0; shape && i < mesh->vertex_count; i++)
+        vec_store(shape + 3 * i, arm_place(&pose, vec_load(mesh->positions + 3 * i)));
+}
+
+/* Σ |posed − right|² of the unseen poses. */
+static pelt_result sum_unseen(pelt_context *context, pelt_model *m, const scene_poses *poses, double *sum) {
+    size_t floats = 3 * (size_t)m->mesh.vertex_count;
+    float *weights = pelt_model_alloc(context, m, m->morphs.morph_count, sizeof *weights);
+    float *posed = pelt_model_alloc(context, m, floats, sizeof *posed);
+    pelt_result result = weights && posed ? PELT_OK : PELT_ERROR_MEMORY;
+    *sum = 0;
+    for (uint32_t p = 0; result == PELT_OK && p < poses->unseen_count; p++) {
+        const scene_pose *pose = &poses->unseen[p];
+        pelt_pose_weights(m, pose->locals, weights);
+        result = pelt_model_pose_locals(context, m, pose->locals, weights, PELT_SKINNING_LINEAR, posed, NULL);
+        for (size_t c = 0; result == PELT_OK && c < floats; c++)
+            *sum += ((double)posed[c] - (double)pose->positions[c]) * ((double)posed[c] - (double)pose->positions[c]);
+    }
+    return result;
+}
+
+/* The error of one arm. */
+static pelt_result run_noise(pelt_context *context, const pelt_eigenskin_desc *desc, double degrees, bool shapes,
+                             uint32_t seed, double *error) {
+    const scene *arm = scene_find("arm");
+    const scene_desc size = {.seed = 1};
+    pelt_model *m = NULL;
+    scene_poses poses;
+    scene_random random = {seed};
+    pelt_pose_example examples[64];
+    double before = 0, after = 0;
+    pelt_result result = arm->make(context, &size, &m);
+    if (result == PELT_OK)
+        result = arm->poses(context, &size, m, &poses);
+    if (result == PELT_OK)
+        result = sum_unseen(context, m, &poses, &before);
+    for (uint32_t p = 0; result == PELT_OK && p < poses.seen_count; p++) {
+        const scene_pose *pose = &poses.seen[p];
+        turn_joints(&random, degrees, &m->mesh, (pelt_transform *)(uintptr_t)pose->locals,
+                    shapes ? (float *)(uintptr_t)pose->positions : NULL);
+        examples[p] = (pelt_pose_example){pose->name, pose->locals, pose->positions, NULL};
+    }
+    if (result == PELT_OK)
+        result = pelt_eigenskin(context, m, examples, poses.seen_count, desc, NULL);
+    if (result == PELT_OK)
+        result = sum_unseen(context, m, &poses, &after);
+    *error = sqrt(after / before);
+    pelt_model_destroy(m);
+    return result;
+}
+
+static pelt_result print_noise(pelt_context *context, const pelt_eigenskin_desc *desc) {
+    static const double levels[] = {0, 1e-6, 1e-4, 1e-2, 0.1, 0.3, 1};
+    printf("| noise, degrees | poses turned, shapes stay | poses turned, shapes with them |\n|---|---|---|\n");
+    for (size_t n = 0; n < sizeof levels / sizeof levels[0]; n++) {
+        double most[2] = {0};
+        for (int shapes = 0; shapes < 2; shapes++)
+            for (uint32_t seed = 1; seed <= (n ? SEEDS : 1); seed++) {
+                double error;
+                pelt_result result = run_noise(context, desc, levels[n], shapes, seed, &error);
+                if (result != PELT_OK)
+                    return result;
+                most[shapes] = fmax(most[shapes], error);
+            }
+        printf("| %g | %.3f | %.3f |\n", levels[n], most[0], most[1]);
+    }
+    return PELT_OK;
+}
+
 /* OPTION=VALUE among the arguments; gives the one that is a name. */
 static const char *read_arguments(pelt_context *context, int count, char **texts, pelt_eigenskin_desc *desc) {
     size_t option_count;
@@ -142,6 +242,8 @@ int main(int count, char **texts) {
         return 1;
     pelt_eigenskin_desc desc = pelt_eigenskin_desc_default();
     const char *name = read_arguments(context, count, texts, &desc);
+    if ((!name || strcmp(name, "noise") == 0) && print_noise(context, &desc) != PELT_OK)
+        printf("noise: %s\n", pelt_error_text(context));
     printf("| animation | poses | modes | learned | with modes | held out | with modes | less | errors | left out |\n"
            "|---|---|---|---|---|---|---|---|---|---|\n");
     for (size_t n = 0; n < ANIMATION_COUNT; n++)
