@@ -52,6 +52,7 @@ static pelt_jiggle_desc small(void) {
     desc.frequency = 8; /* softer than most, so that there is something to see */
     desc.damping = 4;
     desc.particles = PARTICLES;
+    desc.softness = PELT_JIGGLE_SOFTNESS_EVEN;
     return desc;
 }
 

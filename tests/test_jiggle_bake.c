@@ -23,6 +23,7 @@ static pelt_model *make_troll(pelt_context *context, uint32_t vertex_count, uint
 static void begin(baked *b, uint32_t thread_count) {
     *b = (baked){.desc = pelt_jiggle_desc_default(), .how = pelt_jiggle_bake_desc_default()};
     b->desc.particles = 300;
+    b->desc.softness = PELT_JIGGLE_SOFTNESS_EVEN;
     b->how.preroll = 0.1;
     test_begin(&b->test, thread_count);
     b->model = make_troll(b->test.context, 600, 31);

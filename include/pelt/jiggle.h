@@ -26,6 +26,13 @@ typedef enum pelt_jiggle_weights {
     PELT_JIGGLE_WEIGHTS_LATTICE /* heat that diffuses from the bones through the lattice */
 } pelt_jiggle_weights;
 
+/* What has how much of δ. */
+typedef enum pelt_jiggle_softness {
+    PELT_JIGGLE_SOFTNESS_THICKNESS, /* thick flesh all of it, thin flesh, hands, feet and heads none; it swings by at most
+                                     * an eighth of its thickness. Joints and vertices with a δ of their own have that */
+    PELT_JIGGLE_SOFTNESS_EVEN       /* everything all of it, and swings as far as it likes */
+} pelt_jiggle_softness;
+
 /* ---- What can be set locally ------------------------------------------------------------------------------ */
 
 /* Values of one joint, for the particles that follow it, as far as they do so. Below 0: as elsewhere. */
@@ -82,13 +89,14 @@ typedef struct pelt_jiggle_desc {
     double volume;      /* how much of the volume that bends lose or win is put right, 0 to 1; default 1 */
 
     /* The secondary motion. */
-    double stiffness; /* half-width of regions that try to stay rigid, in cells; may lie between whole ones; 0 to 8,
+    double stiffness;  /* half-width of regions that try to stay rigid, in cells; may lie between whole ones; 0 to 8,
                        * default 2 */
-    double delta;     /* δ, 0 to 1: 0 is the skin alone, 1 hangs on the bones alone; default 0.9 */
-    double bones;     /* radius of the rigid cylinders around bones, in cells, ≥ 0; default 1; 0: none */
-    double frequency; /* Hz: how fast a particle alone swings about where its regions want it, > 0; default 16. Flesh
+    double delta;      /* δ, 0 to 1: 0 is the skin alone, 1 hangs on the bones alone; default 0.9 */
+    uint32_t softness; /* pelt_jiggle_softness; default by thickness. Without a skin: even */
+    double bones;      /* radius of the rigid cylinders around bones, in cells, ≥ 0; default 1; 0: none */
+    double frequency;  /* Hz: how fast a particle alone swings about where its regions want it, > 0; default 16. Flesh
                        * that is not held by bones swings at √(1 − δ) of it. More than 1 / (6 substep) counts as that */
-    double damping;   /* 1 / s: how fast motion against the skin dies (amplitudes at half of it), ≥ 0; default 8 */
+    double damping;    /* 1 / s: how fast motion against the skin dies (amplitudes at half of it), ≥ 0; default 8 */
     double region_damping; /* 1 / s: the same for motion within regions, which keep their momentum, linear and angular
                             * (FastLSM); ≥ 0, default 20 */
     double max_distance;   /* from the skin, in units, ≥ 0; 0 (default): any */

@@ -135,7 +135,7 @@ static void push_out(px_swing *s, size_t p, const float *skin, uint32_t n) {
 /* Not farther than allowed, and no faster away. */
 static void hold_back(px_swing *s, size_t p) {
     float *u = s->pass.u + 4 * p, *w = s->pass.w + 4 * p;
-    float far2 = px_dot3(u, u), most = s->max_distance / (s->lattice->cell * s->deltas[p]);
+    float far2 = px_dot3(u, u), most = s->values.limits[p] / (s->lattice->cell * s->deltas[p]);
     if (!(far2 > most * most))
         return;
     float shrink = most / sqrtf(far2), away = px_dot3(u, w) / far2;
@@ -151,7 +151,7 @@ void px_swing_hold(px_swing *s, const float *skin, const pelt_affine *globals) {
     for (size_t p = 0; p < s->lattice->particle_count; p++) {
         for (uint32_t n = 0; s->deltas[p] >= DELTA_LEAST && n < s->collider_count; n++)
             push_out(s, p, skin, n);
-        if (s->max_distance > 0 && s->deltas[p] > 0)
+        if (s->deltas[p] > 0)
             hold_back(s, p);
     }
 }

@@ -45,6 +45,13 @@ static pelt_result make_normals(pelt_jiggle *j, pelt_context *context, float **o
     return result;
 }
 
+/* The rig's own skin says nothing of particles that other weights move. */
+static pelt_result make_hold(pelt_jiggle *j, pelt_context *context) {
+    if (j->desc.weights == PELT_JIGGLE_WEIGHTS_LATTICE || j->model->skin.bone_count == 0)
+        return PELT_OK;
+    return px_hold_make(context, j->arena, &j->subject, &j->lattice, &j->weights, &j->thickness, &j->hold);
+}
+
 static pelt_result make_state(pelt_jiggle *j) {
     const pelt_skeleton *skeleton = &j->model->skeleton;
     size_t floats = 4 * px_jiggle_padded(j->lattice.particle_count);
@@ -71,9 +78,12 @@ static pelt_result fill(pelt_jiggle *j, pelt_context *context) {
     PX_TRY(px_jiggle_parts_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->parts));
     PX_TRY(px_primary_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->parts, &j->primary));
     PX_TRY(make_normals(j, context, &normals));
-    PX_TRY(px_swing_make(j->arena, &j->subject, &j->lattice, &j->weights, kernels, normals, &j->desc, &j->swing));
+    PX_TRY(px_thickness_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->thickness));
+    PX_TRY(px_swing_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->thickness, kernels, normals, &j->desc,
+                         &j->swing));
     PX_TRY(px_mesh_embedding_make(j->arena, &j->lattice, kernels, normals, &j->mesh));
     PX_TRY(px_mesh_shape_make(j->arena, j->model, normals, &j->mesh));
+    PX_TRY(make_hold(j, context));
     j->jump = j->desc.teleport * px_box(j->subject.positions, j->model->mesh.vertex_count, low, high);
     return make_state(j);
 }
@@ -177,7 +187,7 @@ void pelt_jiggle_step(pelt_jiggle *j, double seconds) {
 }
 
 void pelt_jiggle_positions(const pelt_jiggle *j, float *positions, float *normals) {
-    px_mesh_embedding_run(&j->mesh, j->shown, positions, normals);
+    px_hold_run(&j->hold, &j->mesh, j->globals, j->shown, positions, normals);
 }
 
 /* ---- Changes ---------------------------------------------------------------------------------------------- */

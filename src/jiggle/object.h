@@ -5,12 +5,14 @@
  *   swing.c     what swings about the skin: forces, substeps; collide.c: what keeps it where it may be
  *   match.c     regions and what they want        match_kernel.h
  *   values.c    what particles are like: stiffness, damping, δ
+ *   thickness.c how thick flesh is, and how soft therefore
  *   mesh.c      vertices from particles           mesh_kernel.h
+ *   hold.c      vertices of flesh that is thinner than the cells
  */
 #ifndef PELT_JIGGLE_OBJECT_H
 #define PELT_JIGGLE_OBJECT_H
 
-#include "jiggle/mesh.h"
+#include "jiggle/hold.h"
 #include "jiggle/path.h"
 #include "jiggle/primary.h"
 #include "jiggle/swing.h"
@@ -26,6 +28,8 @@ struct pelt_jiggle {
     px_primary primary;
     px_swing swing;
     px_mesh_embedding mesh;
+    px_thickness thickness;
+    px_hold hold;
     double jump; /* units: a joint that moves farther jumps; 0: none does */
     uint32_t jump_count;
     bool fresh;     /* the next pose holds at once */

@@ -16,6 +16,8 @@ static const pelt_option options[] = {
      "W", "half-width of the regions that try to stay rigid, in cells"},
     {"delta", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, delta), "0.9", 0, 1, NULL, "D",
      "how much swings: 0 is the skin alone, 1 hangs on the bones alone"},
+    {"softness", 0, PELT_OPTION_CHOICE, offsetof(pelt_jiggle_desc, softness), "thickness", 0, 0, "thickness|even", NULL,
+     "what swings by --delta: thick flesh all, thin flesh, hands, feet and heads not; or everything alike"},
     {"bone-radius", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, bones), "1", 0, 1000, NULL, "R",
      "radius of the rigid cylinders around bones, in cells"},
     {"frequency", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, frequency), "16", 1e-3, 1000, NULL, "HZ",

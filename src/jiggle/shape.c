@@ -36,6 +36,7 @@ pelt_result px_mesh_shape_make(px_arena *arena, const pelt_model *model, const f
         for (size_t e = 0; e < 9; e++)
             s->turns[9 * (size_t)i + e] = m[4 * (e / 3) + e % 3];
     }
+    memcpy(s->places, mesh->positions, floats * sizeof *s->places);
     embedding->shape = s;
     return PELT_OK;
 }

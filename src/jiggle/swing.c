@@ -50,20 +50,20 @@ static pelt_result make_state(px_arena *arena, px_swing *s) {
 }
 
 pelt_result px_swing_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
-                          const px_weight_table *weights, const px_jiggle_kernels *kernels, const float *normals,
-                          const pelt_jiggle_desc *desc, px_swing *out) {
+                          const px_weight_table *weights, const px_thickness *thickness,
+                          const px_jiggle_kernels *kernels, const float *normals, const pelt_jiggle_desc *desc,
+                          px_swing *out) {
     *out = (px_swing){.subject = subject,
                       .lattice = lattice,
                       .weights = weights,
                       .centre = middle_particle(lattice),
                       .step = desc->substep,
-                      .max_distance = (float)desc->max_distance,
                       .forces = desc->forces,
                       .pass = {.cell = lattice->cell,
                                .step = (float)desc->substep,
                                .pull = (float)(pull_of(desc->frequency, desc->substep) / desc->substep),
                                .region_damping = (float)-expm1(-desc->region_damping * desc->substep)}};
-    PX_TRY(px_values_make(arena, subject, lattice, weights, desc, &out->values));
+    PX_TRY(px_values_make(arena, subject, lattice, weights, thickness, desc, &out->values));
     PX_TRY(px_match_make(arena, lattice, kernels, &out->match));
     PX_TRY(make_state(arena, out));
     PX_TRY(px_swing_make_colliders(arena, desc, normals, out));
@@ -146,8 +146,7 @@ void px_swing_step(px_swing *s, const float *skin, const pelt_affine *globals) {
     if (windy)
         add_air(s);
     px_match_run(&s->match, &s->pass);
-    if (s->max_distance > 0 || s->collider_count > 0)
-        px_swing_hold(s, skin, globals);
+    px_swing_hold(s, skin, globals);
 }
 
 void px_swing_show(const px_swing *s, const float *skin, double later, float *out) {

@@ -23,7 +23,6 @@ typedef struct px_swing {
     float *deltas, *keeps, *pushes; /* [particle] … [4] with fill */
     uint32_t centre;                /* the particle in the middle */
     double step;                    /* h, seconds */
-    float max_distance;             /* units; 0: any */
     pelt_jiggle_forces forces;
     float (*joint_pushes)[3]; /* [joint] scratch */
     float *outside;           /* [particle] how far outside of the surface it lies at rest, units; NULL: no colliders */
@@ -34,8 +33,9 @@ typedef struct px_swing {
 
 /* normals [vertex][3] of the mesh at rest. Arrays live in the arena; the others must outlive it. */
 pelt_result px_swing_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
-                          const px_weight_table *weights, const px_jiggle_kernels *kernels, const float *normals,
-                          const pelt_jiggle_desc *desc, px_swing *out);
+                          const px_weight_table *weights, const px_thickness *thickness,
+                          const px_jiggle_kernels *kernels, const float *normals, const pelt_jiggle_desc *desc,
+                          px_swing *out);
 void px_swing_set_values(px_swing *swing, const pelt_jiggle_joint *joints, uint32_t joint_count,
                          const pelt_jiggle_maps *maps);
 /* Values out of range count as the nearest in it. */

@@ -2,8 +2,12 @@
  * under the surface is like what is above it. */
 #include "jiggle/values.h"
 
+#include <math.h>
+
 /* Vertices that count less for a particle than this are not near it. */
 #define NEAR 1e-3f
+
+#define UNLIMITED 1e30f /* units: finite, so that it blends */
 
 /* ---- Making ----------------------------------------------------------------------------------------------- */
 
@@ -67,15 +71,19 @@ static pelt_result pin_bones(px_arena *arena, px_values *v, const px_jiggle_subj
 }
 
 pelt_result px_values_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
-                           const px_weight_table *weights, const pelt_jiggle_desc *desc, px_values *out) {
+                           const px_weight_table *weights, const px_thickness *thickness, const pelt_jiggle_desc *desc,
+                           px_values *out) {
     uint32_t count = lattice->particle_count;
     *out = (px_values){.lattice = lattice,
                        .weights = weights,
                        .joint_count = subject->model->skeleton.joint_count,
                        .standard_stiffness = (float)desc->stiffness,
                        .standard_damping = (float)desc->damping,
-                       .standard_delta = (float)desc->delta};
-    float **arrays[] = {&out->totals, &out->sums, &out->stiffness, &out->damping, &out->deltas, &out->pins};
+                       .standard_delta = (float)desc->delta,
+                       .thickness = desc->softness == PELT_JIGGLE_SOFTNESS_THICKNESS ? thickness : NULL,
+                       .max_distance = (float)desc->max_distance};
+    float **arrays[] = {&out->totals, &out->sums, &out->stiffness, &out->damping,
+                        &out->deltas, &out->pins, &out->limits};
     for (size_t n = 0; n < PX_COUNT(arrays); n++)
         if (!(*arrays[n] = PX_NEW(arena, float, count)))
             return PELT_ERROR_MEMORY;
@@ -95,17 +103,6 @@ pelt_result px_values_make(px_arena *arena, const px_jiggle_subject *subject, co
 
 static float clamped(float x, float most) {
     return x >= 0 ? (x <= most ? x : most) : 0;
-}
-
-/* out [particle] from v->joints [joint]. */
-static void blend_joints(const px_values *v, float *out) {
-    for (size_t p = 0; p < v->lattice->particle_count; p++) {
-        const uint16_t *joints = v->weights->bones + p * v->weights->capacity;
-        const float *weights = v->weights->weights + p * v->weights->capacity;
-        out[p] = v->joints[joints[0]]; /* exactly, where all agree */
-        for (uint32_t k = 1; k < v->weights->capacity; k++)
-            out[p] += weights[k] * (v->joints[joints[k]] - v->joints[joints[0]]);
-    }
 }
 
 /* Vertices that say nothing say what joints said. */
@@ -137,40 +134,56 @@ static void blend_map(const px_values *v, const float *map, float most, float *o
 typedef struct kind {
     size_t offset; /* its place in pelt_jiggle_joint */
     float standard, most;
-    const float *map; /* [vertex] or NULL */
-    float *out;       /* [particle] */
+    const float *shares; /* [joint] of the standard; NULL: all of it */
+    const float *map;    /* [vertex] or NULL */
+    float *out;          /* [particle] */
 } kind;
 
 static void set_kind(const px_values *v, const kind *k, const pelt_jiggle_joint *joints, uint32_t joint_count) {
     for (uint32_t j = 0; j < v->joint_count; j++)
-        v->joints[j] = k->standard;
+        v->joints[j] = k->shares ? k->shares[j] * k->standard : k->standard;
     for (uint32_t n = 0; n < joint_count; n++) {
         float value;
         memcpy(&value, (const char *)&joints[n] + k->offset, sizeof value);
         if (value >= 0 && joints[n].joint < v->joint_count)
             v->joints[joints[n].joint] = clamped(value, k->most);
     }
-    blend_joints(v, k->out);
+    px_thickness_blend(v->weights, v->joints, v->lattice->particle_count, k->out);
     if (k->map)
         blend_map(v, k->map, k->most, k->out);
     for (uint32_t p = 0; p < v->lattice->particle_count; p++)
         k->out[p] = clamped(k->out[p], k->most);
 }
 
+/* By thickness, but where it was said how soft something is. */
+static void set_limits(const px_values *v, const pelt_jiggle_joint *joints, uint32_t joint_count,
+                       const pelt_jiggle_maps *maps) {
+    for (uint32_t j = 0; j < v->joint_count; j++)
+        v->joints[j] = v->thickness && !maps->delta ? fminf(v->thickness->swings[j], UNLIMITED) : UNLIMITED;
+    for (uint32_t n = 0; n < joint_count; n++)
+        if (joints[n].delta >= 0 && joints[n].joint < v->joint_count)
+            v->joints[joints[n].joint] = UNLIMITED;
+    px_thickness_blend(v->weights, v->joints, v->lattice->particle_count, v->limits);
+    for (uint32_t p = 0; p < v->lattice->particle_count; p++)
+        v->limits[p] = v->max_distance > 0 ? fminf(v->limits[p], v->max_distance) : v->limits[p];
+}
+
 void px_values_set(px_values *v, const pelt_jiggle_joint *joints, uint32_t joint_count, const pelt_jiggle_maps *maps) {
     pelt_jiggle_maps none = {0};
     maps = maps ? maps : &none;
     const kind kinds[] = {
-        {offsetof(pelt_jiggle_joint, stiffness), v->standard_stiffness, PELT_JIGGLE_STIFFNESS_MOST, maps->stiffness,
-         v->stiffness},
-        {offsetof(pelt_jiggle_joint, damping), v->standard_damping, 1e6f, maps->damping, v->damping},
-        {offsetof(pelt_jiggle_joint, delta), v->standard_delta, 1, maps->delta, v->deltas},
-        {offsetof(pelt_jiggle_joint, pin), 0, 1, maps->pin, v->pins},
+        {offsetof(pelt_jiggle_joint, stiffness), v->standard_stiffness, PELT_JIGGLE_STIFFNESS_MOST, NULL,
+         maps->stiffness, v->stiffness},
+        {offsetof(pelt_jiggle_joint, damping), v->standard_damping, 1e6f, NULL, maps->damping, v->damping},
+        {offsetof(pelt_jiggle_joint, delta), v->standard_delta, 1, v->thickness ? v->thickness->softness : NULL,
+         maps->delta, v->deltas},
+        {offsetof(pelt_jiggle_joint, pin), 0, 1, NULL, maps->pin, v->pins},
     };
     for (size_t n = 0; n < PX_COUNT(kinds); n++)
         set_kind(v, &kinds[n], joints, joint_count);
     for (uint32_t p = 0; p < v->lattice->particle_count; p++)
         v->deltas[p] = v->pinned[p] ? 0 : v->deltas[p] * (1 - v->pins[p]);
+    set_limits(v, joints, joint_count, maps);
 }
 
 uint32_t px_values_pinned(const px_values *v) {

@@ -2,7 +2,7 @@
 #ifndef PELT_JIGGLE_VALUES_H
 #define PELT_JIGGLE_VALUES_H
 
-#include "jiggle/jiggle.h"
+#include "jiggle/thickness.h"
 
 #include <pelt/jiggle.h>
 
@@ -11,23 +11,27 @@ typedef struct px_values {
     const px_weight_table *weights; /* of particles */
     uint32_t joint_count;
     float standard_stiffness, standard_damping, standard_delta;
-    uint8_t *pinned;      /* [particle] within a bone's cylinder */
-    uint32_t inner_count; /* particles that no vertex lies near, from the surface inwards */
-    uint32_t *inner;      /* [inner_count] */
-    uint32_t *layers;     /* [particle] links from those that have vertices near, which are 0 */
-    float *totals;        /* [particle] Σ of what vertices count for it */
-    float *sums;          /* [particle] scratch */
-    float *joints;        /* [joint] scratch */
-    float *stiffness;     /* [particle] half-widths */
-    float *damping;       /* [particle] 1 / s */
-    float *deltas;        /* [particle] less what is pinned */
-    float *pins;          /* [particle] */
+    const px_thickness *thickness; /* NULL: everything is as soft */
+    uint8_t *pinned;               /* [particle] within a bone's cylinder */
+    uint32_t inner_count;          /* particles that no vertex lies near, from the surface inwards */
+    uint32_t *inner;               /* [inner_count] */
+    uint32_t *layers;              /* [particle] links from those that have vertices near, which are 0 */
+    float *totals;                 /* [particle] Σ of what vertices count for it */
+    float *sums;                   /* [particle] scratch */
+    float *joints;                 /* [joint] scratch */
+    float *stiffness;              /* [particle] half-widths */
+    float *damping;                /* [particle] 1 / s */
+    float *deltas;                 /* [particle] less what is pinned */
+    float *pins;                   /* [particle] */
+    float max_distance;            /* units; 0: any */
+    float *limits;                 /* [particle] how far it may be shown from the skin, units; 1e30: any */
 } px_values;
 
 /* Cylinders of `radius` cells around bones, for particles that follow the bone more than any other. Subject is used
  * only here. */
 pelt_result px_values_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
-                           const px_weight_table *weights, const pelt_jiggle_desc *desc, px_values *out);
+                           const px_weight_table *weights, const px_thickness *thickness, const pelt_jiggle_desc *desc,
+                           px_values *out);
 /* All anew. Never allocates. */
 void px_values_set(px_values *values, const pelt_jiggle_joint *joints, uint32_t joint_count,
                    const pelt_jiggle_maps *maps);

@@ -1,0 +1,139 @@
+/* Vertices of thin flesh keep the rig's own skin.
+ *
+ * A cell that is wider than a finger blends the weights of the whole hand: the finger bends as the cell does, not as its
+ * skin does. What linear blending of the lattice gets wrong of linear blending of the vertices is known, and is put right
+ * by the share h that is held:
+ *
+ *   vertex = lattice(x) + h (skin(vertex) − lattice(x_linear))
+ *
+ * For h = 1 the lattice gives only x − x_linear, the difference to its own linear blending, which is smooth. A difference
+ * longer than the flesh is thick would turn thin flesh inside out; it is shortened to that.
+ */
+#include "jiggle/hold.h"
+
+#include <pelt/run.h>
+
+#include <math.h>
+
+static bool is_any_held(const px_thickness *thickness, uint32_t joint_count) {
+    for (uint32_t j = 0; j < joint_count; j++)
+        if (thickness->holds[j] > 0)
+            return true;
+    return false;
+}
+
+static void share_vertices(px_hold *h, const px_lattice *lattice) {
+    for (size_t i = 0; i < lattice->vertex_count; i++) {
+        const uint32_t *corners = lattice->cells[lattice->vertex_cells[i]];
+        const float *place = lattice->vertex_places + 3 * i;
+        float first = h->shares[corners[0]], sum = 0;
+        for (uint32_t k = 1; k < 8; k++) {
+            float weight = 1;
+            for (uint32_t axis = 0; axis < 3; axis++)
+                weight *= k >> axis & 1 ? place[axis] : 1 - place[axis];
+            sum += weight * (h->shares[corners[k]] - first);
+        }
+        h->vertex_shares[i] = first + sum;
+    }
+}
+
+pelt_result px_hold_make(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
+                         const px_lattice *lattice, const px_weight_table *weights, const px_thickness *thickness,
+                         px_hold *out) {
+    const pelt_model *model = subject->model;
+    uint32_t count = model->mesh.vertex_count, joint_count = model->skeleton.joint_count;
+    *out = (px_hold){.model = model,
+                     .subject = subject,
+                     .weights = weights,
+                     .particle_count = lattice->particle_count,
+                     .rest = lattice->rest};
+    if (!is_any_held(thickness, joint_count))
+        return PELT_OK;
+    out->shares = PX_NEW(arena, float, lattice->particle_count);
+    out->limits = PX_NEW(arena, float, lattice->particle_count);
+    out->vertex_shares = PX_NEW(arena, float, count);
+    out->bind = PX_NEW(arena, float, 3 * (size_t)count);
+    out->skinned = PX_NEW(arena, float, 3 * (size_t)count);
+    out->blended = PX_NEW(arena, float, 3 * (size_t)count);
+    out->linear = PX_NEW(arena, float, 4 * px_jiggle_padded(lattice->particle_count));
+    out->moved = PX_NEW(arena, float, 4 * px_jiggle_padded(lattice->particle_count));
+    out->motions = PX_NEW(arena, pelt_affine, joint_count);
+    out->palette = PX_NEW(arena, pelt_affine, model->skin.bone_count);
+    if (!out->shares || !out->limits || !out->vertex_shares || !out->bind || !out->skinned || !out->blended ||
+        !out->linear || !out->moved || !out->motions || !out->palette)
+        return PELT_ERROR_MEMORY;
+    px_thickness_blend(weights, thickness->holds, lattice->particle_count, out->shares);
+    px_thickness_blend(weights, thickness->joints, lattice->particle_count, out->limits);
+    share_vertices(out, lattice);
+    memcpy(out->bind, model->mesh.positions, 3 * (size_t)count * sizeof *out->bind);
+    if (model->morphs.morph_count == 0)
+        return PELT_OK;
+    float *rest = PX_ALLOC(context, float, model->morphs.morph_count);
+    out->morphed = PX_NEW(arena, float, 3 * (size_t)count);
+    for (uint32_t m = 0; rest && m < model->morphs.morph_count; m++)
+        rest[m] = model->morphs.morphs[m].weight;
+    if (rest)
+        pelt_morph_run(&model->mesh, &model->morphs, rest, out->bind, NULL, NULL);
+    px_free(context, rest);
+    return rest && out->morphed ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+/* Particles by linear blending, and `particles` not farther from that than the flesh is thick, as far as they are held. */
+static void move_particles(const px_hold *h, const float *particles) {
+    uint32_t capacity = h->weights->capacity;
+    for (size_t p = 0; p < h->particle_count; p++) {
+        const float *x = particles + 4 * p, *rest = h->rest + 3 * p;
+        float off[3], *linear = h->linear + 4 * p, *out = h->moved + 4 * p;
+        memset(linear, 0, 4 * sizeof *linear);
+        for (size_t k = p * capacity; k < (p + 1) * capacity; k++) {
+            float weight = h->weights->weights[k];
+            if (!(weight > 0))
+                continue;
+            px_affine_point(&h->motions[h->weights->bones[k]], rest, off);
+            for (int c = 0; c < 3; c++)
+                linear[c] += weight * off[c];
+        }
+        px_sub3(x, linear, off);
+        float far = sqrtf(px_dot3(off, off)), excess = far > h->limits[p] ? 1 - h->limits[p] / far : 0;
+        for (int c = 0; c < 3; c++)
+            out[c] = x[c] - h->shares[p] * excess * off[c];
+        out[3] = 0;
+    }
+}
+
+/* Vertices in the bind pose, with morphs as they are. */
+static const float *morphed(const px_hold *h, const px_mesh_embedding *mesh) {
+    if (!h->morphed || !mesh->shape)
+        return h->bind;
+    const float *rest = h->model->mesh.positions, *now = mesh->shape->places;
+    for (size_t e = 0; e < 3 * (size_t)h->model->mesh.vertex_count; e++)
+        h->morphed[e] = h->bind[e] + (now[e] - rest[e]);
+    return h->morphed;
+}
+
+void px_hold_run(const px_hold *h, const px_mesh_embedding *mesh, const pelt_affine *globals, const float *particles,
+                 float *positions, float *normals) {
+    const pelt_skin *skin = &h->model->skin;
+    uint32_t count = h->model->mesh.vertex_count;
+    if (normals || !h->vertex_shares)
+        px_mesh_embedding_run(mesh, particles, positions, normals);
+    if (!h->vertex_shares)
+        return;
+    for (uint32_t j = 0; j < h->model->skeleton.joint_count; j++)
+        h->motions[j] = px_affine_mul(&globals[j], &h->subject->inverses[j]);
+    move_particles(h, particles);
+    px_mesh_embedding_run(mesh, h->moved, positions, NULL);
+    px_mesh_embedding_run(mesh, h->linear, h->blended, NULL);
+    pelt_skin_palette(skin, globals, h->palette);
+    pelt_skin_run(&(pelt_skin_job){.vertex_count = count,
+                                   .influence_count = skin->influence_count,
+                                   .bones = skin->bones,
+                                   .weights = skin->weights,
+                                   .palette = h->palette,
+                                   .skinning = PELT_SKINNING_LINEAR,
+                                   .positions = morphed(h, mesh),
+                                   .out_positions = h->skinned});
+    for (size_t i = 0; i < count; i++)
+        for (size_t c = 3 * i; c < 3 * i + 3; c++)
+            positions[c] += h->vertex_shares[i] * (h->skinned[c] - h->blended[c]);
+}

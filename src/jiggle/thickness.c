@@ -1,0 +1,127 @@
+/* How thick the flesh around every joint is, and what follows from it: how soft the flesh is, how far it may swing, and
+ * where the lattice is too coarse to move vertices.
+ *
+ * Thickness of a joint: mean distance of its vertices from its bone. Flesh is as soft as it is thick, measured by the
+ * thickest flesh of the character: torsos and thighs swing, fingers and toes hold. Heads are as thick as bellies and have
+ * bone under the skin, so they hold by their names; hands and feet of any rig hold by both.
+ */
+#include "jiggle/thickness.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define REFERENCE 0.9f  /* quantile of particles: this thick is the character where it is thick */
+#define SOFT_FROM 0.2f  /* of the reference: thinner flesh does not swing … */
+#define SOFT_TO   0.6f  /* … and thicker flesh swings as much as it may */
+#define SWING     0.12f /* of the thickness: how far flesh swings from the skin at most */
+#define HELD_TO   1.0f  /* cells: vertices of thinner flesh keep the rig's own skin … */
+#define FREE_FROM 2.0f  /* … and those of thicker flesh move with the lattice alone */
+
+static const char *const firm_names[] = {"head",  "skull", "face", "jaw", "eye", "hand", "palm", "finger",
+                                         "thumb", "foot",  "feet", "toe", "paw", "hoof", "claw"};
+
+/* Whether `text` holds `word`, which is in small letters. */
+static bool holds(const char *text, const char *word) {
+    for (; *text; text++) {
+        size_t n = 0;
+        while (word[n] && tolower((unsigned char)text[n]) == word[n])
+            n++;
+        if (!word[n])
+            return true;
+    }
+    return false;
+}
+
+static bool is_firm(const char *name) {
+    for (size_t n = 0; n < PX_COUNT(firm_names); n++)
+        if (holds(name, firm_names[n]))
+            return true;
+    return false;
+}
+
+/* From 0 to 1 between two places, without a bend at either. */
+static float ramp(float from, float to, float x) {
+    float t = fminf(fmaxf((x - from) / (to - from), 0), 1);
+    return t * t * (3 - 2 * t);
+}
+
+/* Of the joint's own stretches the nearest. */
+static float distance_from(const px_jiggle_bones *bones, uint32_t first, uint32_t joint, const float p[3]) {
+    float least = INFINITY, along;
+    for (uint32_t b = first; b < bones->count && bones->items[b].joint == joint; b++)
+        least = fminf(least, px_jiggle_bone_distance(&bones->items[b], p, &along));
+    return least;
+}
+
+/* Vertices count by the square of their weight: those that are the joint's own say more than those it shares. */
+static pelt_result measure_joints(px_arena *arena, const px_jiggle_subject *subject, px_thickness *t) {
+    const pelt_skin *skin = &subject->model->skin;
+    uint32_t joint_count = subject->model->skeleton.joint_count;
+    px_jiggle_bones bones;
+    PX_TRY(px_jiggle_bones_make(arena, subject, &bones));
+    uint32_t *firsts = PX_NEW(arena, uint32_t, joint_count);
+    double *sums = PX_NEW(arena, double, 2 * (size_t)joint_count);
+    if (!firsts || !sums)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t b = bones.count; b-- > 0;)
+        firsts[bones.items[b].joint] = b;
+    size_t count = (size_t)subject->model->mesh.vertex_count * skin->influence_count;
+    for (size_t k = 0; k < count; k++) {
+        uint32_t joint = skin->bone_joints[skin->bones[k]];
+        double weight = (double)skin->weights[k] * (double)skin->weights[k];
+        if (!(weight > 0))
+            continue;
+        const float *p = subject->positions + 3 * (k / skin->influence_count);
+        sums[2 * (size_t)joint] += weight * (double)distance_from(&bones, firsts[joint], joint, p);
+        sums[2 * (size_t)joint + 1] += weight;
+    }
+    for (size_t j = 0; j < joint_count; j++)
+        t->joints[j] = sums[2 * j + 1] > 0 ? (float)(sums[2 * j] / sums[2 * j + 1]) : 0;
+    return PELT_OK;
+}
+
+static int compare(const void *a, const void *b) {
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+void px_thickness_blend(const px_weight_table *weights, const float *joints, uint32_t particle_count, float *out) {
+    for (size_t p = 0; p < particle_count; p++) {
+        const uint16_t *rows = weights->bones + p * weights->capacity;
+        const float *shares = weights->weights + p * weights->capacity;
+        out[p] = joints[rows[0]]; /* exactly, where all agree */
+        for (uint32_t k = 1; k < weights->capacity; k++)
+            out[p] += shares[k] * (joints[rows[k]] - joints[rows[0]]);
+    }
+}
+
+pelt_result px_thickness_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
+                              const px_weight_table *weights, px_thickness *out) {
+    uint32_t joint_count = subject->model->skeleton.joint_count, count = lattice->particle_count;
+    *out = (px_thickness){.joints = PX_NEW(arena, float, joint_count),
+                          .softness = PX_NEW(arena, float, joint_count),
+                          .swings = PX_NEW(arena, float, joint_count),
+                          .holds = PX_NEW(arena, float, joint_count)};
+    float *sorted = PX_NEW(arena, float, count);
+    if (!out->joints || !out->softness || !out->swings || !out->holds || !sorted)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t j = 0; j < joint_count; j++) { /* without a skin nothing is known of it */
+        out->softness[j] = 1;
+        out->swings[j] = INFINITY;
+    }
+    if (subject->model->skin.bone_count == 0 || count == 0)
+        return PELT_OK;
+    PX_TRY(measure_joints(arena, subject, out));
+    px_thickness_blend(weights, out->joints, count, sorted);
+    qsort(sorted, count, sizeof *sorted, compare);
+    float reference = sorted[(size_t)(REFERENCE * (float)(count - 1))];
+    for (uint32_t j = 0; j < joint_count; j++) {
+        bool firm = is_firm(subject->model->skeleton.names[j]);
+        float thickness = out->joints[j], cells = thickness / lattice->cell;
+        out->softness[j] = firm || !(reference > 0) ? 0 : ramp(SOFT_FROM, SOFT_TO, thickness / reference);
+        out->swings[j] = SWING * thickness;
+        out->holds[j] = firm ? 1 : 1 - ramp(HELD_TO, FREE_FROM, cells);
+    }
+    return PELT_OK;
+}
