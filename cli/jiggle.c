@@ -1,7 +1,6 @@
 /* pelt jiggle: a rig and its motion get flesh that keeps its volume and follows through. */
 #include "jiggle.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,17 +141,27 @@ static exit_code load(jiggle_work *w, const char *const *args, size_t arg_count)
 
 /* ---- Work ------------------------------------------------------------------------------------------------- */
 
-/* The part of a motion between --from and --to. */
-static exit_code take_part(const jiggle_work *w, const pelt_motion *motion, pelt_motion *part) {
+/* The part of the motion between --from and --to, and as a loop with the key that it may miss, replaces the rig's: what is
+ * written has the same duration in all channels. */
+static exit_code shape_motion(jiggle_work *w, pelt_motion *motion, double *added) {
     const jiggle_settings *s = w->settings;
-    *part = *motion;
-    part->start = (float)((double)motion->start + s->from);
-    if (s->to > 0)
-        part->end = fminf(motion->end, (float)((double)motion->start + s->to));
-    if (part->start <= part->end)
-        return EXIT_DONE;
-    return usage_error(w->session, "nothing of motion '%s', which lasts %.4g s, is behind --from %g and before --to",
-                       motion->name, (double)motion->end - (double)motion->start, s->from);
+    pelt_context *context = w->session->context;
+    pelt_motion part, closed;
+    double lasts = (double)motion->end - (double)motion->start;
+    if (s->from > lasts || (s->to > 0 && s->to < s->from))
+        return usage_error(w->session,
+                           "nothing of motion '%s', which lasts %.4g s, is behind --from %g and before --to",
+                           motion->name, lasts, s->from);
+    pelt_result result = pelt_motion_part(context, w->rig, motion, s->from, s->to > 0 ? s->to : lasts, &part);
+    if (result == PELT_OK && s->bake.loop)
+        result = pelt_motion_close(context, w->rig, &part, &closed, added);
+    if (result != PELT_OK)
+        return session_fail(w->session, result);
+    part = s->bake.loop ? closed : part;
+    if (part.tracks != motion->tracks)
+        w->rig->changed |= PELT_CHANGED_MOTIONS;
+    *motion = part;
+    return EXIT_DONE;
 }
 
 static exit_code bake(jiggle_work *w) {
@@ -166,6 +175,7 @@ static exit_code bake(jiggle_work *w) {
     if (!w->clips || !w->motions)
         return session_fail(w->session, PELT_ERROR_MEMORY);
     w->reports = must_alloc(count, sizeof *w->reports);
+    w->added = must_alloc(count, sizeof *w->added);
     pelt_jiggle_bake_desc desc = w->settings->bake;
     if (w->values.changing) {
         desc.at = jiggle_values_at;
@@ -175,11 +185,10 @@ static exit_code bake(jiggle_work *w) {
     for (; w->clip_count < count; w->clip_count++) {
         uint32_t c = w->clip_count;
         w->motions[c] = first == PELT_NONE ? PELT_NONE : first + c;
-        pelt_motion part;
-        if (first != PELT_NONE && (code = take_part(w, &w->rig->motions[first + c], &part)) != EXIT_DONE)
+        pelt_motion *motion = first == PELT_NONE ? NULL : &w->rig->motions[first + c];
+        if (motion && (code = shape_motion(w, motion, &w->added[c])) != EXIT_DONE)
             return code;
-        pelt_result result = pelt_jiggle_bake(context, w->rig, first == PELT_NONE ? NULL : &part, &w->desc, &desc,
-                                              &w->clips[c], &w->reports[c]);
+        pelt_result result = pelt_jiggle_bake(context, w->rig, motion, &w->desc, &desc, &w->clips[c], &w->reports[c]);
         if (result != PELT_OK)
             return session_fail(w->session, result);
     }
@@ -290,6 +299,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     retarget_free(&w.retarget);
     jiggle_values_free(&w.values);
     free(w.reports);
+    free(w.added);
     return code;
 }
 

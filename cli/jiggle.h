@@ -64,6 +64,7 @@ typedef struct jiggle_work {
     pelt_clip *clips;                 /* [clip_count] in the rig's memory */
     uint32_t *motions;                /* [clip_count] of the rig, or PELT_NONE: its rest pose; there too */
     pelt_jiggle_bake_report *reports; /* [clip_count] */
+    double *added;                    /* [clip_count] seconds by which a key that a loop missed makes it longer */
     uint32_t clip_count;
     pelt_page_lattice lattice;
     decompose_settings skin_settings;

@@ -65,6 +65,8 @@ static void report_clip(cli_json *json, const jiggle_work *w, uint32_t c) {
     json_text(json, "motion", clip->name);
     json_count(json, "frames", clip->frame_count);
     json_real(json, "fps", r->fps);
+    if (w->added[c] > 0)
+        json_real(json, "closed", w->added[c]);
     json_real(json, "duration", clip_duration(clip));
     json_real(json, "farthest", r->farthest);
     json_count(json, "farthest_frame", r->farthest_frame);
@@ -126,6 +128,9 @@ static void clip_rows(jiggle_work *w, uint32_t c) {
               grouped(clip->frame_count), r->fps);
     table_row(&w->table, "from skin", "%.4g units at most, at frame %u, vertex %u", r->farthest, r->farthest_frame,
               r->farthest_vertex);
+    if (w->added[c] > 0)
+        table_row(&w->table, "cycle", "without the repeated first key at its end: one frame of %.4g s was added",
+                  w->added[c]);
     if (r->turns)
         table_row(&w->table, "loop", "closed after %u turns, the last %.3g units of it by blending", r->turns, r->seam);
     if (r->jiggle.teleport_count)

@@ -189,7 +189,8 @@ typedef struct pelt_jiggle_bake_desc {
     double preroll; /* seconds before the clip in which the rig comes out of standing to the speed that its first pose
                      * has, or with `loop` turns are played; default 1 */
     bool loop;      /* the motion is a cycle: it is played until it comes back to where it was, and what is left to that
-                     * is spread over the frames. The clip's last frame is its first, bit for bit; default false */
+                     * is spread over the frames. The clip's last frame is its first, bit for bit; see pelt_motion_close
+                     * for cycles without their last key; default false */
     pelt_jiggle_at_fn *at; /* NULL (default): nothing changes */
     void *user;            /* of `at` */
 } pelt_jiggle_bake_desc;

@@ -186,6 +186,16 @@ PELT_API pelt_result pelt_clip_from_motion(pelt_context *context, pelt_model *mo
 PELT_API pelt_result pelt_clip_from_motion_at(pelt_context *context, pelt_model *model, const pelt_motion *motion,
                                               const float *times, uint32_t frame_count, pelt_skinning skinning,
                                               pelt_clip *clip);
+/* A part of a motion, from `from` to `to` seconds after its start (at most its end): the keys between, and keys at both ends,
+ * moved so that it starts when the motion does. It moves as the motion does; CUBIC rotations to rounding. In the model's
+ * memory. Fails where nothing of the motion lies between. */
+PELT_API pelt_result pelt_motion_part(pelt_context *context, pelt_model *model, const pelt_motion *motion, double from,
+                                      double to, pelt_motion *part);
+/* Game cycles often leave out the last key, which would repeat the first one. Where the first pose follows the last one as
+ * if it were one key later, `closed` is the motion with that key, and *added the seconds that it lasts longer; else it is
+ * the motion as it is, and *added is 0: it is closed already, or no cycle. In the model's memory. */
+PELT_API pelt_result pelt_motion_close(pelt_context *context, pelt_model *model, const pelt_motion *motion,
+                                       pelt_motion *closed, double *added);
 /* Gives such a clip of this model the normals that players show: the mesh's own (smooth ones of the rest pose where it has
  * none; that welds the model) and what morphs add to them, moved by the skin, by both rules (`source.read_normals`). To
  * measure them, see pelt_difference. */

@@ -91,6 +91,10 @@ static double rate_of_keys(const pelt_motion *motion) {
     return isfinite(1 / step) ? 1 / step : OTHER_RATE;
 }
 
+double px_motion_key_step(const pelt_motion *motion) {
+    return 1 / rate_of_keys(motion);
+}
+
 double px_motion_steps(double duration, double fps) {
     return ceil(duration * fps - FRAME_SLACK);
 }

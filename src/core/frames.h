@@ -32,4 +32,15 @@ pelt_result px_motion_frames(pelt_context *context, const pelt_motion *motion, d
 /* Seconds; exactly motion->start for frame 0 and motion->end for the last one. */
 float px_motion_frame_time(const pelt_motion *motion, uint32_t frame_count, uint32_t frame);
 
+/* Seconds between the keys of the track that has the most, where they are regular, else 1/30. */
+double px_motion_key_step(const pelt_motion *motion);
+
+/* Poses whose points are farther apart than this part of their box's diagonal are different: a motion between them is no
+ * cycle. */
+#define PX_CYCLE_APART 1e-3
+
+/* The value of a track at a time, out [width], without the normalisation of CUBIC rotations; and with CUBIC keys its slope
+ * [width] or NULL, at a key that of the segment before it or behind it. */
+void px_track_sample(const pelt_track *track, float time, bool before, float *out, float *slope);
+
 #endif

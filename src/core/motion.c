@@ -1,5 +1,5 @@
 /* Sampling motions and posing skeletons, as glTF 2.0 defines it (appendix C: LINEAR, STEP, CUBICSPLINE). */
-#include "core/core.h"
+#include "core/frames.h"
 #include "core/math3.h"
 
 /* Where a time lies among a track's keys: between key and key + 1, at u from 0 to 1 of the way. */
@@ -61,6 +61,31 @@ static void sample_rotation(const pelt_track *track, place at, float out[4]) {
         px_quat_normalize(out);
     else
         px_quat_mend(out);
+}
+
+/* d/dt between CUBIC keys, or at one of them, where the segments on both sides meet: of the one before it with `before`. */
+static void sample_slope(const pelt_track *track, place at, bool before, float *out) {
+    for (uint32_t c = 0; c < track->width; c++) {
+        if (at.at_key) {
+            out[c] = key_value(track, at.key, before ? -1 : 1)[c];
+            continue;
+        }
+        double a = key_value(track, at.key, 0)[c], b = key_value(track, at.key + 1, 0)[c], u = at.u;
+        double out_tangent = key_value(track, at.key, 1)[c], in_tangent = key_value(track, at.key + 1, -1)[c];
+        out[c] = (float)((6 * u * u - 6 * u) * (a - b) / at.interval + (3 * u * u - 4 * u + 1) * out_tangent +
+                         (3 * u * u - 2 * u) * in_tangent);
+    }
+}
+
+void px_track_sample(const pelt_track *track, float time, bool before, float *out, float *slope) {
+    place at = find_place(track, time);
+    if (track->path == PELT_PATH_ROTATION && track->interpolation == PELT_INTERPOLATION_LINEAR)
+        sample_rotation(track, at, out);
+    else
+        for (uint32_t c = 0; c < track->width; c++)
+            out[c] = sample_component(track, at, c);
+    if (slope && track->interpolation == PELT_INTERPOLATION_CUBIC)
+        sample_slope(track, at, before, slope);
 }
 
 static void sample_transform(const pelt_track *track, place at, pelt_transform *local) {

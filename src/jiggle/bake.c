@@ -9,6 +9,7 @@
  */
 #include "jiggle/object.h"
 
+#include "core/frames.h"
 #include "core/mesh.h"
 
 #include <pelt/run.h>
@@ -16,7 +17,6 @@
 #define SLACK      1e-6  /* of a substep: frames this near to one are at it */
 #define TURNS_MOST 64u   /* beside those of the preroll */
 #define SEAM_LEAST 1e-5  /* of the mesh's size: a turn that ends this near to where it began needs no other */
-#define CYCLE_MOST 1e-3  /* of the mesh's size: a motion whose ends are farther apart is no cycle */
 #define EASE       0.1   /* seconds in which the rig comes to the motion's speed, before its start */
 #define DAY        86400 /* seconds of preroll that are enough for anyone */
 
@@ -191,7 +191,7 @@ static pelt_result check_cycle(bake *b) {
     PX_TRY(pelt_clip_read(b->context, &b->clip, 0, 0, count, first));
     PX_TRY(pelt_clip_read(b->context, &b->clip, b->clip.frame_count - 1, 0, count, b->points));
     double apart = distance_between(first, b->points, count);
-    if (apart <= CYCLE_MOST * b->size)
+    if (apart <= PX_CYCLE_APART * b->size)
         return PELT_OK;
     return px_fail(b->context, PELT_ERROR_INPUT,
                    "motion '%s' is no cycle: its first and last pose are up to %.3g units apart; loop another, or none",

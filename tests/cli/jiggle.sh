@@ -92,8 +92,41 @@ missing no.pc2
 run 0 jiggle -q troll.glb -o part.pc2 $small --from 0.5 --to 1 --fps 60 --json part.json
 json part.json 'r.clips[0].frames === 31 && Math.abs(r.clips[0].duration - 0.5) < 1e-6'
 
-# Bones again: those of the rig stay, helpers come. Free ones. Morphs alone. The file is what the report says.
+# A motion that ends between frames: everything that is written lasts as long, in all channels, also what was a part of one.
+lasts() { # lasts FILE.glb SECONDS
+    node -e 'const b = require("fs").readFileSync(process.argv[1]), g = JSON.parse(b.subarray(20, 20 + b.readUInt32LE(12)));
+        const ends = g.animations[0].samplers.map((s) => g.accessors[s.input]).map((a) => [a.min[0], a.max[0]]);
+        const [first, last] = [Math.min(...ends.map((e) => e[0])), Math.max(...ends.map((e) => e[1]))];
+        const off = ends.filter((e) => e[0] !== first || (e[1] !== last && e[1] !== first)).length;
+        process.exit(first === 0 && Math.abs(last - process.argv[2]) < 1e-6 && off === 0 ? 0 : 1)' "$1" "$2" ||
+        fail "$1 does not last $2 s in all channels"
+}
 quick="$small --iterations 3"
+run 0 jiggle -q troll.glb -o cut.glb --to 0.708333 $quick --add 2
+lasts cut.glb 0.708333
+run 0 jiggle -q troll.glb -o middle.glb --from 0.5 --to 1 $quick --add 2
+lasts middle.glb 0.5
+run 0 jiggle cut.glb -o again.glb --particles 300 --add 2 --iterations 2 --json again.json
+lasts again.glb 0.708333
+json again.json 'r.clips[0].frames === 23 && Math.abs(r.clips[0].fps - 22 / 0.708333) < 1e-3 && Math.abs(r.clips[0].duration - 0.708333) < 1e-6'
+run 0 jiggle -q cut.glb -o again.glb --as morphs --particles 300 --corrections 3
+lasts again.glb 0.708333
+run 0 jiggle -q cut.glb -o again.pc2 --mesh again.obj --particles 300
+run 0 info again.obj again.pc2 --json info.json
+json info.json 'r.inputs[0].clips[0].frames === 23 && Math.abs(r.inputs[0].clips[0].duration - 0.708333) < 1e-5'
+# A cycle without its last key is closed.
+run 0 jiggle troll.glb -o closed.glb $quick --add 2 --to 1.9666667 --loop --json closed.json
+out "one frame of 0.03333 s was added"
+json closed.json 'r.clips[0].frames === 61 && Math.abs(r.clips[0].closed - 1 / 30) < 1e-5 && Math.abs(r.clips[0].duration - 2) < 1e-5'
+lasts closed.glb 2
+
+# Softness follows thickness; --softness even is everywhere the same.
+run 0 jiggle -q short.glb -o thick.pc2 --particles 300 --preroll 0.2 --frequency 8 --damping 4 --json thick.json
+json thick.json 'r.settings.softness === "thickness" && r.clips[0].farthest > 0.003'
+cmp -s thick.pc2 soft.pc2 && fail "softness changes nothing"
+run 1 jiggle short.glb -o no.pc2 --softness hard
+
+# Bones again: those of the rig stay, helpers come. Free ones. Morphs alone. The file is what the report says.
 run 0 jiggle short.glb -o bones.glb $quick --add 6 --json bones.json --report bones.html
 out "at most"
 json bones.json 'r.as === "bones" && r.skin.result.bones === 21 + 6 && r.skin.result.error_rms < 15'
