@@ -4,6 +4,7 @@
 
 #include "core/core.h"
 #include "scenes.h"
+#include "view/view.h"
 
 #include <math.h>
 
@@ -184,6 +185,36 @@ static void normals_of_points(void **state) {
     test_end(&test);
 }
 
+/* Pictures show normals as engines skin them: by the first of both rules, where the part has a skin; else by the second. */
+static void pictures_are_alike(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    pelt_result result;
+    pelt_model *model = make_scene(context, "tube", &result);
+    test_ok(&test, result);
+    pelt_clip clip;
+    test_ok(&test, make_clip(context, model, true, &clip));
+    uint32_t count = model->mesh.vertex_count;
+    float positions[3 * 400], normals[3 * 400], both[6 * 400];
+    assert_in_range(count, 50, 400);
+    assert_true(model->mesh.part_count == 1 && model->mesh.parts[0].vertex_count == count);
+    test_ok(&test, clip.source.read_normals(context, clip.source.user, 4, 0, count, both));
+    for (int rule = 0; rule < 2; rule++) {
+        model->mesh.parts[0].skinned = rule == 0;
+        px_animation animation = {.motion = &model->motions[0]};
+        test_ok(&test, px_animation_pose(context, model, &animation, (double)clip.times[4], positions, normals));
+        double largest = 0;
+        for (uint32_t e = 0; e < 3 * count; e++) {
+            assert_float_equal(normals[e], both[e / 3 * 6 + (uint32_t)rule * 3 + e % 3], 1e-6);
+            largest = fmax(largest, fabs((double)both[e / 3 * 6 + e % 3] - (double)both[e / 3 * 6 + 3 + e % 3]));
+        }
+        assert_true(largest > 0.01); /* the rules differ */
+    }
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 /* ---- What corrections report ------------------------------------------------------------------------------ */
 
 /* The frames of a motion, blown up by a wave that runs through them; in the model's memory. */
@@ -258,9 +289,8 @@ static void without_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(measured_as_by_hand),
-        cmocka_unit_test(normals_of_points),
-        cmocka_unit_test(corrections_report_the_same),
+        cmocka_unit_test(measured_as_by_hand), cmocka_unit_test(normals_of_points),
+        cmocka_unit_test(pictures_are_alike),  cmocka_unit_test(corrections_report_the_same),
         cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

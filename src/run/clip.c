@@ -1,6 +1,5 @@
 /* A clip whose frames are evaluated from a motion when they are read. */
 #include "core/frames.h"
-#include "core/skin.h"
 #include "run/skin.h"
 
 #include <math.h>
@@ -51,38 +50,13 @@ static pelt_result read_frame(pelt_context *context, const void *user, uint32_t 
     return result;
 }
 
-/* By the blended matrix itself, then by its inverse transposed. Dual quaternions only turn: there both are the same. */
-static void skin_both(const px_pose *pose, uint32_t vertex, float out[6]) {
-    const pelt_model *model = pose->model;
-    double m[12], linear[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, rest[3], shown[2][3];
-    float place[3], normal[3];
-    if (pose->dual_quaternions) {
-        px_pose_range(pose, vertex, 1, place, out);
-        memcpy(out + 3, out, 3 * sizeof *out);
-        return;
-    }
-    memcpy(normal, model->mesh.normals + 3 * (size_t)vertex, sizeof normal);
-    if (pose->weights)
-        px_morph_range(&model->mesh, &model->morphs, pose->weights, vertex, 1, place, normal, NULL);
-    if (pose->palette)
-        px_skin_blend(&model->skin, pose->palette, vertex, m);
-    for (int e = 0; e < 9 && pose->palette; e++)
-        linear[e] = m[e + e / 3];
-    for (int c = 0; c < 3; c++)
-        rest[c] = (double)normal[c];
-    px_skin_direction(linear, rest, shown[0]);
-    px_skin_normal(linear, rest, shown[1]);
-    for (int c = 0; c < 6; c++)
-        out[c] = (float)shown[c / 3][c % 3];
-}
-
 static pelt_result read_normals(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
                                 float *out) {
     const motion_clip *clip = user;
     px_pose pose;
     PX_TRY(px_pose_make(context, &clip->model, clip->motion, clip->times[frame], clip->skinning, &pose));
     for (uint32_t p = 0; p < count; p++)
-        skin_both(&pose, clip->point_vertices ? clip->point_vertices[first + p] : first + p, out + (size_t)6 * p);
+        px_pose_normals(&pose, clip->point_vertices ? clip->point_vertices[first + p] : first + p, out + (size_t)6 * p);
     px_pose_free(&pose);
     return PELT_OK;
 }

@@ -1,5 +1,6 @@
 /* A model at a time of a motion: sample, globals, palette; then morph and skin the vertices. */
 #include "core/math3.h"
+#include "core/skin.h"
 #include "run/skin.h"
 
 /* Vertices whose morphed positions and normals wait on the stack for the skin: 12 KB, in the first cache. */
@@ -131,6 +132,30 @@ void px_pose_range(const px_pose *pose, size_t first, size_t count, float *out_p
         if (out_normals)
             memcpy(out_normals, mesh->normals + 3 * first, 3 * count * sizeof(float));
     }
+}
+
+void px_pose_normals(const px_pose *pose, uint32_t vertex, float out[6]) {
+    const pelt_model *model = pose->model;
+    double m[12], linear[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, rest[3], shown[2][3];
+    float place[3], normal[3];
+    if (pose->dual_quaternions) {
+        px_pose_range(pose, vertex, 1, place, out);
+        memcpy(out + 3, out, 3 * sizeof *out);
+        return;
+    }
+    memcpy(normal, model->mesh.normals + 3 * (size_t)vertex, sizeof normal);
+    if (pose->weights)
+        px_morph_range(&model->mesh, &model->morphs, pose->weights, vertex, 1, place, normal, NULL);
+    if (pose->palette)
+        px_skin_blend(&model->skin, pose->palette, vertex, m);
+    for (int e = 0; e < 9 && pose->palette; e++)
+        linear[e] = m[e + e / 3];
+    for (int c = 0; c < 3; c++)
+        rest[c] = (double)normal[c];
+    px_skin_direction(linear, rest, shown[0]);
+    px_skin_normal(linear, rest, shown[1]);
+    for (int c = 0; c < 6; c++)
+        out[c] = (float)shown[c / 3][c % 3];
 }
 
 /* ---- All at once ------------------------------------------------------------------------------------------ */

@@ -97,5 +97,8 @@ void px_pose_free(px_pose *pose);
 /* Positions and, where out_normals is not NULL, normals of vertices [first, first + count) on the calling thread. The
  * out arrays hold these only. Safe from any thread. Never allocates. */
 void px_pose_range(const px_pose *pose, size_t first, size_t count, float *out_positions, float *out_normals);
+/* The unit normal of a vertex, as engines skin it: by the blended matrix itself; and behind it by the inverse transposed.
+ * Dual quaternions only turn: there both are the same. The mesh must have normals. Safe from any thread. */
+void px_pose_normals(const px_pose *pose, uint32_t vertex, float out[6]);
 
 #endif

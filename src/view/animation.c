@@ -1,4 +1,5 @@
 /* Which animation is drawn, and where its vertices and joints are at a time. */
+#include "run/skin.h"
 #include "view/view.h"
 
 #include "core/frames.h"
@@ -179,6 +180,30 @@ static pelt_result smooth_normals(pelt_context *context, const pelt_mesh *mesh, 
     return result;
 }
 
+/* ---- Skinned normals -------------------------------------------------------------------------------------- */
+
+/* As engines have them: by the blended matrix itself; what merely hangs from a joint by the inverse transposed of its. */
+static pelt_result skinned_normals(pelt_context *context, const pelt_model *model, const pelt_motion *motion,
+                                   double time, float *normals) {
+    const pelt_mesh *mesh = &model->mesh;
+    float both[6];
+    px_pose pose;
+    PX_TRY(px_pose_make(context, model, motion, (float)time, PELT_SKINNING_LINEAR, &pose));
+    for (uint32_t i = 0; i < mesh->vertex_count; i++) {
+        px_pose_normals(&pose, i, both);
+        memcpy(normals + (size_t)3 * i, both, 3 * sizeof *both);
+    }
+    for (uint32_t p = 0; p < mesh->part_count; p++) {
+        const pelt_part *part = &mesh->parts[p];
+        for (uint32_t i = 0; i < part->vertex_count && !part->skinned; i++) {
+            px_pose_normals(&pose, part->first_vertex + i, both);
+            memcpy(normals + (size_t)3 * (part->first_vertex + i), both + 3, 3 * sizeof *both);
+        }
+    }
+    px_pose_free(&pose);
+    return PELT_OK;
+}
+
 /* ---- Poses ------------------------------------------------------------------------------------------------ */
 
 pelt_result px_animation_pose(pelt_context *context, const pelt_model *model, const px_animation *animation,
@@ -190,10 +215,11 @@ pelt_result px_animation_pose(pelt_context *context, const pelt_model *model, co
     if (animation->clip)
         PX_TRY(read_clip(context, mesh, animation->clip, nearest_frame(animation->clip, time), positions));
     else
-        PX_TRY(pelt_model_pose(context, model, animation->motion, (float)time, PELT_SKINNING_LINEAR, positions,
-                               own_normals ? normals : NULL));
+        PX_TRY(pelt_model_pose(context, model, animation->motion, (float)time, PELT_SKINNING_LINEAR, positions, NULL));
     if (normals && !own_normals)
         return smooth_normals(context, mesh, positions, normals);
+    if (normals)
+        PX_TRY(skinned_normals(context, model, animation->motion, time, normals));
     for (uint32_t i = 0; i < mesh->vertex_count && normals; i++)
         normalize(normals + (size_t)3 * i);
     return PELT_OK;

@@ -95,9 +95,10 @@ async function expectedColors(page, joint) {
     const [rest, pose] = support.libraryPoses(cloth.rig, [[0, time]]);
     const bytes = readFileSync(cloth.cache);
     const source = Float32Array.from(pose, (_, n) => bytes.readFloatLE(32 + 4 * pose.length * FRAME + 4 * n));
-    const { errorScale, displacementScale } = await page.evaluate(() => {
-        const { errorScale, displacementScale } = window.pelt.viewer.modeInput();
-        return { errorScale, displacementScale };
+    const { errorScale, displacementScale, shading } = await page.evaluate(() => {
+        window.pelt.viewer.setMode("shading");
+        const { errorScale, displacementScale, shading } = window.pelt.viewer.modeInput();
+        return { errorScale, displacementScale, shading: Array.from(shading) }; // shading.mjs measures them
     });
     const blend = (map) =>
         [0, 1, 2].map((c) => [...map].reduce((sum, [bone, weight]) => sum + weight * category(bone)[c], 0));
@@ -108,6 +109,7 @@ async function expectedColors(page, joint) {
         influences: weights.map((map) => cool((map.size - 1) / 7)),
         displacement: distances(pose, rest).map((x) => heat(x / displacementScale)),
         error: distances(pose, source).map((x) => heat(x / errorScale)),
+        shading: shading.map((x) => heat(x / 30)),
     };
 }
 
@@ -249,7 +251,8 @@ function twoParts() {
 
 await support.checks(browser, {
     "each mode paints its own colours": async () => {
-        const page = await openReadable(cloth.page);
+        // In even light: normals that affine bones skin badly leave pixels too dark to tell their colours.
+        const page = await openReadable(cloth.page, `#frame=${FRAME}&triangles=1`);
         await page.waitForSelector("#measured table");
         const joint = 3;
         const colors = await expectedColors(page, joint);

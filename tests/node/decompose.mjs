@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { complaints, errorOf, load, readPc2, shadingErrorOf, trianglesOfPoints, verticesOfPoints } from "./shown.mjs";
+import { complaints, errorOf, load, readPc2, shadingErrorOf, trianglesOfPoints, verticesOfPoints, withoutNormals } from "./shown.mjs";
 import * as support from "./support.mjs";
 
 const [pelt, scenes] = process.argv.slice(2);
@@ -31,12 +31,6 @@ async function check(name, mesh, cache, options, fps = 30) {
     assert.ok(Math.abs(error - result.error_rms) <= 0.01 * result.error_rms, `${name}: three sees ${error}`);
     assert.ok(Math.abs(degrees - result.skinned_normal_degrees) <= 0.01 * degrees, `${name}: three shades with an error of ${degrees}°`);
     return { degrees, result };
-}
-
-/** An OBJ without normals of its own: those that are wanted are then the triangles'. */
-function withoutNormals(mesh) {
-    const lines = readFileSync(mesh, "latin1").split("\n").filter((line) => !line.startsWith("vn "));
-    writeFileSync(mesh, lines.map((line) => (line.startsWith("f ") ? line.replace(/(\d+)\/(\d*)\/\d+/g, (_, v, t) => (t ? `${v}/${t}` : v)) : line)).join("\n"));
 }
 
 /** A quad with a texture, morphs, a camera, a second mesh and moved nodes. */

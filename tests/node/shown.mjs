@@ -1,5 +1,5 @@
 // What others make of a written GLB: complaints of the Khronos validator, and vertices and normals as three shows them.
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import * as support from "./support.mjs";
 
@@ -101,6 +101,12 @@ export function shader(gltf) {
         }
         return out;
     };
+}
+
+/** Takes the normals out of an OBJ: those that are wanted are then the triangles'. */
+export function withoutNormals(mesh) {
+    const lines = readFileSync(mesh, "latin1").split("\n").filter((line) => !line.startsWith("vn "));
+    writeFileSync(mesh, lines.map((line) => (line.startsWith("f ") ? line.replace(/(\d+)\/(\d*)\/\d+/g, (_, v, t) => (t ? `${v}/${t}` : v)) : line)).join("\n"));
 }
 
 /** Triangles of an OBJ as points: polygons are fans around their first corner. */

@@ -4,7 +4,7 @@ import { MODES } from "./modes";
 import type { Stage } from "./scene";
 import type { State, Store } from "./state";
 
-const FLAGS = ["skeleton", "wireframe", "voxels", "lattice"] as const;
+const FLAGS = ["skeleton", "wireframe", "triangles", "voxels", "lattice"] as const;
 const VIEWS = ["result", "source", "side"] as const;
 
 /** The state that a link asks for; what is not in it stays. */

@@ -130,6 +130,7 @@ function shortcuts(): Shortcut[] {
         ),
         key(["k"], "skeleton", () => viewer.toggle("skeleton")),
         key(["x"], "wireframe", () => viewer.toggle("wireframe")),
+        key(["n"], "normals of the triangles", () => viewer.toggle("triangles")),
         key(["v"], "voxels", () => viewer.toggle("voxels")),
         key(["l"], "lattice", () => viewer.toggle("lattice")),
         key(["p"], "pose joints", () => viewer.toggle("pose")),
@@ -201,6 +202,13 @@ const hook = {
     positions(frame: number): Float32Array {
         const out = new Float32Array(3 * viewer.subject.model.vertexCount);
         viewer.subject.result(viewer.animation, frame, out);
+        return out;
+    },
+    /** Normals of the result as engines skin them, [vertex][3]; zeros where the file has none. */
+    normals(frame: number): Float32Array {
+        const count = 3 * viewer.subject.model.vertexCount;
+        const out = new Float32Array(count);
+        viewer.subject.result(viewer.animation, frame, new Float32Array(count), false, out);
         return out;
     },
     source(frame: number): Float32Array {

@@ -2,7 +2,19 @@
 import { category, CLAY, COOL, type Color, type ColorMap, HEAT } from "./colors";
 import type { Model } from "./model";
 
-export type ModeName = "shaded" | "material" | "parts" | "bones" | "weights" | "influences" | "displacement" | "error";
+export type ModeName =
+    | "shaded"
+    | "material"
+    | "parts"
+    | "bones"
+    | "weights"
+    | "influences"
+    | "displacement"
+    | "error"
+    | "shading";
+
+/** Degrees at the top of the scale of shading errors. */
+const SHADING_SCALE = 30;
 
 export interface Legend {
     title: string;
@@ -19,6 +31,8 @@ export interface ModeInput {
      * none. */
     displacement: Float32Array;
     error: Float32Array;
+    /** [vertex] degrees between the normals that are shown and those of the source's triangles. */
+    shading: Float32Array;
     /** The distances at the top of the colour scales. */
     displacementScale: number;
     errorScale: number;
@@ -136,5 +150,17 @@ export const MODES: Mode[] = [
         moves: true,
         paint: ({ error, errorScale }, colors) => paintScalar(colors, HEAT, (i) => error[i] / errorScale || 0),
         legend: (input) => distanceLegend("Distance from the source, object units", HEAT, input.errorScale, input),
+    },
+    {
+        name: "shading",
+        label: "Shading error",
+        key: "g",
+        moves: true,
+        paint: ({ shading }, colors) => paintScalar(colors, HEAT, (i) => shading[i] / SHADING_SCALE || 0),
+        legend: () => ({
+            title: "Angle to the normals of the source",
+            map: HEAT,
+            ticks: ["0°", `${SHADING_SCALE / 2}°`, `≥ ${SHADING_SCALE}°`],
+        }),
     },
 ];

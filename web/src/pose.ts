@@ -1,6 +1,6 @@
 /** Where the vertices of a model are at a moment: three samples the animation, the skin is evaluated here. A person
  * may turn joints and set morph weights on top of it; correctors see both before vertices move. */
-import { type AnimationAction, AnimationMixer, Euler, MathUtils, Matrix4, type Object3D, Quaternion } from "three";
+import { type AnimationAction, AnimationMixer, Euler, MathUtils, Matrix3, Matrix4, type Object3D, Quaternion } from "three";
 import type { Model, Part } from "./model";
 
 /** A time of an animation of the GLB; undefined: the rest pose. */
@@ -29,7 +29,11 @@ export class Poser {
     private turned = false;
     private readonly palette: Float64Array;
     private readonly shape: Float32Array;
+    /** Normals of all vertices, if the file has them: morphed, and how bones turn them, [bone][9]. */
+    private readonly normals: Float32Array | undefined;
+    private readonly directions: Float64Array;
     private readonly matrix = new Matrix4();
+    private readonly matrix3 = new Matrix3();
     /** Turned joints: how, and where the animation had put them. */
     private readonly turns = new Map<Object3D, { turn: Quaternion; base: Quaternion }>();
     private readonly settings = new Map<Morph, { value: number; base: number[] }>();
@@ -38,6 +42,9 @@ export class Poser {
         this.mixer = new AnimationMixer(model.root);
         this.palette = new Float64Array(12 * model.bones.length);
         this.shape = model.rest.slice();
+        const every = model.parts.every(({ object }) => object.geometry.hasAttribute("normal"));
+        this.normals = every ? model.normals?.slice() : undefined;
+        this.directions = new Float64Array(9 * model.bones.length);
         this.morphs = listMorphs(model);
         // Animations bring the weights along that drivers gave them; poses of a person's own do not.
         this.correctors.push(() => this.turned && model.driven?.apply((part, index) => this.isSet(part, index)));
@@ -57,14 +64,25 @@ export class Poser {
         this.model.root.updateMatrixWorld(true);
     }
 
-    /** Places, and puts vertex positions [vertex][3] into `out`. */
-    pose(moment: Moment | undefined, out: Float32Array, untouched = false): void {
+    /** The file says what its normals are. */
+    get hasNormals(): boolean {
+        return this.normals !== undefined;
+    }
+
+    /** Places, and puts vertex positions [vertex][3] into `out`; also the normals, where they are wanted and known. */
+    pose(moment: Moment | undefined, out: Float32Array, untouched = false, normals?: Float32Array): void {
         this.place(moment, untouched);
-        this.morph();
+        this.morph(this.shape, this.model.rest, "position");
+        if (normals && this.normals) this.morph(this.normals, this.model.normals!, "normal");
         this.fillPalette();
         for (const { firstVertex: first, vertexCount, twin } of this.model.parts)
-            if (twin) out.copyWithin(3 * first, 3 * twin.firstVertex, 3 * (twin.firstVertex + vertexCount));
-            else this.skin(out, first, first + vertexCount);
+            if (twin) {
+                for (const array of [out, normals])
+                    array?.copyWithin(3 * first, 3 * twin.firstVertex, 3 * (twin.firstVertex + vertexCount));
+            } else {
+                this.skin(out, first, first + vertexCount);
+                if (normals && this.normals) this.turnNormals(this.normals, normals, first, first + vertexCount);
+            }
     }
 
     private choose(motion: number): void {
@@ -74,14 +92,14 @@ export class Poser {
         this.action = motion < 0 ? undefined : this.mixer.clipAction(this.model.animations[motion]).play();
     }
 
-    private morph(): void {
+    private morph(out: Float32Array, rest: Float32Array, attribute: "position" | "normal"): void {
         for (const part of this.model.parts) {
-            const targets = part.object.geometry.morphAttributes.position;
+            const targets = part.object.geometry.morphAttributes[attribute];
             const values = part.object.morphTargetInfluences;
             if (!targets || !values) continue;
             const first = 3 * part.firstVertex;
-            const shape = this.shape.subarray(first, first + 3 * part.vertexCount);
-            shape.set(this.model.rest.subarray(first, first + 3 * part.vertexCount));
+            const shape = out.subarray(first, first + 3 * part.vertexCount);
+            shape.set(rest.subarray(first, first + 3 * part.vertexCount));
             targets.forEach((target, t) => {
                 const value = values[t];
                 if (!value) return;
@@ -92,8 +110,12 @@ export class Poser {
     }
 
     private fillPalette(): void {
-        this.model.bones.forEach(({ node, inverseBind }, bone) => {
+        this.model.bones.forEach(({ node, inverseBind, joint }, bone) => {
             const { elements } = this.matrix.multiplyMatrices(node.matrixWorld, inverseBind);
+            // What merely hangs from a node is no skin: engines turn its normals by the inverse transposed.
+            const { elements: linear } =
+                joint < 0 ? this.matrix3.getNormalMatrix(this.matrix) : this.matrix3.setFromMatrix4(this.matrix);
+            for (let e = 0; e < 9; e++) this.directions[9 * bone + e] = linear[3 * (e % 3) + Math.floor(e / 3)];
             for (let row = 0; row < 3; row++)
                 for (let column = 0; column < 4; column++)
                     this.palette[12 * bone + 4 * row + column] = elements[4 * column + row];
@@ -122,6 +144,32 @@ export class Poser {
             out[3 * i] = px;
             out[3 * i + 1] = py;
             out[3 * i + 2] = pz;
+        }
+    }
+
+    /** Normals as engines skin them: by the blended matrix itself, then made unit length. */
+    private turnNormals(rest: Float32Array, out: Float32Array, first: number, end: number): void {
+        const { influences, boneIndices, weights } = this.model;
+        const { directions } = this;
+        for (let i = first; i < end; i++) {
+            const x = rest[3 * i];
+            const y = rest[3 * i + 1];
+            const z = rest[3 * i + 2];
+            let nx = 0;
+            let ny = 0;
+            let nz = 0;
+            for (let k = i * influences; k < (i + 1) * influences; k++) {
+                const weight = weights[k];
+                if (weight === 0) continue;
+                const m = 9 * boneIndices[k];
+                nx += weight * (directions[m] * x + directions[m + 1] * y + directions[m + 2] * z);
+                ny += weight * (directions[m + 3] * x + directions[m + 4] * y + directions[m + 5] * z);
+                nz += weight * (directions[m + 6] * x + directions[m + 7] * y + directions[m + 8] * z);
+            }
+            const length = Math.sqrt(nx * nx + ny * ny + nz * nz) || 1;
+            out[3 * i] = nx / length;
+            out[3 * i + 1] = ny / length;
+            out[3 * i + 2] = nz / length;
         }
     }
 

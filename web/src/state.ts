@@ -2,7 +2,7 @@
 import type { ModeName } from "./modes";
 
 export type View = "result" | "source" | "side";
-export type Overlay = "skeleton" | "wireframe" | "voxels" | "lattice" | "pose";
+export type Overlay = "skeleton" | "wireframe" | "triangles" | "voxels" | "lattice" | "pose";
 
 export interface State {
     animation: number;
@@ -17,6 +17,8 @@ export interface State {
     vertex: number;
     skeleton: boolean;
     wireframe: boolean;
+    /** Normals are made from the triangles, not those of the file. */
+    triangles: boolean;
     voxels: boolean;
     lattice: boolean;
     /** Joints may be dragged. */
@@ -34,6 +36,7 @@ export const INITIAL: State = {
     vertex: -1,
     skeleton: false,
     wireframe: false,
+    triangles: false,
     voxels: false,
     lattice: false,
     pose: false,

@@ -86,9 +86,9 @@ export class Subject {
             : { motion: animation.motion, time: animation.times[frame] + animation.offset };
     }
 
-    /** Vertices of the result; `untouched`: without what a person did to the pose. */
-    result(animation: Animation, frame: number, out: Float32Array, untouched = false): void {
-        this.poser.pose(this.moment(animation, frame), out, untouched);
+    /** Vertices of the result, and its normals where the file has any; `untouched`: without what a person did to the pose. */
+    result(animation: Animation, frame: number, out: Float32Array, untouched = false, normals?: Float32Array): void {
+        this.poser.pose(this.moment(animation, frame), out, untouched, normals);
     }
 
     /** Vertices of the source; its points are spread to the vertices that belong to them. */
@@ -102,6 +102,12 @@ export class Subject {
             out[3 * i + 2] = points[p + 2];
         }
     }
+}
+
+/** Angles between unit normals of two shapes in degrees, [vertex]. */
+export function angles(a: Float32Array, b: Float32Array, out: Float32Array): void {
+    distances(a, b, out);
+    for (let i = 0; i < out.length; i++) out[i] = (360 / Math.PI) * Math.asin(Math.min(out[i] / 2, 1));
 }
 
 /** Distances of two shapes, [vertex]. */

@@ -12,6 +12,7 @@ const VIEWS: [View, string][] = [
 const OVERLAYS: [Overlay, string, string][] = [
     ["skeleton", "Skeleton", "K"],
     ["wireframe", "Wireframe", "X"],
+    ["triangles", "Triangle normals", "N"],
     ["voxels", "Voxels", "V"],
     ["lattice", "Lattice", "L"],
     ["pose", "Pose", "P"],
@@ -27,7 +28,7 @@ export function viewsOf(subject: Subject, animation: Animation): View[] {
           : ["source"];
 }
 
-export function modesOf({ model }: Subject, animation: Animation): Mode[] {
+export function modesOf({ model, poser }: Subject, animation: Animation): Mode[] {
     const skinned = model.joints.length > 0 && model.vertexCount > 0;
     const needs: Partial<Record<ModeName, boolean>> = {
         material: model.parts.some(({ map, color }) => map || color.some((c) => c !== 1)),
@@ -37,14 +38,16 @@ export function modesOf({ model }: Subject, animation: Animation): Mode[] {
         influences: skinned,
         displacement: animation.times.length > 1,
         error: isCompared(animation),
+        shading: isCompared(animation) && model.triangles.length > 0 && poser.hasNormals,
     };
     return MODES.filter(({ name }) => needs[name] ?? true);
 }
 
-export function overlaysOf({ model, data }: Subject): Overlay[] {
+export function overlaysOf({ model, data, poser }: Subject): Overlay[] {
     const has: Record<Overlay, boolean> = {
         skeleton: model.joints.length > 0,
         wireframe: model.triangles.length > 0,
+        triangles: model.triangles.length > 0 && poser.hasNormals,
         voxels: !!data.voxels,
         lattice: !!data.lattice,
         pose: model.joints.length > 0,

@@ -15,7 +15,7 @@ import * as reports from "./report";
 import { type Shape, Stage } from "./scene";
 import { Shading } from "./shading";
 import { INITIAL, type Overlay, type State, Store, type View } from "./state";
-import { type Animation, distances, isCompared, Subject } from "./subject";
+import { angles, type Animation, distances, isCompared, Subject } from "./subject";
 import { Timeline } from "./timeline";
 import { fillTools, modesOf, overlaysOf, showLegend, showTools, viewsOf } from "./tools";
 
@@ -39,6 +39,7 @@ export class Viewer {
     private restPose = new Float32Array(0);
     private displacement = new Float32Array(0);
     private error = new Float32Array(0);
+    private shadingError = new Float32Array(0);
     /** What was shown before the rest pose. */
     private before: Pick<State, "animation" | "frame" | "playing"> | undefined;
     private measures: Measures = { curve: undefined, frameErrors: [], displacementScale: 1 };
@@ -52,7 +53,8 @@ export class Viewer {
         store.on(["view"], () => this.showView());
         store.on(["joint"], () => this.showJoint());
         store.on(["vertex"], () => this.showVertex());
-        store.on(["skeleton", "wireframe", "voxels", "lattice", "pose"], () => this.showOverlays());
+        store.on(["skeleton", "wireframe", "triangles", "voxels", "lattice", "pose"], () => this.showOverlays());
+        store.on(["triangles"], () => this.showFrame());
         panels.onJoint = (joint) => {
             store.set({ joint });
             this.setMode("weights");
@@ -83,6 +85,7 @@ export class Viewer {
         this.colors = this.stage.setModel(model, new Float32Array(3 * model.vertexCount));
         this.displacement = new Float32Array(model.vertexCount);
         this.error = new Float32Array(model.vertexCount);
+        this.shadingError = new Float32Array(model.vertexCount);
         this.restPose = new Float32Array(3 * model.vertexCount);
         subject.poser.pose(undefined, this.restPose);
         this.before = undefined;
@@ -217,7 +220,7 @@ export class Viewer {
         const { subject, stage, animation, overlays, store } = this;
         const { frame } = store.state;
         const [result, source] = [stage.result!, stage.source!];
-        subject.result(animation, frame, result.positions);
+        subject.result(animation, frame, result.positions, false, result.normals);
         overlays.skeleton.update();
         if (store.state.view !== "source") this.place(result);
         if (animation.clip) subject.source(animation.clip, frame, source.positions);
@@ -231,9 +234,18 @@ export class Viewer {
         stage.invalidate();
     }
 
+    /** The result keeps the normals that its file gave it, as engines do, unless a person wants others. */
     private place(shape: Shape): void {
-        this.shading.normals(shape.positions, shape.normals);
+        const own = shape === this.stage.result && this.subject.poser.hasNormals && !this.store.state.triangles;
+        if (!own) this.shading.normals(shape.positions, shape.normals);
         shape.update();
+    }
+
+    private measureShading(): void {
+        const [result, source] = [this.stage.result!, this.stage.source!];
+        this.place(result);
+        this.place(source);
+        angles(result.normals, source.normals, this.shadingError);
     }
 
     private showView(): void {
@@ -255,6 +267,7 @@ export class Viewer {
             joint: this.store.state.joint,
             displacement: this.displacement,
             error: this.error,
+            shading: this.shadingError,
             displacementScale: this.measures.displacementScale,
             errorScale: this.measures.curve?.scale || 1,
             format: (value) => figure(value, 3),
@@ -263,11 +276,13 @@ export class Viewer {
 
     private paint(): void {
         const input = this.modeInput();
+        if (this.mode.name === "shading") this.measureShading();
         this.mode.paint(input, this.colors.array as Float32Array);
         this.colors.needsUpdate = true;
         const surface = this.mode.name === "material" ? "materials" : "colors";
         // Beside the errors of the result, the source shows its own shape.
-        this.stage.use(surface, this.mode.name === "error" && this.store.state.view === "side" ? "plain" : surface);
+        const compares = this.mode.name === "error" || this.mode.name === "shading";
+        this.stage.use(surface, compares && this.store.state.view === "side" ? "plain" : surface);
         showLegend(this.mode.legend?.(input));
     }
 
