@@ -114,6 +114,26 @@ static pelt_result bind_and_write(bind_work *w) {
     return result;
 }
 
+/* A skeleton that does not fit the mesh is refused, unless the settings say what to do about it. */
+static exit_code check_fit(bind_work *w) {
+    pelt_bind_fit fit;
+    char text[256];
+    if (w->desc.fit || w->desc.no_fit)
+        return EXIT_DONE;
+    pelt_result result = pelt_bind_measure_fit(w->session->context, w->model, &w->desc, &fit);
+    if (result != PELT_OK)
+        return session_fail(w->session, result);
+    w->desc.no_fit = true; /* it is checked now */
+    if (!fit.misfit)
+        return EXIT_DONE;
+    say(w->session, MESSAGE_ERROR,
+        "%s: the skeleton %s: %.0f %% of its joints lie inside it, and %.0f %% would when fitted; give --fit to fit "
+        "skeleton and motions, or --no-fit to bind as it is",
+        w->rig ? w->rig->path : w->model->path, pelt_bind_fit_text(&fit, text, sizeof text), 100 * fit.inside_before,
+        100 * fit.inside_after);
+    return EXIT_INPUT;
+}
+
 static exit_code work_all(bind_work *w, const char *const *args, size_t arg_count) {
     double start = now();
     exit_code code = load(w, args, arg_count);
@@ -123,6 +143,9 @@ static exit_code work_all(bind_work *w, const char *const *args, size_t arg_coun
         return code;
     w->seconds_load = now() - start;
     w->desc.skeleton = w->rig;
+    code = check_fit(w);
+    if (code != EXIT_DONE)
+        return code;
     pelt_result result = bind_and_write(w);
     w->seconds_total = now() - start;
     if (result == PELT_OK) {
@@ -139,6 +162,8 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     exit_code code = output_rig(session, settings->output);
     if (code != EXIT_DONE)
         return code;
+    if (settings->bind.fit && settings->bind.no_fit)
+        return usage_error(session, "--fit and --no-fit exclude each other; give one of them");
     if (settings->falloff_map && settings->falloff_attribute)
         return usage_error(session, "--falloff-map and --falloff-attribute say the same thing; give one of them");
     bind_work w = {.session = session, .settings = settings, .desc = settings->bind};
@@ -153,6 +178,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
 static const example examples[] = {
     {"pelt bind hero.glb -o hero.glb", "new weights for the skeleton that is in the file"},
     {"pelt bind scan.obj --skeleton walk.bvh -o scan.glb", "a mesh without a rig gets a skeleton with its motion"},
+    {"pelt bind scan.obj --skeleton walk.bvh -o scan.glb --fit", "… whose size, axes and pose are others"},
     {"pelt bind hero.glb -o hero.glb --exclude prop_l,prop_r --rigid sword=hand_r", "who moves what"},
     {"pelt bind hero.glb -o hero.glb --lock jaw,eye_l,eye_r", "painted weights of the face stay"},
     {"pelt bind hero.glb -o hero.glb --resolution 512 --report hero.html", "finer voxels, and a page that shows them"},
@@ -168,6 +194,8 @@ const cli_verb verb_bind = {
              "the nearest that one does; parts that are plainly accessories follow one joint.\n\n"
              "A rig is bound in the pose that its skin was bound in, else in its rest pose. Only weights change: "
              "materials, motions, morphs and everything else in the file stay as they were.\n\n"
+             "A skeleton of other units or axes than the mesh is refused; --fit scales, turns and moves it, and its "
+             "motions with it. Limbs of a skeleton without a skin (BVH) are turned into the mesh too.\n\n"
              "The table tells which joints got nothing and why, and warnings tell where the voxels are too coarse.",
     .groups = groups,
     .group_count = COUNT(groups),

@@ -79,6 +79,16 @@ static void report_json(const bind_work *w) {
     json_close(json, ']');
     json_count(json, "rigid_vertices", r->rigid_count);
     report_joints(w, json);
+    json_open(json, "fit", '{');
+    json_flag(json, "changes", r->fit.changes);
+    json_flag(json, "posed", r->fit.posed);
+    json_real(json, "scale", r->fit.scale);
+    json_reals(json, "rotation",
+               (double[4]){r->fit.rotation[0], r->fit.rotation[1], r->fit.rotation[2], r->fit.rotation[3]}, 4);
+    json_reals(json, "translation", r->fit.translation, 3);
+    json_real(json, "inside_before", r->fit.inside_before);
+    json_real(json, "inside_after", r->fit.inside_after);
+    json_close(json, '}');
     json_count(json, "touching_voxels", r->touching_count);
     json_open(json, "touching_joints", '[');
     for (int n = 0; n < 2 && r->touching_joints[n] != PELT_NONE; n++)
@@ -86,6 +96,7 @@ static void report_json(const bind_work *w) {
     json_close(json, ']');
     json_open(json, "seconds", '{');
     json_real(json, "load", w->seconds_load);
+    json_real(json, "fit", r->seconds_fit);
     json_real(json, "voxelize", r->seconds_voxelize);
     json_real(json, "solve", r->seconds_solve);
     json_real(json, "weights", r->seconds_weights);
@@ -106,6 +117,14 @@ static void report_table(const bind_work *w) {
     table_row(&table, "voxels", "%s inside, %s at the surface", grouped(r->interior_voxel_count),
               grouped(r->boundary_voxel_count));
     table_row(&table, "vertices", "%s", grouped(r->vertex_count));
+    char text[256];
+    if (r->fit.changes)
+        table_row(&table, "fit",
+                  "the skeleton %s; scaled by %.4g and moved%s: %.0f %% of its joints inside, %.0f %% before",
+                  pelt_bind_fit_text(&r->fit, text, sizeof text), r->fit.scale, r->fit.posed ? ", limbs turned" : "",
+                  100 * r->fit.inside_after, 100 * r->fit.inside_before);
+    else if (w->settings->bind.fit)
+        table_row(&table, "fit", "the skeleton fits as it is");
     char *parts = bridged_names(w);
     if (r->bridged_count)
         table_row(&table, "bridged", "%s vertices that no bone reaches%s%s", grouped(r->bridged_count),
@@ -120,9 +139,9 @@ static void report_table(const bind_work *w) {
             table_row(&table, "", "%s: %s", idle_texts[why], names);
         free(names);
     }
-    table_row(&table, "time", "%.3f s: load %.3f, voxelize %.3f, solve %.3f, weights %.3f, write %.3f",
-              w->seconds_total, w->seconds_load, r->seconds_voxelize, r->seconds_solve, r->seconds_weights,
-              w->seconds_write);
+    table_row(&table, "time", "%.3f s: load %.3f, fit %.3f, voxelize %.3f, solve %.3f, weights %.3f, write %.3f",
+              w->seconds_total, w->seconds_load, r->seconds_fit, r->seconds_voxelize, r->seconds_solve,
+              r->seconds_weights, w->seconds_write);
     table_row(&table, "memory", "%s", bytes_text(pelt_context_memory(w->session->context).peak));
     table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
 }
@@ -142,36 +161,19 @@ static void warn_touching(const bind_work *w) {
     free(advice);
 }
 
-/* A skeleton of another file is often of another size, or elsewhere. */
-static bool any_joint_inside(const bind_work *w) {
-    const pelt_skeleton *skeleton = skeleton_of(w);
-    pelt_bind_voxels voxels = pelt_binding_voxels(w->binding);
-    pelt_affine *globals = must_alloc(skeleton->joint_count, sizeof *globals);
-    pelt_skeleton_globals(skeleton, skeleton->rest, globals);
-    bool any = false;
-    for (uint32_t j = 0; j < skeleton->joint_count && !any; j++) {
-        bool inside = true;
-        for (int c = 0; c < 3; c++) {
-            double at = ((double)globals[j].m[4 * c + 3] - voxels.origin[c]) / voxels.cell[c];
-            inside &= at >= 0 && at <= w->report.grid[c];
-        }
-        any = inside;
-    }
-    free(globals);
-    return any;
+/* Joints that could have weights and got none. Those that only steer, or were left out, are no news. */
+static void warn_idle(const bind_work *w, uint8_t why, const char *because) {
+    uint32_t count = count_idle(w, why);
+    char *names = idle_names(w, why);
+    if (count)
+        warn(w->session, "%u %s no weights, because %s: %s", count, count == 1 ? "joint gets" : "joints get", because,
+             names);
+    free(names);
 }
 
 static void warn_all(const bind_work *w) {
-    uint32_t far = count_idle(w, PELT_BIND_FAR);
-    if (w->rig && !any_joint_inside(w)) {
-        warn(w->session, "%s: all joints lie outside the mesh; is the skeleton of the same size and in the same place?",
-             w->rig->path);
-    } else if (far) {
-        char *names = idle_names(w, PELT_BIND_FAR);
-        warn(w->session, "%u %s no weights, because no part of the mesh is near: %s", far,
-             far == 1 ? "joint gets" : "joints get", names);
-        free(names);
-    }
+    warn_idle(w, PELT_BIND_FAR, "no part of the mesh is near");
+    warn_idle(w, PELT_BIND_OVERSHADOWED, "others are nearer everywhere");
     warn_touching(w);
 }
 

@@ -197,6 +197,21 @@ static pelt_result bind(pelt_context *context, pelt_model *model, pelt_model *ot
     return pelt_bind(context, model, &desc, NULL);
 }
 
+/* The model's own skeleton is ten times too small. */
+static pelt_result bind_fitted(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    pelt_bind_desc desc = pelt_bind_desc_default();
+    desc.resolution = 16;
+    desc.fit = true;
+    for (uint32_t b = 0; b < model->skin.bone_count; b++)
+        for (int e = 3; e < 12; e += 4)
+            model->skin.inverse_binds[b].m[e] *= 0.1f;
+    for (uint32_t j = 0; j < model->skeleton.joint_count; j++)
+        for (int c = 0; c < 3; c++)
+            model->skeleton.rest[j].translation[c] *= 0.1f;
+    return pelt_bind(context, model, &desc, NULL);
+}
+
 static pelt_result bind_geodesic(pelt_context *context, pelt_model *model, pelt_model *other) {
     (void)other;
     pelt_bind_desc desc = pelt_bind_desc_default();
@@ -332,6 +347,7 @@ static const verb_case verbs[] = {
     {"mesh.obj", "clip.pc2", NULL, decompose_rigid, 0},
     {"rig.glb", NULL, NULL, bind, 0},
     {"rig.glb", NULL, NULL, bind_geodesic, 0},
+    {"rig.glb", NULL, NULL, bind_fitted, 0},
     {"rig.glb", NULL, NULL, correct, 0},
     {"rig.glb", NULL, "rig.gltf", edit, 0},
     {"rig.glb", NULL, NULL, edit_weights, 0},

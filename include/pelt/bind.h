@@ -48,6 +48,9 @@ typedef struct pelt_bind_desc {
     uint32_t distance;          /* pelt_bind_distance, geodesic only; default isotropic */
     const pelt_model *skeleton; /* whose skeleton and motions the model gets; NULL (default): it has its own. Must stay
                                   * until the binding is destroyed; may be the model */
+    bool fit;                   /* scale, turn and move the skeleton to fit the mesh, with its motions, before binding;
+                                  * one that fits stays as it is; default false */
+    bool no_fit;                /* do not check whether the skeleton fits the mesh; default false */
     const char *exclude;        /* names, divided by commas, of joints that must not deform; or NULL (default) */
     const char *only;           /* names of the joints that may; or NULL (default): all */
 
@@ -74,6 +77,19 @@ typedef struct pelt_bind_desc {
 PELT_API const pelt_option *pelt_bind_options(size_t *option_count);
 PELT_API pelt_bind_desc pelt_bind_desc_default(void);
 
+/* How a skeleton fits the mesh, and the similarity that mends it: scale · rotation · place + translation. A skeleton does
+ * not fit when its units or axes are others than the mesh's, or when it stands elsewhere. */
+typedef struct pelt_bind_fit {
+    bool misfit;       /* bound as it is, most of the mesh would go to the wrong joints */
+    bool changes;      /* something fits better than the skeleton as it is; else what follows is the identity */
+    bool posed;        /* … and in another rest pose: of a skeleton without a skin, limbs are turned into the mesh */
+    double scale;      /* */
+    float rotation[4]; /* unit quaternion x y z w: quarter turns */
+    double translation[3]; /* object units */
+    double inside_before;  /* share of the joints that lie inside the mesh as it is … */
+    double inside_after;   /* … and when mended */
+} pelt_bind_fit;
+
 /* A joint that got nothing, and why. */
 typedef enum pelt_bind_idle {
     PELT_BIND_ACTIVE,      /* it has weights */
@@ -98,13 +114,22 @@ typedef struct pelt_bind_report {
     const uint8_t *idle;           /* [joint] pelt_bind_idle; joints that no skin could use are CONTROL */
     uint32_t touching_count;     /* voxels through which parts of the mesh touch that are far apart along the surface */
     uint32_t touching_joints[2]; /* the two joints that most of them lie between, or PELT_NONE */
-    double seconds_voxelize, seconds_solve, seconds_weights;
+    pelt_bind_fit fit;           /* how the skeleton was fitted: the identity unless desc.fit */
+    double seconds_fit, seconds_voxelize, seconds_solve, seconds_weights;
 } pelt_bind_report;
+
+/* How the model's skeleton, or desc->skeleton, fits the mesh. Changes nothing. `desc` may be NULL. */
+PELT_API pelt_result pelt_bind_measure_fit(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
+                                           pelt_bind_fit *fit);
+/* What is wrong with a skeleton that does not fit, to stand behind "the skeleton ": "is 10 times too small for the
+ * mesh". Returns `text`, at most `size` bytes with the 0 behind. */
+PELT_API const char *pelt_bind_fit_text(const pelt_bind_fit *fit, char *text, size_t size);
 
 /* Binds the model in place: its skin gets new weights, all else stays as it was. Joints are where the model's skin has
  * them; what has no skin is bound in its rest pose. Parts that merely follow a node keep doing so when others have a
  * skin. Bones of the skin stay, with their numbers and matrices; where a joint has none for a part, one is added. A
- * skeleton of another model comes with its motions behind the model's own joints. After a failure the model is as it
+ * skeleton of another model comes with its motions behind the model's own joints. A skeleton that does not fit the mesh
+ * is PELT_ERROR_INPUT unless `fit` or `no_fit` is set. After a failure the model is as it
  * was. `desc` and `report` may be NULL; arrays of the report live in the model's memory. */
 PELT_API pelt_result pelt_bind(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
                                pelt_bind_report *report);

@@ -1,5 +1,5 @@
 /* The doors: subject, volume, bones, fields; then weights as often as one likes. */
-#include "bind/bind.h"
+#include "bind/fit.h"
 
 #include <math.h>
 #include <time.h>
@@ -15,6 +15,10 @@ static const pelt_option options[] = {
      "views that do not vote on what is inside: +x,-x,+y,-y,+z,-z"},
     {"distance", 0, PELT_OPTION_CHOICE, offsetof(pelt_bind_desc, distance), "isotropic", 0, 0, "isotropic|paper", NULL,
      "geodesic: how distances are measured"},
+    {"fit", 0, PELT_OPTION_FLAG, offsetof(pelt_bind_desc, fit), NULL, 0, 0, NULL, NULL,
+     "scale, turn and move the skeleton to fit the mesh, with its motions"},
+    {"no-fit", 0, PELT_OPTION_FLAG, offsetof(pelt_bind_desc, no_fit), NULL, 0, 0, NULL, NULL,
+     "bind even where the skeleton does not fit the mesh"},
     {"exclude", 0, PELT_OPTION_TEXT, offsetof(pelt_bind_desc, exclude), NULL, 0, 0, NULL, "JOINTS",
      "joints, divided by commas, that must not deform"},
     {"only", 0, PELT_OPTION_TEXT, offsetof(pelt_bind_desc, only), NULL, 0, 0, NULL, "JOINTS",
@@ -239,10 +243,41 @@ static pelt_result report_volume(pelt_binding *b) {
     return report_parts(b);
 }
 
+/* Refuses a skeleton that does not fit the mesh, or mends it. */
+static pelt_result fit_skeleton(pelt_binding *b) {
+    pelt_bind_fit *fit = &b->report.fit;
+    px_bind_subject *s = &b->subject;
+    char text[256];
+    *fit = (pelt_bind_fit){.scale = 1, .rotation = {0, 0, 0, 1}};
+    if (b->desc.fit && b->desc.no_fit)
+        return px_fail(b->context, PELT_ERROR_ARGUMENT, "fit and no-fit exclude each other; give one of them");
+    if (b->desc.no_fit)
+        return PELT_OK;
+    PX_TRY(px_bind_fit_find(b->arena, s, b->desc.fit, fit, &b->pose));
+    if (!b->desc.fit && fit->misfit)
+        return px_fail(b->context, PELT_ERROR_INPUT, "the skeleton %s; set fit to mend it, no-fit to bind it as it is",
+                       pelt_bind_fit_text(fit, text, sizeof text));
+    if (!b->desc.fit)
+        *fit = (pelt_bind_fit){.scale = 1,
+                               .rotation = {0, 0, 0, 1},
+                               .inside_before = fit->inside_before,
+                               .inside_after = fit->inside_before};
+    if (!fit->changes)
+        return PELT_OK;
+    PX_TRY(px_bind_fit_rig(b->arena, fit, b->pose, s, &b->fitted));
+    PX_TRY(px_bind_fit_joints(b->arena, fit, &b->fitted, s));
+    if (s->rig != s->model)
+        s->rig = &b->fitted;
+    return PELT_OK;
+}
+
 static pelt_result fill(pelt_binding *b, pelt_model *model, const pelt_bind_desc *desc) {
     double start = seconds_now();
     PX_TRY(keep_desc(b, desc));
     PX_TRY(px_bind_subject_make(b->context, b->arena, model, &b->desc, &b->subject));
+    PX_TRY(fit_skeleton(b));
+    b->report.seconds_fit = seconds_now() - start;
+    start = seconds_now();
     PX_TRY(px_progress(b->context, "voxels", 0, 1));
     PX_TRY(make_volume(b));
     b->report.seconds_voxelize = seconds_now() - start;
@@ -275,6 +310,24 @@ pelt_result pelt_binding_create(pelt_context *context, pelt_model *model, const 
         *binding = b;
     else
         px_arena_destroy(arena);
+    return result;
+}
+
+pelt_result pelt_bind_measure_fit(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
+                                  pelt_bind_fit *fit) {
+    pelt_bind_desc unset = pelt_bind_desc_default();
+    px_bind_subject subject;
+    pelt_transform *pose;
+    *fit = (pelt_bind_fit){.scale = 1, .rotation = {0, 0, 0, 1}};
+    px_arena *arena = px_arena_create(context);
+    if (!arena)
+        return PELT_ERROR_MEMORY;
+    const char *before = px_subject(context, model->path[0] ? model->path : NULL);
+    pelt_result result = px_bind_subject_make(context, arena, model, desc ? desc : &unset, &subject);
+    if (result == PELT_OK)
+        result = px_bind_fit_find(arena, &subject, desc && desc->fit, fit, &pose);
+    px_subject(context, before);
+    px_arena_destroy(arena);
     return result;
 }
 

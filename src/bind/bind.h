@@ -3,6 +3,7 @@
  *   subject.c   what is bound to what: welded vertices and joints, in one space
  *   names.c     what names of joints say
  *   volume.c    looking things up among voxels
+ *   fit.h       whether the skeleton fits the mesh, and mending it
  *   bones.c     where the bones lie
  *   reach.c     how far each reaches
  *   nearest.c   the voxel nearest to a place outside
@@ -256,6 +257,8 @@ struct pelt_binding {
     uint32_t *shells;              /* [row] */
     uint8_t *bridged;              /* [row] */
     uint8_t *idle;                 /* [joint] pelt_bind_idle, of the report */
+    pelt_transform *pose;          /* [joint] the rest pose that was fitted; NULL: the rig's own */
+    pelt_model fitted;             /* the rig with a fitted rest pose and motions, where report.fit changes any */
     struct px_bind_output *output; /* what apply has put into the model; NULL: nothing yet */
     pelt_bind_report report;
 };

@@ -1,6 +1,7 @@
 /* Rows into the model. Bones that are there stay as they are; where a joint has none for a space of the mesh, one is
  * added that moves nothing in the bind pose. A skeleton from elsewhere comes behind the model's own nodes. */
 #include "bind/apply.h"
+#include "bind/fit.h"
 #include "core/math3.h"
 
 #define BONES_MOST 65535u
@@ -11,6 +12,7 @@ typedef struct px_bind_output {
     pelt_skin before;
     bool fresh;           /* nothing of that skin is needed any more */
     px_joined_rig joined; /* with a skeleton from elsewhere */
+    pelt_model fitted;    /* rest pose and motions of the model's own skeleton, where that was fitted */
     uint32_t capacity;    /* influences that there is room for */
     uint16_t *bones;
     float *weights;
@@ -52,6 +54,8 @@ static pelt_result make_output(putter *p) {
         out->before = (pelt_skin){0};
     if (s->rig != model)
         PX_TRY(px_rig_join(model->memory, model, s->rig, &out->joined));
+    else if (p->binding->report.fit.changes)
+        PX_TRY(px_bind_fit_rig(model->memory, &p->binding->report.fit, p->binding->pose, s, &out->fitted));
     p->out = p->binding->output = out;
     return PELT_OK;
 }
@@ -132,7 +136,7 @@ static void put_bones(const putter *p) {
     }
     for (size_t n = 0; n < s->space_count * joint_count; n++) {
         uint32_t bone = p->bones[n], joint = (uint32_t)(n % joint_count);
-        if (bone == PELT_NONE || bone < before->bone_count)
+        if (bone == PELT_NONE || (bone < before->bone_count && !p->binding->report.fit.changes))
             continue;
         pelt_affine inverse = px_affine_identity(); /* of a joint without size, which shows nothing anyway */
         px_affine_inverse(&s->joints[joint], &inverse);
@@ -215,8 +219,14 @@ pelt_result px_bind_put_skin(px_arena *arena, pelt_binding *binding, const px_we
     for (uint32_t n = 0; n < model->mesh.part_count; n++)
         model->mesh.parts[n].skinned |= is_bound(&p, &model->mesh.parts[n]);
     model->changed |= PELT_CHANGED_SKIN;
-    if (p.s->rig == model)
+    if (p.s->rig == model && !binding->report.fit.changes)
         return PELT_OK;
+    if (p.s->rig == model) {
+        model->skeleton.rest = p.out->fitted.skeleton.rest;
+        model->motions = p.out->fitted.motions;
+        model->changed |= PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS;
+        return PELT_OK;
+    }
     model->skeleton = p.out->joined.skeleton;
     model->motions = p.out->joined.motions;
     model->motion_count = p.out->joined.motion_count;

@@ -99,7 +99,7 @@ run 0 bind tube.obj --skeleton tube.glb -o tube_bound.glb --resolution 32
 run 0 compare tube.glb tube_bound.glb --json same.json
 json same.json 'r.frames > 5 && r.error_max < 0.1'
 
-# One joint has everything; one far away nothing, with a warning; a skeleton elsewhere, a warning and weights all the same.
+# One joint has everything; one far away nothing, with a warning; a skeleton elsewhere is refused, fitted or bound, as asked.
 skeleton 1 '0 1 0' >one.bvh
 run 0 bind column.obj --skeleton one.bvh -o one.glb --resolution 24 --json report.json
 json report.json 'r.active_joints === 1'
@@ -108,9 +108,26 @@ run 0 bind column.obj --skeleton far.bvh -o far.glb --resolution 24 --json repor
 err "no part of the mesh is near: j2"
 json report.json 'r.active_joints === 2 && r.idle_joints.some(({joint, why}) => joint === "j2" && why === "far") && r.warnings.length === 1'
 skeleton 100 '0 300 0' '0 200 0' >elsewhere.bvh
-run 0 bind column.obj --skeleton elsewhere.bvh -o elsewhere.glb --resolution 24 --json report.json
-err "elsewhere.bvh: all joints lie outside the mesh; is the skeleton of the same size"
-json report.json 'r.active_joints >= 1'
+run 2 bind column.obj --skeleton elsewhere.bvh -o elsewhere.glb --resolution 24
+err "elsewhere.bvh: the skeleton is"
+err "times too large for the mesh: 0 % of its joints lie inside it"
+err "give --fit"
+run 0 bind column.obj --skeleton elsewhere.bvh -o elsewhere.glb --resolution 24 --no-fit --json report.json
+json report.json 'r.active_joints >= 1 && !r.fit.changes && r.fit.scale === 1'
+run 0 bind column.obj --skeleton elsewhere.bvh -o elsewhere.glb --resolution 24 --fit --json report.json
+out "fit "
+json report.json 'r.active_joints === 2 && r.fit.changes && r.fit.scale < 0.1 && r.fit.inside_after === 1'
+skeleton 0.04 '0 0.05 0' '0 0.1 0' '0 0.1 0' '0 0.1 0' >small.bvh
+awk '/^v/ { print "v", $2 / 5, $3, $4 / 5; next } { print }' column.obj >pole.obj
+run 2 bind pole.obj --skeleton small.bvh -o small.glb --resolution 24
+err "small.bvh: the skeleton is 10 times too small for the mesh: 100 % of its joints"
+run 0 bind pole.obj --skeleton small.bvh -o small.glb --resolution 24 --fit --json report.json
+json report.json 'r.active_joints === 4 && r.fit.scale === 10 && r.seconds.fit >= 0'
+run 0 bind small.glb -o small.glb --resolution 24 --fit --json report.json
+out "the skeleton fits as it is"
+json report.json '!r.fit.changes'
+run 1 bind small.glb -o small.glb --fit --no-fit
+err "exclude each other"
 
 # A mesh that is flat, and 200 joints.
 printf 'v 0 0 0\nv 4 0 0\nv 4 1 0\nv 0 1 0\nv 2 0 0\nv 2 1 0\nf 1 5 6 4\nf 5 2 3 6\n' >flat.obj
@@ -122,7 +139,7 @@ while [ $# -lt 199 ]; do set -- "$@" '0 0.02 0'; done
 skeleton 0.02 '0 0 0' "$@" >many.bvh
 run 0 bind column.obj --skeleton many.bvh -o many.glb --resolution 24 --json report.json
 json report.json 'r.joints >= 200 && r.active_joints >= 5'
-for file in column one far elsewhere flat many; do
+for file in column one far elsewhere small flat many; do
     run 0 info "$file.glb" --json info.json
     no_err
     json info.json 'const i = r.inputs[0]; i.influences.max >= 1 && i.influences.max <= 4'
