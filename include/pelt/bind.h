@@ -45,7 +45,7 @@ typedef struct pelt_bind_desc {
     uint32_t resolution;        /* voxels along the longest side of the mesh; default 256 */
     const char *grid;           /* "X,Y,Z": as many along each side instead; or NULL (default) */
     const char *views;          /* views left out of the vote on what is inside: "+x,-y"; or NULL (default): none */
-    uint32_t distance;          /* pelt_bind_distance, geodesic only; default isotropic */
+    uint32_t distance;          /* pelt_bind_distance, geodesic only; default paper */
     const pelt_model *skeleton; /* whose skeleton and motions the model gets; NULL (default): it has its own. Must stay
                                   * until the binding is destroyed; may be the model */
     bool fit;                   /* scale, turn and move the skeleton to fit the mesh, with its motions, before binding;
@@ -60,7 +60,7 @@ typedef struct pelt_bind_desc {
     double falloff; /* α, 0 to 1: higher is stiffer; default 0.7, with which heat's weights stay as they are */
     const float *vertex_falloff; /* [vertex] α of its own instead, 0 to 1; NULL (default): none. Borrowed: must stay as
                                   * long as the desc is used, and for `desc` NULL in apply as long as the binding */
-    uint32_t curve;              /* pelt_bind_curve, geodesic only; default paper */
+    uint32_t curve;              /* pelt_bind_curve, geodesic only; default sharp */
     uint32_t influences;         /* K, 1 to 8; default 4. Vertices that keep their weights may have more */
     double prune;                /* smaller weights are dropped, but for each vertex's largest; default 0.01 */
     uint32_t smooth;             /* times that weights go half way to the mean along edges; default 0 */
