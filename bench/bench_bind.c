@@ -4,7 +4,7 @@
  * of all. Characters without motions are left out of the mean of E. Files that are no characters are named with the
  * reason. The artist's weights must be 0 from themselves, or the program stops.
  *
- *   bench_bind [FILTER] [--set NAME=VALUE]… [--threads N] [--worst | --fit | --invariance | --scaling | --paper | --apply]
+ *   bench_bind [FILTER] [--set NAME=VALUE]… [--threads N] [--worst | --fit | --invariance | --robots | --scaling | --paper | --apply]
  *
  *   FILTER        only files whose path contains this
  *   --set         an option of the binder: method=geodesic, resolution=128
@@ -14,6 +14,7 @@
  *                 then the 8 with the largest share in R
  *   --fit         whether skeletons of the wrong size or direction are found, and what mends them
  *   --invariance  L1 between bindings of the same character: turned, scaled, divided finer, on other grids
+ *   --robots      rigid characters around the skeletons: hulls, ball joints, plates and bolts that follow one joint each
  *   --scaling     seconds against threads, resolution and joints
  *   --paper       seconds of the paper's method on the paper's grid
  *   --apply       milliseconds that other settings take on a generated mesh
@@ -32,11 +33,8 @@ static bool parse(int argc, char **argv, bind_bench *b, table_fn **table) {
     static const struct {
         const char *name;
         table_fn *table;
-    } tables[] = {{"--fit", bind_fit},
-                  {"--invariance", bind_invariance},
-                  {"--scaling", bind_scaling},
-                  {"--paper", bind_paper},
-                  {"--apply", bind_apply}};
+    } tables[] = {{"--fit", bind_fit},         {"--invariance", bind_invariance}, {"--robots", bind_robots},
+                  {"--scaling", bind_scaling}, {"--paper", bind_paper},           {"--apply", bind_apply}};
     for (int a = 1; a < argc; a++) {
         bool known = false;
         for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
@@ -65,7 +63,7 @@ int main(int argc, char **argv) {
     table_fn *table = bind_table;
     if (!parse(argc, argv, &b, &table)) {
         fprintf(stderr, "usage: bench_bind [FILTER] [--set NAME=VALUE]… [--threads N] "
-                        "[--worst | --fit | --invariance | --scaling | --paper | --apply]\n");
+                        "[--worst | --fit | --invariance | --robots | --scaling | --paper | --apply]\n");
         return 1;
     }
     pelt_context_desc desc = pelt_context_desc_default();

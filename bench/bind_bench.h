@@ -36,6 +36,7 @@ int bind_each(pelt_context *context, const bind_bench *b, bind_row_fn *run);
 int bind_table(pelt_context *context, const bind_bench *b);
 int bind_fit(pelt_context *context, const bind_bench *b);
 int bind_invariance(pelt_context *context, const bind_bench *b);
+int bind_robots(pelt_context *context, const bind_bench *b);
 int bind_scaling(pelt_context *context, const bind_bench *b);
 int bind_paper(pelt_context *context, const bind_bench *b);
 int bind_apply(pelt_context *context, const bind_bench *b);

@@ -68,7 +68,8 @@ typedef struct pelt_bind_desc {
                                   * both sides, to the bit, of joints that are each other's counterparts by name or
                                   * place. The plane is where pairs of joints have their middle. Default off */
     uint32_t rigid_parts;        /* pelt_bind_rigid: whether shells that are plainly accessories (small, and nearly all
-                                  * of one joint already) wholly follow it; default auto */
+                                  * of one joint already), and parts of machines (meshes of many shells that
+                                  * mainly belong to one joint each) wholly follow one joint; default auto */
     const char *rigid;           /* "REGION=JOINT,…": parts or materials by name that wholly follow a joint, whatever
                                   * else is asked for; or NULL (default) */
     const char *lock;            /* joints that keep the weights they have in the model, everywhere; the others share

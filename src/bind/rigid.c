@@ -1,15 +1,24 @@
-/* Accessories: a small shell that nearly all belongs to one joint follows it wholly, as a button does; skinned clothes
+/* Shells that follow one joint.
+ *
+ * Accessories: a small shell that nearly all belongs to one joint follows it wholly, as a button does; skinned clothes
  * are larger, or spread over several joints. A smaller one that is round, or half of that, about a joint follows that, as
- * an eye does, to which the head's bone and those of the lids may be as near. */
+ * an eye does, to which the head's bone and those of the lids may be as near.
+ *
+ * Machines: where most of the mesh are shells that mainly belong to one joint each, none of these bends. Diffusion leaks
+ * between parts that touch, so a shell without a clear owner goes to the bone that its vertices are nearest to. */
 #include "bind/apply.h"
 
 #include <math.h>
 
-#define SMALL  0.3  /* of the mesh's diagonal */
-#define MOSTLY 0.8  /* of a shell's mean weights */
-#define TINY   0.1  /* of the mesh's diagonal */
-#define ROUND  0.1  /* of the radius: how much distances from the joint vary */
-#define RADIUS 0.45 /* of the shell's diagonal, at most: a ball has 0.29, half of one 0.33 */
+#define SMALL          0.3  /* of the mesh's diagonal */
+#define MOSTLY         0.8  /* of a shell's mean weights */
+#define TINY           0.1  /* of the mesh's diagonal */
+#define ROUND          0.1  /* of the radius: how much distances from the joint vary */
+#define LARGE          0.7  /* of the mesh's diagonal: parts of machines may be larger */
+#define MAINLY         0.5  /* of a shell's mean weights … */
+#define MACHINE        0.72 /* … and of the mesh in such shells, from which it is a machine … */
+#define MACHINE_SHELLS 20u  /* … with at least so many of them */
+#define RADIUS         0.45 /* of the shell's diagonal, at most: a ball has 0.29, half of one 0.33 */
 
 typedef struct shell_box {
     float low[3], high[3];
@@ -119,6 +128,49 @@ static uint32_t joint_inside(const pelt_binding *b, const px_bind_settings *sett
     return best;
 }
 
+/* What is known of a shell. */
+typedef struct shell {
+    double size;    /* its box's diagonal */
+    double share;   /* of its weights that are `joint`'s */
+    uint32_t joint; /* that has most of them, or that it is round about; PELT_NONE: it has no weights */
+} shell;
+
+/* The joint whose bone is nearest to a shell on the mean. */
+static uint32_t nearest_bone(const pelt_binding *b, const px_bind_settings *settings, const uint32_t *rows,
+                             uint32_t count, double *means) {
+    const px_bind_subject *s = &b->subject;
+    const px_grid *grid = &b->volume.voxels.grid;
+    for (uint32_t t = 0; t < s->target_count; t++)
+        means[t] = 0;
+    uint32_t best = PELT_NONE;
+    for (uint32_t n = 0; n < count; n++) {
+        float p[3], unused[3];
+        px_bind_to_grid(grid, s->positions + 3 * (size_t)rows[n], p);
+        for (uint32_t k = 0, end; k < b->bones.segment_count; k = end) {
+            float least = INFINITY;
+            for (end = k; end < b->bones.segment_count && b->bones.segments[end].target == b->bones.segments[k].target;
+                 end++)
+                least = fminf(least, px_bind_segment_distance(&b->bones.segments[end], b->volume.step, p, unused));
+            means[b->bones.segments[k].target] += (double)least;
+        }
+    }
+    for (uint32_t t = 0; t < s->target_count; t++)
+        if (means[t] > 0 && !settings->out[t] && (best == PELT_NONE || means[t] < means[best]))
+            best = t;
+    return best == PELT_NONE ? PELT_NONE : s->targets[best];
+}
+
+/* Whether the whole mesh is a machine: many shells, and nearly all of the mesh in such that mostly belong to one joint. */
+static bool is_machine(const shell *shells, const uint32_t *firsts, uint32_t shell_count, double whole) {
+    double rigid = 0, all = 0;
+    for (uint32_t n = 0; n < shell_count; n++) {
+        double rows = firsts[n + 1] - firsts[n];
+        all += rows;
+        rigid += shells[n].size < LARGE * whole && shells[n].share >= MAINLY ? rows : 0;
+    }
+    return shell_count >= MACHINE_SHELLS && rigid >= MACHINE * all;
+}
+
 pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const px_bind_settings *settings,
                                  const px_weight_table *table) {
     uint32_t *firsts, *items;
@@ -127,21 +179,32 @@ pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const p
     shell_box *boxes = shell_boxes(arena, b);
     double *sums = PX_NEW(arena, double, b->subject.rig->skeleton.joint_count);
     bool *there = PX_NEW(arena, bool, b->subject.target_count);
-    if (!boxes || !sums || !there)
+    double *means = PX_NEW(arena, double, b->subject.target_count);
+    shell *shells = PX_NEW(arena, shell, b->shell_count);
+    if (!boxes || !sums || !there || !means || !shells)
         return PELT_ERROR_MEMORY;
     PX_TRY(list_rows(arena, b, &firsts, &items));
     for (uint32_t n = 0; n < b->shell_count; n++) {
-        double size = diagonal(&boxes[n]), share = 1;
-        if (!(size < SMALL * whole))
+        uint32_t count = firsts[n + 1] - firsts[n];
+        shells[n].size = diagonal(&boxes[n]);
+        shells[n].joint = strongest(table, items + firsts[n], count, sums, &shells[n].share);
+    }
+    bool machine = is_machine(shells, firsts, b->shell_count, whole);
+    for (uint32_t n = 0; n < b->shell_count; n++) {
+        double size = shells[n].size, share = shells[n].share;
+        uint32_t count = firsts[n + 1] - firsts[n], joint = shells[n].joint, round = PELT_NONE;
+        if (!(size < (machine ? LARGE : SMALL) * whole))
             continue;
-        uint32_t count = firsts[n + 1] - firsts[n], joint = PELT_NONE;
-        if (size < TINY * whole && count > 3)
-            joint = joint_inside(b, settings, &boxes[n], items + firsts[n], count, there);
-        if (joint == PELT_NONE)
-            joint = strongest(table, items + firsts[n], count, sums, &share);
-        for (uint32_t k = firsts[n]; share >= MOSTLY && k < firsts[n + 1]; k++)
+        if (!machine && size < TINY * whole && count > 3)
+            round = joint_inside(b, settings, &boxes[n], items + firsts[n], count, there);
+        if (machine && share < MOSTLY)
+            joint = nearest_bone(b, settings, items + firsts[n], count, means);
+        double least = !machine ? MOSTLY : size < TINY * whole ? 0 : MAINLY;
+        if (round == PELT_NONE && (joint == PELT_NONE || share < least))
+            continue;
+        for (uint32_t k = firsts[n]; k < firsts[n + 1]; k++)
             if (settings->follows[items[k]] == PELT_NONE)
-                settings->follows[items[k]] = joint;
+                settings->follows[items[k]] = round != PELT_NONE ? round : joint;
     }
     return PELT_OK;
 }
