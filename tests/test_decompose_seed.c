@@ -141,38 +141,96 @@ static void regions_of_little(void **state) {
     test_end(&test);
 }
 
-/* The error asked for is reached, a smaller one takes more bones, and a bone less would not do for long. */
+/* The error asked for is reached, a smaller one takes more bones, and one bone less misses it. */
 static void by_error(void **state) {
+    (void)state;
+    static const double asked[] = {12, 4, 2};
+    test_context test;
+    test_begin(&test, 2);
+    uint32_t last = 0;
+    for (size_t e = 0; e < sizeof asked / sizeof asked[0]; e++) {
+        pelt_decompose_desc desc = pelt_decompose_desc_default();
+        pelt_decompose_report report, less;
+        desc.key_tolerance = 0;
+        desc.error = asked[e];
+        assert_true(decompose(&test, "cloth", &desc, &report) <= asked[e] * 1.001);
+        assert_true(report.error_fit <= asked[e] && report.bone_count > last);
+        last = report.bone_count;
+        desc.error = 0;
+        desc.bones = last - 1;
+        assert_true(desc.bones == 0 || decompose(&test, "cloth", &desc, &less) > asked[e]);
+    }
+    test_end(&test);
+}
+
+/* Bounded memory, where only one fit is held at a time, changes nothing. */
+static void by_error_in_memory(void **state) {
     (void)state;
     test_context test;
     test_begin(&test, 2);
     pelt_decompose_desc desc = pelt_decompose_desc_default();
-    pelt_decompose_report coarse, fine;
-    desc.key_tolerance = 0;
-    desc.error = 12;
-    assert_true(decompose(&test, "cloth", &desc, &coarse) <= 12 * 1.001);
+    pelt_decompose_report free, bounded;
     desc.error = 4;
-    assert_true(decompose(&test, "cloth", &desc, &fine) <= 4 * 1.001);
-    assert_true(coarse.bone_count < 4); /* bones grow from four: those not needed are gone */
-    assert_true(coarse.bone_count < fine.bone_count);
-    desc.error = 0;
-    desc.bones = fine.bone_count / 2;
-    assert_true(decompose(&test, "cloth", &desc, &coarse) > 4);
+    double error = decompose(&test, "cloth", &desc, &free);
+    desc.memory = (size_t)64 << 20;
+    assert_true(decompose(&test, "cloth", &desc, &bounded) == error);
+    assert_int_equal(bounded.bone_count, free.bone_count);
     test_end(&test);
 }
 
+/* The number that is found gives what asking for it gives. */
 static void by_itself(void **state) {
     (void)state;
-    test_context test;
-    test_begin(&test, 2);
-    pelt_decompose_report report;
-    double error = decompose(&test, "tube", NULL, &report);
-    assert_true(report.bone_count >= 2 && report.bone_count <= 16);
-    assert_true(error < 2);
-    test_end(&test);
+    static const char *const scenes[] = {"tube", "cloth", "softbody"};
+    for (size_t s = 0; s < sizeof scenes / sizeof scenes[0]; s++) {
+        test_context test;
+        test_begin(&test, 2);
+        pelt_decompose_report report, asked;
+        double error = decompose(&test, scenes[s], NULL, &report);
+        assert_true(report.bone_count >= 2 && report.bone_count <= 64);
+        assert_true(error < 2);
+        pelt_decompose_desc desc = pelt_decompose_desc_default();
+        desc.bones = report.bone_count;
+        assert_true(decompose(&test, scenes[s], &desc, &asked) == error);
+        test_end(&test);
+    }
 }
 
-/* What was tried on the way is told: ever more bones, from four, and what they reached. */
+/* What does not move, or moves as a whole, has one bone, however many are asked for. */
+static void still(void **state) {
+    (void)state;
+    for (int moving = 0; moving < 2; moving++) {
+        test_context test;
+        test_begin(&test, 2);
+        pelt_model *model = make_scene(&test, "softbody", 300, 6);
+        pelt_clip *clip = &model->clips[0];
+        size_t floats = 3 * (size_t)clip->point_count;
+        float *positions = pelt_model_alloc(test.context, model, floats * clip->frame_count, sizeof *positions);
+        for (uint32_t k = 0; k < clip->frame_count; k++) {
+            float *frame = positions + k * floats, c = cosf((float)(moving * k)), sn = sinf((float)(moving * k));
+            test_ok(&test, pelt_clip_read(test.context, clip, 0, 0, clip->point_count, frame));
+            for (size_t e = 0; e < floats; e += 3) {
+                float x = frame[e], y = frame[e + 1];
+                frame[e] = c * x - sn * y;
+                frame[e + 1] = sn * x + c * y;
+            }
+        }
+        clip->positions = positions;
+        model->mesh.weld = NULL;
+        for (uint32_t bones = 0; bones < 20; bones += 10) {
+            pelt_decompose_desc desc = pelt_decompose_desc_default();
+            pelt_decompose_report report;
+            desc.bones = bones;
+            test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+            assert_int_equal(report.bone_count, 1);
+            assert_true(report.error_fit < 1e-3);
+        }
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+}
+
+/* What was tried on the way is told: ever more bones, and what they reached. */
 static void searched(void **state) {
     (void)state;
     test_context test;
@@ -184,14 +242,68 @@ static void searched(void **state) {
     pelt_decompose_report report;
     test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
     assert_true(report.search_count > 2);
-    assert_int_equal(report.search_bones[0], 4);
-    for (uint32_t n = 1; n < report.search_count; n++)
-        assert_true(report.search_bones[n] > report.search_bones[n - 1]);
-    const float *errors = report.search_errors;
-    assert_true(errors[report.search_count - 1] <= 1 && errors[report.search_count - 2] > 1);
+    assert_int_equal(report.search_bones[0], 1);
+    uint32_t found = 0;
+    for (uint32_t n = 0; n < report.search_count; n++) {
+        assert_true(n == 0 || report.search_bones[n] > report.search_bones[n - 1]);
+        if (report.search_bones[n] == report.bone_count)
+            found = n;
+    }
+    assert_true(found > 0 && report.search_errors[found] <= 1 && report.search_errors[found - 1] > 1);
+    assert_int_equal(report.search_bones[found - 1], report.bone_count - 1);
     desc.bones = 5;
     test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
     assert_int_equal(report.search_count, 0);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* A sheet that is flat at rest says nothing about the direction across it: bones turn that along, so that they are
+ * neither flat nor mirrored. Two halves fold by more than half a turn. */
+static void flat_sheet(void **state) {
+    (void)state;
+    enum { side = 12, frames = 9 };
+    test_context test;
+    test_begin(&test, 1);
+    float positions[frames][side * side][3];
+    for (int k = 0; k < frames; k++)
+        for (int i = 0; i < side * side; i++) {
+            float x = (float)(i % side) - 5.5f, y = (float)(i / side), angle = 0.25f * (float)k * (x < 0 ? -1 : 1);
+            positions[k][i][0] = x * cosf(angle), positions[k][i][1] = y, positions[k][i][2] = x * sinf(angle);
+        }
+    float times[frames], mesh_positions[side * side][3];
+    memcpy(mesh_positions, positions[0], sizeof mesh_positions);
+    for (int k = 0; k < frames; k++)
+        times[k] = (float)k;
+    pelt_model *model;
+    test_ok(&test, pelt_model_create(test.context, &model));
+    model->mesh.vertex_count = model->mesh.point_count = side * side;
+    model->mesh.positions = mesh_positions[0];
+    pelt_clip clip = {.name = "fold", .frame_count = frames, .point_count = side * side, .times = times};
+    clip.positions = positions[0][0];
+    model->clips = &clip;
+    model->clip_count = 1;
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.bones = 2;
+    desc.fixed_rest = true;
+    desc.key_tolerance = 0;
+    pelt_decompose_report report;
+    test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+    assert_true(report.bone_count == 2 && report.error_fit < 1e-3);
+    pelt_transform locals[8];
+    pelt_affine globals[8], palette[2];
+    assert_true(model->skeleton.joint_count <= 8);
+    for (int k = 0; k < frames; k++) {
+        pelt_motion_sample(model, &model->motions[0], times[k], locals, NULL);
+        pelt_skeleton_globals(&model->skeleton, locals, globals);
+        pelt_skin_palette(&model->skin, globals, palette);
+        for (int j = 0; j < 2; j++) {
+            const float *m = palette[j].m;
+            float det = m[0] * (m[5] * m[10] - m[6] * m[9]) - m[1] * (m[4] * m[10] - m[6] * m[8]) +
+                        m[2] * (m[4] * m[9] - m[5] * m[8]);
+            assert_true(det > 0.6f && det < 1.4f);
+        }
+    }
     pelt_model_destroy(model);
     test_end(&test);
 }
@@ -271,8 +383,9 @@ static void stepping(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(regions),        cmocka_unit_test(regions_of_little), cmocka_unit_test(regions_follow_motion),
-        cmocka_unit_test(by_error),       cmocka_unit_test(by_itself),         cmocka_unit_test(searched),
+        cmocka_unit_test(regions),        cmocka_unit_test(regions_of_little),  cmocka_unit_test(regions_follow_motion),
+        cmocka_unit_test(by_error),       cmocka_unit_test(by_error_in_memory), cmocka_unit_test(by_itself),
+        cmocka_unit_test(still),          cmocka_unit_test(flat_sheet),         cmocka_unit_test(searched),
         cmocka_unit_test(smooth_weights), cmocka_unit_test(stepping),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

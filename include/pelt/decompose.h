@@ -48,21 +48,23 @@ typedef enum pelt_seed_method {
 } pelt_seed_method;
 
 typedef struct pelt_decompose_desc {
-    uint32_t bones;      /* P; 0 (default): chosen from `error`, or by itself where the error curve flattens */
-    double error;        /* reach E_rms ≤ this with as few bones as possible; 0 (default): not asked */
+    uint32_t bones; /* P; 0 (default): chosen from `error`, or by itself where the error curve flattens. The result
+                          * is then the one that this many bones give */
+    double error;   /* reach E_rms ≤ this with as few bones as possible: one less misses it; 0 (default): not asked */
     uint32_t influences; /* K, 1 to 8; default 4 */
     uint32_t transforms; /* pelt_transforms; default affine */
-    uint32_t iterations; /* at most; default 36 */
+    uint32_t iterations; /* at most; default 42 */
     double tolerance;    /* stop when the error falls by less than this fraction in ten iterations; default 0.005 */
     double epsilon;      /* E_rms that the reduction may lose; 0 (default): as little as the bones can make use of */
     uint32_t reduce;     /* pelt_reduction; default svd */
-    size_t memory; /* bytes that the work may take beside the model; 0 (default): no bound. The result is the same */
+    size_t memory; /* bytes that the work may take beside the model; 0 (default): no bound. The result is the same; too
+                    * few are an error that tells how many it takes */
     double key_tolerance; /* leave out keys while the error rises by at most this fraction; 0: none; default 0.01 */
     uint32_t seed_method; /* pelt_seed_method; default split */
     double smooth;   /* weights vary smoothly: that a vertex's weights jump from its neighbours' counts like an error of
                       * this E_rms; 0 (default): they fit as well as they can */
     bool fixed_rest; /* keep the rest pose as it is; default false */
-    bool free_rest;  /* let it change even where a rig's motion would hold it; default false */
+    bool free_rest;  /* let it change even where a rig holds it; default false */
     bool turned_normals; /* rest normals only turn with the rest pose; default false: fitted, see "Normals" */
     bool hierarchy;      /* rigid bones become a skeleton, joined where they move most alike; default false: flat */
 
@@ -91,7 +93,8 @@ PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
 /* With a rig. Its bones are those of the result: `bones` and `error` choose nothing, and no bone moves elsewhere.
  *
  *   given_motion         the weights are solved for; the rig's skeleton and motions stay as they are, to the bit
- *   given_weights        the transforms are solved for; the bones get a flat skeleton, with their names
+ *   given_weights        the transforms are solved for, and nothing else changes; the bones get a flat skeleton, with
+ *                        their names
  *   both                 nothing stays but what is locked: weights, transforms and rest pose are refined from there, and
  *                        the bones get a flat skeleton
  *   one and refine       the other is solved for, then everything is refined as above
@@ -104,8 +107,8 @@ PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
  *   lock_vertices        (with weights) these vertices keep their weights
  *
  * The rest pose to start from is the rig's (the mesh's own where the rig's vertices are others), or rest_positions; it
- * stays with fixed_rest, and with given_motion or add unless something is refined or free_rest is set. Where weights
- * are given, `influences` is at least what the rig has.
+ * stays, to the bit, unless both are given, something is refined or free_rest is set. Where weights are given,
+ * `influences` is at least what the rig has.
  * Motions belong to the clips of the same name, or else in their order, and must be as long; they are evaluated at the
  * clips' times. The rig's vertices are those of the mesh (or its points) in order, or where their rest positions are
  * the same. */
@@ -133,8 +136,8 @@ typedef struct pelt_decompose_report {
     double seconds_reduce, seconds_seed, seconds_solve;
     const float *iteration_errors; /* [iteration] E_rms after each, never rising; lives in the result's memory */
     uint32_t search_count;         /* numbers of bones tried; 0 when `bones` or a rig said how many */
-    const uint32_t *search_bones;  /* [search] in the order they were tried … */
-    const float *search_errors;    /* [search] … and the E_rms after a few iterations; both live there too */
+    const uint32_t *search_bones;  /* [search] these, ascending … */
+    const float *search_errors;    /* [search] … and the E_rms that each reached; both live there too */
     double near_rigid;             /* sma: η, the part of the triangles that turn as their bone does; else 0 */
     uint32_t flat_count;           /* sma: triangles without an area at rest, which η does not count */
     double error_weights;          /* sma: E_rms with the first weights, be they negative … */
@@ -154,7 +157,8 @@ PELT_API pelt_result pelt_decompose_normals(pelt_context *context, pelt_model *m
 /* The same step by step, for hosts that show what happens or decide themselves when it is enough. The model must stay
  * until the decomposer is destroyed; it changes only in finish. */
 typedef struct pelt_decomposer pelt_decomposer;
-/* Reads the clips, reduces them and finds the first bones. */
+/* Reads the clips, reduces them and finds the first bones. Where the number of bones is searched for, all is done then:
+ * numbers are compared by what they reach in the end. */
 PELT_API pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
                                             pelt_decomposer **decomposer);
 /* One iteration. *done: the settings say that it is enough; further steps go on all the same up to desc.iterations. */

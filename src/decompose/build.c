@@ -29,6 +29,7 @@ typedef struct build {
     px_arena *key_memory;  /* of the motions: kept with the model in the end */
     double *transforms;    /* [row][4P] normalised */
     px_built out;
+    bool keeps_rest; /* the rest pose is the rig's, to the bit */
     float *positions, *normals;
     float *tangents; /* or NULL */
 } build;
@@ -178,6 +179,8 @@ static pelt_result build_vertices(build *b) {
         for (int axis = 0; axis < 3; axis++)
             b->positions[3 * (size_t)i + (size_t)axis] =
                 (float)object_coordinate(b, fit->now.rest[3 * (size_t)f + (size_t)axis], axis);
+        if (b->keeps_rest)
+            memcpy(b->positions + 3 * (size_t)i, px_given_position(b->given, mesh, b->plan, i), 3 * sizeof(float));
     }
     if (mesh->tangents && !(b->tangents = PX_NEW(b->memory, float, 4 * N)))
         return PELT_ERROR_MEMORY;
@@ -465,6 +468,7 @@ pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const px_given *g
                          pelt_model *model) {
     size_t n = 4 * (size_t)fit->bone_count;
     build b = {.fit = fit, .plan = plan, .given = given, .model = model, .memory = model->memory};
+    b.keeps_rest = fit->fixed_rest && given->rig && !desc->rest_positions;
     b.nodes_a_bone = fit->kind == PELT_TRANSFORMS_AFFINE ? 2 : 1;
     b.key_error = key_error(desc, px_fit_error(fit, fit->now.objective));
     b.middles = PX_NEW(fit->arena, double, n);
@@ -473,9 +477,11 @@ pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const px_given *g
     b.transforms = fit->now.full ? fit->now.full : PX_NEW(fit->arena, double, px_mul_size(fit->row_count, n));
     if (!b.middles || !b.spreads || !b.reaches || !b.transforms)
         return PELT_ERROR_MEMORY;
+    if (fit->outside)
+        memcpy(b.transforms, fit->outside, fit->row_count * n * sizeof *b.transforms);
     if (!fit->now.full)
         px_gemm(1, px_matrix_in(fit->basis, fit->row_count, fit->dimension),
-                px_transposed(px_matrix_in(fit->now.reduced, n, fit->dimension)), 0,
+                px_transposed(px_matrix_in(fit->now.reduced, n, fit->dimension)), fit->outside ? 1 : 0,
                 px_matrix_of(b.transforms, fit->row_count, n));
     find_middles(&b);
     PX_TRY(build_tree(&b, desc->hierarchy));
@@ -489,7 +495,7 @@ pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const px_given *g
     if (!desc->turned_normals && !(fit->fixed_rest && given->rig)) /* a rig's own rest pose keeps its normals */
         PX_TRY(
             px_built_normals(fit->context, model, &b.out, given->kept ? given->motions : NULL, b.normals, b.tangents));
-    if (!(fit->fixed_rest && given->rig == model && !desc->rest_positions)) /* else it is as it was, to the bit */
+    if (!(b.keeps_rest && given->rig == model))
         replace_rest_pose(&b);
     replace_rig(&b);
     return PELT_OK;

@@ -1,24 +1,23 @@
 /* The doors: gather, seed, iterate, build. */
 #include "core/ball.h"
 #include "decompose/build.h"
-#include "decompose/gather.h"
+#include "decompose/decomposer.h"
 #include "decompose/neighbours.h"
-#include "decompose/sma.h"
-#include "decompose/solve.h"
+#include "decompose/pulls.h"
 
 #include <math.h>
 #include <time.h>
 
 static const pelt_option options[] = {
     {"bones", 'b', PELT_OPTION_UINT, offsetof(pelt_decompose_desc, bones), "0", 0, 4000, NULL, "P",
-     "number of bones; 0: by --error, or by itself"},
+     "number of bones; 0: by --error, or by itself: as many as are worth it"},
     {"error", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, error), "0", 0, 1e6, NULL, "E",
-     "reach this E_rms with as few bones as possible"},
+     "reach this E_rms with as few bones as possible: one less would miss it"},
     {"influences", 'k', PELT_OPTION_UINT, offsetof(pelt_decompose_desc, influences), "4", 1, 8, NULL, "K",
      "bones per vertex at most"},
     {"transforms", 't', PELT_OPTION_CHOICE, offsetof(pelt_decompose_desc, transforms), "affine", 0, 0,
      "affine|trs|rigid", NULL, "what a bone can do"},
-    {"iterations", 0, PELT_OPTION_UINT, offsetof(pelt_decompose_desc, iterations), "36", 1, 100000, NULL, "N",
+    {"iterations", 0, PELT_OPTION_UINT, offsetof(pelt_decompose_desc, iterations), "42", 1, 100000, NULL, "N",
      "iterations at most"},
     {"tolerance", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, tolerance), "0.005", 0, 1, NULL, "X",
      "stop when ten iterations lower the error by less than this fraction"},
@@ -37,7 +36,7 @@ static const pelt_option options[] = {
     {"fixed-rest", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, fixed_rest), NULL, 0, 0, NULL, NULL,
      "keep the rest pose as it is"},
     {"free-rest", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, free_rest), NULL, 0, 0, NULL, NULL,
-     "let the rest pose change where a rig's motion would hold it"},
+     "let the rest pose change where a rig holds it"},
     {"refine", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, refine), NULL, 0, 0, NULL, NULL,
      "what a rig gives is only where to start"},
     {"add", 0, PELT_OPTION_UINT, offsetof(pelt_decompose_desc, add), "0", 0, 1000, NULL, "N",
@@ -69,10 +68,9 @@ pelt_decompose_desc pelt_decompose_desc_default(void) {
     return desc;
 }
 
-#define ADD_GROUPS 4u    /* in which helper bones are added: each sees what the ones before leave */
-#define MOVE_EVERY 8u    /* iterations between attempts to move bones … */
-#define MOVE_LAST  32u   /* … up to this one */
-#define EXACT      1e-4f /* E_rms below which floats cannot tell the fit from the input */
+#define ADD_GROUPS 4u  /* in which helper bones are added: each sees what the ones before leave */
+#define MOVE_EVERY 8u  /* iterations between attempts to move bones … */
+#define MOVE_LAST  32u /* … up to this one */
 
 /* ---- The input --------------------------------------------------------------------------------------------- */
 
@@ -138,34 +136,14 @@ static pelt_result check_input(pelt_context *context, const pelt_model *model, u
 
 /* ---- Step by step ----------------------------------------------------------------------------------------- */
 
-struct pelt_decomposer {
-    px_fit fit;
-    px_gathered plan;
-    px_given given;
-    px_solver solver;
-    px_fit_state spare;
-    pelt_decompose_desc desc;
-    pelt_model *model;
-    pelt_decompose_report report;
-    px_neighbours neighbours; /* only where something needs them */
-    px_sma sma;               /* only with that method */
-    float *errors;            /* [desc.iterations] */
-    uint32_t next_move;
-};
-
 static pelt_result start_seeded(pelt_decomposer *d) {
-    uint32_t count = d->desc.bones ? d->fit.bone_capacity : px_grow_start;
-    d->solver.trial_bones = PX_NEW(d->fit.arena, uint32_t, d->fit.bone_capacity);
-    d->solver.trial_errors = PX_NEW(d->fit.arena, float, d->fit.bone_capacity);
-    if (!d->solver.trial_bones || !d->solver.trial_errors)
-        return PELT_ERROR_MEMORY;
     if (d->desc.seed_method == PELT_SEED_REGIONS)
-        PX_TRY(px_fit_seed_regions(&d->fit, &d->neighbours, count));
+        PX_TRY(px_fit_seed_regions(&d->fit, &d->neighbours, d->fit.bone_capacity));
     else
-        PX_TRY(px_fit_seed(&d->fit, count));
+        PX_TRY(px_fit_seed(&d->fit, d->fit.bone_capacity));
     PX_TRY(px_fit_vertices(&d->fit, false));
     px_solver_restart(&d->solver);
-    return d->desc.bones ? PELT_OK : px_grow(&d->solver, &d->spare, d->desc.error);
+    return PELT_OK;
 }
 
 static pelt_result start_given(pelt_decomposer *d) {
@@ -202,13 +180,26 @@ static pelt_result start_sma(pelt_decomposer *d) {
 
 /* Bones at most. */
 static pelt_result count_bones(pelt_decomposer *d, uint32_t *count) {
-    *count = d->desc.bones ? d->desc.bones : d->desc.error > 0 ? px_grow_limit : px_grow_enough;
+    *count = d->desc.bones;
     if (d->desc.method != PELT_DECOMPOSE_SMA)
         return PELT_OK;
     PX_TRY(px_sma_find(&d->sma, &d->fit, d->model, &d->plan, &d->desc));
     d->report.near_rigid = (double)d->sma.core_count / d->sma.triangle_count;
     d->report.flat_count = d->sma.flat_count;
     *count = d->sma.bone_count;
+    return PELT_OK;
+}
+
+/* The rest pose as it is now is where it is pulled to. */
+static pelt_result keep_home(px_fit *fit) {
+    if (fit->fixed_rest)
+        return PELT_OK;
+    size_t count = 3 * (size_t)fit->vertex_count;
+    double *home = PX_NEW(fit->arena, double, count);
+    if (!home)
+        return PELT_ERROR_MEMORY;
+    memcpy(home, fit->now.rest, count * sizeof *home);
+    fit->home = home;
     return PELT_OK;
 }
 
@@ -230,6 +221,7 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
     double start = seconds_now();
     PX_TRY(px_fit_gather(fit, d->model, &d->plan, &d->desc));
     PX_TRY(px_given_reduce(&d->given, fit, &d->plan, d->model, &d->desc));
+    PX_TRY(keep_home(fit));
     PX_TRY(px_fit_make_moments(fit));
     d->report.seconds_reduce = seconds_now() - start;
     if (d->desc.smooth > 0 || d->desc.seed_method == PELT_SEED_REGIONS)
@@ -256,10 +248,12 @@ static pelt_result check_settings(pelt_context *context, const pelt_decompose_de
 pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
                                    pelt_decomposer **out) {
     *out = NULL;
+    pelt_decompose_desc settings = desc ? *desc : pelt_decompose_desc_default();
     uint32_t frame_count = 0;
-    if (desc)
-        PX_TRY(check_settings(context, desc));
-    PX_TRY(check_input(context, model, desc ? desc->rest_frame : 0, &frame_count));
+    PX_TRY(check_settings(context, &settings));
+    PX_TRY(check_input(context, model, settings.rest_frame, &frame_count));
+    if (px_search_wanted(&settings))
+        return px_search_bones(context, model, &settings, out);
     PX_TRY(pelt_model_weld(context, model));
     px_arena *arena = px_arena_create(context);
     pelt_decomposer *d = arena ? PX_NEW(arena, pelt_decomposer, 1) : NULL;
@@ -267,7 +261,7 @@ pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, con
         px_arena_destroy(arena);
         return PELT_ERROR_MEMORY;
     }
-    d->desc = desc ? *desc : pelt_decompose_desc_default();
+    d->desc = settings;
     bool is_sma = d->desc.method == PELT_DECOMPOSE_SMA;
     if ((d->desc.rig || is_sma) && !(d->desc.epsilon > 0))
         d->desc.epsilon = 1e-3; /* a rig may be exact; rigid bones are no part of the subspace */
@@ -313,7 +307,7 @@ static pelt_result move_bones(pelt_decomposer *d) {
 pelt_result pelt_decomposer_step(pelt_decomposer *d, bool *done) {
     uint32_t n = d->report.iteration_count;
     *done = true;
-    if (n >= d->desc.iterations || d->desc.method == PELT_DECOMPOSE_SMA)
+    if (d->searched || n >= d->desc.iterations || d->desc.method == PELT_DECOMPOSE_SMA)
         return PELT_OK;
     double start = seconds_now();
     PX_TRY(px_progress(d->fit.context, "solve", n, d->desc.iterations));
@@ -323,8 +317,24 @@ pelt_result pelt_decomposer_step(pelt_decomposer *d, bool *done) {
     d->report.iteration_count = n + 1;
     d->report.seconds_solve += seconds_now() - start;
     bool settled = n >= 10 && d->errors[n] > (float)((1 - d->desc.tolerance) * (double)d->errors[n - 10]);
-    *done = settled || n + 1 >= d->desc.iterations || d->errors[n] < EXACT;
+    *done = settled || n + 1 >= d->desc.iterations || (double)d->errors[n] < PX_FIT_EXACT;
     return PELT_OK;
+}
+
+#define OUTSIDE_COST 0.005 /* of the error, at most */
+
+pelt_result px_decomposer_settle(pelt_decomposer *d) {
+    if (d->firm)
+        return PELT_OK;
+    d->firm = true;
+    bool firms = d->desc.method != PELT_DECOMPOSE_SMA && !d->given.rig;
+    if (firms)
+        PX_TRY(px_solver_firm(&d->solver));
+    if (d->desc.smooth > 0)
+        PX_TRY(px_fit_smooth(&d->fit, &d->neighbours, &d->spare, d->desc.smooth));
+    double exact = 1e-6 * PX_FIT_EXACT * PX_FIT_EXACT * d->fit.vertex_count * d->fit.row_count;
+    double most = fmax(d->fit.now.objective * (1 + OUTSIDE_COST) * (1 + OUTSIDE_COST), exact);
+    return firms && d->fit.kind == PELT_TRANSFORMS_AFFINE ? px_pull_outside(&d->fit, most) : PELT_OK;
 }
 
 /* A copy in the model's memory. */
@@ -334,18 +344,16 @@ static const void *keep(pelt_model *model, const void *data, size_t count, size_
 }
 
 pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *report) {
-    if (d->desc.smooth > 0)
-        PX_TRY(px_fit_smooth(&d->fit, &d->neighbours, &d->spare, d->desc.smooth));
+    PX_TRY(px_decomposer_settle(d));
     pelt_decompose_report r = d->report;
     r.vertex_count = d->fit.vertex_count;
     r.bone_count = d->fit.bone_count;
     r.influence_count = d->fit.influence_count;
     r.dimension = d->fit.dimension;
     r.error_fit = pelt_decomposer_error(d);
-    r.search_count = d->solver.trial_count;
     r.iteration_errors = keep(d->model, d->errors, r.iteration_count, sizeof(float));
-    r.search_bones = keep(d->model, d->solver.trial_bones, r.search_count, sizeof(uint32_t));
-    r.search_errors = keep(d->model, d->solver.trial_errors, r.search_count, sizeof(float));
+    r.search_bones = keep(d->model, r.search_bones, r.search_count, sizeof(uint32_t));
+    r.search_errors = keep(d->model, r.search_errors, r.search_count, sizeof(float));
     if (!r.iteration_errors || !r.search_bones || !r.search_errors)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_fit_build(&d->fit, &d->plan, &d->given, &d->desc, d->model));

@@ -46,15 +46,19 @@ typedef struct px_fit {
     uint32_t bone_capacity;   /* P at most */
     uint32_t influence_count; /* K */
     bool fixed_rest;
-    bool wide;                    /* the pass over vertices looks further for bones, at twice the time or more */
+    const double *home; /* [vertex][3] where rest positions are pulled to; NULL: nowhere. See pulls.h */
+    double rest_pull;   /* how strongly: like this many frames */
+    double bone_pull;   /* how strongly affine bones are pulled to rotations: this part of what they carry, 0: not */
+    bool wide;          /* the pass over vertices looks further for bones, at twice the time or more */
     const uint8_t *lock_motions;  /* [bone] keeps its transforms; NULL: none does */
     const uint8_t *lock_weights;  /* [bone] keeps its weights; NULL: none does */
     const uint8_t *lock_vertices; /* [vertex] keeps its weights; NULL: none does */
     const px_fit_state *base;     /* weights that locked bones had; the steps scale them down together where bones that
                                    * are not locked take a share. NULL: weights of locked bones stay as they are */
     const struct px_smoothing *smoothing; /* what pulls weights towards the neighbours'; NULL: nothing */
-    double *basis;                        /* [row][dimension] */
-    float *coords;                        /* [vertex][dimension] */
+    double *outside;   /* [row][4P] part of affine bones outside the basis; NULL: none. See px_pull_outside */
+    double *basis;     /* [row][dimension] */
+    float *coords;     /* [vertex][dimension] */
     double *norms;     /* [vertex] ‖a_i‖², of the whole trajectory, with the part in the subspace as in coords */
     double *residuals; /* [vertex] squared, from the last pass over the vertices */
     px_fit_state now, before;
@@ -128,6 +132,8 @@ pelt_result px_fit_make_moments(px_fit *fit);
 
 /* E_rms of an objective. */
 double px_fit_error(const px_fit *fit, double objective);
+
+#define PX_FIT_EXACT 1e-4 /* E_rms below which floats cannot tell the fit from the input */
 
 /* Parts of the vertices, the same for any number of threads, whose moments have a slot each. */
 #define PX_FIT_LANES 16u

@@ -214,21 +214,24 @@ pelt_result px_given_plan(px_given *given, px_fit *fit, const px_gathered *plan,
                        rig->mesh.vertex_count, model->mesh.vertex_count, model->mesh.point_count);
     uint32_t most = wants_weights(desc) ? most_influences(&rig->skin, rig->mesh.vertex_count) : 1;
     fit->influence_count = most > fit->influence_count ? most : fit->influence_count;
-    fit->fixed_rest = desc->fixed_rest || (given->motions && !is_start(desc) && !desc->free_rest);
+    fit->fixed_rest = desc->fixed_rest || (!is_start(desc) && !desc->free_rest);
     return PELT_OK;
 }
 
 /* ---- Rest pose and motion --------------------------------------------------------------------------------- */
 
+const float *px_given_position(const px_given *given, const pelt_mesh *mesh, const px_gathered *plan, uint32_t i) {
+    if (!given->vertices)
+        return mesh->positions + 3 * (size_t)i;
+    return given->rig->mesh.positions + 3 * (size_t)given->vertices[plan->vertices[i]];
+}
+
 static pelt_result set_rest(const px_given *given, px_fit *fit, const px_gathered *plan, const pelt_model *model,
                             const float *positions) {
     for (uint32_t i = 0; i < model->mesh.vertex_count; i++) {
         uint32_t f = plan->vertices[i];
-        const float *p = model->mesh.positions + 3 * (size_t)i;
-        if (positions)
-            p = positions + 3 * (size_t)plan->points[f];
-        else if (given->vertices)
-            p = given->rig->mesh.positions + 3 * (size_t)given->vertices[f];
+        const float *p =
+            positions ? positions + 3 * (size_t)plan->points[f] : px_given_position(given, &model->mesh, plan, i);
         for (size_t axis = 0; axis < 3; axis++) {
             if (!isfinite(p[axis]))
                 return px_fail(fit->context, PELT_ERROR_INPUT, "rest pose, vertex %u: the position is not finite", i);

@@ -21,6 +21,8 @@ pelt_result px_given_plan(px_given *given, px_fit *fit, const px_gathered *plan,
 /* After the reduction: the rest pose, and a basis in which the rig's motion can be said. */
 pelt_result px_given_reduce(px_given *given, px_fit *fit, const px_gathered *plan, const pelt_model *model,
                             const pelt_decompose_desc *desc);
+/* Where a vertex of the mesh rests with a rig: as in the rig, or in the mesh where the rig's is another. */
+const float *px_given_position(const px_given *given, const pelt_mesh *mesh, const px_gathered *plan, uint32_t i);
 /* Instead of seeds: the first state, and the locks. */
 pelt_result px_given_start(px_given *given, px_fit *fit, const px_gathered *plan, const pelt_model *model,
                            const pelt_decompose_desc *desc);

@@ -7,7 +7,6 @@
 
 #define TILE       64u  /* rows of the result per task */
 #define NEGLIGIBLE 1e-3 /* E_rms that may be lost without asking: a thousandth of what good fits reach */
-#define SHARE      0.1
 
 typedef struct products {
     px_matrix a, c;
@@ -70,45 +69,31 @@ size_t px_reduction_used(const px_reduction *r) {
 }
 
 double px_reduction_epsilon(const px_reduction *r) {
-    if (r->desc->epsilon > 0)
-        return r->desc->epsilon;
-    if (r->desc->bones)
-        return NEGLIGIBLE;
-    /* Bones are added until an error is reached: a tenth of it changes it by half a percent. */
-    return SHARE * (r->desc->error > 0 ? r->desc->error : 1);
+    return r->desc->epsilon > 0 ? r->desc->epsilon : NEGLIGIBLE;
 }
 
-/* The most dimensions whose coordinates fit in the memory beside what else there is for each vertex; never none. */
-static size_t dimensions_held(const px_reduction *r) {
+/* Bytes that a fit with this many dimensions takes: what there is for each vertex, rows and pair of bones. */
+static size_t bytes_taken(const px_reduction *r, size_t dimension) {
     const px_fit *fit = r->fit;
-    if (r->desc->memory == 0)
-        return SIZE_MAX;
+    size_t n = 4 * (size_t)fit->bone_capacity;
     size_t state = 3 * sizeof(double) + (sizeof(double) + sizeof(uint16_t)) * fit->influence_count + 1;
-    size_t others = (3 * state + 2 * sizeof(double)) * fit->vertex_count;
-    size_t rows = (size_t)fit->row_count * sizeof(double) * (r->block_vertices + 12 * (size_t)fit->bone_capacity);
-    size_t room = r->desc->memory > others + rows ? r->desc->memory - others - rows : 0;
-    return px_max_size(room / (sizeof(float) * fit->vertex_count), 1);
+    size_t vertex = 3 * state + 5 * sizeof(double) + dimension * sizeof(float);
+    size_t row = (r->block_vertices + 7 * n) * sizeof(double);
+    return vertex * fit->vertex_count + row * fit->row_count + PX_FIT_LANES * n * (n + dimension) * sizeof(double);
 }
 
-static double lost_with(const px_fit *fit, const double *values, size_t count, double rest, size_t dimension) {
-    for (size_t e = 0; e + dimension < count; e++)
-        rest += fmax(values[e], 0);
-    return 1000 * sqrt(rest / ((double)fit->vertex_count * fit->row_count));
-}
-
-size_t px_reduction_dimension(const px_reduction *r, const double *values, size_t count, double rest) {
+pelt_result px_reduction_dimension(const px_reduction *r, const double *values, size_t count, double rest,
+                                   uint32_t *dimension) {
     const px_fit *fit = r->fit;
     size_t d = dimension_for(values, count, rest, px_reduction_limit(fit, px_reduction_epsilon(r)));
-    d = px_min_size(d, px_reduction_used(r));
-    size_t held = dimensions_held(r);
-    if (held < d) {
-        px_log(fit->context, PELT_LOG_WARNING,
-               "%zu MB hold %zu of %zu dimensions, which lose an E_rms of %.3g; a higher --memory loses %.3g",
-               r->desc->memory >> 20, held, d, lost_with(fit, values, count, rest, held),
-               lost_with(fit, values, count, rest, d));
-        d = held;
-    }
-    return d;
+    *dimension = (uint32_t)px_min_size(d, px_reduction_used(r));
+    size_t size = bytes_taken(r, *dimension);
+    if (r->desc->memory == 0 || size <= r->desc->memory)
+        return PELT_OK;
+    return px_fail(fit->context, PELT_ERROR_MEMORY,
+                   "the work takes %zu MB beside the model, more than the %zu MB allowed: a --memory of %zuM, fewer "
+                   "bones or a larger --epsilon would do",
+                   (size >> 20) + 1, r->desc->memory >> 20, (size >> 20) + 1);
 }
 
 /* ---- Through A Aᵀ ----------------------------------------------------------------------------------------- */
@@ -122,7 +107,7 @@ static pelt_result add_rows(px_reduction *r, void *user, uint32_t first, uint32_
 /* Sets dimension and an empty basis. */
 static pelt_result make_basis(px_reduction *r, const double *values, size_t count, double rest) {
     px_fit *fit = r->fit;
-    fit->dimension = (uint32_t)px_reduction_dimension(r, values, count, rest);
+    PX_TRY(px_reduction_dimension(r, values, count, rest, &fit->dimension));
     fit->basis = PX_NEW(fit->arena, double, px_mul_size(fit->row_count, fit->dimension));
     return fit->basis ? PELT_OK : PELT_ERROR_MEMORY;
 }

@@ -43,8 +43,9 @@ double px_reduction_epsilon(const px_reduction *r);
 /* Dimensions beyond which a fit with this many bones hardly gains; all where that does not hold. */
 size_t px_reduction_used(const px_reduction *r);
 /* How many of the leading directions to keep. `values` [count] are the squares that each explains, ascending; `rest` is
- * what none of them does. */
-size_t px_reduction_dimension(const px_reduction *r, const double *values, size_t count, double rest);
+ * what none of them does. Fails where the work would take more memory than is allowed. */
+pelt_result px_reduction_dimension(const px_reduction *r, const double *values, size_t count, double rest,
+                                   uint32_t *dimension);
 
 /* Ways to find a basis: each sets fit->dimension and fit->basis. */
 pelt_result px_reduce_rows(px_reduction *r);     /* through A Aᵀ [row][row] */

@@ -148,8 +148,8 @@ static double missed(const iteration *it) {
 static pelt_result keep(iteration *it) {
     px_fit *fit = it->r->fit;
     size_t rows = fit->row_count, w = it->width;
-    size_t d = px_reduction_dimension(it->r, it->values, w, missed(it));
-    fit->dimension = (uint32_t)d;
+    PX_TRY(px_reduction_dimension(it->r, it->values, w, missed(it), &fit->dimension));
+    size_t d = fit->dimension;
     fit->basis = PX_NEW(fit->arena, double, px_mul_size(rows, d));
     if (!fit->basis)
         return PELT_ERROR_MEMORY;

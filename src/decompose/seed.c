@@ -7,9 +7,10 @@
 
 #include <math.h>
 
-#define ROUNDS       3  /* after each splitting: more hardly change what the solver makes of it */
-#define FINAL_ROUNDS 9  /* after the last one */
-#define SMALLEST     8u /* vertices of a cluster that may be split: each half can then hold an affine motion */
+#define ROUNDS       3    /* after each splitting: more hardly change what the solver makes of it */
+#define FINAL_ROUNDS 9    /* after the last one */
+#define SMALLEST     8u   /* vertices of a cluster that may be split: each half can then hold an affine motion */
+#define FLAT_PULL    1e-6 /* to rotations: decides what flat clusters do across themselves, and nothing else */
 
 /* ---- Lloyd rounds ----------------------------------------------------------------------------------------- */
 
@@ -148,7 +149,8 @@ pelt_result px_fit_seed(px_fit *fit, uint32_t count) {
     count = count < fit->bone_capacity ? count : fit->bone_capacity;
     start_with_one(fit);
     pelt_result result = lloyd(fit, 1);
-    while (result == PELT_OK && fit->bone_count < count) {
+    fit->bone_pull = FLAT_PULL;
+    while (result == PELT_OK && fit->bone_count < count && px_fit_error(fit, fit->now.objective) >= PX_FIT_EXACT) {
         uint32_t wanted = fit->bone_count < 6 ? 1 : fit->bone_count / 3;
         uint32_t room = count - fit->bone_count;
         if (split_worst(fit, clusters, wanted < room ? wanted : room) == 0)
@@ -157,6 +159,7 @@ pelt_result px_fit_seed(px_fit *fit, uint32_t count) {
         if (result == PELT_OK)
             result = lloyd(fit, fit->bone_count == count ? FINAL_ROUNDS : ROUNDS);
     }
+    fit->bone_pull = 0;
     px_free(fit->context, clusters);
     return result;
 }

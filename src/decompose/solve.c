@@ -6,6 +6,7 @@
  * objectives never rise.
  */
 #include "decompose/solve.h"
+#include "decompose/pulls.h"
 
 #include <math.h>
 
@@ -55,19 +56,60 @@ void px_solver_restart(px_solver *solver) {
     solver->steps = 0;
 }
 
-pelt_result px_solver_step(px_solver *solver) {
+/* One iteration, taken back when the objective is above `most`. */
+static pelt_result step_below(px_solver *solver, double most, bool *taken) {
     px_fit *fit = solver->fit;
+    px_pull_rest(fit);
     step_ahead(fit, solver->steps < PLAIN_STEPS ? 0 : solver->ahead);
     PX_TRY(px_fit_moments(fit));
     PX_TRY(px_fit_transforms(fit));
     px_fit_gram(fit);
     PX_TRY(px_fit_vertices(fit, true));
-    bool worse = fit->now.objective > fit->before.objective;
-    if (worse)
+    *taken = !(fit->now.objective > most);
+    if (!*taken)
         px_fit_state_copy(fit, &fit->before, &fit->now);
-    solver->ahead = worse ? solver->ahead * 0.5 : fmin(fmax(solver->ahead, 0.5) * 1.2, AHEAD_MAX);
+    solver->ahead = *taken ? fmin(fmax(solver->ahead, 0.5) * 1.2, AHEAD_MAX) : solver->ahead * 0.5;
     solver->steps++;
     return PELT_OK;
+}
+
+pelt_result px_solver_step(px_solver *solver) {
+    bool taken;
+    return step_below(solver, solver->fit->now.objective, &taken);
+}
+
+/* ---- Well-conditioned bones -------------------------------------------------------------------------------- */
+
+#define FIRM_STEPS 8
+#define FIRM_SHARE 0.1   /* of the objective, that the pull on bones adds to it at first */
+#define FIRM_COST  0.015 /* of the error, at most */
+
+/* The strength at which it adds its first share. */
+static pelt_result start_pull(px_fit *fit) {
+    double *rotations = PX_ALLOC(fit->context, double, 4 * (size_t)fit->bone_count * fit->dimension), away = 0;
+    pelt_result result = rotations ? px_fit_moments(fit) : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
+        result = px_pull_rotations(fit, rotations, &away);
+    px_free(fit->context, rotations);
+    fit->bone_pull = away > 0 ? FIRM_SHARE * fit->now.objective / away : 0;
+    return result;
+}
+
+pelt_result px_solver_firm(px_solver *solver) {
+    px_fit *fit = solver->fit;
+    bool pulls = fit->kind == PELT_TRANSFORMS_AFFINE;
+    double cost = pulls ? 1 + FIRM_COST : 1, most = fit->now.objective * cost * cost;
+    if (px_fit_error(fit, fit->now.objective) < PX_FIT_EXACT)
+        return PELT_OK;
+    pelt_result result = pulls ? start_pull(fit) : PELT_OK;
+    px_solver_restart(solver);
+    for (int n = 0; result == PELT_OK && n < FIRM_STEPS; n++) {
+        bool taken = false;
+        result = step_below(solver, most, &taken);
+        fit->bone_pull *= taken ? 2 : 0.5;
+    }
+    fit->bone_pull = 0;
+    return result;
 }
 
 /* ---- Moving bones ----------------------------------------------------------------------------------------- */
@@ -97,17 +139,9 @@ pelt_result px_solver_move_bones(px_solver *solver, px_fit_state *spare, double 
     return PELT_OK;
 }
 
-/* ---- As many bones as needed ------------------------------------------------------------------------------ */
+/* ---- More bones -------------------------------------------------------------------------------------------- */
 
-#define GROW_STEPS   3  /* iterations after each group of new bones */
-#define SETTLE_STEPS 12 /* iterations until the error with these bones is known well enough */
-#define FLAT         0.85 /* half as many bones again must bring the error below this fraction, or they are not worth it */
-
-static pelt_result steps(px_solver *solver, int count) {
-    for (int n = 0; n < count; n++)
-        PX_TRY(px_solver_step(solver));
-    return PELT_OK;
-}
+#define ADD_STEPS 3 /* iterations after new bones */
 
 pelt_result px_solver_add_bones(px_solver *solver, uint32_t count) {
     px_fit *fit = solver->fit;
@@ -116,60 +150,7 @@ pelt_result px_solver_add_bones(px_solver *solver, uint32_t count) {
         PX_TRY(px_fit_vertices(fit, false));
     }
     px_solver_restart(solver);
-    return steps(solver, GROW_STEPS);
-}
-
-static double error_of(const px_solver *solver) {
-    return px_fit_error(solver->fit, solver->fit->now.objective);
-}
-
-/* Takes bones away, the least useful first, for as long as the error stays within reach of the target. */
-static pelt_result trim(px_solver *solver, px_fit_state *spare, double target) {
-    px_fit *fit = solver->fit;
-    while (fit->bone_count > 1) {
-        uint32_t least, count = fit->bone_count;
-        px_fit_state_copy(fit, &fit->now, spare);
-        px_fit_gram(fit);
-        PX_TRY(px_fit_least_bone(fit, &least));
-        px_fit_remove_bone(fit, least);
-        PX_TRY(px_fit_vertices(fit, false));
-        px_solver_restart(solver);
-        for (int n = 0; n < SETTLE_STEPS && error_of(solver) > target; n++)
-            PX_TRY(px_solver_step(solver));
-        if (error_of(solver) > target) {
-            fit->bone_count = count;
-            px_fit_state_copy(fit, spare, &fit->now);
-            px_solver_restart(solver);
-            return PELT_OK;
-        }
-    }
+    for (int n = 0; n < ADD_STEPS; n++)
+        PX_TRY(px_solver_step(solver));
     return PELT_OK;
-}
-
-/* Every trial has more bones than the one before, so that they cannot be more than there is room for. */
-static void note_trial(px_solver *solver) {
-    solver->trial_bones[solver->trial_count] = solver->fit->bone_count;
-    solver->trial_errors[solver->trial_count++] = (float)error_of(solver);
-}
-
-pelt_result px_grow(px_solver *solver, px_fit_state *spare, double target) {
-    px_fit *fit = solver->fit;
-    PX_TRY(steps(solver, GROW_STEPS));
-    note_trial(solver);
-    double last = error_of(solver);
-    uint32_t last_count = fit->bone_count;
-    while (fit->bone_count < fit->bone_capacity && error_of(solver) > target) {
-        PX_TRY(px_progress(fit->context, "grow", fit->bone_count, fit->bone_capacity));
-        PX_TRY(px_solver_add_bones(solver, 1 + fit->bone_count / 8));
-        if (target > 0 && error_of(solver) < 1.5 * target) /* a few more iterations may be all that is missing */
-            PX_TRY(steps(solver, SETTLE_STEPS));
-        note_trial(solver);
-        if (!(target > 0) && 2 * fit->bone_count >= 3 * last_count) {
-            if (error_of(solver) > FLAT * last || error_of(solver) < 1)
-                break;
-            last = error_of(solver);
-            last_count = fit->bone_count;
-        }
-    }
-    return target > 0 && error_of(solver) <= target ? trim(solver, spare, target) : PELT_OK;
 }

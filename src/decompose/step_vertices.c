@@ -89,6 +89,10 @@ static void solve_damped(double m[9], double r[3], double x[3]) {
 static void vertex_rest(const px_fit *fit, uint32_t i, const double *y) {
     double m[9], rhs[3];
     rest_system(fit, y, i, m, rhs);
+    for (size_t c = 0; fit->home && c < 3; c++) {
+        m[4 * c] += fit->rest_pull;
+        rhs[c] += fit->rest_pull * fit->home[3 * (size_t)i + c];
+    }
     solve_damped(m, rhs, fit->now.rest + 3 * (size_t)i);
 }
 

@@ -1,0 +1,160 @@
+/* Strengths of the pulls, and the rotations that bones are pulled to. */
+#include "decompose/pulls.h"
+#include "decompose/blocks.h"
+
+#include <math.h>
+
+#define REST_SHARE   0.02 /* of the objective, that the pull on rest positions adds to it */
+#define MOST_CHANGE  2.0  /* of a strength from one step to the next: what follows it is slow */
+#define FRAMES_BLOCK 8u
+
+void px_pull_rest(px_fit *fit) {
+    double away = 0;
+    for (size_t e = 0; fit->home && e < 3 * (size_t)fit->vertex_count; e++) {
+        double off = fit->now.rest[e] - fit->home[e];
+        away += off * off;
+    }
+    if (!(fit->rest_pull > 0))
+        fit->rest_pull = REST_SHARE * fit->row_count / 3; /* as if they were as far away as the fit is off in a frame */
+    else if (away > 0) {
+        double change = sqrt(REST_SHARE * fit->now.objective / (fit->rest_pull * away));
+        fit->rest_pull *= fmin(fmax(change, 1 / MOST_CHANGE), MOST_CHANGE);
+    }
+}
+
+/* ---- Bones ------------------------------------------------------------------------------------------------ */
+
+typedef struct turning {
+    const px_fit *fit;
+    double *full; /* [row][4P] */
+    double *away; /* [block][bone] Σ ‖L − R‖² */
+} turning;
+
+/* The matrices of some frames become their rotations, without translations. From one frame to the next they turn
+ * little. */
+static pelt_result turn_frames(void *user, size_t first, size_t count, size_t block) {
+    const turning *job = user;
+    size_t P = job->fit->bone_count, n = 4 * P;
+    for (size_t j = 0; j < P; j++) {
+        double r[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, l[9], sum = 0;
+        for (size_t k = first; k < first + count; k++) {
+            double *m = job->full + 3 * k * n + 4 * j;
+            for (size_t e = 0; e < 9; e++)
+                l[e] = m[e / 3 * n + e % 3];
+            px_rotation_towards(l, r);
+            for (size_t e = 0; e < 9; e++) {
+                sum += (l[e] - r[e]) * (l[e] - r[e]);
+                m[e / 3 * n + e % 3] = r[e];
+            }
+            for (size_t row = 0; row < 3; row++)
+                m[row * n + 3] = 0;
+        }
+        job->away[block * P + j] = sum;
+    }
+    return PELT_OK;
+}
+
+double px_pull_size(const px_fit *fit, size_t bone) {
+    size_t n = 4 * (size_t)fit->bone_count;
+    const double *s = fit->scatter + 4 * bone * n + 4 * bone;
+    double mass = s[3 * n + 3], sum = 0;
+    for (size_t c = 0; mass > 0 && c < 3; c++)
+        sum += s[c * n + c] - s[c * n + 3] * s[c * n + 3] / mass;
+    return fmax(sum, 0) / 3;
+}
+
+/* The rotations of the bones with their part outside the basis, full [row][4P]. */
+static pelt_result full_rotations(const px_fit *fit, double *full, double *away) {
+    size_t P = fit->bone_count, n = 4 * P, d = fit->dimension, rows = fit->row_count;
+    size_t blocks = px_block_count(rows / 3, FRAMES_BLOCK);
+    turning job = {fit, full, PX_ALLOC(fit->context, double, blocks *P)};
+    if (!job.away)
+        return PELT_ERROR_MEMORY;
+    if (fit->outside)
+        memcpy(full, fit->outside, rows * n * sizeof *full);
+    px_gemm(1, px_matrix_in(fit->basis, rows, d), px_transposed(px_matrix_in(fit->now.reduced, n, d)),
+            fit->outside ? 1 : 0, px_matrix_of(full, rows, n));
+    pelt_result result = px_parallel(fit->context, NULL, rows / 3, FRAMES_BLOCK, turn_frames, &job);
+    *away = 0;
+    for (size_t e = 0; e < blocks * P; e++)
+        *away += job.away[e] * px_pull_size(fit, e % P);
+    px_free(fit->context, job.away);
+    return result;
+}
+
+pelt_result px_pull_rotations(px_fit *fit, double *out, double *away) {
+    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, rows = fit->row_count;
+    double *full = PX_ALLOC(fit->context, double, px_mul_size(rows, n));
+    pelt_result result = full ? full_rotations(fit, full, away) : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
+        px_gemm(1, px_transposed(px_matrix_in(full, rows, n)), px_matrix_in(fit->basis, rows, d), 0,
+                px_matrix_of(out, n, d));
+    px_free(fit->context, full);
+    return result;
+}
+
+/* ---- Outside the basis ------------------------------------------------------------------------------------ */
+
+#define OUTSIDE_ROUNDS   4  /* rotations follow what was added */
+#define OUTSIDE_HALVINGS 24 /* of the strength: it is then far below what the basis is known to */
+
+/* full −= B Bᵀ full */
+static void leave_basis(const px_fit *fit, double *full, double *inside) {
+    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, rows = fit->row_count;
+    px_matrix basis = px_matrix_in(fit->basis, rows, d), all = px_matrix_of(full, rows, n);
+    px_gemm(1, px_transposed(basis), all, 0, px_matrix_of(inside, d, n));
+    px_gemm(-1, basis, px_matrix_of(inside, d, n), 1, all);
+}
+
+/* What to add outside, as [4P][row], with a pull of this strength: X (S + pull) = pull · rotations. False when it cannot
+ * be found. */
+static bool solve_outside(const px_fit *fit, double strength, const double *rotations, double *system, double *x) {
+    size_t n = 4 * (size_t)fit->bone_count, rows = fit->row_count;
+    double trace = 0;
+    memcpy(system, fit->scatter, n * n * sizeof *system);
+    for (size_t r = 0; r < n; r++)
+        trace += system[r * n + r];
+    for (size_t r = 0; r < n; r++) {
+        double pull = r % 4 < 3 ? strength * px_pull_size(fit, r / 4) : 0;
+        system[r * n + r] += pull + 1e-11 * trace / (double)n;
+        for (size_t row = 0; row < rows; row++)
+            x[r * rows + row] = pull * rotations[row * n + r];
+    }
+    return px_cholesky_solve(px_matrix_of(system, n, n), px_matrix_of(x, n, rows));
+}
+
+/* tr(Xᵀ S X): what it adds to the objective. `product` is scratch of its size. */
+static double outside_cost(const px_fit *fit, const double *x, double *product) {
+    size_t n = 4 * (size_t)fit->bone_count, rows = fit->row_count;
+    double sum = 0;
+    px_gemm(1, px_matrix_in(fit->scatter, n, n), px_matrix_in(x, n, rows), 0, px_matrix_of(product, n, rows));
+    for (size_t e = 0; e < n * rows; e++)
+        sum += x[e] * product[e];
+    return sum;
+}
+
+pelt_result px_pull_outside(px_fit *fit, double most) {
+    size_t n = 4 * (size_t)fit->bone_count, rows = fit->row_count, d = fit->dimension, size = px_mul_size(rows, n);
+    double *outside = PX_NEW(fit->arena, double, size),
+           *scratch = PX_ALLOC(fit->context, double, 3 * size + n * (n + d));
+    pelt_result result = outside && scratch ? px_fit_moments(fit) : PELT_ERROR_MEMORY;
+    double *rotations = scratch, *x = rotations + size, *system = x + 2 * size, strength = 1, away, cost = 0;
+    fit->outside = outside;
+    for (int round = 0, halvings = 0; result == PELT_OK && round < OUTSIDE_ROUNDS; round++) {
+        result = full_rotations(fit, rotations, &away);
+        leave_basis(fit, rotations, system + n * n);
+        bool found = false;
+        for (; result == PELT_OK && !found && halvings < OUTSIDE_HALVINGS;
+             halvings += !found, strength *= found ? 1 : 0.5) {
+            found = solve_outside(fit, strength, rotations, system, x);
+            cost = found ? outside_cost(fit, x, x + size) : 0;
+            found = found && fit->now.objective + cost <= most;
+        }
+        for (size_t e = 0; e < size; e++)
+            outside[e] = found ? x[e % n * rows + e / n] : 0;
+        cost = found ? cost : 0;
+    }
+    fit->now.objective += cost;
+    px_free(fit->context, scratch);
+    return result;
+}

@@ -1,0 +1,220 @@
+/* The number of bones: each one is tried as if it had been asked for, from seeds to the last iteration, so that the
+ * result is what `bones` gives with that number.
+ *
+ * With an error to reach: numbers grow, by what the errors so far promise, until it is reached; then those between are
+ * tried until one reaches it and one less does not. Errors do not fall evenly, so that numbers just below are tried too
+ * where they are nearly good enough. Without: numbers grow by half until the error is small, or half as many again are
+ * not worth it.
+ */
+#include "decompose/decomposer.h"
+
+#include <math.h>
+#include <time.h>
+
+#define FIRST_BONES   4u   /* after one, which is enough for what moves as a whole */
+#define MOST_REACHING 256u /* with an error to reach */
+#define MOST_CHOSEN   64u  /* without */
+#define SMALL         1.0  /* E_rms: a thousandth of the size … */
+#define SMALL_PART    0.2  /* … and this part of what one bone leaves: small motions are motions too */
+#define STILL         0.01 /* E_rms that one bone may leave if it is to be the only one */
+#define FLAT          0.85 /* half as many bones again must bring the error below this fraction, or they are not worth it */
+#define NEARLY        1.1 /* errors of neighbouring numbers of bones differ by less than this at random … */
+#define LOOK_BELOW    2u  /* … so as many are tried below one that missed by no more */
+#define TRIALS_MOST   64u
+
+typedef struct search {
+    pelt_context *context;
+    pelt_model *model;
+    pelt_decompose_desc desc;
+    uint32_t most; /* bones */
+    uint32_t count;
+    uint32_t bones[TRIALS_MOST]; /* [trial] ascending */
+    double errors[TRIALS_MOST];
+    pelt_decomposer *best; /* the fewest bones that reached the error, or the last ones; NULL: none yet, or memory is
+                            * bounded and it has to be made again */
+    uint32_t best_bones;
+} search;
+
+static double seconds_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- Trials ----------------------------------------------------------------------------------------------- */
+
+static pelt_result solve(const search *s, uint32_t bones, pelt_decomposer **out) {
+    pelt_decompose_desc desc = s->desc;
+    desc.bones = bones;
+    PX_TRY(pelt_decomposer_create(s->context, s->model, &desc, out));
+    pelt_result result = PELT_OK;
+    for (bool done = false; result == PELT_OK && !done;)
+        result = pelt_decomposer_step(*out, &done);
+    if (result == PELT_OK)
+        result = px_decomposer_settle(*out);
+    if (result != PELT_OK) {
+        pelt_decomposer_destroy(*out);
+        *out = NULL;
+    }
+    return result;
+}
+
+static void note(search *s, uint32_t bones, double error) {
+    uint32_t place = s->count++;
+    for (; place > 0 && s->bones[place - 1] > bones; place--) {
+        s->bones[place] = s->bones[place - 1];
+        s->errors[place] = s->errors[place - 1];
+    }
+    s->bones[place] = bones;
+    s->errors[place] = error;
+}
+
+static bool reached(const search *s, double error) {
+    return s->desc.error > 0 && error <= s->desc.error;
+}
+
+/* Tries a number of bones. The result is kept if it is the best so far; ever more bones are better until the error is
+ * reached, fewer from then on. */
+static pelt_result try_bones(search *s, uint32_t bones, double *error) {
+    pelt_decomposer *d;
+    PX_TRY(px_progress(s->context, "search", bones, s->most));
+    PX_TRY(solve(s, bones, &d));
+    *error = pelt_decomposer_error(d);
+    note(s, bones, *error);
+    bool better = s->best_bones == 0 || bones > s->best_bones || reached(s, *error);
+    pelt_decomposer *gone = d;
+    if (better) {
+        gone = s->best;
+        s->best = d;
+        s->best_bones = bones;
+    }
+    pelt_decomposer_destroy(gone);
+    if (s->desc.memory > 0) { /* there may be no room for two */
+        pelt_decomposer_destroy(s->best);
+        s->best = NULL;
+    }
+    return PELT_OK;
+}
+
+/* ---- An error to reach ------------------------------------------------------------------------------------ */
+
+/* Where the line through two trials in logarithms reaches the error; between `low` and `high`. */
+static uint32_t guess(const search *s, uint32_t a, uint32_t b, uint32_t low, uint32_t high) {
+    double slope = log(s->errors[b] / s->errors[a]) / log((double)s->bones[b] / s->bones[a]);
+    double at = s->bones[b] * exp(log(s->desc.error / s->errors[b]) / slope);
+    if (!(slope < 0) || !isfinite(at))
+        at = 0.5 * ((double)low + high);
+    return (uint32_t)fmin(fmax(ceil(at), low), high);
+}
+
+static uint32_t trial_of(const search *s, uint32_t bones) {
+    for (uint32_t t = 0; t < s->count; t++)
+        if (s->bones[t] == bones)
+            return t;
+    return PELT_NONE;
+}
+
+/* `missed` and `enough` bones were tried: closes in on the fewest that do. */
+static pelt_result close_in(search *s, uint32_t missed, uint32_t *enough) {
+    double error;
+    for (uint32_t round = 0; *enough - missed > 1 && s->count < TRIALS_MOST; round++) {
+        uint32_t middle = missed + (*enough - missed) / 2;
+        if (round % 3 < 2) /* the line may creep along from one side */
+            middle = guess(s, trial_of(s, missed), trial_of(s, *enough), missed + 1, *enough - 1);
+        PX_TRY(try_bones(s, middle, &error));
+        if (reached(s, error))
+            *enough = middle;
+        else
+            missed = middle;
+    }
+    return PELT_OK;
+}
+
+static pelt_result reach_error(search *s) {
+    double error = 0;
+    uint32_t missed = 0, enough = 1;
+    PX_TRY(try_bones(s, enough, &error));
+    while (!reached(s, error) && enough < s->most) {
+        missed = enough;
+        enough = FIRST_BONES;
+        if (s->count > 1)
+            enough = guess(s, s->count - 2, s->count - 1, missed + 1 + missed / 4, 3 * missed);
+        enough = enough < s->most ? enough : s->most;
+        PX_TRY(try_bones(s, enough, &error));
+    }
+    if (!reached(s, error))
+        return PELT_OK;
+    PX_TRY(missed ? close_in(s, missed, &enough) : PELT_OK);
+    for (uint32_t low = enough - 1; low > 1 && enough - low <= LOOK_BELOW && s->count < TRIALS_MOST;) {
+        if (s->errors[trial_of(s, low)] > NEARLY * s->desc.error)
+            break;
+        if (trial_of(s, --low) == PELT_NONE)
+            PX_TRY(try_bones(s, low, &error));
+        if (reached(s, s->errors[trial_of(s, low)]))
+            enough = low;
+    }
+    return PELT_OK;
+}
+
+/* ---- By itself -------------------------------------------------------------------------------------------- */
+
+static bool is_enough(const search *s) {
+    uint32_t last = s->count - 1;
+    double error = s->errors[last];
+    if (last == 0)
+        return error < STILL;
+    if (error < SMALL && error < SMALL_PART * s->errors[0])
+        return true;
+    return last > 2 && error > FLAT * s->errors[last - 1] && error > FLAT * FLAT * s->errors[last - 2];
+}
+
+static pelt_result choose(search *s) {
+    double error;
+    PX_TRY(try_bones(s, 1, &error));
+    for (uint32_t bones = FIRST_BONES; !is_enough(s) && s->best_bones < s->most; bones += bones / 2)
+        PX_TRY(try_bones(s, bones < s->most ? bones : s->most, &error));
+    return PELT_OK;
+}
+
+/* ---- The door --------------------------------------------------------------------------------------------- */
+
+bool px_search_wanted(const pelt_decompose_desc *desc) {
+    return desc->bones == 0 && desc->method == PELT_DECOMPOSE_FESAM && !desc->rig;
+}
+
+/* The trials into the report of the best one. */
+static pelt_result report_trials(const search *s, double seconds) {
+    pelt_decomposer *d = s->best;
+    uint32_t *bones = PX_NEW(d->fit.arena, uint32_t, s->count);
+    float *errors = PX_NEW(d->fit.arena, float, s->count);
+    if (!bones || !errors)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t t = 0; t < s->count; t++) {
+        bones[t] = s->bones[t];
+        errors[t] = (float)s->errors[t];
+    }
+    d->report.search_count = s->count;
+    d->report.search_bones = bones;
+    d->report.search_errors = errors;
+    d->report.seconds_seed = fmax(seconds - d->report.seconds_reduce - d->report.seconds_solve, 0);
+    d->searched = true;
+    return PELT_OK;
+}
+
+pelt_result px_search_bones(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
+                            pelt_decomposer **out) {
+    double start = seconds_now();
+    search s = {.context = context, .model = model, .desc = *desc};
+    s.most = desc->error > 0 ? MOST_REACHING : MOST_CHOSEN;
+    s.most = s.most < model->mesh.vertex_count ? s.most : model->mesh.vertex_count;
+    pelt_result result = desc->error > 0 ? reach_error(&s) : choose(&s);
+    if (result == PELT_OK && !s.best)
+        result = solve(&s, s.best_bones, &s.best);
+    if (result == PELT_OK)
+        result = report_trials(&s, seconds_now() - start);
+    if (result == PELT_OK)
+        *out = s.best;
+    else
+        pelt_decomposer_destroy(s.best);
+    return result;
+}
