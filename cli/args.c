@@ -46,6 +46,20 @@ bool option_given(const cli_session *session, const char *name) {
     return false;
 }
 
+exit_code options_check(const cli_session *session, const idle_options *rules, size_t rule_count) {
+    for (size_t r = 0; r < rule_count; r++)
+        for (const char *name = rules[r].names; rules[r].idle && *name;) {
+            size_t length = strcspn(name, " ");
+            for (size_t o = 0; o < session->given_count; o++) {
+                const char *given = session->given[o].option->name;
+                if (strlen(given) == length && memcmp(given, name, length) == 0)
+                    return usage_error(session, "--%s means nothing %s", given, rules[r].why);
+            }
+            name += length + strspn(name + length, " ");
+        }
+    return EXIT_DONE;
+}
+
 arg_list option_values(const cli_session *session, const char *name) {
     arg_list values = {must_alloc(session->given_count, sizeof *values.items), 0};
     for (size_t o = 0; o < session->given_count; o++)

@@ -166,6 +166,10 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         return usage_error(session, "--fit and --no-fit exclude each other; give one of them");
     if (settings->falloff_map && settings->falloff_attribute)
         return usage_error(session, "--falloff-map and --falloff-attribute say the same thing; give one of them");
+    const idle_options rules[] = {
+        {settings->bind.method == PELT_BIND_HEAT, "curve distance", "without --method geodesic"}};
+    if ((code = options_check(session, rules, COUNT(rules))) != EXIT_DONE)
+        return code;
     bind_work w = {.session = session, .settings = settings, .desc = settings->bind};
     code = work_all(&w, args, arg_count);
     pelt_binding_destroy(w.binding);

@@ -183,6 +183,14 @@ exit_code args_parse(cli_session *session, const char *const *args, size_t count
 void args_default(const cli_verb *verb, void *settings);
 /* Whether an option was on the command line. */
 bool option_given(const cli_session *session, const char *name);
+/* Options that mean nothing in some case. */
+typedef struct idle_options {
+    bool idle;         /* whether this is the case */
+    const char *names; /* divided by spaces */
+    const char *why;   /* "without --method sma" */
+} idle_options;
+/* A usage error when one of them is on the command line where it means nothing. */
+exit_code options_check(const cli_session *session, const idle_options *rules, size_t rule_count);
 /* All values of an option that may be given again; `items` is freed by the caller. */
 arg_list option_values(const cli_session *session, const char *name);
 

@@ -2,6 +2,7 @@
 #include "cli.h"
 
 #include <stddef.h>
+#include <string.h>
 
 typedef struct convert_settings {
     pelt_load_desc load;
@@ -129,6 +130,13 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     const char *path = settings->output ? settings->output : args[arg_count - 1];
     const pelt_format_info *format;
     exit_code code = output_format(session, path, &format);
+    bool gltf = code == EXIT_DONE && (format->flags & PELT_FORMAT_RIG) && (format->flags & PELT_FORMAT_MESH);
+    const idle_options rules[] = {
+        {code == EXIT_DONE && strcmp(format->extensions, "ply") != 0, "ply", "where the output is no .ply"},
+        {!gltf, "order", "where the output is no .glb or .gltf"},
+    };
+    if (code == EXIT_DONE)
+        code = options_check(session, rules, COUNT(rules));
     if (code != EXIT_DONE)
         return code;
     double start = now();

@@ -215,6 +215,23 @@ static exit_code load_known(decompose_work *w) {
 
 /* ---- The verb --------------------------------------------------------------------------------------------- */
 
+static exit_code check_options(const cli_session *session, const decompose_settings *s) {
+    const pelt_decompose_desc *d = &s->decompose;
+    bool sma = d->method == PELT_DECOMPOSE_SMA, rig = s->skeleton || s->rig_weights || d->add > 0;
+    const idle_options rules[] = {
+        {!sma, "rotation-tolerance weight-solver min-weight", "without --method sma"},
+        {d->weight_solver != PELT_WEIGHTS_BOUNDED, "min-weight", "without --weight-solver bounded"},
+        {sma, "bones error", "with --method sma, which finds the number of bones by --rotation-tolerance"},
+        {sma, "iterations tolerance seed-method", "with --method sma, which iterates nothing"},
+        {sma, "smooth free-rest", "with --method sma, whose weights and rest pose are what they are"},
+        {rig, "bones seed-method", "with a rig, whose bones are those of the result"},
+        {!rig, "refine free-rest lock-bones lock-vertices", "without a rig: --skeleton, --weights or --add"},
+        {d->fixed_rest, "free-rest", "with --fixed-rest"},
+        {s->corrections == 0, "rounds", "without --corrections"},
+    };
+    return options_check(session, rules, COUNT(rules));
+}
+
 /* Morph targets for what the file's bones, with weights as they are written, miss of the clips. */
 static pelt_result correct(decompose_work *w, const pelt_save_desc *save) {
     pelt_context *context = w->session->context;
@@ -250,7 +267,8 @@ static pelt_result decompose_and_write(decompose_work *w) {
         return result;
     double fitted = now();
     pelt_save_desc save = pelt_save_desc_default();
-    save.weights = w->settings->weights;
+    bool exact = w->desc.given_weights && !w->desc.refine && !w->desc.given_motion; /* weights stay as they are */
+    save.weights = exact && !option_given(w->session, "weights-format") ? PELT_WEIGHTS_F32 : w->settings->weights;
     pelt_model rig = *w->model; /* without the clips, which glTF could not hold */
     rig.clip_count = 0;
     result = pelt_save(context, &rig, w->settings->output, &save);
@@ -315,6 +333,8 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     if (arg_count == 0)
         return usage_error(session, "decompose needs an animation");
     exit_code code = output_rig(session, w.settings->output);
+    if (code == EXIT_DONE)
+        code = check_options(session, w.settings);
     if (code != EXIT_DONE)
         return code;
     session->hold_warnings = true; /* until the table is printed */

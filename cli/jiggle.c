@@ -61,6 +61,10 @@ static exit_code check_output(jiggle_work *w) {
     if (sequence && !is_pattern(path))
         return usage_error(w->session, "%s: one %s file holds one frame; use a pattern like 'f_%%04d.%s'", path,
                            format->name, format->extensions);
+    const idle_options rules[] = {
+        {w->as == AS_CACHE, "bones error add corrections method", "where a cache is written"}};
+    if ((code = options_check(w->session, rules, COUNT(rules))) != EXIT_DONE)
+        return code;
     if (!s->mesh)
         return EXIT_DONE;
     if (w->as != AS_CACHE)

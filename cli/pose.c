@@ -207,7 +207,9 @@ static exit_code check_output(cli_session *session, const char *path) {
     exit_code code = output_format(session, path, &format);
     if (code == EXIT_DONE && (!(format->flags & PELT_FORMAT_MESH) || is_pattern(path)))
         return usage_error(session, "%s: give one mesh (.obj, .ply, .glb, .gltf)", path);
-    return code;
+    const idle_options rules[] = {
+        {code == EXIT_DONE && strcmp(format->extensions, "ply") != 0, "ply", "where the output is no .ply"}};
+    return code == EXIT_DONE ? options_check(session, rules, COUNT(rules)) : code;
 }
 
 static exit_code load(work *w, const char *const *args, size_t arg_count) {

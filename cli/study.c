@@ -29,7 +29,7 @@ static const pelt_option own_options[] = {
      "how they are found; see 'pelt help correct'"},
     {"influences", 0, PELT_OPTION_UINT, offsetof(study_settings, influences), "4", 1, PELT_MAX_INFLUENCES, NULL, "K",
      "bones of a vertex, at most"},
-    {"iterations", 0, PELT_OPTION_UINT, offsetof(study_settings, iterations), "36", 1, 10000, NULL, "N",
+    {"iterations", 0, PELT_OPTION_UINT, offsetof(study_settings, iterations), "42", 1, 10000, NULL, "N",
      "of fesam, at most"},
     {"rotation-tolerance", 0, PELT_OPTION_REAL, offsetof(study_settings, rotation_tolerance), "0.05", 1e-6, 10, NULL,
      "E", "of sma: a larger one finds fewer bones"},
@@ -87,9 +87,34 @@ static exit_code parse_methods(study_work *w) {
     }
 }
 
+/* Options of methods that are not compared. */
+static exit_code check_options(const study_work *w) {
+    bool fesam = false, sma = false, sad = false, cpca = false, svd = false;
+    for (size_t m = 0; m < study_method_count; m++) {
+        const char *name = study_methods[m].name;
+        fesam |= w->wanted[m] && is_meant("fesam", 5, name);
+        sma |= w->wanted[m] && is_meant("sma", 3, name);
+        sad |= w->wanted[m] && is_meant("sad", 3, name);
+        cpca |= w->wanted[m] && is_meant("cpca", 4, name);
+        svd |= w->wanted[m] && is_meant("svd", 3, name);
+    }
+    const idle_options rules[] = {
+        {!fesam && !sad && !cpca && !svd, "bones", "to sma, which finds the number of bones by itself"},
+        {!fesam && !sma && !sad, "corrections influences", "without fesam, sma or sad among --methods"},
+        {!fesam, "iterations", "without fesam among --methods"},
+        {!sma, "rotation-tolerance", "without sma among --methods"},
+        {!cpca, "clusters components rounds", "without cpca among --methods"},
+        {!svd, "ranks", "without svd among --methods"},
+        {w->settings->corrections == 0, "basis", "without --corrections"},
+    };
+    return options_check(w->session, rules, COUNT(rules));
+}
+
 static exit_code parse_settings(study_work *w) {
     const study_settings *s = w->settings;
     exit_code code = parse_methods(w);
+    if (code == EXIT_DONE)
+        code = check_options(w);
     if (code == EXIT_DONE)
         code = parse_numbers(w->session, "bones", s->bones, MOST_BONES, &w->bones);
     if (code == EXIT_DONE)

@@ -45,7 +45,18 @@ static exit_code check(cli_session *session, view_settings *settings) {
         return usage_error(session, "--report %s: view itself writes pages, with -o", session->common.page_path);
     if (settings->open && !settings->page)
         return usage_error(session, "--open needs a page: -o PAGE.html");
-    exit_code code = settings->page ? page_check(session, "-o", settings->page) : EXIT_DONE;
+    const pelt_picture_desc *p = &settings->picture.picture;
+    bool weights = p->mode == PELT_PICTURE_WEIGHTS || p->second_mode == PELT_PICTURE_WEIGHTS + 1;
+    const idle_options rules[] = {
+        {!settings->picture.png,
+         "size width height frames sheet mode second-mode joint max motion rest frame time yaw pitch zoom fit-pose up "
+         "background skeleton wireframe floating no-legend labels columns rows samples",
+         "without --png: a page has all of it at hand"},
+        {!weights, "joint", "without --mode weights"},
+    };
+    exit_code code = options_check(session, rules, COUNT(rules));
+    if (code == EXIT_DONE && settings->page)
+        code = page_check(session, "-o", settings->page);
     return code == EXIT_DONE && settings->picture.png ? picture_check(session, &settings->picture) : code;
 }
 

@@ -55,7 +55,7 @@ err "no bone 'nose'"
 run 1 decompose walk.obj walk.pc2 -o no.glb --bones 8 --rest 20
 err "frame 20"
 run 1 decompose walk.obj walk.pc2 -o no.glb --refine
-err "need a rig"
+err "means nothing without a rig"
 missing no.glb
 
 # The same bytes, whatever the threads.

@@ -98,7 +98,7 @@ json clips.json 'r.input.frames === 40 && r.rows.every((x) => x.error_rms < 50)'
 grep '^v' hare.obj >points.obj
 run 0 study points.obj hare.pc2 --methods fesam,sma-rigid-nnls --bones 2 --corrections 0
 err "SMA rigid NNLS is left out: "
-run 2 study points.obj hare.pc2 --methods sma --bones 2 --svg no.svg
+run 2 study points.obj hare.pc2 --methods sma --svg no.svg
 
 # Refused, with a sentence and without a file.
 run 1 study
