@@ -369,6 +369,8 @@ const cli_verb verb_decompose = {
         "of a glTF input stay; its skin, morphs and motions are replaced.\n\n"
         "The errors are those of the file: it is read back and compared with the input at the input's own times. With "
         "--error, the exit code is 4 when that was missed.\n\n"
+        "Rest normals and tangents are fitted to how three.js, Babylon.js and Godot skin them: by the blended matrix "
+        "itself. The report has how far they are off, by that rule and by its inverse transposed.\n\n"
         "With --corrections bones and morph targets are fitted to each other, so that the bones alone are worse than "
         "without: --rounds 0 leaves them.\n\n"
         "What is known already may be given by a rig: its motion (--skeleton), its weights (--weights), or both to "

@@ -53,7 +53,8 @@ void normal_rows(cli_table *table, const pelt_difference *d) {
         table_row(table, "normals", "%.4g, %.3g° (of the triangles)", d->normal_rms, d->normal_degrees);
     if (!isnan(d->skinned_normal_rms))
         table_row(table, "",
-                  "%.4g, %.3g° (skinned as engines do, by the blended matrix; %.3g° by its inverse transposed)",
+                  "%.4g, %.3g° (skinned by the blended matrix, as three.js, Babylon.js and Godot do; %.3g° by its "
+                  "inverse transposed)",
                   d->skinned_normal_rms, d->skinned_normal_degrees, d->inverse_normal_degrees);
 }
 

@@ -118,7 +118,7 @@ PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
  * vertices that have some get the best ones without, of the same bones. seconds_seed is the search for bones,
  * seconds_solve their transforms and the weights. */
 
-/* Normals. Engines skin them by the blended matrix itself, n' = M n / |M n|, also where it scales and shears. Rest normals
+/* Normals. Engines (three.js, Babylon.js, Godot) skin them by the blended matrix itself, n' = M n / |M n|. Rest normals
  * (and tangents) are therefore fitted: each is the one that M takes nearest to what the clips show, in the mean of squared
  * angles over the frames. What a clip shows is the mesh's own normal carried along with the triangles around it, hard
  * edges staying hard; smooth normals where the mesh has none. No vertex is worse than with its normal turned along with

@@ -9,8 +9,10 @@
 /* ---- Pieces ------------------------------------------------------------------------------------------------ */
 
 static bool same_normal(const void *user, uint32_t a, uint32_t b) {
-    const float *n = user, *x = n + 3 * (size_t)a, *y = n + 3 * (size_t)b;
-    return !n || memcmp(x, y, 3 * sizeof *n) == 0 || x[0] * y[0] + x[1] * y[1] + x[2] * y[2] >= SAME;
+    if (!user)
+        return true;
+    const float *x = (const float *)user + 3 * (size_t)a, *y = (const float *)user + 3 * (size_t)b;
+    return memcmp(x, y, 3 * sizeof *x) == 0 || x[0] * y[0] + x[1] * y[1] + x[2] * y[2] >= SAME;
 }
 
 static double dot(const double a[3], const double b[3]) {

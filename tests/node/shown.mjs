@@ -67,37 +67,44 @@ function player(gltf) {
     };
 }
 
-/** One normal in world space as three's shader makes it: beginnormal_vertex, morphnormal_vertex, skinnormal_vertex,
- * defaultnormal_vertex, and normalize. */
-function shaderNormal(object, i, out) {
+/** A direction through the linear part of a matrix, whose elements begin at `at`, times `weight`, added to `out`. */
+function addDirection(elements, at, weight, [x, y, z], out) {
+    for (let r = 0; r < 3; r++) out[r] += weight * (elements[at + r] * x + elements[at + 4 + r] * y + elements[at + 8 + r] * z);
+    return out;
+}
+
+/** Normals of a mesh in world space as three's shader makes them, appended to `out`: beginnormal_vertex,
+ * morphnormal_vertex, skinnormal_vertex (bindMatrixInverse · Σ weight · bone · bindMatrix), defaultnormal_vertex, normalize. */
+function addShaderNormals(object, out) {
     const { geometry, skeleton, bindMatrix, bindMatrixInverse } = object;
-    const delta = new THREE.Vector3();
-    out.fromBufferAttribute(geometry.attributes.normal, i);
-    geometry.morphAttributes.normal?.forEach((morph, t) => out.addScaledVector(delta.fromBufferAttribute(morph, i), object.morphTargetInfluences[t]));
-    if (object.isSkinnedMesh) {
-        const { skinIndex, skinWeight } = geometry.attributes;
-        const sum = new THREE.Matrix4().multiplyScalar(0);
-        for (let c = 0; c < 4; c++) {
-            const bone = 16 * skinIndex.getComponent(i, c);
-            const weight = skinWeight.getComponent(i, c);
-            for (let e = 0; e < 16; e++) sum.elements[e] += weight * skeleton.boneMatrices[bone + e];
+    const { normal, skinIndex, skinWeight } = geometry.attributes;
+    const world = new THREE.Matrix3().getNormalMatrix(object.matrixWorld);
+    const v = new THREE.Vector3();
+    for (let i = 0; i < normal.count; i++) {
+        let n = [normal.getX(i), normal.getY(i), normal.getZ(i)];
+        geometry.morphAttributes.normal?.forEach((morph, t) => {
+            for (let c = 0; c < 3; c++) n[c] += object.morphTargetInfluences[t] * morph.getComponent(i, c);
+        });
+        if (object.isSkinnedMesh) {
+            const bound = addDirection(bindMatrix.elements, 0, 1, n, [0, 0, 0]);
+            const moved = [0, 0, 0];
+            for (let c = 0; c < 4; c++)
+                addDirection(skeleton.boneMatrices, 16 * skinIndex.getComponent(i, c), skinWeight.getComponent(i, c), bound, moved);
+            n = addDirection(bindMatrixInverse.elements, 0, 1, moved, [0, 0, 0]);
         }
-        const skin = bindMatrixInverse.clone().multiply(sum).multiply(bindMatrix).elements;
-        const [x, y, z] = out.toArray(); // a direction: the fourth coordinate is 0
-        out.set(skin[0] * x + skin[4] * y + skin[8] * z, skin[1] * x + skin[5] * y + skin[9] * z, skin[2] * x + skin[6] * y + skin[10] * z);
+        v.fromArray(n).applyNormalMatrix(world); // which normalizes
+        out.push(v.x, v.y, v.z);
     }
-    return out.applyNormalMatrix(new THREE.Matrix3().getNormalMatrix(object.matrixWorld)); // which normalizes
 }
 
 /** A function of time: normals of the first animation as three shades with them, in the order of the file. */
 export function shader(gltf) {
     const moved = mover(gltf);
-    const n = new THREE.Vector3();
     return (time) => {
         const out = [];
         for (const object of moved(time)) {
             if (object.isSkinnedMesh) object.skeleton.update();
-            for (let i = 0; i < object.geometry.attributes.position.count; i++) out.push(...shaderNormal(object, i, n).toArray());
+            addShaderNormals(object, out);
         }
         return out;
     };
@@ -133,9 +140,13 @@ function weld(frames) {
 function triangleNormals(points, triangles, welded) {
     const out = new Float64Array(points.length);
     for (let t = 0; t < triangles.length; t += 3) {
-        const [a, b, c] = [0, 1, 2].map((corner) => 3 * triangles[t + corner]);
-        const [u, v] = [b, c].map((to) => [0, 1, 2].map((e) => points[to + e] - points[a + e]));
-        for (const corner of [0, 1, 2].map((n) => 3 * welded[triangles[t + n]])) for (let e = 0; e < 3; e++) out[corner + e] += u[(e + 1) % 3] * v[(e + 2) % 3] - u[(e + 2) % 3] * v[(e + 1) % 3];
+        const at = 3 * triangles[t];
+        for (let e = 0; e < 3; e++) {
+            const side = (corner, axis) => points[3 * triangles[t + corner] + axis] - points[at + axis];
+            const [f, g] = [(e + 1) % 3, (e + 2) % 3];
+            const area = side(1, f) * side(2, g) - side(1, g) * side(2, f);
+            for (let corner = t; corner < t + 3; corner++) out[3 * welded[triangles[corner]] + e] += area;
+        }
     }
     for (let p = 0; p < out.length; p += 3) {
         const length = Math.hypot(out[p], out[p + 1], out[p + 2]);
