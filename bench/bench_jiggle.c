@@ -240,6 +240,7 @@ static double farthest(const pelt_jiggle *j) {
 static bool run_long(start kind, float scale, double substep, double wanted) {
     pelt_jiggle_desc desc = pelt_jiggle_desc_default();
     desc.particles = 500;
+    desc.softness = PELT_JIGGLE_SOFTNESS_EVEN; /* nothing holds it back */
     desc.substep = substep;
     rig r = make(&desc, 2000, scale);
     pelt_jiggle *j = r.jiggle;
