@@ -65,8 +65,10 @@ run 0 info back.bvh --json -
 json log/out 'r.inputs[0].joints === 4 && Math.abs(r.inputs[0].motions[0].duration - 0.2) < 1e-6'
 run 0 convert -q s.asf t.amc t.bvh
 grep -q "Frame Time: 0.0083333" t.bvh || fail "120 frames per second"
-run 0 convert -q t.amc --amc-fps 60 --fps 30 slow.bvh
-grep -q "Frame Time: 0.0333333" slow.bvh || fail "30 frames per second"
+run 0 convert -q t.amc --amc-fps 10 --fps 30 slow.bvh
+grep -q "Frame Time: 0.0333333" slow.bvh && grep -q "Frames: 4" slow.bvh || fail "30 frames per second"
+run 0 convert -q t.amc --amc-fps 60 --fps 30 short.bvh # 1/60 s: its end is not lost
+grep -q "Frame Time: 0.01666" short.bvh && grep -q "Frames: 2" short.bvh || fail "a motion of less than a frame"
 run 0 convert s.asf t.amc t.amc two.bvh
 err "holds one motion"
 strip
