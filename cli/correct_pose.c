@@ -222,6 +222,7 @@ static void report_json(const work *w, double seconds) {
     json_count(json, "rest_poses", r->rest_count);
     json_text(json, "kernel", kernels[r->kernel]);
     json_real(json, "regularise", r->regularise);
+    json_real(json, "turn_degrees", r->turn_degrees);
     json_count(json, "vertices", r->vertex_count);
     json_count(json, "modes", r->mode_count);
     json_count(json, "morphs", r->morph_count);
@@ -324,6 +325,11 @@ static void warn_of_poses(const work *w) {
              none);
     if (part)
         warn(w->session, "corrections by %s are shrunk: in full they would make poses that were left out worse", part);
+    if (r->turn_degrees > 0)
+        warn(w->session,
+             "shapes of the examples are turned against their poses, by %.2g degrees at each joint: taken for noise "
+             "in the poses, and not corrected",
+             r->turn_degrees);
     if (r->odd_count)
         warn(w->session, "%u of %u examples in the rest pose have another shape than it; nothing was learned from them",
              r->odd_count, r->rest_count);

@@ -68,14 +68,16 @@ typedef struct pelt_eigenskin_joint {
 } pelt_eigenskin_joint;
 
 typedef struct pelt_eigenskin_report {
-    uint32_t example_count;   /* given */
-    uint32_t pose_count;      /* different poses among them; examples of one pose count as their mean */
-    uint32_t rest_count;      /* examples in the rest pose: nothing is learned from these */
-    uint32_t odd_count;       /* of these: with another shape than the rest pose has */
-    pelt_kernel kernel;       /* chosen … */
-    double regularise;        /* … and noise expected */
-    uint32_t mode_count;      /* modes per joint, at most */
-    uint32_t morph_count;     /* targets made */
+    uint32_t example_count; /* given */
+    uint32_t pose_count;    /* different poses among them; examples of one pose count as their mean */
+    uint32_t rest_count;    /* examples in the rest pose: nothing is learned from these */
+    uint32_t odd_count;     /* of these: with another shape than the rest pose has */
+    pelt_kernel kernel;     /* chosen … */
+    double regularise;      /* … and noise expected */
+    double turn_degrees;  /* above 0: shapes of examples are turned against their poses, by so much at each joint (RMS);
+                               * that was taken for noise in the poses */
+    uint32_t mode_count;  /* modes per joint, at most */
+    uint32_t morph_count; /* targets made */
     uint32_t vertex_count;    /* that differ in place, motion or weights */
     uint32_t ill_conditioned; /* of these: T was singular, mirrored or squeezed to under a tenth in some example */
     const double *errors;  /* [mode_count + 1] √(Σ |missing displacement|² / Σ |displacement|²) at rest over all

@@ -2,6 +2,11 @@
 #include "eigenskin/eigenskin.h"
 
 #define CENTRES_MAX 1024
+/* With larger errors of poses left out, shapes may be turned against their poses: they are, if turning them back brings the
+ * error to that part, and what is missed of the shapes as they are, squared, to no more than so much of it. */
+#define LARGE_ERROR   0.2
+#define REFINED_ERROR 0.7
+#define REFINED_MISS  1.25
 
 #define FIELD(name) offsetof(pelt_eigenskin_desc, name)
 static const pelt_option options[] = {
@@ -110,6 +115,39 @@ static pelt_result choose_kernel(px_eigenskin *e) {
     return smooth < error ? try_kernel(e, PELT_KERNEL_GAUSSIAN, &error) : PELT_OK;
 }
 
+/* Everything up to the modes, from the examples as they are or with their shapes turned to their poses. */
+static pelt_result learn(px_eigenskin *e, bool refined) {
+    e->refined = refined;
+    for (uint32_t j = 0; j < e->bend_count; j++)
+        e->bends[j].gain = 1;
+    PX_TRY(px_eigenskin_gather(e));
+    PX_TRY(choose_kernel(e));
+    PX_TRY(px_eigenskin_solve(e));
+    return px_eigenskin_shrink(e);
+}
+
+/* Σ |a − b|² of displacements; b may be NULL. */
+static double distance2(const px_eigenskin *e, double *a, double *b) {
+    double sum = 0;
+    for (size_t u = 0; u < e->units.count; u++) {
+        const double *x = px_unit_rows(e, a, u).data, *y = b ? px_unit_rows(e, b, u).data : NULL;
+        for (size_t k = 0; k < 3 * (size_t)e->pose_count; k++) {
+            double d = x[k] - (y ? y[k] : 0);
+            sum += e->counts[u] * d * d;
+        }
+    }
+    return sum;
+}
+
+/* Whether poses left out are predicted better when shapes are turned to their poses: by themselves, and also as the examples
+ * have them, of which the turns then are missed as a whole. Turns that follow from the pose are no noise. */
+static bool refining_helps(const px_eigenskin *e, double *raw, double raw_error) {
+    double before = raw_error * raw_error * distance2(e, raw, NULL);
+    double after =
+        e->left_out * e->left_out * distance2(e, e->displacements, NULL) + distance2(e, e->displacements, raw);
+    return e->left_out < REFINED_ERROR * raw_error && after < REFINED_MISS * before;
+}
+
 static pelt_result fit(px_eigenskin *e, const pelt_eigenskin_joint **joints) {
     PX_TRY(check(e));
     if (e->desc.exact) {
@@ -121,10 +159,14 @@ static pelt_result fit(px_eigenskin *e, const pelt_eigenskin_joint **joints) {
     if (!(e->errors = PX_NEW(e->model->memory, double, (size_t)e->desc.modes + 1)))
         return PELT_ERROR_MEMORY;
     PX_TRY(px_eigenskin_find_bends(e));
-    PX_TRY(px_eigenskin_gather(e));
-    PX_TRY(choose_kernel(e));
-    PX_TRY(px_eigenskin_solve(e));
-    PX_TRY(px_eigenskin_shrink(e));
+    PX_TRY(learn(e, false));
+    double error = e->left_out;
+    double *raw = e->displacements;
+    if (!e->desc.exact && error > LARGE_ERROR) {
+        PX_TRY(learn(e, true));
+        if (!refining_helps(e, raw, error))
+            PX_TRY(learn(e, false));
+    }
     PX_TRY(px_eigenskin_modes(e));
     if (e->desc.normals)
         PX_TRY(px_eigenskin_measure_normals(e));
@@ -152,6 +194,7 @@ pelt_result pelt_eigenskin(pelt_context *context, pelt_model *model, const pelt_
                                           .odd_count = e.odd_count,
                                           .kernel = e.kernel,
                                           .regularise = e.noise,
+                                          .turn_degrees = px_eigenskin_turn_degrees(&e),
                                           .mode_count = e.mode_count,
                                           .morph_count = e.morph_count,
                                           .vertex_count = e.units.count,

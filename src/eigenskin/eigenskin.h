@@ -87,6 +87,9 @@ typedef struct px_eigenskin {
     double *counts;        /* [unit] its vertices */
     double *scales;        /* [unit] how much larger than in the mesh it is in world space, at rest */
     pelt_affine *palettes; /* [example][bone] */
+    pelt_affine *globals;  /* [example][joint] */
+    bool refined;          /* shapes count as turned against their poses … */
+    double *turns;         /* … [example][joint][3] by these rotation vectors, radians */
     uint32_t width;        /* rows of a unit: 3 for its place, then 3 for its normal where asked */
     double *displacements; /* [unit][width][pose] at rest; those of places times the unit's scale, to be compared */
     double *targets;       /* [unit][width][pose] what modes are fitted to: these, or without their noise */
@@ -124,6 +127,12 @@ pelt_result px_eigenskin_find_bends(px_eigenskin *e);
 
 /* Units and displacements (gather.c). */
 pelt_result px_eigenskin_gather(px_eigenskin *e);
+/* Finds how shapes are turned against their poses (refine.c), … */
+pelt_result px_eigenskin_refine(px_eigenskin *e, const float *morph_weights);
+/* … what that displaces a vertex by, … */
+void px_eigenskin_turned(const px_eigenskin *e, uint32_t example, uint32_t vertex, const double rest[3], double out[3]);
+/* … and by how much a weighted joint is turned, RMS; 0 unless refined. */
+double px_eigenskin_turn_degrees(const px_eigenskin *e);
 
 /* Kernels of all joints, with the radius and the noise of the least leave-one-out error (kernels.c) … */
 pelt_result px_eigenskin_choose(px_eigenskin *e, pelt_kernel kernel);

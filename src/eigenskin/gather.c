@@ -53,15 +53,16 @@ typedef struct pose_work {
 static pelt_result make_poses(px_eigenskin *e, float *morph_weights) {
     const pelt_model *model = e->model;
     size_t bones = model->skin.bone_count, morphs = model->morphs.morph_count;
-    pelt_affine *globals = PX_NEW(e->scratch, pelt_affine, model->skeleton.joint_count);
+    size_t joints = model->skeleton.joint_count;
+    e->globals = PX_NEW(e->scratch, pelt_affine, px_mul_size(e->example_count, joints));
     e->palettes = PX_NEW(e->scratch, pelt_affine, px_mul_size(e->example_count, bones));
-    if (!globals || !e->palettes)
+    if (!e->globals || !e->palettes)
         return PELT_ERROR_MEMORY;
     for (size_t x = 0; x < e->example_count; x++) {
         pelt_motion_sample(model, NULL, 0, NULL, morph_weights + x * morphs);
         pelt_pose_weights(model, e->examples[x].locals, morph_weights + x * morphs);
-        pelt_skeleton_globals(&model->skeleton, e->examples[x].locals, globals);
-        pelt_skin_palette(&model->skin, globals, e->palettes + x * bones);
+        pelt_skeleton_globals(&model->skeleton, e->examples[x].locals, e->globals + x * joints);
+        pelt_skin_palette(&model->skin, e->globals + x * joints, e->palettes + x * bones);
     }
     return PELT_OK;
 }
@@ -78,6 +79,12 @@ static bool pull(const pose_work *w, size_t unit, size_t example, double out[3])
     for (int a = 0; a < 3; a++)
         missing[a] =
             (double)wanted[a] - (m[4 * a] * rest[0] + m[4 * a + 1] * rest[1] + m[4 * a + 2] * rest[2] + m[4 * a + 3]);
+    if (e->refined) {
+        double turned[3];
+        px_eigenskin_turned(e, (uint32_t)example, vertex, rest, turned);
+        for (int a = 0; a < 3; a++)
+            missing[a] -= turned[a];
+    }
     for (int c = 0; c < 9; c++)
         linear[c] = m[c + c / 3];
     bool well = px_invert3(linear, SQUEEZED, inverse);
@@ -172,6 +179,7 @@ static void count_ill(px_eigenskin *e, const uint8_t *ill) {
 pelt_result px_eigenskin_gather(px_eigenskin *e) {
     float low[3], high[3];
     e->width = e->desc.normals ? 6 : 3;
+    e->ill_count = e->odd_count = 0;
     e->size = px_box(e->model->mesh.positions, e->model->mesh.vertex_count, low, high);
     PX_TRY(find_units(e));
     PX_TRY(find_scales(e));
@@ -187,6 +195,8 @@ pelt_result px_eigenskin_gather(px_eigenskin *e) {
     if (!w.morph_weights || !w.ill || !e->displacements || !e->residuals || !e->solutions)
         return PELT_ERROR_MEMORY;
     PX_TRY(make_poses(e, w.morph_weights));
+    if (e->refined)
+        PX_TRY(px_eigenskin_refine(e, w.morph_weights));
     PX_TRY(px_parallel(e->context, "examples", e->pose_count, POSE_BLOCK, pose_block, &w));
     count_ill(e, w.ill);
     PX_TRY(check_rest(&w));
