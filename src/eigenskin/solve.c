@@ -23,7 +23,7 @@
 /* Corrections of a joint that explain less than this part of what is displaced where it has a say may be chance. */
 #define LEAST_BENEFIT 0.01
 /* With a larger error of poses left out, nothing follows from the pose that could be told from noise. */
-#define LARGEST_ERROR 0.95
+#define LARGEST_ERROR 0.85
 #define GAIN_ROUNDS   200
 #define TARGET_BLOCK  64u
 
