@@ -5,11 +5,12 @@
 #include <math.h>
 
 #define REST_SHARE   0.02 /* of the objective, that the pull on rest positions adds to it */
+#define LAST_SHARE   1.0  /* the same in the last iterations, which bring them back as far as the error allows */
 #define MOST_CHANGE  2.0  /* of a strength from one step to the next: what follows it is slow */
 #define FRAMES_BLOCK 8u
 
 void px_pull_rest(px_fit *fit) {
-    double away = 0;
+    double away = 0, share = fit->bone_pull > 0 ? LAST_SHARE : REST_SHARE;
     for (size_t e = 0; fit->home && e < 3 * (size_t)fit->vertex_count; e++) {
         double off = fit->now.rest[e] - fit->home[e];
         away += off * off;
@@ -17,7 +18,7 @@ void px_pull_rest(px_fit *fit) {
     if (!(fit->rest_pull > 0))
         fit->rest_pull = REST_SHARE * fit->row_count / 3; /* as if they were as far away as the fit is off in a frame */
     else if (away > 0) {
-        double change = sqrt(REST_SHARE * fit->now.objective / (fit->rest_pull * away));
+        double change = sqrt(share * fit->now.objective / (fit->rest_pull * away));
         fit->rest_pull *= fmin(fmax(change, 1 / MOST_CHANGE), MOST_CHANGE);
     }
 }
