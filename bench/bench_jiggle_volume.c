@@ -7,6 +7,7 @@
  */
 #include "jiggle/object.h"
 #include "scenes.h"
+#include "volume_table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -66,6 +67,13 @@ int main(int argc, char **argv) {
     if (pelt_context_create(&desc, &context) != PELT_OK)
         return 1;
     pelt_result result = PELT_OK;
+    if (argc > 2) {
+        result = volume_joints(context, argv[1], argv[2], argc > 3 ? (uint32_t)atoi(argv[3]) : 0);
+        if (result != PELT_OK)
+            fprintf(stderr, "bench_jiggle_volume: %s\n", pelt_error_text(context));
+        pelt_context_destroy(context);
+        return result != PELT_OK;
+    }
     printf("particles  cells  parts body     blend us  volume us   ratio  gain  ns/particle\n");
     for (size_t s = 0; s < PX_COUNT(sizes) && result == PELT_OK; s++) {
         pelt_model *model = NULL;

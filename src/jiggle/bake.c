@@ -134,8 +134,7 @@ static void keep_volumes(bake *b) {
 /* How far the flesh is from where the skeleton alone has it, at most. */
 static void measure_swing(bake *b, uint32_t k) {
     pelt_jiggle_bake_report *report = b->report;
-    const pelt_jiggle *j = b->jiggle;
-    px_hold_run(&j->hold, &j->mesh, j->globals, j->skin, b->skin_vertices, NULL);
+    px_jiggle_vertices(b->jiggle, b->jiggle->skin, b->skin_vertices, NULL);
     for (uint32_t i = 0; i < b->model->mesh.vertex_count; i++) {
         double far = distance(b->vertices + 3 * (size_t)i, b->skin_vertices + 3 * (size_t)i);
         if (far > report->farthest) {

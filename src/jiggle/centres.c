@@ -13,7 +13,8 @@
 #define EXTENT   8.0  /* its ends: weights as 1 to e^±8 */
 #define LIGHTEST 1e-6 /* products of weights below this say nothing */
 
-/* Of an octant that the mesh does not fill, against one that it does: where there is nothing else, it counts. */
+/* Of a particle around which the mesh fills nothing, against an octant that it fills: where there is nothing else, it
+ * counts. */
 #define LEAST_MASS 1e-3f
 
 /* The curves of all pairs. */
@@ -116,9 +117,11 @@ static pelt_result find_centres(px_arena *arena, const px_lattice *lattice, cons
     if (!masses)
         return PELT_ERROR_MEMORY;
     PX_TRY(find_pairs(arena, weights, &all));
+    for (size_t p = 0; p < lattice->particle_count; p++)
+        masses[p] = LEAST_MASS;
     for (size_t i = 0; i < lattice->cell_count; i++)
         for (int c = 0; c < 8; c++)
-            masses[lattice->cells[i][c]] += LEAST_MASS + lattice->fills[i][c];
+            masses[lattice->cells[i][c]] += lattice->fills[i][c];
     for (size_t p = 0; p < lattice->particle_count; p++)
         add_particle(&all, pairs, pairs_of(weights, p, pairs), lattice->rest + 3 * p, (double)masses[p]);
     for (size_t p = 0; p < lattice->particle_count; p++) {

@@ -22,7 +22,7 @@ static bool is_any_held(const px_thickness *thickness, uint32_t joint_count) {
     return false;
 }
 
-static void share_vertices(px_hold *h, const px_lattice *lattice) {
+static void share_vertices(px_hold *h, const px_lattice *lattice, const float *finer) {
     for (size_t i = 0; i < lattice->vertex_count; i++) {
         const uint32_t *corners = lattice->cells[lattice->vertex_cells[i]];
         const float *place = lattice->vertex_places + 3 * i;
@@ -33,13 +33,13 @@ static void share_vertices(px_hold *h, const px_lattice *lattice) {
                 weight *= k >> axis & 1 ? place[axis] : 1 - place[axis];
             sum += weight * (h->shares[corners[k]] - first);
         }
-        h->vertex_shares[i] = first + sum;
+        h->vertex_shares[i] = (first + sum) * (finer ? 1 - finer[i] : 1);
     }
 }
 
 pelt_result px_hold_make(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
                          const px_lattice *lattice, const px_weight_table *weights, const px_thickness *thickness,
-                         px_hold *out) {
+                         const float *finer, px_hold *out) {
     const pelt_model *model = subject->model;
     uint32_t count = model->mesh.vertex_count, joint_count = model->skeleton.joint_count;
     *out = (px_hold){.model = model,
@@ -64,7 +64,7 @@ pelt_result px_hold_make(pelt_context *context, px_arena *arena, const px_jiggle
         return PELT_ERROR_MEMORY;
     px_thickness_blend(weights, thickness->holds, lattice->particle_count, out->shares);
     px_thickness_blend(weights, thickness->joints, lattice->particle_count, out->limits);
-    share_vertices(out, lattice);
+    share_vertices(out, lattice, finer);
     memcpy(out->bind, model->mesh.positions, 3 * (size_t)count * sizeof *out->bind);
     if (model->morphs.morph_count == 0)
         return PELT_OK;
@@ -111,18 +111,20 @@ static const float *morphed(const px_hold *h, const px_mesh_embedding *mesh) {
     return h->morphed;
 }
 
-void px_hold_run(const px_hold *h, const px_mesh_embedding *mesh, const pelt_affine *globals, const float *particles,
-                 float *positions, float *normals) {
-    const pelt_skin *skin = &h->model->skin;
-    uint32_t count = h->model->mesh.vertex_count;
-    if (normals || !h->vertex_shares)
-        px_mesh_embedding_run(mesh, particles, positions, normals);
+const float *px_hold_particles(const px_hold *h, const pelt_affine *globals, const float *particles) {
     if (!h->vertex_shares)
-        return;
+        return particles;
     for (uint32_t j = 0; j < h->model->skeleton.joint_count; j++)
         h->motions[j] = px_affine_mul(&globals[j], &h->subject->inverses[j]);
     move_particles(h, particles);
-    px_mesh_embedding_run(mesh, h->moved, positions, NULL);
+    return h->moved;
+}
+
+void px_hold_vertices(const px_hold *h, const px_mesh_embedding *mesh, const pelt_affine *globals, float *positions) {
+    if (!h->vertex_shares)
+        return;
+    const pelt_skin *skin = &h->model->skin;
+    uint32_t count = h->model->mesh.vertex_count;
     px_mesh_embedding_run(mesh, h->linear, h->blended, NULL);
     pelt_skin_palette(skin, globals, h->palette);
     pelt_skin_run(&(pelt_skin_job){.vertex_count = count,

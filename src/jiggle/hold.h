@@ -24,13 +24,16 @@ typedef struct px_hold {
     pelt_affine *palette; /* [bone] scratch */
 } px_hold;
 
-/* Arrays live in the arena; all arguments must outlive it. */
+/* Arrays live in the arena; all arguments but `finer` must outlive it. finer [vertex]: how much a finer lattice moves, which
+ * needs no such help; NULL: there is none. */
 pelt_result px_hold_make(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
                          const px_lattice *lattice, const px_weight_table *weights, const px_thickness *thickness,
-                         px_hold *out);
-/* px_mesh_embedding_run for joints at `globals` [joint], but that vertices are off the rig's own skin only by as much as
- * the lattice is off its own linear blending. Never allocates. */
-void px_hold_run(const px_hold *hold, const px_mesh_embedding *mesh, const pelt_affine *globals, const float *particles,
-                 float *positions, float *normals);
+                         const float *finer, px_hold *out);
+/* Particles [particle][4] for joints at `globals` [joint], not farther from linear blending than the flesh is thick, as far
+ * as they are held. Gives `particles` where nothing is. Never allocates. */
+const float *px_hold_particles(const px_hold *hold, const pelt_affine *globals, const float *particles);
+/* After px_hold_particles, moves vertices that `mesh` and those particles put at `positions`, so that they are off the rig's
+ * own skin only by as much as the lattice is off its own linear blending. Never allocates. */
+void px_hold_vertices(const px_hold *hold, const px_mesh_embedding *mesh, const pelt_affine *globals, float *positions);
 
 #endif

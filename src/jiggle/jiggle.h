@@ -58,7 +58,7 @@ typedef struct px_lattice {
     px_chains chains[3];     /* along x, y, z, ascending. Every link is in one chain: a particle from which the lattice
                               * goes on in two ways is in two chains, every particle in at least one of each axis */
     uint32_t vertex_count;   /* of what it was made for */
-    uint32_t *vertex_cells;  /* [vertex] the cell it lies in */
+    uint32_t *vertex_cells;  /* [vertex] the cell it lies in; PELT_NONE: in none */
     float *vertex_places; /* [vertex][3] in it, 0 to 1 each but for rounding: weights of corners are their products */
 } px_lattice;
 

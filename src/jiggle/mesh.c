@@ -9,7 +9,8 @@ pelt_result px_mesh_embedding_make(px_arena *arena, const px_lattice *lattice, c
     if (!counts || !out->firsts)
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < lattice->vertex_count; i++)
-        counts[lattice->vertex_cells[i]]++;
+        if (lattice->vertex_cells[i] != PELT_NONE)
+            counts[lattice->vertex_cells[i]]++;
     for (uint32_t c = 0; c < cells; c++) {
         out->firsts[c + 1] = out->firsts[c] + (uint32_t)px_block_count(counts[c], PX_JIGGLE_BLOCK);
         counts[c] = 0;
@@ -20,7 +21,10 @@ pelt_result px_mesh_embedding_make(px_arena *arena, const px_lattice *lattice, c
     if (!out->blocks || !out->cofactors || !out->scales)
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < lattice->vertex_count; i++) {
-        uint32_t cell = lattice->vertex_cells[i], at = counts[cell]++;
+        uint32_t cell = lattice->vertex_cells[i];
+        if (cell == PELT_NONE)
+            continue;
+        uint32_t at = counts[cell]++;
         px_mesh_block *block = &out->blocks[out->firsts[cell] + at / PX_JIGGLE_BLOCK];
         for (uint32_t v = at % PX_JIGGLE_BLOCK; v < PX_JIGGLE_BLOCK; v++) { /* those behind are put right by others */
             block->vertices[v] = i;

@@ -45,11 +45,18 @@ static pelt_result make_normals(pelt_jiggle *j, pelt_context *context, float **o
     return result;
 }
 
+static pelt_result make_mesh(pelt_jiggle *j, const px_lattice *lattice, const px_jiggle_kernels *kernels,
+                             const float *normals, px_mesh_embedding *mesh) {
+    PX_TRY(px_mesh_embedding_make(j->arena, lattice, kernels, normals, mesh));
+    return px_mesh_shape_make(j->arena, j->model, normals, mesh);
+}
+
 /* The rig's own skin says nothing of particles that other weights move. */
 static pelt_result make_hold(pelt_jiggle *j, pelt_context *context) {
     if (j->desc.weights == PELT_JIGGLE_WEIGHTS_LATTICE || j->model->skin.bone_count == 0)
         return PELT_OK;
-    return px_hold_make(context, j->arena, &j->subject, &j->lattice, &j->weights, &j->thickness, &j->hold);
+    return px_hold_make(context, j->arena, &j->subject, &j->lattice, &j->weights, &j->thickness, j->detail.vertex_owns,
+                        &j->hold);
 }
 
 static pelt_result make_state(pelt_jiggle *j) {
@@ -61,7 +68,7 @@ static pelt_result make_state(pelt_jiggle *j) {
     j->globals_before = PX_NEW(j->arena, pelt_affine, skeleton->joint_count);
     j->skin = PX_NEW(j->arena, float, floats);
     j->shown = PX_NEW(j->arena, float, floats);
-    j->volumes = PX_NEW(j->arena, pelt_jiggle_volume, j->primary.part_count);
+    j->volumes = PX_NEW(j->arena, pelt_jiggle_volume, j->primary.part_count + j->detail.primary.part_count);
     if (!j->locals || !j->globals || !j->globals_before || !j->skin || !j->shown || !j->volumes)
         return PELT_ERROR_MEMORY;
     pelt_jiggle_reset(j);
@@ -81,8 +88,14 @@ static pelt_result fill(pelt_jiggle *j, pelt_context *context) {
     PX_TRY(px_thickness_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->thickness));
     PX_TRY(px_swing_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->thickness, kernels, normals, &j->desc,
                          &j->swing));
-    PX_TRY(px_mesh_embedding_make(j->arena, &j->lattice, kernels, normals, &j->mesh));
-    PX_TRY(px_mesh_shape_make(j->arena, j->model, normals, &j->mesh));
+    if (j->desc.weights == PELT_JIGGLE_WEIGHTS_SKIN)
+        PX_TRY(px_detail_make(context, j->arena, &j->subject, &j->lattice, &j->detail));
+    px_detail_relieve(&j->detail, &j->primary);
+    PX_TRY(px_detail_rest(j->arena, &j->detail, &j->lattice, &j->rest));
+    PX_TRY(make_mesh(j, &j->rest, kernels, normals, &j->mesh));
+    PX_TRY(make_mesh(j, &j->detail.lattice, kernels, normals, &j->detail.mesh));
+    if (j->detail.lattice.particle_count > 0)
+        PX_TRY(make_mesh(j, &j->lattice, kernels, normals, &j->whole));
     PX_TRY(make_hold(j, context));
     j->jump = j->desc.teleport * px_box(j->subject.positions, j->model->mesh.vertex_count, low, high);
     return make_state(j);
@@ -186,8 +199,21 @@ void pelt_jiggle_step(pelt_jiggle *j, double seconds) {
         px_path_arrive(&j->path, seconds);
 }
 
+void px_jiggle_vertices(const pelt_jiggle *j, const float *particles, float *positions, float *normals) {
+    const px_mesh_embedding *whole = &j->mesh;
+    particles = px_hold_particles(&j->hold, j->globals, particles);
+    px_mesh_embedding_run(&j->mesh, particles, positions, normals);
+    if (j->detail.lattice.particle_count > 0) {
+        px_detail detail = j->detail; /* its arrays are scratch, itself stays as it is */
+        particles = px_detail_move(&detail, &j->primary, j->skin, particles);
+        px_mesh_embedding_run(&detail.mesh, particles, positions, normals);
+        whole = &j->whole;
+    }
+    px_hold_vertices(&j->hold, whole, j->globals, positions);
+}
+
 void pelt_jiggle_positions(const pelt_jiggle *j, float *positions, float *normals) {
-    px_hold_run(&j->hold, &j->mesh, j->globals, j->shown, positions, normals);
+    px_jiggle_vertices(j, j->shown, positions, normals);
 }
 
 /* ---- Changes ---------------------------------------------------------------------------------------------- */
@@ -198,6 +224,8 @@ void pelt_jiggle_set_forces(pelt_jiggle *j, const pelt_jiggle_forces *forces) {
 
 void pelt_jiggle_set_weights(pelt_jiggle *j, const float *weights) {
     px_mesh_shape_set(&j->mesh, weights);
+    px_mesh_shape_set(&j->detail.mesh, weights);
+    px_mesh_shape_set(&j->whole, weights);
 }
 
 void pelt_jiggle_set_collider(pelt_jiggle *j, uint32_t index, const pelt_collider *collider) {
@@ -213,11 +241,12 @@ void pelt_jiggle_set_values(pelt_jiggle *j, const pelt_jiggle_joint *joints, uin
 
 pelt_jiggle_report pelt_jiggle_tell(pelt_jiggle *j) {
     px_primary_tell(&j->primary, j->volumes);
+    uint32_t volume_count = px_detail_tell(&j->detail, &j->primary, j->volumes);
     return (pelt_jiggle_report){.cell_count = j->lattice.cell_count,
                                 .particle_count = j->lattice.particle_count,
                                 .pinned_count = px_values_pinned(&j->swing.values),
                                 .cell = (double)j->lattice.cell,
-                                .volume_count = j->primary.part_count,
+                                .volume_count = volume_count,
                                 .volumes = j->volumes,
                                 .teleport_count = j->jump_count};
 }

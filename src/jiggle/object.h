@@ -8,10 +8,12 @@
  *   thickness.c how thick flesh is, and how soft therefore
  *   mesh.c      vertices from particles           mesh_kernel.h
  *   hold.c      vertices of flesh that is thinner than the cells
+ *   detail.c    a finer lattice where flesh is thin
  */
 #ifndef PELT_JIGGLE_OBJECT_H
 #define PELT_JIGGLE_OBJECT_H
 
+#include "jiggle/detail.h"
 #include "jiggle/hold.h"
 #include "jiggle/path.h"
 #include "jiggle/primary.h"
@@ -27,7 +29,10 @@ struct pelt_jiggle {
     px_jiggle_parts parts;
     px_primary primary;
     px_swing swing;
-    px_mesh_embedding mesh;
+    px_detail detail;
+    px_lattice rest;         /* the lattice without vertices of `detail` */
+    px_mesh_embedding mesh;  /* in it */
+    px_mesh_embedding whole; /* all vertices in the lattice, where there is a `detail` */
     px_thickness thickness;
     px_hold hold;
     double jump; /* units: a joint that moves farther jumps; 0: none does */
@@ -42,6 +47,9 @@ struct pelt_jiggle {
     float *shown;                /* [particle][4] */
     pelt_jiggle_volume *volumes; /* [part] */
 };
+
+/* Vertices with particles at `particles` [particle][4], as pelt_jiggle_positions gives them for those that are shown. */
+void px_jiggle_vertices(const pelt_jiggle *jiggle, const float *particles, float *positions, float *normals);
 
 /* Whether a model and settings may become a pelt_jiggle. */
 pelt_result px_jiggle_check(pelt_context *context, const pelt_model *model, const pelt_jiggle_desc *desc);

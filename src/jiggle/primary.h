@@ -67,6 +67,8 @@ pelt_result px_primary_make(px_arena *arena, const px_jiggle_subject *subject, c
  * until the next call. amount 0 (linear blending) to 1 (volumes as at rest). The last pose decides which way round a
  * joint near half a turn is turned. Never allocates. */
 const float *px_primary_move(px_primary *primary, const pelt_affine *globals, float amount);
+/* The same in the last pose of another one of the same skeleton, with its amount. */
+const float *px_primary_follow(px_primary *primary, const px_primary *other);
 /* The next pose has none before it. */
 void px_primary_reset(px_primary *primary);
 

@@ -138,6 +138,13 @@ const float *px_primary_move(px_primary *primary, const pelt_affine *globals, fl
     return primary->pass.positions;
 }
 
+const float *px_primary_follow(px_primary *primary, const px_primary *other) {
+    primary->pass.motions = other->motions;
+    primary->kernels = other->kernels;
+    move_particles(primary, other->pass.amount);
+    return primary->pass.positions;
+}
+
 void px_primary_tell(px_primary *primary, pelt_jiggle_volume *volumes) {
     float amount = primary->pass.amount;
     for (int after = 0; after < 2; after++) {

@@ -20,7 +20,7 @@
 /* Errors below this part of the volume wanted are left … */
 #define ACCURACY 1e-3
 /* … and steps of λ below this are too small to look at neighbours again. */
-#define WAKING 2e-3
+#define WAKING 5e-3
 
 /* ---- The cubic -------------------------------------------------------------------------------------------- */
 

@@ -94,7 +94,7 @@ pelt_result px_jiggle_weights_from_skin(pelt_context *context, px_arena *arena, 
         return px_fail(context, PELT_ERROR_INPUT, "there are no skin weights to take over; find some by heat");
     PX_TRY(begin(arena, lattice, &table, &known));
     for (size_t i = 0; i < lattice->vertex_count; i++)
-        for (uint32_t k = 0; k < 8; k++) {
+        for (uint32_t k = 0; k < 8 && lattice->vertex_cells[i] != PELT_NONE; k++) {
             uint32_t particle = lattice->cells[lattice->vertex_cells[i]][k];
             double share = share_of_corner(lattice->vertex_places + 3 * i, k);
             if (!(share > 1e-6))

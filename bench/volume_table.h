@@ -1,0 +1,11 @@
+/* Volumes around joints of real characters in motion: what linear blending loses, and what is left of that loss with
+ * volume preservation. */
+#ifndef PELT_BENCH_VOLUME_TABLE_H
+#define PELT_BENCH_VOLUME_TABLE_H
+
+#include <pelt/model.h>
+
+/* Every joint of one character in one motion: a file (.bvh, .amc), "sit", "fist", or "own:INDEX" of its own motions. */
+pelt_result volume_joints(pelt_context *context, const char *rig, const char *motion, uint32_t particles);
+
+#endif
