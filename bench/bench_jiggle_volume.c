@@ -4,6 +4,8 @@
  * gains over the scalar one, measured in the same rounds.
  *
  *   bench_jiggle_volume [ROUNDS]
+ *   bench_jiggle_volume table                      the table of docs/jiggle.md: volumes on real characters
+ *   bench_jiggle_volume RIG MOTION [PARTICLES]     one of them, joint by joint, on the lattice and on the mesh
  */
 #include "jiggle/object.h"
 #include "scenes.h"
@@ -12,6 +14,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static const uint32_t sizes[] = {1072, 1906, 2451, 3058};
@@ -67,8 +70,10 @@ int main(int argc, char **argv) {
     if (pelt_context_create(&desc, &context) != PELT_OK)
         return 1;
     pelt_result result = PELT_OK;
-    if (argc > 2) {
-        result = volume_joints(context, argv[1], argv[2], argc > 3 ? (uint32_t)atoi(argv[3]) : 0);
+    bool table = argc > 1 && strcmp(argv[1], "table") == 0;
+    if (table || argc > 2) {
+        result = table ? volume_table(context)
+                       : volume_joints(context, argv[1], argv[2], argc > 3 ? (uint32_t)atoi(argv[3]) : 0);
         if (result != PELT_OK)
             fprintf(stderr, "bench_jiggle_volume: %s\n", pelt_error_text(context));
         pelt_context_destroy(context);

@@ -195,3 +195,57 @@ pelt_result volume_joints(pelt_context *context, const char *rig, const char *mo
     close(&m);
     return result;
 }
+
+/* ---- The table of docs/jiggle.md -------------------------------------------------------------------------- */
+
+static const struct {
+    const char *rig, *motion;
+} rows[] = {
+    {"char-makehuman/human_cmu.glb", "mocap-cmu-bvh/009/09_06.bvh"},
+    {"char-makehuman/human_cmu.glb", "mocap-cmu-bvh/049/49_06.bvh"},
+    {"char-makehuman/human_cmu.glb", "sit"},
+    {"char-makehuman/human_game.glb", "mocap-cmu-bvh/131/131_04.bvh"},
+    {"char-makehuman/human_game.glb", "fist"},
+    {"char-rocketbox/Male_Adult_01.glb", "mocap-cmu-bvh/049/49_06.bvh"},
+    {"char-rocketbox/Male_Adult_01.glb", "fist"},
+    {"char-rocketbox/Sports_Female_02.glb", "mocap-cmu-bvh/085/85_02.bvh"},
+    {"char-rocketbox/Sports_Female_02.glb", "sit"},
+    {"char-mesh2motion/models-variation/human-male.glb", "mocap-cmu-bvh/049/49_07.bvh"},
+    {"char-mesh2motion/models-variation/human-male.glb", "fist"},
+    {"char-quaternius/modular_men/Swat.glb", "mocap-cmu-bvh/016/16_01.bvh"},
+};
+
+static const char *last_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void print_row(const measure *m, const char *rig, const char *motion) {
+    uint32_t joints = m->rig->skeleton.joint_count, losing = 0, kept = 0, worst = 0, lost = 0;
+    const joint_row *all = m->rows[LATTICE];
+    for (uint32_t j = 0; j < joints; j++) {
+        losing += all[j].lost < -LOSS;
+        kept += all[j].lost < -LOSS && fabs(all[j].worst) <= BAR;
+        lost = all[j].lost < all[lost].lost ? j : lost;
+        worst = fabs(all[j].worst) > fabs(all[worst].worst) ? j : worst;
+    }
+    printf("| %s | %s | %u | %.1f %% (%s) | %u | %.2f %% (%s) |\n", last_name(rig), last_name(motion), losing,
+           100 * all[lost].lost, m->rig->skeleton.names[lost], kept, 100 * all[worst].worst,
+           all[worst].worst != 0 ? m->rig->skeleton.names[worst] : "none");
+    fflush(stdout);
+}
+
+pelt_result volume_table(pelt_context *context) {
+    pelt_result result = PELT_OK;
+    printf(
+        "| character | motion | joints that lose over 5 %% | most by blending | of them within 3 %% | farthest off |\n"
+        "|---|---|---|---|---|---|\n");
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0] && result == PELT_OK; r++) {
+        measure m;
+        result = open(&m, context, rows[r].rig, rows[r].motion, 0);
+        if (result == PELT_OK)
+            print_row(&m, rows[r].rig, rows[r].motion);
+        close(&m);
+    }
+    return result;
+}

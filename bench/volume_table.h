@@ -8,4 +8,7 @@
 /* Every joint of one character in one motion: a file (.bvh, .amc), "sit", "fist", or "own:INDEX" of its own motions. */
 pelt_result volume_joints(pelt_context *context, const char *rig, const char *motion, uint32_t particles);
 
+/* The table of docs/jiggle.md: volumes as `pelt jiggle` reports them, the worst of all frames. */
+pelt_result volume_table(pelt_context *context);
+
 #endif

@@ -454,6 +454,67 @@ static void poses_do_not_depend_on_those_before(void **state) {
     arm_end(&t);
 }
 
+/* ---- Thin flesh ------------------------------------------------------------------------------------------- */
+
+/* Where the coarse lattice alone has a vertex. */
+static void coarse_place(const pelt_jiggle *j, const float *skin, size_t vertex, double out[3]) {
+    memset(out, 0, 3 * sizeof *out);
+    for (int k = 0; k < 8; k++) {
+        const float *place = j->lattice.vertex_places + 3 * vertex;
+        double share = 1;
+        for (int c = 0; c < 3; c++)
+            share *= (double)(k >> c & 1 ? place[c] : 1 - place[c]);
+        for (int c = 0; c < 3; c++)
+            out[c] += share * (double)skin[4 * (size_t)j->lattice.cells[j->lattice.vertex_cells[vertex]][k] + c];
+    }
+}
+
+/* Fingers that cells are too coarse for: at rest where they were, in a pose nearer to their own skin than with the coarse
+ * lattice by a factor of 2 at least. */
+static void thin_flesh_follows_its_skin(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    pelt_model *model;
+    pelt_jiggle *j;
+    pelt_jiggle_desc desc = pelt_jiggle_desc_default();
+    desc.particles = 1000;
+    desc.delta = 0;
+    test_ok(&test,
+            scene_find("production")->make(context, &(scene_desc){.vertex_count = 6000, .frame_count = 31}, &model));
+    test_ok(&test, pelt_jiggle_create(context, model, &desc, &j));
+    assert_true(j->detail.lattice.particle_count > 0);
+    size_t floats = 3 * (size_t)model->mesh.vertex_count;
+    float *positions = malloc(floats * sizeof *positions), *blended = malloc(floats * sizeof *blended);
+    pelt_jiggle_positions(j, positions, NULL);
+    for (size_t e = 0; e < floats; e++)
+        assert_true(fabs((double)(positions[e] - j->subject.positions[e])) < 1e-5);
+    float time = (model->motions[0].start + model->motions[0].end) / 2;
+    pelt_motion_sample(model, &model->motions[0], time, j->locals, NULL);
+    pelt_jiggle_set_pose(j, j->locals);
+    pelt_jiggle_positions(j, positions, NULL);
+    test_ok(&test, pelt_model_pose(context, model, &model->motions[0], time, PELT_SKINNING_LINEAR, blended, NULL));
+    double fine = 0, coarse = 0;
+    for (size_t i = 0; i < model->mesh.vertex_count; i++) {
+        double place[3], at[3], skin[3];
+        if (j->detail.lattice.vertex_cells[i] == PELT_NONE)
+            continue;
+        coarse_place(j, j->skin, i, place);
+        take(positions, (uint32_t)i, at);
+        take(blended, (uint32_t)i, skin);
+        fine += distance3(at, skin) * distance3(at, skin);
+        coarse += distance3(place, skin) * distance3(place, skin);
+    }
+    printf("from the skin: %.4f cells, with the coarse lattice %.4f\n", sqrt(fine) / (double)j->lattice.cell,
+           sqrt(coarse) / (double)j->lattice.cell);
+    assert_true(sqrt(fine) < 0.5 * sqrt(coarse));
+    free(positions);
+    free(blended);
+    pelt_jiggle_destroy(j);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cubics_have_their_root_nearest_to_zero),
@@ -467,6 +528,7 @@ int main(void) {
         cmocka_unit_test(the_amount_is_adjustable),
         cmocka_unit_test(every_part_keeps_its_volume),
         cmocka_unit_test(poses_do_not_depend_on_those_before),
+        cmocka_unit_test(thin_flesh_follows_its_skin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
