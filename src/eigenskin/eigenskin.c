@@ -7,6 +7,8 @@
 #define LARGE_ERROR   0.2
 #define REFINED_ERROR 0.7
 #define REFINED_MISS  1.25
+#define CLEAR_ERROR   0.33 /* where the error falls this far, that may be more */
+#define CLEAR_MISS    2.0
 
 #define FIELD(name) offsetof(pelt_eigenskin_desc, name)
 static const pelt_option options[] = {
@@ -145,7 +147,8 @@ static bool refining_helps(const px_eigenskin *e, double *raw, double raw_error)
     double before = raw_error * raw_error * distance2(e, raw, NULL);
     double after =
         e->left_out * e->left_out * distance2(e, e->displacements, NULL) + distance2(e, e->displacements, raw);
-    return e->left_out < REFINED_ERROR * raw_error && after < REFINED_MISS * before;
+    double miss = e->left_out < CLEAR_ERROR * raw_error ? CLEAR_MISS : REFINED_MISS;
+    return e->left_out < REFINED_ERROR * raw_error && after < miss * before;
 }
 
 static pelt_result fit(px_eigenskin *e, const pelt_eigenskin_joint **joints) {
