@@ -106,6 +106,8 @@ static pelt_result bind_and_write(bind_work *w) {
     if (result != PELT_OK)
         return result;
     w->report = pelt_binding_report(w->binding);
+    if (!w->settings->bind.fit)
+        w->report.fit.inside_before = w->report.fit.inside_after = w->inside;
     double start = now();
     pelt_save_desc save = pelt_save_desc_default();
     save.weights = w->settings->format;
@@ -124,6 +126,7 @@ static exit_code check_fit(bind_work *w) {
     if (result != PELT_OK)
         return session_fail(w->session, result);
     w->desc.no_fit = true; /* it is checked now */
+    w->inside = fit.inside_before;
     if (!fit.misfit)
         return EXIT_DONE;
     say(w->session, MESSAGE_ERROR,
@@ -170,7 +173,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         {settings->bind.method == PELT_BIND_HEAT, "curve distance", "without --method geodesic"}};
     if ((code = options_check(session, rules, COUNT(rules))) != EXIT_DONE)
         return code;
-    bind_work w = {.session = session, .settings = settings, .desc = settings->bind};
+    bind_work w = {.session = session, .settings = settings, .desc = settings->bind, .inside = -1};
     code = work_all(&w, args, arg_count);
     pelt_binding_destroy(w.binding);
     keep_model(session, w.model);

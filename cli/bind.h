@@ -22,6 +22,7 @@ typedef struct bind_work {
     pelt_model *rig;   /* of --skeleton, or NULL */
     pelt_binding *binding;
     pelt_bind_report report;
+    double inside; /* share of the joints inside the mesh, measured before binding; below 0: not measured */
     double seconds_load, seconds_write, seconds_total;
 } bind_work;
 

@@ -86,8 +86,10 @@ static void report_json(const bind_work *w) {
     json_reals(json, "rotation",
                (double[4]){r->fit.rotation[0], r->fit.rotation[1], r->fit.rotation[2], r->fit.rotation[3]}, 4);
     json_reals(json, "translation", r->fit.translation, 3);
-    json_real(json, "inside_before", r->fit.inside_before);
-    json_real(json, "inside_after", r->fit.inside_after);
+    if (r->fit.inside_before >= 0) {
+        json_real(json, "inside_before", r->fit.inside_before);
+        json_real(json, "inside_after", r->fit.inside_after);
+    }
     json_close(json, '}');
     json_count(json, "touching_voxels", r->touching_count);
     json_open(json, "touching_joints", '[');

@@ -113,7 +113,7 @@ err "elsewhere.bvh: the skeleton is"
 err "times too large for the mesh: 0 % of its joints lie inside it"
 err "give --fit"
 run 0 bind column.obj --skeleton elsewhere.bvh -o elsewhere.glb --resolution 24 --no-fit --json report.json
-json report.json 'r.active_joints >= 1 && !r.fit.changes && r.fit.scale === 1'
+json report.json 'r.active_joints >= 1 && !r.fit.changes && r.fit.scale === 1 && r.fit.inside_before === undefined'
 run 0 bind column.obj --skeleton elsewhere.bvh -o elsewhere.glb --resolution 24 --fit --json report.json
 out "fit "
 json report.json 'r.active_joints === 2 && r.fit.changes && r.fit.scale < 0.1 && r.fit.inside_after === 1'
@@ -126,6 +126,8 @@ json report.json 'r.active_joints === 4 && r.fit.scale === 10 && r.seconds.fit >
 run 0 bind small.glb -o small.glb --resolution 24 --fit --json report.json
 out "the skeleton fits as it is"
 json report.json '!r.fit.changes'
+run 0 bind small.glb -o small.glb --resolution 24 --json report.json
+json report.json '!r.fit.changes && r.fit.inside_before > 0.9 && r.fit.inside_after === r.fit.inside_before'
 run 1 bind small.glb -o small.glb --fit --no-fit
 err "exclude each other"
 
