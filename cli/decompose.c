@@ -227,6 +227,8 @@ static exit_code check_options(const cli_session *session, const decompose_setti
         {rig, "bones seed-method", "with a rig, whose bones are those of the result"},
         {!rig, "refine free-rest lock-bones lock-vertices", "without a rig: --skeleton, --weights or --add"},
         {d->fixed_rest, "free-rest", "with --fixed-rest"},
+        {sma || rig || d->transforms != PELT_TRANSFORMS_AFFINE, "free-bones",
+         "unless affine bones are solved for: not with --method sma, a rig, or other --transforms"},
         {s->corrections == 0, "rounds", "without --corrections"},
     };
     return options_check(session, rules, COUNT(rules));
@@ -294,6 +296,20 @@ exit_code decompose_clips(decompose_work *w) {
     return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
 }
 
+#define WRONG_NORMALS 45.0 /* degrees RMS: parts of the surface are shaded as if they faced away */
+
+static void warn_shading(const decompose_work *w) {
+    double degrees = w->whole.skinned_normal_degrees; /* NaN: not measured */
+    if (degrees > WRONG_NORMALS && degrees > 3 * w->whole.normal_degrees)
+        warn(w->session,
+             "engines that skin normals with the blended matrix (three.js, Babylon.js, Godot) shade this wrongly: normals "
+             "are %.0f degrees off; use more bones or --transforms rigid%s",
+             degrees,
+             w->desc.free_bones  ? ", or leave out --free-bones"
+             : w->desc.error > 0 ? ", or --bones instead of --error, which holds bones near rotations"
+                                 : "");
+}
+
 /* There is room for what rounding to floats and whole numbers takes. */
 exit_code decompose_verdict(const decompose_work *w) {
     double asked = w->desc.error;
@@ -325,6 +341,7 @@ static exit_code decompose(decompose_work *w) {
     if (code != EXIT_DONE)
         return code;
     decompose_report(w);
+    warn_shading(w);
     return decompose_verdict(w);
 }
 

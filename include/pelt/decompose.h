@@ -65,6 +65,9 @@ typedef struct pelt_decompose_desc {
                       * this E_rms; 0 (default): they fit as well as they can */
     bool fixed_rest; /* keep the rest pose as it is; default false */
     bool free_rest;  /* let it change even where a rig holds it; default false */
+    bool free_bones; /* affine bones may flatten or mirror thin surfaces: the least error, but engines then shade those
+                      * wrongly; default false: where over 5 % of the normals would turn to the wrong side, bones are held
+                      * near rotations, at the price of a larger error. With `error` they are always free */
     bool turned_normals; /* rest normals only turn with the rest pose; default false: fitted, see "Normals" */
     bool hierarchy;      /* rigid bones become a skeleton, joined where they move most alike; default false: flat */
 

@@ -37,6 +37,8 @@ static const pelt_option options[] = {
      "keep the rest pose as it is"},
     {"free-rest", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, free_rest), NULL, 0, 0, NULL, NULL,
      "let the rest pose change where a rig holds it"},
+    {"free-bones", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, free_bones), NULL, 0, 0, NULL, NULL,
+     "affine bones may mirror thin surfaces: the least error, but engines shade those wrongly"},
     {"refine", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, refine), NULL, 0, 0, NULL, NULL,
      "what a rig gives is only where to start"},
     {"add", 0, PELT_OPTION_UINT, offsetof(pelt_decompose_desc, add), "0", 0, 1000, NULL, "N",
@@ -322,19 +324,27 @@ pelt_result pelt_decomposer_step(pelt_decomposer *d, bool *done) {
 }
 
 #define OUTSIDE_COST 0.005 /* of the error, at most */
+#define THIN_COST    0.02  /* the same for bones of thin surfaces */
+#define THIN_WRONG   0.05  /* vertices and frames with normals to the wrong side that make a surface thin */
 
 pelt_result px_decomposer_settle(pelt_decomposer *d) {
     if (d->firm)
         return PELT_OK;
     d->firm = true;
     bool firms = d->desc.method != PELT_DECOMPOSE_SMA && !d->given.rig;
+    double wrong = 0;
+    if (firms && d->fit.kind == PELT_TRANSFORMS_AFFINE && !d->desc.free_bones && d->desc.error == 0)
+        PX_TRY(px_turn_wrong(&d->fit, &d->model->mesh, d->plan.vertices, &wrong));
+    bool thin = wrong > THIN_WRONG;
     if (firms)
-        PX_TRY(px_solver_firm(&d->solver));
+        PX_TRY(thin ? px_solver_firm_thin(&d->solver) : px_solver_firm(&d->solver));
     if (d->desc.smooth > 0)
         PX_TRY(px_fit_smooth(&d->fit, &d->neighbours, &d->spare, d->desc.smooth));
     double exact = 1e-6 * PX_FIT_EXACT * PX_FIT_EXACT * d->fit.vertex_count * d->fit.row_count;
-    double most = fmax(d->fit.now.objective * (1 + OUTSIDE_COST) * (1 + OUTSIDE_COST), exact);
-    return firms && d->fit.kind == PELT_TRANSFORMS_AFFINE ? px_pull_outside(&d->fit, most) : PELT_OK;
+    double cost = 1 + (thin ? THIN_COST : OUTSIDE_COST), most = fmax(d->fit.now.objective * cost * cost, exact);
+    if (!firms || d->fit.kind != PELT_TRANSFORMS_AFFINE)
+        return PELT_OK;
+    return thin ? px_turn_bones(&d->fit, &d->model->mesh, d->plan.vertices, most) : px_pull_outside(&d->fit, most);
 }
 
 /* A copy in the model's memory. */

@@ -27,6 +27,12 @@ pelt_result px_pull_rotations(px_fit *fit, double *out, double *away);
  * move. Sets fit->outside to what brings bones nearer to rotations without it, as far as the objective stays below
  * `most`. */
 pelt_result px_pull_outside(px_fit *fit, double most);
+/* The share of all vertices and frames in which affine bones turn the rest normal to the other side of the surface.
+ * vertices [the mesh's vertex]: the fit's. */
+pelt_result px_turn_wrong(const px_fit *fit, const pelt_mesh *mesh, const uint32_t *vertices, double *share);
+/* For a fit that is done, with affine bones: sets fit->outside to what makes bones turn normals as the surface turns, as far
+ * as the objective stays below `most`. */
+pelt_result px_turn_bones(px_fit *fit, const pelt_mesh *mesh, const uint32_t *vertices, double most);
 /* size_j² of a bone. Needs the moments. */
 double px_pull_size(const px_fit *fit, size_t bone);
 

@@ -84,6 +84,22 @@ pelt_result px_solver_step(px_solver *solver) {
 #define FIRM_SHARE 0.1   /* of the objective, that the pull on bones adds to it at first */
 #define FIRM_COST  0.015 /* of the error, at most */
 
+#define THIN_STEPS 16
+#define THIN_PULL  0.01 /* on bones of thin surfaces: this part of what they carry */
+
+pelt_result px_solver_firm_thin(px_solver *solver) {
+    px_fit *fit = solver->fit;
+    pelt_result result = PELT_OK;
+    fit->bone_pull = THIN_PULL;
+    for (int n = 0; result == PELT_OK && n < THIN_STEPS; n++) {
+        bool taken;
+        px_solver_restart(solver); /* the error rises at first: no step goes ahead of itself */
+        result = step_below(solver, INFINITY, &taken);
+    }
+    fit->bone_pull = 0;
+    return result;
+}
+
 /* The strength at which it adds its first share. */
 static pelt_result start_pull(px_fit *fit) {
     double *rotations = PX_ALLOC(fit->context, double, 4 * (size_t)fit->bone_count * fit->dimension), away = 0;

@@ -16,6 +16,8 @@ void px_solver_restart(px_solver *solver);
 pelt_result px_solver_step(px_solver *solver);
 /* When all is done: affine bones that the error hardly determines become like rotations, at a small cost of error. */
 pelt_result px_solver_firm(px_solver *solver);
+/* The same for affine bones of thin surfaces, which are held much nearer to rotations, whatever the error. */
+pelt_result px_solver_firm_thin(px_solver *solver);
 #define PX_TRIAL_STEPS 4 /* until a moved bone shows what it is worth */
 
 /* Moves the bones that explain least to where the error is largest and iterates a little; keeps that only when the

@@ -115,3 +115,16 @@ run 2 decompose flag.obj bad.pc2 -o nan.glb --bones 2
 err "frame 11, vertex"
 missing nan.glb
 exit 0
+
+# Bones of thin surfaces are held near rotations, so that engines shade them right; --free-bones and --error leave them free,
+# and a warning says what that does (17 and 82 degrees measured).
+"$PELT_SCENES" cloth -o thin.obj --vertices 600 --frames 20 >/dev/null || fail "no scene"
+run 0 decompose thin.obj thin.pc2 -o thin.glb --bones 16 --json thin.json
+no_err
+json thin.json 'r.result.skinned_normal_degrees < 25'
+run 0 decompose thin.obj thin.pc2 -o free.glb --bones 16 --free-bones --json free.json
+err "shade this wrongly"
+json free.json 'r.result.skinned_normal_degrees > 60 && r.warnings.length === 1'
+json free.json 'r.result.error_rms < JSON.parse(require("fs").readFileSync("thin.json")).result.error_rms'
+run 1 decompose thin.obj thin.pc2 -o free.glb --bones 4 --free-bones --transforms rigid
+err "--free-bones means nothing"

