@@ -35,10 +35,11 @@ static uint32_t point_of(const pelt_mesh *mesh, const uint32_t *points, uint32_t
     return points ? mesh->vertex_points[vertex] : vertex;
 }
 
-/* Both edges of a vertex's triangle; false: it has none. `points`: positions are those of points. */
+/* Both edges of a vertex's triangle; false: it has none, and they are 0. `points`: positions are those of points. */
 static bool edges_of(const px_shading *s, const uint32_t *points, const float *positions, uint32_t vertex,
                      double edges[2][3]) {
     const uint32_t *others = s->corners + 2 * (size_t)vertex;
+    memset(edges, 0, 6 * sizeof(double));
     if (others[0] == PELT_NONE)
         return false;
     const float *from = positions + 3 * (size_t)point_of(s->mesh, points, vertex);
