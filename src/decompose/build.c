@@ -29,7 +29,7 @@ typedef struct build {
     px_arena *key_memory;  /* of the motions: kept with the model in the end */
     double *transforms;    /* [row][4P] normalised */
     px_built out;
-    bool keeps_rest; /* the rest pose is the rig's, to the bit */
+    bool keeps_rest; /* the rest pose is the rig's, to the bit, with its normals */
     float *positions, *normals;
     float *tangents; /* or NULL */
 } build;
@@ -184,7 +184,11 @@ static pelt_result build_vertices(build *b) {
     }
     if (mesh->tangents && !(b->tangents = PX_NEW(b->memory, float, 4 * N)))
         return PELT_ERROR_MEMORY;
-    return px_turn_normals(fit->context, mesh, b->positions, b->normals, b->tangents);
+    PX_TRY(px_turn_normals(fit->context, mesh, b->positions, b->normals, b->tangents));
+    for (uint32_t i = 0; i < N && b->keeps_rest; i++)
+        px_given_normal(b->given, mesh, i, b->normals + 3 * (size_t)i,
+                        b->tangents ? b->tangents + 4 * (size_t)i : NULL);
+    return PELT_OK;
 }
 
 static pelt_result build_skin(build *b) {
@@ -492,7 +496,7 @@ pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const px_given *g
     b.out.changed = PELT_CHANGED_SKIN | PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS | PELT_CHANGED_MORPHS;
     if (given->kept)
         PX_TRY(px_given_keep(given, fit, model, &b.out));
-    if (!desc->turned_normals && !(fit->fixed_rest && given->rig)) /* a rig's own rest pose keeps its normals */
+    if (!desc->turned_normals && !b.keeps_rest)
         PX_TRY(
             px_built_normals(fit->context, model, &b.out, given->kept ? given->motions : NULL, b.normals, b.tangents));
     if (!(b.keeps_rest && given->rig == model))

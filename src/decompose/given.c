@@ -178,6 +178,7 @@ static pelt_result match_vertices(px_given *given, px_fit *fit, const px_gathere
         vertices[f] = by_vertex ? own[f] : plan->points[f];
     if (!by_vertex && !by_point && !matched)
         given->vertices = NULL;
+    given->in_order = by_vertex && !matched;
     return PELT_OK;
 }
 
@@ -224,6 +225,16 @@ const float *px_given_position(const px_given *given, const pelt_mesh *mesh, con
     if (!given->vertices)
         return mesh->positions + 3 * (size_t)i;
     return given->rig->mesh.positions + 3 * (size_t)given->vertices[plan->vertices[i]];
+}
+
+void px_given_normal(const px_given *given, const pelt_mesh *mesh, uint32_t i, float normal[3], float tangent[4]) {
+    if (given->vertices && !given->in_order)
+        return;
+    const pelt_mesh *source = given->in_order ? &given->rig->mesh : mesh;
+    if (source->normals)
+        memcpy(normal, source->normals + 3 * (size_t)i, 3 * sizeof *normal);
+    if (source->tangents && tangent)
+        memcpy(tangent, source->tangents + 4 * (size_t)i, 4 * sizeof *tangent);
 }
 
 static pelt_result set_rest(const px_given *given, px_fit *fit, const px_gathered *plan, const pelt_model *model,

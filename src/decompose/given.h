@@ -10,6 +10,7 @@ typedef struct px_given {
     uint32_t bone_count;   /* the rig's */
     uint32_t *motions;     /* [clip] the rig's motion that moves it; NULL: its motion is not given */
     uint32_t *vertices;    /* [vertex of the fit] the rig's vertex; NULL: its mesh is another */
+    bool in_order;         /* the rig's vertices are those of the mesh, one by one */
     double *transforms;    /* [row][4P] of the rig's bones, normalised; NULL: its motion is not given */
     bool kept;             /* some bones keep their motion: its skeleton and motions stay */
 } px_given;
@@ -23,6 +24,9 @@ pelt_result px_given_reduce(px_given *given, px_fit *fit, const px_gathered *pla
                             const pelt_decompose_desc *desc);
 /* Where a vertex of the mesh rests with a rig: as in the rig, or in the mesh where the rig's is another. */
 const float *px_given_position(const px_given *given, const pelt_mesh *mesh, const px_gathered *plan, uint32_t i);
+/* With that position: the rig's normal and tangent in the place of those that are given, where it is known which of its
+ * vertices is vertex i. `tangent` may be NULL. */
+void px_given_normal(const px_given *given, const pelt_mesh *mesh, uint32_t i, float normal[3], float tangent[4]);
 /* Instead of seeds: the first state, and the locks. */
 pelt_result px_given_start(px_given *given, px_fit *fit, const px_gathered *plan, const pelt_model *model,
                            const pelt_decompose_desc *desc);
