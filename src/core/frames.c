@@ -114,8 +114,6 @@ pelt_result px_motion_frames(pelt_context *context, const pelt_motion *motion, d
     return PELT_OK;
 }
 
-float px_motion_frame_time(const pelt_motion *motion, uint32_t frame_count, uint32_t frame) {
-    double start = motion->start, duration = (double)motion->end - start;
-    return frame > 0 && frame + 1 == frame_count ? motion->end
-                                                 : (float)(start + (frame ? duration * frame / (frame_count - 1) : 0));
+float px_motion_frame_time(const pelt_motion *motion, double rate, uint32_t frame_count, uint32_t frame) {
+    return frame > 0 && frame + 1 == frame_count ? motion->end : (float)((double)motion->start + frame / rate);
 }

@@ -29,8 +29,9 @@ double px_motion_steps(double duration, double fps);
  * duration has one frame. Fails when there would be more frames than any motion has. */
 pelt_result px_motion_frames(pelt_context *context, const pelt_motion *motion, double fps, double *rate,
                              uint32_t *frame_count);
-/* Seconds; exactly motion->start for frame 0 and motion->end for the last one. */
-float px_motion_frame_time(const pelt_motion *motion, uint32_t frame_count, uint32_t frame);
+/* Seconds; exactly motion->start for frame 0 and motion->end for the last one. Those between are whole steps of the rate
+ * that px_motion_frames gave, rounded as caches of that rate round them. */
+float px_motion_frame_time(const pelt_motion *motion, double rate, uint32_t frame_count, uint32_t frame);
 
 /* Seconds between the keys of the track that has the most, where they are regular, else 1/30. */
 double px_motion_key_step(const pelt_motion *motion);

@@ -63,20 +63,20 @@ static pelt_result read_normals(pelt_context *context, const void *user, uint32_
 
 /* ---- Making ----------------------------------------------------------------------------------------------- */
 
-static pelt_result count_frames(pelt_context *context, const pelt_motion *motion, double fps, uint32_t *frame_count) {
-    double rate;
+static pelt_result count_frames(pelt_context *context, const pelt_motion *motion, double fps, double *rate,
+                                uint32_t *frame_count) {
     *frame_count = 1;
     if (!motion)
         return PELT_OK;
     if (!(fps > 0) || !isfinite(fps))
         return px_fail(context, PELT_ERROR_ARGUMENT, "frames per second must be more than 0, not %g", fps);
-    return px_motion_frames(context, motion, fps, &rate, frame_count);
+    return px_motion_frames(context, motion, fps, rate, frame_count);
 }
 
-static const float *make_times(pelt_model *model, const pelt_motion *motion, uint32_t frame_count) {
+static const float *make_times(pelt_model *model, const pelt_motion *motion, double rate, uint32_t frame_count) {
     float *times = PX_NEW(model->memory, float, frame_count);
     for (uint32_t k = 0; times && motion && k < frame_count; k++)
-        times[k] = px_motion_frame_time(motion, frame_count, k);
+        times[k] = px_motion_frame_time(motion, rate, frame_count, k);
     return times;
 }
 
@@ -110,8 +110,9 @@ pelt_result pelt_clip_from_motion(pelt_context *context, pelt_model *model, cons
                                   pelt_skinning skinning, pelt_clip *clip) {
     *clip = (pelt_clip){.name = ""};
     uint32_t frame_count;
-    PX_TRY(count_frames(context, motion, fps, &frame_count));
-    const float *times = make_times(model, motion, frame_count);
+    double rate = fps;
+    PX_TRY(count_frames(context, motion, fps, &rate, &frame_count));
+    const float *times = make_times(model, motion, rate, frame_count);
     return times ? make_clip(model, motion, times, frame_count, skinning, clip) : PELT_ERROR_MEMORY;
 }
 
