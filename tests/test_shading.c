@@ -169,8 +169,8 @@ static void add_angles(const float *shown, const float *wanted, size_t stride, u
 }
 
 /* Decomposes a scene's motion; out [vertex]: how far the skinned normals are off, squared and summed over the frames. */
-static void decompose_scene(const test_context *test, bool turned, double **normals, double **tangents, uint32_t *count,
-                            float *degrees) {
+static void decompose_scene(const test_context *test, uint32_t transforms, bool turned, double **normals,
+                            double **tangents, uint32_t *count) {
     pelt_context *context = test->context;
     pelt_model *model;
     test_ok(test, scene_find("cloth")->make(context, &(scene_desc){300, 24, 1}, &model));
@@ -194,14 +194,12 @@ static void decompose_scene(const test_context *test, bool turned, double **norm
     pelt_mesh shape = *mesh;
     test_ok(test, px_shading_make(model->memory, &shape, &shading));
     pelt_decompose_desc desc = pelt_decompose_desc_default();
-    desc.bones = 6;
+    desc.bones = 12;
     desc.iterations = 8;
+    desc.transforms = transforms;
     desc.turned_normals = turned;
     test_ok(test, pelt_decompose(context, model, &desc, NULL));
     pelt_clip played = play(test, model), along;
-    pelt_difference d;
-    test_ok(test, pelt_compare_clips(context, &model->clips[0], &played, &shape, &d, NULL));
-    *degrees = (float)d.skinned_normal_degrees;
     float *held = mesh->normals; /* tangents are skinned alike: play them as normals */
     mesh->normals = pelt_model_alloc(context, model, (size_t)3 * *count, sizeof(float));
     for (size_t i = 0; i < *count; i++)
@@ -225,26 +223,32 @@ static void decompose_scene(const test_context *test, bool turned, double **norm
     pelt_model_destroy(model);
 }
 
-/* No vertex is worse than with its normal turned, and most are much better. */
+/* No vertex is worse than with its normal turned, and most are much better: of the squared angles of this cloth with rigid
+ * bones 0.75 are left, of its tangents' 0.73. With affine bones it depends on how far the solver lets them from rotations
+ * how much there is to gain; with 6 of them, tangents have 0.88. */
 static void no_vertex_is_worse(void **state) {
     (void)state;
+    const uint32_t kinds[] = {PELT_TRANSFORMS_RIGID, PELT_TRANSFORMS_AFFINE};
     test_context test;
     test_begin(&test, 2);
-    double *normals[2], *tangents[2];
-    float degrees[2];
-    uint32_t count;
-    for (int turned = 0; turned < 2; turned++)
-        decompose_scene(&test, turned, &normals[turned], &tangents[turned], &count, &degrees[turned]);
-    assert_true(degrees[0] < 0.85f * degrees[1]);
-    double sums[2] = {0};
-    for (uint32_t i = 0; i < count; i++) {
-        assert_true(normals[0][i] <= normals[1][i] * 1.0001 + 1e-6);
-        assert_true(tangents[0][i] <= tangents[1][i] * 1.0001 + 1e-6);
-        sums[0] += tangents[0][i], sums[1] += tangents[1][i];
+    for (size_t kind = 0; kind < 2; kind++) {
+        double *normals[2], *tangents[2], normal_sums[2] = {0}, tangent_sums[2] = {0};
+        uint32_t count;
+        for (int turned = 0; turned < 2; turned++)
+            decompose_scene(&test, kinds[kind], turned, &normals[turned], &tangents[turned], &count);
+        for (uint32_t i = 0; i < count; i++) {
+            assert_true(normals[0][i] <= normals[1][i] * 1.0001 + 1e-6);
+            assert_true(tangents[0][i] <= tangents[1][i] * 1.0001 + 1e-6);
+            for (int turned = 0; turned < 2; turned++)
+                normal_sums[turned] += normals[turned][i], tangent_sums[turned] += tangents[turned][i];
+        }
+        if (kinds[kind] == PELT_TRANSFORMS_RIGID) {
+            assert_true(normal_sums[0] < 0.85 * normal_sums[1]);
+            assert_true(tangent_sums[0] < 0.85 * tangent_sums[1]);
+        }
+        for (int turned = 0; turned < 2; turned++)
+            free(normals[turned]), free(tangents[turned]);
     }
-    assert_true(sums[0] < 0.85 * sums[1]);
-    for (int turned = 0; turned < 2; turned++)
-        free(normals[turned]), free(tangents[turned]);
     test_end(&test);
 }
 
