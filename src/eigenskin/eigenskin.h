@@ -46,7 +46,8 @@ typedef struct px_bend {
     double *kernel;        /* [pose][pose] factor · factorᵀ */
     size_t share_count;    /* */
     uint32_t *shares;      /* [share_count] of its units, ascending */
-    double displacement;   /* the largest that it makes */
+    double displacement;   /* the largest that it makes … */
+    double seen;           /* … and that, of units no more than the skin misses of them in world space */
     double gain;           /* 0 to 1: what is kept of its corrections, by what they do for poses left out */
     uint32_t mode_count;   /* */
     double *weights;       /* [mode][pose] */
@@ -85,6 +86,7 @@ typedef struct px_eigenskin {
     px_hierarchy hierarchy;
     px_units units;
     double *counts;        /* [unit] its vertices */
+    double *missed;        /* [unit] the farthest that the skin is from an example, in world space */
     double *scales;        /* [unit] how much larger than in the mesh it is in world space, at rest */
     pelt_affine *palettes; /* [example][bone] */
     pelt_affine *globals;  /* [example][joint] */

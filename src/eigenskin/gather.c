@@ -48,6 +48,7 @@ typedef struct pose_work {
     px_eigenskin *e;
     float *morph_weights; /* [example][morph] */
     uint8_t *ill;         /* [pose][unit] */
+    float *missed;        /* [pose][unit] how far the skin is from the examples at most, in world space */
 } pose_work;
 
 static pelt_result make_poses(px_eigenskin *e, float *morph_weights) {
@@ -68,7 +69,7 @@ static pelt_result make_poses(px_eigenskin *e, float *morph_weights) {
 }
 
 /* Says whether the transform was well-conditioned. */
-static bool pull(const pose_work *w, size_t unit, size_t example, double out[3]) {
+static bool pull(const pose_work *w, size_t unit, size_t example, double out[3], double *missed) {
     const px_eigenskin *e = w->e;
     const pelt_model *model = e->model;
     uint32_t vertex = e->units.vertices[unit];
@@ -87,15 +88,17 @@ static bool pull(const pose_work *w, size_t unit, size_t example, double out[3])
     }
     for (int c = 0; c < 9; c++)
         linear[c] = m[c + c / 3];
+    *missed = px_length3(missing);
     bool well = px_invert3(linear, SQUEEZED, inverse);
     for (int a = 0; a < 3; a++)
         out[a] = inverse[3 * a] * missing[0] + inverse[3 * a + 1] * missing[1] + inverse[3 * a + 2] * missing[2];
     return well;
 }
 
-static pelt_result pull_example(const pose_work *w, size_t unit, uint32_t example, double out[3], bool *well) {
+static pelt_result pull_example(const pose_work *w, size_t unit, uint32_t example, double out[3], double *missed,
+                                bool *well) {
     const px_eigenskin *e = w->e;
-    *well = pull(w, unit, example, out);
+    *well = pull(w, unit, example, out, missed);
     if (isfinite(out[0]) && isfinite(out[1]) && isfinite(out[2]))
         return PELT_OK;
     return px_fail(e->context, PELT_ERROR_INPUT, "example '%s', vertex %u: its distance from the skin is not finite",
@@ -127,9 +130,11 @@ static pelt_result pull_pose(const pose_work *w, uint32_t pose) {
     px_eigenskin *e = w->e;
     for (uint32_t x = 0; x < e->example_count; x++)
         for (size_t u = 0; e->example_poses[x] == pose && u < e->units.count; u++) {
-            double out[3];
+            double out[3], missed;
             bool well;
-            PX_TRY(pull_example(w, u, x, out, &well));
+            PX_TRY(pull_example(w, u, x, out, &missed, &well));
+            float *most = &w->missed[pose * e->units.count + u];
+            *most = fmaxf(*most, (float)missed);
             w->ill[pose * e->units.count + u] |= !well;
             for (size_t a = 0; a < 3; a++)
                 *px_matrix_at(px_unit_rows(e, e->displacements, u), a, pose) +=
@@ -151,9 +156,9 @@ static pelt_result check_rest(const pose_work *w) {
     for (uint32_t x = 0; x < e->example_count; x++) {
         double most = 0;
         for (size_t u = 0; e->example_poses[x] == PELT_NONE && u < e->units.count; u++) {
-            double out[3];
+            double out[3], missed;
             bool well;
-            PX_TRY(pull_example(w, u, x, out, &well));
+            PX_TRY(pull_example(w, u, x, out, &missed, &well));
             most = fmax(most, px_length3(out));
         }
         if (!(most > REST_TOLERANCE * e->size))
@@ -167,11 +172,13 @@ static pelt_result check_rest(const pose_work *w) {
     return PELT_OK;
 }
 
-static void count_ill(px_eigenskin *e, const uint8_t *ill) {
+static void sum_up(px_eigenskin *e, const pose_work *w) {
     for (size_t u = 0; u < e->units.count; u++) {
         bool any = false;
         for (size_t p = 0; p < e->pose_count; p++)
-            any |= ill[p * e->units.count + u];
+            any |= w->ill[p * e->units.count + u];
+        for (size_t p = 0; p < e->pose_count; p++)
+            e->missed[u] = fmax(e->missed[u], (double)w->missed[p * e->units.count + u]);
         e->ill_count += any;
     }
 }
@@ -187,18 +194,20 @@ pelt_result px_eigenskin_gather(px_eigenskin *e) {
     pose_work w = {.e = e,
                    .morph_weights =
                        PX_NEW(e->scratch, float, px_mul_size(e->example_count, e->model->morphs.morph_count)),
-                   .ill = PX_NEW(e->scratch, uint8_t, px_mul_size(e->pose_count, units))};
+                   .ill = PX_NEW(e->scratch, uint8_t, px_mul_size(e->pose_count, units)),
+                   .missed = PX_NEW(e->scratch, float, px_mul_size(e->pose_count, units))};
+    e->missed = PX_NEW(e->scratch, double, units);
     e->displacements = PX_NEW(e->scratch, double, px_mul_size(units, rows));
     e->targets = e->displacements;
     e->residuals = PX_NEW(e->scratch, double, px_mul_size(units, rows));
     e->solutions = PX_NEW(e->scratch, double, px_mul_size(units, rows));
-    if (!w.morph_weights || !w.ill || !e->displacements || !e->residuals || !e->solutions)
+    if (!w.morph_weights || !w.ill || !w.missed || !e->missed || !e->displacements || !e->residuals || !e->solutions)
         return PELT_ERROR_MEMORY;
     PX_TRY(make_poses(e, w.morph_weights));
     if (e->refined)
         PX_TRY(px_eigenskin_refine(e, w.morph_weights));
     PX_TRY(px_parallel(e->context, "examples", e->pose_count, POSE_BLOCK, pose_block, &w));
-    count_ill(e, w.ill);
+    sum_up(e, &w);
     PX_TRY(check_rest(&w));
     return e->desc.normals ? px_eigenskin_pull_normals(e) : PELT_OK;
 }

@@ -3,7 +3,8 @@
  * Where poses move one joint alone, its support is what it displaces (Kry, James, Pai 2002, §2.2). Else the units near
  * it are candidates: those with weight on its bones, on those above or on those below. After a first solution the same
  * rule cuts both: a unit belongs to a joint that displaces it by more than `support` of the joint's largest
- * displacement. Towards that border its displacements fade, so that none jumps.
+ * displacement, of which no unit counts for more than the skin misses of it in world space: at rest, what blending
+ * squeezes is displaced by many times that. Towards that border its displacements fade, so that none jumps.
  */
 #include "eigenskin/eigenskin.h"
 
@@ -114,7 +115,7 @@ static bool find_displaced(const px_eigenskin *e, uint32_t bend, const uint32_t 
         any |= alone[p] == bend;
         for (size_t u = 0; alone[p] == bend && u < e->units.count; u++) {
             lengths[u] = fmax(lengths[u], displacement_of(e, u, p));
-            most = fmax(most, lengths[u]);
+            most = fmax(most, fmin(lengths[u], e->missed[u]));
         }
     }
     for (size_t u = 0; u < e->units.count; u++) {
@@ -186,7 +187,7 @@ static pelt_result length_block(void *user, size_t first, size_t count, size_t b
         return PELT_ERROR_MEMORY;
     for (size_t j = first; j < first + count; j++) {
         px_bend *bend = &e->bends[j];
-        bend->displacement = 0;
+        bend->displacement = bend->seen = 0;
         for (size_t n = 0; n < bend->share_count; n++) {
             const px_share *share = &e->shares[bend->shares[n]];
             uint32_t unit = e->share_units[bend->shares[n]];
@@ -199,6 +200,7 @@ static pelt_result length_block(void *user, size_t first, size_t count, size_t b
             }
             w->lengths[(size_t)unit * e->bend_count + j] = most;
             bend->displacement = fmax(bend->displacement, most);
+            bend->seen = fmax(bend->seen, fmin(most, e->missed[unit]));
         }
     }
     px_free(e->context, moved);
@@ -227,7 +229,7 @@ static void cut_unit(const px_eigenskin *e, size_t unit, const double *lengths, 
         crowded = crowded_border(e, unit, lengths, e->desc.max_per_vertex / e->desc.modes);
     for (size_t n = e->offsets[unit]; n < e->offsets[unit + 1]; n++) {
         const px_share *share = &e->shares[n];
-        double length = lengths[share->bend], most = e->bends[share->bend].displacement;
+        double length = lengths[share->bend], most = e->bends[share->bend].seen;
         double fade = fade_of(length, e->desc.support * most, SUPPORT_FADE) * fade_of(length, crowded, CROWDED_FADE);
         size_t cell = unit * e->bend_count + share->bend;
         s->fades[cell] = (float)fade;
