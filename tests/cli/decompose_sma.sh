@@ -5,7 +5,7 @@
 "$PELT_SCENES" cloth -o flag.obj --vertices 500 --frames 12 >/dev/null || fail "no scene"
 
 run 0 decompose flag.obj flag.pc2 -o flag.glb --method sma --json report.json
-no_err
+err "shade this wrongly"
 out "near-rigid"
 json report.json 'r.result.bones > 1 && r.result.near_rigid > 0 && r.result.near_rigid <= 1'
 json report.json 'r.result.negative_vertices === 0 && r.result.error_rms > 0 && r.iterations.length === 0'
