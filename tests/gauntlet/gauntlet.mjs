@@ -1,10 +1,11 @@
-// gauntlet.mjs PELT SCENES TOOL_POSE [--quick] [--only REGEX] [--write FILE]: every verb with no options on every real
+// gauntlet.mjs PELT SCENES TOOL_POSE [--quick] [--settings N] [--only REGEX] [--write FILE]: every verb with no options on every real
 // character, clip and capture, and on random scenes. Each run must end with exit code 0, and its measures must lie within
 // stated bounds. Three then evaluates a sample of the written rigs and must agree to 1e-5 of the size.
 //
-//   --quick   a few small files, and one setting of every scene: what `make test` runs
-//   --only    runs whose "verb input" matches this expression
-//   --write   write the tables as Markdown to this file
+//   --quick     a few small files, and one setting of every scene: what `make test` runs
+//   --settings  random settings of every scene, 10 unless told
+//   --only      runs whose "verb input" matches this expression
+//   --write     write the tables as Markdown to this file
 import { spawn, spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -19,11 +20,11 @@ import { retargetVerb, verbs } from "./verbs.mjs";
 
 const { values: options, positionals } = parseArgs({
     allowPositionals: true,
-    options: { quick: { type: "boolean", default: false }, only: { type: "string", default: "" }, write: { type: "string" } },
+    options: { quick: { type: "boolean", default: false }, settings: { type: "string", default: "10" }, only: { type: "string", default: "" }, write: { type: "string" } },
 });
 const [pelt, scenes, toolPose] = positionals;
 const folder = support.scratchFolder();
-const [SCENE_SETTINGS, SCENE_VERTICES] = options.quick ? [1, 600] : [10, 4000];
+const [SCENE_SETTINGS, SCENE_VERTICES] = options.quick ? [1, 600] : [Number(options.settings), 4000];
 const TIME_LIMIT = 1200; // seconds; a run that takes longer has failed
 const THREE_EVERY = options.quick ? 4 : 8; // of the rigs that are written, three evaluates one in so many
 
@@ -134,7 +135,7 @@ const runs = all
 const rows = await runAll(runs);
 const three = evaluateByThree(rows);
 const failed = rows.filter(({ failure }) => failure).length;
-if (options.write) writeFileSync(options.write, markdown(all, rows, three));
+if (options.write) writeFileSync(options.write, markdown(all, rows, three, SCENE_SETTINGS));
 console.log(`three: ${three || "nothing written"}`);
 console.log(`${inputs.length} inputs, ${rows.length} runs, ${failed} failed`);
 process.exit(failed > 0 || rows.length === 0 ? 1 : 0);

@@ -33,7 +33,7 @@ function worst(rows) {
         .join(", ");
 }
 
-export function markdown(verbs, rows, three) {
+export function markdown(verbs, rows, three, settings) {
     const of = (verb) => rows.filter((row) => row.verb === verb);
     const run = verbs.filter((verb) => of(verb).length > 0);
     const summary = run.map((verb) => {
@@ -42,7 +42,7 @@ export function markdown(verbs, rows, three) {
     });
     return `${[
         "# Gauntlet",
-        "Every verb, with no options, on every real character, clip and capture, and on scenes of Pelt's own at ten random settings each. " +
+        `Every verb, with no options, on every real character, clip and capture, and on scenes of Pelt's own, each at ${settings} random settings. ` +
             "`make gauntlet` writes this page. Each run must end with exit code 0 within 20 minutes, and each measure must lie within the bound in " +
             "its column's head. Seconds are on the clock, two runs at a time on two cores; MB is the peak resident memory. " +
             "*New complaints* are those of the Khronos validator that the source did not have. *Reach of the box* is how far the box of all " +
