@@ -139,6 +139,10 @@ pelt_result px_pull_outside(px_fit *fit, double most) {
     double *outside = PX_NEW(fit->arena, double, size),
            *scratch = PX_ALLOC(fit->context, double, 3 * size + n * (n + d));
     pelt_result result = outside && scratch ? px_fit_moments(fit) : PELT_ERROR_MEMORY;
+    if (result != PELT_OK) {
+        px_free(fit->context, scratch);
+        return result;
+    }
     double *rotations = scratch, *x = rotations + size, *system = x + 2 * size, strength = 1, away, cost = 0;
     fit->outside = outside;
     for (int round = 0, halvings = 0; result == PELT_OK && round < OUTSIDE_ROUNDS; round++) {

@@ -33,7 +33,7 @@ json report.json 'r.curves[0].points.every(([b, e], n, all) => n === 0 || (b > a
 run 4 decompose flag.obj flag.pc2 -o few.glb --bones 2 --error 0.1 --iterations 2 --json report.json --report page.html
 err "0.1 was asked for"
 page page.html "$same_report"
-json report.json 'r.warnings.length === 1 && r.warnings[0].includes("0.1 was asked for")'
+json report.json 'r.warnings.some((w) => w.includes("0.1 was asked for"))'
 run 0 decompose hare.obj hare.pc2 -o rigid.glb $fast --target unreal --transforms affine --json report.json
 err "warning: affine bones may look wrong"
 json report.json 'r.warnings.length === 1 && r.warnings[0].startsWith("affine bones")'
