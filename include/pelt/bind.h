@@ -84,7 +84,7 @@ typedef struct pelt_bind_fit {
     bool misfit;       /* bound as it is, most of the mesh would go to the wrong joints */
     bool changes;      /* something fits better than the skeleton as it is; else what follows is the identity */
     bool posed;        /* … and in another rest pose: of a skeleton without a skin, limbs are turned into the mesh */
-    double scale;      /* */
+    double scale;      /* mesh units per skeleton unit */
     float rotation[4]; /* unit quaternion x y z w: quarter turns */
     double translation[3]; /* object units */
     double inside_before;  /* share of the joints that lie inside the mesh as it is … */
