@@ -133,18 +133,23 @@ static void solve_group(const solve_work *w, size_t group, px_matrix factor) {
 /* Scratch of one group. */
 typedef struct group_scratch {
     px_matrix matrix, inverse, product; /* [pose][pose] */
-    double *predictions;                /* [GROUP_SAMPLES][share][3][pose] */
+    double *predictions;                /* [sample][share + 1][3][pose] SHRINK; [3][pose] LEAVE_OUT */
     uint8_t *counts;                    /* [pose] leaving it out says something */
 } group_scratch;
 
-static bool make_scratch(const solve_work *w, px_arena *arena, group_scratch *s) {
-    size_t poses = w->e->pose_count, square = px_mul_size(poses, poses);
+static bool make_scratch(const solve_work *w, size_t group, px_arena *arena, group_scratch *s) {
+    size_t poses = w->e->pose_count, square = px_mul_size(poses, poses), unit_count = 1, share_count = 1;
+    if (w->job == SHRINK) {
+        size_t all = w->groups[group + 1] - w->groups[group];
+        unit_count = all < GROUP_SAMPLES ? all : GROUP_SAMPLES;
+        share_count += w->keys[w->groups[group]].share_count;
+    }
     s->matrix = px_matrix_of(PX_NEW(arena, double, square), poses, poses);
     if (w->job == SOLVE)
         return s->matrix.data;
     s->inverse = px_matrix_of(PX_NEW(arena, double, square), poses, poses);
     s->product = px_matrix_of(w->job == SHRINK ? PX_NEW(arena, double, square) : NULL, poses, poses);
-    s->predictions = PX_NEW(arena, double, px_mul_size(3 * GROUP_SAMPLES * (w->e->bend_count + 1u), poses));
+    s->predictions = PX_NEW(arena, double, px_mul_size(3 * unit_count * share_count, poses));
     s->counts = PX_NEW(arena, uint8_t, poses);
     return s->matrix.data && s->inverse.data && (w->job != SHRINK || s->product.data) && s->predictions && s->counts;
 }
@@ -261,16 +266,19 @@ static void do_group(const solve_work *w, size_t group, const group_scratch *s) 
 static pelt_result group_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const solve_work *w = user;
-    if (first % w->step && count == 1)
-        return PELT_OK;
-    px_arena *arena = px_arena_create(w->e->context);
-    group_scratch s = {0};
-    bool ready = arena && make_scratch(w, arena, &s);
-    for (size_t g = first; ready && g < first + count; g++)
-        if (g % w->step == 0)
+    for (size_t g = first; g < first + count; g++) {
+        if (g % w->step)
+            continue;
+        px_arena *arena = px_arena_create(w->e->context);
+        group_scratch s = {0};
+        bool ready = arena && make_scratch(w, g, arena, &s);
+        if (ready)
             do_group(w, g, &s);
-    px_arena_destroy(arena);
-    return ready ? PELT_OK : PELT_ERROR_MEMORY;
+        px_arena_destroy(arena);
+        if (!ready)
+            return PELT_ERROR_MEMORY;
+    }
+    return PELT_OK;
 }
 
 /* ---- All groups ------------------------------------------------------------------------------------------- */
