@@ -30,7 +30,6 @@ typedef struct measure {
     px_jiggle_parts vertex_parts;
     mesh_regions regions;
     pelt_transform *locals;
-    pelt_affine *globals;
     float *positions;
     double *rest[KINDS], *before[KINDS], *after[KINDS]; /* [joint] */
     joint_row *rows[KINDS];                             /* [joint] */
@@ -81,8 +80,8 @@ static pelt_result measure_frame(measure *m, pelt_context *context, const pelt_t
     if (result != PELT_OK)
         return result;
     measure_mesh(m, before[MESH]);
-    pelt_skeleton_globals(&m->rig->skeleton, locals, m->globals);
-    const float *moved = px_primary_move(primary, m->globals, 1);
+    pelt_skeleton_globals(&m->rig->skeleton, locals, m->jiggle->globals);
+    const float *moved = px_primary_move(primary, m->jiggle->globals, 1);
     memcpy(m->jiggle->skin, moved, 4 * px_jiggle_padded(m->jiggle->lattice.particle_count) * sizeof *moved);
     px_jiggle_vertices(m->jiggle, m->jiggle->skin, m->positions, NULL);
     measure_mesh(m, after[MESH]);
@@ -117,9 +116,8 @@ static void take_frame(measure *m, uint32_t frame) {
 static pelt_result play(measure *m, pelt_context *context) {
     uint32_t joints = m->rig->skeleton.joint_count;
     m->locals = PX_NEW(m->arena, pelt_transform, joints);
-    m->globals = PX_NEW(m->arena, pelt_affine, joints);
     m->positions = PX_NEW(m->arena, float, 3 * (size_t)m->rig->mesh.vertex_count);
-    if (!m->locals || !m->globals || !m->positions)
+    if (!m->locals || !m->positions)
         return PELT_ERROR_MEMORY;
     for (int kind = 0; kind < KINDS; kind++) {
         m->rest[kind] = PX_NEW(m->arena, double, joints);

@@ -216,15 +216,6 @@ static pelt_result find_homes(px_arena *arena, const px_lattice *fine, uint32_t 
     return PELT_OK;
 }
 
-static pelt_result share_vertices(px_arena *arena, const px_lattice *coarse, const float *owns, px_detail *d) {
-    d->vertex_owns = PX_NEW(arena, float, coarse->vertex_count);
-    if (!d->vertex_owns)
-        return PELT_ERROR_MEMORY;
-    for (size_t i = 0; i < coarse->vertex_count; i++)
-        d->vertex_owns[i] = own_at(coarse, owns, coarse->vertex_cells[i], coarse->vertex_places + 3 * i);
-    return PELT_OK;
-}
-
 static pelt_result place_particles(px_arena *arena, const px_lattice *coarse, const float *owns, px_detail *d) {
     uint32_t *homes;
     PX_TRY(find_homes(arena, &d->lattice, &homes));
@@ -262,7 +253,6 @@ pelt_result px_detail_make(pelt_context *context, px_arena *arena, const px_jigg
     if (d->lattice.particle_count == 0)
         return PELT_OK;
     PX_TRY(place_particles(arena, lattice, owns, d));
-    PX_TRY(share_vertices(arena, lattice, owns, d));
     PX_TRY(px_jiggle_weights_from_skin(context, arena, subject, &d->lattice, &d->weights));
     PX_TRY(px_jiggle_parts_make(arena, subject, &d->lattice, &d->weights, &d->parts));
     PX_TRY(px_primary_make(arena, subject, &d->lattice, &d->weights, &d->parts, &d->primary));
@@ -314,18 +304,22 @@ uint32_t px_detail_tell(px_detail *d, const px_primary *primary, pelt_jiggle_vol
 
 /* ---- Motion ------------------------------------------------------------------------------------------------- */
 
-const float *px_detail_move(px_detail *d, const px_primary *primary, const float *skin, const float *shown) {
-    const float *own = px_primary_follow(&d->primary, primary);
+void px_detail_follow(const px_detail *d, const float *still, const float *swung, float *particles) {
     for (size_t p = 0; p < d->lattice.particle_count; p++) {
         const px_detail_place *place = &d->places[p];
-        float still[4] = {0}, swung[4] = {0};
+        float from[4] = {0}, to[4] = {0}, *own = particles + 4 * p;
         for (int k = 0; k < 8; k++)
             for (size_t c = 0, at = 4 * (size_t)place->corners[k]; c < 4; c++) {
-                still[c] += place->shares[k] * skin[at + c];
-                swung[c] += place->shares[k] * shown[at + c];
+                from[c] += place->shares[k] * still[at + c];
+                to[c] += place->shares[k] * swung[at + c];
             }
         for (size_t c = 0; c < 4; c++)
-            d->shown[4 * p + c] = swung[c] + place->own * (own[4 * p + c] - still[c]);
+            own[c] = to[c] + place->own * (own[c] - from[c]);
     }
+}
+
+const float *px_detail_move(px_detail *d, const px_primary *primary, const float *skin, const float *shown) {
+    memcpy(d->shown, px_primary_follow(&d->primary, primary), 4 * d->lattice.particle_count * sizeof *d->shown);
+    px_detail_follow(d, skin, shown, d->shown);
     return d->shown;
 }

@@ -24,7 +24,6 @@ typedef struct px_detail {
     px_primary primary;
     px_mesh_embedding mesh;
     px_detail_place *places; /* [particle] */
-    float *vertex_owns;      /* [vertex] how much of the fine lattice's own motion counts; NULL: there is none */
     float *shown;            /* [particle][4] scratch */
     bool *thin;              /* [joint] whose flesh it is for */
 } px_detail;
@@ -38,6 +37,10 @@ pelt_result px_detail_rest(px_arena *arena, const px_detail *detail, const px_la
 /* Particles of the fine lattice [particle][4], with coarse particles at `shown` that primary motion has at `skin`, both
  * [particle][4]; `primary` is the coarse one in that pose. Never allocates. */
 const float *px_detail_move(px_detail *detail, const px_primary *primary, const float *skin, const float *shown);
+
+/* Fine particles [particle][4] that moved on their own, with coarse ones at `still`: lets them follow the coarse ones to
+ * `swung`, and at the border be where these are. */
+void px_detail_follow(const px_detail *detail, const float *still, const float *swung, float *particles);
 
 /* Whether the flesh of a joint is the fine lattice's. */
 bool px_detail_has(const px_detail *detail, uint32_t joint);

@@ -11,7 +11,8 @@ typedef struct px_mesh_shape {
     const float *rest_normals; /* [vertex][3] in the world, at rest */
     float *changes;            /* [morph] weights now, from those at rest */
     double *turns;             /* [vertex][9] the skin at rest: from the bind pose to the world */
-    float *places, *normals;   /* [vertex][3] with morphs as they are, in the bind pose; normals NULL where the mesh has none */
+    float *places,
+        *normals; /* [vertex][3] with morphs as they are, in the bind pose; normals NULL where the mesh has none */
 } px_mesh_shape;
 
 typedef struct px_mesh_embedding {

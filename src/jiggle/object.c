@@ -55,8 +55,7 @@ static pelt_result make_mesh(pelt_jiggle *j, const px_lattice *lattice, const px
 static pelt_result make_hold(pelt_jiggle *j, pelt_context *context) {
     if (j->desc.weights == PELT_JIGGLE_WEIGHTS_LATTICE || j->model->skin.bone_count == 0)
         return PELT_OK;
-    return px_hold_make(context, j->arena, &j->subject, &j->lattice, &j->weights, &j->thickness, j->detail.vertex_owns,
-                        &j->hold);
+    return px_hold_make(context, j->arena, &j->subject, &j->lattice, &j->weights, &j->detail, &j->thickness, &j->hold);
 }
 
 static pelt_result make_state(pelt_jiggle *j) {
@@ -94,8 +93,6 @@ static pelt_result fill(pelt_jiggle *j, pelt_context *context) {
     PX_TRY(px_detail_rest(j->arena, &j->detail, &j->lattice, &j->rest));
     PX_TRY(make_mesh(j, &j->rest, kernels, normals, &j->mesh));
     PX_TRY(make_mesh(j, &j->detail.lattice, kernels, normals, &j->detail.mesh));
-    if (j->detail.lattice.particle_count > 0)
-        PX_TRY(make_mesh(j, &j->lattice, kernels, normals, &j->whole));
     PX_TRY(make_hold(j, context));
     j->jump = j->desc.teleport * px_box(j->subject.positions, j->model->mesh.vertex_count, low, high);
     return make_state(j);
@@ -200,16 +197,15 @@ void pelt_jiggle_step(pelt_jiggle *j, double seconds) {
 }
 
 void px_jiggle_vertices(const pelt_jiggle *j, const float *particles, float *positions, float *normals) {
-    const px_mesh_embedding *whole = &j->mesh;
-    particles = px_hold_particles(&j->hold, j->globals, particles);
+    px_detail detail = j->detail; /* its arrays are scratch, itself stays as it is */
+    px_hold_pose(&j->hold, &detail, j->globals);
+    particles = px_hold_particles(&j->hold.coarse, particles);
     px_mesh_embedding_run(&j->mesh, particles, positions, normals);
-    if (j->detail.lattice.particle_count > 0) {
-        px_detail detail = j->detail; /* its arrays are scratch, itself stays as it is */
+    if (detail.lattice.particle_count > 0) {
         particles = px_detail_move(&detail, &j->primary, j->skin, particles);
-        px_mesh_embedding_run(&detail.mesh, particles, positions, normals);
-        whole = &j->whole;
+        px_mesh_embedding_run(&detail.mesh, px_hold_particles(&j->hold.fine, particles), positions, normals);
     }
-    px_hold_vertices(&j->hold, whole, j->globals, positions);
+    px_hold_vertices(&j->hold, &j->mesh, &detail.mesh, j->globals, positions);
 }
 
 void pelt_jiggle_positions(const pelt_jiggle *j, float *positions, float *normals) {
@@ -225,7 +221,6 @@ void pelt_jiggle_set_forces(pelt_jiggle *j, const pelt_jiggle_forces *forces) {
 void pelt_jiggle_set_weights(pelt_jiggle *j, const float *weights) {
     px_mesh_shape_set(&j->mesh, weights);
     px_mesh_shape_set(&j->detail.mesh, weights);
-    px_mesh_shape_set(&j->whole, weights);
 }
 
 void pelt_jiggle_set_collider(pelt_jiggle *j, uint32_t index, const pelt_collider *collider) {

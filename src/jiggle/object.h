@@ -30,9 +30,8 @@ struct pelt_jiggle {
     px_primary primary;
     px_swing swing;
     px_detail detail;
-    px_lattice rest;         /* the lattice without vertices of `detail` */
-    px_mesh_embedding mesh;  /* in it */
-    px_mesh_embedding whole; /* all vertices in the lattice, where there is a `detail` */
+    px_lattice rest;        /* the lattice without vertices of `detail` */
+    px_mesh_embedding mesh; /* in it */
     px_thickness thickness;
     px_hold hold;
     double jump; /* units: a joint that moves farther jumps; 0: none does */
