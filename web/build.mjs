@@ -23,9 +23,11 @@ async function need(name) {
 async function bundle() {
     const { build } = await need("esbuild");
     await need("three");
+    // Pages carry the licence of what is bundled into them.
+    const notice = `/*! Contains three.js.\n\n${readFileSync(here("../node_modules/three/LICENSE"), "utf8").trim()}\n*/`;
     const common = { bundle: true, minify: true, write: false, legalComments: "none", logLevel: "warning" };
     const [script, style] = await Promise.all([
-        build({ ...common, entryPoints: [here("src/main.ts")], format: "iife", target: "es2022", charset: "utf8" }),
+        build({ ...common, entryPoints: [here("src/main.ts")], format: "iife", target: "es2022", charset: "utf8", banner: { js: notice } }),
         build({ ...common, entryPoints: [here("page.css")], charset: "utf8" }),
     ]);
     return { script: script.outputFiles[0].text, style: style.outputFiles[0].text };
