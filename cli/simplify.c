@@ -19,6 +19,7 @@ typedef struct simplify_settings {
     const char *mesh;
     uint32_t lods;
     uint32_t frames;
+    bool one_file;
 } simplify_settings;
 
 #define FIELD(name) offsetof(simplify_settings, name)
@@ -26,9 +27,10 @@ static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, FIELD(output), NULL, 0, 0, NULL, "FILE",
      "the result: .glb, .gltf; of a mesh .obj, .ply; of frames .pc2, .mdd or a pattern ('f_%04d.obj')"},
     {"lods", 0, PELT_OPTION_UINT, FIELD(lods), "1", 1, LEVELS_MAX, NULL, "N",
-     "so many levels, each with half the triangles of the one before; in one glTF file (MSFT_lod), or one file each by "
-     "a "
-     "pattern ('hero_%d.glb')"},
+     "so many levels, each with half the triangles of the one before, one file each: 'hero.glb' gives hero.glb, "
+     "hero_lod1.glb …, a pattern ('hero_%d.glb') hero_0.glb, hero_1.glb …"},
+    {"one-file", 0, PELT_OPTION_FLAG, FIELD(one_file), NULL, 0, 0, NULL, NULL,
+     "all levels in one glTF file (MSFT_lod); Blender, Godot 3 and gltfpack draw all of them at once"},
     {"mesh", 0, PELT_OPTION_TEXT, FIELD(mesh), NULL, 0, 0, NULL, "FILE",
      "also write the mesh that a cache belongs to (.obj, .ply)"},
     {"frames", 0, PELT_OPTION_UINT, FIELD(frames), "32", 1, 100000, NULL, "N",
@@ -51,7 +53,8 @@ typedef struct work {
     pelt_model *levels[LEVELS_MAX]; /* the first may be the model itself */
     pelt_simplify_report reports[LEVELS_MAX];
     pelt_surface_difference differences[LEVELS_MAX];
-    uint64_t bytes[LEVELS_MAX]; /* of all levels in one file only the first */
+    char *paths[LEVELS_MAX];    /* where each level went; of all levels in one file only the first */
+    uint64_t bytes[LEVELS_MAX]; /* likewise */
     double start;
 } work;
 
@@ -71,6 +74,9 @@ static exit_code check(cli_session *session, const simplify_settings *settings) 
         return usage_error(session, "%s: --lods writes .glb or .gltf", settings->output);
     if (rig && is_pattern(settings->output) && settings->lods == 1)
         return usage_error(session, "%s: a pattern is for several levels; give --lods", settings->output);
+    if (settings->one_file && (settings->lods == 1 || is_pattern(settings->output)))
+        return usage_error(session, "--one-file means nothing %s",
+                           settings->lods == 1 ? "without --lods" : "where the output is a pattern");
     if (settings->lods > 1 && settings->simplify.error > 0)
         return usage_error(session, "--lods halves the triangles; --error is for one level");
     if (settings->mesh && !(format->flags & PELT_FORMAT_CACHE))
@@ -108,26 +114,32 @@ static pelt_result make_levels(work *w) {
     return result;
 }
 
+/* "hero.glb" gives hero.glb, hero_lod1.glb …; a pattern its numbers. */
+static char *level_path(const char *output, uint32_t level) {
+    const char *dot = strrchr(output, '.');
+    if (is_pattern(output))
+        return pattern_path(output, level);
+    return level ? must_format("%.*s_lod%u%s", (int)(dot - output), output, level, dot) : must_format("%s", output);
+}
+
 static pelt_result write_levels(work *w) {
     pelt_context *context = w->session->context;
     const simplify_settings *settings = w->settings;
     pelt_save_desc save = pelt_save_desc_default();
     save.fps = settings->load.fps;
-    pelt_result result = PELT_OK;
-    if (w->level_count == 1 || !is_pattern(settings->output)) {
-        const pelt_model *levels[LEVELS_MAX];
-        memcpy(levels, w->levels, sizeof levels);
-        result = pelt_save_levels(context, levels, w->level_count, settings->output, &save);
-        w->bytes[0] = written_size(settings->output, w->levels[0]->clip_count ? w->levels[0]->clips[0].frame_count : 0);
-        return result == PELT_OK && settings->mesh ? save_rest_pose(w->session, w->levels[0], settings->mesh, 0)
-                                                   : result;
-    }
-    for (uint32_t n = 0; n < w->level_count && result == PELT_OK; n++) {
-        char *path = pattern_path(settings->output, n);
-        result = pelt_save(context, w->levels[n], path, &save);
-        w->bytes[n] = written_size(path, 0);
-        free(path);
-    }
+    const pelt_model *levels[LEVELS_MAX];
+    const char *paths[LEVELS_MAX];
+    memcpy(levels, w->levels, sizeof levels);
+    uint32_t file_count = settings->one_file ? 1 : w->level_count;
+    for (uint32_t n = 0; n < file_count; n++) /* the pattern of one level is that of its frames */
+        paths[n] = w->paths[n] =
+            w->level_count > 1 ? level_path(settings->output, n) : must_format("%s", settings->output);
+    pelt_result result = settings->one_file ? pelt_save_levels(context, levels, w->level_count, settings->output, &save)
+                                            : pelt_save_all(context, levels, paths, file_count, &save);
+    if (result == PELT_OK && settings->mesh)
+        result = save_rest_pose(w->session, w->levels[0], settings->mesh, 0);
+    for (uint32_t n = 0; n < file_count && result == PELT_OK; n++)
+        w->bytes[n] = written_size(paths[n], levels[n]->clip_count ? levels[n]->clips[0].frame_count : 0);
     return result;
 }
 
@@ -224,6 +236,8 @@ static void report_json(const work *w, double seconds) {
     for (uint32_t n = 0; n < w->level_count; n++) {
         const pelt_simplify_report *r = &w->reports[n];
         json_open(json, NULL, '{');
+        if (w->paths[n])
+            json_text(json, "output", w->paths[n]);
         json_count(json, "triangles", r->triangle_count);
         json_count(json, "wanted", r->wanted_count);
         json_count(json, "vertices", r->vertex_count);
@@ -249,6 +263,8 @@ static void report_table(const work *w, double seconds) {
         const pelt_surface_difference *d = &w->differences[n];
         char *name = w->level_count > 1 ? must_format("level %u", n) : must_format("after");
         table_row(&table, name, "%s triangles, %s vertices", grouped(r[n].triangle_count), grouped(r[n].vertex_count));
+        if (w->level_count > 1 && !w->settings->one_file)
+            table_row(&table, "", "%s, %s", w->paths[n], bytes_text(w->bytes[n]));
         if (w->levels[n] != w->model)
             table_row(&table, "", "off by %.3g %% of the size RMS, %.3g %% at most", 100 * d->error_rms,
                       100 * d->error_max);
@@ -307,17 +323,20 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     }
     show_warnings(session);
     session->hold_warnings = false;
-    for (uint32_t n = 0; n < w.level_count; n++)
+    for (uint32_t n = 0; n < w.level_count; n++) {
+        free(w.paths[n]);
         if (w.levels[n] != w.model)
             keep_model(session, w.levels[n]);
+    }
     keep_model(session, w.model);
     return code;
 }
 
 static const example examples[] = {
     {"pelt simplify hero.glb -o hero_far.glb --ratio 0.25", "a quarter of the triangles; it plays every motion"},
-    {"pelt simplify hero.glb -o hero_lods.glb --lods 4", "the whole and three coarser levels in one file (MSFT_lod)"},
+    {"pelt simplify hero.glb -o game/hero.glb --lods 4", "hero.glb as it is, and hero_lod1.glb … hero_lod3.glb"},
     {"pelt simplify hero.glb -o 'hero_%d.glb' --lods 4", "the same as hero_0.glb … hero_3.glb"},
+    {"pelt simplify hero.glb -o levels.glb --lods 4 --one-file", "the same in one file (MSFT_lod)"},
     {"pelt simplify horse.obj horse.pc2 -o small.pc2 --mesh small.obj --ratio 0.125", "a vertex animation"},
     {"pelt simplify hero.glb -o hero2.glb --error 0.002", "what goes without more harm than that"},
 };

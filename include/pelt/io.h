@@ -131,9 +131,14 @@ PELT_API pelt_save_desc pelt_save_desc_default(void);
 PELT_API pelt_result pelt_save(pelt_context *context, const pelt_model *model, const char *path,
                                const pelt_save_desc *desc);
 
+/* Writes several models, each to its own path [count], as pelt_save does. All files appear, or none where one fails. */
+PELT_API pelt_result pelt_save_all(pelt_context *context, const pelt_model *const *models, const char *const *paths,
+                                   uint32_t count, const pelt_save_desc *desc);
+
 /* Writes levels of detail [level_count], the finest first, into one glTF file (MSFT_lod): models made from one by
- * pelt_simplify_levels, or that one and these. Programs that do not know of levels show the first. Others play the same
- * motions on each. `desc` may be NULL. */
+ * pelt_simplify_levels, or that one and these. Levels stand in no scene, but programs that ignore both scenes and the
+ * extension (Blender, Godot 3, gltfpack) draw all of them at once: pelt_save_all writes a file for each, which every
+ * program reads. `desc` may be NULL. */
 PELT_API pelt_result pelt_save_levels(pelt_context *context, const pelt_model *const *levels, uint32_t level_count,
                                       const char *path, const pelt_save_desc *desc);
 

@@ -59,25 +59,48 @@ static pelt_result write_model(const px_write *write) {
     return result;
 }
 
-/* `output` ends here; NULL: out of memory. */
-static pelt_result save(const px_write *write) {
-    if (!write->output)
+/* Writes [write_count], all into the first one's output, which ends here; NULL: out of memory. All files appear or none. */
+static pelt_result save(const px_write *writes, uint32_t write_count) {
+    px_output *output = writes->output;
+    if (!output)
         return PELT_ERROR_MEMORY;
-    const char *previous = px_subject(write->context, write->path);
-    pelt_result result = write_model(write);
+    const char *previous = px_subject(writes->context, writes->path);
+    pelt_result result = PELT_OK;
+    for (uint32_t n = 0; n < write_count && result == PELT_OK; n++) {
+        px_subject(writes->context, writes[n].path);
+        result = write_model(&writes[n]);
+    }
     if (result == PELT_OK)
-        result = px_output_commit(write->output);
+        result = px_output_commit(output);
     else
-        px_output_abort(write->output);
-    px_subject(write->context, previous);
+        px_output_abort(output);
+    px_subject(writes->context, previous);
     return result;
 }
 
 pelt_result pelt_save(pelt_context *context, const pelt_model *model, const char *path, const pelt_save_desc *desc) {
+    return pelt_save_all(context, &model, &path, 1, desc);
+}
+
+pelt_result pelt_save_all(pelt_context *context, const pelt_model *const *models, const char *const *paths,
+                          uint32_t count, const pelt_save_desc *desc) {
     pelt_save_desc settings = desc ? *desc : pelt_save_desc_default();
-    px_write write = {.context = context, .model = model, .path = path, .desc = &settings};
-    write.output = px_output_begin(context, settings.replace);
-    return save(&write);
+    if (count == 0)
+        return px_fail(context, PELT_ERROR_ARGUMENT, "there is no model to write");
+    for (uint32_t n = 0; n < count; n++)
+        for (uint32_t other = 0; other < n; other++)
+            if (strcmp(paths[n], paths[other]) == 0)
+                return px_fail(context, PELT_ERROR_ARGUMENT, "%s: two models cannot be one file", paths[n]);
+    px_write *writes = PX_ALLOC(context, px_write, count);
+    if (!writes)
+        return PELT_ERROR_MEMORY;
+    px_output *output = px_output_begin(context, settings.replace);
+    for (uint32_t n = 0; n < count; n++)
+        writes[n] =
+            (px_write){.context = context, .model = models[n], .path = paths[n], .desc = &settings, .output = output};
+    pelt_result result = save(writes, count);
+    px_free(context, writes);
+    return result;
 }
 
 pelt_result pelt_save_levels(pelt_context *context, const pelt_model *const *levels, uint32_t level_count,
@@ -94,7 +117,7 @@ pelt_result pelt_save_levels(pelt_context *context, const pelt_model *const *lev
                       .levels = levels + 1,
                       .level_count = level_count - 1};
     write.output = px_output_begin(context, settings.replace);
-    return save(&write);
+    return save(&write, 1);
 }
 
 pelt_result px_save_memory(pelt_context *context, const pelt_model *model, const char *name, const pelt_save_desc *desc,
@@ -102,5 +125,5 @@ pelt_result px_save_memory(pelt_context *context, const pelt_model *model, const
     pelt_save_desc settings = desc ? *desc : pelt_save_desc_default();
     px_write write = {.context = context, .model = model, .path = name, .desc = &settings, .in_memory = true};
     write.output = px_output_begin_memory(context, buffer);
-    return save(&write);
+    return save(&write, 1);
 }

@@ -31,9 +31,32 @@ run 0 info twice.glb
 run 0 simplify creature.glb -o error.glb --error 0.002 --frames 4 --json error.json
 json error.json 'r.levels[0].harm <= 0.002 && r.levels[0].triangles < r.triangles_before && r.levels[0].error_rms < 0.002'
 
-# Levels: in one file the first is what it was, in several each is a file.
-run 0 simplify man.glb -o levels.glb --lods 3 --frames 4 --json levels.json
+# Levels: each is a file, without MSFT_lod and with nothing in it that a program could draw by mistake.
+run 3 simplify man.glb -o far/hero.glb --lods 3 --frames 4
+mkdir far
+run 0 simplify man.glb -o far/hero.glb --lods 3 --frames 4 --json hero.json
+out "far/hero_lod2.glb"
+json hero.json 'r.levels.map((l) => l.output).join() === "far/hero.glb,far/hero_lod1.glb,far/hero_lod2.glb"'
+json hero.json 'r.levels.every((l) => l.bytes === require("fs").statSync(l.output).size)'
+for n in 1 2; do
+    run 0 info far/hero_lod$n.glb --json info.json
+    node -e 'const read = (f) => JSON.parse(require("fs").readFileSync(f)), [info, r] = ["info.json", "hero.json"].map(read);
+process.exit(info.inputs[0].triangles === r.levels[+process.argv[1]].triangles ? 0 : 1)' $n || fail "level $n: other triangles"
+    ! grep -q MSFT_lod far/hero_lod$n.glb || fail "levels in a level"
+done
+run 0 compare man.glb far/hero.glb --json compare.json
+json compare.json 'r.error_max === 0'
+missing far/hero_lod3.glb
+# All or none: the last cannot be written.
+mkdir -p none/hero_lod2.glb
+run 3 simplify -q man.glb -o none/hero.glb --lods 3 --frames 2
+err "none/hero_lod2.glb: is a folder"
+missing none/hero.glb
+missing none/hero_lod1.glb
+# In one file the first is what it was.
+run 0 simplify man.glb -o levels.glb --lods 3 --one-file --frames 4 --json levels.json
 out "level 2"
+missing levels_lod1.glb
 json levels.json 'r.levels.length === 3 && r.levels[0].triangles === r.triangles_before && r.levels[0].error_max === 0'
 json levels.json 'r.levels[2].triangles < 0.27 * r.triangles_before && r.levels[2].error_rms > r.levels[1].error_rms'
 run 0 compare man.glb levels.glb --json compare.json
@@ -89,6 +112,10 @@ refused 1 creature.glb -o no.glb --lods 3 --error 0.1
 refused 1 creature.glb -o 'no_%d.glb'
 err "give --lods"
 refused 1 creature.glb -o no.obj --lods 2
+refused 1 creature.glb -o no.glb --one-file
+err "means nothing without --lods"
+refused 1 creature.glb -o 'no_%d.glb' --lods 2 --one-file
+err "where the output is a pattern"
 refused 1 creature.glb -o no.bvh
 refused 1 creature.glb -o no.glb --mesh no.obj
 refused 1 hare.obj hare.pc2 -o no.pc2 --mesh no.glb

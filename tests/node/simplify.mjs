@@ -88,7 +88,7 @@ async function check(source, name) {
     assert.ok(levels[0].triangles < 0.8 * all, `${name}: ${levels[0].triangles} of ${all} triangles are left`);
     assert.deepEqual(complaints(before, await validate(one)), [], name);
     written.push(one);
-    simplify(source, lods, ["--lods", "3"]);
+    simplify(source, lods, ["--lods", "3", "--one-file"]);
     assert.deepEqual(complaints(before, await validate(lods)), [], `${name}, levels`);
     checkLevels(lods, 3, name);
 }
