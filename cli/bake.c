@@ -99,7 +99,7 @@ static exit_code bake(cli_session *session, const bake_settings *settings, pelt_
     if (result == PELT_OK)
         result = pelt_save(session->context, model, settings->output, &save);
     if (result == PELT_OK && settings->mesh)
-        result = save_rest_pose(session, model, settings->mesh, PELT_PLY_BINARY);
+        result = save_rest_pose(session, model, settings->mesh, PELT_PLY_BINARY, true);
     if (result != PELT_OK)
         return session_fail(session, result);
     report(session, settings, &model->clips[save.clip], now() - start);

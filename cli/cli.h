@@ -245,8 +245,8 @@ double clip_duration(const pelt_clip *clip);
 double clip_rate(const pelt_clip *clip, double fps);
 
 /* Saves the model as a mesh in its rest pose: the model's own positions are those of the bind pose. `ply` is a
- * pelt_ply_encoding. */
-pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path, uint32_t ply);
+ * pelt_ply_encoding; `one_object` is pelt_save_desc.one_object, for meshes that a cache belongs to. */
+pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path, uint32_t ply, bool one_object);
 /* Whether a path stands for many files: it holds a printf pattern. */
 bool is_pattern(const char *path);
 /* The file of a pattern with this number; freed by the caller. */

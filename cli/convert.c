@@ -11,6 +11,7 @@ typedef struct convert_settings {
     const char *output;
     uint32_t ply;
     uint32_t order;
+    bool one_object;
 } convert_settings;
 
 static const pelt_option own_options[] = {
@@ -25,6 +26,8 @@ static const pelt_option own_options[] = {
      "how PLY files are written"},
     {"order", 0, PELT_OPTION_CHOICE, offsetof(convert_settings, order), "kept", 0, 0, "kept|skin", NULL,
      "glTF: vertices as they are, or by their bones, as fast skinning likes them"},
+    {"one-object", 0, PELT_OPTION_FLAG, offsetof(convert_settings, one_object), NULL, 0, 0, NULL, NULL,
+     "OBJ: all parts as groups of one object with every vertex in its order, so that a cache fits in Blender"},
 };
 OPTION_TABLE(own_table, own_options)
 
@@ -50,6 +53,7 @@ static exit_code write_frames(cli_session *session, const convert_settings *sett
     pelt_save_desc save = pelt_save_desc_default();
     save.fps = settings->fps;
     save.ply = settings->ply;
+    save.one_object = settings->one_object;
     pelt_result result = animation_add(session, model, &animation, settings->fps, PELT_SKINNING_LINEAR, &save.clip);
     if (result == PELT_OK) {
         *frames = model->clips[save.clip].frame_count;
@@ -92,7 +96,7 @@ static exit_code write_model(cli_session *session, const convert_settings *setti
         if (model->clip_count || model->motion_count)
             say(session, MESSAGE_NOTE, "%s holds the rest pose only; a pattern ('f_%%04d.%s') would hold all frames",
                 path, format->extensions);
-        result = save_rest_pose(session, model, path, settings->ply);
+        result = save_rest_pose(session, model, path, settings->ply, settings->one_object);
     }
     return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
 }
@@ -133,6 +137,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     bool gltf = code == EXIT_DONE && (format->flags & PELT_FORMAT_RIG) && (format->flags & PELT_FORMAT_MESH);
     const idle_options rules[] = {
         {code == EXIT_DONE && strcmp(format->extensions, "ply") != 0, "ply", "where the output is no .ply"},
+        {code == EXIT_DONE && strcmp(format->extensions, "obj") != 0, "one-object", "where the output is no .obj"},
         {!gltf, "order", "where the output is no .glb or .gltf"},
     };
     if (code == EXIT_DONE)
@@ -160,6 +165,7 @@ static const example examples[] = {
     {"pelt convert horse.glb --order skin fast.glb", "vertices that share bones stand together"},
     {"pelt convert horse.obj horse.pc2 horse.mdd", "one cache format into another"},
     {"pelt convert horse.glb horse.obj", "the rest pose as a mesh"},
+    {"pelt convert horse.glb --one-object horse.obj", "the same for 'horse.pc2', which 'pelt bake' wrote"},
     {"pelt convert scan.ply scan.obj", "a mesh in another format"},
     {"pelt convert skeleton.asf walk.amc walk.bvh", "motion capture: a skeleton and a motion, also .glb"},
     {"pelt convert horse.glb --motion gallop gallop.bvh", "the skeleton of a rig with one of its motions"},

@@ -211,9 +211,10 @@ double clip_rate(const pelt_clip *clip, double fps) {
 
 /* ---- Outputs ---------------------------------------------------------------------------------------------- */
 
-pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path, uint32_t ply) {
+pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path, uint32_t ply, bool one_object) {
     pelt_save_desc desc = pelt_save_desc_default();
     desc.ply = ply;
+    desc.one_object = one_object;
     if (!model->skin.bone_count && !model->morphs.morph_count)
         return pelt_save(session->context, model, path, &desc);
     pelt_model posed;

@@ -137,7 +137,7 @@ static pelt_result write_levels(work *w) {
     pelt_result result = settings->one_file ? pelt_save_levels(context, levels, w->level_count, settings->output, &save)
                                             : pelt_save_all(context, levels, paths, file_count, &save);
     if (result == PELT_OK && settings->mesh)
-        result = save_rest_pose(w->session, w->levels[0], settings->mesh, 0);
+        result = save_rest_pose(w->session, w->levels[0], settings->mesh, PELT_PLY_BINARY, true);
     for (uint32_t n = 0; n < file_count && result == PELT_OK; n++)
         w->bytes[n] = written_size(paths[n], levels[n]->clip_count ? levels[n]->clips[0].frame_count : 0);
     return result;

@@ -340,6 +340,51 @@ static void round_trip_keeps_all(void **state) {
     rmdir(folder);
 }
 
+/* As one object: groups in place of objects, all points in their order, and none without a line or a face. */
+static void parts_may_be_one_object(void **state) {
+    (void)state;
+    static const char file[] = "v 0 0 9\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 8\nv 0 0 7\no Left\nusemtl red\nf 4 3 2\n"
+                               "o Right\ng inner\nf 2 3 4\n";
+    test_context test;
+    pelt_model *model, *again;
+    char folder[1024], path[1100];
+    test_folder(folder);
+    snprintf(path, sizeof path, "%s/one.obj", folder);
+    test_begin(&test, 1);
+    test_ok(&test, load_text(test.context, file, &model));
+    pelt_save_desc desc = pelt_save_desc_default();
+    desc.one_object = true;
+    for (int with_document = 1; with_document >= 0; with_document--) {
+        test_ok(&test, pelt_save(test.context, model, path, &desc));
+        char *text = read_whole(path);
+        assert_null(strstr(text, "\no"));
+        assert_non_null(strstr(text, with_document
+                                         ? "v 0 0 7\ng Left\nusemtl red\nf 4 3 2\ng inner\nf 2 3 4\nl 1 5\nl 6 5\n"
+                                         : "v 0 0 7\ng Left\nusemtl red\nf 4 3 2\ng "));
+        free(text);
+        test_ok(&test, pelt_load(test.context, (const char *const[]){path}, 1, NULL, &again));
+        assert_int_equal(again->mesh.part_count, 2);
+        assert_int_equal(again->mesh.point_count, 6);
+        assert_string_equal(again->mesh.parts[0].name, model->mesh.parts[0].name);
+        assert_string_equal(again->mesh.parts[1].name, model->mesh.parts[1].name);
+        pelt_model_destroy(again);
+        model->document = NULL;
+    }
+    pelt_model_destroy(model);
+    test_ok(&test, load_text(test.context, "v 1 2 3\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 2 3 4\n", &model));
+    test_ok(&test, pelt_save(test.context, model, path, &desc)); /* one point alone: a line to another */
+    char *text = read_whole(path);
+    assert_non_null(strstr(text, "f 2 3 4\nl 1 2\n"));
+    free(text);
+    pelt_model_destroy(model);
+    test_ok(&test, load_text(test.context, "v 1 2 3\n", &model));
+    test_ok(&test, pelt_save(test.context, model, path, &desc)); /* nothing to hold it with */
+    pelt_model_destroy(model);
+    test_end(&test);
+    unlink(path);
+    rmdir(folder);
+}
+
 static float random_float(test_random *random) {
     for (;;) {
         float value = px_float_from_bits((uint32_t)test_random_bits(random));
@@ -487,6 +532,7 @@ int main(void) {
         cmocka_unit_test(memory_may_run_out),
         cmocka_unit_test(reading_can_be_cancelled),
         cmocka_unit_test(round_trip_keeps_all),
+        cmocka_unit_test(parts_may_be_one_object),
         cmocka_unit_test(random_files_come_back),
         cmocka_unit_test(other_models_are_written),
         cmocka_unit_test(changed_normals_are_written),

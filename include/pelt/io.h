@@ -122,6 +122,8 @@ typedef struct pelt_save_desc {
     uint32_t weights;  /* pelt_weight_format; default f32 */
     uint32_t ply;      /* pelt_ply_encoding; default binary, little-endian */
     uint32_t order;    /* pelt_vertex_order; default kept */
+    bool one_object; /* OBJ: parts are groups of one object, and lines hold points without faces, so that other programs
+                        * read all points in their order and caches fit; default false: parts are objects */
 } pelt_save_desc;
 PELT_API pelt_save_desc pelt_save_desc_default(void);
 

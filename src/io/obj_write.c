@@ -1,5 +1,6 @@
 /* Writing OBJ: points in their order, texture coordinates and normals each once, polygons put together from their
- * fans. With the document of an OBJ file, its libraries, object and group names and bare corners come back.
+ * fans. With the document of an OBJ file, its libraries, object and group names and bare corners come back. On request
+ * all parts are one object, so that importers keep the points as they are, for caches of them.
  */
 #include "io/obj.h"
 
@@ -12,6 +13,7 @@ typedef struct writer {
     pelt_context *context;
     const pelt_mesh *mesh;
     const obj_document *document; /* NULL: the model is no OBJ's */
+    bool one_object;              /* no `o`, parts are groups; lines through points without faces */
     px_output_file *file;
     px_buffer text;
     uint32_t *uv_numbers;     /* [vertex] its `vt`, counted from 1, 0: none; NULL: the mesh has none */
@@ -191,10 +193,12 @@ static pelt_result write_names(writer *w, uint32_t index, obj_names *last, const
     obj_names names = {.object = part->name};
     if (w->document)
         names = w->document->part_names[index];
-    bool new_object = !same_name(names.object, last->object) || (!names.group && last->group);
+    if (w->one_object)
+        names = (obj_names){.object = last->object, .group = names.group ? names.group : names.object};
+    bool new_object = !same_name(names.object, last->object) || (!names.group && last->group && !w->one_object);
     if (new_object)
         PX_TRY(write_name(w, "o", names.object));
-    if (names.group && (new_object || !same_name(names.group, last->group)))
+    if ((names.group || w->one_object) && (new_object || !same_name(names.group, last->group)))
         PX_TRY(write_name(w, "g", names.group));
     if (!same_name(part->material, *last_material))
         PX_TRY(write_name(w, "usemtl", part->material));
@@ -221,6 +225,39 @@ static pelt_result write_parts(writer *w) {
     return write_polygons(w, done, mesh->triangle_count);
 }
 
+/* "l 7 9", "l 12 9": importers drop points that nothing uses, and what follows would no longer fit a cache. */
+static pelt_result write_lines(writer *w) {
+    const pelt_mesh *mesh = w->mesh;
+    bool *used = PX_ALLOC(w->context, bool, mesh->point_count);
+    if (!used)
+        return PELT_ERROR_MEMORY;
+    for (size_t c = 0; c < (size_t)3 * mesh->triangle_count; c++)
+        used[mesh->vertex_points ? mesh->vertex_points[mesh->triangles[c]] : mesh->triangles[c]] = true;
+    pelt_result result = PELT_OK;
+    uint32_t open = PELT_NONE, last = PELT_NONE; /* a point that waits for another, the last one of a line */
+    for (uint32_t p = 0; p <= mesh->point_count && result == PELT_OK; p++) {
+        bool end = p == mesh->point_count;
+        if (!end && used[p])
+            continue;
+        if (!end && open == PELT_NONE) {
+            open = p;
+            continue;
+        }
+        uint32_t other = !end ? p : last != PELT_NONE ? last : open == 0 ? 1 : 0;
+        if (open == PELT_NONE || other >= mesh->point_count)
+            continue;
+        px_buffer_text(&w->text, "l ");
+        px_buffer_uint(&w->text, (uint64_t)1 + open);
+        px_buffer_text(&w->text, " ");
+        px_buffer_uint(&w->text, (uint64_t)1 + other);
+        result = line_end(w);
+        last = other;
+        open = PELT_NONE;
+    }
+    px_free(w->context, used);
+    return result;
+}
+
 /* ---- The whole file --------------------------------------------------------------------------------------- */
 
 /* The model's OBJ document, if it still fits the mesh. */
@@ -243,11 +280,16 @@ static pelt_result write_all(writer *w) {
     attribute normals = {.keyword = "vn ", .values = mesh->normals, .width = 3, .sources = document->normals};
     PX_TRY(write_attribute(w, normals, document->normal_count, &w->normal_numbers));
     PX_TRY(write_parts(w));
+    if (w->one_object)
+        PX_TRY(write_lines(w));
     return hand_on(w);
 }
 
 pelt_result px_obj_write(const px_write *write) {
-    writer w = {.context = write->context, .mesh = &write->model->mesh, .document = find_document(write->model)};
+    writer w = {.context = write->context,
+                .mesh = &write->model->mesh,
+                .document = find_document(write->model),
+                .one_object = write->desc->one_object};
     w.text.context = write->context;
     PX_TRY(px_output_open(write->output, write->path, &w.file));
     pelt_result result = write_all(&w);
