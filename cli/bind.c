@@ -22,6 +22,7 @@ OPTION_TABLE(own_table, own_options)
 static const option_group groups[] = {
     {"Options", own_table, 0},
     {"Binding", pelt_bind_options, offsetof(bind_settings, bind)},
+    {"Reading", pelt_load_options, offsetof(bind_settings, load)},
 };
 
 /* ---- Inputs ----------------------------------------------------------------------------------------------- */
@@ -34,9 +35,10 @@ static exit_code load(bind_work *w, const char *const *args, size_t arg_count) {
         code = usage_error(session, "bind needs one input, a rig or a mesh; %zu are given", inputs.count);
     pelt_result result = PELT_OK;
     if (code == EXIT_DONE)
-        result = pelt_load(session->context, inputs.items[0].paths, inputs.items[0].path_count, NULL, &w->model);
+        result = pelt_load(session->context, inputs.items[0].paths, inputs.items[0].path_count, &w->settings->load,
+                           &w->model);
     if (code == EXIT_DONE && result == PELT_OK && w->settings->skeleton)
-        result = pelt_load(session->context, &w->settings->skeleton, 1, NULL, &w->rig);
+        result = pelt_load(session->context, &w->settings->skeleton, 1, &w->settings->load, &w->rig);
     inputs_free(&inputs);
     return result == PELT_OK ? code : session_fail(session, result);
 }

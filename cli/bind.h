@@ -11,6 +11,7 @@ typedef struct bind_settings {
     const char *falloff_map;
     const char *falloff_attribute;
     uint32_t format; /* pelt_weight_format */
+    pelt_load_desc load;
 } bind_settings;
 
 typedef struct bind_work {

@@ -20,6 +20,7 @@ typedef struct edit_settings {
     const char *motion;
     uint32_t frame;
     double time, fps;
+    pelt_load_desc load;
 } edit_settings;
 
 #define FIELD(name) offsetof(edit_settings, name)
@@ -54,7 +55,8 @@ static const pelt_option pose_options[] = {
 };
 OPTION_TABLE(pose_table, pose_options)
 
-static const option_group groups[] = {{"Options", own_table, 0}, {"Where the edit was made", pose_table, 0}};
+static const option_group groups[] = {
+    {"Options", own_table, 0}, {"Where the edit was made", pose_table, 0}, {"Reading", pelt_load_options, FIELD(load)}};
 
 /* One run. */
 typedef struct work {
@@ -140,11 +142,11 @@ static exit_code take_pose(work *w) {
 
 static exit_code read_all(work *w, const char *rig) {
     pelt_context *context = w->session->context;
-    pelt_result result = pelt_load(context, &rig, 1, NULL, &w->rig);
+    pelt_result result = pelt_load(context, &rig, 1, &w->settings->load, &w->rig);
     if (result == PELT_OK && w->settings->rest)
-        result = pelt_load(context, &w->settings->rest, 1, NULL, &w->edited);
+        result = pelt_load(context, &w->settings->rest, 1, &w->settings->load, &w->edited);
     if (result == PELT_OK && w->settings->original)
-        result = pelt_load(context, &w->settings->original, 1, NULL, &w->original);
+        result = pelt_load(context, &w->settings->original, 1, &w->settings->load, &w->original);
     if (result != PELT_OK)
         return session_fail(w->session, result);
     exit_code code = take_pose(w);

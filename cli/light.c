@@ -9,6 +9,7 @@ typedef struct light_settings {
     const char *output;
     const char *sky, *ground;
     pelt_light_desc desc;
+    pelt_load_desc load;
 } light_settings;
 
 #define FIELD(name) offsetof(light_settings, name)
@@ -26,8 +27,10 @@ static const pelt_option sky_options[] = {
 };
 OPTION_TABLE(sky_table, sky_options)
 
-static const option_group groups[] = {
-    {"Options", own_table, 0}, {"Light", pelt_light_options, FIELD(desc)}, {"Sky", sky_table, 0}};
+static const option_group groups[] = {{"Options", own_table, 0},
+                                      {"Light", pelt_light_options, FIELD(desc)},
+                                      {"Sky", sky_table, 0},
+                                      {"Reading", pelt_load_options, FIELD(load)}};
 
 /* One run. */
 typedef struct work {
@@ -66,7 +69,7 @@ static exit_code check(work *w) {
 
 static exit_code light_and_write(work *w, const char *path) {
     pelt_context *context = w->session->context;
-    pelt_result result = pelt_load(context, &path, 1, NULL, &w->rig);
+    pelt_result result = pelt_load(context, &path, 1, &w->settings->load, &w->rig);
     if (result == PELT_OK)
         w->painted = vertex_colors(w->session, w->rig);
     if (result == PELT_OK)

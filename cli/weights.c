@@ -12,6 +12,7 @@ typedef struct weights_settings {
     pelt_transfer_desc transfer;
     const char *output;
     uint32_t format; /* pelt_weight_format */
+    pelt_load_desc load;
 } weights_settings;
 
 static const pelt_option own_options[] = {
@@ -24,6 +25,7 @@ OPTION_TABLE(own_table, own_options)
 
 static const option_group groups[] = {
     {"Options", own_table, 0},
+    {"Reading", pelt_load_options, offsetof(weights_settings, load)},
     {"What may change", pelt_weights_scope_options, offsetof(weights_settings, scope)},
     {"smooth", pelt_smooth_options, offsetof(weights_settings, smooth)},
     {"prune", pelt_prune_options, offsetof(weights_settings, prune)},
@@ -220,7 +222,7 @@ static exit_code check_options(cli_session *session, const action *what) {
         const char *name = session->given[n].option->name;
         bool meant = false, foreign = false;
         for (size_t g = 0; g < COUNT(groups); g++) {
-            bool of_scope = groups[g].table == pelt_weights_scope_options, shared = g == 0;
+            bool of_scope = groups[g].table == pelt_weights_scope_options, shared = g < 2;
             bool wanted =
                 shared || (of_scope ? what->scoped : what->group && strcmp(groups[g].title, what->group) == 0);
             if (in_group(&groups[g], name)) {
@@ -240,9 +242,9 @@ static pelt_result edit_and_write(work *w, const action *what, const char *const
     pelt_context *context = w->session->context;
     pelt_result result = PELT_OK;
     if (what->input_count == 2)
-        result = pelt_load(context, paths, 1, NULL, &w->from);
+        result = pelt_load(context, paths, 1, &w->settings->load, &w->from);
     if (result == PELT_OK)
-        result = pelt_load(context, paths + what->input_count - 1, 1, NULL, &w->model);
+        result = pelt_load(context, paths + what->input_count - 1, 1, &w->settings->load, &w->model);
     if (result == PELT_OK)
         result = what->run(w);
     pelt_save_desc save = pelt_save_desc_default();

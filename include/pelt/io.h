@@ -48,6 +48,10 @@ typedef struct pelt_load_desc {
     double fps;         /* frames per second of inputs that do not say (sequences, PC2); default 30 */
     double motion_fps;  /* frames per second of motions that do not say (AMC); default 120 */
     const char *object; /* Alembic: only meshes at or below objects of this name, or path with '/'; NULL: all */
+    const char
+        *join; /* motions that play together as one: "auto" (default, also NULL) joins motions of one name, and the
+                         * only motion of bones in its time with motions of morphs in the same time (Blender writes bones and
+                         * shape keys apart), and says so in the log; "none"; or names, "Walk+Smile,Run+Frown" */
 } pelt_load_desc;
 PELT_API const pelt_option *pelt_load_options(size_t *option_count);
 PELT_API pelt_load_desc pelt_load_desc_default(void);

@@ -111,6 +111,11 @@ pelt_result px_fail_format(pelt_context *context, pelt_result result, uint32_t f
 /* The format whose extension the path has; NULL. */
 const px_format *px_format_by_extension(const char *path);
 
+/* ---- After reading ---------------------------------------------------------------------------------------- */
+
+/* Joins motions that play together: see pelt_load_desc.join (join.c). */
+pelt_result px_join_motions(pelt_context *context, pelt_model *model, const char *how);
+
 /* ---- Sequences -------------------------------------------------------------------------------------------- */
 
 /* The files of a folder, a glob or a printf pattern, in natural order; a plain path gives itself. */

@@ -23,6 +23,12 @@ static const pelt_option load_options[] = {
      .offset = offsetof(pelt_load_desc, object),
      .value = "NAME",
      .help = "only this object of an Alembic file and what is below it, by name or path"},
+    {.name = "join",
+     .kind = PELT_OPTION_TEXT,
+     .offset = offsetof(pelt_load_desc, join),
+     .initial = "auto",
+     .value = "A+B",
+     .help = "play these motions as one; auto: bones and morphs that a program wrote apart; none: as in the file"},
 };
 
 const pelt_option *pelt_load_options(size_t *option_count) {
@@ -231,7 +237,8 @@ static pelt_result load_into(pelt_context *context, const char *const *given, si
                            next->info.name, paths[0]);
         PX_TRY(read_content(&read, next));
     }
-    return PELT_OK;
+    px_subject(context, paths[0]);
+    return px_join_motions(context, model, desc->join);
 }
 
 pelt_result pelt_load(pelt_context *context, const char *const *paths, size_t path_count, const pelt_load_desc *desc,
@@ -272,6 +279,8 @@ pelt_result pelt_load_memory(pelt_context *context, const void *data, size_t siz
     pelt_result result = pelt_model_create(context, &model);
     if (result == PELT_OK)
         result = load_bytes(context, data, size, name, desc, model);
+    if (result == PELT_OK)
+        result = px_join_motions(context, model, desc ? desc->join : NULL);
     px_subject(context, previous);
     if (result == PELT_OK)
         *out = model;

@@ -32,3 +32,12 @@ shown() { sed -n "s/^$1: \([0-9]*\) meshes$/\1/p" log/blender; }
 [ "$(shown level.glb)" = "$(shown man.glb)" ] || fail "the first level draws other meshes"
 [ "$(shown level_lod1.glb)" = "$(shown man.glb)" ] || fail "the second level draws other meshes"
 [ "$(shown both.glb)" -gt "$(shown man.glb)" ] || fail "Blender no longer draws levels that are in no scene"
+
+# Bones and shape keys, which Blender's exporter writes as two animations, against the same as one.
+script export_keys.py
+run 0 info apart.glb --json info.json
+json info.json 'r.inputs[0].motions.length === 1 && r.inputs[0].motions[0].tracks === 7'
+run 0 compare -q apart.glb together.glb --fps 24 --json compare.json
+json compare.json 'r.error_max < 1e-6'
+run 0 compare -q apart.glb together.glb --fps 24 --join none --json compare.json
+json compare.json 'r.error_max > 0.01'
