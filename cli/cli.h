@@ -212,6 +212,15 @@ void inputs_free(input_list *list);
 /* The paths of an input with spaces between, for people; freed by the caller. */
 char *input_name(const cli_input *input);
 
+/* Reads an output back, with the motions of `saved`, the model that was written: a file that keeps its own motions is joined as
+ * its source was. */
+pelt_result load_written(cli_session *session, const pelt_model *saved, const char *path, pelt_model **model);
+/* A usage error where --up or --scale is about a file (FILE=VALUE) that is not on the command line; `rest`: all but options. */
+exit_code check_files(const cli_session *session, const arg_list *rest);
+/* A warning where the same points of two files differ by their axes or units, in the first frames of clips of them. */
+pelt_result warn_axes(cli_session *session, const char *name, const pelt_clip *clip, const char *other_name,
+                      const pelt_clip *other);
+
 /* One animation of a model: a clip it holds, or a motion of its skeleton and morphs; neither: the rest pose. */
 typedef struct cli_animation {
     uint32_t clip; /* or PELT_NONE */

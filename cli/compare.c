@@ -133,6 +133,11 @@ static exit_code check_fit(const cli_session *session, const compare_side sides[
     return EXIT_INPUT;
 }
 
+static exit_code check_axes(cli_session *session, const compare_side sides[2]) {
+    pelt_result result = warn_axes(session, sides[0].name, &sides[0].clip, sides[1].name, &sides[1].clip);
+    return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
+}
+
 /* ---- Report ----------------------------------------------------------------------------------------------- */
 
 static void report_clips(cli_json *json, const pelt_difference *d, const double *frame_rms) {
@@ -275,6 +280,8 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         code = animate_side(session, settings, &sides[s], &sides[1 - s]);
     if (code == EXIT_DONE)
         code = check_fit(session, sides);
+    if (code == EXIT_DONE)
+        code = check_axes(session, sides);
     if (code == EXIT_DONE)
         code = compare(session, settings, sides);
     for (size_t s = 0; s < 2; s++)

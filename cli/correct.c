@@ -55,7 +55,7 @@ static pelt_result measure(work *w) {
     pelt_context *context = w->session->context;
     const char *path = w->settings->output;
     const pelt_clip *clip = &w->in.clip;
-    pelt_result result = pelt_load(context, &path, 1, NULL, &w->written);
+    pelt_result result = load_written(w->session, w->in.rig, path, &w->written);
     if (result == PELT_OK)
         result = pelt_model_take_points(context, w->written, w->in.rig);
     if (result != PELT_OK)

@@ -162,7 +162,7 @@ static pelt_result measure_before(work *w) {
 
 static pelt_result measure(work *w) {
     const char *path = w->settings->output;
-    pelt_result result = pelt_load(w->session->context, &path, 1, NULL, &w->written);
+    pelt_result result = load_written(w->session, w->in.rig, path, &w->written);
     /* A rig has its own document, which keeps nodes and vertices in order. */
     bool same = result == PELT_OK && w->written->skeleton.joint_count == w->in.rig->skeleton.joint_count &&
                 w->written->mesh.vertex_count == w->in.rig->mesh.vertex_count;

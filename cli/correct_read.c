@@ -37,14 +37,27 @@ static exit_code take_clip(reader *r) {
     return result == PELT_OK ? EXIT_DONE : session_fail(r->session, result);
 }
 
+/* What the animation begins with beside how the rig plays. */
+static exit_code check_axes(reader *r, const pelt_motion *motion) {
+    pelt_clip own;
+    float start = motion ? motion->start : 0;
+    pelt_model *rig = r->in->rig, *source = r->in->source ? r->in->source : rig;
+    pelt_result result =
+        pelt_clip_from_motion_at(r->session->context, rig, motion, &start, 1, PELT_SKINNING_LINEAR, &own);
+    if (result == PELT_OK)
+        result = warn_axes(r->session, rig->path, &own, source == rig ? r->in->clip.name : source->path, &r->in->clip);
+    return result == PELT_OK ? EXIT_DONE : session_fail(r->session, result);
+}
+
 static exit_code take_motion(reader *r) {
     cli_animation animation;
     exit_code code = choose_animation(r->session, r->in->rig, r->settings->motion, true, &animation);
     if (code != EXIT_DONE)
         return code;
     r->in->motion = PELT_NONE;
-    if (!animation.motion)
-        return EXIT_DONE;
+    code = check_axes(r, animation.motion);
+    if (code != EXIT_DONE || !animation.motion)
+        return code;
     const pelt_motion *motion = animation.motion;
     r->in->motion = (uint32_t)(motion - r->in->rig->motions);
     double lasts = (double)motion->end - (double)motion->start, duration = clip_duration(&r->in->clip);

@@ -41,7 +41,7 @@ static uint32_t motion_of(const decompose_work *w, const pelt_model *file, uint3
 }
 
 pelt_result decompose_read_back(decompose_work *w, pelt_model **model, uint32_t *motions) {
-    pelt_result result = pelt_load(w->session->context, &w->settings->output, 1, NULL, model);
+    pelt_result result = load_written(w->session, w->model, w->settings->output, model);
     if (result == PELT_OK)
         result = pelt_model_take_points(w->session->context, *model, w->model);
     uint32_t next = 0; /* clips without frames have none */

@@ -159,7 +159,7 @@ static exit_code read_all(work *w, const char *rig) {
 static pelt_result measure(work *w, const pelt_clip *before) {
     pelt_context *context = w->session->context;
     const char *path = w->settings->output;
-    pelt_result result = pelt_load(context, &path, 1, NULL, &w->written);
+    pelt_result result = load_written(w->session, w->rig, path, &w->written);
     if (result != PELT_OK)
         return result;
     uint32_t number = w->motion ? (uint32_t)(w->motion - w->rig->motions) : PELT_NONE;

@@ -56,6 +56,75 @@ char *input_name(const cli_input *input) {
     return name;
 }
 
+pelt_result load_written(cli_session *session, const pelt_model *saved, const char *path, pelt_model **model) {
+    pelt_load_desc desc = pelt_load_desc_default();
+    desc.join = "none";
+    pelt_result result = pelt_load(session->context, &path, 1, &desc, model);
+    if (result != PELT_OK || (*model)->motion_count == saved->motion_count)
+        return result;
+    pelt_model_destroy(*model);
+    arg_list given = option_values(session, "join");
+    desc.join = given.count ? given.items[given.count - 1] : "auto";
+    result = pelt_load(session->context, &path, 1, &desc, model);
+    free(given.items);
+    return result;
+}
+
+/* Whether a path is the file of this name [length], as pelt_load_desc.up has it. */
+static bool is_file(const char *path, const char *name, size_t length) {
+    const char *slash = strrchr(path, '/');
+    return (strlen(path) == length && memcmp(path, name, length) == 0) ||
+           (slash && strlen(slash + 1) == length && memcmp(slash + 1, name, length) == 0);
+}
+
+static bool is_given(const cli_session *session, const arg_list *rest, const char *name, size_t length) {
+    for (size_t a = 0; a < rest->count; a++)
+        if (is_file(rest->items[a], name, length))
+            return true;
+    for (size_t o = 0; o < session->given_count; o++)
+        if (session->given[o].value && is_file(session->given[o].value, name, length))
+            return true;
+    return false;
+}
+
+exit_code check_files(const cli_session *session, const arg_list *rest) {
+    for (size_t o = 0; o < session->given_count; o++) {
+        const char *option = session->given[o].option->name, *text = session->given[o].value;
+        if (strcmp(option, "up") != 0 && strcmp(option, "scale") != 0)
+            continue;
+        for (const char *item = text; *item; item += strspn(item, ", ")) {
+            size_t length = strcspn(item, ","), name = length;
+            while (name > 0 && item[name - 1] != '=')
+                name--;
+            if (name > 0 && !is_given(session, rest, item, name - 1))
+                return usage_error(session, "--%s %.*s: no file on the command line is '%.*s'", option, (int)length,
+                                   item, (int)name - 1, item);
+            item += length;
+        }
+    }
+    return EXIT_DONE;
+}
+
+pelt_result warn_axes(cli_session *session, const char *name, const pelt_clip *clip, const char *other_name,
+                      const pelt_clip *other) {
+    size_t count = clip->point_count;
+    if (count != other->point_count || clip->frame_count == 0 || other->frame_count == 0)
+        return PELT_OK;
+    float *points = must_alloc(6 * count, sizeof *points);
+    pelt_axes axes = {0};
+    char text[512];
+    pelt_result result = pelt_clip_read(session->context, clip, 0, 0, (uint32_t)count, points);
+    if (result == PELT_OK)
+        result = pelt_clip_read(session->context, other, 0, 0, (uint32_t)count, points + 3 * count);
+    if (result == PELT_OK)
+        pelt_compare_axes(points, points + 3 * count, count, &axes);
+    if (axes.differ)
+        warn(session, "it seems that %s %s; --up FILE=z or --scale FILE=100 mend that", other_name,
+             pelt_axes_text(&axes, name, text, sizeof text));
+    free(points);
+    return result;
+}
+
 /* ---- Animations ------------------------------------------------------------------------------------------- */
 
 static exit_code no_such_animation(cli_session *session, const char *wanted, const char *const *names, size_t count,

@@ -189,7 +189,8 @@ static exit_code run_verb(cli_session *session, const char *const *args, size_t 
         return EXIT_DONE;
     }
     terminal_start(session);
-    if ((code = check_page(session)) != EXIT_DONE || (code = make_context(session)) != EXIT_DONE)
+    if ((code = check_files(session, rest)) != EXIT_DONE || (code = check_page(session)) != EXIT_DONE ||
+        (code = make_context(session)) != EXIT_DONE)
         return code;
     const char *json_path = session->common.json_path;
     session->out = json_path && strcmp(json_path, "-") == 0 ? NULL : stdout;

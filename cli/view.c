@@ -49,7 +49,7 @@ static exit_code check(cli_session *session, view_settings *settings) {
     bool weights = p->mode == PELT_PICTURE_WEIGHTS || p->second_mode == PELT_PICTURE_WEIGHTS + 1;
     const idle_options rules[] = {
         {!settings->picture.png,
-         "size width height frames sheet mode second-mode joint max motion rest frame time yaw pitch zoom fit-pose up "
+         "size width height frames sheet mode second-mode joint max motion rest frame time yaw pitch zoom fit-pose "
          "background skeleton wireframe floating no-legend labels columns rows samples",
          "without --png: a page has all of it at hand"},
         {!weights, "joint", "without --mode weights"},

@@ -106,8 +106,10 @@ static inline void build_glb(gltf_build *b, const char *text) {
 
 static inline pelt_model *build_load(test_context *test, gltf_build *b, const char *text) {
     pelt_model *model;
+    pelt_load_desc desc = pelt_load_desc_default();
+    desc.join = "none"; /* the motions of the file, each */
     build_glb(b, text);
-    test_ok(test, pelt_load_memory(test->context, b->glb, b->glb_size, "test.glb", NULL, &model));
+    test_ok(test, pelt_load_memory(test->context, b->glb, b->glb_size, "test.glb", &desc, &model));
     return model;
 }
 

@@ -45,7 +45,9 @@ static void end(bench *t) {
 static pelt_model *reload(bench *t) {
     const char *paths[] = {t->path};
     pelt_model *model;
-    test_ok(&t->test, pelt_load(t->test.context, paths, 1, NULL, &model));
+    pelt_load_desc desc = pelt_load_desc_default();
+    desc.join = "none"; /* the motions of the file, each */
+    test_ok(&t->test, pelt_load(t->test.context, paths, 1, &desc, &model));
     return model;
 }
 

@@ -49,9 +49,14 @@ typedef struct pelt_load_desc {
     double motion_fps;  /* frames per second of motions that do not say (AMC); default 120 */
     const char *object; /* Alembic: only meshes at or below objects of this name, or path with '/'; NULL: all */
     const char
-        *join; /* motions that play together as one: "auto" (default, also NULL) joins motions of one name, and the
+        *join;      /* motions that play together as one: "auto" (default, also NULL) joins motions of one name, and the
                          * only motion of bones in its time with motions of morphs in the same time (Blender writes bones and
                          * shape keys apart), and says so in the log; "none"; or names, "Walk+Smile,Run+Frown" */
+    const char *up; /* which axis points up in the files: "y", "z" or "x"; models are turned so that y does. Of one of
+                         * several files: "cache.mdd=z", by its path or name; several with commas between. NULL (default):
+                         * as the file is, but a cache whose first frame is its mesh in other axes or units is brought to
+                         * the mesh, and the log says so */
+    const char *scale; /* what lengths are multiplied by, likewise: "0.01", "cache.mdd=100" */
 } pelt_load_desc;
 PELT_API const pelt_option *pelt_load_options(size_t *option_count);
 PELT_API pelt_load_desc pelt_load_desc_default(void);
@@ -65,7 +70,7 @@ PELT_API pelt_result pelt_load_memory(pelt_context *context, const void *data, s
                                       const pelt_load_desc *desc, pelt_model **model);
 /* Adds the clip of a cache in memory (PC2, MDD) to a model, as pelt_load does for a mesh and its caches, or the motion
  * of an AMC file to the model of its ASF file. The bytes must stay until the model is destroyed. A cache must have as
- * many points as the model, or as vertices. */
+ * many points as the model, or as vertices. desc.up and desc.scale are for caches only: a motion is of its skeleton. */
 PELT_API pelt_result pelt_load_cache_memory(pelt_context *context, const void *data, size_t size, const char *name,
                                             const pelt_load_desc *desc, pelt_model *model);
 

@@ -66,6 +66,25 @@ PELT_API pelt_result pelt_compare_surfaces(pelt_context *context, const pelt_mes
                                            const pelt_mesh *mesh_b, const pelt_clip *b, uint32_t sample_count,
                                            pelt_surface_difference *difference);
 
+/* Which axis points up. */
+typedef enum pelt_up_axis { PELT_UP_FILE, PELT_UP_Y, PELT_UP_Z, PELT_UP_X } pelt_up_axis;
+
+/* How the same points of two files differ by the axis that points up and by their unit. */
+typedef struct pelt_axes {
+    bool differ;       /* other axes or another unit bring the points much nearer to each other */
+    bool certain;      /* … and onto each other: nothing else differs */
+    uint32_t up;       /* pelt_up_axis of the points: y, z or x … */
+    uint32_t other_up; /* … and of the others; only how they differ is known, y is taken where it may be */
+    double scale;      /* units of the points per unit of the others */
+} pelt_axes;
+
+/* Compares points [count][3] with others [count][3]: mesh and first frame of a cache, or two first frames. Axes are turned
+ * about the origin; in `differ` the points may have been moved elsewhere. Points that are not finite do not count. */
+PELT_API void pelt_compare_axes(const float *points, const float *others, size_t count, pelt_axes *axes);
+/* "has Z up where man.obj has Y up and is 100 times as small": what `axes` says of the others; `name` is whose the points
+ * are. Returns `text`. */
+PELT_API const char *pelt_axes_text(const pelt_axes *axes, const char *name, char *text, size_t size);
+
 typedef struct pelt_weight_difference {
     uint32_t vertex_count;     /* */
     uint32_t matched_joints;   /* joints of a's bones with a namesake among b's */

@@ -27,18 +27,9 @@
 #define SIMPLE_TURN 1.1  /* the same for turns */
 #define SNAP        0.04 /* of a scale: this near to a factor between units is that factor */
 #define POSED       0.8  /* how much better the first frame must fit than the rest pose */
-#define TURNS       24u
-#define REFINED     4u /* turns whose free fit is refined: none at all, and the next best */
-
-static const double unit_factors[] = {1, 10, 100, 1000, 2.54, 25.4, 254, 12, 30.48, 304.8, 100 / 2.54};
+#define REFINED     4u   /* turns whose free fit is refined: none at all, and the next best */
 
 /* ---- The misfit -------------------------------------------------------------------------------------------- */
-
-void px_fit_map(const px_fit_similarity *m, const double p[3], double out[3]) {
-    for (int c = 0; c < 3; c++)
-        out[c] =
-            m->scale * (m->turn[3 * c] * p[0] + m->turn[3 * c + 1] * p[1] + m->turn[3 * c + 2] * p[2]) + m->shift[c];
-}
 
 static bool is_inside(const px_fit_search *f, const double p[3]) {
     const px_grid *grid = &f->voxels->grid;
@@ -78,11 +69,11 @@ static double outside(const px_fit_search *f, const double p[3]) {
     return sqrt(best);
 }
 
-double px_fit_misfit(const px_fit_search *f, const px_fit_similarity *m, double *inside) {
+double px_fit_misfit(const px_fit_search *f, const px_similarity *m, double *inside) {
     double out = 0, far = 0, most = CAP * f->diagonal;
     uint32_t within = 0, count = 0;
     for (uint32_t n = 0; n < f->joint_count; n++)
-        px_fit_map(m, f->places[n], f->moved[n]);
+        px_similarity_map(m, f->places[n], f->moved[n]);
     for (uint32_t n = 0; n < f->joint_count; n++) {
         const double *a = f->moved[f->above[n]], *b = f->moved[n];
         double middle[3] = {0.5 * (a[0] + b[0]), 0.5 * (a[1] + b[1]), 0.5 * (a[2] + b[2])};
@@ -182,68 +173,37 @@ void px_fit_take(px_fit_search *f, const pelt_affine *globals) {
 
 /* ---- Candidates -------------------------------------------------------------------------------------------- */
 
-/* Turn `number` of all quarter turns: rows of a permutation with signs. False for mirrors. */
-static bool make_turn(uint32_t number, double turn[9]) {
-    static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {2, 1, 0}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}};
-    static const int parities[6] = {1, -1, -1, -1, 1, 1};
-    int sign = parities[number / 8];
-    memset(turn, 0, 9 * sizeof *turn);
-    for (int c = 0; c < 3; c++) {
-        int negative = (number >> c) & 1;
-        turn[3 * c + orders[number / 8][c]] = negative ? -1 : 1;
-        sign *= negative ? -1 : 1;
-    }
-    return sign > 0;
-}
-
-/* Identity, then single quarter turns (about x first), then half turns about an axis, then the others. */
-static int turn_rank(const double turn[9]) {
-    int trace = (int)(turn[0] + turn[4] + turn[8]);
-    bool half = turn[0] * turn[0] + turn[4] * turn[4] + turn[8] * turn[8] > 2;
-    return trace == 3 ? 0 : trace == 1 ? 1 : trace == -1 && half ? 2 : 3;
-}
-
-static void make_turns(double turns[TURNS][9]) {
-    uint32_t count = 0;
-    for (int rank = 0; rank < 4; rank++)
-        for (uint32_t number = 0; number < 48; number++) {
-            double turn[9];
-            if (make_turn(number, turn) && turn_rank(turn) == rank)
-                memcpy(turns[count++], turn, sizeof turn);
-        }
-}
-
 /* Moves the middle of the skeleton's box to that of the mesh. */
-static void centre(const px_fit_search *f, px_fit_similarity *m) {
+static void centre(const px_fit_search *f, px_similarity *m) {
     double middle[3], to[3];
     for (int c = 0; c < 3; c++) {
         middle[c] = 0.5 * (f->low[c] + f->high[c]);
         m->shift[c] = 0;
     }
-    px_fit_map(m, middle, to);
+    px_similarity_map(m, middle, to);
     for (int c = 0; c < 3; c++)
         m->shift[c] = f->centre[c] - to[c];
 }
 
 /* Scales about the middle of the skeleton, so that it stays where it is. */
-static void scale_about_middle(const px_fit_search *f, px_fit_similarity *m, double factor) {
+static void scale_about_middle(const px_fit_search *f, px_similarity *m, double factor) {
     double middle[3], before[3], after[3];
     for (int c = 0; c < 3; c++)
         middle[c] = 0.5 * (f->low[c] + f->high[c]);
-    px_fit_map(m, middle, before);
+    px_similarity_map(m, middle, before);
     m->scale *= factor;
-    px_fit_map(m, middle, after);
+    px_similarity_map(m, middle, after);
     for (int c = 0; c < 3; c++)
         m->shift[c] += before[c] - after[c];
 }
 
 /* Coordinate descent on place and (with `scales`) size. */
-double px_fit_refine(const px_fit_search *f, px_fit_similarity *m, double cost, bool scales) {
+double px_fit_refine(const px_fit_search *f, px_similarity *m, double cost, bool scales) {
     for (double step = 0.08; step > 0.004; step *= 0.5)
         for (bool better = true; better;) {
             better = false;
             for (int move = 0; move < (scales ? 8 : 6); move++) {
-                px_fit_similarity next = *m;
+                px_similarity next = *m;
                 if (move < 6)
                     next.shift[move / 2] += (move % 2 ? -step : step) * f->diagonal;
                 else
@@ -259,13 +219,8 @@ double px_fit_refine(const px_fit_search *f, px_fit_similarity *m, double cost, 
     return cost;
 }
 
-/* Change `k` of size: factors between units and their inverses. */
-static double unit_scale(size_t k) {
-    return k % 2 ? 1 / unit_factors[k / 2] : unit_factors[k / 2];
-}
-
-static px_fit_similarity unit_change(const double turn[9], size_t k) {
-    px_fit_similarity m = {.scale = unit_scale(k)};
+static px_similarity unit_change(const double turn[9], uint32_t k) {
+    px_similarity m = {.scale = px_unit_scale(k)};
     memcpy(m.turn, turn, sizeof m.turn);
     return m;
 }
@@ -275,21 +230,21 @@ static double skeleton_diagonal(const px_fit_search *f) {
 }
 
 /* The simplest turn and factor between units, about the origin, that are nearly as good as the best of them; INFINITY
- * where none is near. Factors come in the order of unit_factors. */
-static double try_units(const px_fit_search *f, double turns[TURNS][9], px_fit_similarity *best) {
-    double costs[TURNS][2 * PX_COUNT(unit_factors)], least[TURNS], all = INFINITY, size = skeleton_diagonal(f);
-    for (uint32_t t = 0; t < TURNS; t++) {
+ * where none is near. Factors come in the order of px_unit_scale. */
+static double try_units(const px_fit_search *f, double turns[PX_TURN_COUNT][9], px_similarity *best) {
+    double costs[PX_TURN_COUNT][PX_UNIT_COUNT], least[PX_TURN_COUNT], all = INFINITY, size = skeleton_diagonal(f);
+    for (uint32_t t = 0; t < PX_TURN_COUNT; t++) {
         least[t] = INFINITY;
-        for (size_t k = 0; k < PX_COUNT(costs[t]); k++) {
-            px_fit_similarity m = unit_change(turns[t], k);
+        for (uint32_t k = 0; k < PX_UNIT_COUNT; k++) {
+            px_similarity m = unit_change(turns[t], k);
             double ratio = m.scale * size / f->diagonal;
             costs[t][k] = ratio < 0.3 || ratio > 2 ? INFINITY : px_fit_misfit(f, &m, NULL);
             least[t] = fmin(least[t], costs[t][k]);
         }
         all = fmin(all, least[t]);
     }
-    for (uint32_t t = 0; t < TURNS && all < INFINITY; t++)
-        for (size_t k = 0; k < PX_COUNT(costs[t]) && least[t] <= SIMPLE_TURN * all; k++)
+    for (uint32_t t = 0; t < PX_TURN_COUNT && all < INFINITY; t++)
+        for (uint32_t k = 0; k < PX_UNIT_COUNT && least[t] <= SIMPLE_TURN * all; k++)
             if (costs[t][k] <= SIMPLE_TURN * least[t]) {
                 *best = unit_change(turns[t], k);
                 return costs[t][k];
@@ -298,38 +253,38 @@ static double try_units(const px_fit_search *f, double turns[TURNS][9], px_fit_s
 }
 
 /* The scale and place that fit best. */
-static double try_free(const px_fit_search *f, double turns[TURNS][9], px_fit_similarity *best) {
-    double costs[TURNS], least = INFINITY, size = skeleton_diagonal(f);
-    px_fit_similarity found[TURNS];
+static double try_free(const px_fit_search *f, double turns[PX_TURN_COUNT][9], px_similarity *best) {
+    double costs[PX_TURN_COUNT], least = INFINITY, size = skeleton_diagonal(f);
+    px_similarity found[PX_TURN_COUNT];
     if (!(size > 0))
         return INFINITY;
-    for (uint32_t t = 0; t < TURNS; t++) {
-        found[t] = (px_fit_similarity){.scale = 0.9 * f->diagonal / size};
+    for (uint32_t t = 0; t < PX_TURN_COUNT; t++) {
+        found[t] = (px_similarity){.scale = 0.9 * f->diagonal / size};
         memcpy(found[t].turn, turns[t], sizeof found[t].turn);
         centre(f, &found[t]);
         costs[t] = px_fit_misfit(f, &found[t], NULL);
     }
-    bool refined[TURNS] = {false};
+    bool refined[PX_TURN_COUNT] = {false};
     for (uint32_t n = 0; n < REFINED; n++) {
         uint32_t next = PELT_NONE;
-        for (uint32_t t = 0; t < TURNS; t++)
+        for (uint32_t t = 0; t < PX_TURN_COUNT; t++)
             if (!refined[t] && (next == PELT_NONE || (n > 0 && costs[t] < costs[next])))
                 next = t;
         refined[next] = true;
         costs[next] = px_fit_refine(f, &found[next], costs[next], true);
         least = fmin(least, costs[next]);
     }
-    for (uint32_t t = 0; t < TURNS; t++)
+    for (uint32_t t = 0; t < PX_TURN_COUNT; t++)
         if (refined[t] && costs[t] <= SIMPLE * least) {
             *best = found[t];
             least = costs[t];
             break;
         }
-    for (size_t k = 0; k < 2 * PX_COUNT(unit_factors); k++) {
-        double factor = unit_scale(k);
+    for (uint32_t k = 0; k < PX_UNIT_COUNT; k++) {
+        double factor = px_unit_scale(k);
         if (fabs(best->scale / factor - 1) > SNAP)
             continue;
-        px_fit_similarity snapped = *best;
+        px_similarity snapped = *best;
         scale_about_middle(f, &snapped, factor / best->scale);
         snapped.scale = factor;
         double cost = px_fit_refine(f, &snapped, px_fit_misfit(f, &snapped, NULL), false);
@@ -341,10 +296,10 @@ static double try_free(const px_fit_search *f, double turns[TURNS][9], px_fit_si
     return least;
 }
 
-static double try_all(const px_fit_search *f, px_fit_similarity *best) {
-    double turns[TURNS][9];
-    px_fit_similarity unit, free_fit;
-    make_turns(turns);
+static double try_all(const px_fit_search *f, px_similarity *best) {
+    double turns[PX_TURN_COUNT][9];
+    px_similarity unit, free_fit;
+    px_quarter_turns(turns);
     double unit_cost = try_units(f, turns, &unit), free_cost = try_free(f, turns, &free_fit);
     if (!(unit_cost < INFINITY) && !(free_cost < INFINITY))
         return INFINITY;
@@ -380,7 +335,7 @@ static pelt_transform *find_locals(px_arena *arena, const pelt_skeleton *skeleto
 
 /* From the rest pose, or from the first frame of the first motion: whichever fits better once its limbs are turned. The
  * pose is set, and *best with it, where that fits better than the rest pose does under *best. */
-static pelt_result pose_bare(px_arena *arena, px_fit_search *f, px_fit_similarity *best, double *cost,
+static pelt_result pose_bare(px_arena *arena, px_fit_search *f, px_similarity *best, double *cost,
                              pelt_transform **pose) {
     const pelt_model *rig = f->s->rig;
     uint32_t count = rig->skeleton.joint_count;
@@ -393,7 +348,7 @@ static pelt_result pose_bare(px_arena *arena, px_fit_search *f, px_fit_similarit
     *cost = px_fit_misfit(f, best, NULL);
     for (uint32_t start = 0; start < (rig->motion_count ? 2u : 1u); start++)
         for (double size = 0.7; size < 1.3; size += 0.2) {
-            px_fit_similarity m = *best;
+            px_similarity m = *best;
             pelt_motion_sample(rig, start ? &rig->motions[0] : NULL, start ? rig->motions[0].start : 0, locals, NULL);
             pelt_skeleton_globals(&rig->skeleton, locals, globals);
             px_fit_take(f, globals);
@@ -414,10 +369,10 @@ static pelt_result pose_bare(px_arena *arena, px_fit_search *f, px_fit_similarit
 
 /* ---- The door ---------------------------------------------------------------------------------------------- */
 
-static const px_fit_similarity identity = {.scale = 1, .turn = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+static const px_similarity identity = {.scale = 1, .turn = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
 
 static pelt_result find(px_arena *arena, px_fit_search *f, bool full, pelt_bind_fit *fit, pelt_transform **pose) {
-    px_fit_similarity best = identity;
+    px_similarity best = identity;
     px_fit_take(f, f->s->joints);
     double before = px_fit_misfit(f, &identity, &fit->inside_before), after;
     fit->inside_after = fit->inside_before;

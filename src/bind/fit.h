@@ -7,6 +7,7 @@
 #define PELT_BIND_FIT_H
 
 #include "bind/bind.h"
+#include "core/similarity.h"
 
 /* Measures the skeleton of a subject and finds what would mend it. The search runs where the skeleton does not fit as
  * it is, and in any case with `full`; only then bare skeletons are posed. *pose [joint], in the arena: the rest pose to
@@ -23,10 +24,6 @@ pelt_result px_bind_fit_joints(px_arena *arena, const pelt_bind_fit *fit, const 
 
 /* ---- The search from inside --------------------------------------------------------------------------------- */
 
-typedef struct px_fit_similarity {
-    double scale, turn[9], shift[3];
-} px_fit_similarity;
-
 typedef struct px_fit_search {
     const px_bind_subject *s;
     const px_voxels *voxels;
@@ -42,18 +39,17 @@ typedef struct px_fit_search {
     bool whole_bones;       /* bones should lie inside, not only their joints */
 } px_fit_search;
 
-void px_fit_map(const px_fit_similarity *m, const double p[3], double out[3]);
 /* The misfit under a similarity. *inside, where wanted: the share of the joints that lie in voxels. */
-double px_fit_misfit(const px_fit_search *f, const px_fit_similarity *m, double *inside);
+double px_fit_misfit(const px_fit_search *f, const px_similarity *m, double *inside);
 /* Coordinate descent on the place and, with `scales`, the size of the skeleton; `cost` is the misfit before. */
-double px_fit_refine(const px_fit_search *f, px_fit_similarity *m, double cost, bool scales);
+double px_fit_refine(const px_fit_search *f, px_similarity *m, double cost, bool scales);
 /* Takes the joints' places, world. */
 void px_fit_take(px_fit_search *f, const pelt_affine *globals);
 /* Turns joints and refines size and place in turn, from globals [joint] and *m, which get the result. */
-pelt_result px_fit_pose(px_arena *arena, px_fit_search *f, pelt_affine *globals, px_fit_similarity *m, double *cost);
+pelt_result px_fit_pose(px_arena *arena, px_fit_search *f, pelt_affine *globals, px_similarity *m, double *cost);
 /* Where the first motion of a bare skeleton stands on another ground than its rest pose (BVH files rest with the root at
  * the origin), the root gets its place from the first frame, and *m brings it back: motions then begin where the mesh
  * stands. *pose as for px_bind_fit_find. */
-pelt_result px_fit_stand(px_arena *arena, const px_fit_search *f, px_fit_similarity *m, pelt_transform **pose);
+pelt_result px_fit_stand(px_arena *arena, const px_fit_search *f, px_similarity *m, pelt_transform **pose);
 
 #endif

@@ -84,7 +84,7 @@ static void show(const poser *p) {
 
 /* Turns a joint, and with `other` its counterpart as in a mirror, where that lowers the misfit enough. Returns the misfit
  * afterwards. */
-static double turn_joint(const poser *p, const px_fit_similarity *m, uint32_t joint, uint32_t other, double step,
+static double turn_joint(const poser *p, const px_similarity *m, uint32_t joint, uint32_t other, double step,
                          double cost) {
     for (int move = 0; move < 6; move++) {
         double paid = turn_cost(p, joint) + (other != PELT_NONE ? turn_cost(p, other) : 0);
@@ -106,7 +106,7 @@ static double turn_joint(const poser *p, const px_fit_similarity *m, uint32_t jo
 }
 
 /* Every joint once; `alike`: both sides at the same time. */
-static double turn_all(const poser *p, const px_fit_similarity *m, bool alike, double step, double cost) {
+static double turn_all(const poser *p, const px_similarity *m, bool alike, double step, double cost) {
     for (uint32_t j = 0; j < p->skeleton->joint_count; j++) {
         uint32_t other = alike ? p->pairs[j] : PELT_NONE;
         if (other == j || (other != PELT_NONE && !p->turnable[other]))
@@ -143,7 +143,7 @@ static pelt_result make(px_arena *arena, poser *p, const pelt_affine *globals) {
     return px_mirror_joints(px_arena_context(arena), p->skeleton, positions, plane, p->pairs, NULL);
 }
 
-pelt_result px_fit_pose(px_arena *arena, px_fit_search *f, pelt_affine *globals, px_fit_similarity *m, double *cost) {
+pelt_result px_fit_pose(px_arena *arena, px_fit_search *f, pelt_affine *globals, px_similarity *m, double *cost) {
     poser p = {.f = f, .skeleton = &f->s->rig->skeleton};
     PX_TRY(make(arena, &p, globals));
     for (int round = 0; round < ROUNDS; round++) {
@@ -179,7 +179,7 @@ static pelt_result measure_height(px_arena *arena, const pelt_skeleton *skeleton
     return PELT_OK;
 }
 
-pelt_result px_fit_stand(px_arena *arena, const px_fit_search *f, px_fit_similarity *m, pelt_transform **pose) {
+pelt_result px_fit_stand(px_arena *arena, const px_fit_search *f, px_similarity *m, pelt_transform **pose) {
     const pelt_model *rig = f->s->rig;
     const pelt_skeleton *skeleton = &rig->skeleton;
     uint32_t roots = 0;
@@ -200,8 +200,8 @@ pelt_result px_fit_stand(px_arena *arena, const px_fit_search *f, px_fit_similar
         return PELT_OK;
     memcpy(out, rest, skeleton->joint_count * sizeof *out); /* the root is joint 0: parents come first */
     memcpy(out[0].translation, first[0].translation, sizeof out[0].translation);
-    px_fit_map(m, (double[3]){rest[0].translation[0], rest[0].translation[1], rest[0].translation[2]}, before);
-    px_fit_map(m, (double[3]){out[0].translation[0], out[0].translation[1], out[0].translation[2]}, after);
+    px_similarity_map(m, (double[3]){rest[0].translation[0], rest[0].translation[1], rest[0].translation[2]}, before);
+    px_similarity_map(m, (double[3]){out[0].translation[0], out[0].translation[1], out[0].translation[2]}, after);
     for (int c = 0; c < 3; c++)
         m->shift[c] += before[c] - after[c];
     *pose = out;

@@ -113,6 +113,22 @@ const px_format *px_format_by_extension(const char *path);
 
 /* ---- After reading ---------------------------------------------------------------------------------------- */
 
+/* Axes and unit of a file (space.c). */
+typedef struct px_space {
+    uint32_t up;  /* pelt_up_axis */
+    double scale; /* */
+    bool given;   /* for all files … */
+    bool named;   /* … or for this one */
+} px_space;
+
+/* What desc.up and desc.scale say about a path. */
+pelt_result px_space_find(pelt_context *context, const pelt_load_desc *desc, const char *path, px_space *space);
+/* Brings a model to y up and the asked unit: mesh, skin, morphs, skeleton, motions and clips [0, clip_count). */
+pelt_result px_space_apply(pelt_model *model, const px_space *space, uint32_t clip_count);
+/* The same for clip `number`, of a cache. Where nothing is said about it and its first frame is the mesh in
+ * other axes or units, it is brought to the mesh; what may be so is told. */
+pelt_result px_space_cache(pelt_context *context, pelt_model *model, const px_space *space, uint32_t number);
+
 /* Joins motions that play together: see pelt_load_desc.join (join.c). */
 pelt_result px_join_motions(pelt_context *context, pelt_model *model, const char *how);
 

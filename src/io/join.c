@@ -222,8 +222,7 @@ static pelt_result replace(const joiner *j, bool asked) {
         made++;
     }
     model->motions = motions;
-    model->motion_count = count;
-    model->changed |= PELT_CHANGED_MOTIONS;
+    model->motion_count = count; /* no change: where nothing else changes motions, a document keeps its own */
     return PELT_OK;
 }
 

@@ -23,6 +23,16 @@ static const pelt_option load_options[] = {
      .offset = offsetof(pelt_load_desc, object),
      .value = "NAME",
      .help = "only this object of an Alembic file and what is below it, by name or path"},
+    {.name = "up",
+     .kind = PELT_OPTION_TEXT,
+     .offset = offsetof(pelt_load_desc, up),
+     .value = "y|z|x",
+     .help = "axis that points up in the files, which are turned to y up; of one of several files: cache.mdd=z"},
+    {.name = "scale",
+     .kind = PELT_OPTION_TEXT,
+     .offset = offsetof(pelt_load_desc, scale),
+     .value = "X",
+     .help = "multiply lengths of the files: 0.01; of one of several: cache.mdd=100, with commas between several"},
     {.name = "join",
      .kind = PELT_OPTION_TEXT,
      .offset = offsetof(pelt_load_desc, join),
@@ -223,19 +233,31 @@ static pelt_result load_into(pelt_context *context, const char *const *given, si
     PX_TRY(expand_all(model->memory, given, given_count, &paths, &count));
     px_subject(context, paths[0]);
     const px_format *format, *next;
+    px_space space;
+    PX_TRY(px_space_find(context, desc, given[0], &space));
     PX_TRY(read_file(context, paths[0], desc, model, &format));
+    uint32_t own_clips = model->clip_count;
     for (size_t p = 1; p < count; p++) {
         px_subject(context, paths[p]);
         px_read read = {.context = context, .model = model, .desc = desc};
         PX_TRY(px_file_open(model->memory, paths[p], &read.file));
         if (!(next = px_format_detect(context, &read.file)))
             return PELT_ERROR_INPUT;
-        if (p == 1 && next == format && (format->info.flags & PELT_FORMAT_SEQUENCE))
-            return read_sequence(context, paths, count, desc, model);
+        if (p == 1 && next == format && (format->info.flags & PELT_FORMAT_SEQUENCE)) {
+            PX_TRY(read_sequence(context, paths, count, desc, model));
+            return px_space_apply(model, &space, model->clip_count);
+        }
         if (!(next->info.flags & PX_FORMAT_ADDS))
             return px_fail(context, PELT_ERROR_INPUT, "is %s, neither a cache of %s nor a frame of its sequence",
                            next->info.name, paths[0]);
         PX_TRY(read_content(&read, next));
+    }
+    px_subject(context, paths[0]);
+    PX_TRY(px_space_apply(model, &space, own_clips)); /* motions are of the skeleton and follow it */
+    for (size_t p = 1; p < count && own_clips < model->clip_count; p++) {
+        px_subject(context, paths[p]);
+        PX_TRY(px_space_find(context, desc, given[p], &space));
+        PX_TRY(px_space_cache(context, model, &space, own_clips + (uint32_t)p - 1));
     }
     px_subject(context, paths[0]);
     return px_join_motions(context, model, desc->join);
@@ -266,9 +288,16 @@ static pelt_result load_bytes(pelt_context *context, const void *data, size_t si
     const px_format *format = px_format_detect(context, &read.file);
     if (!format)
         return PELT_ERROR_INPUT;
-    if (!is_empty(model) && !(format->info.flags & PX_FORMAT_ADDS))
+    bool first = is_empty(model);
+    uint32_t clip_count = model->clip_count;
+    px_space space;
+    if (!first && !(format->info.flags & PX_FORMAT_ADDS))
         return px_fail(context, PELT_ERROR_INPUT, "is %s, not a cache or a motion", format->info.name);
-    return read_content(&read, format);
+    PX_TRY(px_space_find(context, &settings, name, &space));
+    PX_TRY(read_content(&read, format));
+    if (first)
+        return px_space_apply(model, &space, model->clip_count);
+    return model->clip_count > clip_count ? px_space_cache(context, model, &space, clip_count) : PELT_OK;
 }
 
 pelt_result pelt_load_memory(pelt_context *context, const void *data, size_t size, const char *name,

@@ -14,7 +14,7 @@ static const pelt_option options[] = {
      "the motion's rest pose: its skeleton's, or its first frame"},
     {"ground", 0, PELT_OPTION_CHOICE, FIELD(ground), "feet", 0, 0, "feet|keep", NULL,
      "lift all so that feet stand as high as at rest, or keep heights"},
-    {"scale", 0, PELT_OPTION_REAL, FIELD(scale), "0", 0, 1e6, NULL, "X",
+    {"motion-scale", 0, PELT_OPTION_REAL, FIELD(scale), "0", 0, 1e6, NULL, "X",
      "rig lengths per motion length; 0: so that the legs fit"},
     {"rate", 0, PELT_OPTION_REAL, FIELD(fps), "0", 0, 100000, NULL, "N",
      "frames per second of the result; 0: those of the motion"},

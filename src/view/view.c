@@ -31,7 +31,6 @@ static const pelt_option options[] = {
     {"pitch", 0, PELT_OPTION_REAL, FIELD(pitch), "12", -89, 89, NULL, "DEGREES", "camera above the model"},
     {"zoom", 0, PELT_OPTION_REAL, FIELD(zoom), "1", 0.1, 20, NULL, "FACTOR", "1: the whole animation just fits"},
     {"fit-pose", 0, PELT_OPTION_FLAG, FIELD(fit_pose), NULL, 0, 0, NULL, NULL, "fit the drawn pose only"},
-    {"up", 0, PELT_OPTION_CHOICE, FIELD(up), "y", 0, 0, "y|z", NULL, "axis that points up"},
     {"background", 0, PELT_OPTION_CHOICE, FIELD(background), "light", 0, 0, "light|dark|transparent", NULL,
      "behind the model"},
     {"skeleton", 0, PELT_OPTION_CHOICE, FIELD(skeleton), "auto", 0, 0, "auto|on|off", NULL,

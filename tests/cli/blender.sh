@@ -41,3 +41,9 @@ run 0 compare -q apart.glb together.glb --fps 24 --json compare.json
 json compare.json 'r.error_max < 1e-6'
 run 0 compare -q apart.glb together.glb --fps 24 --join none --json compare.json
 json compare.json 'r.error_max > 0.01'
+
+# Its OBJ files have Y up, its MDD files Z up.
+run 0 info tube.obj tube.mdd --json info.json
+json info.json 'r.warnings.length === 1 && r.warnings[0].includes("has Z up where tube.obj has Y up; its frames are brought to the mesh")'
+run 0 info tube.obj tube.mdd --up tube.mdd=z --json info.json
+json info.json 'r.warnings.length === 0'

@@ -17,6 +17,7 @@ if (document.animations.some(({ channels }) => channels.length === 0)) throw new
 writeFileSync("split.gltf", JSON.stringify(document));
 END
 node split.mjs || fail "no file"
+yes 0 | head -286 >heights.txt
 
 run 0 info split.gltf --json info.json
 out "the motions 'KeyAction' and 'ArmatureAction' play together as 'ArmatureAction'"
@@ -35,12 +36,23 @@ done
 run 0 bake -q split.gltf -o out.pc2
 run 0 compare whole.gltf out.pc2 --json compare.json
 json compare.json 'r.error_max < 1e-6'
-# What is written holds one motion, which others play.
+# What no verb changes stays as it was; motions that are made anew are joined ones, which others play.
 run 0 convert -q split.gltf out.glb
 run 0 info out.glb --join none --json info.json
-json info.json 'r.inputs[0].motions.length === 1'
+json info.json 'r.inputs[0].motions.length === 2'
 run 0 compare whole.gltf out.glb --json compare.json
 json compare.json 'r.error_max === 0'
+run 0 convert -q split.gltf out.glb --scale 2
+run 0 info out.glb --join none --json info.json
+json info.json 'r.inputs[0].motions.length === 1'
+run 0 compare whole.gltf out.glb --scale out.glb=0.5 --json compare.json
+json compare.json 'r.error_max < 1e-6'
+# Files are read back to be measured: the same motions, joined or not.
+for join in auto none; do
+    run 0 edit -q split.gltf --displace heights.txt --motion ArmatureAction -o edited.glb --join $join --json edit.json
+    json edit.json 'r.change.frames === 8 && r.change.error_max === 0'
+    run 0 correct -q split.gltf hare.obj hare.pc2 --motion ArmatureAction -o better.glb --join $join
+done
 
 run 1 bake split.gltf -o no.pc2 --join KeyAction
 err "give 'auto', 'none' or names"

@@ -1,4 +1,5 @@
-"""A tube with two bones and a shape key, both animated: apart.glb as the exporter writes it, together.glb as one animation."""
+"""A tube with two bones and a shape key, both animated: apart.glb as the exporter writes it, together.glb as one animation, and
+tube.obj with tube.mdd."""
 import math
 
 import bpy
@@ -37,3 +38,10 @@ for frame, value in ((1, 0), (10, 1), (25, 0.2)):
     fat.keyframe_insert("value", frame=frame)
 bpy.ops.export_scene.gltf(filepath="apart.glb")
 bpy.ops.export_scene.gltf(filepath="together.glb", export_nla_strips=False)
+bpy.ops.preferences.addon_enable(module="io_shape_mdd")
+for thing in bpy.data.objects:
+    thing.select_set(thing == tube)
+bpy.context.view_layer.objects.active = tube
+bpy.context.scene.frame_set(1)
+bpy.ops.wm.obj_export(filepath="tube.obj", export_selected_objects=True)
+bpy.ops.export_shape.mdd(filepath="tube.mdd", frame_start=1, frame_end=25, fps=24)

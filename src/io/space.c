@@ -1,0 +1,263 @@
+/* Axes and units of files: models are brought to y up and the unit that was asked for, caches to those of their mesh. */
+#include "core/math3.h"
+#include "core/similarity.h"
+#include "io/io.h"
+
+#include <math.h>
+#include <pelt/measure.h>
+
+#define SCALE_MAX 1e9
+
+/* ---- What was asked for ------------------------------------------------------------------------------------ */
+
+/* Whether [length] bytes name a file: its path, or the end of that behind a slash. */
+static bool names_file(const char *path, const char *name, size_t length) {
+    const char *slash = strrchr(path, '/');
+    return px_is_name(path, name, length) || (slash && px_is_name(slash + 1, name, length));
+}
+
+/* The next value of a list like "y,cache.mdd=z" that is about a path; false behind the last. */
+static bool next_value(const char **list, const char *path, const char **value, size_t *length, bool *named) {
+    while (*list && px_next_name(list, value, length)) {
+        const char *equals = memrchr(*value, '=', *length);
+        size_t name = equals ? (size_t)(equals - *value) : 0;
+        if (equals && !names_file(path, *value, name))
+            continue;
+        *named = equals != NULL;
+        *value += equals ? name + 1 : 0;
+        *length -= equals ? name + 1 : 0;
+        return true;
+    }
+    return false;
+}
+
+static pelt_result read_up(pelt_context *context, const char *text, size_t length, uint32_t *up) {
+    static const char *const names[] = {"y", "z", "x"};
+    for (uint32_t n = 0; n < PX_COUNT(names); n++)
+        if (px_is_name(names[n], text, length)) {
+            *up = PELT_UP_Y + n;
+            return PELT_OK;
+        }
+    return px_fail(context, PELT_ERROR_ARGUMENT, "up '%.*s': give y, z or x, or FILE=z for one of several files",
+                   (int)length, text);
+}
+
+static pelt_result read_scale(pelt_context *context, const char *text, size_t length, double *scale) {
+    const char *end = text + length;
+    if (px_parse_double(text, end, scale) == end && length > 0 && *scale >= 1 / SCALE_MAX && *scale <= SCALE_MAX)
+        return PELT_OK;
+    return px_fail(context, PELT_ERROR_ARGUMENT,
+                   "scale '%.*s': give a number from 1e-9 to 1e9, or FILE=100 for one of several files", (int)length,
+                   text);
+}
+
+/* What names a file goes before what is said about all of them. */
+pelt_result px_space_find(pelt_context *context, const pelt_load_desc *desc, const char *path, px_space *space) {
+    const char *list = desc->up, *value;
+    size_t length;
+    bool named, up_named = false, scale_named = false;
+    *space = (px_space){.up = PELT_UP_FILE, .scale = 1};
+    while (next_value(&list, path, &value, &length, &named)) {
+        uint32_t up = PELT_UP_FILE;
+        PX_TRY(read_up(context, value, length, &up));
+        if (named || !up_named)
+            space->up = up;
+        up_named |= named;
+        space->given = true;
+    }
+    list = desc->scale;
+    while (next_value(&list, path, &value, &length, &named)) {
+        double scale = 1;
+        PX_TRY(read_scale(context, value, length, &scale));
+        if (named || !scale_named)
+            space->scale = scale;
+        scale_named |= named;
+        space->given = true;
+    }
+    space->named = up_named || scale_named;
+    return PELT_OK;
+}
+
+/* ---- Applying it ------------------------------------------------------------------------------------------- */
+
+static px_similarity similarity_of(const px_space *space) {
+    px_similarity s = {.scale = space->scale};
+    px_up_turn(space->up, s.turn);
+    return s;
+}
+
+static bool is_identity(const px_similarity *s) {
+    return s->scale == 1 && s->turn[0] + s->turn[4] + s->turn[8] == 3;
+}
+
+/* In place; entries of quarter turns are 0 and ±1, so that without a scale nothing is rounded. `stride` floats each. */
+static void map_all(const px_similarity *s, float *values, size_t count, size_t stride) {
+    for (size_t i = 0; i < count; i++) {
+        float *v = values + stride * i;
+        double from[3] = {v[0], v[1], v[2]}, to[3];
+        px_similarity_map(s, from, to);
+        for (int c = 0; c < 3; c++)
+            v[c] = (float)to[c] + 0.0f; /* no −0 */
+    }
+}
+
+/* A copy of floats that may be a mapped file's; NULL gives NULL. */
+static pelt_result map_copy(px_arena *memory, const px_similarity *s, const float **values, size_t count) {
+    if (!*values)
+        return PELT_OK;
+    float *copy = PX_NEW(memory, float, 3 * count);
+    if (!copy)
+        return PELT_ERROR_MEMORY;
+    memcpy(copy, *values, 3 * count * sizeof *copy);
+    map_all(s, copy, count, 3);
+    *values = copy;
+    return PELT_OK;
+}
+
+static pelt_result map_mesh(pelt_model *model, const px_similarity *s, const px_similarity *turn) {
+    pelt_mesh *mesh = &model->mesh;
+    const float *positions = mesh->positions, *normals = mesh->normals;
+    PX_TRY(map_copy(model->memory, s, &positions, mesh->vertex_count));
+    PX_TRY(map_copy(model->memory, turn, &normals, mesh->vertex_count));
+    mesh->positions = (float *)(uintptr_t)positions; /* copies of our own */
+    mesh->normals = (float *)(uintptr_t)normals;
+    if (mesh->tangents) {
+        float *tangents = PX_NEW(model->memory, float, (size_t)4 * mesh->vertex_count);
+        if (!tangents)
+            return PELT_ERROR_MEMORY;
+        memcpy(tangents, mesh->tangents, (size_t)4 * mesh->vertex_count * sizeof *tangents);
+        map_all(turn, tangents, mesh->vertex_count, 4);
+        mesh->tangents = tangents;
+    }
+    for (uint32_t m = 0; m < model->morphs.morph_count; m++) {
+        pelt_morph *morph = &model->morphs.morphs[m];
+        PX_TRY(map_copy(model->memory, s, &morph->positions, morph->vertex_count));
+        PX_TRY(map_copy(model->memory, turn, &morph->normals, morph->vertex_count));
+        PX_TRY(map_copy(model->memory, turn, &morph->tangents, morph->vertex_count));
+    }
+    return PELT_OK;
+}
+
+/* Bones' own spaces are scaled, not turned: only their roots turn. */
+static void map_binds(pelt_skin *skin, const px_similarity *s) {
+    for (uint32_t b = 0; b < skin->bone_count; b++) {
+        pelt_affine *bind = &skin->inverse_binds[b], from = *bind;
+        for (int r = 0; r < 3; r++) {
+            for (int c = 0; c < 3; c++) { /* bind · turn⁻¹ */
+                double sum = 0;
+                for (int e = 0; e < 3; e++)
+                    sum += (double)from.m[4 * r + e] * s->turn[3 * c + e];
+                bind->m[4 * r + c] = (float)sum;
+            }
+            bind->m[4 * r + 3] = (float)(s->scale * (double)from.m[4 * r + 3]);
+        }
+    }
+}
+
+/* ---- Clips ------------------------------------------------------------------------------------------------- */
+
+typedef struct mapped_clip {
+    pelt_clip clip;
+    px_similarity s, turn;
+} mapped_clip;
+
+static pelt_result read_mapped(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
+                               float *out) {
+    const mapped_clip *m = user;
+    PX_TRY(pelt_clip_read(context, &m->clip, frame, first, count, out));
+    map_all(&m->s, out, count, 3);
+    return PELT_OK;
+}
+
+static pelt_result read_mapped_normals(pelt_context *context, const void *user, uint32_t frame, uint32_t first,
+                                       uint32_t count, float *out) {
+    const mapped_clip *m = user;
+    PX_TRY(m->clip.source.read_normals(context, m->clip.source.user, frame, first, count, out));
+    map_all(&m->turn, out, (size_t)2 * count, 3);
+    return PELT_OK;
+}
+
+static void release_mapped(const void *user, uint32_t count) {
+    px_clip_release(&((const mapped_clip *)user)->clip, count);
+}
+
+static pelt_result map_clip(px_arena *memory, const px_similarity *s, pelt_clip *clip) {
+    mapped_clip *m = PX_NEW(memory, mapped_clip, 1);
+    if (!m)
+        return PELT_ERROR_MEMORY;
+    *m = (mapped_clip){*clip, *s, *s};
+    m->turn.scale = 1;
+    clip->positions = NULL;
+    clip->source = (pelt_clip_source){.read = read_mapped,
+                                      .user = m,
+                                      .release = clip->source.release ? release_mapped : NULL,
+                                      .read_normals = clip->source.read_normals ? read_mapped_normals : NULL};
+    return PELT_OK;
+}
+
+/* ---- The whole model --------------------------------------------------------------------------------------- */
+
+pelt_result px_space_apply(pelt_model *model, const px_space *space, uint32_t clip_count) {
+    px_similarity s = similarity_of(space), turn = s;
+    if (is_identity(&s))
+        return PELT_OK;
+    turn.scale = 1;
+    PX_TRY(map_mesh(model, &s, &turn));
+    map_binds(&model->skin, &s);
+    if (model->skeleton.joint_count)
+        px_similarity_rest(&s, &model->skeleton, NULL, model->skeleton.rest, model->skeleton.rest);
+    PX_TRY(px_similarity_motions(model->memory, &s, NULL, model));
+    for (uint32_t c = 0; c < clip_count; c++)
+        PX_TRY(map_clip(model->memory, &s, &model->clips[c]));
+    model->changed |= PELT_CHANGED_POSITIONS;
+    if (model->skeleton.joint_count)
+        model->changed |= PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS;
+    if (model->skin.bone_count)
+        model->changed |= PELT_CHANGED_SKIN;
+    if (model->morphs.morph_count)
+        model->changed |= PELT_CHANGED_MORPHS;
+    return PELT_OK;
+}
+
+/* ---- Caches beside a mesh ---------------------------------------------------------------------------------- */
+
+/* Points of the mesh and of the clip's first frame, each [point][3] in `points`. */
+static pelt_result compare_first_frame(pelt_context *context, const pelt_model *model, const pelt_clip *clip,
+                                       float *points, pelt_axes *axes) {
+    const pelt_mesh *mesh = &model->mesh;
+    size_t count = mesh->point_count;
+    for (uint32_t i = mesh->vertex_count; i-- > 0;)
+        memcpy(points + (size_t)3 * (mesh->vertex_points ? mesh->vertex_points[i] : i), mesh->positions + (size_t)3 * i,
+               3 * sizeof *points);
+    PX_TRY(pelt_clip_read(context, clip, 0, 0, (uint32_t)count, points + 3 * count));
+    pelt_compare_axes(points, points + 3 * count, count, axes);
+    return PELT_OK;
+}
+
+pelt_result px_space_cache(pelt_context *context, pelt_model *model, const px_space *space, uint32_t number) {
+    px_similarity s = similarity_of(space);
+    pelt_axes axes = {0};
+    pelt_clip *clip = &model->clips[number];
+    if (!is_identity(&s))
+        PX_TRY(map_clip(model->memory, &s, clip));
+    /* The mesh of a rig is in the pose that it was bound in, which a cache of it need not begin with. */
+    if (space->named || model->skin.bone_count > 0 || clip->frame_count == 0)
+        return PELT_OK;
+    float *points = PX_ALLOC(context, float, (size_t)6 * model->mesh.point_count);
+    if (!points)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = compare_first_frame(context, model, clip, points, &axes);
+    px_free(context, points);
+    if (result != PELT_OK || !axes.differ)
+        return result;
+    char text[512];
+    pelt_axes_text(&axes, model->path, text, sizeof text);
+    if (axes.certain && !space->given) {
+        px_log(context, PELT_LOG_WARNING, "%s; its frames are brought to the mesh (up and scale say otherwise)", text);
+        s = (px_similarity){.scale = axes.scale};
+        px_axes_turn(axes.up, axes.other_up, s.turn);
+        return map_clip(model->memory, &s, clip);
+    }
+    px_log(context, PELT_LOG_WARNING, "seems to be of other axes or units: it %s; up and scale mend that", text);
+    return PELT_OK;
+}

@@ -1,0 +1,62 @@
+# Axes and units: --up and --scale of every kind of file, and caches that are of others than their mesh.
+. "$(dirname "$0")/lib.sh"
+
+"$PELT_SCENES" softbody -o hare.obj --vertices 300 --frames 6 >/dev/null || fail "no scene"
+"$PELT_SCENES" creature -o creature.glb --vertices 300 --frames 6 >/dev/null || fail "no scene"
+
+# Back and forth: z up is what y up was, turned; twice four quarter turns are none.
+box() { sed -n 's/^ *box *//p' log/out; }
+run 0 convert -q hare.obj hare.pc2 z.mdd --up z
+run 0 convert -q hare.obj z.obj --up z
+for verb in "hare.obj" "hare.obj hare.pc2" "creature.glb"; do
+    run 0 info $verb
+    box >plain
+    run 0 info $verb --up z --scale 2
+    box >turned
+    node -e 'const [a, b] = ["plain", "turned"].map((f) => require("fs").readFileSync(f, "utf8").match(/[-\d.e]+/g).map(Number));
+const wanted = [2 * a[0], 2 * a[2], -2 * a[4], 2 * a[3], 2 * a[5], -2 * a[1]];
+process.exit(wanted.every((x, i) => Math.abs(x - b[i]) < 1e-4 * (1 + Math.abs(x))) ? 0 : 1)' || fail "$verb: $(cat plain turned)"
+done
+cp creature.glb turned.glb
+for n in 1 2 3 4; do run 0 convert -q turned.glb turned.glb --up z; done
+run 0 compare creature.glb turned.glb --json compare.json
+json compare.json 'r.error_max < 1e-5'
+run 0 convert -q creature.glb large.glb --scale 100
+run 0 compare creature.glb large.glb --scale large.glb=0.01 --json compare.json
+json compare.json 'r.error_max < 1e-5'
+
+# A cache in other axes and units than its mesh: brought to it with a warning, or as asked for.
+for scale in 1 100; do
+    run 0 convert -q hare.obj hare.pc2 odd.mdd --up z --scale $scale
+    run 0 compare hare.obj hare.pc2 hare.obj odd.mdd --json compare.json
+    err "odd.mdd: has Y up where hare.obj has Z up"
+    err "its frames are brought to the mesh"
+    json compare.json 'r.error_max < 1e-5'
+    factor=$(node -p "1 / $scale")
+    run 0 convert -q hare.obj odd.mdd back.mdd --up odd.mdd=z --scale odd.mdd=$factor
+    no_err
+done
+run 0 compare hare.obj hare.pc2 hare.obj odd.mdd --up odd.mdd=y --json compare.json
+err "it seems that hare.obj odd.mdd has Y up where hare.obj hare.pc2 has Z up and is 100 times as large"
+json compare.json 'r.error_max > 1'
+run 0 compare hare.obj hare.pc2 hare.obj hare.pc2
+no_err
+
+# A skeleton.
+printf 'HIERARCHY\nROOT hips\n{\n OFFSET 0 0 1\n CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n JOINT spine\n {\n  OFFSET 0 0 2\n  CHANNELS 3 Zrotation Xrotation Yrotation\n  End Site\n  {\n   OFFSET 0 0 1\n  }\n }\n}\nMOTION\nFrames: 2\nFrame Time: 0.1\n1 2 3 0 0 0 0 0 0\n1 2 4 90 0 0 0 0 0\n' >walk.bvh
+run 0 convert -q walk.bvh walk.gltf --up z --scale 0.1
+node -e 'const d = JSON.parse(require("fs").readFileSync("walk.gltf")), [hips, spine] = ["hips", "spine"].map((n) => d.nodes.find((x) => x.name === n));
+const near = (a, b) => a.every((x, i) => Math.abs(x - b[i]) < 1e-6);
+process.exit(near(spine.translation, [0, 0, 0.2]) && near(hips.rotation, [-Math.SQRT1_2, 0, 0, Math.SQRT1_2]) ? 0 : 1)' ||
+    fail "the skeleton is not turned at its root: $(grep -A3 '"name"' walk.gltf)"
+
+# Refused.
+run 1 convert hare.obj no.glb --up w
+err "up 'w': give y, z or x"
+run 1 convert hare.obj no.glb --scale 0
+err "scale '0'"
+run 1 convert hare.obj no.glb --up hair.obj=z
+err "--up hair.obj=z: no file on the command line is 'hair.obj'"
+run 1 convert hare.obj no.glb --scale hare.obj=1,x=3
+err "is 'x'"
+missing no.glb

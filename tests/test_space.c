@@ -1,0 +1,230 @@
+/* Axes and units of files: what up and scale do to every kind of content, and whether two files differ by them. */
+#include "core/similarity.h"
+#include "io/io.h"
+#include "support.h"
+
+#include <math.h>
+#include <pelt/measure.h>
+#include <pelt/run.h>
+
+#include "gltf_build.h"
+
+/* z up becomes y up, ten times as large. */
+static void map_z(const float p[3], float out[3]) {
+    out[0] = 10 * p[0];
+    out[1] = 10 * p[2];
+    out[2] = -10 * p[1];
+}
+
+/* ---- Meshes and caches ------------------------------------------------------------------------------------ */
+
+static const char shape[] = "v 0 0 0\nv 2 0 0\nv 0 3 0\nv 1 1 5\nvn 0 0 1\nf 1//1 2//1 3//1\nf 1 2 4\n";
+static const float points[4][3] = {{0, 0, 0}, {2, 0, 0}, {0, 3, 0}, {1, 1, 5}};
+
+static void meshes_are_turned(void **state) {
+    (void)state;
+    static const struct {
+        const char *up, *scale;
+        float last[3], normal[3];
+    } cases[] = {
+        {NULL, NULL, {1, 1, 5}, {0, 0, 1}},
+        {"y", "1", {1, 1, 5}, {0, 0, 1}},
+        {"z", NULL, {1, 5, -1}, {0, 1, 0}},
+        {"x", NULL, {-1, 1, 5}, {0, 0, 1}},
+        {"z", "0.5", {0.5f, 2.5f, -0.5f}, {0, 1, 0}},
+        {"other.obj=z", "mesh.obj=2", {2, 2, 10}, {0, 0, 1}},
+        {"x,mesh.obj=z", NULL, {1, 5, -1}, {0, 1, 0}},
+        {"mesh.obj=z,x", NULL, {1, 5, -1}, {0, 1, 0}},
+        {"folder/mesh.obj=z", NULL, {1, 5, -1}, {0, 1, 0}},
+    };
+    for (size_t c = 0; c < PX_COUNT(cases); c++) {
+        test_context test;
+        pelt_model *model;
+        test_begin(&test, 1);
+        pelt_load_desc desc = pelt_load_desc_default();
+        desc.up = cases[c].up;
+        desc.scale = cases[c].scale;
+        test_ok(&test, pelt_load_memory(test.context, shape, sizeof shape - 1, "folder/mesh.obj", &desc, &model));
+        const pelt_mesh *mesh = &model->mesh;
+        for (uint32_t i = 0; i < mesh->vertex_count; i++)
+            if (mesh->vertex_points[i] == 3)
+                same_floats(mesh->positions + 3 * i, 3, cases[c].last);
+        same_floats(mesh->normals, 3, cases[c].normal);
+        test_ok(&test, pelt_model_validate(test.context, model));
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+}
+
+static void bad_values_are_told(void **state) {
+    (void)state;
+    static const char *const bad[][3] = {{"q", NULL, "up 'q': give y, z or x"},
+                                         {"mesh.obj=", NULL, "up ''"},
+                                         {NULL, "0", "scale '0'"},
+                                         {NULL, "-1", "scale '-1'"},
+                                         {NULL, "1e99", "scale '1e99'"},
+                                         {NULL, "2x", "scale '2x'"},
+                                         {"y,zz", NULL, "up 'zz'"}};
+    for (size_t b = 0; b < PX_COUNT(bad); b++) {
+        test_context test;
+        pelt_model *model;
+        test_begin(&test, 1);
+        pelt_load_desc desc = pelt_load_desc_default();
+        desc.up = bad[b][0];
+        desc.scale = bad[b][1];
+        test_fails(&test, pelt_load_memory(test.context, shape, sizeof shape - 1, "mesh.obj", &desc, &model),
+                   PELT_ERROR_ARGUMENT, bad[b][2]);
+        test_end(&test);
+    }
+}
+
+/* A PC2 file of two frames: the points in z up at a scale, then those moved. */
+static void write_cache(uint8_t *file, float scale, float shift) {
+    static const uint8_t head[32] = "POINTCACHE2\0\1\0\0\0\4\0\0\0\0\0\0\0\0\0\x80\x3f\2";
+    memcpy(file, head, sizeof head);
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < 4; i++) {
+            const float p[3] = {scale * points[i][0] + shift, scale * -points[i][2], scale * (points[i][1] + (float)k)};
+            memcpy(file + 32 + 12 * (4 * k + i), p, sizeof p);
+        }
+}
+
+static void check_cache(float scale, float shift, const char *up, const char *factor, const float wanted[3]) {
+    test_context test;
+    pelt_model *model;
+    uint8_t file[32 + 2 * 4 * 12];
+    float frame[12];
+    write_cache(file, scale, shift);
+    test_begin(&test, 1);
+    pelt_load_desc desc = pelt_load_desc_default();
+    desc.up = up;
+    desc.scale = factor;
+    test_ok(&test, pelt_load_memory(test.context, shape, sizeof shape - 1, "mesh.obj", NULL, &model));
+    test_ok(&test, pelt_load_cache_memory(test.context, file, sizeof file, "cache.pc2", &desc, model));
+    test_ok(&test, pelt_clip_read(test.context, &model->clips[0], 1, 0, 4, frame));
+    same_floats(frame + 9, 3, wanted);
+    test_ok(&test, pelt_clip_read(test.context, &model->clips[0], 1, 3, 1, frame));
+    same_floats(frame, 3, wanted);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static void caches_are_brought_to_their_mesh(void **state) {
+    (void)state;
+    check_cache(1, 0, NULL, NULL, (const float[]){1, 2, 5});           /* certain: nothing else differs */
+    check_cache(8, 0, NULL, NULL, (const float[]){8, -40, 16});        /* no unit: told, not touched */
+    check_cache(1, 50, NULL, NULL, (const float[]){51, -5, 2});        /* stands elsewhere: likewise */
+    check_cache(1, 0, "cache.pc2=y", NULL, (const float[]){1, -5, 2}); /* as it is */
+    check_cache(1, 0, "z", NULL, (const float[]){1, 2, 5});            /* as asked for */
+    check_cache(1, 50, "z", "2", (const float[]){102, 4, 10});
+}
+
+/* ---- Whether two files differ ------------------------------------------------------------------------------ */
+
+static void axes_are_compared(void **state) {
+    (void)state;
+    test_random random = {.state = 5};
+    float own[300], other[300];
+    for (int i = 0; i < 300; i++)
+        own[i] = (float)test_random_real(&random, -1, 1) * (float)(1 + i % 3) + (i % 3 == 1 ? 3 : 0);
+    pelt_axes axes;
+    pelt_compare_axes(own, own, 100, &axes);
+    assert_false(axes.differ);
+    for (int i = 0; i < 300; i++) /* another pose */
+        other[i] = own[i] + 0.3f * (float)test_random_real(&random, -1, 1);
+    pelt_compare_axes(own, other, 100, &axes);
+    assert_false(axes.differ);
+    for (uint32_t up = PELT_UP_Z; up <= PELT_UP_X; up++)
+        for (int unit = 0; unit < 3; unit++) {
+            static const float scales[] = {1, 100, 0.0254f};
+            double turn[9];
+            char text[200];
+            px_similarity s = {.scale = scales[unit]};
+            px_axes_turn(PELT_UP_Y, up, turn);
+            for (int e = 0; e < 9; e++) /* the inverse */
+                s.turn[e] = turn[3 * (e % 3) + e / 3];
+            for (int i = 0; i < 100; i++) {
+                double p[3] = {own[3 * i], own[3 * i + 1], own[3 * i + 2]}, to[3];
+                px_similarity_map(&s, p, to);
+                for (int c = 0; c < 3; c++)
+                    other[3 * i + c] = (float)to[c];
+            }
+            pelt_compare_axes(own, other, 100, &axes);
+            assert_true(axes.differ && axes.certain);
+            assert_int_equal(axes.up, PELT_UP_Y);
+            assert_int_equal(axes.other_up, up);
+            assert_true(fabs(axes.scale * (double)scales[unit] - 1) < 1e-6);
+            pelt_axes_text(&axes, "a.obj", text, sizeof text);
+            assert_non_null(
+                strstr(text, up == PELT_UP_Z ? "has Z up where a.obj has Y up" : "has X up where a.obj has Y up"));
+            assert_int_equal(strstr(text, "100 times as large") != NULL, unit == 1);
+            assert_int_equal(strstr(text, "39.37 times as small") != NULL, unit == 2);
+            pelt_compare_axes(other, own, 100, &axes);
+            assert_true(axes.differ && axes.certain);
+            assert_int_equal(axes.up, up);
+            other[0] = NAN; /* does not count */
+            pelt_compare_axes(own, other, 100, &axes);
+            assert_true(axes.certain);
+        }
+    pelt_compare_axes(own, other, 0, &axes);
+    assert_false(axes.differ);
+}
+
+/* ---- Rigs -------------------------------------------------------------------------------------------------- */
+
+/* Every frame of a rig, read with axes and a scale, is that of the rig as it is, turned and scaled. */
+static void rigs_play_turned(void **state) {
+    (void)state;
+    test_context test;
+    gltf_build a = {0}, b = {0};
+    test_begin(&test, 1);
+    pelt_model *plain = build_load(&test, &a, build_rig(&a)), *turned;
+    build_glb(&b, build_rig(&b));
+    pelt_load_desc desc = pelt_load_desc_default();
+    desc.up = "z";
+    desc.scale = "10";
+    desc.join = "none";
+    test_ok(&test, pelt_load_memory(test.context, b.glb, b.glb_size, "test.glb", &desc, &turned));
+    test_ok(&test, pelt_model_validate(test.context, turned));
+    assert_true(plain->motion_count > 0 && plain->skin.bone_count > 0);
+    uint32_t vertices = plain->mesh.vertex_count;
+    float *own = calloc(vertices, 3 * sizeof *own), *other = calloc(vertices, 3 * sizeof *other);
+    for (uint32_t m = 0; m < plain->motion_count; m++) {
+        pelt_clip clips[2];
+        test_ok(&test,
+                pelt_clip_from_motion(test.context, plain, &plain->motions[m], 10, PELT_SKINNING_LINEAR, &clips[0]));
+        test_ok(&test,
+                pelt_clip_from_motion(test.context, turned, &turned->motions[m], 10, PELT_SKINNING_LINEAR, &clips[1]));
+        for (uint32_t k = 0; k < clips[0].frame_count; k++) {
+            test_ok(&test, pelt_clip_read(test.context, &clips[0], k, 0, vertices, own));
+            test_ok(&test, pelt_clip_read(test.context, &clips[1], k, 0, vertices, other));
+            for (uint32_t i = 0; i < vertices; i++) {
+                float wanted[3];
+                map_z(own + 3 * i, wanted);
+                for (int c = 0; c < 3; c++)
+                    assert_float_equal(other[3 * i + (uint32_t)c], wanted[c], 1e-4);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < vertices; i++) { /* the mesh too, in the pose that it was bound in */
+        float wanted[3];
+        map_z(plain->mesh.positions + 3 * i, wanted);
+        same_floats(turned->mesh.positions + 3 * i, 3, wanted);
+    }
+    free(own);
+    free(other);
+    pelt_model_destroy(plain);
+    pelt_model_destroy(turned);
+    test_end(&test);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(meshes_are_turned),
+        cmocka_unit_test(bad_values_are_told),
+        cmocka_unit_test(caches_are_brought_to_their_mesh),
+        cmocka_unit_test(axes_are_compared),
+        cmocka_unit_test(rigs_play_turned),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
