@@ -186,7 +186,9 @@ static exit_code load_rest(decompose_work *w) {
         memcpy(points + 3 * (size_t)(other->vertex_points ? other->vertex_points[i] : i), other->positions + 3 * i,
                3 * sizeof *points);
     w->desc.rest_positions = points;
-    return EXIT_DONE;
+    const pelt_clip own = {.name = rest, .frame_count = 1, .point_count = mesh->point_count, .positions = points};
+    result = warn_axes(w->session, w->model->path, &w->model->clips[0], rest, &own);
+    return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
 }
 
 /* Names may stand in a file instead. */

@@ -140,6 +140,36 @@ static exit_code take_pose(work *w) {
     return EXIT_DONE;
 }
 
+/* What was edited beside the rig, as it was bound and as it stands: a warning where it is of other axes than both. */
+static pelt_result check_axes(work *w) {
+    pelt_context *context = w->session->context;
+    pelt_model *other = w->original ? w->original : w->edited;
+    uint32_t count = w->rig->mesh.vertex_count, *vertices = must_alloc(count, sizeof *vertices);
+    float *points = must_alloc((size_t)9 * count, sizeof *points), *posed = points + (size_t)3 * count;
+    pelt_axes bound, rest;
+    pelt_clip clip;
+    char text[512];
+    pelt_result result = pelt_model_match(context, w->rig, other, vertices); /* a failure is told by the edit itself */
+    bool same = result == PELT_OK;
+    for (uint32_t i = 0; i < count && same; i++)
+        for (size_t c = 0; c < 3; c++)
+            points[3 * (size_t)i + c] =
+                vertices[i] == PELT_NONE ? (float)NAN : other->mesh.positions[3 * (size_t)vertices[i] + c];
+    result = same ? pelt_clip_from_motion(context, w->rig, NULL, 1, PELT_SKINNING_LINEAR, &clip) : PELT_OK;
+    if (same && result == PELT_OK && clip.point_count == count)
+        result = pelt_clip_read(context, &clip, 0, 0, count, posed);
+    if (same && result == PELT_OK && clip.point_count == count) {
+        pelt_compare_axes(w->rig->mesh.positions, points, count, &bound);
+        pelt_compare_axes(posed, points, count, &rest);
+        if (bound.differ && rest.differ)
+            warn(w->session, "it seems that %s %s; --up FILE=z or --scale FILE=100 mend that", other->path,
+                 pelt_axes_text(&bound, w->rig->path, text, sizeof text));
+    }
+    free(vertices);
+    free(points);
+    return result;
+}
+
 static exit_code read_all(work *w, const char *rig) {
     pelt_context *context = w->session->context;
     pelt_result result = pelt_load(context, &rig, 1, &w->settings->load, &w->rig);
@@ -147,6 +177,8 @@ static exit_code read_all(work *w, const char *rig) {
         result = pelt_load(context, &w->settings->rest, 1, &w->settings->load, &w->edited);
     if (result == PELT_OK && w->settings->original)
         result = pelt_load(context, &w->settings->original, 1, &w->settings->load, &w->original);
+    if (result == PELT_OK && w->edited)
+        result = check_axes(w);
     if (result != PELT_OK)
         return session_fail(w->session, result);
     exit_code code = take_pose(w);

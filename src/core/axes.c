@@ -11,8 +11,8 @@
 
 #define SNAP    0.02 /* of a scale: this near to a factor between units is that factor */
 #define FITS    0.05 /* of the points' RMS distance from their centre: a difference below this is none */
-#define MISFIT  4.0  /* how many times nearer other axes or units must bring the points … */
-#define ALIKE   0.3  /* … and how near: otherwise they are of other shapes */
+#define MISFIT  3.0  /* how many times nearer other axes or units must bring the points … */
+#define ALIKE   0.4  /* … and how near: otherwise they are of other shapes */
 #define CERTAIN 2e-3 /* the first frame is the mesh itself, but for its axes and units */
 
 /* ---- Candidates -------------------------------------------------------------------------------------------- */

@@ -42,6 +42,21 @@ json compare.json 'r.error_max > 1'
 run 0 compare hare.obj hare.pc2 hare.obj hare.pc2
 no_err
 
+# Other pairs of files: named, not touched.
+run 0 decompose hare.obj hare.pc2 -o out.glb --bones 2 --iterations 1 --rest z.obj
+err "it seems that z.obj has Y up where hare.obj has Z up"
+run 0 decompose hare.obj hare.pc2 -o out.glb --bones 2 --iterations 1 --rest hare.obj
+no_err
+run 0 correct out.glb hare.obj odd.mdd --up odd.mdd=y -o no.glb --rank 1
+err "has Y up where out.glb has Z up and is 100 times as large"
+rm no.glb
+run 0 convert -q creature.glb rest.obj
+run 0 edit creature.glb --rest rest.obj -o edited.glb
+grep -q "it seems" log/err && fail "the same mesh is of the same axes"
+run 0 convert -q creature.glb rest.obj --up z
+run 0 edit creature.glb --rest rest.obj -o edited.glb
+err "it seems that rest.obj has Y up where creature.glb has Z up"
+
 # A skeleton.
 printf 'HIERARCHY\nROOT hips\n{\n OFFSET 0 0 1\n CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n JOINT spine\n {\n  OFFSET 0 0 2\n  CHANNELS 3 Zrotation Xrotation Yrotation\n  End Site\n  {\n   OFFSET 0 0 1\n  }\n }\n}\nMOTION\nFrames: 2\nFrame Time: 0.1\n1 2 3 0 0 0 0 0 0\n1 2 4 90 0 0 0 0 0\n' >walk.bvh
 run 0 convert -q walk.bvh walk.gltf --up z --scale 0.1
