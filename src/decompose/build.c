@@ -2,9 +2,10 @@
  *
  * Bones hang directly from one root unless told otherwise: the layout that every engine reproduces. A joint rests at
  * the middle of what its bone carries, so that motions turn about a sensible place between keys as well. Affine bones
- * need two nested nodes, M = T·R1·S·R2, since one node holds no shear; the inner one is the joint. For trs bones R2 is
- * constant and goes into the inverse bind matrix instead. Rigid bones may be joined into a skeleton: then joints rest
- * where bones move alike, and keys are relative to the parent.
+ * need two nested nodes, M = T·R1·S·R2·C⁻¹·Bᵀ, since one node holds no shear; the inner one is the joint. The axes B are
+ * constant and go into the inverse bind matrix; the scales C are constant too and are those of the nodes at rest, where
+ * they cancel. trs bones have no R2 and C. Rigid bones may be joined into a skeleton: then joints rest where bones move
+ * alike, and keys are relative to the parent.
  */
 #include "decompose/build.h"
 #include "core/math3.h"
@@ -22,8 +23,8 @@ typedef struct build {
     px_hierarchy tree;     /* its pivots are the middles */
     uint32_t *places;      /* [bone] in the tree's order */
     double *middles;       /* [bone][3] normalised: the mean of what it carries, or its joint with its parent … */
-    double *spreads;       /* [bone] … the mean distance from it … */
-    double *reaches;       /* [bone] … and the largest, times its weight there */
+    double *spreads;       /* [bone] … and the mean distance from it */
+    px_bone_frame *frames; /* [bone] */
     double key_error;      /* E_rms that leaving out keys may add … */
     double key_slack;      /* … and how many times that each track may be off on its own */
     px_arena *key_memory;  /* of the motions: kept with the model in the end */
@@ -70,25 +71,9 @@ static void find_middles(build *b) {
             square += off * off;
         }
         b->spreads[j] += masses[j] > 0 ? w * w * square / masses[j] : 0;
-        b->reaches[j] = fmax(b->reaches[j], w * sqrt(square));
     }
     for (size_t j = 0; j < fit->bone_count; j++)
         b->spreads[j] = sqrt(b->spreads[j]);
-}
-
-/* R2 of a trs bone, which is constant; the identity for others. */
-static void bone_axes(const build *b, size_t bone, double axes[9]) {
-    static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    const double *own = b->fit->now.axes;
-    memcpy(axes, own ? own + 9 * bone : identity, sizeof identity);
-}
-
-/* Its inverse: where the axes lie in the rest pose. */
-static void bone_frame(const build *b, size_t bone, double frame[9]) {
-    double axes[9];
-    bone_axes(b, bone, axes);
-    for (int e = 0; e < 9; e++)
-        frame[e] = axes[3 * (e % 3) + e / 3];
 }
 
 /* Bones of a rig keep their names; where its skeleton stays, those that get joints of their own are told apart. */
@@ -127,10 +112,12 @@ static pelt_result build_skeleton(build *b) {
         s->parents[outer] = parent != PELT_NONE ? joint_of(b, parent) : 0;
         for (int axis = 0; axis < 3; axis++)
             s->rest[outer].translation[axis] = (float)(place[axis] - from[axis]);
-        double frame[9];
-        bone_frame(b, bone, frame);
-        px_quat_from_matrix(frame, s->rest[outer].rotation);
+        px_quat_from_matrix(b->frames[bone].axes, s->rest[outer].rotation);
         if (outer != joint) {
+            for (int axis = 0; axis < 3; axis++) {
+                s->rest[outer].scale[axis] = (float)b->frames[bone].scales[axis];
+                s->rest[joint].scale[axis] = (float)(1 / b->frames[bone].scales[axis]);
+            }
             s->parents[joint] = outer;
             s->names[outer] = joint_name(b, bone, "_outer");
         }
@@ -201,14 +188,13 @@ static pelt_result build_skin(build *b) {
     for (uint32_t bone = 0; bone < b->out.skin.bone_count; bone++) {
         b->out.skin.bone_joints[bone] = joint_of(b, bone);
         float *bind = b->out.skin.inverse_binds[bone].m;
-        double middle[3], axes[9];
+        double middle[3];
         bone_middle(b, bone, middle);
-        bone_axes(b, bone, axes);
         for (int r = 0; r < 3; r++) {
-            const double *a = axes + 3 * r;
+            const double *a = b->frames[bone].axes + r; /* a column */
             for (int c = 0; c < 3; c++)
-                bind[4 * r + c] = (float)a[c];
-            bind[4 * r + 3] = (float)-(a[0] * middle[0] + a[1] * middle[1] + a[2] * middle[2]);
+                bind[4 * r + c] = (float)a[3 * c];
+            bind[4 * r + 3] = (float)-(a[0] * middle[0] + a[3] * middle[1] + a[6] * middle[2]);
         }
     }
     return build_vertices(b);
@@ -243,20 +229,37 @@ static void make_local(const double *parents, uint32_t frame_count, double *matr
     }
 }
 
-/* What a change of each track may be so that what the bone carries moves by `move` at most on average. */
-static double track_tolerance(const build *b, uint32_t bone, const px_bone_keys *keys, pelt_path path, double move) {
-    double spread = fmax(b->spreads[bone] * b->plan->radius, 1e-3 * move), scale = 1;
-    for (size_t e = 0; keys->scales && e < 3 * (size_t)keys->count; e++)
-        scale = fmax(scale, fabs((double)keys->scales[e]));
-    if (path == PELT_PATH_TRANSLATION)
+/* Rows of a bone's tracks. */
+enum { TRANSLATION, ROTATION, SCALE, INNER_ROTATION };
+
+/* What a change of each track may be so that what the bone carries moves by `move` at most, in the mean over its points
+ * and directions. */
+static double track_tolerance(const build *b, uint32_t bone, const px_bone_path *path, int row, double move) {
+    const double *c = b->frames[bone].scales;
+    double spread = fmax(b->spreads[bone] * b->plan->radius, 1e-3 * move), stretch = 3, inverse = 0, ratio = 0;
+    for (size_t k = 0; k < path->frame_count; k++) {
+        double sum = 0;
+        for (size_t e = 0; e < 12; e++)
+            sum += e % 4 < 3 ? path->matrices[12 * k + e] * path->matrices[12 * k + e] : 0;
+        stretch = fmax(stretch, sum);
+    }
+    stretch = sqrt(stretch / 3);
+    for (int e = 0; e < 9; e++) {
+        inverse += e % 4 == 0 ? 1 / (c[e / 3] * c[e / 3]) : 0;
+        ratio += e % 4 ? c[e / 3] * c[e / 3] / (c[e % 3] * c[e % 3]) : 0;
+    }
+    if (row == TRANSLATION)
         return move;
-    return path == PELT_PATH_SCALE ? move / spread : 0.5 * move / (spread * scale); /* quaternions turn by half */
+    if (row == SCALE)
+        return move / (spread * sqrt(inverse / 3));
+    return 0.5 * move / (spread * stretch * (row == ROTATION ? 1 : sqrt(ratio / 6))); /* quaternions turn by half */
 }
 
 /* A joint that drifts from its parent by less than this part of the radius only turns: floats tell no more. */
 #define SAME_PLACE 1e-6
 
-static pelt_result bone_tracks(build *b, const px_bone_path *path, uint32_t bone, pelt_motion *motion) {
+static pelt_result bone_tracks(build *b, const px_bone_path *path, const pelt_clip *clip, uint32_t bone,
+                               pelt_motion *motion) {
     uint32_t joint = joint_of(b, bone), outer = joint + 1 - b->nodes_a_bone;
     px_bone_keys keys;
     PX_TRY(px_keys_make(b->key_memory, path, &keys));
@@ -264,45 +267,38 @@ static pelt_result bone_tracks(build *b, const px_bone_path *path, uint32_t bone
         const float *values;
         pelt_path path;
         uint32_t width, joint;
-    } rows[] = {{keys.translations, PELT_PATH_TRANSLATION, 3, outer},
-                {keys.rotations, PELT_PATH_ROTATION, 4, outer},
-                {keys.scales, PELT_PATH_SCALE, 3, outer},
-                {keys.inner_rotations, PELT_PATH_ROTATION, 4, joint}};
+    } rows[] = {[TRANSLATION] = {keys.translations, PELT_PATH_TRANSLATION, 3, outer},
+                [ROTATION] = {keys.rotations, PELT_PATH_ROTATION, 4, outer},
+                [SCALE] = {keys.scales, PELT_PATH_SCALE, 3, outer},
+                [INNER_ROTATION] = {keys.inner_rotations, PELT_PATH_ROTATION, 4, joint}};
     bool joined = b->tree.drifts[bone] < SAME_PLACE;
-    for (size_t t = joined; t < PX_COUNT(rows); t++) {
+    for (int t = joined ? ROTATION : TRANSLATION; t <= INNER_ROTATION; t++) {
         if (!rows[t].values)
             continue;
         pelt_track *track = &motion->tracks[motion->track_count++];
         *track = (pelt_track){.joint = rows[t].joint, .path = rows[t].path, .width = rows[t].width};
-        track->key_count = keys.count, track->times = keys.times, track->values = rows[t].values;
+        track->key_count = clip->frame_count, track->times = clip->times, track->values = rows[t].values;
         double move = 1e-3 * b->key_error * b->key_slack * b->plan->radius;
         bool first = motion->track_count == 1; /* keeps the length of a clip in which nothing moves */
         if (move > 0)
-            PX_TRY(px_keys_reduce(b->key_memory, track, track_tolerance(b, bone, &keys, track->path, move), first));
+            PX_TRY(px_keys_reduce(b->key_memory, track, track_tolerance(b, bone, path, t, move), first));
     }
     return PELT_OK;
 }
-
-/* Between keys nothing that a bone carries may leave its straight line by more than this part of the radius: a fourth
- * of a hundredth of the size, to which several bones add up. */
-#define BAND 0.005
 
 static pelt_result clip_tracks(build *b, const pelt_clip *clip, size_t row, pelt_motion *motion) {
     double *matrices = PX_ALLOC(b->fit->context, double, 24 * (size_t)clip->frame_count);
     pelt_result result = matrices ? PELT_OK : PELT_ERROR_MEMORY;
     for (uint32_t bone = 0; result == PELT_OK && bone < b->fit->bone_count; bone++) {
-        px_bone_path path = {.kind = b->fit->kind, .frame_count = clip->frame_count, .times = clip->times};
-        bone_frame(b, bone, path.axes);
-        path.matrices = matrices;
-        path.reach = b->reaches[bone] * b->plan->radius;
-        path.band = BAND * b->plan->radius;
+        px_bone_path path = {.kind = b->fit->kind, .frame_count = clip->frame_count, .matrices = matrices};
+        path.frame = b->frames[bone];
         fill_path(b, bone, row, clip->frame_count, matrices);
         if (b->tree.parents[bone] != PELT_NONE) {
             double *parents = matrices + 12 * (size_t)clip->frame_count;
             fill_path(b, b->tree.parents[bone], row, clip->frame_count, parents);
             make_local(parents, clip->frame_count, matrices);
         }
-        result = bone_tracks(b, &path, bone, motion);
+        result = bone_tracks(b, &path, clip, bone, motion);
         if (result == PELT_OK)
             result = px_cancelled(b->fit->context);
     }
@@ -394,13 +390,15 @@ static double squared_miss(const build *b, const pose_scratch *s) {
 }
 
 /* More keys each time until what is missed is within what may be: tracks rarely err together, so that the first guess
- * is generous. */
+ * is generous. Below the least slack it is rounding that is missed, which no key mends. */
+#define LEAST_SLACK 0.05
+
 static pelt_result fit_keys(build *b, const pose_scratch *s) {
     for (b->key_slack = 8;; b->key_slack *= 0.5) {
         if (!(b->key_memory = px_arena_create(b->fit->context)))
             return PELT_ERROR_MEMORY;
         PX_TRY(make_motions(b));
-        if (b->key_error == 0 || b->key_slack < 1 || px_fit_error(b->fit, squared_miss(b, s)) <= b->key_error)
+        if (b->key_error == 0 || b->key_slack < LEAST_SLACK || px_fit_error(b->fit, squared_miss(b, s)) <= b->key_error)
             return PELT_OK;
         px_arena_destroy(b->key_memory);
     }
@@ -441,6 +439,43 @@ static pelt_result build_tree(build *b, bool hierarchy) {
     return PELT_OK;
 }
 
+/* ---- What of bones is constant ------------------------------------------------------------------------------ */
+
+static pelt_result choose_frame(void *user, size_t bone, size_t count, size_t block) {
+    build *b = user;
+    const pelt_model *model = b->model;
+    (void)count, (void)block;
+    double *matrices = PX_ALLOC(b->fit->context, double, 4 * (size_t)b->fit->row_count);
+    px_bone_path *paths = PX_ALLOC(b->fit->context, px_bone_path, model->clip_count);
+    if (matrices && paths) {
+        size_t row = 0;
+        for (uint32_t c = 0; c < model->clip_count; c++) {
+            uint32_t frame_count = model->clips[c].frame_count;
+            paths[c] = (px_bone_path){b->fit->kind, frame_count, matrices + 4 * row, {{0}, {0}}};
+            fill_path(b, (uint32_t)bone, row, frame_count, matrices + 4 * row);
+            row += 3 * (size_t)frame_count;
+        }
+        px_keys_frame(paths, model->clip_count, &b->frames[bone]);
+    }
+    pelt_result result = matrices && paths ? PELT_OK : PELT_ERROR_MEMORY;
+    px_free(b->fit->context, paths);
+    px_free(b->fit->context, matrices);
+    return result;
+}
+
+static pelt_result choose_frames(build *b) {
+    const double *axes = b->fit->now.axes; /* of trs bones, as rows */
+    if (b->fit->kind == PELT_TRANSFORMS_AFFINE)
+        return px_parallel(b->fit->context, NULL, b->fit->bone_count, 1, choose_frame, b);
+    for (size_t bone = 0; bone < b->fit->bone_count; bone++) {
+        px_bone_frame *frame = &b->frames[bone];
+        *frame = (px_bone_frame){{1, 0, 0, 0, 1, 0, 0, 0, 1}, {1, 1, 1}};
+        for (size_t e = 0; axes && e < 9; e++)
+            frame->axes[e] = axes[9 * bone + 3 * (e % 3) + e / 3];
+    }
+    return PELT_OK;
+}
+
 /* ---- Into the model --------------------------------------------------------------------------------------- */
 
 static void replace_rest_pose(const build *b) {
@@ -477,9 +512,9 @@ pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const px_given *g
     b.key_error = key_error(desc, px_fit_error(fit, fit->now.objective));
     b.middles = PX_NEW(fit->arena, double, n);
     b.spreads = PX_NEW(fit->arena, double, fit->bone_count);
-    b.reaches = PX_NEW(fit->arena, double, fit->bone_count);
+    b.frames = PX_NEW(fit->arena, px_bone_frame, fit->bone_count);
     b.transforms = fit->now.full ? fit->now.full : PX_NEW(fit->arena, double, px_mul_size(fit->row_count, n));
-    if (!b.middles || !b.spreads || !b.reaches || !b.transforms)
+    if (!b.middles || !b.spreads || !b.frames || !b.transforms)
         return PELT_ERROR_MEMORY;
     if (fit->outside)
         memcpy(b.transforms, fit->outside, fit->row_count * n * sizeof *b.transforms);
@@ -488,6 +523,7 @@ pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const px_given *g
                 px_transposed(px_matrix_in(fit->now.reduced, n, fit->dimension)), fit->outside ? 1 : 0,
                 px_matrix_of(b.transforms, fit->row_count, n));
     find_middles(&b);
+    PX_TRY(choose_frames(&b));
     PX_TRY(build_tree(&b, desc->hierarchy));
     PX_TRY(build_skeleton(&b));
     PX_TRY(build_skin(&b));

@@ -1,33 +1,28 @@
-/* Making keys that may be interpolated, and leaving out those that are not missed. */
+/* Making keys that may be interpolated, and leaving out those that are not missed.
+ *
+ * There are keys on frames only: programs that sample a motion at the rate of its clip lose all others. Between them turns
+ * and scales are interpolated apart, which is not interpolating the matrix. A bone that turns carries its points along
+ * arcs; no keys can change that, since turns keep volumes and scales that go linearly from positive to positive ones never
+ * get below their geometric mean. What can be avoided is that factors turn where the matrix does not. M = R1·S·R2 alone
+ * does: where two scales are nearly equal, as they are in all bones that hardly deform, R2 is anything and goes anywhere
+ * from frame to frame, and R1 back. So M·B·C is split instead of M, with constant axes B and constant scales C that are
+ * far apart. R2 then stays near the identity, and R1 near the rotation of M.
+ */
 #include "decompose/keys.h"
 #include "core/math3.h"
 #include "decompose/stretch.h"
+#include "numeric/numeric.h"
 
 /* ---- From matrices to keys -------------------------------------------------------------------------------- */
 
-typedef struct bone_key {
-    float time;
-    float translation[3], rotation[4], scale[3], inner[4];
-} bone_key;
+static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 
-typedef struct key_list {
-    pelt_context *context;
-    const px_bone_path *path;
-    bone_key *keys;
-    uint32_t count, capacity;
-} key_list;
-
-/* A matrix at a time, and its key. */
+/* A frame and its key. */
 typedef struct moment {
-    double matrix[12];
+    double matrix[9]; /* the linear part of M, times B·C */
     px_stretch stretch;
-    bone_key key;
+    float rotation[4], scale[3], inner[4];
 } moment;
-
-/* Halvings of the time between two frames, by kind of bone. Affine ones follow the straight line as closely as one
- * likes. Those of trs bones whose axes do not suit get no nearer with more keys, and rigid ones never do. */
-static const int max_halvings[] = {
-    [PELT_TRANSFORMS_AFFINE] = 6, [PELT_TRANSFORMS_TRS] = 3, [PELT_TRANSFORMS_RIGID] = 0};
 
 /* The quaternion on the side of the one before: interpolation takes the shorter arc, and so do people who read it. */
 static void keep_side(const float *before, float *q) {
@@ -38,139 +33,136 @@ static void keep_side(const float *before, float *q) {
         q[c] = -q[c];
 }
 
-/* The key of a matrix that comes after `before` (NULL: the first). */
-static void place(const px_bone_path *path, const moment *before, float time, moment *m) {
-    double linear[9], inner[9];
-    m->key = (bone_key){.time = time, .scale = {1, 1, 1}, .inner = {0, 0, 0, 1}};
-    for (int r = 0; r < 3; r++) {
-        memcpy(linear + 3 * r, m->matrix + 4 * r, 3 * sizeof *linear);
-        m->key.translation[r] = (float)m->matrix[4 * r + 3];
+/* The key of a frame that comes after `before` (NULL: the first). */
+static void place(const px_bone_path *path, size_t k, const moment *before, moment *m) {
+    const px_bone_frame *frame = &path->frame;
+    double inner[9];
+    for (int e = 0; e < 9; e++) {
+        const double *row = path->matrices + 12 * k + (size_t)(4 * (e / 3)), *axis = frame->axes + e % 3;
+        m->matrix[e] = (row[0] * axis[0] + row[1] * axis[3] + row[2] * axis[6]) * frame->scales[e % 3];
     }
+    m->stretch = before ? before->stretch : px_stretch_start(frame->axes);
     if (path->kind == PELT_TRANSFORMS_RIGID)
-        px_quat_from_matrix(linear, m->key.rotation);
-    else {
-        m->stretch = before ? before->stretch : px_stretch_start(path->axes);
-        px_stretch_follow(&m->stretch, linear, path->kind == PELT_TRANSFORMS_TRS);
-        px_quat_from_matrix(m->stretch.u, m->key.rotation);
-        for (int c = 0; c < 3; c++)
-            m->key.scale[c] = (float)m->stretch.s[c];
-        for (int e = 0; e < 9; e++)
-            inner[e] = m->stretch.v[3 * (e % 3) + e / 3];
-        px_quat_from_matrix(inner, m->key.inner);
-    }
-    if (before) {
-        keep_side(before->key.rotation, m->key.rotation);
-        keep_side(before->key.inner, m->key.inner);
-    }
-}
-
-/* R1·S·R2 between two keys. */
-static pelt_affine between(const bone_key *a, const bone_key *b, double u) {
-    pelt_transform outer = px_transform_identity(), inner = px_transform_identity();
-    px_quat_slerp(a->rotation, b->rotation, u, outer.rotation);
-    px_quat_slerp(a->inner, b->inner, u, inner.rotation);
+        memcpy(m->stretch.u, m->matrix, sizeof m->matrix);
+    else
+        px_stretch_follow(&m->stretch, m->matrix, path->kind == PELT_TRANSFORMS_TRS);
+    for (int e = 0; e < 9; e++)
+        inner[e] = m->stretch.v[3 * (e % 3) + e / 3];
+    px_quat_from_matrix(m->stretch.u, m->rotation);
+    px_quat_from_matrix(inner, m->inner);
     for (int c = 0; c < 3; c++)
-        outer.scale[c] = (float)((1 - u) * (double)a->scale[c] + u * (double)b->scale[c]);
-    pelt_affine first = px_affine_from_transform(&inner), second = px_affine_from_transform(&outer);
-    return px_affine_mul(&second, &first);
-}
-
-/* How far, at most, a carried point leaves the straight line between two moments; object units. Translations go along
- * that line anyway. */
-static double straying(const px_bone_path *path, const moment *a, const moment *b) {
-    double most = 0;
-    for (int step = 1; step < 4; step++) {
-        double u = 0.25 * step, sum = 0;
-        pelt_affine m = between(&a->key, &b->key, u);
-        for (int e = 0; e < 12; e++) {
-            double off = (double)m.m[e] - (1 - u) * a->matrix[e] - u * b->matrix[e];
-            sum += e % 4 < 3 ? off * off : 0;
-        }
-        most = fmax(most, sum);
+        m->scale[c] = (float)m->stretch.s[c];
+    if (before) {
+        keep_side(before->rotation, m->rotation);
+        keep_side(before->inner, m->inner);
     }
-    return sqrt(most) * path->reach;
 }
 
-static pelt_result push(key_list *list, const bone_key *key) {
-    if (list->count == list->capacity) {
-        uint32_t capacity = 2 * list->capacity;
-        bone_key *grown = px_resize(list->context, list->keys, capacity, sizeof *grown);
-        if (!grown)
-            return PELT_ERROR_MEMORY;
-        list->keys = grown;
-        list->capacity = capacity;
-    }
-    list->keys[list->count++] = *key;
-    return PELT_OK;
-}
-
-/* Adds the keys from `a`, which is there, to `b`, where needed with others between. */
-static pelt_result go(key_list *list, const moment *a, float time, moment *b, int halvings) {
-    const px_bone_path *path = list->path;
-    moment middle;
-    float half = a->key.time + 0.5f * (time - a->key.time);
-    place(path, a, time, b);
-    bool divide =
-        halvings < max_halvings[path->kind] && half > a->key.time && half < time && straying(path, a, b) > path->band;
-    if (!divide)
-        return push(list, &b->key);
-    for (int e = 0; e < 12; e++)
-        middle.matrix[e] = 0.5 * (a->matrix[e] + b->matrix[e]);
-    PX_TRY(go(list, a, half, &middle, halvings + 1));
-    return go(list, &middle, time, b, halvings + 1);
-}
-
-static pelt_result walk(key_list *list) {
-    const px_bone_path *path = list->path;
-    moment moments[2];
-    for (uint32_t k = 0; k < path->frame_count; k++) {
-        moment *now = &moments[k % 2];
-        memcpy(now->matrix, path->matrices + 12 * (size_t)k, sizeof now->matrix);
-        if (k == 0) {
-            place(path, NULL, path->times[0], now);
-            PX_TRY(push(list, &now->key));
-        } else
-            PX_TRY(go(list, &moments[(k + 1) % 2], path->times[k], now, 0));
-    }
-    return PELT_OK;
-}
-
-static pelt_result store(px_arena *memory, const key_list *list, px_bone_keys *out) {
-    size_t n = list->count;
-    pelt_transforms kind = list->path->kind;
-    bool scales = kind != PELT_TRANSFORMS_RIGID, inner = kind == PELT_TRANSFORMS_AFFINE;
-    float *times = list->count == list->path->frame_count ? NULL : PX_NEW(memory, float, n);
-    *out = (px_bone_keys){.count = list->count, .times = times ? times : list->path->times};
-    out->translations = PX_NEW(memory, float, 3 * n);
-    out->rotations = PX_NEW(memory, float, 4 * n);
+pelt_result px_keys_make(px_arena *memory, const px_bone_path *path, px_bone_keys *out) {
+    size_t n = path->frame_count;
+    bool scales = path->kind != PELT_TRANSFORMS_RIGID, inner = path->kind == PELT_TRANSFORMS_AFFINE;
+    *out = (px_bone_keys){.translations = PX_NEW(memory, float, 3 * n), .rotations = PX_NEW(memory, float, 4 * n)};
     out->scales = scales ? PX_NEW(memory, float, 3 * n) : NULL;
     out->inner_rotations = inner ? PX_NEW(memory, float, 4 * n) : NULL;
-    if (!out->translations || !out->rotations || (scales && !out->scales) || (inner && !out->inner_rotations) ||
-        (!times && list->count != list->path->frame_count))
+    if (!out->translations || !out->rotations || (scales && !out->scales) || (inner && !out->inner_rotations))
         return PELT_ERROR_MEMORY;
+    moment moments[2];
     for (size_t k = 0; k < n; k++) {
-        const bone_key *key = &list->keys[k];
-        if (times)
-            times[k] = key->time;
-        memcpy(out->translations + 3 * k, key->translation, sizeof key->translation);
-        memcpy(out->rotations + 4 * k, key->rotation, sizeof key->rotation);
+        moment *now = &moments[k % 2];
+        place(path, k, k > 0 ? &moments[(k + 1) % 2] : NULL, now);
+        for (size_t r = 0; r < 3; r++)
+            out->translations[3 * k + r] = (float)path->matrices[12 * k + 4 * r + 3];
+        memcpy(out->rotations + 4 * k, now->rotation, sizeof now->rotation);
         if (scales)
-            memcpy(out->scales + 3 * k, key->scale, sizeof key->scale);
+            memcpy(out->scales + 3 * k, now->scale, sizeof now->scale);
         if (inner)
-            memcpy(out->inner_rotations + 4 * k, key->inner, sizeof key->inner);
+            memcpy(out->inner_rotations + 4 * k, now->inner, sizeof now->inner);
     }
     return PELT_OK;
 }
 
-pelt_result px_keys_make(px_arena *memory, const px_bone_path *path, px_bone_keys *keys) {
-    pelt_context *context = px_arena_context(memory);
-    key_list list = {.context = context, .path = path, .capacity = path->frame_count};
-    list.keys = PX_ALLOC(context, bone_key, list.capacity);
-    pelt_result result = list.keys ? walk(&list) : PELT_ERROR_MEMORY;
-    if (result == PELT_OK)
-        result = store(memory, &list, keys);
-    px_free(context, list.keys);
-    return result;
+/* ---- Axes and scales that suit a bone --------------------------------------------------------------------- */
+
+/* Of C, from each axis to the next. Twice as much is as good, and makes rounded rotations cost four times as much. */
+#define RATIO 2.0
+/* Frames to look behind, of long motions spread over them. */
+#define MOST_FRAMES 256u
+
+/* The squared distance of M halfway between two frames from the mean of both. */
+static double straying(const px_bone_path *path, const moment *a, const moment *b) {
+    pelt_transform outer = px_transform_identity(), inner = px_transform_identity();
+    px_quat_slerp(a->rotation, b->rotation, 0.5, outer.rotation);
+    px_quat_slerp(a->inner, b->inner, 0.5, inner.rotation);
+    for (int c = 0; c < 3; c++)
+        outer.scale[c] = 0.5f * (a->scale[c] + b->scale[c]);
+    pelt_affine first = px_affine_from_transform(&inner), second = px_affine_from_transform(&outer);
+    pelt_affine m = px_affine_mul(&second, &first);
+    double sum = 0;
+    for (int e = 0; e < 9; e++) {
+        double off = (double)m.m[4 * (e / 3) + e % 3] - 0.5 * (a->matrix[e] + b->matrix[e]);
+        off /= path->frame.scales[e % 3];
+        sum += off * off;
+    }
+    return sum;
+}
+
+/* All of them, the worst counting most. */
+static double path_straying(const px_bone_path *path, uint32_t stride) {
+    moment moments[2];
+    double sum = 0;
+    for (uint32_t k = 0, turn = 0; k + 1 < path->frame_count; k += stride, turn ^= 1) {
+        moment *a = &moments[turn], *b = &moments[turn ^ 1];
+        if (k == 0 || stride > 1)
+            place(path, k, NULL, a);
+        place(path, k + 1, a, b);
+        double off = straying(path, a, b);
+        sum += off * off;
+    }
+    return sum;
+}
+
+/* The axes along which a bone is stretched most and least over all frames. */
+static void stretch_axes(const px_bone_path *paths, uint32_t path_count, double axes[9]) {
+    double sum[9] = {0}, u[9], s[3];
+    for (uint32_t p = 0; p < path_count; p++)
+        for (size_t k = 0; k < paths[p].frame_count; k++) {
+            const double *m = paths[p].matrices + 12 * k;
+            for (int e = 0; e < 9; e++)
+                for (int r = 0; r < 12; r += 4)
+                    sum[e] += m[r + e / 3] * m[r + e % 3];
+        }
+    px_svd3(sum, u, s, axes);
+}
+
+void px_keys_frame(const px_bone_path *paths, uint32_t path_count, px_bone_frame *frame) {
+    static const double orders[][3] = {{RATIO, 1, 1 / RATIO},
+                                       {RATIO, 1 / RATIO, 1},
+                                       {1, RATIO, 1 / RATIO},
+                                       {1, 1 / RATIO, RATIO},
+                                       {1 / RATIO, RATIO, 1},
+                                       {1 / RATIO, 1, RATIO},
+                                       {1, 1, 1}};
+    double axes[2][9], least = INFINITY;
+    uint32_t frame_count = 0;
+    memcpy(axes[0], identity, sizeof identity);
+    stretch_axes(paths, path_count, axes[1]);
+    for (uint32_t p = 0; p < path_count; p++)
+        frame_count += paths[p].frame_count;
+    for (size_t n = 0; n < 2 * PX_COUNT(orders); n++) {
+        px_bone_frame tried;
+        double sum = 0;
+        memcpy(tried.axes, axes[n % 2], sizeof tried.axes);
+        memcpy(tried.scales, orders[n / 2], sizeof tried.scales);
+        for (uint32_t p = 0; p < path_count; p++) {
+            px_bone_path path = paths[p];
+            path.frame = tried;
+            sum += path_straying(&path, 1 + frame_count / MOST_FRAMES);
+        }
+        if (n == 0 || sum < least) {
+            least = sum;
+            *frame = tried;
+        }
+    }
 }
 
 /* ---- Fewer keys ------------------------------------------------------------------------------------------- */

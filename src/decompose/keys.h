@@ -5,29 +5,33 @@
 #include "core/core.h"
 #include <pelt/decompose.h>
 
+/* What of a bone is constant: M = T·R1·S·R2·C⁻¹·Bᵀ. Bᵀ goes into the inverse bind matrix, C⁻¹ to the inner node. */
+typedef struct px_bone_frame {
+    double axes[9];   /* B, a rotation row by row: its columns are the axes in the rest pose */
+    double scales[3]; /* C; 1 but for affine bones */
+} px_bone_frame;
+
 /* A bone over one clip. Its matrices move points given from the bone's middle to object space. */
 typedef struct px_bone_path {
     pelt_transforms kind;
     uint32_t frame_count;   /* at least 1 */
-    const float *times;     /* [frame] seconds */
     const double *matrices; /* [frame][12] row by row */
-    double axes[9];         /* trs: the constant axes, as columns; affine: where the first frame looks for them */
-    double reach;           /* how far what it carries lies from its middle, object units */
-    double band;            /* how far between two frames a carried point may leave the straight line, object units */
+    px_bone_frame frame;    /* rigid bones: the identity */
 } px_bone_path;
 
-/* M = T·R1·S·R2 at each key. */
+/* A key per frame: T, R1, S and R2 of M. */
 typedef struct px_bone_keys {
-    uint32_t count;
-    const float *times;     /* [key] the path's own when no key had to be added */
-    float *translations;    /* [key][3] */
-    float *rotations;       /* [key][4] */
-    float *scales;          /* [key][3]; NULL for rigid bones */
-    float *inner_rotations; /* [key][4]; NULL but for affine bones */
+    float *translations;    /* [frame][3] */
+    float *rotations;       /* [frame][4] */
+    float *scales;          /* [frame][3]; NULL for rigid bones */
+    float *inner_rotations; /* [frame][4]; NULL but for affine bones */
 } px_bone_keys;
 
-/* A key per frame. Interpolating turns and scales apart is not interpolating the matrix: where a carried point would
- * stray further than `band`, keys are added between the frames. The arrays come from `memory`. */
+/* Chooses B and C of an affine bone, the same for all its paths, so that what is interpolated between two frames is as
+ * near as possible to the straight line; see keys.c. Their own frames are not read. */
+void px_keys_frame(const px_bone_path *paths, uint32_t path_count, px_bone_frame *frame);
+
+/* The arrays come from `memory`. */
 pelt_result px_keys_make(px_arena *memory, const px_bone_path *path, px_bone_keys *keys);
 
 /* Leaves out keys of a LINEAR track as long as all of them stay within `tolerance` of what is then interpolated: the

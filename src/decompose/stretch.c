@@ -6,10 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-px_stretch px_stretch_start(const double axes[9]) {
-    px_stretch path = {.s = {1, 1, 1}, .signs = {1, 1, 1}};
-    memcpy(path.u, axes, sizeof path.u);
-    memcpy(path.v, axes, sizeof path.v);
+px_stretch px_stretch_start(const double u[9]) {
+    px_stretch path = {.s = {1, 1, 1}, .v = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .signs = {1, 1, 1}};
+    memcpy(path.u, u, sizeof path.u);
     return path;
 }
 

@@ -10,8 +10,8 @@ typedef struct px_stretch {
     double signs[3]; /* of s: 1 or −1 */
 } px_stretch;
 
-/* Before the first matrix. `axes`: where v begins, three columns. */
-px_stretch px_stretch_start(const double axes[9]);
+/* Before the first matrix: v begins as the identity, u as given. */
+px_stretch px_stretch_start(const double u[9]);
 /* Decomposes the next matrix so that v turns as little as possible from the one before, no axis changes its place, and
  * where scales are equal, so that any v would do, it stays. Scales change their sign where u would have to turn about
  * otherwise: when a matrix reflects, or when it went flat and came out on the other side. With `fixed` v stays in any
