@@ -5,11 +5,13 @@
  * need two nested nodes, M = T·R1·S·R2·C⁻¹·Bᵀ, since one node holds no shear; the inner one is the joint. The axes B are
  * constant and go into the inverse bind matrix; the scales C are constant too and are those of the nodes at rest, where
  * they cancel. trs bones have no R2 and C. Rigid bones may be joined into a skeleton: then joints rest where bones move
- * alike, and keys are relative to the parent.
+ * alike, and keys are relative to the parent. Bones that a kept rig gets move relative to the bone of
+ * the rig that carries them, their host.
  */
 #include "decompose/build.h"
 #include "core/math3.h"
 #include "decompose/hierarchy.h"
+#include "decompose/host.h"
 #include "decompose/keys.h"
 #include "rest/rest.h"
 
@@ -22,6 +24,7 @@ typedef struct build {
     uint32_t nodes_a_bone; /* 1, or 2 for affine bones */
     px_hierarchy tree;     /* its pivots are the middles */
     uint32_t *places;      /* [bone] in the tree's order */
+    px_hosts hosts;        /* paths of bones that have one are relative to it */
     double *middles;       /* [bone][3] normalised: the mean of what it carries, or its joint with its parent … */
     double *spreads;       /* [bone] … and the mean distance from it */
     px_bone_frame *frames; /* [bone] */
@@ -202,18 +205,22 @@ static pelt_result build_skin(build *b) {
 
 /* ---- Motions ---------------------------------------------------------------------------------------------- */
 
-/* The matrices of a bone over one clip, from its middle to object space. `row`: 3 · the clip's first frame among all.
- */
+/* The matrices of a bone over one clip, from its middle to object space, or to that of the rest pose which its host then
+ * moves. `row`: 3 · the clip's first frame among all. */
 static void fill_path(const build *b, uint32_t bone, size_t row, uint32_t frame_count, double *matrices) {
     size_t n = 4 * (size_t)b->fit->bone_count;
     const double *g = b->middles + 3 * (size_t)bone;
-    for (size_t k = 0; k < frame_count; k++)
+    for (size_t k = 0; k < frame_count; k++) {
+        double *m = matrices + 12 * k;
+        for (size_t r = 0; r < 3; r++)
+            memcpy(m + 4 * r, b->transforms + (row + 3 * k + r) * n + 4 * (size_t)bone, 4 * sizeof *m);
+        if (b->hosts.bones[bone] != PELT_NONE)
+            px_host_divide(&b->hosts, bone, row + 3 * k, m);
         for (size_t r = 0; r < 3; r++) {
-            const double *line = b->transforms + (row + 3 * k + r) * n + 4 * (size_t)bone;
-            double *out = matrices + 12 * k + 4 * r;
-            memcpy(out, line, 3 * sizeof *out);
-            out[3] = object_coordinate(b, line[0] * g[0] + line[1] * g[1] + line[2] * g[2] + line[3], (int)r);
+            double *line = m + 4 * r;
+            line[3] = object_coordinate(b, line[0] * g[0] + line[1] * g[1] + line[2] * g[2] + line[3], (int)r);
         }
+    }
 }
 
 /* The same seen from a rigid parent's matrices. */
@@ -278,7 +285,7 @@ static pelt_result bone_tracks(build *b, const px_bone_path *path, const pelt_cl
         pelt_track *track = &motion->tracks[motion->track_count++];
         *track = (pelt_track){.joint = rows[t].joint, .path = rows[t].path, .width = rows[t].width};
         track->key_count = clip->frame_count, track->times = clip->times, track->values = rows[t].values;
-        double move = 1e-3 * b->key_error * b->key_slack * b->plan->radius;
+        double move = 1e-3 * b->key_error * b->key_slack * b->plan->radius / b->hosts.sizes[bone];
         bool first = motion->track_count == 1; /* keeps the length of a clip in which nothing moves */
         if (move > 0)
             PX_TRY(px_keys_reduce(b->key_memory, track, track_tolerance(b, bone, path, t, move), first));
@@ -357,13 +364,20 @@ static void put_off(const build *b, const pelt_model *posed, const pelt_motion *
     pelt_motion_sample(posed, motion, time, s->locals, NULL);
     pelt_skeleton_globals(&b->out.skeleton, s->locals, s->globals);
     pelt_skin_palette(&b->out.skin, s->globals, s->palette);
-    for (size_t e = 0; e < 3 * n; e++) {
-        size_t r = e / n, bone = e % n / 4, column = e % 4;
-        const float *m = s->palette[bone].m + 4 * r;
-        double value = (double)m[column];
-        if (column == 3)
-            value = (value + (double)m[0] * c[0] + (double)m[1] * c[1] + (double)m[2] * c[2] - c[r]) / b->plan->radius;
-        off[e] = value - b->transforms[row * n + e];
+    for (uint32_t bone = 0; bone < b->fit->bone_count; bone++) {
+        double m[12];
+        for (size_t e = 0; e < 12; e++)
+            m[e] = (double)s->palette[bone].m[e];
+        for (size_t r = 0; r < 3; r++) {
+            double *line = m + 4 * r;
+            line[3] = (line[3] + line[0] * c[0] + line[1] * c[1] + line[2] * c[2] - c[r]) / b->plan->radius;
+        }
+        if (b->hosts.bones[bone] != PELT_NONE)
+            px_host_multiply(&b->hosts, bone, row, m);
+        for (size_t e = 0; e < 12; e++) {
+            size_t at = e / 4 * n + 4 * (size_t)bone + e % 4;
+            off[at] = m[e] - b->transforms[row * n + at];
+        }
     }
 }
 
@@ -488,7 +502,7 @@ static void replace_rest_pose(const build *b) {
 static void replace_rig(const build *b) {
     pelt_model *model = b->model;
     for (uint32_t p = 0; p < model->mesh.part_count; p++) {
-        if (b->out.changed & PELT_CHANGED_SKELETON)
+        if (b->out.changed & PELT_CHANGED_SKELETON && !b->out.keeps_joints)
             model->mesh.parts[p].joint = PELT_NONE;
         model->mesh.parts[p].skinned = true;
     }
@@ -496,8 +510,10 @@ static void replace_rig(const build *b) {
     model->skin = b->out.skin;
     model->motions = b->out.motions;
     model->motion_count = b->out.motion_count;
-    model->morphs = (pelt_morph_set){0};
-    model->driver_count = 0;
+    if (!b->given->keeps_morphs) {
+        model->morphs = (pelt_morph_set){0};
+        model->driver_count = 0;
+    }
     model->changed |= b->out.changed;
 }
 
@@ -523,15 +539,17 @@ pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const px_given *g
                 px_transposed(px_matrix_in(fit->now.reduced, n, fit->dimension)), fit->outside ? 1 : 0,
                 px_matrix_of(b.transforms, fit->row_count, n));
     find_middles(&b);
+    PX_TRY(px_hosts_find(given, fit, &b.hosts));
     PX_TRY(choose_frames(&b));
     PX_TRY(build_tree(&b, desc->hierarchy));
     PX_TRY(build_skeleton(&b));
     PX_TRY(build_skin(&b));
     PX_TRY(build_motions(&b));
     b.out.motion_count = model->clip_count;
-    b.out.changed = PELT_CHANGED_SKIN | PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS | PELT_CHANGED_MORPHS;
+    b.out.changed = PELT_CHANGED_SKIN | PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS;
+    b.out.changed |= given->keeps_morphs ? 0 : PELT_CHANGED_MORPHS;
     if (given->kept)
-        PX_TRY(px_given_keep(given, fit, model, &b.out));
+        PX_TRY(px_given_keep(given, fit, &b.hosts, model, &b.out));
     if (!desc->turned_normals && !b.keeps_rest)
         PX_TRY(
             px_built_normals(fit->context, model, &b.out, given->kept ? given->motions : NULL, b.normals, b.tangents));

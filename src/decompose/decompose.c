@@ -1,5 +1,6 @@
 /* The doors: gather, seed, iterate, build. */
 #include "core/ball.h"
+#include "core/join.h"
 #include "decompose/build.h"
 #include "decompose/decomposer.h"
 #include "decompose/neighbours.h"
@@ -221,7 +222,9 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
     if (!(d->errors = PX_NEW(fit->arena, float, d->desc.iterations)))
         return PELT_ERROR_MEMORY;
     double start = seconds_now();
-    PX_TRY(px_fit_gather(fit, d->model, &d->plan, &d->desc));
+    pelt_model fitted = *d->model;
+    PX_TRY(px_given_unmorph(&d->given, fit, &fitted));
+    PX_TRY(px_fit_gather(fit, &fitted, &d->plan, &d->desc));
     PX_TRY(px_given_reduce(&d->given, fit, &d->plan, d->model, &d->desc));
     PX_TRY(keep_home(fit));
     PX_TRY(px_fit_make_moments(fit));
@@ -256,6 +259,8 @@ pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, con
     PX_TRY(check_input(context, model, settings.rest_frame, &frame_count));
     if (px_search_wanted(&settings))
         return px_search_bones(context, model, &settings, out);
+    if (settings.rig == model && settings.add > 0)
+        PX_TRY(px_skin_join_parts(model)); /* helper bones take vertices of all parts */
     PX_TRY(pelt_model_weld(context, model));
     px_arena *arena = px_arena_create(context);
     pelt_decomposer *d = arena ? PX_NEW(arena, pelt_decomposer, 1) : NULL;

@@ -33,6 +33,11 @@ static bool is_start(const pelt_decompose_desc *desc) {
     return desc->refine || (desc->given_motion && desc->given_weights && desc->add == 0);
 }
 
+/* Whether bones of the rig keep their motion. */
+static bool is_kept(const pelt_decompose_desc *desc) {
+    return !is_empty(desc->lock_bones) || (wants_motion(desc) && !is_start(desc));
+}
+
 static pelt_result check_wishes(pelt_context *context, const pelt_decompose_desc *desc) {
     bool any = wants_motion(desc) || wants_weights(desc);
     if (!desc->rig && (any || desc->refine || !is_empty(desc->lock_bones) || !is_empty(desc->lock_vertices)))
@@ -200,6 +205,8 @@ pelt_result px_given_plan(px_given *given, px_fit *fit, const px_gathered *plan,
     if (!rig)
         return PELT_OK;
     given->bone_count = rig->skin.bone_count;
+    given->kept = is_kept(desc);
+    given->keeps_morphs = given->kept && rig == model && rig->morphs.morph_count > 0;
     if (given->bone_count == 0)
         return px_fail(fit->context, PELT_ERROR_INPUT, "the rig has no bones: its mesh has no skin");
     if (given->bone_count > BONES_MOST - desc->add)
@@ -374,7 +381,6 @@ static pelt_result set_locks(px_given *given, px_fit *fit, const px_gathered *pl
     PX_TRY(lock_named_bones(given, fit, desc->lock_bones, motions));
     PX_TRY(lock_named_bones(given, fit, desc->lock_bones, weights));
     PX_TRY(lock_named_parts(fit, plan, mesh, desc->lock_vertices, vertices));
-    given->kept = bones || (given->motions && !start);
     fit->lock_motions = given->kept ? motions : NULL;
     fit->lock_weights = bones || added ? weights : NULL;
     fit->lock_vertices = wants_weights(desc) ? vertices : NULL;

@@ -12,13 +12,17 @@ typedef struct px_given {
     uint32_t *vertices;    /* [vertex of the fit] the rig's vertex; NULL: its mesh is another */
     bool in_order;         /* the rig's vertices are those of the mesh, one by one */
     double *transforms;    /* [row][4P] of the rig's bones, normalised; NULL: its motion is not given */
-    bool kept;             /* some bones keep their motion: its skeleton and motions stay */
+    bool kept;             /* some bones keep their motion: its skeleton and motions stay … */
+    bool keeps_morphs; /* … and, where the rig is the model itself, its morph targets with their tracks and drivers */
 } px_given;
 
 /* Checks that the rig fits the model's mesh and clips, and sets what the fit must know beforehand: bones, influences
  * and whether the rest pose is fixed. */
 pelt_result px_given_plan(px_given *given, px_fit *fit, const px_gathered *plan, const pelt_model *model,
                           const pelt_decompose_desc *desc);
+/* The clips that bones are fitted to, into `fitted`, a copy of the model: where morph targets stay, without what the rig's
+ * skin makes of those at the times of the frames (unmorph.c). */
+pelt_result px_given_unmorph(const px_given *given, px_fit *fit, pelt_model *fitted);
 /* After the reduction: the rest pose, and a basis in which the rig's motion can be said. */
 pelt_result px_given_reduce(px_given *given, px_fit *fit, const px_gathered *plan, const pelt_model *model,
                             const pelt_decompose_desc *desc);
@@ -37,11 +41,8 @@ typedef struct px_built {
     pelt_skin skin;
     uint32_t motion_count;
     pelt_motion *motions;
-    uint32_t changed; /* pelt_change bits */
+    uint32_t changed;  /* pelt_change bits */
+    bool keeps_joints; /* the model's joints are the first of the skeleton's, as they were */
 } px_built;
-
-/* Bones with locked motions get the joints and tracks of the rig, as they are; the others' joints and tracks are added
- * to its skeleton and motions. `built` has a motion per clip and is changed. */
-pelt_result px_given_keep(const px_given *given, const px_fit *fit, const pelt_model *model, px_built *built);
 
 #endif

@@ -1,29 +1,62 @@
 /* The rig's skeleton and motions stay, with joints and tracks added for the bones that are not locked. */
-#include "decompose/given.h"
+#include "core/math3.h"
+#include "decompose/host.h"
 
 /* Where things go. `built` is the model's flat skeleton with all bones of the fit. */
 typedef struct keeping {
     const px_given *given;
     const px_fit *fit;
+    const px_hosts *hosts;
     px_arena *memory; /* the model's */
     px_built *built;
-    uint32_t *joints; /* [joint built] its number in the result; PELT_NONE: it is not needed */
+    uint32_t *joints;  /* [joint built] its number in the result; PELT_NONE: it is not needed */
+    uint32_t *carried; /* [joint built] the bone whose outermost joint it is, if that has a host; else PELT_NONE */
 } keeping;
 
 /* Joints are numbered behind those of the rig. Returns how many there are then. */
 static uint32_t number_joints(keeping *k, uint32_t nodes_a_bone) {
     uint32_t count = k->given->rig->skeleton.joint_count;
     memset(k->joints, 0xFF, k->built->skeleton.joint_count * sizeof *k->joints);
+    memset(k->carried, 0xFF, k->built->skeleton.joint_count * sizeof *k->carried);
     for (uint32_t bone = 0; bone < k->fit->bone_count; bone++) {
         if (k->fit->lock_motions[bone])
             continue;
-        if (k->joints[0] == PELT_NONE)
-            k->joints[0] = count++; /* the root of the bones that are not locked */
         uint32_t joint = k->built->skin.bone_joints[bone];
+        if (k->hosts->bones[bone] != PELT_NONE)
+            k->carried[joint + 1 - nodes_a_bone] = bone;
+        else if (k->joints[0] == PELT_NONE)
+            k->joints[0] = count++; /* the root of those without a host */
         for (uint32_t node = joint + 1 - nodes_a_bone; node <= joint; node++)
             k->joints[node] = count++;
     }
     return count;
+}
+
+/* The inverse bind matrix of the host of a bone. */
+static px_similarity host_bind(const keeping *k, uint32_t bone) {
+    px_similarity s;
+    px_similarity_of(&k->given->rig->skin.inverse_binds[k->hosts->bones[bone]], &s);
+    return s;
+}
+
+/* From the space of the rest pose to that of the host's joint. The scale between them is left to the bone's own inverse
+ * bind matrix, so that joints rest without any. */
+static void move_translation(const px_similarity *s, const float from[3], float to[3]) {
+    double p[3] = {(double)from[0], (double)from[1], (double)from[2]};
+    for (int r = 0; r < 3; r++) {
+        const double *line = s->rotation + 3 * r;
+        to[r] = (float)(s->scale * (line[0] * p[0] + line[1] * p[1] + line[2] * p[2]) + s->translation[r]);
+    }
+}
+
+static void move_rotation(const px_similarity *s, const float from[4], float to[4]) {
+    const float *a = s->quaternion;
+    float x = a[3] * from[0] + a[0] * from[3] + a[1] * from[2] - a[2] * from[1];
+    float y = a[3] * from[1] + a[1] * from[3] + a[2] * from[0] - a[0] * from[2];
+    float z = a[3] * from[2] + a[2] * from[3] + a[0] * from[1] - a[1] * from[0];
+    float w = a[3] * from[3] - a[0] * from[0] - a[1] * from[1] - a[2] * from[2];
+    to[0] = x, to[1] = y, to[2] = z, to[3] = w;
+    px_quat_normalize(to);
 }
 
 static pelt_result keep_skeleton(keeping *k, uint32_t joint_count) {
@@ -46,6 +79,12 @@ static pelt_result keep_skeleton(keeping *k, uint32_t joint_count) {
         s.names[to] = built->names[j];
         s.rest[to] = built->rest[j];
         s.parents[to] = built->parents[j] == PELT_NONE ? PELT_NONE : k->joints[built->parents[j]];
+        if (k->carried[j] == PELT_NONE)
+            continue;
+        px_similarity bind = host_bind(k, k->carried[j]);
+        s.parents[to] = k->given->rig->skin.bone_joints[k->hosts->bones[k->carried[j]]];
+        move_translation(&bind, built->rest[j].translation, s.rest[to].translation);
+        move_rotation(&bind, built->rest[j].rotation, s.rest[to].rotation);
     }
     k->built->skeleton = s;
     return PELT_OK;
@@ -59,14 +98,19 @@ static void keep_bones(keeping *k) {
         skin->bone_joints[bone] = locked ? rig->bone_joints[bone] : k->joints[skin->bone_joints[bone]];
         if (locked)
             skin->inverse_binds[bone] = rig->inverse_binds[bone];
+        else if (k->hosts->bones[bone] != PELT_NONE) {
+            px_similarity bind = host_bind(k, bone);
+            for (int e = 0; e < 12; e++)
+                skin->inverse_binds[bone].m[e] = (float)(bind.scale * (double)skin->inverse_binds[bone].m[e]);
+        }
     }
 }
 
-/* Tracks of the rig, bit for bit. Those of morph weights go: the clips have what they did. */
+/* Tracks of the rig, bit for bit. Those of morph weights go with the targets: the clips have what they did. */
 static pelt_result keep_tracks(keeping *k, const pelt_motion *from, pelt_motion *to) {
     for (uint32_t t = 0; t < from->track_count; t++) {
         pelt_track track = from->tracks[t];
-        if (track.path == PELT_PATH_WEIGHTS)
+        if (track.path == PELT_PATH_WEIGHTS && !k->given->keeps_morphs)
             continue;
         PX_TRY(px_track_copy(k->memory, &track));
         to->tracks[to->track_count++] = track;
@@ -74,17 +118,37 @@ static pelt_result keep_tracks(keeping *k, const pelt_motion *from, pelt_motion 
     return PELT_OK;
 }
 
-static void add_tracks(const keeping *k, const pelt_motion *built, pelt_motion *to) {
+/* A track of a joint below a host, in the space of that. Scales need no change. */
+static pelt_result move_track(const keeping *k, uint32_t bone, pelt_track *track) {
+    bool turns = track->path == PELT_PATH_ROTATION;
+    if (!turns && track->path != PELT_PATH_TRANSLATION)
+        return PELT_OK;
+    px_similarity bind = host_bind(k, bone);
+    float *values = PX_NEW(k->memory, float, px_mul_size(track->key_count, track->width));
+    if (!values)
+        return PELT_ERROR_MEMORY;
+    for (size_t key = 0; key < track->key_count; key++)
+        (turns ? move_rotation : move_translation)(&bind, track->values + key * track->width,
+                                                   values + key * track->width);
+    track->values = values;
+    return PELT_OK;
+}
+
+static pelt_result add_tracks(const keeping *k, const pelt_motion *built, pelt_motion *to) {
     for (uint32_t t = 0; t < built->track_count; t++) {
         pelt_track track = built->tracks[t];
+        uint32_t bone = k->carried[track.joint];
         track.joint = k->joints[track.joint];
         if (track.joint == PELT_NONE)
             continue;
+        if (bone != PELT_NONE)
+            PX_TRY(move_track(k, bone, &track));
         float first = track.times[0], last = track.times[track.key_count - 1];
         to->start = first < to->start ? first : to->start;
         to->end = last > to->end ? last : to->end;
         to->tracks[to->track_count++] = track;
     }
+    return PELT_OK;
 }
 
 /* All motions of the rig; those of clips are extended. */
@@ -106,7 +170,7 @@ static pelt_result keep_motions(keeping *k, uint32_t clip_count) {
             return PELT_ERROR_MEMORY;
         PX_TRY(keep_tracks(k, from, to));
         if (built)
-            add_tracks(k, built, to);
+            PX_TRY(add_tracks(k, built, to));
         else if (k->joints[0] != PELT_NONE)
             px_log(k->fit->context, PELT_LOG_WARNING, "motion '%s' has no clip: bones that are not locked rest in it",
                    to->name);
@@ -116,17 +180,21 @@ static pelt_result keep_motions(keeping *k, uint32_t clip_count) {
     return PELT_OK;
 }
 
-pelt_result px_given_keep(const px_given *given, const px_fit *fit, const pelt_model *model, px_built *built) {
+pelt_result px_given_keep(const px_given *given, const px_fit *fit, const px_hosts *hosts, const pelt_model *model,
+                          px_built *built) {
     uint32_t nodes_a_bone = fit->kind == PELT_TRANSFORMS_AFFINE ? 2 : 1, clip_count = built->motion_count;
-    keeping k = {.given = given, .fit = fit, .memory = model->memory, .built = built};
+    keeping k = {.given = given, .fit = fit, .hosts = hosts, .memory = model->memory, .built = built};
     k.joints = PX_NEW(fit->arena, uint32_t, built->skeleton.joint_count);
-    if (!k.joints)
+    k.carried = PX_NEW(fit->arena, uint32_t, built->skeleton.joint_count);
+    if (!k.joints || !k.carried)
         return PELT_ERROR_MEMORY;
     uint32_t joint_count = number_joints(&k, nodes_a_bone);
     PX_TRY(keep_motions(&k, clip_count));
     PX_TRY(keep_skeleton(&k, joint_count));
     keep_bones(&k);
-    bool same = given->rig == model && joint_count == model->skeleton.joint_count && model->morphs.morph_count == 0;
+    built->keeps_joints = given->rig == model;
+    bool same = given->rig == model && joint_count == model->skeleton.joint_count &&
+                (given->keeps_morphs || model->morphs.morph_count == 0);
     if (same)
         built->changed &= ~(uint32_t)(PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS | PELT_CHANGED_MORPHS);
     return PELT_OK;

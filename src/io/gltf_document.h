@@ -191,7 +191,7 @@ typedef struct px_gltf_writer {
     px_gltf *source;  /* the document that the model was read from, or NULL */
     px_arena *arena;  /* goes after writing */
     uint32_t changed; /* nouns to write anew; all without a source */
-    bool new_nodes;   /* nodes are written anew: no source, or other joints than in the source */
+    bool new_nodes;   /* nodes are written anew: no source, or the source's are not the first of the model's joints */
     pelt_weight_format weights;
     bool ordered;  /* vertices are to be sorted by their bones */
     bool mended;   /* accessors of the source were replaced though no noun changed */

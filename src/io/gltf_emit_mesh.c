@@ -155,14 +155,63 @@ static void put_instance_node(px_gltf_writer *w, px_gltf_instance *instance, uin
     px_gltf_put_uint(w, node, "mesh", mesh);
 }
 
-/* A mesh that gets a skin leaves its node for such a root; but not one with morphs, whose weights motions look for at
- * the node. */
+/* Whether nothing needs a joint's node to be where it is but the mesh that it shows. */
+static bool is_free(const px_gltf_writer *w, uint32_t joint) {
+    const pelt_model *model = w->model;
+    const px_json *node = w->joint_nodes[joint];
+    if (px_json_get(node, "camera") || px_json_get(node, "extensions"))
+        return false;
+    for (uint32_t j = joint + 1; j < model->skeleton.joint_count; j++)
+        if (model->skeleton.parents[j] == joint)
+            return false;
+    for (uint32_t b = 0; b < model->skin.bone_count; b++)
+        if (model->skin.bone_joints[b] == joint)
+            return false;
+    for (uint32_t m = 0; m < model->motion_count; m++)
+        for (uint32_t t = 0; t < model->motions[m].track_count; t++)
+            if (model->motions[m].tracks[t].joint == joint && model->motions[m].tracks[t].path != PELT_PATH_WEIGHTS)
+                return false;
+    return true;
+}
+
+/* A list of node numbers at a key without one of them; no list when nothing is left. */
+static void remove_number(px_gltf_writer *w, px_json *object, const char *key, uint32_t number) {
+    const px_json *old = px_json_get(object, key);
+    px_json *list = px_json_array(w->arena);
+    for (const px_json *item = old ? old->first : NULL; item; item = item->next)
+        if (px_json_uint(item, PELT_NONE - 1, PELT_NONE) != number)
+            px_gltf_push(w, list, px_json_copy(w->arena, item));
+    if (px_json_count(list) > 0)
+        px_gltf_put(w, object, key, list);
+    else
+        px_json_remove(object, key);
+}
+
+/* Makes a joint's node a root of the scene without transform. */
+static void move_to_root(px_gltf_writer *w, uint32_t joint, px_json *scene) {
+    static const char *const transforms[] = {"matrix", "translation", "rotation", "scale"};
+    uint32_t parent = w->model->skeleton.parents[joint];
+    for (size_t t = 0; t < PX_COUNT(transforms); t++)
+        px_json_remove(w->joint_nodes[joint], transforms[t]);
+    if (parent == PELT_NONE)
+        return;
+    remove_number(w, w->joint_nodes[parent], "children", w->joint_indices[joint]);
+    px_gltf_push_uint(w, px_json_get(scene, "nodes"), w->joint_indices[joint]);
+}
+
+/* A mesh that gets a skin moves with its node to such a root, or leaves a node that others need; but not one with morphs,
+ * whose weights motions look for at the node, nor where joints are added, and other nodes keep their order. */
 static void leave_node(px_gltf_writer *w, px_gltf_instance *instance, bool was_skinned) {
     px_json *old = w->joint_nodes[instance->joint], *node;
     const px_json *mesh = px_json_get(old, "mesh");
-    px_json *nodes = px_json_get(px_json_at(px_json_get(w->root, "scenes"), 0), "nodes");
-    if (!instance->skinned || was_skinned || instance->morph_count || !mesh || !nodes ||
-        can_carry_skin(&w->model->skeleton, instance->joint))
+    px_json *scene = px_json_at(px_json_get(w->root, "scenes"), 0), *nodes = px_json_get(scene, "nodes");
+    if (!instance->skinned || was_skinned || !mesh || !nodes || can_carry_skin(&w->model->skeleton, instance->joint))
+        return;
+    if (is_free(w, instance->joint)) {
+        move_to_root(w, instance->joint, scene);
+        return;
+    }
+    if (instance->morph_count || w->changed & PELT_CHANGED_SKELETON)
         return;
     instance->node = px_gltf_new_node(w, px_json_string(px_json_get(old, "name"), "mesh"), &node);
     px_gltf_put_uint(w, node, "mesh", (uint32_t)px_json_uint(mesh, PELT_NONE - 1, 0));

@@ -88,6 +88,22 @@ static pelt_result make_nodes(px_gltf_writer *w) {
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
+/* Joints behind those of the source. */
+static void add_nodes(px_gltf_writer *w) {
+    const pelt_skeleton *skeleton = &w->model->skeleton;
+    px_json *scenes = px_json_get(w->root, "scenes");
+    for (uint32_t j = w->source->nodes.count; j < skeleton->joint_count; j++) {
+        uint32_t parent = skeleton->parents[j];
+        w->joint_indices[j] = px_gltf_new_node(w, skeleton->names[j], &w->joint_nodes[j]);
+        put_transform(w, w->joint_nodes[j], &skeleton->rest[j]);
+        if (parent != PELT_NONE)
+            px_gltf_push_uint(w, px_gltf_member(w, w->joint_nodes[parent], "children", PX_JSON_ARRAY),
+                              w->joint_indices[j]);
+        for (px_json *scene = scenes && parent == PELT_NONE ? scenes->first : NULL; scene; scene = scene->next)
+            px_gltf_push_uint(w, px_gltf_member(w, scene, "nodes", PX_JSON_ARRAY), w->joint_indices[j]);
+    }
+}
+
 pelt_result px_gltf_emit_nodes(px_gltf_writer *w) {
     if (w->new_nodes)
         return make_nodes(w);
@@ -96,7 +112,8 @@ pelt_result px_gltf_emit_nodes(px_gltf_writer *w) {
         w->joint_nodes[w->source->node_joints[n]] = node;
         w->joint_indices[w->source->node_joints[n]] = n;
     }
-    return PELT_OK;
+    add_nodes(w);
+    return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
 /* ---- Motions ---------------------------------------------------------------------------------------------- */

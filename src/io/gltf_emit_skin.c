@@ -116,12 +116,46 @@ static uint32_t bone_node(skin_writer *s, uint32_t bone) {
     return index;
 }
 
+static bool is_below(const pelt_skeleton *skeleton, uint32_t joint, uint32_t above) {
+    while (joint != PELT_NONE && joint != above)
+        joint = skeleton->parents[joint];
+    return joint == above;
+}
+
+static bool holds_all(const skin_writer *s, uint32_t above) {
+    const pelt_model *model = s->w->model;
+    for (uint32_t b = 0; b < model->skin.bone_count; b++)
+        if (s->wanted[b] && !is_below(&model->skeleton, model->skin.bone_joints[b], above))
+            return false;
+    return true;
+}
+
+/* The joint that the source's skin names as its root, or what is above it and holds all bones wanted. Blender rebinds
+ * skins with such a root by their inverse bind matrices, others by the rest pose, which may be another pose. */
+static uint32_t skeleton_root(const skin_writer *s) {
+    const px_gltf_writer *w = s->w;
+    const pelt_skeleton *skeleton = &w->model->skeleton;
+    uint32_t node = (uint32_t)px_json_uint(px_json_get(s->like, "skeleton"), PELT_NONE - 1, PELT_NONE);
+    if (!w->source || node >= w->source->nodes.count)
+        return PELT_NONE;
+    uint32_t joint = w->source->node_joints[node];
+    const char *name = px_json_string(px_json_get(w->source->nodes.items[node], "name"), "");
+    if (joint >= skeleton->joint_count || strcmp(name, skeleton->names[joint]) != 0)
+        return PELT_NONE;
+    while (joint != PELT_NONE && !holds_all(s, joint))
+        joint = skeleton->parents[joint];
+    return joint;
+}
+
 /* A skin of the wanted bones; fills s->local. Returns its number. */
 static pelt_result put_skin(skin_writer *s, uint32_t *index) {
     px_gltf_writer *w = s->w;
     const pelt_skin *skin = &w->model->skin;
     px_json *json = s->like ? px_json_copy(w->arena, s->like) : px_json_object(w->arena);
+    uint32_t root = skeleton_root(s);
     px_json_remove(json, "skeleton");
+    if (root != PELT_NONE)
+        px_gltf_put_uint(w, json, "skeleton", w->joint_indices[root]);
     px_json *joints = px_gltf_put(w, json, "joints", px_json_array(w->arena));
     float(*matrices)[16] = px_alloc(w->context, skin->bone_count, sizeof *matrices);
     if (!matrices)

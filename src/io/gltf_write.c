@@ -101,26 +101,59 @@ uint32_t px_gltf_add_accessor(px_gltf_writer *w, const void *data, uint32_t coun
 
 /* ---- Where to start from ---------------------------------------------------------------------------------- */
 
-static void find_source(px_gltf_writer *w) {
+/* Whether the nodes of the source are the first of the model's joints, as they were in the file. */
+static pelt_result compare_joints(px_gltf_writer *w, const px_gltf *source, bool *same) {
+    const pelt_skeleton *skeleton = &w->model->skeleton;
+    uint32_t count = source->nodes.count, children = 0;
+    *same = false;
+    if (skeleton->joint_count < count)
+        return PELT_OK;
+    pelt_skeleton first = *skeleton;
+    first.joint_count = count;
+    pelt_affine *globals = PX_NEW(w->arena, pelt_affine, count);
+    if (!globals)
+        return PELT_ERROR_MEMORY;
+    pelt_skeleton_globals(&first, first.rest, globals);
+    if (count > 0 && memcmp(globals, source->globals, count * sizeof *globals) != 0)
+        return PELT_OK;
+    for (uint32_t j = 0; j < count; j++) {
+        const px_json *node = source->nodes.items[source->joint_nodes[j]], *list = px_json_get(node, "children");
+        if (strcmp(px_json_string(px_json_get(node, "name"), ""), skeleton->names[j]) != 0)
+            return PELT_OK;
+        for (const px_json *item = list ? list->first : NULL; item; item = item->next, children++)
+            if (skeleton->parents[source->node_joints[px_json_uint(item, count - 1, 0)]] != j)
+                return PELT_OK;
+        children -= skeleton->parents[j] != PELT_NONE;
+    }
+    *same = children == 0;
+    return PELT_OK;
+}
+
+static pelt_result find_source(px_gltf_writer *w) {
     const pelt_model *model = w->model;
     const px_document *document = model->document;
     w->changed = UINT32_MAX;
     w->new_nodes = true;
     if (!document || strcmp(document->format, px_format_gltf.info.name) != 0)
-        return;
+        return PELT_OK;
     px_gltf *source = document->data;
     bool same = model->changed & PELT_CHANGED_VERTICES ? model->mesh.origins != NULL
                                                        : source->vertex_count == model->mesh.vertex_count;
     if (source->source_count != model->mesh.part_count || !same) {
         px_log(w->context, PELT_LOG_WARNING,
                "the mesh is another than in the file it came from: materials are not kept");
-        return;
+        return PELT_OK;
     }
     w->source = source;
     w->changed = model->changed;
-    w->new_nodes = w->changed & PELT_CHANGED_SKELETON || model->skeleton.joint_count != source->nodes.count;
-    if (w->new_nodes)
+    bool other = w->changed & PELT_CHANGED_SKELETON || model->skeleton.joint_count != source->nodes.count;
+    bool kept = true;
+    if (other) {
+        PX_TRY(compare_joints(w, source, &kept));
         w->changed |= PELT_CHANGED_SKELETON | PELT_CHANGED_SKIN | PELT_CHANGED_MOTIONS;
+    }
+    w->new_nodes = !kept;
+    return PELT_OK;
 }
 
 static pelt_result copy_parts(px_gltf_writer *w) {
@@ -149,7 +182,7 @@ static pelt_result copy_parts(px_gltf_writer *w) {
 }
 
 static pelt_result begin(px_gltf_writer *w) {
-    find_source(w);
+    PX_TRY(find_source(w));
     w->root = w->source ? px_json_copy(w->arena, w->source->root) : px_json_object(w->arena);
     if (!w->root)
         return PELT_ERROR_MEMORY;
