@@ -6,6 +6,7 @@
 #include "decompose.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -256,11 +257,40 @@ static pelt_result correct(decompose_work *w, const pelt_save_desc *save) {
     return result;
 }
 
+/* Bones that replace a rig take over what its morph targets did in the motions; the targets have no place in the result.
+ */
+static void warn_of_morphs(const decompose_work *w, const pelt_morph_set *lost) {
+    char names[200] = "";
+    size_t size = 0;
+    uint32_t count = 0, shown = 0;
+    for (uint32_t m = 0; m < lost->morph_count; m++) {
+        bool seen = false; /* one of every part of the mesh */
+        for (uint32_t other = 0; other < m && !seen; other++)
+            seen = strcmp(lost->morphs[other].name, lost->morphs[m].name) == 0;
+        if (seen)
+            continue;
+        count++;
+        int length = snprintf(names + size, sizeof names - size, "%s%s", size ? ", " : "", lost->morphs[m].name);
+        if (length > 0 && (size_t)length < sizeof names - size) {
+            size += (size_t)length;
+            shown++;
+        } else
+            names[size] = 0;
+    }
+    warn(w->session,
+         "%u morph targets are not in the result, only what they did in the motions: %s%s; helper bones (--add) keep "
+         "them",
+         count, names, shown < count ? ", …" : "");
+}
+
 static pelt_result decompose_and_write(decompose_work *w) {
     pelt_context *context = w->session->context;
     bool corrects = w->settings->corrections > 0;
     w->shape = w->model->mesh;
+    pelt_morph_set morphs = w->model->morphs;
     pelt_result result = pelt_decompose(context, w->model, &w->desc, &w->report);
+    if (result == PELT_OK && morphs.morph_count > 0 && w->model->morphs.morph_count == 0)
+        warn_of_morphs(w, &morphs);
     double start = now();
     if (result == PELT_OK && corrects)
         result =
@@ -304,7 +334,8 @@ static void warn_shading(const decompose_work *w) {
     double degrees = w->whole.skinned_normal_degrees; /* NaN: not measured */
     if (degrees > WRONG_NORMALS && degrees > 3 * w->whole.normal_degrees)
         warn(w->session,
-             "engines that skin normals with the blended matrix (three.js, Babylon.js, Godot) shade this wrongly: normals "
+             "engines that skin normals with the blended matrix (three.js, Babylon.js, Godot) shade this wrongly: "
+             "normals "
              "are %.0f degrees off; use more bones or --transforms rigid%s",
              degrees,
              w->desc.free_bones  ? ", or leave out --free-bones"
@@ -394,7 +425,9 @@ const cli_verb verb_decompose = {
         "without: --rounds 0 leaves them.\n\n"
         "What is known already may be given by a rig: its motion (--skeleton), its weights (--weights), or both to "
         "start from; --refine then changes all of it, --lock-bones and --lock-vertices keep parts of it (names, or a "
-        "file with a name per line). --add keeps all of a rig, which may be the input itself, and adds bones.\n\n"
+        "file with a name per line). --add keeps all of a rig, which may be the input itself, with its morph targets, "
+        "and "
+        "adds bones below its own.\n\n"
         "--method sma asks for no number of bones: there is one wherever enough triangles turn alike, to within "
         "--rotation-tolerance. The report has the part of the triangles that do.\n\n"
         "--target: unreal and blender get bones without shear; unity and web at most 4 bones a vertex, the others 8.",

@@ -236,33 +236,6 @@ static exit_code write_morphs(jiggle_work *w) {
     return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
 }
 
-/* Bones take over what morph targets did in the motions; the targets themselves have no place in the result. */
-static void warn_of_morphs(const jiggle_work *w) {
-    const pelt_morph_set *morphs = &w->rig->morphs;
-    char names[200] = "";
-    size_t size = 0;
-    uint32_t count = 0, shown = 0;
-    for (uint32_t m = 0; m < morphs->morph_count; m++) {
-        bool seen = false; /* one of every part of the mesh */
-        for (uint32_t other = 0; other < m && !seen; other++)
-            seen = strcmp(morphs->morphs[other].name, morphs->morphs[m].name) == 0;
-        if (seen)
-            continue;
-        count++;
-        int length = snprintf(names + size, sizeof names - size, "%s%s", size ? ", " : "", morphs->morphs[m].name);
-        if (length > 0 && (size_t)length < sizeof names - size) {
-            size += (size_t)length;
-            shown++;
-        } else
-            names[size] = 0;
-    }
-    if (count)
-        warn(w->session,
-             "%u morph targets are not in the result, only what they did in the motions: %s%s; "
-             "--as morphs keeps them",
-             count, names, shown < count ? ", …" : "");
-}
-
 /* Helper bones take what a vertex has no bone for yet: at most half of its bones are left to the rig's own. */
 static exit_code write_bones(jiggle_work *w) {
     const pelt_decompose_desc *desc = &w->skin_settings.decompose;
@@ -288,8 +261,6 @@ static exit_code write_all(jiggle_work *w) {
     if (w->as == AS_CACHE)
         return write_cache(w);
     plan_skin(w);
-    if (w->as == AS_BONES)
-        warn_of_morphs(w);
     exit_code code = w->as == AS_BONES ? write_bones(w) : write_morphs(w);
     if (code != EXIT_DONE)
         return code;

@@ -157,6 +157,7 @@ static pelt_result keep_motions(keeping *k, uint32_t clip_count) {
     pelt_motion *motions = PX_NEW(k->memory, pelt_motion, rig->motion_count);
     if (!motions)
         return PELT_ERROR_MEMORY;
+    uint32_t others = 0;
     for (uint32_t m = 0; m < rig->motion_count; m++) {
         const pelt_motion *from = &rig->motions[m], *built = NULL;
         for (uint32_t c = 0; c < clip_count && !built; c++)
@@ -169,12 +170,17 @@ static pelt_result keep_motions(keeping *k, uint32_t clip_count) {
         if (!to->name || !to->tracks)
             return PELT_ERROR_MEMORY;
         PX_TRY(keep_tracks(k, from, to));
+        others += !built;
         if (built)
             PX_TRY(add_tracks(k, built, to));
         else if (k->joints[0] != PELT_NONE)
             px_log(k->fit->context, PELT_LOG_WARNING, "motion '%s' has no clip: bones that are not locked rest in it",
                    to->name);
     }
+    if (others > 0 && k->joints[0] == PELT_NONE && k->fit->bone_count > k->given->bone_count)
+        px_log(k->fit->context, PELT_LOG_WARNING,
+               "%u of %u motions have no clip: in them helper bones follow the bones that they hang from", others,
+               rig->motion_count);
     k->built->motions = motions;
     k->built->motion_count = rig->motion_count;
     return PELT_OK;
