@@ -263,16 +263,17 @@ static void other_morphs_and_motions_stay(void **state) {
             pelt_clip_from_motion_at(s.context, model, &model->motions[1], times, 21, PELT_SKINNING_LINEAR, &before));
     s.desc.rank = TRUE_RANK;
     correct(&s);
-    assert_int_equal(model->morphs.morph_count, 1 + TRUE_RANK);
+    assert_int_equal(model->morphs.morph_count, 1 + TRUE_RANK + 1); /* the offset */
     assert_string_equal(model->morphs.morphs[0].name, "lean");
     assert_string_equal(model->morphs.morphs[1].name, "correction 1");
+    assert_string_equal(model->morphs.morphs[1 + TRUE_RANK].name, "correction offset");
     assert_true(played_error(&s) < 2e-3);
     test_ok(&s.test,
             pelt_clip_from_motion_at(s.context, model, &model->motions[1], times, 21, PELT_SKINNING_LINEAR, &after));
     pelt_difference difference;
     test_ok(&s.test, pelt_compare_clips(s.context, &before, &after, NULL, &difference, NULL));
     assert_true(difference.error_max_units == 0);
-    float weights[1 + TRUE_RANK]; /* between frames the old morph has the value that it had */
+    float weights[1 + TRUE_RANK + 1]; /* between frames the old morph has the value that it had */
     pelt_motion_sample(model, &model->motions[0], 0.15f, NULL, weights);
     assert_true(fabsf(weights[0] - 1) < 1e-6f);
     end(&s);
@@ -340,7 +341,7 @@ static void same_for_any_number_of_threads(void **state) {
     }
     const pelt_motion *a = one.model->motions, *b = four.model->motions;
     const pelt_track *x = &a->tracks[a->track_count - 1], *y = &b->tracks[b->track_count - 1];
-    assert_true(x->path == PELT_PATH_WEIGHTS && x->width == 4 && x->key_count == y->key_count);
+    assert_true(x->path == PELT_PATH_WEIGHTS && x->width == 4 + 1 && x->key_count == y->key_count);
     assert_memory_equal(x->values, y->values, sizeof(float) * x->width * x->key_count);
     end(&one);
     end(&four);

@@ -211,8 +211,9 @@ static void as_few_modes_as_reach_the_error(void **state) {
 
 /* ---- Where ------------------------------------------------------------------------------------------------ */
 
+/* Offsets belong to no joint: they are there so that motions have weights in [0, 1]. */
 static double length_at(const pelt_morph *morph, uint32_t vertex) {
-    if (vertex - morph->first_vertex >= morph->vertex_count)
+    if (strcmp(morph->name, "mode offset") == 0 || vertex - morph->first_vertex >= morph->vertex_count)
         return 0;
     const float *d = morph->positions + 3 * (size_t)(vertex - morph->first_vertex);
     return sqrt((double)d[0] * d[0] + (double)d[1] * d[1] + (double)d[2] * d[2]);
@@ -333,8 +334,8 @@ static void the_whole_may_move(void **state) {
     test_ok(&test, pelt_eigenskin(context, a.model, a.examples, a.poses.seen_count, NULL, NULL));
     test_ok(&test, pelt_eigenskin(context, b.model, b.examples, b.poses.seen_count, NULL, NULL));
     assert_int_equal(a.model->driver_count, b.model->driver_count);
-    float first[15], second[15];
-    assert_true(a.model->morphs.morph_count == 15 && b.model->morphs.morph_count == 15);
+    float first[16], second[16]; /* 3 joints, 5 modes each, and the offset */
+    assert_true(a.model->morphs.morph_count == 16 && b.model->morphs.morph_count == 16);
     for (uint32_t p = 0; p < a.poses.unseen_count; p++) {
         pelt_transform *locals = (pelt_transform *)(uintptr_t)a.poses.unseen[p].locals;
         pelt_pose_weights(a.model, locals, first);
@@ -511,12 +512,12 @@ static void others_stay_and_count(void **state) {
     one.modes = 1;
     pelt_eigenskin_report r;
     test_ok(&test, pelt_eigenskin(context, a.model, a.examples, a.poses.seen_count, &one, &r));
-    assert_int_equal(a.model->morphs.morph_count, 3);
+    assert_int_equal(a.model->morphs.morph_count, 3 + 1); /* the offset */
     double left = largest_error(&test, &a, a.poses.seen, a.poses.seen_count);
     test_ok(&test, pelt_eigenskin(context, a.model, a.examples, a.poses.seen_count, &all, &r));
     test_ok(&test, pelt_model_validate(context, a.model));
     assert_int_equal(a.model->driver_count, 6);
-    assert_true(a.model->morphs.morph_count == 3 + r.morph_count);
+    assert_true(a.model->morphs.morph_count == 3 + 1 + r.morph_count + 1);
     assert_string_equal(a.model->morphs.morphs[2].name, "wrist mode 1");
     assert_true(left > 1e-3 && largest_error(&test, &a, a.poses.seen, a.poses.seen_count) < 1e-5);
     pelt_model_destroy(a.model);

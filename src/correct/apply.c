@@ -130,10 +130,13 @@ pelt_result px_correct_apply(px_correction *c) {
     PX_TRY(make_motions(&w));
     PX_TRY(make_morphs(&w));
     PX_TRY(px_drivers_follow(model->memory, model, &w.morphs, &drivers));
-    model->morphs = w.morphs;
-    model->drivers = drivers;
-    model->motions = w.motions;
-    model->motion_count = w.motion_count;
+    pelt_model made = *model;
+    made.morphs = w.morphs;
+    made.drivers = drivers;
+    made.motions = w.motions;
+    made.motion_count = w.motion_count;
+    PX_TRY(px_morphs_fit_range(c->scratch, &model->morphs, "correction offset", &made));
+    *model = made;
     model->mesh.weld = NULL; /* morphs count in it */
     model->mesh.weld_count = 0;
     model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_MOTIONS;

@@ -210,10 +210,13 @@ pelt_result px_eigenskin_apply(px_eigenskin *e) {
         return PELT_OK;
     PX_TRY(make_drivers(&w));
     PX_TRY(make_motions(&w));
-    model->morphs = w.morphs;
-    model->drivers = w.drivers;
-    model->driver_count = w.driver_count;
-    model->motions = w.motions;
+    pelt_model made = *model;
+    made.morphs = w.morphs;
+    made.drivers = w.drivers;
+    made.driver_count = w.driver_count;
+    made.motions = w.motions;
+    PX_TRY(px_morphs_fit_range(e->scratch, &model->morphs, "mode offset", &made));
+    *model = made;
     model->mesh.weld = NULL; /* morphs count in it */
     model->mesh.weld_count = 0;
     model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_DRIVERS | (model->motion_count ? PELT_CHANGED_MOTIONS : 0);

@@ -1,5 +1,5 @@
-/* Patterns as morphs: colours of the mesh are the mean over all frames, so that what cannot morph colours shows that, and
- * weights are what differs from their means, −1 to 1. */
+/* Patterns as morphs: colours of the mesh are the mean over all frames, so that players that do not morph colours show the
+ * mean. Weights are relative to their means, then shifted into [0, 1] by an offset target. */
 #include "core/driver.h"
 #include "core/morphs.h"
 #include "light/light.h"
@@ -106,7 +106,7 @@ static pelt_result make_morphs(const apply_work *w, pelt_morph_set *set) {
             PX_TRY(make_morph(w, &w->groups[g], r, still, &added[g * l->rank + r]));
     }
     PX_TRY(px_morphs_with(l->model, added, w->group_count * l->rank, set));
-    return even_out(l, set);
+    return PELT_OK;
 }
 
 /* ---- Tracks ----------------------------------------------------------------------------------------------- */
@@ -169,9 +169,13 @@ pelt_result px_light_apply(px_light *l) {
             PX_TRY(make_motion(&w, m, &motions[m]));
         PX_TRY(make_morphs(&w, &morphs));
         PX_TRY(px_drivers_follow(model->memory, model, &morphs, &drivers));
-        model->morphs = morphs;
-        model->drivers = drivers;
-        model->motions = motions;
+        pelt_model made = *model;
+        made.morphs = morphs;
+        made.drivers = drivers;
+        made.motions = motions;
+        PX_TRY(px_morphs_fit_range(l->arena, &model->morphs, "light offset", &made));
+        PX_TRY(even_out(l, &made.morphs));
+        *model = made;
         model->mesh.weld = NULL; /* morphs count in it */
         model->mesh.weld_count = 0;
         model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_MOTIONS;

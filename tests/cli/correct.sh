@@ -16,7 +16,7 @@ json report.json 'Math.abs(r.error_rms - r.errors[5]) < 1e-3 * r.errors[5] && r.
 json report.json 'r.settings.basis === "skinned" && r.curves[0].title === "error against rank" && r.warnings.length === 0'
 grep -q 'error against rank' page.html || fail "no curve on the page"
 run 0 info five.glb
-out "5: correction 1"
+out "6: correction 1"
 run 0 bake -q five.glb -o played.pc2
 run 0 compare hare.obj hare.pc2 five.glb --json played.json
 cp report.json wanted.json
