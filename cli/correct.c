@@ -24,6 +24,8 @@ static const pelt_option own_options[] = {
      "more of them, to tell the error for; nothing is learned from these"},
     {"hold-out", 0, PELT_OPTION_UINT, offsetof(correct_settings, hold_out), "0", 0, 1000000, NULL, "N",
      "the same with every Nth frame of a cache; 0: none"},
+    {"sparse", 0, PELT_OPTION_FLAG, offsetof(correct_settings, sparse), NULL, 0, 0, NULL, NULL,
+     "smaller morph targets where most of them is zero, which Godot 3 and assimp cannot read"},
 };
 OPTION_TABLE(own_table, own_options)
 
@@ -158,6 +160,7 @@ static exit_code correct(work *w) {
     pelt_correct_pair pair = {w->in.motion, &w->in.clip};
     pelt_result result = pelt_correct(context, w->in.rig, &pair, 1, &w->desc, &w->report);
     pelt_save_desc save = pelt_save_desc_default();
+    save.sparse = w->settings->sparse;
     pelt_model rig = *w->in.rig; /* without the clips, which glTF could not hold */
     rig.clip_count = 0;
     if (result == PELT_OK)

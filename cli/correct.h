@@ -18,6 +18,7 @@ typedef struct correct_settings {
     const char *poses;
     const char *unseen;
     uint32_t hold_out;
+    bool sparse;
 } correct_settings;
 
 /* A rig with a motion, and what that should look like. */

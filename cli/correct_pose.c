@@ -348,8 +348,10 @@ static exit_code correct(work *w) {
         result = pelt_eigenskin(context, w->in.rig, w->seen.items, w->seen.count, &w->desc, &w->report);
     pelt_model rig = *w->in.rig; /* without the clips, which glTF could not hold */
     rig.clip_count = 0;
+    pelt_save_desc save = pelt_save_desc_default();
+    save.sparse = w->settings->sparse;
     if (result == PELT_OK)
-        result = pelt_save(context, &rig, w->settings->output, NULL);
+        result = pelt_save(context, &rig, w->settings->output, &save);
     if (result == PELT_OK) {
         w->bytes_out = written_size(w->settings->output, 0);
         result = measure(w);

@@ -97,6 +97,11 @@ void warn(cli_session *session, const char *format, ...) {
     if (vasprintf(&text, format, list) < 0)
         text = must_alloc(1, 1);
     va_end(list);
+    for (size_t n = session->warnings_shown; n < session->warning_count; n++)
+        if (strcmp(session->warnings[n], text) == 0) { /* once is enough, of a file that is written twice */
+            free(text);
+            return;
+        }
     session->warnings = must_resize(session->warnings, session->warning_count + 1, sizeof *session->warnings);
     session->warnings[session->warning_count++] = text;
     if (!session->hold_warnings)

@@ -111,8 +111,9 @@ PELT_API pelt_result pelt_load_poses_memory(pelt_context *context, pelt_model *m
                                             const char *name, const pelt_load_desc *desc, pelt_pose **poses,
                                             uint32_t *pose_count);
 
-/* How skin weights that are new are written (glTF). Whole numbers sum to exactly 65,535 or 255; weights too small for
- * them are dropped. Weights that an algorithm did not change stay as they were in the file. */
+/* How skin weights that are new are written (glTF). Every program reads floats; assimp 5.2 reads whole numbers as garbage.
+ * Whole numbers sum to exactly 65,535 or 255; weights too small for them are dropped. Weights that an algorithm did not
+ * change stay as they were in the file. */
 typedef enum pelt_weight_format { PELT_WEIGHTS_F32, PELT_WEIGHTS_U16, PELT_WEIGHTS_U8 } pelt_weight_format;
 
 /* How PLY files are written. */
@@ -133,6 +134,11 @@ typedef struct pelt_save_desc {
     uint32_t order;    /* pelt_vertex_order; default kept */
     bool one_object; /* OBJ: parts are groups of one object, and lines hold points without faces, so that other programs
                         * read all points in their order and caches fit; default false: parts are objects */
+    bool sparse;     /* morph targets that are mostly zero take few bytes (glTF), but Godot 3 and assimp 5.2 cannot read
+                        * them; default false */
+    /* How many bones per vertex the programs blend that will play the file (glTF): a warning counts vertices with more.
+     * Default 4 (0 means the same); 8: no warning. */
+    uint32_t player_influences;
 } pelt_save_desc;
 PELT_API pelt_save_desc pelt_save_desc_default(void);
 

@@ -193,12 +193,14 @@ typedef struct px_gltf_writer {
     uint32_t changed; /* nouns to write anew; all without a source */
     bool new_nodes;   /* nodes are written anew: no source, or the source's are not the first of the model's joints */
     pelt_weight_format weights;
+    bool sparse;   /* displacements may be sparse accessors without a view */
     bool ordered;  /* vertices are to be sorted by their bones */
     bool mended;   /* accessors of the source were replaced though no noun changed */
     bool failed;   /* out of memory */
     px_json *root; /* the new document */
     px_json *accessors, *views, *nodes, *meshes;
     px_buffer data;              /* bytes of new views: their buffer is new_buffer */
+    px_buffer zeros;             /* accessors of displacements that are all zero (gltf_sparse.c) */
     uint32_t new_buffer;         /* one behind the source's */
     px_json **joint_nodes;       /* [joint] */
     uint32_t *joint_indices;     /* [joint] node index */
@@ -230,7 +232,7 @@ uint32_t px_gltf_new_node(px_gltf_writer *w, const char *name, px_json **node);
 #define PX_GLTF_INDICES  34963u
 uint32_t px_gltf_add_accessor(px_gltf_writer *w, const void *data, uint32_t count, uint32_t width,
                               px_gltf_component component, uint32_t target, bool bounds);
-/* The same for displacements [count][3]: sparse, or without a view, where that takes fewer bytes (gltf_sparse.c). */
+/* The same for displacements [count][3]; sparse where that is asked for and takes fewer bytes (gltf_sparse.c). */
 uint32_t px_gltf_add_offsets(px_gltf_writer *w, const float *offsets, uint32_t count, bool bounds);
 /* min and max of an accessor's floats. */
 void px_gltf_put_bounds(px_gltf_writer *w, px_json *accessor, const float *data, uint32_t count, uint32_t width);

@@ -159,12 +159,15 @@ pelt_result px_gltf_add_level(px_gltf_writer *w, const pelt_model *model, uint32
                             .arena = w->arena,
                             .weights = w->weights,
                             .ordered = w->ordered,
-                            .data = {.context = w->context}};
+                            .sparse = w->sparse,
+                            .data = {.context = w->context},
+                            .zeros = {.context = w->context}};
     mover m = {.w = w, .level = &level, .number = number};
     pelt_result result = px_gltf_make(&level);
     if (result == PELT_OK)
         result = move_level(&m);
     w->changed |= PELT_CHANGED_VERTICES; /* accessors of the level that nothing shows go */
     px_buffer_free(&level.data);
+    px_buffer_free(&level.zeros);
     return result;
 }

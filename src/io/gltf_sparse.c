@@ -1,4 +1,7 @@
-/* Displacements of morph targets, most of which are often zero: accessors that name only the others. */
+/* Displacements of morph targets, most of which are often zero. Every program reads plain arrays. On request, sparse
+ * accessors without a buffer view name only the others; Godot 3 reads view 0 in place of the missing one, assimp 5.2 refuses
+ * the file. (A view of zeros for several of them is no way out: Babylon.js 9 patches the view itself, so that all get the
+ * displacements of all.) */
 #include "io/gltf_document.h"
 
 /* What the views and the JSON of a sparse accessor take beside its elements, about. */
@@ -44,10 +47,28 @@ static void put_sparse(px_gltf_writer *w, px_json *accessor, const float *offset
     px_free(w->context, values);
 }
 
+/* Zeros that were written already: targets that move nothing share them. */
+typedef struct written_zeros {
+    uint32_t count, accessor;
+} written_zeros;
+
+static uint32_t add_zeros(px_gltf_writer *w, const float *offsets, uint32_t count) {
+    const written_zeros *old = (const void *)w->zeros.data;
+    for (size_t z = 0; z < w->zeros.size / sizeof *old; z++)
+        if (old[z].count == count)
+            return old[z].accessor;
+    written_zeros made = {count, px_gltf_add_accessor(w, offsets, count, 3, PX_GLTF_F32, PX_GLTF_VERTICES, true)};
+    px_buffer_add(&w->zeros, &made, sizeof made);
+    w->failed |= w->zeros.failed;
+    return made.accessor;
+}
+
 uint32_t px_gltf_add_offsets(px_gltf_writer *w, const float *offsets, uint32_t count, bool bounds) {
     uint32_t others = count_others(offsets, count);
     size_t element = 12 + (count <= 256 ? 1u : count <= 65536 ? 2u : 4u);
-    if (others * element + OVERHEAD >= 12 * (size_t)count)
+    if (others == 0)
+        return add_zeros(w, offsets, count);
+    if (!w->sparse || others * element + OVERHEAD >= 12 * (size_t)count)
         return px_gltf_add_accessor(w, offsets, count, 3, PX_GLTF_F32, PX_GLTF_VERTICES, bounds);
     px_json *accessor = px_gltf_push(w, w->accessors, px_json_object(w->arena));
     px_gltf_put_uint(w, accessor, "componentType", PX_GLTF_F32);
@@ -55,7 +76,6 @@ uint32_t px_gltf_add_offsets(px_gltf_writer *w, const float *offsets, uint32_t c
     px_gltf_put(w, accessor, "type", px_json_new_string(w->arena, "VEC3"));
     if (bounds)
         px_gltf_put_bounds(w, accessor, offsets, count, 3);
-    if (others > 0)
-        put_sparse(w, accessor, offsets, count, others);
+    put_sparse(w, accessor, offsets, count, others);
     return px_json_count(w->accessors) - 1;
 }

@@ -369,12 +369,28 @@ static pelt_result write_document(px_gltf_writer *w, const px_write *write, cons
     return result;
 }
 
+/* Vertices with more bones than players blend. */
+static void warn_of_influences(const px_gltf_writer *w, uint32_t played) {
+    const pelt_skin *skin = &w->model->skin;
+    uint32_t count = 0;
+    if (skin->bone_count == 0 || skin->influence_count <= played)
+        return;
+    for (size_t i = 0; i < w->model->mesh.vertex_count; i++)
+        count += skin->weights[i * skin->influence_count + played] > 0; /* largest first */
+    if (count > 0)
+        px_log(w->context, PELT_LOG_WARNING,
+               "%u vertices have more than %u bones; three.js, PlayCanvas and Godot 3 play only the first 4 of them",
+               count, played);
+}
+
 static pelt_result write_all(px_gltf_writer *w, const px_write *write) {
     px_gltf_layout layout = {0};
     if (w->model->clip_count > 0)
         px_log(w->context, PELT_LOG_WARNING,
                "glTF holds no vertex animation; the rest mesh is written without the clips");
     PX_TRY(px_gltf_make(w));
+    if (w->changed)
+        warn_of_influences(w, write->desc->player_influences ? write->desc->player_influences : 4);
     for (uint32_t n = 0; n < write->level_count; n++)
         PX_TRY(px_gltf_add_level(w, write->levels[n], n + 1));
     PX_TRY(embed_images(w, write));
@@ -383,13 +399,18 @@ static pelt_result write_all(px_gltf_writer *w, const px_write *write) {
 }
 
 pelt_result px_gltf_write(const px_write *write) {
-    px_gltf_writer w = {.context = write->context, .model = write->model, .data = {.context = write->context}};
+    px_gltf_writer w = {.context = write->context,
+                        .model = write->model,
+                        .data = {.context = write->context},
+                        .zeros = {.context = write->context}};
     w.weights = (pelt_weight_format)write->desc->weights;
     w.ordered = write->desc->order == PELT_ORDER_SKIN;
+    w.sparse = write->desc->sparse;
     if (!(w.arena = px_arena_create(write->context)))
         return PELT_ERROR_MEMORY;
     pelt_result result = write_all(&w, write);
     px_buffer_free(&w.data);
+    px_buffer_free(&w.zeros);
     px_arena_destroy(w.arena);
     return result;
 }

@@ -2,7 +2,7 @@
 #include "io/io.h"
 
 pelt_save_desc pelt_save_desc_default(void) {
-    return (pelt_save_desc){.fps = 30, .replace = true};
+    return (pelt_save_desc){.fps = 30, .replace = true, .player_influences = 4};
 }
 
 /* One file per frame: the model with the frame's positions in place of its own. */

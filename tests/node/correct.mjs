@@ -1,6 +1,6 @@
 // correct.mjs PELT SCENES: what `pelt correct` writes, seen by others. The Khronos validator must find no error and no
 // warning; E_rms recomputed from the GLB by three, morphs and skin, must equal the report to 1 %; targets that are mostly
-// zero are sparse.
+// zero are sparse with --sparse. Weights of all keys lie in [0, 1].
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
@@ -23,8 +23,24 @@ async function check(name, rig, cache, options) {
     console.log(`${name} ${options.join(" ")}: ${errors[0].toFixed(3)} without, reported ${told.toFixed(4)}, three ${seen.toFixed(4)}`);
     assert.ok(Math.abs(seen - told) <= 0.01 * told + 1e-3, `${name}: three sees ${seen}`);
     const { meshes } = support.readGltf(file).document;
-    assert.ok(meshes.every(({ extras }) => extras.targetNames.filter((text) => text.startsWith("correction")).length === rank));
+    const corrections = ({ extras }) => extras.targetNames.filter((text) => /^correction \d+$/.test(text)).length;
+    assert.ok(meshes.every((mesh) => corrections(mesh) === rank));
+    const weights = weightsOf(file);
+    assert.ok(weights.length > 0 && weights.every((value) => value >= 0 && value <= 1), `${name}: weights leave [0, 1]`);
     return file;
+}
+
+/** All morph weights of all animations of a GLB that Pelt wrote. */
+function weightsOf(file) {
+    const { document, buffer } = support.readGltf(file);
+    const outputs = document.animations.flatMap(({ channels, samplers }) =>
+        channels.filter(({ target }) => target.path === "weights").map(({ sampler }) => document.accessors[samplers[sampler].output]),
+    );
+    const bytes = buffer(0);
+    return outputs.flatMap(({ bufferView, count }) => {
+        const at = bytes.byteOffset + (document.bufferViews[bufferView].byteOffset ?? 0);
+        return [...new Float32Array(bytes.buffer.slice(at, at + 4 * count))];
+    });
 }
 
 /** A copy of a cache with a bump that comes and goes at a few points. */
@@ -46,11 +62,14 @@ for (const scene of ["creature", "production"]) {
     support.run(pelt, ["decompose", "-q", rig, "-o", few, "--bones", "4", "--iterations", "2"]);
     for (const options of [["--rank", "3"], ["--rank", "3", "--normals"], ["--rank", "3", "--basis", "rest"]]) await check(scene, few, cache, options);
     if (scene !== "creature") continue; // parts of few vertices are not worth it
-    // Where the rig itself is right but for a few vertices, the targets name only these.
+    // Where the rig itself is right but for a few vertices, sparse targets name only these.
     bumped(cache, inFolder("bumped.pc2"));
-    const { document } = support.readGltf(await check(`${scene}, bumped`, rig, inFolder("bumped.pc2"), ["--rank", "1"]));
-    const accessors = document.meshes.flatMap(({ primitives }) => primitives.flatMap(({ targets }) => targets.map(({ POSITION }) => document.accessors[POSITION])));
-    const named = accessors.map(({ sparse, bufferView }) => sparse?.count ?? (bufferView === undefined ? 0 : Infinity));
-    const total = named.reduce((sum, count) => sum + count, 0);
-    assert.ok(total >= 12 && total <= 60, `${total} displacements are named`); // rounding of the cache may show elsewhere
+    for (const options of [[], ["--sparse"]]) {
+        const { document } = support.readGltf(await check(`${scene}, bumped`, rig, inFolder("bumped.pc2"), ["--rank", "1", ...options]));
+        for (const { POSITION } of document.meshes.flatMap(({ primitives }) => primitives.flatMap(({ targets }) => targets))) {
+            const { bufferView, sparse } = document.accessors[POSITION];
+            assert.equal(sparse !== undefined && bufferView === undefined, options.length > 0, "sparse only where asked for");
+            if (sparse) assert.ok(sparse.count >= 12 && sparse.count <= 60, `${sparse.count} displacements are named`); // rounding of the cache may show elsewhere
+        }
+    }
 }
