@@ -1,0 +1,99 @@
+// Vertices of a glTF file in world space, morphed and skinned, as three computes them.
+import { dracoLoader } from "./draco_codec.mjs";
+import * as support from "./support.mjs";
+
+const THREE = await support.need("three");
+const { GLTFLoader } = await support.need("three/examples/jsm/loaders/GLTFLoader.js");
+const { MeshoptDecoder } = await support.need("three/examples/jsm/libs/meshopt_decoder.module.js");
+
+/** The file as one GLB without materials and images: three needs a browser to decode those. */
+export function bareGlb(file) {
+    const { document, buffer } = support.readGltf(file);
+    for (const name of ["materials", "textures", "images", "samplers"]) delete document[name];
+    for (const mesh of document.meshes ?? [])
+        for (const primitive of mesh.primitives) {
+            delete primitive.material;
+            delete primitive.extensions?.KHR_materials_variants;
+        }
+    const blobs = (document.buffers ?? []).map((_, index) => buffer(index));
+    const starts = [];
+    let size = 0;
+    for (const blob of blobs) {
+        starts.push(size);
+        size += (blob.length + 15) & ~15;
+    }
+    const joined = Buffer.alloc(size);
+    blobs.forEach((blob, index) => blob.copy(joined, starts[index]));
+    for (const view of document.bufferViews ?? [])
+        for (const place of [view, view.extensions?.EXT_meshopt_compression])
+            if (place) {
+                place.byteOffset = (place.byteOffset ?? 0) + starts[place.buffer];
+                place.buffer = 0;
+            }
+    document.buffers = [{ byteLength: size }];
+    return support.makeGlb(document, joined);
+}
+
+export async function load(file) {
+    const glb = bareGlb(file);
+    const loader = new GLTFLoader().setMeshoptDecoder(MeshoptDecoder).setDRACOLoader(dracoLoader(THREE));
+    return loader.parseAsync(glb.buffer.slice(glb.byteOffset, glb.byteOffset + glb.byteLength), "");
+}
+
+/** The place of every node in Pelt's order: as in the file, but parents before their children. */
+export function nodeOrder(nodes) {
+    const parents = [];
+    nodes.forEach(({ children }, node) => children?.forEach((child) => (parents[child] = node)));
+    const places = new Map();
+    const visit = (node) => {
+        if (node === undefined || places.has(node)) return;
+        visit(parents[node]);
+        places.set(node, places.size);
+    };
+    nodes.forEach((_, node) => visit(node));
+    return places;
+}
+
+/** What three draws, in Pelt's order: by node, then by primitive. */
+export function drawn(gltf) {
+    const places = nodeOrder(gltf.parser.json.nodes);
+    const list = [];
+    gltf.scene.traverse((object) => {
+        if (!object.geometry) return;
+        if (object.isSkinnedMesh) object.bindMode = "detached";
+        // A mesh of several primitives is a group: that is the node then.
+        const source = gltf.parser.associations.get(object);
+        const node = source.nodes ?? gltf.parser.associations.get(object.parent).nodes;
+        list.push({ object, node: places.get(node), primitive: source.primitives });
+    });
+    return list.sort((a, b) => a.node - b.node || a.primitive - b.primitive).map(({ object }) => object);
+}
+
+/** World positions of all vertices now, [vertex][3]. */
+export function worldPositions(gltf, objects) {
+    gltf.scene.updateMatrixWorld(true);
+    const out = [];
+    const v = new THREE.Vector3();
+    for (const object of objects)
+        for (let i = 0; i < object.geometry.attributes.position.count; i++) {
+            if (object.getVertexPosition) object.getVertexPosition(i, v);
+            else v.fromBufferAttribute(object.geometry.attributes.position, i);
+            // glTF says that the node of a skinned mesh does not move it; "detached" leaves v in world space.
+            if (!object.isSkinnedMesh) v.applyMatrix4(object.matrixWorld);
+            out.push(v.x, v.y, v.z);
+        }
+    return out;
+}
+
+/** World positions when one animation alone plays at `time`, seconds. */
+export function positionsAt(gltf, objects, clip, time) {
+    // A fresh mixer per moment: properties without a track fall back to their rest values when an action stops.
+    const mixer = new THREE.AnimationMixer(gltf.scene);
+    const action = mixer.clipAction(clip);
+    action.setLoop(THREE.LoopOnce).clampWhenFinished = true;
+    action.play();
+    mixer.setTime(time);
+    const positions = worldPositions(gltf, objects);
+    mixer.stopAllAction();
+    return positions;
+}
