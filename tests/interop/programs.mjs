@@ -1,18 +1,28 @@
 // The programs that evaluate Pelt's files: a row for each.
 //
 //   name      as the tables have it
-//   package   what brings it
+//   about     what runs
+//   bound     the largest distance that is right, as a share of the size; 1e-4 unless the program itself cannot
+//   limit     why not, in words
+//   blends    how it interpolates rotations between keys, where not spherically
+//   influences of a vertex at most, where the program leaves out the others
 //   missing   a sentence where it is not installed
 //   evaluate  (jobs, folder) → one result for each job, { file, moments }: { poses, vertices? or unordered? } as compare.mjs
 //             takes them, or { error }: a sentence. Scratch files go to `folder`
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { run } from "../node/support.mjs";
 import * as three from "../node/three_positions.mjs";
 import { layout } from "./compare.mjs";
 
-const installed = (program) => spawnSync(program, ["--version"], { stdio: "ignore" }).error === undefined;
+const here = (name) => fileURLToPath(new URL(name, import.meta.url));
+const missingProgram = (program) => (spawnSync(program, ["--version"], { stdio: "ignore" }).error ? `${program} is not installed` : "");
+const missingPackage = (name) => (existsSync(here(`node_modules/${name}`)) ? "" : `npm package ${name} is not installed`);
+const missingAssimp = () => (spawnSync(PYTHON, ["-c", "import ctypes, numpy; ctypes.CDLL('libassimp.so.5')"], { stdio: "ignore" }).status === 0 ? "" : "libassimp5 or python3-numpy is not installed");
+/** Debian's own, which has its numpy; another one may come first in PATH. */
+const PYTHON = "/usr/bin/python3";
 const firstLine = (error) => error.message.trim().split("\n")[0];
 
 /** Runs each job by itself; an exception is its result. */
@@ -22,40 +32,67 @@ const eachAlone = (evaluate) => async (jobs, folder) => {
     return results;
 };
 
-async function byThree({ file, moments }) {
+/** An engine whose module is loaded only when it is asked for. */
+const byModule = (name) => eachAlone(async (job) => (await import(name)).evaluate(job));
+
+/** Poses by three; `way` of interpolating rotations, or three's own. Animations go by name where names differ: converters
+ * leave out those that move nothing. */
+export async function byThree({ file, moments, names }, way) {
     const gltf = await three.load(file);
     const objects = three.drawn(gltf);
     const rest = three.worldPositions(gltf, objects);
-    return { poses: moments.map(([motion, time]) => (motion < 0 ? rest : three.positionsAt(gltf, objects, gltf.animations[motion], time))) };
+    const clip = (motion) => (names && new Set(names).size === names.length ? gltf.animations.find(({ name }) => name === names[motion]) : gltf.animations[motion]);
+    const pose = ([motion, time]) => (motion < 0 || !clip(motion) ? rest : three.positionsAt(gltf, objects, clip(motion), time));
+    return { poses: way ? three.interpolated(way, () => moments.map(pose)) : moments.map(pose) };
 }
 
-/** Runs blender.py on jobs and reads what it wrote; see there. */
-export function runBlender(jobs, folder) {
-    const script = fileURLToPath(new URL("blender.py", import.meta.url));
+/** A file that another program writes anew, as three plays it. */
+const converted = (convert) =>
+    eachAlone(async (job, stem) => {
+        const out = `${stem}.glb`;
+        convert(job.file, out);
+        const names = (await three.load(job.file)).animations.map(({ name }) => name);
+        return { ...(await byThree({ ...job, file: out, names })), unordered: true };
+    });
+
+const gltfpack = (options) => (file, out) => run(process.execPath, [here("node_modules/gltfpack/cli.js"), "-i", file, "-o", out, ...options]);
+const transform = (options) => (file, out) => run(process.execPath, [here("transform.mjs"), file, out, ...options]);
+
+/** Runs blender.py or assimp.py on jobs: { out, error } or { out, objects } of each; see there. */
+function runScript(command, jobs, folder) {
     const list = path.join(folder, "jobs.json");
-    const outs = jobs.map((_, n) => path.join(folder, `blender_${n}`));
+    const outs = jobs.map((_, n) => path.join(folder, `job_${n}`));
     writeFileSync(list, JSON.stringify(jobs.map((job, n) => ({ ...job, out: outs[n] }))));
-    const { status, stderr } = spawnSync("blender", ["-b", "--factory-startup", "--python-exit-code", "3", "--python", script, "--", list], { encoding: "utf8", maxBuffer: 1 << 28 });
-    if (status !== 0) throw new Error(`blender: exit ${status}: ${stderr.trim().split("\n").at(-1)}`);
-    return outs.map((out) => ({ out, ...JSON.parse(readFileSync(`${out}.json`, "utf8")) }));
+    const { status, signal, stderr } = spawnSync(command[0], [...command.slice(1), list], { encoding: "utf8", maxBuffer: 1 << 28 });
+    return outs.map((out) => {
+        if (existsSync(`${out}.json`)) return { out, ...JSON.parse(readFileSync(`${out}.json`, "utf8")) };
+        return { out, error: `${command[0]} ends with ${signal ?? `exit ${status}`}: ${stderr.trim().split("\n").at(-1)}` };
+    });
 }
 
-/** Blender's objects put into Pelt's order: `vertices` are those of Pelt that it has. */
-function ordered({ out, error, objects }, { file, moments }) {
-    if (error) return { error };
-    const parts = layout(file);
+export const runBlender = (jobs, folder) => runScript(["blender", "-b", "--factory-startup", "--python", here("blender.py"), "--"], jobs, folder);
+
+/** A function of the moment's number: positions as a script wrote them. */
+function readPoses({ out, objects }) {
     const bytes = readFileSync(`${out}.bin`);
     const floats = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
     const total = objects.reduce((sum, { count }) => sum + count, 0);
+    return { total, pose: (k) => floats.subarray(3 * k * total, 3 * (k + 1) * total) };
+}
+
+/** Blender's objects put into Pelt's order: `vertices` are those of Pelt that it has. */
+function ordered(result, { file, moments }) {
+    if (result.error) return result;
+    const { total, pose } = readPoses(result);
     const starts = new Map();
     let at = 0;
-    for (const { node, count } of objects) {
+    for (const { node, count } of result.objects) {
         starts.set(node, at);
         at += count;
     }
     const [vertices, places] = [[], []];
     let first = 0;
-    for (const { node, count, used } of parts) {
+    for (const { node, count, used } of layout(file)) {
         if (!starts.has(node)) return { error: `no object has the mesh of node ${node}` };
         const start = starts.get(node);
         used.forEach((vertex, n) => {
@@ -65,22 +102,74 @@ function ordered({ out, error, objects }, { file, moments }) {
         starts.set(node, start + used.length);
         first += count;
     }
-    if (places.length !== total) return { error: `Blender has ${total} vertices, ${places.length} are used` };
-    const pose = (k) => Float32Array.from(places.flatMap((i) => [...floats.subarray(3 * (k * total + i), 3 * (k * total + i) + 3)]));
-    return { vertices, poses: moments.map((_, k) => pose(k)) };
+    if (places.length !== total) return { error: `${total} vertices, ${places.length} are used` };
+    return { vertices, poses: moments.map((_, k) => Float32Array.from(places.flatMap((i) => [...pose(k).subarray(3 * i, 3 * i + 3)]))) };
+}
+
+function inAnyOrder(result, { moments }) {
+    if (result.error) return result;
+    const { pose } = readPoses(result);
+    return { unordered: true, poses: moments.map((_, k) => pose(k)) };
 }
 
 export const programs = [
     {
         name: "three",
-        package: "npm three",
+        about: "three, `GLTFLoader`",
+        influences: 4,
         missing: () => "",
-        evaluate: eachAlone(byThree),
+        evaluate: eachAlone((job) => byThree(job)),
+    },
+    {
+        name: "babylon",
+        about: "Babylon, `NullEngine`",
+        missing: () => missingPackage("@babylonjs/core"),
+        evaluate: byModule("./babylon.mjs"),
+    },
+    {
+        name: "playcanvas",
+        about: "PlayCanvas, `NullGraphicsDevice`",
+        blends: "nlerp",
+        influences: 4,
+        missing: () => missingPackage("playcanvas"),
+        evaluate: byModule("./playcanvas.mjs"),
     },
     {
         name: "blender",
-        package: "Debian blender, python3-numpy",
-        missing: () => (installed("blender") ? "" : "blender is not installed"),
+        about: "Blender, `File > Import > glTF 2.0` as it is set, evaluated between frames too",
+        blends: "nlerp",
+        missing: () => missingProgram("blender"),
         evaluate: async (jobs, folder) => runBlender(jobs, folder).map((result, n) => ordered(result, jobs[n])),
+    },
+    {
+        name: "assimp",
+        about: "assimp, what `aiImportFile` gives",
+        missing: missingAssimp,
+        evaluate: async (jobs, folder) => runScript([PYTHON, here("assimp.py")], jobs, folder).map((result, n) => inAnyOrder(result, jobs[n])),
+    },
+    {
+        name: "gltfpack",
+        about: "`gltfpack -noq -af 0 -ar 16 -kn`, played by three",
+        bound: 1e-3,
+        limit: "weights become 8 bit, rotations of clips 16 bit",
+        influences: 4,
+        missing: () => missingPackage("gltfpack"),
+        evaluate: converted(gltfpack(["-noq", "-af", "0", "-ar", "16", "-kn"])),
+    },
+    {
+        name: "gltfpack, default",
+        about: "`gltfpack`, played by three",
+        bound: 5e-3,
+        limit: "clips are resampled at 30 Hz, positions become 14 bit, weights 8 bit, rotations 12 bit",
+        influences: 4,
+        missing: () => missingPackage("gltfpack"),
+        evaluate: converted(gltfpack(["-kn"])),
+    },
+    {
+        name: "glTF-Transform",
+        about: "glTF-Transform: dedup, flatten, join, weld, resample (tolerance 1e-6), prune, sparse; played by three",
+        influences: 4,
+        missing: () => missingPackage("@gltf-transform/core"),
+        evaluate: converted(transform([])),
     },
 ];

@@ -97,3 +97,35 @@ export function positionsAt(gltf, objects, clip, time) {
     mixer.stopAllAction();
     return positions;
 }
+
+/** Ways to interpolate rotations that are not three's own: of quaternions a and b at u, the weights of both. */
+const QUATERNION_WEIGHTS = {
+    /** Spherical, as the glTF specification has it (appendix C). Three takes a straight line, and normalises, where keys are near. */
+    slerp: (dot, u) => {
+        const angle = Math.acos(Math.min(dot, 1));
+        return angle < 1e-3 ? [1 - u, u] : [Math.sin((1 - u) * angle) / Math.sin(angle), Math.sin(u * angle) / Math.sin(angle)];
+    },
+    /** A straight line, normalised: Blender and PlayCanvas. */
+    nlerp: (dot, u) => {
+        const length = Math.sqrt((1 - u) ** 2 + u ** 2 + 2 * u * (1 - u) * dot);
+        return [(1 - u) / length, u / length];
+    },
+};
+
+/** What `evaluate` gives while rotations are interpolated in one of the ways above. */
+export function interpolated(way, evaluate) {
+    const { prototype } = THREE.QuaternionLinearInterpolant;
+    const own = prototype.interpolate_;
+    prototype.interpolate_ = function (i1, t0, t, t1) {
+        const [a, b] = [this.sampleValues.subarray(4 * i1 - 4, 4 * i1), this.sampleValues.subarray(4 * i1, 4 * i1 + 4)];
+        const dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
+        const [wa, wb] = QUATERNION_WEIGHTS[way](Math.abs(dot), (t - t0) / (t1 - t0));
+        for (let c = 0; c < 4; c++) this.resultBuffer[c] = wa * a[c] + Math.sign(dot || 1) * wb * b[c];
+        return this.resultBuffer;
+    };
+    try {
+        return evaluate();
+    } finally {
+        prototype.interpolate_ = own;
+    }
+}
