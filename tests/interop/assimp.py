@@ -16,8 +16,8 @@ import numpy as np
 U, F, D, P = c.c_uint, c.c_float, c.c_double, c.POINTER
 
 
-def structure(name, **fields):
-    return type(name, (c.Structure,), {"_fields_": list(fields.items())})
+def structure(title, /, **fields):
+    return type(title, (c.Structure,), {"_fields_": list(fields.items())})
 
 
 String = structure("String", length=U, data=c.c_char * 1024)
@@ -146,9 +146,11 @@ def skinned(mesh, local, worlds):
     for j in range(mesh.bone_count):
         bone = mesh.bones[j].contents
         matrix = worlds[bone.name.data] @ matrix_of(bone.offset)
-        for w in range(bone.count):
-            entry = bone.weights[w]
-            out[entry.vertex] += entry.weight * (matrix[:3, :3] @ local[entry.vertex] + matrix[:3, 3])
+        if bone.count:
+            entries = (VertexWeight * bone.count).from_address(c.addressof(bone.weights.contents))
+            entries = np.frombuffer(entries, dtype=[("vertex", "u4"), ("weight", "f4")])
+            moved = local[entries["vertex"]] @ matrix[:3, :3].T + matrix[:3, 3]
+            np.add.at(out, entries["vertex"], entries["weight"][:, None] * moved)
     return out
 
 

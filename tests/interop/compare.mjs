@@ -47,6 +47,9 @@ export function layout(file) {
         );
 }
 
+/** Vertices with nothing at their place are compared with all; so many of them are enough to tell that a file is wrong. */
+const MOST_LOST = 50;
+
 /** For each vertex of `a` the vertices of `b` at its place in the first pose, found in a grid. */
 function candidatesIn(b, size) {
     const cell = Math.max(size * 0.01, 1e-12);
@@ -57,6 +60,7 @@ function candidatesIn(b, size) {
         const name = key(at(b[i]), at(b[i + 1]), at(b[i + 2]));
         grid.get(name)?.push(i) ?? grid.set(name, [i]);
     }
+    let lost = 0;
     const all = Array.from({ length: b.length / 3 }, (_, i) => 3 * i);
     return (x, y, z) => {
         const near = [];
@@ -66,7 +70,10 @@ function candidatesIn(b, size) {
         const distances = (list) => list.map((i) => Math.hypot(b[i] - x, b[i + 1] - y, b[i + 2] - z));
         let list = near;
         let far = distances(near);
-        if (!far.some((distance) => distance < cell)) [list, far] = [all, distances(all)];
+        if (!far.some((distance) => distance < cell)) {
+            if (++lost > MOST_LOST) return [];
+            [list, far] = [all, distances(all)];
+        }
         const least = far.reduce((a, c) => Math.min(a, c), Infinity);
         return list.filter((_, n) => far[n] <= least + SAME_PLACE * size);
     };
