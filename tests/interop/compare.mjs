@@ -24,12 +24,18 @@ export async function momentsOf(file) {
 /** Pelt's positions at moments, the first of which is the rest pose. */
 export const oursAt = (tool, file, moments) => ours(tool, file, moments.slice(1));
 
-/** What is drawn of a file, in Pelt's order: [{ node, count, used }], a primitive each; `used` are the vertices that indices
+/** What is drawn of a file, its default scene, in Pelt's order: [{ node, count, used }], a primitive each; `used` are the vertices that indices
  * name, ascending. */
 export function layout(file) {
     const { document, buffer } = support.readGltf(file);
     const places = nodeOrder(document.nodes);
-    const nodes = document.nodes.map(({ mesh }, node) => ({ mesh, node })).filter(({ mesh }) => mesh !== undefined);
+    const nodes = [];
+    const visit = (node) => {
+        const { mesh, children } = document.nodes[node];
+        if (mesh !== undefined) nodes.push({ mesh, node });
+        children?.forEach(visit);
+    };
+    (document.scenes?.[document.scene ?? 0]?.nodes ?? []).forEach(visit);
     const used = ({ indices, attributes }) => {
         const { count } = document.accessors[attributes.POSITION];
         if (indices === undefined) return Array.from({ length: count }, (_, i) => i);

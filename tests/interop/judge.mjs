@@ -1,6 +1,7 @@
 // One program on a list of files: a cell for each, { error, moment, ok, text, note, skipped }.
 import { mkdtempSync, rmSync } from "node:fs";
 import path from "node:path";
+import { readGltf } from "../node/support.mjs";
 import { compare, momentsOf, oursAt } from "./compare.mjs";
 import { byThree } from "./programs.mjs";
 
@@ -34,7 +35,15 @@ async function cell(program, result, file, { moments, poses }) {
         const other = compare((await byThree({ file, moments }, program.blends)).poses, result, moments);
         if (other.error <= bound) return { ok: true, error, moment, text, note: `${program.blends}: ${short(other.error)}` };
     }
+    if (program.influences && influencesOf(file) > program.influences)
+        return { ok: true, error, moment, text, note: `${program.influences} of ${influencesOf(file)} influences` };
     return { ok: false, error, moment, text };
+}
+
+/** Influences that vertices of a file have room for. */
+function influencesOf(file) {
+    const names = readGltf(file).document.meshes.flatMap(({ primitives }) => primitives.flatMap(({ attributes }) => Object.keys(attributes)));
+    return 4 * names.reduce((most, name) => Math.max(most, name.startsWith("JOINTS_") ? Number(name.slice(7)) + 1 : 0), 0);
 }
 
 /** Cells of all files. */

@@ -73,7 +73,7 @@ function runScript(command, jobs, folder) {
 export const runBlender = (jobs, folder) => runScript(["blender", "-b", "--factory-startup", "--python", here("blender.py"), "--"], jobs, folder);
 
 /** A function of the moment's number: positions as a script wrote them. */
-function readPoses({ out, objects }) {
+export function readPoses({ out, objects }) {
     const bytes = readFileSync(`${out}.bin`);
     const floats = new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
     const total = objects.reduce((sum, { count }) => sum + count, 0);
@@ -102,7 +102,7 @@ function ordered(result, { file, moments }) {
         starts.set(node, start + used.length);
         first += count;
     }
-    if (places.length !== total) return { error: `${total} vertices, ${places.length} are used` };
+    if (places.length !== total) return { error: `draws ${total} vertices, of which ${places.length} are in the scene and used` };
     return { vertices, poses: moments.map((_, k) => Float32Array.from(places.flatMap((i) => [...pose(k).subarray(3 * i, 3 * i + 3)]))) };
 }
 
