@@ -4,15 +4,18 @@ PREFIX ?= /usr/local
 MINUTES ?= 1
 
 .DEFAULT_GOAL := build
-.PHONY: help setup build demo test gauntlet bench fuzz coverage docs-pictures format install clean
+.PHONY: help setup setup-build build demo test gauntlet interop bench fuzz coverage docs-pictures format install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 setup: ## install what is missing: Debian packages, npm packages (PELT_NO_INSTALL=1: only list it)
-	@scripts/setup
+	@scripts/setup test
 
-build: setup ## build/release/bin/pelt
+setup-build: # only what the build and the demo need
+	@scripts/setup build
+
+build: setup-build ## build/release/bin/pelt
 	@scripts/build.sh release
 
 demo: build ## make scenes, run the whole chain on them, show the figures; files in out/demo/
@@ -21,9 +24,13 @@ demo: build ## make scenes, run the whole chain on them, show the figures; files
 test: setup ## every test: gcc, clang, sanitizers, installed package, real data
 	@scripts/test.sh
 
-gauntlet: build ## every verb without options on all real files and random scenes; writes docs/gauntlet.md
+gauntlet: setup build ## every verb without options on all real files and random scenes; writes docs/gauntlet.md
 	@node tests/gauntlet/gauntlet.mjs build/release/bin/pelt build/release/bin/pelt-scenes build/release/bin/tool_pose \
 		--write docs/gauntlet.md
+
+interop: setup build ## what other programs make of Pelt's files, and Pelt of theirs; writes docs/interop.md
+	@node tests/interop/interop.mjs build/release/bin/pelt build/release/bin/pelt-scenes build/release/bin/tool_pose \
+		--rigs --write docs/interop.md
 
 bench: build ## run the benchmarks
 	@scripts/bench.sh
@@ -34,7 +41,7 @@ fuzz: setup ## fuzz every format, JSON and the command line for MINUTES=n each
 coverage: setup ## line coverage of src/ by the unit tests and corpus replays
 	@scripts/coverage.sh
 
-docs-pictures: build ## draw docs/pictures/ from Pelt's own scenes
+docs-pictures: setup build ## draw docs/pictures/ from Pelt's own scenes
 	@scripts/docs-pictures.sh
 
 format: ## lay out the sources as .clang-format says

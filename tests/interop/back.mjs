@@ -1,1 +1,119 @@
-export async function runWays() { return { rows: [], columns: [] }; }
+// The way back: files that other programs write, read by Pelt. A way is a row: a program that reads a file and writes it anew, with these settings.
+// Two things are measured of what it wrote: `read`, Pelt's poses of it against those of three with the specification's interpolation and
+// all influences, to 1e-5; and, of files that Pelt wrote, `plays`: Pelt's poses of it against those of the file that it was made from.
+import { existsSync, mkdtempSync } from "node:fs";
+import path from "node:path";
+import { ours } from "../node/positions.mjs";
+import * as support from "../node/support.mjs";
+import { compare, momentsOf, oursAt } from "./compare.mjs";
+import { influencesOf } from "./judge.mjs";
+import { byThree, gltfpack, missingPackage, missingProgram, runBlender, transform } from "./programs.mjs";
+
+const READ_BOUND = 1e-5;
+const PLAY_BOUND = 1e-3;
+
+const blender = (name, settings, ending = "glb") => ({ name: `Blender: ${name}`, settings: { export_format: "GLB", ...settings }, ending, missing: () => missingProgram("blender") });
+const convert = (name, missing, run, bound) => ({ name, run, bound, ending: "glb", missing });
+
+export const ways = [
+    { ...blender("binary, as it is set", {}), quick: true },
+    blender("separate", { export_format: "GLTF_SEPARATE" }, "gltf"),
+    blender("embedded", { export_format: "GLTF_EMBEDDED" }, "gltf"),
+    blender("all influences", { export_all_influences: true }),
+    blender("no sampling", { export_force_sampling: false }),
+    blender("optimised animation size", { export_optimize_animation_size: true }),
+    blender("deform bones only", { export_def_bones: true }),
+    blender("morph normals and tangents", { export_morph_normal: true, export_morph_tangent: true, export_tangents: true }),
+    blender("Draco", { export_draco_mesh_compression_enable: true }),
+    convert("gltfpack", () => missingPackage("gltfpack"), gltfpack(["-kn"]), 1e-2),
+    { ...convert("gltfpack -c", () => missingPackage("gltfpack"), gltfpack(["-kn", "-c"]), 1e-2), quick: true },
+    convert("gltfpack -cc", () => missingPackage("gltfpack"), gltfpack(["-kn", "-cc"]), 1e-2),
+    convert("glTF-Transform", () => missingPackage("@gltf-transform/core"), transform([])),
+    convert("glTF-Transform, meshopt", () => missingPackage("@gltf-transform/core"), transform(["--compress"]), 1e-2),
+];
+
+/** Files to send there and back: scenes, what Pelt makes of them, and real characters. */
+function sources({ pelt, scenes, folder, quick }) {
+    const file = (name) => path.join(folder, `back_${name}.glb`);
+    const scene = (name) => {
+        if (!existsSync(file(name))) support.run(scenes, [name, "-o", file(name), "--vertices", "600", "--frames", "24"]);
+        return file(name);
+    };
+    const made = (name, args) => {
+        support.run(pelt, [...args, "-o", file(name), "-q"]);
+        return file(name);
+    };
+    const flesh = path.join(folder, "back_flesh.pc2");
+    support.run(pelt, ["jiggle", scene("troll"), "-o", flesh, "-q"]);
+    const list = [
+        { name: "skin", fps: 30, plays: true, file: scene("troll") },
+        { name: "skin and morphs", fps: 30, plays: true, file: made("corrected", ["correct", scene("troll"), flesh]) },
+    ];
+    if (quick) return list;
+    list.push({ name: "8 influences", fps: 30, plays: true, file: made("eight", ["decompose", scene("creature"), "-k", "8", "--bones", "12"]) });
+    const real = [
+        ["CesiumMan", 24, "char-gltf-khronos/CesiumMan/glTF-Binary/CesiumMan.glb"],
+        ["Fox", 24, "char-gltf-khronos/Fox/glTF-Binary/Fox.glb"],
+        ["RobotExpressive", 24, "char-threejs/gltf/RobotExpressive/RobotExpressive.glb"],
+        ["MorphStressTest", 30, "char-gltf-khronos/MorphStressTest/glTF-Binary/MorphStressTest.glb"],
+    ];
+    return [...list, ...real.map(([name, fps, place]) => ({ name, fps, file: path.join(support.data, place) })).filter((source) => existsSync(source.file))];
+}
+
+const failure = (text) => ({ ok: false, error: NaN, text });
+const cellOf = ({ error, moment }, bound) => ({ ok: error <= bound, error, moment, text: `${error.toExponential(1)} at ${moment[0] < 0 ? "rest" : `motion ${moment[0]}, ${moment[1].toFixed(4)} s`}` });
+
+async function judgeRead(tool, file) {
+    const moments = await momentsOf(file);
+    return cellOf(compare(oursAt(tool, file, moments), await byThree({ file, moments }, "slerp"), moments), READ_BOUND);
+}
+
+/** Motions go by name. Rest poses are left out: Blender writes the pose that it shows as such. */
+async function judgePlay({ pelt, toolPose }, source, file, bound) {
+    const names = (one) => JSON.parse(support.run(pelt, ["info", one, "-q", "--json", "-"])).inputs[0].motions.map(({ name }) => name);
+    const [before, after] = [names(source), names(file)];
+    const moments = (await momentsOf(source)).slice(1);
+    const places = before.map((name) => after.indexOf(name));
+    const lost = moments.find(([motion]) => places[motion] < 0);
+    if (lost) return failure(`the motion ${before[lost[0]]} is not there: ${after.join(", ") || "none"}`);
+    const [, ...mine] = ours(toolPose, source, moments);
+    const [, ...theirs] = ours(toolPose, file, moments.map(([motion, time]) => [places[motion], time]));
+    const cell = cellOf(compare(mine, { poses: theirs, unordered: true }, moments), bound);
+    const [had, has] = [influencesOf(source), influencesOf(file)];
+    return has < had ? { ...cell, ok: true, note: `${has} of ${had} influences` } : cell;
+}
+
+/** Writes the file anew; a sentence where that fails. */
+function write(way, source, out, folder) {
+    try {
+        if (way.settings) return runBlender([{ file: source.file, export: out, fps: source.fps, settings: way.settings }], mkdtempSync(path.join(folder, "blender-")))[0].error;
+        way.run(source.file, out);
+    } catch (error) {
+        return error.message.trim().split("\n")[0];
+    }
+    return existsSync(out) ? undefined : "writes nothing";
+}
+
+/** Rows of ways; one or two columns for every source. */
+export async function runWays(t) {
+    const list = sources(t);
+    const columns = list.flatMap(({ name, plays }) => [`${name}: read`, ...(plays ? [`${name}: plays`] : [])]);
+    const rows = [];
+    for (const [number, way] of ways.entries()) {
+        if ((t.quick && !way.quick) || !t.wanted(way.name)) continue;
+        const missing = way.missing();
+        console.log(`${way.name}: ${missing ? `skipped: ${missing}` : `${list.length} files there and back`}`);
+        const cells = [];
+        for (const [n, source] of list.entries()) {
+            const out = path.join(t.folder, `way_${number}_${n}.${way.ending}`);
+            const wrong = missing ? undefined : write(way, source, out, t.folder);
+            const judges = [() => judgeRead(t.toolPose, out), ...(source.plays ? [() => judgePlay(t, source.file, out, way.bound ?? PLAY_BOUND)] : [])];
+            for (const judge of judges)
+                if (missing) cells.push({ ok: true, skipped: missing, text: `skipped: ${missing}` });
+                else if (wrong) cells.push(way.unavailable?.test(wrong) ? { ok: true, skipped: wrong, text: `skipped: ${wrong}` } : failure(wrong));
+                else cells.push(await judge().catch((error) => failure(error.message.trim().split("\n")[0])));
+        }
+        rows.push({ name: way.name, cells });
+    }
+    return { rows, columns };
+}

@@ -4,12 +4,13 @@ JOBS.json is a list of jobs; each starts from an empty scene and is one of
 
     {"file": "rig.glb", "moments": [[motion, seconds]…], "out": "stem"}                    motion -1: the rest pose
     {"file": "mesh.obj", "cache": "clip.pc2", "moments": [[0, seconds]…], "fps": 24, "up": "Y", "out": "stem"}
-    {"file": "rig.glb", "export": "out.glb", "settings": {…}, "out": "stem"}                settings of export_scene.gltf
+    {"file": "rig.glb", "export": "out.glb", "fps": 30, "settings": {…}, "out": "stem"}    settings of export_scene.gltf
 
 and writes stem.json: {"objects": [{"name", "node", "count"}…]} or {"error": "…"}; and, for moments, stem.bin: float32
 [moment][object][vertex][3] in world space, with the axes of glTF. `node` is the number of the glTF node that has the mesh.
 An object's vertices are those that indices of its primitives name, primitive by primitive, in ascending order: the
-importer drops all others. Times between frames are evaluated as such (subframes), at Blender's own 24 frames per second.
+importer drops all others. Times between frames are evaluated as such (subframes), at Blender's own 24 frames per second;
+exports are sampled at the rate that the job says.
 """
 import json
 import math
@@ -25,13 +26,11 @@ if "bool" not in np.__dict__:
     np.bool = bool
 
 
-def empty_scene():
+def empty_scene(fps):
     bpy.ops.wm.read_factory_settings(use_empty=True)
     bpy.ops.preferences.addon_enable(module="io_scene_gltf2")
-    scene = bpy.context.scene
-    scene.render.fps = FPS
-    scene.render.fps_base = 1
-    return scene
+    bpy.context.scene.render.fps = fps
+    bpy.context.scene.render.fps_base = 1
 
 
 def import_gltf(path):
@@ -147,7 +146,7 @@ def main():
     with open(sys.argv[sys.argv.index("--") + 1], encoding="utf-8") as file:
         jobs = json.load(file)
     for job in jobs:
-        empty_scene()
+        empty_scene(job.get("fps", FPS) if "export" in job else FPS)
         try:
             result = evaluate(job)
         except Exception as error:  # the next job goes on

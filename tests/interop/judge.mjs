@@ -41,7 +41,7 @@ async function cell(program, result, file, { moments, poses }) {
 }
 
 /** Influences that vertices of a file have room for. */
-function influencesOf(file) {
+export function influencesOf(file) {
     const names = readGltf(file).document.meshes.flatMap(({ primitives }) => primitives.flatMap(({ attributes }) => Object.keys(attributes)));
     return 4 * names.reduce((most, name) => Math.max(most, name.startsWith("JOINTS_") ? Number(name.slice(7)) + 1 : 0), 0);
 }

@@ -18,8 +18,8 @@ import * as three from "../node/three_positions.mjs";
 import { layout } from "./compare.mjs";
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
-const missingProgram = (program) => (spawnSync(program, ["--version"], { stdio: "ignore" }).error ? `${program} is not installed` : "");
-const missingPackage = (name) => (existsSync(here(`node_modules/${name}`)) ? "" : `npm package ${name} is not installed`);
+export const missingProgram = (program) => (spawnSync(program, ["--version"], { stdio: "ignore" }).error ? `${program} is not installed` : "");
+export const missingPackage = (name) => (existsSync(here(`node_modules/${name}`)) ? "" : `npm package ${name} is not installed`);
 const missingAssimp = () => (spawnSync(PYTHON, ["-c", "import ctypes, numpy; ctypes.CDLL('libassimp.so.5')"], { stdio: "ignore" }).status === 0 ? "" : "libassimp5 or python3-numpy is not installed");
 /** Debian's own, which has its numpy; another one may come first in PATH. */
 const PYTHON = "/usr/bin/python3";
@@ -35,10 +35,10 @@ const eachAlone = (evaluate) => async (jobs, folder) => {
 /** An engine whose module is loaded only when it is asked for. */
 const byModule = (name) => eachAlone(async (job) => (await import(name)).evaluate(job));
 
-/** Poses by three; `way` of interpolating rotations, or three's own. Animations go by name where names differ: converters
+/** Poses by three; `way` of interpolating rotations, and then with all influences, or three's own. Animations go by name where names differ: converters
  * leave out those that move nothing. */
 export async function byThree({ file, moments, names }, way) {
-    const gltf = await three.load(file);
+    const gltf = await (way ? three.loadWithAllInfluences(file) : three.load(file));
     const objects = three.drawn(gltf);
     const rest = three.worldPositions(gltf, objects);
     const clip = (motion) => (names && new Set(names).size === names.length ? gltf.animations.find(({ name }) => name === names[motion]) : gltf.animations[motion]);
@@ -55,8 +55,8 @@ const converted = (convert) =>
         return { ...(await byThree({ ...job, file: out, names })), unordered: true };
     });
 
-const gltfpack = (options) => (file, out) => run(process.execPath, [here("node_modules/gltfpack/cli.js"), "-i", file, "-o", out, ...options]);
-const transform = (options) => (file, out) => run(process.execPath, [here("transform.mjs"), file, out, ...options]);
+export const gltfpack = (options) => (file, out) => run(process.execPath, [here("node_modules/gltfpack/cli.js"), "-i", file, "-o", out, ...options]);
+export const transform = (options) => (file, out) => run(process.execPath, [here("transform.mjs"), file, out, ...options]);
 
 /** Runs blender.py or assimp.py on jobs: { out, error } or { out, objects } of each; see there. */
 function runScript(command, jobs, folder) {

@@ -85,6 +85,42 @@ export function worldPositions(gltf, objects) {
     return out;
 }
 
+/** A file whose skinned meshes play all sets of influences, where three takes the first four and makes their sum 1. */
+export async function loadWithAllInfluences(file) {
+    const { prototype } = THREE.SkinnedMesh;
+    const { normalizeSkinWeights } = prototype;
+    prototype.normalizeSkinWeights = () => {};
+    try {
+        const gltf = await load(file);
+        playAllInfluences(drawn(gltf));
+        return gltf;
+    } finally {
+        prototype.normalizeSkinWeights = normalizeSkinWeights;
+    }
+}
+
+function playAllInfluences(objects) {
+    for (const object of objects) {
+        const { attributes } = object.geometry;
+        if (!object.isSkinnedMesh || !attributes.joints_1) continue;
+        const sets = [[attributes.skinIndex, attributes.skinWeight]];
+        for (let n = 1; attributes[`joints_${n}`]; n++) sets.push([attributes[`joints_${n}`], attributes[`weights_${n}`]]);
+        const [matrix, moved] = [new THREE.Matrix4(), new THREE.Vector3()];
+        object.applyBoneTransform = (i, target) => {
+            const bound = target.clone().applyMatrix4(object.bindMatrix);
+            target.set(0, 0, 0);
+            for (const [joints, weights] of sets)
+                for (let k = 0; k < 4; k++) {
+                    const [joint, weight] = [joints.getComponent(i, k), weights.getComponent(i, k)];
+                    if (weight === 0) continue;
+                    matrix.multiplyMatrices(object.skeleton.bones[joint].matrixWorld, object.skeleton.boneInverses[joint]);
+                    target.addScaledVector(moved.copy(bound).applyMatrix4(matrix), weight);
+                }
+            return target.applyMatrix4(object.bindMatrixInverse);
+        };
+    }
+}
+
 /** World positions when one animation alone plays at `time`, seconds. */
 export function positionsAt(gltf, objects, clip, time) {
     // A fresh mixer per moment: properties without a track fall back to their rest values when an action stops.
