@@ -234,6 +234,33 @@ static void onto_itself(void **state) {
     test_end(&test);
 }
 
+/* The node of a skinned mesh may have the name of a joint; moving it would move the mesh twice in some programs. */
+static void skinned_meshes_stay(void **state) {
+    (void)state;
+    enum { HEAD = 2 };
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *source = read_bvh(test.context, walker), *rig = read_bvh(test.context, walker);
+    assert_string_equal(rig->skeleton.names[HEAD], "Head");
+    pelt_part part = {.name = "", .joint = HEAD, .skinned = true};
+    rig->mesh.parts = &part;
+    rig->mesh.part_count = 1;
+    pelt_retarget_report report;
+    test_ok(&test, put_on(test.context, source, rig, NULL, &report));
+    assert_int_equal(report.matched, 11);
+    const pelt_motion *motion = &rig->motions[1];
+    for (uint32_t t = 0; t < motion->track_count; t++)
+        assert_int_not_equal(motion->tracks[t].joint, HEAD);
+    part.skinned = false; /* it follows the node: that moves */
+    test_ok(&test, put_on(test.context, source, rig, NULL, &report));
+    assert_int_equal(report.matched, 12);
+    rig->mesh.parts = NULL;
+    rig->mesh.part_count = 0;
+    pelt_model_destroy(source);
+    pelt_model_destroy(rig);
+    test_end(&test);
+}
+
 /* The same body twice as large, z up, facing −y, with bones that have rest rotations, and an arm that hangs down. */
 static pelt_model *make_other(pelt_context *context) {
     static const char *const names[] = {"pelvis", "spine_01", "head",   "upperarm_l", "lowerarm_l",
@@ -366,10 +393,15 @@ static void every_allocation_fails(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_of_many_programs),   cmocka_unit_test(joints_find_partners),
-        cmocka_unit_test(meshes_named_like_joints), cmocka_unit_test(onto_itself),
-        cmocka_unit_test(onto_another_body),        cmocka_unit_test(what_travels),
-        cmocka_unit_test(what_is_refused),          cmocka_unit_test(every_allocation_fails),
+        cmocka_unit_test(words_of_many_programs),
+        cmocka_unit_test(joints_find_partners),
+        cmocka_unit_test(meshes_named_like_joints),
+        cmocka_unit_test(onto_itself),
+        cmocka_unit_test(skinned_meshes_stay),
+        cmocka_unit_test(onto_another_body),
+        cmocka_unit_test(what_travels),
+        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(every_allocation_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -216,6 +216,31 @@ static pelt_result add_motion(const work *w, px_arena *arena, pelt_model *rig, c
     return result;
 }
 
+/* Nodes that only hold skinned meshes get no partner: a skinned mesh is where its bones are, and programs differ in what
+ * they make of a node's own motion (Babylon adds it). */
+static pelt_result skip_mesh_nodes(work *w, const pelt_model *rig, px_arena *arena) {
+    uint32_t count = rig->skeleton.joint_count;
+    pelt_joint_match *matches = PX_NEW(arena, pelt_joint_match, count);
+    bool *moves = PX_NEW(arena, bool, count); /* something: other joints, or vertices */
+    if (!matches || !moves)
+        return PELT_ERROR_MEMORY;
+    memset(moves, 0, count * sizeof *moves);
+    for (uint32_t j = 0; j < count; j++) {
+        matches[j] = w->matches[j];
+        if (rig->skeleton.parents[j] != PELT_NONE)
+            moves[rig->skeleton.parents[j]] = true;
+    }
+    for (uint32_t b = 0; b < rig->skin.bone_count; b++)
+        moves[rig->skin.bone_joints[b]] = true;
+    for (uint32_t p = 0; p < rig->mesh.part_count; p++) {
+        const pelt_part *part = &rig->mesh.parts[p];
+        if (part->skinned && part->joint != PELT_NONE && !moves[part->joint])
+            matches[part->joint] = (pelt_joint_match){PELT_NONE, PELT_MATCH_NONE};
+    }
+    w->matches = matches;
+    return PELT_OK;
+}
+
 static pelt_result run(work *w, const pelt_model *source, const pelt_retarget_desc *desc, pelt_model *rig,
                        px_arena *arena, pelt_retarget_report *report) {
     PX_TRY(px_pose_create(arena, rig, &w->rig));
@@ -223,6 +248,7 @@ static pelt_result run(work *w, const pelt_model *source, const pelt_retarget_de
     PX_TRY(px_pose_create(arena, source, &w->source));
     if (!(w->travels = PX_NEW(arena, px_travel, rig->skeleton.joint_count)))
         return PELT_ERROR_MEMORY;
+    PX_TRY(skip_mesh_nodes(w, rig, arena));
     PX_TRY(check(w, source, desc, &report->matched));
     PX_TRY(px_motion_frames(w->context, w->motion, desc->fps, &w->rate, &report->frame_count));
     px_pose_sample(&w->rest, NULL, 0);

@@ -83,34 +83,41 @@ async function judgePlay({ pelt, toolPose }, source, file, bound) {
     return has < had ? { ...cell, ok: true, note: `${has} of ${had} influences` } : cell;
 }
 
-/** Writes the file anew; a sentence where that fails. */
-function write(way, source, out, folder) {
-    try {
-        if (way.settings) return runBlender([{ file: source.file, export: out, fps: source.fps, settings: way.settings }], mkdtempSync(path.join(folder, "blender-")))[0].error;
-        way.run(source.file, out);
-    } catch (error) {
-        return error.message.trim().split("\n")[0];
-    }
-    return existsSync(out) ? undefined : "writes nothing";
+/** Lets every way write every source anew: [way][source] of { out } or { out, wrong }: a sentence. Blender starts once for all. */
+function writeAll(list, chosen, folder) {
+    const written = chosen.map((way, w) => list.map((_, n) => ({ out: path.join(folder, `way_${w}_${n}.${way.ending}`) })));
+    const jobs = chosen.flatMap((way, w) =>
+        way.settings && !way.missing() ? list.map(({ file, fps }, n) => ({ file, fps, export: written[w][n].out, settings: way.settings, into: written[w][n] })) : [],
+    );
+    if (jobs.length > 0) runBlender(jobs, mkdtempSync(path.join(folder, "blender-"))).forEach(({ error }, n) => (jobs[n].into.wrong = error));
+    for (const [w, way] of chosen.entries())
+        for (const [n, source] of list.entries())
+            try {
+                if (!way.missing()) way.run?.(source.file, written[w][n].out);
+            } catch (error) {
+                written[w][n].wrong = error.message.trim().split("\n")[0];
+            }
+    return written;
 }
 
 /** Rows of ways; one or two columns for every source. */
 export async function runWays(t) {
     const list = sources(t);
     const columns = list.flatMap(({ name, plays }) => [`${name}: read`, ...(plays ? [`${name}: plays`] : [])]);
+    const chosen = ways.filter((way) => (!t.quick || way.quick) && t.wanted(way.name));
+    const written = writeAll(list, chosen, t.folder);
     const rows = [];
-    for (const [number, way] of ways.entries()) {
-        if ((t.quick && !way.quick) || !t.wanted(way.name)) continue;
+    for (const [w, way] of chosen.entries()) {
         const missing = way.missing();
         console.log(`${way.name}: ${missing ? `skipped: ${missing}` : `${list.length} files there and back`}`);
         const cells = [];
         for (const [n, source] of list.entries()) {
-            const out = path.join(t.folder, `way_${number}_${n}.${way.ending}`);
-            const wrong = missing ? undefined : write(way, source, out, t.folder);
+            const { out, wrong } = written[w][n];
             const judges = [() => judgeRead(t.toolPose, out), ...(source.plays ? [() => judgePlay(t, source.file, out, way.bound ?? PLAY_BOUND)] : [])];
+            const skipped = missing || (wrong && way.unavailable?.test(wrong) && wrong);
             for (const judge of judges)
-                if (missing) cells.push({ ok: true, skipped: missing, text: `skipped: ${missing}` });
-                else if (wrong) cells.push(way.unavailable?.test(wrong) ? { ok: true, skipped: wrong, text: `skipped: ${wrong}` } : failure(wrong));
+                if (skipped) cells.push({ ok: true, skipped, text: `skipped: ${skipped}` });
+                else if (wrong) cells.push(failure(wrong));
                 else cells.push(await judge().catch((error) => failure(error.message.trim().split("\n")[0])));
         }
         rows.push({ name: way.name, cells });

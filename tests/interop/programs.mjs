@@ -18,7 +18,8 @@ import * as three from "../node/three_positions.mjs";
 import { layout } from "./compare.mjs";
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
-export const missingProgram = (program) => (spawnSync(program, ["--version"], { stdio: "ignore" }).error ? `${program} is not installed` : "");
+const inPath = (program) => (process.env.PATH ?? "").split(path.delimiter).some((folder) => existsSync(path.join(folder, program)));
+export const missingProgram = (program) => (inPath(program) ? "" : `${program} is not installed`);
 export const missingPackage = (name) => (existsSync(here(`node_modules/${name}`)) ? "" : `npm package ${name} is not installed`);
 const missingAssimp = () => (spawnSync(PYTHON, ["-c", "import ctypes, numpy; ctypes.CDLL('libassimp.so.5')"], { stdio: "ignore" }).status === 0 ? "" : "libassimp5 or python3-numpy is not installed");
 /** Debian's own, which has its numpy; another one may come first in PATH. */
