@@ -41,7 +41,10 @@ async function runKinds() {
     for (const [n, program] of programs.entries()) {
         console.log(`${program.name}: ${program.missing() ? `skipped: ${program.missing()}` : `${playable.length} kinds of file`}`);
         const cells = await judge(program, playable.map(({ files }) => files[0]), toolPose, folder);
-        playable.forEach((row, k) => (row.cells[n] = cells[k]));
+        playable.forEach((row, k) => {
+            const limit = row.kind.limits?.[program.name];
+            row.cells[n] = limit && !cells[k].ok ? { ...cells[k], ok: true, note: limit } : cells[k];
+        });
         for (const { kind, files, cells: mine } of rows) if (kind.cache && files) mine[n] = judgeCache(program, files, folder);
     }
     return rows;

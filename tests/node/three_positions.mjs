@@ -85,11 +85,13 @@ export function worldPositions(gltf, objects) {
     return out;
 }
 
-/** A file whose skinned meshes play all sets of influences, where three takes the first four and makes their sum 1. */
+/** A file whose skinned meshes play all sets of influences, where three takes the first four. Sums of weights become 1. */
 export async function loadWithAllInfluences(file) {
     const { prototype } = THREE.SkinnedMesh;
     const { normalizeSkinWeights } = prototype;
-    prototype.normalizeSkinWeights = () => {};
+    prototype.normalizeSkinWeights = function () {
+        if (!this.geometry.attributes.joints_1) normalizeSkinWeights.call(this);
+    };
     try {
         const gltf = await load(file);
         playAllInfluences(drawn(gltf));
@@ -109,14 +111,16 @@ function playAllInfluences(objects) {
         object.applyBoneTransform = (i, target) => {
             const bound = target.clone().applyMatrix4(object.bindMatrix);
             target.set(0, 0, 0);
+            let sum = 0;
             for (const [joints, weights] of sets)
                 for (let k = 0; k < 4; k++) {
                     const [joint, weight] = [joints.getComponent(i, k), weights.getComponent(i, k)];
+                    sum += weight;
                     if (weight === 0) continue;
                     matrix.multiplyMatrices(object.skeleton.bones[joint].matrixWorld, object.skeleton.boneInverses[joint]);
                     target.addScaledVector(moved.copy(bound).applyMatrix4(matrix), weight);
                 }
-            return target.applyMatrix4(object.bindMatrixInverse);
+            return target.divideScalar(sum).applyMatrix4(object.bindMatrixInverse);
         };
     }
 }
