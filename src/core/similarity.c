@@ -30,7 +30,7 @@ static void map_translation(const px_similarity *s, bool is_root, bool is_place,
         p[c] = (float)(to[c] - (is_root && !is_place ? s->shift[c] : 0));
 }
 
-static void turn(const px_similarity *s, float q[4]) {
+void px_similarity_turn(const px_similarity *s, float q[4]) {
     float own[4];
     px_quat_from_matrix(s->turn, own);
     px_rotation r = px_rotation_mul(px_rotation_of(own), px_rotation_of(q));
@@ -46,7 +46,7 @@ void px_similarity_rest(const px_similarity *s, const pelt_skeleton *skeleton, c
         if (!moves || moves[j]) {
             map_translation(s, is_root, true, t.translation);
             if (is_root) {
-                turn(s, t.rotation);
+                px_similarity_turn(s, t.rotation);
                 px_quat_normalize(t.rotation);
             }
         }
@@ -66,7 +66,7 @@ static pelt_result map_track(px_arena *arena, const px_similarity *s, bool is_ro
         if (track->path == PELT_PATH_TRANSLATION)
             map_translation(s, is_root, !cubic || k % 3 == 1, values + 3 * k);
         else
-            turn(s, values + 4 * k);
+            px_similarity_turn(s, values + 4 * k);
     }
     return PELT_OK;
 }

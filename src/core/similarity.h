@@ -12,6 +12,8 @@ typedef struct px_similarity {
 
 /* scale · turn · p + shift; `out` may not be p. */
 void px_similarity_map(const px_similarity *s, const double p[3], double out[3]);
+/* turn · q, as a unit quaternion in place. */
+void px_similarity_turn(const px_similarity *s, float q[4]);
 px_similarity px_similarity_of(double scale, const float rotation[4], const double shift[3]);
 
 /* The rest pose `from` [joint] under a similarity of the world, as `out` [joint], which may be `from`. Scale goes into

@@ -19,14 +19,13 @@ static double scale_of(const double m[9], double rotation[9], double *off) {
     return scale;
 }
 
-bool px_similarity_of(const pelt_affine *a, px_similarity *out) {
+bool px_host_bind(const pelt_affine *a, px_similarity *out) {
     double linear[9], off;
     for (int e = 0; e < 9; e++)
         linear[e] = (double)a->m[4 * (e / 3) + e % 3];
-    out->scale = scale_of(linear, out->rotation, &off);
+    out->scale = scale_of(linear, out->turn, &off);
     for (int r = 0; r < 3; r++)
-        out->translation[r] = (double)a->m[4 * r + 3];
-    px_quat_from_matrix(out->rotation, out->quaternion);
+        out->shift[r] = (double)a->m[4 * r + 3];
     return off <= SIMILARITY_TOLERANCE;
 }
 
@@ -77,7 +76,7 @@ void px_host_multiply(const px_hosts *hosts, uint32_t bone, size_t row, double m
 static bool can_carry(const px_given *given, const px_fit *fit, uint32_t rig_bone, double *size) {
     px_similarity bind;
     *size = 0;
-    if (!fit->lock_motions[rig_bone] || !px_similarity_of(&given->rig->skin.inverse_binds[rig_bone], &bind))
+    if (!fit->lock_motions[rig_bone] || !px_host_bind(&given->rig->skin.inverse_binds[rig_bone], &bind))
         return false;
     for (size_t row = 0; row < fit->row_count; row += 3) {
         double m[12], linear[9], other[9], off;

@@ -7,6 +7,7 @@
 #ifndef PELT_DECOMPOSE_HOST_H
 #define PELT_DECOMPOSE_HOST_H
 
+#include "core/similarity.h"
 #include "decompose/given.h"
 
 typedef struct px_hosts {
@@ -27,14 +28,8 @@ void px_host_divide(const px_hosts *hosts, uint32_t bone, size_t row, double m[1
 /* m becomes host · m. */
 void px_host_multiply(const px_hosts *hosts, uint32_t bone, size_t row, double m[12]);
 
-/* An inverse bind matrix x' = scale · rotation · x + translation. */
-typedef struct px_similarity {
-    double scale, rotation[9], translation[3];
-    float quaternion[4]; /* of the rotation */
-} px_similarity;
-
-/* False when it is none. */
-bool px_similarity_of(const pelt_affine *a, px_similarity *out);
+/* An inverse bind matrix as a similarity; false when it is none. */
+bool px_host_bind(const pelt_affine *a, px_similarity *out);
 
 /* Bones with locked motions get the joints and tracks of the rig, as they are (keep.c); the others' joints and tracks are
  * added to its skeleton and motions, below their hosts. `built` has a motion per clip and is changed. */

@@ -35,28 +35,22 @@ static uint32_t number_joints(keeping *k, uint32_t nodes_a_bone) {
 /* The inverse bind matrix of the host of a bone. */
 static px_similarity host_bind(const keeping *k, uint32_t bone) {
     px_similarity s;
-    px_similarity_of(&k->given->rig->skin.inverse_binds[k->hosts->bones[bone]], &s);
+    px_host_bind(&k->given->rig->skin.inverse_binds[k->hosts->bones[bone]], &s);
     return s;
 }
 
 /* From the space of the rest pose to that of the host's joint. The scale between them is left to the bone's own inverse
  * bind matrix, so that joints rest without any. */
 static void move_translation(const px_similarity *s, const float from[3], float to[3]) {
-    double p[3] = {(double)from[0], (double)from[1], (double)from[2]};
-    for (int r = 0; r < 3; r++) {
-        const double *line = s->rotation + 3 * r;
-        to[r] = (float)(s->scale * (line[0] * p[0] + line[1] * p[1] + line[2] * p[2]) + s->translation[r]);
-    }
+    double p[3] = {(double)from[0], (double)from[1], (double)from[2]}, out[3];
+    px_similarity_map(s, p, out);
+    for (int c = 0; c < 3; c++)
+        to[c] = (float)out[c];
 }
 
 static void move_rotation(const px_similarity *s, const float from[4], float to[4]) {
-    const float *a = s->quaternion;
-    float x = a[3] * from[0] + a[0] * from[3] + a[1] * from[2] - a[2] * from[1];
-    float y = a[3] * from[1] + a[1] * from[3] + a[2] * from[0] - a[0] * from[2];
-    float z = a[3] * from[2] + a[2] * from[3] + a[0] * from[1] - a[1] * from[0];
-    float w = a[3] * from[3] - a[0] * from[0] - a[1] * from[1] - a[2] * from[2];
-    to[0] = x, to[1] = y, to[2] = z, to[3] = w;
-    px_quat_normalize(to);
+    memcpy(to, from, 4 * sizeof *to);
+    px_similarity_turn(s, to);
 }
 
 static pelt_result keep_skeleton(keeping *k, uint32_t joint_count) {
