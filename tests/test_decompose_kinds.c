@@ -292,6 +292,33 @@ static void flat_and_thin(void **state) {
     test_end(&test);
 }
 
+/* Points that move on their own get a bone each, whose turns and scales nothing tells. */
+static void lone_points(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    for (size_t t = 0; t < KIND_COUNT; t++) {
+        pelt_model *model;
+        test_ok(&test, make_baked(test.context, "cloth", 100, 6, &model));
+        const pelt_clip *clip = &model->clips[0];
+        size_t points = clip->point_count;
+        float *p = (float *)(uintptr_t)clip->positions;
+        for (size_t k = 0; k < clip->frame_count; k++)
+            for (size_t e = 0; e < 3 * points; e++) {
+                size_t lone = e / 3 % (points / 3);
+                p[3 * points * k + e] = p[e] + (lone == 7 ? (float)(sin((double)(k * (e + 3))) / 3) : 0);
+            }
+        pelt_decompose_desc desc = settings(kinds[t].kind, 4, 30);
+        test_ok(&test, pelt_decompose(test.context, model, &desc, NULL));
+        test_ok(&test, pelt_model_validate(test.context, model));
+        double error = played_error(&test, model);
+        if (!(error < 0.1))
+            fail_msg("%s: %g", kinds[t].name, error);
+        pelt_model_destroy(model);
+    }
+    test_end(&test);
+}
+
 /* ---- Hierarchy -------------------------------------------------------------------------------------------- */
 
 static pelt_model *decompose_rigid(const test_context *test, const char *name, uint32_t bones, bool hierarchy) {
@@ -496,6 +523,7 @@ int main(void) {
         cmocka_unit_test(every_influence_count),
         cmocka_unit_test(one_is_enough),
         cmocka_unit_test(flat_and_thin),
+        cmocka_unit_test(lone_points),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(memory_runs_out),
         cmocka_unit_test(cancelled),

@@ -9,7 +9,6 @@
 #include "decompose/blocks.h"
 #include "decompose/kinds.h"
 
-#include <float.h>
 #include <math.h>
 
 #define TURNS 2 /* of rotation and scales; sweeps and iterations bring more */
@@ -41,10 +40,11 @@ static void diagonal_in(const double axes[9], const double scatter[9], double ou
             product[3 * c] * axes[3 * c] + product[3 * c + 1] * axes[3 * c + 1] + product[3 * c + 2] * axes[3 * c + 2];
 }
 
-/* Rotation and scales, turn by turn, towards the minimum; never worse. */
-static void alternate(const double lengths[3], const double c[9], double r[9], double s[3]) {
-    /* Flat bones say nothing about one scale: below a thousandth of their size they keep the one they have. */
-    double pull = 1e-6 * (lengths[0] + lengths[1] + lengths[2]) + DBL_MIN;
+/* Rotation and scales, turn by turn, towards the minimum; never worse. `mass` of the bone. */
+static void alternate(double mass, const double lengths[3], const double c[9], double r[9], double s[3]) {
+    /* Flat bones say nothing about one scale: below a thousandth of their size they keep the one they have. Those that
+     * carry a single point say nothing about any: below a millionth of the unit ball there is but rounding. */
+    double pull = fmax(1e-6 * (lengths[0] + lengths[1] + lengths[2]), 1e-12 * mass);
     for (int turn = 0; turn < TURNS; turn++) {
         double scaled[9];
         for (int e = 0; e < 9; e++)
@@ -105,7 +105,7 @@ static void solve_block(const px_blocks *b, size_t j, const double covariance[9]
     diagonal_in(axes, b->bones[j].scatter, lengths);
     multiply_by_transposed(covariance, axes, c);
     split(linear, axes, r, s);
-    alternate(lengths, c, r, s);
+    alternate(b->bones[j].mass, lengths, c, r, s);
     join(r, s, axes, linear);
 }
 
@@ -130,7 +130,7 @@ static double value_in(const bone_frames *f, const double axes[9], bool improve,
         multiply_by_transposed(f->covariances + 9 * k, axes, c);
         split(f->linears + 9 * k, axes, r, s);
         if (improve) {
-            alternate(lengths, c, r, s);
+            alternate(f->blocks->bones[f->j].mass, lengths, c, r, s);
             join(r, s, axes, linears + 9 * k);
         }
         sum += block_value(lengths, c, r, s);
