@@ -322,10 +322,49 @@ static pelt_result run_join(pelt_context *context, void *user) {
     return result;
 }
 
+/* The squares in motion, and more than that. */
+typedef struct moving {
+    parts parts;
+    float positions[2][24];
+    pelt_clip clip;
+} moving;
+
+static pelt_result run_add(pelt_context *context, void *user) {
+    moving *m = user;
+    pelt_model *model;
+    pelt_result result = make_parts(context, false, &m->parts, &model);
+    if (result != PELT_OK)
+        return result;
+    model->clips = &m->clip;
+    model->clip_count = 1;
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.rig = model;
+    desc.add = 1;
+    desc.iterations = 1;
+    result = pelt_decompose(context, model, &desc, NULL);
+    if (result == PELT_OK)
+        assert_int_equal(model->morphs.morph_count, 1);
+    pelt_model_destroy(model);
+    return result;
+}
+
 static void memory_may_run_out(void **state) {
     (void)state;
-    parts p;
-    test_fail_each_allocation(1, run_join, &p);
+    test_context test;
+    moving m = {.clip = {"turn", 2, 8, times, NULL, {0}}};
+    pelt_model *model;
+    test_begin(&test, 1);
+    test_ok(&test, make_parts(test.context, false, &m.parts, &model));
+    for (int k = 0; k < 2; k++) {
+        test_ok(&test, pelt_model_pose(test.context, model, &model->motions[0], times[k], PELT_SKINNING_LINEAR,
+                                       m.positions[k], NULL));
+        m.positions[k][3 * k] += 0.3f;
+    }
+    m.clip.positions = m.positions[0];
+    pelt_model_destroy(model);
+    test_end(&test);
+    test_fail_each_allocation(1, run_join, &m.parts);
+    test_fail_each_allocation(1, run_add, &m);
 }
 
 int main(void) {

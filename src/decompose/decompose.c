@@ -259,6 +259,7 @@ pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, con
     PX_TRY(check_input(context, model, settings.rest_frame, &frame_count));
     if (px_search_wanted(&settings))
         return px_search_bones(context, model, &settings, out);
+    pelt_model was = *model;
     if (settings.rig == model && settings.add > 0)
         PX_TRY(px_skin_join_parts(model)); /* helper bones take vertices of all parts */
     PX_TRY(pelt_model_weld(context, model));
@@ -284,8 +285,10 @@ pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, con
     pelt_result result = gather_and_seed(d);
     if (result == PELT_OK)
         *out = d;
-    else
+    else {
         px_arena_destroy(arena);
+        *model = was;
+    }
     return result;
 }
 
