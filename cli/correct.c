@@ -25,7 +25,7 @@ static const pelt_option own_options[] = {
     {"hold-out", 0, PELT_OPTION_UINT, offsetof(correct_settings, hold_out), "0", 0, 1000000, NULL, "N",
      "the same with every Nth frame of a cache; 0: none"},
     {"sparse", 0, PELT_OPTION_FLAG, offsetof(correct_settings, sparse), NULL, 0, 0, NULL, NULL,
-     "smaller morph targets where most of them is zero, which Godot 3 and assimp cannot read"},
+     "smaller files where morph targets are mostly zero, which Godot 3 misreads"},
 };
 OPTION_TABLE(own_table, own_options)
 

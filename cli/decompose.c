@@ -10,27 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Programs that files are made for. */
-typedef struct target {
-    const char *name;
-    const char *transforms; /* what its bones can do; NULL: everything */
-    const char *transforms_reason;
-    uint32_t influences; /* bones per vertex at most */
-    const char *influences_reason;
-} target;
-
-/* In the order of the choices of --target. */
-static const target targets[] = {
-    {"any", NULL, NULL, 8, NULL},
-    {"unreal", "trs", "its bones are translation, rotation and scale: the shear of nested bones would be lost", 8,
-     "it blends 8 bones per vertex at most"},
-    {"unity", NULL, NULL, 4, "its quality settings blend 4 bones per vertex at most"},
-    {"godot", NULL, NULL, 8, "it blends 8 bones per vertex at most"},
-    {"blender", "trs", "its bones get axes of their own, in which scales of nested bones come out as something else", 8,
-     "more than 8 bones per vertex are not written"},
-    {"web", NULL, NULL, 4, "three.js and others read 4 bones per vertex"},
-};
-
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, offsetof(decompose_settings, output), NULL, 0, 0, NULL, "FILE",
      "the rig (.glb, .gltf)"},
@@ -49,13 +28,16 @@ OPTION_TABLE(own_table, own_options)
 
 static const pelt_option skin_options[] = {
     {"target", 0, PELT_OPTION_CHOICE, offsetof(decompose_settings, target), "any", 0, 0,
-     "any|unreal|unity|godot|blender|web", NULL, "settings that are safe in this program; --verbose says why"},
-    {"weights-format", 0, PELT_OPTION_CHOICE, offsetof(decompose_settings, weights), "u16", 0, 0, "f32|u16|u8", NULL,
-     "numbers that weights are written as"},
+     "any|three|babylon|playcanvas|web|blender|godot|godot3|unity|unreal", NULL,
+     "settings that are safe in this program; --verbose says why"},
+    {"weights-format", 0, PELT_OPTION_CHOICE, offsetof(decompose_settings, weights), "f32", 0, 0, "f32|u16|u8", NULL,
+     "numbers that weights are written as: floats, which every program reads, or smaller ones"},
     {"corrections", 0, PELT_OPTION_UINT, offsetof(decompose_settings, corrections), "0", 0, PELT_CORRECT_RANK_MAX, NULL,
      "R", "morph targets to add for what the bones miss; see 'pelt help correct'"},
     {"rounds", 0, PELT_OPTION_UINT, offsetof(decompose_settings, rounds), "8", 0, PELT_TOGETHER_ROUNDS_MAX, NULL, "N",
      "times that bones and corrections are fitted to each other; 0: the bones are best alone"},
+    {"sparse", 0, PELT_OPTION_FLAG, offsetof(decompose_settings, sparse), NULL, 0, 0, NULL, NULL,
+     "smaller files where morph targets are mostly zero, which Godot 3 misreads"},
 };
 
 const pelt_option *decompose_skin_table(size_t *count) {
@@ -120,7 +102,7 @@ static exit_code load_input(decompose_work *w) {
 
 /* What the target needs, unless the command line says otherwise. */
 static void apply_target(decompose_work *w) {
-    const target *t = &targets[w->settings->target];
+    const target *t = target_at(w->settings->target);
     cli_session *session = w->session;
     size_t count;
     const pelt_option *table = pelt_decompose_options(&count);
@@ -232,7 +214,7 @@ static exit_code check_options(const cli_session *session, const decompose_setti
         {d->fixed_rest, "free-rest", "with --fixed-rest"},
         {sma || rig || d->transforms != PELT_TRANSFORMS_AFFINE, "free-bones",
          "unless affine bones are solved for: not with --method sma, a rig, or other --transforms"},
-        {s->corrections == 0, "rounds", "without --corrections"},
+        {s->corrections == 0, "rounds sparse", "without --corrections"},
     };
     return options_check(session, rules, COUNT(rules));
 }
@@ -301,8 +283,9 @@ static pelt_result decompose_and_write(decompose_work *w) {
         return result;
     double fitted = now();
     pelt_save_desc save = pelt_save_desc_default();
-    bool exact = w->desc.given_weights && !w->desc.refine && !w->desc.given_motion; /* weights stay as they are */
-    save.weights = exact && !option_given(w->session, "weights-format") ? PELT_WEIGHTS_F32 : w->settings->weights;
+    save.weights = w->settings->weights;
+    save.sparse = w->settings->sparse;
+    save.player_influences = target_at(w->settings->target)->played;
     pelt_model rig = *w->model; /* without the clips, which glTF could not hold */
     rig.clip_count = 0;
     result = pelt_save(context, &rig, w->settings->output, &save);
@@ -335,8 +318,7 @@ static void warn_shading(const decompose_work *w) {
     if (degrees > WRONG_NORMALS && degrees > 3 * w->whole.normal_degrees)
         warn(w->session,
              "engines that skin normals with the blended matrix (three.js, Babylon.js, Godot) shade this wrongly: "
-             "normals "
-             "are %.0f degrees off; use more bones or --transforms rigid%s",
+             "normals are %.0f degrees off; use more bones or --transforms rigid%s",
              degrees,
              w->desc.free_bones  ? ", or leave out --free-bones"
              : w->desc.error > 0 ? ", or --bones instead of --error, which holds bones near rotations"
@@ -426,11 +408,11 @@ const cli_verb verb_decompose = {
         "What is known already may be given by a rig: its motion (--skeleton), its weights (--weights), or both to "
         "start from; --refine then changes all of it, --lock-bones and --lock-vertices keep parts of it (names, or a "
         "file with a name per line). --add keeps all of a rig, which may be the input itself, with its morph targets, "
-        "and "
-        "adds bones below its own.\n\n"
+        "and adds bones below its own.\n\n"
         "--method sma asks for no number of bones: there is one wherever enough triangles turn alike, to within "
         "--rotation-tolerance. The report has the part of the triangles that do.\n\n"
-        "--target: unreal and blender get bones without shear; unity and web at most 4 bones a vertex, the others 8.",
+        "--target: unreal gets bones without shear; three, playcanvas, web, godot3 and unity at most 4 bones a vertex, "
+        "the others 8. Without it, more than 4 bones a vertex are a warning.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(decompose_settings),

@@ -17,6 +17,7 @@ typedef struct decompose_settings {
     uint32_t corrections;
     uint32_t rounds;
     uint32_t weights; /* pelt_weight_format */
+    bool sparse;
 } decompose_settings;
 
 /* One run. */
@@ -47,7 +48,19 @@ typedef struct decompose_work {
     double seconds_load, seconds_write, seconds_correct, seconds_total;
 } decompose_work;
 
-/* Options of what is written: --target, --weights-format, --corrections, --rounds. */
+/* A program that files are made for. */
+typedef struct target {
+    const char *name;
+    const char *transforms; /* what its bones can do; NULL: everything */
+    const char *transforms_reason;
+    uint32_t influences; /* bones per vertex at most */
+    const char *influences_reason;
+    uint32_t played; /* bones per vertex that may be written without a warning */
+} target;
+/* By the choice of --target. */
+const target *target_at(uint32_t index);
+
+/* Options of what is written: --target, --weights-format, --corrections, --rounds, --sparse. */
 const pelt_option *decompose_skin_table(size_t *count);
 /* Decomposes the clips of `model` by `settings`, writes the file and measures it. bytes_in 0: that of the frames. */
 exit_code decompose_clips(decompose_work *w);

@@ -229,8 +229,11 @@ static exit_code write_morphs(jiggle_work *w) {
     pelt_model rig = *w->rig; /* without the clips, which glTF could not hold */
     rig.clip_count = 0;
     skin->desc.rig = w->rig;
+    pelt_save_desc save = pelt_save_desc_default();
+    save.sparse = skin->settings->sparse;
+    save.player_influences = target_at(skin->settings->target)->played;
     if (result == PELT_OK)
-        result = pelt_save(context, &rig, skin->settings->output, NULL);
+        result = pelt_save(context, &rig, skin->settings->output, &save);
     if (result == PELT_OK)
         result = decompose_measure(skin);
     return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);

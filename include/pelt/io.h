@@ -132,10 +132,11 @@ typedef struct pelt_save_desc {
     uint32_t weights;  /* pelt_weight_format; default f32 */
     uint32_t ply;      /* pelt_ply_encoding; default binary, little-endian */
     uint32_t order;    /* pelt_vertex_order; default kept */
-    bool one_object; /* OBJ: parts are groups of one object, and lines hold points without faces, so that other programs
-                        * read all points in their order and caches fit; default false: parts are objects */
-    bool sparse;     /* morph targets that are mostly zero take few bytes (glTF), but Godot 3 and assimp 5.2 cannot read
-                        * them; default false */
+    /* OBJ: parts are groups of one object, and lines hold points without faces, so that other programs read all points in
+     * their order and caches fit. Default false: parts are objects. */
+    bool one_object;
+    /* Morph targets that are mostly zero take few bytes (glTF), but Godot 3 misreads them. Default false. */
+    bool sparse;
     /* How many bones per vertex the programs blend that will play the file (glTF): a warning counts vertices with more.
      * Default 4 (0 means the same); 8: no warning. */
     uint32_t player_influences;

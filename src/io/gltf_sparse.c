@@ -1,7 +1,8 @@
 /* Displacements of morph targets, most of which are often zero. Every program reads plain arrays. On request, sparse
- * accessors without a buffer view name only the others; Godot 3 reads view 0 in place of the missing one, assimp 5.2 refuses
- * the file. (A view of zeros for several of them is no way out: Babylon.js 9 patches the view itself, so that all get the
- * displacements of all.) */
+ * accessors without a buffer view name only the others; Godot 3 reads view 0 in place of the missing one. All zeros have a
+ * view in any case: assimp 5.2 refuses accessors that have neither.
+ * A view of zeros that sparse accessors share is no way out: Babylon.js 9 patches the view itself, so that each gets the
+ * displacements of all. */
 #include "io/gltf_document.h"
 
 /* What the views and the JSON of a sparse accessor take beside its elements, about. */

@@ -61,6 +61,9 @@ json u8.json 'r.result.error_rms < 1.5 * JSON.parse(require("fs").readFileSync("
 json u16.json 'Math.abs(r.result.error_rms - JSON.parse(require("fs").readFileSync("f32.json")).result.error_rms) < 0.02'
 json u16.json 'r.result.bytes_out < JSON.parse(require("fs").readFileSync("f32.json")).result.bytes_out'
 json u8.json 'r.result.bytes_out < JSON.parse(require("fs").readFileSync("u16.json")).result.bytes_out'
+# Floats are the default: assimp 5.2 reads nothing else.
+run 0 decompose -q flag.obj flag.pc2 -o default.glb $fast
+same default.glb f32.glb
 
 # Targets say why.
 run 0 decompose -v flag.obj flag.pc2 -o unreal.glb $fast --target unreal
@@ -72,6 +75,14 @@ run 0 decompose flag.obj flag.pc2 -o unreal.glb $fast --target unreal --transfor
 err "may look wrong"
 json report.json 'r.warnings.length === 1'
 run 1 decompose flag.obj flag.pc2 -o x.glb --target quake
+run 0 decompose -v flag.obj flag.pc2 -o blender.glb $fast --target blender
+! grep -q "target blender" "$work/log/err" || fail "blender plays all kinds of bones"
+# More bones than some play: named, once, though a file with corrections is written twice.
+run 0 decompose flag.obj flag.pc2 -o eight.glb $fast --influences 8 --corrections 1 --json report.json
+err "vertices have more than 4 bones; three.js, PlayCanvas and Godot 3 play only the first 4 of them"
+json report.json 'r.warnings.filter((w) => /more than 4 bones/.test(w)).length === 1'
+run 0 decompose flag.obj flag.pc2 -o eight.glb $fast --influences 8 --target babylon
+! grep -q "more than 4 bones" "$work/log/err" || fail "Babylon.js plays 8 bones"
 
 # An error that was asked for and missed.
 run 4 decompose flag.obj flag.pc2 -o flag.glb --bones 2 --error 0.001 --iterations 2

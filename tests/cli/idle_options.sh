@@ -21,6 +21,7 @@ idle refine "without a rig" $d --refine
 idle lock-bones "without a rig" $d --lock-bones hips
 idle free-rest "with --fixed-rest" $d --weights rig.glb --fixed-rest --free-rest
 idle rounds "without --corrections" $d --rounds 3
+idle sparse "without --corrections" $d --sparse
 idle curve "without --method geodesic" bind a.glb -o b.glb --curve sharp
 idle distance "without --method geodesic" bind a.glb -o b.glb --distance paper
 idle ply "where the output is no .ply" convert a.obj b.glb --ply ascii

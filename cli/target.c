@@ -1,0 +1,32 @@
+/* Programs that files are made for: what a rig may have to play there. docs/formats.md, "Targets", has the source of every
+ * fact. A row is there only for a program that needs another setting than the defaults, or that takes more than 4 bones per
+ * vertex, which the defaults would warn of. */
+#include "decompose.h"
+
+/* In the order of the choices of --target. */
+static const target targets[] = {
+    {.name = "any", .influences = 8, .played = 4},
+    {.name = "three", .influences = 4, .influences_reason = "it plays 4 bones per vertex", .played = 4},
+    {.name = "babylon", .influences = 8, .played = 8},
+    {.name = "playcanvas", .influences = 4, .influences_reason = "it plays 4 bones per vertex", .played = 4},
+    {.name = "web",
+     .influences = 4,
+     .influences_reason = "three.js and PlayCanvas play 4 bones per vertex",
+     .played = 4},
+    {.name = "blender", .influences = 8, .played = 8},
+    {.name = "godot", .influences = 8, .played = 8},
+    {.name = "godot3", .influences = 4, .influences_reason = "it plays 4 bones per vertex", .played = 4},
+    {.name = "unity",
+     .influences = 4,
+     .influences_reason = "its quality settings play at most 4 bones per vertex, unless they are Unlimited",
+     .played = 4},
+    {.name = "unreal",
+     .transforms = "trs",
+     .transforms_reason = "its bones are translation, rotation and scale: the shear of nested bones would be lost",
+     .influences = 8,
+     .played = 8},
+};
+
+const target *target_at(uint32_t index) {
+    return &targets[index];
+}
