@@ -72,7 +72,7 @@ same hare.glb same.glb
 run 0 edit hare.glb --rest tall.obj --original hare.obj -o tall.glb --json tall.json
 json tall.json 'r.moved > 20 && r.moved < r.vertices'
 run 0 info tall.glb
-out "2: correction 1"
+out "3: correction 1"
 
 # Distances along normals: numbers, an attribute, a picture. The tube's side has radius 1/4.
 run 0 info tube.glb --json info.json
