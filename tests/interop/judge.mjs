@@ -50,6 +50,7 @@ export function influencesOf(file) {
 export async function judge(program, files, tool, scratch) {
     const missing = program.missing();
     if (missing) return files.map(() => ({ ok: true, skipped: missing, text: `skipped: ${missing}` }));
+    if (files.length === 0) return [];
     const truths = [];
     for (const file of files) truths.push(await truth(tool, file));
     const folder = mkdtempSync(path.join(scratch, "program-"));
