@@ -221,8 +221,6 @@ static pelt_result print_noise(pelt_context *context, const pelt_eigenskin_desc 
 
 /* OPTION=VALUE among the arguments; gives the one that is a name. */
 static const char *read_arguments(pelt_context *context, int count, char **texts, pelt_eigenskin_desc *desc) {
-    size_t option_count;
-    const pelt_option *options = pelt_eigenskin_options(&option_count);
     const char *name = NULL;
     for (int n = 1; n < count; n++) {
         char *value = strchr(texts[n], '=');
@@ -230,7 +228,7 @@ static const char *read_arguments(pelt_context *context, int count, char **texts
             *value++ = 0;
         if (!value)
             name = texts[n];
-        else if (pelt_options_set(context, options, option_count, desc, texts[n], value) != PELT_OK)
+        else if (pelt_options_set(context, pelt_eigenskin_options(), desc, texts[n], value) != PELT_OK)
             fprintf(stderr, "bench_eigenskin: %s\n", pelt_error_text(context));
     }
     return name;

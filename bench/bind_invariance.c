@@ -15,7 +15,7 @@
 static pelt_result move_model(pelt_context *context, pelt_model *model, const pelt_transform *by) {
     pelt_affine move = px_affine_from_transform(by), back;
     if (!px_affine_inverse(&move, &back))
-        return px_fail(context, PELT_ERROR_ARGUMENT, "the move has no inverse");
+        return px_fail(context, PELT_ERROR_USAGE, "the move has no inverse");
     for (size_t i = 0; i < model->mesh.vertex_count; i++) {
         float moved[3];
         px_affine_point(&move, model->mesh.positions + 3 * i, moved);

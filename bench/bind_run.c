@@ -20,12 +20,10 @@ static pelt_result set_option(pelt_context *context, pelt_bind_desc *desc, const
     char name[64];
     size_t length = strcspn(setting, "=");
     if (length >= sizeof name)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "'%s' is no option of the binder", setting);
+        return px_fail(context, PELT_ERROR_USAGE, "'%s' is no option of the binder", setting);
     memcpy(name, setting, length);
     name[length] = 0;
-    size_t count;
-    const pelt_option *options = pelt_bind_options(&count);
-    return pelt_options_set(context, options, count, desc, name, setting[length] ? setting + length + 1 : NULL);
+    return pelt_options_set(context, pelt_bind_options(), desc, name, setting[length] ? setting + length + 1 : NULL);
 }
 
 pelt_result bind_with(pelt_context *context, const bind_bench *b, const char *setting, pelt_model *model,

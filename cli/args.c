@@ -8,23 +8,23 @@
 #include <string.h>
 
 static const pelt_option common_options[] = {
-    {"quiet", 'q', PELT_OPTION_FLAG, offsetof(common_settings, quiet), NULL, 0, 0, NULL, NULL,
+    {"quiet", 'q', PELT_OPTION_FLAG, PELT_FIELD(common_settings, quiet), NULL, 0, 0, NULL, NULL,
      "no messages but errors, no progress, no report of what was written"},
-    {"verbose", 'v', PELT_OPTION_FLAG, offsetof(common_settings, verbose), NULL, 0, 0, NULL, NULL,
+    {"verbose", 'v', PELT_OPTION_FLAG, PELT_FIELD(common_settings, verbose), NULL, 0, 0, NULL, NULL,
      "say more about what is done"},
-    {"json", 0, PELT_OPTION_TEXT, offsetof(common_settings, json_path), NULL, 0, 0, NULL, "FILE",
+    {"json", 0, PELT_OPTION_TEXT, PELT_FIELD(common_settings, json_path), NULL, 0, 0, NULL, "FILE",
      "write the results as JSON; - is standard output, which then has nothing else"},
-    {"report", 0, PELT_OPTION_TEXT, offsetof(common_settings, page_path), NULL, 0, 0, NULL, "PAGE",
+    {"report", 0, PELT_OPTION_TEXT, PELT_FIELD(common_settings, page_path), NULL, 0, 0, NULL, "PAGE",
      "write a page (.html) that shows what was done, with figures, settings and warnings"},
-    {"threads", 0, PELT_OPTION_UINT, offsetof(common_settings, thread_count), NULL, 0, 256, NULL, "N",
+    {"threads", 0, PELT_OPTION_UINT, PELT_FIELD(common_settings, thread_count), NULL, 0, 256, NULL, "N",
      "threads to work with, 0 is one per core; results do not depend on it"},
-    {"max-memory", 0, PELT_OPTION_SIZE, offsetof(common_settings, memory_limit), NULL, 0, 0, NULL, "SIZE",
+    {"max-memory", 0, PELT_OPTION_SIZE, PELT_FIELD(common_settings, memory_limit), NULL, 0, 0, NULL, "SIZE",
      "fail rather than allocate more than this, as in 512M or 4G"},
-    {"help", 'h', PELT_OPTION_FLAG, offsetof(common_settings, help), NULL, 0, 0, NULL, NULL, "show this help"},
+    {"help", 'h', PELT_OPTION_FLAG, PELT_FIELD(common_settings, help), NULL, 0, 0, NULL, NULL, "show this help"},
 };
-OPTION_TABLE(common_table, common_options)
+static OPTION_TABLE(common_table, common_options)
 
-const option_group common_group = {"Options of every verb", common_table, 0};
+    const option_group common_group = {"Options of every verb", common_table, 0};
 
 const option_group *verb_group(const cli_verb *verb, size_t index) {
     size_t own = verb ? verb->group_count : 0;
@@ -32,11 +32,8 @@ const option_group *verb_group(const cli_verb *verb, size_t index) {
 }
 
 void args_default(const cli_verb *verb, void *settings) {
-    for (size_t g = 0; g < verb->group_count; g++) {
-        size_t count;
-        const pelt_option *table = verb->groups[g].table(&count);
-        pelt_options_default(table, count, (char *)settings + verb->groups[g].offset);
-    }
+    for (size_t g = 0; g < verb->group_count; g++)
+        pelt_options_default(verb->groups[g].table(), (char *)settings + verb->groups[g].offset);
 }
 
 bool option_given(const cli_session *session, const char *name) {
@@ -80,16 +77,22 @@ typedef struct parser {
 /* By long name, or by letter when `name` is NULL. */
 static const pelt_option *find_option(const cli_verb *verb, const char *name, size_t length, char letter) {
     for (size_t g = 0; verb_group(verb, g); g++) {
-        size_t count;
-        const pelt_option *table = verb_group(verb, g)->table(&count);
-        for (size_t o = 0; o < count; o++) {
-            bool same = name ? strlen(table[o].name) == length && memcmp(table[o].name, name, length) == 0
-                             : letter && table[o].letter == letter;
+        const pelt_option_table *table = verb_group(verb, g)->table();
+        for (const pelt_option *row = table->rows; row < table->rows + table->count; row++) {
+            bool same = name ? strlen(row->name) == length && memcmp(row->name, name, length) == 0
+                             : letter && row->letter == letter;
             if (same)
-                return &table[o];
+                return row;
         }
     }
     return NULL;
+}
+
+bool table_has(const pelt_option_table *table, const char *name) {
+    for (size_t o = 0; o < table->count; o++)
+        if (strcmp(table->rows[o].name, name) == 0)
+            return true;
+    return false;
 }
 
 /* Sets the option in every group that has it. */
@@ -97,17 +100,11 @@ static exit_code set_option(parser *p, const pelt_option *option, const char *va
     cli_session *session = p->session;
     for (size_t g = 0; verb_group(session->verb, g); g++) {
         const option_group *group = verb_group(session->verb, g);
-        size_t count;
-        const pelt_option *table = group->table(&count);
-        bool has = false;
-        for (size_t o = 0; o < count; o++)
-            has = has || strcmp(table[o].name, option->name) == 0;
-        if (!has)
+        if (!table_has(group->table(), option->name))
             continue;
         char *desc = group == &common_group ? (char *)&session->common : (char *)p->settings + group->offset;
-        pelt_result result = pelt_options_set(session->context, table, count, desc, option->name, value);
-        if (result != PELT_OK)
-            return session_fail(session, result);
+        if (pelt_options_set(session->context, group->table(), desc, option->name, value) != PELT_OK)
+            return usage_error(session, "--%s", pelt_error_text(session->context));
     }
     session->given = must_resize(session->given, session->given_count + 1, sizeof *session->given);
     session->given[session->given_count++] = (given_option){option, value};
@@ -133,10 +130,9 @@ static exit_code unknown_option(parser *p, const char *name, size_t length) {
     const char *names[OPTION_MAX];
     size_t count = 0;
     for (size_t g = 0; verb_group(p->session->verb, g); g++) {
-        size_t rows;
-        const pelt_option *table = verb_group(p->session->verb, g)->table(&rows);
-        for (size_t o = 0; o < rows && count < OPTION_MAX; o++)
-            names[count++] = table[o].name;
+        const pelt_option_table *table = verb_group(p->session->verb, g)->table();
+        for (size_t o = 0; o < table->count && count < OPTION_MAX; o++)
+            names[count++] = table->rows[o].name;
     }
     char *wrong = must_format("%.*s", (int)length, name);
     const char *near = pelt_nearest_name(wrong, names, count);

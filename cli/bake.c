@@ -13,21 +13,21 @@ typedef struct bake_settings {
 } bake_settings;
 
 static const pelt_option own_options[] = {
-    {"output", 'o', PELT_OPTION_TEXT, offsetof(bake_settings, output), NULL, 0, 0, NULL, "FILE",
+    {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(bake_settings, output), NULL, 0, 0, NULL, "FILE",
      "the cache (.pc2, .mdd) or a pattern of meshes ('f_%04d.obj', 'f_%04d.ply')"},
-    {"mesh", 0, PELT_OPTION_TEXT, offsetof(bake_settings, mesh), NULL, 0, 0, NULL, "FILE",
+    {"mesh", 0, PELT_OPTION_TEXT, PELT_FIELD(bake_settings, mesh), NULL, 0, 0, NULL, "FILE",
      "also write the mesh that the cache belongs to, in its rest pose (.obj, .ply)"},
-    {"fps", 0, PELT_OPTION_REAL, offsetof(bake_settings, fps), "30", 0.001, 100000, NULL, "N", "frames per second"},
-    {"motion", 0, PELT_OPTION_TEXT, offsetof(bake_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
+    {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(bake_settings, fps), "30", 0.001, 100000, NULL, "N", "frames per second"},
+    {"motion", 0, PELT_OPTION_TEXT, PELT_FIELD(bake_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
      "which motion; without this the first"},
-    {"skinning", 0, PELT_OPTION_CHOICE, offsetof(bake_settings, skinning), "linear", 0, 0, "linear|dual-quaternion",
+    {"skinning", 0, PELT_OPTION_CHOICE, PELT_FIELD(bake_settings, skinning), "linear", 0, 0, "linear|dual-quaternion",
      NULL, "how bones are blended"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-static const option_group groups[] = {
-    {"Options", own_table, 0},
-    {"Options", pelt_load_options, offsetof(bake_settings, load)},
+    static const option_group groups[] = {
+        {"Options", own_table, 0},
+        {"Options", pelt_load_options, offsetof(bake_settings, load)},
 };
 
 /* What is wrong with the outputs is told before any work. */

@@ -6,23 +6,23 @@
 #include <stdlib.h>
 
 static const pelt_option own_options[] = {
-    {"output", 'o', PELT_OPTION_TEXT, offsetof(bind_settings, output), NULL, 0, 0, NULL, "FILE",
+    {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(bind_settings, output), NULL, 0, 0, NULL, "FILE",
      "the rig (.glb, .gltf); may be the input"},
-    {"skeleton", 's', PELT_OPTION_TEXT, offsetof(bind_settings, skeleton), NULL, 0, 0, NULL, "FILE",
+    {"skeleton", 's', PELT_OPTION_TEXT, PELT_FIELD(bind_settings, skeleton), NULL, 0, 0, NULL, "FILE",
      "whose joints and motions the mesh gets; without this its own"},
-    {"falloff-map", 0, PELT_OPTION_TEXT, offsetof(bind_settings, falloff_map), NULL, 0, 0, NULL, "IMAGE",
+    {"falloff-map", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, falloff_map), NULL, 0, 0, NULL, "IMAGE",
      "a PNG painted over the mesh's UVs: black is falloff 0, white 1"},
-    {"falloff-attribute", 0, PELT_OPTION_TEXT, offsetof(bind_settings, falloff_attribute), NULL, 0, 0, NULL, "NAME",
+    {"falloff-attribute", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, falloff_attribute), NULL, 0, 0, NULL, "NAME",
      "a vertex attribute of the glTF file: _FALLOFF, COLOR_0 (its red), COLOR_0.g"},
-    {"weights-format", 0, PELT_OPTION_CHOICE, offsetof(bind_settings, format), "f32", 0, 0, "f32|u16|u8", NULL,
+    {"weights-format", 0, PELT_OPTION_CHOICE, PELT_FIELD(bind_settings, format), "f32", 0, 0, "f32|u16|u8", NULL,
      "numbers that weights are written as"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-static const option_group groups[] = {
-    {"Options", own_table, 0},
-    {"Binding", pelt_bind_options, offsetof(bind_settings, bind)},
-    {"Reading", pelt_load_options, offsetof(bind_settings, load)},
+    static const option_group groups[] = {
+        {"Options", own_table, 0},
+        {"Binding", pelt_bind_options, offsetof(bind_settings, bind)},
+        {"Reading", pelt_load_options, offsetof(bind_settings, load)},
 };
 
 /* ---- Inputs ----------------------------------------------------------------------------------------------- */
@@ -144,6 +144,11 @@ static exit_code work_all(bind_work *w, const char *const *args, size_t arg_coun
     exit_code code = load(w, args, arg_count);
     if (code == EXIT_DONE)
         code = read_falloffs(w);
+    if (code == EXIT_DONE && (w->rig ? w->rig : w->model)->skeleton.joint_count == 0) {
+        say(w->session, MESSAGE_ERROR, "%s: there is no skeleton; give one with --skeleton FILE",
+            w->rig ? w->rig->path : w->model->path);
+        code = EXIT_INPUT;
+    }
     if (code != EXIT_DONE)
         return code;
     w->seconds_load = now() - start;

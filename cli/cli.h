@@ -38,9 +38,9 @@ typedef struct cli_session cli_session;
 /* A table of options in the verb's settings: its own rows, or a library's (pelt_load_options). A name that stands in
  * several tables of a verb is one option that sets all of them; help shows the first. */
 typedef struct option_group {
-    const char *title;                          /* heading in the help */
-    const pelt_option *(*table)(size_t *count); /* */
-    size_t offset;                              /* of the table's desc struct in the settings */
+    const char *title;                       /* heading in the help */
+    const pelt_option_table *(*table)(void); /* its rows */
+    size_t offset;                           /* of the table's desc struct in the settings */
 } option_group;
 
 typedef struct example {
@@ -96,11 +96,11 @@ const cli_verb *verb_find(const char *name);
 /* As verb_find, else a usage error with the nearest name. */
 exit_code verb_require(cli_session *session, const char *name, const cli_verb **out);
 
-/* A static function that gives a static array of rows, as option_group wants it. */
+/* A function that returns the table of an array of rows, for option_group. */
 #define OPTION_TABLE(function, rows)                                                                                   \
-    static const pelt_option *function(size_t *count) {                                                                \
-        *count = COUNT(rows);                                                                                          \
-        return rows;                                                                                                   \
+    const pelt_option_table *function(void) {                                                                          \
+        static const pelt_option_table table = {NULL, rows, COUNT(rows)};                                              \
+        return &table;                                                                                                 \
     }
 
 /* ---- Session ---------------------------------------------------------------------------------------------- */
@@ -183,6 +183,8 @@ exit_code args_parse(cli_session *session, const char *const *args, size_t count
 void args_default(const cli_verb *verb, void *settings);
 /* Whether an option was on the command line. */
 bool option_given(const cli_session *session, const char *name);
+/* Whether a table has a row of this name. */
+bool table_has(const pelt_option_table *table, const char *name);
 /* Options that mean nothing in some case. */
 typedef struct idle_options {
     bool idle;         /* whether this is the case */
@@ -378,7 +380,7 @@ typedef struct picture_settings {
 } picture_settings;
 
 /* Its own options; those of `picture` are the library's. */
-const pelt_option *picture_table(size_t *count);
+const pelt_option_table *picture_table(void);
 /* What is wrong is told before any work. Takes --size into the picture. */
 exit_code picture_check(cli_session *session, picture_settings *settings);
 exit_code picture_draw(cli_session *session, const picture_settings *settings, const pelt_model *model);

@@ -16,24 +16,24 @@ typedef struct collide_settings {
 } collide_settings;
 
 static const pelt_option own_options[] = {
-    {"fps", 0, PELT_OPTION_REAL, offsetof(collide_settings, fps), "30", 0.001, 100000, NULL, "N",
+    {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(collide_settings, fps), "30", 0.001, 100000, NULL, "N",
      "frames per second at which rigs are evaluated, and of inputs that do not say"},
-    {"motion", 0, PELT_OPTION_TEXT, offsetof(collide_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
+    {"motion", 0, PELT_OPTION_TEXT, PELT_FIELD(collide_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
      "which animation, where an input has several; without this the first"},
-    {"skinning", 0, PELT_OPTION_CHOICE, offsetof(collide_settings, skinning), "linear", 0, 0, "linear|dual-quaternion",
-     NULL, "how the bones of rigs are blended"},
-    {"offset", 0, PELT_OPTION_TEXT, offsetof(collide_settings, offset), NULL, 0, 0, NULL, "X,Y,Z",
+    {"skinning", 0, PELT_OPTION_CHOICE, PELT_FIELD(collide_settings, skinning), "linear", 0, 0,
+     "linear|dual-quaternion", NULL, "how the bones of rigs are blended"},
+    {"offset", 0, PELT_OPTION_TEXT, PELT_FIELD(collide_settings, offset), NULL, 0, 0, NULL, "X,Y,Z",
      "move B by this, in units of the files"},
-    {"pairs", 0, PELT_OPTION_UINT, offsetof(collide_settings, pairs), "10", 0, 1000, NULL, "N",
+    {"pairs", 0, PELT_OPTION_UINT, PELT_FIELD(collide_settings, pairs), "10", 0, 1000, NULL, "N",
      "list so many pairs of triangles of every frame in --json, at most"},
-    {"max-pairs", 0, PELT_OPTION_UINT, offsetof(collide_settings, max_pairs), NULL, 0, 0, NULL, "N",
+    {"max-pairs", 0, PELT_OPTION_UINT, PELT_FIELD(collide_settings, max_pairs), NULL, 0, 0, NULL, "N",
      "exit with 4 when a frame has more"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-static const option_group groups[] = {
-    {"Options", own_table, 0},
-    {"Options", pelt_load_options, offsetof(collide_settings, load)},
+    static const option_group groups[] = {
+        {"Options", own_table, 0},
+        {"Options", pelt_load_options, offsetof(collide_settings, load)},
 };
 
 typedef struct collide_side {

@@ -14,20 +14,20 @@ typedef struct compare_settings {
 } compare_settings;
 
 static const pelt_option own_options[] = {
-    {"fps", 0, PELT_OPTION_REAL, offsetof(compare_settings, fps), "30", 0.001, 100000, NULL, "N",
+    {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(compare_settings, fps), "30", 0.001, 100000, NULL, "N",
      "frames per second at which rigs are evaluated, and of inputs that do not say"},
-    {"motion", 0, PELT_OPTION_TEXT, offsetof(compare_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
+    {"motion", 0, PELT_OPTION_TEXT, PELT_FIELD(compare_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
      "which animation, where an input has several; without this the first"},
-    {"skinning", 0, PELT_OPTION_CHOICE, offsetof(compare_settings, skinning), "linear", 0, 0, "linear|dual-quaternion",
-     NULL, "how the bones of rigs are blended"},
-    {"max-error", 0, PELT_OPTION_REAL, offsetof(compare_settings, max_error), NULL, 0, 1e30, NULL, "E",
+    {"skinning", 0, PELT_OPTION_CHOICE, PELT_FIELD(compare_settings, skinning), "linear", 0, 0,
+     "linear|dual-quaternion", NULL, "how the bones of rigs are blended"},
+    {"max-error", 0, PELT_OPTION_REAL, PELT_FIELD(compare_settings, max_error), NULL, 0, 1e30, NULL, "E",
      "exit with 4 when E_rms is larger"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-static const option_group groups[] = {
-    {"Options", own_table, 0},
-    {"Options", pelt_load_options, offsetof(compare_settings, load)},
+    static const option_group groups[] = {
+        {"Options", own_table, 0},
+        {"Options", pelt_load_options, offsetof(compare_settings, load)},
 };
 
 /* One of the two. */

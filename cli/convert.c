@@ -15,25 +15,25 @@ typedef struct convert_settings {
 } convert_settings;
 
 static const pelt_option own_options[] = {
-    {"output", 'o', PELT_OPTION_TEXT, offsetof(convert_settings, output), NULL, 0, 0, NULL, "FILE",
+    {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(convert_settings, output), NULL, 0, 0, NULL, "FILE",
      "where to write, instead of the last argument"},
-    {"fps", 0, PELT_OPTION_REAL, offsetof(convert_settings, fps), "30", 0.001, 100000, NULL, "N",
+    {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(convert_settings, fps), "30", 0.001, 100000, NULL, "N",
      "frames per second: of inputs that do not say, and of motions that become frames (BVH: without this, of their "
      "keys)"},
-    {"motion", 0, PELT_OPTION_TEXT, offsetof(convert_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
+    {"motion", 0, PELT_OPTION_TEXT, PELT_FIELD(convert_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
      "which animation becomes frames; without this the first"},
-    {"ply", 0, PELT_OPTION_CHOICE, offsetof(convert_settings, ply), "binary", 0, 0, "binary|big-endian|ascii", NULL,
+    {"ply", 0, PELT_OPTION_CHOICE, PELT_FIELD(convert_settings, ply), "binary", 0, 0, "binary|big-endian|ascii", NULL,
      "how PLY files are written"},
-    {"order", 0, PELT_OPTION_CHOICE, offsetof(convert_settings, order), "kept", 0, 0, "kept|skin", NULL,
+    {"order", 0, PELT_OPTION_CHOICE, PELT_FIELD(convert_settings, order), "kept", 0, 0, "kept|skin", NULL,
      "glTF: vertices as they are, or by their bones, as fast skinning likes them"},
-    {"one-object", 0, PELT_OPTION_FLAG, offsetof(convert_settings, one_object), NULL, 0, 0, NULL, NULL,
+    {"one-object", 0, PELT_OPTION_FLAG, PELT_FIELD(convert_settings, one_object), NULL, 0, 0, NULL, NULL,
      "OBJ: all parts as groups of one object with every vertex in its order, so that a cache fits in Blender"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-static const option_group groups[] = {
-    {"Options", own_table, 0},
-    {"Options", pelt_load_options, offsetof(convert_settings, load)},
+    static const option_group groups[] = {
+        {"Options", own_table, 0},
+        {"Options", pelt_load_options, offsetof(convert_settings, load)},
 };
 
 /* Frames of a clip or of a motion into a cache or a sequence. */

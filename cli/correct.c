@@ -10,30 +10,30 @@
 #include <string.h>
 
 static const pelt_option own_options[] = {
-    {"output", 'o', PELT_OPTION_TEXT, offsetof(correct_settings, output), NULL, 0, 0, NULL, "FILE",
+    {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(correct_settings, output), NULL, 0, 0, NULL, "FILE",
      "the rig with its corrections (.glb, .gltf)"},
-    {"motion", 0, PELT_OPTION_TEXT, offsetof(correct_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
+    {"motion", 0, PELT_OPTION_TEXT, PELT_FIELD(correct_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
      "which motion of the rig; without this the first"},
-    {"fps", 0, PELT_OPTION_REAL, offsetof(correct_settings, fps), "30", 0.001, 100000, NULL, "N",
+    {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(correct_settings, fps), "30", 0.001, 100000, NULL, "N",
      "frames per second of inputs that do not say, and at which motions of an animated rig are evaluated"},
-    {"driver", 0, PELT_OPTION_CHOICE, offsetof(correct_settings, driver), "time", 0, 0, "time|pose", NULL,
+    {"driver", 0, PELT_OPTION_CHOICE, PELT_FIELD(correct_settings, driver), "time", 0, 0, "time|pose", NULL,
      "what gives targets their weights: an animation channel, or the pose itself, in poses never seen as well"},
-    {"poses", 0, PELT_OPTION_TEXT, offsetof(correct_settings, poses), NULL, 0, 0, NULL, "FOLDER|FILE",
+    {"poses", 0, PELT_OPTION_TEXT, PELT_FIELD(correct_settings, poses), NULL, 0, 0, NULL, "FOLDER|FILE",
      "what to learn from, instead of a cache: meshes with a pose each, or poses of the rig's targets (.json)"},
-    {"unseen", 0, PELT_OPTION_TEXT, offsetof(correct_settings, unseen), NULL, 0, 0, NULL, "FOLDER|FILE",
+    {"unseen", 0, PELT_OPTION_TEXT, PELT_FIELD(correct_settings, unseen), NULL, 0, 0, NULL, "FOLDER|FILE",
      "more of them, to tell the error for; nothing is learned from these"},
-    {"hold-out", 0, PELT_OPTION_UINT, offsetof(correct_settings, hold_out), "0", 0, 1000000, NULL, "N",
+    {"hold-out", 0, PELT_OPTION_UINT, PELT_FIELD(correct_settings, hold_out), "0", 0, 1000000, NULL, "N",
      "the same with every Nth frame of a cache; 0: none"},
-    {"sparse", 0, PELT_OPTION_FLAG, offsetof(correct_settings, sparse), NULL, 0, 0, NULL, NULL,
+    {"sparse", 0, PELT_OPTION_FLAG, PELT_FIELD(correct_settings, sparse), NULL, 0, 0, NULL, NULL,
      "smaller files where morph targets are mostly zero, which Godot 3 misreads"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-static const option_group groups[] = {
-    {"Options", own_table, 0},
-    {"Corrections by time", pelt_correct_options, offsetof(correct_settings, correct)},
-    {"Corrections by pose", pelt_eigenskin_options, offsetof(correct_settings, eigenskin)},
-    {"Reading", pelt_load_options, offsetof(correct_settings, load)},
+    static const option_group groups[] = {
+        {"Options", own_table, 0},
+        {"Corrections by time", pelt_correct_options, offsetof(correct_settings, correct)},
+        {"Corrections by pose", pelt_eigenskin_options, offsetof(correct_settings, eigenskin)},
+        {"Reading", pelt_load_options, offsetof(correct_settings, load)},
 };
 
 /* One run. */
@@ -195,21 +195,12 @@ static exit_code correct_by_time(cli_session *session, const correct_settings *s
     return code;
 }
 
-static bool is_in(const pelt_option *(*table)(size_t *count), const char *name) {
-    size_t count;
-    const pelt_option *rows = table(&count);
-    for (size_t o = 0; o < count; o++)
-        if (strcmp(rows[o].name, name) == 0)
-            return true;
-    return false;
-}
-
 /* Options of one kind of corrections say nothing to the other. */
 static exit_code check_options(cli_session *session, bool by_pose) {
     static const char *const pose_inputs[] = {"poses", "unseen", "hold-out"};
     for (size_t o = 0; o < session->given_count; o++) {
         const char *name = session->given[o].option->name;
-        bool of_time = is_in(pelt_correct_options, name), of_pose = is_in(pelt_eigenskin_options, name);
+        bool of_time = table_has(pelt_correct_options(), name), of_pose = table_has(pelt_eigenskin_options(), name);
         for (size_t p = 0; p < COUNT(pose_inputs); p++)
             of_pose |= strcmp(name, pose_inputs[p]) == 0;
         if (of_time != of_pose && of_pose != by_pose)

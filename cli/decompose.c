@@ -11,39 +11,36 @@
 #include <string.h>
 
 static const pelt_option own_options[] = {
-    {"output", 'o', PELT_OPTION_TEXT, offsetof(decompose_settings, output), NULL, 0, 0, NULL, "FILE",
+    {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(decompose_settings, output), NULL, 0, 0, NULL, "FILE",
      "the rig (.glb, .gltf)"},
-    {"fps", 0, PELT_OPTION_REAL, offsetof(decompose_settings, fps), "30", 0.001, 100000, NULL, "N",
+    {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(decompose_settings, fps), "30", 0.001, 100000, NULL, "N",
      "frames per second of inputs that do not say, and at which motions of rigs are evaluated"},
-    {"motion", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
+    {"motion", 0, PELT_OPTION_TEXT, PELT_FIELD(decompose_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
      "only this animation of several"},
-    {"rest", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, rest), "first", 0, 0, NULL, "first|FRAME|FILE",
+    {"rest", 0, PELT_OPTION_TEXT, PELT_FIELD(decompose_settings, rest), "first", 0, 0, NULL, "first|FRAME|FILE",
      "the rest pose to start from: a frame, or a mesh with the same points"},
-    {"skeleton", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, skeleton), NULL, 0, 0, NULL, "RIG",
+    {"skeleton", 0, PELT_OPTION_TEXT, PELT_FIELD(decompose_settings, skeleton), NULL, 0, 0, NULL, "RIG",
      "bones move as in this file: only the weights are solved for"},
-    {"weights", 0, PELT_OPTION_TEXT, offsetof(decompose_settings, rig_weights), NULL, 0, 0, NULL, "RIG",
+    {"weights", 0, PELT_OPTION_TEXT, PELT_FIELD(decompose_settings, rig_weights), NULL, 0, 0, NULL, "RIG",
      "weights are those of this file: only the motion is solved for"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-static const pelt_option skin_options[] = {
-    {"target", 0, PELT_OPTION_CHOICE, offsetof(decompose_settings, target), "any", 0, 0,
-     "any|three|babylon|playcanvas|web|blender|godot|godot3|unity|unreal", NULL,
-     "settings that are safe in this program; --verbose says why"},
-    {"weights-format", 0, PELT_OPTION_CHOICE, offsetof(decompose_settings, weights), "f32", 0, 0, "f32|u16|u8", NULL,
-     "numbers that weights are written as: floats, which every program reads, or smaller ones"},
-    {"corrections", 0, PELT_OPTION_UINT, offsetof(decompose_settings, corrections), "0", 0, PELT_CORRECT_RANK_MAX, NULL,
-     "R", "morph targets to add for what the bones miss; see 'pelt help correct'"},
-    {"rounds", 0, PELT_OPTION_UINT, offsetof(decompose_settings, rounds), "8", 0, PELT_TOGETHER_ROUNDS_MAX, NULL, "N",
-     "times that bones and corrections are fitted to each other; 0: the bones are best alone"},
-    {"sparse", 0, PELT_OPTION_FLAG, offsetof(decompose_settings, sparse), NULL, 0, 0, NULL, NULL,
-     "smaller files where morph targets are mostly zero, which Godot 3 misreads"},
+    static const pelt_option skin_options[] = {
+        {"target", 0, PELT_OPTION_CHOICE, PELT_FIELD(decompose_settings, target), "any", 0, 0,
+         "any|three|babylon|playcanvas|web|blender|godot|godot3|unity|unreal", NULL,
+         "settings that are safe in this program; --verbose says why"},
+        {"weights-format", 0, PELT_OPTION_CHOICE, PELT_FIELD(decompose_settings, weights), "f32", 0, 0, "f32|u16|u8",
+         NULL, "numbers that weights are written as: floats, which every program reads, or smaller ones"},
+        {"corrections", 0, PELT_OPTION_UINT, PELT_FIELD(decompose_settings, corrections), "0", 0, PELT_CORRECT_RANK_MAX,
+         NULL, "R", "morph targets to add for what the bones miss; see 'pelt help correct'"},
+        {"rounds", 0, PELT_OPTION_UINT, PELT_FIELD(decompose_settings, rounds), "8", 0, PELT_TOGETHER_ROUNDS_MAX, NULL,
+         "N", "times that bones and corrections are fitted to each other; 0: the bones are best alone"},
+        {"sparse", 0, PELT_OPTION_FLAG, PELT_FIELD(decompose_settings, sparse), NULL, 0, 0, NULL, NULL,
+         "smaller files where morph targets are mostly zero, which Godot 3 misreads"},
 };
 
-const pelt_option *decompose_skin_table(size_t *count) {
-    *count = COUNT(skin_options);
-    return skin_options;
-}
+OPTION_TABLE(decompose_skin_table, skin_options)
 
 static const option_group groups[] = {
     {"Options", own_table, 0},
@@ -104,14 +101,13 @@ static exit_code load_input(decompose_work *w) {
 static void apply_target(decompose_work *w) {
     const target *t = target_at(w->settings->target);
     cli_session *session = w->session;
-    size_t count;
-    const pelt_option *table = pelt_decompose_options(&count);
+    const pelt_option_table *table = pelt_decompose_options();
     w->desc = w->settings->decompose;
     if (t->transforms && !option_given(session, "transforms")) {
         const char *kind = t->transforms;
-        if (pelt_options_set(session->context, table, count, &w->desc, "transforms", kind) != PELT_OK) {
+        if (pelt_options_set(session->context, table, &w->desc, "transforms", kind) != PELT_OK) {
             kind = "rigid";
-            pelt_options_set(session->context, table, count, &w->desc, "transforms", kind);
+            pelt_options_set(session->context, table, &w->desc, "transforms", kind);
         }
         say(session, MESSAGE_DETAIL, "target %s: --transforms %s: %s", t->name, kind, t->transforms_reason);
     } else if (t->transforms && w->desc.transforms == PELT_TRANSFORMS_AFFINE)
@@ -239,9 +235,8 @@ static pelt_result correct(decompose_work *w, const pelt_save_desc *save) {
     return result;
 }
 
-/* Bones that replace a rig take over what its morph targets did in the motions; the targets have no place in the result.
- */
-static void warn_of_morphs(const decompose_work *w, const pelt_morph_set *lost) {
+/* "3 morph targets are WHY: Smile, Blink, Frown". */
+static void warn_of_morphs(const decompose_work *w, const pelt_morph_set *lost, const char *why) {
     char names[200] = "";
     size_t size = 0;
     uint32_t count = 0, shown = 0;
@@ -259,10 +254,7 @@ static void warn_of_morphs(const decompose_work *w, const pelt_morph_set *lost) 
         } else
             names[size] = 0;
     }
-    warn(w->session,
-         "%u morph targets are not in the result, only what they did in the motions: %s%s; helper bones (--add) keep "
-         "them",
-         count, names, shown < count ? ", …" : "");
+    warn(w->session, "%u morph targets are %s: %s%s", count, why, names, shown < count ? ", …" : "");
 }
 
 static pelt_result decompose_and_write(decompose_work *w) {
@@ -272,7 +264,11 @@ static pelt_result decompose_and_write(decompose_work *w) {
     pelt_morph_set morphs = w->model->morphs;
     pelt_result result = pelt_decompose(context, w->model, &w->desc, &w->report);
     if (result == PELT_OK && morphs.morph_count > 0 && w->model->morphs.morph_count == 0)
-        warn_of_morphs(w, &morphs);
+        warn_of_morphs(w, &morphs,
+                       "not in the result, only what they did in the motions; helper bones (--add) keep them");
+    if (result == PELT_OK && w->desc.rig && w->desc.rig != w->model && w->desc.rig->morphs.morph_count > 0)
+        warn_of_morphs(w, &w->desc.rig->morphs,
+                       "not in the result: the mesh is that of the animation; give the rig as the input to keep them");
     double start = now();
     if (result == PELT_OK && corrects)
         result =

@@ -61,7 +61,7 @@ typedef struct target {
 const target *target_at(uint32_t index);
 
 /* Options of what is written: --target, --weights-format, --corrections, --rounds, --sparse. */
-const pelt_option *decompose_skin_table(size_t *count);
+const pelt_option_table *decompose_skin_table(void);
 /* Decomposes the clips of `model` by `settings`, writes the file and measures it. bytes_in 0: that of the frames. */
 exit_code decompose_clips(decompose_work *w);
 /* Whether it reached the error that was asked for: done, or a warning and EXIT_QUALITY. */

@@ -23,7 +23,7 @@ typedef struct edit_settings {
     pelt_load_desc load;
 } edit_settings;
 
-#define FIELD(name) offsetof(edit_settings, name)
+#define FIELD(name) PELT_FIELD(edit_settings, name)
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, FIELD(output), NULL, 0, 0, NULL, "FILE",
      "the rig (.glb, .gltf); may be the input"},
@@ -40,23 +40,24 @@ static const pelt_option own_options[] = {
     {"middle", 0, PELT_OPTION_REAL, FIELD(middle), "0", 0, 0, NULL, "N",
      "number that moves nothing, less goes inwards; without this 0.5 of pictures, where 0 is black and 1 white"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-static const pelt_option pose_options[] = {
-    {"pose", 0, PELT_OPTION_CHOICE, FIELD(pose), "auto", 0, 0, "auto|bind|rest", NULL,
-     "pose that the edit was made in; auto: the one that it is nearer to"},
-    {"frame", 0, PELT_OPTION_UINT, FIELD(frame), "0", 0, 4294967294.0, NULL, "N",
-     "it was made in this frame of a motion, from 0"},
-    {"time", 0, PELT_OPTION_REAL, FIELD(time), "0", 0, 1e9, NULL, "SECONDS", "or at this time, from its start"},
-    {"motion", 0, PELT_OPTION_TEXT, FIELD(motion), NULL, 0, 0, NULL, "NAME|INDEX",
-     "which motion of the rig; without this the first"},
-    {"fps", 0, PELT_OPTION_REAL, FIELD(fps), "30", 0.001, 100000, NULL, "N",
-     "frames per second, for --frame and for what is measured"},
+    static const pelt_option pose_options[] = {
+        {"pose", 0, PELT_OPTION_CHOICE, FIELD(pose), "auto", 0, 0, "auto|bind|rest", NULL,
+         "pose that the edit was made in; auto: the one that it is nearer to"},
+        {"frame", 0, PELT_OPTION_UINT, FIELD(frame), "0", 0, 4294967294.0, NULL, "N",
+         "it was made in this frame of a motion, from 0"},
+        {"time", 0, PELT_OPTION_REAL, FIELD(time), "0", 0, 1e9, NULL, "SECONDS", "or at this time, from its start"},
+        {"motion", 0, PELT_OPTION_TEXT, FIELD(motion), NULL, 0, 0, NULL, "NAME|INDEX",
+         "which motion of the rig; without this the first"},
+        {"fps", 0, PELT_OPTION_REAL, FIELD(fps), "30", 0.001, 100000, NULL, "N",
+         "frames per second, for --frame and for what is measured"},
 };
-OPTION_TABLE(pose_table, pose_options)
+static OPTION_TABLE(pose_table, pose_options)
 
-static const option_group groups[] = {
-    {"Options", own_table, 0}, {"Where the edit was made", pose_table, 0}, {"Reading", pelt_load_options, FIELD(load)}};
+    static const option_group groups[] = {{"Options", own_table, 0},
+                                          {"Where the edit was made", pose_table, 0},
+                                          {"Reading", pelt_load_options, offsetof(edit_settings, load)}};
 
 /* One run. */
 typedef struct work {
@@ -135,8 +136,9 @@ static exit_code take_pose(work *w) {
     if (time > lasts + 1e-6)
         return usage_error(w->session, "%g s is behind the end of motion '%s', which lasts %g s", time, w->motion->name,
                            lasts);
-    w->desc = (pelt_edit_desc){PELT_EDIT_MOTION, (uint32_t)(w->motion - w->rig->motions),
-                               (float)((double)w->motion->start + time)};
+    w->desc.pose = PELT_EDIT_MOTION;
+    w->desc.motion = (uint32_t)(w->motion - w->rig->motions);
+    w->desc.time = (double)w->motion->start + time;
     return EXIT_DONE;
 }
 

@@ -49,13 +49,9 @@ const char *option_value_name(const pelt_option *option) {
 
 /* Whether an earlier group of the verb has an option of this name. */
 static bool is_repeated(const cli_verb *verb, size_t group, const char *name) {
-    for (size_t g = 0; g < group; g++) {
-        size_t count;
-        const pelt_option *table = verb_group(verb, g)->table(&count);
-        for (size_t o = 0; o < count; o++)
-            if (strcmp(table[o].name, name) == 0)
-                return true;
-    }
+    for (size_t g = 0; g < group; g++)
+        if (table_has(verb_group(verb, g)->table(), name))
+            return true;
     return false;
 }
 
@@ -63,14 +59,13 @@ void each_option(const cli_verb *verb, option_fn *visit, void *user) {
     const char *title = NULL;
     for (size_t g = 0; verb_group(verb, g); g++) {
         const option_group *group = verb_group(verb, g);
-        size_t count;
-        const pelt_option *table = group->table(&count);
-        for (size_t o = 0; o < count; o++) {
-            if (is_repeated(verb, g, table[o].name))
+        const pelt_option_table *table = group->table();
+        for (size_t o = 0; o < table->count; o++) {
+            if (is_repeated(verb, g, table->rows[o].name))
                 continue;
             bool begins = !title || strcmp(title, group->title) != 0;
             title = group->title;
-            visit(verb, begins ? title : NULL, &table[o], user);
+            visit(verb, begins ? title : NULL, &table->rows[o], user);
         }
     }
 }

@@ -10,7 +10,7 @@
 #define MORPHS       20u /* likewise */
 #define ITERATIONS   8u  /* of helper bones, likewise: they then take about as long as the flesh */
 
-#define FIELD(name) offsetof(jiggle_settings, name)
+#define FIELD(name) PELT_FIELD(jiggle_settings, name)
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, FIELD(skin.output), NULL, 0, 0, NULL, "FILE",
      "a cache (.pc2, .mdd), a pattern of meshes ('f_%04d.obj', 'f_%04d.ply') or a rig (.glb, .gltf)"},
@@ -23,20 +23,21 @@ static const pelt_option own_options[] = {
     {"mesh", 0, PELT_OPTION_TEXT, FIELD(mesh), NULL, 0, 0, NULL, "FILE",
      "also write the mesh that a cache belongs to, in its rest pose (.obj, .ply)"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-#define RETARGET(name) (FIELD(retarget) + offsetof(retarget_settings, name))
-static const option_group groups[] = {
-    {"Options", own_table, 0},
-    {"Options", pelt_jiggle_bake_options, FIELD(bake)},
-    {"Flesh", pelt_jiggle_options, FIELD(jiggle)},
-    {"What is soft", jiggle_soft_table, 0},
-    {"What pushes", jiggle_force_table, 0},
-    {"Motions of other skeletons", retarget_table, FIELD(retarget)},
-    {"Motions of other skeletons", pelt_retarget_options, RETARGET(retarget)},
-    {"Reading", pelt_load_options, RETARGET(load)},
-    {"Bones and morphs", decompose_skin_table, FIELD(skin)},
-    {"Bones and morphs", pelt_decompose_options, FIELD(skin) + offsetof(decompose_settings, decompose)},
+#define RETARGET(name) (offsetof(jiggle_settings, retarget) + offsetof(retarget_settings, name))
+    static const option_group groups[] = {
+        {"Options", own_table, 0},
+        {"Options", pelt_jiggle_bake_options, offsetof(jiggle_settings, bake)},
+        {"Flesh", pelt_jiggle_options, offsetof(jiggle_settings, jiggle)},
+        {"What is soft", jiggle_soft_table, 0},
+        {"What pushes", jiggle_force_table, 0},
+        {"Motions of other skeletons", retarget_table, offsetof(jiggle_settings, retarget)},
+        {"Motions of other skeletons", pelt_retarget_options, RETARGET(retarget)},
+        {"Reading", pelt_load_options, RETARGET(load)},
+        {"Bones and morphs", decompose_skin_table, offsetof(jiggle_settings, skin)},
+        {"Bones and morphs", pelt_decompose_options,
+         offsetof(jiggle_settings, skin) + offsetof(decompose_settings, decompose)},
 };
 
 /* ---- What is asked for ------------------------------------------------------------------------------------ */
@@ -244,10 +245,12 @@ static exit_code write_bones(jiggle_work *w) {
     const pelt_decompose_desc *desc = &w->skin_settings.decompose;
     pelt_weights_scope scope = pelt_weights_scope_default();
     scope.influences = desc->influences > 1 ? desc->influences / 2 : 1;
+    pelt_prune_desc keep_all = pelt_prune_desc_default();
+    keep_all.threshold = 0;
     pelt_weights_report report = {0};
     pelt_result result = PELT_OK;
     if (desc->add && w->rig->skin.influence_count > scope.influences)
-        result = pelt_weights_prune(w->session->context, w->rig, &scope, &(pelt_prune_desc){0}, &report);
+        result = pelt_weights_prune(w->session->context, w->rig, &scope, &keep_all, &report);
     if (result != PELT_OK)
         return session_fail(w->session, result);
     if (report.changed_count)

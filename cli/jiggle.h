@@ -41,8 +41,8 @@ typedef struct jiggle_values {
 } jiggle_values;
 
 /* Their options. */
-const pelt_option *jiggle_soft_table(size_t *count);
-const pelt_option *jiggle_force_table(size_t *count);
+const pelt_option_table *jiggle_soft_table(void);
+const pelt_option_table *jiggle_force_table(void);
 /* Reads them for a rig, and puts them into `desc`. Freed with jiggle_values_free whatever it gives. */
 exit_code jiggle_values_read(cli_session *session, const jiggle_settings *settings, const pelt_model *rig,
                              jiggle_values *values, pelt_jiggle_desc *desc);

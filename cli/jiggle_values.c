@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIELD(name) offsetof(jiggle_settings, name)
+#define FIELD(name) PELT_FIELD(jiggle_settings, name)
 static const pelt_option soft_options[] = {
     {"soft", 0, PELT_OPTION_TEXT, FIELD(soft), NULL, 0, 0, NULL, "JOINT[@TIME]=D,…",
      "how much swings (--delta) around these joints, 0 to 1; all else then stays on the skin unless --delta is given"},
@@ -32,10 +32,7 @@ static const pelt_option soft_options[] = {
      "--damping of vertices; in a picture white is --damping and black 0"},
 };
 
-const pelt_option *jiggle_soft_table(size_t *count) {
-    *count = COUNT(soft_options);
-    return soft_options;
-}
+OPTION_TABLE(jiggle_soft_table, soft_options)
 
 static const pelt_option force_options[] = {
     {"gravity", 0, PELT_OPTION_TEXT, FIELD(gravity), NULL, 0, 0, NULL, "X,Y,Z|G",
@@ -48,10 +45,7 @@ static const pelt_option force_options[] = {
      "plane:X,Y,Z,NX,NY,NZ floor:Y, each with ,FRICTION behind"},
 };
 
-const pelt_option *jiggle_force_table(size_t *count) {
-    *count = COUNT(force_options);
-    return force_options;
-}
+OPTION_TABLE(jiggle_force_table, force_options)
 
 /* ---- Values of joints ------------------------------------------------------------------------------------- */
 

@@ -7,30 +7,20 @@
 
 typedef struct light_settings {
     const char *output;
-    const char *sky, *ground;
     pelt_light_desc desc;
     pelt_load_desc load;
 } light_settings;
 
-#define FIELD(name) offsetof(light_settings, name)
+#define FIELD(name) PELT_FIELD(light_settings, name)
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, FIELD(output), NULL, 0, 0, NULL, "FILE",
      "the rig (.glb, .gltf); may be the input"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-static const pelt_option sky_options[] = {
-    {"sky", 0, PELT_OPTION_TEXT, FIELD(sky), NULL, 0, 0, NULL, "R,G,B",
-     "with --kind sky, what comes from above (+y): linear, 0 to 1 each; without this 1,1,1"},
-    {"ground", 0, PELT_OPTION_TEXT, FIELD(ground), NULL, 0, 0, NULL, "R,G,B",
-     "and from below; without this 0.3,0.25,0.2"},
-};
-OPTION_TABLE(sky_table, sky_options)
-
-static const option_group groups[] = {{"Options", own_table, 0},
-                                      {"Light", pelt_light_options, FIELD(desc)},
-                                      {"Sky", sky_table, 0},
-                                      {"Reading", pelt_load_options, FIELD(load)}};
+    static const option_group groups[] = {{"Options", own_table, 0},
+                                          {"Light", pelt_light_options, offsetof(light_settings, desc)},
+                                          {"Reading", pelt_load_options, offsetof(light_settings, load)}};
 
 /* One run. */
 typedef struct work {
@@ -45,26 +35,11 @@ typedef struct work {
 
 /* ---- Reading ---------------------------------------------------------------------------------------------- */
 
-/* Three numbers, 0 to 1, with commas between. */
-static exit_code parse_color(const cli_session *session, const char *option, const char *text, double out[3]) {
-    char *end;
-    for (int c = 0; text && c < 3; c++) {
-        out[c] = strtod(text, &end);
-        if (end == text || !(out[c] >= 0 && out[c] <= 1) || *end != (c < 2 ? ',' : 0))
-            return usage_error(session, "--%s takes red, green and blue, 0 to 1 each, as 0.5,0.7,1", option);
-        text = end + 1;
-    }
-    return EXIT_DONE;
-}
-
 static exit_code check(work *w) {
     const light_settings *settings = w->settings;
     exit_code code = output_rig(w->session, settings->output);
-    if (code == EXIT_DONE && settings->desc.kind != PELT_LIGHT_SKY && (settings->sky || settings->ground))
-        code = usage_error(w->session, "--sky and --ground go with --kind sky");
-    if (code == EXIT_DONE)
-        code = parse_color(w->session, "sky", settings->sky, w->desc.sky);
-    return code == EXIT_DONE ? parse_color(w->session, "ground", settings->ground, w->desc.ground) : code;
+    const idle_options rules[] = {{settings->desc.kind != PELT_LIGHT_SKY, "sky ground", "without --kind sky"}};
+    return code == EXIT_DONE ? options_check(w->session, rules, COUNT(rules)) : code;
 }
 
 static exit_code light_and_write(work *w, const char *path) {
@@ -127,11 +102,8 @@ static void warn_all(const work *w) {
 
 static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
     const light_settings *settings = given;
-    const pelt_light_desc standard = pelt_light_desc_default();
     work w = {.session = session, .settings = settings, .desc = settings->desc};
     double start = now();
-    memcpy(w.desc.sky, standard.sky, sizeof w.desc.sky);
-    memcpy(w.desc.ground, standard.ground, sizeof w.desc.ground);
     exit_code code = check(&w);
     if (code == EXIT_DONE && arg_count != 1)
         code = usage_error(session, "light needs one input, a rig; %zu are given", arg_count);

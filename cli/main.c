@@ -1,6 +1,7 @@
 /* pelt: the program's beginning and end. The table of verbs is in cli.h. */
 #include "cli.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -126,7 +127,7 @@ exit_code session_exit_code(pelt_result result) {
     switch (result) {
     case PELT_OK:
         return EXIT_DONE;
-    case PELT_ERROR_ARGUMENT:
+    case PELT_ERROR_USAGE:
         return EXIT_USAGE;
     case PELT_ERROR_OUTPUT:
         return EXIT_OUTPUT;
@@ -140,15 +141,48 @@ exit_code session_exit_code(pelt_result result) {
     return EXIT_INPUT;
 }
 
+/* Whether `word` stands in a text, with no letter, digit or '_' beside it. */
+static bool has_word(const char *text, const char *word) {
+    size_t length = strlen(word);
+    for (const char *p = strstr(text, word); p; p = strstr(p + 1, word)) {
+        bool begins = p == text || !(isalnum((unsigned char)p[-1]) || p[-1] == '_');
+        if (begins && !isalnum((unsigned char)p[length]) && p[length] != '_')
+            return true;
+    }
+    return false;
+}
+
+/* The library names fields of its settings; the command line has flags for them: " (--bones, --error)". Freed by the
+ * caller. */
+static char *flags_named(const cli_session *session, const char *text) {
+    char *list = must_format("%s", "");
+    for (size_t g = 0; session->verb && g < session->verb->group_count; g++) {
+        const pelt_option_table *table = session->verb->groups[g].table();
+        for (size_t o = 0; table->desc && o < table->count; o++) {
+            if (!has_word(text, table->rows[o].field))
+                continue;
+            char *longer = must_format("%s%s--%s", list, *list ? ", " : " (", table->rows[o].name);
+            free(list);
+            list = longer;
+        }
+    }
+    char *closed = must_format("%s%s", list, *list ? ")" : "");
+    free(list);
+    return closed;
+}
+
 exit_code session_fail(cli_session *session, pelt_result result) {
     const char *text = pelt_error_text(session->context);
     if (!*text)
         text = pelt_result_text(result);
     if (result == PELT_ERROR_CANCELLED)
         say(session, MESSAGE_ERROR, "interrupted");
-    else if (result == PELT_ERROR_ARGUMENT)
-        return usage_error(session, "%s", text);
-    else
+    else if (result == PELT_ERROR_USAGE) {
+        char *flags = flags_named(session, text);
+        exit_code code = usage_error(session, "%s%s", text, flags);
+        free(flags);
+        return code;
+    } else
         say(session, MESSAGE_ERROR, "%s", text);
     return session_exit_code(result);
 }

@@ -11,12 +11,12 @@ typedef struct man_settings {
 } man_settings;
 
 static const pelt_option own_options[] = {
-    {"all", 0, PELT_OPTION_TEXT, offsetof(man_settings, all), NULL, 0, 0, NULL, "FOLDER",
+    {"all", 0, PELT_OPTION_TEXT, PELT_FIELD(man_settings, all), NULL, 0, 0, NULL, "FOLDER",
      "write pelt.1 and a page for each verb into a folder"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-static const option_group groups[] = {{"Options", own_table, 0}};
+    static const option_group groups[] = {{"Options", own_table, 0}};
 
 /* ---- troff ------------------------------------------------------------------------------------------------ */
 

@@ -9,20 +9,17 @@
 #define SHEET_FRAMES 12u /* where --frames does not say which */
 
 static const pelt_option picture_options[] = {
-    {"png", 0, PELT_OPTION_TEXT, offsetof(picture_settings, png), NULL, 0, 0, NULL, "FILE",
+    {"png", 0, PELT_OPTION_TEXT, PELT_FIELD(picture_settings, png), NULL, 0, 0, NULL, "FILE",
      "the picture to write; with a pattern ('f_%03d.png') one for each frame, named by its number"},
-    {"size", 0, PELT_OPTION_TEXT, offsetof(picture_settings, size), NULL, 0, 0, NULL, "WIDTHxHEIGHT",
+    {"size", 0, PELT_OPTION_TEXT, PELT_FIELD(picture_settings, size), NULL, 0, 0, NULL, "WIDTHxHEIGHT",
      "width and height at once, as in 1280x720"},
-    {"frames", 0, PELT_OPTION_TEXT, offsetof(picture_settings, frames), NULL, 0, 0, NULL, "FIRST:END:STEP",
+    {"frames", 0, PELT_OPTION_TEXT, PELT_FIELD(picture_settings, frames), NULL, 0, 0, NULL, "FIRST:END:STEP",
      "frames of a pattern or a sheet, END not among them; 0:48:4 is 0, 4 … 44; ::2 every other one"},
-    {"sheet", 0, PELT_OPTION_FLAG, offsetof(picture_settings, sheet), NULL, 0, 0, NULL, NULL,
+    {"sheet", 0, PELT_OPTION_FLAG, PELT_FIELD(picture_settings, sheet), NULL, 0, 0, NULL, NULL,
      "one picture with many frames, each with its number; --columns and --rows say how it is laid out"},
 };
 
-const pelt_option *picture_table(size_t *count) {
-    *count = COUNT(picture_options);
-    return picture_options;
-}
+OPTION_TABLE(picture_table, picture_options)
 
 /* ---- What is asked for ------------------------------------------------------------------------------------ */
 
@@ -31,12 +28,11 @@ static exit_code set_size(cli_session *session, const char *text, pelt_picture_d
     const char *cross = strchr(text, 'x');
     if (!cross || cross == text || !cross[1])
         return usage_error(session, "--size %s: give two numbers with an x between, as in 1280x720", text);
-    size_t option_count;
-    const pelt_option *options = pelt_picture_options(&option_count);
+    const pelt_option_table *options = pelt_picture_options();
     char *left = must_format("%.*s", (int)(cross - text), text);
-    pelt_result result = pelt_options_set(session->context, options, option_count, picture, "width", left);
+    pelt_result result = pelt_options_set(session->context, options, picture, "width", left);
     if (result == PELT_OK)
-        result = pelt_options_set(session->context, options, option_count, picture, "height", cross + 1);
+        result = pelt_options_set(session->context, options, picture, "height", cross + 1);
     free(left);
     return result == PELT_OK ? EXIT_DONE
                              : usage_error(session, "--size %s: %s", text, pelt_error_text(session->context));

@@ -18,27 +18,27 @@ typedef struct pose_settings {
 } pose_settings;
 
 static const pelt_option own_options[] = {
-    {"output", 'o', PELT_OPTION_TEXT, offsetof(pose_settings, output), NULL, 0, 0, NULL, "MESH",
+    {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(pose_settings, output), NULL, 0, 0, NULL, "MESH",
      "the mesh in that pose (.obj, .ply, .glb, .gltf)"},
-    {"joint", 'j', PELT_OPTION_TEXT, offsetof(pose_settings, joint), NULL, 0, 0, NULL, "NAME=X,Y,Z",
+    {"joint", 'j', PELT_OPTION_TEXT, PELT_FIELD(pose_settings, joint), NULL, 0, 0, NULL, "NAME=X,Y,Z",
      "turn a joint from its rest pose: degrees about x, then y, then z, the joint's own axes at rest; may be given "
      "again"},
-    {"pose", 0, PELT_OPTION_TEXT, offsetof(pose_settings, pose), NULL, 0, 0, NULL, "FILE",
+    {"pose", 0, PELT_OPTION_TEXT, PELT_FIELD(pose_settings, pose), NULL, 0, 0, NULL, "FILE",
      "the pose to begin with: .json, or a skeleton in its first frame (.bvh, .glb); else the rest pose"},
-    {"motion", 0, PELT_OPTION_TEXT, offsetof(pose_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
+    {"motion", 0, PELT_OPTION_TEXT, PELT_FIELD(pose_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
      "begin with a moment of this motion instead"},
-    {"time", 0, PELT_OPTION_REAL, offsetof(pose_settings, time), "0", -1e9, 1e9, NULL, "SECONDS",
+    {"time", 0, PELT_OPTION_REAL, PELT_FIELD(pose_settings, time), "0", -1e9, 1e9, NULL, "SECONDS",
      "which moment of it, from its start; without --motion of the first"},
-    {"skinning", 0, PELT_OPTION_CHOICE, offsetof(pose_settings, skinning), "linear", 0, 0, "linear|dual-quaternion",
+    {"skinning", 0, PELT_OPTION_CHOICE, PELT_FIELD(pose_settings, skinning), "linear", 0, 0, "linear|dual-quaternion",
      NULL, "how bones are blended"},
-    {"ply", 0, PELT_OPTION_CHOICE, offsetof(pose_settings, ply), "binary", 0, 0, "binary|big-endian|ascii", NULL,
+    {"ply", 0, PELT_OPTION_CHOICE, PELT_FIELD(pose_settings, ply), "binary", 0, 0, "binary|big-endian|ascii", NULL,
      "how PLY files are written"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-static const option_group groups[] = {
-    {"Options", own_table, 0},
-    {"Reading", pelt_load_options, offsetof(pose_settings, load)},
+    static const option_group groups[] = {
+        {"Options", own_table, 0},
+        {"Reading", pelt_load_options, offsetof(pose_settings, load)},
 };
 
 /* One run. */

@@ -112,6 +112,9 @@ static void report_field(cli_json *json, const pelt_option *option, const void *
     case PELT_OPTION_CHOICE:
         report_choice(json, option, *(const uint32_t *)field);
         break;
+    case PELT_OPTION_VECTOR:
+        json_reals(json, option->name, field, 3);
+        break;
     }
 }
 
@@ -120,9 +123,8 @@ static void report_option(const cli_verb *verb, const char *title, const pelt_op
     (void)title;
     const settings_report *r = user;
     for (size_t g = 0; g < verb->group_count; g++) {
-        size_t count;
-        const pelt_option *table = verb->groups[g].table(&count);
-        if (option >= table && option < table + count)
+        const pelt_option_table *table = verb->groups[g].table();
+        if (option >= table->rows && option < table->rows + table->count)
             report_field(r->json, option, (const char *)r->settings + verb->groups[g].offset + option->offset);
     }
 }

@@ -13,24 +13,21 @@ typedef struct verb_settings {
 } verb_settings;
 
 static const pelt_option own_options[] = {
-    {"output", 'o', PELT_OPTION_TEXT, offsetof(verb_settings, output), NULL, 0, 0, NULL, "FILE",
+    {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(verb_settings, output), NULL, 0, 0, NULL, "FILE",
      "the rig with the new motion (.glb, .gltf; .bvh: skeleton and new motion)"},
-    {"name", 0, PELT_OPTION_TEXT, offsetof(verb_settings, name), NULL, 0, 0, NULL, "NAME",
+    {"name", 0, PELT_OPTION_TEXT, PELT_FIELD(verb_settings, name), NULL, 0, 0, NULL, "NAME",
      "what to call it in the rig; without this its own name"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-static const pelt_option shared_options[] = {
-    {"map", 0, PELT_OPTION_TEXT, offsetof(retarget_settings, map), NULL, 0, 0, NULL, "FILE",
-     "pairs of joints: lines 'rig joint = motion joint', nothing behind = for none, # comments"},
-    {"motion", 0, PELT_OPTION_TEXT, offsetof(retarget_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
-     "which motion of several; without this the first"},
+    static const pelt_option shared_options[] = {
+        {"map", 0, PELT_OPTION_TEXT, PELT_FIELD(retarget_settings, map), NULL, 0, 0, NULL, "FILE",
+         "pairs of joints: lines 'rig joint = motion joint', nothing behind = for none, # comments"},
+        {"motion", 0, PELT_OPTION_TEXT, PELT_FIELD(retarget_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
+         "which motion of several; without this the first"},
 };
 
-const pelt_option *retarget_table(size_t *count) {
-    *count = COUNT(shared_options);
-    return shared_options;
-}
+OPTION_TABLE(retarget_table, shared_options)
 
 #define HOW offsetof(verb_settings, how)
 static const option_group groups[] = {

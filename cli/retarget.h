@@ -12,7 +12,7 @@ typedef struct retarget_settings {
 } retarget_settings;
 
 /* The two texts of them; the others have tables of the library. */
-const pelt_option *retarget_table(size_t *count);
+const pelt_option_table *retarget_table(void);
 
 /* One motion of an input, put on a rig as the last of its motions; what became of it is printed and written. */
 typedef struct retarget_work {

@@ -22,7 +22,7 @@ typedef struct simplify_settings {
     bool one_file;
 } simplify_settings;
 
-#define FIELD(name) offsetof(simplify_settings, name)
+#define FIELD(name) PELT_FIELD(simplify_settings, name)
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, FIELD(output), NULL, 0, 0, NULL, "FILE",
      "the result: .glb, .gltf; of a mesh .obj, .ply; of frames .pc2, .mdd or a pattern ('f_%04d.obj')"},
@@ -36,12 +36,12 @@ static const pelt_option own_options[] = {
     {"frames", 0, PELT_OPTION_UINT, FIELD(frames), "32", 1, 100000, NULL, "N",
      "frames that the result is measured in, at most"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-static const option_group groups[] = {
-    {"Options", own_table, 0},
-    {"Options", pelt_simplify_options, FIELD(simplify)},
-    {"Options", pelt_load_options, FIELD(load)},
+    static const option_group groups[] = {
+        {"Options", own_table, 0},
+        {"Options", pelt_simplify_options, offsetof(simplify_settings, simplify)},
+        {"Options", pelt_load_options, offsetof(simplify_settings, load)},
 };
 
 /* One run. */

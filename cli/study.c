@@ -11,39 +11,39 @@
 #define MOST_BONES 4000u
 
 static const pelt_option own_options[] = {
-    {"methods", 0, PELT_OPTION_TEXT, offsetof(study_settings, methods), "fesam,sma,sad,cpca,svd", 0, 0, NULL, "LIST",
+    {"methods", 0, PELT_OPTION_TEXT, PELT_FIELD(study_settings, methods), "fesam,sma,sad,cpca,svd", 0, 0, NULL, "LIST",
      "what to compare; also sma-rigid-tsvd, sma-rigid-nnls, sma-affine-tsvd, sma-affine-nnls"},
-    {"bones", 0, PELT_OPTION_TEXT, offsetof(study_settings, bones), "10,20,30", 0, 0, NULL, "LIST",
+    {"bones", 0, PELT_OPTION_TEXT, PELT_FIELD(study_settings, bones), "10,20,30", 0, 0, NULL, "LIST",
      "numbers of bones for fesam and sad; sma finds its own"},
-    {"clusters", 0, PELT_OPTION_TEXT, offsetof(study_settings, clusters), NULL, 0, 0, NULL, "LIST",
+    {"clusters", 0, PELT_OPTION_TEXT, PELT_FIELD(study_settings, clusters), NULL, 0, 0, NULL, "LIST",
      "numbers of clusters for cpca; without this those of --bones"},
-    {"ranks", 0, PELT_OPTION_TEXT, offsetof(study_settings, ranks), NULL, 0, 0, NULL, "LIST",
+    {"ranks", 0, PELT_OPTION_TEXT, PELT_FIELD(study_settings, ranks), NULL, 0, 0, NULL, "LIST",
      "numbers of components for svd; without this 4 times those of --bones"},
-    {"components", 0, PELT_OPTION_UINT, offsetof(study_settings, components), "4", 1, 1000, NULL, "N",
+    {"components", 0, PELT_OPTION_UINT, PELT_FIELD(study_settings, components), "4", 1, 1000, NULL, "N",
      "of each cluster of cpca"},
-    {"rounds", 0, PELT_OPTION_UINT, offsetof(study_settings, rounds), "10", 0, 10000, NULL, "N",
+    {"rounds", 0, PELT_OPTION_UINT, PELT_FIELD(study_settings, rounds), "10", 0, 10000, NULL, "N",
      "in which vertices choose their cluster, at most"},
-    {"corrections", 0, PELT_OPTION_UINT, offsetof(study_settings, corrections), "10", 0, PELT_CORRECT_RANK_MAX, NULL,
+    {"corrections", 0, PELT_OPTION_UINT, PELT_FIELD(study_settings, corrections), "10", 0, PELT_CORRECT_RANK_MAX, NULL,
      "R", "morph targets that every skin gets in a second row; 0: none"},
-    {"basis", 0, PELT_OPTION_CHOICE, offsetof(study_settings, basis), "skinned", 0, 0, "skinned|rest", NULL,
+    {"basis", 0, PELT_OPTION_CHOICE, PELT_FIELD(study_settings, basis), "skinned", 0, 0, "skinned|rest", NULL,
      "how they are found; see 'pelt help correct'"},
-    {"influences", 0, PELT_OPTION_UINT, offsetof(study_settings, influences), "4", 1, PELT_MAX_INFLUENCES, NULL, "K",
+    {"influences", 0, PELT_OPTION_UINT, PELT_FIELD(study_settings, influences), "4", 1, PELT_MAX_INFLUENCES, NULL, "K",
      "bones of a vertex, at most"},
-    {"iterations", 0, PELT_OPTION_UINT, offsetof(study_settings, iterations), "42", 1, 10000, NULL, "N",
+    {"iterations", 0, PELT_OPTION_UINT, PELT_FIELD(study_settings, iterations), "42", 1, 10000, NULL, "N",
      "of fesam, at most"},
-    {"rotation-tolerance", 0, PELT_OPTION_REAL, offsetof(study_settings, rotation_tolerance), "0.05", 1e-6, 10, NULL,
+    {"rotation-tolerance", 0, PELT_OPTION_REAL, PELT_FIELD(study_settings, rotation_tolerance), "0.05", 1e-6, 10, NULL,
      "E", "of sma: a larger one finds fewer bones"},
-    {"fps", 0, PELT_OPTION_REAL, offsetof(study_settings, fps), "30", 0.001, 100000, NULL, "N",
+    {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(study_settings, fps), "30", 0.001, 100000, NULL, "N",
      "frames per second of inputs that do not say, and at which motions of rigs are evaluated"},
-    {"csv", 0, PELT_OPTION_TEXT, offsetof(study_settings, csv), NULL, 0, 0, NULL, "FILE", "write the table as CSV"},
-    {"svg", 0, PELT_OPTION_TEXT, offsetof(study_settings, svg), NULL, 0, 0, NULL, "FILE",
+    {"csv", 0, PELT_OPTION_TEXT, PELT_FIELD(study_settings, csv), NULL, 0, 0, NULL, "FILE", "write the table as CSV"},
+    {"svg", 0, PELT_OPTION_TEXT, PELT_FIELD(study_settings, svg), NULL, 0, 0, NULL, "FILE",
      "plot errors against bones and against corrections"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-static const option_group groups[] = {
-    {"Options", own_table, 0},
-    {"Reading", pelt_load_options, offsetof(study_settings, load)},
+    static const option_group groups[] = {
+        {"Options", own_table, 0},
+        {"Reading", pelt_load_options, offsetof(study_settings, load)},
 };
 
 /* ---- Lists ------------------------------------------------------------------------------------------------ */

@@ -159,7 +159,10 @@ static pelt_result run_components(study_work *w, const study_method *method, uin
         w->study_seconds = now() - start;
         start = now();
     }
-    pelt_components_desc desc = {clusters, components, w->settings->rounds};
+    pelt_components_desc desc = pelt_components_desc_default();
+    desc.clusters = clusters;
+    desc.components = components;
+    desc.rounds = w->settings->rounds;
     const pelt_components *stored;
     if (result == PELT_OK)
         result = pelt_study_components(w->study, &desc, &stored);

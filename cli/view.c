@@ -13,19 +13,20 @@ typedef struct view_settings {
 } view_settings;
 
 static const pelt_option own_options[] = {
-    {"output", 'o', PELT_OPTION_TEXT, offsetof(view_settings, page), NULL, 0, 0, NULL, "PAGE",
+    {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(view_settings, page), NULL, 0, 0, NULL, "PAGE",
      "the page to write (.html)"},
-    {"open", 0, PELT_OPTION_FLAG, offsetof(view_settings, open), NULL, 0, 0, NULL, NULL, "open the page in a browser"},
-    {"source", 0, PELT_OPTION_TEXT, offsetof(view_settings, source), NULL, 0, 0, NULL, "FILE",
+    {"open", 0, PELT_OPTION_FLAG, PELT_FIELD(view_settings, open), NULL, 0, 0, NULL, NULL,
+     "open the page in a browser"},
+    {"source", 0, PELT_OPTION_TEXT, PELT_FIELD(view_settings, source), NULL, 0, 0, NULL, "FILE",
      "what the model was made from, to be compared with; given again for a cache beside its mesh"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-static const option_group groups[] = {
-    {"Options", own_table, 0},
-    {"Options", picture_table, offsetof(view_settings, picture)},
-    {"Picture", pelt_picture_options, offsetof(view_settings, picture.picture)},
-    {"Input", pelt_load_options, offsetof(view_settings, load)},
+    static const option_group groups[] = {
+        {"Options", own_table, 0},
+        {"Options", picture_table, offsetof(view_settings, picture)},
+        {"Picture", pelt_picture_options, offsetof(view_settings, picture.picture)},
+        {"Input", pelt_load_options, offsetof(view_settings, load)},
 };
 
 static pelt_result load_source(cli_session *session, const view_settings *settings, pelt_model **source) {

@@ -16,21 +16,21 @@ typedef struct weights_settings {
 } weights_settings;
 
 static const pelt_option own_options[] = {
-    {"output", 'o', PELT_OPTION_TEXT, offsetof(weights_settings, output), NULL, 0, 0, NULL, "FILE",
+    {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(weights_settings, output), NULL, 0, 0, NULL, "FILE",
      "the rig (.glb, .gltf); may be the input"},
-    {"weights-format", 0, PELT_OPTION_CHOICE, offsetof(weights_settings, format), "f32", 0, 0, "f32|u16|u8", NULL,
+    {"weights-format", 0, PELT_OPTION_CHOICE, PELT_FIELD(weights_settings, format), "f32", 0, 0, "f32|u16|u8", NULL,
      "numbers that weights are written as"},
 };
-OPTION_TABLE(own_table, own_options)
+static OPTION_TABLE(own_table, own_options)
 
-static const option_group groups[] = {
-    {"Options", own_table, 0},
-    {"Reading", pelt_load_options, offsetof(weights_settings, load)},
-    {"What may change", pelt_weights_scope_options, offsetof(weights_settings, scope)},
-    {"smooth", pelt_smooth_options, offsetof(weights_settings, smooth)},
-    {"prune", pelt_prune_options, offsetof(weights_settings, prune)},
-    {"mirror", pelt_mirror_options, offsetof(weights_settings, mirror)},
-    {"transfer", pelt_transfer_options, offsetof(weights_settings, transfer)},
+    static const option_group groups[] = {
+        {"Options", own_table, 0},
+        {"Reading", pelt_load_options, offsetof(weights_settings, load)},
+        {"What may change", pelt_weights_scope_options, offsetof(weights_settings, scope)},
+        {"smooth", pelt_smooth_options, offsetof(weights_settings, smooth)},
+        {"prune", pelt_prune_options, offsetof(weights_settings, prune)},
+        {"mirror", pelt_mirror_options, offsetof(weights_settings, mirror)},
+        {"transfer", pelt_transfer_options, offsetof(weights_settings, transfer)},
 };
 
 /* One run. */
@@ -207,15 +207,6 @@ static exit_code find_action(cli_session *session, const char *name, const actio
     return usage_error(session, "weights needs to know what to do: transfer, smooth, prune, mirror or normalise");
 }
 
-static bool in_group(const option_group *group, const char *name) {
-    size_t count;
-    const pelt_option *table = group->table(&count);
-    for (size_t o = 0; o < count; o++)
-        if (strcmp(table[o].name, name) == 0)
-            return true;
-    return false;
-}
-
 /* Options of other actions would do nothing: better said than ignored. */
 static exit_code check_options(cli_session *session, const action *what) {
     for (size_t n = 0; n < session->given_count; n++) {
@@ -225,7 +216,7 @@ static exit_code check_options(cli_session *session, const action *what) {
             bool of_scope = groups[g].table == pelt_weights_scope_options, shared = g < 2;
             bool wanted =
                 shared || (of_scope ? what->scoped : what->group && strcmp(groups[g].title, what->group) == 0);
-            if (in_group(&groups[g], name)) {
+            if (table_has(groups[g].table(), name)) {
                 meant = meant || wanted;
                 foreign = foreign || !wanted;
             }

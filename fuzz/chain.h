@@ -37,7 +37,7 @@ static inline pelt_context *fuzz_context(void) {
 /* A failure must come with a sentence, and input is never to blame for anything else. */
 static inline bool fuzz_done(const pelt_context *context, pelt_result result) {
     FUZZ_REQUIRE(result == PELT_OK || pelt_error_text(context)[0] != 0);
-    FUZZ_REQUIRE(result != PELT_ERROR_ARGUMENT && result != PELT_ERROR_CANCELLED);
+    FUZZ_REQUIRE(result != PELT_ERROR_USAGE && result != PELT_ERROR_CANCELLED);
     return result == PELT_OK;
 }
 

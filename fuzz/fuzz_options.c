@@ -6,35 +6,13 @@
 
 #define MAX_ARGUMENTS 64
 
-/* Names in "a|b|c". */
-static uint32_t choice_count(const char *choices) {
-    uint32_t count = 1;
-    for (; *choices; choices++)
-        count += *choices == '|';
-    return count;
-}
-
-static void check_option(const pelt_option *option, const char *desc) {
-    const void *field = desc + option->offset;
-    bool ranged = option->min != 0 || option->max != 0;
-    double value = option->kind == PELT_OPTION_UINT   ? (double)*(const uint32_t *)field
-                   : option->kind == PELT_OPTION_REAL ? *(const double *)field
-                                                      : option->min;
-    FUZZ_REQUIRE(!ranged || (value >= option->min && value <= option->max));
-    if (option->kind == PELT_OPTION_CHOICE)
-        FUZZ_REQUIRE(*(const uint32_t *)field < choice_count(option->choices));
-}
-
 /* Every field of every table; those that nobody gave have their defaults, which keep to the ranges too. */
 static void check_settings(const cli_session *session, const void *settings) {
     for (size_t g = 0; verb_group(session->verb, g); g++) {
         const option_group *group = verb_group(session->verb, g);
         const char *desc =
             group == &common_group ? (const char *)&session->common : (const char *)settings + group->offset;
-        size_t count;
-        const pelt_option *table = group->table(&count);
-        for (size_t o = 0; o < count; o++)
-            check_option(&table[o], desc);
+        FUZZ_REQUIRE(pelt_options_check(session->context, group->table(), desc) == PELT_OK);
     }
 }
 

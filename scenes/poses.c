@@ -25,7 +25,7 @@ static pelt_result save_locals(pelt_context *context, const pelt_skeleton *skele
     }
     if (size < sizeof text)
         size += (size_t)snprintf(text + size, sizeof text - size, "\n}}\n");
-    return size < sizeof text ? pelt_file_write(context, path, text, size) : PELT_ERROR_ARGUMENT;
+    return size < sizeof text ? pelt_file_write(context, path, text, size) : PELT_ERROR_USAGE;
 }
 
 pelt_result scene_poses_save(pelt_context *context, const pelt_model *model, const scene_pose *poses, uint32_t count,
@@ -35,7 +35,7 @@ pelt_result scene_poses_save(pelt_context *context, const pelt_model *model, con
         char path[1024];
         int length = snprintf(path, sizeof path - 5, "%s/%s", folder, poses[k].name);
         if (length < 0 || (size_t)length >= sizeof path - 5)
-            return PELT_ERROR_ARGUMENT;
+            return PELT_ERROR_USAGE;
         strcpy(path + length, ".obj");
         result = save_shape(context, model, &poses[k], path);
         strcpy(path + length, ".json");

@@ -376,4 +376,5 @@ static pelt_result make(pelt_context *context, const scene_desc *desc, pelt_mode
     return scene_build(context, desc, build, model);
 }
 
-const scene scene_softbody = {"softbody", "a squashy hare that falls and bounces: simulated soft body, a clip", make, NULL};
+const scene scene_softbody = {"softbody", "a squashy hare that falls and bounces: simulated soft body, a clip", make,
+                              NULL};

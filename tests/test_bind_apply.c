@@ -100,7 +100,7 @@ static void test_falloff_makes_stiffer(void **state) {
         }
         assert_true(changed > model->mesh.vertex_count / 8);
         own[3] = 2;
-        test_fails(&test, pelt_binding_apply(binding, &desc), PELT_ERROR_ARGUMENT, "falloff of vertex 3");
+        test_fails(&test, pelt_binding_apply(binding, &desc), PELT_ERROR_USAGE, "falloff of vertex 3");
         free(own);
         free(stiff.skin.bones);
         free(stiff.skin.weights);
@@ -178,10 +178,10 @@ static void test_exclude_shares_the_rest(void **state) {
         assert_true(fabs(joint_weight(model, i, MID) + joint_weight(model, i, FORE_R) - 1) < 1e-6);
     saved_skin before = save_skin(model);
     desc.only = "Mid,Nobody";
-    test_fails(&test, pelt_binding_apply(binding, &desc), PELT_ERROR_INPUT, "no joint named \"Nobody\" (--only)");
+    test_fails(&test, pelt_binding_apply(binding, &desc), PELT_ERROR_INPUT, "only: there is no joint 'Nobody'");
     desc.only = "Mid";
     desc.exclude = "Mid";
-    test_fails(&test, pelt_binding_apply(binding, &desc), PELT_ERROR_ARGUMENT, "no joint is left");
+    test_fails(&test, pelt_binding_apply(binding, &desc), PELT_ERROR_USAGE, "leave no joint");
     assert_skin(model, before);
     pelt_binding_destroy(binding);
     pelt_model_destroy(model);
@@ -278,11 +278,12 @@ static void test_rigid_regions(void **state) {
     saved_skin before = save_skin(model);
     static const char *const wrong[][2] = {{"brass", "like Sword=RightHand"},
                                            {"=Arm_L", "like Sword=RightHand"},
-                                           {"brass=Leg", "no joint named \"Leg\" (--rigid)"},
-                                           {"brass=Arm_L,gold=Arm_L", "no part or material named \"gold\" (--rigid)"}};
+                                           {"brass=Leg", "rigid: there is no joint 'Leg'"},
+                                           {"brass=Arm_L,gold=Arm_L", "rigid: there is no part or material 'gold'"}};
     for (size_t n = 0; n < sizeof wrong / sizeof wrong[0]; n++) {
         desc.rigid = wrong[n][0];
-        test_fails(&test, pelt_bind(test.context, model, &desc, NULL), n < 2 ? PELT_ERROR_ARGUMENT : PELT_ERROR_INPUT, wrong[n][1]);
+        test_fails(&test, pelt_bind(test.context, model, &desc, NULL), n < 2 ? PELT_ERROR_USAGE : PELT_ERROR_INPUT,
+                   wrong[n][1]);
     }
     assert_skin(model, before);
     pelt_model_destroy(model);
@@ -314,7 +315,7 @@ static void test_locked_joints_keep_their_weights(void **state) {
     free(old);
     pelt_model_destroy(model);
     model = make_arms(&test, false);
-    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "has no skin yet");
+    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_USAGE, "has no skin yet");
     pelt_model_destroy(model);
     test_end(&test);
 }
@@ -526,13 +527,13 @@ static void test_wrong_numbers(void **state) {
     pelt_model *model = make_arms(&test, true);
     pelt_bind_desc desc = quick_desc();
     desc.influences = 9;
-    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "--influences is 9");
+    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_USAGE, "pelt_bind_desc.influences is 9");
     desc = quick_desc();
     desc.falloff = -1;
-    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "--falloff is -1");
+    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_USAGE, "pelt_bind_desc.falloff is -1");
     desc = quick_desc();
     desc.prune = NAN;
-    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "--prune is");
+    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_USAGE, "pelt_bind_desc.prune is");
     pelt_model_destroy(model);
     test_end(&test);
 }

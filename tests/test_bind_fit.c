@@ -273,7 +273,7 @@ static void test_settings(void **state) {
     pelt_bind_report report;
     desc.skeleton = rig;
     desc.fit = desc.no_fit = true;
-    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "exclude each other");
+    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_USAGE, "exclude each other");
     desc.fit = false;
     test_ok(&test, pelt_bind(test.context, model, &desc, &report));
     assert_true(report.fit.scale == 1 && !report.fit.changes);

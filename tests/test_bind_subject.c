@@ -287,7 +287,7 @@ static void test_skeleton_of_another_model(void **state) {
     pelt_model *rig = make_arms(&test, true), *model = arms_on_nodes(&test);
     desc.skeleton = rig;
     desc.lock = "Mid";
-    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "of another skeleton");
+    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_USAGE, "of another skeleton");
     pelt_model_destroy(rig);
     pelt_model_destroy(model);
     pelt_model_destroy(plain);

@@ -318,7 +318,7 @@ static void choices_of_a_save(void **state) {
     pelt_model_destroy(again);
     unlink(path);
     desc.motion = 1;
-    test_fails(&test, pelt_save(test.context, model, path, &desc), PELT_ERROR_ARGUMENT, "no motion 1, only 1");
+    test_fails(&test, pelt_save(test.context, model, path, &desc), PELT_ERROR_USAGE, "no motion 1, only 1");
     model->motion_count = 0;
     test_ok(&test, pelt_save(test.context, model, path, NULL)); /* the rest pose */
     unlink(path);

@@ -87,7 +87,8 @@ static void pc2_is_used_in_place(void **state) {
     test_context test;
     test_begin(&test, 1);
     pelt_model *model = make_mesh(&test);
-    pelt_load_desc desc = {.fps = 10};
+    pelt_load_desc desc = pelt_load_desc_default();
+    desc.fps = 10;
     test_ok(&test, pelt_load_cache_memory(test.context, bytes, size, "some/run.fast.pc2", &desc, model));
     check_clip(&test, model, "run.fast");
     check_times(&model->clips[0], 0, 0.1f, 0.2f);
@@ -147,7 +148,8 @@ static void odd_times_are_replaced(void **state) {
     for (size_t i = 0; i < PX_COUNT(starts); i++) {
         size_t size = make_pc2(bytes, starts[i][0], starts[i][1]);
         pelt_model *model = make_mesh(&test);
-        pelt_load_desc desc = {.fps = 1};
+        pelt_load_desc desc = pelt_load_desc_default();
+        desc.fps = 1;
         test_ok(&test, pelt_load_cache_memory(test.context, bytes, size, "a.pc2", &desc, model));
         check_times(&model->clips[0], 0, 1, 2);
         assert_int_equal(test.warning_count, i + 1);

@@ -100,9 +100,9 @@ static void test_clips(void **state) {
         assert_true(by_clip[k].opened == 1); /* all are needed for balls anew */
     }
     movers[1].frame_count = 9;
-    test_fails(&test, pelt_collide(test.context, &movers[0], &movers[1], 0, by_clip), PELT_ERROR_ARGUMENT, "frames");
+    test_fails(&test, pelt_collide(test.context, &movers[0], &movers[1], 0, by_clip), PELT_ERROR_USAGE, "frames");
     movers[1] = (pelt_mover){.model = run.models[1]};
-    test_fails(&test, pelt_collide(test.context, &movers[0], &movers[1], 0, by_clip), PELT_ERROR_ARGUMENT, "no frame");
+    test_fails(&test, pelt_collide(test.context, &movers[0], &movers[1], 0, by_clip), PELT_ERROR_USAGE, "no frame");
     free_run(&run);
     test_end(&test);
 }

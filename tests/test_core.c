@@ -28,7 +28,7 @@ static void context_settings(void **state) {
     pelt_context_destroy(NULL);
     pelt_context_desc desc = pelt_context_desc_default();
     desc.thread_count = 257;
-    assert_int_equal(pelt_context_create(&desc, &context), PELT_ERROR_ARGUMENT);
+    assert_int_equal(pelt_context_create(&desc, &context), PELT_ERROR_USAGE);
     assert_null(context);
     desc.thread_count = 256;
     desc.resize = NULL; /* the heap */
@@ -478,26 +478,30 @@ typedef struct settings {
     double rate, error;
     size_t memory;
     const char *name;
+    double place[3];
 } settings;
 
-static const pelt_option table[] = {
-    {"loud", 'l', PELT_OPTION_FLAG, offsetof(settings, loud), NULL, 0, 0, NULL, NULL, "be loud"},
-    {"bones", 'b', PELT_OPTION_UINT, offsetof(settings, bones), "30", 1, 1000, NULL, "N", "bones"},
-    {"any", 0, PELT_OPTION_UINT, offsetof(settings, any), NULL, 0, 0, NULL, "N", "any number"},
-    {"kind", 0, PELT_OPTION_CHOICE, offsetof(settings, kind), "rigid", 0, 0, "affine|trs|rigid", NULL, "kind"},
-    {"rate", 0, PELT_OPTION_REAL, offsetof(settings, rate), "29.97", 0.5, 1e3, NULL, "FPS", "frames"},
-    {"error", 0, PELT_OPTION_REAL, offsetof(settings, error), NULL, 0, 0, NULL, "E", "error"},
-    {"memory", 0, PELT_OPTION_SIZE, offsetof(settings, memory), "64M", 0, 0, NULL, "BYTES", "memory"},
-    {"name", 0, PELT_OPTION_TEXT, offsetof(settings, name), NULL, 0, 0, NULL, "TEXT", "name"},
+static const pelt_option rows[] = {
+    {"loud", 'l', PELT_OPTION_FLAG, PELT_FIELD(settings, loud), NULL, 0, 0, NULL, NULL, "be loud"},
+    {"bones", 'b', PELT_OPTION_UINT, PELT_FIELD(settings, bones), "30", 1, 1000, NULL, "N", "bones"},
+    {"any", 0, PELT_OPTION_UINT, PELT_FIELD(settings, any), NULL, 0, 0, NULL, "N", "any number"},
+    {"kind", 0, PELT_OPTION_CHOICE, PELT_FIELD(settings, kind), "rigid", 0, 0, "affine|trs|rigid", NULL, "kind"},
+    {"rate", 0, PELT_OPTION_REAL, PELT_FIELD(settings, rate), "29.97", 0.5, 1e3, NULL, "FPS", "frames"},
+    {"error", 0, PELT_OPTION_REAL, PELT_FIELD(settings, error), NULL, 0, 0, NULL, "E", "error"},
+    {"memory", 0, PELT_OPTION_SIZE, PELT_FIELD(settings, memory), "64M", 0, 0, NULL, "BYTES", "memory"},
+    {"name", 0, PELT_OPTION_TEXT, PELT_FIELD(settings, name), NULL, 0, 0, NULL, "TEXT", "name"},
+    {"place", 0, PELT_OPTION_VECTOR, PELT_FIELD(settings, place), "1,2,-3", -10, 10, NULL, "X,Y,Z", "place"},
 };
+static const pelt_option_table table = {NULL, rows, PX_COUNT(rows)};
 
 static void option_defaults(void **state) {
     (void)state;
     settings s;
     memset(&s, 0xAA, sizeof s);
-    pelt_options_default(table, PX_COUNT(table), &s);
+    pelt_options_default(&table, &s);
     assert_true(!s.loud && s.bones == 30 && s.any == 0 && s.kind == 2 && s.rate == 29.97 && s.error == 0);
     assert_true(s.memory == 64u << 20 && !s.name);
+    assert_true(s.place[0] == 1 && s.place[1] == 2 && s.place[2] == -3);
 }
 
 static void option_values(void **state) {
@@ -505,17 +509,18 @@ static void option_values(void **state) {
     test_context test;
     pelt_context *context = test_begin(&test, 1);
     settings s;
-    pelt_options_default(table, PX_COUNT(table), &s);
-    static const char *const good[][2] = {{"loud", NULL},     {"bones", "1"},      {"any", "4294967294"},
-                                          {"kind", "trs"},    {"rate", "+.5"},     {"error", "-1e-300"},
-                                          {"memory", "1.5k"}, {"name", "anything"}};
+    pelt_options_default(&table, &s);
+    static const char *const good[][2] = {{"loud", NULL},     {"bones", "1"},       {"any", "4294967294"},
+                                          {"kind", "trs"},    {"rate", "+.5"},      {"error", "-1e-300"},
+                                          {"memory", "1.5k"}, {"name", "anything"}, {"place", "0,-.5,1e1"}};
     for (size_t g = 0; g < PX_COUNT(good); g++)
-        test_ok(&test, pelt_options_set(context, table, PX_COUNT(table), &s, good[g][0], good[g][1]));
+        test_ok(&test, pelt_options_set(context, &table, &s, good[g][0], good[g][1]));
     assert_true(s.loud && s.bones == 1 && s.any == 4294967294u && s.kind == 1 && s.rate == 0.5 && s.error == -1e-300);
     assert_true(s.memory == 1536 && strcmp(s.name, "anything") == 0);
+    assert_true(s.place[0] == 0 && s.place[1] == -0.5 && s.place[2] == 10);
     settings before = s;
     static const char *const bad[][3] = {
-        {"bone", "3", "no option --bone"},
+        {"bone", "3", "bone: there is no such option"},
         {"bones", NULL, "needs a value"},
         {"bones", "", "not a whole number"},
         {"bones", "0", "from 1 to 1000"},
@@ -537,13 +542,17 @@ static void option_values(void **state) {
         {"memory", "1.5", "out of range"},
         {"memory", "1e30", "out of range"},
         {"loud", "maybe", "takes no value"},
+        {"place", "1", "three numbers"},
+        {"place", "1,2", "three numbers"},
+        {"place", "1,2,", "not a number"},
+        {"place", "1,2,3,4", "three numbers"},
+        {"place", "1,2,11", "from -10 to 10"},
     };
     for (size_t b = 0; b < PX_COUNT(bad); b++) {
-        test_fails(&test, pelt_options_set(context, table, PX_COUNT(table), &s, bad[b][0], bad[b][1]),
-                   PELT_ERROR_ARGUMENT, bad[b][2]);
+        test_fails(&test, pelt_options_set(context, &table, &s, bad[b][0], bad[b][1]), PELT_ERROR_USAGE, bad[b][2]);
         assert_memory_equal(&s, &before, sizeof s);
     }
-    test_ok(&test, pelt_options_set(context, table, PX_COUNT(table), &s, "loud", "false"));
+    test_ok(&test, pelt_options_set(context, &table, &s, "loud", "false"));
     assert_false(s.loud);
     test_end(&test);
 }

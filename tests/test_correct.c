@@ -165,13 +165,11 @@ static void check_monotone(const char *name, const char *transforms, bool paper_
     subject s;
     begin_scene(&s, 2, name, 500, 20);
     s.clip = s.model->clips[0];
-    size_t count;
-    const pelt_option *table = pelt_decompose_options(&count);
     pelt_decompose_desc bones = pelt_decompose_desc_default();
     bones.bones = 6;
     bones.iterations = 2;
     bones.free_bones = true; /* ill-conditioned bones: what the rest basis is worse with */
-    test_ok(&s.test, pelt_options_set(s.context, table, count, &bones, "transforms", transforms));
+    test_ok(&s.test, pelt_options_set(s.context, pelt_decompose_options(), &bones, "transforms", transforms));
     test_ok(&s.test, pelt_decompose(s.context, s.model, &bones, NULL));
     s.desc.rank = 8;
     s.desc.basis = PELT_CORRECT_REST;
@@ -386,10 +384,10 @@ static void bad_input_is_told(void **state) {
     begin(&s, "tube", 100, 4);
     pelt_clip bad = s.clip;
     pelt_correct_pair pairs[2] = {{0, &s.clip}, {0, &s.clip}};
-    check_refusal(&s, pairs, 2, PELT_ERROR_ARGUMENT, "corrected twice");
-    check_refusal(&s, pairs, 0, PELT_ERROR_ARGUMENT, "no clip");
+    check_refusal(&s, pairs, 2, PELT_ERROR_USAGE, "corrected twice");
+    check_refusal(&s, pairs, 0, PELT_ERROR_USAGE, "no clip");
     pairs[0].motion = 7;
-    check_refusal(&s, pairs, 1, PELT_ERROR_ARGUMENT, "no motion 7");
+    check_refusal(&s, pairs, 1, PELT_ERROR_USAGE, "no motion 7");
     pairs[0] = (pelt_correct_pair){0, &bad};
     bad.frame_count = 0;
     check_refusal(&s, pairs, 1, PELT_ERROR_INPUT, "has no frames");
@@ -400,7 +398,7 @@ static void bad_input_is_told(void **state) {
     ((float *)(uintptr_t)s.clip.positions)[3 * (size_t)s.clip.point_count + 5] = NAN;
     check_refusal(&s, pairs, 1, PELT_ERROR_INPUT, "frame 1, point 1");
     s.desc.rank = 101;
-    check_refusal(&s, pairs, 1, PELT_ERROR_ARGUMENT, "from 0 to 100");
+    check_refusal(&s, pairs, 1, PELT_ERROR_USAGE, "from 0 to 100");
     s.desc.rank = 1;
     s.desc.normals = true;
     s.model->mesh.normals = NULL;

@@ -87,7 +87,7 @@ static void add_morphs(pelt_context *context, pelt_model *model) {
 
 static void make_crowd(herd *h, uint32_t skinning) {
     pelt_crowd_character character = {(const pelt_model *const *)h->models, h->models[1] ? 2 : 1};
-    pelt_crowd_desc desc = {.fps = FPS, .skinning = skinning, .instance_count = 64};
+    pelt_crowd_desc desc = {PELT_DESC_COOKIE, .fps = FPS, .skinning = skinning, .instance_count = 64};
     test_ok(&h->test, pelt_crowd_create(h->test.context, &character, 1, &desc, &h->crowd));
 }
 
@@ -567,7 +567,7 @@ static void frames_allocate_nothing(void **state) {
 
 static pelt_result create_once(pelt_context *context, void *user) {
     const pelt_crowd_character *character = user;
-    pelt_crowd_desc desc = {.fps = FPS, .instance_count = 8};
+    pelt_crowd_desc desc = {PELT_DESC_COOKIE, .fps = FPS, .instance_count = 8};
     pelt_crowd *crowd;
     pelt_result result = pelt_crowd_create(context, character, 1, &desc, &crowd);
     assert_true((result == PELT_OK) == (crowd != NULL));
@@ -595,27 +595,28 @@ static void crowds_are_of_one_rig(void **state) {
     pelt_crowd_desc desc = pelt_crowd_desc_default();
     pelt_crowd *crowd = h.crowd;
     desc.fps = 0;
-    test_fails(&h.test, pelt_crowd_create(context, &character, 1, &desc, &crowd), PELT_ERROR_ARGUMENT, "more than 0");
+    test_fails(&h.test, pelt_crowd_create(context, &character, 1, &desc, &crowd), PELT_ERROR_USAGE,
+               "pelt_crowd_desc.fps is 0");
     assert_null(crowd);
-    desc = (pelt_crowd_desc){.fps = 1e12};
-    test_fails(&h.test, pelt_crowd_create(context, &character, 1, &desc, &crowd), PELT_ERROR_INPUT, "too long");
-    desc = (pelt_crowd_desc){.fps = 30, .skinning = 2};
-    test_fails(&h.test, pelt_crowd_create(context, &character, 1, &desc, &crowd), PELT_ERROR_ARGUMENT, "no skinning 2");
+    desc = (pelt_crowd_desc){PELT_DESC_COOKIE, .fps = 1e12};
+    test_fails(&h.test, pelt_crowd_create(context, &character, 1, &desc, &crowd), PELT_ERROR_USAGE, "fps is 1e+12");
+    desc = (pelt_crowd_desc){PELT_DESC_COOKIE, .fps = 30, .skinning = 2};
+    test_fails(&h.test, pelt_crowd_create(context, &character, 1, &desc, &crowd), PELT_ERROR_USAGE,
+               "pelt_crowd_desc.skinning is 2");
     h.models[1]->skeleton.joint_count--;
-    test_fails(&h.test, pelt_crowd_create(context, &character, 1, NULL, &crowd), PELT_ERROR_ARGUMENT,
-               "joints of level 1");
+    test_fails(&h.test, pelt_crowd_create(context, &character, 1, NULL, &crowd), PELT_ERROR_USAGE, "joints of level 1");
     h.models[1]->skeleton.joint_count++;
     h.models[1]->morphs.morph_count = 1;
-    test_fails(&h.test, pelt_crowd_create(context, &character, 1, NULL, &crowd), PELT_ERROR_ARGUMENT,
+    test_fails(&h.test, pelt_crowd_create(context, &character, 1, NULL, &crowd), PELT_ERROR_USAGE,
                "level 1 has 1 morphs, level 0 has 0");
     h.models[1]->morphs.morph_count = 0;
     uint32_t bone_count = h.models[0]->skin.bone_count;
     h.models[0]->skin.bone_count = 0;
-    test_fails(&h.test, pelt_crowd_create(context, &character, 1, NULL, &crowd), PELT_ERROR_ARGUMENT,
+    test_fails(&h.test, pelt_crowd_create(context, &character, 1, NULL, &crowd), PELT_ERROR_USAGE,
                "level 0 has no skin");
     h.models[0]->skin.bone_count = bone_count;
     character.level_count = 0;
-    test_fails(&h.test, pelt_crowd_create(context, &character, 1, NULL, &crowd), PELT_ERROR_ARGUMENT, "no levels");
+    test_fails(&h.test, pelt_crowd_create(context, &character, 1, NULL, &crowd), PELT_ERROR_USAGE, "no levels");
     test_ok(&h.test, pelt_crowd_create(context, NULL, 0, NULL, &crowd));
     pelt_crowd_output output = {0};
     test_ok(&h.test, pelt_crowd_frame(crowd, NULL, 0, &output));
@@ -627,7 +628,7 @@ static void crowds_are_of_one_rig(void **state) {
 static void refuse(herd *h, pelt_crowd_instance wrong, pelt_crowd_output output, const char *words) {
     pelt_crowd_instance animals[2] = {animal(0, 0, 0), wrong};
     positions[0] = -77;
-    test_fails(&h->test, pelt_crowd_frame(h->crowd, animals, 2, &output), PELT_ERROR_ARGUMENT, words);
+    test_fails(&h->test, pelt_crowd_frame(h->crowd, animals, 2, &output), PELT_ERROR_USAGE, words);
     assert_true(positions[0] == -77);
 }
 
@@ -640,7 +641,7 @@ static void wrong_instances_are_refused(void **state) {
     a.character = 1;
     refuse(&h, a, output, "instance 1: there is no character 1, only 1");
     size_t vertex_count = 1;
-    test_fails(&h.test, pelt_crowd_place(h.crowd, &a, 1, &vertex_count), PELT_ERROR_ARGUMENT, "instance 0");
+    test_fails(&h.test, pelt_crowd_place(h.crowd, &a, 1, &vertex_count), PELT_ERROR_USAGE, "instance 0");
     assert_int_equal(vertex_count, 0);
     assert_int_equal(pelt_crowd_vertex_count(h.crowd, 1, 0), 0);
     assert_int_equal(pelt_crowd_vertex_count(h.crowd, 0, 1), h.models[1]->mesh.vertex_count);
@@ -689,13 +690,13 @@ static void overlaps_are_refused(void **state) {
         (void)snprintf(words, sizeof words, "instances %u and %u overlap", before, which);
         animals[which].first_vertex--;
         positions[0] = -77;
-        test_fails(&h.test, pelt_crowd_frame(h.crowd, animals, 40, &output), PELT_ERROR_ARGUMENT, words);
+        test_fails(&h.test, pelt_crowd_frame(h.crowd, animals, 40, &output), PELT_ERROR_USAGE, words);
         assert_true(positions[0] == -77);
         animals[which].first_vertex++;
     }
     test_ok(&h.test, pelt_crowd_place(h.crowd, animals, 40, &vertex_count));
     animals[39].first_vertex = animals[4].first_vertex;
-    test_fails(&h.test, pelt_crowd_frame(h.crowd, animals, 40, &output), PELT_ERROR_ARGUMENT, "4 and 39 overlap");
+    test_fails(&h.test, pelt_crowd_frame(h.crowd, animals, 40, &output), PELT_ERROR_USAGE, "4 and 39 overlap");
     end(&h);
 }
 
@@ -734,7 +735,7 @@ static void normals_do_not_overwrite_positions(void **state) {
         pelt_crowd_output output = {middle, middle + cases[c].normals, cases[c].stride, room};
         pelt_result result = pelt_crowd_frame(h.crowd, animals, 2, &output);
         if (cases[c].words)
-            test_fails(&h.test, result, PELT_ERROR_ARGUMENT, cases[c].words);
+            test_fails(&h.test, result, PELT_ERROR_USAGE, cases[c].words);
         else
             test_ok(&h.test, result);
     }

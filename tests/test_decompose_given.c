@@ -410,7 +410,7 @@ static void rest_poses(void **state) {
     for (size_t e = 0; e < 3 * (size_t)p.model->mesh.vertex_count; e++)
         assert_true(fabsf(p.model->mesh.positions[e] - p.rig->mesh.positions[e]) < 1e-5f);
     desc.rest_frame = 10;
-    test_fails(&p.test, pelt_decompose(p.test.context, p.model, &desc, NULL), PELT_ERROR_ARGUMENT, "frame 10");
+    test_fails(&p.test, pelt_decompose(p.test.context, p.model, &desc, NULL), PELT_ERROR_USAGE, "frame 10");
     end(&p);
 }
 
@@ -426,15 +426,15 @@ static void refused(void **state) {
     begin(&p, 400, 10);
     pelt_decompose_desc desc = given(&p, true, false);
     desc.lock_bones = "head";
-    refuse(&p, &desc, PELT_ERROR_ARGUMENT, "bones can be locked only");
+    refuse(&p, &desc, PELT_ERROR_USAGE, "bones can be locked only");
     desc = given(&p, true, false);
     desc.lock_vertices = "creature";
-    refuse(&p, &desc, PELT_ERROR_ARGUMENT, "vertices can be locked only");
+    refuse(&p, &desc, PELT_ERROR_USAGE, "vertices can be locked only");
     desc = given(&p, false, false);
-    refuse(&p, &desc, PELT_ERROR_ARGUMENT, "neither its motion nor its weights");
+    refuse(&p, &desc, PELT_ERROR_USAGE, "neither its motion nor its weights");
     desc.rig = NULL;
     desc.refine = true;
-    refuse(&p, &desc, PELT_ERROR_ARGUMENT, "need a rig");
+    refuse(&p, &desc, PELT_ERROR_USAGE, "need a rig");
     desc = given(&p, true, true);
     desc.lock_bones = "head,nose";
     refuse(&p, &desc, PELT_ERROR_INPUT, "no bone 'nose'");
@@ -444,7 +444,7 @@ static void refused(void **state) {
     desc = given(&p, true, true);
     desc.transforms = PELT_TRANSFORMS_RIGID;
     desc.hierarchy = true;
-    refuse(&p, &desc, PELT_ERROR_ARGUMENT, "another hierarchy");
+    refuse(&p, &desc, PELT_ERROR_USAGE, "another hierarchy");
     desc = given(&p, true, false);
     p.rig->motions[0].end = 0.1f;
     refuse(&p, &desc, PELT_ERROR_INPUT, "runs from 0 to 0.1 seconds");

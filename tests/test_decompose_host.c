@@ -329,6 +329,14 @@ typedef struct moving {
     pelt_clip clip;
 } moving;
 
+static void check_unchanged(const pelt_model *model, const pelt_model *was) {
+    assert_int_equal(model->changed, was->changed);
+    assert_int_equal(model->skin.bone_count, was->skin.bone_count);
+    assert_ptr_equal(model->skin.bones, was->skin.bones);
+    assert_ptr_equal(model->mesh.positions, was->mesh.positions);
+    assert_ptr_equal(model->mesh.parts, was->mesh.parts);
+}
+
 static pelt_result run_add(pelt_context *context, void *user) {
     moving *m = user;
     pelt_model *model;
@@ -341,28 +349,66 @@ static pelt_result run_add(pelt_context *context, void *user) {
     desc.rig = model;
     desc.add = 1;
     desc.iterations = 1;
+    pelt_model was = *model;
     result = pelt_decompose(context, model, &desc, NULL);
     if (result == PELT_OK)
         assert_int_equal(model->morphs.morph_count, 1);
+    else
+        check_unchanged(model, &was);
     pelt_model_destroy(model);
     return result;
 }
 
-static void memory_may_run_out(void **state) {
-    (void)state;
+/* Both frames, one vertex of each out of place. */
+static void move_squares(moving *m) {
     test_context test;
-    moving m = {.clip = {"turn", 2, 8, times, NULL, {0}}};
     pelt_model *model;
+    *m = (moving){.clip = {"turn", 2, 8, times, NULL, {0}}};
     test_begin(&test, 1);
-    test_ok(&test, make_parts(test.context, false, &m.parts, &model));
+    test_ok(&test, make_parts(test.context, false, &m->parts, &model));
     for (int k = 0; k < 2; k++) {
         test_ok(&test, pelt_model_pose(test.context, model, &model->motions[0], times[k], PELT_SKINNING_LINEAR,
-                                       m.positions[k], NULL));
-        m.positions[k][3 * k] += 0.3f;
+                                       m->positions[k], NULL));
+        m->positions[k][3 * k] += 0.3f;
     }
-    m.clip.positions = m.positions[0];
+    m->clip.positions = m->positions[0];
     pelt_model_destroy(model);
     test_end(&test);
+}
+
+/* Parts join the skin before anything is solved: whoever gives up then has the model as it was. */
+static void giving_up_changes_nothing(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    moving m;
+    move_squares(&m);
+    pelt_model *model;
+    test_ok(&test, make_parts(context, false, &m.parts, &model));
+    model->clips = &m.clip;
+    model->clip_count = 1;
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.rig = model;
+    desc.add = 1;
+    pelt_model was = *model;
+    pelt_decomposer *decomposer;
+    bool done;
+    test_ok(&test, pelt_decomposer_create(context, model, &desc, &decomposer));
+    pelt_decomposer_destroy(decomposer);
+    check_unchanged(model, &was);
+    test_ok(&test, pelt_decomposer_create(context, model, &desc, &decomposer));
+    atomic_store(&test.cancel_at, 1);
+    test_fails(&test, pelt_decomposer_step(decomposer, &done), PELT_ERROR_CANCELLED, "cancelled");
+    pelt_decomposer_destroy(decomposer);
+    check_unchanged(model, &was);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+static void memory_may_run_out(void **state) {
+    (void)state;
+    moving m;
+    move_squares(&m);
     test_fail_each_allocation(1, run_join, &m.parts);
     test_fail_each_allocation(1, run_add, &m);
 }
@@ -373,6 +419,7 @@ int main(void) {
         cmocka_unit_test(helpers_hang_below_a_scaled_node),
         cmocka_unit_test(morphs_stay),
         cmocka_unit_test(parts_join_the_skin),
+        cmocka_unit_test(giving_up_changes_nothing),
         cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -416,7 +416,7 @@ static void only_rigid_bones_join(void **state) {
     test_ok(&test, make_baked(test.context, "tube", 15, 3, &model));
     pelt_decompose_desc desc = settings(PELT_TRANSFORMS_TRS, 2, 2);
     desc.hierarchy = true;
-    test_fails(&test, pelt_decompose(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "rigid");
+    test_fails(&test, pelt_decompose(test.context, model, &desc, NULL), PELT_ERROR_USAGE, "rigid");
     pelt_model_destroy(model);
     test_end(&test);
 }

@@ -243,7 +243,7 @@ static void tsvd_is_the_svd(void **state) {
     test_random random = {13};
     px_fit fit;
     make_fit(&test, &fit, &random, bones);
-    pelt_decompose_desc desc = {.weight_solver = PELT_WEIGHTS_TSVD};
+    pelt_decompose_desc desc = {PELT_DESC_COOKIE, .weight_solver = PELT_WEIGHTS_TSVD};
     test_ok(&test, px_sma_weights(&fit, &desc));
     size_t checked = 0, negative = 0;
     for (size_t i = 0; i < vertices; i++) {
@@ -314,7 +314,7 @@ static void bounded_weights_are_best(void **state) {
     test_random random = {14};
     px_fit fit;
     make_fit(&test, &fit, &random, bones);
-    pelt_decompose_desc desc = {.weight_solver = PELT_WEIGHTS_NNLS, .min_weight = -0.1};
+    pelt_decompose_desc desc = {PELT_DESC_COOKIE, .weight_solver = PELT_WEIGHTS_NNLS, .min_weight = -0.1};
     test_ok(&test, px_sma_weights(&fit, &desc));
     check_bounded(&fit, 0);
     desc.weight_solver = PELT_WEIGHTS_BOUNDED;
@@ -386,7 +386,7 @@ static void bones_complete_each_other(void **state) {
     uint32_t truth[vertices], hidden = 0;
     make_fit(&test, &fit, &random, many);
     carry_vertices(&fit, &random, truth);
-    pelt_decompose_desc desc = {.weight_solver = PELT_WEIGHTS_NNLS};
+    pelt_decompose_desc desc = {PELT_DESC_COOKIE, .weight_solver = PELT_WEIGHTS_NNLS};
     test_ok(&test, px_sma_weights(&fit, &desc));
     for (size_t i = 0; i < vertices; i++) {
         if ((best_alone(&fit, i, 2 * bones) & truth[i]) != truth[i])
@@ -556,13 +556,13 @@ static void wrong_settings(void **state) {
     test_ok(&test, make_parts(test.context, 60, &model));
     pelt_decompose_desc desc = settings(PELT_TRANSFORMS_AFFINE);
     desc.bones = 4;
-    test_fails(&test, pelt_decompose(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "--rotation-tolerance");
+    test_fails(&test, pelt_decompose(test.context, model, &desc, NULL), PELT_ERROR_USAGE, "rotation_tolerance");
     desc.bones = 0;
     desc.rig = model;
-    test_fails(&test, pelt_decompose(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "rig");
+    test_fails(&test, pelt_decompose(test.context, model, &desc, NULL), PELT_ERROR_USAGE, "rig");
     desc.rig = NULL;
     desc.memory = 1000;
-    test_fails(&test, pelt_decompose(test.context, model, &desc, NULL), PELT_ERROR_MEMORY, "--memory");
+    test_fails(&test, pelt_decompose(test.context, model, &desc, NULL), PELT_ERROR_MEMORY, "memory allows");
     desc.memory = 0;
     model->mesh.triangle_count = 0;
     test_fails(&test, pelt_decompose(test.context, model, &desc, NULL), PELT_ERROR_INPUT, "triangle");

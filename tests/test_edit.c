@@ -34,8 +34,10 @@ static void nothing_moves(void **state) {
         begin(&t, names[n]);
         pelt_mesh was = t.model->mesh;
         pelt_edit_report report;
-        const pelt_edit_desc poses[] = {
-            {PELT_EDIT_AUTO, 0, 0}, {PELT_EDIT_BIND, 0, 0}, {PELT_EDIT_REST, 0, 0}, {PELT_EDIT_MOTION, 0, 0.1f}};
+        const pelt_edit_desc poses[] = {{PELT_DESC_COOKIE, PELT_EDIT_AUTO, 0, 0},
+                                        {PELT_DESC_COOKIE, PELT_EDIT_BIND, 0, 0},
+                                        {PELT_DESC_COOKIE, PELT_EDIT_REST, 0, 0},
+                                        {PELT_DESC_COOKIE, PELT_EDIT_MOTION, 0, 0.1f}};
         for (size_t p = 0; p < PX_COUNT(poses); p++) {
             memcpy(t.wanted, t.before, t.floats * sizeof(float));
             if (poses[p].pose >= PELT_EDIT_REST)
@@ -147,7 +149,7 @@ static void edits_in_a_frame(void **state) {
         float time = frame_time(t.model, 4);
         pose(&t, &t.model->motions[0], time, t.after);
         bump(&t, t.after);
-        pelt_edit_desc desc = {PELT_EDIT_MOTION, 0, time};
+        pelt_edit_desc desc = {PELT_DESC_COOKIE, PELT_EDIT_MOTION, 0, time};
         pelt_edit_report report;
         test_ok(&t.test, pelt_edit_positions(t.context, t.model, t.wanted, &desc, &report));
         assert_true(report.moved_count > 20 && report.ill_conditioned == 0 && report.missed_max < 1e-4);
@@ -193,7 +195,7 @@ static void flattened_and_mirrored(void **state) {
         pose(&t, NULL, 0, t.wanted);
         for (size_t e = 0; e < t.floats; e++)
             t.wanted[e] += 0.1f;
-        pelt_edit_desc desc = {.pose = PELT_EDIT_REST};
+        pelt_edit_desc desc = {PELT_DESC_COOKIE, .pose = PELT_EDIT_REST};
         pelt_edit_report report;
         test_ok(&t.test, pelt_edit_positions(t.context, t.model, t.wanted, &desc, &report));
         assert_int_equal(report.moved_count, report.vertex_count);
@@ -297,7 +299,7 @@ static void displaces_in_a_pose(void **state) {
     test_ok(&t.test, pelt_model_weld(t.context, t.model));
     pose(&t, t.model->motions, time, t.wanted);
     test_ok(&t.test, pelt_mesh_normals(t.context, mesh, t.wanted, normals));
-    pelt_edit_desc desc = {PELT_EDIT_MOTION, 0, time};
+    pelt_edit_desc desc = {PELT_DESC_COOKIE, PELT_EDIT_MOTION, 0, time};
     pelt_edit_report report;
     test_ok(&t.test, pelt_edit_displace(t.context, t.model, distances, &desc, &report));
     assert_int_equal(report.ill_conditioned, 0);
@@ -319,7 +321,7 @@ static pelt_result edit_all(pelt_context *context, void *user) {
     for (size_t n = 0; result == PELT_OK && n < 3 * (size_t)edited->mesh.vertex_count; n++)
         edited->mesh.positions[n] *= 1.1f;
     float distances[300] = {1};
-    pelt_edit_desc desc = {PELT_EDIT_MOTION, 0, 0.01f};
+    pelt_edit_desc desc = {PELT_DESC_COOKIE, PELT_EDIT_MOTION, 0, 0.01f};
     const float *was = model ? model->mesh.positions : NULL, *normals = model ? model->mesh.normals : NULL;
     if (result == PELT_OK) {
         assert_in_range(model->mesh.vertex_count, 1, 300);

@@ -72,11 +72,11 @@ static void other_meshes_are_refused(void **state) {
     memcpy(t.wanted, t.before, t.floats * sizeof(float));
     t.wanted[0] = INFINITY;
     test_fails(&t.test, pelt_edit_positions(t.context, t.model, t.wanted, NULL, NULL), PELT_ERROR_INPUT, "beyond all");
-    pelt_edit_desc desc = {PELT_EDIT_MOTION, 7, 0};
-    test_fails(&t.test, pelt_edit_positions(t.context, t.model, t.before, &desc, NULL), PELT_ERROR_ARGUMENT,
+    pelt_edit_desc desc = {PELT_DESC_COOKIE, PELT_EDIT_MOTION, 7, 0};
+    test_fails(&t.test, pelt_edit_positions(t.context, t.model, t.before, &desc, NULL), PELT_ERROR_USAGE,
                "no motion 7");
     desc.pose = 9;
-    test_fails(&t.test, pelt_edit_positions(t.context, t.model, t.before, &desc, NULL), PELT_ERROR_ARGUMENT, "pose 9");
+    test_fails(&t.test, pelt_edit_positions(t.context, t.model, t.before, &desc, NULL), PELT_ERROR_USAGE, "pose is 9");
     assert_memory_equal(t.model->mesh.positions, t.before, t.floats * sizeof(float));
     assert_int_equal(t.model->changed, 0);
     test_fails(&t.test, pelt_edit_mesh(t.context, soup, soup, NULL, NULL, NULL), PELT_ERROR_INPUT, "not finite");

@@ -411,7 +411,7 @@ static void siblings_drive_as_children_do(void **state) {
         }
         desc.against = "nobody";
         test_fails(&test, pelt_eigenskin(context, a.model, a.examples, a.poses.seen_count, &desc, NULL),
-                   PELT_ERROR_ARGUMENT, "no joint 'nobody'");
+                   PELT_ERROR_INPUT, "against: there is no joint 'nobody'");
         pelt_model_destroy(a.model);
         test_end(&test);
     }
@@ -604,12 +604,12 @@ static void bad_input_is_told(void **state) {
     pelt_model *model = a.model;
     uint32_t count = a.poses.seen_count;
     pelt_eigenskin_desc desc = pelt_eigenskin_desc_default();
-    test_fails(&test, pelt_eigenskin(context, model, a.examples, 0, &desc, NULL), PELT_ERROR_ARGUMENT, "no examples");
+    test_fails(&test, pelt_eigenskin(context, model, a.examples, 0, &desc, NULL), PELT_ERROR_USAGE, "no examples");
     desc.modes = 12;
-    test_fails(&test, pelt_eigenskin(context, model, a.examples, count, &desc, NULL), PELT_ERROR_ARGUMENT, "12 modes");
+    test_fails(&test, pelt_eigenskin(context, model, a.examples, count, &desc, NULL), PELT_ERROR_USAGE, "12 modes");
     desc = pelt_eigenskin_desc_default();
     desc.centres = 1;
-    test_fails(&test, pelt_eigenskin(context, model, a.examples, count, &desc, NULL), PELT_ERROR_ARGUMENT, "range");
+    test_fails(&test, pelt_eigenskin(context, model, a.examples, count, &desc, NULL), PELT_ERROR_USAGE, "centres is 1");
     desc = pelt_eigenskin_desc_default();
     desc.exact = true;
     pelt_pose_example kept = a.examples[4];

@@ -240,7 +240,7 @@ static pelt_result correct(pelt_context *context, pelt_model *model, pelt_model 
 static pelt_result edit(pelt_context *context, pelt_model *model, pelt_model *other) {
     for (size_t n = 0; n < 3 * (size_t)other->mesh.vertex_count; n++)
         other->mesh.positions[n] += 0.1f * other->mesh.positions[n / 3 * 3 + 1];
-    pelt_edit_desc desc = {PELT_EDIT_MOTION, 0, 0.1f};
+    pelt_edit_desc desc = {PELT_DESC_COOKIE, PELT_EDIT_MOTION, 0, 0.1f};
     PX_TRY(pelt_edit_mesh(context, model, other, NULL, NULL, NULL));
     return pelt_edit_mesh(context, model, other, model, &desc, NULL);
 }

@@ -172,11 +172,11 @@ static void test_refusals(void **state) {
     put("what.xyz", "hello");
     test_fails(&test, load_one(test.context, in_folder("what.xyz"), &model), PELT_ERROR_INPUT, "(glTF, OBJ, ");
     test_fails(&test, load_one(test.context, folder, &model), PELT_ERROR_INPUT, "the folder holds no file");
-    test_fails(&test, pelt_load(test.context, NULL, 0, NULL, &model), PELT_ERROR_ARGUMENT, "no input");
+    test_fails(&test, pelt_load(test.context, NULL, 0, NULL, &model), PELT_ERROR_USAGE, "no input");
     put_triangle("a.obj", 0, "f 1 2 3");
     test_ok(&test, load_one(test.context, in_folder("a.obj"), &model));
-    test_fails(&test, pelt_save(test.context, model, in_folder("a.xyz"), NULL), PELT_ERROR_ARGUMENT, "a.xyz: ");
-    test_fails(&test, pelt_save(test.context, model, in_folder("a.pc2"), NULL), PELT_ERROR_ARGUMENT, "bake");
+    test_fails(&test, pelt_save(test.context, model, in_folder("a.xyz"), NULL), PELT_ERROR_USAGE, "a.xyz: ");
+    test_fails(&test, pelt_save(test.context, model, in_folder("a.pc2"), NULL), PELT_ERROR_USAGE, "bake");
     test_fails(&test, pelt_save(test.context, model, in_folder("no/a.obj"), NULL), PELT_ERROR_OUTPUT, "no/a.obj: ");
     pelt_save_desc keep = pelt_save_desc_default();
     keep.replace = false;

@@ -603,11 +603,11 @@ static void bad_settings_get_sentences(void **state) {
     static const struct {
         change_fn *change;
         const char *words;
-    } rows[] = {{no_particles, "--particles is 2"},
-                {too_stiff, "--stiffness is 9"},
-                {no_number, "--delta is"},
-                {no_time, "--substep is 0"},
-                {other_weights, "--weights is 7"},
+    } rows[] = {{no_particles, "pelt_jiggle_desc.particles is 2"},
+                {too_stiff, "pelt_jiggle_desc.stiffness is 9"},
+                {no_number, "pelt_jiggle_desc.delta is"},
+                {no_time, "pelt_jiggle_desc.substep is 0"},
+                {other_weights, "pelt_jiggle_desc.weights is 7"},
                 {still_air, "wind does nothing without drag"},
                 {endless, "must be finite"},
                 {backwards, "drag is -1"},
@@ -629,7 +629,7 @@ static void bad_settings_get_sentences(void **state) {
     for (size_t n = 0; n < PX_COUNT(rows); n++) {
         pelt_jiggle_desc desc = small();
         rows[n].change(&desc);
-        test_fails(&test, pelt_jiggle_create(context, model, &desc, &jiggle), PELT_ERROR_ARGUMENT, rows[n].words);
+        test_fails(&test, pelt_jiggle_create(context, model, &desc, &jiggle), PELT_ERROR_USAGE, rows[n].words);
         assert_null(jiggle);
     }
     test_ok(&test, pelt_model_create(context, &empty));

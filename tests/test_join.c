@@ -104,7 +104,7 @@ static void as_asked_for(void **state) {
                                          {"Walk+Smle", "there is no motion 'Smle'"},
                                          {"Walk+", "there is no motion ''"}};
     for (size_t b = 0; b < PX_COUNT(bad); b++) {
-        test_fails(&test, px_join_motions(test.context, model, bad[b][0]), PELT_ERROR_ARGUMENT, bad[b][1]);
+        test_fails(&test, px_join_motions(test.context, model, bad[b][0]), PELT_ERROR_USAGE, bad[b][1]);
         assert_int_equal(model->motion_count, 4);
     }
     test_ok(&test, px_join_motions(test.context, model, "Walk+Smile"));

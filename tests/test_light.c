@@ -107,7 +107,8 @@ static void test_known_light(void **state) {
     }
     /* Over a hemisphere the mean of the height, by the cosine, is 2/3: 5/6 of the light is the sky's. */
     pelt_model *flat = make_boxes(&test, (const float[]){0}, 1);
-    desc = (pelt_light_desc){.kind = PELT_LIGHT_SKY, .rank = 1, .directions = 4096, .fps = 30, .sky = {1, 0.5, 0}};
+    desc = (pelt_light_desc){PELT_DESC_COOKIE, .kind = PELT_LIGHT_SKY, .rank = 1, .directions = 4096,
+                             .fps = 30,        .sky = {1, 0.5, 0}};
     desc.ground[2] = 0.6;
     test_ok(&test, pelt_light(test.context, flat, &desc, NULL));
     for (uint32_t v = 2; v < 8; v += v == 3 ? 3 : 1) {
@@ -300,7 +301,7 @@ static void test_bad_input(void **state) {
     pelt_model *model = make_boxes(&test, (const float[]){1}, 1);
     pelt_light_desc desc = quick();
     desc.rank = 0;
-    test_fails(&test, pelt_light(test.context, model, &desc, NULL), PELT_ERROR_ARGUMENT, "out of range");
+    test_fails(&test, pelt_light(test.context, model, &desc, NULL), PELT_ERROR_USAGE, "pelt_light_desc.rank is 0");
     desc = quick();
     model->mesh.positions[4] = NAN;
     test_fails(&test, pelt_light(test.context, model, &desc, NULL), PELT_ERROR_INPUT, "vertex 1 is not at a finite");

@@ -27,9 +27,9 @@ static void clip_read_checks(void **state) {
         test_ok(&test, pelt_clip_read(context, both[b], 1, 1, 2, out));
         assert_memory_equal(out, positions[1][1], 6 * sizeof(float));
         test_ok(&test, pelt_clip_read(context, both[b], 0, 3, 0, out));
-        test_fails(&test, pelt_clip_read(context, both[b], 2, 0, 1, out), PELT_ERROR_ARGUMENT, "no frame 2, it has 2");
-        test_fails(&test, pelt_clip_read(context, both[b], 0, 2, 2, out), PELT_ERROR_ARGUMENT, "points 2 to 4");
-        test_fails(&test, pelt_clip_read(context, both[b], 0, 4, UINT32_MAX, out), PELT_ERROR_ARGUMENT, "out of range");
+        test_fails(&test, pelt_clip_read(context, both[b], 2, 0, 1, out), PELT_ERROR_USAGE, "no frame 2, it has 2");
+        test_fails(&test, pelt_clip_read(context, both[b], 0, 2, 2, out), PELT_ERROR_USAGE, "points 2 to 4");
+        test_fails(&test, pelt_clip_read(context, both[b], 0, 4, UINT32_MAX, out), PELT_ERROR_USAGE, "out of range");
     }
     test_end(&test);
 }
@@ -298,7 +298,7 @@ static void normals_by_area(void **state) {
     model->mesh.triangle_count = model->mesh.polygon_count = 3;
     model->mesh.triangles = triangles;
     float n[21];
-    test_fails(&test, pelt_mesh_normals(context, &model->mesh, NULL, n), PELT_ERROR_ARGUMENT, "pelt_model_weld");
+    test_fails(&test, pelt_mesh_normals(context, &model->mesh, NULL, n), PELT_ERROR_USAGE, "pelt_model_weld");
     test_ok(&test, pelt_model_weld(context, model));
     assert_int_equal(model->mesh.weld_count, 6);
     test_ok(&test, pelt_mesh_normals(context, &model->mesh, NULL, n));

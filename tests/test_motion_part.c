@@ -67,7 +67,7 @@ static void parts_move_alike(void **state) {
     pelt_motion part;
     test_ok(&test, pelt_motion_part(test.context, model, model->motions, 0, 99, &part));
     assert_memory_equal(&part, model->motions, sizeof part);
-    test_fails(&test, pelt_motion_part(test.context, model, model->motions, 5, 6, &part), PELT_ERROR_ARGUMENT,
+    test_fails(&test, pelt_motion_part(test.context, model, model->motions, 5, 6, &part), PELT_ERROR_USAGE,
                "nothing of motion");
     pelt_model_destroy(model);
     test_end(&test);

@@ -179,8 +179,7 @@ static void normals_of_points(void **state) {
         assert_memory_equal(all + (size_t)6 * first, some + (size_t)6 * (p - 2), 6 * sizeof *all);
     }
     pelt_clip other = {"other", by_point.frame_count, by_point.point_count, by_point.times, all, {0}};
-    test_fails(&test, pelt_clip_skin_normals(context, model, &other), PELT_ERROR_ARGUMENT,
-               "clip 'other' is not one of");
+    test_fails(&test, pelt_clip_skin_normals(context, model, &other), PELT_ERROR_USAGE, "clip 'other' is not one of");
     pelt_model_destroy(model);
     test_end(&test);
 }

@@ -296,7 +296,7 @@ static void test_refusals(void **state) {
     desc.clips = &clip;
     desc.clip_count = 1;
     clip.point_count = 7;
-    test_fails(&test, pelt_page_save(context, model, &desc, file.path), PELT_ERROR_ARGUMENT,
+    test_fails(&test, pelt_page_save(context, model, &desc, file.path), PELT_ERROR_USAGE,
                "clip 'up' has 7 points, the model has 8");
     test_fails(&test, pelt_page_save(context, model, NULL, "/nonexistent/page.html"), PELT_ERROR_OUTPUT,
                "/nonexistent/page.html");

@@ -383,7 +383,7 @@ static void every_encoding_comes_back(void **state) {
     }
     pelt_save_desc desc = pelt_save_desc_default();
     desc.ply = 3;
-    test_fails(&test, pelt_save(test.context, model, path, &desc), PELT_ERROR_ARGUMENT, "no encoding 3");
+    test_fails(&test, pelt_save(test.context, model, path, &desc), PELT_ERROR_USAGE, "pelt_save_desc.ply is 3");
     desc.ply = PELT_PLY_BINARY;
     model->mesh.positions[7] = NAN;
     test_fails(&test, pelt_save(test.context, model, path, &desc), PELT_ERROR_OUTPUT, "vertex 2 is not finite");

@@ -128,10 +128,11 @@ static void joints_by_name(void **state) {
     test_ok(&test, pelt_joint_find(test.context, model, "upper", &joint));
     assert_int_equal(joint, 1);
     test_fails(&test, pelt_joint_find(test.context, model, "uper", &joint), PELT_ERROR_INPUT,
-               "rig.glb has no joint 'uper'; did you mean 'upper'?");
-    test_fails(&test, pelt_joint_find(test.context, model, "", &joint), PELT_ERROR_INPUT, "lists them");
+               "rig.glb: there is no joint 'uper'; did you mean 'upper'?");
+    test_fails(&test, pelt_joint_find(test.context, model, "", &joint), PELT_ERROR_INPUT, "among its 2: lower, upper");
     model->skeleton.names[0] = "upper";
-    test_fails(&test, pelt_joint_find(test.context, model, "upper", &joint), PELT_ERROR_INPUT, "has 2 joints 'upper'");
+    test_fails(&test, pelt_joint_find(test.context, model, "upper", &joint), PELT_ERROR_INPUT,
+               "has several joints 'upper'");
     end(&test, model);
 }
 

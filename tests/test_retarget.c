@@ -356,17 +356,17 @@ static void what_is_refused(void **state) {
     test_fails(&test, pelt_retarget(test.context, source, motion, matches, NULL, rig, NULL), PELT_ERROR_INPUT,
                "give a mapping");
     matches[3].joint = 99;
-    test_fails(&test, pelt_retarget(test.context, source, motion, matches, NULL, rig, NULL), PELT_ERROR_ARGUMENT,
+    test_fails(&test, pelt_retarget(test.context, source, motion, matches, NULL, rig, NULL), PELT_ERROR_USAGE,
                "partner 99 of 12");
     matches[3].joint = 3;
     pelt_retarget_desc desc = pelt_retarget_desc_default();
     desc.align = 7;
-    test_fails(&test, pelt_retarget(test.context, source, motion, matches, &desc, rig, NULL), PELT_ERROR_ARGUMENT,
-               "out of its range");
+    test_fails(&test, pelt_retarget(test.context, source, motion, matches, &desc, rig, NULL), PELT_ERROR_USAGE,
+               "pelt_retarget_desc.align is 7");
     desc = pelt_retarget_desc_default();
     desc.fps = 1e9;
-    test_fails(&test, pelt_retarget(test.context, source, motion, matches, &desc, rig, NULL), PELT_ERROR_INPUT,
-               "which would be");
+    test_fails(&test, pelt_retarget(test.context, source, motion, matches, &desc, rig, NULL), PELT_ERROR_USAGE,
+               "pelt_retarget_desc.fps is 1e+09");
     assert_int_equal(rig->motion_count, 0);
     atomic_store(&test.cancel_at, atomic_load(&test.asked) + 1);
     test_fails(&test, pelt_retarget(test.context, source, motion, matches, NULL, rig, NULL), PELT_ERROR_CANCELLED, "");

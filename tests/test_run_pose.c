@@ -258,7 +258,7 @@ static void poses_without_skin(void **state) {
     for (size_t i = 0; i < VERTICES; i++)
         assert_true(fabsf(px_dot3(n + 3 * i, n + 3 * i) - 1) < 1e-6f);
     model->mesh.normals = NULL;
-    test_fails(&test, pelt_model_pose(test.context, model, NULL, 0, PELT_SKINNING_LINEAR, p, n), PELT_ERROR_ARGUMENT,
+    test_fails(&test, pelt_model_pose(test.context, model, NULL, 0, PELT_SKINNING_LINEAR, p, n), PELT_ERROR_USAGE,
                "normals");
     pelt_model_destroy(model);
     test_end(&test);
@@ -335,7 +335,7 @@ static void clips_refuse_nonsense(void **state) {
     for (int b = 0; b < 4; b++)
         test_fails(&test,
                    pelt_clip_from_motion(test.context, model, model->motions, bad[b], PELT_SKINNING_LINEAR, &clip),
-                   PELT_ERROR_ARGUMENT, "frames per second");
+                   PELT_ERROR_USAGE, "frames per second");
     pelt_motion motion = model->motions[0];
     motion.end = 1e30f;
     test_fails(&test, pelt_clip_from_motion(test.context, model, &motion, 30, PELT_SKINNING_LINEAR, &clip),

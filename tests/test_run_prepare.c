@@ -362,7 +362,7 @@ static void what_is_not_there_is_not_prepared(void **state) {
     test_ok(&test, pelt_skin_prepare(test.context, model, &prepared));
     assert_true(!prepared.normals && !prepared.tangents && !prepared.axes);
     model->skin.bone_count = 0;
-    test_fails(&test, pelt_skin_prepare(test.context, model, &prepared), PELT_ERROR_ARGUMENT, "no skin");
+    test_fails(&test, pelt_skin_prepare(test.context, model, &prepared), PELT_ERROR_USAGE, "no skin");
     assert_int_equal(prepared.vertex_count, 0);
     pelt_model_destroy(model);
     test_end(&test);

@@ -96,7 +96,7 @@ static void carried_along(void **state) {
     for (uint32_t e = 0; e < 3 * BOX_VERTICES; e++)
         assert_true(fabsf(normals[e]) > 0.3f && fabsf(normals[e]) < 0.9f);
     model->mesh.weld = NULL;
-    test_fails(&test, pelt_mesh_edged_normals(context, &model->mesh, NULL, normals), PELT_ERROR_ARGUMENT, "welded");
+    test_fails(&test, pelt_mesh_edged_normals(context, &model->mesh, NULL, normals), PELT_ERROR_USAGE, "welded");
     pelt_model_destroy(model);
     test_end(&test);
 }
@@ -260,7 +260,7 @@ static void fitted_anew(void **state) {
     pelt_model *model;
     test_ok(&test, scene_find("cloth")->make(context, &(scene_desc){200, 8, 1}, &model));
     pelt_mesh shape = model->mesh;
-    test_fails(&test, pelt_decompose_normals(context, model, &shape), PELT_ERROR_ARGUMENT, "not what decomposing");
+    test_fails(&test, pelt_decompose_normals(context, model, &shape), PELT_ERROR_USAGE, "not what decomposing");
     pelt_decompose_desc desc = pelt_decompose_desc_default();
     desc.bones = 4;
     desc.iterations = 4;
@@ -271,7 +271,7 @@ static void fitted_anew(void **state) {
     assert_ptr_not_equal(once, model->mesh.normals);
     assert_memory_equal(once, model->mesh.normals, floats * sizeof *once);
     shape.vertex_count--;
-    test_fails(&test, pelt_decompose_normals(context, model, &shape), PELT_ERROR_ARGUMENT, "whose normals are wanted");
+    test_fails(&test, pelt_decompose_normals(context, model, &shape), PELT_ERROR_USAGE, "whose normals are wanted");
     pelt_model_destroy(model);
     test_end(&test);
 }

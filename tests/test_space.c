@@ -73,7 +73,7 @@ static void bad_values_are_told(void **state) {
         desc.up = bad[b][0];
         desc.scale = bad[b][1];
         test_fails(&test, pelt_load_memory(test.context, shape, sizeof shape - 1, "mesh.obj", &desc, &model),
-                   PELT_ERROR_ARGUMENT, bad[b][2]);
+                   PELT_ERROR_USAGE, bad[b][2]);
         test_end(&test);
     }
 }

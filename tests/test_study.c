@@ -71,7 +71,8 @@ static void check_tail(uint32_t vertices, uint32_t frames) {
         if (r < count)
             assert_true(fabs(errors[r] - wanted) <= 1e-6 * wanted + 1e-4);
         if (r == 1 || r == 7 || r == 20) {
-            double stored = stored_error(&test, model, study, (pelt_components_desc){1, (uint32_t)r, 10});
+            double stored =
+                stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 1, (uint32_t)r, 10});
             assert_true(fabs(stored - wanted) <= 1e-3 * wanted); /* floats */
         }
     }
@@ -137,13 +138,13 @@ static void clusters_find_bodies(void **state) {
     pelt_study *study;
     test_ok(&test, pelt_study_create(test.context, model, &study));
     const pelt_components *stored;
-    test_ok(&test, pelt_study_components(study, &(pelt_components_desc){2, 4, 100}, &stored));
+    test_ok(&test, pelt_study_components(study, &(pelt_components_desc){PELT_DESC_COOKIE, 2, 4, 100}, &stored));
     assert_true(error_of(&test, model, &stored->clip) < 1e-3);
     for (uint32_t i = 0; i < 60; i++)
         assert_int_equal(stored->clusters[i], stored->clusters[i % 2]);
     assert_int_not_equal(stored->clusters[0], stored->clusters[1]);
-    assert_true(stored_error(&test, model, study, (pelt_components_desc){1, 4, 100}) > 10);
-    assert_true(stored_error(&test, model, study, (pelt_components_desc){1, 8, 100}) < 1e-3);
+    assert_true(stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 1, 4, 100}) > 10);
+    assert_true(stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 1, 8, 100}) < 1e-3);
     pelt_study_destroy(study);
     pelt_model_destroy(model);
     test_end(&test);
@@ -158,16 +159,16 @@ static void more_clusters_rounds_and_components_are_better(void **state) {
     test_ok(&test, pelt_study_create(test.context, model, &study));
     double last = INFINITY;
     for (uint32_t rounds = 0; rounds < 12; rounds += 3) {
-        double error = stored_error(&test, model, study, (pelt_components_desc){6, 3, rounds});
+        double error = stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 6, 3, rounds});
         assert_true(error <= last * (1 + 1e-9));
         last = error;
     }
-    assert_true(last < 0.95 * stored_error(&test, model, study, (pelt_components_desc){6, 3, 0}));
-    assert_true(stored_error(&test, model, study, (pelt_components_desc){6, 4, 9}) < last);
-    assert_true(stored_error(&test, model, study, (pelt_components_desc){1, 3, 9}) > last);
+    assert_true(last < 0.95 * stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 6, 3, 0}));
+    assert_true(stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 6, 4, 9}) < last);
+    assert_true(stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 1, 3, 9}) > last);
     uint32_t points = model->mesh.point_count; /* a trajectory each, even if many more are asked for */
-    assert_true(stored_error(&test, model, study, (pelt_components_desc){points, 1, 5}) < 1e-3);
-    assert_true(stored_error(&test, model, study, (pelt_components_desc){5 * points, 500, 5}) < 1e-3);
+    assert_true(stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, points, 1, 5}) < 1e-3);
+    assert_true(stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 5 * points, 500, 5}) < 1e-3);
     pelt_study_destroy(study);
     pelt_model_destroy(model);
     test_end(&test);
@@ -185,7 +186,7 @@ static void threads_change_nothing(void **state) {
         pelt_study *study;
         const pelt_components *stored;
         test_ok(&test, pelt_study_create(test.context, model, &study));
-        test_ok(&test, pelt_study_components(study, &(pelt_components_desc){9, 3, 6}, &stored));
+        test_ok(&test, pelt_study_components(study, &(pelt_components_desc){PELT_DESC_COOKIE, 9, 3, 6}, &stored));
         points = stored->point_count;
         numbers = points * stored->component_count;
         coordinates[t] = malloc(numbers * sizeof(float));
@@ -214,7 +215,7 @@ static void still_points_need_nothing(void **state) {
         pelt_model *model = make_points(&test, points, 2, &positions);
         pelt_study *study;
         test_ok(&test, pelt_study_create(test.context, model, &study));
-        assert_true(stored_error(&test, model, study, (pelt_components_desc){2, 4, 3}) == 0);
+        assert_true(stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 2, 4, 3}) == 0);
         pelt_study_destroy(study);
         pelt_model_destroy(model);
     }
@@ -337,7 +338,7 @@ static pelt_result study_all(pelt_context *context, void *user) {
     if (result == PELT_OK)
         result = pelt_study_create(context, model, &study);
     if (result == PELT_OK)
-        result = pelt_study_components(study, &(pelt_components_desc){3, 2, 2}, &stored);
+        result = pelt_study_components(study, &(pelt_components_desc){PELT_DESC_COOKIE, 3, 2, 2}, &stored);
     model->clip_count = 0;
     uint32_t bones = model->skin.bone_count;
     if (result == PELT_OK && (result = pelt_study_spread(context, model, 5, 3)) != PELT_OK)
@@ -382,13 +383,13 @@ static void wrong_inputs_are_told(void **state) {
     }
     test_ok(&test, pelt_study_create(context, model, &study));
     const pelt_components *stored;
-    test_fails(&test, pelt_study_components(study, &(pelt_components_desc){0, 4, 1}, &stored), PELT_ERROR_ARGUMENT,
-               "at least");
-    test_fails(&test, pelt_study_components(study, &(pelt_components_desc){1, 0, 1}, &stored), PELT_ERROR_ARGUMENT,
-               "at least");
+    test_fails(&test, pelt_study_components(study, &(pelt_components_desc){PELT_DESC_COOKIE, 0, 4, 1}, &stored),
+               PELT_ERROR_USAGE, "clusters is 0");
+    test_fails(&test, pelt_study_components(study, &(pelt_components_desc){PELT_DESC_COOKIE, 1, 0, 1}, &stored),
+               PELT_ERROR_USAGE, "components is 0");
     pelt_study_destroy(study);
-    test_fails(&test, pelt_study_spread(context, model, 0, 4), PELT_ERROR_ARGUMENT, "from 1 to");
-    test_fails(&test, pelt_study_spread(context, model, 4, 9), PELT_ERROR_ARGUMENT, "from 1 to");
+    test_fails(&test, pelt_study_spread(context, model, 0, 4), PELT_ERROR_USAGE, "from 1 to");
+    test_fails(&test, pelt_study_spread(context, model, 4, 9), PELT_ERROR_USAGE, "from 1 to");
     model->clips[0].frame_count = 3000;
     model->mesh.point_count = 5000;
     test_fails(&test, pelt_study_create(context, model, &study), PELT_ERROR_UNSUPPORTED, "up to 1365 frames");
@@ -432,7 +433,8 @@ static void published_figures_are_met(void **state) {
         pelt_study *study;
         test_ok(&test, pelt_load(context, paths, 2, NULL, &model));
         test_ok(&test, pelt_study_create(context, model, &study));
-        near(stored_error(&test, model, study, (pelt_components_desc){rows[r].bones, 4, 10}), rows[r].cpca, false);
+        near(stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, rows[r].bones, 4, 10}),
+             rows[r].cpca, false);
         pelt_study_destroy(study);
         test_ok(&test, pelt_study_spread(context, model, rows[r].bones, 4));
         test_ok(&test, find_transforms(context, model));

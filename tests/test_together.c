@@ -117,10 +117,8 @@ static void bones_that_are_not_free_stay(void **state) {
     fit_together(&s);
     assert_int_equal(s.report.round_count, 0);
     assert_memory_equal(&was, s.model, sizeof was);
-    test_fails(&s.test, pelt_together(s.context, s.model, &free_bones, 0, 1, NULL), PELT_ERROR_ARGUMENT,
-               "from 1 to 100");
-    test_fails(&s.test, pelt_together(s.context, s.model, &free_bones, 1, 101, NULL), PELT_ERROR_ARGUMENT,
-               "100 rounds");
+    test_fails(&s.test, pelt_together(s.context, s.model, &free_bones, 0, 1, NULL), PELT_ERROR_USAGE, "from 1 to 100");
+    test_fails(&s.test, pelt_together(s.context, s.model, &free_bones, 1, 101, NULL), PELT_ERROR_USAGE, "100 rounds");
     end(&s);
 }
 

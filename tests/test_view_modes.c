@@ -58,7 +58,7 @@ static void test_error_against_a_source(void **state) {
     render(context, rig, &desc, out);
     assert_looks(right_pixel(out), px_color_heat(0), px_color_heat(0.4f));
     desc.frame = FRAMES;
-    test_fails(&test, pelt_picture_render(context, rig, &desc, &out[0][0][0]), PELT_ERROR_ARGUMENT, "no frame 3");
+    test_fails(&test, pelt_picture_render(context, rig, &desc, &out[0][0][0]), PELT_ERROR_USAGE, "no frame 3");
     pelt_model_destroy(source);
     pelt_model_destroy(rig);
     test_end(&test);
@@ -193,16 +193,8 @@ static void test_sources_that_do_not_fit(void **state) {
     add_clip(context, squares, rig, 0);
     squares->clips[0].times = keep(context, squares, (const float[FRAMES]){0, 1, 2}, FRAMES, sizeof(float));
     render(context, rig,
-           &(pelt_picture_desc){.width = SIDE,
-                                .height = SIDE,
-                                .mode = PELT_PICTURE_ERROR,
-                                .fps = 30,
-                                .source = squares,
-                                .time = -1,
-                                .zoom = 1,
-                                .columns = 1,
-                                .rows = 1,
-                                .samples = 1},
+           &(pelt_picture_desc){PELT_DESC_COOKIE, .width = SIDE, .height = SIDE, .mode = PELT_PICTURE_ERROR, .fps = 30,
+                                .source = squares, .time = -1, .zoom = 1, .columns = 1, .rows = 1, .samples = 1},
            out);
     assert_non_null(strstr(test.log, "lasts 1 s, its source 2 s"));
     pelt_model_destroy(squares);
@@ -367,7 +359,7 @@ static void test_sheet_of_frames(void **state) {
     px_label_draw(&desc, &canvas, 0, SIDE / 2, "29");
     assert_memory_equal(sheet, labelled, sizeof sheet);
     desc.frame_count = 4;
-    test_fails(&test, pelt_picture_render(context, rig, &desc, &sheet[0][0][0]), PELT_ERROR_ARGUMENT, "no frame 42");
+    test_fails(&test, pelt_picture_render(context, rig, &desc, &sheet[0][0][0]), PELT_ERROR_USAGE, "no frame 42");
     desc.frame_step = 0; /* moments that are no frames are labelled with their time */
     desc.frame = 0;
     render(context, rig, &desc, labelled);

@@ -8,7 +8,7 @@ static void smooth_model(void **state) {
     test_context test;
     test_begin(&test, 2);
     pelt_model *model = make_scene(&test, "production", 3000), *before = make_scene(&test, "production", 3000);
-    pelt_smooth_desc desc = {.strength = 0.7, .iterations = 4};
+    pelt_smooth_desc desc = {PELT_DESC_COOKIE, .strength = 0.7, .iterations = 4};
     pelt_weights_report report;
     test_ok(&test, pelt_weights_smooth(test.context, model, NULL, &desc, &report));
     assert_sound(&test, model, before->skin.influence_count);
@@ -31,8 +31,8 @@ static void scoped(void **state) {
     test_begin(&test, 2);
     pelt_model *before = make_scene(&test, "production", 3000), *model = make_scene(&test, "production", 3000);
     const char *part = model->mesh.parts[0].name;
-    pelt_weights_scope scope = {.parts = part};
-    pelt_smooth_desc desc = {.strength = 1, .iterations = 3};
+    pelt_weights_scope scope = {PELT_DESC_COOKIE, .parts = part};
+    pelt_smooth_desc desc = {PELT_DESC_COOKIE, .strength = 1, .iterations = 3};
     pelt_weights_report report;
     test_ok(&test, pelt_weights_smooth(test.context, model, &scope, &desc, &report));
     size_t inside = 0;
@@ -46,7 +46,7 @@ static void scoped(void **state) {
     pelt_model_destroy(model);
 
     model = make_scene(&test, "production", 3000);
-    scope = (pelt_weights_scope){.joints = "chest, spine", .lock = "spine"};
+    scope = (pelt_weights_scope){PELT_DESC_COOKIE, .joints = "chest, spine", .lock = "spine"};
     test_ok(&test, pelt_weights_smooth(test.context, model, &scope, &desc, &report));
     size_t chest = 0;
     for (uint32_t b = 0; b < model->skin.bone_count; b++)
@@ -60,7 +60,7 @@ static void scoped(void **state) {
     pelt_model_destroy(model);
 
     model = make_scene(&test, "production", 3000);
-    scope = (pelt_weights_scope){.joints = "chest,spine,hips"};
+    scope = (pelt_weights_scope){PELT_DESC_COOKIE, .joints = "chest,spine,hips"};
     test_ok(&test, pelt_weights_smooth(test.context, model, &scope, &desc, &report));
     for (uint32_t b = 0; b < model->skin.bone_count; b++) {
         const char *name = model->skeleton.names[model->skin.bone_joints[b]];
@@ -83,8 +83,8 @@ static void prune_model(void **state) {
     test_context test;
     test_begin(&test, 1);
     pelt_model *model = make_scene(&test, "creature", 2000), *before = make_scene(&test, "creature", 2000);
-    pelt_prune_desc desc = {.threshold = 0.1};
-    pelt_weights_scope scope = {.influences = 3};
+    pelt_prune_desc desc = {PELT_DESC_COOKIE, .threshold = 0.1};
+    pelt_weights_scope scope = {PELT_DESC_COOKIE, .influences = 3};
     pelt_weights_report report;
     test_ok(&test, pelt_weights_prune(test.context, model, &scope, &desc, &report));
     assert_sound(&test, model, 3);
@@ -265,7 +265,7 @@ static void mirror_locked(void **state) {
     test_context test;
     test_begin(&test, 1);
     pelt_model *model = make_square(&test, true, 7), *before = make_square(&test, true, 7);
-    pelt_weights_scope scope = {.lock = "hand.R"};
+    pelt_weights_scope scope = {PELT_DESC_COOKIE, .lock = "hand.R"};
     test_ok(&test, pelt_weights_mirror(test.context, model, &scope, NULL, NULL));
     assert_sound(&test, model, 4);
     for (size_t v = 0; v < model->mesh.vertex_count; v++)
@@ -281,7 +281,7 @@ static void mirror_wrong_axis(void **state) {
     test_context test;
     test_begin(&test, 1);
     pelt_model *model = make_square(&test, true, 7);
-    pelt_mirror_desc desc = {.axis = 1};
+    pelt_mirror_desc desc = {PELT_DESC_COOKIE, .axis = 1};
     test_ok(&test, pelt_weights_mirror(test.context, model, NULL, NULL, NULL));
     assert_int_equal(test.warning_count, 0);
     test_ok(&test, pelt_weights_mirror(test.context, model, NULL, &desc, NULL));
@@ -296,7 +296,7 @@ static void mirror_lone(void **state) {
     test_context test;
     test_begin(&test, 1);
     pelt_model *model = make_square(&test, true, 7), *before = make_square(&test, true, 7);
-    pelt_mirror_desc desc = {.side = PELT_MIRROR_AVERAGE};
+    pelt_mirror_desc desc = {PELT_DESC_COOKIE, .side = PELT_MIRROR_AVERAGE};
     test_ok(&test, pelt_weights_mirror(test.context, model, NULL, &desc, NULL));
     assert_sound(&test, model, 4);
     for (size_t v = 0; v < model->mesh.vertex_count; v++)
@@ -313,7 +313,7 @@ static void mirror_scene(void **state) {
     test_begin(&test, 2);
     pelt_model *model = make_scene(&test, "production", 4000);
     pelt_mirror_report report;
-    pelt_mirror_desc desc = {.side = PELT_MIRROR_AVERAGE};
+    pelt_mirror_desc desc = {PELT_DESC_COOKIE, .side = PELT_MIRROR_AVERAGE};
     test_ok(&test, pelt_weights_mirror(test.context, model, NULL, &desc, &report));
     assert_sound(&test, model, 8);
     print_message("production: %u exact, %u near, %u on the plane, %u kept; changed by %g at most\n",
@@ -332,18 +332,19 @@ static void refused(void **state) {
     test_begin(&test, 1);
     pelt_model *model = make_scene(&test, "creature", 500);
     const float *weights = model->skin.weights;
-    pelt_weights_scope scope = {.joints = "nose"};
+    pelt_weights_scope scope = {PELT_DESC_COOKIE, .joints = "nose"};
     test_fails(&test, pelt_weights_smooth(test.context, model, &scope, NULL, NULL), PELT_ERROR_INPUT, "'nose'");
-    scope = (pelt_weights_scope){.lock = "head,nose"};
+    scope = (pelt_weights_scope){PELT_DESC_COOKIE, .lock = "head,nose"};
     test_fails(&test, pelt_weights_mirror(test.context, model, &scope, NULL, NULL), PELT_ERROR_INPUT, "'nose'");
-    scope = (pelt_weights_scope){.parts = "hat"};
+    scope = (pelt_weights_scope){PELT_DESC_COOKIE, .parts = "hat"};
     test_fails(&test, pelt_weights_prune(test.context, model, &scope, NULL, NULL), PELT_ERROR_INPUT, "'hat'");
-    scope = (pelt_weights_scope){.influences = 9};
-    test_fails(&test, pelt_weights_normalise(test.context, model, &scope, NULL), PELT_ERROR_ARGUMENT, "9 influences");
-    pelt_smooth_desc smooth = {.strength = 1.5, .iterations = 1};
-    test_fails(&test, pelt_weights_smooth(test.context, model, NULL, &smooth, NULL), PELT_ERROR_ARGUMENT, "1.5");
-    pelt_mirror_desc mirror = {.axis = 3};
-    test_fails(&test, pelt_weights_mirror(test.context, model, NULL, &mirror, NULL), PELT_ERROR_ARGUMENT, "axis 3");
+    scope = (pelt_weights_scope){PELT_DESC_COOKIE, .influences = 9};
+    test_fails(&test, pelt_weights_normalise(test.context, model, &scope, NULL), PELT_ERROR_USAGE,
+               "pelt_weights_scope.influences is 9");
+    pelt_smooth_desc smooth = {PELT_DESC_COOKIE, .strength = 1.5, .iterations = 1};
+    test_fails(&test, pelt_weights_smooth(test.context, model, NULL, &smooth, NULL), PELT_ERROR_USAGE, "1.5");
+    pelt_mirror_desc mirror = {PELT_DESC_COOKIE, .axis = 3};
+    test_fails(&test, pelt_weights_mirror(test.context, model, NULL, &mirror, NULL), PELT_ERROR_USAGE, "axis is 3");
     assert_ptr_equal(model->skin.weights, weights);
     assert_int_equal(model->changed, 0);
     model->skin.bone_count = 0;
@@ -362,7 +363,7 @@ static pelt_result edit_all(pelt_context *context, void *user) {
     model->skeleton = scene_model->skeleton;
     model->skin = scene_model->skin;
     const float *weights = model->skin.weights;
-    pelt_weights_scope scope = {.lock = "head", .parts = model->mesh.parts[0].name};
+    pelt_weights_scope scope = {PELT_DESC_COOKIE, .lock = "head", .parts = model->mesh.parts[0].name};
     result = pelt_weights_smooth(context, model, &scope, NULL, NULL);
     assert_true(result == PELT_OK || (model->skin.weights == weights && model->changed == 0));
     weights = model->skin.weights;

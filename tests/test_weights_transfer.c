@@ -83,7 +83,7 @@ static void finer_mesh(void **state) {
     pelt_model *from = make_scene(&test, "creature", 1500);
     for (size_t e = 0; e < 3 * (size_t)from->mesh.vertex_count; e++) /* so that middles of edges are no rounded ones */
         from->mesh.positions[e] = roundf(from->mesh.positions[e] * 0x1p16f) * 0x1p-16f;
-    pelt_weights_scope four = {.influences = 4}; /* two vertices then have 8 together at most */
+    pelt_weights_scope four = {PELT_DESC_COOKIE, .influences = 4}; /* two vertices then have 8 together at most */
     test_ok(&test, pelt_weights_normalise(test.context, from, &four, NULL));
     pelt_model *to = subdivide(&test, from);
     pelt_transfer_desc desc = pelt_transfer_desc_default();
@@ -312,8 +312,8 @@ static void refused(void **state) {
     test_ok(&test, pelt_model_create(test.context, &empty));
     test_fails(&test, pelt_weights_transfer(test.context, to, from, NULL, NULL), PELT_ERROR_INPUT, "no skin");
     test_fails(&test, pelt_weights_transfer(test.context, from, empty, NULL, NULL), PELT_ERROR_INPUT, "no vertices");
-    pelt_transfer_desc desc = {.angle = 200};
-    test_fails(&test, pelt_weights_transfer(test.context, from, to, &desc, NULL), PELT_ERROR_ARGUMENT, "range");
+    pelt_transfer_desc desc = {PELT_DESC_COOKIE, .angle = 200};
+    test_fails(&test, pelt_weights_transfer(test.context, from, to, &desc, NULL), PELT_ERROR_USAGE, "angle is 200");
     from->mesh.triangle_count = 0;
     test_fails(&test, pelt_weights_transfer(test.context, from, to, NULL, NULL), PELT_ERROR_INPUT, "no triangles");
     assert_true(to->changed == 0 && to->skin.bone_count == 0);

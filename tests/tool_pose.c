@@ -24,7 +24,7 @@ static pelt_result write_poses(pelt_context *context, const pelt_model *model, i
         unsigned long motion = strtoul(moments[i], NULL, 10);
         float time = strtof(moments[i + 1], NULL);
         result = motion < model->motion_count ? write_pose(context, model, &model->motions[motion], time, positions)
-                                              : PELT_ERROR_ARGUMENT;
+                                              : PELT_ERROR_USAGE;
     }
     free(positions);
     return result;

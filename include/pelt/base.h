@@ -35,7 +35,7 @@ extern "C" {
 /* The one list of results: X(name, text). */
 #define PELT_RESULTS(X)                                                                                                \
     X(OK, "done")                                                                                                      \
-    X(ERROR_ARGUMENT, "an argument is missing or out of range")                                                        \
+    X(ERROR_USAGE, "an argument is missing, out of range or not initialised")                                          \
     X(ERROR_INPUT, "an input is missing, damaged or not what was expected")                                            \
     X(ERROR_UNSUPPORTED, "an input uses a feature that is not supported")                                              \
     X(ERROR_OUTPUT, "an output could not be written")                                                                  \
@@ -57,11 +57,64 @@ PELT_API const char *pelt_version(void);
 /* The nearest of `names` [count] to a misspelt one, for messages; NULL when none is near. */
 PELT_API const char *pelt_nearest_name(const char *name, const char *const *names, size_t count);
 
+/* Allocator, threads, messages, progress and cancellation for a series of calls; see "Context". */
+typedef struct pelt_context pelt_context;
+
+/* ---- Descriptions and option tables ----------------------------------------------------------------------- */
+
+/* Settings of a call are fields of a struct, its desc. Get one from its default function (pelt_bind_desc_default) and
+ * change what you need. Every desc begins with `cookie`, which only the default function sets: a function that is given a
+ * desc without it, or with a field out of its range, fails with PELT_ERROR_USAGE and names the field. */
+#define PELT_DESC_COOKIE 0x544C4550u /* "PELT" */
+
+/* One table row per option gives the default, the range check, the command-line flag, the help text and the
+ * documentation of one field of a desc. */
+typedef enum pelt_option_kind {
+    PELT_OPTION_FLAG,   /* bool */
+    PELT_OPTION_UINT,   /* uint32_t */
+    PELT_OPTION_REAL,   /* double, finite */
+    PELT_OPTION_SIZE,   /* size_t, bytes; text may end in K, M, G (powers of 1024) */
+    PELT_OPTION_TEXT,   /* const char *, borrowed from the caller */
+    PELT_OPTION_CHOICE, /* uint32_t index into `choices` */
+    PELT_OPTION_VECTOR  /* double[3], finite; text is "X,Y,Z" */
+} pelt_option_kind;
+
+typedef struct pelt_option {
+    const char *name;      /* long name without dashes, "influences" */
+    char letter;           /* one-letter form; 0: none */
+    pelt_option_kind kind; /* type of the field */
+    size_t offset;         /* of the field in the desc; PELT_FIELD gives this and the next */
+    const char *field;     /* name of the field, for messages */
+    const char *initial;   /* default, as text in the form a user would type; NULL: 0, false or NULL */
+    double min, max;       /* inclusive range for UINT, REAL and each number of VECTOR; both 0: any value */
+    const char *choices;   /* CHOICE: names separated by '|', "affine|trs|rigid" */
+    const char *value;     /* what the help calls the value, "FILE", "N"; NULL for flags and choices */
+    const char *help;      /* one line, no full stop */
+} pelt_option;
+
+/* Offset and name of a field, for a row. */
+#define PELT_FIELD(type, field) offsetof(type, field), #field
+
+typedef struct pelt_option_table {
+    const char *desc;        /* the desc's type, "pelt_bind_desc"; NULL: a struct without a cookie */
+    const pelt_option *rows; /* [count] */
+    size_t count;
+} pelt_option_table;
+
+/* Sets the cookie, and every field that the table describes to its default. */
+PELT_API void pelt_options_default(const pelt_option_table *table, void *desc);
+/* Fails with PELT_ERROR_USAGE when the cookie is missing or a field is out of its range. The message names the field:
+ * "pelt_bind_desc.resolution is 1, should be from 8 to 1022". Every function that takes a desc makes this check. */
+PELT_API pelt_result pelt_options_check(pelt_context *context, const pelt_option_table *table, const void *desc);
+/* Sets one field from text; `text` is NULL for a flag given without value. Unknown names, bad numbers and values
+ * out of range fail with PELT_ERROR_USAGE and a sentence that begins with the name. TEXT values are borrowed, not
+ * copied. */
+PELT_API pelt_result pelt_options_set(pelt_context *context, const pelt_option_table *table, void *desc,
+                                      const char *name, const char *text);
+
 /* ---- Context ---------------------------------------------------------------------------------------------- */
 
-/* Allocator, threads, messages, progress and cancellation for a series of calls. A context is used by one
- * calling thread at a time; the calls themselves run on up to `thread_count` threads. */
-typedef struct pelt_context pelt_context;
+/* A context is used by one calling thread at a time; the calls themselves run on up to `thread_count` threads. */
 
 /* Grows, shrinks, makes (pointer NULL, old_size 0) or frees (new_size 0) a block. Returns NULL when it cannot,
  * in which case the old block stays valid. Called from several threads at once. Blocks are aligned for any type. */
@@ -83,6 +136,7 @@ typedef void pelt_task_fn(void *task_user, uint32_t index);
 typedef void pelt_run_tasks_fn(void *user, uint32_t task_count, pelt_task_fn *task, void *task_user);
 
 typedef struct pelt_context_desc {
+    uint32_t cookie;              /* set by pelt_context_desc_default; do not change */
     pelt_resize_fn *resize;       /* NULL: the C library's heap */
     void *resize_user;            /* */
     size_t memory_limit;          /* bytes that may be allocated at once; 0 (default): no limit */
@@ -97,6 +151,7 @@ typedef struct pelt_context_desc {
     void *cancel_user;            /* */
 } pelt_context_desc;
 
+PELT_API const pelt_option_table *pelt_context_options(void);
 PELT_API pelt_context_desc pelt_context_desc_default(void);
 /* `desc` may be NULL for the defaults. On failure *context is NULL. */
 PELT_API pelt_result pelt_context_create(const pelt_context_desc *desc, pelt_context **context);
@@ -112,38 +167,6 @@ typedef struct pelt_memory_info {
     uint64_t count; /* allocations made since then; run-time calls never add to it */
 } pelt_memory_info;
 PELT_API pelt_memory_info pelt_context_memory(const pelt_context *context);
-
-/* ---- Option tables ---------------------------------------------------------------------------------------- */
-
-/* One table row per option gives its default, its range check, the command-line flag, the help text and the
- * documentation. A row describes one field of a desc struct. */
-typedef enum pelt_option_kind {
-    PELT_OPTION_FLAG,  /* bool */
-    PELT_OPTION_UINT,  /* uint32_t */
-    PELT_OPTION_REAL,  /* double */
-    PELT_OPTION_SIZE,  /* size_t, bytes; text may end in K, M, G (powers of 1024) */
-    PELT_OPTION_TEXT,  /* const char *, borrowed from the caller */
-    PELT_OPTION_CHOICE /* uint32_t index into `choices` */
-} pelt_option_kind;
-
-typedef struct pelt_option {
-    const char *name;      /* long name without dashes, "influences" */
-    char letter;           /* one-letter form or 0 */
-    pelt_option_kind kind; /* */
-    size_t offset;         /* of the field in the desc struct */
-    const char *initial;   /* default, as text in the form a user would type; NULL: 0, false or NULL */
-    double min, max;       /* inclusive range for UINT and REAL; both 0: unchecked */
-    const char *choices;   /* CHOICE: names separated by '|', "affine|trs|rigid" */
-    const char *value;     /* what the help calls the value, "FILE", "N"; NULL for flags and choices */
-    const char *help;      /* one line, no full stop */
-} pelt_option;
-
-/* Fills every field that the table describes with its default. */
-PELT_API void pelt_options_default(const pelt_option *options, size_t option_count, void *desc);
-/* Sets one field from text; `text` is NULL for a flag given without value. Unknown names, bad numbers and values
- * out of range fail with PELT_ERROR_ARGUMENT and a sentence. TEXT values are borrowed, not copied. */
-PELT_API pelt_result pelt_options_set(pelt_context *context, const pelt_option *options, size_t option_count,
-                                      void *desc, const char *name, const char *text);
 
 #ifdef __cplusplus
 }

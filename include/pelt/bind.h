@@ -40,6 +40,7 @@ typedef enum pelt_bind_mirror {
 typedef enum pelt_bind_rigid { PELT_BIND_RIGID_AUTO, PELT_BIND_RIGID_OFF } pelt_bind_rigid;
 
 typedef struct pelt_bind_desc {
+    uint32_t cookie; /* set by pelt_bind_desc_default; do not change */
     /* What a pelt_binding is made of. */
     uint32_t method;            /* pelt_bind_method; default heat */
     uint32_t resolution;        /* voxels along the longest side of the mesh; default 256 */
@@ -75,7 +76,7 @@ typedef struct pelt_bind_desc {
     const char *lock;            /* joints that keep the weights they have in the model, everywhere; the others share
                                   * what these leave. Needs a skin that the model has already; or NULL (default) */
 } pelt_bind_desc;
-PELT_API const pelt_option *pelt_bind_options(size_t *option_count);
+PELT_API const pelt_option_table *pelt_bind_options(void);
 PELT_API pelt_bind_desc pelt_bind_desc_default(void);
 
 /* How a skeleton fits the mesh, and the similarity that mends it: scale · rotation · place + translation. A skeleton does

@@ -25,13 +25,14 @@ extern "C" {
 typedef enum pelt_correct_basis { PELT_CORRECT_SKINNED, PELT_CORRECT_REST } pelt_correct_basis;
 
 typedef struct pelt_correct_desc {
+    uint32_t cookie; /* set by pelt_correct_desc_default; do not change */
     uint32_t rank;   /* R, morph targets at most; 0 to 100, and no more than there are frames; default 10 */
     double error;    /* E_rms at which fewer are enough; 0 (default): `rank` of them */
     uint32_t basis;  /* pelt_correct_basis; default SKINNED */
     uint32_t sweeps; /* SKINNED: alternations for each rank at most, 0 to 100; default 4 */
     bool normals;    /* the targets correct normals too, with the same weights; default false. Needs mesh.normals */
 } pelt_correct_desc;
-PELT_API const pelt_option *pelt_correct_options(size_t *option_count);
+PELT_API const pelt_option_table *pelt_correct_options(void);
 PELT_API pelt_correct_desc pelt_correct_desc_default(void);
 
 /* What a motion of the rig should look like. Frame k is at the motion's start + times[k] − times[0]. */

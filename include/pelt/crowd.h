@@ -25,11 +25,13 @@ typedef struct pelt_crowd_character {
 } pelt_crowd_character;
 
 typedef struct pelt_crowd_desc {
+    uint32_t cookie;         /* set by pelt_crowd_desc_default; do not change */
     double fps;              /* samples of motions per second, at least, the first at their start and the last at their
                               * end; more than 0, default 30 */
     uint32_t skinning;       /* pelt_skinning; default LINEAR */
     uint32_t instance_count; /* that frames have at most, so that none allocates; default 0: the largest frame so far */
 } pelt_crowd_desc;
+PELT_API const pelt_option_table *pelt_crowd_options(void);
 PELT_API pelt_crowd_desc pelt_crowd_desc_default(void);
 
 typedef struct pelt_crowd pelt_crowd;

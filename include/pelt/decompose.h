@@ -48,9 +48,10 @@ typedef enum pelt_seed_method {
 } pelt_seed_method;
 
 typedef struct pelt_decompose_desc {
-    uint32_t bones; /* P; 0 (default): chosen from `error`, or by itself where the error curve flattens. The result
+    uint32_t cookie; /* set by pelt_decompose_desc_default; do not change */
+    uint32_t bones;  /* P; 0 (default): chosen from `error`, or by itself where the error curve flattens. The result
                           * is then the one that this many bones give */
-    double error;   /* reach E_rms ≤ this with as few bones as possible: one less misses it; 0 (default): not asked */
+    double error; /* reach E_rms ≤ this with as few bones as possible: one less misses it; 0 (default): not asked */
     uint32_t influences; /* K, 1 to 8; default 4 */
     uint32_t transforms; /* pelt_transforms; default affine */
     uint32_t iterations; /* at most; default 42 */
@@ -90,7 +91,7 @@ typedef struct pelt_decompose_desc {
     const char *lock_bones;    /* names, divided by commas or lines, of bones that keep motion and weights; or NULL */
     const char *lock_vertices; /* names of parts or materials whose vertices keep their weights; or NULL */
 } pelt_decompose_desc;
-PELT_API const pelt_option *pelt_decompose_options(size_t *option_count);
+PELT_API const pelt_option_table *pelt_decompose_options(void);
 PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
 
 /* With a rig. Its bones are those of the result: `bones` and `error` choose nothing, and no bone moves elsewhere.
@@ -168,7 +169,8 @@ PELT_API pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *m
 PELT_API pelt_result pelt_decomposer_step(pelt_decomposer *decomposer, bool *done);
 /* E_rms of the current state; never rises from step to step. */
 PELT_API double pelt_decomposer_error(const pelt_decomposer *decomposer);
-/* Puts the current state into the model. `report` may be NULL. */
+/* Puts the current state into the model. `report` may be NULL. Until this succeeds, destroying the decomposer leaves the
+ * model as it was before pelt_decomposer_create, but for its weld. */
 PELT_API pelt_result pelt_decomposer_finish(pelt_decomposer *decomposer, pelt_decompose_report *report);
 /* NULL is allowed. */
 PELT_API void pelt_decomposer_destroy(pelt_decomposer *decomposer);

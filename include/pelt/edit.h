@@ -30,10 +30,12 @@ typedef enum pelt_edit_pose {
 } pelt_edit_pose;
 
 typedef struct pelt_edit_desc {
+    uint32_t cookie; /* set by pelt_edit_desc_default; do not change */
     uint32_t pose;   /* pelt_edit_pose; default AUTO */
     uint32_t motion; /* MOTION: which one of the model; default 0 */
-    float time;      /* MOTION: seconds; default 0 */
+    double time;     /* MOTION: seconds; default 0 */
 } pelt_edit_desc;
+PELT_API const pelt_option_table *pelt_edit_options(void);
 PELT_API pelt_edit_desc pelt_edit_desc_default(void);
 
 typedef struct pelt_edit_report {

@@ -24,6 +24,7 @@ extern "C" {
 #define PELT_EIGENSKIN_KERNEL_AUTO 3u
 
 typedef struct pelt_eigenskin_desc {
+    uint32_t cookie;         /* set by pelt_eigenskin_desc_default; do not change */
     double support;          /* vertices that a joint displaces by no more than this part of the largest displacement it
                               * makes are not its own, and up to twice that its say fades in; 0 to 1, default 0.04 */
     uint32_t modes;          /* morph targets of a joint, at most; 0 to 64, default 5 */
@@ -44,7 +45,7 @@ typedef struct pelt_eigenskin_desc {
     uint32_t centres;    /* poses of a joint that are kept as centres, at most, farthest first, 2 to 1024; default
                               * 64. With more poses the examples are met in least squares */
 } pelt_eigenskin_desc;
-PELT_API const pelt_option *pelt_eigenskin_options(size_t *option_count);
+PELT_API const pelt_option_table *pelt_eigenskin_options(void);
 PELT_API pelt_eigenskin_desc pelt_eigenskin_desc_default(void);
 
 /* What the rig should look like in a pose. The rest pose needs none: it is right as it is. */

@@ -45,6 +45,7 @@ PELT_API const pelt_format_info *pelt_format_of_file(pelt_context *context, cons
 PELT_API const pelt_format_info *pelt_format_for_output(const char *path);
 
 typedef struct pelt_load_desc {
+    uint32_t cookie;    /* set by pelt_load_desc_default; do not change */
     double fps;         /* frames per second of inputs that do not say (sequences, PC2); default 30 */
     double motion_fps;  /* frames per second of motions that do not say (AMC); default 120 */
     const char *object; /* Alembic: only meshes at or below objects of this name, or path with '/'; NULL: all */
@@ -58,7 +59,7 @@ typedef struct pelt_load_desc {
                          * the mesh, and the log says so */
     const char *scale; /* what lengths are multiplied by, likewise: "0.01", "cache.mdd=100" */
 } pelt_load_desc;
-PELT_API const pelt_option *pelt_load_options(size_t *option_count);
+PELT_API const pelt_option_table *pelt_load_options(void);
 PELT_API pelt_load_desc pelt_load_desc_default(void);
 
 /* Reads one input (see above) into a new model. `desc` may be NULL. */
@@ -124,6 +125,7 @@ typedef enum pelt_ply_encoding { PELT_PLY_BINARY, PELT_PLY_BIG_ENDIAN, PELT_PLY_
 typedef enum pelt_vertex_order { PELT_ORDER_KEPT, PELT_ORDER_SKIN } pelt_vertex_order;
 
 typedef struct pelt_save_desc {
+    uint32_t cookie;   /* set by pelt_save_desc_default; do not change */
     uint32_t clip;     /* which clip goes into a format that holds one; default 0 */
     double fps;        /* rate that times are written at where the format has none of its own (PC2); default 30 */
     uint32_t motion;   /* which motion goes into a format that holds one (BVH); default 0 */
@@ -141,6 +143,7 @@ typedef struct pelt_save_desc {
      * Default 4 (0 means the same); 8: no warning. */
     uint32_t player_influences;
 } pelt_save_desc;
+PELT_API const pelt_option_table *pelt_save_options(void);
 PELT_API pelt_save_desc pelt_save_desc_default(void);
 
 /* Writes a model; the extension of `path` chooses the format. OBJ, PLY: with clips and a printf pattern in the path

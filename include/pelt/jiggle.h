@@ -82,6 +82,7 @@ typedef struct pelt_jiggle_forces {
 /* ---- Settings --------------------------------------------------------------------------------------------- */
 
 typedef struct pelt_jiggle_desc {
+    uint32_t cookie; /* set by pelt_jiggle_desc_default; do not change */
     /* The lattice and the primary motion. */
     uint32_t cells;     /* along the longest side of the mesh, 1 to 1024; 0 (default): as many as give … */
     uint32_t particles; /* … about this number of particles; default 2000 */
@@ -111,7 +112,7 @@ typedef struct pelt_jiggle_desc {
     const pelt_collider *colliders; /* [collider_count] */
 } pelt_jiggle_desc;
 /* All but forces and what follows. */
-PELT_API const pelt_option *pelt_jiggle_options(size_t *option_count);
+PELT_API const pelt_option_table *pelt_jiggle_options(void);
 PELT_API pelt_jiggle_desc pelt_jiggle_desc_default(void);
 
 /* ---- The stepping object ---------------------------------------------------------------------------------- */
@@ -184,6 +185,7 @@ PELT_API pelt_jiggle_lattice pelt_jiggle_lattice_now(const pelt_jiggle *jiggle);
 typedef void pelt_jiggle_at_fn(void *user, double time, pelt_jiggle *jiggle);
 
 typedef struct pelt_jiggle_bake_desc {
+    uint32_t cookie; /* set by pelt_jiggle_bake_desc_default; do not change */
     double fps; /* frames per second of the clip, more than 0; default 30. See pelt_clip_from_motion: where it does not
                      * divide the motion's duration, frames are slightly closer */
     double preroll; /* seconds before the clip in which the rig comes out of standing to the speed that its first pose
@@ -195,7 +197,7 @@ typedef struct pelt_jiggle_bake_desc {
     void *user;            /* of `at` */
 } pelt_jiggle_bake_desc;
 /* All but at and user. */
-PELT_API const pelt_option *pelt_jiggle_bake_options(size_t *option_count);
+PELT_API const pelt_option_table *pelt_jiggle_bake_options(void);
 PELT_API pelt_jiggle_bake_desc pelt_jiggle_bake_desc_default(void);
 
 typedef struct pelt_jiggle_bake_report {

@@ -27,6 +27,7 @@ typedef enum pelt_light_factors {
 #define PELT_LIGHT_RANK_MAX 64u
 
 typedef struct pelt_light_desc {
+    uint32_t cookie;     /* set by pelt_light_desc_default; do not change */
     uint32_t kind;       /* pelt_light_kind */
     uint32_t factors;    /* pelt_light_factors */
     uint32_t rank;       /* patterns, 1 to PELT_LIGHT_RANK_MAX; default 4; no more are made than there are frames */
@@ -37,8 +38,7 @@ typedef struct pelt_light_desc {
     double fps;       /* frames per second of the motions; 0 (default): 30, or fewer so that all motions together have
                        * about 120 frames */
 } pelt_light_desc;
-/* The table has all of it but sky and ground. */
-PELT_API const pelt_option *pelt_light_options(size_t *option_count);
+PELT_API const pelt_option_table *pelt_light_options(void);
 PELT_API pelt_light_desc pelt_light_desc_default(void);
 
 typedef struct pelt_light_report {

@@ -39,6 +39,7 @@ typedef enum pelt_motion_rest { PELT_MOTION_REST_SKELETON, PELT_MOTION_REST_FIRS
 typedef enum pelt_ground { PELT_GROUND_FEET, PELT_GROUND_KEEP } pelt_ground;
 
 typedef struct pelt_retarget_desc {
+    uint32_t cookie; /* set by pelt_retarget_desc_default; do not change */
     const char
         *map;       /* lines "rig joint = motion joint", "rig joint =" for none, # comments; NULL (default): no lines */
     uint32_t align; /* pelt_align: whether limbs (without a body: all bones) point as the motion's; default they do */
@@ -50,7 +51,7 @@ typedef struct pelt_retarget_desc {
     bool replace;     /* the rig's other motions go; default false */
 } pelt_retarget_desc;
 /* All but map and name. */
-PELT_API const pelt_option *pelt_retarget_options(size_t *option_count);
+PELT_API const pelt_option_table *pelt_retarget_options(void);
 PELT_API pelt_retarget_desc pelt_retarget_desc_default(void);
 
 /* Fills matches [rig joint]. Uses desc->map only; `desc` may be NULL. */

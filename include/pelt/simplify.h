@@ -23,13 +23,14 @@ extern "C" {
 #define PELT_SIMPLIFY_POSES_MAX 64u
 
 typedef struct pelt_simplify_desc {
-    double ratio;   /* triangles to keep, as a part of those that are there; default 0.5 (with an error: 0) */
-    double error;   /* no collapse moves the surface by more than this part of the model's size in any of the poses, as
+    uint32_t cookie; /* set by pelt_simplify_desc_default; do not change */
+    double ratio;    /* triangles to keep, as a part of those that are there; default 0.5 (with an error: 0) */
+    double error;    /* no collapse moves the surface by more than this part of the model's size in any of the poses, as
                           * the quadrics have it; 0 (default): any */
-    uint32_t poses; /* most poses that the motion is measured in, 1 to 64; default 16; 1: the rest pose alone */
+    uint32_t poses;  /* most poses that the motion is measured in, 1 to 64; default 16; 1: the rest pose alone */
     bool keep_positions; /* vertices that stay do not move; default false */
 } pelt_simplify_desc;
-PELT_API const pelt_option *pelt_simplify_options(size_t *option_count);
+PELT_API const pelt_option_table *pelt_simplify_options(void);
 PELT_API pelt_simplify_desc pelt_simplify_desc_default(void);
 
 typedef struct pelt_simplify_report {

@@ -34,11 +34,13 @@ PELT_API void pelt_study_destroy(pelt_study *study);
 PELT_API const double *pelt_study_errors(const pelt_study *study, uint32_t *count);
 
 typedef struct pelt_components_desc {
+    uint32_t cookie;     /* set by pelt_components_desc_default; do not change */
     uint32_t clusters;   /* at least 1 (default): truncated SVD; no more are made than there are points */
     uint32_t components; /* of each cluster, at least 1; default 4; no more are made than there are to find */
     uint32_t
         rounds; /* in which points choose their cluster, at most; default 10: as good as is published, more are better */
 } pelt_components_desc;
+PELT_API const pelt_option_table *pelt_components_options(void);
 PELT_API pelt_components_desc pelt_components_desc_default(void);
 
 /* Point i of frame k is at center + Σ_e coordinates[i][e] · trajectories[k][clusters[i]][e]. */

@@ -40,6 +40,7 @@ typedef enum pelt_picture_background {
 } pelt_picture_background;
 
 typedef struct pelt_picture_desc {
+    uint32_t cookie;        /* set by pelt_picture_desc_default; do not change */
     uint32_t width, height; /* pixels, 1 to PELT_PICTURE_MAX_SIDE; default 1280 × 720 */
     uint32_t mode;          /* pelt_picture_mode; default SHADED */
     uint32_t second_mode;   /* 0 (default): none; else 1 + the pelt_picture_mode of a sheet's lower half of rows, or of
@@ -57,7 +58,6 @@ typedef struct pelt_picture_desc {
     double pitch;           /* degrees it looks down from; −89 to 89, default 12 */
     double zoom;            /* 1 (default): just fits; 0.1 to 20 */
     bool fit_pose;          /* fit the drawn pose; false (default): everything the animation moves through */
-    uint32_t up;            /* axis that points up: 0 (default) y, 1 z */
     uint32_t background;    /* pelt_picture_background; default LIGHT */
     uint32_t skeleton;      /* pelt_picture_skeleton; default AUTO */
     bool wireframe;         /* edges of the source polygons over the surface; default false */
@@ -72,7 +72,7 @@ typedef struct pelt_picture_desc {
     uint32_t samples;       /* per pixel and direction, 1 to 4; default 2, that is 4 per pixel */
 } pelt_picture_desc;
 
-PELT_API const pelt_option *pelt_picture_options(size_t *option_count);
+PELT_API const pelt_option_table *pelt_picture_options(void);
 PELT_API pelt_picture_desc pelt_picture_desc_default(void);
 
 /* A model with joints and no triangles is drawn as its bones.
@@ -124,6 +124,7 @@ typedef struct pelt_page_lattice {
 } pelt_page_lattice;
 
 typedef struct pelt_page_desc {
+    uint32_t cookie;         /* set by pelt_page_desc_default; do not change */
     const char *title;       /* NULL (default): the file name of the model */
     double fps;              /* frames per second of motions that belong to no clip; default 30 */
     const pelt_clip *clips;  /* [clip_count] the source: what the model is shown beside and measured against. Their
@@ -136,6 +137,7 @@ typedef struct pelt_page_desc {
     pelt_page_voxels voxels;
     pelt_page_lattice lattice;
 } pelt_page_desc;
+PELT_API const pelt_option_table *pelt_page_options(void);
 PELT_API pelt_page_desc pelt_page_desc_default(void);
 
 /* Writes one HTML file that needs neither server nor network; it appears only when complete. The model rides along as

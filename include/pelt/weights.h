@@ -17,12 +17,13 @@ extern "C" {
 
 /* What may change. Names are divided by commas or lines. */
 typedef struct pelt_weights_scope {
+    uint32_t cookie;     /* set by pelt_weights_scope_default; do not change */
     const char *joints;  /* only weights of these joints; NULL (default): of all */
     const char *parts;   /* only vertices of parts, or with materials, of these names; NULL (default): all */
     const char *lock;    /* joints whose weights stay: the others share the rest; NULL (default): none */
     uint32_t influences; /* bones per vertex, 1 to 8; 0 (default): as many as the skin has */
 } pelt_weights_scope;
-PELT_API const pelt_option *pelt_weights_scope_options(size_t *option_count);
+PELT_API const pelt_option_table *pelt_weights_scope_options(void);
 PELT_API pelt_weights_scope pelt_weights_scope_default(void);
 
 typedef struct pelt_weights_report {
@@ -38,10 +39,11 @@ typedef struct pelt_weights_report {
 /* ---- Smooth, prune, normalise ----------------------------------------------------------------------------- */
 
 typedef struct pelt_smooth_desc {
+    uint32_t cookie;     /* set by pelt_smooth_desc_default; do not change */
     double strength;     /* 0 to 1: how far a vertex goes to the mean of its neighbours each time; default 0.5 */
     uint32_t iterations; /* default 5 */
 } pelt_smooth_desc;
-PELT_API const pelt_option *pelt_smooth_options(size_t *option_count);
+PELT_API const pelt_option_table *pelt_smooth_options(void);
 PELT_API pelt_smooth_desc pelt_smooth_desc_default(void);
 
 /* Weights move to the mean of those at the other ends of a vertex's edges. */
@@ -49,9 +51,10 @@ PELT_API pelt_result pelt_weights_smooth(pelt_context *context, pelt_model *mode
                                          const pelt_smooth_desc *desc, pelt_weights_report *report);
 
 typedef struct pelt_prune_desc {
+    uint32_t cookie;  /* set by pelt_prune_desc_default; do not change */
     double threshold; /* 0 to 1: smaller weights go, but for a vertex's largest; default 0.01 */
 } pelt_prune_desc;
-PELT_API const pelt_option *pelt_prune_options(size_t *option_count);
+PELT_API const pelt_option_table *pelt_prune_options(void);
 PELT_API pelt_prune_desc pelt_prune_desc_default(void);
 
 /* Small weights go, and what they had is shared by the rest. */
@@ -73,11 +76,12 @@ typedef enum pelt_mirror_side {
 } pelt_mirror_side;
 
 typedef struct pelt_mirror_desc {
-    uint32_t axis; /* 0 x (default), 1 y, 2 z: across which the mesh is symmetric, in the space of its positions */
-    uint32_t side; /* pelt_mirror_side; default left to right */
-    double plane;  /* where on the axis; default 0 */
+    uint32_t cookie; /* set by pelt_mirror_desc_default; do not change */
+    uint32_t axis;   /* 0 x (default), 1 y, 2 z: across which the mesh is symmetric, in the space of its positions */
+    uint32_t side;   /* pelt_mirror_side; default left to right */
+    double plane;    /* where on the axis; default 0 */
 } pelt_mirror_desc;
-PELT_API const pelt_option *pelt_mirror_options(size_t *option_count);
+PELT_API const pelt_option_table *pelt_mirror_options(void);
 PELT_API pelt_mirror_desc pelt_mirror_desc_default(void);
 
 typedef struct pelt_mirror_report {
@@ -112,13 +116,14 @@ typedef enum pelt_transfer_skeleton {
 } pelt_transfer_skeleton;
 
 typedef struct pelt_transfer_desc {
+    uint32_t cookie;     /* set by pelt_transfer_desc_default; do not change */
     double angle;        /* degrees, 0 to 180, by which normals may differ beyond a tenth of `distance`; default 45 */
     double distance;     /* how far matches may be, as a fraction of the diagonal of `from`; default 0.05 */
     uint32_t influences; /* bones per vertex, 1 to 8; 0 (default): as many as `from` has */
     uint32_t pose;       /* pelt_transfer_pose; default auto */
     uint32_t skeleton;   /* pelt_transfer_skeleton; default auto */
 } pelt_transfer_desc;
-PELT_API const pelt_option *pelt_transfer_options(size_t *option_count);
+PELT_API const pelt_option_table *pelt_transfer_options(void);
 PELT_API pelt_transfer_desc pelt_transfer_desc_default(void);
 
 typedef struct pelt_transfer_report {

@@ -5,54 +5,45 @@
 #include <time.h>
 
 static const pelt_option options[] = {
-    {"method", 0, PELT_OPTION_CHOICE, offsetof(pelt_bind_desc, method), "heat", 0, 0, "heat|geodesic", NULL,
+    {"method", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_bind_desc, method), "heat", 0, 0, "heat|geodesic", NULL,
      "how weights spread: by diffusion, or by a falloff of distances"},
-    {"resolution", 'r', PELT_OPTION_UINT, offsetof(pelt_bind_desc, resolution), "256", 8, PX_GRID_MAX - 2, NULL, "N",
+    {"resolution", 'r', PELT_OPTION_UINT, PELT_FIELD(pelt_bind_desc, resolution), "256", 8, PX_GRID_MAX - 2, NULL, "N",
      "voxels along the longest side of the mesh"},
-    {"grid", 0, PELT_OPTION_TEXT, offsetof(pelt_bind_desc, grid), NULL, 0, 0, NULL, "X,Y,Z",
+    {"grid", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_bind_desc, grid), NULL, 0, 0, NULL, "X,Y,Z",
      "voxels along each side instead"},
-    {"views", 0, PELT_OPTION_TEXT, offsetof(pelt_bind_desc, views), NULL, 0, 0, NULL, "VIEWS",
+    {"views", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_bind_desc, views), NULL, 0, 0, NULL, "VIEWS",
      "views that do not vote on what is inside: +x,-x,+y,-y,+z,-z"},
-    {"distance", 0, PELT_OPTION_CHOICE, offsetof(pelt_bind_desc, distance), "paper", 0, 0, "isotropic|paper", NULL,
+    {"distance", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_bind_desc, distance), "paper", 0, 0, "isotropic|paper", NULL,
      "geodesic: how distances are measured"},
-    {"fit", 0, PELT_OPTION_FLAG, offsetof(pelt_bind_desc, fit), NULL, 0, 0, NULL, NULL,
+    {"fit", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_bind_desc, fit), NULL, 0, 0, NULL, NULL,
      "scale, turn and move the skeleton to fit the mesh, with its motions"},
-    {"no-fit", 0, PELT_OPTION_FLAG, offsetof(pelt_bind_desc, no_fit), NULL, 0, 0, NULL, NULL,
+    {"no-fit", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_bind_desc, no_fit), NULL, 0, 0, NULL, NULL,
      "bind even where the skeleton does not fit the mesh"},
-    {"exclude", 0, PELT_OPTION_TEXT, offsetof(pelt_bind_desc, exclude), NULL, 0, 0, NULL, "JOINTS",
+    {"exclude", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_bind_desc, exclude), NULL, 0, 0, NULL, "JOINTS",
      "joints, divided by commas, that must not deform"},
-    {"only", 0, PELT_OPTION_TEXT, offsetof(pelt_bind_desc, only), NULL, 0, 0, NULL, "JOINTS",
+    {"only", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_bind_desc, only), NULL, 0, 0, NULL, "JOINTS",
      "joints that may deform, and no others"},
-    {"falloff", 'a', PELT_OPTION_REAL, offsetof(pelt_bind_desc, falloff), "0.7", 0, 1, NULL, "A",
+    {"falloff", 'a', PELT_OPTION_REAL, PELT_FIELD(pelt_bind_desc, falloff), "0.7", 0, 1, NULL, "A",
      "how stiff: 1 keeps bones apart, 0 blends them widely"},
-    {"curve", 0, PELT_OPTION_CHOICE, offsetof(pelt_bind_desc, curve), "sharp", 0, 0, "paper|sharp", NULL,
+    {"curve", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_bind_desc, curve), "sharp", 0, 0, "paper|sharp", NULL,
      "geodesic: the falloff's shape"},
-    {"influences", 'k', PELT_OPTION_UINT, offsetof(pelt_bind_desc, influences), "4", 1, PELT_MAX_INFLUENCES, NULL, "K",
-     "joints per vertex at most"},
-    {"prune", 0, PELT_OPTION_REAL, offsetof(pelt_bind_desc, prune), "0.01", 0, 1, NULL, "W",
+    {"influences", 'k', PELT_OPTION_UINT, PELT_FIELD(pelt_bind_desc, influences), "4", 1, PELT_MAX_INFLUENCES, NULL,
+     "K", "joints per vertex at most"},
+    {"prune", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_bind_desc, prune), "0.01", 0, 1, NULL, "W",
      "weights below this are dropped"},
-    {"smooth", 0, PELT_OPTION_UINT, offsetof(pelt_bind_desc, smooth), "0", 0, 1000, NULL, "N",
+    {"smooth", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_bind_desc, smooth), "0", 0, 1000, NULL, "N",
      "average weights along edges this many times"},
-    {"mirror", 0, PELT_OPTION_CHOICE, offsetof(pelt_bind_desc, mirror), "off", 0, 0, "off|x|y|z", NULL,
+    {"mirror", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_bind_desc, mirror), "off", 0, 0, "off|x|y|z", NULL,
      "make weights the same on both sides of the middle"},
-    {"rigid-parts", 0, PELT_OPTION_CHOICE, offsetof(pelt_bind_desc, rigid_parts), "auto", 0, 0, "auto|off", NULL,
+    {"rigid-parts", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_bind_desc, rigid_parts), "auto", 0, 0, "auto|off", NULL,
      "whether accessories and parts of machines follow one joint"},
-    {"rigid", 0, PELT_OPTION_TEXT, offsetof(pelt_bind_desc, rigid), NULL, 0, 0, NULL, "REGION=JOINT",
+    {"rigid", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_bind_desc, rigid), NULL, 0, 0, NULL, "REGION=JOINT",
      "parts or materials, divided by commas, that follow one joint"},
-    {"lock", 0, PELT_OPTION_TEXT, offsetof(pelt_bind_desc, lock), NULL, 0, 0, NULL, "JOINTS",
+    {"lock", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_bind_desc, lock), NULL, 0, 0, NULL, "JOINTS",
      "joints that keep the weights they have in the file"},
 };
 
-const pelt_option *pelt_bind_options(size_t *option_count) {
-    *option_count = PX_COUNT(options);
-    return options;
-}
-
-pelt_bind_desc pelt_bind_desc_default(void) {
-    pelt_bind_desc desc = {0};
-    pelt_options_default(options, PX_COUNT(options), &desc);
-    return desc;
-}
+PX_DESC(bind, options)
 
 static double seconds_now(void) {
     struct timespec t;
@@ -77,8 +68,8 @@ static pelt_result parse_grid(pelt_context *context, const char *text, uint32_t 
             break;
     }
     if (count != 3)
-        return px_fail(context, PELT_ERROR_ARGUMENT,
-                       "--grid %s: give three whole numbers from 3 to %u, like 256,256,128", text, PX_GRID_MAX);
+        return px_fail(context, PELT_ERROR_USAGE, "grid %s: give three whole numbers from 3 to %u, like 256,256,128",
+                       text, PX_GRID_MAX);
     return PELT_OK;
 }
 
@@ -92,8 +83,8 @@ static pelt_result parse_views(pelt_context *context, const char *text, uint32_t
         while (view < 6 && !px_is_name(names[view], name, length))
             view++;
         if (view == 6)
-            return px_fail(context, PELT_ERROR_ARGUMENT, "--views: \"%.*s\" is none of +x, -x, +y, -y, +z, -z",
-                           (int)length, name);
+            return px_fail(context, PELT_ERROR_USAGE, "views: \"%.*s\" is none of +x, -x, +y, -y, +z, -z", (int)length,
+                           name);
         *views &= ~(1u << view);
     }
     return PELT_OK;
@@ -186,7 +177,7 @@ static pelt_result make_fields(pelt_binding *b) {
 
 /* Texts of the settings are kept: they are looked at again when weights are asked for. */
 static pelt_result keep_desc(pelt_binding *b, const pelt_bind_desc *desc) {
-    b->desc = desc ? *desc : pelt_bind_desc_default();
+    b->desc = *desc;
     const char **texts[] = {&b->desc.grid, &b->desc.views, &b->desc.exclude,
                             &b->desc.only, &b->desc.rigid, &b->desc.lock};
     for (size_t n = 0; n < PX_COUNT(texts); n++)
@@ -250,12 +241,13 @@ static pelt_result fit_skeleton(pelt_binding *b) {
     char text[256];
     *fit = (pelt_bind_fit){.scale = 1, .rotation = {0, 0, 0, 1}};
     if (b->desc.fit && b->desc.no_fit)
-        return px_fail(b->context, PELT_ERROR_ARGUMENT, "fit and no-fit exclude each other; give one of them");
+        return px_fail(b->context, PELT_ERROR_USAGE, "fit and no_fit exclude each other; set one of them");
     if (b->desc.no_fit)
         return PELT_OK;
     PX_TRY(px_bind_fit_find(b->arena, s, b->desc.fit, fit, &b->pose));
     if (!b->desc.fit && fit->misfit)
-        return px_fail(b->context, PELT_ERROR_INPUT, "the skeleton %s; set fit to mend it, no-fit to bind it as it is",
+        return px_fail(b->context, PELT_ERROR_INPUT,
+                       "the skeleton %s; set fit to fit it to the mesh, no_fit to bind it as it is",
                        pelt_bind_fit_text(fit, text, sizeof text));
     if (!b->desc.fit)
         *fit = (pelt_bind_fit){.scale = 1,
@@ -295,6 +287,7 @@ static pelt_result fill(pelt_binding *b, pelt_model *model, const pelt_bind_desc
 pelt_result pelt_binding_create(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
                                 pelt_binding **binding) {
     *binding = NULL;
+    PX_TAKE_DESC(context, bind, desc, settings);
     px_arena *arena = px_arena_create(context);
     pelt_binding *b = arena ? PX_NEW(arena, pelt_binding, 1) : NULL;
     if (!b) {
@@ -304,7 +297,7 @@ pelt_result pelt_binding_create(pelt_context *context, pelt_model *model, const 
     b->context = context;
     b->arena = arena;
     const char *subject = px_subject(context, model->path[0] ? model->path : NULL);
-    pelt_result result = fill(b, model, desc);
+    pelt_result result = fill(b, model, &settings);
     px_subject(context, subject);
     if (result == PELT_OK)
         *binding = b;
@@ -315,27 +308,29 @@ pelt_result pelt_binding_create(pelt_context *context, pelt_model *model, const 
 
 pelt_result pelt_bind_measure_fit(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
                                   pelt_bind_fit *fit) {
-    pelt_bind_desc unset = pelt_bind_desc_default();
     px_bind_subject subject;
     pelt_transform *pose;
     *fit = (pelt_bind_fit){.scale = 1, .rotation = {0, 0, 0, 1}};
+    PX_TAKE_DESC(context, bind, desc, settings);
     px_arena *arena = px_arena_create(context);
     if (!arena)
         return PELT_ERROR_MEMORY;
     const char *before = px_subject(context, model->path[0] ? model->path : NULL);
-    pelt_result result = px_bind_subject_make(context, arena, model, desc ? desc : &unset, &subject);
+    pelt_result result = px_bind_subject_make(context, arena, model, &settings, &subject);
     if (result == PELT_OK)
-        result = px_bind_fit_find(arena, &subject, desc && desc->fit, fit, &pose);
+        result = px_bind_fit_find(arena, &subject, settings.fit, fit, &pose);
     px_subject(context, before);
     px_arena_destroy(arena);
     return result;
 }
 
 pelt_result pelt_binding_apply(pelt_binding *binding, const pelt_bind_desc *desc) {
+    desc = desc ? desc : &binding->desc;
+    PX_TRY(pelt_options_check(binding->context, pelt_bind_options(), desc));
     double start = seconds_now();
     const char *subject =
         px_subject(binding->context, binding->subject.model->path[0] ? binding->subject.model->path : NULL);
-    pelt_result result = px_bind_apply(binding, desc ? desc : &binding->desc);
+    pelt_result result = px_bind_apply(binding, desc);
     px_subject(binding->context, subject);
     binding->report.seconds_weights = seconds_now() - start;
     return result;

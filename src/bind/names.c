@@ -62,7 +62,7 @@ bool px_bind_name_is_end(const char *name) {
 }
 
 pelt_result px_bind_mark_named(pelt_context *context, const pelt_skeleton *skeleton, const char *names,
-                               const char *option, bool *marks) {
+                               const char *field, bool *marks) {
     const char *name;
     size_t length;
     while (names && px_next_name(&names, &name, &length)) {
@@ -71,9 +71,7 @@ pelt_result px_bind_mark_named(pelt_context *context, const pelt_skeleton *skele
             if (px_is_name(skeleton->names[j], name, length))
                 marks[j] = found = true;
         if (!found)
-            return px_fail(context, PELT_ERROR_INPUT,
-                           "there is no joint named \"%.*s\" (--%s); 'pelt info --verbose' lists them", (int)length,
-                           name, option);
+            return px_fail_joint(context, skeleton, field, name, length);
     }
     return PELT_OK;
 }

@@ -11,18 +11,6 @@ typedef struct reader {
     px_bind_settings *out;
 } reader;
 
-static pelt_result check_numbers(const reader *r) {
-    const pelt_bind_desc *d = r->desc;
-    if (d->influences < 1 || d->influences > PELT_MAX_INFLUENCES)
-        return px_fail(r->context, PELT_ERROR_ARGUMENT, "--influences is %u, should be from 1 to %u", d->influences,
-                       PELT_MAX_INFLUENCES);
-    if (!(d->falloff >= 0 && d->falloff <= 1))
-        return px_fail(r->context, PELT_ERROR_ARGUMENT, "--falloff is %g, should be from 0 to 1", d->falloff);
-    if (!(d->prune >= 0 && d->prune <= 1))
-        return px_fail(r->context, PELT_ERROR_ARGUMENT, "--prune is %g, should be from 0 to 1", d->prune);
-    return PELT_OK;
-}
-
 /* ---- Joints that may get nothing ------------------------------------------------------------------------------- */
 
 /* How many links below `above` a joint is; PELT_NONE when it is not. */
@@ -81,8 +69,7 @@ static pelt_result read_exclusions(const reader *r) {
         left += !out->out[t];
     }
     if (left == 0)
-        return px_fail(r->context, PELT_ERROR_ARGUMENT,
-                       "no joint is left that weights could go to; see --exclude and --only");
+        return px_fail(r->context, PELT_ERROR_USAGE, "exclude and only leave no joint that weights could go to");
     for (uint32_t t = 0; t < s->target_count; t++)
         out->heirs[t] = out->out[t] ? find_heir(r, t) : t;
     return PELT_OK;
@@ -103,7 +90,7 @@ static pelt_result read_falloffs(const reader *r) {
         if (s->rows[i] == PELT_NONE)
             continue;
         if (!(falloff >= 0 && falloff <= 1))
-            return px_fail(r->context, PELT_ERROR_ARGUMENT, "the falloff of vertex %u is %g, should be from 0 to 1", i,
+            return px_fail(r->context, PELT_ERROR_USAGE, "the falloff of vertex %u is %g, should be from 0 to 1", i,
                            (double)falloff);
         sums[s->rows[i]] += falloff;
         counts[s->rows[i]]++;
@@ -141,9 +128,9 @@ static pelt_result read_locks(const reader *r) {
     for (uint32_t p = 0; p < s->model->mesh.part_count; p++)
         skinned |= s->model->mesh.parts[p].skinned;
     if (!skinned || s->rig != s->model)
-        return px_fail(r->context, PELT_ERROR_ARGUMENT, "--lock keeps weights that joints have, but %s",
+        return px_fail(r->context, PELT_ERROR_USAGE, "lock keeps weights that joints have, but %s",
                        s->rig == s->model ? "the model has no skin yet; leave it out"
-                                          : "those of another skeleton have none; leave it or --skeleton out");
+                                          : "those of another skeleton have none; leave lock or that skeleton out");
     r->out->locked = PX_NEW(r->arena, bool, s->rig->skeleton.joint_count);
     if (!r->out->locked)
         return PELT_ERROR_MEMORY;
@@ -152,15 +139,6 @@ static pelt_result read_locks(const reader *r) {
 }
 
 /* ---- Regions --------------------------------------------------------------------------------------------------- */
-
-static pelt_result find_joint(const reader *r, const char *name, size_t length, uint32_t *joint) {
-    const pelt_skeleton *skeleton = &r->s->rig->skeleton;
-    for (*joint = 0; *joint < skeleton->joint_count; ++*joint)
-        if (px_is_name(skeleton->names[*joint], name, length))
-            return PELT_OK;
-    return px_fail(r->context, PELT_ERROR_INPUT,
-                   "there is no joint named \"%.*s\" (--rigid); 'pelt info --verbose' lists them", (int)length, name);
-}
 
 /* Every part of this name or material follows the joint. */
 static pelt_result mark_region(const reader *r, const char *name, size_t length, uint32_t joint) {
@@ -183,9 +161,8 @@ static pelt_result mark_region(const reader *r, const char *name, size_t length,
         }
     if (!bound)
         return px_fail(r->context, PELT_ERROR_INPUT,
-                       found
-                           ? "\"%.*s\" (--rigid) merely follows a node and gets no weights"
-                           : "there is no part or material named \"%.*s\" (--rigid); 'pelt info --verbose' lists them",
+                       found ? "rigid: the part '%.*s' follows a node and gets no weights"
+                             : "rigid: there is no part or material '%.*s'",
                        (int)length, name);
     return PELT_OK;
 }
@@ -207,11 +184,12 @@ static pelt_result read_regions(const reader *r) {
         while (divide < length && name[divide] == ' ')
             divide++;
         if (end == 0 || divide == length)
-            return px_fail(r->context, PELT_ERROR_ARGUMENT,
-                           "--rigid %.*s: give a part or material and a joint, like Sword=RightHand", (int)length,
-                           name);
-        uint32_t joint;
-        PX_TRY(find_joint(r, name + divide, length - divide, &joint));
+            return px_fail(r->context, PELT_ERROR_USAGE,
+                           "rigid %.*s: give a part or material and a joint, like Sword=RightHand", (int)length, name);
+        const pelt_skeleton *skeleton = &r->s->rig->skeleton;
+        uint32_t joint = px_joint_named(skeleton, name + divide, length - divide, 0);
+        if (joint == PELT_NONE)
+            return px_fail_joint(r->context, skeleton, "rigid", name + divide, length - divide);
         PX_TRY(mark_region(r, name, end, joint));
     }
     return PELT_OK;
@@ -224,7 +202,6 @@ pelt_result px_bind_settings_make(px_arena *arena, const pelt_binding *binding, 
     if (r.s->rig->skeleton.joint_count > UINT16_MAX)
         return px_fail(r.context, PELT_ERROR_UNSUPPORTED, "the skeleton has %u joints; at most %u can be used",
                        r.s->rig->skeleton.joint_count, UINT16_MAX);
-    PX_TRY(check_numbers(&r));
     PX_TRY(read_exclusions(&r));
     PX_TRY(read_falloffs(&r));
     PX_TRY(read_locks(&r));

@@ -118,7 +118,7 @@ static pelt_result plan_bones(putter *p) {
         if (!p->wanted[n] || p->bones[n] != PELT_NONE)
             continue;
         if (joint_number(p, n % joint_count) == PELT_NONE)
-            return px_fail(p->binding->context, PELT_ERROR_ARGUMENT,
+            return px_fail(p->binding->context, PELT_ERROR_USAGE,
                            "joint \"%s\" only shows a mesh of the skeleton's file; nothing can follow it",
                            s->rig->skeleton.names[n % joint_count]);
         p->bones[n] = p->bone_count++;

@@ -301,8 +301,7 @@ static pelt_result choose_targets(maker *m, const uint8_t *uses) {
     }
     if (s->target_count == 0)
         return px_fail(m->context, PELT_ERROR_INPUT,
-                       joint_count ? "no joint is left that weights could go to"
-                                   : "there is no skeleton; give one with --skeleton FILE");
+                       joint_count ? "no joint is left that weights could go to" : "there is no skeleton to bind to");
     return PELT_OK;
 }
 

@@ -157,9 +157,9 @@ static pelt_result check_mover(pelt_context *context, const pelt_mover *mover) {
     const pelt_mesh *mesh = &mover->model->mesh;
     uint32_t points = mesh->vertex_points ? mesh->point_count : mesh->vertex_count;
     if (mover->frame_count == 0)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "there is no frame to look at");
+        return px_fail(context, PELT_ERROR_USAGE, "there is no frame to look at");
     if (mover->clip && (mover->clip->frame_count != mover->frame_count || mover->clip->point_count != points))
-        return px_fail(context, PELT_ERROR_ARGUMENT, "clip '%s' has other frames or points than are asked for",
+        return px_fail(context, PELT_ERROR_USAGE, "clip '%s' has other frames or points than are asked for",
                        mover->clip->name);
     return PELT_OK;
 }

@@ -42,9 +42,15 @@ static void *heap_resize(void *user, void *pointer, size_t old_size, size_t new_
     return realloc(pointer, new_size);
 }
 
-pelt_context_desc pelt_context_desc_default(void) {
-    return (pelt_context_desc){.resize = heap_resize};
-}
+#define FIELD(name) PELT_FIELD(pelt_context_desc, name)
+static const pelt_option options[] = {
+    {"memory-limit", 0, PELT_OPTION_SIZE, FIELD(memory_limit), NULL, 0, 0, NULL, "SIZE",
+     "bytes that may be allocated at once; 0: any"},
+    {"thread-count", 0, PELT_OPTION_UINT, FIELD(thread_count), NULL, 0, PX_MAX_THREADS, NULL, "N",
+     "threads; 0: one per core"},
+};
+
+PX_DESC(context, options)
 
 static uint32_t core_count(void) {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -53,11 +59,9 @@ static uint32_t core_count(void) {
 
 pelt_result pelt_context_create(const pelt_context_desc *desc, pelt_context **out) {
     *out = NULL;
-    pelt_context_desc settings = desc ? *desc : pelt_context_desc_default();
+    PX_TAKE_DESC(NULL, context, desc, settings);
     if (!settings.resize)
         settings.resize = heap_resize;
-    if (settings.thread_count > PX_MAX_THREADS)
-        return PELT_ERROR_ARGUMENT;
     pelt_context *context = settings.resize(settings.resize_user, NULL, 0, sizeof *context);
     if (!context)
         return PELT_ERROR_MEMORY;
@@ -123,6 +127,8 @@ void px_set_error(pelt_context *context, const char *text) {
 }
 
 pelt_result px_fail(pelt_context *context, pelt_result result, const char *format, ...) {
+    if (!context)
+        return result;             /* a default that fails its own check, or no context yet */
     char text[PX_ERROR_SIZE] = ""; /* first here: the arguments may be the last error */
     va_list list;
     va_start(list, format);

@@ -35,6 +35,11 @@ static inline size_t px_max_size(size_t a, size_t b) {
 pelt_result px_fail(pelt_context *context, pelt_result result, const char *format, ...) PELT_PRINTF(3, 4);
 /* "out of memory", or that the memory limit was reached. */
 pelt_result px_fail_memory(pelt_context *context);
+/* The first joint of this name [length] at or behind `from`; PELT_NONE: there is none. */
+uint32_t px_joint_named(const pelt_skeleton *skeleton, const char *name, size_t length, uint32_t from);
+/* "exclude: there is no joint 'Hnad'; did you mean 'Hand'?": PELT_ERROR_INPUT. `where` is a field or a file. */
+pelt_result px_fail_joint(pelt_context *context, const pelt_skeleton *skeleton, const char *where, const char *name,
+                          size_t length);
 /* What messages are about from now on: "horse.glb". Borrowed; NULL for nothing. Returns the previous subject. */
 const char *px_subject(pelt_context *context, const char *subject);
 /* A message to the log, with the subject in front. Only from the calling thread. */
@@ -43,6 +48,26 @@ void px_log(pelt_context *context, pelt_log_level level, const char *format, ...
 pelt_result px_progress(pelt_context *context, const char *phase, uint64_t done, uint64_t total);
 /* Asks only whether to stop. From any thread. */
 pelt_result px_cancelled(pelt_context *context);
+
+/* ---- Descriptions ------------------------------------------------------------------------------------------ */
+
+/* Defines the table and the default function of pelt_NAME_desc, from an array of rows. */
+#define PX_DESC(name, rows) PX_DESC_OF(pelt_##name##_desc, pelt_##name##_options, rows)
+#define PX_DESC_OF(type, table_function, rows)                                                                         \
+    const pelt_option_table *table_function(void) {                                                                    \
+        static const pelt_option_table table = {#type, rows, PX_COUNT(rows)};                                          \
+        return &table;                                                                                                 \
+    }                                                                                                                  \
+    type type##_default(void) {                                                                                        \
+        type desc = {0};                                                                                               \
+        pelt_options_default(table_function(), &desc);                                                                 \
+        return desc;                                                                                                   \
+    }
+
+/* Declares `settings`: what `desc` points to, or the defaults for NULL. Leaves the calling function when a field is wrong. */
+#define PX_TAKE_DESC(context, name, desc, settings)                                                                    \
+    pelt_##name##_desc settings = (desc) ? *(desc) : pelt_##name##_desc_default();                                     \
+    PX_TRY(pelt_options_check(context, pelt_##name##_options(), &settings))
 
 /* ---- Memory ----------------------------------------------------------------------------------------------- */
 

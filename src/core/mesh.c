@@ -13,10 +13,10 @@
 pelt_result pelt_clip_read(pelt_context *context, const pelt_clip *clip, uint32_t frame, uint32_t first, uint32_t count,
                            float *out) {
     if (frame >= clip->frame_count)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "clip '%s': there is no frame %u, it has %u", clip->name, frame,
+        return px_fail(context, PELT_ERROR_USAGE, "clip '%s': there is no frame %u, it has %u", clip->name, frame,
                        clip->frame_count);
     if (first > clip->point_count || count > clip->point_count - first)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "clip '%s': points %u to %llu are out of range, it has %u",
+        return px_fail(context, PELT_ERROR_USAGE, "clip '%s': points %u to %llu are out of range, it has %u",
                        clip->name, first, (unsigned long long)first + count, clip->point_count);
     if (count == 0)
         return PELT_OK;
@@ -324,7 +324,7 @@ void px_normal_unit(const double sum[3], double out[3]) {
 
 pelt_result pelt_mesh_normals(pelt_context *context, const pelt_mesh *mesh, const float *positions, float *normals) {
     if (!mesh->weld)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "normals need welded vertices; call pelt_model_weld first");
+        return px_fail(context, PELT_ERROR_USAGE, "normals need welded vertices; call pelt_model_weld first");
     double *sums = PX_ALLOC(context, double, 3 * (size_t)mesh->weld_count);
     if (!sums)
         return PELT_ERROR_MEMORY;

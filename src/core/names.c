@@ -1,6 +1,8 @@
 /* Names that people may have meant. */
 #include "core/core.h"
 
+#include <stdio.h>
+
 #define NAME_MAX_LENGTH 63u /* longer ones are near to none */
 
 /* Letters to insert, remove, change or swap with their neighbour to come from a to b. */
@@ -39,4 +41,42 @@ const char *pelt_nearest_name(const char *name, const char *const *names, size_t
         }
     }
     return nearest;
+}
+
+uint32_t px_joint_named(const pelt_skeleton *skeleton, const char *name, size_t length, uint32_t from) {
+    for (uint32_t j = from; j < skeleton->joint_count; j++)
+        if (px_is_name(skeleton->names[j], name, length))
+            return j;
+    return PELT_NONE;
+}
+
+#define LISTED_SIZE 160u /* bytes of a list of names; more are not read in a message */
+
+/* "hip, knee, foot", or as many as fit and " …" behind. */
+static void list_joints(const pelt_skeleton *skeleton, char text[LISTED_SIZE + 16]) {
+    size_t size = 0;
+    text[0] = 0;
+    for (uint32_t j = 0; j < skeleton->joint_count; j++) {
+        size_t length = strlen(skeleton->names[j]);
+        if (size + length + 2 > LISTED_SIZE) {
+            memcpy(text + size, " …", sizeof " …");
+            return;
+        }
+        size += (size_t)sprintf(text + size, "%s%s", j ? ", " : "", skeleton->names[j]);
+    }
+}
+
+pelt_result px_fail_joint(pelt_context *context, const pelt_skeleton *skeleton, const char *where, const char *name,
+                          size_t length) {
+    char wanted[256], listed[LISTED_SIZE + 16];
+    size_t size = px_min_size(length, sizeof wanted - 1);
+    memcpy(wanted, name, size);
+    wanted[size] = 0;
+    const char *near = pelt_nearest_name(wanted, skeleton->names, skeleton->joint_count);
+    if (near)
+        return px_fail(context, PELT_ERROR_INPUT, "%s: there is no joint '%s'; did you mean '%s'?", where, wanted,
+                       near);
+    list_joints(skeleton, listed);
+    return px_fail(context, PELT_ERROR_INPUT, "%s: there is no joint '%s' among its %u: %s", where, wanted,
+                   skeleton->joint_count, listed);
 }

@@ -186,7 +186,7 @@ void px_shading_frame(const px_shading *s, const float *points, double *sums, fl
 pelt_result pelt_mesh_edged_normals(pelt_context *context, const pelt_mesh *mesh, const float *positions,
                                     float *normals) {
     if (!mesh->weld)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "normals need welded vertices; call pelt_model_weld first");
+        return px_fail(context, PELT_ERROR_USAGE, "normals need welded vertices; call pelt_model_weld first");
     px_arena *scratch = px_arena_create(context);
     if (!scratch)
         return PELT_ERROR_MEMORY;

@@ -10,12 +10,12 @@
 
 #define ENOUGH 1e-3 /* a sweep that lowers the error by less than this part of it is the last */
 
-#define FIELD(name) offsetof(pelt_correct_desc, name)
+#define FIELD(name) PELT_FIELD(pelt_correct_desc, name)
 static const pelt_option options[] = {
     {"rank", 0, PELT_OPTION_UINT, FIELD(rank), "10", 0, PELT_CORRECT_RANK_MAX, NULL, "R",
      "morph targets to add, at most"},
     {"error", 0, PELT_OPTION_REAL, FIELD(error), "0", 0, 1e6, NULL, "E",
-     "as few as reach this E_rms; without --rank up to 100"},
+     "as few as reach this E_rms; up to 100 unless a rank is given"},
     {"basis", 0, PELT_OPTION_CHOICE, FIELD(basis), "skinned", 0, 0, "skinned|rest", NULL,
      "what is nearest: the skinned result, or displacements at rest (James and Twigg 2005)"},
     {"sweeps", 0, PELT_OPTION_UINT, FIELD(sweeps), "4", 0, 100, NULL, "N",
@@ -23,16 +23,7 @@ static const pelt_option options[] = {
     {"normals", 0, PELT_OPTION_FLAG, FIELD(normals), NULL, 0, 0, NULL, NULL, "correct normals too"},
 };
 
-const pelt_option *pelt_correct_options(size_t *option_count) {
-    *option_count = PX_COUNT(options);
-    return options;
-}
-
-pelt_correct_desc pelt_correct_desc_default(void) {
-    pelt_correct_desc desc = {0};
-    pelt_options_default(options, PX_COUNT(options), &desc);
-    return desc;
-}
+PX_DESC(correct, options)
 
 /* ---- What is wrong ---------------------------------------------------------------------------------------- */
 
@@ -40,11 +31,11 @@ static pelt_result check_pair(const px_correction *c, uint32_t p) {
     const pelt_correct_pair *pair = &c->pairs[p];
     const pelt_clip *clip = pair->clip;
     if (pair->motion != PELT_NONE && pair->motion >= c->model->motion_count)
-        return px_fail(c->context, PELT_ERROR_ARGUMENT, "there is no motion %u; the model has %u", pair->motion,
+        return px_fail(c->context, PELT_ERROR_USAGE, "there is no motion %u; the model has %u", pair->motion,
                        c->model->motion_count);
     for (uint32_t q = 0; q < p; q++)
         if (pair->motion != PELT_NONE && c->pairs[q].motion == pair->motion)
-            return px_fail(c->context, PELT_ERROR_ARGUMENT, "motion %u is corrected twice", pair->motion);
+            return px_fail(c->context, PELT_ERROR_USAGE, "motion %u is corrected twice", pair->motion);
     if (clip->point_count != c->model->mesh.point_count)
         return px_fail(c->context, PELT_ERROR_INPUT,
                        "clip '%s' has %u points, the rig has %u; give the mesh that the clip belongs to", clip->name,
@@ -57,16 +48,10 @@ static pelt_result check_pair(const px_correction *c, uint32_t p) {
 static pelt_result check(px_correction *c) {
     const pelt_model *model = c->model;
     const pelt_correct_desc *d = &c->desc;
-    if (d->rank > PELT_CORRECT_RANK_MAX || d->basis > PELT_CORRECT_REST || d->sweeps > 100 || !(d->error >= 0))
-        return px_fail(c->context, PELT_ERROR_ARGUMENT,
-                       "rank must be from 0 to %u, basis 0 or 1, sweeps from 0 to 100, the error not negative",
-                       PELT_CORRECT_RANK_MAX);
     if (c->pair_count == 0)
-        return px_fail(c->context, PELT_ERROR_ARGUMENT, "there is no clip to correct by");
+        return px_fail(c->context, PELT_ERROR_USAGE, "there is no clip to correct by");
     if (model->mesh.vertex_count == 0 || model->skin.bone_count == 0)
-        return px_fail(c->context, PELT_ERROR_INPUT,
-                       "there is no skin in it to correct; 'pelt bind' or 'pelt "
-                       "decompose' makes one");
+        return px_fail(c->context, PELT_ERROR_INPUT, "there is no skin in it to correct; bind or decompose it first");
     if (d->normals && !model->mesh.normals)
         return px_fail(c->context, PELT_ERROR_INPUT, "the mesh has no normals to correct");
     if (!(c->pair_frames = PX_NEW(c->scratch, uint32_t, (size_t)c->pair_count + 1)))
@@ -222,15 +207,16 @@ static pelt_result correct(px_correction *c) {
 
 pelt_result pelt_correct(pelt_context *context, pelt_model *model, const pelt_correct_pair *pairs, uint32_t pair_count,
                          const pelt_correct_desc *desc, pelt_correct_report *report) {
+    if (report)
+        *report = (pelt_correct_report){.normals_before = NAN, .normals_after = NAN};
+    PX_TAKE_DESC(context, correct, desc, settings);
     px_correction c = {.context = context,
                        .model = model,
                        .pairs = pairs,
                        .pair_count = pair_count,
-                       .desc = desc ? *desc : pelt_correct_desc_default(),
+                       .desc = settings,
                        .normal_rms = {NAN, NAN},
                        .scratch = px_arena_create(context)};
-    if (report)
-        *report = (pelt_correct_report){.normals_before = NAN, .normals_after = NAN};
     if (!c.scratch)
         return PELT_ERROR_MEMORY;
     pelt_result result = correct(&c);

@@ -3,26 +3,33 @@
 
 #include <math.h>
 
-pelt_crowd_desc pelt_crowd_desc_default(void) {
-    return (pelt_crowd_desc){.fps = 30, .skinning = PELT_SKINNING_LINEAR};
-}
+#define FIELD(name) PELT_FIELD(pelt_crowd_desc, name)
+static const pelt_option options[] = {
+    {"fps", 0, PELT_OPTION_REAL, FIELD(fps), "30", 0.001, 100000, NULL, "N", "samples per second of motions"},
+    {"skinning", 0, PELT_OPTION_CHOICE, FIELD(skinning), "linear", 0, 0, "linear|dual-quaternion", NULL,
+     "how bones blend"},
+    {"instance-count", 0, PELT_OPTION_UINT, FIELD(instance_count), "0", 0, 0, NULL, "N",
+     "instances to make room for from the start"},
+};
+
+PX_DESC(crowd, options)
 
 /* ---- Levels ----------------------------------------------------------------------------------------------- */
 
 static pelt_result check_level(pelt_context *context, const pelt_model *first, const pelt_model *level, uint32_t c,
                                uint32_t l) {
     if (!level->skin.bone_count || !level->mesh.vertex_count)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "character %u, level %u has no %s; crowds are of skinned meshes",
-                       c, l, level->mesh.vertex_count ? "skin" : "vertices");
+        return px_fail(context, PELT_ERROR_USAGE, "character %u, level %u has no %s; crowds are of skinned meshes", c,
+                       l, level->mesh.vertex_count ? "skin" : "vertices");
     uint32_t joints = first->skeleton.joint_count, morphs = first->morphs.morph_count;
     if (level->skeleton.joint_count != joints ||
         memcmp(level->skeleton.parents, first->skeleton.parents, joints * sizeof *first->skeleton.parents) != 0)
         return px_fail(
-            context, PELT_ERROR_ARGUMENT,
+            context, PELT_ERROR_USAGE,
             "character %u: the joints of level %u (%u) are not those of level 0 (%u); make levels from one rig", c, l,
             level->skeleton.joint_count, joints);
     if (level->morphs.morph_count && level->morphs.morph_count != morphs)
-        return px_fail(context, PELT_ERROR_ARGUMENT,
+        return px_fail(context, PELT_ERROR_USAGE,
                        "character %u: level %u has %u morphs, level 0 has %u; levels have all or none", c, l,
                        level->morphs.morph_count, morphs);
     return PELT_OK;
@@ -39,7 +46,7 @@ static pelt_result add_level(pelt_crowd *crowd, const pelt_model *model, px_crow
 static pelt_result add_character(pelt_crowd *crowd, const pelt_crowd_character *given, px_crowd_character *character) {
     uint32_t c = (uint32_t)(character - crowd->characters);
     if (!given->level_count)
-        return px_fail(crowd->context, PELT_ERROR_ARGUMENT, "character %u has no levels; it needs at least one", c);
+        return px_fail(crowd->context, PELT_ERROR_USAGE, "character %u has no levels; it needs at least one", c);
     character->level_count = given->level_count;
     character->first_key = crowd->key_count;
     crowd->key_count += given->level_count;
@@ -145,12 +152,8 @@ static pelt_result fill(pelt_crowd *crowd, const pelt_crowd_character *character
 
 pelt_result pelt_crowd_create(pelt_context *context, const pelt_crowd_character *characters, uint32_t character_count,
                               const pelt_crowd_desc *desc, pelt_crowd **out) {
-    pelt_crowd_desc settings = desc ? *desc : pelt_crowd_desc_default();
     *out = NULL;
-    if (!(settings.fps > 0) || !isfinite(settings.fps))
-        return px_fail(context, PELT_ERROR_ARGUMENT, "samples per second must be more than 0, not %g", settings.fps);
-    if (settings.skinning > PELT_SKINNING_DUAL_QUATERNION)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "there is no skinning %u", settings.skinning);
+    PX_TAKE_DESC(context, crowd, desc, settings);
     px_arena *memory = px_arena_create(context);
     pelt_crowd *crowd = memory ? PX_NEW(memory, pelt_crowd, 1) : NULL;
     pelt_result result = PELT_ERROR_MEMORY;

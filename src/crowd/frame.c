@@ -18,13 +18,12 @@ uint32_t pelt_crowd_vertex_count(const pelt_crowd *crowd, uint32_t character, ui
 
 static pelt_result check_level(const pelt_crowd *crowd, const pelt_crowd_instance *instance, uint32_t i) {
     if (instance->character >= crowd->character_count)
-        return px_fail(crowd->context, PELT_ERROR_ARGUMENT, "instance %u: there is no character %u, only %u of them", i,
+        return px_fail(crowd->context, PELT_ERROR_USAGE, "instance %u: there is no character %u, only %u of them", i,
                        instance->character, crowd->character_count);
     uint32_t level_count = crowd->characters[instance->character].level_count;
     if (instance->level >= level_count)
-        return px_fail(crowd->context, PELT_ERROR_ARGUMENT,
-                       "instance %u: character %u has no level %u, only %u of them", i, instance->character,
-                       instance->level, level_count);
+        return px_fail(crowd->context, PELT_ERROR_USAGE, "instance %u: character %u has no level %u, only %u of them",
+                       i, instance->character, instance->level, level_count);
     return PELT_OK;
 }
 
@@ -61,23 +60,23 @@ pelt_result pelt_crowd_place(pelt_crowd *crowd, pelt_crowd_instance *instances, 
 static pelt_result check_layers(const pelt_crowd *crowd, const pelt_crowd_instance *instance, uint32_t i) {
     uint32_t motion_count = crowd->characters[instance->character].motion_count;
     if (instance->layer_count > PELT_CROWD_LAYERS)
-        return px_fail(crowd->context, PELT_ERROR_ARGUMENT, "instance %u has %u layers; %u are possible", i,
+        return px_fail(crowd->context, PELT_ERROR_USAGE, "instance %u has %u layers; %u are possible", i,
                        instance->layer_count, PELT_CROWD_LAYERS);
     float sum = 0;
     for (uint32_t l = 0; l < instance->layer_count; l++) {
         const pelt_crowd_layer *layer = &instance->layers[l];
         if (layer->motion >= motion_count)
-            return px_fail(crowd->context, PELT_ERROR_ARGUMENT,
+            return px_fail(crowd->context, PELT_ERROR_USAGE,
                            "instance %u, layer %u: character %u has no motion %u, only %u of them", i, l,
                            instance->character, layer->motion, motion_count);
         if (!isfinite(layer->time) || !(layer->weight >= 0) || !isfinite(layer->weight))
-            return px_fail(crowd->context, PELT_ERROR_ARGUMENT,
+            return px_fail(crowd->context, PELT_ERROR_USAGE,
                            "instance %u, layer %u: time %g, weight %g; both must be finite, the weight at least 0", i,
                            l, (double)layer->time, (double)layer->weight);
         sum += layer->weight;
     }
     if (instance->layer_count && !(sum > 0 && isfinite(sum)))
-        return px_fail(crowd->context, PELT_ERROR_ARGUMENT, "instance %u: the weights of its layers sum to %g", i,
+        return px_fail(crowd->context, PELT_ERROR_USAGE, "instance %u: the weights of its layers sum to %g", i,
                        (double)sum);
     return PELT_OK;
 }
@@ -87,11 +86,11 @@ static pelt_result check_output(const pelt_crowd *crowd, const pelt_crowd_instan
     const pelt_mesh *mesh = &crowd->characters[instance->character].levels[instance->level].model.mesh;
     if (instance->first_vertex > output->vertex_count ||
         mesh->vertex_count > output->vertex_count - instance->first_vertex)
-        return px_fail(crowd->context, PELT_ERROR_ARGUMENT,
+        return px_fail(crowd->context, PELT_ERROR_USAGE,
                        "instance %u: vertices %zu to %zu do not fit into an output of %zu", i, instance->first_vertex,
                        instance->first_vertex + mesh->vertex_count, output->vertex_count);
     if (output->normals && !mesh->normals)
-        return px_fail(crowd->context, PELT_ERROR_ARGUMENT,
+        return px_fail(crowd->context, PELT_ERROR_USAGE,
                        "instance %u: normals are wanted, but character %u has none at level %u", i, instance->character,
                        instance->level);
     return PELT_OK;
@@ -172,7 +171,7 @@ static px_crowd_target make_target(const pelt_crowd_output *output, size_t verte
 pelt_result pelt_crowd_frame(pelt_crowd *crowd, const pelt_crowd_instance *instances, uint32_t instance_count,
                              const pelt_crowd_output *output) {
     if (output->stride % sizeof(float) || (output->stride && output->stride < 3 * sizeof(float)))
-        return px_fail(crowd->context, PELT_ERROR_ARGUMENT,
+        return px_fail(crowd->context, PELT_ERROR_USAGE,
                        "a stride of %zu bytes; it must be a multiple of 4, at least 12, or 0", output->stride);
     size_t vertex_count = 0;
     for (uint32_t i = 0; i < instance_count; i++) {

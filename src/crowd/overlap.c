@@ -45,7 +45,7 @@ static pelt_result check_vertices(const pelt_crowd *crowd, const px_crowd_range 
     for (uint32_t i = 1; i < count; i++) {
         const px_crowd_range *a = &ranges[i - 1], *b = &ranges[i];
         if (b->first < a->first + a->count)
-            return px_fail(crowd->context, PELT_ERROR_ARGUMENT,
+            return px_fail(crowd->context, PELT_ERROR_USAGE,
                            "instances %u and %u overlap: vertices %zu to %zu and %zu to %zu of the output; each needs "
                            "vertices of its own, as pelt_crowd_place gives them",
                            a->instance, b->instance, a->first, a->first + a->count, b->first, b->first + b->count);
@@ -63,7 +63,7 @@ static pelt_result check_normals(const pelt_crowd *crowd, const px_crowd_range *
         else if (normal + ranges[n].count <= position)
             n++;
         else
-            return px_fail(crowd->context, PELT_ERROR_ARGUMENT,
+            return px_fail(crowd->context, PELT_ERROR_USAGE,
                            "normals of instance %u would be written over positions of instance %u; output.positions, "
                            "output.normals and output.stride do not fit together",
                            ranges[n].instance, ranges[p].instance);

@@ -10,66 +10,57 @@
 #include <time.h>
 
 static const pelt_option options[] = {
-    {"bones", 'b', PELT_OPTION_UINT, offsetof(pelt_decompose_desc, bones), "0", 0, 4000, NULL, "P",
+    {"bones", 'b', PELT_OPTION_UINT, PELT_FIELD(pelt_decompose_desc, bones), "0", 0, 4000, NULL, "P",
      "number of bones; 0: by --error, or by itself: as many as are worth it"},
-    {"error", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, error), "0", 0, 1e6, NULL, "E",
+    {"error", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, error), "0", 0, 1e6, NULL, "E",
      "reach this E_rms with as few bones as possible: one less would miss it"},
-    {"influences", 'k', PELT_OPTION_UINT, offsetof(pelt_decompose_desc, influences), "4", 1, 8, NULL, "K",
+    {"influences", 'k', PELT_OPTION_UINT, PELT_FIELD(pelt_decompose_desc, influences), "4", 1, 8, NULL, "K",
      "bones per vertex at most"},
-    {"transforms", 't', PELT_OPTION_CHOICE, offsetof(pelt_decompose_desc, transforms), "affine", 0, 0,
+    {"transforms", 't', PELT_OPTION_CHOICE, PELT_FIELD(pelt_decompose_desc, transforms), "affine", 0, 0,
      "affine|trs|rigid", NULL, "what a bone can do"},
-    {"iterations", 0, PELT_OPTION_UINT, offsetof(pelt_decompose_desc, iterations), "42", 1, 100000, NULL, "N",
+    {"iterations", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_decompose_desc, iterations), "42", 1, 100000, NULL, "N",
      "iterations at most"},
-    {"tolerance", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, tolerance), "0.005", 0, 1, NULL, "X",
+    {"tolerance", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, tolerance), "0.005", 0, 1, NULL, "X",
      "stop when ten iterations lower the error by less than this fraction"},
-    {"epsilon", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, epsilon), "0", 0, 1e6, NULL, "E",
+    {"epsilon", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, epsilon), "0", 0, 1e6, NULL, "E",
      "E_rms that the reduction may lose; 0: by itself"},
-    {"reduce", 0, PELT_OPTION_CHOICE, offsetof(pelt_decompose_desc, reduce), "svd", 0, 0,
+    {"reduce", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_decompose_desc, reduce), "svd", 0, 0,
      "svd|max|gram-schmidt|power1|power2", NULL, "how the animation is reduced to a subspace"},
-    {"memory", 0, PELT_OPTION_SIZE, offsetof(pelt_decompose_desc, memory), "0", 0, 0, NULL, "SIZE",
+    {"memory", 0, PELT_OPTION_SIZE, PELT_FIELD(pelt_decompose_desc, memory), "0", 0, 0, NULL, "SIZE",
      "memory that the work may take beside the model; 0: no bound"},
-    {"key-tolerance", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, key_tolerance), "0.01", 0, 1, NULL, "X",
+    {"key-tolerance", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, key_tolerance), "0.01", 0, 1, NULL, "X",
      "leave out keys while the error rises by no more than this fraction; 0: keep all"},
-    {"seed-method", 0, PELT_OPTION_CHOICE, offsetof(pelt_decompose_desc, seed_method), "split", 0, 0, "split|regions",
+    {"seed-method", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_decompose_desc, seed_method), "split", 0, 0, "split|regions",
      NULL, "where bones begin: clusters split where they fit worst, or regions grown from seeds far apart"},
-    {"smooth", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, smooth), "0", 0, 1000, NULL, "S",
+    {"smooth", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, smooth), "0", 0, 1000, NULL, "S",
      "weights vary smoothly: a jump to the neighbours counts like an error of S"},
-    {"fixed-rest", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, fixed_rest), NULL, 0, 0, NULL, NULL,
+    {"fixed-rest", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_decompose_desc, fixed_rest), NULL, 0, 0, NULL, NULL,
      "keep the rest pose as it is"},
-    {"free-rest", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, free_rest), NULL, 0, 0, NULL, NULL,
+    {"free-rest", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_decompose_desc, free_rest), NULL, 0, 0, NULL, NULL,
      "let the rest pose change where a rig holds it"},
-    {"free-bones", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, free_bones), NULL, 0, 0, NULL, NULL,
+    {"free-bones", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_decompose_desc, free_bones), NULL, 0, 0, NULL, NULL,
      "affine bones may mirror thin surfaces: the least error, but engines shade those wrongly"},
-    {"refine", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, refine), NULL, 0, 0, NULL, NULL,
+    {"refine", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_decompose_desc, refine), NULL, 0, 0, NULL, NULL,
      "what a rig gives is only where to start"},
-    {"add", 0, PELT_OPTION_UINT, offsetof(pelt_decompose_desc, add), "0", 0, 1000, NULL, "N",
+    {"add", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_decompose_desc, add), "0", 0, 1000, NULL, "N",
      "give a rig this many helper bones, the rest of it locked"},
-    {"lock-bones", 0, PELT_OPTION_TEXT, offsetof(pelt_decompose_desc, lock_bones), NULL, 0, 0, NULL, "NAMES",
+    {"lock-bones", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_decompose_desc, lock_bones), NULL, 0, 0, NULL, "NAMES",
      "bones of a rig, divided by commas, that keep motion and weights"},
-    {"lock-vertices", 0, PELT_OPTION_TEXT, offsetof(pelt_decompose_desc, lock_vertices), NULL, 0, 0, NULL, "PARTS",
+    {"lock-vertices", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_decompose_desc, lock_vertices), NULL, 0, 0, NULL, "PARTS",
      "parts or materials, divided by commas, whose vertices keep their weights"},
-    {"hierarchy", 0, PELT_OPTION_FLAG, offsetof(pelt_decompose_desc, hierarchy), NULL, 0, 0, NULL, NULL,
+    {"hierarchy", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_decompose_desc, hierarchy), NULL, 0, 0, NULL, NULL,
      "join rigid bones into a skeleton; else all hang from one root"},
-    {"method", 0, PELT_OPTION_CHOICE, offsetof(pelt_decompose_desc, method), "fesam", 0, 0, "fesam|sma", NULL,
+    {"method", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_decompose_desc, method), "fesam", 0, 0, "fesam|sma", NULL,
      "iterate from seeds; or bones where triangles turn alike, as many as there are"},
-    {"rotation-tolerance", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, rotation_tolerance), "0.05", 1e-4, 1,
+    {"rotation-tolerance", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, rotation_tolerance), "0.05", 1e-4, 1,
      NULL, "X", "sma: how far rotations may differ in a bone; larger: fewer bones"},
-    {"weight-solver", 0, PELT_OPTION_CHOICE, offsetof(pelt_decompose_desc, weight_solver), "nnls", 0, 0,
+    {"weight-solver", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_decompose_desc, weight_solver), "nnls", 0, 0,
      "nnls|tsvd|bounded", NULL, "sma: weights that are not negative, any, or bounded by --min-weight"},
-    {"min-weight", 0, PELT_OPTION_REAL, offsetof(pelt_decompose_desc, min_weight), "-0.1", -1000, 0, NULL, "W",
+    {"min-weight", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, min_weight), "-0.1", -1000, 0, NULL, "W",
      "sma: bound of --weight-solver bounded"},
 };
 
-const pelt_option *pelt_decompose_options(size_t *option_count) {
-    *option_count = PX_COUNT(options);
-    return options;
-}
-
-pelt_decompose_desc pelt_decompose_desc_default(void) {
-    pelt_decompose_desc desc = {0};
-    pelt_options_default(options, PX_COUNT(options), &desc);
-    return desc;
-}
+PX_DESC(decompose, options)
 
 #define ADD_GROUPS 4u  /* in which helper bones are added: each sees what the ones before leave */
 #define MOVE_EVERY 8u  /* iterations between attempts to move bones … */
@@ -131,7 +122,7 @@ static pelt_result check_input(pelt_context *context, const pelt_model *model, u
         return px_fail(context, PELT_ERROR_INPUT, "%llu frames are more than can be decomposed at once (100,000)",
                        (unsigned long long)frames);
     if (rest_frame >= frames)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "frame %u is to be the rest pose, but there are %u", rest_frame,
+        return px_fail(context, PELT_ERROR_USAGE, "frame %u is to be the rest pose, but there are %u", rest_frame,
                        (uint32_t)frames);
     *frame_count = (uint32_t)frames;
     return PELT_OK;
@@ -238,31 +229,27 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
 
 static pelt_result check_settings(pelt_context *context, const pelt_decompose_desc *desc) {
     if (desc->hierarchy && desc->transforms != PELT_TRANSFORMS_RIGID)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "only rigid bones can be joined into a hierarchy");
+        return px_fail(context, PELT_ERROR_USAGE, "only rigid bones can be joined into a hierarchy");
     if (desc->method != PELT_DECOMPOSE_SMA)
         return PELT_OK;
     if (desc->bones > 0 || desc->error > 0)
         return px_fail(
-            context, PELT_ERROR_ARGUMENT,
-            "the method sma finds the number of bones by itself: --rotation-tolerance, not --bones or --error");
+            context, PELT_ERROR_USAGE,
+            "the method sma finds the number of bones by itself: set rotation_tolerance, not bones or error");
     if (desc->rig)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "the method sma cannot start from a rig; the default one can");
+        return px_fail(context, PELT_ERROR_USAGE, "the method sma cannot start from a rig; the default one can");
     return PELT_OK;
 }
 
 pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
                                    pelt_decomposer **out) {
     *out = NULL;
-    pelt_decompose_desc settings = desc ? *desc : pelt_decompose_desc_default();
+    PX_TAKE_DESC(context, decompose, desc, settings);
     uint32_t frame_count = 0;
     PX_TRY(check_settings(context, &settings));
     PX_TRY(check_input(context, model, settings.rest_frame, &frame_count));
     if (px_search_wanted(&settings))
         return px_search_bones(context, model, &settings, out);
-    pelt_model was = *model;
-    if (settings.rig == model && settings.add > 0)
-        PX_TRY(px_skin_join_parts(model)); /* helper bones take vertices of all parts */
-    PX_TRY(pelt_model_weld(context, model));
     px_arena *arena = px_arena_create(context);
     pelt_decomposer *d = arena ? PX_NEW(arena, pelt_decomposer, 1) : NULL;
     if (!d) {
@@ -270,6 +257,8 @@ pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, con
         return PELT_ERROR_MEMORY;
     }
     d->desc = settings;
+    d->was = *model;
+    d->joined = settings.rig == model && settings.add > 0; /* helper bones take vertices of all parts */
     bool is_sma = d->desc.method == PELT_DECOMPOSE_SMA;
     if ((d->desc.rig || is_sma) && !(d->desc.epsilon > 0))
         d->desc.epsilon = 1e-3; /* a rig may be exact; rigid bones are no part of the subspace */
@@ -282,19 +271,24 @@ pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, con
     d->report.frame_count = frame_count;
     d->plan.rest_row = 3 * (size_t)d->desc.rest_frame;
     d->next_move = MOVE_EVERY;
-    pelt_result result = gather_and_seed(d);
+    pelt_result result = d->joined ? px_skin_join_parts(model) : PELT_OK;
+    if (result == PELT_OK)
+        result = pelt_model_weld(context, model);
+    if (result == PELT_OK)
+        result = gather_and_seed(d);
     if (result == PELT_OK)
         *out = d;
-    else {
-        px_arena_destroy(arena);
-        *model = was;
-    }
+    else
+        pelt_decomposer_destroy(d);
     return result;
 }
 
 void pelt_decomposer_destroy(pelt_decomposer *d) {
-    if (d)
-        px_arena_destroy(d->fit.arena);
+    if (!d)
+        return;
+    if (d->joined)
+        *d->model = d->was;
+    px_arena_destroy(d->fit.arena);
 }
 
 double pelt_decomposer_error(const pelt_decomposer *d) {
@@ -375,6 +369,7 @@ pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *re
     if (!r.iteration_errors || !r.search_bones || !r.search_errors)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_fit_build(&d->fit, &d->plan, &d->given, &d->desc, d->model));
+    d->joined = false;
     if (report)
         *report = r;
     return PELT_OK;

@@ -15,6 +15,8 @@ struct pelt_decomposer {
     px_fit_state spare;
     pelt_decompose_desc desc;
     pelt_model *model;
+    pelt_model was; /* the model before its parts were joined to the skin … */
+    bool joined;    /* … which it is again unless the result is built */
     pelt_decompose_report report;
     px_neighbours neighbours; /* only where something needs them */
     px_sma sma;               /* only with that method */

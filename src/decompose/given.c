@@ -41,17 +41,17 @@ static bool is_kept(const pelt_decompose_desc *desc) {
 static pelt_result check_wishes(pelt_context *context, const pelt_decompose_desc *desc) {
     bool any = wants_motion(desc) || wants_weights(desc);
     if (!desc->rig && (any || desc->refine || !is_empty(desc->lock_bones) || !is_empty(desc->lock_vertices)))
-        return px_fail(context, PELT_ERROR_ARGUMENT,
+        return px_fail(context, PELT_ERROR_USAGE,
                        "refining, locking and adding bones need a rig whose motion or weights are given");
     if (desc->rig && !any)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "a rig is given, but neither its motion nor its weights are");
+        return px_fail(context, PELT_ERROR_USAGE, "a rig is given, but neither its motion nor its weights are");
     if (!is_empty(desc->lock_bones) && !(wants_motion(desc) && wants_weights(desc)))
-        return px_fail(context, PELT_ERROR_ARGUMENT,
+        return px_fail(context, PELT_ERROR_USAGE,
                        "bones can be locked only where both their motion and their weights are given");
     if (!is_empty(desc->lock_vertices) && !wants_weights(desc))
-        return px_fail(context, PELT_ERROR_ARGUMENT, "vertices can be locked only where their weights are given");
+        return px_fail(context, PELT_ERROR_USAGE, "vertices can be locked only where their weights are given");
     if (desc->rig && desc->hierarchy)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "bones of a rig cannot be joined into another hierarchy");
+        return px_fail(context, PELT_ERROR_USAGE, "bones of a rig cannot be joined into another hierarchy");
     return PELT_OK;
 }
 

@@ -27,10 +27,10 @@ pelt_result px_built_normals(pelt_context *context, const pelt_model *model, con
 pelt_result pelt_decompose_normals(pelt_context *context, pelt_model *model, const pelt_mesh *source) {
     const pelt_mesh *mesh = &model->mesh;
     if (source->vertex_count != mesh->vertex_count || source->point_count != mesh->point_count)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "the mesh whose normals are wanted has %u vertices, the model %u",
+        return px_fail(context, PELT_ERROR_USAGE, "the mesh whose normals are wanted has %u vertices, the model %u",
                        source->vertex_count, mesh->vertex_count);
     if (model->motion_count < model->clip_count || model->skin.bone_count == 0)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "%u motions and %u bones are not what decomposing %u clips made",
+        return px_fail(context, PELT_ERROR_USAGE, "%u motions and %u bones are not what decomposing %u clips made",
                        model->motion_count, model->skin.bone_count, model->clip_count);
     PX_TRY(pelt_model_weld(context, model));
     pelt_model wanted = *model;

@@ -91,8 +91,8 @@ pelt_result px_reduction_dimension(const px_reduction *r, const double *values, 
     if (r->desc->memory == 0 || size <= r->desc->memory)
         return PELT_OK;
     return px_fail(fit->context, PELT_ERROR_MEMORY,
-                   "the work takes %zu MB beside the model, more than the %zu MB allowed: a --memory of %zuM, fewer "
-                   "bones or a larger --epsilon would do",
+                   "the work takes %zu MB beside the model, more than the %zu MB allowed: allow a memory of %zuM, "
+                   "fewer bones or a larger epsilon",
                    (size >> 20) + 1, r->desc->memory >> 20, (size >> 20) + 1);
 }
 

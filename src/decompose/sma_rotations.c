@@ -110,12 +110,12 @@ static pelt_result turn_all(turning *t, px_reduction *r) {
     take_triangles(t, &r->input->mesh, r->plan->vertices, r->block);
     if (sma->triangle_count == 0)
         return px_fail(r->fit->context, PELT_ERROR_INPUT,
-                       "there is no triangle with an area at rest, and --method sma goes by how triangles turn; the "
+                       "there is no triangle with an area at rest, and the method sma goes by how triangles turn; the "
                        "default method needs none");
     size_t size = px_mul_size(px_mul_size(sma->triangle_count, sma->pitch), 2 * sizeof(float));
     if (r->desc->memory > 0 && size > r->desc->memory)
         return px_fail(r->fit->context, PELT_ERROR_MEMORY,
-                       "--method sma holds the rotations of %u triangles twice, %zu MB, which --memory does not allow; "
+                       "the method sma holds the rotations of %u triangles twice, %zu MB, more than memory allows; "
                        "the default method takes less",
                        sma->triangle_count, size >> 20);
     if (!(sma->rotations = PX_NEW(r->fit->arena, float, px_mul_size(sma->triangle_count, sma->pitch))))
@@ -181,7 +181,7 @@ pelt_result px_sma_find(px_sma *sma, px_fit *fit, const pelt_model *model, const
                          sma->bones, offsets, &sma->bone_count));
     if (sma->bone_count > MOST_BONES)
         return px_fail(fit->context, PELT_ERROR_INPUT,
-                       "%u bones with this --rotation-tolerance are more than %u; a larger one finds fewer",
+                       "%u bones with this rotation_tolerance are more than %u; a larger one finds fewer",
                        sma->bone_count, MOST_BONES);
     for (uint32_t n = 0; n < sma->triangle_count; n++) {
         sma->core_count += sma->bones[n] != PELT_NONE && offsets[n] < 1;

@@ -10,7 +10,7 @@
 #define CLEAR_ERROR   0.33 /* where the error falls this far, that may be more */
 #define CLEAR_MISS    2.0
 
-#define FIELD(name) offsetof(pelt_eigenskin_desc, name)
+#define FIELD(name) PELT_FIELD(pelt_eigenskin_desc, name)
 static const pelt_option options[] = {
     {"support", 0, PELT_OPTION_REAL, FIELD(support), "0.04", 0, 1, NULL, "X",
      "a joint's vertices are those that it displaces by more than this part of its largest displacement"},
@@ -36,35 +36,21 @@ static const pelt_option options[] = {
      "poses of a joint to keep, at most; with more, examples are met in least squares"},
 };
 
-const pelt_option *pelt_eigenskin_options(size_t *option_count) {
-    *option_count = PX_COUNT(options);
-    return options;
-}
-
-pelt_eigenskin_desc pelt_eigenskin_desc_default(void) {
-    pelt_eigenskin_desc desc = {0};
-    pelt_options_default(options, PX_COUNT(options), &desc);
-    return desc;
-}
+PX_DESC(eigenskin, options)
 
 static pelt_result check(const px_eigenskin *e) {
     const pelt_eigenskin_desc *d = &e->desc;
     const pelt_model *model = e->model;
-    if (!(d->support >= 0 && d->support <= 1) || d->modes > PELT_EIGENSKIN_MODES_MAX || !(d->error >= 0) ||
-        d->kernel > PELT_EIGENSKIN_KERNEL_AUTO || !(d->radius >= 0 && d->radius <= 1000) ||
-        !(d->regularise >= 0 && d->regularise <= 1) || d->centres < 2 || d->centres > CENTRES_MAX)
-        return px_fail(e->context, PELT_ERROR_ARGUMENT, "a setting is out of range; see pelt_eigenskin_desc");
     if (d->max_per_vertex && d->modes > d->max_per_vertex)
-        return px_fail(e->context, PELT_ERROR_ARGUMENT,
+        return px_fail(e->context, PELT_ERROR_USAGE,
                        "%u modes of one joint are more than the %u displacements that a vertex may take", d->modes,
                        d->max_per_vertex);
     if (e->example_count == 0)
-        return px_fail(e->context, PELT_ERROR_ARGUMENT, "there are no examples to learn from");
+        return px_fail(e->context, PELT_ERROR_USAGE, "there are no examples to learn from");
     if (e->example_count > INT32_MAX)
-        return px_fail(e->context, PELT_ERROR_ARGUMENT, "there are too many examples");
+        return px_fail(e->context, PELT_ERROR_USAGE, "there are too many examples");
     if (model->mesh.vertex_count == 0 || model->skin.bone_count == 0)
-        return px_fail(e->context, PELT_ERROR_INPUT,
-                       "there is no skin in it to correct; 'pelt bind' or 'pelt decompose' makes one");
+        return px_fail(e->context, PELT_ERROR_INPUT, "there is no skin in it to correct; bind or decompose it first");
     if (d->normals && !model->mesh.normals)
         return px_fail(e->context, PELT_ERROR_INPUT, "the mesh has no normals to correct");
     return PELT_OK;
@@ -179,11 +165,14 @@ static pelt_result fit(px_eigenskin *e, const pelt_eigenskin_joint **joints) {
 
 pelt_result pelt_eigenskin(pelt_context *context, pelt_model *model, const pelt_pose_example *examples,
                            uint32_t example_count, const pelt_eigenskin_desc *desc, pelt_eigenskin_report *report) {
+    if (report)
+        *report = (pelt_eigenskin_report){.normals_before = NAN, .normals_after = NAN};
+    PX_TAKE_DESC(context, eigenskin, desc, settings);
     px_eigenskin e = {.context = context,
                       .model = model,
                       .examples = examples,
                       .example_count = example_count,
-                      .desc = desc ? *desc : pelt_eigenskin_desc_default(),
+                      .desc = settings,
                       .normal_rms = {NAN, NAN},
                       .scratch = px_arena_create(context)};
     if (!e.scratch)

@@ -142,16 +142,14 @@ static pelt_result join_tops(px_eigenskin *e, const top_set *t) {
 static pelt_result join_named(px_eigenskin *e, const top_set *t) {
     const pelt_skeleton *skeleton = &e->model->skeleton;
     const char *name = e->desc.against;
-    uint32_t named = 0;
-    while (named < skeleton->joint_count && strcmp(skeleton->names[named], name) != 0)
-        named++;
-    if (named == skeleton->joint_count)
-        return px_fail(e->context, PELT_ERROR_ARGUMENT, "against: there is no joint '%s'", name);
+    uint32_t named = px_joint_named(skeleton, name, strlen(name), 0);
+    if (named == PELT_NONE)
+        return px_fail_joint(e->context, skeleton, "against", name, strlen(name));
     if (t->of[named] == PELT_NONE)
-        return px_fail(e->context, PELT_ERROR_ARGUMENT,
+        return px_fail(e->context, PELT_ERROR_USAGE,
                        "against: nothing at or above joint '%s' has weights; name one that moves the skin", name);
     if (t->count < 2)
-        return px_fail(e->context, PELT_ERROR_ARGUMENT,
+        return px_fail(e->context, PELT_ERROR_USAGE,
                        "against: every joint but '%s' has a weighted one above it, and turns against that",
                        skeleton->names[t->joints[0]]);
     for (uint32_t n = 0; n < t->count; n++)

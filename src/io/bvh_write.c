@@ -356,7 +356,7 @@ static pelt_result choose_motion(writer *w, const pelt_save_desc *desc) {
         return px_fail(w->context, PELT_ERROR_OUTPUT, "%u joints are more than the %u that BVH is written with",
                        model->skeleton.joint_count, PX_BVH_MAX_JOINTS);
     if (desc->motion >= model->motion_count && (desc->motion || model->motion_count))
-        return px_fail(w->context, PELT_ERROR_ARGUMENT, "there is no motion %u, only %u", desc->motion,
+        return px_fail(w->context, PELT_ERROR_USAGE, "there is no motion %u, only %u", desc->motion,
                        model->motion_count);
     w->motion = model->motion_count ? &model->motions[desc->motion] : NULL;
     w->rate = 30;

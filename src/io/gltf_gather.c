@@ -85,7 +85,7 @@ static pelt_result check(const px_gltf_writer *w, uint32_t part) {
     const px_gltf_source *source = &w->source->sources[part];
     for (uint32_t i = 0; i < w->parts[part].vertex_count; i++)
         if (px_gltf_origin(w, part, i) >= source->vertex_count)
-            return px_fail(w->context, PELT_ERROR_ARGUMENT,
+            return px_fail(w->context, PELT_ERROR_USAGE,
                            "vertex %u is said to be one of the file's that its part does not have",
                            w->parts[part].first_vertex + i);
     return PELT_OK;

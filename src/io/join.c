@@ -137,7 +137,7 @@ static pelt_result join_group(joiner *j, const char *text, size_t size) {
             const pelt_track *both = shared_with_group(j, j->firsts[first], &model->motions[motion]);
             if (both)
                 return px_fail(
-                    j->context, PELT_ERROR_ARGUMENT,
+                    j->context, PELT_ERROR_USAGE,
                     "join %.*s: both move the %s of '%s'; only motions of different properties play together",
                     (int)size, text, paths[both->path], model->skeleton.names[both->joint]);
             join(j, first, motion);
@@ -145,11 +145,11 @@ static pelt_result join_group(joiner *j, const char *text, size_t size) {
         p += length + 1;
     }
     if (met < 2)
-        return px_fail(j->context, PELT_ERROR_ARGUMENT,
+        return px_fail(j->context, PELT_ERROR_USAGE,
                        "join %.*s: give 'auto', 'none' or names of motions with + between: 'Walk+Smile'", (int)size,
                        text);
     if (missing && first != PELT_NONE)
-        return px_fail(j->context, PELT_ERROR_ARGUMENT, "join %.*s: there is no motion '%.*s'", (int)size, text,
+        return px_fail(j->context, PELT_ERROR_USAGE, "join %.*s: there is no motion '%.*s'", (int)size, text,
                        (int)missing_length, missing);
     return PELT_OK;
 }

@@ -1,56 +1,23 @@
 /* Reading an input: one file, a mesh and its caches, a skeleton and its motions, or a sequence. */
 #include "io/io.h"
 
-static const pelt_option load_options[] = {
-    {.name = "fps",
-     .kind = PELT_OPTION_REAL,
-     .offset = offsetof(pelt_load_desc, fps),
-     .initial = "30",
-     .min = 0.001,
-     .max = 100000,
-     .value = "N",
-     .help = "frames per second of inputs that do not say (sequences, PC2)"},
-    {.name = "amc-fps",
-     .kind = PELT_OPTION_REAL,
-     .offset = offsetof(pelt_load_desc, motion_fps),
-     .initial = "120",
-     .min = 0.001,
-     .max = 100000,
-     .value = "N",
-     .help = "frames per second of motions that do not say (AMC)"},
-    {.name = "object",
-     .kind = PELT_OPTION_TEXT,
-     .offset = offsetof(pelt_load_desc, object),
-     .value = "NAME",
-     .help = "only this object of an Alembic file and what is below it, by name or path"},
-    {.name = "up",
-     .kind = PELT_OPTION_TEXT,
-     .offset = offsetof(pelt_load_desc, up),
-     .value = "y|z|x",
-     .help = "axis that points up in the files, which are turned to y up; of one of several files: cache.mdd=z"},
-    {.name = "scale",
-     .kind = PELT_OPTION_TEXT,
-     .offset = offsetof(pelt_load_desc, scale),
-     .value = "X",
-     .help = "multiply lengths of the files: 0.01; of one of several: cache.mdd=100, with commas between several"},
-    {.name = "join",
-     .kind = PELT_OPTION_TEXT,
-     .offset = offsetof(pelt_load_desc, join),
-     .initial = "auto",
-     .value = "A+B",
-     .help = "play these motions as one; auto: bones and morphs that a program wrote apart; none: as in the file"},
+#define FIELD(name) PELT_FIELD(pelt_load_desc, name)
+static const pelt_option options[] = {
+    {"fps", 0, PELT_OPTION_REAL, FIELD(fps), "30", 0.001, 100000, NULL, "N",
+     "frames per second of inputs that do not say (sequences, PC2)"},
+    {"amc-fps", 0, PELT_OPTION_REAL, FIELD(motion_fps), "120", 0.001, 100000, NULL, "N",
+     "frames per second of motions that do not say (AMC)"},
+    {"object", 0, PELT_OPTION_TEXT, FIELD(object), NULL, 0, 0, NULL, "NAME",
+     "only this object of an Alembic file and what is below it, by name or path"},
+    {"up", 0, PELT_OPTION_TEXT, FIELD(up), NULL, 0, 0, NULL, "y|z|x",
+     "axis that points up in the files, which are turned to y up; of one of several files: cache.mdd=z"},
+    {"scale", 0, PELT_OPTION_TEXT, FIELD(scale), NULL, 0, 0, NULL, "X",
+     "multiply lengths of the files: 0.01; of one of several: cache.mdd=100, with commas between several"},
+    {"join", 0, PELT_OPTION_TEXT, FIELD(join), "auto", 0, 0, NULL, "A+B",
+     "play these motions as one; auto: bones and morphs that a program wrote apart; none: as in the file"},
 };
 
-const pelt_option *pelt_load_options(size_t *option_count) {
-    *option_count = PX_COUNT(load_options);
-    return load_options;
-}
-
-pelt_load_desc pelt_load_desc_default(void) {
-    pelt_load_desc desc;
-    pelt_options_default(load_options, PX_COUNT(load_options), &desc);
-    return desc;
-}
+PX_DESC(load, options)
 
 /* ---- Clips ------------------------------------------------------------------------------------------------ */
 
@@ -207,7 +174,7 @@ static pelt_result read_sequence(pelt_context *context, const char **paths, size
 static pelt_result expand_all(px_arena *arena, const char *const *paths, size_t count, const char ***out,
                               size_t *out_count) {
     if (count == 0)
-        return px_fail(px_arena_context(arena), PELT_ERROR_ARGUMENT, "no input is given");
+        return px_fail(px_arena_context(arena), PELT_ERROR_USAGE, "no input is given");
     if (count == 1)
         return px_sequence_expand(arena, paths[0], out, out_count);
     const char **list = PX_NEW(arena, const char *, count);
@@ -266,7 +233,7 @@ static pelt_result load_into(pelt_context *context, const char *const *given, si
 pelt_result pelt_load(pelt_context *context, const char *const *paths, size_t path_count, const pelt_load_desc *desc,
                       pelt_model **out) {
     *out = NULL;
-    pelt_load_desc settings = desc ? *desc : pelt_load_desc_default();
+    PX_TAKE_DESC(context, load, desc, settings);
     pelt_model *model;
     const char *previous = px_subject(context, path_count ? paths[0] : NULL);
     pelt_result result = pelt_model_create(context, &model);
@@ -282,8 +249,7 @@ pelt_result pelt_load(pelt_context *context, const char *const *paths, size_t pa
 
 static pelt_result load_bytes(pelt_context *context, const void *data, size_t size, const char *name,
                               const pelt_load_desc *desc, pelt_model *model) {
-    pelt_load_desc settings = desc ? *desc : pelt_load_desc_default();
-    px_read read = {.context = context, .model = model, .desc = &settings, .in_memory = true};
+    px_read read = {.context = context, .model = model, .desc = desc, .in_memory = true};
     read.file = (px_file){.data = size ? data : (const uint8_t *)"", .size = size, .path = name};
     const px_format *format = px_format_detect(context, &read.file);
     if (!format)
@@ -293,7 +259,7 @@ static pelt_result load_bytes(pelt_context *context, const void *data, size_t si
     px_space space;
     if (!first && !(format->info.flags & PX_FORMAT_ADDS))
         return px_fail(context, PELT_ERROR_INPUT, "is %s, not a cache or a motion", format->info.name);
-    PX_TRY(px_space_find(context, &settings, name, &space));
+    PX_TRY(px_space_find(context, desc, name, &space));
     PX_TRY(read_content(&read, format));
     if (first)
         return px_space_apply(model, &space, model->clip_count);
@@ -303,13 +269,14 @@ static pelt_result load_bytes(pelt_context *context, const void *data, size_t si
 pelt_result pelt_load_memory(pelt_context *context, const void *data, size_t size, const char *name,
                              const pelt_load_desc *desc, pelt_model **out) {
     *out = NULL;
+    PX_TAKE_DESC(context, load, desc, settings);
     pelt_model *model;
     const char *previous = px_subject(context, name);
     pelt_result result = pelt_model_create(context, &model);
     if (result == PELT_OK)
-        result = load_bytes(context, data, size, name, desc, model);
+        result = load_bytes(context, data, size, name, &settings, model);
     if (result == PELT_OK)
-        result = px_join_motions(context, model, desc ? desc->join : NULL);
+        result = px_join_motions(context, model, settings.join);
     px_subject(context, previous);
     if (result == PELT_OK)
         *out = model;
@@ -320,9 +287,10 @@ pelt_result pelt_load_memory(pelt_context *context, const void *data, size_t siz
 
 pelt_result pelt_load_cache_memory(pelt_context *context, const void *data, size_t size, const char *name,
                                    const pelt_load_desc *desc, pelt_model *model) {
+    PX_TAKE_DESC(context, load, desc, settings);
     pelt_model before = *model;
     const char *previous = px_subject(context, name);
-    pelt_result result = load_bytes(context, data, size, name, desc, model);
+    pelt_result result = load_bytes(context, data, size, name, &settings, model);
     px_subject(context, previous);
     if (result != PELT_OK)
         *model = before;

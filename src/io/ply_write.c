@@ -141,8 +141,6 @@ pelt_result px_ply_write(const px_write *write) {
     const pelt_mesh *mesh = &write->model->mesh;
     if (mesh->vertex_count > INT32_MAX)
         return px_fail(write->context, PELT_ERROR_OUTPUT, "PLY cannot count %u vertices", mesh->vertex_count);
-    if (write->desc->ply >= PX_COUNT(encodings))
-        return px_fail(write->context, PELT_ERROR_ARGUMENT, "there is no encoding %u of PLY", write->desc->ply);
     writer w = {.context = write->context, .mesh = mesh, .encoding = encodings[write->desc->ply]};
     w.bytes.context = write->context;
     PX_TRY(px_output_open(write->output, write->path, &w.file));

@@ -33,29 +33,22 @@ typedef struct pose_reader {
 /* ---- Joints ----------------------------------------------------------------------------------------------- */
 
 /* PELT_NONE: none of this name, or several. */
-static uint32_t find_joint(const pelt_skeleton *skeleton, const char *name, uint32_t *count) {
-    uint32_t found = PELT_NONE;
-    *count = 0;
-    for (uint32_t j = 0; j < skeleton->joint_count; j++)
-        if (strcmp(skeleton->names[j], name) == 0 && (*count)++ == 0)
-            found = j;
-    return *count == 1 ? found : PELT_NONE;
+static uint32_t only_joint(const pelt_skeleton *skeleton, const char *name) {
+    size_t length = strlen(name);
+    uint32_t joint = px_joint_named(skeleton, name, length, 0);
+    bool several = joint != PELT_NONE && px_joint_named(skeleton, name, length, joint + 1) != PELT_NONE;
+    return several ? PELT_NONE : joint;
 }
 
 pelt_result pelt_joint_find(pelt_context *context, const pelt_model *model, const char *name, uint32_t *joint) {
     const pelt_skeleton *skeleton = &model->skeleton;
-    uint32_t count;
-    *joint = find_joint(skeleton, name, &count);
+    *joint = only_joint(skeleton, name);
     if (*joint != PELT_NONE)
         return PELT_OK;
-    if (count > 1)
-        return px_fail(context, PELT_ERROR_INPUT, "%s has %u joints '%s'; give them names of their own", model->path,
-                       count, name);
-    const char *near = pelt_nearest_name(name, skeleton->names, skeleton->joint_count);
-    if (near)
-        return px_fail(context, PELT_ERROR_INPUT, "%s has no joint '%s'; did you mean '%s'?", model->path, name, near);
-    return px_fail(context, PELT_ERROR_INPUT, "%s has no joint '%s'; 'pelt info --verbose' lists them", model->path,
-                   name);
+    if (px_joint_named(skeleton, name, strlen(name), 0) != PELT_NONE)
+        return px_fail(context, PELT_ERROR_INPUT, "%s has several joints '%s'; give them names of their own",
+                       model->path, name);
+    return px_fail_joint(context, skeleton, model->path, name, strlen(name));
 }
 
 /* A new pose, of joints at rest. */
@@ -211,7 +204,7 @@ static pelt_result follow_all(pose_reader *r, const posed *from, bool moved, pos
     const pelt_skeleton *skeleton = to->skeleton;
     uint32_t found = 0;
     for (uint32_t j = 0; j < skeleton->joint_count; j++) { /* parents come first */
-        uint32_t count, k = find_joint(from->skeleton, skeleton->names[j], &count), parent = skeleton->parents[j];
+        uint32_t k = only_joint(from->skeleton, skeleton->names[j]), parent = skeleton->parents[j];
         if (k != PELT_NONE && moved)
             follow(to, j, from, k);
         else if (k != PELT_NONE)
@@ -266,11 +259,12 @@ static pelt_result load_poses(pelt_context *context, pelt_model *model, const px
                               pelt_pose **poses, uint32_t *pose_count) {
     *poses = NULL;
     *pose_count = 0;
+    PX_TAKE_DESC(context, load, desc, settings);
     pose_reader r = {.context = context, .model = model, .scratch = px_arena_create(context)};
     if (!r.scratch)
         return PELT_ERROR_MEMORY;
     const char *previous = px_subject(context, file->path);
-    pelt_result result = read_poses(&r, file, desc);
+    pelt_result result = read_poses(&r, file, &settings);
     px_subject(context, previous);
     px_arena_destroy(r.scratch);
     if (result == PELT_OK) {

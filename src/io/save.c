@@ -1,9 +1,31 @@
 /* Writing a model: one file, or a sequence of them; all of it or nothing. */
 #include "io/io.h"
 
-pelt_save_desc pelt_save_desc_default(void) {
-    return (pelt_save_desc){.fps = 30, .replace = true, .player_influences = 4};
-}
+#define FIELD(name) PELT_FIELD(pelt_save_desc, name)
+static const pelt_option options[] = {
+    {"clip", 0, PELT_OPTION_UINT, FIELD(clip), "0", 0, 0, NULL, "N", "clip to write into a format that holds one"},
+    {"fps", 0, PELT_OPTION_REAL, FIELD(fps), "30", 0.001, 100000, NULL, "N",
+     "frames per second where the format needs a rate (PC2)"},
+    {"motion", 0, PELT_OPTION_UINT, FIELD(motion), "0", 0, 0, NULL, "N",
+     "motion to write into a format that holds one (BVH)"},
+    {"motion-fps", 0, PELT_OPTION_REAL, FIELD(motion_fps), "0", 0, 100000, NULL, "N",
+     "frames per second of motions written as frames (BVH); 0: that of their keys, else 30"},
+    {"replace", 0, PELT_OPTION_FLAG, FIELD(replace), "true", 0, 0, NULL, NULL, "replace existing files"},
+    {"weights-format", 0, PELT_OPTION_CHOICE, FIELD(weights), "f32", 0, 0, "f32|u16|u8", NULL,
+     "type of skin weights (glTF)"},
+    {"ply", 0, PELT_OPTION_CHOICE, FIELD(ply), "binary", 0, 0, "binary|big-endian|ascii", NULL,
+     "encoding of PLY files"},
+    {"order", 0, PELT_OPTION_CHOICE, FIELD(order), "kept", 0, 0, "kept|skin", NULL,
+     "order of vertices (glTF): as they are, or sorted by their bones for fast skinning"},
+    {"one-object", 0, PELT_OPTION_FLAG, FIELD(one_object), NULL, 0, 0, NULL, NULL,
+     "write parts as groups of one object (OBJ)"},
+    {"sparse", 0, PELT_OPTION_FLAG, FIELD(sparse), NULL, 0, 0, NULL, NULL,
+     "write morph targets as sparse accessors (glTF): smaller; Godot 3 misreads them"},
+    {"player-influences", 0, PELT_OPTION_UINT, FIELD(player_influences), "4", 0, PELT_MAX_INFLUENCES, NULL, "N",
+     "bones per vertex that the programs blend which will play the file; a warning counts vertices with more"},
+};
+
+PX_DESC(save, options)
 
 /* One file per frame: the model with the frame's positions in place of its own. */
 static pelt_result write_sequence(const px_write *write, const px_format *format, px_arena *scratch) {
@@ -39,7 +61,7 @@ static pelt_result write_model(const px_write *write) {
     const pelt_model *model = write->model;
     const px_format *format = px_format_by_extension(write->path);
     if (!format || !format->write)
-        return px_fail_format(context, PELT_ERROR_ARGUMENT, PELT_FORMAT_WRITE,
+        return px_fail_format(context, PELT_ERROR_USAGE, PELT_FORMAT_WRITE,
                               "its extension names none of the formats that can be written");
     if ((format->info.flags & PELT_FORMAT_MESH) && !(format->info.flags & PELT_FORMAT_RIG) &&
         model->mesh.vertex_count == 0)
@@ -47,10 +69,9 @@ static pelt_result write_model(const px_write *write) {
     bool sequence = (format->info.flags & PELT_FORMAT_SEQUENCE) && px_sequence_is_pattern(write->path);
     bool needs_clip = sequence || (format->info.flags & PELT_FORMAT_CACHE);
     if (needs_clip && model->clip_count == 0)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "there is no vertex animation to write; bake one first");
+        return px_fail(context, PELT_ERROR_USAGE, "there is no vertex animation to write; bake one first");
     if (needs_clip && write->desc->clip >= model->clip_count)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "there is no clip %u, only %u", write->desc->clip,
-                       model->clip_count);
+        return px_fail(context, PELT_ERROR_USAGE, "there is no clip %u, only %u", write->desc->clip, model->clip_count);
     if (!sequence)
         return format->write(write);
     px_arena *scratch = px_arena_create(context);
@@ -84,13 +105,13 @@ pelt_result pelt_save(pelt_context *context, const pelt_model *model, const char
 
 pelt_result pelt_save_all(pelt_context *context, const pelt_model *const *models, const char *const *paths,
                           uint32_t count, const pelt_save_desc *desc) {
-    pelt_save_desc settings = desc ? *desc : pelt_save_desc_default();
+    PX_TAKE_DESC(context, save, desc, settings);
     if (count == 0)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "there is no model to write");
+        return px_fail(context, PELT_ERROR_USAGE, "there is no model to write");
     for (uint32_t n = 0; n < count; n++)
         for (uint32_t other = 0; other < n; other++)
             if (strcmp(paths[n], paths[other]) == 0)
-                return px_fail(context, PELT_ERROR_ARGUMENT, "%s: two models cannot be one file", paths[n]);
+                return px_fail(context, PELT_ERROR_USAGE, "%s: two models cannot be one file", paths[n]);
     px_write *writes = PX_ALLOC(context, px_write, count);
     if (!writes)
         return PELT_ERROR_MEMORY;
@@ -105,11 +126,11 @@ pelt_result pelt_save_all(pelt_context *context, const pelt_model *const *models
 
 pelt_result pelt_save_levels(pelt_context *context, const pelt_model *const *levels, uint32_t level_count,
                              const char *path, const pelt_save_desc *desc) {
-    pelt_save_desc settings = desc ? *desc : pelt_save_desc_default();
+    PX_TAKE_DESC(context, save, desc, settings);
     if (level_count == 0)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "%s: there is no level to write", path);
+        return px_fail(context, PELT_ERROR_USAGE, "%s: there is no level to write", path);
     if (level_count > 1 && px_format_by_extension(path) != &px_format_gltf)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "%s: several levels in one file go into glTF only", path);
+        return px_fail(context, PELT_ERROR_USAGE, "%s: several levels in one file go into glTF only", path);
     px_write write = {.context = context,
                       .model = levels[0],
                       .path = path,
@@ -122,7 +143,7 @@ pelt_result pelt_save_levels(pelt_context *context, const pelt_model *const *lev
 
 pelt_result px_save_memory(pelt_context *context, const pelt_model *model, const char *name, const pelt_save_desc *desc,
                            px_buffer *buffer) {
-    pelt_save_desc settings = desc ? *desc : pelt_save_desc_default();
+    PX_TAKE_DESC(context, save, desc, settings);
     px_write write = {.context = context, .model = model, .path = name, .desc = &settings, .in_memory = true};
     write.output = px_output_begin_memory(context, buffer);
     return save(&write, 1);

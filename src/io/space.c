@@ -38,7 +38,7 @@ static pelt_result read_up(pelt_context *context, const char *text, size_t lengt
             *up = PELT_UP_Y + n;
             return PELT_OK;
         }
-    return px_fail(context, PELT_ERROR_ARGUMENT, "up '%.*s': give y, z or x, or FILE=z for one of several files",
+    return px_fail(context, PELT_ERROR_USAGE, "up '%.*s': give y, z or x, or FILE=z for one of several files",
                    (int)length, text);
 }
 
@@ -46,7 +46,7 @@ static pelt_result read_scale(pelt_context *context, const char *text, size_t le
     const char *end = text + length;
     if (px_parse_double(text, end, scale) == end && length > 0 && *scale >= 1 / SCALE_MAX && *scale <= SCALE_MAX)
         return PELT_OK;
-    return px_fail(context, PELT_ERROR_ARGUMENT,
+    return px_fail(context, PELT_ERROR_USAGE,
                    "scale '%.*s': give a number from 1e-9 to 1e9, or FILE=100 for one of several files", (int)length,
                    text);
 }

@@ -21,24 +21,15 @@
 #define DAY        86400 /* seconds of preroll that are enough for anyone */
 
 static const pelt_option options[] = {
-    {"fps", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_bake_desc, fps), "30", 0.001, 100000, NULL, "N",
+    {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_bake_desc, fps), "30", 0.001, 100000, NULL, "N",
      "frames per second; what is computed does not depend on it"},
-    {"preroll", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_bake_desc, preroll), "1", 0, DAY, NULL, "SECONDS",
+    {"preroll", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_bake_desc, preroll), "1", 0, DAY, NULL, "SECONDS",
      "the rig comes out of standing this long before the motion starts; of a loop, turns are played"},
-    {"loop", 0, PELT_OPTION_FLAG, offsetof(pelt_jiggle_bake_desc, loop), NULL, 0, 0, NULL, NULL,
+    {"loop", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_jiggle_bake_desc, loop), NULL, 0, 0, NULL, NULL,
      "the motion is a cycle: the last frame is the first, without a seam"},
 };
 
-const pelt_option *pelt_jiggle_bake_options(size_t *option_count) {
-    *option_count = PX_COUNT(options);
-    return options;
-}
-
-pelt_jiggle_bake_desc pelt_jiggle_bake_desc_default(void) {
-    pelt_jiggle_bake_desc desc = {0};
-    pelt_options_default(options, PX_COUNT(options), &desc);
-    return desc;
-}
+PX_DESC(jiggle_bake, options)
 
 typedef struct bake {
     pelt_context *context;
@@ -284,14 +275,12 @@ pelt_result pelt_jiggle_bake(pelt_context *context, pelt_model *model, const pel
                              const pelt_jiggle_desc *desc, const pelt_jiggle_bake_desc *how, pelt_clip *clip,
                              pelt_jiggle_bake_report *report) {
     pelt_jiggle_bake_report unwanted;
-    bake b = {.context = context,
-              .model = model,
-              .motion = motion,
-              .desc = how ? *how : pelt_jiggle_bake_desc_default(),
-              .report = report ? report : &unwanted};
-    pelt_jiggle_desc settings = desc ? *desc : pelt_jiggle_desc_default();
+    report = report ? report : &unwanted;
     *clip = (pelt_clip){.name = ""};
-    *b.report = (pelt_jiggle_bake_report){0};
+    *report = (pelt_jiggle_bake_report){0};
+    PX_TAKE_DESC(context, jiggle_bake, how, baking);
+    PX_TAKE_DESC(context, jiggle, desc, settings);
+    bake b = {.context = context, .model = model, .motion = motion, .desc = baking, .report = report};
     PX_TRY(plan(&b, &settings));
     PX_TRY(pelt_jiggle_create(context, model, &settings, &b.jiggle));
     px_arena *scratch = px_arena_create(context);

@@ -101,13 +101,14 @@ static pelt_result fill(pelt_jiggle *j, pelt_context *context) {
 pelt_result pelt_jiggle_create(pelt_context *context, pelt_model *model, const pelt_jiggle_desc *desc,
                                pelt_jiggle **jiggle) {
     *jiggle = NULL;
+    PX_TAKE_DESC(context, jiggle, desc, settings);
     px_arena *arena = px_arena_create(context);
     pelt_jiggle *j = arena ? PX_NEW(arena, pelt_jiggle, 1) : NULL;
     if (!j) {
         px_arena_destroy(arena);
         return PELT_ERROR_MEMORY;
     }
-    *j = (pelt_jiggle){.arena = arena, .model = model, .desc = desc ? *desc : pelt_jiggle_desc_default()};
+    *j = (pelt_jiggle){.arena = arena, .model = model, .desc = settings};
     const char *subject = px_subject(context, model->path[0] ? model->path : NULL);
     pelt_result result = fill(j, context);
     px_subject(context, subject);

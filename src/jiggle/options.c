@@ -4,63 +4,40 @@
 #include <math.h>
 
 static const pelt_option options[] = {
-    {"cells", 0, PELT_OPTION_UINT, offsetof(pelt_jiggle_desc, cells), NULL, 0, PX_LATTICE_CELLS_MOST, NULL, "N",
+    {"cells", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_jiggle_desc, cells), NULL, 0, PX_LATTICE_CELLS_MOST, NULL, "N",
      "cells along the longest side of the mesh; 0: as many as --particles asks for"},
-    {"particles", 0, PELT_OPTION_UINT, offsetof(pelt_jiggle_desc, particles), "2000", 8, 1000000, NULL, "N",
+    {"particles", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_jiggle_desc, particles), "2000", 8, 1000000, NULL, "N",
      "about as many particles"},
-    {"weights", 0, PELT_OPTION_CHOICE, offsetof(pelt_jiggle_desc, weights), "skin", 0, 0, "skin|lattice", NULL,
+    {"weights", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_jiggle_desc, weights), "skin", 0, 0, "skin|lattice", NULL,
      "how joints move particles: by the rig's skin, or by heat from the bones"},
-    {"volume", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, volume), "1", 0, 1, NULL, "V",
+    {"volume", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, volume), "1", 0, 1, NULL, "V",
      "how much of the volume that bends lose is given back"},
-    {"stiffness", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, stiffness), "2", 0, PELT_JIGGLE_STIFFNESS_MOST, NULL,
-     "W", "half-width of the regions that try to stay rigid, in cells"},
-    {"delta", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, delta), "0.9", 0, 1, NULL, "D",
+    {"stiffness", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, stiffness), "2", 0, PELT_JIGGLE_STIFFNESS_MOST,
+     NULL, "W", "half-width of the regions that try to stay rigid, in cells"},
+    {"delta", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, delta), "0.9", 0, 1, NULL, "D",
      "how much swings: 0 is the skin alone, 1 hangs on the bones alone"},
-    {"softness", 0, PELT_OPTION_CHOICE, offsetof(pelt_jiggle_desc, softness), "thickness", 0, 0, "thickness|even", NULL,
-     "what swings by --delta: thick flesh all, thin flesh, hands, feet and heads not; or everything alike"},
-    {"bone-radius", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, bones), "1", 0, 1000, NULL, "R",
+    {"softness", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_jiggle_desc, softness), "thickness", 0, 0, "thickness|even",
+     NULL, "what swings by --delta: thick flesh all, thin flesh, hands, feet and heads not; or everything alike"},
+    {"bone-radius", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, bones), "1", 0, 1000, NULL, "R",
      "radius of the rigid cylinders around bones, in cells"},
-    {"frequency", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, frequency), "16", 1e-3, 1000, NULL, "HZ",
+    {"frequency", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, frequency), "16", 1e-3, 1000, NULL, "HZ",
      "how fast a particle alone swings about its goal"},
-    {"damping", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, damping), "8", 0, 1e6, NULL, "RATE",
+    {"damping", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, damping), "8", 0, 1e6, NULL, "RATE",
      "how fast motion against the skin dies, per second"},
-    {"region-damping", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, region_damping), "20", 0, 1e6, NULL, "RATE",
+    {"region-damping", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, region_damping), "20", 0, 1e6, NULL, "RATE",
      "how fast motion within regions dies, per second"},
-    {"max-distance", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, max_distance), NULL, 0, 1e30, NULL, "UNITS",
+    {"max-distance", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, max_distance), NULL, 0, 1e30, NULL, "UNITS",
      "how far flesh may be from the skin; 0: any"},
-    {"teleport", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, teleport), "1", 0, 1e30, NULL, "SIZES",
+    {"teleport", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, teleport), "1", 0, 1e30, NULL, "SIZES",
      "a joint that moves farther in one step jumps, in diagonals of the mesh; 0: none does"},
-    {"substep", 0, PELT_OPTION_REAL, offsetof(pelt_jiggle_desc, substep), "0.004166666666666667", 0.00025, 0.1, NULL,
+    {"substep", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, substep), "0.004166666666666667", 0.00025, 0.1, NULL,
      "SECONDS", "of time that is computed at once"},
 };
 
-const pelt_option *pelt_jiggle_options(size_t *option_count) {
-    *option_count = PX_COUNT(options);
-    return options;
-}
-
-pelt_jiggle_desc pelt_jiggle_desc_default(void) {
-    pelt_jiggle_desc desc = {0};
-    pelt_options_default(options, PX_COUNT(options), &desc);
-    return desc;
-}
+PX_DESC(jiggle, options)
 
 pelt_jiggle_joint pelt_jiggle_joint_default(uint32_t joint) {
     return (pelt_jiggle_joint){joint, -1, -1, -1, -1, -1, -1};
-}
-
-static pelt_result check_number(pelt_context *context, const pelt_option *option, const pelt_jiggle_desc *desc) {
-    const char *field = (const char *)desc + option->offset;
-    double value;
-    if (option->kind == PELT_OPTION_REAL)
-        memcpy(&value, field, sizeof value);
-    else
-        value = *(const uint32_t *)(const void *)field;
-    if (option->kind == PELT_OPTION_CHOICE ? value <= PELT_JIGGLE_WEIGHTS_LATTICE
-                                           : value >= option->min && value <= option->max)
-        return PELT_OK;
-    return px_fail(context, PELT_ERROR_ARGUMENT, "--%s is %g, should be from %g to %g", option->name, value,
-                   option->min, option->kind == PELT_OPTION_CHOICE ? PELT_JIGGLE_WEIGHTS_LATTICE : option->max);
 }
 
 static bool finite3(const float v[3]) {
@@ -69,11 +46,11 @@ static bool finite3(const float v[3]) {
 
 static pelt_result check_forces(pelt_context *context, const pelt_jiggle_forces *forces) {
     if (!finite3(forces->gravity) || !finite3(forces->wind))
-        return px_fail(context, PELT_ERROR_ARGUMENT, "gravity and wind must be finite");
+        return px_fail(context, PELT_ERROR_USAGE, "gravity and wind must be finite");
     if (!(forces->drag >= 0) || !isfinite(forces->drag))
-        return px_fail(context, PELT_ERROR_ARGUMENT, "drag is %g, should be 0 or more", (double)forces->drag);
+        return px_fail(context, PELT_ERROR_USAGE, "drag is %g, should be 0 or more", (double)forces->drag);
     if (forces->drag == 0 && (forces->wind[0] != 0 || forces->wind[1] != 0 || forces->wind[2] != 0))
-        return px_fail(context, PELT_ERROR_ARGUMENT, "wind does nothing without drag: set drag to more than 0");
+        return px_fail(context, PELT_ERROR_USAGE, "wind does nothing without drag: set drag to more than 0");
     return PELT_OK;
 }
 
@@ -81,20 +58,20 @@ static pelt_result check_joints(pelt_context *context, const pelt_skeleton *skel
     for (uint32_t n = 0; n < desc->joint_count; n++) {
         const pelt_jiggle_joint *j = &desc->joints[n];
         if (j->joint >= skeleton->joint_count)
-            return px_fail(context, PELT_ERROR_ARGUMENT, "values are given for joint %u, but there are %u joints",
+            return px_fail(context, PELT_ERROR_USAGE, "values are given for joint %u, but there are %u joints",
                            j->joint, skeleton->joint_count);
         const char *name = skeleton->names[j->joint];
         for (uint32_t other = 0; other < n; other++)
             if (desc->joints[other].joint == j->joint)
-                return px_fail(context, PELT_ERROR_ARGUMENT, "joint '%s' has values twice; give them once", name);
+                return px_fail(context, PELT_ERROR_USAGE, "joint '%s' has values twice; give them once", name);
         if (!(j->stiffness <= PELT_JIGGLE_STIFFNESS_MOST && j->delta <= 1 && j->pin <= 1 && isfinite(j->damping)))
-            return px_fail(context, PELT_ERROR_ARGUMENT,
+            return px_fail(context, PELT_ERROR_USAGE,
                            "joint '%s': stiffness %g should be at most %u, delta %g and pin %g at most 1, damping %g "
                            "finite",
                            name, (double)j->stiffness, PELT_JIGGLE_STIFFNESS_MOST, (double)j->delta, (double)j->pin,
                            (double)j->damping);
         if (j->strength == 0 || !isfinite(j->strength) || !isfinite(j->width))
-            return px_fail(context, PELT_ERROR_ARGUMENT,
+            return px_fail(context, PELT_ERROR_USAGE,
                            "joint '%s': the heat's strength %g should be more than 0 and its width %g finite", name,
                            (double)j->strength, (double)j->width);
     }
@@ -104,7 +81,7 @@ static pelt_result check_joints(pelt_context *context, const pelt_skeleton *skel
 static pelt_result check_map(pelt_context *context, const char *name, const float *map, uint32_t count, float most) {
     for (uint32_t i = 0; map && i < count; i++)
         if (map[i] > most)
-            return px_fail(context, PELT_ERROR_ARGUMENT, "%s of vertex %u is %g, should be at most %g", name, i,
+            return px_fail(context, PELT_ERROR_USAGE, "%s of vertex %u is %g, should be at most %g", name, i,
                            (double)map[i], (double)most);
     return PELT_OK;
 }
@@ -113,19 +90,19 @@ static pelt_result check_colliders(pelt_context *context, const pelt_skeleton *s
     for (uint32_t n = 0; n < desc->collider_count; n++) {
         const pelt_collider *c = &desc->colliders[n];
         if ((unsigned)c->kind > PELT_COLLIDER_PLANE)
-            return px_fail(context, PELT_ERROR_ARGUMENT, "collider %u is no sphere, capsule or plane", n);
+            return px_fail(context, PELT_ERROR_USAGE, "collider %u is no sphere, capsule or plane", n);
         if (c->joint != PELT_NONE && c->joint >= skeleton->joint_count)
-            return px_fail(context, PELT_ERROR_ARGUMENT, "collider %u hangs from joint %u, but there are %u joints", n,
+            return px_fail(context, PELT_ERROR_USAGE, "collider %u hangs from joint %u, but there are %u joints", n,
                            c->joint, skeleton->joint_count);
         if (!finite3(c->a) || (c->kind != PELT_COLLIDER_SPHERE && !finite3(c->b)) || !isfinite(c->radius) ||
             c->radius < 0)
-            return px_fail(context, PELT_ERROR_ARGUMENT, "collider %u: places must be finite, and the radius 0 or more",
+            return px_fail(context, PELT_ERROR_USAGE, "collider %u: places must be finite, and the radius 0 or more",
                            n);
         if (!(c->friction >= 0 && c->friction <= 1))
-            return px_fail(context, PELT_ERROR_ARGUMENT, "collider %u: friction is %g, should be from 0 to 1", n,
+            return px_fail(context, PELT_ERROR_USAGE, "collider %u: friction is %g, should be from 0 to 1", n,
                            (double)c->friction);
         if (c->kind == PELT_COLLIDER_PLANE && c->b[0] == 0 && c->b[1] == 0 && c->b[2] == 0)
-            return px_fail(context, PELT_ERROR_ARGUMENT, "collider %u: a plane needs a normal that is not 0", n);
+            return px_fail(context, PELT_ERROR_USAGE, "collider %u: a plane needs a normal that is not 0", n);
     }
     return PELT_OK;
 }
@@ -135,8 +112,6 @@ pelt_result px_jiggle_check(pelt_context *context, const pelt_model *model, cons
         return px_fail(context, PELT_ERROR_INPUT, "the model has no vertices that could move");
     if (model->skeleton.joint_count == 0)
         return px_fail(context, PELT_ERROR_INPUT, "the model has no joints that could move it; bind it to a skeleton");
-    for (size_t n = 0; n < PX_COUNT(options); n++)
-        PX_TRY(check_number(context, &options[n], desc));
     PX_TRY(check_forces(context, &desc->forces));
     PX_TRY(check_joints(context, &model->skeleton, desc));
     PX_TRY(check_colliders(context, &model->skeleton, desc));

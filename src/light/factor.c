@@ -124,7 +124,7 @@ static void improve_rows(uint32_t rank, size_t n, const double *gram, const doub
 }
 
 typedef struct half { /* one side of A ≈ W·H: rows [rank][n] of one factor, found from the other [rank][m] */
-    px_matrix a; /* [m][n] */
+    px_matrix a;      /* [m][n] */
     const double *other;
     double *x, *gram, *right;
     uint32_t rank;

@@ -9,7 +9,7 @@
 #define DEFAULT_FPS    30.0
 #define DEFAULT_FRAMES 120.0 /* light changes slowly: more take minutes and show nothing new */
 
-#define FIELD(name) offsetof(pelt_light_desc, name)
+#define FIELD(name) PELT_FIELD(pelt_light_desc, name)
 static const pelt_option options[] = {
     {"kind", 0, PELT_OPTION_CHOICE, FIELD(kind), "ambient", 0, 0, "ambient|sky", NULL,
      "ambient occlusion, or the light of a sky"},
@@ -20,35 +20,21 @@ static const pelt_option options[] = {
      "that light comes from, all round"},
     {"reach", 0, PELT_OPTION_REAL, FIELD(reach), "0", 0, 1000, NULL, "SHARE",
      "only what is nearer than this part of the mesh's diagonal takes light; 0: everything does"},
+    {"sky", 0, PELT_OPTION_VECTOR, FIELD(sky), "1,1,1", 0, 1, NULL, "R,G,B",
+     "kind sky: light from above (+y), linear, 0 to 1 each"},
+    {"ground", 0, PELT_OPTION_VECTOR, FIELD(ground), "0.3,0.25,0.2", 0, 1, NULL, "R,G,B", "kind sky: light from below"},
     {"fps", 0, PELT_OPTION_REAL, FIELD(fps), "0", 0, 100000, NULL, "N",
      "frames per second; 0: 30, or fewer where all motions together would have over 120 frames"},
 };
 
-const pelt_option *pelt_light_options(size_t *option_count) {
-    *option_count = PX_COUNT(options);
-    return options;
-}
-
-pelt_light_desc pelt_light_desc_default(void) {
-    pelt_light_desc desc = {.sky = {1, 1, 1}, .ground = {0.3, 0.25, 0.2}};
-    pelt_options_default(options, PX_COUNT(options), &desc);
-    return desc;
-}
+PX_DESC(light, options)
 
 static pelt_result check(const px_light *l) {
-    const pelt_light_desc *d = &l->desc;
-    bool colors = true;
-    for (int c = 0; c < 3; c++)
-        colors = colors && d->sky[c] >= 0 && d->sky[c] <= 1 && d->ground[c] >= 0 && d->ground[c] <= 1;
-    if (d->kind > PELT_LIGHT_SKY || d->factors > PELT_LIGHT_SVD || d->rank < 1 || d->rank > PELT_LIGHT_RANK_MAX ||
-        d->directions < 8 || d->directions > 65536 || !(d->reach >= 0) || !(d->fps >= 0) || !colors)
-        return px_fail(l->context, PELT_ERROR_ARGUMENT, "a setting of light is out of range; see pelt/light.h");
     if (l->model->mesh.triangle_count == 0)
         return px_fail(l->context, PELT_ERROR_INPUT, "there are no triangles for light to fall on");
     if (l->model->skeleton.joint_count == 0 && l->model->clip_count > 0)
-        return px_fail(
-            l->context, PELT_ERROR_INPUT,
-            "there is no rig to carry the light, only a vertex animation; give it one with 'pelt decompose'");
+        return px_fail(l->context, PELT_ERROR_INPUT,
+                       "there is no rig to carry the light, only a vertex animation; decompose it first");
     return PELT_OK;
 }
 
@@ -139,8 +125,9 @@ static pelt_result run(px_light *l, pelt_light_report *report) {
 pelt_result pelt_light(pelt_context *context, pelt_model *model, const pelt_light_desc *desc,
                        pelt_light_report *report) {
     pelt_light_report unused, *out = report ? report : &unused;
-    px_light l = {.context = context, .model = model, .desc = desc ? *desc : pelt_light_desc_default()};
     *out = (pelt_light_report){0};
+    PX_TAKE_DESC(context, light, desc, settings);
+    px_light l = {.context = context, .model = model, .desc = settings};
     l.arena = px_arena_create(context);
     if (!l.arena)
         return PELT_ERROR_MEMORY;

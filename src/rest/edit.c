@@ -241,21 +241,24 @@ static pelt_result carry(edit *e) {
 
 /* ---- The doors -------------------------------------------------------------------------------------------- */
 
-pelt_edit_desc pelt_edit_desc_default(void) {
-    return (pelt_edit_desc){0};
-}
+#define FIELD(name) PELT_FIELD(pelt_edit_desc, name)
+static const pelt_option options[] = {
+    {"pose", 0, PELT_OPTION_CHOICE, FIELD(pose), "auto", 0, 0, "auto|bind|rest|motion", NULL,
+     "pose that the edit was made in"},
+    {"motion", 0, PELT_OPTION_UINT, FIELD(motion), "0", 0, 0, NULL, "N", "pose motion: which one"},
+    {"time", 0, PELT_OPTION_REAL, FIELD(time), "0", 0, 0, NULL, "SECONDS", "pose motion: when"},
+};
+
+PX_DESC(edit, options)
 
 static pelt_result check(const edit *e) {
     const pelt_model *model = e->model;
-    if (e->desc.pose > PELT_EDIT_MOTION)
-        return px_fail(e->context, PELT_ERROR_ARGUMENT, "there is no pose %u to edit in", e->desc.pose);
     if (e->desc.pose == PELT_EDIT_MOTION && e->desc.motion >= model->motion_count)
-        return px_fail(e->context, PELT_ERROR_ARGUMENT, "there is no motion %u; the model has %u", e->desc.motion,
+        return px_fail(e->context, PELT_ERROR_USAGE, "there is no motion %u; the model has %u", e->desc.motion,
                        model->motion_count);
     if (model->mesh.vertex_count == 0 || (model->skin.bone_count == 0 && model->morphs.morph_count == 0))
         return px_fail(e->context, PELT_ERROR_INPUT,
-                       "%s: has neither skin nor morphs to carry an edit; 'pelt bind' or 'pelt decompose' makes a skin",
-                       model->path);
+                       "%s: has neither skin nor morphs to carry an edit; bind or decompose it first", model->path);
     return PELT_OK;
 }
 
@@ -350,12 +353,15 @@ static pelt_result by_distances(edit *e, const void *given) {
 /* Any of the three ways, in scratch memory of its own. */
 static pelt_result run(pelt_context *context, pelt_model *model, const pelt_edit_desc *desc, pelt_edit_report *report,
                        pelt_result (*way)(edit *e, const void *given), const void *given) {
-    edit e = {.context = context, .model = model, .desc = desc ? *desc : pelt_edit_desc_default()};
+    if (report)
+        *report = (pelt_edit_report){0};
+    PX_TAKE_DESC(context, edit, desc, settings);
+    edit e = {.context = context, .model = model, .desc = settings};
     e.scratch = px_arena_create(context);
     pelt_result result = e.scratch ? way(&e, given) : PELT_ERROR_MEMORY;
     px_arena_destroy(e.scratch);
-    if (report)
-        *report = result == PELT_OK ? e.report : (pelt_edit_report){0};
+    if (report && result == PELT_OK)
+        *report = e.report;
     return result;
 }
 

@@ -236,10 +236,11 @@ pelt_result pelt_match_joints(pelt_context *context, const pelt_skeleton *rig, c
     matcher m = {.context = context, .rig.skeleton = rig, .motion.skeleton = motion, .matches = matches};
     for (uint32_t j = 0; j < rig->joint_count; j++)
         matches[j] = (pelt_joint_match){PELT_NONE, PELT_MATCH_NONE};
+    PX_TAKE_DESC(context, retarget, desc, settings);
     px_arena *arena = px_arena_create(context);
     if (!arena)
         return PELT_ERROR_MEMORY;
-    pelt_result result = match_all(&m, arena, desc ? desc->map : NULL);
+    pelt_result result = match_all(&m, arena, settings.map);
     px_arena_destroy(arena);
     return result;
 }

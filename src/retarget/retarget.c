@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#define FIELD(name) offsetof(pelt_retarget_desc, name)
+#define FIELD(name) PELT_FIELD(pelt_retarget_desc, name)
 static const pelt_option options[] = {
     {"align", 0, PELT_OPTION_CHOICE, FIELD(align), "directions", 0, 0, "directions|none", NULL,
      "whether the rig's limbs at rest are first turned to where the motion's point at rest"},
@@ -21,16 +21,7 @@ static const pelt_option options[] = {
     {"replace", 0, PELT_OPTION_FLAG, FIELD(replace), NULL, 0, 0, NULL, NULL, "the rig's other motions go"},
 };
 
-const pelt_option *pelt_retarget_options(size_t *option_count) {
-    *option_count = PX_COUNT(options);
-    return options;
-}
-
-pelt_retarget_desc pelt_retarget_desc_default(void) {
-    pelt_retarget_desc desc = {0};
-    pelt_options_default(options, PX_COUNT(options), &desc);
-    return desc;
-}
+PX_DESC(retarget, options)
 
 /* ---- Poses ------------------------------------------------------------------------------------------------ */
 
@@ -179,17 +170,14 @@ static pelt_result make_frames(work *w, pelt_model *rig, uint32_t frame_count, p
 
 /* ---- The door --------------------------------------------------------------------------------------------- */
 
-static pelt_result check(const work *w, const pelt_model *source, const pelt_retarget_desc *desc, uint32_t *matched) {
+static pelt_result check(const work *w, const pelt_model *source, uint32_t *matched) {
     *matched = 0;
     for (uint32_t j = 0; j < w->rig.model->skeleton.joint_count; j++) {
         if (w->matches[j].joint != PELT_NONE && w->matches[j].joint >= source->skeleton.joint_count)
-            return px_fail(w->context, PELT_ERROR_ARGUMENT, "retarget: joint %u has partner %u of %u", j,
+            return px_fail(w->context, PELT_ERROR_USAGE, "retarget: joint %u has partner %u of %u", j,
                            w->matches[j].joint, source->skeleton.joint_count);
         *matched += w->matches[j].joint != PELT_NONE;
     }
-    if (desc->align > PELT_ALIGN_NONE || desc->rest > PELT_MOTION_REST_FIRST || desc->ground > PELT_GROUND_KEEP ||
-        !(desc->scale >= 0) || !(desc->fps >= 0))
-        return px_fail(w->context, PELT_ERROR_ARGUMENT, "retarget: a setting is out of its range");
     if (*matched == 0)
         return px_fail(w->context, PELT_ERROR_INPUT,
                        "no joint of the motion's skeleton has the name of a joint of the rig; give a mapping");
@@ -249,7 +237,7 @@ static pelt_result run(work *w, const pelt_model *source, const pelt_retarget_de
     if (!(w->travels = PX_NEW(arena, px_travel, rig->skeleton.joint_count)))
         return PELT_ERROR_MEMORY;
     PX_TRY(skip_mesh_nodes(w, rig, arena));
-    PX_TRY(check(w, source, desc, &report->matched));
+    PX_TRY(check(w, source, &report->matched));
     PX_TRY(px_motion_frames(w->context, w->motion, desc->fps, &w->rate, &report->frame_count));
     px_pose_sample(&w->rest, NULL, 0);
     px_pose_sample(&w->rig, NULL, 0);
@@ -270,7 +258,9 @@ static pelt_result run(work *w, const pelt_model *source, const pelt_retarget_de
 pelt_result pelt_retarget(pelt_context *context, const pelt_model *source, const pelt_motion *motion,
                           const pelt_joint_match *matches, const pelt_retarget_desc *desc, pelt_model *rig,
                           pelt_retarget_report *report) {
-    pelt_retarget_desc settings = desc ? *desc : pelt_retarget_desc_default();
+    if (report)
+        *report = (pelt_retarget_report){0};
+    PX_TAKE_DESC(context, retarget, desc, settings);
     work w = {.context = context, .motion = motion, .matches = matches};
     pelt_retarget_report found = {0};
     px_arena *arena = px_arena_create(context);
@@ -278,7 +268,7 @@ pelt_result pelt_retarget(pelt_context *context, const pelt_model *source, const
         return PELT_ERROR_MEMORY;
     pelt_result result = run(&w, source, &settings, rig, arena, &found);
     px_arena_destroy(arena);
-    if (report)
-        *report = result == PELT_OK ? found : (pelt_retarget_report){0};
+    if (report && result == PELT_OK)
+        *report = found;
     return result;
 }

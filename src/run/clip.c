@@ -69,7 +69,7 @@ static pelt_result count_frames(pelt_context *context, const pelt_motion *motion
     if (!motion)
         return PELT_OK;
     if (!(fps > 0) || !isfinite(fps))
-        return px_fail(context, PELT_ERROR_ARGUMENT, "frames per second must be more than 0, not %g", fps);
+        return px_fail(context, PELT_ERROR_USAGE, "frames per second must be more than 0, not %g", fps);
     return px_motion_frames(context, motion, fps, rate, frame_count);
 }
 
@@ -122,8 +122,7 @@ pelt_result pelt_clip_from_motion_at(pelt_context *context, pelt_model *model, c
     *clip = (pelt_clip){.name = ""};
     for (uint32_t k = 0; k < frame_count; k++)
         if (!isfinite(times[k]) || (k > 0 && times[k] < times[k - 1]))
-            return px_fail(context, PELT_ERROR_ARGUMENT, "the time of frame %u is not finite or before the one before",
-                           k);
+            return px_fail(context, PELT_ERROR_USAGE, "the time of frame %u is not finite or before the one before", k);
     float *copy = PX_NEW(model->memory, float, frame_count);
     if (!copy)
         return PELT_ERROR_MEMORY;
@@ -135,7 +134,7 @@ pelt_result pelt_clip_from_motion_at(pelt_context *context, pelt_model *model, c
 pelt_result pelt_clip_skin_normals(pelt_context *context, pelt_model *model, pelt_clip *clip) {
     const motion_clip *old = clip->source.user;
     if (clip->source.read != read_frame)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "clip '%s' is not one of a motion: no skin moves its normals",
+        return px_fail(context, PELT_ERROR_USAGE, "clip '%s' is not one of a motion: no skin moves its normals",
                        clip->name);
     if (!old->model.mesh.normals) {
         PX_TRY(pelt_model_weld(context, model));

@@ -93,9 +93,8 @@ pelt_result pelt_motion_part(pelt_context *context, pelt_model *model, const pel
     double start = (double)motion->start, end = fmin((double)motion->end, start + to), first = start + from;
     *part = *motion;
     if (!(from >= 0 && first <= end))
-        return px_fail(context, PELT_ERROR_ARGUMENT,
-                       "nothing of motion '%s', which lasts %.4g s, is between %g and %g s", motion->name,
-                       (double)motion->end - start, from, to);
+        return px_fail(context, PELT_ERROR_USAGE, "nothing of motion '%s', which lasts %.4g s, is between %g and %g s",
+                       motion->name, (double)motion->end - start, from, to);
     if (from == 0 && end >= (double)motion->end)
         return PELT_OK;
     pelt_track *tracks = PX_NEW(model->memory, pelt_track, motion->track_count);

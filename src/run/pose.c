@@ -183,7 +183,7 @@ static pelt_result pose_all(pelt_context *context, px_pose *pose, float *out_pos
 
 static pelt_result check_normals(pelt_context *context, const pelt_model *model, const float *out_normals) {
     if (out_normals && !model->mesh.normals)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "normals are wanted, but the mesh has none");
+        return px_fail(context, PELT_ERROR_USAGE, "normals are wanted, but the mesh has none");
     return PELT_OK;
 }
 

@@ -240,7 +240,7 @@ static pelt_result make_plan(plan *p) {
 pelt_result pelt_skin_prepare(pelt_context *context, pelt_model *model, pelt_prepared_skin *prepared) {
     *prepared = (pelt_prepared_skin){0};
     if (!model->skin.bone_count)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "there is no skin to prepare");
+        return px_fail(context, PELT_ERROR_USAGE, "there is no skin to prepare");
     plan p = {.context = context, .model = model};
     p.out.vertex_count = model->mesh.vertex_count;
     p.out.bone_count = model->skin.bone_count;

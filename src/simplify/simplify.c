@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stddef.h>
 
-#define FIELD(name) offsetof(pelt_simplify_desc, name)
+#define FIELD(name) PELT_FIELD(pelt_simplify_desc, name)
 static const pelt_option options[] = {
     {"ratio", 0, PELT_OPTION_REAL, FIELD(ratio), "0.5", 0, 1, NULL, "R",
      "triangles to keep, as a part of those there are"},
@@ -16,24 +16,12 @@ static const pelt_option options[] = {
      "vertices that stay do not move"},
 };
 
-const pelt_option *pelt_simplify_options(size_t *option_count) {
-    *option_count = PX_COUNT(options);
-    return options;
-}
+PX_DESC(simplify, options)
 
-pelt_simplify_desc pelt_simplify_desc_default(void) {
-    pelt_simplify_desc desc = {0};
-    pelt_options_default(options, PX_COUNT(options), &desc);
-    return desc;
-}
-
-static pelt_result check(pelt_context *context, const pelt_model *model, const pelt_simplify_desc *desc,
-                         const double *ratios, uint32_t level_count) {
-    if (!(desc->error >= 0 && desc->error <= 1) || desc->poses < 1 || desc->poses > PELT_SIMPLIFY_POSES_MAX)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "a setting is out of range; see pelt_simplify_desc");
+static pelt_result check(pelt_context *context, const pelt_model *model, const double *ratios, uint32_t level_count) {
     for (uint32_t n = 0; n < level_count; n++)
         if (!(ratios[n] >= 0 && ratios[n] <= (n ? ratios[n - 1] : 1)))
-            return px_fail(context, PELT_ERROR_ARGUMENT, "ratios must descend, from 1 at most to 0 at least");
+            return px_fail(context, PELT_ERROR_USAGE, "ratios must descend, from 1 at most to 0 at least");
     if (model->mesh.triangle_count == 0)
         return px_fail(context, PELT_ERROR_INPUT, "there are no triangles in it to simplify");
     if (model->mesh.triangle_count > UINT32_MAX / 3)
@@ -120,8 +108,9 @@ pelt_result pelt_simplify(pelt_context *context, pelt_model *model, const pelt_s
     pelt_simplify_report own;
     report = report ? report : &own;
     *report = (pelt_simplify_report){0};
-    px_simplify s = {.context = context, .model = model, .desc = desc ? *desc : pelt_simplify_desc_default()};
-    PX_TRY(check(context, model, &s.desc, &s.desc.ratio, 1));
+    PX_TAKE_DESC(context, simplify, desc, settings);
+    px_simplify s = {.context = context, .model = model, .desc = settings};
+    PX_TRY(check(context, model, &s.desc.ratio, 1));
     if (!(s.arena = px_arena_create(context)))
         return PELT_ERROR_MEMORY;
     pelt_result result = simplify(&s, report);
@@ -158,9 +147,10 @@ static pelt_result make_levels(px_simplify *s, const double *ratios, uint32_t le
 pelt_result pelt_simplify_levels(pelt_context *context, pelt_model *model, const pelt_simplify_desc *desc,
                                  const double *ratios, uint32_t level_count, pelt_model **levels,
                                  pelt_simplify_report *reports) {
-    px_simplify s = {.context = context, .model = model, .desc = desc ? *desc : pelt_simplify_desc_default()};
     memset(levels, 0, level_count * sizeof *levels);
-    PX_TRY(check(context, model, &s.desc, ratios, level_count));
+    PX_TAKE_DESC(context, simplify, desc, settings);
+    px_simplify s = {.context = context, .model = model, .desc = settings};
+    PX_TRY(check(context, model, ratios, level_count));
     if (!(s.arena = px_arena_create(context)))
         return PELT_ERROR_MEMORY;
     pelt_result result = make_levels(&s, ratios, level_count, levels, reports);

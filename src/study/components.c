@@ -12,9 +12,16 @@
 #define CLOSE           1e-4 /* of the animation: directions beyond it decide for no cluster */
 #define SETTLED         1e-4 /* a round that lowers the error by less than this part of it is the last */
 
-pelt_components_desc pelt_components_desc_default(void) {
-    return (pelt_components_desc){.clusters = 1, .components = 4, .rounds = 10};
-}
+#define FIELD(name) PELT_FIELD(pelt_components_desc, name)
+static const pelt_option options[] = {
+    {"clusters", 0, PELT_OPTION_UINT, FIELD(clusters), "1", 1, UINT32_MAX, NULL, "N",
+     "clusters of points; 1: truncated SVD"},
+    {"components", 0, PELT_OPTION_UINT, FIELD(components), "4", 1, UINT32_MAX, NULL, "N", "components of each cluster"},
+    {"rounds", 0, PELT_OPTION_UINT, FIELD(rounds), "10", 0, 0, NULL, "N",
+     "rounds in which points choose their cluster"},
+};
+
+PX_DESC(components, options)
 
 /* One way to store the study. */
 typedef struct clustering {
@@ -275,10 +282,8 @@ static pelt_result cluster_and_store(clustering *c, px_arena *scratch, uint32_t 
 
 pelt_result pelt_study_components(pelt_study *study, const pelt_components_desc *desc,
                                   const pelt_components **components) {
-    pelt_components_desc settings = desc ? *desc : pelt_components_desc_default();
     *components = NULL;
-    if (settings.clusters == 0 || settings.components == 0)
-        return px_fail(study->context, PELT_ERROR_ARGUMENT, "there must be a cluster and a component at least");
+    PX_TAKE_DESC(study->context, components, desc, settings);
     clustering c = {.study = study,
                     .P = px_min_size(settings.clusters, study->point_count),
                     .C = px_min_size(settings.components, px_max_size(study->dimension, 1)),

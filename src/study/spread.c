@@ -136,7 +136,7 @@ static pelt_result spread(pelt_context *context, pelt_model *model, uint32_t *pl
 
 pelt_result pelt_study_spread(pelt_context *context, pelt_model *model, uint32_t bones, uint32_t influences) {
     if (bones < 1 || bones > BONES_MOST || influences < 1 || influences > PELT_MAX_INFLUENCES)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "bones must be from 1 to %u, influences from 1 to %u", BONES_MOST,
+        return px_fail(context, PELT_ERROR_USAGE, "bones must be from 1 to %u, influences from 1 to %u", BONES_MOST,
                        PELT_MAX_INFLUENCES);
     if (model->mesh.vertex_count == 0)
         return px_fail(context, PELT_ERROR_INPUT, "there is no mesh in it to spread bones over");

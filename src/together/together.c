@@ -194,16 +194,16 @@ static bool are_free(const pelt_decompose_desc *desc) {
     return !desc->rig && !desc->hierarchy && desc->method == PELT_DECOMPOSE_FESAM;
 }
 
-pelt_result pelt_together(pelt_context *context, pelt_model *model, const pelt_decompose_desc *settings, uint32_t rank,
+pelt_result pelt_together(pelt_context *context, pelt_model *model, const pelt_decompose_desc *given, uint32_t rank,
                           uint32_t rounds, pelt_together_report *report) {
-    together t = {.context = context, .model = model, .correct = pelt_correct_desc_default()};
-    t.desc = settings ? *settings : pelt_decompose_desc_default();
-    bool changes = rounds > 0 && are_free(&t.desc);
-    pelt_model was = *model;
     if (report)
         *report = (pelt_together_report){0};
+    PX_TAKE_DESC(context, decompose, given, settings);
+    together t = {.context = context, .model = model, .desc = settings, .correct = pelt_correct_desc_default()};
+    bool changes = rounds > 0 && are_free(&t.desc);
+    pelt_model was = *model;
     if (rank < 1 || rank > PELT_CORRECT_RANK_MAX || rounds > PELT_TOGETHER_ROUNDS_MAX)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "there can be from 1 to %u corrections and up to %u rounds",
+        return px_fail(context, PELT_ERROR_USAGE, "there can be from 1 to %u corrections and up to %u rounds",
                        PELT_CORRECT_RANK_MAX, PELT_TOGETHER_ROUNDS_MAX);
     t.correct.rank = rank;
     t.desc.given_motion = t.desc.given_weights = true;

@@ -33,7 +33,7 @@ pelt_result px_animation_find(pelt_context *context, const pelt_model *model, co
         return PELT_OK;
     uint32_t index = desc->motion ? find_animation(model, desc->motion) : 0;
     if (index == PELT_NONE)
-        return px_fail(context, PELT_ERROR_ARGUMENT,
+        return px_fail(context, PELT_ERROR_USAGE,
                        "there is no animation '%s': give a name, or an index below %u (clips, then motions)",
                        desc->motion, count);
     *animation = px_animation_at(model, index);

@@ -15,15 +15,11 @@ typedef struct extent {
     double nearest;  /* smallest forward */
     double low[3], high[3]; /* box */
     bool any;
-    bool z_up;
 } extent;
 
-static void add_point(extent *e, const float point[3]) {
-    if (!px_finite3(point))
+static void add_point(extent *e, const float p[3]) {
+    if (!px_finite3(p))
         return;
-    const px_frame turn = {.scale = 1, .z_up = e->z_up};
-    float p[3];
-    px_frame_apply(&turn, point, p);
     double r = 0, u = 0, f = 0;
     for (int c = 0; c < 3; c++) {
         r += e->right[c] * p[c];
@@ -106,9 +102,9 @@ pelt_result px_camera_fit(pelt_context *context, const px_shot *shot, const doub
     const pelt_model *model = shot->model;
     const pelt_picture_desc *desc = shot->desc;
     uint32_t count = px_is_skeleton(model) ? model->skeleton.joint_count : model->mesh.vertex_count;
-    extent e = {.z_up = desc->up == 1};
+    extent e = {0};
     set_axes(&e, desc, width, height);
-    *frame = (px_frame){.scale = 1, .z_up = e.z_up};
+    *frame = (px_frame){.scale = 1};
     float *scratch = PX_ALLOC(context, float, px_mul_size(3, count));
     if (!scratch)
         return PELT_ERROR_MEMORY;

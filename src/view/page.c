@@ -28,9 +28,12 @@ typedef struct page {
     bool failed; /* a value of data could not be made: out of memory */
 } page;
 
-pelt_page_desc pelt_page_desc_default(void) {
-    return (pelt_page_desc){.fps = 30};
-}
+static const pelt_option options[] = {
+    {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_page_desc, fps), "30", 0.001, 100000, NULL, "N",
+     "frames per second of animations that do not say"},
+};
+
+PX_DESC(page, options)
 
 static px_json *set(page *p, px_json *object, const char *key, px_json *value) {
     px_json *done = px_json_set(p->arena, object, key, value);
@@ -194,7 +197,7 @@ static pelt_result put_clip(page *p, uint32_t index, px_json *list) {
     const pelt_clip *clip = &p->desc->clips[index];
     size_t size = px_mul_size(px_mul_size(p->narrow ? 6 : 12, clip->point_count), clip->frame_count);
     if (clip->point_count != p->model->mesh.point_count)
-        return px_fail(p->context, PELT_ERROR_ARGUMENT, "page: clip '%s' has %u points, the model has %u", clip->name,
+        return px_fail(p->context, PELT_ERROR_USAGE, "page: clip '%s' has %u points, the model has %u", clip->name,
                        clip->point_count, p->model->mesh.point_count);
     if (size > CLIP_BYTES_MAX) {
         px_log(p->context, PELT_LOG_WARNING, "clip '%s' takes %zu MB, more than a page holds: it is left out",
@@ -308,7 +311,7 @@ static pelt_result write_page(page *p) {
 
 pelt_result pelt_page_save(pelt_context *context, const pelt_model *model, const pelt_page_desc *given,
                            const char *path) {
-    pelt_page_desc desc = given ? *given : pelt_page_desc_default();
+    PX_TAKE_DESC(context, page, given, desc);
     page p = {.context = context, .model = model, .desc = &desc};
     px_output *output = px_output_begin(context, true);
     p.arena = output ? px_arena_create(context) : NULL;

@@ -71,15 +71,13 @@ pelt_result px_find_joint(pelt_context *context, const pelt_model *model, const 
     *joint = model->skin.bone_joints[0];
     if (!text)
         return PELT_OK;
-    for (uint32_t j = 0; j < model->skeleton.joint_count; j++)
-        if (strcmp(model->skeleton.names[j], text) == 0) {
-            *joint = j;
-            return PELT_OK;
-        }
+    *joint = px_joint_named(&model->skeleton, text, strlen(text), 0);
+    if (*joint != PELT_NONE)
+        return PELT_OK;
     char *end;
     unsigned long long number = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : UINT64_MAX;
     if (number >= model->skeleton.joint_count || *end != 0)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "there is no joint '%s': give a name, or an index below %u", text,
+        return px_fail(context, PELT_ERROR_USAGE, "there is no joint '%s': give a name, or an index below %u", text,
                        model->skeleton.joint_count);
     *joint = (uint32_t)number;
     return PELT_OK;
@@ -220,13 +218,8 @@ void px_scene_bounds(px_scene *scene) {
 
 static void into_frame(const px_frame *frame, px_scene *scene) {
     for (uint32_t i = 0; i < scene->vertex_count; i++) {
-        float *p = scene->positions + (size_t)3 * i, *n = scene->normals + (size_t)3 * i;
+        float *p = scene->positions + (size_t)3 * i;
         px_frame_apply(frame, p, p);
-        if (frame->z_up) {
-            float y = n[1];
-            n[1] = n[2];
-            n[2] = -y;
-        }
     }
     px_scene_bounds(scene);
 }

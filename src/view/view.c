@@ -6,7 +6,7 @@
 #define FIT_TIMES 13u /* moments of an animation that the camera looks at besides the drawn ones */
 
 #define MODES       "shaded|bones|weights|influences|parts|error|displacement|colors"
-#define FIELD(name) offsetof(pelt_picture_desc, name)
+#define FIELD(name) PELT_FIELD(pelt_picture_desc, name)
 static const pelt_option options[] = {
     {"width", 0, PELT_OPTION_UINT, FIELD(width), "1280", 1, PELT_PICTURE_MAX_SIDE, NULL, "PIXELS",
      "width of the picture"},
@@ -44,40 +44,14 @@ static const pelt_option options[] = {
     {"samples", 0, PELT_OPTION_UINT, FIELD(samples), "2", 1, 4, NULL, "N", "samples per pixel and direction"},
 };
 
-const pelt_option *pelt_picture_options(size_t *option_count) {
-    *option_count = PX_COUNT(options);
-    return options;
-}
-
-pelt_picture_desc pelt_picture_desc_default(void) {
-    pelt_picture_desc desc = {0};
-    pelt_options_default(options, PX_COUNT(options), &desc);
-    return desc;
-}
+PX_DESC(picture, options)
 
 /* ---- Checks and times ------------------------------------------------------------------------------------- */
 
-static pelt_result check_numbers(pelt_context *context, const pelt_picture_desc *desc) {
-    for (size_t o = 0; o < PX_COUNT(options); o++) {
-        const void *field = (const char *)desc + options[o].offset;
-        bool real = options[o].kind == PELT_OPTION_REAL;
-        if (!real && options[o].kind != PELT_OPTION_UINT)
-            continue;
-        double value = real ? *(const double *)field : *(const uint32_t *)field;
-        if (!(value >= options[o].min && value <= options[o].max))
-            return px_fail(context, PELT_ERROR_ARGUMENT, "picture: %s is %g, must be %g to %g", options[o].name, value,
-                           options[o].min, options[o].max);
-    }
-    return PELT_OK;
-}
-
 static pelt_result check(pelt_context *context, const pelt_picture_desc *desc) {
-    PX_TRY(check_numbers(context, desc));
-    if (desc->mode >= PELT_PICTURE_MODE_COUNT || desc->second_mode > PELT_PICTURE_MODE_COUNT || desc->up > 1 ||
-        desc->background > PELT_PICTURE_TRANSPARENT || desc->skeleton > PELT_PICTURE_SKELETON_OFF)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "picture: a mode, background, skeleton or axis is unknown");
+    PX_TRY(pelt_options_check(context, pelt_picture_options(), desc));
     if (desc->columns > desc->width || desc->rows > desc->height)
-        return px_fail(context, PELT_ERROR_ARGUMENT, "picture: %u × %u pixels are too few for a sheet of %u × %u",
+        return px_fail(context, PELT_ERROR_USAGE, "picture: %u × %u pixels are too few for a sheet of %u × %u",
                        desc->width, desc->height, desc->columns, desc->rows);
     return PELT_OK;
 }
@@ -96,7 +70,7 @@ typedef struct sheet {
 static pelt_result frame_time(const sheet *s, uint64_t frame, double *time) {
     uint32_t count = px_shot_frame_count(&s->shot);
     if (frame >= count)
-        return px_fail(s->context, PELT_ERROR_ARGUMENT, "there is no frame %llu: the animation has %u",
+        return px_fail(s->context, PELT_ERROR_USAGE, "there is no frame %llu: the animation has %u",
                        (unsigned long long)frame, count);
     *time = px_shot_time(&s->shot, (uint32_t)frame);
     return PELT_OK;
@@ -112,7 +86,7 @@ static pelt_result start_time(const sheet *s, double *time) {
         return frame_time(s, s->shot.desc->frame, time);
     *time += s->shot.desc->time;
     if (*time > animation->end + 1e-6 * (1 + fabs(animation->end)))
-        return px_fail(s->context, PELT_ERROR_ARGUMENT, "%g s is behind the end: the animation lasts %g s",
+        return px_fail(s->context, PELT_ERROR_USAGE, "%g s is behind the end: the animation lasts %g s",
                        *time - animation->start, animation->end - animation->start);
     return PELT_OK;
 }

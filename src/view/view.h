@@ -108,9 +108,8 @@ typedef struct px_scene {
 
 /* From the model's space to drawing space. */
 typedef struct px_frame {
-    double center[3], scale; /* drawing = (position, turned to y up, − center) / scale */
+    double center[3], scale; /* drawing = (position − center) / scale */
     float ground;            /* height under everything, drawing space */
-    bool z_up;
 } px_frame;
 
 /* Makes the surface, the skeleton and their colours. Light is left for px_light_scene. */
@@ -123,11 +122,10 @@ void px_scene_color(float *colors, size_t index, px_color color);
 pelt_result px_find_joint(pelt_context *context, const pelt_model *model, const char *text, uint32_t *joint);
 /* Sets low and high. */
 void px_scene_bounds(px_scene *scene);
-/* Turns to y up, moves and scales one position. */
+/* Moves and scales one position. */
 static inline void px_frame_apply(const px_frame *frame, const float p[3], float out[3]) {
-    double turned[3] = {p[0], frame->z_up ? (double)p[2] : (double)p[1], frame->z_up ? -(double)p[1] : (double)p[2]};
     for (int c = 0; c < 3; c++)
-        out[c] = (float)((turned[c] - frame->center[c]) / frame->scale);
+        out[c] = (float)(((double)p[c] - frame->center[c]) / frame->scale);
 }
 static inline bool px_finite3(const float p[3]) {
     return isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]);

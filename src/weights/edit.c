@@ -86,9 +86,6 @@ static pelt_result begin(px_edit *edit, const pelt_weights_scope *scope) {
     pelt_model *model = edit->model;
     if (model->skin.bone_count == 0)
         return px_fail(edit->context, PELT_ERROR_INPUT, "%s: has no skin; its weights cannot be edited", model->path);
-    if (scope->influences > PELT_MAX_INFLUENCES)
-        return px_fail(edit->context, PELT_ERROR_ARGUMENT, "%u influences are more than a vertex can have (%u)",
-                       scope->influences, PELT_MAX_INFLUENCES);
     edit->limits.influences = scope->influences ? scope->influences : model->skin.influence_count;
     PX_TRY(pelt_model_weld(edit->context, model));
     edit->view = *model;
@@ -105,6 +102,7 @@ static pelt_result begin(px_edit *edit, const pelt_weights_scope *scope) {
 
 pelt_result px_edit_begin(pelt_context *context, pelt_model *model, const pelt_weights_scope *scope, px_edit *out) {
     pelt_weights_scope all = pelt_weights_scope_default();
+    PX_TRY(pelt_options_check(context, pelt_weights_scope_options(), scope ? scope : &all));
     *out = (px_edit){.context = context, .model = model, .arena = px_arena_create(context)};
     if (!out->arena)
         return PELT_ERROR_MEMORY;
@@ -160,14 +158,16 @@ pelt_result px_edit_finish(px_edit *edit, pelt_result result, pelt_weights_repor
     return result;
 }
 
+static void clear_report(pelt_weights_report *report) {
+    if (report)
+        *report = (pelt_weights_report){0};
+}
+
 /* ---- Smooth, prune, normalise ----------------------------------------------------------------------------- */
 
 static pelt_result smooth(px_edit *edit, const pelt_smooth_desc *desc) {
     const pelt_mesh *mesh = &edit->view.mesh;
     px_neighbours neighbours;
-    if (!(desc->strength >= 0 && desc->strength <= 1))
-        return px_fail(edit->context, PELT_ERROR_ARGUMENT, "the strength of smoothing is %g, should be from 0 to 1",
-                       desc->strength);
     PX_TRY(px_neighbours_make(edit->arena, mesh, mesh->weld, mesh->weld_count, &neighbours));
     px_weight_smoothing how = {desc->strength, desc->iterations, edit->limits.locked, edit->fixed};
     return px_weight_table_smooth(edit->context, &edit->table, &neighbours, &how);
@@ -175,23 +175,26 @@ static pelt_result smooth(px_edit *edit, const pelt_smooth_desc *desc) {
 
 pelt_result pelt_weights_smooth(pelt_context *context, pelt_model *model, const pelt_weights_scope *scope,
                                 const pelt_smooth_desc *desc, pelt_weights_report *report) {
-    pelt_smooth_desc usual = pelt_smooth_desc_default();
+    clear_report(report);
+    PX_TAKE_DESC(context, smooth, desc, settings);
     px_edit edit;
     PX_TRY(px_edit_begin(context, model, scope, &edit));
-    return px_edit_finish(&edit, smooth(&edit, desc ? desc : &usual), report);
+    return px_edit_finish(&edit, smooth(&edit, &settings), report);
 }
 
 pelt_result pelt_weights_prune(pelt_context *context, pelt_model *model, const pelt_weights_scope *scope,
                                const pelt_prune_desc *desc, pelt_weights_report *report) {
-    pelt_prune_desc usual = pelt_prune_desc_default();
+    clear_report(report);
+    PX_TAKE_DESC(context, prune, desc, settings);
     px_edit edit;
     PX_TRY(px_edit_begin(context, model, scope, &edit));
-    edit.limits.threshold = desc ? desc->threshold : usual.threshold;
+    edit.limits.threshold = settings.threshold;
     return px_edit_finish(&edit, PELT_OK, report);
 }
 
 pelt_result pelt_weights_normalise(pelt_context *context, pelt_model *model, const pelt_weights_scope *scope,
                                    pelt_weights_report *report) {
+    clear_report(report);
     px_edit edit;
     PX_TRY(px_edit_begin(context, model, scope, &edit));
     return px_edit_finish(&edit, PELT_OK, report);

@@ -287,9 +287,6 @@ static void apply(const mirroring *m, pelt_mirror_report *report) {
 
 static pelt_result mirror(px_edit *edit, const pelt_mirror_desc *desc, pelt_mirror_report *report) {
     mirroring m = {.edit = edit, .plane = {desc->axis, desc->plane}};
-    if (desc->axis > 2 || desc->side > PELT_MIRROR_AVERAGE)
-        return px_fail(edit->context, PELT_ERROR_ARGUMENT, "mirroring knows no axis %u or no side %u", desc->axis,
-                       desc->side);
     uint32_t *pairs = PX_NEW(edit->model->memory, uint32_t, edit->model->skeleton.joint_count);
     if (!pairs)
         return PELT_ERROR_MEMORY;
@@ -304,12 +301,12 @@ static pelt_result mirror(px_edit *edit, const pelt_mirror_desc *desc, pelt_mirr
 
 pelt_result pelt_weights_mirror(pelt_context *context, pelt_model *model, const pelt_weights_scope *scope,
                                 const pelt_mirror_desc *desc, pelt_mirror_report *report) {
-    pelt_mirror_desc usual = pelt_mirror_desc_default();
     pelt_mirror_report own, *out = report ? report : &own;
     px_edit edit;
     *out = (pelt_mirror_report){0};
+    PX_TAKE_DESC(context, mirror, desc, settings);
     PX_TRY(px_edit_begin(context, model, scope, &edit));
-    pelt_result result = px_edit_finish(&edit, mirror(&edit, desc ? desc : &usual, out), &out->weights);
+    pelt_result result = px_edit_finish(&edit, mirror(&edit, &settings, out), &out->weights);
     if (result != PELT_OK)
         *out = (pelt_mirror_report){0};
     return result;

@@ -4,59 +4,49 @@
 #include <pelt/weights.h>
 
 static const pelt_option scope_options[] = {
-    {"joints", 0, PELT_OPTION_TEXT, offsetof(pelt_weights_scope, joints), NULL, 0, 0, NULL, "NAMES",
+    {"joints", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_weights_scope, joints), NULL, 0, 0, NULL, "NAMES",
      "change weights of these joints only, divided by commas"},
-    {"parts", 0, PELT_OPTION_TEXT, offsetof(pelt_weights_scope, parts), NULL, 0, 0, NULL, "NAMES",
+    {"parts", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_weights_scope, parts), NULL, 0, 0, NULL, "NAMES",
      "change only vertices of these parts or materials"},
-    {"lock", 0, PELT_OPTION_TEXT, offsetof(pelt_weights_scope, lock), NULL, 0, 0, NULL, "NAMES",
+    {"lock", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_weights_scope, lock), NULL, 0, 0, NULL, "NAMES",
      "weights of these joints stay as they are; the others share the rest"},
-    {"influences", 'k', PELT_OPTION_UINT, offsetof(pelt_weights_scope, influences), NULL, 0, PELT_MAX_INFLUENCES, NULL,
-     "K", "bones per vertex at most; 0: as many as there are"},
+    {"influences", 'k', PELT_OPTION_UINT, PELT_FIELD(pelt_weights_scope, influences), NULL, 0, PELT_MAX_INFLUENCES,
+     NULL, "K", "bones per vertex at most; 0: as many as there are"},
 };
 static const pelt_option smooth_options[] = {
-    {"strength", 0, PELT_OPTION_REAL, offsetof(pelt_smooth_desc, strength), "0.5", 0, 1, NULL, "S",
+    {"strength", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_smooth_desc, strength), "0.5", 0, 1, NULL, "S",
      "how far a vertex goes to the mean of its neighbours each time"},
-    {"iterations", 0, PELT_OPTION_UINT, offsetof(pelt_smooth_desc, iterations), "5", 0, 10000, NULL, "N", "how often"},
+    {"iterations", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_smooth_desc, iterations), "5", 0, 10000, NULL, "N",
+     "how often"},
 };
 static const pelt_option prune_options[] = {
-    {"threshold", 0, PELT_OPTION_REAL, offsetof(pelt_prune_desc, threshold), "0.01", 0, 1, NULL, "W",
+    {"threshold", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_prune_desc, threshold), "0.01", 0, 1, NULL, "W",
      "smaller weights go"},
 };
 static const pelt_option mirror_options[] = {
-    {"axis", 0, PELT_OPTION_CHOICE, offsetof(pelt_mirror_desc, axis), "x", 0, 0, "x|y|z", NULL,
+    {"axis", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_mirror_desc, axis), "x", 0, 0, "x|y|z", NULL,
      "across which the mesh is symmetric"},
-    {"side", 0, PELT_OPTION_CHOICE, offsetof(pelt_mirror_desc, side), "left-to-right", 0, 0,
+    {"side", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_mirror_desc, side), "left-to-right", 0, 0,
      "left-to-right|right-to-left|positive-to-negative|negative-to-positive|average", NULL, "whose weights go where"},
-    {"plane", 0, PELT_OPTION_REAL, offsetof(pelt_mirror_desc, plane), "0", 0, 0, NULL, "N",
+    {"plane", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_mirror_desc, plane), "0", 0, 0, NULL, "N",
      "where on the axis, in the mesh's own units"},
 };
 
 static const pelt_option transfer_options[] = {
-    {"angle", 0, PELT_OPTION_REAL, offsetof(pelt_transfer_desc, angle), "45", 0, 180, NULL, "DEGREES",
+    {"angle", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_transfer_desc, angle), "45", 0, 180, NULL, "DEGREES",
      "by how much normals of a match may differ, but for very near ones"},
-    {"distance", 0, PELT_OPTION_REAL, offsetof(pelt_transfer_desc, distance), "0.05", 0, 1000, NULL, "F",
+    {"distance", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_transfer_desc, distance), "0.05", 0, 1000, NULL, "F",
      "how far a match may be, as a fraction of the diagonal"},
-    {"influences", 'k', PELT_OPTION_UINT, offsetof(pelt_transfer_desc, influences), NULL, 0, PELT_MAX_INFLUENCES, NULL,
-     "K", "bones per vertex at most; 0: as many as there are"},
-    {"pose", 0, PELT_OPTION_CHOICE, offsetof(pelt_transfer_desc, pose), "auto", 0, 0, "auto|bind|rest", NULL,
+    {"influences", 'k', PELT_OPTION_UINT, PELT_FIELD(pelt_transfer_desc, influences), NULL, 0, PELT_MAX_INFLUENCES,
+     NULL, "K", "bones per vertex at most; 0: as many as there are"},
+    {"pose", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_transfer_desc, pose), "auto", 0, 0, "auto|bind|rest", NULL,
      "in which the meshes lie over each other"},
-    {"skeleton", 0, PELT_OPTION_CHOICE, offsetof(pelt_transfer_desc, skeleton), "auto", 0, 0, "auto|from|to", NULL,
+    {"skeleton", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_transfer_desc, skeleton), "auto", 0, 0, "auto|from|to", NULL,
      "whose joints the result has"},
 };
 
-/* The two functions that every table has. */
-#define DOORS(desc, options_name, rows)                                                                                \
-    const pelt_option *options_name(size_t *option_count) {                                                            \
-        *option_count = PX_COUNT(rows);                                                                                \
-        return rows;                                                                                                   \
-    }                                                                                                                  \
-    desc desc##_default(void) {                                                                                        \
-        desc out = {0};                                                                                                \
-        pelt_options_default(rows, PX_COUNT(rows), &out);                                                              \
-        return out;                                                                                                    \
-    }
-DOORS(pelt_weights_scope, pelt_weights_scope_options, scope_options)
-DOORS(pelt_smooth_desc, pelt_smooth_options, smooth_options)
-DOORS(pelt_prune_desc, pelt_prune_options, prune_options)
-DOORS(pelt_mirror_desc, pelt_mirror_options, mirror_options)
-DOORS(pelt_transfer_desc, pelt_transfer_options, transfer_options)
+PX_DESC_OF(pelt_weights_scope, pelt_weights_scope_options, scope_options)
+PX_DESC(smooth, smooth_options)
+PX_DESC(prune, prune_options)
+PX_DESC(mirror, mirror_options)
+PX_DESC(transfer, transfer_options)

@@ -241,16 +241,12 @@ static pelt_result find_weights(transfer *t, pelt_transfer_report *report) {
 }
 
 static pelt_result check(const transfer *t) {
-    const pelt_transfer_desc *d = t->desc;
     if (t->from.skin.bone_count == 0)
         return px_fail(t->context, PELT_ERROR_INPUT, "%s: has no skin to take weights from", t->from.path);
     if (t->from.mesh.triangle_count == 0)
         return px_fail(t->context, PELT_ERROR_INPUT, "%s: has no triangles to take weights from", t->from.path);
     if (t->to->mesh.vertex_count == 0)
         return px_fail(t->context, PELT_ERROR_INPUT, "%s: has no vertices", t->to->path);
-    if (d->influences > PELT_MAX_INFLUENCES || !(d->angle >= 0 && d->angle <= 180) || !(d->distance >= 0) ||
-        d->pose > PELT_TRANSFER_REST || d->skeleton > PELT_SKELETON_TO)
-        return px_fail(t->context, PELT_ERROR_ARGUMENT, "a setting of the transfer is out of range");
     return PELT_OK;
 }
 
@@ -275,10 +271,10 @@ static pelt_result run(transfer *t, pelt_transfer_report *report) {
 
 pelt_result pelt_weights_transfer(pelt_context *context, const pelt_model *from, pelt_model *to,
                                   const pelt_transfer_desc *desc, pelt_transfer_report *report) {
-    pelt_transfer_desc usual = pelt_transfer_desc_default();
     pelt_transfer_report own, *out = report ? report : &own;
-    transfer t = {.context = context, .desc = desc ? desc : &usual, .from = *from, .to = to};
     *out = (pelt_transfer_report){0};
+    PX_TAKE_DESC(context, transfer, desc, settings);
+    transfer t = {.context = context, .desc = &settings, .from = *from, .to = to};
     if (!(t.arena = px_arena_create(context)))
         return PELT_ERROR_MEMORY;
     t.from.memory = t.arena;

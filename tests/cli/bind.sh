@@ -205,7 +205,7 @@ err '"+q" is none of'
 run 1 bind rig.glb -o no.glb --falloff-map a.png --falloff-attribute b
 err "give one of them"
 run 2 bind rig.glb -o no.glb --exclude nose
-err 'no joint named "nose"'
+err "there is no joint 'nose'"
 
 # Input that does not work leaves what was there.
 cp rig.glb kept.glb

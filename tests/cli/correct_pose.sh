@@ -161,7 +161,7 @@ bad() {
 bad lone.json '{"joints": {}}' "bad/lone.json: there is no mesh beside it (lone.obj, .ply or .glb)"
 bad lone.obj 'v 0 0 0' "bad/lone.obj: there is no pose beside it (lone.json, .bvh or .glb)"
 bad elbow_60_0_0.obj "$(quad)" "bad/elbow_60_0_0.obj has 2 and 4: they must be the same mesh"
-bad elbow_60_0_0.json '{"joints": {"elbwo": {}}}' "bad/elbow_60_0_0.json: arm.glb has no joint 'elbwo'; did you mean 'elbow'?"
+bad elbow_60_0_0.json '{"joints": {"elbwo": {}}}' "bad/elbow_60_0_0.json: arm.glb: there is no joint 'elbwo'; did you mean 'elbow'?"
 bad elbow_60_0_0.json '{"poses": {}}' "bad/elbow_60_0_0.json: has 0 poses; the mesh beside it needs one"
 bad elbow_60_0_0.json 'no' "bad/elbow_60_0_0.json: JSON line 1"
 bad elbow_60_0_0.obj 'f 1 2 3' "bad/elbow_60_0_0.obj"

@@ -31,7 +31,7 @@ same auto.glb asked.glb
 run 0 decompose -q soft.obj soft.pc2 -o bounded.glb --memory 200M
 same auto.glb bounded.glb
 run 2 decompose -q soft.obj soft.pc2 -o tight.glb --bones 40 --memory 1M
-err "more than the 1 MB allowed: a --memory of"
+err "more than the 1 MB allowed: allow a memory of"
 missing tight.glb
 
 # Nothing moves.

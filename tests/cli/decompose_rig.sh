@@ -65,4 +65,7 @@ nodes soft.glb
 run 0 jiggle -q rig.gltf -o free.glb --particles 300 --preroll 0.2 --bones 6 --iterations 2 --json free.json
 json free.json 'r.warnings.some((w) => w.includes("morph targets are not in the result") && w.includes("larger"))'
 run 0 decompose rig.gltf -o free.glb --bones 6 --iterations 2 --json free.json
-err "larger; helper bones (--add) keep them"
+err "helper bones (--add) keep them: larger"
+run 0 bake -q rig.gltf -o walked.pc2 --mesh walked.obj
+run 0 decompose walked.obj walked.pc2 --skeleton rig.gltf --add 2 --iterations 2 -o free.glb
+err "give the rig as the input to keep them: larger"

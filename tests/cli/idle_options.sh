@@ -38,7 +38,7 @@ idle bones "where a cache is written" jiggle a.glb -o a.pc2 --bones 3
 run 1 correct a.glb a.pc2 -o b.glb --kernel gaussian
 err "--kernel is for --driver pose"
 run 1 light a.glb -o b.glb --sky 1,1,1
-err "go with --kind sky"
+err "--sky means nothing without --kind sky"
 run 1 weights smooth a.glb -o b.glb --axis x
 err "--axis means nothing to 'pelt weights smooth'"
 

@@ -47,7 +47,7 @@ run 1 light troll.glb -o no.obj
 run 1 light troll.glb -o no.glb --sky 1,1,1
 err "--kind sky"
 run 1 light troll.glb -o no.glb --kind sky --sky 1,2,1
-err "red, green and blue"
+err "--sky: 1,2,1 is out of range; it takes a number from 0 to 1"
 run 1 light troll.glb -o no.glb --rank 0
 run 2 light missing.glb -o no.glb
 printf 'not a model' >bad.glb

@@ -75,9 +75,9 @@ for value in elbow elbow= =1,2,3 elbow=1,2 elbow=1,2,3,4 elbow=1,2,x elbow=1,2,n
     err "--joint $value: give a name and three numbers"
 done
 run 2 pose arm.glb -o x.obj -j elbwo=1,2,3
-err "arm.glb has no joint 'elbwo'; did you mean 'elbow'?"
+err "arm.glb: there is no joint 'elbwo'; did you mean 'elbow'?"
 run 2 pose arm.glb -o x.obj -j qqqqqqqqqq=1,2,3
-err "'pelt info --verbose' lists them"
+err "there is no joint 'qqqqqqqqqq' among its"
 run 2 pose bent.obj -o x.obj
 err "no mesh with a skin"
 run 2 pose arm.glb -o x.obj --pose none.json
@@ -87,7 +87,7 @@ bad() {
     run 2 pose arm.glb -o x.obj --pose bad.json
     err "bad.json: $2"
 }
-bad '{"joints": {"elbwo": {"euler": [0, 0, 0]}}}' "arm.glb has no joint 'elbwo'; did you mean 'elbow'?"
+bad '{"joints": {"elbwo": {"euler": [0, 0, 0]}}}' "arm.glb: there is no joint 'elbwo'; did you mean 'elbow'?"
 bad '{"joints": {"elbow": {"eulre": [0, 0, 0]}}}' "joint 'elbow': \"eulre\" is not known; a joint has \"euler\""
 bad '{"joints": {"elbow": {"euler": [0, 0]}}}' "joint 'elbow': \"euler\" must be an array of 3 numbers"
 bad '{"joints": {"elbow": {"rotation": [0, 0, 0, 0]}}}' "joint 'elbow': its rotation has no length"
