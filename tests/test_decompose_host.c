@@ -1,5 +1,5 @@
 /* Helper bones below the bones of a rig that carry them, what stays of the rig, and parts that join its skin. */
-#include "core/join.h"
+#include "core/skin_parts.h"
 #include "core/math3.h"
 #include "support.h"
 

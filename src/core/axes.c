@@ -1,19 +1,23 @@
-/* Units and axes: the candidates that programs leave to guess, and whether two files of the same points differ by them.
+/* Units and axes: the rotations and scales between files of different programs, and which of them lies between two files
+ * of the same points.
  *
- * Points f of one file are s·R·f where those of the other, m, are; both about their centres. Of a rotation R,
+ * m are the points of one file, f those of the other, both relative to their centres; s is a scale, R a rotation:
  *   Σ|m − s·R·f|² = Σ|m|² + s²·Σ|f|² − 2·s·Σ R_ij·C_ij,  C = Σ m·fᵀ
- * so that one pass over the points serves all candidates. */
+ * C and the sums need one pass over the points for all candidates s, R. */
 #include "core/similarity.h"
 
 #include <math.h>
 #include <pelt/measure.h>
 #include <stdio.h>
 
-#define SNAP    0.02 /* of a scale: this near to a factor between units is that factor */
-#define FITS    0.05 /* of the points' RMS distance from their centre: a difference below this is none */
-#define MISFIT  3.0  /* how many times nearer other axes or units must bring the points … */
-#define ALIKE   0.4  /* … and how near: otherwise they are of other shapes */
-#define CERTAIN 2e-3 /* the first frame is the mesh itself, but for its axes and units */
+#define UNIT_TOLERANCE                                                                                                 \
+    0.02             /* a scale that differs from a factor between units by less than this share is that factor */
+#define GAIN_MIN 3.0 /* other axes or units must bring the points nearer by this factor to be reported */
+
+/* RMS distances between two sets of points, as shares of the RMS distance of the points from their centre. */
+#define SAME_RMS_MAX      0.05 /* up to here, the axes and units are the same */
+#define TURNED_RMS_MAX    0.4  /* with other axes or units: from here on, the shapes are different */
+#define IDENTICAL_RMS_MAX 2e-3 /* with other axes or units: up to here, the points are the same */
 
 /* ---- Candidates -------------------------------------------------------------------------------------------- */
 
@@ -117,7 +121,8 @@ static moments measure(const float *points, const float *others, size_t count) {
     return m;
 }
 
-/* RMS distance about the centres as a share of the points' own, and in *placed with the centres where they are. */
+/* The RMS distance of the points with both centres at the origin, as a share of the RMS distance of the points from their
+ * centre; *placed: the same with the centres where they are. */
 static double misfit(const moments *m, const double turn[9], double scale, double *placed) {
     double both = 0, apart = 0;
     for (int e = 0; e < 9; e++)
@@ -136,7 +141,7 @@ static double misfit(const moments *m, const double turn[9], double scale, doubl
 static double find_scale(const moments *m) {
     double ratio = sqrt(m->own_sum / m->other_sum);
     for (uint32_t k = 0; k < PX_UNIT_COUNT; k++)
-        if (fabs(ratio / px_unit_scale(k) - 1) < SNAP)
+        if (fabs(ratio / px_unit_scale(k) - 1) < UNIT_TOLERANCE)
             return px_unit_scale(k);
     return ratio;
 }
@@ -167,10 +172,10 @@ void pelt_compare_axes(const float *points, const float *others, size_t count, p
         if (after < best - 1e-6) {
             best = after;
             *axes = (pelt_axes){.up = pairs[p][0], .other_up = pairs[p][1], .scale = scale};
-            same_place = placed <= CERTAIN;
+            same_place = placed <= IDENTICAL_RMS_MAX;
         }
     }
-    axes->differ = before > FITS && best < ALIKE && best * MISFIT < before;
+    axes->differ = before > SAME_RMS_MAX && best < TURNED_RMS_MAX && best * GAIN_MIN < before;
     axes->certain = axes->differ && same_place && is_unit(scale);
 }
 

@@ -24,11 +24,11 @@ typedef struct fit {
     range *ranges;          /* [morph] */
     uint32_t *widths;       /* [joint] its morphs, without the offset */
     bool *shifts;           /* [joint] some of its weights are negative: it gets an offset */
-    px_morph_group *groups; /* */
+    px_morph_group *groups; /* [group_count] */
     uint32_t group_count;
 } fit;
 
-/* Numbers of a track behind each other for one key, and where among them the values begin. */
+/* Rows of `width` numbers per key: cubic keys have an in-tangent, a value and an out-tangent. */
 static uint32_t rows_of(const pelt_track *track) {
     return track->interpolation == PELT_INTERPOLATION_CUBIC ? 3 : 1;
 }
@@ -38,7 +38,7 @@ static bool is_value_row(const pelt_track *track, size_t row) {
 }
 
 static float *numbers(const float *array) {
-    return (float *)(uintptr_t)array; /* the model shows it const; the caller made it */
+    return (float *)(uintptr_t)array; /* const in the model, but made by the caller: see px_morphs_fit_range */
 }
 
 /* ---- Ranges ----------------------------------------------------------------------------------------------- */
@@ -156,7 +156,8 @@ static void scale_morphs(const fit *f) {
 
 /* ---- Tracks ----------------------------------------------------------------------------------------------- */
 
-static bool is_one(const fit *f, uint32_t m) { /* the first of those that share a weight */
+/* Whether morph m is rescaled and the first of the morphs that share its weight. */
+static bool is_first_of_weight(const fit *f, uint32_t m) {
     const pelt_morph *morph = &f->model->morphs.morphs[m];
     return f->ranges[m].fits && (m == 0 || morph->joint != morph[-1].joint || morph->index != morph[-1].index);
 }
@@ -165,8 +166,8 @@ static bool is_one(const fit *f, uint32_t m) { /* the first of those that share 
 static bool is_used(const fit *f, const pelt_track *track) {
     const pelt_morph_set *set = &f->model->morphs;
     for (uint32_t m = 0; m < set->morph_count; m++)
-        for (size_t row = 0;
-             set->morphs[m].joint == track->joint && is_one(f, m) && row < (size_t)track->key_count * rows_of(track);
+        for (size_t row = 0; set->morphs[m].joint == track->joint && is_first_of_weight(f, m) &&
+                             row < (size_t)track->key_count * rows_of(track);
              row++)
             if (track->values[row * track->width + set->morphs[m].index] != 0)
                 return true;
@@ -186,7 +187,7 @@ static pelt_result fit_track(const fit *f, pelt_track *track) {
         if (width > old)
             values[row * width + old] = value;
         for (uint32_t m = 0; m < set->morph_count; m++) {
-            if (set->morphs[m].joint != track->joint || !is_one(f, m))
+            if (set->morphs[m].joint != track->joint || !is_first_of_weight(f, m))
                 continue;
             const range *r = &f->ranges[m];
             float *at = &values[row * width + set->morphs[m].index];

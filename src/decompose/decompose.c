@@ -1,6 +1,6 @@
 /* The doors: gather, seed, iterate, build. */
 #include "core/ball.h"
-#include "core/join.h"
+#include "core/skin_parts.h"
 #include "decompose/build.h"
 #include "decompose/decomposer.h"
 #include "decompose/neighbours.h"

@@ -155,8 +155,8 @@ static void put_instance_node(px_gltf_writer *w, px_gltf_instance *instance, uin
     px_gltf_put_uint(w, node, "mesh", mesh);
 }
 
-/* Whether nothing needs a joint's node to be where it is but the mesh that it shows. */
-static bool is_free(const px_gltf_writer *w, uint32_t joint) {
+/* Whether a joint's node only shows a mesh: it has no children, no camera, no extensions, is no bone, and no motion moves it. */
+static bool only_shows_mesh(const px_gltf_writer *w, uint32_t joint) {
     const pelt_model *model = w->model;
     const px_json *node = w->joint_nodes[joint];
     if (px_json_get(node, "camera") || px_json_get(node, "extensions"))
@@ -207,7 +207,7 @@ static void leave_node(px_gltf_writer *w, px_gltf_instance *instance, bool was_s
     px_json *scene = px_json_at(px_json_get(w->root, "scenes"), 0), *nodes = px_json_get(scene, "nodes");
     if (!instance->skinned || was_skinned || !mesh || !nodes || can_carry_skin(&w->model->skeleton, instance->joint))
         return;
-    if (is_free(w, instance->joint)) {
+    if (only_shows_mesh(w, instance->joint)) {
         move_to_root(w, instance->joint, scene);
         return;
     }

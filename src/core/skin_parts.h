@@ -1,6 +1,6 @@
-/* Parts that hang from a joint, made parts of the skin. */
-#ifndef PELT_CORE_JOIN_H
-#define PELT_CORE_JOIN_H
+/* Makes parts that hang from a joint parts of the skin. */
+#ifndef PELT_CORE_SKIN_PARTS_H
+#define PELT_CORE_SKIN_PARTS_H
 
 #include "core/core.h"
 

@@ -1,5 +1,5 @@
-/* Parts that hang from a joint, made parts of the skin: see join.h. */
-#include "core/join.h"
+/* Makes parts that hang from a joint parts of the skin: see skin_parts.h. */
+#include "core/skin_parts.h"
 #include "core/math3.h"
 #include "core/skin.h"
 
@@ -49,7 +49,7 @@ static bool is_similarity(const pelt_affine *a) {
     return scale2 > 0 && off <= 2 * SHEAR_MOST * scale2 && px_affine_determinant(a) > 0;
 }
 
-/* The bone of the skin that can replace `bone`, and the way to its space. */
+/* The bone of the skin that can replace `bone`, and the matrix to its space; PELT_NONE: there is none. */
 static uint32_t find_other(const joining *j, uint32_t bone, pelt_affine *moved) {
     const pelt_skin *skin = &j->model->skin;
     const pelt_skeleton *skeleton = &j->model->skeleton;
@@ -134,10 +134,10 @@ static pelt_result join_part(joining *j, pelt_part *part) {
     return move_morphs(j, a, cbrt(px_affine_determinant(a)), part);
 }
 
-/* Bones that were replaced go. */
+/* Removes the bones that were replaced, and renumbers the others. */
 static void remove_bones(joining *j) {
     pelt_skin *skin = &j->model->skin;
-    uint32_t *numbers = j->to, count = 0; /* those are not needed any more */
+    uint32_t *numbers = j->to, count = 0; /* reuses the array: `to` is read before it is overwritten */
     for (uint32_t b = 0; b < skin->bone_count; b++) {
         bool gone = j->to[b] != PELT_NONE;
         numbers[b] = count;
@@ -151,8 +151,8 @@ static void remove_bones(joining *j) {
         skin->bones[k] = (uint16_t)(skin->weights[k] > 0 ? numbers[skin->bones[k]] : 0);
 }
 
-/* Everything that changes is changed in a copy. */
-static pelt_result copy_nouns(pelt_model *model) {
+/* Copies every array that join_part and remove_bones write to: the model must stay as it was on failure. */
+static pelt_result copy_changed_arrays(pelt_model *model) {
     pelt_mesh *mesh = &model->mesh;
     pelt_skin *skin = &model->skin;
     size_t vertices = mesh->vertex_count, influences = px_mul_size(vertices, skin->influence_count);
@@ -191,13 +191,13 @@ static pelt_result join(joining *j, pelt_model *out) {
         return PELT_OK;
     pelt_model joined = *out;
     j->model = &joined;
-    PX_TRY(copy_nouns(&joined));
+    PX_TRY(copy_changed_arrays(&joined));
     for (uint32_t p = 0; p < joined.mesh.part_count; p++)
         PX_TRY(join_part(j, &joined.mesh.parts[p]));
     remove_bones(j);
-    joined.mesh.weld = NULL; /* other rest positions weld */
+    joined.mesh.weld = NULL; /* rest positions changed: other vertices coincide */
     joined.mesh.weld_count = 0;
-    joined.changed |= PELT_CHANGED_SKIN; /* which writes vertices and targets that change their space */
+    joined.changed |= PELT_CHANGED_SKIN; /* the writer then writes vertices and targets whose space changed */
     *out = joined;
     return PELT_OK;
 }
