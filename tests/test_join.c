@@ -2,6 +2,8 @@
 #include "io/io.h"
 #include "support.h"
 
+#include <time.h>
+
 static const float times[] = {0, 1}, values[8];
 
 /* A motion of one property; joint 0 is a bone, joints 1 and 2 have a morph each. */
@@ -39,7 +41,9 @@ static void check(const given *motions, uint32_t count, const char *how, const c
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s%u", m ? " " : "", model->motions[m].name,
                  model->motions[m].track_count);
     assert_string_equal(text, wanted);
-    assert_int_equal(model->changed, 0); /* a document keeps its motions as they are */
+    bool joined_by_names =
+        how && strchr(how, '+') && model->motion_count < count; /* else a document keeps its motions */
+    assert_int_equal(model->changed, joined_by_names ? PELT_CHANGED_MOTIONS : 0);
     pelt_model_destroy(model);
     test_end(&test);
 }
@@ -74,6 +78,55 @@ static void what_may_be_meant_otherwise_stays_apart(void **state) {
     check(bones, 2, NULL, "Nod1 Wave1");
 }
 
+/* The times of neighbours are the same, those of the first and the last are not: either may be meant. */
+static void times_that_are_nearly_the_same(void **state) {
+    (void)state;
+    const given two_bones[] = {{"Walk", 0, PELT_PATH_ROTATION, 0, 1},
+                               {"Smile", 1, PELT_PATH_WEIGHTS, 0, 1.0008f},
+                               {"Wave", 0, PELT_PATH_ROTATION, 0, 1.0016f}};
+    check(two_bones, 3, NULL, "Walk1 Smile1 Wave1");
+    const given two_morphs[] = {{"Smile", 1, PELT_PATH_WEIGHTS, 0, 1},
+                                {"Walk", 0, PELT_PATH_ROTATION, 0, 1.0008f},
+                                {"Frown", 2, PELT_PATH_WEIGHTS, 0, 1.0016f}};
+    check(two_morphs, 3, NULL, "Smile1 Walk1 Frown1");
+}
+
+/* Joined by name first, groups have several motions: all of them count. */
+static void groups_that_clash_stay_apart(void **state) {
+    (void)state;
+    const given motions[] = {{"Walk", 0, PELT_PATH_ROTATION, 0, 1},
+                             {"Face", 1, PELT_PATH_WEIGHTS, 0, 1},
+                             {"Face", 2, PELT_PATH_WEIGHTS, 0, 1},
+                             {"Brows", 2, PELT_PATH_WEIGHTS, 0, 1}};
+    check(motions, 4, NULL, "Walk1 Face2 Brows1");
+    const given brows_first[] = {motions[0], motions[3], motions[1], motions[2]};
+    check(brows_first, 4, NULL, "Walk1 Brows1 Face2");
+}
+
+static void many_motions_take_little_time(void **state) {
+    (void)state;
+    enum { COUNT = 100000 };
+    test_context test;
+    test_begin(&test, 1);
+    given *motions = test_malloc(COUNT * sizeof *motions);
+    for (uint32_t same = 0; same < 2; same++) { /* one name for all, or one for each */
+        char(*names)[16] = test_malloc(COUNT * sizeof *names);
+        for (uint32_t m = 0; m < COUNT; m++) {
+            snprintf(names[m], sizeof names[m], "m%u", same ? 0 : m);
+            motions[m] = (given){names[m], 0, PELT_PATH_ROTATION, 0, 1};
+        }
+        pelt_model *model = make_model(&test, motions, COUNT);
+        clock_t start = clock();
+        test_ok(&test, px_join_motions(test.context, model, NULL));
+        assert_true(clock() - start < 2 * CLOCKS_PER_SEC);
+        assert_int_equal(model->motion_count, COUNT);
+        pelt_model_destroy(model);
+        test_free(names);
+    }
+    test_free(motions);
+    test_end(&test);
+}
+
 static void one_name(void **state) {
     (void)state;
     const given named[] = {{"Walk", 0, PELT_PATH_ROTATION, 0, 1},
@@ -82,6 +135,10 @@ static void one_name(void **state) {
     check(named, 3, NULL, "Walk3");
     const given clash[] = {{"mixamo.com", 0, PELT_PATH_ROTATION, 0, 1}, {"mixamo.com", 0, PELT_PATH_ROTATION, 0, 2}};
     check(clash, 2, NULL, "mixamo.com1 mixamo.com1");
+    const given either[] = {{"Walk", 0, PELT_PATH_ROTATION, 0, 1},
+                            {"Walk", 1, PELT_PATH_WEIGHTS, 0, 2},
+                            {"Walk", 0, PELT_PATH_ROTATION, 0, 2}};
+    check(either, 3, NULL, "Walk1 Walk2"); /* only the times tell which of the two is meant */
     const given nameless[] = {{"", 0, PELT_PATH_ROTATION, 0, 1}, {"", 1, PELT_PATH_ROTATION, 0, 2}};
     check(nameless, 2, NULL, "1 1");
 }
@@ -98,7 +155,9 @@ static void as_asked_for(void **state) {
     test_context test;
     test_begin(&test, 1);
     pelt_model *model = make_model(&test, motions, 4);
-    static const char *const bad[][2] = {{"Walk+Wave", "both move the rotation of 'bone'"},
+    static const char *const bad[][2] = {{"Walk+Wave", "'Walk' and 'Wave' both move the rotation of 'bone'"},
+                                         {"Walk+Smile,Wave+Frown,Walk+Frown", "both move the rotation of 'bone'"},
+                                         {"Walk+Smile,Frown+Smile", "'Smile' and 'Frown' both move the morph weights"},
                                          {"Smile+Frown", "both move the morph weights of 'head'"},
                                          {"Walk", "with + between"},
                                          {"Walk+Smle", "there is no motion 'Smle'"},
@@ -118,6 +177,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bones_and_morphs_of_one_time),
         cmocka_unit_test(what_may_be_meant_otherwise_stays_apart),
+        cmocka_unit_test(times_that_are_nearly_the_same),
+        cmocka_unit_test(groups_that_clash_stay_apart),
+        cmocka_unit_test(many_motions_take_little_time),
         cmocka_unit_test(one_name),
         cmocka_unit_test(as_asked_for),
     };

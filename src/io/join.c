@@ -1,68 +1,145 @@
-/* Motions that play together. Programs write what one character does as several animations: Blender one of the bones and one
- * of the shape keys. They are one motion where they have one name, or where they span the same time and one moves bones,
- * the others morphs, and nothing else could be meant. */
+/* Joins motions that play together. Programs write the animation of one character as several motions: Blender one of the
+ * bones and one of the shape keys. Motions are joined where they have one name, or where they span the same time, one moves
+ * bones and the others morphs; never where a property of a node would be moved twice. */
 #include "io/io.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define SAME_TIME 1e-3f /* seconds */
 
+/* A property of a node that a motion moves. */
+typedef struct channel {
+    uint32_t joint, path, motion;
+} channel;
+
+/* Motions that play together are a group, numbered by its first motion. */
 typedef struct joiner {
     pelt_context *context;
     pelt_model *model;
-    uint32_t *firsts; /* [motion] the first of the motions that it plays with; itself: it is the first, or alone */
+    px_arena *scratch;
+    uint32_t *firsts;  /* [motion] the first motion of its group */
+    uint32_t *nexts;   /* [motion] the next motion of its group, or PELT_NONE */
+    channel *channels; /* [track] scratch of find_clash */
 } joiner;
 
-/* ---- What may play together -------------------------------------------------------------------------------- */
+/* ---- Groups ------------------------------------------------------------------------------------------------ */
 
-/* A property that both move; NULL: there is none. */
-static const pelt_track *shared_track(const pelt_motion *a, const pelt_motion *b) {
-    for (uint32_t s = 0; s < a->track_count; s++)
-        for (uint32_t t = 0; t < b->track_count; t++)
-            if (a->tracks[s].joint == b->tracks[t].joint && a->tracks[s].path == b->tracks[t].path)
-                return &a->tracks[s];
-    return NULL;
-}
-
-static const pelt_track *shared_with_group(const joiner *j, uint32_t first, const pelt_motion *motion) {
-    const pelt_track *track = NULL;
-    for (uint32_t n = first; n < j->model->motion_count && !track; n++)
-        if (j->firsts[n] == first)
-            track = shared_track(&j->model->motions[n], motion);
-    return track;
-}
-
-/* Two groups of motions become one. */
-static void join(joiner *j, uint32_t a, uint32_t b) {
-    uint32_t first = j->firsts[a], other = j->firsts[b], low = first < other ? first : other;
+/* Makes `nexts` from `firsts`. */
+static void link_groups(joiner *j) {
     for (uint32_t n = 0; n < j->model->motion_count; n++)
-        if (j->firsts[n] == first || j->firsts[n] == other)
-            j->firsts[n] = low;
+        j->nexts[n] = PELT_NONE;
+    for (uint32_t n = j->model->motion_count; n-- > 0;) {
+        uint32_t first = j->firsts[n];
+        if (first == n)
+            continue;
+        j->nexts[n] = j->nexts[first];
+        j->nexts[first] = n;
+    }
 }
 
-static void join_names(joiner *j) {
-    const pelt_motion *motions = j->model->motions;
-    for (uint32_t m = 1; m < j->model->motion_count; m++)
-        for (uint32_t n = 0; n < m; n++)
-            if (j->firsts[n] == n && motions[n].name[0] && strcmp(motions[n].name, motions[m].name) == 0 &&
-                !shared_with_group(j, n, &motions[m])) {
-                join(j, n, m);
-                break;
+static int compare_channels(const void *a, const void *b) {
+    const channel *x = a, *y = b;
+    if (x->joint != y->joint)
+        return x->joint < y->joint ? -1 : 1;
+    if (x->path != y->path)
+        return x->path < y->path ? -1 : 1;
+    return (x->motion > y->motion) - (x->motion < y->motion);
+}
+
+/* Whether two motions of these groups [count] move the same property of a node; clash: one such pair. */
+static bool find_clash(const joiner *j, const uint32_t *groups, uint32_t count, channel clash[2]) {
+    size_t channel_count = 0;
+    for (uint32_t g = 0; g < count; g++)
+        for (uint32_t n = groups[g]; n != PELT_NONE; n = j->nexts[n])
+            for (uint32_t t = 0; t < j->model->motions[n].track_count; t++) {
+                const pelt_track *track = &j->model->motions[n].tracks[t];
+                j->channels[channel_count++] = (channel){track->joint, (uint32_t)track->path, n};
             }
+    qsort(j->channels, channel_count, sizeof *j->channels, compare_channels);
+    for (size_t c = 1; c < channel_count; c++) {
+        const channel *pair = &j->channels[c - 1];
+        if (pair[0].joint == pair[1].joint && pair[0].path == pair[1].path && pair[0].motion != pair[1].motion) {
+            memcpy(clash, pair, 2 * sizeof *clash);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Makes one group of several; link_groups must follow. */
+static void unite(joiner *j, const uint32_t *groups, uint32_t count) {
+    uint32_t lowest = groups[0];
+    for (uint32_t g = 1; g < count; g++)
+        lowest = groups[g] < lowest ? groups[g] : lowest;
+    for (uint32_t g = 0; g < count; g++)
+        for (uint32_t n = groups[g]; n != PELT_NONE; n = j->nexts[n])
+            j->firsts[n] = lowest;
+}
+
+/* ---- Automatic --------------------------------------------------------------------------------------------- */
+
+typedef struct named_motion {
+    const char *name;
+    uint32_t motion;
+} named_motion;
+
+static int compare_names(const void *a, const void *b) {
+    const named_motion *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->motion > y->motion) - (x->motion < y->motion);
+}
+
+/* All motions of one name play together, unless two of them move the same property. */
+static pelt_result join_names(joiner *j) {
+    uint32_t count = j->model->motion_count;
+    named_motion *sorted = PX_NEW(j->scratch, named_motion, count);
+    uint32_t *motions = PX_NEW(j->scratch, uint32_t, count);
+    if (!sorted || !motions)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t n = 0; n < count; n++)
+        sorted[n] = (named_motion){j->model->motions[n].name, n};
+    qsort(sorted, count, sizeof *sorted, compare_names);
+    for (uint32_t n = 0; n < count; n++)
+        motions[n] = sorted[n].motion;
+    for (uint32_t start = 0, end; start < count; start = end) {
+        channel clash[2];
+        for (end = start + 1; end < count && strcmp(sorted[start].name, sorted[end].name) == 0;)
+            end++;
+        if (sorted[start].name[0] && end - start > 1 && !find_clash(j, motions + start, end - start, clash))
+            unite(j, motions + start, end - start);
+    }
+    link_groups(j);
+    return PELT_OK;
 }
 
 /* What a group of motions moves, and when. */
 typedef struct group_span {
+    uint32_t group;
     bool bones, morphs;
     float start, end;
 } group_span;
 
-static group_span span_of(const joiner *j, uint32_t first) {
-    group_span span = {.start = INFINITY, .end = -INFINITY};
-    for (uint32_t n = first; n < j->model->motion_count; n++) {
+static int compare_floats(float a, float b) {
+    return (a > b) - (a < b);
+}
+
+static int compare_starts(const void *a, const void *b) {
+    const group_span *x = a, *y = b;
+    int order = compare_floats(x->start, y->start);
+    return order ? order : (x->group > y->group) - (x->group < y->group);
+}
+
+static int compare_ends(const void *a, const void *b) {
+    const group_span *x = a, *y = b;
+    int order = compare_floats(x->end, y->end);
+    return order ? order : (x->group > y->group) - (x->group < y->group);
+}
+
+static group_span span_of(const joiner *j, uint32_t group) {
+    group_span span = {.group = group, .start = INFINITY, .end = -INFINITY};
+    for (uint32_t n = group; n != PELT_NONE; n = j->nexts[n]) {
         const pelt_motion *motion = &j->model->motions[n];
-        if (j->firsts[n] != first)
-            continue;
         span.start = fminf(span.start, motion->start);
         span.end = fmaxf(span.end, motion->end);
         for (uint32_t t = 0; t < motion->track_count; t++) {
@@ -74,39 +151,53 @@ static group_span span_of(const joiner *j, uint32_t first) {
     return span;
 }
 
-static bool same_time(const group_span *a, const group_span *b) {
-    return fabsf(a->start - b->start) <= SAME_TIME && fabsf(a->end - b->end) <= SAME_TIME;
+/* One group of bones plays with the groups of morphs of the same time. `groups` [count] is scratch. Where each group has
+ * the time of the next but not of all, it is unclear which belong together. */
+static void join_span(joiner *j, const group_span *spans, uint32_t count, uint32_t *groups) {
+    float first_start = INFINITY, last_start = -INFINITY;
+    uint32_t bones = 0, used = 0;
+    channel clash[2];
+    for (uint32_t s = 0; s < count; s++) {
+        first_start = fminf(first_start, spans[s].start);
+        last_start = fmaxf(last_start, spans[s].start);
+        if (spans[s].bones && spans[s].morphs)
+            return;
+        bones += spans[s].bones;
+        if (spans[s].bones || spans[s].morphs)
+            groups[used++] = spans[s].group;
+    }
+    if (bones != 1 || used < 2 || last_start - first_start > SAME_TIME ||
+        spans[count - 1].end - spans[0].end > SAME_TIME || find_clash(j, groups, used, clash))
+        return;
+    unite(j, groups, used);
 }
 
-/* The only motion of bones in its time plays with the motions of morphs in the same time, if those do not collide. */
+/* Sorts groups by their times: runs of one start, and in these, of one end. */
 static pelt_result join_times(joiner *j) {
-    uint32_t count = j->model->motion_count;
-    group_span *spans = PX_ALLOC(j->context, group_span, count);
-    if (!spans)
+    uint32_t count = 0;
+    group_span *spans = PX_NEW(j->scratch, group_span, j->model->motion_count);
+    uint32_t *groups = PX_NEW(j->scratch, uint32_t, j->model->motion_count);
+    if (!spans || !groups)
         return PELT_ERROR_MEMORY;
-    for (uint32_t n = 0; n < count; n++)
-        spans[n] = j->firsts[n] == n ? span_of(j, n) : (group_span){0};
-    for (uint32_t b = 0; b < count; b++) {
-        if (!spans[b].bones || spans[b].morphs)
-            continue;
-        bool clear = true;
-        for (uint32_t n = 0; n < count; n++) {
-            if (n == b || !same_time(&spans[b], &spans[n]))
-                continue;
-            clear &= !spans[n].bones;
-            for (uint32_t o = 0; o < n && clear && spans[n].morphs; o++)
-                if (spans[o].morphs && same_time(&spans[b], &spans[o]))
-                    clear = !shared_with_group(j, o, &j->model->motions[n]);
+    for (uint32_t n = 0; n < j->model->motion_count; n++)
+        if (j->firsts[n] == n)
+            spans[count++] = span_of(j, n);
+    qsort(spans, count, sizeof *spans, compare_starts);
+    for (uint32_t start = 0, next; start < count; start = next) {
+        for (next = start + 1; next < count && spans[next].start - spans[next - 1].start <= SAME_TIME;)
+            next++;
+        qsort(spans + start, next - start, sizeof *spans, compare_ends);
+        for (uint32_t first = start, end; first < next; first = end) {
+            for (end = first + 1; end < next && spans[end].end - spans[end - 1].end <= SAME_TIME;)
+                end++;
+            join_span(j, spans + first, end - first, groups);
         }
-        for (uint32_t n = 0; n < count && clear; n++)
-            if (n != b && spans[n].morphs && same_time(&spans[b], &spans[n]))
-                join(j, b, n);
     }
-    px_free(j->context, spans);
+    link_groups(j);
     return PELT_OK;
 }
 
-/* ---- Asked for --------------------------------------------------------------------------------------------- */
+/* ---- By names ---------------------------------------------------------------------------------------------- */
 
 /* PELT_NONE: there is no such motion. */
 static uint32_t find_motion(const pelt_model *model, const char *name, size_t length) {
@@ -116,35 +207,45 @@ static uint32_t find_motion(const pelt_model *model, const char *name, size_t le
     return PELT_NONE;
 }
 
-/* "Walk+Smile". Another input may have all of these motions; this one has none or all. */
-static pelt_result join_group(joiner *j, const char *text, size_t size) {
+/* Joins the whole groups of two motions; `text` [size] is the entry that names them. */
+static pelt_result join_pair(joiner *j, uint32_t a, uint32_t b, const char *text, size_t size) {
     static const char *const paths[] = {"translation", "rotation", "scale", "morph weights"};
     const pelt_model *model = j->model;
-    uint32_t first = PELT_NONE;
-    size_t missing_length = 0, met = 0;
+    const uint32_t groups[] = {j->firsts[a], j->firsts[b]};
+    channel clash[2];
+    if (groups[0] == groups[1])
+        return PELT_OK;
+    if (find_clash(j, groups, 2, clash))
+        return px_fail(j->context, PELT_ERROR_USAGE,
+                       "join %.*s: '%s' and '%s' both move the %s of '%s'; only motions of different properties play "
+                       "together",
+                       (int)size, text, model->motions[clash[0].motion].name, model->motions[clash[1].motion].name,
+                       paths[clash[0].path], model->skeleton.names[clash[0].joint]);
+    unite(j, groups, 2);
+    link_groups(j);
+    return PELT_OK;
+}
+
+/* "Walk+Smile". Of several inputs, another may have these motions: a model has none of them or all. */
+static pelt_result join_entry(joiner *j, const char *text, size_t size) {
+    uint32_t first = PELT_NONE, name_count = 0;
+    size_t missing_length = 0;
     const char *missing = NULL;
-    for (const char *p = text, *end = text + size; p <= end;) {
+    for (const char *p = text, *end = text + size; p <= end; name_count++) {
         const char *plus = memchr(p, '+', (size_t)(end - p));
         size_t length = (size_t)((plus ? plus : end) - p);
-        uint32_t motion = find_motion(model, p, length);
-        met++;
+        uint32_t motion = find_motion(j->model, p, length);
         if (motion == PELT_NONE) {
             missing = p;
             missing_length = length;
         } else if (first == PELT_NONE) {
             first = motion;
-        } else if (j->firsts[motion] != j->firsts[first]) {
-            const pelt_track *both = shared_with_group(j, j->firsts[first], &model->motions[motion]);
-            if (both)
-                return px_fail(
-                    j->context, PELT_ERROR_USAGE,
-                    "join %.*s: both move the %s of '%s'; only motions of different properties play together",
-                    (int)size, text, paths[both->path], model->skeleton.names[both->joint]);
-            join(j, first, motion);
+        } else {
+            PX_TRY(join_pair(j, first, motion, text, size));
         }
         p += length + 1;
     }
-    if (met < 2)
+    if (name_count < 2)
         return px_fail(j->context, PELT_ERROR_USAGE,
                        "join %.*s: give 'auto', 'none' or names of motions with + between: 'Walk+Smile'", (int)size,
                        text);
@@ -156,39 +257,36 @@ static pelt_result join_group(joiner *j, const char *text, size_t size) {
 
 /* ---- Joining ----------------------------------------------------------------------------------------------- */
 
-static void tell(const joiner *j, uint32_t first, const char *name) {
+static void log_joined(const joiner *j, uint32_t group, const char *name) {
     px_buffer text = {.context = j->context};
-    uint32_t left = 0;
-    for (uint32_t n = first; n < j->model->motion_count; n++)
-        left += j->firsts[n] == first;
-    for (uint32_t n = first; n < j->model->motion_count; n++)
-        if (j->firsts[n] == first) {
-            left--;
-            px_buffer_format(&text, "'%s'%s", j->model->motions[n].name, left > 1 ? ", " : left ? " and " : "");
-        }
+    for (uint32_t n = group; n != PELT_NONE; n = j->nexts[n]) {
+        uint32_t next = j->nexts[n];
+        const char *between = next == PELT_NONE ? "" : j->nexts[next] == PELT_NONE ? " and " : ", ";
+        px_buffer_format(&text, "'%s'%s", j->model->motions[n].name, between);
+    }
     if (!text.failed)
         px_log(j->context, PELT_LOG_WARNING, "the motions %.*s play together as '%s' (join: 'none' keeps them apart)",
                (int)text.size, text.data, name);
     px_buffer_free(&text);
 }
 
-/* The name is that of the first motion of bones. */
-static pelt_result make_motion(const joiner *j, uint32_t first, pelt_motion *out) {
+/* The motion of a group, with the name of its first motion of bones. */
+static pelt_result make_motion(const joiner *j, uint32_t group, pelt_motion *out) {
     const pelt_model *model = j->model;
     bool named = false;
-    *out = model->motions[first];
-    out->track_count = 0;
-    for (uint32_t n = first; n < model->motion_count; n++)
-        out->track_count += j->firsts[n] == first ? model->motions[n].track_count : 0;
-    if (out->track_count == model->motions[first].track_count)
+    *out = model->motions[group];
+    if (j->nexts[group] == PELT_NONE)
         return PELT_OK;
+    out->track_count = 0;
+    for (uint32_t n = group; n != PELT_NONE; n = j->nexts[n])
+        out->track_count += model->motions[n].track_count;
     out->tracks = PX_NEW(model->memory, pelt_track, out->track_count);
     if (!out->tracks)
         return PELT_ERROR_MEMORY;
     pelt_track *next = out->tracks;
-    for (uint32_t n = first; n < model->motion_count; n++) {
+    for (uint32_t n = group; n != PELT_NONE; n = j->nexts[n]) {
         const pelt_motion *motion = &model->motions[n];
-        if (j->firsts[n] != first || motion->track_count == 0)
+        if (motion->track_count == 0)
             continue;
         memcpy(next, motion->tracks, motion->track_count * sizeof *next);
         next += motion->track_count;
@@ -202,9 +300,11 @@ static pelt_result make_motion(const joiner *j, uint32_t first, pelt_motion *out
     return PELT_OK;
 }
 
-static pelt_result replace(const joiner *j, bool asked) {
+/* Replaces the motions of the model by one for each group. Automatic joins are logged and are no change: a document
+ * that no algorithm changes is written with its own motions. Joins by names are written. */
+static pelt_result replace_motions(const joiner *j, bool automatic) {
     pelt_model *model = j->model;
-    uint32_t count = 0;
+    uint32_t count = 0, made = 0;
     for (uint32_t n = 0; n < model->motion_count; n++)
         count += j->firsts[n] == n;
     if (count == model->motion_count)
@@ -212,44 +312,51 @@ static pelt_result replace(const joiner *j, bool asked) {
     pelt_motion *motions = PX_NEW(model->memory, pelt_motion, count);
     if (!motions)
         return PELT_ERROR_MEMORY;
-    uint32_t made = 0;
     for (uint32_t n = 0; n < model->motion_count; n++) {
         if (j->firsts[n] != n)
             continue;
         PX_TRY(make_motion(j, n, &motions[made]));
-        if (motions[made].tracks != model->motions[n].tracks && !asked)
-            tell(j, n, motions[made].name);
+        if (automatic && j->nexts[n] != PELT_NONE)
+            log_joined(j, n, motions[made].name);
         made++;
     }
     model->motions = motions;
-    model->motion_count = count; /* no change: where nothing else changes motions, a document keeps its own */
+    model->motion_count = count;
+    model->changed |= automatic ? 0 : PELT_CHANGED_MOTIONS;
     return PELT_OK;
 }
 
-/* `how` NULL: whatever plays together for certain. */
-static pelt_result find_and_join(joiner *j, const char *how) {
-    if (!how) {
-        join_names(j);
+/* `names` NULL: automatic. */
+static pelt_result find_and_join(joiner *j, const char *names) {
+    size_t track_count = 0;
+    for (uint32_t n = 0; n < j->model->motion_count; n++)
+        track_count += j->model->motions[n].track_count;
+    j->firsts = PX_NEW(j->scratch, uint32_t, j->model->motion_count);
+    j->nexts = PX_NEW(j->scratch, uint32_t, j->model->motion_count);
+    j->channels = PX_NEW(j->scratch, channel, track_count);
+    if (!j->firsts || !j->nexts || !j->channels)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t n = 0; n < j->model->motion_count; n++)
+        j->firsts[n] = n;
+    link_groups(j);
+    if (!names) {
+        PX_TRY(join_names(j));
         PX_TRY(join_times(j));
-        return replace(j, false);
+        return replace_motions(j, true);
     }
     const char *name;
     size_t length;
-    while (px_next_name(&how, &name, &length))
-        PX_TRY(join_group(j, name, length));
-    return replace(j, true);
+    while (px_next_name(&names, &name, &length))
+        PX_TRY(join_entry(j, name, length));
+    return replace_motions(j, false);
 }
 
 pelt_result px_join_motions(pelt_context *context, pelt_model *model, const char *how) {
     bool automatic = !how || strcmp(how, "auto") == 0;
     if ((how && strcmp(how, "none") == 0) || (automatic && model->motion_count < 2))
         return PELT_OK;
-    joiner j = {context, model, PX_ALLOC(context, uint32_t, model->motion_count + (size_t)1)};
-    if (!j.firsts)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t n = 0; n < model->motion_count; n++)
-        j.firsts[n] = n;
-    pelt_result result = find_and_join(&j, automatic ? NULL : how);
-    px_free(context, j.firsts);
+    joiner j = {.context = context, .model = model, .scratch = px_arena_create(context)};
+    pelt_result result = j.scratch ? find_and_join(&j, automatic ? NULL : how) : PELT_ERROR_MEMORY;
+    px_arena_destroy(j.scratch);
     return result;
 }

@@ -42,6 +42,12 @@ run 0 info out.glb --join none --json info.json
 json info.json 'r.inputs[0].motions.length === 2'
 run 0 compare whole.gltf out.glb --json compare.json
 json compare.json 'r.error_max === 0'
+# What is joined by names is written joined.
+run 0 convert -q split.gltf out.glb --join KeyAction+ArmatureAction
+run 0 info out.glb --join none --json info.json
+json info.json 'r.inputs[0].motions.length === 1'
+run 0 compare whole.gltf out.glb --json compare.json
+json compare.json 'r.error_max === 0'
 run 0 convert -q split.gltf out.glb --scale 2
 run 0 info out.glb --join none --json info.json
 json info.json 'r.inputs[0].motions.length === 1'
