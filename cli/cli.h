@@ -219,7 +219,9 @@ char *input_name(const cli_input *input);
 pelt_result load_written(cli_session *session, const pelt_model *saved, const char *path, pelt_model **model);
 /* A usage error where --up or --scale is about a file (FILE=VALUE) that is not on the command line; `rest`: all but options. */
 exit_code check_files(const cli_session *session, const arg_list *rest);
-/* A warning where the same points of two files differ by their axes or units, in the first frames of clips of them. */
+/* Warns that a file has other axes or units than the file `name`. */
+void warn_of_axes(cli_session *session, const char *name, const pelt_axes *axes, const char *other_name);
+/* Does so where the points of two clips differ by axes or units in their first frames. */
 pelt_result warn_axes(cli_session *session, const char *name, const pelt_clip *clip, const char *other_name,
                       const pelt_clip *other);
 

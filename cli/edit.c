@@ -142,30 +142,35 @@ static exit_code take_pose(work *w) {
     return EXIT_DONE;
 }
 
-/* What was edited beside the rig, as it was bound and as it stands: a warning where it is of other axes than both. */
-static pelt_result check_axes(work *w) {
-    pelt_context *context = w->session->context;
-    pelt_model *other = w->original ? w->original : w->edited;
-    uint32_t count = w->rig->mesh.vertex_count, *vertices = must_alloc(count, sizeof *vertices);
-    float *points = must_alloc((size_t)9 * count, sizeof *points), *posed = points + (size_t)3 * count;
-    pelt_axes bound, rest;
+/* Reads the first frame of the rig at rest, [vertex][3]. */
+static pelt_result read_rest(work *w, float *positions) {
+    uint32_t count = w->rig->mesh.vertex_count;
     pelt_clip clip;
-    char text[512];
-    pelt_result result = pelt_model_match(context, w->rig, other, vertices); /* a failure is told by the edit itself */
-    bool same = result == PELT_OK;
-    for (uint32_t i = 0; i < count && same; i++)
-        for (size_t c = 0; c < 3; c++)
-            points[3 * (size_t)i + c] =
-                vertices[i] == PELT_NONE ? (float)NAN : other->mesh.positions[3 * (size_t)vertices[i] + c];
-    result = same ? pelt_clip_from_motion(context, w->rig, NULL, 1, PELT_SKINNING_LINEAR, &clip) : PELT_OK;
-    if (same && result == PELT_OK && clip.point_count == count)
-        result = pelt_clip_read(context, &clip, 0, 0, count, posed);
-    if (same && result == PELT_OK && clip.point_count == count) {
+    pelt_result result = pelt_clip_from_motion(w->session->context, w->rig, NULL, 1, PELT_SKINNING_LINEAR, &clip);
+    if (result != PELT_OK || clip.point_count == count)
+        return result == PELT_OK ? pelt_clip_read(w->session->context, &clip, 0, 0, count, positions) : result;
+    memcpy(positions, w->rig->mesh.positions, 3 * (size_t)count * sizeof *positions);
+    return PELT_OK;
+}
+
+/* Warns where the edited mesh has other axes than the rig both as it was bound and at rest. */
+static pelt_result check_axes(work *w) {
+    const pelt_model *other = w->original ? w->original : w->edited;
+    uint32_t count = w->rig->mesh.vertex_count, *vertices = must_alloc(count, sizeof *vertices);
+    float *points = must_alloc((size_t)6 * count, sizeof *points), *rest = points + (size_t)3 * count;
+    pelt_result result = PELT_OK;
+    /* Meshes that do not match fail in the edit itself. */
+    if (pelt_model_match(w->session->context, w->rig, other, vertices) == PELT_OK) {
+        pelt_axes bound, posed;
+        for (uint32_t i = 0; i < count; i++)
+            for (size_t c = 0; c < 3; c++)
+                points[3 * (size_t)i + c] =
+                    vertices[i] == PELT_NONE ? (float)NAN : other->mesh.positions[3 * (size_t)vertices[i] + c];
+        result = read_rest(w, rest);
         pelt_compare_axes(w->rig->mesh.positions, points, count, &bound);
-        pelt_compare_axes(posed, points, count, &rest);
-        if (bound.differ && rest.differ)
-            warn(w->session, "it seems that %s %s; --up FILE=z or --scale FILE=100 mend that", other->path,
-                 pelt_axes_text(&bound, w->rig->path, text, sizeof text));
+        pelt_compare_axes(rest, points, count, &posed);
+        if (result == PELT_OK && bound.differ && posed.differ)
+            warn_of_axes(w->session, w->rig->path, &bound, other->path);
     }
     free(vertices);
     free(points);

@@ -70,39 +70,33 @@ pelt_result load_written(cli_session *session, const pelt_model *saved, const ch
     return result;
 }
 
-/* Whether a path is the file of this name [length], as pelt_load_desc.up has it. */
-static bool is_file(const char *path, const char *name, size_t length) {
-    const char *slash = strrchr(path, '/');
-    return (strlen(path) == length && memcmp(path, name, length) == 0) ||
-           (slash && strlen(slash + 1) == length && memcmp(slash + 1, name, length) == 0);
-}
-
-static bool is_given(const cli_session *session, const arg_list *rest, const char *name, size_t length) {
-    for (size_t a = 0; a < rest->count; a++)
-        if (is_file(rest->items[a], name, length))
-            return true;
-    for (size_t o = 0; o < session->given_count; o++)
-        if (session->given[o].value && is_file(session->given[o].value, name, length))
-            return true;
-    return false;
-}
-
+/* Files may be arguments or values of options (--rest z.obj). */
 exit_code check_files(const cli_session *session, const arg_list *rest) {
-    for (size_t o = 0; o < session->given_count; o++) {
-        const char *option = session->given[o].option->name, *text = session->given[o].value;
+    const char **paths = must_alloc(rest->count + session->given_count, sizeof *paths);
+    size_t path_count = 0;
+    exit_code code = EXIT_DONE;
+    for (size_t a = 0; a < rest->count; a++)
+        paths[path_count++] = rest->items[a];
+    for (size_t o = 0; o < session->given_count; o++)
+        if (session->given[o].value)
+            paths[path_count++] = session->given[o].value;
+    for (size_t o = 0; o < session->given_count && code == EXIT_DONE; o++) {
+        const char *option = session->given[o].option->name, *name;
+        size_t length;
         if (strcmp(option, "up") != 0 && strcmp(option, "scale") != 0)
             continue;
-        for (const char *item = text; *item; item += strspn(item, ", ")) {
-            size_t length = strcspn(item, ","), name = length;
-            while (name > 0 && item[name - 1] != '=')
-                name--;
-            if (name > 0 && !is_given(session, rest, item, name - 1))
-                return usage_error(session, "--%s %.*s: no file on the command line is '%.*s'", option, (int)length,
-                                   item, (int)name - 1, item);
-            item += length;
-        }
+        if (pelt_load_unmatched(session->given[o].value, paths, path_count, &name, &length))
+            code = usage_error(session, "--%s %s: no file on the command line is '%.*s'", option,
+                               session->given[o].value, (int)length, name);
     }
-    return EXIT_DONE;
+    free(paths);
+    return code;
+}
+
+void warn_of_axes(cli_session *session, const char *name, const pelt_axes *axes, const char *other_name) {
+    char text[512];
+    warn(session, "%s probably %s; --up FILE=z or --scale FILE=100 fixes it", other_name,
+         pelt_axes_text(axes, name, text, sizeof text));
 }
 
 pelt_result warn_axes(cli_session *session, const char *name, const pelt_clip *clip, const char *other_name,
@@ -112,15 +106,13 @@ pelt_result warn_axes(cli_session *session, const char *name, const pelt_clip *c
         return PELT_OK;
     float *points = must_alloc(6 * count, sizeof *points);
     pelt_axes axes = {0};
-    char text[512];
     pelt_result result = pelt_clip_read(session->context, clip, 0, 0, (uint32_t)count, points);
     if (result == PELT_OK)
         result = pelt_clip_read(session->context, other, 0, 0, (uint32_t)count, points + 3 * count);
     if (result == PELT_OK)
         pelt_compare_axes(points, points + 3 * count, count, &axes);
     if (axes.differ)
-        warn(session, "it seems that %s %s; --up FILE=z or --scale FILE=100 mend that", other_name,
-             pelt_axes_text(&axes, name, text, sizeof text));
+        warn_of_axes(session, name, &axes, other_name);
     free(points);
     return result;
 }

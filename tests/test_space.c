@@ -218,6 +218,92 @@ static void rigs_play_turned(void **state) {
     test_end(&test);
 }
 
+/* ---- Skeletons and motions --------------------------------------------------------------------------------- */
+
+static const char skeleton[] = ":units\n length 0.5\n angle deg\n:root\n order TX TY TZ RX RY RZ\n axis XYZ\n"
+                               ":bonedata\n begin\n name lfemur\n direction 0 -1 0\n length 4\n axis 0 0 20 XYZ\n"
+                               " dof rx ry rz\n end\n:hierarchy\n begin\n root lfemur\n end\n";
+static const char motion[] = ":FULLY-SPECIFIED\n:DEGREES\n1\nroot 0 4 0 10 0 0\nlfemur 0 0 0\n"
+                             "2\nroot 0 4 1 0 20 0\nlfemur 30 0 0\n";
+
+static const char *write_text(const char *folder, const char *name, const char *text, char path[1300]) {
+    snprintf(path, 1300, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    return path;
+}
+
+/* A motion that is added from memory follows its skeleton as one beside it on disk does. */
+static void motions_follow_their_skeleton(void **state) {
+    (void)state;
+    test_context test;
+    char folder[1024], paths[2][1300];
+    test_folder(folder);
+    test_begin(&test, 1);
+    const char *const files[] = {write_text(folder, "s.asf", skeleton, paths[0]),
+                                 write_text(folder, "t.amc", motion, paths[1])};
+    pelt_load_desc desc = pelt_load_desc_default();
+    desc.up = "z";
+    desc.scale = "3";
+    pelt_model *wanted, *model;
+    test_ok(&test, pelt_load(test.context, files, 2, &desc, &wanted));
+    test_ok(&test, pelt_load_memory(test.context, skeleton, sizeof skeleton - 1, "s.asf", &desc, &model));
+    for (uint32_t m = 0; m < 2; m++) { /* whatever is said of the motion itself */
+        test_ok(&test,
+                pelt_load_cache_memory(test.context, motion, sizeof motion - 1, "t.amc", m ? &desc : NULL, model));
+        assert_int_equal(model->motion_count, m + 1);
+        assert_int_equal(model->motions[m].track_count, wanted->motions[0].track_count);
+        for (uint32_t t = 0; t < wanted->motions[0].track_count; t++) {
+            const pelt_track *a = &wanted->motions[0].tracks[t], *b = &model->motions[m].tracks[t];
+            assert_true(a->joint == b->joint && a->path == b->path && a->key_count == b->key_count);
+            assert_memory_equal(a->values, b->values, (size_t)a->key_count * a->width * sizeof *a->values);
+        }
+    }
+    for (uint32_t n = 0; n < wanted->skeleton.joint_count; n++)
+        assert_memory_equal(&wanted->skeleton.rest[n], &model->skeleton.rest[n], sizeof *model->skeleton.rest);
+    pelt_model_destroy(wanted);
+    pelt_model_destroy(model);
+    test_end(&test);
+    for (int n = 0; n < 2; n++)
+        unlink(paths[n]);
+    rmdir(folder);
+}
+
+/* ---- Names of files ---------------------------------------------------------------------------------------- */
+
+static void entries_without_a_file_are_found(void **state) {
+    (void)state;
+    static const char *const files[] = {"a/mesh.obj", "b/f_*.mdd", "odd=name.pc2"};
+    static const struct {
+        const char *list, *unmatched;
+    } cases[] = {
+        {NULL, NULL},
+        {"z", NULL},
+        {"mesh.obj=z,y", NULL},
+        {"a/mesh.obj=z", NULL},
+        {"b/f_1.mdd=z", NULL},
+        {"f_2.mdd=z", NULL},
+        {"f_*.mdd=z", NULL},
+        {"odd=name.pc2=z", NULL},
+        {"=z", ""},
+        {"f_1.pc2=z", "f_1.pc2"},
+        {"z, mesh.ply=x", "mesh.ply"},
+        {"a,b.obj=z", "b.obj"},
+        {"obj=z", "obj"},
+        {",,", NULL},
+    };
+    for (size_t c = 0; c < PX_COUNT(cases); c++) {
+        const char *name = NULL;
+        size_t length = 0;
+        bool found = pelt_load_unmatched(cases[c].list, files, PX_COUNT(files), &name, &length);
+        assert_int_equal(found, cases[c].unmatched != NULL);
+        if (found)
+            assert_true(px_is_name(cases[c].unmatched, name, length));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(meshes_are_turned),
@@ -225,6 +311,8 @@ int main(void) {
         cmocka_unit_test(caches_are_brought_to_their_mesh),
         cmocka_unit_test(axes_are_compared),
         cmocka_unit_test(rigs_play_turned),
+        cmocka_unit_test(motions_follow_their_skeleton),
+        cmocka_unit_test(entries_without_a_file_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,9 +50,10 @@ typedef struct pelt_load_desc {
     double motion_fps;  /* frames per second of motions that do not say (AMC); default 120 */
     const char *object; /* Alembic: only meshes at or below objects of this name, or path with '/'; NULL: all */
     const char
-        *join;      /* motions that play together as one: "auto" (default, also NULL) joins motions of one name, and the
+        *join;      /* motions that play together as one: "auto" (default, also NULL) joins all motions of one name, and the
                          * only motion of bones in its time with motions of morphs in the same time (Blender writes bones and
-                         * shape keys apart), and says so in the log; "none"; or names, "Walk+Smile,Run+Frown" */
+                         * shape keys apart), unless two of them move the same property, and says so in the log; "none"; or
+                         * names, "Walk+Smile,Run+Frown", which is a change (PELT_CHANGED_MOTIONS) */
     const char *up; /* which axis points up in the files: "y", "z" or "x"; models are turned so that y does. Of one of
                          * several files: "cache.mdd=z", by its path or name; several with commas between. NULL (default):
                          * as the file is, but a cache whose first frame is its mesh in other axes or units is brought to
@@ -61,6 +62,12 @@ typedef struct pelt_load_desc {
 } pelt_load_desc;
 PELT_API const pelt_option_table *pelt_load_options(void);
 PELT_API pelt_load_desc pelt_load_desc_default(void);
+
+/* Whether a list for desc.up or desc.scale has an entry "NAME=VALUE" whose NAME is none of paths [path_count]: neither a
+ * path, nor the last part of one, nor matched by a path that is a pattern ('f_*.obj'). Then *name [*name_length] is the
+ * first such NAME, in the list, which may be NULL. Names that hold a comma cannot be given. */
+PELT_API bool pelt_load_unmatched(const char *list, const char *const *paths, size_t path_count, const char **name,
+                                  size_t *name_length);
 
 /* Reads one input (see above) into a new model. `desc` may be NULL. */
 PELT_API pelt_result pelt_load(pelt_context *context, const char *const *paths, size_t path_count,
@@ -71,7 +78,8 @@ PELT_API pelt_result pelt_load_memory(pelt_context *context, const void *data, s
                                       const pelt_load_desc *desc, pelt_model **model);
 /* Adds the clip of a cache in memory (PC2, MDD) to a model, as pelt_load does for a mesh and its caches, or the motion
  * of an AMC file to the model of its ASF file. The bytes must stay until the model is destroyed. A cache must have as
- * many points as the model, or as vertices. desc.up and desc.scale are for caches only: a motion is of its skeleton. */
+ * many points as the model, or as vertices. desc.up and desc.scale are for caches only: a motion is converted as its
+ * skeleton was. */
 PELT_API pelt_result pelt_load_cache_memory(pelt_context *context, const void *data, size_t size, const char *name,
                                             const pelt_load_desc *desc, pelt_model *model);
 

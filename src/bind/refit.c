@@ -34,7 +34,7 @@ pelt_result px_bind_fit_rig(px_arena *arena, const pelt_bind_fit *fit, const pel
     px_similarity_rest(&s, &rig->skeleton, moves, pose ? pose : rig->skeleton.rest, rest);
     *fitted = *rig;
     fitted->skeleton.rest = rest;
-    return px_similarity_motions(arena, &s, moves, fitted);
+    return px_similarity_motions(arena, &s, moves, 0, fitted);
 }
 
 /* Joints stand where a skin has them, else as in the fitted rest pose. */

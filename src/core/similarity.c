@@ -71,12 +71,15 @@ static pelt_result map_track(px_arena *arena, const px_similarity *s, bool is_ro
     return PELT_OK;
 }
 
-pelt_result px_similarity_motions(px_arena *arena, const px_similarity *s, const bool *moves, pelt_model *model) {
+pelt_result px_similarity_motions(px_arena *arena, const px_similarity *s, const bool *moves, uint32_t first_motion,
+                                  pelt_model *model) {
     pelt_motion *motions = PX_NEW(arena, pelt_motion, model->motion_count);
     if (!motions)
         return PELT_ERROR_MEMORY;
     for (uint32_t m = 0; m < model->motion_count; m++) {
         motions[m] = model->motions[m];
+        if (m < first_motion)
+            continue;
         motions[m].tracks = PX_NEW(arena, pelt_track, motions[m].track_count);
         if (!motions[m].tracks)
             return PELT_ERROR_MEMORY;

@@ -21,8 +21,10 @@ px_similarity px_similarity_of(double scale, const float rotation[4], const doub
  * NULL: all. */
 void px_similarity_rest(const px_similarity *s, const pelt_skeleton *skeleton, const bool *moves,
                         const pelt_transform *from, pelt_transform *out);
-/* The same for the keys of all motions of a model: its list of motions is replaced by one in the arena. */
-pelt_result px_similarity_motions(px_arena *arena, const px_similarity *s, const bool *moves, pelt_model *model);
+/* The same for the keys of the motions of a model from `first_motion` on: its list of motions is replaced by one in the
+ * arena. */
+pelt_result px_similarity_motions(px_arena *arena, const px_similarity *s, const bool *moves, uint32_t first_motion,
+                                  pelt_model *model);
 
 /* ---- Units and axes ---------------------------------------------------------------------------------------- */
 

@@ -108,7 +108,7 @@ static pelt_result read_bone(reader *r, px_word name) {
 
 /* Puts the values at hand into frame k: translation = rest + C · t, rotation = C · M · C⁻¹. */
 static void keep_frame(reader *r, uint32_t k) {
-    const pelt_transform *rest = r->read->model->skeleton.rest;
+    const pelt_transform *rest = r->asf->rest;
     for (uint32_t b = 0; b < r->asf->bone_count; b++) {
         const px_asf_bone *bone = &r->asf->bones[b];
         const double *values = r->values[b];
@@ -209,14 +209,14 @@ static pelt_result read_motion(reader *r) {
     find_moves(r, moves);
     PX_TRY(px_frames_create(model, moves, frame_count, &r->frames));
     PX_TRY(read_frames(r, word));
-    return px_frames_add_motion(model, &r->frames, name);
+    PX_TRY(px_frames_add_motion(model, &r->frames, name));
+    return px_space_motions(model, &r->asf->space, model->motion_count - 1);
 }
 
 static pelt_result read_amc(const px_read *read) {
-    const pelt_model *model = read->model;
-    if (!model->document || strcmp(model->document->format, px_format_asf.info.name) != 0)
+    if (!px_asf_of(read->model))
         PX_TRY(read_skeleton(read));
-    reader r = {.read = read, .asf = model->document->data};
+    reader r = {.read = read, .asf = px_asf_of(read->model)};
     return read_motion(&r);
 }
 

@@ -291,9 +291,16 @@ static pelt_result build_document(const reader *r) {
     px_document *document = PX_NEW(model->memory, px_document, 1);
     px_asf *asf = PX_NEW(model->memory, px_asf, 1);
     px_asf_bone *bones = PX_NEW(model->memory, px_asf_bone, bone_count(r));
-    if (!document || !asf || !bones)
+    pelt_transform *rest = PX_NEW(model->memory, pelt_transform, model->skeleton.joint_count);
+    if (!document || !asf || !bones || !rest)
         return PELT_ERROR_MEMORY;
-    *asf = (px_asf){bone_count(r), bones, 1 / r->length_unit, r->angle_unit};
+    memcpy(rest, model->skeleton.rest, model->skeleton.joint_count * sizeof *rest);
+    *asf = (px_asf){.bone_count = bone_count(r),
+                    .bones = bones,
+                    .unit = 1 / r->length_unit,
+                    .angle = r->angle_unit,
+                    .rest = rest,
+                    .space = {.scale = 1}};
     for (uint32_t b = 0; b < asf->bone_count; b++) {
         const file_bone *from = bone_at(r, b);
         bones[b] = (px_asf_bone){.name = model->skeleton.names[from->joint], .joint = from->joint};
@@ -322,6 +329,17 @@ pelt_result px_asf_read(const px_read *read) {
     pelt_result result = read_all(&r);
     px_buffer_free(&r.bones);
     return result;
+}
+
+px_asf *px_asf_of(const pelt_model *model) {
+    const px_document *document = model->document;
+    return document && strcmp(document->format, px_format_asf.info.name) == 0 ? document->data : NULL;
+}
+
+void px_asf_turned(const pelt_model *model, const px_space *space) {
+    px_asf *asf = px_asf_of(model);
+    if (asf)
+        asf->space = *space;
 }
 
 const px_format px_format_asf = {

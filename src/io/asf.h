@@ -25,8 +25,14 @@ typedef struct px_asf {
     px_asf_bone *bones; /* [bone], the root first */
     double unit;        /* file lengths times this are the model's */
     double angle;       /* file angles times this are radians, unless the AMC says otherwise */
+    const pelt_transform *rest; /* [joint] as read, before any conversion */
+    px_space space;             /* how the skeleton was converted since; motions follow */
 } px_asf;
 
 pelt_result px_asf_read(const px_read *read);
+/* The document of a model that was read from ASF; else NULL. */
+px_asf *px_asf_of(const pelt_model *model);
+/* Keeps for later motions how the skeleton was converted, if it was read from ASF. */
+void px_asf_turned(const pelt_model *model, const px_space *space);
 
 #endif

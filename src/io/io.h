@@ -121,12 +121,16 @@ typedef struct px_space {
     bool named;   /* … or for this one */
 } px_space;
 
-/* What desc.up and desc.scale say about a path. */
-pelt_result px_space_find(pelt_context *context, const pelt_load_desc *desc, const char *path, px_space *space);
-/* Brings a model to y up and the asked unit: mesh, skin, morphs, skeleton, motions and clips [0, clip_count). */
+/* What desc.up and desc.scale say about a file: `path`, or `given`, the path, folder or pattern that it was found by. */
+pelt_result px_space_find(pelt_context *context, const pelt_load_desc *desc, const char *path, const char *given,
+                          px_space *space);
+/* Converts a model to y up and the scale: mesh, skin, morphs, skeleton, motions and clips [0, clip_count). Motions that
+ * are read into it later follow. */
 pelt_result px_space_apply(pelt_model *model, const px_space *space, uint32_t clip_count);
-/* The same for clip `number`, of a cache. Where nothing is said about it and its first frame is the mesh in
- * other axes or units, it is brought to the mesh; what may be so is told. */
+/* Converts the motions from `first_motion` on. */
+pelt_result px_space_motions(pelt_model *model, const px_space *space, uint32_t first_motion);
+/* Converts clip `number`, of a cache. Where desc says nothing about it and its first frame is the mesh in other axes or
+ * units, it is converted to those of the mesh, with a warning; where that is only probable, there is a warning alone. */
 pelt_result px_space_cache(pelt_context *context, pelt_model *model, const px_space *space, uint32_t number);
 
 /* Joins motions that play together: see pelt_load_desc.join (join.c). */

@@ -201,7 +201,7 @@ static pelt_result load_into(pelt_context *context, const char *const *given, si
     px_subject(context, paths[0]);
     const px_format *format, *next;
     px_space space;
-    PX_TRY(px_space_find(context, desc, given[0], &space));
+    PX_TRY(px_space_find(context, desc, paths[0], given[0], &space));
     PX_TRY(read_file(context, paths[0], desc, model, &format));
     uint32_t own_clips = model->clip_count;
     for (size_t p = 1; p < count; p++) {
@@ -220,10 +220,10 @@ static pelt_result load_into(pelt_context *context, const char *const *given, si
         PX_TRY(read_content(&read, next));
     }
     px_subject(context, paths[0]);
-    PX_TRY(px_space_apply(model, &space, own_clips)); /* motions are of the skeleton and follow it */
+    PX_TRY(px_space_apply(model, &space, own_clips)); /* motions follow their skeleton */
     for (size_t p = 1; p < count && own_clips < model->clip_count; p++) {
         px_subject(context, paths[p]);
-        PX_TRY(px_space_find(context, desc, given[p], &space));
+        PX_TRY(px_space_find(context, desc, paths[p], given_count == 1 ? given[0] : given[p], &space));
         PX_TRY(px_space_cache(context, model, &space, own_clips + (uint32_t)p - 1));
     }
     px_subject(context, paths[0]);
@@ -259,7 +259,7 @@ static pelt_result load_bytes(pelt_context *context, const void *data, size_t si
     px_space space;
     if (!first && !(format->info.flags & PX_FORMAT_ADDS))
         return px_fail(context, PELT_ERROR_INPUT, "is %s, not a cache or a motion", format->info.name);
-    PX_TRY(px_space_find(context, desc, name, &space));
+    PX_TRY(px_space_find(context, desc, name, name, &space));
     PX_TRY(read_content(&read, format));
     if (first)
         return px_space_apply(model, &space, model->clip_count);

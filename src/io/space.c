@@ -1,32 +1,78 @@
-/* Axes and units of files: models are brought to y up and the unit that was asked for, caches to those of their mesh. */
+/* Axes and units of files: models are converted to y up and the scale of pelt_load_desc, caches to those of their mesh. */
 #include "core/math3.h"
 #include "core/similarity.h"
-#include "io/io.h"
+#include "io/asf.h"
 
+#include <fnmatch.h>
+#include <limits.h>
 #include <math.h>
 #include <pelt/measure.h>
 
 #define SCALE_MAX 1e9
 
-/* ---- What was asked for ------------------------------------------------------------------------------------ */
+/* ---- Entries of pelt_load_desc.up and scale ---------------------------------------------------------------- */
 
-/* Whether [length] bytes name a file: its path, or the end of that behind a slash. */
-static bool names_file(const char *path, const char *name, size_t length) {
+static const char *last_part(const char *path) {
     const char *slash = strrchr(path, '/');
-    return px_is_name(path, name, length) || (slash && px_is_name(slash + 1, name, length));
+    return slash ? slash + 1 : path;
 }
 
-/* The next value of a list like "y,cache.mdd=z" that is about a path; false behind the last. */
-static bool next_value(const char **list, const char *path, const char **value, size_t *length, bool *named) {
-    while (*list && px_next_name(list, value, length)) {
-        const char *equals = memrchr(*value, '=', *length);
-        size_t name = equals ? (size_t)(equals - *value) : 0;
-        if (equals && !names_file(path, *value, name))
-            continue;
-        *named = equals != NULL;
-        *value += equals ? name + 1 : 0;
-        *length -= equals ? name + 1 : 0;
+/* Whether `name` [length] is a path or the last part of it. */
+static bool names_file(const char *path, const char *name, size_t length) {
+    return px_is_name(path, name, length) || px_is_name(last_part(path), name, length);
+}
+
+/* An entry of a list like "y,cache.mdd=z": the name of a file (NULL: all files) and its value. */
+typedef struct entry {
+    const char *name, *value;
+    size_t name_length, value_length;
+} entry;
+
+/* The next entry; false at the end of the list, which may be NULL. */
+static bool next_entry(const char **list, entry *e) {
+    const char *text;
+    size_t length;
+    if (!*list || !px_next_name(list, &text, &length))
+        return false;
+    const char *equals = memrchr(text, '=', length);
+    *e = (entry){.value = text, .value_length = length};
+    if (equals) {
+        e->name = text;
+        e->name_length = (size_t)(equals - text);
+        e->value = equals + 1;
+        e->value_length = length - e->name_length - 1;
+    }
+    return true;
+}
+
+/* Whether an entry is about a file, by its path or by what the caller gave for it: the same, a folder or a pattern. */
+static bool is_about(const entry *e, const char *path, const char *given) {
+    return !e->name || names_file(path, e->name, e->name_length) || names_file(given, e->name, e->name_length);
+}
+
+/* Whether `name` [length] is a path or the last part of it, or `path` is a pattern that matches it. */
+static bool may_name_file(const char *path, const char *name, size_t length) {
+    char text[PATH_MAX];
+    if (names_file(path, name, length))
         return true;
+    if (!strpbrk(path, "*?[") || length >= sizeof text)
+        return false;
+    memcpy(text, name, length);
+    text[length] = 0;
+    return fnmatch(path, text, FNM_PATHNAME) == 0 || fnmatch(last_part(path), text, FNM_PATHNAME) == 0;
+}
+
+bool pelt_load_unmatched(const char *list, const char *const *paths, size_t path_count, const char **name,
+                         size_t *name_length) {
+    for (entry e; next_entry(&list, &e);) {
+        bool matches = !e.name;
+        for (size_t p = 0; p < path_count && !matches; p++)
+            matches = may_name_file(paths[p], e.name, e.name_length);
+        if (!matches) {
+            *name = e.name;
+            *name_length = e.name_length;
+            return true;
+        }
     }
     return false;
 }
@@ -51,34 +97,37 @@ static pelt_result read_scale(pelt_context *context, const char *text, size_t le
                    text);
 }
 
-/* What names a file goes before what is said about all of them. */
-pelt_result px_space_find(pelt_context *context, const pelt_load_desc *desc, const char *path, px_space *space) {
-    const char *list = desc->up, *value;
-    size_t length;
-    bool named, up_named = false, scale_named = false;
+/* Entries that name a file override those for all files; of several that name it, the last counts. */
+pelt_result px_space_find(pelt_context *context, const pelt_load_desc *desc, const char *path, const char *given,
+                          px_space *space) {
+    const char *ups = desc->up, *scales = desc->scale;
+    bool up_named = false, scale_named = false;
     *space = (px_space){.up = PELT_UP_FILE, .scale = 1};
-    while (next_value(&list, path, &value, &length, &named)) {
+    for (entry e; next_entry(&ups, &e);) {
         uint32_t up = PELT_UP_FILE;
-        PX_TRY(read_up(context, value, length, &up));
-        if (named || !up_named)
+        if (!is_about(&e, path, given))
+            continue;
+        PX_TRY(read_up(context, e.value, e.value_length, &up));
+        if (e.name || !up_named)
             space->up = up;
-        up_named |= named;
+        up_named |= e.name != NULL;
         space->given = true;
     }
-    list = desc->scale;
-    while (next_value(&list, path, &value, &length, &named)) {
+    for (entry e; next_entry(&scales, &e);) {
         double scale = 1;
-        PX_TRY(read_scale(context, value, length, &scale));
-        if (named || !scale_named)
+        if (!is_about(&e, path, given))
+            continue;
+        PX_TRY(read_scale(context, e.value, e.value_length, &scale));
+        if (e.name || !scale_named)
             space->scale = scale;
-        scale_named |= named;
+        scale_named |= e.name != NULL;
         space->given = true;
     }
     space->named = up_named || scale_named;
     return PELT_OK;
 }
 
-/* ---- Applying it ------------------------------------------------------------------------------------------- */
+/* ---- Meshes and skins -------------------------------------------------------------------------------------- */
 
 static px_similarity similarity_of(const px_space *space) {
     px_similarity s = {.scale = space->scale};
@@ -206,7 +255,7 @@ pelt_result px_space_apply(pelt_model *model, const px_space *space, uint32_t cl
     map_binds(&model->skin, &s);
     if (model->skeleton.joint_count)
         px_similarity_rest(&s, &model->skeleton, NULL, model->skeleton.rest, model->skeleton.rest);
-    PX_TRY(px_similarity_motions(model->memory, &s, NULL, model));
+    PX_TRY(px_similarity_motions(model->memory, &s, NULL, 0, model));
     for (uint32_t c = 0; c < clip_count; c++)
         PX_TRY(map_clip(model->memory, &s, &model->clips[c]));
     model->changed |= PELT_CHANGED_POSITIONS;
@@ -216,7 +265,13 @@ pelt_result px_space_apply(pelt_model *model, const px_space *space, uint32_t cl
         model->changed |= PELT_CHANGED_SKIN;
     if (model->morphs.morph_count)
         model->changed |= PELT_CHANGED_MORPHS;
+    px_asf_turned(model, space);
     return PELT_OK;
+}
+
+pelt_result px_space_motions(pelt_model *model, const px_space *space, uint32_t first_motion) {
+    px_similarity s = similarity_of(space);
+    return is_identity(&s) ? PELT_OK : px_similarity_motions(model->memory, &s, NULL, first_motion, model);
 }
 
 /* ---- Caches beside a mesh ---------------------------------------------------------------------------------- */
@@ -253,11 +308,12 @@ pelt_result px_space_cache(pelt_context *context, pelt_model *model, const px_sp
     char text[512];
     pelt_axes_text(&axes, model->path, text, sizeof text);
     if (axes.certain && !space->given) {
-        px_log(context, PELT_LOG_WARNING, "%s; its frames are brought to the mesh (up and scale say otherwise)", text);
+        px_log(context, PELT_LOG_WARNING,
+               "%s; converted to the axes and units of the mesh; set up or scale for this file to override", text);
         s = (px_similarity){.scale = axes.scale};
         px_axes_turn(axes.up, axes.other_up, s.turn);
         return map_clip(model->memory, &s, clip);
     }
-    px_log(context, PELT_LOG_WARNING, "seems to be of other axes or units: it %s; up and scale mend that", text);
+    px_log(context, PELT_LOG_WARNING, "probably %s; set up or scale for this file to fix it", text);
     return PELT_OK;
 }

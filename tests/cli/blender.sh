@@ -44,6 +44,6 @@ json compare.json 'r.error_max > 0.01'
 
 # Its OBJ files have Y up, its MDD files Z up.
 run 0 info tube.obj tube.mdd --json info.json
-json info.json 'r.warnings.length === 1 && r.warnings[0].includes("has Z up where tube.obj has Y up; its frames are brought to the mesh")'
+json info.json 'r.warnings.length === 1 && r.warnings[0].includes("has Z up where tube.obj has Y up; converted to the axes and units of the mesh")'
 run 0 info tube.obj tube.mdd --up tube.mdd=z --json info.json
 json info.json 'r.warnings.length === 0'

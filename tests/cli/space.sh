@@ -30,21 +30,38 @@ for scale in 1 100; do
     run 0 convert -q hare.obj hare.pc2 odd.mdd --up z --scale $scale
     run 0 compare hare.obj hare.pc2 hare.obj odd.mdd --json compare.json
     err "odd.mdd: has Y up where hare.obj has Z up"
-    err "its frames are brought to the mesh"
+    err "converted to the axes and units of the mesh; set up or scale for this file to override"
     json compare.json 'r.error_max < 1e-5'
     factor=$(node -p "1 / $scale")
     run 0 convert -q hare.obj odd.mdd back.mdd --up odd.mdd=z --scale odd.mdd=$factor
     no_err
 done
 run 0 compare hare.obj hare.pc2 hare.obj odd.mdd --up odd.mdd=y --json compare.json
-err "it seems that hare.obj odd.mdd has Y up where hare.obj hare.pc2 has Z up and is 100 times as large"
+err "hare.obj odd.mdd probably has Y up where hare.obj hare.pc2 has Z up and is 100 times as large"
 json compare.json 'r.error_max > 1'
 run 0 compare hare.obj hare.pc2 hare.obj hare.pc2
 no_err
 
+# A pattern for a mesh and its cache: entries name the files that it finds, or the pattern itself.
+mkdir g
+cp hare.obj g/hare.obj
+cp hare.pc2 g/hare.pc2
+run 0 info 'g/hare.*' --json plain.json
+run 0 info 'g/hare.*' --up 'hare.*=z' --json both.json
+no_err
+run 0 info 'g/hare.*' --up 'g/hare.*=z' --json path.json
+no_err
+run 0 info 'g/hare.*' --up hare.obj=z,hare.pc2=z --json each.json
+no_err
+json plain.json 'r.inputs[0].clips.length === 1'
+node -e 'const [a, ...others] = ["plain", "both", "path", "each"].map((f) => require("fs").readFileSync(f + ".json", "utf8").match(/"box":.*?\]\]|"box":.*?}/s)?.[0]);
+process.exit(a && others.every((b) => b && b !== a && b === others[0]) ? 0 : 1)' || fail "boxes of a pattern: $(cat plain.json both.json)"
+run 1 info 'g/hare.*' --up 'hair.obj=z'
+err "is 'hair.obj'"
+
 # Other pairs of files: named, not touched.
 run 0 decompose hare.obj hare.pc2 -o out.glb --bones 2 --iterations 1 --rest z.obj
-err "it seems that z.obj has Y up where hare.obj has Z up"
+err "z.obj probably has Y up where hare.obj has Z up"
 run 0 decompose hare.obj hare.pc2 -o out.glb --bones 2 --iterations 1 --rest hare.obj
 no_err
 run 0 correct out.glb hare.obj odd.mdd --up odd.mdd=y -o no.glb --rank 1
@@ -52,10 +69,10 @@ err "has Y up where out.glb has Z up and is 100 times as large"
 rm no.glb
 run 0 convert -q creature.glb rest.obj
 run 0 edit creature.glb --rest rest.obj -o edited.glb
-grep -q "it seems" log/err && fail "the same mesh is of the same axes"
+grep -q "probably" log/err && fail "the same mesh is of the same axes"
 run 0 convert -q creature.glb rest.obj --up z
 run 0 edit creature.glb --rest rest.obj -o edited.glb
-err "it seems that rest.obj has Y up where creature.glb has Z up"
+err "rest.obj probably has Y up where creature.glb has Z up"
 
 # A skeleton.
 printf 'HIERARCHY\nROOT hips\n{\n OFFSET 0 0 1\n CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n JOINT spine\n {\n  OFFSET 0 0 2\n  CHANNELS 3 Zrotation Xrotation Yrotation\n  End Site\n  {\n   OFFSET 0 0 1\n  }\n }\n}\nMOTION\nFrames: 2\nFrame Time: 0.1\n1 2 3 0 0 0 0 0 0\n1 2 4 90 0 0 0 0 0\n' >walk.bvh
@@ -74,4 +91,8 @@ run 1 convert hare.obj no.glb --up hair.obj=z
 err "--up hair.obj=z: no file on the command line is 'hair.obj'"
 run 1 convert hare.obj no.glb --scale hare.obj=1,x=3
 err "is 'x'"
+run 1 convert hare.obj no.glb --up 'hare,1.obj=z' # names with a comma cannot be given
+err "is '1.obj'"
+cp hare.obj 'h=1.obj'
+run 0 info 'h=1.obj' --up 'h=1.obj=z'
 missing no.glb
