@@ -1,6 +1,6 @@
 /* Helper bones below the bones of a rig that carry them, what stays of the rig, and parts that join its skin. */
-#include "core/skin_parts.h"
 #include "core/math3.h"
+#include "core/skin_parts.h"
 #include "support.h"
 
 #include <pelt/pelt.h>

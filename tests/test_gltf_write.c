@@ -1,4 +1,5 @@
 /* Writing glTF: what is not touched comes back as it was, what changed is written anew, what nothing refers to goes. */
+#include "core/skin_parts.h"
 #include "gltf_build.h"
 #include "gltf_written.h"
 
@@ -432,7 +433,7 @@ static void from_nothing(void **state) {
         look(&t.test, t.path, &w);
         is_text(&t.test, px_json_get(w.root, "asset"), "{\"version\":\"2.0\",\"generator\":\"pelt " PELT_VERSION "\"}");
         is_text(&t.test, px_json_get(w.root, "materials"), "[{\"name\":\"red\"}]");
-        is_text(&t.test, item(w.root, "scenes", 0), "{\"nodes\":[3,2]}"); /* a new root over both joints, the mesh */
+        is_text(&t.test, item(w.root, "scenes", 0), "{\"nodes\":[2,3]}"); /* the mesh, a new root over both joints */
         const px_json *mesh = item(w.root, "meshes", 0), *second = item(mesh, "primitives", 1);
         is_text(&t.test, px_json_get(second, "attributes"),
                 "{\"POSITION\":0,\"TEXCOORD_0\":1,\"JOINTS_0\":5,\"WEIGHTS_0\":6}"); /* as the first: shared */
@@ -464,6 +465,47 @@ static void nothing(void **state) {
     is_text(&t.test, px_json_get(w.root, "scenes"), "[{}]");
     forget(&w);
     end(&t);
+}
+
+/* ---- Scenes ----------------------------------------------------------------------------------------------- */
+
+/* A part that joins a skin moves to the scenes that showed it, with its node or without one that is needed for more. */
+static void several_scenes(void **state) {
+    (void)state;
+    static const struct {
+        const char *more, *scenes, *hip, *mesh;
+    } cases[] = {
+        {"", "[{\"nodes\":[4]},{\"nodes\":[0,1,3]},{\"nodes\":[1,3]}]", "[2]", "3"},
+        {",\"camera\":0", "[{\"nodes\":[4]},{\"nodes\":[0,1,5]},{\"nodes\":[1,5]}]", "[2,3]", "5"},
+    };
+    for (size_t c = 0; c < PX_COUNT(cases); c++) {
+        bench t;
+        written w;
+        char text[4096], nodes[400];
+        begin(&t, "out.glb");
+        const char *rig = build_rig(&t.b), *rest = strstr(rig, "\"cameras\"");
+        snprintf(nodes, sizeof nodes,
+                 "\"scene\":1,\"scenes\":[{\"nodes\":[4]},{\"nodes\":[0,1]},{\"nodes\":[1]}],"
+                 "\"nodes\":[{\"mesh\":0,\"skin\":0},{\"name\":\"hip\",\"children\":[2,3],\"translation\":[0,1,0]},"
+                 "{\"translation\":[0,1,0]},{\"mesh\":1,\"scale\":[2,2,2]%s},{\"name\":\"other\"}],",
+                 cases[c].more);
+        const char *animations = strstr(rest, ",\"animations\""), *targets = strstr(rest, ",\"targets\"");
+        snprintf(text, sizeof text, "%s%.*s}]}]", nodes, (int)(targets - rest), rest); /* no morphs, no motions */
+        assert_true(animations > targets);
+        t.model = build_load(&t.test, &t.b, text);
+        test_ok(&t.test, px_skin_join_parts(t.model));
+        assert_true(t.model->changed & PELT_CHANGED_SKIN);
+        test_ok(&t.test, pelt_save(t.test.context, t.model, t.path, NULL));
+        look(&t.test, t.path, &w);
+        is_text(&t.test, px_json_get(w.root, "scenes"), cases[c].scenes);
+        is_text(&t.test, px_json_get(item(w.root, "nodes", 1), "children"), cases[c].hip);
+        is_text(&t.test, px_json_get(item(w.root, "nodes", (uint32_t)atoi(cases[c].mesh)), "mesh"), "1");
+        forget(&w);
+        pelt_model *again = reload(&t);
+        same_poses(&t, t.model, again);
+        pelt_model_destroy(again);
+        end(&t);
+    }
 }
 
 /* ---- Memory ----------------------------------------------------------------------------------------------- */
@@ -508,7 +550,8 @@ int main(void) {
         cmocka_unit_test(instances),     cmocka_unit_test(unknown_extension),
         cmocka_unit_test(mended),        cmocka_unit_test(overlapping_views),
         cmocka_unit_test(images),        cmocka_unit_test(from_nothing),
-        cmocka_unit_test(nothing),       cmocka_unit_test(memory),
+        cmocka_unit_test(nothing),       cmocka_unit_test(several_scenes),
+        cmocka_unit_test(memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

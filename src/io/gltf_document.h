@@ -226,6 +226,11 @@ void px_gltf_push_floats(px_gltf_writer *w, px_json *array, const float *values,
 px_json *px_gltf_member(px_gltf_writer *w, px_json *object, const char *key, px_json_kind kind);
 /* A new node with a name (NULL or "": none); returns its index. */
 uint32_t px_gltf_new_node(px_gltf_writer *w, const char *name, px_json **node);
+/* Removes a number from the list at a key; an empty list goes too. */
+void px_gltf_remove_number(px_gltf_writer *w, px_json *object, const char *key, uint32_t number);
+/* Makes a node a root of every scene that shows a joint (PELT_NONE: of every scene), unless it is one already
+ * (gltf_emit_scene.c). Every change of scenes goes through here: several may show a node, and any may be the default. */
+void px_gltf_add_root(px_gltf_writer *w, uint32_t node, uint32_t joint);
 /* A new accessor on a new view; `data` holds count·width components. `target` 34962 for vertices, 34963 for indices or
  * 0. With `bounds` (floats only), min and max are written. */
 #define PX_GLTF_VERTICES 34962u

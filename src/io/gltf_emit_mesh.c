@@ -145,9 +145,8 @@ static void put_instance_node(px_gltf_writer *w, px_gltf_instance *instance, uin
     bool own = instance->joint == PELT_NONE || part->joint == PELT_NONE ||
                (instance->skinned && !can_carry_skin(&w->model->skeleton, instance->joint));
     if (own) {
-        px_json *scene = px_json_at(px_json_get(w->root, "scenes"), 0);
         instance->node = px_gltf_new_node(w, name, &node);
-        px_gltf_push_uint(w, px_json_get(scene, "nodes"), instance->node);
+        px_gltf_add_root(w, instance->node, PELT_NONE);
     } else {
         instance->node = w->joint_indices[instance->joint];
         node = w->joint_nodes[instance->joint];
@@ -174,49 +173,28 @@ static bool only_shows_mesh(const px_gltf_writer *w, uint32_t joint) {
     return true;
 }
 
-/* A list of node numbers at a key without one of them; no list when nothing is left. */
-static void remove_number(px_gltf_writer *w, px_json *object, const char *key, uint32_t number) {
-    const px_json *old = px_json_get(object, key);
-    px_json *list = px_json_array(w->arena);
-    for (const px_json *item = old ? old->first : NULL; item; item = item->next)
-        if (px_json_uint(item, PELT_NONE - 1, PELT_NONE) != number)
-            px_gltf_push(w, list, px_json_copy(w->arena, item));
-    if (px_json_count(list) > 0)
-        px_gltf_put(w, object, key, list);
-    else
-        px_json_remove(object, key);
-}
-
-/* Makes a joint's node a root of the scene without transform. */
-static void move_to_root(px_gltf_writer *w, uint32_t joint, px_json *scene) {
+/* Puts a mesh that gets a skin at a root without transform: its node moves there, or the mesh gets a new node where others
+ * need the old one. It stays where it is at such a root, and on a node that is needed if it has morphs (motions of their
+ * weights name the node) or joints were added (no node may come between them and those of the source). */
+static void place_skinned(px_gltf_writer *w, px_gltf_instance *instance, bool was_skinned) {
     static const char *const transforms[] = {"matrix", "translation", "rotation", "scale"};
-    uint32_t parent = w->model->skeleton.parents[joint];
-    for (size_t t = 0; t < PX_COUNT(transforms); t++)
-        px_json_remove(w->joint_nodes[joint], transforms[t]);
-    if (parent == PELT_NONE)
-        return;
-    remove_number(w, w->joint_nodes[parent], "children", w->joint_indices[joint]);
-    px_gltf_push_uint(w, px_json_get(scene, "nodes"), w->joint_indices[joint]);
-}
-
-/* A mesh that gets a skin moves with its node to such a root, or leaves a node that others need; but not one with morphs,
- * whose weights motions look for at the node, nor where joints are added, and other nodes keep their order. */
-static void leave_node(px_gltf_writer *w, px_gltf_instance *instance, bool was_skinned) {
-    px_json *old = w->joint_nodes[instance->joint], *node;
+    uint32_t joint = instance->joint, parent = w->model->skeleton.parents[joint];
+    px_json *old = w->joint_nodes[joint], *node;
     const px_json *mesh = px_json_get(old, "mesh");
-    px_json *scene = px_json_at(px_json_get(w->root, "scenes"), 0), *nodes = px_json_get(scene, "nodes");
-    if (!instance->skinned || was_skinned || !mesh || !nodes || can_carry_skin(&w->model->skeleton, instance->joint))
+    if (!instance->skinned || was_skinned || !mesh || can_carry_skin(&w->model->skeleton, joint))
         return;
-    if (only_shows_mesh(w, instance->joint)) {
-        move_to_root(w, instance->joint, scene);
-        return;
+    if (only_shows_mesh(w, joint)) {
+        for (size_t t = 0; t < PX_COUNT(transforms); t++)
+            px_json_remove(old, transforms[t]);
+        px_gltf_add_root(w, w->joint_indices[joint], joint);
+        if (parent != PELT_NONE)
+            px_gltf_remove_number(w, w->joint_nodes[parent], "children", w->joint_indices[joint]);
+    } else if (instance->morph_count == 0 && !(w->changed & PELT_CHANGED_SKELETON)) {
+        instance->node = px_gltf_new_node(w, px_json_string(px_json_get(old, "name"), "mesh"), &node);
+        px_gltf_put_uint(w, node, "mesh", (uint32_t)px_json_uint(mesh, PELT_NONE - 1, 0));
+        px_json_remove(old, "mesh");
+        px_gltf_add_root(w, instance->node, joint);
     }
-    if (instance->morph_count || w->changed & PELT_CHANGED_SKELETON)
-        return;
-    instance->node = px_gltf_new_node(w, px_json_string(px_json_get(old, "name"), "mesh"), &node);
-    px_gltf_put_uint(w, node, "mesh", (uint32_t)px_json_uint(mesh, PELT_NONE - 1, 0));
-    px_json_remove(old, "mesh");
-    px_gltf_push_uint(w, nodes, instance->node);
 }
 
 pelt_result px_gltf_emit_instances(px_gltf_writer *w) {
@@ -244,7 +222,7 @@ pelt_result px_gltf_emit_instances(px_gltf_writer *w) {
     }
     for (uint32_t p = 0; !w->new_nodes && p < w->part_count; p++)
         if (p == 0 || w->part_instances[p] != w->part_instances[p - 1])
-            leave_node(w, &w->instances[w->part_instances[p]], w->source->sources[p].skinned);
+            place_skinned(w, &w->instances[w->part_instances[p]], w->source->sources[p].skinned);
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 

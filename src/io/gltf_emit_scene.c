@@ -1,6 +1,44 @@
 /* From the model to the document: joints to nodes and scenes, motions to animations. */
 #include "io/gltf_document.h"
 
+/* ---- Scenes ----------------------------------------------------------------------------------------------- */
+
+static bool has_number(const px_json *list, uint32_t number) {
+    for (const px_json *item = list ? list->first : NULL; item; item = item->next)
+        if (px_json_uint(item, PELT_NONE - 1, PELT_NONE) == number)
+            return true;
+    return false;
+}
+
+void px_gltf_remove_number(px_gltf_writer *w, px_json *object, const char *key, uint32_t number) {
+    const px_json *old = px_json_get(object, key);
+    px_json *list = px_json_array(w->arena);
+    if (!has_number(old, number))
+        return;
+    for (const px_json *item = old->first; item; item = item->next)
+        if (px_json_uint(item, PELT_NONE - 1, PELT_NONE) != number)
+            px_gltf_push(w, list, px_json_copy(w->arena, item));
+    if (px_json_count(list) > 0)
+        px_gltf_put(w, object, key, list);
+    else
+        px_json_remove(object, key);
+}
+
+/* Whether a scene lists the node of a joint or of a joint above it. */
+static bool shows(const px_gltf_writer *w, const px_json *scene, uint32_t joint) {
+    const px_json *roots = px_json_get(scene, "nodes");
+    while (joint != PELT_NONE && !has_number(roots, w->joint_indices[joint]))
+        joint = w->model->skeleton.parents[joint];
+    return joint != PELT_NONE;
+}
+
+void px_gltf_add_root(px_gltf_writer *w, uint32_t node, uint32_t joint) {
+    const px_json *scenes = px_json_get(w->root, "scenes");
+    for (px_json *scene = scenes ? scenes->first : NULL; scene; scene = scene->next)
+        if ((joint == PELT_NONE || shows(w, scene, joint)) && !has_number(px_json_get(scene, "nodes"), node))
+            px_gltf_push_uint(w, px_gltf_member(w, scene, "nodes", PX_JSON_ARRAY), node);
+}
+
 /* ---- Nodes ------------------------------------------------------------------------------------------------ */
 
 static void put_transform(px_gltf_writer *w, px_json *node, const pelt_transform *t) {
@@ -91,7 +129,6 @@ static pelt_result make_nodes(px_gltf_writer *w) {
 /* Joints behind those of the source. */
 static void add_nodes(px_gltf_writer *w) {
     const pelt_skeleton *skeleton = &w->model->skeleton;
-    px_json *scenes = px_json_get(w->root, "scenes");
     for (uint32_t j = w->source->nodes.count; j < skeleton->joint_count; j++) {
         uint32_t parent = skeleton->parents[j];
         w->joint_indices[j] = px_gltf_new_node(w, skeleton->names[j], &w->joint_nodes[j]);
@@ -99,8 +136,8 @@ static void add_nodes(px_gltf_writer *w) {
         if (parent != PELT_NONE)
             px_gltf_push_uint(w, px_gltf_member(w, w->joint_nodes[parent], "children", PX_JSON_ARRAY),
                               w->joint_indices[j]);
-        for (px_json *scene = scenes && parent == PELT_NONE ? scenes->first : NULL; scene; scene = scene->next)
-            px_gltf_push_uint(w, px_gltf_member(w, scene, "nodes", PX_JSON_ARRAY), w->joint_indices[j]);
+        else
+            px_gltf_add_root(w, w->joint_indices[j], PELT_NONE);
     }
 }
 

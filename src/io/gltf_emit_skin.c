@@ -81,23 +81,15 @@ static pelt_result join_roots(px_gltf_writer *w) {
         return PELT_OK;
     px_json *node;
     uint32_t index = px_gltf_new_node(w, "root", &node);
-    px_json *children = px_gltf_put(w, node, "children", px_json_array(w->arena)),
-            *scenes = px_json_get(w->root, "scenes");
-    for (uint32_t j = 0; j < model->skeleton.joint_count; j++)
-        if (is_root[j])
-            px_gltf_push_uint(w, children, w->joint_indices[j]);
-    for (px_json *scene = scenes ? scenes->first : NULL; scene; scene = scene->next) {
-        const px_json *old = px_json_get(scene, "nodes");
-        px_json *nodes = px_json_array(w->arena);
-        px_gltf_push_uint(w, nodes, index);
-        for (const px_json *item = old ? old->first : NULL; item; item = item->next) {
-            uint32_t number = (uint32_t)px_json_uint(item, PELT_NONE - 1, PELT_NONE), j = 0;
-            while (j < model->skeleton.joint_count && !(is_root[j] && w->joint_indices[j] == number))
-                j++;
-            if (j == model->skeleton.joint_count)
-                px_gltf_push_uint(w, nodes, number);
-        }
-        px_gltf_put(w, scene, "nodes", nodes);
+    px_json *children = px_gltf_put(w, node, "children", px_json_array(w->arena));
+    const px_json *scenes = px_json_get(w->root, "scenes");
+    for (uint32_t j = 0; j < model->skeleton.joint_count; j++) {
+        if (!is_root[j])
+            continue;
+        px_gltf_push_uint(w, children, w->joint_indices[j]);
+        px_gltf_add_root(w, index, j);
+        for (px_json *scene = scenes ? scenes->first : NULL; scene; scene = scene->next)
+            px_gltf_remove_number(w, scene, "nodes", w->joint_indices[j]);
     }
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
