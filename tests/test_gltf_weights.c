@@ -175,7 +175,49 @@ static void known_weights(void **state) {
     write_rows(&r, check_known);
 }
 
+/* Vertices with more bones than the programs blend that will play the file are counted in a warning. */
+static void players_that_blend_less(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t played;
+        const char *words; /* NULL: no warning */
+    } cases[] = {{0, "have more than 4 bones; three.js, PlayCanvas and Godot 3 play only the first 4 of them"},
+                 {4, "have more than 4 bones; three.js, PlayCanvas and Godot 3 play only the first 4 of them"},
+                 {2, "have more than 2 bones; programs that blend no more play only the first 2 of them"},
+                 {8, NULL}};
+    static rows r;
+    random_rows(6, &r);
+    for (size_t c = 0; c < PX_COUNT(cases); c++) {
+        test_context test;
+        char path[1100], folder[1024];
+        test_begin(&test, 1);
+        test_folder(folder);
+        snprintf(path, sizeof path, "%s/out.glb", folder);
+        const char *const paths[] = {path};
+        pelt_model *model = make_skinned(test.context, &r), *again;
+        pelt_save_desc desc = pelt_save_desc_default();
+        desc.player_influences = cases[c].played;
+        for (int pass = 0; pass < 2; pass++) { /* a new skin, then that of a file */
+            test.log[0] = 0;
+            test_ok(&test, pelt_save(test.context, model, path, &desc));
+            assert_int_equal(strstr(test.log, "bones") != NULL, cases[c].words != NULL);
+            assert_true(!cases[c].words || strstr(test.log, cases[c].words));
+            test_ok(&test, pelt_load(test.context, paths, 1, NULL, &again));
+            pelt_model_destroy(model);
+            model = again;
+        }
+        pelt_model_destroy(model);
+        unlink(path);
+        rmdir(folder);
+        test_end(&test);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_weights), cmocka_unit_test(known_weights)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_weights),
+        cmocka_unit_test(known_weights),
+        cmocka_unit_test(players_that_blend_less),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define DEFAULT_PLAYER_INFLUENCES 4u /* bones per vertex that three.js, PlayCanvas and Godot 3 blend */
+
 /* ---- Making JSON ------------------------------------------------------------------------------------------ */
 
 px_json *px_gltf_put(px_gltf_writer *w, px_json *object, const char *key, px_json *value) {
@@ -369,7 +371,7 @@ static pelt_result write_document(px_gltf_writer *w, const px_write *write, cons
     return result;
 }
 
-/* Vertices with more bones than players blend. */
+/* Warns of vertices with more bones than the programs blend that will play the file. */
 static void warn_of_influences(const px_gltf_writer *w, uint32_t played) {
     const pelt_skin *skin = &w->model->skin;
     uint32_t count = 0;
@@ -378,9 +380,10 @@ static void warn_of_influences(const px_gltf_writer *w, uint32_t played) {
     for (size_t i = 0; i < w->model->mesh.vertex_count; i++)
         count += skin->weights[i * skin->influence_count + played] > 0; /* largest first */
     if (count > 0)
-        px_log(w->context, PELT_LOG_WARNING,
-               "%u vertices have more than %u bones; three.js, PlayCanvas and Godot 3 play only the first 4 of them",
-               count, played);
+        px_log(w->context, PELT_LOG_WARNING, "%u vertices have more than %u bones; %s play only the first %u of them",
+               count, played,
+               played == DEFAULT_PLAYER_INFLUENCES ? "three.js, PlayCanvas and Godot 3" : "programs that blend no more",
+               played);
 }
 
 static pelt_result write_all(px_gltf_writer *w, const px_write *write) {
@@ -389,8 +392,7 @@ static pelt_result write_all(px_gltf_writer *w, const px_write *write) {
         px_log(w->context, PELT_LOG_WARNING,
                "glTF holds no vertex animation; the rest mesh is written without the clips");
     PX_TRY(px_gltf_make(w));
-    if (w->changed)
-        warn_of_influences(w, write->desc->player_influences ? write->desc->player_influences : 4);
+    warn_of_influences(w, write->desc->player_influences ? write->desc->player_influences : DEFAULT_PLAYER_INFLUENCES);
     for (uint32_t n = 0; n < write->level_count; n++)
         PX_TRY(px_gltf_add_level(w, write->levels[n], n + 1));
     PX_TRY(embed_images(w, write));
