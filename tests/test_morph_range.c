@@ -203,6 +203,61 @@ static void no_offset_without_negative_weights(void **state) {
     end(&s);
 }
 
+/* One more morph with weights of both signs in the motions before `used`. */
+static void add_morph(subject *s, uint32_t used) {
+    pelt_model *model = s->model;
+    uint32_t old = model->morphs.morph_count, count = model->mesh.vertex_count;
+    float *positions = make(s, 3 * (size_t)count, sizeof *positions);
+    for (size_t e = 0; e < 3 * (size_t)count; e++)
+        positions[e] = delta(old, e);
+    s->kept = model->morphs;
+    pelt_morph added = {.name = "again",
+                        .joint = model->morphs.morphs[0].joint,
+                        .index = old,
+                        .vertex_count = count,
+                        .positions = positions};
+    test_ok(&s->test, px_morphs_with(model, &added, 1, &model->morphs));
+    for (uint32_t n = 0; n < 4; n++) {
+        pelt_track *track = &model->motions[n].tracks[0];
+        uint32_t rows = track->interpolation == PELT_INTERPOLATION_CUBIC ? 3 : 1;
+        test_ok(&s->test, px_weights_widen(model->memory, old + 1, track));
+        for (uint32_t k = 0; k < KEYS && n < used; k++)
+            ((float *)(uintptr_t)track->values)[(size_t)(k * rows + rows / 2) * (old + 1) + old] = weight(1, k, n);
+    }
+    test_ok(&s->test, pelt_model_validate(s->context, model));
+}
+
+/* Again and again: one offset for all, but where a motion needs the new one without the old. */
+static void an_older_offset_is_extended(void **state) {
+    (void)state;
+    static const struct { uint32_t used, morphs; } cases[] = {{3, WIDTH + 2}, {1, WIDTH + 2}, {4, WIDTH + 3}};
+    for (size_t c = 0; c < PX_COUNT(cases); c++) {
+        subject s;
+        begin(&s);
+        fit(&s);
+        add_morph(&s, cases[c].used);
+        float *before = play(&s), old = s.kept.morphs[WIDTH].positions[4];
+        fit(&s);
+        float *after = play(&s);
+        assert_int_equal(s.model->morphs.morph_count, cases[c].morphs);
+        assert_true(s.kept.morphs[WIDTH].positions[4] == old); /* the model before keeps its own */
+        assert_true(largest_difference(&s, before, after) <= 3e-7);
+        for (uint32_t n = 0; n < 4; n++) {
+            const pelt_track *track = &s.model->motions[n].tracks[0];
+            uint32_t rows = track->interpolation == PELT_INTERPOLATION_CUBIC ? 3 : 1;
+            for (uint32_t k = 0; k < KEYS; k++)
+                for (uint32_t m = 1; m < track->width; m++) {
+                    float value = track->values[(size_t)(k * rows + rows / 2) * track->width + m];
+                    assert_true(value >= 0 && value <= 1);
+                    assert_true(m != WIDTH || value == (n < 3));
+                }
+        }
+        test_free(before);
+        test_free(after);
+        end(&s);
+    }
+}
+
 /* What drivers give is the same, whatever a motion left behind. */
 static void drivers_play_as_before(void **state) {
     (void)state;
@@ -259,6 +314,7 @@ int main(void) {
         cmocka_unit_test(motions_play_as_before),
         cmocka_unit_test(weights_lie_between_0_and_1),
         cmocka_unit_test(no_offset_without_negative_weights),
+        cmocka_unit_test(an_older_offset_is_extended),
         cmocka_unit_test(drivers_play_as_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,8 @@ uint32_t px_morph_find(const pelt_morph_set *set, uint32_t joint, uint32_t index
 
 /* Rescales the morphs that are not in `kept` so that every motion gives them weights in [0, 1]: programs clamp others
  * (Blender's sliders, Unity) or cannot store them (unsigned bytes). Where weights are negative, each node with a mesh gets
- * one more morph of this name, the offset, with weight 1 in the motions that use the others. Displacements in every motion
+ * one more morph of this name, the offset, with weight 1 in the motions that use the others; one of an earlier call is
+ * extended instead where it has that weight in these motions. Displacements in every motion
  * and at rest stay the same to rounding; drivers follow. Rest weights of those morphs must be 0. Replaces morphs, drivers
  * and track values of the model, whose tracks and whose arrays of those morphs must not be shared with another model. */
 pelt_result px_morphs_fit_range(px_arena *scratch, const pelt_morph_set *kept, const char *name, pelt_model *model);
