@@ -78,6 +78,19 @@ static void bad_values_are_told(void **state) {
     }
 }
 
+static void numbers_that_overflow_are_told(void **state) {
+    (void)state;
+    static const char large[] = "v 0 0 3e38\nv 2 0 0\nv 0 3 0\nf 1 2 3\n";
+    test_context test;
+    pelt_model *model;
+    test_begin(&test, 1);
+    pelt_load_desc desc = pelt_load_desc_default();
+    desc.scale = "1000";
+    test_fails(&test, pelt_load_memory(test.context, large, sizeof large - 1, "mesh.obj", &desc, &model),
+               PELT_ERROR_INPUT, "numbers are too large or too small at scale 1000");
+    test_end(&test);
+}
+
 /* A PC2 file of two frames: the points in z up at a scale, then those moved. */
 static void write_cache(uint8_t *file, float scale, float shift) {
     static const uint8_t head[32] = "POINTCACHE2\0\1\0\0\0\4\0\0\0\0\0\0\0\0\0\x80\x3f\2";
@@ -117,6 +130,20 @@ static void caches_are_brought_to_their_mesh(void **state) {
     check_cache(1, 0, "cache.pc2=y", NULL, (const float[]){1, -5, 2}); /* as it is */
     check_cache(1, 0, "z", NULL, (const float[]){1, 2, 5});            /* as asked for */
     check_cache(1, 50, "z", "2", (const float[]){102, 4, 10});
+    test_context test;
+    pelt_model *model;
+    uint8_t file[32 + 2 * 4 * 12];
+    float frame[12];
+    pelt_load_desc desc = pelt_load_desc_default();
+    desc.scale = "cache.pc2=1e9";
+    write_cache(file, 1e35f, 0);
+    test_begin(&test, 1);
+    test_ok(&test, pelt_load_memory(test.context, shape, sizeof shape - 1, "mesh.obj", NULL, &model));
+    test_ok(&test, pelt_load_cache_memory(test.context, file, sizeof file, "cache.pc2", &desc, model));
+    test_fails(&test, pelt_clip_read(test.context, &model->clips[0], 1, 0, 4, frame), PELT_ERROR_INPUT,
+               "frame 1: numbers are too large at scale 1e+09");
+    pelt_model_destroy(model);
+    test_end(&test);
 }
 
 /* ---- Whether two files differ ------------------------------------------------------------------------------ */
@@ -308,6 +335,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(meshes_are_turned),
         cmocka_unit_test(bad_values_are_told),
+        cmocka_unit_test(numbers_that_overflow_are_told),
         cmocka_unit_test(caches_are_brought_to_their_mesh),
         cmocka_unit_test(axes_are_compared),
         cmocka_unit_test(rigs_play_turned),

@@ -215,6 +215,10 @@ static pelt_result read_mapped(pelt_context *context, const void *user, uint32_t
     const mapped_clip *m = user;
     PX_TRY(pelt_clip_read(context, &m->clip, frame, first, count, out));
     map_all(&m->s, out, count, 3);
+    for (size_t e = 0; e < 3 * (size_t)count; e++)
+        if (!isfinite(out[e]))
+            return px_fail(context, PELT_ERROR_INPUT, "clip '%s', frame %u: numbers are too large at scale %g",
+                           m->clip.name, frame, m->s.scale);
     return PELT_OK;
 }
 
@@ -266,7 +270,11 @@ pelt_result px_space_apply(pelt_model *model, const px_space *space, uint32_t cl
     if (model->morphs.morph_count)
         model->changed |= PELT_CHANGED_MORPHS;
     px_asf_turned(model, space);
-    return PELT_OK;
+    pelt_context *context = px_arena_context(model->memory);
+    pelt_result result = pelt_model_validate(context, model);
+    if (result == PELT_ERROR_INPUT)
+        return px_fail(context, result, "its numbers are too large or too small at scale %g", space->scale);
+    return result;
 }
 
 pelt_result px_space_motions(pelt_model *model, const px_space *space, uint32_t first_motion) {
