@@ -27,14 +27,16 @@ static inline pelt_model *fuzz_mesh(pelt_context *context, uint32_t point_count)
 
 static inline void fuzz_cache(const uint8_t *data, size_t size, const char *extension, uint32_t point_count) {
     char name[32];
+    uint32_t choice = fuzz_choice(data, size);
+    pelt_load_desc desc = fuzz_load_desc(choice);
     snprintf(name, sizeof name, "fuzz.%s", extension);
     pelt_context *context = fuzz_context();
     pelt_model *model = fuzz_mesh(context, 1 + (point_count - 1) % 64);
-    if (fuzz_done(context, pelt_load_cache_memory(context, data, size, name, NULL, model)) && model->clip_count)
-        fuzz_use(context, model, extension);
+    if (fuzz_done(context, pelt_load_cache_memory(context, data, size, name, &desc, model)) && model->clip_count)
+        fuzz_use(context, model, extension, choice);
     pelt_model_destroy(model);
-    if (fuzz_done(context, pelt_load_memory(context, data, size, name, NULL, &model)) && model->clip_count)
-        fuzz_use(context, model, extension);
+    if (fuzz_done(context, pelt_load_memory(context, data, size, name, &desc, &model)) && model->clip_count)
+        fuzz_use(context, model, extension, choice);
     pelt_model_destroy(model);
     pelt_context_destroy(context);
 }

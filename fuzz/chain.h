@@ -41,6 +41,38 @@ static inline bool fuzz_done(const pelt_context *context, pelt_result result) {
     return result == PELT_OK;
 }
 
+/* A number that depends on every byte, for choosing options (FNV-1a). */
+static inline uint32_t fuzz_choice(const uint8_t *data, size_t size) {
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ data[i]) * 16777619u;
+    return hash ^ hash >> 16;
+}
+
+/* How a file named `fuzz.…` is read: as it is for half of the inputs, turned, scaled and not joined for others. */
+static inline pelt_load_desc fuzz_load_desc(uint32_t choice) {
+    static const char *const ups[] = {NULL, "z", "x,other=z", "fuzz.glb=z,fuzz.asf=x,y"};
+    static const char *const scales[] = {NULL, "0.01", "1e9", "fuzz.pc2=100,fuzz.mdd=1e-9"};
+    pelt_load_desc desc = pelt_load_desc_default();
+    if (choice % 2 == 0)
+        return desc;
+    desc.up = ups[choice / 2 % 4];
+    desc.scale = scales[choice / 8 % 4];
+    desc.join = choice / 32 % 2 ? "none" : "auto";
+    return desc;
+}
+
+/* How it is written. */
+static inline pelt_save_desc fuzz_save_desc(uint32_t choice) {
+    pelt_save_desc desc = pelt_save_desc_default();
+    desc.one_object = choice / 64 % 2;
+    desc.sparse = choice / 128 % 2;
+    desc.order = choice / 256 % 2 ? PELT_ORDER_SKIN : PELT_ORDER_KEPT;
+    desc.weights = choice / 512 % 3;
+    desc.ply = choice / 2048 % 3;
+    return desc;
+}
+
 /* "/tmp/pelt_fuzz_123.obj", a link to /dev/null: written to as a device, directly. */
 static char fuzz_path[64];
 static void fuzz_remove_path(void) {
@@ -87,12 +119,13 @@ static inline void fuzz_pose(pelt_context *context, pelt_model *model) {
 }
 
 /* Validate, weld, use, write. What was read must be valid. */
-static inline void fuzz_use(pelt_context *context, pelt_model *model, const char *extension) {
+static inline void fuzz_use(pelt_context *context, pelt_model *model, const char *extension, uint32_t choice) {
+    pelt_save_desc desc = fuzz_save_desc(choice);
     FUZZ_REQUIRE(pelt_model_validate(context, model) == PELT_OK);
     fuzz_read_clips(context, model);
     if (fuzz_done(context, pelt_model_weld(context, model)))
         fuzz_pose(context, model);
-    fuzz_done(context, pelt_save(context, model, fuzz_sink(extension), NULL));
+    fuzz_done(context, pelt_save(context, model, fuzz_sink(extension), &desc));
 }
 
 #endif

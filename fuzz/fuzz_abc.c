@@ -149,11 +149,12 @@ static void build_from(feed *f) {
 
 static void use_file(const uint8_t *data, size_t size, const char *object) {
     pelt_context *context = fuzz_context();
-    pelt_load_desc desc = pelt_load_desc_default();
+    uint32_t choice = fuzz_choice(data, size);
+    pelt_load_desc desc = fuzz_load_desc(choice);
     desc.object = object;
     pelt_model *model;
     if (fuzz_done(context, pelt_load_memory(context, data, size, "fuzz.abc", &desc, &model)))
-        fuzz_use(context, model, "obj");
+        fuzz_use(context, model, "obj", choice);
     pelt_model_destroy(model);
     pelt_context_destroy(context);
 }

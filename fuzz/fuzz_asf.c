@@ -14,13 +14,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const uint8_t *found = memmem(data, size, border, strlen(border)), *end = data + size;
     size_t first = found ? (size_t)(found - data) : size;
     const uint8_t *rest = found ? found + strlen(border) : end;
+    uint32_t choice = fuzz_choice(data, size);
+    pelt_load_desc desc = fuzz_load_desc(choice);
     pelt_context *context = fuzz_context();
     pelt_model *model;
-    if (fuzz_done(context, pelt_load_memory(context, data, first, "fuzz.asf", NULL, &model))) {
-        if (fuzz_done(context, pelt_load_cache_memory(context, rest, (size_t)(end - rest), "fuzz.amc", NULL, model)) &&
+    if (fuzz_done(context, pelt_load_memory(context, data, first, "fuzz.asf", &desc, &model))) {
+        if (fuzz_done(context, pelt_load_cache_memory(context, rest, (size_t)(end - rest), "fuzz.amc", &desc, model)) &&
             model->motion_count)
             retarget(context, model);
-        fuzz_use(context, model, "bvh");
+        fuzz_use(context, model, "bvh", choice);
     }
     pelt_model_destroy(model);
     pelt_context_destroy(context);

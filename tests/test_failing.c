@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include "core/core.h"
+#include "core/morphs.h"
 #include "scenes.h"
 
 #include <dirent.h>
@@ -60,6 +61,20 @@ static const char motion[] = ":FULLY-SPECIFIED\n:DEGREES\n1\nroot 0 4 0 0 0 0\nl
 
 static const char pose_text[] = "{\"joints\": {\"upper\": {\"euler\": [0, 0, 60]}}}\n";
 
+/* Two motions of one name and one of another, of three nodes. */
+static const char apart_text[] =
+    "{\"asset\":{\"version\":\"2.0\"},\"nodes\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}],"
+    "\"buffers\":[{\"byteLength\":32,\"uri\":\"data:;base64,AAAAAAAAgD8AAAAAAAAAAAAAAAAAAIA/AAAAAAAAAAA=\"}],"
+    "\"bufferViews\":[{\"buffer\":0,\"byteLength\":8},{\"buffer\":0,\"byteOffset\":8,\"byteLength\":24}],"
+    "\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"type\":\"SCALAR\",\"count\":2,\"min\":[0],\"max\":[1]},"
+    "{\"bufferView\":1,\"componentType\":5126,\"type\":\"VEC3\",\"count\":2}],\"animations\":["
+    "{\"name\":\"Walk\",\"samplers\":[{\"input\":0,\"output\":1}],\"channels\":[{\"sampler\":0,\"target\":{\"node\":0,"
+    "\"path\":\"translation\"}}]},"
+    "{\"name\":\"Walk\",\"samplers\":[{\"input\":0,\"output\":1}],\"channels\":[{\"sampler\":0,\"target\":{\"node\":1,"
+    "\"path\":\"translation\"}}]},"
+    "{\"name\":\"Nod\",\"samplers\":[{\"input\":0,\"output\":1}],\"channels\":[{\"sampler\":0,\"target\":{\"node\":2,"
+    "\"path\":\"translation\"}}]}]}\n";
+
 /* A tube with three bones, and its motion as a clip, in every format that is written; the others by hand. */
 static int make_files(void **state) {
     (void)state;
@@ -81,6 +96,7 @@ static int make_files(void **state) {
     put_file("s.asf", skeleton, sizeof skeleton - 1);
     put_file("t.amc", motion, sizeof motion - 1);
     put_file("pose.json", pose_text, sizeof pose_text - 1);
+    put_file("apart.gltf", apart_text, sizeof apart_text - 1);
     size_t size;
     uint8_t *alembic = get_file("../fuzz/corpus/abc/transforms.abc", &size);
     put_file("move.abc", alembic, size);
@@ -96,9 +112,14 @@ static int remove_files(void **state) {
     return d && closedir(d) == 0 ? rmdir(folder) : -1;
 }
 
-static pelt_result load(pelt_context *context, const char *first, const char *second, pelt_model **model) {
+static pelt_result load_as(pelt_context *context, const char *first, const char *second, const pelt_load_desc *desc,
+                           pelt_model **model) {
     const char *const paths[] = {in_folder(first), second ? in_folder(second) : NULL};
-    return pelt_load(context, paths, second ? 2 : 1, NULL, model);
+    return pelt_load(context, paths, second ? 2 : 1, desc, model);
+}
+
+static pelt_result load(pelt_context *context, const char *first, const char *second, pelt_model **model) {
+    return load_as(context, first, second, NULL, model);
 }
 
 /* Saving has made all of the file, or nothing. */
@@ -115,31 +136,40 @@ typedef struct format_case {
     const char *first, *second; /* what is read; NULL: no second file */
     const char *output;         /* and written; NULL: nothing */
     const char *second_output;  /* that comes with it, or NULL */
+    const char *up, *join;      /* as in pelt_load_desc */
 } format_case;
 
 static const format_case formats[] = {
-    {"rig.glb", NULL, "out.glb", NULL},
-    {"rig.gltf", NULL, "out.gltf", "out.bin"},
-    {"mesh.obj", NULL, "out.obj", NULL},
-    {"mesh.ply", NULL, "out.ply", NULL},
-    {"mesh.obj", "clip.pc2", "out.pc2", NULL},
-    {"mesh.obj", "clip.mdd", "out.mdd", NULL},
-    {"clip.pc2", NULL, "out.mdd", NULL},
-    {"frame_%d.obj", NULL, "out.pc2", NULL},
-    {"mesh.obj", "clip.pc2", "out.glb", NULL},
-    {"move.abc", NULL, "out.obj", NULL},
-    {"move.abc", NULL, "out.pc2", NULL},
-    {"rig.bvh", NULL, "out.bvh", NULL},
-    {"s.asf", NULL, NULL, NULL},
-    {"s.asf", "t.amc", "out.bvh", NULL},
-    {"t.amc", NULL, "out.glb", NULL},
+    {"rig.glb", NULL, "out.glb", NULL, NULL, NULL},
+    {"rig.gltf", NULL, "out.gltf", "out.bin", NULL, NULL},
+    {"mesh.obj", NULL, "out.obj", NULL, NULL, NULL},
+    {"mesh.ply", NULL, "out.ply", NULL, NULL, NULL},
+    {"mesh.obj", "clip.pc2", "out.pc2", NULL, NULL, NULL},
+    {"mesh.obj", "clip.mdd", "out.mdd", NULL, NULL, NULL},
+    {"clip.pc2", NULL, "out.mdd", NULL, NULL, NULL},
+    {"frame_%d.obj", NULL, "out.pc2", NULL, NULL, NULL},
+    {"mesh.obj", "clip.pc2", "out.glb", NULL, NULL, NULL},
+    {"move.abc", NULL, "out.obj", NULL, NULL, NULL},
+    {"move.abc", NULL, "out.pc2", NULL, NULL, NULL},
+    {"rig.bvh", NULL, "out.bvh", NULL, NULL, NULL},
+    {"s.asf", NULL, NULL, NULL, NULL, NULL},
+    {"s.asf", "t.amc", "out.bvh", NULL, NULL, NULL},
+    {"t.amc", NULL, "out.glb", NULL, NULL, NULL},
+    {"rig.glb", NULL, "out.glb", NULL, "z", NULL},
+    {"mesh.obj", "clip.pc2", "out.pc2", NULL, "z", NULL},
+    {"s.asf", "t.amc", "out.bvh", NULL, "x", NULL},
+    {"apart.gltf", NULL, "out.glb", NULL, NULL, "auto"},
+    {"apart.gltf", NULL, "out.glb", NULL, "z", "Walk+Nod"},
 };
 
 static pelt_result read_and_write(pelt_context *context, void *user) {
     const format_case *c = user;
     size_t before = file_count();
+    pelt_load_desc desc = pelt_load_desc_default();
+    desc.up = c->up;
+    desc.join = c->join;
     pelt_model *model;
-    pelt_result result = load(context, c->first, c->second, &model);
+    pelt_result result = load_as(context, c->first, c->second, &desc, &model);
     assert_true((model != NULL) == (result == PELT_OK));
     if (model && c->output) {
         result = pelt_save(context, model, in_folder(c->output), NULL);
@@ -234,6 +264,49 @@ static pelt_result correct(pelt_context *context, pelt_model *model, pelt_model 
     pelt_correct_desc desc = pelt_correct_desc_default();
     desc.rank = 2;
     return pelt_correct(context, model, &(pelt_correct_pair){0, &clip}, 1, &desc, NULL);
+}
+
+/* One morph with weights of both signs, which gets an offset; then another, for which that is extended. */
+static pelt_result fit_range(pelt_context *context, pelt_model *model, pelt_model *other) {
+    (void)other;
+    static const float times[] = {0, 1}, signs[] = {-0.5f, 0.5f};
+    px_morph_group *groups;
+    uint32_t group_count;
+    px_arena *scratch = px_arena_create(context);
+    model->mesh.part_count = 1; /* only counts matter: so many that every array is an allocation */
+    model->mesh.vertex_count = model->mesh.parts[0].vertex_count = 6000;
+    pelt_result result = scratch ? px_morph_groups_find(scratch, model, &groups, &group_count) : PELT_ERROR_MEMORY;
+    for (uint32_t round = 0; round < 2 && result == PELT_OK; round++) {
+        uint32_t index = model->morphs.morph_count;
+        pelt_morph_set kept = model->morphs;
+        pelt_morph added = {.name = "bump",
+                            .joint = groups[0].joint,
+                            .index = index,
+                            .vertex_count = model->mesh.vertex_count,
+                            .positions = pelt_model_alloc(context, model, model->mesh.vertex_count, 3 * sizeof(float))};
+        for (size_t e = 0; added.positions && e < 3 * (size_t)added.vertex_count; e++)
+            ((float *)(uintptr_t)added.positions)[e] = 1;
+        pelt_track *track = pelt_model_alloc(context, model, 1, sizeof *track);
+        float *values = pelt_model_alloc(context, model, 2 * ((size_t)index + 1), sizeof *values);
+        result =
+            added.positions && track && values ? px_morphs_with(model, &added, 1, &model->morphs) : PELT_ERROR_MEMORY;
+        if (result != PELT_OK)
+            break;
+        for (uint32_t k = 0; k < 2; k++) {
+            for (uint32_t m = 0; m < index; m++)
+                values[k * (index + 1) + m] = model->motions[0].tracks[0].values[k * index + m];
+            values[k * (index + 1) + index] = signs[k];
+        }
+        *track = (pelt_track){added.joint, PELT_PATH_WEIGHTS, PELT_INTERPOLATION_LINEAR, index + 1, 2, times, values};
+        model->motions[0] = (pelt_motion){"both", 0, 1, 1, track};
+        result = px_morphs_fit_range(scratch, &kept, "offset", model);
+    }
+    if (result == PELT_OK) {
+        assert_int_equal(model->morphs.morph_count, 3);
+        assert_true(model->morphs.morphs[1].positions[0] == -1); /* the lowest weights of both */
+    }
+    px_arena_destroy(scratch);
+    return result;
 }
 
 /* The second rig is the first, bent: its rest pose becomes that of the first. */
@@ -349,6 +422,7 @@ static const verb_case verbs[] = {
     {"rig.glb", NULL, NULL, bind_geodesic, 0},
     {"rig.glb", NULL, NULL, bind_fitted, 0},
     {"rig.glb", NULL, NULL, correct, 0},
+    {"rig.glb", NULL, NULL, fit_range, 0},
     {"rig.glb", NULL, "rig.gltf", edit, 0},
     {"rig.glb", NULL, NULL, edit_weights, 0},
     {"rig.glb", NULL, "mesh.obj", transfer, 0},

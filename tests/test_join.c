@@ -127,6 +127,38 @@ static void many_motions_take_little_time(void **state) {
     test_end(&test);
 }
 
+/* Two motions of one name among others: so many that every array is an allocation. */
+static pelt_result join_many(pelt_context *context, void *user) {
+    (void)user;
+    enum { COUNT = 20000 };
+    static char names[COUNT][8];
+    static uint32_t parents[] = {PELT_NONE, PELT_NONE};
+    static const char *joints[] = {"bone", "head"};
+    pelt_model *model;
+    PX_TRY(pelt_model_create(context, &model));
+    pelt_track *tracks = pelt_model_alloc(context, model, COUNT, sizeof *tracks);
+    model->motions = pelt_model_alloc(context, model, COUNT, sizeof *model->motions);
+    pelt_result result = tracks && model->motions ? PELT_OK : PELT_ERROR_MEMORY;
+    for (uint32_t m = 0; m < COUNT && result == PELT_OK; m++) {
+        snprintf(names[m], sizeof names[m], "m%u", m ? m : 1);
+        tracks[m] = (pelt_track){m % 2, PELT_PATH_ROTATION, PELT_INTERPOLATION_LINEAR, 1, 2, times, values};
+        model->motions[m] = (pelt_motion){names[m], 0, (float)m, 1, &tracks[m]};
+    }
+    model->skeleton = (pelt_skeleton){.joint_count = 2, .names = joints, .parents = parents};
+    model->motion_count = COUNT;
+    if (result == PELT_OK) {
+        result = px_join_motions(context, model, NULL);
+        assert_int_equal(model->motion_count, result == PELT_OK ? COUNT - 1 : COUNT);
+    }
+    pelt_model_destroy(model);
+    return result;
+}
+
+static void without_memory(void **state) {
+    (void)state;
+    test_fail_some_allocations(1, 60, join_many, NULL);
+}
+
 static void one_name(void **state) {
     (void)state;
     const given named[] = {{"Walk", 0, PELT_PATH_ROTATION, 0, 1},
@@ -180,6 +212,7 @@ int main(void) {
         cmocka_unit_test(times_that_are_nearly_the_same),
         cmocka_unit_test(groups_that_clash_stay_apart),
         cmocka_unit_test(many_motions_take_little_time),
+        cmocka_unit_test(without_memory),
         cmocka_unit_test(one_name),
         cmocka_unit_test(as_asked_for),
     };
