@@ -23,8 +23,11 @@ static void parse(cli_session *session, const char *const *args, size_t count) {
     exit_code code = args_parse(session, args, count, false, settings, &rest);
     FUZZ_REQUIRE(code == EXIT_DONE || code == EXIT_USAGE);
     FUZZ_REQUIRE(rest.count <= count);
-    if (code == EXIT_DONE)
+    if (code == EXIT_DONE) {
         check_settings(session, settings);
+        code = check_files(session, &rest);
+        FUZZ_REQUIRE(code == EXIT_DONE || code == EXIT_USAGE);
+    }
     free(rest.items);
     free(settings);
 }

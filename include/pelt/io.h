@@ -54,10 +54,10 @@ typedef struct pelt_load_desc {
                          * only motion of bones in its time with motions of morphs in the same time (Blender writes bones and
                          * shape keys apart), unless two of them move the same property, and says so in the log; "none"; or
                          * names, "Walk+Smile,Run+Frown", which is a change (PELT_CHANGED_MOTIONS) */
-    const char *up; /* which axis points up in the files: "y", "z" or "x"; models are turned so that y does. Of one of
-                         * several files: "cache.mdd=z", by its path or name; several with commas between. NULL (default):
-                         * as the file is, but a cache whose first frame is its mesh in other axes or units is brought to
-                         * the mesh, and the log says so */
+    const char *up; /* which axis points up in the files: "y", "z" or "x"; models are turned so that y does. For one of
+                         * several files: "cache.mdd=z", by its path, its name or the pattern that finds it; several entries
+                         * with commas between. NULL (default): as the file is, but a cache whose first frame is its mesh in
+                         * other axes or units is converted to those of the mesh, with a warning */
     const char *scale; /* what lengths are multiplied by, likewise: "0.01", "cache.mdd=100" */
 } pelt_load_desc;
 PELT_API const pelt_option_table *pelt_load_options(void);

@@ -168,7 +168,7 @@ static pelt_result read_sequence(pelt_context *context, const char **paths, size
     return px_model_add_clip(context, model, &clip);
 }
 
-/* ---- Doors ------------------------------------------------------------------------------------------------ */
+/* ---- Entry points ----------------------------------------------------------------------------------------- */
 
 /* All paths with folders and patterns replaced by their files. */
 static pelt_result expand_all(px_arena *arena, const char *const *paths, size_t count, const char ***out,
@@ -182,7 +182,7 @@ static pelt_result expand_all(px_arena *arena, const char *const *paths, size_t 
         return PELT_ERROR_MEMORY;
     memcpy(list, paths, count * sizeof *list);
     const char **first;
-    size_t first_count; /* a sequence and caches of it make no sense: only the first of several may be a pattern */
+    size_t first_count; /* of several paths, only the first may be a pattern, and it must find one file */
     PX_TRY(px_sequence_expand(arena, paths[0], &first, &first_count));
     if (first_count != 1)
         return px_fail(px_arena_context(arena), PELT_ERROR_INPUT,
