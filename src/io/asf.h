@@ -22,9 +22,9 @@ typedef struct px_asf_bone {
 /* The document of a model that was read from ASF. */
 typedef struct px_asf {
     uint32_t bone_count;
-    px_asf_bone *bones; /* [bone], the root first */
-    double unit;        /* file lengths times this are the model's */
-    double angle;       /* file angles times this are radians, unless the AMC says otherwise */
+    px_asf_bone *bones;         /* [bone], the root first */
+    double unit;                /* file lengths times this are the model's */
+    double angle;               /* file angles times this are radians, unless the AMC says otherwise */
     const pelt_transform *rest; /* [joint] as read, before any conversion */
     px_space space;             /* how the skeleton was converted since; motions follow */
 } px_asf;

@@ -175,7 +175,7 @@ static bool only_shows_mesh(const px_gltf_writer *w, uint32_t joint) {
 
 /* Puts a mesh that gets a skin at a root without transform: its node moves there, or the mesh gets a new node where others
  * need the old one. It stays where it is at such a root, and on a node that is needed if it has morphs (motions of their
- * weights name the node) or joints were added (no node may come between them and those of the source). */
+ * weights name the node) or joints were added (nodes keep the order of the joints). */
 static void place_skinned(px_gltf_writer *w, px_gltf_instance *instance, bool was_skinned) {
     static const char *const transforms[] = {"matrix", "translation", "rotation", "scale"};
     uint32_t joint = instance->joint, parent = w->model->skeleton.parents[joint];
