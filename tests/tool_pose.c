@@ -1,10 +1,13 @@
-/* tool_pose FILE [MOTION TIME]…: vertex positions in world space, for tests that compare them with others' (three).
+/* tool_pose FILE [--join HOW] [MOTION TIME]…: vertex positions in world space, for tests that compare them with others' (three).
  * Writes to stdout the vertex count (u32), then float32 [vertex][3]: first the rest pose, then each MOTION (its number)
- * at TIME (seconds). Host byte order. */
+ * at TIME (seconds). Motions are numbered as the animations of the file, since none are joined; --join auto or names:
+ * as pelt_load_desc.join says. Host byte order. */
 #include <pelt/pelt.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static pelt_result write_pose(pelt_context *context, const pelt_model *model, const pelt_motion *motion, float time,
                               float *positions) {
@@ -36,9 +39,13 @@ int main(int argc, char **argv) {
     if (argc < 2 || pelt_context_create(NULL, &context) != PELT_OK)
         return 1;
     const char *path = argv[1];
-    pelt_result result = pelt_load(context, &path, 1, NULL, &model);
+    pelt_load_desc desc = pelt_load_desc_default();
+    bool joined = argc > 3 && strcmp(argv[2], "--join") == 0;
+    desc.join = joined ? argv[3] : "none";
+    int first = joined ? 4 : 2;
+    pelt_result result = pelt_load(context, &path, 1, &desc, &model);
     if (result == PELT_OK)
-        result = write_poses(context, model, argc - 2, argv + 2);
+        result = write_poses(context, model, argc - first, argv + first);
     if (result != PELT_OK)
         fprintf(stderr, "%s (%s)\n", pelt_result_text(result), pelt_error_text(context));
     pelt_model_destroy(model);

@@ -75,16 +75,17 @@ async function judgeRead(tool, file, bound) {
     return cellOf(compare(oursAt(tool, file, moments), await byThree({ file, moments }, "slerp"), moments), bound);
 }
 
-/** Motions go by name. Rest poses are left out: Blender writes the pose that it shows as such. */
+/** Motions go by name, joined as Pelt's verbs join them: Blender writes bones and shape keys of one motion as two animations.
+ * Rest poses are left out: Blender writes the pose that it shows as such. */
 async function judgePlay({ pelt, toolPose }, source, file, bound) {
-    const names = (one) => JSON.parse(support.run(pelt, ["info", one, "-q", "--json", "-"])).inputs[0].motions.map(({ name }) => name);
-    const [before, after] = [names(source), names(file)];
+    const names = (one, join) => JSON.parse(support.run(pelt, ["info", one, "--join", join, "-q", "--json", "-"])).inputs[0].motions.map(({ name }) => name);
+    const [before, after] = [names(source, "none"), names(file, "auto")];
     const moments = (await momentsOf(source)).slice(1);
     const places = before.map((name) => after.indexOf(name));
     const lost = moments.find(([motion]) => places[motion] < 0);
     if (lost) return failure(`the motion ${before[lost[0]]} is not there: ${after.join(", ") || "none"}`);
     const [, ...mine] = ours(toolPose, source, moments);
-    const [, ...theirs] = ours(toolPose, file, moments.map(([motion, time]) => [places[motion], time]));
+    const [, ...theirs] = ours(toolPose, file, moments.map(([motion, time]) => [places[motion], time]), "auto");
     const cell = cellOf(compare(mine, { poses: theirs, unordered: true }, moments), bound);
     const [had, has] = [influencesOf(source), influencesOf(file)];
     return has < had ? { ...cell, ok: true, note: `${has} of ${had} influences` } : cell;

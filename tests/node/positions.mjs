@@ -1,9 +1,10 @@
 // Vertex positions, [vertex][3] in world space: those of Pelt, and how far two sets of them are apart.
 import * as support from "./support.mjs";
 
-/** Pelt's positions: the rest pose, then one array per [motion, seconds]. `tool` is the program tool_pose. */
-export function ours(tool, file, moments) {
-    const bytes = support.run(tool, [file, ...moments.flatMap(([motion, time]) => [`${motion}`, `${time}`])]);
+/** Pelt's positions: the rest pose, then one array per [motion, seconds]. `tool` is the program tool_pose; motions are the
+ * animations of the file, or what `join` (see pelt_load_desc) makes of them. */
+export function ours(tool, file, moments, join = "none") {
+    const bytes = support.run(tool, [file, "--join", join, ...moments.flatMap(([motion, time]) => [`${motion}`, `${time}`])]);
     const count = bytes.readUInt32LE(0);
     const floats = new Float32Array(bytes.buffer.slice(bytes.byteOffset + 4, bytes.byteOffset + bytes.length));
     return [...Array(moments.length + 1).keys()].map((k) => floats.subarray(k * count * 3, (k + 1) * count * 3));
