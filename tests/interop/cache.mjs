@@ -15,13 +15,14 @@ function framesOf(count) {
     return chosen.flatMap((k) => [k, k + 0.5]);
 }
 
-export function judgeCache(program, [mesh, cache], scratch) {
+/** `shown` are the files that Blender gets: other ones only to see that they are rejected. */
+export function judgeCache(program, [mesh, cache], scratch, shown = [mesh, cache]) {
     if (program.name !== "blender") return { ok: true, none: true, text: "–" };
     if (program.missing()) return { ok: true, skipped: program.missing(), text: `skipped: ${program.missing()}` };
     const frames = readPc2(cache);
     const places = framesOf(frames.length);
     const moments = places.map((frame) => [0, frame / FPS]);
-    const [result] = runBlender([{ file: mesh, cache, fps: FPS, moments }], mkdtempSync(path.join(scratch, "cache-")));
+    const [result] = runBlender([{ file: shown[0], cache: shown[1], fps: FPS, moments }], mkdtempSync(path.join(scratch, "cache-")));
     const fail = (text) => ({ ok: false, error: NaN, text });
     if (result.error) return fail(result.error);
     if (result.objects.length !== 1) return fail(`${result.objects.length} objects; the cache fits one`);

@@ -9,23 +9,27 @@ const MOTIONS = 3; // of a file with many, these are enough: the first ones
 const SAME_PLACE = 1e-4;
 
 /** Times to evaluate: the rest pose, [-1, 0], then of every motion some of its keys, first and last among them, and halfway
- * to each next one. */
+ * to each next one. Keys are those of the file, since three leaves out tracks that it has no use for. */
 export async function momentsOf(file) {
-    const { animations } = await load(file);
-    const moments = animations.slice(0, MOTIONS).flatMap(({ tracks }, motion) => {
-        const keys = [...new Set(tracks.flatMap(({ times }) => [...times]))].sort((a, b) => a - b);
+    const { parser } = await load(file);
+    const moments = [[-1, 0]];
+    for (const [motion, { samplers, channels }] of (parser.json.animations ?? []).slice(0, MOTIONS).entries()) {
+        const inputs = new Set(channels.map(({ sampler }) => samplers[sampler].input));
+        const times = await Promise.all([...inputs].map((input) => parser.getDependency("accessor", input)));
+        const keys = [...new Set(times.flatMap(({ array }) => [...array]))].sort((a, b) => a - b);
         const count = Math.min(KEYS_PER_MOTION, keys.length);
         const chosen = Array.from({ length: count }, (_, i) => Math.round((i * (keys.length - 1)) / Math.max(count - 1, 1)));
-        return chosen.flatMap((k) => [keys[k], ...(k + 1 < keys.length ? [(keys[k] + keys[k + 1]) / 2] : [])]).map((time) => [motion, Math.fround(time)]);
-    });
-    return [[-1, 0], ...moments];
+        const shown = chosen.flatMap((k) => [keys[k], ...(k + 1 < keys.length ? [(keys[k] + keys[k + 1]) / 2] : [])]);
+        moments.push(...shown.map((time) => [motion, Math.fround(time)]));
+    }
+    return moments;
 }
 
 /** Pelt's positions at moments, the first of which is the rest pose. */
 export const oursAt = (tool, file, moments) => ours(tool, file, moments.slice(1));
 
-/** What is drawn of a file, its default scene, in Pelt's order: [{ node, count, used }], a primitive each; `used` are the vertices that indices
- * name, ascending. */
+/** What is drawn of a file, its default scene, in Pelt's order: [{ node, position, count, used }], a primitive each: the accessor of its
+ * positions, its vertices, and those of them that indices name, ascending. */
 export function layout(file) {
     const { document, buffer } = support.readGltf(file);
     const places = nodeOrder(document.nodes);
@@ -49,7 +53,7 @@ export function layout(file) {
     return nodes
         .sort((a, b) => places.get(a.node) - places.get(b.node))
         .flatMap(({ mesh, node }) =>
-            document.meshes[mesh].primitives.map((primitive) => ({ node, count: document.accessors[primitive.attributes.POSITION].count, used: used(primitive) })),
+            document.meshes[mesh].primitives.map((primitive) => ({ node, position: primitive.attributes.POSITION, count: document.accessors[primitive.attributes.POSITION].count, used: used(primitive) })),
         );
 }
 

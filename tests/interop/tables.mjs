@@ -30,26 +30,27 @@ function section(title, about, head, rows) {
     return [`## ${title}`, about, body, ...(notes.list() ? [notes.list()] : [])];
 }
 
-/** docs/interop.md. `text` explains the formats that engines take; it stands above the tables. */
-export function markdown({ programs, kinds, ways, rigs }) {
+/** docs/interop.md: the programs, and a table each for kinds, ways and rigs, { rows, columns }. `whole` is false where rows are missing. */
+export function markdown({ programs, kinds, ways, rigs, whole }) {
     const limits = programs.map(({ name, about, bound, limit, blends, influences }) => [
         name,
         about,
         (bound ?? 1e-4).toExponential(0),
-        [limit, blends && "interpolates rotations on a straight line (nlerp)", influences && `plays ${influences} influences of a vertex`].filter(Boolean).join("; ") || "none",
+        [limit, blends && "interpolates rotations on a straight line (nlerp)", influences && `plays ${influences.words}`].filter(Boolean).join("; ") || "none",
     ]);
     return `${[
         "# What other programs make of Pelt's files",
+        ...(whole ? [] : ["**Not complete: the run that wrote this page was interrupted.**"]),
         "`make interop` writes this page. Each number is the largest distance of any vertex between what a program shows and Pelt's own " +
             "evaluation, as a share of the model's size: in rest, at keys and halfway between keys. **✗** is a number above the program's bound, " +
             "or a file that it does not read. Where a program is above it because it interpolates rotations in its own way, it is compared with three " +
             "in that way, and a note says so.",
         table(["program", "what runs", "bound", "its own limits"], limits).replaceAll("---:", "---"),
-        ...section("Kinds of file", "Made from Pelt's own scenes, with no options but those that the row names.", ["kind", ...programs.map(({ name }) => name)], kinds),
+        ...section("Kinds of file", "Made from Pelt's own scenes, with no options but those that the row names.", ["kind", ...kinds.columns], kinds.rows),
         ...section(
             "The way back",
             "Files that other programs write. *Read*: Pelt's evaluation of them against that of three with the specification's interpolation and all " +
-                "influences, to 1e-5. *Plays*: what became of a file that Pelt wrote, to 1e-3 of the size, or 1e-2 where the program quantises.",
+                "influences, to 1e-5. *Plays*: what became of a file that Pelt wrote, to 1e-3 of the size, or, where the program quantises, 2e-3 (gltfpack) and 4e-3 (glTF-Transform).",
             ["written by", ...ways.columns],
             ways.rows,
         ),
