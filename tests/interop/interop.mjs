@@ -18,6 +18,7 @@ import { runWays, wayColumns } from "./back.mjs";
 import { judgeCache } from "./cache.mjs";
 import { checkCache, checkJudges, checkProgram, checkWays, makeFixtures } from "./check.mjs";
 import { checkCompare } from "./compare.mjs";
+import { influencesOf } from "./influences.mjs";
 import { judge, withinLimit } from "./judge.mjs";
 import { kinds, makeKind } from "./kinds.mjs";
 import { programs } from "./programs.mjs";
@@ -46,6 +47,12 @@ const all = Object.values(tables);
 const writeTables = (whole) => options.write && writeFileSync(options.write, markdown({ programs: shown, ...tables, whole }));
 const progress = () => writeTables(false);
 
+/** A file that is made for a program must not have more influences than it plays, though it plays the others right. */
+function ownTarget({ kind, files }, program, cell) {
+    const lost = kind.target === program.name && program.influences && influencesOf(files[0]) > program.influences.keep;
+    return lost && !cell.skipped ? { ...cell, ok: false, text: `its own target has ${influencesOf(files[0])} influences: ${cell.text}` } : cell;
+}
+
 /** Rows of the table of kinds: { name, cells: [program] }. */
 async function runKinds({ rows }, fixtures) {
     for (const [number, kind] of kinds.entries()) {
@@ -62,7 +69,7 @@ async function runKinds({ rows }, fixtures) {
         console.log(`${program.name}: ${program.missing() ? `skipped: ${program.missing()}` : `${playable.length} kinds of file`}`);
         if (playable.length > 0) await checkProgram(program, fixtures, t);
         const cells = await judge(program, playable.map(({ files }) => files[0]), toolPose, folder);
-        playable.forEach((row, k) => (row.cells[n] = withinLimit(cells[k], row.kind.limits?.[program.name])));
+        playable.forEach((row, k) => (row.cells[n] = ownTarget(row, program, withinLimit(cells[k], row.kind.limits?.[program.name]))));
         if (caches.length > 0) checkCache(program, caches[0].files, t);
         for (const { files, cells: mine } of caches) mine[n] = judgeCache(program, files, folder);
         progress();
