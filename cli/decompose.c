@@ -408,7 +408,8 @@ const cli_verb verb_decompose = {
         "--method sma asks for no number of bones: there is one wherever enough triangles turn alike, to within "
         "--rotation-tolerance. The report has the part of the triangles that do.\n\n"
         "--target: unreal gets bones without shear; three, playcanvas, web, godot3 and unity at most 4 bones a vertex, "
-        "the others 8. Without it, more than 4 bones a vertex are a warning.",
+        "the others 8. Without it, more than 4 bones a vertex are a warning. What godot, unity and unreal play is from "
+        "their documentation, not measured.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(decompose_settings),
