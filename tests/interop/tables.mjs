@@ -44,7 +44,7 @@ export function markdown({ programs, kinds, ways, rigs, whole }) {
         "`make interop` writes this page. Each number is the largest distance of any vertex between what a program shows and Pelt's own " +
             "evaluation, as a share of the model's size: in rest, at keys and halfway between keys. **✗** is a number above the program's bound, " +
             "or a file that it does not read. Where a program is above it because it interpolates rotations in its own way, it is compared with three " +
-            "in that way, and a note says so.",
+            "in that way, and where it plays fewer influences than the file has, with Pelt's evaluation of those; a note has that distance.",
         table(["program", "what runs", "bound", "its own limits"], limits).replaceAll("---:", "---"),
         ...section("Kinds of file", "Made from Pelt's own scenes, with no options but those that the row names.", ["kind", ...kinds.columns], kinds.rows),
         ...section(
