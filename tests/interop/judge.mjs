@@ -43,7 +43,10 @@ export async function cellOf(program, result, { file, moments, poses, play, full
     const text = `${short(error)} at ${when(moment)}`;
     const notes = full === poses ? [] : [program.influences.words];
     const judged = full === poses ? error : compare(poses, result, moments).error;
-    const cell = (ok, distance) => ({ ok, error, judged: distance, moment, text: notes.length > 0 ? `${text}; ${short(distance)} from ${notes.join(", ")}` : text, ...(notes.length > 0 && { note: `${notes.join("; ")}: ${short(distance)}` }) });
+    const cell = (ok, distance) => {
+        const plain = { ok, error, judged: distance, moment, text };
+        return notes.length === 0 ? plain : { ...plain, text: `${text}; ${short(distance)} from ${notes.join(", ")}`, note: `${notes.join("; ")}: ${short(distance)}` };
+    };
     if (judged <= bound || !program.blends) return cell(judged <= bound, judged);
     const blended = compare(play((await byThree({ file, moments }, program.blends)).poses), result, moments).error;
     if (!(blended < judged)) return cell(false, judged);
