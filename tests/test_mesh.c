@@ -179,6 +179,48 @@ static void weld_is_the_definition(void **state) {
 }
 
 /* Enough vertices for several blocks; the same numbers with any number of threads. */
+/* Vertices of a seam that a converter rounded differently are one, wherever they lie in the grid of cells; those that are
+ * farther apart are not, and neither are those that one frame of a clip moves apart. */
+static void weld_closes_rounded_seams(void **state) {
+    (void)state;
+    enum { PAIRS = 500, FRAMES = 2 };
+    test_context test;
+    pelt_context *context = test_begin(&test, 2);
+    test_random random = {5};
+    pelt_model *model;
+    test_ok(&test, pelt_model_create(context, &model));
+    float *positions = pelt_model_alloc(context, model, 6 * PAIRS, sizeof *positions);
+    float *frames = pelt_model_alloc(context, model, 6 * PAIRS * FRAMES, sizeof *frames);
+    float *times = pelt_model_alloc(context, model, FRAMES, sizeof *times);
+    pelt_clip *clip = pelt_model_alloc(context, model, 1, sizeof *clip);
+    uint32_t *triangles = pelt_model_alloc(context, model, 3, sizeof *triangles);
+    assert_true(positions && frames && times && clip && triangles);
+    for (uint32_t i = 0; i < PAIRS; i++)
+        for (int c = 0; c < 3; c++) {
+            positions[3 * i + c] = (float)test_random_real(&random, -1, 1);
+            double offset = i % 5 == 0 ? 2e-5 : test_random_real(&random, -4e-6, 4e-6); /* the diagonal is over 3 */
+            positions[3 * (PAIRS + i) + c] = (float)((double)positions[3 * i + c] + offset);
+        }
+    for (int k = 0; k < FRAMES; k++)
+        for (size_t e = 0; e < 6 * PAIRS; e++)
+            frames[6 * PAIRS * (size_t)k + e] = positions[e] + (float)k;
+    times[1] = 1;
+    frames[6 * PAIRS + 3 * (PAIRS + 1)] += 2e-5f; /* the twin of vertex 1 in frame 1 */
+    *clip = (pelt_clip){"clip", FRAMES, 2 * PAIRS, times, frames, {0}};
+    model->mesh.positions = positions;
+    model->mesh.vertex_count = model->mesh.point_count = 2 * PAIRS;
+    memcpy(triangles, (const uint32_t[]){2, 3, 4}, 3 * sizeof *triangles); /* edges of about the mesh's size */
+    model->mesh.triangles = triangles;
+    model->mesh.triangle_count = 1;
+    model->clips = clip;
+    model->clip_count = 1;
+    test_ok(&test, pelt_model_weld(context, model));
+    for (uint32_t i = 0; i < PAIRS; i++)
+        assert_true((model->mesh.weld[i] == model->mesh.weld[PAIRS + i]) == (i % 5 != 0 && i != 1));
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 static void weld_large(void **state) {
     (void)state;
     uint32_t *first = NULL;
@@ -323,6 +365,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clip_read_checks),
         cmocka_unit_test(weld_is_the_definition),
+        cmocka_unit_test(weld_closes_rounded_seams),
         cmocka_unit_test(weld_large),
         cmocka_unit_test(weld_reads_what_it_must),
         cmocka_unit_test(weld_can_be_cancelled),

@@ -247,8 +247,9 @@ PELT_API const char *pelt_model_text(pelt_context *context, pelt_model *model, c
 /* Checks every index, count, order and range promised above. Readers end with it. */
 PELT_API pelt_result pelt_model_validate(pelt_context *context, const pelt_model *model);
 
-/* Computes mesh.weld: vertices are one when their positions are equal, bit for bit (−0 = 0), at rest, in every frame
- * of every clip, and in every morph. Reads every frame once. Does nothing when it is there already. */
+/* Computes mesh.weld: vertices are one when their positions differ by at most 4e-6 of the mesh's size (and a
+ * thousandth of its edges' length; without triangles not at all) along each axis from those of the first vertex of their class, at rest and in every frame of every clip, and their displacements by
+ * morphs not at all. Reads every frame once. Does nothing when it is there already. */
 PELT_API pelt_result pelt_model_weld(pelt_context *context, pelt_model *model);
 
 /* Which vertex of `other`, a mesh of the same faces from another file, each vertex of the model is: vertices [vertex].

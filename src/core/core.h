@@ -167,6 +167,11 @@ static inline double px_double_from_bits(uint64_t bits) {
     memcpy(&value, &bits, sizeof value);
     return value;
 }
+static inline uint64_t px_double_bits(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
 static inline uint32_t px_float_bits(float value) {
     uint32_t bits;
     memcpy(&bits, &value, sizeof bits);

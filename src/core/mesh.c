@@ -1,6 +1,6 @@
 /* The mesh: reading clip frames, welding vertices, normals.
  *
- * Welding is partition refinement, exact and without sorting. Every class of vertices not yet told apart has its first
+ * Welding is partition refinement, without sorting. Every class of vertices not yet told apart has its first
  * member as its head. Each array of keys (rest positions, morphs, one frame of a clip) compares every other member
  * (follower) with its head; those that differ are grouped anew by a hash table over (old head, key). A follower leaves
  * its class at most once per key array, so the work is linear in the data. Vertices alone in their class cost nothing,
@@ -28,13 +28,21 @@ pelt_result pelt_clip_read(pelt_context *context, const pelt_clip *clip, uint32_
 
 /* ---- Welding: keys ---------------------------------------------------------------------------------------- */
 
+/* Positions as near as this are one: programs that convert files write the vertices of a seam with other roundings. */
+#define SIZE_TOLERANCE 4e-6 /* of the box's diagonal (six decimals of a mesh of size 0.5, rounded up and down), but at most … */
+#define EDGE_TOLERANCE 1e-3 /* … of an edge of medium length: a stray vertex far away makes boxes large */
+
 /* One property by which vertices are told apart. */
 typedef struct keys {
     bool (*equal)(const struct keys *keys, uint32_t a, uint32_t b);
-    uint64_t (*hash)(const struct keys *keys, uint32_t i);
-    /* Positions: */
+    /* Vertices that are equal to i have, as their hash number 0, one of its hashes 0 … hash_count − 1. */
+    uint64_t (*hash)(const struct keys *keys, uint32_t i, uint32_t number);
+    uint32_t hash_count;
+    /* Positions: equal within `tolerance` along each axis. Hashes are those of cells twice as large: its own, then those
+     * that its corners of the tolerance lie in. */
     const float *positions; /* [point][3] */
     const uint32_t *points; /* [vertex], or NULL: the vertex itself */
+    double tolerance;
     /* Morphs: those that move vertex i are entries [offsets[i], offsets[i + 1]). */
     const pelt_morph *morphs;
     const size_t *offsets;   /* [vertex + 1] */
@@ -69,11 +77,25 @@ static const float *position_of(const keys *k, uint32_t i) {
 }
 
 static bool positions_equal(const keys *k, uint32_t a, uint32_t b) {
-    return equal3(position_of(k, a), position_of(k, b));
+    const float *p = position_of(k, a), *q = position_of(k, b);
+    if (equal3(p, q))
+        return true;
+    for (int c = 0; c < 3; c++)
+        if (!(fabs((double)p[c] - (double)q[c]) <= k->tolerance))
+            return false;
+    return true;
 }
 
-static uint64_t positions_hash(const keys *k, uint32_t i) {
-    return hash3(0, position_of(k, i));
+static uint64_t positions_hash(const keys *k, uint32_t i, uint32_t number) {
+    const float *p = position_of(k, i);
+    if (k->tolerance == 0 || !isfinite(p[0]) || !isfinite(p[1]) || !isfinite(p[2]))
+        return hash3(0, p);
+    uint64_t h = 0;
+    for (int c = 0; c < 3; c++) {
+        double corner = number == 0 ? 0 : (number - 1) >> c & 1 ? k->tolerance : -k->tolerance;
+        h = mix(h + px_double_bits(floor(((double)p[c] + corner) / (2 * k->tolerance)) + 0.0));
+    }
+    return h;
 }
 
 static const float *displacement(const pelt_morph *morph, uint32_t i) {
@@ -94,7 +116,8 @@ static bool morphs_equal(const keys *k, uint32_t a, uint32_t b) {
     return true;
 }
 
-static uint64_t morphs_hash(const keys *k, uint32_t i) {
+static uint64_t morphs_hash(const keys *k, uint32_t i, uint32_t number) {
+    (void)number;
     uint64_t h = 0;
     for (size_t e = k->offsets[i]; e < k->offsets[i + 1]; e++) {
         const pelt_morph *morph = &k->morphs[k->entries[e]];
@@ -129,20 +152,33 @@ static pelt_result compare_block(void *user, size_t first, size_t count, size_t 
     return PELT_OK;
 }
 
-/* Puts those that leave into new classes. The table is at most half full, so a free slot always ends the search. */
+/* The slot of a new class that i belongs to, or the free one where the search with hash `number` ends. The table is at
+ * most half full, so there is one. */
+static slot *find_slot(const partition *p, slot *table, size_t table_size, uint32_t i, uint32_t number) {
+    uint32_t old_head = p->heads[i];
+    size_t s = (size_t)mix(p->keys->hash(p->keys, i, number) + old_head) & (table_size - 1);
+    while (table[s].vertex != PELT_NONE &&
+           (table[s].old_head != old_head || !p->keys->equal(p->keys, table[s].vertex, i)))
+        s = (s + 1) & (table_size - 1);
+    return &table[s];
+}
+
+/* Puts those that leave into new classes: each into that of the first vertex before it that is equal. */
 static void regroup(partition *p, slot *table, size_t table_size) {
     memset(table, 0xFF, table_size * sizeof *table);
     for (uint32_t f = 0; f < p->follower_count; f++) {
         if (!p->leaves[f])
             continue;
-        uint32_t i = p->followers[f], old_head = p->heads[i];
-        size_t s = (size_t)mix(p->keys->hash(p->keys, i) + old_head) & (table_size - 1);
-        while (table[s].vertex != PELT_NONE &&
-               (table[s].old_head != old_head || !p->keys->equal(p->keys, table[s].vertex, i)))
-            s = (s + 1) & (table_size - 1);
-        if (table[s].vertex == PELT_NONE)
-            table[s] = (slot){i, old_head};
-        p->heads[i] = table[s].vertex;
+        uint32_t i = p->followers[f], first = PELT_NONE;
+        for (uint32_t number = 0; number < p->keys->hash_count; number++) {
+            uint32_t found = find_slot(p, table, table_size, i, number)->vertex;
+            first = found < first ? found : first;
+        }
+        if (first == PELT_NONE) {
+            *find_slot(p, table, table_size, i, 0) = (slot){i, p->heads[i]};
+            first = i;
+        }
+        p->heads[i] = first;
     }
 }
 
@@ -175,6 +211,37 @@ static pelt_result refine(partition *p, const keys *by) {
     px_free(p->context, table);
     keep_followers(p, NULL);
     return PELT_OK;
+}
+
+/* ---- Welding: tolerance ------------------------------------------------------------------------------------ */
+
+/* The power of two at or below the median length of the triangles' edges; 0: there are none. */
+static double median_edge(const pelt_mesh *mesh) {
+    enum { LEAST = -160, BINS = 300 }; /* exponents of lengths between floats: from the least distance to the largest */
+    size_t counts[BINS] = {0}, total = 0;
+    for (size_t e = 0; e < 3 * (size_t)mesh->triangle_count; e++) {
+        const uint32_t *corners = mesh->triangles + e / 3 * 3;
+        const float *a = mesh->positions + 3 * (size_t)corners[e % 3],
+                    *b = mesh->positions + 3 * (size_t)corners[(e + 1) % 3];
+        double square = 0;
+        for (int c = 0; c < 3; c++)
+            square += ((double)a[c] - (double)b[c]) * ((double)a[c] - (double)b[c]);
+        if (!(square > 0) || !isfinite(square))
+            continue;
+        counts[ilogb(sqrt(square)) - LEAST]++;
+        total++;
+    }
+    size_t below = 0;
+    for (int bin = 0; bin < BINS && total > 0; bin++)
+        if (2 * (below += counts[bin]) >= total)
+            return ldexp(1, bin + LEAST);
+    return 0;
+}
+
+static double weld_tolerance(const pelt_mesh *mesh) {
+    float low[3], high[3];
+    double size = px_box(mesh->positions, mesh->vertex_count, low, high);
+    return fmin(SIZE_TOLERANCE * size, EDGE_TOLERANCE * median_edge(mesh));
 }
 
 /* ---- Welding: the steps ----------------------------------------------------------------------------------- */
@@ -216,6 +283,7 @@ static pelt_result refine_by_morphs(partition *p, const pelt_model *model) {
         list_morphs(model, offsets, entries);
         keys by = {.equal = morphs_equal,
                    .hash = morphs_hash,
+                   .hash_count = 1,
                    .morphs = model->morphs.morphs,
                    .offsets = offsets,
                    .entries = entries};
@@ -226,8 +294,17 @@ static pelt_result refine_by_morphs(partition *p, const pelt_model *model) {
     return result;
 }
 
-static pelt_result refine_by_clip(partition *p, const pelt_mesh *mesh, const pelt_clip *clip) {
-    keys by = {.equal = positions_equal, .hash = positions_hash, .points = mesh->vertex_points};
+/* Keys of positions, without the positions. */
+static keys position_keys(const uint32_t *points, double tolerance) {
+    return (keys){.equal = positions_equal,
+                  .hash = positions_hash,
+                  .hash_count = tolerance > 0 ? 9 : 1,
+                  .points = points,
+                  .tolerance = tolerance};
+}
+
+static pelt_result refine_by_clip(partition *p, const pelt_mesh *mesh, const pelt_clip *clip, double tolerance) {
+    keys by = position_keys(mesh->vertex_points, tolerance);
     float *frame = NULL;
     if (!clip->positions && clip->frame_count && !(frame = PX_ALLOC(p->context, float, 3 * (size_t)clip->point_count)))
         return PELT_ERROR_MEMORY;
@@ -251,11 +328,12 @@ static pelt_result refine_by_clip(partition *p, const pelt_mesh *mesh, const pel
 static pelt_result refine_all(partition *p, const pelt_model *model) {
     for (uint32_t i = 1; i < p->vertex_count; i++) /* all begin in vertex 0's class */
         p->followers[p->follower_count++] = i;
-    keys rest = {.equal = positions_equal, .hash = positions_hash, .positions = model->mesh.positions};
+    keys rest = position_keys(NULL, weld_tolerance(&model->mesh));
+    rest.positions = model->mesh.positions;
     PX_TRY(refine(p, &rest));
     PX_TRY(refine_by_morphs(p, model));
     for (uint32_t c = 0; c < model->clip_count; c++)
-        PX_TRY(refine_by_clip(p, &model->mesh, &model->clips[c]));
+        PX_TRY(refine_by_clip(p, &model->mesh, &model->clips[c], rest.tolerance));
     return PELT_OK;
 }
 
