@@ -85,7 +85,7 @@ static void report_table(const work *w, double seconds) {
               r->fps, grouped(r->unit_count), grouped(r->ray_count));
     table_row(&table, "colours", "%.3f on average, E_rms %.4f from their means over time", r->mean, r->change_rms);
     table_row(&table, "patterns", "%u, E_rms %.4f, at most %.3f", r->rank, r->error_rms, r->error_max);
-    table_row(&table, "", "no %u patterns come nearer than %.4f", r->rank, r->bounds[r->rank]);
+    table_row(&table, "", "%u patterns cannot come nearer than %.4f", r->rank, r->bounds[r->rank]);
     table_row(&table, "size", "%s", bytes_text(w->bytes));
     table_row(&table, "time", "%.3f s", seconds);
     table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);

@@ -294,6 +294,28 @@ static void test_files(void **state) {
     rmdir(folder);
 }
 
+/* Triangles of a troll that turn inwards, as those of a mirrored rig do: it is lit as before, and a warning says so. */
+static void test_inside_out(void **state) {
+    (void)state;
+    pelt_light_report reports[2];
+    for (uint32_t n = 0; n < 2; n++) {
+        test_context test;
+        test_begin(&test, 1);
+        pelt_model *model = make_scene(&test, "troll", 300, 2);
+        pelt_light_desc desc = quick();
+        for (size_t t = 0; n && t < model->mesh.triangle_count; t++) {
+            uint32_t corner = model->mesh.triangles[3 * t];
+            model->mesh.triangles[3 * t] = model->mesh.triangles[3 * t + 1];
+            model->mesh.triangles[3 * t + 1] = corner;
+        }
+        test_ok(&test, pelt_light(test.context, model, &desc, &reports[n]));
+        assert_int_equal(strstr(test.log, "inside out") != NULL, n);
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+    assert_float_equal(reports[0].mean, reports[1].mean, 1e-6);
+}
+
 static void test_bad_input(void **state) {
     (void)state;
     test_context test;
@@ -339,9 +361,11 @@ static void test_failing_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks), cmocka_unit_test(test_known_light),  cmocka_unit_test(test_factors),
-        cmocka_unit_test(test_frames), cmocka_unit_test(test_default_rate), cmocka_unit_test(test_few_patterns),
-        cmocka_unit_test(test_files),  cmocka_unit_test(test_bad_input),    cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_blocks),       cmocka_unit_test(test_known_light),
+        cmocka_unit_test(test_factors),      cmocka_unit_test(test_frames),
+        cmocka_unit_test(test_default_rate), cmocka_unit_test(test_few_patterns),
+        cmocka_unit_test(test_files),        cmocka_unit_test(test_inside_out),
+        cmocka_unit_test(test_bad_input),    cmocka_unit_test(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -363,14 +363,10 @@ static void normals_by_area(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clip_read_checks),
-        cmocka_unit_test(weld_is_the_definition),
-        cmocka_unit_test(weld_closes_rounded_seams),
-        cmocka_unit_test(weld_large),
-        cmocka_unit_test(weld_reads_what_it_must),
-        cmocka_unit_test(weld_can_be_cancelled),
-        cmocka_unit_test(weld_without_memory),
-        cmocka_unit_test(normals_by_area),
+        cmocka_unit_test(clip_read_checks),          cmocka_unit_test(weld_is_the_definition),
+        cmocka_unit_test(weld_closes_rounded_seams), cmocka_unit_test(weld_large),
+        cmocka_unit_test(weld_reads_what_it_must),   cmocka_unit_test(weld_can_be_cancelled),
+        cmocka_unit_test(weld_without_memory),       cmocka_unit_test(normals_by_area),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -193,6 +193,17 @@ static void axes_are_compared(void **state) {
             pelt_compare_axes(own, other, 100, &axes);
             assert_true(axes.certain);
         }
+    for (int much = 0; much < 2; much++) { /* a cloth that has moved already in the first frame; one that moved far */
+        test_random moved = {3};
+        for (int i = 0; i < 100; i++) {
+            double offset = (much ? 0.3 : 0.05) * test_random_real(&moved, -1, 1);
+            other[3 * i] = own[3 * i] + (float)offset;
+            other[3 * i + 1] = -own[3 * i + 2];
+            other[3 * i + 2] = own[3 * i + 1] + (float)offset;
+        }
+        pelt_compare_axes(own, other, 100, &axes);
+        assert_true(axes.differ && axes.certain == !much && axes.other_up == PELT_UP_Z && axes.scale == 1);
+    }
     pelt_compare_axes(own, other, 0, &axes);
     assert_false(axes.differ);
 }

@@ -15,9 +15,10 @@
 #define GAIN_MIN 3.0 /* other axes or units must bring the points nearer by this factor to be reported */
 
 /* RMS distances between two sets of points, as shares of the RMS distance of the points from their centre. */
-#define SAME_RMS_MAX      0.05 /* up to here, the axes and units are the same */
-#define TURNED_RMS_MAX    0.4  /* with other axes or units: from here on, the shapes are different */
-#define IDENTICAL_RMS_MAX 2e-3 /* with other axes or units: up to here, the points are the same */
+#define SAME_RMS_MAX   0.05 /* up to here, the axes and units are the same */
+#define TURNED_RMS_MAX 0.4  /* with other axes or units: from here on, the shapes are different */
+#define CERTAIN_RMS_MAX                                                                                                \
+    0.1 /* with other axes or units, in their places: up to here, nothing else explains the points */
 
 /* ---- Candidates -------------------------------------------------------------------------------------------- */
 
@@ -172,7 +173,7 @@ void pelt_compare_axes(const float *points, const float *others, size_t count, p
         if (after < best - 1e-6) {
             best = after;
             *axes = (pelt_axes){.up = pairs[p][0], .other_up = pairs[p][1], .scale = scale};
-            same_place = placed <= IDENTICAL_RMS_MAX;
+            same_place = placed <= CERTAIN_RMS_MAX;
         }
     }
     axes->differ = before > SAME_RMS_MAX && best < TURNED_RMS_MAX && best * GAIN_MIN < before;

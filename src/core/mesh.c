@@ -29,7 +29,8 @@ pelt_result pelt_clip_read(pelt_context *context, const pelt_clip *clip, uint32_
 /* ---- Welding: keys ---------------------------------------------------------------------------------------- */
 
 /* Positions as near as this are one: programs that convert files write the vertices of a seam with other roundings. */
-#define SIZE_TOLERANCE 4e-6 /* of the box's diagonal (six decimals of a mesh of size 0.5, rounded up and down), but at most … */
+#define SIZE_TOLERANCE                                                                                                 \
+    4e-6 /* of the box's diagonal (six decimals of a mesh of size 0.5, rounded up and down), but at most … */
 #define EDGE_TOLERANCE 1e-3 /* … of an edge of medium length: a stray vertex far away makes boxes large */
 
 /* One property by which vertices are told apart. */

@@ -1,6 +1,8 @@
 /* From the model to the document: which nodes show which parts, vertices, triangles and morph targets. */
 #include "io/gltf_document.h"
 
+#include <stdio.h>
+
 /* ---- Which node shows which parts ------------------------------------------------------------------------- */
 
 /* The bone that alone moves all vertices of a part and belongs to the part's joint, or PELT_NONE. */
@@ -396,8 +398,10 @@ static void put_target_names(px_gltf_writer *w, const px_gltf_instance *instance
     if (weighted)
         weights = px_gltf_put(w, instance->mesh, "weights", px_json_array(w->arena));
     for (uint32_t m = 0; m < instance->morph_count; m++) {
+        char number[32]; /* Blender finds targets by their names and fails on empty ones */
+        snprintf(number, sizeof number, "target_%u", m);
         if (named)
-            px_gltf_push(w, names, px_json_new_string(w->arena, morphs[m].name));
+            px_gltf_push(w, names, px_json_new_string(w->arena, morphs[m].name[0] ? morphs[m].name : number));
         if (weighted)
             px_gltf_push(w, weights, px_json_new_float(w->arena, morphs[m].weight));
     }

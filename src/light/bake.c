@@ -11,6 +11,8 @@
 #define BLOCK   64u
 #define LIFT    1e-4  /* of the diagonal: rays start this far above the surface */
 #define TOWARDS 0.02f /* cosine: flatter ones would graze the triangles that the vertex is in */
+#define DARK    0.02  /* mean light of a part: below this it may be inside out */
+#define LIGHTER 10.0  /* its other side must have so many times as much to be lit instead */
 
 typedef struct frame_work {
     px_light *light;
@@ -18,6 +20,7 @@ typedef struct frame_work {
     const float *positions, *normals; /* [vertex][3] */
     const uint32_t *heads;            /* [unit] a vertex of it */
     const float *directions;          /* [direction][3] */
+    const float *sides;               /* [unit] 1; −1: the side that triangles turn away from is lit */
     float diagonal;
     double *out; /* [unit][channel] */
 } frame_work;
@@ -41,7 +44,8 @@ static double lamp(const pelt_light_desc *desc, const float way[3], uint32_t cha
 
 static void light_unit(const frame_work *w, size_t unit) {
     const px_light *l = w->light;
-    const float *p = w->positions + 3 * (size_t)w->heads[unit], *normal = w->normals + 3 * (size_t)w->heads[unit];
+    const float *p = w->positions + 3 * (size_t)w->heads[unit], *outward = w->normals + 3 * (size_t)w->heads[unit];
+    const float normal[3] = {w->sides[unit] * outward[0], w->sides[unit] * outward[1], w->sides[unit] * outward[2]};
     float from[3], far = l->desc.reach > 0 ? (float)l->desc.reach * w->diagonal : INFINITY;
     double all = 0, sums[3] = {0};
     for (int c = 0; c < 3; c++)
@@ -103,6 +107,59 @@ static pelt_result light_frame(frame_work *w, float *normals) {
     return result;
 }
 
+/* The mean light of each part, of the units that have their first vertex in it. */
+static void mean_by_part(const px_light *l, const frame_work *w, double *means) {
+    const pelt_mesh *mesh = &l->model->mesh;
+    for (uint32_t p = 0; p < mesh->part_count; p++) {
+        const pelt_part *part = &mesh->parts[p];
+        double sum = 0;
+        size_t count = 0;
+        for (size_t unit = 0; unit < l->unit_count; unit++)
+            if (w->heads[unit] >= part->first_vertex && w->heads[unit] - part->first_vertex < part->vertex_count) {
+                for (uint32_t c = 0; c < l->channel_count; c++)
+                    sum += w->out[unit * l->channel_count + c];
+                count += l->channel_count;
+            }
+        means[p] = count ? sum / (double)count : 1;
+    }
+}
+
+/* Triangles of mirrored rigs and of files that are inside out turn away from the light: all of such a part is dark, and its
+ * other side is not. That side is lit then. `w` has the first frame; its output is scratch. */
+static pelt_result choose_sides(frame_work *w, float *normals, float *sides) {
+    px_light *l = w->light;
+    const pelt_mesh *mesh = &l->model->mesh;
+    double *means = PX_NEW(l->arena, double, mesh->part_count), *others = PX_NEW(l->arena, double, mesh->part_count);
+    bool any = false;
+    if (!means || !others)
+        return PELT_ERROR_MEMORY;
+    for (size_t unit = 0; unit < l->unit_count; unit++)
+        sides[unit] = 1;
+    PX_TRY(light_frame(w, normals));
+    mean_by_part(l, w, means);
+    for (uint32_t p = 0; p < mesh->part_count; p++)
+        any |= means[p] < DARK;
+    if (!any)
+        return PELT_OK;
+    for (size_t unit = 0; unit < l->unit_count; unit++)
+        sides[unit] = -1;
+    PX_TRY(light_frame(w, normals));
+    mean_by_part(l, w, others);
+    for (size_t unit = 0; unit < l->unit_count; unit++)
+        sides[unit] = 1;
+    for (uint32_t p = 0; p < mesh->part_count; p++) {
+        const pelt_part *part = &mesh->parts[p];
+        if (!(means[p] < DARK && others[p] > LIGHTER * means[p] && others[p] > DARK))
+            continue;
+        px_log(l->context, PELT_LOG_WARNING, "part '%s' is inside out: the other side of its triangles is lit",
+               part->name);
+        for (size_t unit = 0; unit < l->unit_count; unit++)
+            if (w->heads[unit] >= part->first_vertex && w->heads[unit] - part->first_vertex < part->vertex_count)
+                sides[unit] = -1;
+    }
+    return PELT_OK;
+}
+
 pelt_result px_light_bake(px_light *l) {
     const pelt_mesh *mesh = &l->model->mesh;
     float *points = PX_NEW(l->arena, float, 3 * (size_t)mesh->point_count);
@@ -110,18 +167,22 @@ pelt_result px_light_bake(px_light *l) {
     float *normals = PX_NEW(l->arena, float, 3 * (size_t)mesh->vertex_count);
     float *directions = PX_NEW(l->arena, float, 3 * (size_t)l->desc.directions);
     uint32_t *heads = PX_NEW(l->arena, uint32_t, l->unit_count);
+    float *sides = PX_NEW(l->arena, float, l->unit_count);
     l->colors = PX_NEW(l->arena, double, px_mul_size(l->frame_count, l->column_count));
-    if (!points || !positions || !normals || !directions || !heads || !l->colors)
+    if (!points || !positions || !normals || !directions || !heads || !sides || !l->colors)
         return PELT_ERROR_MEMORY;
     make_directions(l->desc.directions, directions);
     for (uint32_t i = mesh->vertex_count; i-- > 0;)
         heads[mesh->weld[i]] = i;
     for (uint32_t m = 0, k = 0; m < l->motion_count; m++)
         for (uint32_t f = 0; f < l->clips[m].frame_count; f++, k++) {
-            frame_work w = {.light = l, .positions = positions, .heads = heads, .directions = directions};
+            frame_work w = {
+                .light = l, .positions = positions, .heads = heads, .directions = directions, .sides = sides};
             w.out = l->colors + k * l->column_count;
             PX_TRY(px_progress(l->context, "light", k, l->frame_count));
             PX_TRY(read_frame(l, &l->clips[m], f, points, positions));
+            if (k == 0)
+                PX_TRY(choose_sides(&w, normals, sides));
             PX_TRY(light_frame(&w, normals));
         }
     l->ray_count = (uint64_t)l->frame_count * l->unit_count * (l->desc.directions / 2);

@@ -8,7 +8,7 @@ run 0 light troll.glb -o lit.glb --directions 64 --json lit.json --threads 1
 no_err
 out "light"
 out "patterns"
-out "no 4 patterns come nearer than"
+out "4 patterns cannot come nearer than"
 json lit.json 'r.verb === "light" && r.frames === 8 && r.rank === 4 && r.vertices > 200 && r.rays > 10000'
 json lit.json 'r.mean > 0.5 && r.mean < 1 && r.svd_errors.length === 5 && r.svd_errors.every((e, k) => k === 0 || e < r.svd_errors[k - 1])'
 json lit.json 'r.error_rms >= r.svd_errors[4] && r.error_rms < 1.15 * r.svd_errors[4] && r.bytes === require("fs").statSync("lit.glb").size'
