@@ -12,6 +12,10 @@
 #define LEVELS_MAX 16u
 #define SAMPLES    2000u /* places on each surface */
 
+/* Without options: half of the triangles, but no collapse that moves the surface by more than this share of the size. Boxes
+ * and other meshes of few triangles cannot be halved. */
+#define DEFAULT_ERROR 0.02
+
 typedef struct simplify_settings {
     pelt_load_desc load;
     pelt_simplify_desc simplify;
@@ -98,6 +102,8 @@ static pelt_result make_levels(work *w) {
     bool given = option_given(w->session, "ratio"), whole = w->level_count > 1 && !given;
     if (desc.error > 0 && !given)
         desc.ratio = 0;
+    if (w->level_count == 1 && !given && !(desc.error > 0))
+        desc.error = DEFAULT_ERROR;
     double ratios[LEVELS_MAX];
     for (uint32_t n = 0; n < w->level_count; n++)
         ratios[n] = ldexp(whole ? 1 : desc.ratio, -(int)n);
@@ -282,8 +288,11 @@ static void warn_all(const work *w) {
     for (uint32_t n = 0; n < w->level_count; n++) {
         const pelt_simplify_report *r = &w->reports[n];
         if (!(w->settings->simplify.error > 0) && r->triangle_count > r->wanted_count + r->wanted_count / 50 + 2)
-            warn(w->session, "%s triangles were wanted, %s are left: no more can go without a hole or a fold",
-                 grouped(r->wanted_count), grouped(r->triangle_count));
+            warn(w->session, "%s triangles were wanted, %s are left: no more can go without a hole or a fold%s",
+                 grouped(r->wanted_count), grouped(r->triangle_count),
+                 w->level_count == 1 && !option_given(w->session, "ratio")
+                     ? ", or without moving the surface by over 2 % of the size (--ratio goes on)"
+                     : "");
     }
 }
 
@@ -347,13 +356,12 @@ const cli_verb verb_simplify = {
     .usage = "pelt simplify INPUT -o FILE [--ratio R | --error E] [--lods N] [options]",
     .about =
         "Triangles go in the order of the harm that this does, measured in poses that stand for the whole motion, not "
-        "in "
-        "the rest pose alone. Vertices that stay keep weights, UVs, normals, morph targets and whatever else the file "
-        "has "
-        "for them; they move to where the surface is nearest to what it was, in all poses at once. Seams stay closed, "
-        "borders keep their shape, nothing folds over in any of the poses.\n\n"
-        "Reported are distances from surface to surface, both ways, over frames of all motions or clips, as parts of "
-        "the diameter of the ball around the first frame.",
+        "in the rest pose alone. Vertices that stay keep weights, UVs, normals, morph targets and whatever else the "
+        "file has for them; they move to where the surface is nearest to what it was, in all poses at once. Seams "
+        "stay closed, borders keep their shape, nothing folds over in any of the poses.\n\n"
+        "Without options, half of the triangles go, but none that moves the surface by more than 2 % of the size. "
+        "Reported are distances from surface to surface, both ways, over frames of all motions or clips, as parts "
+        "of the diameter of the ball around the first frame.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(simplify_settings),

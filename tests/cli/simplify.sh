@@ -140,3 +140,17 @@ code=$?
 [ $code = 130 ] || fail "exit code $code"
 missing no.glb
 exit 0
+
+# Boxes cannot be halved: without options they stay, and a warning says so; --ratio halves them all the same.
+awk 'BEGIN {
+    for (b = 0; b < 3; b++) {
+        for (i = 0; i < 8; i++) print "v", b * 3 + i % 2, int(i / 2) % 2, int(i / 4)
+        split("1 3 4 2 5 6 8 7 1 2 6 5 3 7 8 4 1 5 7 3 2 4 8 6", f, " ")
+        for (q = 0; q < 6; q++) print "f", f[4 * q + 1] + 8 * b, f[4 * q + 2] + 8 * b, f[4 * q + 3] + 8 * b, f[4 * q + 4] + 8 * b
+    }
+}' >boxes.obj
+run 0 simplify boxes.obj -o boxes.glb --json boxes.json
+err "over 2 % of the size (--ratio goes on)"
+json boxes.json 'r.levels[0].triangles === 36 && r.levels[0].error_rms < 1e-6'
+run 0 simplify boxes.obj -o boxes.glb --ratio 0.5 --json boxes.json
+json boxes.json 'r.levels[0].triangles < 36'
