@@ -241,20 +241,24 @@ static void warn_of_morphs(const decompose_work *w, const pelt_morph_set *lost, 
     size_t size = 0;
     uint32_t count = 0, shown = 0;
     for (uint32_t m = 0; m < lost->morph_count; m++) {
+        const pelt_morph *morph = &lost->morphs[m];
         bool seen = false; /* one of every part of the mesh */
         for (uint32_t other = 0; other < m && !seen; other++)
-            seen = strcmp(lost->morphs[other].name, lost->morphs[m].name) == 0;
+            seen = lost->morphs[other].index == morph->index && strcmp(lost->morphs[other].name, morph->name) == 0;
         if (seen)
             continue;
         count++;
-        int length = snprintf(names + size, sizeof names - size, "%s%s", size ? ", " : "", lost->morphs[m].name);
+        if (!morph->name[0])
+            continue;
+        int length = snprintf(names + size, sizeof names - size, "%s%s", size ? ", " : "", morph->name);
         if (length > 0 && (size_t)length < sizeof names - size) {
             size += (size_t)length;
             shown++;
         } else
             names[size] = 0;
     }
-    warn(w->session, "%u morph targets are %s: %s%s", count, why, names, shown < count ? ", …" : "");
+    warn(w->session, "%u morph target%s %s%s%s%s", count, count == 1 ? " is" : "s are", why, shown ? ": " : "", names,
+         shown && shown < count ? ", …" : "");
 }
 
 static pelt_result decompose_and_write(decompose_work *w) {

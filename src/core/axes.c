@@ -11,8 +11,9 @@
 #include <stdio.h>
 
 #define UNIT_TOLERANCE                                                                                                 \
-    0.02             /* a scale that differs from a factor between units by less than this share is that factor */
-#define GAIN_MIN 3.0 /* other axes or units must bring the points nearer by this factor to be reported */
+    0.02              /* a scale that differs from a factor between units by less than this share is that factor */
+#define SWELL_MAX 1.5 /* bodies that swell or shrink by less have other shapes, not other units */
+#define GAIN_MIN  3.0 /* other axes or units must bring the points nearer by this factor to be reported */
 
 /* RMS distances between two sets of points, as shares of the RMS distance of the points from their centre. */
 #define SAME_RMS_MAX   0.05 /* up to here, the axes and units are the same */
@@ -176,7 +177,9 @@ void pelt_compare_axes(const float *points, const float *others, size_t count, p
             same_place = placed <= CERTAIN_RMS_MAX;
         }
     }
-    axes->differ = before > SAME_RMS_MAX && best < TURNED_RMS_MAX && best * GAIN_MIN < before;
+    bool other_units = is_unit(scale) ? scale != 1 : scale > SWELL_MAX || scale * SWELL_MAX < 1;
+    axes->differ = (axes->up != axes->other_up || other_units) && before > SAME_RMS_MAX && best < TURNED_RMS_MAX &&
+                   best * GAIN_MIN < before;
     axes->certain = axes->differ && same_place && is_unit(scale);
 }
 

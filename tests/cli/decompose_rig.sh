@@ -63,7 +63,7 @@ nodes soft.glb
 
 # Bones that replace the rig cannot keep them: the warning has their names.
 run 0 jiggle -q rig.gltf -o free.glb --particles 300 --preroll 0.2 --bones 6 --iterations 2 --json free.json
-json free.json 'r.warnings.some((w) => w.includes("morph targets are not in the result") && w.includes("larger"))'
+json free.json 'r.warnings.some((w) => w.includes("1 morph target is not in the result") && w.includes("larger"))'
 run 0 decompose rig.gltf -o free.glb --bones 6 --iterations 2 --json free.json
 err "helper bones (--add) keep them: larger"
 run 0 bake -q rig.gltf -o walked.pc2 --mesh walked.obj
