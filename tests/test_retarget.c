@@ -156,6 +156,35 @@ static void meshes_named_like_joints(void **state) {
     test_end(&test);
 }
 
+/* Where no name says hips, the lowest joint that the legs and the upper body hang from is the hips. */
+static void hips_by_structure(void **state) {
+    (void)state;
+    enum { COUNT = 5 };
+    static const struct {
+        const char *names[COUNT];
+        uint32_t hips; /* PELT_NONE: there are none */
+    } rows[] = {
+        {{"Armature", "Body", "Head", "Leg_L", "Leg_R"}, 1}, {{"Root", "Body", "Head", "Leg_L", "Leg_R"}, 1},
+        {{"Root", "Ghost", "Head", "Arm_L", "Arm_R"}, 1},    {{"Root", "Torso", "Head", "Leg_L", "Leg_R"}, 1},
+        {{"Root", "Chest", "Head", "Arm_L", "Arm_R"}, 0}, /* a spine without legs */
+        {{"Hips", "Body", "Head", "Leg_L", "Leg_R"}, 0},     {{"Armature", "Body", "Head", "tail", "ear"}, PELT_NONE},
+    };
+    static const uint32_t parents[COUNT] = {PELT_NONE, 0, 1, 1, 1};
+    test_context test;
+    test_begin(&test, 1);
+    for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+        px_joint_name names[COUNT];
+        pelt_model *model = make_joints(test.context, rows[r].names, COUNT);
+        memcpy(model->skeleton.parents, parents, sizeof parents);
+        px_read_joint_names(&model->skeleton, names);
+        for (uint32_t j = 0; j < COUNT; j++)
+            if ((names[j].body == PX_BODY_HIPS) != (j == rows[r].hips))
+                fail_msg("skeleton %zu: '%s' is read as part %d", r, rows[r].names[j], names[j].body);
+        pelt_model_destroy(model);
+    }
+    test_end(&test);
+}
+
 /* ---- Motions ---------------------------------------------------------------------------------------------- */
 
 static pelt_model *read_bvh(pelt_context *context, const char *text) {
@@ -344,6 +373,30 @@ static void what_travels(void **state) {
     test_end(&test);
 }
 
+/* Legs and spine hang from a joint whose name says nothing: it is the hips, and nothing stays behind. */
+static void unnamed_hips(void **state) {
+    (void)state;
+    static const char rig_text[] =
+        "HIERARCHY ROOT world\n{ OFFSET 0 0 0 JOINT Torso\n{ OFFSET 0 9 0 } JOINT Lump\n{ OFFSET 0 4 0 "
+        "JOINT Lower\n{ OFFSET 0 0 0 " LEG("Left", "1") LEG("Right", "-1") "} JOINT Upper\n{ OFFSET 0 0 0 JOINT "
+                                                                           "Spine\n{ OFFSET 0 1 0 JOINT Head\n"
+                                                                           "{ OFFSET 0 2 0 } } } } }";
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *source = read_bvh(test.context, walker), *rig = read_bvh(test.context, rig_text);
+    pelt_retarget_desc desc = pelt_retarget_desc_default();
+    desc.ground = PELT_GROUND_KEEP;
+    test_ok(&test, put_on(test.context, source, rig, &desc, NULL));
+    check_place(rig, "Lump", 1, 0, 5, 3);
+    check_place(rig, "Upper", 1, 0, 5, 3);
+    check_place(rig, "Head", 1, 0, 8, 3);
+    check_place(rig, "LeftFoot", 1, 0, 1, 2);
+    check_place(rig, "Torso", 1, 0, 9, 0); /* beside the body */
+    pelt_model_destroy(source);
+    pelt_model_destroy(rig);
+    test_end(&test);
+}
+
 static void what_is_refused(void **state) {
     (void)state;
     test_context test;
@@ -396,10 +449,12 @@ int main(void) {
         cmocka_unit_test(words_of_many_programs),
         cmocka_unit_test(joints_find_partners),
         cmocka_unit_test(meshes_named_like_joints),
+        cmocka_unit_test(hips_by_structure),
         cmocka_unit_test(onto_itself),
         cmocka_unit_test(skinned_meshes_stay),
         cmocka_unit_test(onto_another_body),
         cmocka_unit_test(what_travels),
+        cmocka_unit_test(unnamed_hips),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(every_allocation_fails),
     };

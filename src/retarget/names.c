@@ -61,10 +61,12 @@ static const body_word body_words[] = {
     {"knee", true, PX_BODY_SHIN, 0, 0},
     {"foot", true, PX_BODY_FOOT, 0, 0},
     {"ankle", true, PX_BODY_FOOT, 0, 0},
+    {"upperfoot", true, PX_BODY_FOOT, 0, 0},
     {"toe", true, PX_BODY_TOE, 0, 0},
     {"toes", true, PX_BODY_TOE, 0, 0},
     {"toebase", true, PX_BODY_TOE, 0, 0},
     {"ball", true, PX_BODY_TOE, 0, 0},
+    {"lowerfoot", true, PX_BODY_TOE, 0, 0},
     {"hipjoint", true, PX_BODY_NONE, 0, 0},
     {"thumb", true, PX_BODY_NONE, 0, 0},
     {"fingers", true, PX_BODY_NONE, 0, 0},
@@ -179,19 +181,56 @@ static void read_name(const char *text, px_joint_name *name) {
 
 /* ---- A skeleton ------------------------------------------------------------------------------------------- */
 
+/* With legs: left leg, right leg, upper body. Without: left arm, right arm, spine to head. 0: none of these. */
+static uint8_t branch_of(const px_joint_name *name, bool legs) {
+    bool arm = name->body >= PX_BODY_CLAVICLE && name->body <= PX_BODY_HAND;
+    if (legs ? name->body == PX_BODY_THIGH : arm)
+        return name->side == PX_BODY_LEFT ? 1 : 2;
+    return arm || (name->body >= PX_BODY_SPINE && name->body <= PX_BODY_HEAD) ? 4 : 0;
+}
+
+/* The lowest joint that all branches of the body hang from, or PELT_NONE. */
+static uint32_t find_hips(const pelt_skeleton *skeleton, px_joint_name *names, bool legs) {
+    uint8_t all = 0;
+    for (uint32_t j = 0; j < skeleton->joint_count; j++)
+        all |= names[j].branches = branch_of(&names[j], legs);
+    for (uint32_t j = skeleton->joint_count; j-- > 0;) {
+        bool free = names[j].body == PX_BODY_NONE || (legs && names[j].body == PX_BODY_SPINE);
+        if (names[j].branches == all && (all & (all - 1)))
+            return free ? j : PELT_NONE;
+        if (skeleton->parents[j] != PELT_NONE)
+            names[skeleton->parents[j]].branches |= names[j].branches;
+    }
+    return PELT_NONE;
+}
+
+static const body_word *word_of(const px_joint_name *name) {
+    return find_word(name->key, name->side != PX_BODY_MIDDLE);
+}
+
 void px_read_joint_names(const pelt_skeleton *skeleton, px_joint_name *names) {
     bool present[PX_BODY_COUNT] = {0};
     for (uint32_t j = 0; j < skeleton->joint_count; j++) {
         read_name(skeleton->names[j], &names[j]);
-        const body_word *word = find_word(names[j].key, names[j].side != PX_BODY_MIDDLE);
+        const body_word *word = word_of(&names[j]);
         if (!word || word->beside != PX_BODY_NONE)
             continue;
         names[j].body = word->body;
         present[word->body] = true;
     }
+    bool legs = false;
     for (uint32_t j = 0; j < skeleton->joint_count; j++) {
-        const body_word *word = find_word(names[j].key, names[j].side != PX_BODY_MIDDLE);
-        if (word && word->beside != PX_BODY_NONE)
+        const body_word *word = word_of(&names[j]);
+        if (word && word->beside != PX_BODY_NONE && word->beside != PX_BODY_HIPS)
             names[j].body = present[word->beside] ? word->body : word->instead;
+        legs |= names[j].body == PX_BODY_THIGH;
+    }
+    if (present[PX_BODY_HIPS])
+        return;
+    uint32_t hips = find_hips(skeleton, names, legs);
+    for (uint32_t j = 0; j < skeleton->joint_count; j++) {
+        const body_word *word = word_of(&names[j]);
+        if (j == hips || (hips == PELT_NONE && word && word->beside == PX_BODY_HIPS))
+            names[j].body = PX_BODY_HIPS;
     }
 }
