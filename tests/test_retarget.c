@@ -373,6 +373,43 @@ static void what_travels(void **state) {
     test_end(&test);
 }
 
+/* One vertex with all its weight at each of these joints, and triangles of three that follow each other. False: there is
+ * no memory. */
+static bool put_skin(pelt_context *context, pelt_model *rig, const char *const *names, uint32_t count) {
+    pelt_affine globals[32];
+    pelt_skin *skin = &rig->skin;
+    pelt_mesh *mesh = &rig->mesh;
+    pelt_skeleton_globals(&rig->skeleton, rig->skeleton.rest, globals);
+    *skin = (pelt_skin){.bone_count = count,
+                        .influence_count = 1,
+                        .bone_joints = pelt_model_alloc(context, rig, count, sizeof *skin->bone_joints),
+                        .inverse_binds = pelt_model_alloc(context, rig, count, sizeof *skin->inverse_binds),
+                        .bones = pelt_model_alloc(context, rig, count, sizeof *skin->bones),
+                        .weights = pelt_model_alloc(context, rig, count, sizeof *skin->weights)};
+    mesh->vertex_count = mesh->point_count = count;
+    mesh->triangle_count = mesh->polygon_count = count < 3 ? 0 : count - 2;
+    mesh->positions = pelt_model_alloc(context, rig, count, 3 * sizeof *mesh->positions);
+    mesh->triangles = pelt_model_alloc(context, rig, count, 3 * sizeof *mesh->triangles);
+    if (!skin->bone_joints || !skin->inverse_binds || !skin->bones || !skin->weights || !mesh->positions ||
+        !mesh->triangles)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t j = 0;
+        while (j < rig->skeleton.joint_count && strcmp(rig->skeleton.names[j], names[i]) != 0)
+            j++;
+        assert_true(j < rig->skeleton.joint_count);
+        skin->bone_joints[i] = j;
+        skin->bones[i] = (uint16_t)i;
+        skin->weights[i] = 1;
+        assert_true(px_affine_inverse(&globals[j], &skin->inverse_binds[i]));
+        for (int c = 0; c < 3; c++) {
+            mesh->positions[3 * i + c] = globals[j].m[4 * c + 3];
+            mesh->triangles[3 * i + c] = i + c;
+        }
+    }
+    return true;
+}
+
 /* Legs and spine hang from a joint whose name says nothing: it is the hips, and nothing stays behind. */
 static void unnamed_hips(void **state) {
     (void)state;
@@ -392,6 +429,55 @@ static void unnamed_hips(void **state) {
     check_place(rig, "Head", 1, 0, 8, 3);
     check_place(rig, "LeftFoot", 1, 0, 1, 2);
     check_place(rig, "Torso", 1, 0, 9, 0); /* beside the body */
+    /* Without partner but with weights, it follows the first joint that has one: the left thigh at (0, 5, 2). */
+    desc.map = "Lump =";
+    assert_true(put_skin(test.context, rig, (const char *[]){"Lump"}, 1));
+    test_ok(&test, put_on(test.context, source, rig, &desc, NULL));
+    check_place(rig, "LeftUpLeg", 1, 0, 5, 2);
+    check_place(rig, "Lump", 1, 0, 5, 3);
+    check_place(rig, "Upper", 1, 0, 5, 3);
+    pelt_model_destroy(source);
+    pelt_model_destroy(rig);
+    test_end(&test);
+}
+
+/* The arm of `walker`, and a joint without a partner below the spine. */
+#define ARM_AND(name, place)                                                                                           \
+    "HIERARCHY ROOT Hips\n{ OFFSET 0 0 0 JOINT Spine\n{ OFFSET 0 1 0 JOINT " name "\n{ OFFSET " place                  \
+    " JOINT Tip\n{ OFFSET 0 0 1 } } JOINT LeftArm\n{ OFFSET 1 1 0 JOINT LeftForeArm\n{ OFFSET 2 0 0 JOINT "            \
+    "LeftHand\n{ OFFSET 2 0 0 } } } } }"
+
+/* Goals of inverse kinematics hang from the body, stand where a hand does, and carry its weights. */
+static void goals_follow_limbs(void **state) {
+    (void)state;
+    static const char goal_text[] = ARM_AND("Goal", "5 1 0");
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *source = read_bvh(test.context, walker), *rig = read_bvh(test.context, goal_text);
+    pelt_retarget_desc desc = pelt_retarget_desc_default();
+    desc.ground = PELT_GROUND_KEEP;
+    test_ok(&test, put_on(test.context, source, rig, &desc, NULL));
+    check_place(rig, "Goal", 1, 0, 7, -2); /* it moves nothing: it stays with the spine */
+    assert_true(put_skin(test.context, rig, (const char *[]){"LeftForeArm", "LeftHand", "Tip"}, 3));
+    test_ok(&test, put_on(test.context, source, rig, &desc, NULL));
+    check_place(rig, "LeftHand", 1, 2, 7, 0);
+    check_place(rig, "Goal", 1, 2, 7, 0);
+    check_place(rig, "Tip", 1, 2, 7, 1); /* the hand turns by 90 and −90 degrees */
+    pelt_model_destroy(rig);
+    pelt_model_destroy(source);
+    /* A foot that has a partner but hangs from the ground stays at the end of its leg. */
+    static const char kick[] = "HIERARCHY ROOT Hips\n{ OFFSET 0 0 0 CHANNELS 3 Xposition Yposition Zposition JOINT "
+                               "LeftUpLeg\n{ OFFSET 1 0 0 CHANNELS 1 Xrotation JOINT LeftLeg\n{ OFFSET 0 -2 0 JOINT "
+                               "LeftFoot\n{ OFFSET 0 -2 0 } } } }\nMOTION Frames: 2 Frame Time: 0.25\n"
+                               "0 4 0 0\n0 4 0 -90\n";
+    static const char foot_text[] =
+        "HIERARCHY ROOT world\n{ OFFSET 0 0 0 JOINT LeftFoot\n{ OFFSET 1 0 0 } JOINT Hips\n{ OFFSET 0 4 0 JOINT "
+        "LeftUpLeg\n{ OFFSET 1 0 0 JOINT LeftLeg\n{ OFFSET 0 -2 0 } } } }";
+    source = read_bvh(test.context, kick);
+    rig = read_bvh(test.context, foot_text);
+    test_ok(&test, put_on(test.context, source, rig, &desc, NULL));
+    check_place(rig, "LeftFoot", 0, 1, 0, 0);
+    check_place(rig, "LeftFoot", 1, 1, 4, 4);
     pelt_model_destroy(source);
     pelt_model_destroy(rig);
     test_end(&test);
@@ -431,7 +517,8 @@ static void what_is_refused(void **state) {
 static pelt_result all_of_it(pelt_context *context, void *user) {
     (void)user;
     pelt_model *source = read_bvh(context, walker), *rig = make_other(context);
-    pelt_result result = source && rig ? put_on(context, source, rig, NULL, NULL) : PELT_ERROR_MEMORY;
+    bool made = source && rig && put_skin(context, rig, (const char *[]){"pelvis", "head", "tail"}, 3);
+    pelt_result result = made ? put_on(context, source, rig, NULL, NULL) : PELT_ERROR_MEMORY;
     if (rig && result != PELT_OK)
         assert_int_equal(rig->motion_count, 0);
     pelt_model_destroy(source);
@@ -455,6 +542,7 @@ int main(void) {
         cmocka_unit_test(onto_another_body),
         cmocka_unit_test(what_travels),
         cmocka_unit_test(unnamed_hips),
+        cmocka_unit_test(goals_follow_limbs),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(every_allocation_fails),
     };

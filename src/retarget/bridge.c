@@ -3,7 +3,7 @@
 
 /* ---- The way up and the way it faces ---------------------------------------------------------------------- */
 
-static uint32_t find_part(const px_bridge *b, const px_pose *rig, px_body_part body, px_body_side side) {
+uint32_t px_bridge_part(const px_bridge *b, const px_pose *rig, px_body_part body, px_body_side side) {
     for (uint32_t j = 0; j < rig->model->skeleton.joint_count; j++)
         if (b->matches[j].joint != PELT_NONE && b->names[j].body == body && b->names[j].side == side)
             return j;
@@ -70,13 +70,13 @@ static px_rotation nearest_quarter_turns(const double m[9]) {
 static void find_world(px_bridge *b, const px_pose *rig, const px_pose *motion) {
     static const px_body_part tops[] = {PX_BODY_HEAD, PX_BODY_NECK, PX_BODY_SPINE};
     static const px_body_part sides[] = {PX_BODY_THIGH, PX_BODY_UPPER_ARM, PX_BODY_CLAVICLE};
-    uint32_t joints[4] = {find_part(b, rig, PX_BODY_HIPS, PX_BODY_MIDDLE), PELT_NONE, PELT_NONE, PELT_NONE},
+    uint32_t joints[4] = {px_bridge_part(b, rig, PX_BODY_HIPS, PX_BODY_MIDDLE), PELT_NONE, PELT_NONE, PELT_NONE},
              partners[4];
     for (size_t t = 0; t < PX_COUNT(tops) && joints[1] == PELT_NONE; t++)
-        joints[1] = find_part(b, rig, tops[t], PX_BODY_MIDDLE);
+        joints[1] = px_bridge_part(b, rig, tops[t], PX_BODY_MIDDLE);
     for (size_t s = 0; s < PX_COUNT(sides) && (joints[2] == PELT_NONE || joints[3] == PELT_NONE); s++) {
-        joints[2] = find_part(b, rig, sides[s], PX_BODY_LEFT);
-        joints[3] = find_part(b, rig, sides[s], PX_BODY_RIGHT);
+        joints[2] = px_bridge_part(b, rig, sides[s], PX_BODY_LEFT);
+        joints[3] = px_bridge_part(b, rig, sides[s], PX_BODY_RIGHT);
     }
     b->world = px_rotation_identity();
     b->up = 1;
@@ -192,7 +192,7 @@ pelt_result px_bridge_find(px_arena *arena, const px_pose *rig, const px_pose *m
         uint32_t parent = skeleton->parents[j];
         b->above[j] = parent == PELT_NONE || matches[parent].joint != PELT_NONE ? parent : b->above[parent];
     }
-    b->hips = find_part(b, rig, PX_BODY_HIPS, PX_BODY_MIDDLE);
+    b->hips = px_bridge_part(b, rig, PX_BODY_HIPS, PX_BODY_MIDDLE);
     for (uint32_t j = 0; j < count && b->hips == PELT_NONE; j++)
         b->hips = matches[j].joint != PELT_NONE ? j : PELT_NONE;
     find_world(b, rig, motion);
@@ -206,13 +206,4 @@ pelt_result px_bridge_find(px_arena *arena, const px_pose *rig, const px_pose *m
         b->after[j] = px_rotation_mul(px_rotation_inverse(motion->rotations[matches[j].joint]), rest);
     }
     return PELT_OK;
-}
-
-px_travel px_bridge_travel(const px_bridge *b, const pelt_skeleton *rig, uint32_t joint) {
-    if (b->matches[joint].joint == PELT_NONE || (b->above[joint] != PELT_NONE && joint != b->hips))
-        return PX_TRAVEL_NOT;
-    uint32_t j = b->hips;
-    while (j != PELT_NONE && j != joint)
-        j = rig->parents[j];
-    return j == joint ? PX_TRAVEL_AS : PX_TRAVEL_FOLLOW;
 }

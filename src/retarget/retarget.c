@@ -50,7 +50,6 @@ typedef struct work {
     const pelt_motion *motion;
     const pelt_joint_match *matches;
     px_bridge bridge;
-    px_travel *travels; /* [rig joint] */
     double rate, lift;
 } work;
 
@@ -67,17 +66,24 @@ static void goal_place(const work *w, uint32_t j, double place[3]) {
         place[c] = w->bridge.scale * place[c] + (c == w->bridge.up ? w->bridge.up_sign * w->lift : 0);
 }
 
-/* Where the hips carry a joint that does not hang from them. */
-static void follow_place(const work *w, uint32_t j, double place[3]) {
-    uint32_t hips = w->bridge.hips;
+/* How the leader of a joint turns from its rest pose. The hips may be posed after joints that follow them. */
+static px_rotation leader_turn(const work *w, uint32_t leader) {
+    px_rotation rotation = leader == w->bridge.hips ? goal_rotation(w, leader) : w->rig.rotations[leader];
+    return px_rotation_mul(rotation, px_rotation_inverse(w->rest.rotations[leader]));
+}
+
+/* Where a leader carries a joint that does not hang from it. */
+static void follow_place(const work *w, uint32_t j, uint32_t leader, double place[3]) {
     double from[3], offset[3];
-    px_pose_place(&w->rest, hips, from);
+    px_pose_place(&w->rest, leader, from);
     px_pose_place(&w->rest, j, offset);
     for (int c = 0; c < 3; c++)
         offset[c] -= from[c];
-    px_rotation turn = px_rotation_mul(goal_rotation(w, hips), px_rotation_inverse(w->rest.rotations[hips]));
-    px_rotation_apply(turn, offset, offset);
-    goal_place(w, hips, place);
+    px_rotation_apply(leader_turn(w, leader), offset, offset);
+    if (leader == w->bridge.hips)
+        goal_place(w, leader, place);
+    else
+        px_pose_place(&w->rig, leader, place);
     for (int c = 0; c < 3; c++)
         place[c] += offset[c];
 }
@@ -85,33 +91,49 @@ static void follow_place(const work *w, uint32_t j, double place[3]) {
 /* The translation of a joint that travels, in the axes of its parent; left alone where those have no extent. */
 static void travel(const work *w, uint32_t j, px_travel how, float translation[3]) {
     double place[3];
-    if (how == PX_TRAVEL_AS)
+    if (how.kind == PX_TRAVEL_AS)
         goal_place(w, j, place);
     else
-        follow_place(w, j, place);
+        follow_place(w, j, how.leader, place);
     uint32_t parent = w->rig.model->skeleton.parents[j];
     pelt_affine inverse = px_affine_identity();
     if (parent == PELT_NONE || px_affine_inverse(&w->rig.globals[parent], &inverse))
         px_affine_point(&inverse, (float[]){(float)place[0], (float)place[1], (float)place[2]}, translation);
 }
 
-/* Poses the rig as the source is posed at frame k. */
-static void pose_frame(work *w, uint32_t k) {
+static bool turns(const work *w, uint32_t j) {
+    return w->matches[j].joint != PELT_NONE || w->bridge.travels[j].kind == PX_TRAVEL_FOLLOW;
+}
+
+/* Poses the rig's joints as the source is posed. */
+static void pose_joints(work *w) {
     const pelt_skeleton *skeleton = &w->rig.model->skeleton;
-    px_pose_sample(&w->source, w->motion, (float)((double)w->motion->start + k / w->rate));
     for (uint32_t j = 0; j < skeleton->joint_count; j++) {
         uint32_t parent = skeleton->parents[j];
         px_rotation above = parent == PELT_NONE ? px_rotation_identity() : w->rig.rotations[parent];
+        px_travel how = w->bridge.travels[j];
         pelt_transform *local = &w->rig.locals[j];
         *local = skeleton->rest[j];
-        if (w->matches[j].joint != PELT_NONE)
-            px_rotation_store(px_rotation_mul(px_rotation_inverse(above), goal_rotation(w, j)), local->rotation);
-        if (w->travels[j] != PX_TRAVEL_NOT)
-            travel(w, j, w->travels[j], local->translation);
+        if (turns(w, j)) {
+            px_rotation goal = w->matches[j].joint != PELT_NONE
+                                   ? goal_rotation(w, j)
+                                   : px_rotation_mul(leader_turn(w, how.leader), w->rest.rotations[j]);
+            px_rotation_store(px_rotation_mul(px_rotation_inverse(above), goal), local->rotation);
+        }
+        if (how.kind != PX_TRAVEL_NOT)
+            travel(w, j, how, local->translation);
         pelt_affine matrix = px_affine_from_transform(local);
         w->rig.rotations[j] = px_rotation_mul(above, px_rotation_of(local->rotation));
         w->rig.globals[j] = parent == PELT_NONE ? matrix : px_affine_mul(&w->rig.globals[parent], &matrix);
     }
+}
+
+/* Poses the rig as the source is posed at frame k. Joints that follow one behind them need its place: a second pass. */
+static void pose_frame(work *w, uint32_t k) {
+    px_pose_sample(&w->source, w->motion, (float)((double)w->motion->start + k / w->rate));
+    pose_joints(w);
+    if (w->bridge.late)
+        pose_joints(w);
 }
 
 /* The height of the lowest joint with a partner in the rig's pose. */
@@ -151,8 +173,8 @@ static pelt_result make_frames(work *w, pelt_model *rig, uint32_t frame_count, p
     if (!moves)
         return PELT_ERROR_MEMORY;
     for (uint32_t j = 0; j < count; j++)
-        moves[j] = (uint8_t)((w->matches[j].joint != PELT_NONE ? PX_MOVES_ROTATION : 0) |
-                             (w->travels[j] != PX_TRAVEL_NOT ? PX_MOVES_TRANSLATION : 0));
+        moves[j] = (uint8_t)((turns(w, j) ? PX_MOVES_ROTATION : 0) |
+                             (w->bridge.travels[j].kind != PX_TRAVEL_NOT ? PX_MOVES_TRANSLATION : 0));
     PX_TRY(px_frames_create(rig, moves, frame_count, frames));
     for (uint32_t k = 0; k < frame_count; k++) {
         PX_TRY(px_progress(w->context, "retarget", k, frame_count));
@@ -234,8 +256,6 @@ static pelt_result run(work *w, const pelt_model *source, const pelt_retarget_de
     PX_TRY(px_pose_create(arena, rig, &w->rig));
     PX_TRY(px_pose_create(arena, rig, &w->rest));
     PX_TRY(px_pose_create(arena, source, &w->source));
-    if (!(w->travels = PX_NEW(arena, px_travel, rig->skeleton.joint_count)))
-        return PELT_ERROR_MEMORY;
     PX_TRY(skip_mesh_nodes(w, rig, arena));
     PX_TRY(check(w, source, &report->matched));
     PX_TRY(px_motion_frames(w->context, w->motion, desc->fps, &w->rate, &report->frame_count));
@@ -243,8 +263,7 @@ static pelt_result run(work *w, const pelt_model *source, const pelt_retarget_de
     px_pose_sample(&w->rig, NULL, 0);
     px_pose_sample(&w->source, desc->rest == PELT_MOTION_REST_FIRST ? w->motion : NULL, w->motion->start);
     PX_TRY(px_bridge_find(arena, &w->rig, &w->source, w->matches, desc, &w->bridge));
-    for (uint32_t j = 0; j < rig->skeleton.joint_count; j++)
-        w->travels[j] = px_bridge_travel(&w->bridge, &rig->skeleton, j);
+    PX_TRY(px_bridge_travels(arena, &w->rig, &w->bridge));
     if (desc->ground == PELT_GROUND_FEET)
         PX_TRY(find_lift(w, report->frame_count, arena));
     px_frames frames;

@@ -20,6 +20,24 @@ static inline void px_pose_place(const px_pose *pose, uint32_t joint, double pla
     for (int c = 0; c < 3; c++)
         place[c] = pose->globals[joint].m[4 * c + 3];
 }
+static inline double px_joint_distance(const px_pose *pose, uint32_t a, uint32_t b) {
+    double p[3], q[3];
+    px_pose_place(pose, a, p);
+    px_pose_place(pose, b, q);
+    return px_length3((double[]){p[0] - q[0], p[1] - q[1], p[2] - q[2]});
+}
+
+/* How a joint comes to its place. */
+typedef enum px_travel_kind {
+    PX_TRAVEL_NOT,    /* with its parent, as at rest */
+    PX_TRAVEL_AS,     /* as its partner does: the hips, and joints above them */
+    PX_TRAVEL_FOLLOW, /* with `leader`, from which it does not hang, as at rest; without a partner it turns with it too */
+} px_travel_kind;
+
+typedef struct px_travel {
+    px_travel_kind kind;
+    uint32_t leader; /* FOLLOW: a joint of the rig with a partner */
+} px_travel;
 
 /* What is found once, from the rest poses. */
 typedef struct px_bridge {
@@ -32,18 +50,18 @@ typedef struct px_bridge {
     double scale;                    /* rig lengths per motion length */
     uint32_t hips;                   /* the rig's joint that carries the body; without hips the first with a partner */
     px_rotation *after;              /* [rig joint] R(t) = W · S(t) · after, where it has a partner */
+    px_travel *travels;              /* [rig joint] from px_bridge_travels */
+    bool late;                       /* a joint follows one that comes behind it */
 } px_bridge;
 
-/* Finds all from the two skeletons at rest. */
+/* Finds all but the travels from the two skeletons at rest. */
 pelt_result px_bridge_find(px_arena *arena, const px_pose *rig, const px_pose *motion, const pelt_joint_match *matches,
                            const pelt_retarget_desc *desc, px_bridge *bridge);
-
-/* How a joint with a partner comes to its place. */
-typedef enum px_travel {
-    PX_TRAVEL_NOT,    /* with the joint above it, as at rest */
-    PX_TRAVEL_AS,     /* as its partner does: the hips, and what is above them */
-    PX_TRAVEL_FOLLOW, /* with the hips, from which it does not hang, as at rest */
-} px_travel;
-px_travel px_bridge_travel(const px_bridge *bridge, const pelt_skeleton *rig, uint32_t joint);
+/* The first joint with a partner that is this part of the body, or PELT_NONE. */
+uint32_t px_bridge_part(const px_bridge *bridge, const px_pose *rig, px_body_part body, px_body_side side);
+/* How joints come to their places. The pose is at rest. */
+pelt_result px_bridge_travels(px_arena *arena, const px_pose *rig, px_bridge *bridge);
+/* weighted [joint]: whether vertices have weights of it. */
+void px_weighted_joints(const pelt_model *model, bool *weighted);
 
 #endif

@@ -1,0 +1,118 @@
+/* How the rig's joints come to their places. Most hang from the joints that move them, and the hips travel. Goals of
+ * inverse kinematics and other joints that hang elsewhere follow the limb they belong to. */
+#include "retarget/retarget.h"
+
+#define SAME_PLACE 1e-3 /* of the body's size: joints that stand in one place */
+
+typedef struct search {
+    const px_pose *rig;
+    px_bridge *b;
+    double size;       /* of the rig's body: the farthest joint with a partner from the hips */
+    uint32_t *matched; /* [joint] how many joints at or below it have partners */
+    bool *loaded;      /* [joint] it moves vertices itself, or by joints below it without partners */
+    uint32_t all;      /* how many joints have partners */
+    uint32_t top;      /* the lowest joint that all joints with partners hang from, or PELT_NONE */
+    uint32_t *carrier; /* [joint] the leader that it follows, by itself or with its parent; else PELT_NONE */
+} search;
+
+void px_weighted_joints(const pelt_model *model, bool *weighted) {
+    const pelt_skin *skin = &model->skin;
+    size_t count = skin->bone_count ? (size_t)model->mesh.vertex_count * skin->influence_count : 0;
+    memset(weighted, 0, model->skeleton.joint_count * sizeof *weighted);
+    for (size_t n = 0; n < count; n++)
+        if (skin->weights[n] > 0)
+            weighted[skin->bone_joints[skin->bones[n]]] = true;
+}
+
+/* At or below. */
+static bool hangs_from(const pelt_skeleton *skeleton, uint32_t joint, uint32_t other) {
+    while (joint != PELT_NONE && joint != other)
+        joint = skeleton->parents[joint];
+    return joint == other;
+}
+
+/* ---- Leaders ---------------------------------------------------------------------------------------------- */
+
+/* The joint before this one in its limb ("shin" of "foot"), where it does not hang from it; else PELT_NONE. */
+static uint32_t limb_leader(const search *s, uint32_t joint) {
+    const px_joint_name *name = &s->b->names[joint];
+    bool follows = (name->body >= PX_BODY_FOREARM && name->body <= PX_BODY_HAND) ||
+                   (name->body >= PX_BODY_SHIN && name->body <= PX_BODY_TOE);
+    uint32_t leader = follows ? px_bridge_part(s->b, s->rig, name->body - 1, name->side) : PELT_NONE;
+    if (leader == PELT_NONE || hangs_from(&s->rig->model->skeleton, joint, leader) ||
+        hangs_from(&s->rig->model->skeleton, leader, joint))
+        return PELT_NONE;
+    return leader;
+}
+
+/* The joint of a limb that stands where this joint without a partner does, and which other joints move. */
+static uint32_t twin_leader(const search *s, uint32_t joint) {
+    for (uint32_t m = 0; m < s->rig->model->skeleton.joint_count; m++)
+        if (s->b->matches[m].joint != PELT_NONE && s->b->names[m].body >= PX_BODY_UPPER_ARM &&
+            s->b->above[m] != s->b->above[joint] && px_joint_distance(s->rig, m, joint) <= SAME_PLACE * s->size &&
+            !hangs_from(&s->rig->model->skeleton, joint, m))
+            return m;
+    return PELT_NONE;
+}
+
+static px_travel travel_of(const search *s, uint32_t j) {
+    const px_bridge *b = s->b;
+    uint32_t leader;
+    if (b->matches[j].joint != PELT_NONE) {
+        if (j == b->hips || (b->above[j] == PELT_NONE && hangs_from(&s->rig->model->skeleton, b->hips, j)))
+            return (px_travel){PX_TRAVEL_AS, PELT_NONE};
+        leader = limb_leader(s, j);
+        leader = leader == PELT_NONE && b->above[j] == PELT_NONE ? b->hips : leader;
+    } else {
+        uint32_t parent = s->rig->model->skeleton.parents[j],
+                 carrier = parent == PELT_NONE ? PELT_NONE : s->carrier[parent];
+        bool left_behind = b->above[j] == PELT_NONE && s->matched[j] && (j == s->top || s->matched[j] < s->all);
+        leader = !s->loaded[j] ? PELT_NONE : s->matched[j] == 0 ? twin_leader(s, j) : left_behind ? b->hips : PELT_NONE;
+        leader = leader == carrier ? PELT_NONE : leader;
+    }
+    return (px_travel){leader == PELT_NONE ? PX_TRAVEL_NOT : PX_TRAVEL_FOLLOW, leader};
+}
+
+/* ---- All of it -------------------------------------------------------------------------------------------- */
+
+static void measure(search *s) {
+    const pelt_skeleton *skeleton = &s->rig->model->skeleton;
+    s->top = PELT_NONE;
+    for (uint32_t j = skeleton->joint_count; j-- > 0;) {
+        uint32_t parent = skeleton->parents[j];
+        if (s->b->matches[j].joint != PELT_NONE) {
+            s->matched[j]++;
+            s->all++;
+            s->size = fmax(s->size, px_joint_distance(s->rig, j, s->b->hips));
+        }
+        if (parent == PELT_NONE)
+            continue;
+        s->matched[parent] += s->matched[j];
+        s->loaded[parent] |= s->loaded[j] && s->matched[j] == 0;
+    }
+    for (uint32_t j = 0; j < skeleton->joint_count; j++)
+        s->top = s->matched[j] == s->all ? j : s->top;
+}
+
+pelt_result px_bridge_travels(px_arena *arena, const px_pose *rig, px_bridge *b) {
+    uint32_t count = rig->model->skeleton.joint_count;
+    search s = {.rig = rig,
+                .b = b,
+                .matched = PX_NEW(arena, uint32_t, count),
+                .loaded = PX_NEW(arena, bool, count),
+                .carrier = PX_NEW(arena, uint32_t, count)};
+    b->travels = PX_NEW(arena, px_travel, count);
+    if (!s.matched || !s.loaded || !s.carrier || !b->travels)
+        return PELT_ERROR_MEMORY;
+    px_weighted_joints(rig->model, s.loaded);
+    measure(&s);
+    for (uint32_t j = 0; j < count; j++) {
+        uint32_t parent = rig->model->skeleton.parents[j];
+        px_travel *travel = &b->travels[j];
+        *travel = travel_of(&s, j);
+        bool carried = b->matches[j].joint == PELT_NONE && parent != PELT_NONE;
+        s.carrier[j] = travel->kind == PX_TRAVEL_FOLLOW ? travel->leader : carried ? s.carrier[parent] : PELT_NONE;
+        b->late |= travel->kind == PX_TRAVEL_FOLLOW && travel->leader != b->hips && travel->leader > j;
+    }
+    return PELT_OK;
+}
