@@ -483,6 +483,39 @@ static void goals_follow_limbs(void **state) {
     test_end(&test);
 }
 
+/* Joints of equal names and nearly equal offsets leave their parents as the motion's do, in the rig's size. */
+static void equal_skeletons(void **state) {
+    (void)state;
+#define GOAL(name, spine, place, channels)                                                                             \
+    "HIERARCHY ROOT Hips\n{ OFFSET 0 0 0 CHANNELS 3 Xposition Yposition Zposition JOINT Spine\n{ OFFSET " spine        \
+    " JOINT " name "\n{ OFFSET " place " " channels " } } }\n"
+    static const char moves[] = GOAL(
+        "Goal", "0 1 0", "2 0 0",
+        "CHANNELS 3 Xposition Yposition Zposition") "MOTION Frames: 2 Frame Time: 0.25\n0 4 0 2 0 0\n0 4 0 2 0 3\n";
+    static const struct {
+        const char *rig;
+        float place[3]; /* in the last frame */
+    } rows[] = {
+        {GOAL("Goal", "0 2 0", "4 0 0", ""), {4, 10, 6}},  /* twice as large */
+        {GOAL("goal", "0 2 0", "4 0 0", ""), {4, 10, 0}},  /* another name */
+        {GOAL("Goal", "0 2 0", "-4 0 0", ""), {-4, 10, 0}} /* another offset */
+    };
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *source = read_bvh(test.context, moves);
+    pelt_retarget_desc desc = pelt_retarget_desc_default();
+    desc.ground = PELT_GROUND_KEEP;
+    desc.align = PELT_ALIGN_NONE;
+    for (int r = 0; r < 3; r++) {
+        pelt_model *rig = read_bvh(test.context, rows[r].rig);
+        test_ok(&test, put_on(test.context, source, rig, &desc, NULL));
+        check_place(rig, rig->skeleton.names[2], 1, rows[r].place[0], rows[r].place[1], rows[r].place[2]);
+        pelt_model_destroy(rig);
+    }
+    pelt_model_destroy(source);
+    test_end(&test);
+}
+
 static void what_is_refused(void **state) {
     (void)state;
     test_context test;
@@ -543,6 +576,7 @@ int main(void) {
         cmocka_unit_test(what_travels),
         cmocka_unit_test(unnamed_hips),
         cmocka_unit_test(goals_follow_limbs),
+        cmocka_unit_test(equal_skeletons),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(every_allocation_fails),
     };

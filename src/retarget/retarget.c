@@ -88,13 +88,31 @@ static void follow_place(const work *w, uint32_t j, uint32_t leader, double plac
         place[c] += offset[c];
 }
 
+/* Where a joint is that leaves its rest place in its parent's axes as its partner does. */
+static void offset_place(const work *w, uint32_t j, double place[3]) {
+    const pelt_skeleton *skeleton = &w->rig.model->skeleton, *source = &w->source.model->skeleton;
+    uint32_t partner = w->matches[j].joint;
+    double moved[3];
+    float rest[3], partner_rest[3];
+    px_affine_point(&w->rig.globals[skeleton->parents[j]], skeleton->rest[j].translation, rest);
+    px_affine_point(&w->source.globals[source->parents[partner]], source->rest[partner].translation, partner_rest);
+    px_pose_place(&w->source, partner, moved);
+    for (int c = 0; c < 3; c++)
+        moved[c] -= (double)partner_rest[c];
+    px_rotation_apply(w->bridge.world, moved, moved);
+    for (int c = 0; c < 3; c++)
+        place[c] = (double)rest[c] + w->bridge.scale * moved[c];
+}
+
 /* The translation of a joint that travels, in the axes of its parent; left alone where those have no extent. */
 static void travel(const work *w, uint32_t j, px_travel how, float translation[3]) {
     double place[3];
     if (how.kind == PX_TRAVEL_AS)
         goal_place(w, j, place);
-    else
+    else if (how.kind == PX_TRAVEL_FOLLOW)
         follow_place(w, j, how.leader, place);
+    else
+        offset_place(w, j, place);
     uint32_t parent = w->rig.model->skeleton.parents[j];
     pelt_affine inverse = px_affine_identity();
     if (parent == PELT_NONE || px_affine_inverse(&w->rig.globals[parent], &inverse))
@@ -263,7 +281,7 @@ static pelt_result run(work *w, const pelt_model *source, const pelt_retarget_de
     px_pose_sample(&w->rig, NULL, 0);
     px_pose_sample(&w->source, desc->rest == PELT_MOTION_REST_FIRST ? w->motion : NULL, w->motion->start);
     PX_TRY(px_bridge_find(arena, &w->rig, &w->source, w->matches, desc, &w->bridge));
-    PX_TRY(px_bridge_travels(arena, &w->rig, &w->bridge));
+    PX_TRY(px_bridge_travels(arena, &w->rig, &w->source, w->motion, &w->bridge));
     if (desc->ground == PELT_GROUND_FEET)
         PX_TRY(find_lift(w, report->frame_count, arena));
     px_frames frames;

@@ -32,6 +32,7 @@ typedef enum px_travel_kind {
     PX_TRAVEL_NOT,    /* with its parent, as at rest */
     PX_TRAVEL_AS,     /* as its partner does: the hips, and joints above them */
     PX_TRAVEL_FOLLOW, /* with `leader`, from which it does not hang, as at rest; without a partner it turns with it too */
+    PX_TRAVEL_OFFSET, /* from its parent as its partner does from its own: equal skeletons */
 } px_travel_kind;
 
 typedef struct px_travel {
@@ -59,8 +60,9 @@ pelt_result px_bridge_find(px_arena *arena, const px_pose *rig, const px_pose *m
                            const pelt_retarget_desc *desc, px_bridge *bridge);
 /* The first joint with a partner that is this part of the body, or PELT_NONE. */
 uint32_t px_bridge_part(const px_bridge *bridge, const px_pose *rig, px_body_part body, px_body_side side);
-/* How joints come to their places. The pose is at rest. */
-pelt_result px_bridge_travels(px_arena *arena, const px_pose *rig, px_bridge *bridge);
+/* How joints come to their places. Both poses are at rest; `motion` is the one to be put on the rig. */
+pelt_result px_bridge_travels(px_arena *arena, const px_pose *rig, const px_pose *source, const pelt_motion *motion,
+                              px_bridge *bridge);
 /* weighted [joint]: whether vertices have weights of it. */
 void px_weighted_joints(const pelt_model *model, bool *weighted);
 

@@ -1,11 +1,16 @@
 /* How the rig's joints come to their places. Most hang from the joints that move them, and the hips travel. Goals of
  * inverse kinematics and other joints that hang elsewhere follow the limb they belong to. */
+#include "core/frames.h"
 #include "retarget/retarget.h"
 
-#define SAME_PLACE 1e-3 /* of the body's size: joints that stand in one place */
+#define SAME_PLACE   1e-3 /* of the body's size: joints that stand in one place */
+#define SAME_OFFSET  0.25 /* of the longer of two offsets from parents: nearly equal … */
+#define OFFSET_SLACK 0.01 /* … or nearer than this part of the body's size, for short ones */
+#define STILL        1e-4 /* of the body's size: a joint that moves less from its parent keeps its offset */
 
 typedef struct search {
-    const px_pose *rig;
+    const px_pose *rig, *source;
+    const pelt_motion *motion;
     px_bridge *b;
     double size;       /* of the rig's body: the farthest joint with a partner from the hips */
     uint32_t *matched; /* [joint] how many joints at or below it have partners */
@@ -29,6 +34,55 @@ static bool hangs_from(const pelt_skeleton *skeleton, uint32_t joint, uint32_t o
     while (joint != PELT_NONE && joint != other)
         joint = skeleton->parents[joint];
     return joint == other;
+}
+
+static double distance(const double a[3], const double b[3]) {
+    return px_length3((double[]){a[0] - b[0], a[1] - b[1], a[2] - b[2]});
+}
+
+/* ---- Equal skeletons -------------------------------------------------------------------------------------- */
+
+/* Whether the motion moves a joint of its skeleton from where it is in its parent's axes at rest. */
+static bool leaves_offset(const search *s, uint32_t joint, uint32_t parent) {
+    const float *rest = s->source->model->skeleton.rest[joint].translation;
+    double still = STILL * s->size / s->b->scale, at_rest[3];
+    px_pose_place(s->source, joint, at_rest);
+    for (uint32_t t = 0; t < s->motion->track_count; t++) {
+        const pelt_track *track = &s->motion->tracks[t];
+        for (uint32_t k = 0; track->joint == joint && track->path == PELT_PATH_TRANSLATION && k < track->key_count;
+             k++) {
+            float value[3], place[3];
+            px_track_sample(track, track->times[k], false, value, NULL);
+            px_affine_point(&s->source->globals[parent], value, place);
+            if (memcmp(value, rest, sizeof value) != 0 &&
+                distance((double[]){place[0], place[1], place[2]}, at_rest) > still)
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether joint and partner have equal names, hang from partners at nearly equal offsets, and the motion moves the
+ * partner from there. */
+static bool keeps_offsets(const search *s, uint32_t joint) {
+    uint32_t partner = s->b->matches[joint].joint, parent = s->rig->model->skeleton.parents[joint];
+    uint32_t other = s->source->model->skeleton.parents[partner];
+    if (parent == PELT_NONE || other == PELT_NONE || s->b->matches[parent].joint != other ||
+        strcmp(s->rig->model->skeleton.names[joint], s->source->model->skeleton.names[partner]) != 0)
+        return false;
+    double mine[2][3], theirs[2][3], zero[3] = {0};
+    px_pose_place(s->rig, parent, mine[0]);
+    px_pose_place(s->rig, joint, mine[1]);
+    px_pose_place(s->source, other, theirs[0]);
+    px_pose_place(s->source, partner, theirs[1]);
+    for (int c = 0; c < 3; c++) {
+        mine[1][c] -= mine[0][c];
+        theirs[1][c] = s->b->scale * (theirs[1][c] - theirs[0][c]);
+    }
+    px_rotation_apply(s->b->world, theirs[1], theirs[1]);
+    double longer = fmax(distance(mine[1], zero), distance(theirs[1], zero));
+    return distance(mine[1], theirs[1]) <= SAME_OFFSET * longer + OFFSET_SLACK * s->size &&
+           leaves_offset(s, partner, other);
 }
 
 /* ---- Leaders ---------------------------------------------------------------------------------------------- */
@@ -61,6 +115,8 @@ static px_travel travel_of(const search *s, uint32_t j) {
     if (b->matches[j].joint != PELT_NONE) {
         if (j == b->hips || (b->above[j] == PELT_NONE && hangs_from(&s->rig->model->skeleton, b->hips, j)))
             return (px_travel){PX_TRAVEL_AS, PELT_NONE};
+        if (keeps_offsets(s, j))
+            return (px_travel){PX_TRAVEL_OFFSET, PELT_NONE};
         leader = limb_leader(s, j);
         leader = leader == PELT_NONE && b->above[j] == PELT_NONE ? b->hips : leader;
     } else {
@@ -94,9 +150,12 @@ static void measure(search *s) {
         s->top = s->matched[j] == s->all ? j : s->top;
 }
 
-pelt_result px_bridge_travels(px_arena *arena, const px_pose *rig, px_bridge *b) {
+pelt_result px_bridge_travels(px_arena *arena, const px_pose *rig, const px_pose *source, const pelt_motion *motion,
+                              px_bridge *b) {
     uint32_t count = rig->model->skeleton.joint_count;
     search s = {.rig = rig,
+                .source = source,
+                .motion = motion,
                 .b = b,
                 .matched = PX_NEW(arena, uint32_t, count),
                 .loaded = PX_NEW(arena, bool, count),
