@@ -118,6 +118,15 @@ void retarget_json(cli_json *json, const retarget_work *w) {
     json_real(json, "fps", w->report.fps);
     json_real(json, "scale", w->report.scale);
     json_real(json, "lift", w->report.lift);
+    json_flag(json, "torn", w->report.torn);
+    json_real(json, "stretch", w->report.stretch);
+    if (w->report.stretch > 0) {
+        json_count(json, "stretch_frame", w->report.stretch_frame);
+        json_open(json, "stretch_joints", '[');
+        for (int n = 0; n < 2; n++)
+            json_text(json, NULL, skeleton->names[w->report.stretch_joints[n]]);
+        json_close(json, ']');
+    }
 }
 
 void retarget_rows(cli_table *table, const retarget_work *w) {
@@ -125,6 +134,7 @@ void retarget_rows(cli_table *table, const retarget_work *w) {
     table_row(table, "frames", "%s at %.6g per second", grouped(w->report.frame_count), w->report.fps);
     table_row(table, "scale", "%.6g", w->report.scale);
     table_row(table, "lifted by", "%.6g", w->report.lift);
+    table_row(table, "stretch", "%.1f %% of the rig's size", 100 * w->report.stretch);
 }
 
 static void report(const retarget_work *w, const char *output, double start) {
@@ -159,6 +169,8 @@ static exit_code put_on(retarget_work *w, const pelt_motion *motion, const char 
         print_matches(w);
         result = pelt_retarget(context, w->source, motion, w->matches, &desc, w->rig, &w->report);
     }
+    if (result == PELT_OK && w->report.torn)
+        warn(w->session, "joints can be given other partners, or none, with --map FILE");
     return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
 }
 
@@ -238,7 +250,8 @@ const cli_verb verb_retarget = {
         "RIG is a model with a skeleton, MOTION a BVH file, an AMC file (with its ASF in front of it or beside "
         "it) or another rig. Joints are matched by a mapping file, by what their names mean (thigh_l, LeftUpLeg and "
         "lfemur are one thing) and by equal names; the table of matches is printed. Joints without a match keep "
-        "their rest pose.\n\n"
+        "their rest pose, but goals of inverse kinematics that carry weights follow their limb. A warning tells "
+        "when the mesh is torn.\n\n"
         "Matched joints turn as the motion's do from their rest pose; limbs are first turned to where the "
         "motion's point, so that a T-pose may drive an A-pose. The hips travel in the rig's size. The new motion is "
         "added to those of the rig.",

@@ -459,10 +459,12 @@ static void goals_follow_limbs(void **state) {
     test_ok(&test, put_on(test.context, source, rig, &desc, NULL));
     check_place(rig, "Goal", 1, 0, 7, -2); /* it moves nothing: it stays with the spine */
     assert_true(put_skin(test.context, rig, (const char *[]){"LeftForeArm", "LeftHand", "Tip"}, 3));
-    test_ok(&test, put_on(test.context, source, rig, &desc, NULL));
+    pelt_retarget_report report;
+    test_ok(&test, put_on(test.context, source, rig, &desc, &report));
     check_place(rig, "LeftHand", 1, 2, 7, 0);
     check_place(rig, "Goal", 1, 2, 7, 0);
     check_place(rig, "Tip", 1, 2, 7, 1); /* the hand turns by 90 and −90 degrees */
+    assert_true(report.stretch < 1e-6 && !report.torn && test.warning_count == 0);
     pelt_model_destroy(rig);
     pelt_model_destroy(source);
     /* A foot that has a partner but hangs from the ground stays at the end of its leg. */
@@ -513,6 +515,26 @@ static void equal_skeletons(void **state) {
         pelt_model_destroy(rig);
     }
     pelt_model_destroy(source);
+    test_end(&test);
+}
+
+/* A joint that carries weights of the hand, stays with the body, and does not stand where a joint with a partner does. */
+static void torn_meshes_are_told(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *source = read_bvh(test.context, walker), *rig = read_bvh(test.context, ARM_AND("Far", "5 2 0"));
+    assert_true(put_skin(test.context, rig, (const char *[]){"Hips", "LeftHand", "Far"}, 3));
+    pelt_retarget_report report;
+    test_ok(&test, put_on(test.context, source, rig, NULL, &report));
+    /* From (5, 2, 0) and (5, 3, 0) to (2, 2, −3) and (0, 3, −5): 1 to 3. */
+    assert_true(fabs(report.stretch - 2 / sqrt(34)) < 1e-5);
+    assert_true(report.torn && report.stretch_frame == 1);
+    assert_int_equal(test.warning_count, 1);
+    assert_non_null(strstr(test.log, "between 'LeftHand' and 'Far' it grows by 34 % of the rig's size in frame 1"));
+    assert_non_null(strstr(test.log, "have no partner: 'Far'"));
+    pelt_model_destroy(source);
+    pelt_model_destroy(rig);
     test_end(&test);
 }
 
@@ -577,6 +599,7 @@ int main(void) {
         cmocka_unit_test(unnamed_hips),
         cmocka_unit_test(goals_follow_limbs),
         cmocka_unit_test(equal_skeletons),
+        cmocka_unit_test(torn_meshes_are_told),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(every_allocation_fails),
     };

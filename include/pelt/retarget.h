@@ -64,6 +64,12 @@ typedef struct pelt_retarget_report {
     double fps;           /* */
     double scale;         /* rig lengths per motion length */
     double lift;          /* how far all was lifted to stand on the rig's ground, in rig units */
+    /* The most that an edge of the mesh, or a bone between joints with weights, grows over its length at rest, as a part
+     * of the diagonal of the mesh at rest; of at most 24 frames. 0 without a skin. */
+    double stretch;
+    uint32_t stretch_frame;     /* where that is … */
+    uint32_t stretch_joints[2]; /* … and between which joints of the rig; PELT_NONE when stretch is 0 */
+    bool torn;                  /* stretch is above 0.15, which no sound motion reaches; there is a warning too */
 } pelt_retarget_report;
 
 /* Adds `motion` of the model `source` to the motions of `rig`, with matches [rig joint] from pelt_match_joints. `desc`

@@ -1,5 +1,5 @@
 /* A motion of one skeleton on another, frame by frame. */
-#include "retarget/retarget.h"
+#include "retarget/tear.h"
 
 #include "core/driver.h"
 #include "core/frames.h"
@@ -50,6 +50,7 @@ typedef struct work {
     const pelt_motion *motion;
     const pelt_joint_match *matches;
     px_bridge bridge;
+    px_tear tear;
     double rate, lift;
 } work;
 
@@ -187,6 +188,7 @@ static pelt_result find_lift(work *w, uint32_t frame_count, px_arena *arena) {
 
 static pelt_result make_frames(work *w, pelt_model *rig, uint32_t frame_count, px_arena *arena, px_frames *frames) {
     uint32_t count = rig->skeleton.joint_count;
+    uint32_t step = (frame_count + PX_TEAR_FRAMES - 1) / PX_TEAR_FRAMES;
     uint8_t *moves = PX_NEW(arena, uint8_t, count);
     if (!moves)
         return PELT_ERROR_MEMORY;
@@ -197,6 +199,8 @@ static pelt_result make_frames(work *w, pelt_model *rig, uint32_t frame_count, p
     for (uint32_t k = 0; k < frame_count; k++) {
         PX_TRY(px_progress(w->context, "retarget", k, frame_count));
         pose_frame(w, k);
+        if (k % step == 0)
+            px_tear_measure(&w->tear, &w->rig, k);
         frames->times[k] = (float)(k / w->rate);
         for (uint32_t j = 0; j < count; j++) {
             if (frames->rotations[j])
@@ -284,12 +288,19 @@ static pelt_result run(work *w, const pelt_model *source, const pelt_retarget_de
     PX_TRY(px_bridge_travels(arena, &w->rig, &w->source, w->motion, &w->bridge));
     if (desc->ground == PELT_GROUND_FEET)
         PX_TRY(find_lift(w, report->frame_count, arena));
+    PX_TRY(px_tear_create(arena, &w->rest, &w->tear));
     px_frames frames;
     PX_TRY(make_frames(w, rig, report->frame_count, arena, &frames));
     report->fps = w->rate;
     report->scale = w->bridge.scale;
     report->lift = w->lift;
-    return add_motion(w, arena, rig, &frames, desc->name ? desc->name : w->motion->name, desc->replace);
+    report->stretch = w->tear.growth;
+    report->stretch_frame = w->tear.frame;
+    report->torn = w->tear.growth > PX_TEAR;
+    memcpy(report->stretch_joints, w->tear.joints, sizeof report->stretch_joints);
+    PX_TRY(add_motion(w, arena, rig, &frames, desc->name ? desc->name : w->motion->name, desc->replace));
+    px_tear_warn(&w->tear, w->context, &w->bridge);
+    return PELT_OK;
 }
 
 pelt_result pelt_retarget(pelt_context *context, const pelt_model *source, const pelt_motion *motion,

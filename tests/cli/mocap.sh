@@ -90,6 +90,7 @@ run 0 view walk.bvh --png walk.png --size 80x60
 # Retarget: onto itself nothing changes but the name.
 run 0 retarget walk.glb walk.bvh -o twice.glb --name again --json r.json
 out "LeftLeg"
+json r.json 'r.stretch === 0 && r.torn === false'
 json r.json 'r.matched === 4 && r.frames === 3 && Math.abs(r.scale - 1) < 1e-6 && r.joints[0].match === "name"'
 run 0 info twice.glb --json -
 json log/out 'r.inputs[0].motions.length === 2 && r.inputs[0].motions[1].name === "again"'

@@ -229,7 +229,7 @@ export const verbs = [
 export function retargetVerb(capture) {
     return {
         name: `retarget ${capture.name}`,
-        about: `\`pelt retarget RIG ${capture.name} -o out.glb\`; the largest frame as a multiple of the rig at rest`,
+        about: `\`pelt retarget RIG ${capture.name} -o out.glb\`; the largest frame as a multiple of the rig at rest, and what the skin stretches`,
         takes: (input) => isRig(input) && input.person,
         output: "out.glb",
         args: ({ input, out }) => ["retarget", input.files[0], ...capture.files, "-o", out],
@@ -240,6 +240,7 @@ export function retargetVerb(capture) {
             return [
                 ["joints matched", t.report.matched, 12, Infinity],
                 ["largest frame", measures.largestFrame(cache) / rest, 0.2, 2],
+                ["stretch", t.report.stretch, 0, 0.15],
                 ["new complaints", await measures.newComplaints(t.input.files[0], t.out), 0, 0],
             ];
         },

@@ -1,0 +1,30 @@
+/* Whether a retargeted motion tears the body. */
+#ifndef PELT_RETARGET_TEAR_H
+#define PELT_RETARGET_TEAR_H
+
+#include "retarget/retarget.h"
+
+#define PX_TEAR                                                                                                        \
+    0.15 /* of the rig's size. Sound pairs of CMU's captures grow by 0.12 at most (skirts), torn ones by 0.16 */
+#define PX_TEAR_FRAMES 24u /* that are measured, evenly spread */
+
+typedef struct px_tear {
+    const pelt_model *rig;
+    const px_pose *rest_pose;
+    pelt_affine *palette; /* [bone] */
+    float *rest, *posed;  /* [vertex][3] */
+    bool *weighted;       /* [joint] vertices have weights of it */
+    bool *torn;           /* [joint] at an end of what grew by more than PX_TEAR */
+    double size;          /* diagonal of the mesh at rest; 0: there is no skin, nothing is measured */
+    double growth;        /* the largest, as a part of the size … */
+    uint32_t joints[2];   /* … between these */
+    uint32_t frame;       /* … here */
+} px_tear;
+
+/* `rest` must stay. */
+pelt_result px_tear_create(px_arena *arena, const px_pose *rest, px_tear *tear);
+void px_tear_measure(px_tear *tear, const px_pose *pose, uint32_t frame);
+/* Warns where the mesh is torn, and names the joints without partners there. */
+void px_tear_warn(const px_tear *tear, pelt_context *context, const px_bridge *bridge);
+
+#endif
