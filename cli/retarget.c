@@ -158,6 +158,13 @@ static void report(const retarget_work *w, const char *output, double start) {
 
 /* ---- Work ------------------------------------------------------------------------------------------------- */
 
+static bool any_matched(const retarget_work *w) {
+    for (uint32_t j = 0; j < w->rig->skeleton.joint_count; j++)
+        if (w->matches[j].joint != PELT_NONE)
+            return true;
+    return false;
+}
+
 static exit_code put_on(retarget_work *w, const pelt_motion *motion, const char *map) {
     pelt_context *context = w->session->context;
     pelt_retarget_desc desc = w->settings->retarget;
@@ -167,6 +174,12 @@ static exit_code put_on(retarget_work *w, const pelt_motion *motion, const char 
     pelt_result result = pelt_match_joints(context, &w->rig->skeleton, &w->source->skeleton, &desc, w->matches);
     if (result == PELT_OK) {
         print_matches(w);
+        if (!any_matched(w)) {
+            say(w->session, MESSAGE_ERROR,
+                "%s: no joint has the name of a joint of %s; name pairs of joints with --map FILE", w->rig->path,
+                w->source->path);
+            return EXIT_INPUT;
+        }
         result = pelt_retarget(context, w->source, motion, w->matches, &desc, w->rig, &w->report);
     }
     if (result == PELT_OK && w->report.torn)

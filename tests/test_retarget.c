@@ -548,7 +548,7 @@ static void what_is_refused(void **state) {
         matches[j].joint = PELT_NONE;
     const pelt_motion *motion = &source->motions[0];
     test_fails(&test, pelt_retarget(test.context, source, motion, matches, NULL, rig, NULL), PELT_ERROR_INPUT,
-               "give a mapping");
+               "pelt_retarget_desc.map");
     matches[3].joint = 99;
     test_fails(&test, pelt_retarget(test.context, source, motion, matches, NULL, rig, NULL), PELT_ERROR_USAGE,
                "partner 99 of 12");

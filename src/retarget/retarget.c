@@ -224,7 +224,8 @@ static pelt_result check(const work *w, const pelt_model *source, uint32_t *matc
     }
     if (*matched == 0)
         return px_fail(w->context, PELT_ERROR_INPUT,
-                       "no joint of the motion's skeleton has the name of a joint of the rig; give a mapping");
+                       "no joint of the motion's skeleton has the name of a joint of the rig; name pairs of joints in "
+                       "pelt_retarget_desc.map");
     return PELT_OK;
 }
 

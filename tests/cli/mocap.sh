@@ -113,7 +113,7 @@ run 2 retarget walk.glb t.amc --map nowhere.txt -o none.glb
 err "nowhere.txt"
 printf 'HIERARCHY ROOT tentacle\n{ OFFSET 0 0 0 }' >tentacle.bvh
 run 2 retarget tentacle.bvh walk.bvh -o none.glb
-err "give a mapping"
+err "--map FILE"
 run 2 retarget mesh.obj walk.bvh -o none.glb
 err "no skeleton"
 run 2 retarget walk.glb s.asf -o none.glb
