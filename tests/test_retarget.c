@@ -485,6 +485,32 @@ static void goals_follow_limbs(void **state) {
     test_end(&test);
 }
 
+/* A leg without knee points to the middle of its vertices: it is aligned with the motion's leg, which is spread by 45
+ * degrees at rest and straight in the motion. */
+static void limbs_of_one_bone(void **state) {
+    (void)state;
+    static const char spread[] = "HIERARCHY ROOT Hips\n{ OFFSET 0 0 0 CHANNELS 3 Xposition Yposition Zposition JOINT "
+                                 "LeftUpLeg\n{ OFFSET 1 0 0 CHANNELS 1 Zrotation JOINT LeftLeg\n{ OFFSET 2 -2 0 JOINT "
+                                 "LeftFoot\n{ OFFSET 2 -2 0 } } } }\nMOTION Frames: 2 Frame Time: 0.25\n"
+                                 "0 4 0 -45\n1 4 0 -45\n";
+    static const char block[] = "HIERARCHY ROOT Hips\n{ OFFSET 0 4 0 JOINT LeftLeg\n{ OFFSET 1 0 0 JOINT Tip\n"
+                                "{ OFFSET 0 -3 0 } } }";
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *source = read_bvh(test.context, spread), *rig = read_bvh(test.context, block);
+    pelt_retarget_desc desc = pelt_retarget_desc_default();
+    desc.ground = PELT_GROUND_KEEP;
+    desc.scale = 1;
+    assert_true(put_skin(test.context, rig, (const char *[]){"LeftLeg", "Tip"}, 2));
+    rig->mesh.positions[1] -= 2; /* below the joint */
+    test_ok(&test, put_on(test.context, source, rig, &desc, NULL));
+    check_place(rig, "LeftLeg", 0, 1, 4, 0);
+    check_place(rig, "Tip", 0, 1, 1, 0);
+    pelt_model_destroy(source);
+    pelt_model_destroy(rig);
+    test_end(&test);
+}
+
 /* Joints of equal names and nearly equal offsets leave their parents as the motion's do, in the rig's size. */
 static void equal_skeletons(void **state) {
     (void)state;
@@ -598,6 +624,7 @@ int main(void) {
         cmocka_unit_test(what_travels),
         cmocka_unit_test(unnamed_hips),
         cmocka_unit_test(goals_follow_limbs),
+        cmocka_unit_test(limbs_of_one_bone),
         cmocka_unit_test(equal_skeletons),
         cmocka_unit_test(torn_meshes_are_told),
         cmocka_unit_test(what_is_refused),

@@ -151,6 +151,56 @@ static void find_bones(const px_bridge *b, const px_pose *rig, uint32_t *next, b
     }
 }
 
+/* The middle of the vertices by their weights of a joint; false when there are none. */
+static bool weighted_middle(const px_pose *pose, uint32_t joint, double middle[3]) {
+    const pelt_model *model = pose->model;
+    const pelt_skin *skin = &model->skin;
+    size_t count = skin->bone_count ? (size_t)model->mesh.vertex_count * skin->influence_count : 0;
+    double sum[4] = {0};
+    for (size_t n = 0; n < count; n++) {
+        if (!(skin->weights[n] > 0) || skin->bone_joints[skin->bones[n]] != joint)
+            continue;
+        pelt_affine palette = px_affine_mul(&pose->globals[joint], &skin->inverse_binds[skin->bones[n]]);
+        float place[3];
+        px_affine_point(&palette, model->mesh.positions + n / skin->influence_count * 3, place);
+        for (int c = 0; c < 3; c++)
+            sum[c] += (double)(skin->weights[n] * place[c]);
+        sum[3] += (double)skin->weights[n];
+    }
+    for (int c = 0; c < 3; c++)
+        middle[c] = sum[c] / sum[3];
+    return sum[3] > 0;
+}
+
+/* Where a limb of the motion ends: its hand or foot, else the joint nearest to it; PELT_NONE: at the joint itself. */
+static uint32_t limb_end(const px_pose *motion, const px_joint_name *names, px_body_part body, px_body_side side) {
+    for (int part = body < PX_BODY_THIGH ? PX_BODY_HAND : PX_BODY_FOOT; part > (int)body; part--)
+        for (uint32_t j = 0; j < motion->model->skeleton.joint_count; j++)
+            if (names[j].body == (px_body_part)part && names[j].side == side)
+                return j;
+    return PELT_NONE;
+}
+
+/* Where a bone of the rig points at rest, and the motion's. `next` is the joint that it ends at. The last bone of a limb
+ * that lacks joints (a leg without knee) points to the middle of its vertices, and the motion's limb to its end. */
+static bool bone_directions(const px_bridge *b, const px_pose *rig, const px_pose *motion, const px_joint_name *names,
+                            uint32_t j, uint32_t next, double mine[3], double theirs[3]) {
+    const px_joint_name *name = &b->names[j];
+    bool limb = b->matches[j].joint != PELT_NONE && is_limb(name->body);
+    if (next == PELT_NONE && limb)
+        next = px_bridge_part(b, rig, name->body + 1, name->side); /* it hangs elsewhere */
+    if (next != PELT_NONE)
+        return direction(rig, j, next, mine) && direction(motion, b->matches[j].joint, b->matches[next].joint, theirs);
+    uint32_t end = limb ? limb_end(motion, names, name->body, name->side) : PELT_NONE;
+    double place[3];
+    if (end == PELT_NONE || !direction(motion, b->matches[j].joint, end, theirs) || !weighted_middle(rig, j, mine))
+        return false;
+    px_pose_place(rig, j, place);
+    for (int c = 0; c < 3; c++)
+        mine[c] -= place[c];
+    return px_length3(mine) > 0 && isfinite(px_length3(mine));
+}
+
 /* A of each joint: what turns the rig's bones at rest to where the motion's point, from the hips outwards, so that what
  * hangs from a bone turns with it. */
 static pelt_result find_alignment(px_arena *arena, const px_bridge *b, const px_pose *rig, const px_pose *motion,
@@ -158,14 +208,15 @@ static pelt_result find_alignment(px_arena *arena, const px_bridge *b, const px_
     uint32_t count = rig->model->skeleton.joint_count;
     uint32_t *next = PX_NEW(arena, uint32_t, count);
     bool *branches = PX_NEW(arena, bool, count);
-    if (!next || !branches)
+    px_joint_name *names = PX_NEW(arena, px_joint_name, motion->model->skeleton.joint_count);
+    if (!next || !branches || !names)
         return PELT_ERROR_MEMORY;
+    px_read_joint_names(&motion->model->skeleton, names);
     find_bones(b, rig, next, branches);
     for (uint32_t j = 0; j < count; j++) {
         alignment[j] = b->above[j] == PELT_NONE ? px_rotation_identity() : alignment[b->above[j]];
         double mine[3], theirs[3];
-        if (!directions || next[j] == PELT_NONE || !direction(rig, j, next[j], mine) ||
-            !direction(motion, b->matches[j].joint, b->matches[next[j]].joint, theirs))
+        if (!directions || !bone_directions(b, rig, motion, names, j, next[j], mine, theirs))
             continue;
         px_rotation_apply(alignment[j], mine, mine);
         px_rotation_apply(b->world, theirs, theirs);
