@@ -96,7 +96,7 @@ static void print_matches(const retarget_work *w) {
         if (partner)
             table_row(&table, shown_name(skeleton->names[j]), "%s (%s)", shown_name(partner), how);
         else
-            table_row(&table, shown_name(skeleton->names[j]), "keeps its rest pose%s", *how ? " (map)" : "");
+            table_row(&table, shown_name(skeleton->names[j]), "no partner%s", *how ? " (map)" : "");
     }
     table_print(&table, w->session->common.quiet ? NULL : w->session->out, "Joints of the rig and of the motion");
 }

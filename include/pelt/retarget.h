@@ -2,7 +2,8 @@
  *
  * Joints are paired by a mapping of the caller's, then by what their names mean: parts of the body in the words of many
  * programs (hips = pelvis, LeftUpLeg = thigh_l = lfemur …), then equal names but for case, prefixes and punctuation.
- * A paired joint turns in the world as its partner turns from its own rest pose; all others keep their rest pose.
+ * A paired joint turns in the world as its partner turns from its own rest pose. All others keep their rest
+ * pose, but those that move vertices and would tear from the body follow it (docs/retarget.md).
  *
  *   R(t) = W · S(t) · S(rest)⁻¹ · W⁻¹ · A · R(rest)
  *
