@@ -18,27 +18,28 @@ static pelt_track *copy_tracks(pelt_context *context, pelt_model *model, uint32_
     return tracks;
 }
 
-/* Puts the skeleton below a scaled node, as exporters do that change units. Every pose stays as it was. */
-static void put_below(pelt_context *context, pelt_model *model) {
+/* Puts the skeleton below a node of this scale, as exporters do that change units; a negative one mirrors. Every pose stays
+ * as it was. */
+static void put_below(pelt_context *context, pelt_model *model, float size) {
     pelt_skeleton *old = &model->skeleton, s = {.joint_count = old->joint_count + 1};
     s.names = pelt_model_alloc(context, model, s.joint_count, sizeof *s.names);
     s.parents = pelt_model_alloc(context, model, s.joint_count, sizeof *s.parents);
     s.rest = pelt_model_alloc(context, model, s.joint_count, sizeof *s.rest);
     s.names[0] = "Armature";
     s.parents[0] = PELT_NONE;
-    s.rest[0] = (pelt_transform){{0}, {0, 0, 0, 1}, {SIZE, SIZE, SIZE}};
+    s.rest[0] = (pelt_transform){{0}, {0, 0, 0, 1}, {size, size, size}};
     for (uint32_t j = 0; j < old->joint_count; j++) {
         s.names[j + 1] = old->names[j];
         s.parents[j + 1] = old->parents[j] == PELT_NONE ? 0 : old->parents[j] + 1;
         s.rest[j + 1] = old->rest[j];
         for (int c = 0; c < 3; c++)
-            s.rest[j + 1].translation[c] /= SIZE;
+            s.rest[j + 1].translation[c] /= size;
     }
     model->skeleton = s;
     for (uint32_t b = 0; b < model->skin.bone_count; b++) {
         model->skin.bone_joints[b]++;
         for (int e = 0; e < 12; e++)
-            model->skin.inverse_binds[b].m[e] /= SIZE;
+            model->skin.inverse_binds[b].m[e] /= size;
     }
     for (uint32_t p = 0; p < model->mesh.part_count; p++)
         model->mesh.parts[p].joint += model->mesh.parts[p].joint != PELT_NONE;
@@ -47,7 +48,7 @@ static void put_below(pelt_context *context, pelt_model *model) {
         size_t count = (size_t)tracks[t].key_count * tracks[t].width;
         float *values = pelt_model_alloc(context, model, count, sizeof *values);
         for (size_t e = 0; e < count; e++)
-            values[e] = tracks[t].values[e] / (tracks[t].path == PELT_PATH_TRANSLATION ? SIZE : 1);
+            values[e] = tracks[t].values[e] / (tracks[t].path == PELT_PATH_TRANSLATION ? size : 1);
         tracks[t].values = values;
         tracks[t].joint++;
     }
@@ -145,12 +146,12 @@ static void assert_near(const pelt_affine *a, const pelt_affine *b, double slack
             fail_msg("entry %d is %g, not %g", e, (double)a->m[e], (double)b->m[e]);
 }
 
-static void check_hosts(bool scaled, pelt_transforms kind) {
+static void check_hosts(float size, pelt_transforms kind) {
     test_context test;
     test_begin(&test, 2);
     pelt_model *model = make(&test);
-    if (scaled)
-        put_below(test.context, model);
+    if (size != 1)
+        put_below(test.context, model, size);
     put_clip(&test, model);
     uint32_t bones = model->skin.bone_count, joints = model->skeleton.joint_count;
     double before = error_of(&test, model), error = add_bones(&test, model, kind);
@@ -175,14 +176,20 @@ static void check_hosts(bool scaled, pelt_transforms kind) {
 
 static void helpers_hang_from_the_rig(void **state) {
     (void)state;
-    check_hosts(false, PELT_TRANSFORMS_AFFINE);
-    check_hosts(false, PELT_TRANSFORMS_RIGID);
+    check_hosts(1, PELT_TRANSFORMS_AFFINE);
+    check_hosts(1, PELT_TRANSFORMS_RIGID);
 }
 
 static void helpers_hang_below_a_scaled_node(void **state) {
     (void)state;
-    check_hosts(true, PELT_TRANSFORMS_AFFINE);
-    check_hosts(true, PELT_TRANSFORMS_TRS);
+    check_hosts(SIZE, PELT_TRANSFORMS_AFFINE);
+    check_hosts(SIZE, PELT_TRANSFORMS_TRS);
+}
+
+static void helpers_hang_below_a_mirrored_node(void **state) {
+    (void)state;
+    check_hosts(-1, PELT_TRANSFORMS_AFFINE);
+    check_hosts(-SIZE, PELT_TRANSFORMS_TRS);
 }
 
 /* ---- Morphs ----------------------------------------------------------------------------------------------- */
@@ -417,6 +424,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(helpers_hang_from_the_rig),
         cmocka_unit_test(helpers_hang_below_a_scaled_node),
+        cmocka_unit_test(helpers_hang_below_a_mirrored_node),
         cmocka_unit_test(morphs_stay),
         cmocka_unit_test(parts_join_the_skin),
         cmocka_unit_test(giving_up_changes_nothing),

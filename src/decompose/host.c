@@ -20,10 +20,10 @@ static double scale_of(const double m[9], double rotation[9], double *off) {
 }
 
 bool px_host_bind(const pelt_affine *a, px_similarity *out) {
-    double linear[9], off;
+    double linear[9], off, sign = px_affine_determinant(a) < 0 ? -1 : 1; /* mirrored: the scale is negative */
     for (int e = 0; e < 9; e++)
-        linear[e] = (double)a->m[4 * (e / 3) + e % 3];
-    out->scale = scale_of(linear, out->turn, &off);
+        linear[e] = sign * (double)a->m[4 * (e / 3) + e % 3];
+    out->scale = sign * scale_of(linear, out->turn, &off);
     for (int r = 0; r < 3; r++)
         out->shift[r] = (double)a->m[4 * r + 3];
     return off <= SIMILARITY_TOLERANCE;

@@ -28,7 +28,7 @@ void px_host_divide(const px_hosts *hosts, uint32_t bone, size_t row, double m[1
 /* m becomes host · m. */
 void px_host_multiply(const px_hosts *hosts, uint32_t bone, size_t row, double m[12]);
 
-/* An inverse bind matrix as a similarity; false when it is none. */
+/* An inverse bind matrix as a similarity, with a negative scale when it mirrors; false when it is none. */
 bool px_host_bind(const pelt_affine *a, px_similarity *out);
 
 /* Bones with locked motions get the joints and tracks of the rig, as they are (keep.c); the others' joints and tracks are
