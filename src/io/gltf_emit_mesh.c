@@ -132,10 +132,20 @@ static pelt_result group_parts(px_gltf_writer *w) {
     return PELT_OK;
 }
 
-/* A skinned mesh stands at a root without transform: others would have no effect and only mislead. */
-static bool can_carry_skin(const pelt_skeleton *skeleton, uint32_t joint) {
+static bool is_bone(const pelt_model *model, uint32_t joint) {
+    for (uint32_t b = 0; b < model->skin.bone_count; b++)
+        if (model->skin.bone_joints[b] == joint)
+            return true;
+    return false;
+}
+
+/* A skinned mesh stands at a root without transform: others would have no effect and only mislead. The root is no bone:
+ * three and Blender make bones of the nodes that skins name, and lose a mesh or its morph weights there. */
+static bool can_carry_skin(const pelt_model *model, uint32_t joint) {
+    const pelt_skeleton *skeleton = &model->skeleton;
     pelt_transform identity = px_transform_identity();
-    return skeleton->parents[joint] == PELT_NONE && memcmp(&skeleton->rest[joint], &identity, sizeof identity) == 0;
+    return skeleton->parents[joint] == PELT_NONE && !is_bone(model, joint) &&
+           memcmp(&skeleton->rest[joint], &identity, sizeof identity) == 0;
 }
 
 static void put_instance_node(px_gltf_writer *w, px_gltf_instance *instance, uint32_t first_part, uint32_t mesh) {
@@ -145,7 +155,7 @@ static void put_instance_node(px_gltf_writer *w, px_gltf_instance *instance, uin
     if (w->source)
         name = px_json_string(px_json_get(w->source->nodes.items[w->source->sources[first_part].node], "name"), name);
     bool own = instance->joint == PELT_NONE || part->joint == PELT_NONE ||
-               (instance->skinned && !can_carry_skin(&w->model->skeleton, instance->joint));
+               (instance->skinned && !can_carry_skin(w->model, instance->joint));
     if (own) {
         instance->node = px_gltf_new_node(w, name, &node);
         px_gltf_add_root(w, instance->node, PELT_NONE);
@@ -165,9 +175,8 @@ static bool only_shows_mesh(const px_gltf_writer *w, uint32_t joint) {
     for (uint32_t j = joint + 1; j < model->skeleton.joint_count; j++)
         if (model->skeleton.parents[j] == joint)
             return false;
-    for (uint32_t b = 0; b < model->skin.bone_count; b++)
-        if (model->skin.bone_joints[b] == joint)
-            return false;
+    if (is_bone(model, joint))
+        return false;
     for (uint32_t m = 0; m < model->motion_count; m++)
         for (uint32_t t = 0; t < model->motions[m].track_count; t++)
             if (model->motions[m].tracks[t].joint == joint && model->motions[m].tracks[t].path != PELT_PATH_WEIGHTS)
@@ -175,28 +184,50 @@ static bool only_shows_mesh(const px_gltf_writer *w, uint32_t joint) {
     return true;
 }
 
-/* Puts a mesh that gets a skin at a root without transform: its node moves there, or the mesh gets a new node where others
- * need the old one. It stays where it is at such a root, and on a node that is needed if it has morphs (motions of their
- * weights name the node) or joints were added (nodes keep the order of the joints). */
-static void place_skinned(px_gltf_writer *w, px_gltf_instance *instance, bool was_skinned) {
+/* Makes a joint's node a root without transform in every scene that shows it. */
+static void move_to_root(px_gltf_writer *w, uint32_t joint) {
     static const char *const transforms[] = {"matrix", "translation", "rotation", "scale"};
-    uint32_t joint = instance->joint, parent = w->model->skeleton.parents[joint];
-    px_json *old = w->joint_nodes[joint], *node;
-    const px_json *mesh = px_json_get(old, "mesh");
-    if (!instance->skinned || was_skinned || !mesh || can_carry_skin(&w->model->skeleton, joint))
-        return;
-    if (only_shows_mesh(w, joint)) {
-        for (size_t t = 0; t < PX_COUNT(transforms); t++)
-            px_json_remove(old, transforms[t]);
-        px_gltf_add_root(w, w->joint_indices[joint], joint);
-        if (parent != PELT_NONE)
-            px_gltf_remove_number(w, w->joint_nodes[parent], "children", w->joint_indices[joint]);
-    } else if (instance->morph_count == 0 && !(w->changed & PELT_CHANGED_SKELETON)) {
-        instance->node = px_gltf_new_node(w, px_json_string(px_json_get(old, "name"), "mesh"), &node);
-        px_gltf_put_uint(w, node, "mesh", (uint32_t)px_json_uint(mesh, PELT_NONE - 1, 0));
-        px_json_remove(old, "mesh");
-        px_gltf_add_root(w, instance->node, joint);
+    uint32_t parent = w->model->skeleton.parents[joint];
+    for (size_t t = 0; t < PX_COUNT(transforms); t++)
+        px_json_remove(w->joint_nodes[joint], transforms[t]);
+    px_gltf_add_root(w, w->joint_indices[joint], joint);
+    if (parent != PELT_NONE)
+        px_gltf_remove_number(w, w->joint_nodes[parent], "children", w->joint_indices[joint]);
+}
+
+/* Gives a joint a node of its own in the place of the one that shows its mesh, which becomes a root. The mesh keeps its
+ * node: the order of nodes is that of parts, and motions look for morph weights there. */
+static void move_joint(px_gltf_writer *w, uint32_t joint) {
+    static const char *const of_mesh[] = {"mesh", "skin", "weights"}, *const of_joint[] = {"children", "camera",
+                                                                                           "extensions"};
+    px_json *shown = w->joint_nodes[joint], *node = px_gltf_push(w, w->nodes, px_json_copy(w->arena, shown));
+    uint32_t parent = w->model->skeleton.parents[joint], index = px_json_count(w->nodes) - 1;
+    move_to_root(w, joint);
+    for (size_t k = 0; k < PX_COUNT(of_mesh); k++) {
+        px_json_remove(node, of_mesh[k]);
+        px_json_remove(shown, of_joint[k]);
     }
+    if (parent == PELT_NONE)
+        px_gltf_add_root(w, index, joint);
+    else
+        px_gltf_push_uint(w, px_gltf_member(w, w->joint_nodes[parent], "children", PX_JSON_ARRAY), index);
+    w->joint_nodes[joint] = node;
+    w->joint_indices[joint] = index;
+    w->changed |= PELT_CHANGED_MOTIONS | PELT_CHANGED_DRIVERS; /* both name nodes */
+}
+
+/* Puts a mesh that gets a skin at a root without transform: its node moves there, or it parts from a joint that others
+ * need. A skinned mesh never stays on a node that is a joint: three drops the motion of its morph weights. */
+static void place_skinned(px_gltf_writer *w, const px_gltf_instance *instance, bool was_skinned) {
+    uint32_t joint = instance->joint;
+    bool shown = px_json_get(w->joint_nodes[joint], "mesh") != NULL;
+    bool stays = was_skinned ? !is_bone(w->model, joint) : can_carry_skin(w->model, joint);
+    if (!instance->skinned || !(w->changed & PELT_CHANGED_SKIN) || !shown || stays)
+        return;
+    if (only_shows_mesh(w, joint))
+        move_to_root(w, joint);
+    else
+        move_joint(w, joint);
 }
 
 pelt_result px_gltf_emit_instances(px_gltf_writer *w) {
@@ -389,8 +420,7 @@ static void put_target_names(px_gltf_writer *w, const px_gltf_instance *instance
     px_json *extras = px_json_get(instance->mesh, "extras");
     px_json_remove(extras, "targetNames");
     px_json_remove(instance->mesh, "weights");
-    if (instance->joint != PELT_NONE)
-        px_json_remove(w->joint_nodes[instance->joint], "weights");
+    px_json_remove(px_json_at(w->nodes, instance->node), "weights");
     px_json *names = NULL, *weights = NULL;
     if (named)
         names = px_gltf_put(w, px_gltf_member(w, instance->mesh, "extras", PX_JSON_OBJECT), "targetNames",
