@@ -29,7 +29,8 @@ typedef enum pelt_jiggle_weights {
 /* What has how much of δ. */
 typedef enum pelt_jiggle_softness {
     PELT_JIGGLE_SOFTNESS_THICKNESS, /* thick flesh all of it, thin flesh, hands, feet and heads none; it swings by at most
-                                     * an eighth of its thickness. Joints and vertices with a δ of their own have that */
+                                     * an eighth of its thickness. Joints and vertices with a δ of their own have that.
+                                     * Shells that one joint alone moves are rigid, unless it moves the whole mesh */
     PELT_JIGGLE_SOFTNESS_EVEN       /* everything all of it, and swings as far as it likes */
 } pelt_jiggle_softness;
 

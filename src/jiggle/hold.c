@@ -1,4 +1,4 @@
-/* Vertices of thin flesh keep the rig's own skin.
+/* Vertices of thin flesh and of rigid shells keep the rig's own skin.
  *
  * A cell that is wider than a finger blends the weights of the whole hand: the finger bends as the cell does, not as its
  * skin does. What linear blending of the lattice gets wrong of linear blending of the vertices is known, and is put right
@@ -9,6 +9,8 @@
  * For h = 1 the lattice gives only x − x_linear, the difference to its own linear blending, which is smooth. Cells that are
  * not small against the flesh blend more than its vertices do, so that difference is too long: it keeps a volume that the
  * vertices do not lose. It is shortened to a part of the thickness of the flesh.
+ *
+ * Rigid shells that touch share cells, which would blend their joints: their vertices have the rig's skin alone.
  */
 #include "jiggle/hold.h"
 
@@ -63,11 +65,11 @@ static pelt_result make_lattice(px_arena *arena, const px_lattice *lattice, cons
 
 pelt_result px_hold_make(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
                          const px_lattice *lattice, const px_weight_table *weights, const px_detail *detail,
-                         const px_thickness *thickness, px_hold *out) {
+                         const px_thickness *thickness, const bool *rigid, px_hold *out) {
     const pelt_model *model = subject->model;
     uint32_t count = model->mesh.vertex_count, joint_count = model->skeleton.joint_count;
-    *out = (px_hold){.model = model, .subject = subject};
-    if (!is_any_held(thickness, joint_count))
+    *out = (px_hold){.model = model, .subject = subject, .rigid = rigid};
+    if (!rigid && !is_any_held(thickness, joint_count))
         return PELT_OK;
     PX_TRY(make_lattice(arena, lattice, weights, thickness, &out->coarse));
     if (detail->lattice.particle_count > 0)
@@ -78,6 +80,8 @@ pelt_result px_hold_make(pelt_context *context, px_arena *arena, const px_jiggle
     out->blended = PX_NEW(arena, float, 3 * (size_t)count);
     out->motions = PX_NEW(arena, pelt_affine, joint_count);
     out->palette = PX_NEW(arena, pelt_affine, model->skin.bone_count);
+    if (rigid && model->mesh.normals && !(out->normals = PX_NEW(arena, float, 3 * (size_t)count)))
+        return PELT_ERROR_MEMORY;
     if (!out->vertex_shares || !out->bind || !out->skinned || !out->blended || !out->motions || !out->palette)
         return PELT_ERROR_MEMORY;
     share_vertices(out, lattice);
@@ -148,11 +152,16 @@ static const float *morphed(const px_hold *h, const px_mesh_embedding *mesh) {
     return h->morphed;
 }
 
+static const float *bind_normals(const px_hold *h, const px_mesh_embedding *mesh) {
+    return mesh->shape ? mesh->shape->normals : h->model->mesh.normals;
+}
+
 void px_hold_vertices(const px_hold *h, const px_mesh_embedding *mesh, const px_mesh_embedding *fine,
-                      const pelt_affine *globals, float *positions) {
+                      const pelt_affine *globals, float *positions, float *normals) {
     if (!h->vertex_shares)
         return;
     const pelt_skin *skin = &h->model->skin;
+    bool shaded = normals && h->normals;
     uint32_t count = h->model->mesh.vertex_count;
     px_mesh_embedding_run(mesh, h->coarse.linear, h->blended, NULL);
     if (h->fine.linear)
@@ -165,8 +174,14 @@ void px_hold_vertices(const px_hold *h, const px_mesh_embedding *mesh, const px_
                                    .palette = h->palette,
                                    .skinning = PELT_SKINNING_LINEAR,
                                    .positions = morphed(h, mesh),
-                                   .out_positions = h->skinned});
-    for (size_t i = 0; i < count; i++)
+                                   .normals = shaded ? bind_normals(h, mesh) : NULL,
+                                   .out_positions = h->skinned,
+                                   .out_normals = shaded ? h->normals : NULL});
+    for (size_t i = 0; i < count; i++) {
+        bool rigid = h->rigid && h->rigid[i];
         for (size_t c = 3 * i; c < 3 * i + 3; c++)
-            positions[c] += h->vertex_shares[i] * (h->skinned[c] - h->blended[c]);
+            positions[c] = rigid ? h->skinned[c] : positions[c] + h->vertex_shares[i] * (h->skinned[c] - h->blended[c]);
+        if (rigid && shaded)
+            memcpy(normals + 3 * i, h->normals + 3 * i, 3 * sizeof *normals);
+    }
 }

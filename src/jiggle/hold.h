@@ -1,4 +1,4 @@
-/* Vertices of thin flesh keep the rig's own skin. */
+/* Vertices of thin flesh and of rigid shells keep the rig's own skin. */
 #ifndef PELT_JIGGLE_HOLD_H
 #define PELT_JIGGLE_HOLD_H
 
@@ -21,26 +21,29 @@ typedef struct px_hold {
     const px_jiggle_subject *subject;
     px_hold_lattice coarse, fine; /* fine: of no particles where there is no detail */
     float *vertex_shares;         /* [vertex] how much is held; NULL: nothing is */
+    const bool *rigid;            /* [vertex] it has the rig's own skin and nothing else; NULL: none has */
     float *bind;                  /* [vertex][3] in the bind pose, with morphs as at rest */
     float *morphed;               /* [vertex][3] scratch: with morphs as they are; NULL: there are none */
     float *skinned;               /* [vertex][3] scratch: by the rig's skin … */
+    float *normals;               /* [vertex][3] scratch: the same of normals; NULL: the mesh has none */
     float *blended;               /* … and by linear blending of the lattices */
     pelt_affine *motions;         /* [joint] scratch */
     pelt_affine *palette;         /* [bone] scratch */
 } px_hold;
 
-/* Arrays live in the arena; all arguments must outlive it. */
+/* rigid [vertex] or NULL: see px_rigid_find. Arrays live in the arena; all arguments must outlive it. */
 pelt_result px_hold_make(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
                          const px_lattice *lattice, const px_weight_table *weights, const px_detail *detail,
-                         const px_thickness *thickness, px_hold *out);
+                         const px_thickness *thickness, const bool *rigid, px_hold *out);
 /* Linear blending of both lattices for joints at `globals` [joint]. The functions below need it. Never allocates. */
 void px_hold_pose(const px_hold *hold, const px_detail *detail, const pelt_affine *globals);
 /* Particles [particle][4] shortened in their difference to linear blending, as far as they are held. Gives
  * `particles` where nothing is. Never allocates. */
 const float *px_hold_particles(const px_hold_lattice *lattice, const float *particles);
 /* Moves vertices that the embeddings and those particles put at `positions`, so that they are off the rig's own skin only by
- * as much as their lattice is off its own linear blending. Never allocates. */
+ * as much as their lattice is off its own linear blending; those of rigid shells not at all, nor their `normals` (or NULL).
+ * Never allocates. */
 void px_hold_vertices(const px_hold *hold, const px_mesh_embedding *mesh, const px_mesh_embedding *fine,
-                      const pelt_affine *globals, float *positions);
+                      const pelt_affine *globals, float *positions, float *normals);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "core/math3.h"
 #include "core/mesh.h"
+#include "jiggle/rigid.h"
 
 #include <pelt/run.h>
 
@@ -55,7 +56,10 @@ static pelt_result make_mesh(pelt_jiggle *j, const px_lattice *lattice, const px
 static pelt_result make_hold(pelt_jiggle *j, pelt_context *context) {
     if (j->desc.weights == PELT_JIGGLE_WEIGHTS_LATTICE || j->model->skin.bone_count == 0)
         return PELT_OK;
-    return px_hold_make(context, j->arena, &j->subject, &j->lattice, &j->weights, &j->detail, &j->thickness, &j->hold);
+    bool *rigid;
+    PX_TRY(px_rigid_find(j->arena, &j->subject, &j->desc, &rigid));
+    return px_hold_make(context, j->arena, &j->subject, &j->lattice, &j->weights, &j->detail, &j->thickness, rigid,
+                        &j->hold);
 }
 
 static pelt_result make_state(pelt_jiggle *j) {
@@ -206,7 +210,7 @@ void px_jiggle_vertices(const pelt_jiggle *j, const float *particles, float *pos
         particles = px_detail_move(&detail, &j->primary, j->skin, particles);
         px_mesh_embedding_run(&detail.mesh, px_hold_particles(&j->hold.fine, particles), positions, normals);
     }
-    px_hold_vertices(&j->hold, &j->mesh, &detail.mesh, j->globals, positions);
+    px_hold_vertices(&j->hold, &j->mesh, &detail.mesh, j->globals, positions, normals);
 }
 
 void pelt_jiggle_positions(const pelt_jiggle *j, float *positions, float *normals) {

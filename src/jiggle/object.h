@@ -7,7 +7,8 @@
  *   values.c    what particles are like: stiffness, damping, δ
  *   thickness.c how thick flesh is, and how soft therefore
  *   mesh.c      vertices from particles           mesh_kernel.h
- *   hold.c      vertices of flesh that is thinner than the cells
+ *   hold.c      vertices of flesh that is thinner than the cells, and of rigid shells
+ *   rigid.c     which shells are rigid
  *   detail.c    a finer lattice where flesh is thin
  */
 #ifndef PELT_JIGGLE_OBJECT_H

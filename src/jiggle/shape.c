@@ -37,6 +37,8 @@ pelt_result px_mesh_shape_make(px_arena *arena, const pelt_model *model, const f
             s->turns[9 * (size_t)i + e] = m[4 * (e / 3) + e % 3];
     }
     memcpy(s->places, mesh->positions, floats * sizeof *s->places);
+    if (s->normals)
+        memcpy(s->normals, mesh->normals, floats * sizeof *s->normals);
     embedding->shape = s;
     return PELT_OK;
 }
