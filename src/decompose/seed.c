@@ -9,7 +9,7 @@
 
 #define ROUNDS       3    /* after each splitting: more hardly change what the solver makes of it */
 #define FINAL_ROUNDS 9    /* after the last one */
-#define SMALLEST     8u   /* vertices of a cluster that may be split: each half can then hold an affine motion */
+#define SMALLEST     5u   /* vertices of a cluster that is split: one affine bone moves four anywhere */
 #define FLAT_PULL    1e-6 /* to rotations: decides what flat clusters do across themselves, and nothing else */
 
 /* ---- Lloyd rounds ----------------------------------------------------------------------------------------- */

@@ -93,7 +93,7 @@ err "must end in .png"
 run 1 view f_0.obj --png d.png --size 64
 err "two numbers with an x between"
 run 1 view f_0.obj --png d.png --size 0x64
-err "--size 0x64: --width"
+err "--size 0x64: width"
 run 1 view f_0.obj --png d.png --frames 0:1
 err "--frames needs a pattern"
 run 1 view f_0.obj --png 'd_%d.png' --sheet
