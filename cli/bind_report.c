@@ -3,13 +3,14 @@
 
 #include <stdlib.h>
 
-static const char *const idle_keys[] = {"active", "excluded", "control", "far", "overshadowed"};
+static const char *const idle_keys[] = {"active", "excluded", "control", "far", "overshadowed", "unweighted"};
 static const char *const idle_texts[] = {
     "have weights",
     "left out, as asked",
     "only steer others, or carry no volume",
     "no part of the mesh is near",
     "other joints are nearer everywhere",
+    "have no weights in the file",
 };
 
 static const pelt_skeleton *skeleton_of(const bind_work *w) {
@@ -135,7 +136,7 @@ static void report_table(const bind_work *w) {
     if (r->rigid_count)
         table_row(&table, "rigid", "%s vertices follow one joint", grouped(r->rigid_count));
     table_row(&table, "joints", "%u of %u have weights", count_idle(w, PELT_BIND_ACTIVE), r->joint_count);
-    for (uint8_t why = PELT_BIND_EXCLUDED; why <= PELT_BIND_OVERSHADOWED; why++) {
+    for (uint8_t why = PELT_BIND_EXCLUDED; why <= PELT_BIND_UNWEIGHTED; why++) {
         char *names = idle_names(w, why);
         if (*names)
             table_row(&table, "", "%s: %s", idle_texts[why], names);
@@ -164,18 +165,20 @@ static void warn_touching(const bind_work *w) {
 }
 
 /* Joints that could have weights and got none. Those that only steer, or were left out, are no news. */
-static void warn_idle(const bind_work *w, uint8_t why, const char *because) {
+static void warn_idle(const bind_work *w, uint8_t why, const char *because, const char *advice) {
     uint32_t count = count_idle(w, why);
     char *names = idle_names(w, why);
     if (count)
-        warn(w->session, "%u %s no weights, because %s: %s", count, count == 1 ? "joint gets" : "joints get", because,
-             names);
+        warn(w->session, "%u %s no weights, because %s: %s%s", count, count == 1 ? "joint gets" : "joints get", because,
+             names, advice);
     free(names);
 }
 
 static void warn_all(const bind_work *w) {
-    warn_idle(w, PELT_BIND_FAR, "no part of the mesh is near");
-    warn_idle(w, PELT_BIND_OVERSHADOWED, "others are nearer everywhere");
+    warn_idle(w, PELT_BIND_FAR, "no part of the mesh is near", "");
+    warn_idle(w, PELT_BIND_OVERSHADOWED, "others are nearer everywhere", "");
+    warn_idle(w, PELT_BIND_UNWEIGHTED, "there are none in the file's own skin",
+              "; --joints all uses them too, --only names the joints to use");
     warn_touching(w);
 }
 

@@ -81,11 +81,86 @@ static void test_joints_that_steer(void **state) {
     test_end(&test);
 }
 
+/* Every vertex of the tube hangs from the joint that `steps` of eight vertices each give it. */
+static void paint(pelt_model *model, const uint32_t *steps, uint16_t count) {
+    uint32_t vertex = 0;
+    for (uint16_t j = 0; j < count; j++)
+        for (uint32_t n = 0; n < 8 * steps[j] && vertex < model->mesh.vertex_count; n++)
+            set_weights(model, vertex++, j, j, 0);
+    while (vertex < model->mesh.vertex_count)
+        set_weights(model, vertex++, 1, 1, 0);
+}
+
+/* Joints with weights in the file are used whatever they are called; those without any are not, and the report says
+ * which. */
+static void test_weights_in_the_file_say_which_joints_are_used(void **state) {
+    (void)state;
+    static const test_joint joints[] = {{"Root", PELT_NONE, {-2, 0, 0}}, {"A", 0, {-1.5f, 0, 0}},
+                                        {"CTRL_B", 1, {-0.5f, 0, 0}},    {"Spare", 2, {0.5f, 0, 0}},
+                                        {"IK_Spare", 3, {1, 0, 0}},      {"B_end", 3, {2, 0, 0}}};
+    enum { ON = PELT_BIND_ACTIVE, OFF = PELT_BIND_CONTROL, BARE = PELT_BIND_UNWEIGHTED, OUT = PELT_BIND_EXCLUDED };
+    static const struct {
+        uint32_t steps[6], joints;
+        const char *only;
+        uint8_t idle[6];
+    } cases[] = {
+        {{9, 12, 12, 0, 0, 0}, PELT_BIND_JOINTS_WEIGHTED, NULL, {ON, ON, ON, BARE, OFF, OFF}},
+        {{1, 16, 16, 0, 0, 0}, PELT_BIND_JOINTS_WEIGHTED, NULL, {OFF, ON, ON, BARE, OFF, OFF}}, /* a stray root */
+        {{9, 12, 12, 0, 0, 0}, PELT_BIND_JOINTS_ALL, NULL, {OFF, ON, OFF, ON, ON, ON}},
+        {{0, 33, 0, 0, 0, 0}, PELT_BIND_JOINTS_WEIGHTED, NULL, {OFF, ON, OFF, ON, ON, ON}}, /* nobody has painted it */
+        {{9, 12, 12, 0, 0, 0}, PELT_BIND_JOINTS_WEIGHTED, "CTRL_B,Spare", {OUT, OUT, ON, ON, OUT, OUT}},
+    };
+    test_context test;
+    test_begin(&test, 1);
+    for (size_t n = 0; n < sizeof cases / sizeof cases[0]; n++) {
+        pelt_model *model = make_tube(&test, joints, 6);
+        paint(model, cases[n].steps, 6);
+        pelt_bind_desc desc = quick_desc();
+        pelt_bind_report report;
+        desc.joints = cases[n].joints;
+        desc.only = cases[n].only;
+        test_ok(&test, pelt_bind(test.context, model, &desc, &report));
+        for (uint32_t j = 0; j < 6; j++) /* a bone may have others nearer everywhere */
+            if (report.idle[j] != cases[n].idle[j] &&
+                !(report.idle[j] == PELT_BIND_OVERSHADOWED && cases[n].idle[j] == ON))
+                fail_msg("case %zu: %s is %u", n, joints[j].name, report.idle[j]);
+        pelt_model_destroy(model);
+    }
+    test_end(&test);
+}
+
+/* A joint without weights gets no bone, but the bone above it still goes there. */
+static void test_joints_without_weights_mark_ends(void **state) {
+    (void)state;
+    static const test_joint joints[] = {
+        {"A", PELT_NONE, {-2, 0, 0}}, {"Side", 0, {-1, 0.2f, 0}}, {"Tip", 0, {1.5f, 0, 0}}};
+    static const uint32_t steps[] = {20, 13, 0};
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_tube(&test, joints, 3);
+    paint(model, steps, 3);
+    pelt_bind_desc desc = quick_desc();
+    pelt_binding *binding;
+    test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
+    float tip[3];
+    bool reached = false;
+    px_bind_to_grid(&binding->volume.voxels.grid, joints[2].place, tip);
+    for (uint32_t k = 0; k < binding->bones.segment_count; k++)
+        reached |= binding->bones.segments[k].target == 0 && fabsf(binding->bones.segments[k].b[0] - tip[0]) < 0.01f;
+    assert_true(reached);
+    assert_int_equal(binding->subject.target_count, 2);
+    pelt_binding_destroy(binding);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_joints_that_steer),
+        cmocka_unit_test(test_weights_in_the_file_say_which_joints_are_used),
+        cmocka_unit_test(test_joints_without_weights_mark_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,6 +37,12 @@ typedef enum pelt_bind_mirror {
     PELT_BIND_MIRROR_Z
 } pelt_bind_mirror;
 
+/* Which joints may deform, where `only` names none. */
+typedef enum pelt_bind_joints {
+    PELT_BIND_JOINTS_WEIGHTED, /* those with weights in the skin that is there; all where fewer than two have any */
+    PELT_BIND_JOINTS_ALL       /* all that the skin names, but for those that steer by their name or place */
+} pelt_bind_joints;
+
 typedef enum pelt_bind_rigid { PELT_BIND_RIGID_AUTO, PELT_BIND_RIGID_OFF } pelt_bind_rigid;
 
 typedef struct pelt_bind_desc {
@@ -52,8 +58,10 @@ typedef struct pelt_bind_desc {
     bool fit;                   /* scale, turn and move the skeleton to fit the mesh, with its motions, before binding;
                                   * one that fits stays as it is; default false */
     bool no_fit;                /* do not check whether the skeleton fits the mesh; default false */
+    uint32_t joints;            /* pelt_bind_joints; default weighted */
     const char *exclude;        /* names, divided by commas, of joints that must not deform; or NULL (default) */
-    const char *only;           /* names of the joints that may; or NULL (default): all */
+    const char *only;           /* names of the joints that may, with or without weights in the skin that is there,
+                                  * whatever they are called; or NULL (default): what `joints` says */
 
     /* What can change afterwards. So can `exclude` and `only`, among the joints that the binding was made with: what is
      * left out there goes to the others, in proportion. Vertices that belong to such a joint alone go to its nearest
@@ -94,11 +102,12 @@ typedef struct pelt_bind_fit {
 
 /* A joint that got nothing, and why. */
 typedef enum pelt_bind_idle {
-    PELT_BIND_ACTIVE,      /* it has weights */
-    PELT_BIND_EXCLUDED,    /* by the settings */
-    PELT_BIND_CONTROL,     /* a root, target or other joint that steers and has no volume of its own */
-    PELT_BIND_FAR,         /* no volume near */
-    PELT_BIND_OVERSHADOWED /* others were nearer everywhere */
+    PELT_BIND_ACTIVE,       /* it has weights */
+    PELT_BIND_EXCLUDED,     /* by the settings */
+    PELT_BIND_CONTROL,      /* a root, target or other joint that steers and has no volume of its own */
+    PELT_BIND_FAR,          /* no volume near */
+    PELT_BIND_OVERSHADOWED, /* others were nearer everywhere */
+    PELT_BIND_UNWEIGHTED    /* the skin that is there names it without weights, as desc.joints says */
 } pelt_bind_idle;
 
 typedef struct pelt_bind_report {

@@ -37,6 +37,8 @@ typedef struct px_bind_subject {
     uint32_t target_count;   /* */
     uint32_t *targets;       /* [target] joint, ascending */
     uint32_t *joint_targets; /* [joint] target, or PELT_NONE */
+    bool *trusted;           /* [joint] a target because of its weights in the file, or by `only`: its name and place
+                              * do not make it one that steers */
     pelt_affine *joints;     /* [joint] in the world, in the bind pose */
     uint8_t *idle;           /* [joint] pelt_bind_idle: what is known so far */
     uint32_t space_count;    /* spaces that the mesh's vertices are given in: one per skin or node */

@@ -6,7 +6,8 @@
  *   none            on along the axis, else the way the parent goes, until the volume ends
  *   a flat rig      joints without any order are joined along the axis on which most of them meet another one
  *
- * Joints that only steer (targets, roots outside the volume) have no bones. */
+ * Joints that only steer (targets, roots outside the volume) have no bones. What weights in the file say about a joint
+ * counts more than its name and place. */
 #include "bind/bind.h"
 #include "core/math3.h"
 
@@ -30,6 +31,7 @@ typedef struct layout {
     uint32_t joint_count;
     uint32_t *parents; /* [joint] as in the skeleton, but for flat rigs */
     bool *deforms;     /* [joint] it is a target and does not only steer */
+    bool *marks;       /* [joint] it is no target for want of weights, yet tells where the bone above it goes */
     float side;        /* of a cell along x, world */
     float zero;        /* lengths below are none, world */
     int axis;          /* along bones: 0 to 5 for +x −x +y −y +z −z of the joints; −1: none */
@@ -87,11 +89,12 @@ static bool is_target(const layout *l, uint32_t joint) {
     return l->s->joint_targets[joint] != PELT_NONE;
 }
 
-/* The next child of a joint from `from` on that may deform (or is no target, as asked) and is not at the same place; or
- * PELT_NONE. */
+/* The next child of a joint from `from` on that may deform or marks an end (or is no target, as asked) and is not at the
+ * same place; or PELT_NONE. */
 static uint32_t next_child(const layout *l, uint32_t joint, uint32_t from, bool target) {
     for (uint32_t k = from; k < l->joint_count; k++)
-        if (l->parents[k] == joint && (target ? l->deforms[k] : !is_target(l, k)) && distance(l, joint, k) >= l->zero)
+        if (l->parents[k] == joint && (target ? l->deforms[k] || l->marks[k] : !is_target(l, k)) &&
+            distance(l, joint, k) >= l->zero)
             return k;
     return PELT_NONE;
 }
@@ -227,13 +230,25 @@ static bool steers(const layout *l, uint32_t joint) {
     return shared || px_bind_name_steers(names[joint]);
 }
 
+/* Joints without weights in the file. Those whose names say why (controls, roots, ends) are reported as such. */
+static void find_marks(layout *l) {
+    for (uint32_t j = 0; j < l->joint_count; j++) {
+        const char *name = l->s->rig->skeleton.names[j];
+        if (l->s->idle[j] != PELT_BIND_UNWEIGHTED)
+            continue;
+        l->marks[j] = !px_bind_name_steers(name) && !px_bind_name_is_ik(name);
+        if (!l->marks[j] || px_bind_name_is_root(name) || px_bind_name_is_end(name))
+            l->s->idle[j] = PELT_BIND_CONTROL;
+    }
+}
+
 static void find_steering(layout *l) {
     uint32_t left = 0;
     for (uint32_t t = 0; t < l->s->target_count; t++)
-        l->deforms[l->s->targets[t]] = !steers(l, l->s->targets[t]);
+        l->deforms[l->s->targets[t]] = l->s->trusted[l->s->targets[t]] || !steers(l, l->s->targets[t]);
     for (uint32_t t = 0; t < l->s->target_count; t++) { /* from the top: what is above is decided */
         uint32_t j = l->s->targets[t];
-        l->deforms[j] = l->deforms[j] && (below_a_bone(l, j) || !is_outer_root(l, j));
+        l->deforms[j] = l->deforms[j] && (l->s->trusted[j] || below_a_bone(l, j) || !is_outer_root(l, j));
         left += l->deforms[j];
     }
     for (uint32_t t = 0; t < l->s->target_count && left == 0; t++) /* a rig of roots: then they are what there is */
@@ -388,7 +403,8 @@ pelt_result px_bind_bones_make(pelt_context *context, px_arena *arena, px_bind_s
     bones->heirs = PX_NEW(arena, uint32_t, subject->target_count);
     l.parents = PX_NEW(arena, uint32_t, l.joint_count);
     l.deforms = PX_NEW(arena, bool, l.joint_count);
-    if (!bones->segments || !bones->reach || !bones->limit || !bones->heirs || !l.parents || !l.deforms)
+    l.marks = PX_NEW(arena, bool, l.joint_count);
+    if (!bones->segments || !bones->reach || !bones->limit || !bones->heirs || !l.parents || !l.deforms || !l.marks)
         return PELT_ERROR_MEMORY;
     memcpy(l.parents, subject->rig->skeleton.parents, l.joint_count * sizeof *l.parents);
     l.side = (float)volume->voxels.grid.cell[0];
@@ -396,6 +412,7 @@ pelt_result px_bind_bones_make(pelt_context *context, px_arena *arena, px_bind_s
     l.flat = is_flat(&l);
     if (l.flat)
         PX_TRY(join_flat(arena, &l));
+    find_marks(&l);
     find_steering(&l);
     if (!l.flat)
         l.axis = vote_axis(&l);

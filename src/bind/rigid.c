@@ -102,7 +102,7 @@ static double spread_about(const px_bind_subject *s, const uint32_t *rows, uint3
 }
 
 /* The joint that a shell is round about, of those that are there with all that is below them; or PELT_NONE. `there`
- * [target] is scratch. */
+ * [joint] is scratch. */
 static uint32_t joint_inside(const pelt_binding *b, const px_bind_settings *settings, const shell_box *box,
                              const uint32_t *rows, uint32_t count, bool *there) {
     const px_bind_subject *s = &b->subject;
@@ -111,18 +111,18 @@ static uint32_t joint_inside(const pelt_binding *b, const px_bind_settings *sett
     float middle[3];
     for (int c = 0; c < 3; c++)
         middle[c] = 0.5f * (box->low[c] + box->high[c]);
-    for (uint32_t t = 0; t < s->target_count; t++)
-        there[t] = distance(middle, &s->joints[s->targets[t]]) < 0.5 * size;
-    for (uint32_t t = s->target_count; t-- > 0;) { /* children come after their parents */
-        uint32_t parent = s->rig->skeleton.parents[s->targets[t]];
-        if (!there[t] && parent != PELT_NONE && s->joint_targets[parent] != PELT_NONE)
-            there[s->joint_targets[parent]] = false;
-        if (!there[t] || settings->out[t])
+    for (uint32_t j = 0; j < s->rig->skeleton.joint_count; j++)
+        there[j] = distance(middle, &s->joints[j]) < 0.5 * size;
+    for (uint32_t j = s->rig->skeleton.joint_count; j-- > 0;) { /* children come after their parents */
+        uint32_t parent = s->rig->skeleton.parents[j], target = s->joint_targets[j];
+        if (!there[j] && parent != PELT_NONE)
+            there[parent] = false;
+        if (!there[j] || target == PELT_NONE || settings->out[target])
             continue;
-        double spread = spread_about(s, rows, count, &s->joints[s->targets[t]], RADIUS * size);
+        double spread = spread_about(s, rows, count, &s->joints[j], RADIUS * size);
         if (spread < least) {
             least = spread;
-            best = s->targets[t];
+            best = j;
         }
     }
     return best;
@@ -178,7 +178,7 @@ pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const p
     double whole = px_box(b->subject.positions, b->subject.row_count, low, high);
     shell_box *boxes = shell_boxes(arena, b);
     double *sums = PX_NEW(arena, double, b->subject.rig->skeleton.joint_count);
-    bool *there = PX_NEW(arena, bool, b->subject.target_count);
+    bool *there = PX_NEW(arena, bool, b->subject.rig->skeleton.joint_count);
     double *means = PX_NEW(arena, double, b->subject.target_count);
     shell *shells = PX_NEW(arena, shell, b->shell_count);
     if (!boxes || !sums || !there || !means || !shells)

@@ -20,6 +20,8 @@ typedef struct maker {
 
 enum { USE_BOUND = 1, USE_KEPT = 2 };
 
+#define ROOT_SHARE 0.25 /* of the mean joint's sum of weights: a joint on top with less may be a root */
+
 static pelt_affine *rest_globals(px_arena *arena, const pelt_skeleton *skeleton) {
     pelt_affine *globals = PX_NEW(arena, pelt_affine, skeleton->joint_count);
     if (globals)
@@ -242,14 +244,44 @@ static pelt_result place_joints(maker *m, const px_bind_subject *like, const pel
 }
 
 /* Joints that a skin names, for what will be bound; false when there is no skin. */
-static bool find_named(const pelt_model *rig, const uint8_t *uses, bool *candidates) {
+static bool find_named(const pelt_model *rig, const uint8_t *uses, bool *named) {
     bool any = false, skinned = false;
     for (uint32_t p = 0; p < rig->mesh.part_count; p++)
         skinned |= rig->mesh.parts[p].skinned;
     for (uint32_t b = 0; b < rig->skin.bone_count && skinned; b++)
         if (uses[b] != USE_KEPT)
-            any = candidates[rig->skin.bone_joints[b]] = true;
+            any = named[rig->skin.bone_joints[b]] = true;
     return any;
+}
+
+/* weighted [joint]: it has weights in the skin. trusted [joint]: … and is not just a joint on top of the others with a
+ * few stray weights, as roots often have. *painted: two joints or more have weights; programs write one joint with all
+ * of them for a mesh that nobody has painted yet. */
+static pelt_result find_weighted(px_arena *arena, const pelt_model *rig, bool *weighted, bool *trusted, bool *painted) {
+    const pelt_skin *skin = &rig->skin;
+    const uint32_t *parents = rig->skeleton.parents, joint_count = rig->skeleton.joint_count;
+    double *sums = PX_NEW(arena, double, joint_count), whole = 0;
+    bool *below = PX_NEW(arena, bool, joint_count); /* [joint] one above it has weights */
+    uint32_t count = 0;
+    if (!sums || !below)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t p = 0; p < rig->mesh.part_count; p++) {
+        const pelt_part *part = &rig->mesh.parts[p];
+        size_t first = part->first_vertex, end = first + part->vertex_count;
+        for (size_t e = first * skin->influence_count; part->skinned && e < end * skin->influence_count; e++)
+            sums[skin->bone_joints[skin->bones[e]]] += fmax((double)skin->weights[e], 0);
+    }
+    for (uint32_t j = 0; j < joint_count; j++) {
+        weighted[j] = sums[j] > 0;
+        count += weighted[j];
+        whole += sums[j];
+    }
+    for (uint32_t j = 0; j < joint_count; j++) { /* parents come first */
+        below[j] = parents[j] != PELT_NONE && (weighted[parents[j]] || below[parents[j]]);
+        trusted[j] = weighted[j] && (below[j] || sums[j] * count >= ROOT_SHARE * whole);
+    }
+    *painted = count > 1;
+    return PELT_OK;
 }
 
 /* Without a skin: joints that neither carry a mesh nor mark the end of a bone, and all above those. Where every joint
@@ -280,20 +312,30 @@ static pelt_result choose_targets(maker *m, const uint8_t *uses) {
     px_bind_subject *s = m->s;
     uint32_t joint_count = s->rig->skeleton.joint_count;
     bool *candidates = PX_NEW(m->arena, bool, joint_count), *excluded = PX_NEW(m->arena, bool, joint_count);
-    bool *only = PX_NEW(m->arena, bool, joint_count);
+    bool *only = PX_NEW(m->arena, bool, joint_count), *weighted = PX_NEW(m->arena, bool, joint_count);
+    s->trusted = PX_NEW(m->arena, bool, joint_count);
     s->targets = PX_NEW(m->arena, uint32_t, joint_count);
     s->joint_targets = PX_NEW(m->arena, uint32_t, joint_count);
     s->idle = PX_NEW(m->arena, uint8_t, joint_count);
-    if (!candidates || !excluded || !only || !s->targets || !s->joint_targets || !s->idle)
+    if (!candidates || !excluded || !only || !weighted || !s->trusted || !s->targets || !s->joint_targets || !s->idle)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_bind_mark_named(m->context, &s->rig->skeleton, m->desc->exclude, "exclude", excluded));
     PX_TRY(px_bind_mark_named(m->context, &s->rig->skeleton, m->desc->only, "only", only));
+    bool painted = false;
     if (!find_named(s->rig, uses, candidates))
         PX_TRY(guess_candidates(m->arena, s->rig, candidates));
+    else if (m->desc->joints == PELT_BIND_JOINTS_WEIGHTED)
+        PX_TRY(find_weighted(m->arena, s->rig, weighted, s->trusted, &painted));
     for (uint32_t j = 0; j < joint_count; j++) {
         bool out = excluded[j] || (m->desc->only && !only[j]);
         s->joint_targets[j] = PELT_NONE;
-        s->idle[j] = !candidates[j] ? PELT_BIND_CONTROL : out ? PELT_BIND_EXCLUDED : PELT_BIND_ACTIVE;
+        s->trusted[j] = only[j] || (painted && s->trusted[j]);
+        if (!candidates[j] && !only[j])
+            s->idle[j] = PELT_BIND_CONTROL;
+        else if (out)
+            s->idle[j] = PELT_BIND_EXCLUDED;
+        else
+            s->idle[j] = painted && !weighted[j] && !only[j] ? PELT_BIND_UNWEIGHTED : PELT_BIND_ACTIVE;
         if (s->idle[j] != PELT_BIND_ACTIVE)
             continue;
         s->joint_targets[j] = s->target_count;

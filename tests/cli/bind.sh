@@ -77,6 +77,13 @@ done
 run 0 bind rig.glb -o other.glb $coarse --exclude head,neck.1 --json report.json
 out "left out, as asked: "
 json report.json 'r.idle_joints.filter(({why}) => why === "excluded").length === 2'
+# … and again: joints without weights in the file stay without, unless they are asked for.
+run 0 bind other.glb -o again.glb $coarse --json report.json
+err "2 joints get no weights, because there are none in the file's own skin: "
+err "--joints all uses them too, --only names the joints to use"
+json report.json 'r.idle_joints.filter(({why}) => why === "unweighted").map(({joint}) => joint).sort().join() === "head,neck.1"'
+run 0 bind other.glb -o again.glb $coarse --joints all --json report.json
+json report.json 'r.active_joints === 29'
 run 0 bind -q rig.glb -o other.glb --grid 20,50,90 --json report.json
 json report.json 'r.grid.join() === "20,50,90"'
 
