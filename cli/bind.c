@@ -139,12 +139,25 @@ static exit_code check_fit(bind_work *w) {
     return EXIT_INPUT;
 }
 
+/* Nodes that carry meshes and have no others below are no skeleton. */
+static bool has_skeleton(const pelt_model *model) {
+    const pelt_mesh *mesh = &model->mesh;
+    for (uint32_t j = 0; j < model->skeleton.joint_count; j++) {
+        bool carries = false;
+        for (uint32_t p = 0; p < mesh->part_count; p++)
+            carries |= mesh->parts[p].joint == j && !mesh->parts[p].skinned;
+        if (!carries || model->skeleton.parents[j] != PELT_NONE)
+            return true;
+    }
+    return false;
+}
+
 static exit_code work_all(bind_work *w, const char *const *args, size_t arg_count) {
     double start = now();
     exit_code code = load(w, args, arg_count);
     if (code == EXIT_DONE)
         code = read_falloffs(w);
-    if (code == EXIT_DONE && (w->rig ? w->rig : w->model)->skeleton.joint_count == 0) {
+    if (code == EXIT_DONE && !has_skeleton(w->rig ? w->rig : w->model)) {
         say(w->session, MESSAGE_ERROR, "%s: there is no skeleton; give one with --skeleton FILE",
             w->rig ? w->rig->path : w->model->path);
         code = EXIT_INPUT;

@@ -245,6 +245,28 @@ static void test_meshes_on_nodes_get_a_skin(void **state) {
     test_end(&test);
 }
 
+static void test_nodes_that_only_carry_meshes_are_no_skeleton(void **state) {
+    (void)state;
+    static const test_joint nodes[] = {{"body", PELT_NONE, {0, 0, 0}}, {"button", PELT_NONE, {0, 0, 0}}};
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_arms(&test, false);
+    add_skeleton(&test, model, nodes, 2);
+    add_skin(&test, model, nodes, 2);
+    for (uint32_t p = 0; p < 2; p++) {
+        model->mesh.parts[p].skinned = false;
+        model->mesh.parts[p].joint = p;
+    }
+    pelt_bind_desc desc = quick_desc();
+    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_INPUT, "there is no skeleton");
+    pelt_model_destroy(model);
+    model = make_arms(&test, true);
+    desc.exclude = "Mid,Arm_L,Arm_R,Fore_L,Fore_R";
+    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_INPUT, "no joint is left");
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 /* ---- Skeletons from elsewhere ---------------------------------------------------------------------------------- */
 
 static void test_skeleton_of_another_model(void **state) {
@@ -400,6 +422,7 @@ int main(void) {
         cmocka_unit_test(test_two_skins),
         cmocka_unit_test(test_what_follows_a_node_keeps_its_weights),
         cmocka_unit_test(test_meshes_on_nodes_get_a_skin),
+        cmocka_unit_test(test_nodes_that_only_carry_meshes_are_no_skeleton),
         cmocka_unit_test(test_skeleton_of_another_model),
         cmocka_unit_test(test_moved_inputs_get_the_same_weights),
         cmocka_unit_test(test_divided_mesh),

@@ -321,7 +321,7 @@ static pelt_result choose_targets(maker *m, const uint8_t *uses) {
         return PELT_ERROR_MEMORY;
     PX_TRY(px_bind_mark_named(m->context, &s->rig->skeleton, m->desc->exclude, "exclude", excluded));
     PX_TRY(px_bind_mark_named(m->context, &s->rig->skeleton, m->desc->only, "only", only));
-    bool painted = false;
+    bool painted = false, any = false; /* any: some joint could have weights, were it not excluded */
     if (!find_named(s->rig, uses, candidates))
         PX_TRY(guess_candidates(m->arena, s->rig, candidates));
     else if (m->desc->joints == PELT_BIND_JOINTS_WEIGHTED)
@@ -330,6 +330,7 @@ static pelt_result choose_targets(maker *m, const uint8_t *uses) {
         bool out = excluded[j] || (m->desc->only && !only[j]);
         s->joint_targets[j] = PELT_NONE;
         s->trusted[j] = only[j] || (painted && s->trusted[j]);
+        any |= candidates[j] || only[j];
         if (!candidates[j] && !only[j])
             s->idle[j] = PELT_BIND_CONTROL;
         else if (out)
@@ -343,7 +344,9 @@ static pelt_result choose_targets(maker *m, const uint8_t *uses) {
     }
     if (s->target_count == 0)
         return px_fail(m->context, PELT_ERROR_INPUT,
-                       joint_count ? "no joint is left that weights could go to" : "there is no skeleton to bind to");
+                       any           ? "no joint is left that weights could go to"
+                       : joint_count ? "there is no skeleton to bind to: the joints only carry meshes"
+                                     : "there is no skeleton to bind to");
     return PELT_OK;
 }
 

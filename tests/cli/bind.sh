@@ -218,6 +218,9 @@ err "there is no joint 'nose'"
 cp rig.glb kept.glb
 run 2 bind column.obj -o kept.glb
 err "there is no skeleton; give one with --skeleton"
+run 0 convert -q column.obj -o column.glb # the node that carries the mesh is no skeleton
+run 2 bind column.glb -o kept.glb
+err "there is no skeleton; give one with --skeleton"
 run 2 bind two.bvh -o kept.glb
 err "there is no mesh"
 run 2 bind missing.glb -o kept.glb
