@@ -154,6 +154,27 @@ static void test_joints_without_weights_mark_ends(void **state) {
     test_end(&test);
 }
 
+/* The last bone ends twice as far on as the joint above is away, though the volume goes on: it may be another limb's. */
+static void test_last_bones_do_not_go_on_for_ever(void **state) {
+    (void)state;
+    static const test_joint joints[] = {{"A", PELT_NONE, {-2, 0, 0}}, {"B", 0, {-1.5f, 0, 0}}, {"C", 1, {-1.5f, 0, 0}}};
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_tube(&test, joints, 3); /* until 2 */
+    pelt_bind_desc desc = quick_desc();
+    pelt_binding *binding;
+    test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
+    const px_grid *grid = &binding->volume.voxels.grid;
+    double last = -2;
+    for (uint32_t k = 0; k < binding->bones.segment_count; k++)
+        last = fmax(last, grid->origin[0] + (binding->bones.segments[k].b[0] + 0.5) * grid->cell[0]);
+    if (!(fabs(last - -0.5) < 2 * grid->cell[0]))
+        fail_msg("the last bone ends at %g", last);
+    pelt_binding_destroy(binding);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names),
@@ -161,6 +182,7 @@ int main(void) {
         cmocka_unit_test(test_joints_that_steer),
         cmocka_unit_test(test_weights_in_the_file_say_which_joints_are_used),
         cmocka_unit_test(test_joints_without_weights_mark_ends),
+        cmocka_unit_test(test_last_bones_do_not_go_on_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

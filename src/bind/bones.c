@@ -3,7 +3,8 @@
  *   one child       from the joint to it
  *   several         where the joints of a rig share an axis along their bones (most programs see to that), along that
  *                   axis; else to every child. A fan to many children (a face) stays a fan
- *   none            on along the axis, else the way the parent goes, until the volume ends
+ *   none            on along the axis, else the way the parent goes, until the volume ends; not on through what the
+ *                   limb touches, so at most twice as far as the parent is away
  *   a flat rig      joints without any order are joined along the axis on which most of them meet another one
  *
  * Joints that only steer (targets, roots outside the volume) have no bones. What weights in the file say about a joint
@@ -21,6 +22,7 @@
 #define TRUSTED      0.5f   /* … and from which an axis says anything about several children */
 #define MEETS        0.985f /* … and from which a joint of a flat rig meets another */
 #define AXIS_SHARE   0.6f   /* of the joints with one child that agree on an axis */
+#define LEAF_LENGTH  2.0f   /* of the way from the joint above: bones without children are no longer */
 #define POINT_LENGTH 0.3f   /* of the way to the parent: shorter leaves are mere points */
 #define POINT_LIMIT  0.5f   /* of the way to the next joints: how far a point reaches */
 
@@ -317,6 +319,14 @@ static bool leaf_direction(const layout *l, uint32_t joint, float out[3]) {
     return false;
 }
 
+/* The way from the next joint above that stands elsewhere; INFINITY where there is none. */
+static float way_from_above(const layout *l, uint32_t joint) {
+    for (uint32_t p = l->parents[joint]; p != PELT_NONE; p = l->s->rig->skeleton.parents[p])
+        if (distance(l, p, joint) >= l->zero)
+            return distance(l, p, joint);
+    return INFINITY;
+}
+
 static float nearest_joint(const layout *l, uint32_t joint) {
     float nearest = INFINITY;
     for (uint32_t t = 0; t < l->s->target_count; t++)
@@ -325,12 +335,13 @@ static float nearest_joint(const layout *l, uint32_t joint) {
     return nearest;
 }
 
-/* On until the volume ends. A bone that begins just outside may enter it first; one in a flat rig ends before others. */
+/* On until the volume ends, or as far as LEAF_LENGTH lets it. A bone that begins just outside may enter it first; one in
+ * a flat rig ends before others. */
 static void add_leaf(layout *l, uint32_t joint) {
     float start[3], way[3], end[3], length = 0;
     place_of(l, joint, start);
     bool known = leaf_direction(l, joint, way);
-    float most = l->flat ? nearest_joint(l, joint) : INFINITY;
+    float most = l->flat ? nearest_joint(l, joint) : LEAF_LENGTH * way_from_above(l, joint);
     for (uint32_t i = 0; known && i < 4 * PX_GRID_MAX && (float)i * l->side <= most; i++) {
         float p[3], grid[3];
         for (int c = 0; c < 3; c++)
