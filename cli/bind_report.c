@@ -97,6 +97,17 @@ static void report_json(const bind_work *w) {
     for (int n = 0; n < 2 && r->touching_joints[n] != PELT_NONE; n++)
         json_text(json, NULL, skeleton_of(w)->names[r->touching_joints[n]]);
     json_close(json, ']');
+    json_open(json, "touching", '[');
+    for (uint32_t n = 0; n < r->touching_pair_count; n++) {
+        json_open(json, NULL, '{');
+        json_open(json, "joints", '[');
+        for (int k = 0; k < 2; k++)
+            json_text(json, NULL, skeleton_of(w)->names[r->touching[n].joints[k]]);
+        json_close(json, ']');
+        json_count(json, "faces", r->touching[n].face_count);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
     json_open(json, "seconds", '{');
     json_real(json, "load", w->seconds_load);
     json_real(json, "fit", r->seconds_fit);
@@ -151,16 +162,27 @@ static void report_table(const bind_work *w) {
 
 /* ---- Warnings --------------------------------------------------------------------------------------------- */
 
+/* A finer grid parts limbs with a gap between them. Nothing but another pose parts those that meet. */
 static void warn_touching(const bind_work *w) {
     const pelt_bind_report *r = &w->report;
     const char *const *names = (const char *const *)skeleton_of(w)->names;
-    if (r->touching_count == 0 || r->touching_joints[0] == PELT_NONE || r->touching_joints[1] == PELT_NONE)
+    if (r->touching_pair_count == 0)
         return;
+    const char **pairs = must_alloc(r->touching_pair_count, sizeof *pairs);
+    for (uint32_t n = 0; n < r->touching_pair_count; n++)
+        pairs[n] = must_format("'%s' and '%s'", shown_name(names[r->touching[n].joints[0]]),
+                               shown_name(names[r->touching[n].joints[1]]));
+    char *list = list_names(pairs, r->touching_pair_count, NAMES_SHOWN);
     char *advice =
-        w->desc.grid ? must_format("try a finer --grid") : must_format("try --resolution %u", 2 * w->desc.resolution);
-    warn(w->session, "what '%s' and '%s' move touches at this resolution: %s voxels; %s",
-         shown_name(names[r->touching_joints[0]]), shown_name(names[r->touching_joints[1]]), grouped(r->touching_count),
-         advice);
+        w->desc.grid ? must_format("a finer --grid") : must_format("--resolution %u", 2 * w->desc.resolution);
+    warn(w->session,
+         "limbs touch at this resolution, in %s voxels: what %s move; %s parts them if there is a gap, else bind the "
+         "mesh in a pose in which they are apart",
+         grouped(r->touching_count), list, advice);
+    for (uint32_t n = 0; n < r->touching_pair_count; n++)
+        free((void *)(uintptr_t)pairs[n]);
+    free(pairs);
+    free(list);
     free(advice);
 }
 

@@ -419,11 +419,41 @@ static void test_touching_limbs_are_told(void **state) {
             const char *a = model->skeleton.names[report.touching_joints[0]];
             const char *b = model->skeleton.names[report.touching_joints[1]];
             assert_true(a[0] == 'A' && b[0] == 'B' && a[1] >= '2' && b[1] >= '2');
+            assert_true(report.touching_pair_count > 1); /* A2 and B2, A3 and B3 */
+            assert_memory_equal(report.touching[0].joints, report.touching_joints, sizeof report.touching_joints);
+            for (uint32_t n = 1; n < report.touching_pair_count; n++)
+                assert_true(report.touching[n].face_count <= report.touching[n - 1].face_count);
         } else {
             assert_int_equal(report.touching_joints[0], PELT_NONE);
+            assert_int_equal(report.touching_pair_count, 0);
         }
         pelt_model_destroy(model);
     }
+    test_end(&test);
+}
+
+/* Weights do not spread where limbs touch: what is farther than a voxel from there has none of the other limb. */
+static void test_touching_limbs_are_parted(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_fork(&test);
+    pelt_bind_desc desc = quick_desc();
+    desc.resolution = 24;
+    test_ok(&test, pelt_bind(test.context, model, &desc, NULL));
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < model->mesh.vertex_count; i++) {
+        const float *p = model->mesh.positions + 3 * (size_t)i;
+        if (p[1] < 1.2f || fabsf(p[0]) < 0.1f)
+            continue;
+        uint32_t first = p[0] < 0 ? 4 : 1; /* of the other limb */
+        count++;
+        for (uint32_t j = first; j < first + 3; j++)
+            if (!(joint_weight(model, i, j) < 1e-6))
+                fail_msg("%g of %s at %g", joint_weight(model, i, j), model->skeleton.names[j], (double)p[0]);
+    }
+    assert_true(count > 20);
+    pelt_model_destroy(model);
     test_end(&test);
 }
 
@@ -572,6 +602,7 @@ int main(void) {
         cmocka_unit_test(test_mirror_is_exact),
         cmocka_unit_test(test_mirror_respects_exclusions),
         cmocka_unit_test(test_touching_limbs_are_told),
+        cmocka_unit_test(test_touching_limbs_are_parted),
         cmocka_unit_test(test_joints_without_weights_say_why),
         cmocka_unit_test(test_bridged_parts_are_named),
         cmocka_unit_test(test_failing_allocations),

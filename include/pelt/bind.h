@@ -110,6 +110,12 @@ typedef enum pelt_bind_idle {
     PELT_BIND_UNWEIGHTED    /* the skin that is there names it without weights, as desc.joints says */
 } pelt_bind_idle;
 
+/* Two joints, far apart along the skeleton, that move parts of the mesh which touch in the voxels. */
+typedef struct pelt_bind_touch {
+    uint32_t joints[2];  /* the lower number first */
+    uint32_t face_count; /* faces between voxels of one and voxels of the other */
+} pelt_bind_touch;
+
 typedef struct pelt_bind_report {
     uint32_t grid[3];              /* cells */
     double cell[3];                /* sides of one, in object units */
@@ -125,7 +131,9 @@ typedef struct pelt_bind_report {
     const uint8_t *idle;           /* [joint] pelt_bind_idle; joints that no skin could use are CONTROL */
     uint32_t touching_count;     /* voxels through which parts of the mesh touch that are far apart along the surface */
     uint32_t touching_joints[2]; /* the two joints that most of them lie between, or PELT_NONE */
-    pelt_bind_fit fit;           /* how the skeleton was fitted: the identity unless desc.fit */
+    uint32_t touching_pair_count;    /* */
+    const pelt_bind_touch *touching; /* [touching pair] most faces first. Weights of `heat` do not spread there */
+    pelt_bind_fit fit;               /* how the skeleton was fitted: the identity unless desc.fit */
     double seconds_fit, seconds_voxelize, seconds_solve, seconds_weights;
 } pelt_bind_report;
 

@@ -162,7 +162,8 @@ static pelt_result make_fields(pelt_binding *b) {
     if (result == PELT_OK)
         result = px_bind_wave_run(&wave);
     if (result == PELT_OK)
-        result = px_bind_touching(s, &b->bones, &wave, &b->report);
+        result = px_bind_touching(b->arena, s, &b->bones, &wave,
+                                  b->desc.method == PELT_BIND_HEAT ? b->volume.neighbours : NULL, &b->report);
     if (result == PELT_OK)
         result = px_bind_bridges_make(b->arena, &wave, &bridges);
     if (result == PELT_OK && b->desc.method == PELT_BIND_HEAT)
@@ -359,10 +360,11 @@ pelt_bind_voxels pelt_binding_voxels(const pelt_binding *binding) {
 
 /* Room for the report's arrays in the model's memory. */
 static pelt_result reserve_report(pelt_context *context, pelt_model *model, const pelt_bind_report *report,
-                                  uint8_t **idle, uint32_t **parts) {
+                                  uint8_t **idle, uint32_t **parts, pelt_bind_touch **touching) {
     *idle = pelt_model_alloc(context, model, report->joint_count, sizeof **idle);
     *parts = pelt_model_alloc(context, model, report->bridged_part_count, sizeof **parts);
-    return *idle && *parts ? PELT_OK : PELT_ERROR_MEMORY;
+    *touching = pelt_model_alloc(context, model, report->touching_pair_count, sizeof **touching);
+    return *idle && *parts && *touching ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 pelt_result pelt_bind(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc, pelt_bind_report *report) {
@@ -370,16 +372,20 @@ pelt_result pelt_bind(pelt_context *context, pelt_model *model, const pelt_bind_
     pelt_bind_report unused, *out = report ? report : &unused;
     uint8_t *idle;
     uint32_t *parts;
+    pelt_bind_touch *touching;
     *out = (pelt_bind_report){0};
     PX_TRY(pelt_binding_create(context, model, desc, &binding));
-    pelt_result result = reserve_report(context, model, &binding->report, &idle, &parts);
+    pelt_result result = reserve_report(context, model, &binding->report, &idle, &parts, &touching);
     if (result == PELT_OK)
         result = pelt_binding_apply(binding, NULL);
     if (result == PELT_OK) {
         *out = binding->report;
         memcpy(idle, out->idle, out->joint_count);
         memcpy(parts, out->bridged_parts, out->bridged_part_count * sizeof *parts);
+        if (out->touching_pair_count)
+            memcpy(touching, out->touching, out->touching_pair_count * sizeof *touching);
         out->idle = idle;
+        out->touching = touching;
         out->bridged_parts = parts;
     }
     pelt_binding_destroy(binding);

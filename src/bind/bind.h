@@ -241,9 +241,10 @@ pelt_result px_bind_geodesic(pelt_context *context, const px_bind_subject *subje
                              const px_bind_bones *bones, const px_bind_bridges *bridges, uint32_t distance,
                              float *values);
 
-/* Counts voxels in which limbs touch that the skeleton holds apart; of the report. */
-pelt_result px_bind_touching(const px_bind_subject *subject, const px_bind_bones *bones, const px_bind_wave *wave,
-                             pelt_bind_report *report);
+/* Finds voxels in which limbs touch that the skeleton holds apart; of the report, whose pairs are in the arena. Where
+ * `neighbours` [voxel] (the volume's; NULL: none) are given, the limbs are parted there. */
+pelt_result px_bind_touching(px_arena *arena, const px_bind_subject *subject, const px_bind_bones *bones,
+                             const px_bind_wave *wave, uint32_t (*neighbours)[6], pelt_bind_report *report);
 
 /* ---- The binding ------------------------------------------------------------------------------------------- */
 

@@ -1,8 +1,10 @@
-/* Where limbs touch that the skeleton holds apart: a hand at a thigh, fingers on a coarse grid. Weights run through
- * such places as through flesh, so people should know. */
+/* Where limbs touch that the skeleton holds apart: a hand at a thigh, fingers on a coarse grid. Weights would run
+ * through such places as through flesh, so the limbs are parted there; and since the border may lie inside one of them,
+ * people should know. */
 #include "bind/bind.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define FAR_LINKS 4u   /* between bones; neighbours in the tree meet everywhere */
 #define FAR_WAY   4.0f /* … and the way along the skeleton against that through the place: faces have many joints */
@@ -11,8 +13,9 @@ typedef struct toucher {
     const px_bind_subject *subject;
     const px_bind_bones *bones;
     const px_bind_wave *wave;
-    float *ways;      /* [target][target] along the skeleton, in sides along x; 0: not known yet, < 0: near */
-    uint32_t *counts; /* [target][target] voxels, lower target first */
+    float *ways;               /* [target][target] along the skeleton, in sides along x; 0: not known yet, < 0: near */
+    uint32_t *counts;          /* [target][target] faces, lower target first */
+    uint32_t (*neighbours)[6]; /* of the volume, to part limbs; or NULL */
 } toucher;
 
 static float link_length(const toucher *t, uint32_t joint) {
@@ -77,7 +80,6 @@ static bool is_far(const toucher *t, uint32_t v, uint32_t next, uint32_t *pair) 
 
 static void count_voxels(const toucher *t, pelt_bind_report *report) {
     const px_bind_wave *wave = t->wave;
-    uint32_t most = 0;
     for (uint32_t v = 0; v < wave->volume->voxels.count; v++) {
         bool touches = false;
         for (int k = 0; k < 6 && wave->owners[v] != PELT_NONE; k++) {
@@ -86,29 +88,57 @@ static void count_voxels(const toucher *t, pelt_bind_report *report) {
                 !is_far(t, v, next, &pair))
                 continue;
             touches = true;
-            if (++t->counts[pair] > most) {
-                most = t->counts[pair];
-                report->touching_joints[0] = t->subject->targets[pair / t->subject->target_count];
-                report->touching_joints[1] = t->subject->targets[pair % t->subject->target_count];
-            }
+            t->counts[pair] += v < next;
+            if (t->neighbours) /* the other side sees the same, and parts its own */
+                t->neighbours[v][k] = PELT_NONE;
         }
         report->touching_count += touches;
     }
 }
 
-pelt_result px_bind_touching(const px_bind_subject *subject, const px_bind_bones *bones, const px_bind_wave *wave,
-                             pelt_bind_report *report) {
+static int compare_pairs(const void *a, const void *b) {
+    const pelt_bind_touch *x = a, *y = b;
+    if (x->face_count != y->face_count)
+        return x->face_count > y->face_count ? -1 : 1;
+    if (x->joints[0] != y->joints[0])
+        return x->joints[0] < y->joints[0] ? -1 : 1;
+    return x->joints[1] < y->joints[1] ? -1 : x->joints[1] > y->joints[1];
+}
+
+static pelt_result list_pairs(px_arena *arena, const toucher *t, size_t pairs, pelt_bind_report *report) {
+    const px_bind_subject *s = t->subject;
+    uint32_t count = 0;
+    for (size_t p = 0; p < pairs; p++)
+        count += t->counts[p] > 0;
+    pelt_bind_touch *list = PX_NEW(arena, pelt_bind_touch, count);
+    if (!list)
+        return PELT_ERROR_MEMORY;
+    report->touching = list;
+    for (size_t p = 0; p < pairs; p++)
+        if (t->counts[p])
+            list[report->touching_pair_count++] =
+                (pelt_bind_touch){{s->targets[p / s->target_count], s->targets[p % s->target_count]}, t->counts[p]};
+    qsort(list, count, sizeof *list, compare_pairs);
+    for (int n = 0; n < 2 && count; n++)
+        report->touching_joints[n] = list[0].joints[n];
+    return PELT_OK;
+}
+
+pelt_result px_bind_touching(px_arena *arena, const px_bind_subject *subject, const px_bind_bones *bones,
+                             const px_bind_wave *wave, uint32_t (*neighbours)[6], pelt_bind_report *report) {
     size_t pairs = px_mul_size(subject->target_count, subject->target_count);
-    toucher t = {.subject = subject, .bones = bones, .wave = wave};
+    toucher t = {.subject = subject, .bones = bones, .wave = wave, .neighbours = neighbours};
+    pelt_result result = PELT_ERROR_MEMORY;
     report->touching_joints[0] = report->touching_joints[1] = PELT_NONE;
     if (pairs > UINT32_MAX)
         return PELT_OK;
     t.ways = PX_ALLOC(wave->context, float, pairs);
     t.counts = PX_ALLOC(wave->context, uint32_t, pairs);
-    bool made = t.ways && t.counts;
-    if (made)
+    if (t.ways && t.counts) {
         count_voxels(&t, report);
+        result = list_pairs(arena, &t, pairs, report);
+    }
     px_free(wave->context, t.ways);
     px_free(wave->context, t.counts);
-    return made ? PELT_OK : PELT_ERROR_MEMORY;
+    return result;
 }
