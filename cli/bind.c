@@ -221,6 +221,8 @@ const cli_verb verb_bind = {
              "the nearest that one does; parts that are plainly accessories follow one joint.\n\n"
              "A rig is bound in the pose that its skin was bound in, else in its rest pose. Only weights change: "
              "materials, motions, morphs and everything else in the file stay as they were.\n\n"
+             "Joints with weights in the file's own skin are used, the others are named in a warning; where nobody has "
+             "painted weights yet, and with --joints all, names and places tell which joints only steer.\n\n"
              "A skeleton of other units or axes than the mesh is refused; --fit scales, turns and moves it, and its "
              "motions with it. Limbs of a skeleton without a skin (BVH) are turned into the mesh too.\n\n"
              "The table tells which joints got nothing and why, and warnings tell where the voxels are too coarse.",
