@@ -119,13 +119,13 @@ static pelt_result sample_solid(pelt_context *context, px_arena *arena, px_fit_s
     return PELT_OK;
 }
 
-/* Joints that weights can go to, and those that mark where the bones of these end. */
+/* Joints that weights can go to, those that the skin names without weights, and those that mark where bones end. */
 static bool counts(const px_bind_subject *s, uint32_t joint) {
     const char *name = s->rig->skeleton.names[joint];
     uint32_t parent = s->rig->skeleton.parents[joint];
     bool ends = px_bind_name_is_end(name) && parent != PELT_NONE && s->joint_targets[parent] != PELT_NONE;
-    return (s->joint_targets[joint] != PELT_NONE || ends) && !px_bind_name_steers(name) && !px_bind_name_is_ik(name) &&
-           !px_bind_name_is_root(name);
+    bool named = s->joint_targets[joint] != PELT_NONE || s->idle[joint] == PELT_BIND_UNWEIGHTED;
+    return (named || ends) && !px_bind_name_steers(name) && !px_bind_name_is_ik(name) && !px_bind_name_is_root(name);
 }
 
 /* Joints that steer say nothing: they may stand anywhere. Of very many joints some stand for all. */
