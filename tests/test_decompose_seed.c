@@ -230,6 +230,110 @@ static void still(void **state) {
     }
 }
 
+/* ---- Rigid shells ------------------------------------------------------------------------------------------ */
+
+enum { CUBES = 30, CUBE_FRAMES = 12 };
+
+static const uint32_t cube_faces[12][3] = {{0, 2, 1}, {1, 2, 3}, {4, 5, 6}, {5, 7, 6}, {0, 1, 4}, {1, 5, 4},
+                                           {2, 6, 3}, {3, 6, 7}, {0, 4, 2}, {2, 4, 6}, {1, 3, 5}, {3, 7, 5}};
+
+/* Cubes that spin and fly apart, two by two alike, and with `sheet` a sheet of fewer vertices that bends below them. */
+static pelt_model *make_cubes(test_context *test, bool sheet) {
+    pelt_model *model;
+    test_ok(test, pelt_model_create(test->context, &model));
+    uint32_t points = CUBES * 8 + (sheet ? 12 * 12 : 0), triangles = CUBES * 12 + (sheet ? 11 * 11 * 2 : 0);
+    float *positions = pelt_model_alloc(test->context, model, 3 * (size_t)points * CUBE_FRAMES, sizeof *positions);
+    float *rest = pelt_model_alloc(test->context, model, 3 * (size_t)points, sizeof *rest);
+    float *times = pelt_model_alloc(test->context, model, CUBE_FRAMES, sizeof *times);
+    uint32_t *corners = pelt_model_alloc(test->context, model, 3 * (size_t)triangles, sizeof *corners);
+    model->clips = pelt_model_alloc(test->context, model, 1, sizeof *model->clips);
+    assert_true(positions && rest && times && corners && model->clips);
+    for (int k = 0; k < CUBE_FRAMES; k++) {
+        float *p = positions + 3 * (size_t)points * (size_t)k;
+        times[k] = (float)k / 30;
+        for (int i = 0; i < CUBES * 8; i++, p += 3) {
+            int cube = i / 8, kind = cube / 2; /* two neighbours move alike */
+            float angle = 0.1f * (float)(k * (kind + 3)), x = (i & 1 ? 0.3f : -0.3f) + (cube % 2 ? 1.0f : 0.0f),
+                  y = i & 2 ? 0.3f : -0.3f, z = i & 4 ? 0.3f : -0.3f;
+            p[0] = cosf(angle) * x - sinf(angle) * y + 3 * (float)(kind % 4) + 0.02f * (float)(k * (kind % 5 - 2));
+            p[1] = sinf(angle) * x + cosf(angle) * y + 3 * (float)(kind / 4);
+            p[2] = z + 0.05f * (float)(k * (kind % 3));
+        }
+        for (int i = 0; sheet && i < 12 * 12; i++, p += 3) {
+            float x = (float)(i % 12), angle = 0.02f * (float)k * x;
+            p[0] = x * cosf(angle), p[1] = (float)(i / 12), p[2] = -2 - x * sinf(angle);
+        }
+    }
+    uint32_t *out = corners;
+    for (uint32_t c = 0; c < CUBES; c++)
+        for (int e = 0; e < 36; e++)
+            *out++ = 8 * c + cube_faces[e / 3][e % 3];
+    for (uint32_t q = 0; sheet && q < 11 * 11; q++) {
+        uint32_t a = CUBES * 8 + q / 11 * 12 + q % 11, quad[6] = {a, a + 1, a + 12, a + 1, a + 13, a + 12};
+        memcpy(out, quad, sizeof quad);
+        out += 6;
+    }
+    memcpy(rest, positions, 3 * (size_t)points * sizeof *rest);
+    model->mesh.vertex_count = model->mesh.point_count = points;
+    model->mesh.positions = rest;
+    model->mesh.triangle_count = triangles;
+    model->mesh.triangles = corners;
+    model->clips[0] = (pelt_clip){
+        .name = "cubes", .frame_count = CUBE_FRAMES, .point_count = points, .times = times, .positions = positions};
+    model->clip_count = 1;
+    return model;
+}
+
+/* Vertices of cubes with one bone of weight 1, the same for both cubes of a kind. */
+static uint32_t rigid_cubes(const pelt_model *model) {
+    uint32_t K = model->skin.influence_count, count = 0;
+    for (uint32_t i = 0; i < CUBES * 8; i++)
+        count += model->skin.weights[i * K] > 0.9999f && model->skin.bones[i * K] == model->skin.bones[i / 16 * 16 * K];
+    return count;
+}
+
+/* Rigid shells have a bone for each motion: without a number of bones, with it, and with more than needed. */
+static void rigid_shells(void **state) {
+    (void)state;
+    static const uint32_t bones[] = {0, CUBES / 2, CUBES};
+    for (size_t n = 0; n < 3; n++)
+        for (uint32_t kind = PELT_TRANSFORMS_AFFINE; kind <= PELT_TRANSFORMS_RIGID; kind++) {
+            test_context test;
+            test_begin(&test, 2);
+            pelt_model *model = make_cubes(&test, false);
+            pelt_decompose_desc desc = pelt_decompose_desc_default();
+            pelt_decompose_report report;
+            desc.bones = bones[n];
+            desc.transforms = kind;
+            test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+            assert_int_equal(report.bone_count, CUBES / 2);
+            assert_int_equal(rigid_cubes(model), CUBES * 8);
+            assert_true(played_error(&test, model) < 0.01);
+            pelt_model_destroy(model);
+            test_end(&test);
+        }
+}
+
+/* Beside a sheet that bends they keep their bones, and the sheet gets others. With too few bones for that all share them. */
+static void rigid_shells_and_others(void **state) {
+    (void)state;
+    for (uint32_t bones = 0; bones <= CUBES; bones += CUBES / 6) {
+        test_context test;
+        test_begin(&test, 2);
+        pelt_model *model = make_cubes(&test, true);
+        pelt_decompose_desc desc = pelt_decompose_desc_default();
+        pelt_decompose_report report;
+        desc.bones = bones;
+        test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+        bool enough = bones == 0 || bones > CUBES / 2;
+        assert_true(report.bone_count == bones || (bones == 0 && report.bone_count > CUBES / 2));
+        assert_true((rigid_cubes(model) == CUBES * 8) == enough);
+        assert_true(!enough || played_error(&test, model) < 2);
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+}
+
 /* What was tried on the way is told: ever more bones, and what they reached. */
 static void searched(void **state) {
     (void)state;
@@ -383,10 +487,19 @@ static void stepping(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(regions),        cmocka_unit_test(regions_of_little),  cmocka_unit_test(regions_follow_motion),
-        cmocka_unit_test(by_error),       cmocka_unit_test(by_error_in_memory), cmocka_unit_test(by_itself),
-        cmocka_unit_test(still),          cmocka_unit_test(flat_sheet),         cmocka_unit_test(searched),
-        cmocka_unit_test(smooth_weights), cmocka_unit_test(stepping),
+        cmocka_unit_test(regions),
+        cmocka_unit_test(regions_of_little),
+        cmocka_unit_test(regions_follow_motion),
+        cmocka_unit_test(by_error),
+        cmocka_unit_test(by_error_in_memory),
+        cmocka_unit_test(by_itself),
+        cmocka_unit_test(still),
+        cmocka_unit_test(flat_sheet),
+        cmocka_unit_test(searched),
+        cmocka_unit_test(smooth_weights),
+        cmocka_unit_test(stepping),
+        cmocka_unit_test(rigid_shells),
+        cmocka_unit_test(rigid_shells_and_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,9 +82,12 @@ pelt_result px_fit_least_bone(px_fit *fit, uint32_t *least) {
     for (size_t b = 1; b < px_block_count(fit->vertex_count, block); b++)
         for (size_t j = 0; j < P; j++)
             fit->slots[j] += fit->slots[b * P + j];
-    *least = 0;
-    for (uint32_t j = 1; j < P; j++)
-        if (fit->slots[j] < fit->slots[*least])
+    for (size_t i = 0; fit->lock_vertices && i < fit->vertex_count; i++)
+        for (size_t a = 0; fit->lock_vertices[i] && a < fit->now.counts[i]; a++)
+            fit->slots[fit->now.bones[i * fit->influence_count + a]] = INFINITY;
+    *least = PELT_NONE;
+    for (uint32_t j = 0; j < P; j++)
+        if (fit->slots[j] < (*least == PELT_NONE ? INFINITY : fit->slots[*least]))
             *least = j;
     return PELT_OK;
 }

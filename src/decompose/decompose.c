@@ -133,8 +133,11 @@ static pelt_result check_input(pelt_context *context, const pelt_model *model, u
 static pelt_result start_seeded(pelt_decomposer *d) {
     if (d->desc.seed_method == PELT_SEED_REGIONS)
         PX_TRY(px_fit_seed_regions(&d->fit, &d->neighbours, d->fit.bone_capacity));
-    else
-        PX_TRY(px_fit_seed(&d->fit, d->fit.bone_capacity));
+    else {
+        uint32_t most = d->fit.bone_capacity > PX_SHELLS_MOST ? d->fit.bone_capacity : PX_SHELLS_MOST;
+        PX_TRY(px_shells_find(&d->fit, d->model, &d->plan, most, &d->shells));
+        PX_TRY(px_fit_seed(&d->fit, &d->shells, d->fit.bone_capacity));
+    }
     PX_TRY(px_fit_vertices(&d->fit, false));
     px_solver_restart(&d->solver);
     return PELT_OK;

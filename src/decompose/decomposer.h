@@ -4,6 +4,7 @@
 
 #include "decompose/given.h"
 #include "decompose/neighbours.h"
+#include "decompose/shells.h"
 #include "decompose/sma.h"
 #include "decompose/solve.h"
 
@@ -18,6 +19,7 @@ struct pelt_decomposer {
     pelt_model was; /* the model before its parts were joined to the skin … */
     bool joined;    /* … which it is again unless the result is built */
     pelt_decompose_report report;
+    px_shells shells;         /* not with a rig or other seeds */
     px_neighbours neighbours; /* only where something needs them */
     px_sma sma;               /* only with that method */
     float *errors;            /* [desc.iterations] */

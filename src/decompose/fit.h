@@ -85,14 +85,16 @@ void px_fit_gram(px_fit *fit);
 pelt_result px_fit_vertices(px_fit *fit, bool rest);
 /* Residuals and now.objective of the weights as they are. */
 pelt_result px_fit_measure(px_fit *fit);
-/* Clusters with one bone each: the start. Sets bone_count: `count`, or fewer when those explain everything. */
-pelt_result px_fit_seed(px_fit *fit, uint32_t count);
+/* Clusters with one bone each: the start. Sets bone_count: `count`, or fewer when those explain everything. Rigid shells
+ * that get a bone each (px_shells_bones) keep it as their only one: their vertices are locked. `shells` may be NULL. */
+struct px_shells;
+pelt_result px_fit_seed(px_fit *fit, const struct px_shells *shells, uint32_t count);
 /* To each vertex the one bone that predicts it best. Needs the current H. */
 pelt_result px_fit_assign(px_fit *fit);
 
 /* ---- Bones that come and go ------------------------------------------------------------------------------- */
 
-/* The bone without which the objective would rise least. Needs the current H. */
+/* The bone without which the objective would rise least, PELT_NONE where each holds a locked vertex. Needs the current H. */
 pelt_result px_fit_least_bone(px_fit *fit, uint32_t *least);
 /* Removes a bone (the last one takes its number); weights are shared out. H follows. */
 void px_fit_remove_bone(px_fit *fit, uint32_t gone);

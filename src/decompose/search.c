@@ -4,7 +4,8 @@
  * With an error to reach: numbers grow, by what the errors so far promise, until it is reached; then those between are
  * tried until one reaches it and one less does not. Errors do not fall evenly, so that numbers just below are tried too
  * where they are nearly good enough. Without: numbers grow by half until the error is small, or half as many again are
- * not worth it.
+ * not worth it. Where there are rigid shells, each of their motions has a bone from the second trial on, and the
+ * numbers are those of the bones besides.
  */
 #include "decompose/decomposer.h"
 
@@ -26,7 +27,9 @@ typedef struct search {
     pelt_context *context;
     pelt_model *model;
     pelt_decompose_desc desc;
-    uint32_t most; /* bones */
+    uint32_t most;  /* bones */
+    uint32_t rigid; /* motions of rigid shells; known after the first trial */
+    bool all_rigid; /* they hold all vertices */
     uint32_t count;
     uint32_t bones[TRIALS_MOST]; /* [trial] ascending */
     double errors[TRIALS_MOST];
@@ -81,6 +84,8 @@ static pelt_result try_bones(search *s, uint32_t bones, double *error) {
     PX_TRY(solve(s, bones, &d));
     *error = pelt_decomposer_error(d);
     note(s, bones, *error);
+    s->rigid = d->shells.group_count;
+    s->all_rigid = d->shells.vertex_count == d->fit.vertex_count;
     bool better = s->best_bones == 0 || bones > s->best_bones || reached(s, *error);
     pelt_decomposer *gone = d;
     if (better) {
@@ -171,8 +176,11 @@ static bool is_enough(const search *s) {
 static pelt_result choose(search *s) {
     double error;
     PX_TRY(try_bones(s, 1, &error));
+    if (s->all_rigid)
+        return is_enough(s) ? PELT_OK : try_bones(s, s->rigid, &error);
+    s->most = (uint32_t)px_min_size(s->rigid + s->most, s->model->mesh.vertex_count);
     for (uint32_t bones = FIRST_BONES; !is_enough(s) && s->best_bones < s->most; bones += bones / 2)
-        PX_TRY(try_bones(s, bones < s->most ? bones : s->most, &error));
+        PX_TRY(try_bones(s, (uint32_t)px_min_size(s->rigid + bones, s->most), &error));
     return PELT_OK;
 }
 

@@ -1,9 +1,10 @@
-/* Seeds: clusters of vertices that one bone each explains, by splitting the worst ones and Lloyd rounds in between.
+/* Seeds: clusters of vertices that one bone each explains, by splitting the worst ones and Lloyd rounds in between. The
+ * first clusters are the groups of rigid shells, which stay as they are, and all other vertices.
  *
  * A cluster is a fit with one influence of weight 1 per vertex, so its steps are those of the fit itself; only the
  * choice of bone is another: the one that predicts the vertex best, wherever it is on the surface.
  */
-#include "decompose/fit.h"
+#include "decompose/shells.h"
 
 #include <math.h>
 
@@ -26,7 +27,9 @@ static pelt_result assign_block(void *user, size_t first, size_t count, size_t b
         double m[10], best = INFINITY;
         const double *v = fit->now.rest + 3 * i;
         px_fit_monomials(v, m);
-        for (size_t j = 0; j < P; j++) {
+        bool locked = fit->lock_vertices && fit->lock_vertices[i];
+        size_t from = locked ? fit->now.bones[i * K] : 0, end = locked ? from + 1 : P;
+        for (size_t j = from; j < end; j++) {
             double value = px_fit_alone(fit, j, v, m, y + (i - first) * 4 * P);
             if (value < best) {
                 best = value;
@@ -76,6 +79,8 @@ static void sum_clusters(const px_fit *fit, cluster *clusters) {
     memset(clusters, 0, fit->bone_count * sizeof *clusters);
     for (uint32_t i = 0; i < fit->vertex_count; i++) {
         cluster *c = &clusters[fit->now.bones[i * K]];
+        if (fit->lock_vertices && fit->lock_vertices[i])
+            continue;
         if (c->size++ == 0 || fit->residuals[i] > fit->residuals[c->worst])
             c->worst = i;
         c->error += fit->residuals[i];
@@ -142,14 +147,37 @@ static void start_with_one(px_fit *fit) {
         fit->now.axes[4 * c] = 1;
 }
 
-pelt_result px_fit_seed(px_fit *fit, uint32_t count) {
+/* The first `own` groups become clusters that keep their vertices, the others together the last one. */
+static pelt_result start_with_shells(px_fit *fit, const px_shells *shells, uint32_t own) {
+    uint8_t *locks = PX_NEW(fit->arena, uint8_t, fit->vertex_count);
+    uint32_t most = 0;
+    if (!locks)
+        return PELT_ERROR_MEMORY;
+    for (size_t i = 0; i < fit->vertex_count; i++) {
+        locks[i] = shells->groups[i] < own;
+        uint32_t bone = locks[i] ? shells->groups[i] : own;
+        most = bone > most ? bone : most;
+        fit->now.bones[i * fit->influence_count] = (uint16_t)bone;
+    }
+    while (fit->bone_count <= most)
+        px_fit_copy_bone(fit, 0);
+    fit->lock_vertices = locks;
+    return PELT_OK;
+}
+
+pelt_result px_fit_seed(px_fit *fit, const px_shells *shells, uint32_t count) {
+    count = count < fit->bone_capacity ? count : fit->bone_capacity;
+    uint32_t own = shells ? px_shells_bones(fit, shells, count) : 0;
+    start_with_one(fit);
+    if (own > 0)
+        PX_TRY(start_with_shells(fit, shells, own));
     cluster *clusters = PX_ALLOC(fit->context, cluster, count);
     if (!clusters)
         return PELT_ERROR_MEMORY;
-    count = count < fit->bone_capacity ? count : fit->bone_capacity;
-    start_with_one(fit);
     pelt_result result = lloyd(fit, 1);
     fit->bone_pull = FLAT_PULL;
+    if (result == PELT_OK && own > 0)
+        result = lloyd(fit, ROUNDS);
     while (result == PELT_OK && fit->bone_count < count && px_fit_error(fit, fit->now.objective) >= PX_FIT_EXACT) {
         uint32_t wanted = fit->bone_count < 6 ? 1 : fit->bone_count / 3;
         uint32_t room = count - fit->bone_count;

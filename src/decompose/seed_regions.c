@@ -168,7 +168,7 @@ pelt_result px_fit_seed_regions(px_fit *fit, const px_neighbours *neighbours, ui
     double *distances = PX_ALLOC(fit->context, double, fit->vertex_count);
     /* Every edge is pushed at most once from each end. */
     queue q = {PX_ALLOC(fit->context, entry, neighbours->offsets[fit->vertex_count] + 1), 0};
-    pelt_result result = seeds && distances && q.entries ? px_fit_seed(fit, 1) : PELT_ERROR_MEMORY;
+    pelt_result result = seeds && distances && q.entries ? px_fit_seed(fit, NULL, 1) : PELT_ERROR_MEMORY;
     if (result == PELT_OK) {
         count = choose_seeds(fit, count, seeds, distances);
         while (fit->bone_count < count)

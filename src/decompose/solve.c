@@ -138,6 +138,8 @@ pelt_result px_solver_move_bones(px_solver *solver, px_fit_state *spare, double 
     for (uint32_t b = 0; b < count && fit->bone_count > 2; b++) {
         uint32_t least;
         PX_TRY(px_fit_least_bone(fit, &least));
+        if (least == PELT_NONE)
+            break;
         px_fit_remove_bone(fit, least);
         PX_TRY(px_fit_vertices(fit, false));
         PX_TRY(px_fit_add_bone(fit));

@@ -1,0 +1,232 @@
+/* Rigid shells: connected pieces of the surface that keep their shape in all frames, such as debris, props and machines.
+ *
+ * In every frame the rigid motion of a shell is the Procrustes fit of its vertices at rest to those of the frame. A shell
+ * with a vertex farther away than the tolerance is not rigid. All rigid shells are one group at first; in every frame the
+ * shells of a group that do not follow the motion of its largest shell leave it and form groups in the same way. Only one
+ * frame is held at a time, and reading ends when fewer than half of the vertices are left.
+ */
+#include "decompose/shells.h"
+#include "decompose/reduce.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define TOLERANCE      1e-4 /* of the ball's radius: a tenth of an E_rms of 1 … */
+#define TOLERANCE_PART 1e-3 /* … and this part of the shell's own radius, whose shading would show more … */
+#define ROUNDING       2e-6 /* … but no less than what text files with six digits round */
+#define THIN           1e-8 /* second to first eigenvalue of the scatter: a line, which does not tell its rotation */
+
+typedef struct shell {
+    uint32_t first, count; /* among the members */
+    uint32_t group;        /* PELT_NONE: not rigid */
+    double tolerance;
+    double middle[3]; /* at rest */
+    double turn[9];   /* the motion to this frame: y = turn · (x − middle) + at */
+    double at[3];
+} shell;
+
+typedef struct finding {
+    px_fit *fit;
+    uint32_t *members; /* vertices, shell by shell */
+    shell *shells;     /* by descending count */
+    uint32_t shell_count;
+    uint32_t *leaders; /* [group] its largest shell */
+    uint32_t *origins; /* [group] the group it came from */
+    double *rest;      /* [3][vertex] */
+    double *frame;     /* [3][vertex] */
+} finding;
+
+/* ---- Connected vertices ------------------------------------------------------------------------------------ */
+
+static uint32_t root_of(uint32_t *parents, uint32_t i) {
+    while (parents[i] != i)
+        i = parents[i] = parents[parents[i]];
+    return i;
+}
+
+static int larger_first(const void *a, const void *b) {
+    const shell *x = a, *y = b;
+    return x->count != y->count ? (x->count < y->count) - (x->count > y->count)
+                                : (x->first > y->first) - (x->first < y->first);
+}
+
+/* Vertices without a triangle belong to no shell. `places` [vertex] is scratch. */
+static void find_shells(finding *f, const pelt_mesh *mesh, const uint32_t *vertices, uint32_t *parents,
+                        uint32_t *places) {
+    uint32_t N = f->fit->vertex_count, first = 0;
+    for (uint32_t i = 0; i < N; i++)
+        parents[i] = i;
+    for (size_t t = 0; t < mesh->triangle_count; t++)
+        for (size_t c = 1; c < 3; c++) {
+            uint32_t a = root_of(parents, vertices[mesh->triangles[3 * t]]);
+            uint32_t b = root_of(parents, vertices[mesh->triangles[3 * t + c]]);
+            parents[a > b ? a : b] = a < b ? a : b;
+        }
+    memset(places, 0, N * sizeof *places);
+    for (uint32_t i = 0; i < N; i++)
+        places[root_of(parents, i)]++;
+    for (uint32_t i = 0; i < N; i++) { /* a root is the first vertex of its shell */
+        uint32_t count = places[i];
+        if (root_of(parents, i) != i)
+            continue;
+        places[i] = first;
+        if (count >= 3)
+            f->shells[f->shell_count++] = (shell){.first = first, .count = count};
+        first += count;
+    }
+    for (uint32_t i = 0; i < N; i++)
+        f->members[places[root_of(parents, i)]++] = i;
+    qsort(f->shells, f->shell_count, sizeof *f->shells, larger_first);
+}
+
+/* ---- Rigid motions ----------------------------------------------------------------------------------------- */
+
+static void middle_of(const finding *f, const shell *s, const double *positions, double middle[3]) {
+    for (size_t axis = 0; axis < 3; axis++) {
+        middle[axis] = 0;
+        for (uint32_t m = s->first; m < s->first + s->count; m++)
+            middle[axis] += positions[axis * f->fit->vertex_count + f->members[m]] / s->count;
+    }
+}
+
+/* Σ (y − middle of y) (x − middle of x)ᵀ, x at rest and y in `positions`. */
+static void covariance_of(const finding *f, const shell *s, const double *positions, const double at[3],
+                          double out[9]) {
+    size_t N = f->fit->vertex_count;
+    memset(out, 0, 9 * sizeof *out);
+    for (uint32_t m = s->first; m < s->first + s->count; m++)
+        for (size_t e = 0; e < 9; e++)
+            out[e] += (positions[e / 3 * N + f->members[m]] - at[e / 3]) *
+                      (f->rest[e % 3 * N + f->members[m]] - s->middle[e % 3]);
+}
+
+/* Whether the vertices of a shell follow the motion of a leader in this frame. */
+static bool follows(const finding *f, const shell *s, const shell *leader) {
+    size_t N = f->fit->vertex_count;
+    for (uint32_t m = s->first; m < s->first + s->count; m++) {
+        uint32_t i = f->members[m];
+        double distance2 = 0;
+        for (size_t r = 0; r < 3; r++) {
+            double y = leader->at[r] - f->frame[r * N + i];
+            for (size_t c = 0; c < 3; c++)
+                y += leader->turn[3 * r + c] * (f->rest[c * N + i] - leader->middle[c]);
+            distance2 += y * y;
+        }
+        if (!(distance2 <= s->tolerance * s->tolerance))
+            return false;
+    }
+    return true;
+}
+
+static void start_shell(finding *f, shell *s) {
+    double scatter[9], u[9], values[3], v[9];
+    middle_of(f, s, f->rest, s->middle);
+    covariance_of(f, s, f->rest, s->middle, scatter);
+    px_svd3(scatter, u, values, v);
+    double radius = sqrt((values[0] + values[1] + values[2]) / s->count);
+    s->tolerance = fmax(fmin(TOLERANCE, TOLERANCE_PART * radius), ROUNDING);
+    s->group = values[1] > THIN * values[0] ? 0 : PELT_NONE;
+}
+
+/* ---- Groups ------------------------------------------------------------------------------------------------ */
+
+/* Groups as they are after this frame: returns their number, `most` + 1 when there are more. */
+static uint32_t divide_groups(finding *f, uint32_t most) {
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < f->shell_count; n++) {
+        shell *s = &f->shells[n];
+        uint32_t g = 0;
+        if (s->group == PELT_NONE)
+            continue;
+        while (g < count && !(f->origins[g] == s->group && follows(f, s, &f->shells[f->leaders[g]])))
+            g++;
+        if (g == most)
+            return most + 1;
+        if (g == count) {
+            f->leaders[g] = n;
+            f->origins[g] = s->group;
+            count++;
+        }
+        s->group = g;
+    }
+    return count;
+}
+
+static uint32_t use_frame(finding *f, uint32_t most) {
+    for (uint32_t n = 0; n < f->shell_count; n++) {
+        shell *s = &f->shells[n];
+        double covariance[9];
+        if (s->group == PELT_NONE)
+            continue;
+        middle_of(f, s, f->frame, s->at);
+        covariance_of(f, s, f->frame, s->at, covariance);
+        px_polar3(covariance, s->turn, NULL);
+        if (!follows(f, s, s))
+            s->group = PELT_NONE;
+    }
+    return divide_groups(f, most);
+}
+
+/* Vertices of rigid shells. */
+static uint32_t rigid_count(const finding *f) {
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < f->shell_count; n++)
+        count += f->shells[n].group != PELT_NONE ? f->shells[n].count : 0;
+    return count;
+}
+
+static void store_groups(const finding *f, px_shells *out) {
+    for (uint32_t n = 0; n < f->shell_count; n++)
+        for (uint32_t m = 0; m < f->shells[n].count; m++)
+            out->groups[f->members[f->shells[n].first + m]] = f->shells[n].group;
+}
+
+static pelt_result find(finding *f, const pelt_model *input, const px_gathered *plan, uint32_t most, px_shells *out) {
+    px_fit *fit = f->fit;
+    px_reduction r = {.fit = fit, .input = input, .plan = plan};
+    uint32_t count = 0;
+    PX_TRY(px_reduction_read(&r, 0, fit->vertex_count, (uint32_t)(plan->rest_row / 3), 1, f->rest));
+    for (uint32_t n = 0; n < f->shell_count; n++)
+        start_shell(f, &f->shells[n]);
+    for (uint32_t k = 0; k < fit->row_count / 3; k++) {
+        PX_TRY(px_reduction_read(&r, 0, fit->vertex_count, k, 1, f->frame));
+        count = use_frame(f, most);
+        if (count > most || 2 * (uint64_t)rigid_count(f) < fit->vertex_count)
+            return PELT_OK;
+    }
+    out->group_count = count;
+    out->vertex_count = rigid_count(f);
+    store_groups(f, out);
+    return PELT_OK;
+}
+
+pelt_result px_shells_find(px_fit *fit, const pelt_model *input, const px_gathered *plan, uint32_t most,
+                           px_shells *out) {
+    size_t N = fit->vertex_count;
+    *out = (px_shells){.groups = PX_NEW(fit->arena, uint32_t, N)};
+    px_arena *scratch = px_arena_create(fit->context);
+    if (!scratch || !out->groups) {
+        px_arena_destroy(scratch);
+        return PELT_ERROR_MEMORY;
+    }
+    memset(out->groups, 0xFF, N * sizeof *out->groups);
+    finding f = {.fit = fit,
+                 .members = PX_NEW(scratch, uint32_t, N),
+                 .shells = PX_NEW(scratch, shell, N / 3 + 1),
+                 .leaders = PX_NEW(scratch, uint32_t, most),
+                 .origins = PX_NEW(scratch, uint32_t, most),
+                 .rest = PX_NEW(scratch, double, 3 * N),
+                 .frame = PX_NEW(scratch, double, 3 * N)};
+    uint32_t *parents = PX_NEW(scratch, uint32_t, N), *places = PX_NEW(scratch, uint32_t, N);
+    bool ready = f.members && f.shells && f.leaders && f.origins && f.rest && f.frame && parents && places;
+    if (ready)
+        find_shells(&f, &input->mesh, plan->vertices, parents, places);
+    pelt_result result = ready ? find(&f, input, plan, most, out) : PELT_ERROR_MEMORY;
+    px_arena_destroy(scratch);
+    return result;
+}
+
+uint32_t px_shells_bones(const px_fit *fit, const px_shells *shells, uint32_t count) {
+    bool rest = shells->vertex_count < fit->vertex_count;
+    return shells->group_count + rest <= count ? shells->group_count : 0;
+}
