@@ -325,6 +325,14 @@ static void warn_shading(const decompose_work *w) {
                                  : "");
 }
 
+static void warn_size(const decompose_work *w) {
+    if (w->whole.ball_frame > 0)
+        warn(w->session,
+             "the first frame has less than a tenth of the usual size: errors are fractions of the size of frame %u%s",
+             w->whole.ball_frame,
+             strcmp(w->settings->rest, "first") == 0 && !w->desc.rig ? ", from which the rest pose starts" : "");
+}
+
 /* There is room for what rounding to floats and whole numbers takes. */
 exit_code decompose_verdict(const decompose_work *w) {
     double asked = w->desc.error;
@@ -356,6 +364,7 @@ static exit_code decompose(decompose_work *w) {
     if (code != EXIT_DONE)
         return code;
     decompose_report(w);
+    warn_size(w);
     warn_shading(w);
     return decompose_verdict(w);
 }

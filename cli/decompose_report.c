@@ -77,8 +77,11 @@ static uint64_t peak_memory(void) {
 
 static void report_errors(cli_json *json, const pelt_difference *d) {
     json_real(json, "error_rms", d->error_rms);
-    json_real(json, "error_kg", d->error_kg);
+    if (d->error_kg <= 1e300) /* else nothing moves */
+        json_real(json, "error_kg", d->error_kg);
     json_real(json, "error_max", d->error_max);
+    if (d->ball_frame > 0)
+        json_count(json, "ball_frame", d->ball_frame);
 }
 
 /* The error of every frame; of several clips, clip by clip. */

@@ -230,6 +230,42 @@ static void still(void **state) {
     }
 }
 
+/* The softbody's clip in an array that may be changed: [frame][point][3]. */
+static float *own_positions(test_context *test, pelt_model *model) {
+    pelt_clip *clip = &model->clips[0];
+    size_t floats = 3 * (size_t)clip->point_count;
+    float *positions = pelt_model_alloc(test->context, model, floats * clip->frame_count, sizeof *positions);
+    assert_non_null(positions);
+    for (uint32_t k = 0; k < clip->frame_count; k++)
+        test_ok(test, pelt_clip_read(test->context, clip, k, 0, clip->point_count, positions + k * floats));
+    clip->positions = positions;
+    model->mesh.weld = NULL;
+    return positions;
+}
+
+/* What grows from a point is measured by its usual size, which the rest pose has too. */
+static void growing(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    pelt_model *model = make_scene(&test, "softbody", 300, 20);
+    const pelt_clip *clip = &model->clips[0];
+    size_t floats = 3 * (size_t)clip->point_count;
+    float *positions = own_positions(&test, model);
+    for (size_t e = 0; e < floats * 20; e++)
+        positions[e] *= fminf((float)(e / floats) / 8, 1);
+    pelt_ball usual, rest;
+    test_ok(&test, pelt_enclosing_ball(test.context, positions + 15 * floats, clip->point_count, &usual));
+    pelt_decompose_report report;
+    test_ok(&test, pelt_decompose(test.context, model, NULL, &report));
+    test_ok(&test, pelt_enclosing_ball(test.context, model->mesh.positions, model->mesh.vertex_count, &rest));
+    assert_true(rest.radius > 0.5 * usual.radius && report.bone_count <= 30);
+    double error = played_error(&test, model);
+    assert_true(isfinite(error) && error < 3);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 /* ---- Rigid shells ------------------------------------------------------------------------------------------ */
 
 enum { CUBES = 30, CUBE_FRAMES = 12 };
@@ -500,6 +536,7 @@ int main(void) {
         cmocka_unit_test(stepping),
         cmocka_unit_test(rigid_shells),
         cmocka_unit_test(rigid_shells_and_others),
+        cmocka_unit_test(growing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,13 +191,45 @@ static void ball_of_a_clip(void **state) {
     float positions[] = {1, 2, 3, 3, 2, 3}, times[] = {0};
     pelt_clip clip = {.name = "jump", .frame_count = 1, .point_count = 2, .times = times, .positions = positions};
     pelt_ball ball;
-    test_ok(&test, px_clip_ball(context, &clip, &ball));
+    test_ok(&test, px_clip_ball(context, &clip, &ball, NULL));
     assert_true(near_to(ball.radius, 1, 1e-12) && near_to(ball.center[0], 2, 1e-12));
     positions[3] = 1;
-    test_ok(&test, px_clip_ball(context, &clip, &ball));
+    test_ok(&test, px_clip_ball(context, &clip, &ball, NULL));
     assert_true(ball.radius == 1 && near_to(ball.center[0], 1, 1e-12));
     positions[4] = NAN;
-    test_fails(&test, px_clip_ball(context, &clip, &ball), PELT_ERROR_INPUT, "clip 'jump', frame 0, vertex 1");
+    test_fails(&test, px_clip_ball(context, &clip, &ball, NULL), PELT_ERROR_INPUT, "clip 'jump', frame 0, vertex 1");
+    test_end(&test);
+}
+
+/* Two points that start within `first` of each other and are 2 apart in the frames after; b misses the last frame by 1. */
+static pelt_difference compare_growth(test_context *test, float first) {
+    enum { frames = 5 };
+    float a[frames][6] = {{0}}, b[frames][6];
+    for (int k = 0; k < frames; k++)
+        a[k][3] = k == 0 ? first : 2;
+    memcpy(b, a, sizeof b);
+    b[frames - 1][1] = 1;
+    float seconds[frames] = {0, 1, 2, 3, 4};
+    pelt_clip x = {.name = "a", .frame_count = frames, .point_count = 2, .times = seconds, .positions = a[0]}, y = x;
+    y.positions = b[0];
+    pelt_difference d;
+    test_ok(test, pelt_compare_clips(test->context, &x, &y, NULL, &d, NULL));
+    return d;
+}
+
+/* A first frame under a tenth of the median size is no unit; one above is. */
+static void ball_of_growth(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    static const float degenerate[] = {0, 0.001f, 0.19f};
+    for (int n = 0; n < 3; n++) {
+        pelt_difference d = compare_growth(&test, degenerate[n]);
+        assert_true(d.ball_frame == 1 && near_to(d.ball.radius, 1, 1e-9) && near_to(d.error_max, 0.5, 1e-9));
+        assert_true(near_to(d.error_rms, 1000 / sqrt(30), 1e-6));
+    }
+    pelt_difference d = compare_growth(&test, 0.25f);
+    assert_true(d.ball_frame == 0 && near_to(d.ball.radius, 0.125, 1e-9) && near_to(d.error_max, 4, 1e-9));
     test_end(&test);
 }
 
@@ -250,7 +282,8 @@ static void special_cases(void **state) {
     test_ok(&test, pelt_compare_clips(context, &a, &a, NULL, &d, NULL));
     assert_true(d.error_rms == 0 && d.error_kg == 0 && d.error_max == 0);
     test_ok(&test, pelt_compare_clips(context, &a, &b, NULL, &d, NULL));
-    assert_true(isinf(d.error_kg) && isinf(d.error_rms)); /* a is still, and a single point has no size */
+    assert_true(isinf(d.error_kg)); /* a is still */
+    assert_true(near_to(d.error_max, 0.05, 1e-6) && near_to(d.error_rms, 1000 * 0.1 / sqrt(6), 1e-3)); /* in units */
     pelt_clip other = {"other", 1, 1, times, &off[0][0], {0}}, more = {"more", 1, 2, times, &off[0][0], {0}};
     test_fails(&test, pelt_compare_clips(context, &a, &other, NULL, &d, NULL), PELT_ERROR_INPUT,
                "clip 'a' has 2 frames and clip 'other' has 1");
@@ -466,6 +499,7 @@ int main(void) {
         cmocka_unit_test(same_with_any_threads), cmocka_unit_test(normals_by_hand),
         cmocka_unit_test(not_finite_is_named),   cmocka_unit_test(compare_can_be_cancelled),
         cmocka_unit_test(weights_by_name),       cmocka_unit_test(measures_without_memory),
+        cmocka_unit_test(ball_of_growth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,8 @@ typedef struct pelt_decompose_desc {
     double min_weight;         /* of bounded, 0 or less; default -0.1 */
 
     /* The rest pose to start from (with fixed_rest: that stays); not used with a rig, but for rest_positions. */
-    uint32_t rest_frame;         /* a frame, counted over all clips; default 0 */
+    uint32_t rest_frame;         /* a frame, counted over all clips; default 0: the first one, or the one that sizes are
+                                  * measured by where the first is degenerate (see measure.h) */
     const float *rest_positions; /* [point][3] instead of a frame; NULL (default): none */
 
     /* What is known already; see "With a rig". */

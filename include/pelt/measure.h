@@ -1,6 +1,7 @@
 /* Pelt: the measures that every verb reports, in one place.
  *
- * Distances are normalised so that the first frame's minimal enclosing ball is the unit ball (FESAM §5).
+ * Distances are normalised so that the first frame's minimal enclosing ball is the unit ball (FESAM §5). Where the first frame
+ * has less than a tenth of the median size (things that grow from a point), it is the ball of the frame of median size.
  */
 #ifndef PELT_MEASURE_H
 #define PELT_MEASURE_H
@@ -24,7 +25,8 @@ PELT_API pelt_result pelt_enclosing_ball(pelt_context *context, const float *pos
 typedef struct pelt_difference {
     uint32_t frame_count; /* frames compared */
     uint32_t point_count; /* points compared */
-    pelt_ball ball;       /* of a's first frame */
+    pelt_ball ball;       /* that distances are divided by: of a's first frame … */
+    uint32_t ball_frame;  /* … or of this one, where the first is degenerate */
     double error_rms;     /* E_rms = 1000·‖A−B‖_F / √(3NF), normalised (FESAM) */
     double error_kg; /* E_kg = 100·‖A−B‖_F / ‖A−mean over time of A‖_F, percent (SMA); still and equal: 0, still: ∞ */
     double error_max;       /* largest point distance as a fraction of the ball's diameter … */
@@ -54,7 +56,7 @@ PELT_API pelt_result pelt_compare_clips(pelt_context *context, const pelt_clip *
 typedef struct pelt_surface_difference {
     uint32_t frame_count;  /* frames compared */
     uint32_t sample_count; /* places on each surface in each frame */
-    pelt_ball ball;        /* of a's first frame */
+    pelt_ball ball;        /* as in pelt_difference */
     double error_rms; /* root of the mean of both ways' mean squared distances, as a fraction of the ball's diameter */
     double error_max; /* largest distance, corners included, as such a fraction … */
     uint32_t max_frame; /* … and its frame */

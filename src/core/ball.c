@@ -9,6 +9,7 @@
 #include "core/ball.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define POINT_BLOCK 16384u
 /* Only rounding can make so many rounds; the best ball so far is then as good as the numbers allow. */
@@ -176,17 +177,73 @@ pelt_result pelt_enclosing_ball(pelt_context *context, const float *positions, u
     return result;
 }
 
-pelt_result px_clip_ball(pelt_context *context, const pelt_clip *clip, pelt_ball *ball) {
-    float *points = PX_ALLOC(context, float, 3 * (size_t)clip->point_count);
-    pelt_result result = points ? pelt_clip_read(context, clip, 0, 0, clip->point_count, points) : PELT_ERROR_MEMORY;
-    for (size_t e = 0; result == PELT_OK && e < 3 * (size_t)clip->point_count; e++)
+/* ---- The ball of a clip ------------------------------------------------------------------------------------ */
+
+#define SIZED_FRAMES 64u /* at most, evenly spread: enough for a median */
+#define DEGENERATE   0.1 /* of the median size: a first frame that is smaller measures nothing */
+
+static pelt_result read_finite(pelt_context *context, const pelt_clip *clip, uint32_t frame, float *points) {
+    PX_TRY(pelt_clip_read(context, clip, frame, 0, clip->point_count, points));
+    px_clip_release(clip, clip->point_count);
+    for (size_t e = 0; e < 3 * (size_t)clip->point_count; e++)
         if (!isfinite(points[e]))
-            result = px_fail(context, PELT_ERROR_INPUT, "clip '%s', frame 0, vertex %zu: the position is not finite",
-                             clip->name, e / 3);
+            return px_fail(context, PELT_ERROR_INPUT, "clip '%s', frame %u, vertex %zu: the position is not finite",
+                           clip->name, frame, e / 3);
+    return PELT_OK;
+}
+
+/* The RMS distance of the points from their mean. */
+static double size_of(const float *points, uint32_t count) {
+    double mean[3] = {0, 0, 0}, sum = 0;
+    for (size_t e = 0; e < 3 * (size_t)count; e++)
+        mean[e % 3] += (double)points[e] / count;
+    for (size_t e = 0; e < 3 * (size_t)count; e++)
+        sum += ((double)points[e] - mean[e % 3]) * ((double)points[e] - mean[e % 3]);
+    return sqrt(sum / (count > 0 ? count : 1));
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The first frame, or the one of median size (the first of those) where the first one is degenerate. */
+static pelt_result choose_frame(pelt_context *context, const pelt_clip *clip, float *points, uint32_t *frame) {
+    uint32_t count = clip->frame_count < SIZED_FRAMES ? clip->frame_count : SIZED_FRAMES;
+    double sizes[SIZED_FRAMES], sorted[SIZED_FRAMES];
+    *frame = 0;
+    for (uint32_t n = 0; n < count; n++) {
+        uint32_t k = (uint32_t)((uint64_t)n * clip->frame_count / count);
+        PX_TRY(pelt_clip_read(context, clip, k, 0, clip->point_count, points));
+        px_clip_release(clip, clip->point_count);
+        double size = size_of(points, clip->point_count);
+        sizes[n] = isfinite(size) ? size : INFINITY; /* whoever uses the frame tells what is wrong with it */
+    }
+    if (count < 2)
+        return PELT_OK;
+    memcpy(sorted, sizes, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, ascending);
+    double median = sorted[count / 2];
+    for (uint32_t n = 0; sizes[0] < DEGENERATE * median && n < count; n++)
+        if (sizes[n] == median) {
+            *frame = (uint32_t)((uint64_t)n * clip->frame_count / count);
+            break;
+        }
+    return PELT_OK;
+}
+
+pelt_result px_clip_ball(pelt_context *context, const pelt_clip *clip, pelt_ball *ball, uint32_t *frame) {
+    float *points = PX_ALLOC(context, float, 3 * (size_t)clip->point_count);
+    uint32_t chosen = 0;
+    pelt_result result = points ? choose_frame(context, clip, points, &chosen) : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
+        result = read_finite(context, clip, chosen, points);
     if (result == PELT_OK)
         result = pelt_enclosing_ball(context, points, clip->point_count, ball);
     px_free(context, points);
     if (result == PELT_OK && !(ball->radius > 0))
         ball->radius = 1;
+    if (frame)
+        *frame = chosen;
     return result;
 }

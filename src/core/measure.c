@@ -4,6 +4,7 @@
  * the differences, by blocks of frames, because normals need whole frames. Every frame's sums go to its own row and are
  * added in order, so that the result is the same with any number of threads.
  */
+#include "core/ball.h"
 #include "core/mesh.h"
 #include "core/shading.h"
 
@@ -153,7 +154,9 @@ static void compare_normals(const comparison *c, const float *a, const float *b,
         px_normal_unit(s->normals_a + row, unit_a);
         px_normal_unit(s->normals_b + row, unit_b);
         add_normals(unit_a, unit_b, OF_TRIANGLES, sums);
-        if (c->skinned)
+        const double *shown = (c->skinned == c->b ? s->normals_a : s->normals_b) + row;
+        bool shows = shown[0] != 0 || shown[1] != 0 || shown[2] != 0; /* a surface without area shows no normal */
+        if (c->skinned && shows)
             compare_skinned(c, p, s, c->skinned == c->b ? unit_a : unit_b, sums);
     }
 }
@@ -286,17 +289,6 @@ static void sum_up(const comparison *c, pelt_difference *d, double *frame_rms) {
     sum_normals(c, BY_INVERSE, &d->inverse_normal_rms, &d->inverse_normal_degrees);
 }
 
-static pelt_result first_ball(const comparison *c, px_arena *arena, pelt_ball *ball) {
-    if (c->frame_count == 0)
-        return PELT_OK;
-    float *scratch = c->a->positions ? NULL : PX_NEW(arena, float, 3 * (size_t)c->point_count);
-    if (!c->a->positions && !scratch)
-        return PELT_ERROR_MEMORY;
-    const float *positions;
-    PX_TRY(frame_points(c, c->a, 0, 0, c->point_count, scratch, &positions));
-    return pelt_enclosing_ball(c->context, positions, c->point_count, ball);
-}
-
 static pelt_result compare(comparison *c, px_arena *arena, pelt_difference *difference, double *frame_rms) {
     c->mean = PX_NEW(arena, double, 3 * (size_t)c->point_count);
     c->frames = PX_NEW(arena, frame_sums, c->frame_count);
@@ -308,7 +300,8 @@ static pelt_result compare(comparison *c, px_arena *arena, pelt_difference *diff
         PX_TRY(px_parallel(c->context, "mean", c->point_count, MEAN_BLOCK, mean_block, c));
     PX_TRY(px_parallel(c->context, "compare", c->frame_count, FRAME_BLOCK, compare_block, c));
     pelt_difference d = {.frame_count = c->frame_count, .point_count = c->point_count};
-    PX_TRY(first_ball(c, arena, &d.ball));
+    if (c->frame_count > 0)
+        PX_TRY(px_clip_ball(c->context, c->a, &d.ball, &d.ball_frame));
     sum_up(c, &d, frame_rms);
     *difference = d;
     return PELT_OK;

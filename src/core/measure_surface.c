@@ -187,7 +187,7 @@ static pelt_result compare(comparison *c, px_arena *arena, const pelt_mesh *cons
         PX_TRY(read_frame(c, &c->sides[s], 0, first));
         PX_TRY(prepare(c, arena, meshes[s], &c->sides[s], first));
     }
-    PX_TRY(px_clip_ball(c->context, c->sides[0].clip, &d.ball));
+    PX_TRY(px_clip_ball(c->context, c->sides[0].clip, &d.ball, NULL));
     PX_TRY(px_parallel(c->context, "measure", frame_count, 1, frame_block, c));
     double squares = 0, largest = 0;
     for (uint32_t k = 0; k < frame_count; k++) {

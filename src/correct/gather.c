@@ -143,7 +143,7 @@ static pelt_result pull_block(void *user, size_t first, size_t count, size_t blo
 static pelt_result find_scale(px_correction *c) {
     const pelt_clip *clip = c->pairs[0].clip;
     pelt_ball ball;
-    PX_TRY(px_clip_ball(c->context, clip, &ball));
+    PX_TRY(px_clip_ball(c->context, clip, &ball, NULL));
     c->radius = ball.radius;
     c->scale = 1000 / (c->radius * sqrt(3.0 * clip->point_count * c->frame_count));
     return PELT_OK;

@@ -103,11 +103,16 @@ static pelt_result plan_points(px_fit *fit, const pelt_model *model, px_gathered
     return ready ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-static pelt_result plan_space(px_fit *fit, const pelt_model *model, px_gathered *plan) {
+/* A first frame that is no measure of size is no rest pose either. */
+static pelt_result plan_space(pelt_decomposer *d) {
     pelt_ball ball;
-    PX_TRY(px_clip_ball(fit->context, &model->clips[0], &ball));
-    memcpy(plan->center, ball.center, sizeof plan->center);
-    plan->radius = ball.radius;
+    uint32_t frame;
+    PX_TRY(px_clip_ball(d->fit.context, &d->model->clips[0], &ball, &frame));
+    memcpy(d->plan.center, ball.center, sizeof d->plan.center);
+    d->plan.radius = ball.radius;
+    if (d->desc.rest_frame == 0)
+        d->desc.rest_frame = frame;
+    d->plan.rest_row = 3 * (size_t)d->desc.rest_frame;
     return PELT_OK;
 }
 
@@ -204,7 +209,7 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
     px_fit *fit = &d->fit;
     bool is_sma = d->desc.method == PELT_DECOMPOSE_SMA;
     PX_TRY(plan_points(fit, d->model, &d->plan));
-    PX_TRY(plan_space(fit, d->model, &d->plan));
+    PX_TRY(plan_space(d));
     double begin = seconds_now();
     uint32_t wanted;
     PX_TRY(count_bones(d, &wanted));
@@ -272,7 +277,6 @@ pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, con
     d->fit.fixed_rest = d->desc.fixed_rest || is_sma;
     d->solver.fit = &d->fit;
     d->report.frame_count = frame_count;
-    d->plan.rest_row = 3 * (size_t)d->desc.rest_frame;
     d->next_move = MOVE_EVERY;
     pelt_result result = d->joined ? px_skin_join_parts(model) : PELT_OK;
     if (result == PELT_OK)

@@ -5,7 +5,7 @@
  * Nothing after the reduction A ≈ B C touches the frames again, and all passes over vertices need only moments:
  *   transforms  S = X Xᵀ and Q = X Cᵀ
  *   vertices    H = T_rᵀ T_r, and Y = T_rᵀ C, made block by block where it is used
- * Space is normalised: the first frame's enclosing ball is the unit ball.
+ * Space is normalised: the first frame's enclosing ball is the unit ball (see px_clip_ball).
  *
  *   paper   here           shape
  *   A       (never held)   [vertex][row], row = 3·frame + axis

@@ -81,13 +81,13 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
     return result;
 }
 
-/* Those of the first frame, as in every measure. */
+/* As in every measure: see px_clip_ball. */
 static pelt_result normalise(pelt_study *s, const pelt_model *model) {
     const pelt_clip *clip = model->clips;
     while (clip->frame_count == 0)
         clip++;
     pelt_ball ball;
-    PX_TRY(px_clip_ball(s->context, clip, &ball));
+    PX_TRY(px_clip_ball(s->context, clip, &ball, NULL));
     memcpy(s->center, ball.center, sizeof s->center);
     s->radius = ball.radius;
     return PELT_OK;
