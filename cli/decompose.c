@@ -311,15 +311,15 @@ exit_code decompose_clips(decompose_work *w) {
     return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
 }
 
-#define WRONG_NORMALS 45.0 /* degrees RMS: parts of the surface are shaded as if they faced away */
+#define WRONG_NORMALS 25.0 /* degrees RMS: seen at once. The papers' animations have 6 to 21 */
 
 static void warn_shading(const decompose_work *w) {
     double degrees = w->whole.skinned_normal_degrees; /* NaN: not measured */
-    if (degrees > WRONG_NORMALS && degrees > 3 * w->whole.normal_degrees)
+    if (degrees > WRONG_NORMALS)
         warn(w->session,
              "engines that skin normals with the blended matrix (three.js, Babylon.js, Godot) shade this wrongly: "
-             "normals are %.0f degrees off; use more bones or --transforms rigid%s",
-             degrees,
+             "normals are %.0f degrees off; use more bones%s%s, or 'pelt correct --normals' on the result",
+             degrees, w->desc.transforms == PELT_TRANSFORMS_RIGID ? "" : " or --transforms rigid",
              w->desc.free_bones  ? ", or leave out --free-bones"
              : w->desc.error > 0 ? ", or --bones instead of --error, which holds bones near rotations"
                                  : "");

@@ -266,6 +266,39 @@ static void growing(void **state) {
     test_end(&test);
 }
 
+/* A surface that crumples is shaded right in the frames before, though most frames are crumpled. */
+static void crumpling(void **state) {
+    (void)state;
+    enum { smooth = 8, frames = 24 };
+    test_context test;
+    test_begin(&test, 2);
+    pelt_model *model = make_scene(&test, "softbody", 400, frames);
+    pelt_clip *clip = &model->clips[0];
+    size_t floats = 3 * (size_t)clip->point_count;
+    float *positions = own_positions(&test, model);
+    pelt_ball ball;
+    test_ok(&test, pelt_enclosing_ball(test.context, positions, clip->point_count, &ball));
+    test_random random = {1};
+    for (size_t e = smooth * floats; e < frames * floats; e++)
+        positions[e] += (float)test_random_real(&random, -0.25 * ball.radius, 0.25 * ball.radius);
+    pelt_mesh shape = model->mesh;
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.bones = 6;
+    test_ok(&test, pelt_decompose(test.context, model, &desc, NULL));
+    shape.weld = model->mesh.weld;
+    shape.weld_count = model->mesh.weld_count;
+    pelt_clip wanted = *clip, played;
+    wanted.frame_count = smooth;
+    test_ok(&test, pelt_clip_from_motion_at(test.context, model, &model->motions[0], clip->times, smooth,
+                                            PELT_SKINNING_LINEAR, &played));
+    test_ok(&test, pelt_clip_skin_normals(test.context, model, &played));
+    pelt_difference d;
+    test_ok(&test, pelt_compare_clips(test.context, &wanted, &played, &shape, &d, NULL));
+    assert_true(d.skinned_normal_degrees < 8);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 /* ---- Rigid shells ------------------------------------------------------------------------------------------ */
 
 enum { CUBES = 30, CUBE_FRAMES = 12 };
@@ -537,6 +570,7 @@ int main(void) {
         cmocka_unit_test(rigid_shells),
         cmocka_unit_test(rigid_shells_and_others),
         cmocka_unit_test(growing),
+        cmocka_unit_test(crumpling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -282,7 +282,7 @@ static void special_cases(void **state) {
     test_ok(&test, pelt_compare_clips(context, &a, &a, NULL, &d, NULL));
     assert_true(d.error_rms == 0 && d.error_kg == 0 && d.error_max == 0);
     test_ok(&test, pelt_compare_clips(context, &a, &b, NULL, &d, NULL));
-    assert_true(isinf(d.error_kg)); /* a is still */
+    assert_true(isinf(d.error_kg));                                                                    /* a is still */
     assert_true(near_to(d.error_max, 0.05, 1e-6) && near_to(d.error_rms, 1000 * 0.1 / sqrt(6), 1e-3)); /* in units */
     pelt_clip other = {"other", 1, 1, times, &off[0][0], {0}}, more = {"more", 1, 2, times, &off[0][0], {0}};
     test_fails(&test, pelt_compare_clips(context, &a, &other, NULL, &d, NULL), PELT_ERROR_INPUT,

@@ -127,7 +127,8 @@ PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
  * (and tangents) are therefore fitted: each is the one that M takes nearest to what the clips show, in the mean of squared
  * angles over the frames. What a clip shows is the mesh's own normal carried along with the triangles around it, hard
  * edges staying hard; smooth normals where the mesh has none. No vertex is worse than with its normal turned along with
- * the rest pose. Where the mesh is large (more than 2²⁴ vertices times frames), every second, third … frame says so; at
+ * the rest pose. Where that leaves more than 30 degrees RMS (crumpled surfaces), frames that no normal matches hardly count.
+ * Where the mesh is large (more than 2²⁴ vertices times frames), every second, third … frame says so; at
  * least 32. A rig's rest pose that stays keeps its normals. */
 
 typedef struct pelt_decompose_report {

@@ -4,6 +4,9 @@
  * angle between the skinned normal and the one that the frame has. A step is kept only when it lowers the sum, so no
  * vertex is worse than at the start. Tangents likewise.
  *
+ * Of a mesh that crumples bones cannot follow the normals, and least squares would make them wrong in all frames, those before
+ * it crumples too. Where they leave too much, all vertices are fitted anew to the frames that they can be right in.
+ *
  * Targets are held for as many vertices as fit into TARGET_BYTES; the frames are read once for each such run of vertices.
  * Of long animations of large meshes every second, third … frame is enough.
  */
@@ -14,7 +17,9 @@
 #include <math.h>
 
 #define STEPS        12u
-#define ENOUGH       1e-4 /* a step that lowers the sum by less than this part of it is the last */
+#define ENOUGH       1e-4   /* a step that lowers the sum by less than this part of it is the last */
+#define CRUMPLED     0.5236 /* radians, RMS: 30 degrees. Where the fit leaves more, … */
+#define ROBUST_ANGLE 0.5236 /* … frames farther away than this hardly count */
 #define FRAMES_LEAST 32u
 #define TARGETS_MOST (UINT64_C(1) << 24) /* vertices times frames that all frames are used for */
 #define TARGET_BYTES ((size_t)64 << 20)
@@ -37,6 +42,8 @@ typedef struct fit {
     uint32_t total;        /* … all */
     pelt_affine *palettes; /* [frame][bone] */
     targets targets;
+    bool robust;
+    double *sums; /* [vertex] of squared angles that its normal leaves */
 } fit;
 
 /* ---- Frames ------------------------------------------------------------------------------------------------ */
@@ -103,6 +110,11 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
         if (result != PELT_OK)
             break;
         px_shading_frame(&f->shading, points, sums, normals, tangents);
+        for (size_t i = 0; i < mesh->vertex_count; i++) { /* where the surface has no area, any normal will do */
+            const double *sum = sums + 3 * (size_t)f->shading.pieces.of[i];
+            if (sum[0] == 0 && sum[1] == 0 && sum[2] == 0)
+                memset(normals + 3 * i, 0, 3 * sizeof *normals);
+        }
         spread(f, (uint32_t)k, normals, f->targets.normals);
         if (tangents)
             spread(f, (uint32_t)k, tangents, f->targets.tangents);
@@ -113,13 +125,33 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
 
 /* ---- One vertex -------------------------------------------------------------------------------------------- */
 
-/* The system of a step from direction `n`; returns the sum of squared angles there. */
-static double sum_up(const float *matrices, const float *wanted, size_t frames, const double n[3],
-                     px_direction_step *s) {
+/* What one direction is fitted to. */
+typedef struct direction_fit {
+    const float *matrices; /* [frame][9] */
+    const float *wanted;   /* [frame][3] */
+    size_t frames;
+    bool robust;
+} direction_fit;
+
+/* The system of a step from direction `n`; returns the sum of squared angles there. Robust: an angle a counts
+ * a² / (1 + a²/r²), r = ROBUST_ANGLE, so that frames far away count no more than r² each (Geman and McClure 1987). */
+static double sum_up(const direction_fit *d, const double n[3], px_direction_step *s) {
     double sum = 0;
     *s = (px_direction_step){0};
-    for (size_t k = 0; k < frames; k++)
-        sum += px_direction_add(s, matrices + 9 * k, n, wanted + 3 * k, 1);
+    for (size_t k = 0; k < d->frames; k++) {
+        if (!d->robust) {
+            sum += px_direction_add(s, d->matrices + 9 * k, n, d->wanted + 3 * k, 1);
+            continue;
+        }
+        px_direction_step frame = {0};
+        double angle2 = px_direction_add(&frame, d->matrices + 9 * k, n, d->wanted + 3 * k, 1);
+        double share = 1 / (1 + angle2 / (ROBUST_ANGLE * ROBUST_ANGLE));
+        for (int e = 0; e < 6; e++)
+            s->h[e] += share * share * frame.h[e];
+        for (int e = 0; e < 3; e++)
+            s->g[e] += share * share * frame.g[e];
+        sum += share * angle2;
+    }
     return sum;
 }
 
@@ -136,18 +168,18 @@ static bool step_from(const double n[3], const px_direction_step *s, double damp
     return length > 0;
 }
 
-/* From `direction`, which stays where nothing is better. */
-static void fit_direction(const float *matrices, const float *wanted, size_t frames, float direction[3]) {
+/* From `direction`, which stays where nothing is better. Returns the sum that is left. */
+static double improve(const direction_fit *d, float direction[3]) {
     double n[3] = {(double)direction[0], (double)direction[1], (double)direction[2]}, damping = PX_DAMPING;
     px_direction_step here;
-    double sum = sum_up(matrices, wanted, frames, n, &here);
+    double sum = sum_up(d, n, &here);
     bool better = false, enough = false;
     for (uint32_t step = 0; step < STEPS && damping < PX_DAMPING_MOST && !enough; step++) {
         double next[3];
         px_direction_step there;
         if (!step_from(n, &here, damping, next))
             break;
-        double then = sum_up(matrices, wanted, frames, next, &there);
+        double then = sum_up(d, next, &there);
         damping *= then < sum ? 0.1 : 10;
         if (!(then < sum))
             continue;
@@ -159,6 +191,7 @@ static void fit_direction(const float *matrices, const float *wanted, size_t fra
     }
     for (int c = 0; c < 3 && better; c++)
         direction[c] = (float)n[c];
+    return sum;
 }
 
 static pelt_result fit_vertices(void *user, size_t first, size_t count, size_t block) {
@@ -177,9 +210,11 @@ static pelt_result fit_vertices(void *user, size_t first, size_t count, size_t b
             for (size_t e = 0; e < 9; e++)
                 matrices[9 * k + e] = (float)m[e + e / 3];
         }
-        fit_direction(matrices, f->targets.normals + 3 * n * frames, frames, job->normals + 3 * (size_t)vertex);
+        direction_fit d = {matrices, f->targets.normals + 3 * n * frames, frames, f->robust};
+        f->sums[vertex] = improve(&d, job->normals + 3 * (size_t)vertex);
+        d.wanted = f->targets.tangents + 3 * n * frames;
         if (f->targets.tangents)
-            fit_direction(matrices, f->targets.tangents + 3 * n * frames, frames, job->tangents + 4 * (size_t)vertex);
+            improve(&d, job->tangents + 4 * (size_t)vertex);
     }
     px_free(f->context, matrices);
     return PELT_OK;
@@ -187,25 +222,46 @@ static pelt_result fit_vertices(void *user, size_t first, size_t count, size_t b
 
 /* ---- All of them ------------------------------------------------------------------------------------------- */
 
-static pelt_result run(fit *f) {
-    const pelt_mesh *mesh = f->job->source;
-    bool tangents = f->job->tangents && mesh->tangents;
-    size_t bytes = px_mul_size(f->frame_count, (tangents ? 6 : 3) * sizeof(float));
-    size_t most = px_min_size(px_max_size(TARGET_BYTES / px_max_size(bytes, 1), VERTEX_BLOCK), mesh->vertex_count);
-    PX_TRY(px_shading_make(f->scratch, mesh, &f->shading));
-    PX_TRY(pose(f));
-    f->targets.normals = PX_NEW(f->scratch, float, px_mul_size(3 * most, f->frame_count));
-    if (tangents)
-        f->targets.tangents = PX_NEW(f->scratch, float, px_mul_size(3 * most, f->frame_count));
-    if (!f->targets.normals || (tangents && !f->targets.tangents))
-        return PELT_ERROR_MEMORY;
-    for (size_t first = 0; first < mesh->vertex_count; first += most) {
+/* Runs of `most` vertices. */
+static pelt_result fit_all(fit *f, size_t most) {
+    uint32_t count = f->job->source->vertex_count;
+    for (size_t first = 0; first < count; first += most) {
         f->targets.first = (uint32_t)first;
-        f->targets.count = (uint32_t)px_min_size(most, mesh->vertex_count - first);
+        f->targets.count = (uint32_t)px_min_size(most, count - first);
         PX_TRY(px_parallel(f->context, "normals", f->frame_count, FRAME_BLOCK, read_frames, f));
         PX_TRY(px_parallel(f->context, "normals", f->targets.count, VERTEX_BLOCK, fit_vertices, f));
     }
     return PELT_OK;
+}
+
+static pelt_result run(fit *f) {
+    const px_normal_fit *job = f->job;
+    const pelt_mesh *mesh = job->source;
+    bool tangents = job->tangents && mesh->tangents;
+    size_t bytes = px_mul_size(f->frame_count, (tangents ? 6 : 3) * sizeof(float)), count = mesh->vertex_count;
+    size_t most = px_min_size(px_max_size(TARGET_BYTES / px_max_size(bytes, 1), VERTEX_BLOCK), count);
+    PX_TRY(px_shading_make(f->scratch, mesh, &f->shading));
+    PX_TRY(pose(f));
+    f->targets.normals = PX_NEW(f->scratch, float, px_mul_size(3 * most, f->frame_count));
+    f->targets.tangents = tangents ? PX_NEW(f->scratch, float, px_mul_size(3 * most, f->frame_count)) : NULL;
+    f->sums = PX_NEW(f->scratch, double, count);
+    float *start = PX_NEW(f->scratch, float, 7 * count);
+    if (!f->targets.normals || (tangents && !f->targets.tangents) || !f->sums || !start)
+        return PELT_ERROR_MEMORY;
+    memcpy(start, job->normals, 3 * count * sizeof *start);
+    if (tangents)
+        memcpy(start + 3 * count, job->tangents, 4 * count * sizeof *start);
+    PX_TRY(fit_all(f, most));
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += f->sums[i];
+    if (sum <= CRUMPLED * CRUMPLED * (double)count * f->frame_count)
+        return PELT_OK;
+    memcpy(job->normals, start, 3 * count * sizeof *start);
+    if (tangents)
+        memcpy(job->tangents, start + 3 * count, 4 * count * sizeof *start);
+    f->robust = true;
+    return fit_all(f, most);
 }
 
 pelt_result px_fit_normals(pelt_context *context, const px_normal_fit *job) {
