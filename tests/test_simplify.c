@@ -408,7 +408,8 @@ static void flaws(void **state) {
     make_mesh(&t, positions, 7, triangles, 0);
     test_fails(&t.test, pelt_simplify(t.context, t.model, &desc, NULL), PELT_ERROR_INPUT, "no triangles");
     desc.poses = 0;
-    test_fails(&t.test, pelt_simplify(t.context, t.model, &desc, NULL), PELT_ERROR_USAGE, "pelt_simplify_desc.poses is 0");
+    test_fails(&t.test, pelt_simplify(t.context, t.model, &desc, NULL), PELT_ERROR_USAGE,
+               "pelt_simplify_desc.poses is 0");
     end(&t);
 }
 

@@ -50,7 +50,7 @@ typedef struct pelt_load_desc {
     double motion_fps;  /* frames per second of motions that do not say (AMC); default 120 */
     const char *object; /* Alembic: only meshes at or below objects of this name, or path with '/'; NULL: all */
     const char
-        *join;      /* motions that play together as one: "auto" (default, also NULL) joins all motions of one name, and the
+        *join; /* motions that play together as one: "auto" (default, also NULL) joins all motions of one name, and the
                          * only motion of bones in its time with motions of morphs in the same time (Blender writes bones and
                          * shape keys apart), unless two of them move the same property, and says so in the log; "none"; or
                          * names, "Walk+Smile,Run+Frown", which is a change (PELT_CHANGED_MOTIONS) */
