@@ -62,9 +62,10 @@ static const pelt_option options[] = {
 
 PX_DESC(decompose, options)
 
-#define ADD_GROUPS 4u  /* in which helper bones are added: each sees what the ones before leave */
-#define MOVE_EVERY 8u  /* iterations between attempts to move bones … */
-#define MOVE_LAST  32u /* … up to this one */
+#define ADD_GROUPS   4u   /* in which helper bones are added: each sees what the ones before leave */
+#define HELPER_ERROR 1e-2 /* E_rms that is left to helper bones: with less, none is added */
+#define MOVE_EVERY   8u   /* iterations between attempts to move bones … */
+#define MOVE_LAST    32u  /* … up to this one */
 
 /* ---- The input --------------------------------------------------------------------------------------------- */
 
@@ -151,7 +152,7 @@ static pelt_result start_seeded(pelt_decomposer *d) {
 static pelt_result start_given(pelt_decomposer *d) {
     PX_TRY(px_given_start(&d->given, &d->fit, &d->plan, d->model, &d->desc));
     px_solver_restart(&d->solver);
-    for (uint32_t n = 0; n < d->desc.add;) {
+    for (uint32_t n = 0; n < d->desc.add && pelt_decomposer_error(d) > HELPER_ERROR;) {
         uint32_t group = (d->desc.add + ADD_GROUPS - 1) / ADD_GROUPS, left = d->desc.add - n;
         group = group < left ? group : left;
         PX_TRY(px_progress(d->fit.context, "add", n, d->desc.add));
