@@ -46,7 +46,8 @@ static pelt_result done(pelt_model *model, pelt_result result) {
 CALL(pelt_load) {
     pelt_model *model;
     const char *path = "no such file.obj";
-    return done(model, pelt_load(s->context, &path, 1, desc, &model));
+    pelt_result result = pelt_load(s->context, &path, 1, desc, &model);
+    return done(model, result);
 }
 CALL(pelt_load_memory) {
     pelt_model *model;
@@ -182,7 +183,8 @@ CALL(pelt_simplify) {
 CALL(pelt_simplify_levels) {
     const double ratio = 0.5;
     pelt_model *level;
-    return done(level, pelt_simplify_levels(s->context, s->rig, desc, &ratio, 1, &level, NULL));
+    pelt_result result = pelt_simplify_levels(s->context, s->rig, desc, &ratio, 1, &level, NULL);
+    return done(level, result);
 }
 CALL(pelt_study_components) {
     const pelt_components *components;

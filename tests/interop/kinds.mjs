@@ -23,7 +23,11 @@ export const kinds = [
         args: (t) => ["decompose", ...t.scene("softbody"), "--target", target, "-k", "8", "--bones", "12", "-o", t.out],
     })),
     { name: "bind", quick: true, args: (t) => ["bind", ...t.scene("creature"), "-o", t.out] },
-    { name: "bind --weights-format u8", args: (t) => ["bind", ...t.scene("creature"), "--weights-format", "u8", "-o", t.out] },
+    {
+        name: "bind --weights-format u8",
+        args: (t) => ["bind", ...t.scene("creature"), "--weights-format", "u8", "-o", t.out],
+        limits: { assimp: { bound: 1.5, why: "5.2 reads whole-number weights as if they were floats (1.3 measured)" } },
+    },
     { name: "correct", quick: true, args: (t) => ["correct", ...t.scene("troll"), t.truth("troll"), "-o", t.out] },
     { name: "correct --driver pose", args: (t) => ["correct", ...t.scene("troll"), t.truth("troll"), "--driver", "pose", "-o", t.out] },
     { name: "jiggle", quick: true, args: (t) => ["jiggle", ...t.scene("troll"), "-o", t.out] },
