@@ -212,9 +212,10 @@ static pelt_result fit_vertices(void *user, size_t first, size_t count, size_t b
         }
         direction_fit d = {matrices, f->targets.normals + 3 * n * frames, frames, f->robust};
         f->sums[vertex] = improve(&d, job->normals + 3 * (size_t)vertex);
-        d.wanted = f->targets.tangents + 3 * n * frames;
-        if (f->targets.tangents)
+        if (f->targets.tangents) {
+            d.wanted = f->targets.tangents + 3 * n * frames;
             improve(&d, job->tangents + 4 * (size_t)vertex);
+        }
     }
     px_free(f->context, matrices);
     return PELT_OK;
