@@ -131,7 +131,7 @@ typedef struct pelt_bind_report {
     const uint8_t *idle;           /* [joint] pelt_bind_idle; joints that no skin could use are CONTROL */
     uint32_t touching_count;     /* voxels through which parts of the mesh touch that are far apart along the surface */
     uint32_t touching_joints[2]; /* the two joints that most of them lie between, or PELT_NONE */
-    uint32_t touching_pair_count;    /* */
+    uint32_t touching_pair_count;    /* pairs of joints between which parts touch */
     const pelt_bind_touch *touching; /* [touching pair] most faces first. Weights of `heat` do not spread there */
     pelt_bind_fit fit;               /* how the skeleton was fitted: the identity unless desc.fit */
     double seconds_fit, seconds_voxelize, seconds_solve, seconds_weights;

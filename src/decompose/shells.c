@@ -6,6 +6,7 @@
  * frame is held at a time, and reading ends when fewer than half of the vertices are left.
  */
 #include "decompose/shells.h"
+#include "core/groups.h"
 #include "decompose/reduce.h"
 
 #include <math.h>
@@ -38,12 +39,6 @@ typedef struct finding {
 
 /* ---- Connected vertices ------------------------------------------------------------------------------------ */
 
-static uint32_t root_of(uint32_t *parents, uint32_t i) {
-    while (parents[i] != i)
-        i = parents[i] = parents[parents[i]];
-    return i;
-}
-
 static int larger_first(const void *a, const void *b) {
     const shell *x = a, *y = b;
     return x->count != y->count ? (x->count < y->count) - (x->count > y->count)
@@ -51,23 +46,20 @@ static int larger_first(const void *a, const void *b) {
 }
 
 /* Vertices without a triangle belong to no shell. `places` [vertex] is scratch. */
-static void find_shells(finding *f, const pelt_mesh *mesh, const uint32_t *vertices, uint32_t *parents,
+static void find_shells(finding *f, const pelt_mesh *mesh, const uint32_t *vertices, uint32_t *connected,
                         uint32_t *places) {
     uint32_t N = f->fit->vertex_count, first = 0;
     for (uint32_t i = 0; i < N; i++)
-        parents[i] = i;
+        connected[i] = i;
     for (size_t t = 0; t < mesh->triangle_count; t++)
-        for (size_t c = 1; c < 3; c++) {
-            uint32_t a = root_of(parents, vertices[mesh->triangles[3 * t]]);
-            uint32_t b = root_of(parents, vertices[mesh->triangles[3 * t + c]]);
-            parents[a > b ? a : b] = a < b ? a : b;
-        }
+        for (size_t c = 1; c < 3; c++)
+            px_group_join(connected, vertices[mesh->triangles[3 * t]], vertices[mesh->triangles[3 * t + c]]);
     memset(places, 0, N * sizeof *places);
     for (uint32_t i = 0; i < N; i++)
-        places[root_of(parents, i)]++;
+        places[px_group_of(connected, i)]++;
     for (uint32_t i = 0; i < N; i++) { /* a root is the first vertex of its shell */
         uint32_t count = places[i];
-        if (root_of(parents, i) != i)
+        if (px_group_of(connected, i) != i)
             continue;
         places[i] = first;
         if (count >= 3)
@@ -75,7 +67,7 @@ static void find_shells(finding *f, const pelt_mesh *mesh, const uint32_t *verti
         first += count;
     }
     for (uint32_t i = 0; i < N; i++)
-        f->members[places[root_of(parents, i)]++] = i;
+        f->members[places[px_group_of(connected, i)]++] = i;
     qsort(f->shells, f->shell_count, sizeof *f->shells, larger_first);
 }
 
@@ -217,10 +209,10 @@ pelt_result px_shells_find(px_fit *fit, const pelt_model *input, const px_gather
                  .origins = PX_NEW(scratch, uint32_t, most),
                  .rest = PX_NEW(scratch, double, 3 * N),
                  .frame = PX_NEW(scratch, double, 3 * N)};
-    uint32_t *parents = PX_NEW(scratch, uint32_t, N), *places = PX_NEW(scratch, uint32_t, N);
-    bool ready = f.members && f.shells && f.leaders && f.origins && f.rest && f.frame && parents && places;
+    uint32_t *connected = PX_NEW(scratch, uint32_t, N), *places = PX_NEW(scratch, uint32_t, N);
+    bool ready = f.members && f.shells && f.leaders && f.origins && f.rest && f.frame && connected && places;
     if (ready)
-        find_shells(&f, &input->mesh, plan->vertices, parents, places);
+        find_shells(&f, &input->mesh, plan->vertices, connected, places);
     pelt_result result = ready ? find(&f, input, plan, most, out) : PELT_ERROR_MEMORY;
     px_arena_destroy(scratch);
     return result;

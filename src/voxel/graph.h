@@ -1,20 +1,9 @@
-/* Graphs of voxels and of what is made of them, and groups that grow together. */
+/* Graphs of voxels and of what is made of them. */
 #ifndef PELT_VOXEL_GRAPH_H
 #define PELT_VOXEL_GRAPH_H
 
 #include "core/core.h"
-
-/* Every member leads to the lowest one of its group. */
-static inline uint32_t px_group_of(uint32_t *groups, uint32_t i) {
-    while (groups[i] != i)
-        i = groups[i] = groups[groups[i]];
-    return i;
-}
-static inline void px_group_join(uint32_t *groups, uint32_t a, uint32_t b) {
-    a = px_group_of(groups, a);
-    b = px_group_of(groups, b);
-    groups[a > b ? a : b] = a < b ? a : b;
-}
+#include "core/groups.h"
 
 /* Nodes and weighted edges; the edges of node i are firsts[i] … firsts[i + 1] − 1, each edge is there from both ends. */
 typedef struct px_graph {
