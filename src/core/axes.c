@@ -10,16 +10,14 @@
 #include <pelt/measure.h>
 #include <stdio.h>
 
-#define UNIT_TOLERANCE                                                                                                 \
-    0.02              /* a scale that differs from a factor between units by less than this share is that factor */
-#define SWELL_MAX 1.5 /* bodies that swell or shrink by less have other shapes, not other units */
-#define GAIN_MIN  3.0 /* other axes or units must bring the points nearer by this factor to be reported */
+#define UNIT_TOLERANCE 0.02 /* relative: a scale this near to a factor between units is that factor */
+#define SWELL_MAX      1.5  /* bodies that swell or shrink by less have other shapes, not other units */
+#define GAIN_MIN       3.0  /* other axes or units must bring the points nearer by this factor to be reported */
 
 /* RMS distances between two sets of points, as shares of the RMS distance of the points from their centre. */
-#define SAME_RMS_MAX   0.05 /* up to here, the axes and units are the same */
-#define TURNED_RMS_MAX 0.4  /* with other axes or units: from here on, the shapes are different */
-#define CERTAIN_RMS_MAX                                                                                                \
-    0.1 /* with other axes or units, in their places: up to here, nothing else explains the points */
+#define SAME_RMS_MAX    0.05 /* up to here, the axes and units are the same */
+#define TURNED_RMS_MAX  0.4  /* with other axes or units: from here on, the shapes are different */
+#define CERTAIN_RMS_MAX 0.1  /* with other axes or units, in their places: nothing else explains the points */
 
 /* ---- Candidates -------------------------------------------------------------------------------------------- */
 

@@ -28,10 +28,10 @@ pelt_result pelt_clip_read(pelt_context *context, const pelt_clip *clip, uint32_
 
 /* ---- Welding: keys ---------------------------------------------------------------------------------------- */
 
-/* Positions as near as this are one: programs that convert files write the vertices of a seam with other roundings. */
-#define SIZE_TOLERANCE                                                                                                 \
-    4e-6 /* of the box's diagonal (six decimals of a mesh of size 0.5, rounded up and down), but at most … */
-#define EDGE_TOLERANCE 1e-3 /* … of an edge of medium length: a stray vertex far away makes boxes large */
+/* Positions this near are one vertex: converters round the vertices of a seam differently, to six decimals in text files.
+ * The lesser of the two counts: a stray vertex far away makes the box large. */
+#define SIZE_TOLERANCE 4e-6 /* of the box's diagonal */
+#define EDGE_TOLERANCE 1e-3 /* of the median edge */
 
 /* One property by which vertices are told apart. */
 typedef struct keys {
