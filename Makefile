@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 MINUTES ?= 1
 
 .DEFAULT_GOAL := build
-.PHONY: help setup setup-build build demo test gauntlet interop bench fuzz coverage docs-pictures format install clean
+.PHONY: help setup setup-build build demo test gauntlet interop bench fuzz coverage docs-pictures docs-api format install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,9 @@ coverage: setup ## line coverage of src/ by the unit tests and corpus replays
 
 docs-pictures: setup build ## draw docs/pictures/ from Pelt's own scenes
 	@scripts/docs-pictures.sh
+
+docs-api: setup-build ## API reference of the public headers: out/api/index.html
+	@node scripts/docs-api.mjs out/api/index.html
 
 format: ## lay out the sources as .clang-format says
 	@git ls-files '*.c' '*.cc' '*.h' | xargs clang-format -i

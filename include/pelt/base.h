@@ -42,6 +42,7 @@ extern "C" {
     X(ERROR_MEMORY, "out of memory, or over the memory limit")                                                         \
     X(ERROR_CANCELLED, "cancelled")
 
+/* Results of calls, one per row of PELT_RESULTS. */
 typedef enum pelt_result {
 #define PELT_RESULT_ENUM(name, text) PELT_##name,
     PELT_RESULTS(PELT_RESULT_ENUM)
@@ -79,6 +80,7 @@ typedef enum pelt_option_kind {
     PELT_OPTION_VECTOR  /* double[3], finite; text is "X,Y,Z" */
 } pelt_option_kind;
 
+/* One row of an option table. */
 typedef struct pelt_option {
     const char *name;      /* long name without dashes, "influences" */
     char letter;           /* one-letter form; 0: none */
@@ -95,10 +97,11 @@ typedef struct pelt_option {
 /* Offset and name of a field, for a row. */
 #define PELT_FIELD(type, field) offsetof(type, field), #field
 
+/* The rows of one desc. */
 typedef struct pelt_option_table {
     const char *desc;        /* the desc's type, "pelt_bind_desc"; NULL: a struct without a cookie */
     const pelt_option *rows; /* [count] */
-    size_t count;
+    size_t count;            /* number of rows */
 } pelt_option_table;
 
 /* Sets the cookie, and every field that the table describes to its default. */
@@ -120,6 +123,7 @@ PELT_API pelt_result pelt_options_set(pelt_context *context, const pelt_option_t
  * in which case the old block stays valid. Called from several threads at once. Blocks are aligned for any type. */
 typedef void *pelt_resize_fn(void *user, void *pointer, size_t old_size, size_t new_size);
 
+/* Severity of a message: something the user should know, progress, details for debugging. */
 typedef enum pelt_log_level { PELT_LOG_WARNING, PELT_LOG_INFO, PELT_LOG_DEBUG } pelt_log_level;
 /* One message, without a line end. Called only from the thread that called Pelt. */
 typedef void pelt_log_fn(void *user, pelt_log_level level, const char *text);
@@ -130,25 +134,26 @@ typedef void pelt_progress_fn(void *user, const char *phase, double fraction);
 /* Asked now and then, from any thread: true stops the running call with PELT_ERROR_CANCELLED. */
 typedef bool pelt_cancel_fn(void *user);
 
+/* One task of a job. */
+typedef void pelt_task_fn(void *task_user, uint32_t index);
 /* Runs task(task_user, 0) … task(task_user, task_count - 1), in any order and on any threads, and returns when
  * all are done. Lets a host put Pelt's work on its own job system. */
-typedef void pelt_task_fn(void *task_user, uint32_t index);
 typedef void pelt_run_tasks_fn(void *user, uint32_t task_count, pelt_task_fn *task, void *task_user);
 
 typedef struct pelt_context_desc {
     uint32_t cookie;              /* set by pelt_context_desc_default; do not change */
     pelt_resize_fn *resize;       /* NULL: the C library's heap */
-    void *resize_user;            /* */
+    void *resize_user;            /* first argument of resize */
     size_t memory_limit;          /* bytes that may be allocated at once; 0 (default): no limit */
     uint32_t thread_count;        /* 0 (default): one per core; at most 256. Results do not depend on it */
     pelt_run_tasks_fn *run_tasks; /* NULL (default): threads of the context's own */
-    void *run_tasks_user;         /* */
+    void *run_tasks_user;         /* first argument of run_tasks */
     pelt_log_fn *log;             /* NULL (default): messages are dropped */
-    void *log_user;               /* */
+    void *log_user;               /* first argument of log */
     pelt_progress_fn *progress;   /* NULL (default): none */
-    void *progress_user;          /* */
+    void *progress_user;          /* first argument of progress */
     pelt_cancel_fn *cancel;       /* NULL (default): never */
-    void *cancel_user;            /* */
+    void *cancel_user;            /* first argument of cancel */
 } pelt_context_desc;
 
 PELT_API const pelt_option_table *pelt_context_options(void);
@@ -161,11 +166,13 @@ PELT_API void pelt_context_destroy(pelt_context *context);
 /* The sentence about the last failure (file, place, cause, what to do); "" when there was none. */
 PELT_API const char *pelt_error_text(const pelt_context *context);
 
+/* Memory of a context. */
 typedef struct pelt_memory_info {
     size_t current; /* bytes allocated now */
     size_t peak;    /* most bytes allocated at once since the context was made */
     uint64_t count; /* allocations made since then; run-time calls never add to it */
 } pelt_memory_info;
+/* Memory that the context holds now and has held. */
 PELT_API pelt_memory_info pelt_context_memory(const pelt_context *context);
 
 #ifdef __cplusplus

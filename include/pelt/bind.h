@@ -30,6 +30,7 @@ typedef enum pelt_bind_curve {
     PELT_BIND_CURVE_SHARP  /* that, to the power of 3: distant bones matter much less */
 } pelt_bind_curve;
 
+/* Axis across which weights are made symmetric. */
 typedef enum pelt_bind_mirror {
     PELT_BIND_MIRROR_OFF,
     PELT_BIND_MIRROR_X,
@@ -43,6 +44,7 @@ typedef enum pelt_bind_joints {
     PELT_BIND_JOINTS_ALL       /* all that the skin names, but for those that steer by their name or place */
 } pelt_bind_joints;
 
+/* AUTO: shells that are accessories follow one joint rigidly, see pelt_bind_desc.rigid_parts. OFF: they do not. */
 typedef enum pelt_bind_rigid { PELT_BIND_RIGID_AUTO, PELT_BIND_RIGID_OFF } pelt_bind_rigid;
 
 typedef struct pelt_bind_desc {
@@ -119,13 +121,13 @@ typedef struct pelt_bind_touch {
 typedef struct pelt_bind_report {
     uint32_t grid[3];              /* cells */
     double cell[3];                /* sides of one, in object units */
-    uint32_t interior_voxel_count; /* */
-    uint32_t boundary_voxel_count; /* */
+    uint32_t interior_voxel_count; /* voxels inside the mesh that no triangle touches */
+    uint32_t boundary_voxel_count; /* voxels that a triangle touches */
     uint32_t vertex_count;         /* that got weights */
     uint32_t bridged_count;        /* of these, in shells that no bone reaches */
     uint32_t rigid_count;          /* of these, in shells or regions that follow one joint */
     uint32_t unmatched_count;      /* of these, with `mirror`: nothing lies at their mirrored place */
-    uint32_t bridged_part_count;   /* */
+    uint32_t bridged_part_count;   /* parts that have bridged vertices */
     const uint32_t *bridged_parts; /* [bridged part] mesh.parts that have bridged vertices */
     uint32_t joint_count;          /* joints of the skeleton: of desc.skeleton, where that is another model's */
     const uint8_t *idle;           /* [joint] pelt_bind_idle; joints that no skin could use are CONTROL */
@@ -134,7 +136,7 @@ typedef struct pelt_bind_report {
     uint32_t touching_pair_count;    /* pairs of joints between which parts touch */
     const pelt_bind_touch *touching; /* [touching pair] most faces first. Weights of `heat` do not spread there */
     pelt_bind_fit fit;               /* how the skeleton was fitted: the identity unless desc.fit */
-    double seconds_fit, seconds_voxelize, seconds_solve, seconds_weights;
+    double seconds_fit, seconds_voxelize, seconds_solve, seconds_weights; /* wall time of each step */
 } pelt_bind_report;
 
 /* How the model's skeleton, or desc->skeleton, fits the mesh. Changes nothing. `desc` may be NULL. */
@@ -156,6 +158,7 @@ PELT_API pelt_result pelt_bind(pelt_context *context, pelt_model *model, const p
 /* The same in two steps, for hosts that let people change settings. The model must stay until the binding is destroyed;
  * it changes only in apply. */
 typedef struct pelt_binding pelt_binding;
+/* Places the skeleton, voxelizes the mesh and solves for distances or heat. On failure *binding is NULL. */
 PELT_API pelt_result pelt_binding_create(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
                                          pelt_binding **binding);
 /* Puts weights into the model. `desc` NULL: as the binding was made. What an earlier call has put there is replaced,
@@ -168,11 +171,12 @@ PELT_API void pelt_binding_destroy(pelt_binding *binding);
 
 /* The voxels of a binding, to show them: centres in the space of the rest pose. */
 typedef struct pelt_bind_voxels {
-    uint32_t count;
+    uint32_t count;             /* number of voxels */
     double origin[3], cell[3];  /* centre of (x, y, z) = origin + (x + ½, y + ½, z + ½) · cell */
     const uint16_t (*cells)[3]; /* [voxel] x y z */
     const uint8_t *boundary;    /* [voxel] 1: a triangle touches it; 0: inside */
 } pelt_bind_voxels;
+/* The arrays live as long as the binding. */
 PELT_API pelt_bind_voxels pelt_binding_voxels(const pelt_binding *binding);
 
 #ifdef __cplusplus

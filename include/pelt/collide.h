@@ -51,23 +51,25 @@ PELT_API void pelt_body_positions(pelt_body *body, const float *positions);
 /* What questions have cost since the last pose. */
 typedef struct pelt_body_work {
     uint32_t ball_count; /* of node_count: found */
-    uint32_t node_count; /* */
+    uint32_t node_count; /* nodes of the tree */
     uint32_t open_count; /* of leaf_count: whose vertices, up to 8 of them, were needed */
-    uint32_t leaf_count; /* */
+    uint32_t leaf_count; /* leaves of the tree */
 } pelt_body_work;
+/* Counters of the queries on this body since its last pose. */
 PELT_API pelt_body_work pelt_body_cost(const pelt_body *body);
 
 /* ---- Questions -------------------------------------------------------------------------------------------- */
 
+/* A ray: origin + t · direction, 0 ≤ t ≤ most. */
 typedef struct pelt_ray {
-    float origin[3];
+    float origin[3];    /* start of the ray, world space */
     float direction[3]; /* any length but 0 */
     double most;        /* how far, in lengths of `direction`; may be INFINITY */
 } pelt_ray;
 
 /* A place on a body. */
 typedef struct pelt_body_point {
-    uint32_t triangle;
+    uint32_t triangle; /* index into mesh.triangles */
     double corners[3]; /* its barycentric coordinates: ≥ 0, sum 1 */
     double distance;   /* from the place that was asked for; of rays in lengths of `direction` */
 } pelt_body_point;
@@ -96,7 +98,7 @@ PELT_API void pelt_body_pairs(pelt_body *a, pelt_body *b, pelt_pair_fn *found, v
 
 /* What moves: a model with its motion, or with a clip. */
 typedef struct pelt_mover {
-    const pelt_model *model;
+    const pelt_model *model;   /* borrowed */
     uint32_t frame_count;      /* at least 1; beyond them it stays in its last */
     const float *times;        /* [frame] seconds */
     const pelt_motion *motion; /* linear blend skinning at these times; NULL: the rest pose */

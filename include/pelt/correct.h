@@ -22,6 +22,7 @@ extern "C" {
 
 #define PELT_CORRECT_RANK_MAX 100u
 
+/* Where errors are minimised: in the skinned frames (SKINNED), or in the rest pose (REST), as in SMA 2005. */
 typedef enum pelt_correct_basis { PELT_CORRECT_SKINNED, PELT_CORRECT_REST } pelt_correct_basis;
 
 typedef struct pelt_correct_desc {

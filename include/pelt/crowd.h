@@ -21,7 +21,7 @@ extern "C" {
  * those of the first. All have the same joints and, unless they have none, the same morphs; bones may differ. */
 typedef struct pelt_crowd_character {
     const pelt_model *const *levels; /* [level_count] at least one; borrowed: they must outlive the crowd */
-    uint32_t level_count;            /* */
+    uint32_t level_count;            /* 1 or more */
 } pelt_crowd_character;
 
 typedef struct pelt_crowd_desc {
@@ -34,6 +34,7 @@ typedef struct pelt_crowd_desc {
 PELT_API const pelt_option_table *pelt_crowd_options(void);
 PELT_API pelt_crowd_desc pelt_crowd_desc_default(void);
 
+/* Characters with their sampled motions, prepared for drawing many instances. */
 typedef struct pelt_crowd pelt_crowd;
 
 /* Samples every motion of every character. `desc` may be NULL. On failure *crowd is NULL. The context must outlive the
@@ -54,9 +55,10 @@ typedef struct pelt_crowd_layer {
     bool loop;       /* the motion begins anew at its end (and ends before its start), else it stays there */
 } pelt_crowd_layer;
 
+/* One drawn character. */
 typedef struct pelt_crowd_instance {
-    uint32_t character, level;                  /* */
-    uint32_t layer_count;                       /* 0: the rest pose */
+    uint32_t character, level; /* indices into the characters of the crowd and the levels of that character */
+    uint32_t layer_count;      /* 0: the rest pose */
     pelt_crowd_layer layers[PELT_CROWD_LAYERS]; /* [layer_count] */
     const pelt_transform *locals;               /* [joint] a pose of the caller's instead of layers; NULL: none */
     pelt_affine world;                          /* from the character's space */

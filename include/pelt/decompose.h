@@ -134,12 +134,12 @@ PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
 typedef struct pelt_decompose_report {
     uint32_t vertex_count;    /* welded */
     uint32_t frame_count;     /* of all clips */
-    uint32_t bone_count;      /* */
-    uint32_t influence_count; /* */
+    uint32_t bone_count;      /* bones of the skin */
+    uint32_t influence_count; /* largest number of bones per vertex */
     uint32_t dimension;       /* of the subspace */
-    uint32_t iteration_count; /* */
+    uint32_t iteration_count; /* iterations done */
     double error_fit;         /* E_rms of the solver's own estimate, before rounding to floats */
-    double seconds_reduce, seconds_seed, seconds_solve;
+    double seconds_reduce, seconds_seed, seconds_solve; /* wall time of each step */
     const float *iteration_errors; /* [iteration] E_rms after each, never rising; lives in the result's memory */
     uint32_t search_count;         /* numbers of bones tried; 0 when `bones` or a rig said how many */
     const uint32_t *search_bones;  /* [search] these, ascending … */

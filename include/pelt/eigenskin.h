@@ -56,12 +56,13 @@ typedef struct pelt_pose_example {
     const float *normals; /* [vertex][3] in world space, or NULL: those of the surface; used with desc.normals */
 } pelt_pose_example;
 
+/* A joint that drives morph targets. */
 typedef struct pelt_eigenskin_joint {
     uint32_t joint;        /* of the model */
     uint32_t against;      /* the joint against which it turns, or PELT_NONE: its parent */
     uint32_t vertex_count; /* in its support */
-    uint32_t mode_count;   /* */
-    uint32_t centre_count; /* */
+    uint32_t mode_count;   /* morph targets that it drives */
+    uint32_t centre_count; /* centres of its kernel */
     double radius;         /* of its kernel, radians */
     double displacement;   /* the largest that it makes in the examples, object units */
     double gain;           /* 0 to 1: the part of its corrections that was kept. Under 1 all of them would have made
@@ -86,7 +87,7 @@ typedef struct pelt_eigenskin_report {
     double left_out_error; /* the same when every example is predicted by the others, with all modes: well above
                                * errors[mode_count], there are too few examples */
     double normals_before, normals_after; /* RMS difference of unit normals (skinned by cofactors); NaN unless asked */
-    uint32_t joint_count;                 /* */
+    uint32_t joint_count;                 /* joints that drive targets */
     const pelt_eigenskin_joint *joints;   /* [joint_count] those that drive; lives in the model */
 } pelt_eigenskin_report;
 

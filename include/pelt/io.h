@@ -17,6 +17,7 @@
 extern "C" {
 #endif
 
+/* What a format can do and hold. */
 typedef enum pelt_format_flags {
     PELT_FORMAT_READ = 1,
     PELT_FORMAT_WRITE = 2,
@@ -29,6 +30,7 @@ typedef enum pelt_format_flags {
     PELT_FORMAT_OBJECTS = 256  /* holds objects that can be read apart (pelt_load_desc.object) */
 } pelt_format_flags;
 
+/* One file format. */
 typedef struct pelt_format_info {
     const char *name;       /* "glTF" */
     const char *extensions; /* lower case, separated by spaces, "gltf glb" */

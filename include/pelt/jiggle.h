@@ -38,9 +38,9 @@ typedef enum pelt_jiggle_softness {
 
 /* Values of one joint, for the particles that follow it, as far as they do so. Below 0: as elsewhere. */
 typedef struct pelt_jiggle_joint {
-    uint32_t joint;  /* */
+    uint32_t joint;  /* index into the skeleton */
     float stiffness; /* see pelt_jiggle_desc */
-    float damping;   /* */
+    float damping;   /* see pelt_jiggle_desc */
     float delta;     /* where it is given, when made, the joint's bone has no rigid cylinder */
     float pin;       /* 0 to 1: how much of delta is taken away; 1: rigid on the skin */
     float strength;  /* of its heat, with WEIGHTS_LATTICE; more than 0, elsewhere 1. Only when made */
@@ -60,13 +60,14 @@ typedef struct pelt_jiggle_maps {
 
 /* ---- What pushes and holds -------------------------------------------------------------------------------- */
 
+/* Shapes of colliders. */
 typedef enum pelt_collider_kind { PELT_COLLIDER_SPHERE, PELT_COLLIDER_CAPSULE, PELT_COLLIDER_PLANE } pelt_collider_kind;
 
 /* The mesh's surface stays out of it: particles, each let in or kept out by as much as it lies outside or inside. */
 typedef struct pelt_collider {
-    pelt_collider_kind kind;
-    uint32_t joint; /* whose space it is in, scale and all; PELT_NONE: the world's */
-    float a[3];     /* centre; one end of the capsule; a place on the plane */
+    pelt_collider_kind kind; /* shape */
+    uint32_t joint;          /* whose space it is in, scale and all; PELT_NONE: the world's */
+    float a[3];              /* centre; one end of the capsule; a place on the plane */
     float b[3];     /* the other end of the capsule; the plane's normal, any length: what is behind it is kept out of */
     float radius;   /* ≥ 0; of the plane: how far before it things stop */
     float friction; /* 0 (slides) to 1 (sticks) */
@@ -105,12 +106,12 @@ typedef struct pelt_jiggle_desc {
     double teleport;       /* a joint that moves farther than this in one step, in diagonals of the mesh's box, did not
                           * move but jump: all is put on the skin; ≥ 0, default 1; 0: nothing is a jump */
     double substep;        /* seconds, 1/4000 to 1/10; default 1/240 */
-    pelt_jiggle_forces forces;
-    uint32_t joint_count;
+    pelt_jiggle_forces forces;       /* gravity, wind and drag */
+    uint32_t joint_count;            /* number of joints with values of their own; default 0 */
     const pelt_jiggle_joint *joints; /* [joint_count] values of joints, no joint twice; copied, as all below */
-    pelt_jiggle_maps maps;
-    uint32_t collider_count;
-    const pelt_collider *colliders; /* [collider_count] */
+    pelt_jiggle_maps maps;           /* values per vertex; default: all NULL */
+    uint32_t collider_count;         /* number of colliders; default 0 */
+    const pelt_collider *colliders;  /* [collider_count] */
 } pelt_jiggle_desc;
 /* All but forces and what follows. */
 PELT_API const pelt_option_table *pelt_jiggle_options(void);
@@ -118,6 +119,7 @@ PELT_API pelt_jiggle_desc pelt_jiggle_desc_default(void);
 
 /* ---- The stepping object ---------------------------------------------------------------------------------- */
 
+/* A simulation of one model. */
 typedef struct pelt_jiggle pelt_jiggle;
 
 /* Makes all there ever is. Welds the model, which must stay and keep its mesh, skeleton, skin and morphs. Needs joints.
@@ -157,26 +159,28 @@ PELT_API void pelt_jiggle_set_values(pelt_jiggle *jiggle, const pelt_jiggle_join
 
 /* Volume of the flesh around a joint: at rest, moved by the skeleton alone, and put right; cubic units. */
 typedef struct pelt_jiggle_volume {
-    uint32_t joint;
+    uint32_t joint;             /* index into the skeleton */
     double rest, before, after; /* in the pose of the last substep */
 } pelt_jiggle_volume;
 
 typedef struct pelt_jiggle_report {
-    uint32_t cell_count, particle_count; /* */
+    uint32_t cell_count, particle_count; /* size of the lattice */
     uint32_t pinned_count;               /* particles that are rigid on the skin */
     double cell;                         /* a cell's side, units */
-    uint32_t volume_count;               /* */
+    uint32_t volume_count;               /* joints whose volume is measured */
     const pelt_jiggle_volume *volumes;   /* [volume_count] from the root outwards; lives as long as the jiggle */
     uint32_t teleport_count;             /* jumps so far */
 } pelt_jiggle_report;
+/* Lattice sizes and volumes now. */
 PELT_API pelt_jiggle_report pelt_jiggle_tell(pelt_jiggle *jiggle);
 
 /* The lattice as it is now: particles that are shown. Live as long as the jiggle; positions change with steps. */
 typedef struct pelt_jiggle_lattice {
-    uint32_t cell_count, particle_count;
-    const uint32_t (*cells)[8];  /* [cell] particles at corners x + 2y + 4z */
-    const float (*positions)[4]; /* [particle] x y z 0 */
+    uint32_t cell_count, particle_count; /* size of the lattice */
+    const uint32_t (*cells)[8];          /* [cell] particles at corners x + 2y + 4z */
+    const float (*positions)[4];         /* [particle] x y z 0 */
 } pelt_jiggle_lattice;
+/* The lattice as it is now, for drawing. */
 PELT_API pelt_jiggle_lattice pelt_jiggle_lattice_now(const pelt_jiggle *jiggle);
 
 /* ---- Baking ----------------------------------------------------------------------------------------------- */

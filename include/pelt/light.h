@@ -46,11 +46,11 @@ typedef struct pelt_light_report {
     double fps;           /* the rate that was used */
     uint32_t unit_count;  /* welded vertices */
     uint32_t rank;        /* patterns that were made */
-    uint64_t ray_count;
-    double mean;       /* colour over all vertices and frames, 0 to 1 */
-    double change_rms; /* how far colours are from their means over time: what one still pattern would miss */
-    double error_rms;  /* how far the patterns are from the colours, root of the mean square, as they are written */
-    double error_max;  /* the largest of those distances */
+    uint64_t ray_count;   /* rays cast */
+    double mean;          /* colour over all vertices and frames, 0 to 1 */
+    double change_rms;    /* how far colours are from their means over time: what one still pattern would miss */
+    double error_rms;     /* how far the patterns are from the colours, root of the mean square, as they are written */
+    double error_max;     /* the largest of those distances */
     double
         bounds[PELT_LIGHT_RANK_MAX + 1]; /* [0 … rank] error_rms of the truncated SVD: nothing of that rank is better */
 } pelt_light_report;

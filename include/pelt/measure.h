@@ -12,9 +12,10 @@
 extern "C" {
 #endif
 
+/* A sphere. */
 typedef struct pelt_ball {
-    double center[3];
-    double radius;
+    double center[3]; /* object units */
+    double radius;    /* object units */
 } pelt_ball;
 
 /* The minimal enclosing ball of `positions` [count][3], to 1e-9 of its radius; independent of the order of points up
@@ -22,6 +23,7 @@ typedef struct pelt_ball {
 PELT_API pelt_result pelt_enclosing_ball(pelt_context *context, const float *positions, uint32_t count,
                                          pelt_ball *ball);
 
+/* How far clip b is from clip a. */
 typedef struct pelt_difference {
     uint32_t frame_count; /* frames compared */
     uint32_t point_count; /* points compared */
@@ -32,7 +34,7 @@ typedef struct pelt_difference {
     double error_max;       /* largest point distance as a fraction of the ball's diameter … */
     double error_max_units; /* … and in object units */
     uint32_t max_frame;     /* where it is */
-    uint32_t max_point;     /* */
+    uint32_t max_point;     /* point where it is */
     double normal_rms;      /* RMS length of the difference of unit vertex normals (SMA) … */
     double normal_degrees;  /* … and RMS angle between them; both of the triangles, NaN without a mesh */
     /* The same for the normals that a skin moves (b's, else a's) against those that the other's surface should show, by
@@ -87,13 +89,14 @@ PELT_API void pelt_compare_axes(const float *points, const float *others, size_t
  * are. Returns `text`. */
 PELT_API const char *pelt_axes_text(const pelt_axes *axes, const char *name, char *text, size_t size);
 
+/* How far the weights of skin b are from those of skin a. */
 typedef struct pelt_weight_difference {
-    uint32_t vertex_count;     /* */
+    uint32_t vertex_count;     /* vertices compared */
     uint32_t matched_joints;   /* joints of a's bones with a namesake among b's */
     uint32_t unmatched_joints; /* joints of either without one; their weights count in full */
     double l1_mean;            /* mean over vertices of Σ_j |w_a − w_b|, joints matched by name; 0 to 2 */
-    double l1_max;             /* */
-    uint32_t max_vertex;       /* */
+    double l1_max;             /* largest of these sums */
+    uint32_t max_vertex;       /* vertex where it is */
 } pelt_weight_difference;
 
 /* Compares the skins of two models with the same vertex count. */

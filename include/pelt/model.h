@@ -23,7 +23,7 @@ extern "C" {
 
 /* A 3×4 matrix, row by row: y = m[0..2]·x + m[3], m[4..6]·x + m[7], m[8..10]·x + m[11]. */
 typedef struct pelt_affine {
-    float m[12];
+    float m[12]; /* [row][4]: the 3×3 part and, last in each row, the translation */
 } pelt_affine;
 
 /* Scale, then rotation, then translation. */
@@ -39,7 +39,7 @@ typedef struct pelt_transform {
 typedef struct pelt_part {
     const char *name;        /* never NULL; "" when the file has none */
     const char *material;    /* its material's name, or NULL */
-    uint32_t first_triangle; /* */
+    uint32_t first_triangle; /* index into mesh.triangles */
     uint32_t triangle_count; /* 0 for points and lines */
     uint32_t first_vertex;   /* the part's own vertices, where the file keeps them apart (glTF) … */
     uint32_t vertex_count;   /* … and 0, 0 where parts share vertices (OBJ) */
@@ -47,12 +47,13 @@ typedef struct pelt_part {
     bool skinned;            /* it has skin weights of its own in the file (else it follows `joint` rigidly) */
 } pelt_part;
 
+/* Triangles with vertex attributes, in the rest pose. */
 typedef struct pelt_mesh {
     uint32_t vertex_count;       /* N */
-    uint32_t triangle_count;     /* */
+    uint32_t triangle_count;     /* number of triangles */
     uint32_t polygon_count;      /* = triangle_count when triangle_polygons is NULL */
     uint32_t point_count;        /* = vertex_count when vertex_points is NULL */
-    uint32_t part_count;         /* */
+    uint32_t part_count;         /* number of parts */
     float *positions;            /* [vertex][3] rest positions, in the space the skin's inverse bind matrices expect */
     float *normals;              /* [vertex][3] unit length, or NULL */
     float *tangents;             /* [vertex][4] unit length xyz and handedness ±1, or NULL */
@@ -74,9 +75,10 @@ typedef struct pelt_mesh {
 /* Where a clip's frames come from when they are not one array in memory. `read` copies the positions of points
  * [first, first + count) of one frame to `out` [count][3]. It is called from several threads at once. */
 typedef struct pelt_clip_source {
+    /* Required when clip.positions is NULL. */
     pelt_result (*read)(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
                         float *out);
-    const void *user;
+    const void *user; /* passed to the functions */
     /* A hint: `count` points of a frame were read and are not needed again soon, so that pages of a mapped file may
      * leave the memory now and then. NULL: nothing to let go of. Called for clips with `positions` too. */
     void (*release)(const void *user, uint32_t count);
@@ -87,6 +89,7 @@ typedef struct pelt_clip_source {
                                 float *out);
 } pelt_clip_source;
 
+/* One vertex animation: the positions of all points in every frame. */
 typedef struct pelt_clip {
     const char *name;        /* never NULL */
     uint32_t frame_count;    /* F */
@@ -103,14 +106,17 @@ PELT_API pelt_result pelt_clip_read(pelt_context *context, const pelt_clip *clip
 
 /* ---- Skeleton and motion ---------------------------------------------------------------------------------- */
 
+/* Joints as a forest. */
 typedef struct pelt_skeleton {
-    uint32_t joint_count; /* */
+    uint32_t joint_count; /* number of joints; 0: the model has no skeleton */
     const char **names;   /* [joint] never NULL; need not be unique */
     uint32_t *parents;    /* [joint] a smaller index, or PELT_NONE: parents come before their children */
     pelt_transform *rest; /* [joint] local rest transform */
 } pelt_skeleton;
 
+/* Property of a joint that a track animates; WEIGHTS are those of its morph targets. */
 typedef enum pelt_path { PELT_PATH_TRANSLATION, PELT_PATH_ROTATION, PELT_PATH_SCALE, PELT_PATH_WEIGHTS } pelt_path;
+/* How values between two keys are found. */
 typedef enum pelt_interpolation {
     PELT_INTERPOLATION_LINEAR, /* rotations: spherical, along the shorter arc */
     PELT_INTERPOLATION_STEP,
@@ -120,8 +126,8 @@ typedef enum pelt_interpolation {
 /* Keys of one property of one joint. */
 typedef struct pelt_track {
     uint32_t joint;                   /* whose translation, rotation, scale or morph weights */
-    pelt_path path;                   /* */
-    pelt_interpolation interpolation; /* */
+    pelt_path path;                   /* property that the keys set */
+    pelt_interpolation interpolation; /* between keys */
     uint32_t width;                   /* floats per value: 3, 4, or for WEIGHTS the joint's morph count */
     uint32_t key_count;               /* at least 1 */
     const float *times;               /* [key] seconds, strictly ascending */
@@ -132,7 +138,7 @@ typedef struct pelt_track {
 typedef struct pelt_motion {
     const char *name;     /* never NULL */
     float start, end;     /* seconds: first and last key of all tracks */
-    uint32_t track_count; /* */
+    uint32_t track_count; /* number of tracks */
     pelt_track *tracks;   /* [track] */
 } pelt_motion;
 
@@ -156,8 +162,8 @@ typedef struct pelt_morph {
     const char *name;       /* never NULL */
     uint32_t joint;         /* whose weights track drives it */
     uint32_t index;         /* its place in that joint's weights */
-    uint32_t first_vertex;  /* */
-    uint32_t vertex_count;  /* */
+    uint32_t first_vertex;  /* first vertex of the run */
+    uint32_t vertex_count;  /* number of vertices in the run */
     float weight;           /* rest weight */
     const float *positions; /* [vertex_count][3] displacements */
     const float *normals;   /* [vertex_count][3] displacements, or NULL */
@@ -165,9 +171,10 @@ typedef struct pelt_morph {
     const float *colors;    /* [vertex_count][3] what it adds to vertex colours (glTF COLOR_0), or NULL */
 } pelt_morph;
 
+/* All morph targets of a model. */
 typedef struct pelt_morph_set {
-    uint32_t morph_count;
-    pelt_morph *morphs; /* [morph] sorted by joint, then index */
+    uint32_t morph_count; /* number of morph targets */
+    pelt_morph *morphs;   /* [morph] sorted by joint, then index */
 } pelt_morph_set;
 
 /* ---- Drivers: morph weights from a pose ------------------------------------------------------------------- */
@@ -187,16 +194,16 @@ typedef enum pelt_rotation_part { PELT_ROTATION_WHOLE, PELT_ROTATION_SWING, PELT
  *   weight of morphs[m] = Σ_c coefficients[m][c] · φ(r_c) + coefficients[m][centre_count]
  * Drivers of one morph add up. Motions do not ask them: tracks of weights play as they stand. */
 typedef struct pelt_driver {
-    uint32_t joint;            /* */
+    uint32_t joint;            /* whose rotation drives the morphs */
     bool relative;             /* its rotation is against another joint; false: against its parent */
     uint32_t against;          /* that joint, if relative; another than `joint` */
-    pelt_rotation_part part;   /* */
+    pelt_rotation_part part;   /* part of the rotation that counts */
     float axis[3];             /* SWING and TWIST: unit length, in the joint's own space */
-    pelt_kernel kernel;        /* */
+    pelt_kernel kernel;        /* φ */
     float radius;              /* radians, more than 0 */
     uint32_t centre_count;     /* may be 0: the weights are constants */
     const float *centres;      /* [centre][4] unit quaternions x y z w, of the same part */
-    uint32_t morph_count;      /* */
+    uint32_t morph_count;      /* number of morphs driven */
     const uint32_t *morphs;    /* [morph_count] places in the model's morph set */
     const float *coefficients; /* [morph_count][centre_count + 1] the constant last */
 } pelt_driver;
@@ -216,16 +223,17 @@ typedef enum pelt_change {
                                  * order, and mesh.origins says which */
 } pelt_change;
 
+/* Everything read from an input: mesh, vertex animations, rig. */
 typedef struct pelt_model {
-    pelt_mesh mesh;
-    uint32_t clip_count;
-    pelt_clip *clips; /* [clip] vertex animations */
-    pelt_skeleton skeleton;
-    uint32_t motion_count;
-    pelt_motion *motions; /* [motion] animations of the skeleton and the morph weights */
-    pelt_skin skin;
-    pelt_morph_set morphs;
-    uint32_t driver_count;
+    pelt_mesh mesh;               /* the drawn triangles at rest; vertex_count 0: no mesh */
+    uint32_t clip_count;          /* number of clips */
+    pelt_clip *clips;             /* [clip] vertex animations */
+    pelt_skeleton skeleton;       /* joints and their rest pose; joint_count 0: none */
+    uint32_t motion_count;        /* number of motions */
+    pelt_motion *motions;         /* [motion] animations of the skeleton and the morph weights */
+    pelt_skin skin;               /* bones and weights; bone_count 0: none */
+    pelt_morph_set morphs;        /* morph targets; morph_count 0: none */
+    uint32_t driver_count;        /* number of drivers */
     pelt_driver *drivers;         /* [driver] */
     uint32_t changed;             /* pelt_change bits, set by whoever replaces a noun */
     const char *path;             /* where it was read from, or "" */

@@ -30,13 +30,17 @@ typedef enum pelt_match_kind {
 /* "map", "name" …; "" for NONE. */
 PELT_API const char *pelt_match_name(pelt_match_kind kind);
 
+/* The joint of the motion that a joint of the rig follows. */
 typedef struct pelt_joint_match {
-    uint32_t joint; /* of the motion's skeleton, or PELT_NONE */
-    pelt_match_kind kind;
+    uint32_t joint;       /* of the motion's skeleton, or PELT_NONE */
+    pelt_match_kind kind; /* how the match was found */
 } pelt_joint_match;
 
+/* DIRECTIONS: limbs of the rig point where those of the motion do. NONE: joints turn by as much as those of the motion. */
 typedef enum pelt_align { PELT_ALIGN_DIRECTIONS, PELT_ALIGN_NONE } pelt_align;
+/* The motion's rest pose: its skeleton's, or its first frame. */
 typedef enum pelt_motion_rest { PELT_MOTION_REST_SKELETON, PELT_MOTION_REST_FIRST } pelt_motion_rest;
+/* FEET: the lowest joint stands as high as at rest. KEEP: heights stay as the motion has them. */
 typedef enum pelt_ground { PELT_GROUND_FEET, PELT_GROUND_KEEP } pelt_ground;
 
 typedef struct pelt_retarget_desc {
@@ -62,7 +66,7 @@ PELT_API pelt_result pelt_match_joints(pelt_context *context, const pelt_skeleto
 typedef struct pelt_retarget_report {
     uint32_t matched;     /* joints of the rig that have a partner */
     uint32_t frame_count; /* of the new motion */
-    double fps;           /* */
+    double fps;           /* frames per second of the new motion */
     double scale;         /* rig lengths per motion length */
     double lift;          /* how far all was lifted to stand on the rig's ground, in rig units */
     /* The most that an edge of the mesh, or a bone between joints with weights, grows over its length at rest, as a part

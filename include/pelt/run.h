@@ -12,11 +12,12 @@
 extern "C" {
 #endif
 
+/* Blend matrices (LINEAR) or unit dual quaternions (DUAL_QUATERNION: keeps volume at twists). */
 typedef enum pelt_skinning { PELT_SKINNING_LINEAR, PELT_SKINNING_DUAL_QUATERNION } pelt_skinning;
 
 /* A unit dual quaternion: real part x y z w, then dual part x y z w. */
 typedef struct pelt_dual_quaternion {
-    float q[8];
+    float q[8]; /* real x y z w, dual x y z w */
 } pelt_dual_quaternion;
 
 /* The rigid parts of palette [count]; scale and shear are dropped. */
@@ -26,6 +27,7 @@ PELT_API void pelt_dual_quaternions(const pelt_affine *palette, uint32_t count, 
 PELT_API bool pelt_stretches(const pelt_affine *palette, const pelt_dual_quaternion *rigid, uint32_t count,
                              pelt_affine *out);
 
+/* Instruction sets of the kernels. */
 typedef enum pelt_simd {
     PELT_SIMD_SCALAR,
     PELT_SIMD_SSE2,
@@ -43,14 +45,14 @@ PELT_API pelt_simd pelt_simd_best(void);
 
 /* One skinning job: `vertex_count` vertices from in to out. in and out arrays must not overlap. */
 typedef struct pelt_skin_job {
-    uint32_t vertex_count;                        /* */
+    uint32_t vertex_count;                        /* number of vertices */
     uint32_t influence_count;                     /* K, 1 to 8 */
     const uint16_t *bones;                        /* [vertex][K] indices into palette; not checked */
     const float *weights;                         /* [vertex][K] sum 1 */
     const pelt_affine *palette;                   /* [bone], LINEAR */
     const pelt_dual_quaternion *dual_quaternions; /* [bone], DUAL_QUATERNION */
     const pelt_affine *stretches; /* [bone], DUAL_QUATERNION: blended and applied before the rigid part; or NULL */
-    pelt_skinning skinning;       /* */
+    pelt_skinning skinning;       /* LINEAR or DUAL_QUATERNION */
     const float *positions;       /* [vertex][3] */
     const float *normals;         /* [vertex][3] or NULL */
     const float *tangents;        /* [vertex][4] or NULL */
@@ -75,28 +77,28 @@ PELT_API pelt_result pelt_skin_run_threads(pelt_context *context, const pelt_ski
 /* Vertices at places [first_place, first_place + vertex_count) of the prepared order that have as many influences, and,
  * where `shared`, the same bones: their matrices are then loaded once, and only weights differ. */
 typedef struct pelt_prepared_group {
-    uint32_t first_place;     /* */
+    uint32_t first_place;     /* index into prepared.order */
     uint32_t vertex_count;    /* 1 to PELT_PREPARED_GROUP; shared: at least PELT_PREPARED_BLOCK */
     uint32_t influence_count; /* K: those without weight are left out, unless they lead into a group */
     uint32_t first_block;     /* where its vertices begin in the streams, in blocks of 16 vertices */
     size_t first_bone;        /* in `bones`: [K], not shared: [vertex][K] */
     size_t first_weight; /* in `weights`: [block][K − 1][16], the last has what is left to 1; not shared: [vertex][K] */
-    bool shared;         /* */
+    bool shared;         /* all vertices have the same bones */
 } pelt_prepared_group;
 
 /* A skin and the mesh's arrays as a pass over vertices wants them. The streams are of shared groups
  * [block][component][16], of others [vertex][component]. The last block of a shared group whose count is no multiple of
  * 16 holds its last 16 vertices, some of them again. */
 typedef struct pelt_prepared_skin {
-    uint32_t vertex_count;             /* */
-    uint32_t bone_count;               /* */
-    uint32_t group_count;              /* */
+    uint32_t vertex_count;             /* number of vertices */
+    uint32_t bone_count;               /* number of bones */
+    uint32_t group_count;              /* number of groups */
     uint32_t shared_count;             /* vertices in shared groups */
     const uint32_t *order;             /* [place] vertex: groups of one influence first, of 8 last */
     const uint32_t *places;            /* [vertex] place */
     const pelt_prepared_group *groups; /* [group] in the order of their places */
-    const uint16_t *bones;             /* */
-    const float *weights;              /* */
+    const uint16_t *bones;             /* bone indices of all groups; see pelt_prepared_group.first_bone */
+    const float *weights;              /* weights of all groups; see pelt_prepared_group.first_weight */
     const float *positions;            /* 3 components */
     const float *normals;              /* 3 components, see `axes`; or NULL */
     const float *tangents;             /* 4 components; or NULL */
@@ -110,10 +112,10 @@ PELT_API pelt_result pelt_skin_prepare(pelt_context *context, pelt_model *model,
 
 /* One pose of a prepared skin. */
 typedef struct pelt_prepared_job {
-    const pelt_prepared_skin *prepared;           /* */
-    uint32_t first_group;                         /* */
+    const pelt_prepared_skin *prepared;           /* from pelt_skin_prepare */
+    uint32_t first_group;                         /* first group to skin */
     uint32_t group_count;                         /* from there on; PELT_NONE: all */
-    pelt_skinning skinning;                       /* */
+    pelt_skinning skinning;                       /* LINEAR or DUAL_QUATERNION */
     const pelt_affine *palette;                   /* [bone], LINEAR */
     const pelt_dual_quaternion *dual_quaternions; /* [bone], DUAL_QUATERNION */
     const pelt_affine *stretches;                 /* [bone], DUAL_QUATERNION, or NULL, as in pelt_skin_job */
@@ -145,14 +147,14 @@ PELT_API void pelt_morph_run(const pelt_mesh *mesh, const pelt_morph_set *morphs
 /* How one morph moves a block of vertices: weight · scale · values, off by 1/65534 of the largest at most. */
 typedef struct pelt_packed_delta {
     uint32_t morph;                      /* place in the morph set */
-    float scale;                         /* */
+    float scale;                         /* object units per step of values */
     int16_t values[3][PELT_MORPH_BLOCK]; /* x, y, z of every vertex */
 } pelt_packed_delta;
 
 /* Morphs as a pass over vertices wants them: of every block of 16 vertices the morphs that move any of it, one behind
  * the other. Made for many morphs that move few vertices each: corrections that follow the pose. */
 typedef struct pelt_packed_morphs {
-    uint32_t vertex_count;              /* */
+    uint32_t vertex_count;              /* number of vertices of the mesh */
     const size_t *offsets;              /* [⌈vertex_count / 16⌉ + 1] where a block's entries begin */
     const pelt_packed_delta *positions; /* [entry] sorted by morph in a block */
     const pelt_packed_delta *normals;   /* [entry] of the same morphs, or NULL: none has any */

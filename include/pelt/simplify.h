@@ -34,8 +34,8 @@ PELT_API const pelt_option_table *pelt_simplify_options(void);
 PELT_API pelt_simplify_desc pelt_simplify_desc_default(void);
 
 typedef struct pelt_simplify_report {
-    uint32_t triangles_before, triangle_count;
-    uint32_t vertices_before, vertex_count;
+    uint32_t triangles_before, triangle_count; /* triangles of the input and of the result */
+    uint32_t vertices_before, vertex_count;    /* vertices of the input and of the result */
     uint32_t wanted_count; /* triangles asked for; more may be left, where nothing could go without harm to topology */
     uint32_t pose_count;   /* poses that the harm was measured in */
     double harm;           /* largest distance of a collapse, as desc.error has it */

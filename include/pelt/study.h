@@ -45,12 +45,12 @@ PELT_API pelt_components_desc pelt_components_desc_default(void);
 
 /* Point i of frame k is at center + Σ_e coordinates[i][e] · trajectories[k][clusters[i]][e]. */
 typedef struct pelt_components {
-    uint32_t frame_count, point_count, cluster_count, component_count;
-    float center[3];
+    uint32_t frame_count, point_count, cluster_count, component_count; /* sizes of the arrays below */
+    float center[3];           /* subtracted from all positions before the analysis */
     const float *trajectories; /* [frame][cluster][component][3] */
     const float *coordinates;  /* [point][component] */
     const uint32_t *clusters;  /* [point] */
-    uint32_t round_count;      /* */
+    uint32_t round_count;      /* rounds done */
     pelt_clip clip; /* the above, evaluated when read; frames of all clips in order, times are their numbers */
 } pelt_components;
 

@@ -14,6 +14,7 @@ extern "C" {
 
 #define PELT_PICTURE_MAX_SIDE 16384u
 
+/* What colours show. */
 typedef enum pelt_picture_mode {
     PELT_PICTURE_SHADED,     /* one material, as a sculptor's clay */
     PELT_PICTURE_BONES,      /* a colour per bone, blended by the skin's weights; the skeleton's bones match */
@@ -27,12 +28,14 @@ typedef enum pelt_picture_mode {
     PELT_PICTURE_MODE_COUNT
 } pelt_picture_mode;
 
+/* Whether the skeleton is drawn over the mesh. */
 typedef enum pelt_picture_skeleton {
     PELT_PICTURE_SKELETON_AUTO, /* drawn in modes BONES and WEIGHTS */
     PELT_PICTURE_SKELETON_ON,
     PELT_PICTURE_SKELETON_OFF
 } pelt_picture_skeleton;
 
+/* Background of a picture. */
 typedef enum pelt_picture_background {
     PELT_PICTURE_LIGHT,
     PELT_PICTURE_DARK,
@@ -82,6 +85,7 @@ PELT_API pelt_picture_desc pelt_picture_desc_default(void);
  * model's order (or all of them again for every part, as written glTF files have), or as many points. Without a source,
  * the model's own clips are meant: those that pelt_decompose leaves in it, or a cache that was read beside a rig. */
 
+/* What a picture would show. */
 typedef struct pelt_picture_facts {
     uint32_t frame_count; /* of the drawn animation (at `fps` where it is a motion), in mode ERROR of the source; 1: the
                            * rest pose */
@@ -118,7 +122,7 @@ typedef struct pelt_page_voxels {
 /* Points and the edges between them in the space of the rest pose: the lattice of a jiggle. */
 typedef struct pelt_page_lattice {
     const float *positions; /* [point_count][3] */
-    uint32_t point_count;   /* */
+    uint32_t point_count;   /* number of points */
     const uint32_t *edges;  /* [edge_count][2] points */
     uint32_t edge_count;    /* 0 (default): none */
 } pelt_page_lattice;
@@ -134,8 +138,8 @@ typedef struct pelt_page_desc {
                               * motion of the same name, else the one in the same place */
     const char *report;      /* a JSON object, as --json writes it; docs/page.md says what is shown of it and how. NULL
                               * (default): none */
-    pelt_page_voxels voxels;
-    pelt_page_lattice lattice;
+    pelt_page_voxels voxels; /* drawn on demand; default none */
+    pelt_page_lattice lattice; /* drawn on demand; default none */
 } pelt_page_desc;
 PELT_API const pelt_option_table *pelt_page_options(void);
 PELT_API pelt_page_desc pelt_page_desc_default(void);

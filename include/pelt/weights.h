@@ -24,13 +24,14 @@ typedef struct pelt_weights_scope {
     uint32_t influences; /* bones per vertex, 1 to 8; 0 (default): as many as the skin has */
 } pelt_weights_scope;
 PELT_API const pelt_option_table *pelt_weights_scope_options(void);
+/* Defaults: everything may change. */
 PELT_API pelt_weights_scope pelt_weights_scope_default(void);
 
 typedef struct pelt_weights_report {
     uint32_t vertex_count;    /* welded vertices that could change */
     uint32_t changed_count;   /* those that did, by more than 1e-6 */
     double change_mean;       /* over the vertices that could: Σ_j |w − w before|, 0 to 2 */
-    double change_max;        /* */
+    double change_max;        /* largest of these sums */
     uint32_t influence_count; /* most bones of a vertex now */
 } pelt_weights_report;
 
@@ -67,6 +68,7 @@ PELT_API pelt_result pelt_weights_normalise(pelt_context *context, pelt_model *m
 
 /* ---- Mirror ----------------------------------------------------------------------------------------------- */
 
+/* Which side is copied to which. */
 typedef enum pelt_mirror_side {
     PELT_MIRROR_LEFT_TO_RIGHT, /* as joints are named; without such names left is the positive side */
     PELT_MIRROR_RIGHT_TO_LEFT,
@@ -85,12 +87,12 @@ PELT_API const pelt_option_table *pelt_mirror_options(void);
 PELT_API pelt_mirror_desc pelt_mirror_desc_default(void);
 
 typedef struct pelt_mirror_report {
-    pelt_weights_report weights;
-    uint32_t exact_count;  /* welded vertices that took the weights of one at their mirrored place … */
-    uint32_t near_count;   /* … or of the nearest place on the other side's surface */
-    uint32_t middle_count; /* on the plane: made symmetric */
-    uint32_t kept_count;   /* nothing is near their mirrored place: kept as they are */
-    const uint32_t *pairs; /* [joint] its counterpart, which may be itself, or PELT_NONE; in the model's memory */
+    pelt_weights_report weights; /* change of the weights */
+    uint32_t exact_count;        /* welded vertices that took the weights of one at their mirrored place … */
+    uint32_t near_count;         /* … or of the nearest place on the other side's surface */
+    uint32_t middle_count;       /* on the plane: made symmetric */
+    uint32_t kept_count;         /* nothing is near their mirrored place: kept as they are */
+    const uint32_t *pairs;       /* [joint] its counterpart, which may be itself, or PELT_NONE; in the model's memory */
 } pelt_mirror_report;
 
 /* Weights of one side go to the other, from joints to their counterparts: by name, or by place where names say nothing.
