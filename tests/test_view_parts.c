@@ -4,8 +4,8 @@
 
 /* ---- Filling triangles ------------------------------------------------------------------------------------ */
 
-static px_corner corner(double x, double y, float depth) {
-    return (px_corner){(int32_t)lround(x * PX_SUBPIXEL), (int32_t)lround(y * PX_SUBPIXEL), depth};
+static px_screen_corner corner(double x, double y, float depth) {
+    return (px_screen_corner){(int32_t)lround(x * PX_SUBPIXEL), (int32_t)lround(y * PX_SUBPIXEL), depth};
 }
 
 static px_tile make_tile(float *depth, uint32_t *ids, int32_t first_row, int32_t row_count) {
@@ -23,7 +23,7 @@ static void test_fill_known_pixels(void **state) {
     float depth[64];
     uint32_t ids[64];
     px_tile tile = make_tile(depth, ids, 0, 8);
-    px_corner a = corner(1, 1, 1), b = corner(6, 1, 1), c = corner(1, 6, 2);
+    px_screen_corner a = corner(1, 1, 1), b = corner(6, 1, 1), c = corner(1, 6, 2);
     px_tile_fill(&tile, &a, &b, &c, 7);
     for (int y = 0; y < 8; y++)
         for (int x = 0; x < 8; x++) { /* centres at x + ½: inside when (x − ½) + (y − ½) < 5, on the line at 5 */
@@ -41,14 +41,14 @@ static void test_fill_shares_edges(void **state) {
     for (int round = 0; round < 200; round++) {
         float depth[64];
         uint32_t ids[64], counts[64] = {0};
-        px_corner p[4] = {corner(0, 0, 1), corner(8, 0, 1), corner(8, 8, 1), corner(0, 8, 1)};
-        px_corner middle = {(int32_t)test_random_below(&random, 8 * PX_SUBPIXEL),
-                            (int32_t)test_random_below(&random, 8 * PX_SUBPIXEL), 1};
+        px_screen_corner p[4] = {corner(0, 0, 1), corner(8, 0, 1), corner(8, 8, 1), corner(0, 8, 1)};
+        px_screen_corner middle = {(int32_t)test_random_below(&random, 8 * PX_SUBPIXEL),
+                                   (int32_t)test_random_below(&random, 8 * PX_SUBPIXEL), 1};
         if (round % 3 == 0) /* on pixel centres, where the tie rule decides */
             middle = corner(test_random_below(&random, 7) + 0.5, test_random_below(&random, 7) + 0.5, 1);
         for (uint32_t t = 0; t < 4; t++) {
             px_tile tile = make_tile(depth, ids, 0, 8);
-            px_corner *q = &p[t], *r = &p[(t + 1) % 4];
+            px_screen_corner *q = &p[t], *r = &p[(t + 1) % 4];
             px_tile_fill(&tile, &middle, round % 2 ? q : r, round % 2 ? r : q, t);
             for (int s = 0; s < 64; s++)
                 counts[s] += ids[s] == t;
@@ -62,7 +62,7 @@ static void test_fill_bands_agree(void **state) {
     (void)state;
     float whole[64], part[64];
     uint32_t whole_ids[64], part_ids[64];
-    px_corner a = corner(-3.3, 1.2, 1), b = corner(9.1, -2.7, 3), c = corner(4.4, 11, 2);
+    px_screen_corner a = corner(-3.3, 1.2, 1), b = corner(9.1, -2.7, 3), c = corner(4.4, 11, 2);
     px_tile tile = make_tile(whole, whole_ids, 0, 8);
     px_tile_fill(&tile, &a, &b, &c, 1);
     for (int32_t row = 0; row < 8; row += 2) {
@@ -83,9 +83,9 @@ static void test_fill_depth_order(void **state) {
         for (int s = 0; s < 64; s++)
             far_depth[s] = INFINITY;
         tile.far_depth = far_depth;
-        px_corner near_corners[3] = {corner(0, 0, 2), corner(20, 0, 2), corner(0, 20, 2)};
-        px_corner far_corners[3] = {corner(0, 0, 1), corner(20, 0, 1), corner(0, 20, 1)};
-        const px_corner *sets[2] = {order ? near_corners : far_corners, order ? far_corners : near_corners};
+        px_screen_corner near_corners[3] = {corner(0, 0, 2), corner(20, 0, 2), corner(0, 20, 2)};
+        px_screen_corner far_corners[3] = {corner(0, 0, 1), corner(20, 0, 1), corner(0, 20, 1)};
+        const px_screen_corner *sets[2] = {order ? near_corners : far_corners, order ? far_corners : near_corners};
         for (int t = 0; t < 2; t++)
             px_tile_fill(&tile, &sets[t][0], &sets[t][1], &sets[t][2], sets[t] == near_corners ? 1 : 0);
         px_tile_fill(&tile, &near_corners[0], &near_corners[1], &near_corners[2], 9); /* equal depth: first one stays */

@@ -107,7 +107,7 @@ px_ball px_deformed_ball(const pelt_body *body, const px_node *node) {
         r += most * modes[m].spread;
         size += most * modes[m].size;
     }
-    const px_share *shares = body->tree->shares + node->share;
+    const px_bone_share *shares = body->tree->shares + node->share;
     px_quad images[PX_MOST_SHARES], center = {0, 0, 0, 0};
     float stretch = 0, reach = 0;
     for (uint32_t n = 0; n < node->share_count; n++) {

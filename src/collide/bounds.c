@@ -42,7 +42,7 @@ typedef struct maker {
     weighing *of_bone;         /* [bone] all 0 between nodes */
     uint32_t *bones;           /* [bone] those of the node */
     uint32_t *morphs;          /* [morph] those that move the node's parent first */
-    px_buffer shares, modes;   /* px_share, px_mode */
+    px_buffer shares, modes;   /* px_bone_share, px_mode */
     float (*displacements)[3]; /* [leaf][8] of one morph */
 } maker;
 
@@ -126,7 +126,7 @@ static double set_shares(maker *make, px_node *node, uint32_t bone_count, size_t
     double scale = fabs(middle_sum) > 0.1 ? 1 / middle_sum : 1;
     for (uint32_t n = 0; n < bone_count; n++) {
         const weighing *w = &make->of_bone[make->bones[n]];
-        px_share share = {.bone = make->bones[n], .mean = (float)(scale * (w->low + w->high) / 2)};
+        px_bone_share share = {.bone = make->bones[n], .mean = (float)(scale * (w->low + w->high) / 2)};
         double spread = fmax(w->high - (double)share.mean, (double)share.mean - w->low);
         share.spread = round_up(spread);
         mean_sum += (double)share.mean;
@@ -193,7 +193,7 @@ static uint32_t set_node(maker *make, px_node *node, uint32_t bone_count, uint32
     memcpy(node->center, ball.center, sizeof node->center);
     node->radius = ball.radius;
     node->size = round_up(length3(ball.center) + (double)ball.radius);
-    node->share = (uint32_t)(make->shares.size / sizeof(px_share));
+    node->share = (uint32_t)(make->shares.size / sizeof(px_bone_share));
     node->mode = (uint32_t)(make->modes.size / sizeof(px_mode));
     double spread_sum = set_shares(make, node, bone_count, first, end);
     set_modes(make, node, morph_count, first, end);

@@ -24,10 +24,10 @@ static inline px_quad px_quad_load(const float *p) {
 /* ---- Trees ------------------------------------------------------------------------------------------------ */
 
 /* What the vertices of a node have of one bone. */
-typedef struct px_share {
+typedef struct px_bone_share {
     uint32_t bone;
     float mean, spread; /* weight; the most that one differs from it */
-} px_share;
+} px_bone_share;
 
 /* How one morph displaces the vertices of a node. */
 typedef struct px_mode {
@@ -66,7 +66,7 @@ struct pelt_bdtree {
     px_leaf *leaves;
     uint32_t *order;       /* triangles, leaf by leaf */
     uint8_t (*corners)[3]; /* of these: places in their leaf's vertices */
-    px_share *shares;
+    px_bone_share *shares;
     px_mode *modes;
     float *positions; /* [leaf][8][3] at rest */
     uint16_t *bones;  /* [leaf][8][K] */

@@ -4,15 +4,12 @@
  * doubles, may be off by is left room for by FUZZ.
  */
 #include "collide/box.h"
+#include "core/math3.h"
 #include "core/surface.h"
 
 #include <math.h>
 
 #define FUZZ 1e-14
-
-static double length3(const double v[3]) {
-    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-}
 
 static void widen(const float v[3], double out[3]) {
     for (int c = 0; c < 3; c++)
@@ -84,8 +81,8 @@ bool pelt_body_ray(pelt_body *body, const pelt_ray *ray, pelt_body_point *out) {
     ray_query q = {.body = body, .ray = *ray, .out = out};
     widen(ray->origin, q.origin);
     widen(ray->direction, q.unit);
-    q.length = length3(q.unit);
-    q.far = length3(q.origin);
+    q.length = px_length3(q.unit);
+    q.far = px_length3(q.origin);
     if (body->tree->node_count == 0 || !(q.length > 0) || !(q.length < INFINITY))
         return false;
     for (int c = 0; c < 3; c++)
@@ -105,7 +102,7 @@ typedef struct spot {
 static spot make_spot(const float p[3]) {
     spot out;
     widen(p, out.p);
-    out.far = length3(out.p);
+    out.far = px_length3(out.p);
     return out;
 }
 

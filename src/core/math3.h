@@ -21,6 +21,29 @@ static inline void px_cross3(const float a[3], const float b[3], float out[3]) {
     out[2] = a[0] * b[1] - a[1] * b[0];
 }
 
+/* The same in doubles. */
+static inline double px_dot3d(const double a[3], const double b[3]) {
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static inline void px_cross3d(const double a[3], const double b[3], double out[3]) {
+    out[0] = a[1] * b[2] - a[2] * b[1];
+    out[1] = a[2] * b[0] - a[0] * b[2];
+    out[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+static inline double px_length3(const double v[3]) {
+    return sqrt(px_dot3d(v, v));
+}
+
+/* Scales v to length 1, unless it is 0. Returns its length before. */
+static inline double px_normalize3(double v[3]) {
+    double length = px_length3(v);
+    for (int c = 0; c < 3 && length > 0; c++)
+        v[c] /= length;
+    return length;
+}
+
 static inline pelt_affine px_affine_identity(void) {
     return (pelt_affine){{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}};
 }

@@ -58,10 +58,6 @@ static inline px_rotation px_rotation_of_affine(const pelt_affine *a) {
     return px_rotation_of(t.rotation);
 }
 
-static inline double px_length3(const double v[3]) {
-    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-}
-
 /* The smallest rotation that turns direction a to direction b (any lengths; identity where one is 0). */
 static inline px_rotation px_rotation_between(const double a[3], const double b[3]) {
     double lengths = px_length3(a) * px_length3(b), dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];

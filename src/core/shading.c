@@ -1,8 +1,7 @@
 /* The normals that a moving mesh should show: see shading.h. */
 #include "core/shading.h"
+#include "core/math3.h"
 #include "core/mesh.h"
-
-#include <math.h>
 
 #define SAME 0.99985f /* cosine of one degree: files round normals in their own ways */
 
@@ -13,22 +12,6 @@ static bool same_normal(const void *user, uint32_t a, uint32_t b) {
         return true;
     const float *x = (const float *)user + 3 * (size_t)a, *y = (const float *)user + 3 * (size_t)b;
     return memcmp(x, y, 3 * sizeof *x) == 0 || x[0] * y[0] + x[1] * y[1] + x[2] * y[2] >= SAME;
-}
-
-static double dot(const double a[3], const double b[3]) {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static void cross(const double a[3], const double b[3], double out[3]) {
-    for (int c = 0; c < 3; c++)
-        out[c] = a[(c + 1) % 3] * b[(c + 2) % 3] - a[(c + 2) % 3] * b[(c + 1) % 3];
-}
-
-static bool make_unit(double v[3]) {
-    double length = sqrt(dot(v, v));
-    for (int c = 0; c < 3 && length > 0; c++)
-        v[c] /= length;
-    return length > 0;
 }
 
 static uint32_t point_of(const pelt_mesh *mesh, const uint32_t *points, uint32_t vertex) {
@@ -62,8 +45,8 @@ static pelt_result choose_triangles(px_arena *arena, const pelt_mesh *mesh, px_s
         double edges[2][3], normal[3];
         own[0] = t[(e + 1) % 3], own[1] = t[(e + 2) % 3];
         edges_of(s, NULL, mesh->positions, vertex, edges);
-        cross(edges[0], edges[1], normal);
-        double area = dot(normal, normal);
+        px_cross3d(edges[0], edges[1], normal);
+        double area = px_dot3d(normal, normal);
         if (area > areas[vertex])
             areas[vertex] = area;
         else
@@ -80,13 +63,13 @@ static bool frame_of(const px_shading *s, const uint32_t *points, const float *p
     double edges[2][3];
     if (!edges_of(s, points, positions, vertex, edges))
         return false;
-    double along = dot(edges[0], normal);
+    double along = px_dot3d(edges[0], normal);
     for (int c = 0; c < 3; c++) {
         axes[0][c] = normal[c];
         axes[1][c] = edges[0][c] - along * normal[c];
     }
-    bool known = make_unit(axes[1]);
-    cross(axes[0], axes[1], axes[2]);
+    bool known = px_normalize3(axes[1]) > 0;
+    px_cross3d(axes[0], axes[1], axes[2]);
     return known;
 }
 
@@ -95,9 +78,9 @@ static bool frame_of(const px_shading *s, const uint32_t *points, const float *p
 static void keep_normal(const px_shading *s, uint32_t vertex, const double piece[3], float out[3]) {
     const float *own = s->mesh->normals + 3 * (size_t)vertex;
     double axes[3][3], n[3] = {(double)own[0], (double)own[1], (double)own[2]};
-    bool known = make_unit(n) && frame_of(s, NULL, s->mesh->positions, vertex, piece, axes);
+    bool known = px_normalize3(n) > 0 && frame_of(s, NULL, s->mesh->positions, vertex, piece, axes);
     for (int c = 0; c < 3; c++)
-        out[c] = known ? (float)dot(n, axes[c]) : (float)(c == 0);
+        out[c] = known ? (float)px_dot3d(n, axes[c]) : (float)(c == 0);
 }
 
 /* Along both edges as least squares tell. */
@@ -106,7 +89,8 @@ static void keep_tangent(const px_shading *s, uint32_t vertex, float out[2]) {
     double e[2][3], t[3] = {(double)own[0], (double)own[1], (double)own[2]};
     if (!edges_of(s, NULL, s->mesh->positions, vertex, e))
         return;
-    double aa = dot(e[0], e[0]), ab = dot(e[0], e[1]), bb = dot(e[1], e[1]), ta = dot(t, e[0]), tb = dot(t, e[1]);
+    double aa = px_dot3d(e[0], e[0]), ab = px_dot3d(e[0], e[1]), bb = px_dot3d(e[1], e[1]), ta = px_dot3d(t, e[0]),
+           tb = px_dot3d(t, e[1]);
     double scale = sqrt(aa * bb - ab * ab), x = (ta * bb - tb * ab) / scale, y = (tb * aa - ta * ab) / scale;
     double length = hypot(x, y);
     out[0] = length > 0 ? (float)(x / length) : 0;
@@ -160,10 +144,10 @@ static void place_tangent(const px_shading *s, const float *points, uint32_t ver
     edges_of(s, s->mesh->vertex_points, points, vertex, e);
     for (int c = 0; c < 3; c++)
         t[c] = (double)own[0] * e[0][c] + (double)own[1] * e[1][c];
-    double along = dot(t, n);
+    double along = px_dot3d(t, n);
     for (int c = 0; c < 3; c++)
         t[c] -= along * n[c];
-    make_unit(t);
+    px_normalize3(t);
     for (int c = 0; c < 3; c++)
         out[c] = (float)t[c];
 }

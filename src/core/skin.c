@@ -1,7 +1,6 @@
 /* The skin from inside: see skin.h. */
 #include "core/skin.h"
-
-#include <math.h>
+#include "core/math3.h"
 
 void px_skin_blend(const pelt_skin *skin, const pelt_affine *palette, uint32_t vertex, double out[12]) {
     size_t row = (size_t)vertex * skin->influence_count;
@@ -9,12 +8,6 @@ void px_skin_blend(const pelt_skin *skin, const pelt_affine *palette, uint32_t v
     for (size_t n = row; n < row + skin->influence_count && skin->weights[n] > 0; n++)
         for (int e = 0; e < 12; e++)
             out[e] += (double)skin->weights[n] * (double)palette[skin->bones[n]].m[e];
-}
-
-static void normalize(double v[3]) {
-    double length = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-    for (int a = 0; a < 3 && length > 0; a++)
-        v[a] /= length;
 }
 
 void px_skin_normal(const double b[9], const double n[3], double out[3]) {
@@ -26,19 +19,19 @@ void px_skin_normal(const double b[9], const double n[3], double out[3]) {
             out[i] += (b[3 * i1 + j1] * b[3 * i2 + j2] - b[3 * i1 + j2] * b[3 * i2 + j1]) * n[j];
         }
     }
-    normalize(out);
+    px_normalize3(out);
 }
 
 void px_skin_direction(const double b[9], const double n[3], double out[3]) {
     for (int r = 0; r < 3; r++)
         out[r] = b[3 * r] * n[0] + b[3 * r + 1] * n[1] + b[3 * r + 2] * n[2];
-    normalize(out);
+    px_normalize3(out);
 }
 
 void px_unskin_normal(const double b[9], const float n[3], double out[3]) {
     for (int a = 0; a < 3; a++)
         out[a] = b[a] * (double)n[0] + b[3 + a] * (double)n[1] + b[6 + a] * (double)n[2];
-    normalize(out);
+    px_normalize3(out);
 }
 
 void px_morphed_place(const pelt_model *model, const float *weights, uint32_t vertex, double out[3]) {

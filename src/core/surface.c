@@ -107,10 +107,6 @@ pelt_result px_surface_make(px_arena *arena, const float *positions, const uint3
 
 /* ---- The nearest point ------------------------------------------------------------------------------------ */
 
-static double dot(const double a[3], const double b[3]) {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 /* Of a point at distance² from `p`, given by what it has of the corners. */
 static double squared_distance(const double p[3], double corners[3][3], const double share[3]) {
     double square = 0;
@@ -129,7 +125,8 @@ double px_triangle_nearest(const double p[3], double corners[3][3], double share
         v[axis] = corners[2][axis] - corners[0][axis];
         w[axis] = p[axis] - corners[0][axis];
     }
-    double uu = dot(u, u), uv = dot(u, v), vv = dot(v, v), wu = dot(w, u), wv = dot(w, v), area = uu * vv - uv * uv;
+    double uu = px_dot3d(u, u), uv = px_dot3d(u, v), vv = px_dot3d(v, v), wu = px_dot3d(w, u), wv = px_dot3d(w, v),
+           area = uu * vv - uv * uv;
     if (area > 1e-14 * uu * vv) {
         share[1] = (vv * wu - uv * wv) / area;
         share[2] = (uu * wv - uv * wu) / area;

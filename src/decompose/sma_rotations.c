@@ -19,10 +19,6 @@ typedef struct turning {
     size_t first, frames; /* of the block */
 } turning;
 
-static double length3(const double v[3]) {
-    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-}
-
 /* O row by row: its columns are two edges and the unit normal. Returns twice the area. */
 static double orient(const double *frame, size_t vertex_count, const uint32_t corners[3], double o[9]) {
     double u[3], v[3];
@@ -32,7 +28,7 @@ static double orient(const double *frame, size_t vertex_count, const uint32_t co
         v[axis] = row[corners[2]] - row[corners[0]];
     }
     double normal[3] = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
-    double length = length3(normal);
+    double length = px_length3(normal);
     for (int r = 0; r < 3; r++) {
         o[3 * r] = u[r];
         o[3 * r + 1] = v[r];

@@ -55,12 +55,12 @@ typedef struct px_bend {
 } px_bend;
 
 /* What is above what, as the skin sees it. */
-typedef struct px_hierarchy {
+typedef struct px_bend_hierarchy {
     uint8_t *weighted; /* [joint] a bone at it has weight */
     uint8_t *drives;   /* [joint] */
     uint32_t *above;   /* [joint] the weighted joint that it bends against, or PELT_NONE */
     uint32_t *against; /* [joint] the same where that is none of its ancestors, or PELT_NONE */
-} px_hierarchy;
+} px_bend_hierarchy;
 
 /* What a joint has to say about a unit. */
 typedef struct px_share {
@@ -83,7 +83,7 @@ typedef struct px_eigenskin {
     double noise;       /* … and λ, as a part of the mean of the diagonal */
     pelt_mesh mesh;     /* the model's, welded by the examples */
     double size;        /* of the mesh: the diagonal of its box */
-    px_hierarchy hierarchy;
+    px_bend_hierarchy hierarchy;
     px_units units;
     double *counts;        /* [unit] its vertices */
     double *missed;        /* [unit] the farthest that the skin is from an example, in world space */

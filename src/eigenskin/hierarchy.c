@@ -28,7 +28,7 @@ static void find_weighted(const px_eigenskin *e, uint8_t *weighted) {
 /* The nearest weighted joint above each, and which joints drive by that. */
 static pelt_result find_below(px_eigenskin *e) {
     const pelt_skeleton *skeleton = &e->model->skeleton;
-    px_hierarchy *h = &e->hierarchy;
+    px_bend_hierarchy *h = &e->hierarchy;
     for (uint32_t j = 0; j < skeleton->joint_count; j++) {
         uint32_t parent = skeleton->parents[j];
         h->against[j] = PELT_NONE;
@@ -47,7 +47,7 @@ static pelt_result find_below(px_eigenskin *e) {
 
 static pelt_result find_tops(const px_eigenskin *e, top_set *t) {
     const pelt_skeleton *skeleton = &e->model->skeleton;
-    const px_hierarchy *h = &e->hierarchy;
+    const px_bend_hierarchy *h = &e->hierarchy;
     size_t count = skeleton->joint_count;
     t->joints = PX_NEW(e->scratch, uint32_t, count);
     t->of = PX_NEW(e->scratch, uint32_t, count);
@@ -162,11 +162,11 @@ static pelt_result join_named(px_eigenskin *e, const top_set *t) {
 
 pelt_result px_eigenskin_find_hierarchy(px_eigenskin *e) {
     size_t count = e->model->skeleton.joint_count;
-    e->hierarchy = (px_hierarchy){.weighted = PX_NEW(e->scratch, uint8_t, count),
-                                  .drives = PX_NEW(e->scratch, uint8_t, count),
-                                  .above = PX_NEW(e->scratch, uint32_t, count),
-                                  .against = PX_NEW(e->scratch, uint32_t, count)};
-    const px_hierarchy *h = &e->hierarchy;
+    e->hierarchy = (px_bend_hierarchy){.weighted = PX_NEW(e->scratch, uint8_t, count),
+                                       .drives = PX_NEW(e->scratch, uint8_t, count),
+                                       .above = PX_NEW(e->scratch, uint32_t, count),
+                                       .against = PX_NEW(e->scratch, uint32_t, count)};
+    const px_bend_hierarchy *h = &e->hierarchy;
     top_set tops = {0};
     if (!h->weighted || !h->drives || !h->above || !h->against)
         return PELT_ERROR_MEMORY;

@@ -1,4 +1,5 @@
 /* Two sheets of a surface near to each other: are they the two sides of something thin, or is there a gap between? */
+#include "core/math3.h"
 #include "core/surface.h"
 #include "jiggle/lattice.h"
 
@@ -7,10 +8,6 @@
 #define CONTACT 0.02 /* of a voxel: sheets this near lie on each other */
 #define DEPTH   0.05 /* below a sheet its inside is looked for; less where others are near */
 #define ALONG   0.9  /* cosine between normals that go the same way */
-
-static double dot(const double a[3], const double b[3]) {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
 
 static void corners_of(const px_sheets *s, uint32_t item, double corners[3][3]) {
     const uint32_t *triangle = s->triangles + 3 * (size_t)s->items[item];
@@ -25,9 +22,8 @@ static void add_normal(const px_sheets *s, uint32_t item, double corners[3][3], 
         u[c] = corners[1][c] - corners[0][c];
         v[c] = corners[2][c] - corners[0][c];
     }
-    for (int c = 0; c < 3; c++)
-        n[c] = u[(c + 1) % 3] * v[(c + 2) % 3] - u[(c + 2) % 3] * v[(c + 1) % 3];
-    double length = sqrt(dot(n, n));
+    px_cross3d(u, v, n);
+    double length = px_length3(n);
     for (int c = 0; c < 3 && length > 0; c++)
         sum[c] += (s->voxels->turned[s->items[item]] ? -n[c] : n[c]) / length;
 }
@@ -51,9 +47,7 @@ void px_sheet_sample(const px_sheets *s, uint32_t voxel, px_sheet *sheet) {
         }
         add_normal(s, item, corners, sheet->normal);
     }
-    double length = sqrt(dot(sheet->normal, sheet->normal));
-    for (int c = 0; c < 3 && length > 0; c++)
-        sheet->normal[c] /= length;
+    px_normalize3(sheet->normal);
 }
 
 /* Whether the way from a along d, which is gone from 0 to 1, meets a triangle (Möller, Trumbore 1997). */
@@ -68,10 +62,10 @@ static bool meets(double corners[3][3], const double a[3], const double d[3]) {
         h[c] = d[(c + 1) % 3] * v[(c + 2) % 3] - d[(c + 2) % 3] * v[(c + 1) % 3];
         q[c] = w[(c + 1) % 3] * u[(c + 2) % 3] - w[(c + 2) % 3] * u[(c + 1) % 3];
     }
-    double det = dot(u, h);
+    double det = px_dot3d(u, h);
     if (det == 0)
         return false;
-    double x = dot(w, h) / det, y = dot(d, q) / det, at = dot(v, q) / det;
+    double x = px_dot3d(w, h) / det, y = px_dot3d(d, q) / det, at = px_dot3d(v, q) / det;
     return x >= -1e-9 && y >= -1e-9 && x + y <= 1 + 1e-9 && at >= -1e-9 && at <= 1 + 1e-9;
 }
 
@@ -93,7 +87,7 @@ static bool is_free(const px_sheets *s, uint32_t voxel, uint32_t next, const dou
 
 static double distance(const double a[3], const double b[3]) {
     double off[3] = {b[0] - a[0], b[1] - a[1], b[2] - a[2]};
-    return sqrt(dot(off, off));
+    return px_length3(off);
 }
 
 /* A place `up` above a sheet. */
@@ -112,7 +106,7 @@ static bool is_thin(const px_sheets *s, const px_sheet *a, const px_sheet *b) {
     double in_a[3], in_b[3];
     above(a, -1.5, in_a);
     above(b, -1.5, in_b);
-    return dot(a->normal, b->normal) > 0 || !is_occupied(s->voxels, in_a) || !is_occupied(s->voxels, in_b);
+    return px_dot3d(a->normal, b->normal) > 0 || !is_occupied(s->voxels, in_a) || !is_occupied(s->voxels, in_b);
 }
 
 /* Sheets that only graze a voxel may have their place outside, where it is not known what is between. */
@@ -136,7 +130,7 @@ bool px_sheets_belong(const px_sheets *s, uint32_t voxel, const px_sheet *a, uin
     above(b, -depth, in_b);
     if (is_free(s, voxel, next, in_a, in_b))
         return true;
-    if (dot(a->normal, b->normal) < ALONG)
+    if (px_dot3d(a->normal, b->normal) < ALONG)
         return false;
     above(a, depth, out_a);
     above(b, depth, out_b);

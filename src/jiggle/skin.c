@@ -1,7 +1,7 @@
 /* Primary motion: joints as they blend, and the motion of one pose. Method: skin_kernel.h, volume.c. */
+#include "core/matrix3.h"
 #include "core/rotation.h"
 #include "jiggle/primary.h"
-#include "numeric/numeric.h"
 
 /* ---- Joints ----------------------------------------------------------------------------------------------- */
 

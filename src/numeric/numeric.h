@@ -1,4 +1,4 @@
-/* Dense algebra in double precision: named doors to BLAS and LAPACK, and 3×3 decompositions of our own.
+/* Dense algebra in double precision: named functions for BLAS and LAPACK.
  *
  * Matrices are views of row-major arrays. Element (r, c) of a view is data[r · pitch + c], of a transposed one
  * data[c · pitch + r]; nothing is ever copied to transpose it. Rows, columns and pitch must each fit in an int.
@@ -15,6 +15,7 @@
 #define PELT_NUMERIC_H
 
 #include "core/core.h"
+#include "core/matrix3.h"
 
 /* ---- Matrices --------------------------------------------------------------------------------------------- */
 
@@ -68,20 +69,5 @@ pelt_result px_symmetric_eigen(pelt_context *context, px_matrix a, double *value
 /* a [m][n] = u [m][r] · diag(s [r]) · vt [r][n] with r = min(m, n); s descending, ≥ 0; columns of u and rows of vt are
  * orthonormal. a is overwritten. Fails as above. */
 pelt_result px_svd(pelt_context *context, px_matrix a, px_matrix u, double *s, px_matrix vt);
-
-/* ---- 3×3 -------------------------------------------------------------------------------------------------- */
-
-/* a = u · diag(s) · vᵀ, all row by row. u and v are rotations (determinant 1), s[0] ≥ s[1] ≥ |s[2]|; s[2] is negative
- * exactly when a reflects. Accurate to a few 1e-16 of s[0] for every finite matrix of any size and rank; one that is
- * not finite counts as zero. Zero gives identities. */
-void px_svd3(const double a[9], double u[9], double s[3], double v[9]);
-
-/* a = rotation · stretch: the rotation (determinant 1) nearest to a, and a symmetric matrix, positive semidefinite
- * unless a reflects. `stretch` may be NULL. Where several rotations are equally near, one of them. */
-void px_polar3(const double a[9], double rotation[9], double stretch[9]);
-
-/* The inverse of m, row by row; false when m is ill-conditioned: singular, mirrored or squeezed. Singular values under
- * `least` (more than 0) of the largest then count as that much. Zero gives zero. */
-bool px_invert3(const double m[9], double least, double out[9]);
 
 #endif

@@ -32,10 +32,6 @@ typedef struct edit {
     pelt_edit_report report;
 } edit;
 
-static double length3(const double v[3]) {
-    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-}
-
 /* ---- The pose --------------------------------------------------------------------------------------------- */
 
 static pelt_result take_pose(edit *e, uint32_t pose) {
@@ -122,7 +118,7 @@ static void sum_moves(edit *e) {
         if (isnan(move[0]))
             continue;
         e->counts[w]++;
-        if (length3(move) <= e->still) {
+        if (px_length3(move) <= e->still) {
             move[0] = move[1] = move[2] = 0;
             continue;
         }
@@ -161,12 +157,12 @@ static void measure_misses(edit *e) {
     for (uint32_t i = 0; i < mesh->vertex_count; i++) {
         const double *move = e->moves + 3 * (size_t)i, *rest = e->sums + 3 * (size_t)mesh->weld[i];
         double m[12], miss[3];
-        if (isnan(move[0]) || (length3(move) == 0 && length3(rest) == 0))
+        if (isnan(move[0]) || (px_length3(move) == 0 && px_length3(rest) == 0))
             continue;
         transform_of(e, i, m);
         for (int a = 0; a < 3; a++)
             miss[a] = m[4 * a] * rest[0] + m[4 * a + 1] * rest[1] + m[4 * a + 2] * rest[2] - move[a];
-        double missed = length3(miss);
+        double missed = px_length3(miss);
         e->report.missed_max = fmax(e->report.missed_max, missed);
         if (missed > e->still)
             e->missed[mesh->weld[i]] = 1;
@@ -178,7 +174,7 @@ static void fill_report(edit *e) {
     pelt_edit_report *r = &e->report;
     r->vertex_count = mesh->weld_count;
     for (size_t w = 0; w < mesh->weld_count; w++) {
-        double distance = length3(e->sums + 3 * w);
+        double distance = px_length3(e->sums + 3 * w);
         e->moved[w] = distance > 0;
         r->moved_count += e->moved[w];
         r->distance_mean += distance;
@@ -189,7 +185,7 @@ static void fill_report(edit *e) {
     }
     r->distance_mean /= r->moved_count ? r->moved_count : 1;
     for (uint32_t i = mesh->vertex_count; i-- > 0;)
-        if (r->moved_count && length3(e->sums + 3 * (size_t)mesh->weld[i]) == r->distance_max)
+        if (r->moved_count && px_length3(e->sums + 3 * (size_t)mesh->weld[i]) == r->distance_max)
             r->max_vertex = i;
 }
 

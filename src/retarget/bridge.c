@@ -3,7 +3,7 @@
 
 /* ---- The way up and the way it faces ---------------------------------------------------------------------- */
 
-uint32_t px_bridge_part(const px_bridge *b, const px_pose *rig, px_body_part body, px_body_side side) {
+uint32_t px_bridge_part(const px_bridge *b, const px_rig_pose *rig, px_body_part body, px_body_side side) {
     for (uint32_t j = 0; j < rig->model->skeleton.joint_count; j++)
         if (b->matches[j].joint != PELT_NONE && b->names[j].body == body && b->names[j].side == side)
             return j;
@@ -11,27 +11,22 @@ uint32_t px_bridge_part(const px_bridge *b, const px_pose *rig, px_body_part bod
 }
 
 /* From joint a to joint b; false when they are in one place. */
-static bool direction(const px_pose *pose, uint32_t a, uint32_t b, double out[3]) {
+static bool direction(const px_rig_pose *pose, uint32_t a, uint32_t b, double out[3]) {
     double from[3], to[3];
-    px_pose_place(pose, a, from);
-    px_pose_place(pose, b, to);
+    px_rig_pose_place(pose, a, from);
+    px_rig_pose_place(pose, b, to);
     for (int c = 0; c < 3; c++)
         out[c] = to[c] - from[c];
     return px_length3(out) > 0 && isfinite(px_length3(out));
 }
 
-static void cross(const double a[3], const double b[3], double out[3]) {
-    for (int c = 0; c < 3; c++)
-        out[c] = a[(c + 1) % 3] * b[(c + 2) % 3] - a[(c + 2) % 3] * b[(c + 1) % 3];
-}
-
 /* Unit vectors to the body's left, up and front, from four of its joints; false when they lie on a line. */
-static bool body_axes(const px_pose *pose, const uint32_t joints[4], double axes[3][3]) {
+static bool body_axes(const px_rig_pose *pose, const uint32_t joints[4], double axes[3][3]) {
     double front[3], left[3];
     if (!direction(pose, joints[0], joints[1], axes[1]) || !direction(pose, joints[3], joints[2], left))
         return false;
-    cross(left, axes[1], front);
-    cross(axes[1], front, axes[0]);
+    px_cross3d(left, axes[1], front);
+    px_cross3d(axes[1], front, axes[0]);
     memcpy(axes[2], front, sizeof front);
     for (int a = 0; a < 3; a++) {
         double length = px_length3(axes[a]);
@@ -67,7 +62,7 @@ static px_rotation nearest_quarter_turns(const double m[9]) {
 }
 
 /* Compares the bodies. Without one, the worlds are taken as the same. */
-static void find_world(px_bridge *b, const px_pose *rig, const px_pose *motion) {
+static void find_world(px_bridge *b, const px_rig_pose *rig, const px_rig_pose *motion) {
     static const px_body_part tops[] = {PX_BODY_HEAD, PX_BODY_NECK, PX_BODY_SPINE};
     static const px_body_part sides[] = {PX_BODY_THIGH, PX_BODY_UPPER_ARM, PX_BODY_CLAVICLE};
     uint32_t joints[4] = {px_bridge_part(b, rig, PX_BODY_HIPS, PX_BODY_MIDDLE), PELT_NONE, PELT_NONE, PELT_NONE},
@@ -102,7 +97,7 @@ static void find_world(px_bridge *b, const px_pose *rig, const px_pose *motion) 
 /* ---- Sizes ------------------------------------------------------------------------------------------------ */
 
 /* The legs' lengths, else those of all bones between joints with partners. */
-static double find_scale(const px_bridge *b, const px_pose *rig, const px_pose *motion) {
+static double find_scale(const px_bridge *b, const px_rig_pose *rig, const px_rig_pose *motion) {
     double sums[2][2] = {{0}}; /* all, legs; rig, motion */
     for (uint32_t j = 0; j < rig->model->skeleton.joint_count; j++) {
         double mine[3], theirs[3];
@@ -132,7 +127,7 @@ static bool is_limb(px_body_part body) {
 
 /* next [joint]: the joint that a bone to be aligned ends at, or PELT_NONE. In a body those are the limbs; spines, hips
  * and feet differ by build, not by pose. Without a body, every bone that does not branch is one. */
-static void find_bones(const px_bridge *b, const px_pose *rig, uint32_t *next, bool *branches) {
+static void find_bones(const px_bridge *b, const px_rig_pose *rig, uint32_t *next, bool *branches) {
     uint32_t count = rig->model->skeleton.joint_count;
     bool body = false;
     for (uint32_t j = 0; j < count; j++) {
@@ -152,7 +147,7 @@ static void find_bones(const px_bridge *b, const px_pose *rig, uint32_t *next, b
 }
 
 /* The middle of the vertices by their weights of a joint; false when there are none. */
-static bool weighted_middle(const px_pose *pose, uint32_t joint, double middle[3]) {
+static bool weighted_middle(const px_rig_pose *pose, uint32_t joint, double middle[3]) {
     const pelt_model *model = pose->model;
     const pelt_skin *skin = &model->skin;
     size_t count = skin->bone_count ? (size_t)model->mesh.vertex_count * skin->influence_count : 0;
@@ -173,7 +168,7 @@ static bool weighted_middle(const px_pose *pose, uint32_t joint, double middle[3
 }
 
 /* Where a limb of the motion ends: its hand or foot, else the joint nearest to it; PELT_NONE: at the joint itself. */
-static uint32_t limb_end(const px_pose *motion, const px_joint_name *names, px_body_part body, px_body_side side) {
+static uint32_t limb_end(const px_rig_pose *motion, const px_joint_name *names, px_body_part body, px_body_side side) {
     for (int part = body < PX_BODY_THIGH ? PX_BODY_HAND : PX_BODY_FOOT; part > (int)body; part--)
         for (uint32_t j = 0; j < motion->model->skeleton.joint_count; j++)
             if (names[j].body == (px_body_part)part && names[j].side == side)
@@ -183,8 +178,8 @@ static uint32_t limb_end(const px_pose *motion, const px_joint_name *names, px_b
 
 /* Where a bone of the rig points at rest, and the motion's. `next` is the joint that it ends at. The last bone of a limb
  * that lacks joints (a leg without knee) points to the middle of its vertices, and the motion's limb to its end. */
-static bool bone_directions(const px_bridge *b, const px_pose *rig, const px_pose *motion, const px_joint_name *names,
-                            uint32_t j, uint32_t next, double mine[3], double theirs[3]) {
+static bool bone_directions(const px_bridge *b, const px_rig_pose *rig, const px_rig_pose *motion,
+                            const px_joint_name *names, uint32_t j, uint32_t next, double mine[3], double theirs[3]) {
     const px_joint_name *name = &b->names[j];
     bool limb = b->matches[j].joint != PELT_NONE && is_limb(name->body);
     if (next == PELT_NONE && limb)
@@ -195,7 +190,7 @@ static bool bone_directions(const px_bridge *b, const px_pose *rig, const px_pos
     double place[3];
     if (end == PELT_NONE || !direction(motion, b->matches[j].joint, end, theirs) || !weighted_middle(rig, j, mine))
         return false;
-    px_pose_place(rig, j, place);
+    px_rig_pose_place(rig, j, place);
     for (int c = 0; c < 3; c++)
         mine[c] -= place[c];
     return px_length3(mine) > 0 && isfinite(px_length3(mine));
@@ -203,8 +198,8 @@ static bool bone_directions(const px_bridge *b, const px_pose *rig, const px_pos
 
 /* A of each joint: what turns the rig's bones at rest to where the motion's point, from the hips outwards, so that what
  * hangs from a bone turns with it. */
-static pelt_result find_alignment(px_arena *arena, const px_bridge *b, const px_pose *rig, const px_pose *motion,
-                                  bool directions, px_rotation *alignment) {
+static pelt_result find_alignment(px_arena *arena, const px_bridge *b, const px_rig_pose *rig,
+                                  const px_rig_pose *motion, bool directions, px_rotation *alignment) {
     uint32_t count = rig->model->skeleton.joint_count;
     uint32_t *next = PX_NEW(arena, uint32_t, count);
     bool *branches = PX_NEW(arena, bool, count);
@@ -227,8 +222,8 @@ static pelt_result find_alignment(px_arena *arena, const px_bridge *b, const px_
 
 /* ---- All of it -------------------------------------------------------------------------------------------- */
 
-pelt_result px_bridge_find(px_arena *arena, const px_pose *rig, const px_pose *motion, const pelt_joint_match *matches,
-                           const pelt_retarget_desc *desc, px_bridge *b) {
+pelt_result px_bridge_find(px_arena *arena, const px_rig_pose *rig, const px_rig_pose *motion,
+                           const pelt_joint_match *matches, const pelt_retarget_desc *desc, px_bridge *b) {
     const pelt_skeleton *skeleton = &rig->model->skeleton;
     uint32_t count = skeleton->joint_count;
     *b = (px_bridge){.matches = matches,

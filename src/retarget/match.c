@@ -38,7 +38,7 @@ typedef struct matcher {
 /* ---- The mapping file ------------------------------------------------------------------------------------- */
 
 /* By name, else by name in any case. The text is not ended by 0. */
-static uint32_t find_joint(const pelt_skeleton *skeleton, const char *name, size_t length) {
+static uint32_t joint_in_any_case(const pelt_skeleton *skeleton, const char *name, size_t length) {
     uint32_t found = PELT_NONE;
     for (uint32_t j = 0; j < skeleton->joint_count; j++) {
         const char *other = skeleton->names[j];
@@ -71,8 +71,8 @@ static pelt_result read_pair(matcher *m, const char *text, size_t length, uint32
     size_t left_length = (size_t)(equals - text), right_length = length - left_length - 1;
     trim(&text, &left_length);
     trim(&right, &right_length);
-    uint32_t joint = find_joint(m->rig.skeleton, text, left_length);
-    uint32_t partner = right_length ? find_joint(m->motion.skeleton, right, right_length) : PELT_NONE;
+    uint32_t joint = joint_in_any_case(m->rig.skeleton, text, left_length);
+    uint32_t partner = right_length ? joint_in_any_case(m->motion.skeleton, right, right_length) : PELT_NONE;
     if (joint == PELT_NONE)
         return px_fail(m->context, PELT_ERROR_INPUT, "line %u of the mapping: the rig has no joint '%.*s'", line,
                        (int)px_min_size(left_length, 80), text);

@@ -25,16 +25,16 @@ PX_DESC(retarget, options)
 
 /* ---- Poses ------------------------------------------------------------------------------------------------ */
 
-pelt_result px_pose_create(px_arena *arena, const pelt_model *model, px_pose *pose) {
+pelt_result px_rig_pose_create(px_arena *arena, const pelt_model *model, px_rig_pose *pose) {
     uint32_t count = model->skeleton.joint_count;
-    *pose = (px_pose){.model = model,
-                      .locals = PX_NEW(arena, pelt_transform, count),
-                      .globals = PX_NEW(arena, pelt_affine, count),
-                      .rotations = PX_NEW(arena, px_rotation, count)};
+    *pose = (px_rig_pose){.model = model,
+                          .locals = PX_NEW(arena, pelt_transform, count),
+                          .globals = PX_NEW(arena, pelt_affine, count),
+                          .rotations = PX_NEW(arena, px_rotation, count)};
     return pose->locals && pose->globals && pose->rotations ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-void px_pose_sample(px_pose *pose, const pelt_motion *motion, float time) {
+void px_rig_pose_sample(px_rig_pose *pose, const pelt_motion *motion, float time) {
     pelt_motion_sample(pose->model, motion, time, pose->locals, NULL);
     pelt_skeleton_globals(&pose->model->skeleton, pose->locals, pose->globals);
     for (uint32_t j = 0; j < pose->model->skeleton.joint_count; j++)
@@ -45,8 +45,8 @@ void px_pose_sample(px_pose *pose, const pelt_motion *motion, float time) {
 
 typedef struct work {
     pelt_context *context;
-    px_pose rig, source;
-    px_pose rest; /* the rig's */
+    px_rig_pose rig, source;
+    px_rig_pose rest; /* the rig's */
     const pelt_motion *motion;
     const pelt_joint_match *matches;
     px_bridge bridge;
@@ -61,7 +61,7 @@ static px_rotation goal_rotation(const work *w, uint32_t j) {
 
 /* Where the partner of a joint puts it. */
 static void goal_place(const work *w, uint32_t j, double place[3]) {
-    px_pose_place(&w->source, w->matches[j].joint, place);
+    px_rig_pose_place(&w->source, w->matches[j].joint, place);
     px_rotation_apply(w->bridge.world, place, place);
     for (int c = 0; c < 3; c++)
         place[c] = w->bridge.scale * place[c] + (c == w->bridge.up ? w->bridge.up_sign * w->lift : 0);
@@ -76,15 +76,15 @@ static px_rotation leader_turn(const work *w, uint32_t leader) {
 /* Where a leader carries a joint that does not hang from it. */
 static void follow_place(const work *w, uint32_t j, uint32_t leader, double place[3]) {
     double from[3], offset[3];
-    px_pose_place(&w->rest, leader, from);
-    px_pose_place(&w->rest, j, offset);
+    px_rig_pose_place(&w->rest, leader, from);
+    px_rig_pose_place(&w->rest, j, offset);
     for (int c = 0; c < 3; c++)
         offset[c] -= from[c];
     px_rotation_apply(leader_turn(w, leader), offset, offset);
     if (leader == w->bridge.hips)
         goal_place(w, leader, place);
     else
-        px_pose_place(&w->rig, leader, place);
+        px_rig_pose_place(&w->rig, leader, place);
     for (int c = 0; c < 3; c++)
         place[c] += offset[c];
 }
@@ -97,7 +97,7 @@ static void offset_place(const work *w, uint32_t j, double place[3]) {
     float rest[3], partner_rest[3];
     px_affine_point(&w->rig.globals[skeleton->parents[j]], skeleton->rest[j].translation, rest);
     px_affine_point(&w->source.globals[source->parents[partner]], source->rest[partner].translation, partner_rest);
-    px_pose_place(&w->source, partner, moved);
+    px_rig_pose_place(&w->source, partner, moved);
     for (int c = 0; c < 3; c++)
         moved[c] -= (double)partner_rest[c];
     px_rotation_apply(w->bridge.world, moved, moved);
@@ -149,7 +149,7 @@ static void pose_joints(work *w) {
 
 /* Poses the rig as the source is posed at frame k. Joints that follow one behind them need its place: a second pass. */
 static void pose_frame(work *w, uint32_t k) {
-    px_pose_sample(&w->source, w->motion, (float)((double)w->motion->start + k / w->rate));
+    px_rig_pose_sample(&w->source, w->motion, (float)((double)w->motion->start + k / w->rate));
     pose_joints(w);
     if (w->bridge.late)
         pose_joints(w);
@@ -276,15 +276,15 @@ static pelt_result skip_mesh_nodes(work *w, const pelt_model *rig, px_arena *are
 
 static pelt_result run(work *w, const pelt_model *source, const pelt_retarget_desc *desc, pelt_model *rig,
                        px_arena *arena, pelt_retarget_report *report) {
-    PX_TRY(px_pose_create(arena, rig, &w->rig));
-    PX_TRY(px_pose_create(arena, rig, &w->rest));
-    PX_TRY(px_pose_create(arena, source, &w->source));
+    PX_TRY(px_rig_pose_create(arena, rig, &w->rig));
+    PX_TRY(px_rig_pose_create(arena, rig, &w->rest));
+    PX_TRY(px_rig_pose_create(arena, source, &w->source));
     PX_TRY(skip_mesh_nodes(w, rig, arena));
     PX_TRY(check(w, source, &report->matched));
     PX_TRY(px_motion_frames(w->context, w->motion, desc->fps, &w->rate, &report->frame_count));
-    px_pose_sample(&w->rest, NULL, 0);
-    px_pose_sample(&w->rig, NULL, 0);
-    px_pose_sample(&w->source, desc->rest == PELT_MOTION_REST_FIRST ? w->motion : NULL, w->motion->start);
+    px_rig_pose_sample(&w->rest, NULL, 0);
+    px_rig_pose_sample(&w->rig, NULL, 0);
+    px_rig_pose_sample(&w->source, desc->rest == PELT_MOTION_REST_FIRST ? w->motion : NULL, w->motion->start);
     PX_TRY(px_bridge_find(arena, &w->rig, &w->source, w->matches, desc, &w->bridge));
     PX_TRY(px_bridge_travels(arena, &w->rig, &w->source, w->motion, &w->bridge));
     if (desc->ground == PELT_GROUND_FEET)

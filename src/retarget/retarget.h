@@ -6,24 +6,24 @@
 #include "retarget/names.h"
 
 /* A skeleton in a pose. */
-typedef struct px_pose {
+typedef struct px_rig_pose {
     const pelt_model *model;
     pelt_transform *locals; /* [joint] */
     pelt_affine *globals;   /* [joint] */
     px_rotation *rotations; /* [joint] global */
-} px_pose;
+} px_rig_pose;
 
-pelt_result px_pose_create(px_arena *arena, const pelt_model *model, px_pose *pose);
+pelt_result px_rig_pose_create(px_arena *arena, const pelt_model *model, px_rig_pose *pose);
 /* `motion` NULL: the rest pose. */
-void px_pose_sample(px_pose *pose, const pelt_motion *motion, float time);
-static inline void px_pose_place(const px_pose *pose, uint32_t joint, double place[3]) {
+void px_rig_pose_sample(px_rig_pose *pose, const pelt_motion *motion, float time);
+static inline void px_rig_pose_place(const px_rig_pose *pose, uint32_t joint, double place[3]) {
     for (int c = 0; c < 3; c++)
         place[c] = pose->globals[joint].m[4 * c + 3];
 }
-static inline double px_joint_distance(const px_pose *pose, uint32_t a, uint32_t b) {
+static inline double px_joint_distance(const px_rig_pose *pose, uint32_t a, uint32_t b) {
     double p[3], q[3];
-    px_pose_place(pose, a, p);
-    px_pose_place(pose, b, q);
+    px_rig_pose_place(pose, a, p);
+    px_rig_pose_place(pose, b, q);
     return px_length3((double[]){p[0] - q[0], p[1] - q[1], p[2] - q[2]});
 }
 
@@ -56,13 +56,13 @@ typedef struct px_bridge {
 } px_bridge;
 
 /* Finds all but the travels from the two skeletons at rest. */
-pelt_result px_bridge_find(px_arena *arena, const px_pose *rig, const px_pose *motion, const pelt_joint_match *matches,
-                           const pelt_retarget_desc *desc, px_bridge *bridge);
+pelt_result px_bridge_find(px_arena *arena, const px_rig_pose *rig, const px_rig_pose *motion,
+                           const pelt_joint_match *matches, const pelt_retarget_desc *desc, px_bridge *bridge);
 /* The first joint with a partner that is this part of the body, or PELT_NONE. */
-uint32_t px_bridge_part(const px_bridge *bridge, const px_pose *rig, px_body_part body, px_body_side side);
+uint32_t px_bridge_part(const px_bridge *bridge, const px_rig_pose *rig, px_body_part body, px_body_side side);
 /* How joints come to their places. Both poses are at rest; `motion` is the one to be put on the rig. */
-pelt_result px_bridge_travels(px_arena *arena, const px_pose *rig, const px_pose *source, const pelt_motion *motion,
-                              px_bridge *bridge);
+pelt_result px_bridge_travels(px_arena *arena, const px_rig_pose *rig, const px_rig_pose *source,
+                              const pelt_motion *motion, px_bridge *bridge);
 /* weighted [joint]: whether vertices have weights of it. */
 void px_weighted_joints(const pelt_model *model, bool *weighted);
 

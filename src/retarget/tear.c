@@ -21,7 +21,7 @@ static void skin_points(const px_tear *t, const pelt_affine *globals, float *poi
     }
 }
 
-pelt_result px_tear_create(px_arena *arena, const px_pose *rest, px_tear *t) {
+pelt_result px_tear_create(px_arena *arena, const px_rig_pose *rest, px_tear *t) {
     const pelt_model *rig = rest->model;
     *t = (px_tear){.rig = rig, .rest_pose = rest, .joints = {PELT_NONE, PELT_NONE}};
     if (rig->skin.bone_count == 0)
@@ -57,7 +57,7 @@ static void grow(px_tear *t, double growth, uint32_t a, uint32_t b, uint32_t fra
     t->frame = frame;
 }
 
-void px_tear_measure(px_tear *t, const px_pose *pose, uint32_t frame) {
+void px_tear_measure(px_tear *t, const px_rig_pose *pose, uint32_t frame) {
     const pelt_model *rig = t->rig;
     const pelt_skin *skin = &rig->skin;
     if (!(t->size > 0))

@@ -10,7 +10,7 @@
 
 typedef struct px_tear {
     const pelt_model *rig;
-    const px_pose *rest_pose;
+    const px_rig_pose *rest_pose;
     pelt_affine *palette; /* [bone] */
     float *rest, *posed;  /* [vertex][3] */
     bool *weighted;       /* [joint] vertices have weights of it */
@@ -22,8 +22,8 @@ typedef struct px_tear {
 } px_tear;
 
 /* `rest` must stay. */
-pelt_result px_tear_create(px_arena *arena, const px_pose *rest, px_tear *tear);
-void px_tear_measure(px_tear *tear, const px_pose *pose, uint32_t frame);
+pelt_result px_tear_create(px_arena *arena, const px_rig_pose *rest, px_tear *tear);
+void px_tear_measure(px_tear *tear, const px_rig_pose *pose, uint32_t frame);
 /* Warns where the mesh is torn, and names the joints without partners there. */
 void px_tear_warn(const px_tear *tear, pelt_context *context, const px_bridge *bridge);
 

@@ -9,7 +9,7 @@
 #define STILL        1e-4 /* of the body's size: a joint that moves less from its parent keeps its offset */
 
 typedef struct search {
-    const px_pose *rig, *source;
+    const px_rig_pose *rig, *source;
     const pelt_motion *motion;
     px_bridge *b;
     double size;       /* of the rig's body: the farthest joint with a partner from the hips */
@@ -46,7 +46,7 @@ static double distance(const double a[3], const double b[3]) {
 static bool leaves_offset(const search *s, uint32_t joint, uint32_t parent) {
     const float *rest = s->source->model->skeleton.rest[joint].translation;
     double still = STILL * s->size / s->b->scale, at_rest[3];
-    px_pose_place(s->source, joint, at_rest);
+    px_rig_pose_place(s->source, joint, at_rest);
     for (uint32_t t = 0; t < s->motion->track_count; t++) {
         const pelt_track *track = &s->motion->tracks[t];
         for (uint32_t k = 0; track->joint == joint && track->path == PELT_PATH_TRANSLATION && k < track->key_count;
@@ -71,10 +71,10 @@ static bool keeps_offsets(const search *s, uint32_t joint) {
         strcmp(s->rig->model->skeleton.names[joint], s->source->model->skeleton.names[partner]) != 0)
         return false;
     double mine[2][3], theirs[2][3], zero[3] = {0};
-    px_pose_place(s->rig, parent, mine[0]);
-    px_pose_place(s->rig, joint, mine[1]);
-    px_pose_place(s->source, other, theirs[0]);
-    px_pose_place(s->source, partner, theirs[1]);
+    px_rig_pose_place(s->rig, parent, mine[0]);
+    px_rig_pose_place(s->rig, joint, mine[1]);
+    px_rig_pose_place(s->source, other, theirs[0]);
+    px_rig_pose_place(s->source, partner, theirs[1]);
     for (int c = 0; c < 3; c++) {
         mine[1][c] -= mine[0][c];
         theirs[1][c] = s->b->scale * (theirs[1][c] - theirs[0][c]);
@@ -150,8 +150,8 @@ static void measure(search *s) {
         s->top = s->matched[j] == s->all ? j : s->top;
 }
 
-pelt_result px_bridge_travels(px_arena *arena, const px_pose *rig, const px_pose *source, const pelt_motion *motion,
-                              px_bridge *b) {
+pelt_result px_bridge_travels(px_arena *arena, const px_rig_pose *rig, const px_rig_pose *source,
+                              const pelt_motion *motion, px_bridge *b) {
     uint32_t count = rig->model->skeleton.joint_count;
     search s = {.rig = rig,
                 .source = source,

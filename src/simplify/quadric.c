@@ -1,6 +1,7 @@
 /* Quadrics in all poses: Q(x) = xᵀA x + 2 b·x + c, x from the unit's own place, so that floats hold them well.
  *
  * A = Σ area·n nᵀ over planes with unit normals n, so its trace is the area that a quadric stands for. */
+#include "core/math3.h"
 #include "simplify/simplify.h"
 
 #include <math.h>
@@ -9,19 +10,6 @@
 #define HOLD 1e-2
 
 /* ---- Planes ----------------------------------------------------------------------------------------------- */
-
-static void cross(const double a[3], const double b[3], double out[3]) {
-    out[0] = a[1] * b[2] - a[2] * b[1];
-    out[1] = a[2] * b[0] - a[0] * b[2];
-    out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
-static double unit_length(double v[3]) {
-    double length = sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
-    for (int a = 0; a < 3 && length > 0; a++)
-        v[a] /= length;
-    return length;
-}
 
 /* One pose's accumulator. */
 typedef struct sums {
@@ -52,8 +40,8 @@ static double face_normal(const float *positions, const uint32_t *face, double n
         u[a] = (double)positions[3 * (size_t)face[1] + a] - (double)positions[3 * (size_t)face[0] + a];
         v[a] = (double)positions[3 * (size_t)face[2] + a] - (double)positions[3 * (size_t)face[0] + a];
     }
-    cross(u, v, normal);
-    return unit_length(normal);
+    px_cross3d(u, v, normal);
+    return px_normalize3(normal);
 }
 
 void px_quadrics_add(const px_simplify *s, const float *positions, const uint32_t *owners, double weight,
@@ -74,8 +62,8 @@ void px_quadrics_add(const px_simplify *s, const float *positions, const uint32_
         face_normal(positions, face, normal);
         for (int e = 0; e < 3; e++)
             along[e] = (double)positions[3 * (size_t)b + e] - (double)positions[3 * (size_t)a + e];
-        double length = unit_length(along);
-        cross(along, normal, side);
+        double length = px_normalize3(along);
+        px_cross3d(along, normal, side);
         add_plane(&to, a, a, side, weight * (double)edge->weight * length * length);
         add_plane(&to, b, a, side, weight * (double)edge->weight * length * length);
     }

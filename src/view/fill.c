@@ -19,7 +19,7 @@ typedef struct edge {
     int64_t dx, dy, x0, y0, bias;
 } edge;
 
-static edge edge_of(const px_corner *a, const px_corner *b) {
+static edge edge_of(const px_screen_corner *a, const px_screen_corner *b) {
     edge e = {.dx = (int64_t)b->x - a->x, .dy = (int64_t)b->y - a->y, .x0 = a->x, .y0 = a->y};
     e.bias = e.dy < 0 || (e.dy == 0 && e.dx > 0) ? 0 : 1;
     return e;
@@ -33,7 +33,7 @@ typedef struct plane {
     double base, dx, dy, x0, y0;
 } plane;
 
-static plane plane_of(const px_corner *a, const px_corner *b, const px_corner *c, double area) {
+static plane plane_of(const px_screen_corner *a, const px_screen_corner *b, const px_screen_corner *c, double area) {
     double abx = (double)b->x - a->x, aby = (double)b->y - a->y, acx = (double)c->x - a->x, acy = (double)c->y - a->y;
     double ab = (double)b->depth - a->depth, ac = (double)c->depth - a->depth;
     return (plane){a->depth, (ab * acy - ac * aby) / area, (ac * abx - ab * acx) / area, a->x, a->y};
@@ -63,7 +63,8 @@ static int64_t pixel_of(int32_t place) {
     return place >= 0 ? place / PX_SUBPIXEL : -1;
 }
 
-void px_tile_fill(px_tile *tile, const px_corner *a, const px_corner *b, const px_corner *c, uint32_t id) {
+void px_tile_fill(px_tile *tile, const px_screen_corner *a, const px_screen_corner *b, const px_screen_corner *c,
+                  uint32_t id) {
     int32_t last_row = tile->first_row + tile->row_count - 1;
     int32_t y0 = clamp(pixel_of(min3(a->y, b->y, c->y)), tile->first_row, last_row + 1);
     int32_t y1 = clamp(pixel_of(max3(a->y, b->y, c->y)), tile->first_row - 1, last_row);
@@ -73,7 +74,7 @@ void px_tile_fill(px_tile *tile, const px_corner *a, const px_corner *b, const p
     if (y0 > y1 || x0 > x1 || area == 0)
         return;
     if (area < 0) { /* both sides are drawn */
-        const px_corner *swap = b;
+        const px_screen_corner *swap = b;
         b = c;
         c = swap;
         area = -area;

@@ -58,7 +58,7 @@ static pelt_result describe(pelt_context *context, const px_shot *shot, pelt_pic
         snprintf(b->title, sizeof b->title, "bones of a vertex");
     } else {
         uint32_t joint;
-        PX_TRY(px_find_joint(context, shot->model, shot->desc->joint, &joint));
+        PX_TRY(px_view_joint(context, shot->model, shot->desc->joint, &joint));
         const char *name = shot->model->skeleton.names[joint];
         if (*name)
             snprintf(b->title, sizeof b->title, "weight of %s", name);

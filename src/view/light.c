@@ -91,14 +91,14 @@ static void to_map(const bake *b, const ray *r, const float p[3], float out[3]) 
     out[2] = px_dot3(r->d, q) / b->radius;
 }
 
-static void draw_map(const bake *b, const ray *r, px_corner *corners, px_tile *map) {
+static void draw_map(const bake *b, const ray *r, px_screen_corner *corners, px_tile *map) {
     const px_scene *scene = b->scene;
     for (uint32_t i = 0; i < scene->vertex_count; i++) {
         float m[3];
         to_map(b, r, scene->positions + (size_t)3 * i, m);
         bool fine = px_finite3(m);
-        corners[i] = (px_corner){fine ? (int32_t)lrintf(m[0] * PX_SUBPIXEL) : 0,
-                                 fine ? (int32_t)lrintf(m[1] * PX_SUBPIXEL) : 0, m[2]};
+        corners[i] = (px_screen_corner){fine ? (int32_t)lrintf(m[0] * PX_SUBPIXEL) : 0,
+                                        fine ? (int32_t)lrintf(m[1] * PX_SUBPIXEL) : 0, m[2]};
     }
     for (size_t t = 0; t < (size_t)MAP_SIDE * MAP_SIDE; t++) {
         map->near_depth[t] = -INFINITY;
@@ -106,7 +106,7 @@ static void draw_map(const bake *b, const ray *r, px_corner *corners, px_tile *m
     }
     for (uint32_t t = 0; t < scene->triangle_count; t++) {
         const uint32_t *c = scene->triangles + (size_t)3 * t;
-        const px_corner *x = &corners[c[0]], *y = &corners[c[1]], *z = &corners[c[2]];
+        const px_screen_corner *x = &corners[c[0]], *y = &corners[c[1]], *z = &corners[c[2]];
         if (isfinite(x->depth + y->depth + z->depth))
             px_tile_fill(map, x, y, z, t);
     }
@@ -181,7 +181,7 @@ static pelt_result run_block(void *user, size_t first, size_t count, size_t bloc
     px_tile map = {.width = MAP_SIDE, .row_count = MAP_SIDE};
     px_tile_pattern(&map, 1);
     map.near_depth = PX_ALLOC(b->context, float, (size_t)2 * MAP_SIDE * MAP_SIDE);
-    px_corner *corners = PX_ALLOC(b->context, px_corner, b->scene->vertex_count);
+    px_screen_corner *corners = PX_ALLOC(b->context, px_screen_corner, b->scene->vertex_count);
     pelt_result result = map.near_depth && corners ? PELT_OK : PELT_ERROR_MEMORY;
     for (size_t r = first; r < first + count && result == PELT_OK; r++) {
         map.far_depth = map.near_depth + (size_t)MAP_SIDE * MAP_SIDE;

@@ -9,7 +9,7 @@ typedef struct draw {
     px_arena *arena;
     const px_panel *panel;
     const px_overlay *overlay;  /* NULL: none */
-    px_corner *corners;         /* [vertex] depth is 1 / distance; 0: not drawn */
+    px_screen_corner *corners;  /* [vertex] depth is 1 / distance; 0: not drawn */
     px_color sky_high, sky_low; /* of the background */
 } draw;
 
@@ -74,10 +74,10 @@ static px_color shade(const px_panel *panel, const sample *s, float sky) {
 }
 
 /* Perspective-right weights of the corners for a place in the cell; false for a triangle seen from its edge. */
-static bool corner_weights(const px_corner *const c[3], double x, double y, double w[3], double pixels[3]) {
+static bool corner_weights(const px_screen_corner *const c[3], double x, double y, double w[3], double pixels[3]) {
     double area = 0, sum = 0, e[3];
     for (int k = 0; k < 3; k++) {
-        const px_corner *a = c[(k + 1) % 3], *b = c[(k + 2) % 3];
+        const px_screen_corner *a = c[(k + 1) % 3], *b = c[(k + 2) % 3];
         e[k] = ((double)a->x - x) * ((double)b->y - y) - ((double)b->x - x) * ((double)a->y - y);
         double length = hypot((double)b->x - a->x, (double)b->y - a->y);
         pixels[k] = length > 0 ? fabs(e[k]) / length / PX_SUBPIXEL : 0;
@@ -119,7 +119,7 @@ static px_color shade_triangle(const draw *d, uint32_t triangle, double x, doubl
     const px_panel *panel = d->panel;
     const px_scene *scene = panel->scene;
     const uint32_t *corners = scene->triangles + (size_t)3 * triangle;
-    const px_corner *const c[3] = {&d->corners[corners[0]], &d->corners[corners[1]], &d->corners[corners[2]]};
+    const px_screen_corner *const c[3] = {&d->corners[corners[0]], &d->corners[corners[1]], &d->corners[corners[2]]};
     double w[3], pixels[3];
     sample s = {.edge = INFINITY};
     if (!corner_weights(c, x, y, w, pixels))
@@ -228,7 +228,7 @@ static void fill_band(const draw *d, px_tile *tile) {
     const px_scene *scene = d->panel->scene;
     for (uint32_t t = 0; t < scene->triangle_count; t++) {
         const uint32_t *c = scene->triangles + (size_t)3 * t;
-        const px_corner *p = &d->corners[c[0]], *q = &d->corners[c[1]], *r = &d->corners[c[2]];
+        const px_screen_corner *p = &d->corners[c[0]], *q = &d->corners[c[1]], *r = &d->corners[c[2]];
         if (p->depth > 0 && q->depth > 0 && r->depth > 0)
             px_tile_fill(tile, p, q, r, t);
     }
@@ -297,17 +297,17 @@ static pelt_result run_band(void *user, size_t first, size_t count, size_t block
 }
 
 /* Corners that a close-up throws too far aside to count in subpixels are left out with their triangles. */
-static px_corner project(const px_camera *camera, const float p[3]) {
+static px_screen_corner project(const px_camera *camera, const float p[3]) {
     const double limit = 1 << 20; /* pixels; times PX_SUBPIXEL and multiplied in pairs they stay within 64 bits */
     double at[3];
     if (!px_finite3(p) || !px_camera_project(camera, p, at) || fabs(at[0]) > limit || fabs(at[1]) > limit)
-        return (px_corner){0, 0, 0};
-    return (px_corner){(int32_t)lrint(at[0] * PX_SUBPIXEL), (int32_t)lrint(at[1] * PX_SUBPIXEL), (float)at[2]};
+        return (px_screen_corner){0, 0, 0};
+    return (px_screen_corner){(int32_t)lrint(at[0] * PX_SUBPIXEL), (int32_t)lrint(at[1] * PX_SUBPIXEL), (float)at[2]};
 }
 
 pelt_result px_panel_draw(px_arena *arena, const px_panel *panel) {
     const px_scene *scene = panel->scene;
-    draw d = {.arena = arena, .panel = panel, .corners = PX_NEW(arena, px_corner, scene->vertex_count)};
+    draw d = {.arena = arena, .panel = panel, .corners = PX_NEW(arena, px_screen_corner, scene->vertex_count)};
     if (!d.corners)
         return PELT_ERROR_MEMORY;
     set_background(&d);

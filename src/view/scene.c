@@ -67,7 +67,7 @@ static pelt_result color_bones(const pelt_model *model, px_scene *scene) {
     return PELT_OK;
 }
 
-pelt_result px_find_joint(pelt_context *context, const pelt_model *model, const char *text, uint32_t *joint) {
+pelt_result px_view_joint(pelt_context *context, const pelt_model *model, const char *text, uint32_t *joint) {
     *joint = model->skin.bone_joints[0];
     if (!text)
         return PELT_OK;
@@ -86,7 +86,7 @@ pelt_result px_find_joint(pelt_context *context, const pelt_model *model, const 
 static pelt_result color_weights(pelt_context *context, const pelt_model *model, const char *name, px_scene *scene) {
     const pelt_skin *skin = &model->skin;
     uint32_t joint;
-    PX_TRY(px_find_joint(context, model, name, &joint));
+    PX_TRY(px_view_joint(context, model, name, &joint));
     for (uint32_t i = 0; i < scene->vertex_count; i++) {
         float weight = 0;
         for (uint32_t k = 0; k < skin->influence_count; k++) {

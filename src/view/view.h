@@ -119,7 +119,7 @@ pelt_result px_scene_make(px_arena *arena, const px_shot *shot, double time, pel
 pelt_result px_scene_bones(px_arena *arena, pelt_picture_mode mode, px_scene *scene);
 void px_scene_color(float *colors, size_t index, px_color color);
 /* The joint that mode WEIGHTS shows. */
-pelt_result px_find_joint(pelt_context *context, const pelt_model *model, const char *text, uint32_t *joint);
+pelt_result px_view_joint(pelt_context *context, const pelt_model *model, const char *text, uint32_t *joint);
 /* Sets low and high. */
 void px_scene_bounds(px_scene *scene);
 /* Moves and scales one position. */
@@ -149,10 +149,10 @@ pelt_result px_camera_fit(pelt_context *context, const px_shot *shot, const doub
 #define PX_MAX_SAMPLES 16
 
 /* A corner: place in 1/PX_SUBPIXEL pixels and a depth that is linear over the picture, larger is nearer. */
-typedef struct px_corner {
+typedef struct px_screen_corner {
     int32_t x, y;
     float depth;
-} px_corner;
+} px_screen_corner;
 
 /* Rows [first_row, first_row + row_count) of a picture. Arrays [row][column][sample]. */
 typedef struct px_tile {
@@ -165,7 +165,8 @@ typedef struct px_tile {
 
 /* A pattern of side² samples with no two on one line. */
 void px_tile_pattern(px_tile *tile, uint32_t side);
-void px_tile_fill(px_tile *tile, const px_corner *a, const px_corner *b, const px_corner *c, uint32_t id);
+void px_tile_fill(px_tile *tile, const px_screen_corner *a, const px_screen_corner *b, const px_screen_corner *c,
+                  uint32_t id);
 
 /* ---- Light (light.c) -------------------------------------------------------------------------------------- */
 

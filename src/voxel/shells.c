@@ -5,6 +5,7 @@
  * together, vertices at the same place taken as one: those with a clear volume below 0 and no large hole, unless they
  * are inside the rest. In there they are cavities, the bag of a mouth, the sockets of eyes.
  */
+#include "core/math3.h"
 #include "voxel/graph.h"
 #include "voxel/soup.h"
 
@@ -93,10 +94,6 @@ static double corners_from(const px_soup *soup, uint32_t triangle, const double 
     return volume;
 }
 
-static double dot(const double a[3], const double b[3]) {
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 static void add_triangle(const px_soup *soup, uint32_t triangle, const double middle[3], shell *out) {
     double p[3][3], normal[3];
     out->volume += corners_from(soup, triangle, middle, p) / 6;
@@ -105,7 +102,7 @@ static void add_triangle(const px_soup *soup, uint32_t triangle, const double mi
         normal[c] = 0.5 * ((p[1][d] - p[0][d]) * (p[2][e] - p[0][e]) - (p[1][e] - p[0][e]) * (p[2][d] - p[0][d]));
         out->normals[c] += normal[c];
     }
-    out->area += sqrt(dot(normal, normal));
+    out->area += px_length3(normal);
     for (uint32_t k = 0; k < 3; k++) {
         out->vertex = soup->triangles[3 * (size_t)triangle + k];
         for (uint32_t c = 0; c < 3; c++) {
@@ -121,8 +118,7 @@ static bool is_inside_out(const shell *s, const double middle[3], double sign) {
     double volume = s->volume;
     for (uint32_t c = 0; c < 3; c++)
         volume -= (0.5 * ((double)s->low[c] + s->high[c]) - middle[c]) * s->normals[c] / 3;
-    return sign * volume < -CLEAR_VOLUME * pow(s->area, 1.5) &&
-           sqrt(dot(s->normals, s->normals)) < LARGE_HOLE * s->area;
+    return sign * volume < -CLEAR_VOLUME * pow(s->area, 1.5) && px_length3(s->normals) < LARGE_HOLE * s->area;
 }
 
 /* Whether the shells whose boxes hold this one's wind around it: solid angles after van Oosterom and Strackee (1983). */
@@ -143,9 +139,9 @@ static bool is_enclosed(const shells *s, uint32_t id, double sign) {
             continue;
         double volume = corners_from(s->soup, t, at, p);
         for (uint32_t k = 0; k < 3; k++)
-            l[k] = sqrt(dot(p[k], p[k]));
-        sum += atan2(volume,
-                     l[0] * l[1] * l[2] + dot(p[0], p[1]) * l[2] + dot(p[1], p[2]) * l[0] + dot(p[2], p[0]) * l[1]);
+            l[k] = px_length3(p[k]);
+        sum += atan2(volume, l[0] * l[1] * l[2] + px_dot3d(p[0], p[1]) * l[2] + px_dot3d(p[1], p[2]) * l[0] +
+                                 px_dot3d(p[2], p[0]) * l[1]);
     }
     return sign * sum > 3.14159265358979323846; /* half of 2π, the sum of half angles all round */
 }

@@ -7,16 +7,13 @@
 /* ---- Namesakes -------------------------------------------------------------------------------------------- */
 
 /* The joint of this name, one with bones (NULL: any) before others; PELT_NONE. */
-static uint32_t find_joint(const pelt_skeleton *skeleton, const char *name, const px_joint_bones *bones) {
-    uint32_t found = PELT_NONE;
-    for (uint32_t j = 0; name[0] && j < skeleton->joint_count; j++) {
-        if (strcmp(skeleton->names[j], name) != 0)
-            continue;
-        if (!bones || bones->offsets[j] < bones->offsets[j + 1])
+static uint32_t find_namesake(const pelt_skeleton *skeleton, const char *name, const px_joint_bones *bones) {
+    size_t length = strlen(name);
+    uint32_t first = length ? px_joint_named(skeleton, name, length, 0) : PELT_NONE;
+    for (uint32_t j = first; bones && j != PELT_NONE; j = px_joint_named(skeleton, name, length, j + 1))
+        if (bones->offsets[j] < bones->offsets[j + 1])
             return j;
-        found = found == PELT_NONE ? j : found;
-    }
-    return found;
+    return first;
 }
 
 static bool is_skinned(const pelt_model *model) {
@@ -32,7 +29,7 @@ bool px_carry_keeps(const pelt_model *from, const pelt_model *to, uint32_t wish)
     uint32_t found = 0;
     for (uint32_t b = 0; b < from->skin.bone_count; b++) {
         const char *name = from->skeleton.names[from->skin.bone_joints[b]];
-        found += find_joint(&to->skeleton, name, NULL) != PELT_NONE;
+        found += find_namesake(&to->skeleton, name, NULL) != PELT_NONE;
     }
     return found > 0 && (is_skinned(to) || found >= from->skin.bone_count / 2);
 }
@@ -50,7 +47,7 @@ static void match_joints(const pelt_model *from, const pelt_model *to, const px_
                          bool *named) {
     for (uint32_t j = 0; j < from->skeleton.joint_count; j++) {
         uint32_t parent = from->skeleton.parents[j];
-        matches[j] = find_joint(&to->skeleton, from->skeleton.names[j], bones);
+        matches[j] = find_namesake(&to->skeleton, from->skeleton.names[j], bones);
         named[j] = matches[j] != PELT_NONE;
         if (!named[j] && parent != PELT_NONE)
             matches[j] = matches[parent];

@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# include_order.sh: includes in src/ and include/pelt/ follow the dependency order of docs/architecture.md, programs
+# include public headers and their own only, and no type has two definitions.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+temp=$(mktemp -d)
+trap 'rm -rf "$temp"' EXIT
+
+# check TREE: prints breaches; fails where there are some.
+check() {
+    local order includes
+    # "module: allowed modules", from the table of the document. A module may include only modules above its own line.
+    order=$(awk '/^module +includes$/ { inside = 1; next } /^```/ { inside = 0 } inside && NF' "$1/docs/architecture.md")
+    # "file included" for every include of a project header.
+    includes=$(cd "$1" && grep -roE '^ *# *include *("[^"]+"|<pelt/[^>]+>)' src include cli scenes |
+        sed -E 's/: *# *include */ /; s/["<>]//g')
+    awk -v src="$(cd "$1" && ls src)" '
+        function module_of(path, name) {
+            if (path !~ /^pelt\//)
+                return substr(path, 1, index(path, "/") - 1)
+            name = substr(path, 6, length(path) - 7)
+            return name in owner ? owner[name] : name
+        }
+        function breach(text) { print text; failed = 1 }
+        BEGIN {
+            owner["base"] = owner["model"] = owner["measure"] = "core" # headers that are not named as their modules
+            owner["edit"] = "rest"
+            owner["pelt"] = "everything"
+        }
+        NR == FNR {
+            for (f = 2; f <= NF; f++) {
+                if (!($f in known))
+                    breach("docs/architecture.md: " $1 " includes " $f ", which is not above it")
+                allowed[$1, $f]
+            }
+            allowed[$1, $1]
+            known[$1]
+            next
+        }
+        /^(cli|scenes)\// {
+            if ($2 ~ /\// && $2 !~ /^pelt\//)
+                breach($1 " includes " $2 ", which is not public")
+            next
+        }
+        {
+            from = module_of($1 ~ /^src/ ? substr($1, 5) : substr($1, 9))
+            to = module_of($2)
+            if (from != "everything" && !((from, to) in allowed))
+                breach($1 " includes " $2 ": module " from " may not include " to " (docs/architecture.md)")
+            seen++
+        }
+        END {
+            count = split(src, modules)
+            for (m = 1; m <= count; m++)
+                if (modules[m] !~ /\./ && !(modules[m] in known))
+                    breach("src/" modules[m] " is not in the dependency order of docs/architecture.md")
+            if (seen < 2)
+                breach("no includes found")
+            exit failed
+        }' <(echo "$order") <(echo "$includes") || return 1
+    local twice
+    twice=$(cd "$1" && grep -rhoE '^\} px_[a-z0-9_]+;' src --include='*.h' | sort | uniq -d | tr -d '};\n')
+    [ -z "$twice" ] || { echo "defined twice:$twice"; return 1; }
+}
+
+# The check must reject each kind of breach.
+# rejects MESSAGE FILE LINE: the fixture with a line more.
+rejects() {
+    rm -rf "$temp/tree"
+    mkdir -p "$temp/tree"/{docs,src/core,src/numeric,src/run,include/pelt,cli,scenes}
+    cd "$temp/tree"
+    printf '```\nmodule includes\ncore\nnumeric core\nrun core\n```\n' >docs/architecture.md
+    echo '#include "core/core.h"' | tee src/run/a.c >src/numeric/a.c
+    echo '#include <pelt/pelt.h>' | tee cli/a.c >scenes/a.c
+    printf 'typedef struct px_a {\n} px_a;\n' >src/core/core.h
+    echo '#include <pelt/base.h>' >include/pelt/model.h
+    check . || { echo "include_order: the fixture without a breach is rejected" >&2; exit 1; }
+    mkdir -p "$(dirname "$2")"
+    printf '%s\n' "$3" >>"$2"
+    if check . >"$temp/log"; then echo "include_order: accepts $3 in $2" >&2; exit 1; fi
+    grep -q "$1" "$temp/log" || { echo "include_order: $2: unexpected message: $(cat "$temp/log")" >&2; exit 1; }
+}
+rejects 'core may not include run' src/core/b.c '#include "run/run.h"'
+rejects 'numeric may not include run' src/numeric/b.h '#include <pelt/run.h>'
+rejects 'core may not include numeric' include/pelt/measure.h '#include <pelt/numeric.h>'
+rejects 'not public' cli/b.c '#include "core/core.h"'
+rejects 'not in the dependency order' src/other/b.c '#include "other/b.h"'
+rejects 'defined twice: px_a' src/run/run.h '} px_a;'
+
+check "$root" || exit 1
+echo "includes follow the dependency order"
