@@ -97,9 +97,7 @@ static exit_code bake(cli_session *session, const bake_settings *settings, pelt_
     pelt_result result =
         animation_add(session, model, &animation, settings->fps, (pelt_skinning)settings->skinning, &save.clip);
     if (result == PELT_OK)
-        result = pelt_save(session->context, model, settings->output, &save);
-    if (result == PELT_OK && settings->mesh)
-        result = save_rest_pose(session, model, settings->mesh, PELT_PLY_BINARY, true);
+        result = save_frames(session, model, settings->output, settings->mesh, &save);
     if (result != PELT_OK)
         return session_fail(session, result);
     report(session, settings, &model->clips[save.clip], now() - start);

@@ -18,6 +18,7 @@
 
 #include <pelt/pelt.h>
 
+#include <stdarg.h>
 #include <stdio.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -157,10 +158,11 @@ exit_code session_exit_code(pelt_result result);
 /* Whether Ctrl-C was pressed. */
 bool session_interrupted(void);
 
-/* Zeroed memory; ends the program when there is none. */
+/* Zeroed memory, larger memory, text: freed by the caller. They end the program when there is no memory. */
 void *must_alloc(size_t count, size_t size);
 void *must_resize(void *pointer, size_t count, size_t size);
 char *must_format(const char *format, ...) PELT_PRINTF(1, 2);
+char *must_format_list(const char *format, va_list list) PELT_PRINTF(1, 0);
 
 /* ---- args.c ----------------------------------------------------------------------------------------------- */
 
@@ -258,8 +260,12 @@ double clip_duration(const pelt_clip *clip);
 double clip_rate(const pelt_clip *clip, double fps);
 
 /* Saves the model as a mesh in its rest pose: the model's own positions are those of the bind pose. `ply` is a
- * pelt_ply_encoding; `one_object` is pelt_save_desc.one_object, for meshes that a cache belongs to. */
+ * pelt_ply_encoding. */
 pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path, uint32_t ply, bool one_object);
+/* Saves a clip as a cache or a sequence and, unless mesh_path is NULL, the mesh that it belongs to, in its rest pose and as one
+ * object. Both files appear, or none. */
+pelt_result save_frames(cli_session *session, pelt_model *model, const char *path, const char *mesh_path,
+                        const pelt_save_desc *desc);
 /* Whether a path stands for many files: it holds a printf pattern. */
 bool is_pattern(const char *path);
 /* The file of a pattern with this number; freed by the caller. */

@@ -272,18 +272,41 @@ double clip_rate(const pelt_clip *clip, double fps) {
 
 /* ---- Outputs ---------------------------------------------------------------------------------------------- */
 
+/* The model in its rest pose: itself where nothing poses it, else `posed`. */
+static pelt_result rest_pose(cli_session *session, pelt_model *model, pelt_model *posed, const pelt_model **out) {
+    *out = model;
+    if (!model->skin.bone_count && !model->morphs.morph_count)
+        return PELT_OK;
+    *out = posed;
+    float *weights = must_alloc(model->morphs.morph_count, sizeof *weights);
+    pelt_motion_sample(model, NULL, 0, NULL, weights);
+    pelt_result result = pose_mesh(session, model, model->skeleton.rest, weights, PELT_SKINNING_LINEAR, posed);
+    free(weights);
+    return result;
+}
+
 pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path, uint32_t ply, bool one_object) {
     pelt_save_desc desc = pelt_save_desc_default();
     desc.ply = ply;
     desc.one_object = one_object;
-    if (!model->skin.bone_count && !model->morphs.morph_count)
-        return pelt_save(session->context, model, path, &desc);
     pelt_model posed;
-    float *weights = must_alloc(model->morphs.morph_count, sizeof *weights);
-    pelt_motion_sample(model, NULL, 0, NULL, weights);
-    pelt_result result = pose_mesh(session, model, model->skeleton.rest, weights, PELT_SKINNING_LINEAR, &posed);
-    free(weights);
-    return result == PELT_OK ? pelt_save(session->context, &posed, path, &desc) : result;
+    const pelt_model *rest;
+    pelt_result result = rest_pose(session, model, &posed, &rest);
+    return result == PELT_OK ? pelt_save(session->context, rest, path, &desc) : result;
+}
+
+pelt_result save_frames(cli_session *session, pelt_model *model, const char *path, const char *mesh_path,
+                        const pelt_save_desc *desc) {
+    if (!mesh_path)
+        return pelt_save(session->context, model, path, desc);
+    pelt_save_desc both = *desc;
+    both.one_object = true;
+    pelt_model posed;
+    const pelt_model *models[] = {model, NULL};
+    pelt_result result = rest_pose(session, model, &posed, &models[1]);
+    return result == PELT_OK
+               ? pelt_save_all(session->context, models, (const char *const[]){path, mesh_path}, COUNT(models), &both)
+               : result;
 }
 
 /* The only %d, %4d or %04d of a path; NULL. */

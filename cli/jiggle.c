@@ -205,9 +205,7 @@ static exit_code bake(jiggle_work *w) {
 static exit_code write_cache(jiggle_work *w) {
     pelt_save_desc save = pelt_save_desc_default();
     save.fps = w->settings->bake.fps; /* of readers; the file tells how far apart frames are at that rate */
-    pelt_result result = pelt_save(w->session->context, w->rig, w->settings->skin.output, &save);
-    if (result == PELT_OK && w->settings->mesh)
-        result = save_rest_pose(w->session, w->rig, w->settings->mesh, PELT_PLY_BINARY, true);
+    pelt_result result = save_frames(w->session, w->rig, w->settings->skin.output, w->settings->mesh, &save);
     if (result != PELT_OK)
         return session_fail(w->session, result);
     report_page(w->session, w->rig, w->clips, w->clip_count, w->reports[0].fps)->motions = w->motions;

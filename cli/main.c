@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,13 +42,16 @@ exit_code verb_require(cli_session *session, const char *name, const cli_verb **
 
 /* ---- Memory ----------------------------------------------------------------------------------------------- */
 
+static _Noreturn void end_without_memory(void) {
+    fputs("pelt: out of memory\n", stderr);
+    exit(EXIT_INPUT);
+}
+
 void *must_resize(void *pointer, size_t count, size_t size) {
     size_t bytes;
     void *grown = __builtin_mul_overflow(count, size, &bytes) ? NULL : realloc(pointer, bytes ? bytes : 1);
-    if (!grown) {
-        fputs("pelt: out of memory\n", stderr);
-        exit(EXIT_INPUT);
-    }
+    if (!grown)
+        end_without_memory();
     return grown;
 }
 
@@ -58,12 +60,17 @@ void *must_alloc(size_t count, size_t size) {
     return memset(block, 0, count * size);
 }
 
+char *must_format_list(const char *format, va_list list) {
+    char *text;
+    if (vasprintf(&text, format, list) < 0)
+        end_without_memory();
+    return text;
+}
+
 char *must_format(const char *format, ...) {
     va_list list;
     va_start(list, format);
-    char *text = NULL;
-    if (vasprintf(&text, format, list) < 0)
-        text = must_alloc(1, 1);
+    char *text = must_format_list(format, list);
     va_end(list);
     return text;
 }
@@ -276,7 +283,7 @@ int main(int argc, char **argv) {
     install_signals();
     terminal_start(&session);
     if (pelt_context_create(NULL, &session.context) != PELT_OK)
-        return EXIT_INPUT;
+        end_without_memory();
     exit_code code = run(&session, (const char *const *)argv + (argc > 0), argc > 0 ? (size_t)argc - 1 : 0);
     code = close_stdout(&session, code);
     pelt_context_destroy(session.context);

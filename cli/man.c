@@ -1,7 +1,6 @@
 /* pelt man: manual pages (troff, man macros) from the tables. */
 #include "cli.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,21 +140,25 @@ static void print_main_page(FILE *out) {
     fputs(".SH ENVIRONMENT\n.TP\n.B NO_COLOR\nno colours, even on a terminal\n", out);
 }
 
-/* One page into a file; `verb` NULL: the main page. */
-static exit_code write_page(const cli_session *session, const char *folder, const cli_verb *verb) {
+#define PAGE_SIZE_MAX ((size_t)1 << 20) /* bytes; the longest page has 12 kB */
+
+/* One page into a file; `verb` NULL: the main page. Not by open_memstream: glibc's loses what it has no memory for. */
+static exit_code write_page(cli_session *session, const char *folder, const cli_verb *verb) {
     char *path = must_format("%s/pelt%s%s.1", folder, verb ? "-" : "", verb ? verb->name : "");
-    FILE *out = fopen(path, "w");
+    char *text = must_alloc(PAGE_SIZE_MAX, 1);
+    FILE *out = fmemopen(text, PAGE_SIZE_MAX, "w");
     if (out && verb)
         print_verb_page(out, verb);
     else if (out)
         print_main_page(out);
-    bool good = out && !ferror(out);
+    long size = out ? ftell(out) : -1;
+    bool good = size > 0 && !ferror(out);
     if (out && fclose(out) != 0)
         good = false;
-    if (!good)
-        say(session, MESSAGE_ERROR, "%s: cannot be written: %s", path, strerror(errno));
+    pelt_result result = good ? pelt_file_write(session->context, path, text, (size_t)size) : PELT_ERROR_MEMORY;
+    free(text);
     free(path);
-    return good ? EXIT_DONE : EXIT_OUTPUT;
+    return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
 }
 
 static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {

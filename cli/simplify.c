@@ -140,10 +140,13 @@ static pelt_result write_levels(work *w) {
     for (uint32_t n = 0; n < file_count; n++) /* the pattern of one level is that of its frames */
         paths[n] = w->paths[n] =
             w->level_count > 1 ? level_path(settings->output, n) : must_format("%s", settings->output);
-    pelt_result result = settings->one_file ? pelt_save_levels(context, levels, w->level_count, settings->output, &save)
-                                            : pelt_save_all(context, levels, paths, file_count, &save);
-    if (result == PELT_OK && settings->mesh)
-        result = save_rest_pose(w->session, w->levels[0], settings->mesh, PELT_PLY_BINARY, true);
+    pelt_result result;
+    if (settings->one_file)
+        result = pelt_save_levels(context, levels, w->level_count, settings->output, &save);
+    else if (settings->mesh) /* with a cache, which has one level */
+        result = save_frames(w->session, w->levels[0], settings->output, settings->mesh, &save);
+    else
+        result = pelt_save_all(context, levels, paths, file_count, &save);
     for (uint32_t n = 0; n < file_count && result == PELT_OK; n++)
         w->bytes[n] = written_size(paths[n], levels[n]->clip_count ? levels[n]->clips[0].frame_count : 0);
     return result;

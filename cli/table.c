@@ -1,16 +1,13 @@
 /* Results for people: aligned names and values. */
 #include "cli.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 void table_row(cli_table *table, const char *name, const char *format, ...) {
     va_list list;
     va_start(list, format);
-    char *value = NULL;
-    if (vasprintf(&value, format, list) < 0)
-        value = must_format("%s", "");
+    char *value = must_format_list(format, list);
     va_end(list);
     table->cells = must_resize(table->cells, 2 * (table->row_count + 1), sizeof *table->cells);
     table->cells[2 * table->row_count] = must_format("%s", name);

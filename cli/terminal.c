@@ -4,7 +4,6 @@
 #include "cli.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -55,9 +54,9 @@ static void print_message(const cli_session *session, message_kind kind, const c
     } styles[] = {{"", "\033[31m"}, {"warning: ", "\033[33m"}, {"", ""}, {"", "\033[2m"}};
     bool shown =
         kind == MESSAGE_ERROR || (!session->common.quiet && (kind != MESSAGE_DETAIL || session->common.verbose));
-    char *text = NULL;
-    if (!shown || vasprintf(&text, format, list) < 0)
+    if (!shown)
         return;
+    char *text = must_format_list(format, list);
     make_printable(text);
     terminal_clear();
     bool coloured = *styles[kind].colour && terminal_colours(stderr);
@@ -93,9 +92,7 @@ void show_warnings(cli_session *session) {
 void warn(cli_session *session, const char *format, ...) {
     va_list list;
     va_start(list, format);
-    char *text = NULL;
-    if (vasprintf(&text, format, list) < 0)
-        text = must_alloc(1, 1);
+    char *text = must_format_list(format, list);
     va_end(list);
     for (size_t n = session->warnings_shown; n < session->warning_count; n++)
         if (strcmp(session->warnings[n], text) == 0) { /* once is enough, of a file that is written twice */
