@@ -72,8 +72,66 @@ static void test_excluded_joints_get_no_shell(void **state) {
     test_end(&test);
 }
 
+/* A character of boxes as block games have them: neighbours have faces and corners in common. Every limb has one joint, at
+ * its upper end, whose +y points along it: of arms and legs down. */
+enum { BODY, HEAD, ARM_LEFT, ARM_RIGHT, LEG_LEFT, LEG_RIGHT, LIMBS };
+static const test_joint limb_joints[LIMBS] = {{"Body", PELT_NONE, {0, 6, 0}}, {"Head", BODY, {0, 12, 0}},
+                                              {"Arm_Left", BODY, {3, 11, 0}}, {"Arm_Right", BODY, {-3, 11, 0}},
+                                              {"Leg_Left", BODY, {1, 6, 0}},  {"Leg_Right", BODY, {-1, 6, 0}}};
+static const float limb_boxes[LIMBS][2][3] = {{{-2, 6, -1}, {2, 12, 1}}, {{-2, 12, -2}, {2, 16, 2}},
+                                              {{2, 6, -1}, {4, 12, 1}},  {{-4, 6, -1}, {-2, 12, 1}},
+                                              {{0, 0, -1}, {2, 6, 1}},   {{-2, 0, -1}, {0, 6, 1}}};
+
+/* Six faces with four vertices each. */
+static void shape_box(shape *s, const float box[2][3]) {
+    for (uint32_t face = 0; face < 6; face++) {
+        uint32_t axis = face / 2, high = face % 2, u = (axis + 1) % 3, v = (axis + 2) % 3, first = s->vertex_count;
+        for (uint32_t k = 0; k < 4; k++) {
+            float *p = s->positions + 3 * (size_t)s->vertex_count++;
+            p[axis] = box[high][axis];
+            p[u] = box[k == 1 || k == 2][u];
+            p[v] = box[k >= 2][v];
+        }
+        shape_quad(s, first, first + (high ? 1 : 3), first + 2, first + (high ? 3 : 1));
+    }
+}
+
+static pelt_model *make_block_character(test_context *test) {
+    shape *s = calloc(1, sizeof *s);
+    shape_part(s, "character", "paper");
+    for (uint32_t j = 0; j < LIMBS; j++)
+        shape_box(s, limb_boxes[j]);
+    shape_part_end(s);
+    pelt_model *model = shape_model(test, s);
+    free(s);
+    add_skeleton(test, model, limb_joints, LIMBS);
+    add_skin(test, model, limb_joints, LIMBS);
+    for (uint32_t j = ARM_LEFT; j < LIMBS; j++) { /* half a turn about x */
+        const float *p = limb_joints[j].place;
+        memcpy(model->skeleton.rest[j].rotation, (float[4]){1, 0, 0, 0}, 4 * sizeof(float));
+        model->skin.inverse_binds[j] = (pelt_affine){{1, 0, 0, -p[0], 0, -1, 0, p[1], 0, 0, -1, p[2]}};
+    }
+    return model;
+}
+
+static void test_boxes_that_touch_follow_their_joints(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_bind_desc desc = quick_desc();
+    pelt_bind_report report;
+    pelt_model *model = make_block_character(&test);
+    test_ok(&test, pelt_bind(test.context, model, &desc, &report));
+    assert_int_equal(report.rigid_count, model->mesh.vertex_count);
+    for (uint32_t i = 0; i < model->mesh.vertex_count; i++)
+        assert_true(joint_weight(model, i, i / 24) == 1);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_shell_follows_its_joint),
-                                       cmocka_unit_test(test_excluded_joints_get_no_shell)};
+                                       cmocka_unit_test(test_excluded_joints_get_no_shell),
+                                       cmocka_unit_test(test_boxes_that_touch_follow_their_joints)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

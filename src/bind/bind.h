@@ -1,6 +1,7 @@
 /* Binding from inside.
  *
  *   subject.c   what is bound to what: welded vertices and joints, in one space
+ *   blocks.c    boxes that touch, told apart
  *   names.c     what names of joints say
  *   volume.c    looking things up among voxels
  *   fit.h       whether the skeleton fits the mesh, and mending it
@@ -206,6 +207,18 @@ uint32_t px_bind_crossings_from(const px_bind_crossings *crossings, uint32_t vox
 
 /* Pieces of the surface: shells [row], numbered by first appearance. */
 pelt_result px_bind_shells(px_arena *arena, const px_bind_subject *subject, uint32_t *shells, uint32_t *shell_count);
+
+typedef struct px_bind_box {
+    float low[3], high[3]; /* world */
+    uint32_t row_count;
+} px_bind_box;
+
+/* The box around each shell; NULL: out of memory. */
+px_bind_box *px_bind_shell_boxes(px_arena *arena, const px_bind_subject *subject, const uint32_t *shells,
+                                 uint32_t shell_count);
+
+/* places [vertex]: mesh.weld, but for characters of boxes, whose corners are apart even where boxes touch. */
+pelt_result px_bind_part_blocks(px_arena *arena, const pelt_mesh *mesh, uint32_t *places, uint32_t *place_count);
 
 /* ---- Graphs ------------------------------------------------------------------------------------------------ */
 

@@ -22,6 +22,8 @@
 #define TRUSTED      0.5f   /* … and from which an axis says anything about several children */
 #define MEETS        0.985f /* … and from which a joint of a flat rig meets another */
 #define AXIS_SHARE   0.6f   /* of the joints with one child that agree on an axis */
+#define MIN_GAIN     0.1f   /* of shells that bones fill: from which an axis is better than another, or none */
+#define SAME_LENGTH  0.99f  /* of a bone: shells with so much of what another one has of it share it */
 #define LEAF_LENGTH  2.0f   /* of the way from the joint above: bones without children are no longer */
 #define POINT_LENGTH 0.3f   /* of the way to the parent: shorter leaves are mere points */
 #define POINT_LIMIT  0.5f   /* of the way to the next joints: how far a point reaches */
@@ -38,6 +40,7 @@ typedef struct layout {
     float zero;        /* lengths below are none, world */
     int axis;          /* along bones: 0 to 5 for +x −x +y −y +z −z of the joints; −1: none */
     bool flat;
+    bool limbs; /* every limb has one joint: none has one child */
 } layout;
 
 /* ---- Small geometry ---------------------------------------------------------------------------------------- */
@@ -110,23 +113,24 @@ static uint32_t child_count(const layout *l, uint32_t joint) {
 
 /* ---- The axis along bones ---------------------------------------------------------------------------------- */
 
-/* Joints with one child vote. */
-static int vote_axis(const layout *l) {
-    uint32_t votes[6] = {0}, voters = 0;
+/* Joints with one child vote; *voters: how many. */
+static int vote_axis(const layout *l, uint32_t *voters) {
+    uint32_t votes[6] = {0};
+    *voters = 0;
     for (uint32_t t = 0; t < l->s->target_count; t++) {
         uint32_t j = l->s->targets[t], child = next_child(l, j, 0, true);
         if (child_count(l, j) != 1)
             continue;
         float way[3], axis[3];
         direction(l, j, child, way);
-        voters++;
+        (*voters)++;
         for (int a = 0; a < 6; a++) {
             axis_of(l, j, a, axis);
             votes[a] += px_dot3(way, axis) > ALONG;
         }
     }
     for (int a = 0; a < 6; a++)
-        if ((float)votes[a] > AXIS_SHARE * (float)voters)
+        if ((float)votes[a] > AXIS_SHARE * (float)*voters)
             return a;
     return -1;
 }
@@ -341,7 +345,9 @@ static void add_leaf(layout *l, uint32_t joint) {
     float start[3], way[3], end[3], length = 0;
     place_of(l, joint, start);
     bool known = leaf_direction(l, joint, way);
-    float most = l->flat ? nearest_joint(l, joint) : LEAF_LENGTH * way_from_above(l, joint);
+    float most = l->flat                    ? nearest_joint(l, joint)
+                 : l->limbs && l->axis >= 0 ? INFINITY
+                                            : LEAF_LENGTH * way_from_above(l, joint);
     for (uint32_t i = 0; known && i < 4 * PX_GRID_MAX && (float)i * l->side <= most; i++) {
         float p[3], grid[3];
         for (int c = 0; c < 3; c++)
@@ -393,7 +399,84 @@ static void add_bone(layout *l, uint32_t joint) {
     add_leaf(l, joint);
 }
 
-/* ---- The door ---------------------------------------------------------------------------------------------- */
+/* All bones, with the axis as it is. */
+static void add_bones(layout *l) {
+    l->bones->segment_count = 0;
+    for (uint32_t t = 0; t < l->s->target_count; t++) {
+        l->bones->limit[t] = INFINITY;
+        if (l->deforms[l->s->targets[t]])
+            add_bone(l, l->s->targets[t]);
+    }
+}
+
+/* The length of a segment's part inside a box, in sides along x. */
+static float length_in_box(const layout *l, const px_bind_segment *segment, const px_bind_box *box) {
+    float from = 0, to = 1, low[3], high[3], squares = 0;
+    to_grid(l, box->low, low);
+    to_grid(l, box->high, high);
+    for (int c = 0; c < 3; c++) {
+        float way = segment->b[c] - segment->a[c], first = low[c] - segment->a[c], last = high[c] - segment->a[c];
+        squares += (way * l->volume->step[c]) * (way * l->volume->step[c]);
+        if (way == 0) {
+            to = first <= 0 && last >= 0 ? to : 0;
+            continue;
+        }
+        from = fmaxf(from, fminf(first / way, last / way));
+        to = fminf(to, fmaxf(first / way, last / way));
+    }
+    return fmaxf(to - from, 0) * sqrtf(squares);
+}
+
+/* How well bones fill the shells: the mean over rows of the longest bone in their shell, against the longest side of its
+ * box. A bone is in the shell that has most of it, and in others that have as much (a hat around a head). */
+static double filled(const layout *l, const px_bind_box *boxes, uint32_t shell_count, float *longest) {
+    double sum = 0;
+    memset(longest, 0, shell_count * sizeof *longest);
+    for (uint32_t k = 0; k < l->bones->segment_count; k++) {
+        float most = 0;
+        for (uint32_t n = 0; n < shell_count; n++)
+            most = fmaxf(most, length_in_box(l, &l->bones->segments[k], &boxes[n]));
+        for (uint32_t n = 0; n < shell_count; n++) {
+            float length = length_in_box(l, &l->bones->segments[k], &boxes[n]);
+            longest[n] = length >= SAME_LENGTH * most ? fmaxf(longest[n], length) : longest[n];
+        }
+    }
+    for (uint32_t n = 0; n < shell_count; n++) {
+        float side = 0;
+        for (int c = 0; c < 3; c++)
+            side = fmaxf(side, (boxes[n].high[c] - boxes[n].low[c]) / l->side);
+        sum += side > 0 ? boxes[n].row_count * (double)(longest[n] / side) : 0;
+    }
+    return sum / l->s->row_count;
+}
+
+/* Where no joint can vote (a body, and limbs of one joint each) the axis is the one whose bones fill the shells best. */
+static pelt_result try_axes(px_arena *arena, layout *l) {
+    uint32_t shell_count, *shells = PX_NEW(arena, uint32_t, l->s->row_count);
+    if (!shells)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(px_bind_shells(arena, l->s, shells, &shell_count));
+    if (shell_count < 2)
+        return PELT_OK;
+    px_bind_box *boxes = px_bind_shell_boxes(arena, l->s, shells, shell_count);
+    float *longest = PX_NEW(arena, float, shell_count);
+    if (!boxes || !longest)
+        return PELT_ERROR_MEMORY;
+    double most = 0;
+    int best = -1;
+    for (l->axis = -1; l->axis < 6; l->axis++) {
+        add_bones(l);
+        double fill = filled(l, boxes, shell_count, longest);
+        if (fill > most + (l->axis < 0 ? 0 : MIN_GAIN)) {
+            most = fill;
+            best = l->axis;
+        }
+    }
+    l->axis = best;
+    return PELT_OK;
+}
+
+/* ---- Entry point ------------------------------------------------------------------------------------------- */
 
 static bool is_flat(const layout *l) {
     for (uint32_t t = 0; t < l->s->target_count; t++)
@@ -425,14 +508,16 @@ pelt_result px_bind_bones_make(pelt_context *context, px_arena *arena, px_bind_s
         PX_TRY(join_flat(arena, &l));
     find_marks(&l);
     find_steering(&l);
+    uint32_t voters = 1;
     if (!l.flat)
-        l.axis = vote_axis(&l);
+        l.axis = vote_axis(&l, &voters);
+    l.limbs = voters == 0;
+    if (l.limbs)
+        PX_TRY(try_axes(arena, &l));
+    add_bones(&l);
     for (uint32_t t = 0; t < subject->target_count; t++) {
         uint32_t parent = l.parents[subject->targets[t]];
-        bones->limit[t] = INFINITY;
         bones->heirs[t] = parent == PELT_NONE ? PELT_NONE : subject->joint_targets[parent];
-        if (l.deforms[subject->targets[t]])
-            add_bone(&l, subject->targets[t]);
     }
     return px_bind_bones_reach(context, volume, subject->target_count, bones);
 }

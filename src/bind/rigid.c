@@ -18,28 +18,11 @@
 #define MAINLY         0.5  /* of a shell's mean weights … */
 #define MACHINE        0.72 /* … and of the mesh in such shells, from which it is a machine … */
 #define MACHINE_SHELLS 20u  /* … with at least so many of them */
+#define BOX            8u   /* vertices: without a loop of them between its ends a shell cannot bend … */
+#define BOX_SHELLS     4u   /* … and a mesh of so many of these is a machine too */
 #define RADIUS         0.45 /* of the shell's diagonal, at most: a ball has 0.29, half of one 0.33 */
 
-typedef struct shell_box {
-    float low[3], high[3];
-} shell_box;
-
-static shell_box *shell_boxes(px_arena *arena, const pelt_binding *b) {
-    shell_box *boxes = PX_NEW(arena, shell_box, b->shell_count);
-    for (uint32_t n = 0; boxes && n < b->shell_count; n++)
-        for (int c = 0; c < 3; c++) {
-            boxes[n].low[c] = INFINITY;
-            boxes[n].high[c] = -INFINITY;
-        }
-    for (size_t k = 0; boxes && k < 3 * (size_t)b->subject.row_count; k++) {
-        shell_box *box = &boxes[b->shells[k / 3]];
-        box->low[k % 3] = fminf(box->low[k % 3], b->subject.positions[k]);
-        box->high[k % 3] = fmaxf(box->high[k % 3], b->subject.positions[k]);
-    }
-    return boxes;
-}
-
-static double diagonal(const shell_box *box) {
+static double diagonal(const px_bind_box *box) {
     double sum = 0;
     for (int c = 0; c < 3; c++)
         sum += ((double)box->high[c] - box->low[c]) * ((double)box->high[c] - box->low[c]);
@@ -103,7 +86,7 @@ static double spread_about(const px_bind_subject *s, const uint32_t *rows, uint3
 
 /* The joint that a shell is round about, of those that are there with all that is below them; or PELT_NONE. `there`
  * [joint] is scratch. */
-static uint32_t joint_inside(const pelt_binding *b, const px_bind_settings *settings, const shell_box *box,
+static uint32_t joint_inside(const pelt_binding *b, const px_bind_settings *settings, const px_bind_box *box,
                              const uint32_t *rows, uint32_t count, bool *there) {
     const px_bind_subject *s = &b->subject;
     double size = diagonal(box), least = ROUND;
@@ -160,15 +143,17 @@ static uint32_t nearest_bone(const pelt_binding *b, const px_bind_settings *sett
     return best == PELT_NONE ? PELT_NONE : s->targets[best];
 }
 
-/* Whether the whole mesh is a machine: many shells, and nearly all of the mesh in such that mostly belong to one joint. */
+/* Whether the whole mesh is a machine: nearly all of it in many shells that mostly belong to one joint each, or in boxes. */
 static bool is_machine(const shell *shells, const uint32_t *firsts, uint32_t shell_count, double whole) {
-    double rigid = 0, all = 0;
+    double rigid = 0, boxes = 0, all = 0;
     for (uint32_t n = 0; n < shell_count; n++) {
         double rows = firsts[n + 1] - firsts[n];
         all += rows;
         rigid += shells[n].size < LARGE * whole && shells[n].share >= MAINLY ? rows : 0;
+        boxes += shells[n].size < LARGE * whole && rows <= BOX ? rows : 0;
     }
-    return shell_count >= MACHINE_SHELLS && rigid >= MACHINE * all;
+    return (shell_count >= MACHINE_SHELLS && rigid >= MACHINE * all) ||
+           (shell_count >= BOX_SHELLS && boxes >= MACHINE * all);
 }
 
 pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const px_bind_settings *settings,
@@ -176,7 +161,7 @@ pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const p
     uint32_t *firsts, *items;
     float low[3], high[3];
     double whole = px_box(b->subject.positions, b->subject.row_count, low, high);
-    shell_box *boxes = shell_boxes(arena, b);
+    px_bind_box *boxes = px_bind_shell_boxes(arena, &b->subject, b->shells, b->shell_count);
     double *sums = PX_NEW(arena, double, b->subject.rig->skeleton.joint_count);
     bool *there = PX_NEW(arena, bool, b->subject.rig->skeleton.joint_count);
     double *means = PX_NEW(arena, double, b->subject.target_count);
@@ -199,7 +184,7 @@ pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const p
             round = joint_inside(b, settings, &boxes[n], items + firsts[n], count, there);
         if (machine && share < MOSTLY)
             joint = nearest_bone(b, settings, items + firsts[n], count, means);
-        double least = !machine ? MOSTLY : size < TINY * whole ? 0 : MAINLY;
+        double least = !machine ? MOSTLY : size < TINY * whole || count <= BOX ? 0 : MAINLY;
         if (round == PELT_NONE && (joint == PELT_NONE || share < least))
             continue;
         for (uint32_t k = firsts[n]; k < firsts[n + 1]; k++)

@@ -193,3 +193,18 @@ pelt_result px_bind_shells(px_arena *arena, const px_bind_subject *subject, uint
     }
     return PELT_OK;
 }
+
+px_bind_box *px_bind_shell_boxes(px_arena *arena, const px_bind_subject *subject, const uint32_t *shells,
+                                 uint32_t shell_count) {
+    px_bind_box *boxes = PX_NEW(arena, px_bind_box, shell_count);
+    for (uint32_t i = 0; boxes && i < subject->row_count; i++) {
+        px_bind_box *box = &boxes[shells[i]];
+        const float *p = subject->positions + 3 * (size_t)i;
+        for (int c = 0; c < 3; c++) {
+            box->low[c] = box->row_count ? fminf(box->low[c], p[c]) : p[c];
+            box->high[c] = box->row_count ? fmaxf(box->high[c], p[c]) : p[c];
+        }
+        box->row_count++;
+    }
+    return boxes;
+}

@@ -167,7 +167,11 @@ static pelt_result fail_not_finite(const maker *m, uint32_t vertex) {
 static pelt_result make_rows(maker *m) {
     px_bind_subject *s = m->s;
     const pelt_mesh *mesh = &m->model->mesh;
-    uint32_t *first = PX_NEW(m->arena, uint32_t, mesh->weld_count); /* [welded vertex] row + 1 */
+    uint32_t place_count, *places = PX_NEW(m->arena, uint32_t, mesh->vertex_count); /* [vertex] */
+    if (!places)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(px_bind_part_blocks(m->arena, mesh, places, &place_count));
+    uint32_t *first = PX_NEW(m->arena, uint32_t, place_count); /* [place] row + 1 */
     uint32_t *row_spaces = PX_NEW(m->arena, uint32_t, mesh->vertex_count);
     s->rows = PX_NEW(m->arena, uint32_t, mesh->vertex_count);
     s->positions = PX_NEW(m->arena, float, 3 * (size_t)mesh->vertex_count);
@@ -177,7 +181,7 @@ static pelt_result make_rows(maker *m) {
         s->rows[i] = PELT_NONE;
         if (!m->bound[i])
             continue;
-        uint32_t *seen = &first[mesh->weld[i]];
+        uint32_t *seen = &first[places[i]];
         if (*seen && row_spaces[*seen - 1] == s->vertex_spaces[i]) {
             s->rows[i] = *seen - 1;
             continue;
