@@ -1,19 +1,24 @@
-# What `cmake --install` puts in place: the library (shared and static), headers, pkg-config and CMake package files;
-# and of the program, itself, its manual pages and its completions.
+# What `cmake --install` puts in place: two libraries (shared and static), headers, pkg-config and CMake package files; of the
+# program, itself, its manual pages and its completions.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS pelt_shared pelt_static EXPORT pelt)
 install(FILES LICENSE THIRD_PARTY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY include/pelt DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 
-# Both files find their prefix from where they lie, so an installed tree may be moved.
-set(PELT_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/pelt)
-install(EXPORT pelt NAMESPACE pelt:: FILE peltTargets.cmake DESTINATION ${PELT_PACKAGE_DIR})
-configure_package_config_file(cmake/peltConfig.cmake.in peltConfig.cmake INSTALL_DESTINATION ${PELT_PACKAGE_DIR})
-write_basic_package_version_file(peltConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/peltConfig.cmake ${CMAKE_BINARY_DIR}/peltConfigVersion.cmake
-    DESTINATION ${PELT_PACKAGE_DIR})
-
+# Package files find their prefix from where they lie, so an installed tree may be moved.
 file(RELATIVE_PATH PELT_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
-configure_file(cmake/pelt.pc.in pelt.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/pelt.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# pelt_package(NAME TARGETS…): find_package(NAME) and pkg-config NAME.
+function(pelt_package name)
+    set(folder ${CMAKE_INSTALL_LIBDIR}/cmake/${name})
+    install(TARGETS ${ARGN} EXPORT ${name})
+    install(EXPORT ${name} NAMESPACE pelt:: FILE ${name}Targets.cmake DESTINATION ${folder})
+    configure_package_config_file(cmake/${name}Config.cmake.in ${name}Config.cmake INSTALL_DESTINATION ${folder})
+    write_basic_package_version_file(${name}ConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+    install(FILES ${CMAKE_BINARY_DIR}/${name}Config.cmake ${CMAKE_BINARY_DIR}/${name}ConfigVersion.cmake DESTINATION ${folder})
+    configure_file(cmake/${name}.pc.in ${name}.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+pelt_package(pelt-run pelt_run_shared pelt_run_static)
+pelt_package(pelt pelt_shared pelt_static)

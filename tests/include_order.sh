@@ -25,7 +25,7 @@ check() {
         BEGIN {
             owner["base"] = owner["model"] = owner["measure"] = "core" # headers that are not named as their modules
             owner["edit"] = "rest"
-            owner["pelt"] = "everything"
+            owner["pelt"] = owner["runtime"] = "everything"
         }
         NR == FNR {
             for (f = 2; f <= NF; f++) {
