@@ -266,7 +266,7 @@ static pelt_result decompose_and_write(decompose_work *w) {
     bool corrects = w->settings->corrections > 0;
     w->shape = w->model->mesh;
     pelt_morph_set morphs = w->model->morphs;
-    pelt_result result = pelt_decompose(context, w->model, &w->desc, &w->report);
+    pelt_result result = (w->solve ? w->solve : pelt_decompose)(context, w->model, &w->desc, &w->report);
     if (result == PELT_OK && morphs.morph_count > 0 && w->model->morphs.morph_count == 0)
         warn_of_morphs(w, &morphs,
                        "not in the result, only what they did in the motions; helper bones (--add) keep them");

@@ -25,6 +25,8 @@ typedef struct decompose_work {
     cli_session *session;
     const decompose_settings *settings;
     pelt_decompose_desc desc; /* the settings, made safe for the target */
+    pelt_result (*solve)(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
+                         pelt_decompose_report *report); /* NULL: pelt_decompose */
     const char *const *paths;
     size_t path_count;
     pelt_model *source;    /* a rig whose motions are the clips of `model`; NULL: model has clips of its own */

@@ -6,20 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HELPER_BONES 16u /* that a rig gets where nobody says how many */
-#define MORPHS       20u /* likewise */
-#define ITERATIONS   8u  /* of helper bones, likewise: they then take about as long as the flesh */
-
 #define FIELD(name) PELT_FIELD(jiggle_settings, name)
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, FIELD(skin.output), NULL, 0, 0, NULL, "FILE",
      "a cache (.pc2, .mdd), a pattern of meshes ('f_%04d.obj', 'f_%04d.ply') or a rig (.glb, .gltf)"},
     {"as", 0, PELT_OPTION_CHOICE, FIELD(as), "auto", 0, 0, "auto|cache|morphs|bones", NULL,
      "what the result becomes; auto: a cache, or in a rig bones"},
-    {"from", 0, PELT_OPTION_REAL, FIELD(from), "0", 0, 1e9, NULL, "SECONDS",
-     "begin this long after the motion does: past the T-pose of a capture"},
-    {"to", 0, PELT_OPTION_REAL, FIELD(to), "0", 0, 1e9, NULL, "SECONDS",
-     "end this long after the motion's start; 0: at its end"},
     {"mesh", 0, PELT_OPTION_TEXT, FIELD(mesh), NULL, 0, 0, NULL, "FILE",
      "also write the mesh that a cache belongs to, in its rest pose (.obj, .ply)"},
 };
@@ -28,6 +20,7 @@ static OPTION_TABLE(own_table, own_options)
 #define RETARGET(name) (offsetof(jiggle_settings, retarget) + offsetof(retarget_settings, name))
     static const option_group groups[] = {
         {"Options", own_table, 0},
+        {"Options", pelt_jiggle_simulate_options, offsetof(jiggle_settings, simulate)},
         {"Options", pelt_jiggle_bake_options, offsetof(jiggle_settings, bake)},
         {"Flesh", pelt_jiggle_options, offsetof(jiggle_settings, jiggle)},
         {"What is soft", jiggle_soft_table, 0},
@@ -84,42 +77,30 @@ static void plan_skin(jiggle_work *w) {
     decompose_settings *s = &w->skin_settings;
     s->rest = "first";
     bool anew = option_given(session, "bones") || option_given(session, "error") || option_given(session, "method");
+    pelt_decompose_desc helpers = pelt_jiggle_bones_default();
     if (w->as == AS_BONES && !anew && !option_given(session, "add"))
-        s->decompose.add = HELPER_BONES;
+        s->decompose.add = helpers.add;
     if (s->decompose.add && !option_given(session, "iterations"))
-        s->decompose.iterations = ITERATIONS;
+        s->decompose.iterations = helpers.iterations;
     if (w->as == AS_MORPHS && !option_given(session, "corrections"))
-        s->corrections = MORPHS;
-    w->skin = (decompose_work){.session = session, .settings = s, .model = w->rig};
+        s->corrections = pelt_jiggle_morphs_default().rank;
+    w->skin = (decompose_work){.session = session, .settings = s, .model = w->rig, .solve = pelt_jiggle_add_bones};
 }
 
 /* ---- Motions ---------------------------------------------------------------------------------------------- */
 
-/* The motion of another skeleton becomes the first of the rig's: pelt_decompose pairs clips and motions in order. */
-static exit_code take_motion(jiggle_work *w, const cli_input *input) {
-    pelt_model *rig = w->rig;
-    w->retarget = (retarget_work){.session = w->session, .settings = &w->settings->retarget, .rig = rig};
-    exit_code code = retarget_motion(&w->retarget, input);
-    if (code != EXIT_DONE)
-        return code;
-    pelt_motion made = rig->motions[rig->motion_count - 1];
-    memmove(rig->motions + 1, rig->motions, (rig->motion_count - 1) * sizeof made);
-    rig->motions[0] = made;
-    return EXIT_DONE;
-}
-
 /* Which motions: the one that was brought or asked for; of the rig's own, all that the output can hold. */
-static exit_code choose(jiggle_work *w, uint32_t *first, uint32_t *count) {
-    const char *wanted = w->retarget.source ? NULL : w->settings->retarget.motion;
+static exit_code choose(jiggle_work *w) {
+    const char *wanted = w->settings->retarget.motion;
     cli_animation animation;
+    if (w->retarget.motion)
+        return EXIT_DONE;
     exit_code code = choose_animation(w->session, w->rig, wanted, true, &animation);
     if (code != EXIT_DONE)
         return code;
-    *first = animation.motion ? (uint32_t)(animation.motion - w->rig->motions) : PELT_NONE;
-    *count = 1;
     if (animation.motion) {
-        if (!w->retarget.source && !wanted && w->as != AS_CACHE)
-            *count = w->rig->motion_count;
+        w->simulate.motion = (uint32_t)(animation.motion - w->rig->motions);
+        w->simulate.motion_count = wanted || w->as == AS_CACHE; /* 0: all */
         return EXIT_DONE;
     }
     if (w->as != AS_CACHE) {
@@ -139,67 +120,40 @@ static exit_code load(jiggle_work *w, const char *const *args, size_t arg_count)
                            inputs.count);
     if (code == EXIT_DONE)
         code = retarget_load(w->session, &w->settings->retarget, &inputs.items[0], &w->rig);
+    w->retarget = (retarget_work){.session = w->session, .settings = &w->settings->retarget, .rig = w->rig};
     if (code == EXIT_DONE && inputs.count == 2)
-        code = take_motion(w, &inputs.items[1]);
+        code = retarget_match(&w->retarget, &inputs.items[1]);
     inputs_free(&inputs);
-    return code;
+    return code == EXIT_DONE ? choose(w) : code;
 }
 
 /* ---- Work ------------------------------------------------------------------------------------------------- */
 
-/* The part of the motion between --from and --to, and as a loop with the key that it may miss, replaces the rig's: what is
- * written has the same duration in all channels. */
-static exit_code shape_motion(jiggle_work *w, pelt_motion *motion, double *added) {
-    const jiggle_settings *s = w->settings;
-    pelt_context *context = w->session->context;
-    pelt_motion part, closed;
-    double lasts = (double)motion->end - (double)motion->start;
-    if (s->from > lasts || (s->to > 0 && s->to < s->from))
-        return usage_error(w->session,
-                           "nothing of motion '%s', which lasts %.4g s, is behind --from %g and before --to",
-                           motion->name, lasts, s->from);
-    pelt_result result = pelt_motion_part(context, w->rig, motion, s->from, s->to > 0 ? s->to : lasts, &part);
-    if (result == PELT_OK && s->bake.loop)
-        result = pelt_motion_close(context, w->rig, &part, &closed, added);
+static exit_code simulate(jiggle_work *w) {
+    pelt_jiggle_bake_desc bake = w->settings->bake;
+    if (w->values.changing) {
+        bake.at = jiggle_values_at;
+        bake.user = &w->values;
+    }
+    w->simulate.jiggle = &w->desc;
+    w->simulate.bake = &bake;
+    w->simulate.source = w->retarget.source;
+    w->simulate.source_motion = w->retarget.motion;
+    w->simulate.matches = w->retarget.matches;
+    w->simulate.retarget = &w->retarget.desc;
+    double start = now();
+    pelt_result result = pelt_jiggle_simulate(w->session->context, w->rig, &w->simulate, &w->simulated);
+    w->seconds_simulate = now() - start;
     if (result != PELT_OK)
         return session_fail(w->session, result);
-    part = s->bake.loop ? closed : part;
-    if (part.tracks != motion->tracks)
-        w->rig->changed |= PELT_CHANGED_MOTIONS;
-    *motion = part;
+    w->retarget.report = w->simulated.retarget;
+    retarget_warn(&w->retarget);
     return EXIT_DONE;
 }
 
-static exit_code bake(jiggle_work *w) {
-    pelt_context *context = w->session->context;
-    uint32_t first, count;
-    exit_code code = choose(w, &first, &count);
-    if (code != EXIT_DONE)
-        return code;
-    w->clips = pelt_model_alloc(context, w->rig, count, sizeof *w->clips);
-    w->motions = pelt_model_alloc(context, w->rig, count, sizeof *w->motions);
-    if (!w->clips || !w->motions)
-        return session_fail(w->session, PELT_ERROR_MEMORY);
-    w->reports = must_alloc(count, sizeof *w->reports);
-    w->added = must_alloc(count, sizeof *w->added);
-    pelt_jiggle_bake_desc desc = w->settings->bake;
-    if (w->values.changing) {
-        desc.at = jiggle_values_at;
-        desc.user = &w->values;
-    }
-    double start = now();
-    for (; w->clip_count < count; w->clip_count++) {
-        uint32_t c = w->clip_count;
-        w->motions[c] = first == PELT_NONE ? PELT_NONE : first + c;
-        pelt_motion *motion = first == PELT_NONE ? NULL : &w->rig->motions[first + c];
-        if (motion && (code = shape_motion(w, motion, &w->added[c])) != EXIT_DONE)
-            return code;
-        pelt_result result = pelt_jiggle_bake(context, w->rig, motion, &w->desc, &desc, &w->clips[c], &w->reports[c]);
-        if (result != PELT_OK)
-            return session_fail(w->session, result);
-    }
-    w->seconds_bake = now() - start;
-    return EXIT_DONE;
+/* Puts a model beside the simulated clips on the page; motions [clip] of the model. */
+static void show_clips(jiggle_work *w, const pelt_model *model, const uint32_t *motions) {
+    report_page(w->session, model, w->rig->clips, w->rig->clip_count, w->simulated.bakes[0].fps)->motions = motions;
 }
 
 static exit_code write_cache(jiggle_work *w) {
@@ -208,68 +162,42 @@ static exit_code write_cache(jiggle_work *w) {
     pelt_result result = save_frames(w->session, w->rig, w->settings->skin.output, w->settings->mesh, &save);
     if (result != PELT_OK)
         return session_fail(w->session, result);
-    report_page(w->session, w->rig, w->clips, w->clip_count, w->reports[0].fps)->motions = w->motions;
+    show_clips(w, w->rig, w->simulated.motions);
     return EXIT_DONE;
 }
 
-/* The rig's own skin stays, and targets with animated weights hold what it misses. */
+/* The skin of the rig stays; morph targets with animated weights hold what it misses. */
 static exit_code write_morphs(jiggle_work *w) {
     pelt_context *context = w->session->context;
     decompose_work *skin = &w->skin;
-    pelt_correct_desc desc = pelt_correct_desc_default();
-    pelt_correct_pair *pairs = must_alloc(w->clip_count, sizeof *pairs);
+    pelt_model *rig = w->rig;
+    pelt_correct_desc desc = pelt_jiggle_morphs_default();
     desc.rank = skin->settings->corrections;
-    for (uint32_t c = 0; c < w->clip_count; c++) {
-        pairs[c] = (pelt_correct_pair){w->motions[c], &w->clips[c]};
-        skin->frame_count += w->clips[c].frame_count;
-    }
-    pelt_result result = pelt_correct(context, w->rig, pairs, w->clip_count, &desc, &skin->corrections);
-    free(pairs);
-    pelt_model rig = *w->rig; /* without the clips, which glTF could not hold */
-    rig.clip_count = 0;
-    skin->desc.rig = w->rig;
+    for (uint32_t c = 0; c < rig->clip_count; c++)
+        skin->frame_count += rig->clips[c].frame_count;
+    skin->desc.rig = rig;
     pelt_save_desc save = pelt_save_desc_default();
     save.sparse = skin->settings->sparse;
     save.player_influences = target_at(skin->settings->target)->played;
+    pelt_result result = pelt_jiggle_add_morphs(context, rig, w->simulated.motions, &desc, &skin->corrections);
+    uint32_t clip_count = rig->clip_count;
+    rig->clip_count = 0; /* glTF holds no clips */
     if (result == PELT_OK)
-        result = pelt_save(context, &rig, skin->settings->output, &save);
+        result = pelt_save(context, rig, skin->settings->output, &save);
+    rig->clip_count = clip_count;
     if (result == PELT_OK)
         result = decompose_measure(skin);
     return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
 }
 
-/* Helper bones take what a vertex has no bone for yet: at most half of its bones are left to the rig's own. */
-static exit_code write_bones(jiggle_work *w) {
-    const pelt_decompose_desc *desc = &w->skin_settings.decompose;
-    pelt_weights_scope scope = pelt_weights_scope_default();
-    scope.influences = desc->influences > 1 ? desc->influences / 2 : 1;
-    pelt_prune_desc keep_all = pelt_prune_desc_default();
-    keep_all.threshold = 0;
-    pelt_weights_report report = {0};
-    pelt_result result = PELT_OK;
-    if (desc->add && w->rig->skin.influence_count > scope.influences)
-        result = pelt_weights_prune(w->session->context, w->rig, &scope, &keep_all, &report);
-    if (result != PELT_OK)
-        return session_fail(w->session, result);
-    if (report.changed_count)
-        say(w->session, MESSAGE_DETAIL, "%s vertices keep their %u largest weights, to make room for helper bones",
-            grouped(report.changed_count), scope.influences);
-    return decompose_clips(&w->skin);
-}
-
 static exit_code write_all(jiggle_work *w) {
-    w->rig->clips = w->clips;
-    w->rig->clip_count = w->clip_count;
-    w->rig->mesh.weld = NULL; /* vertices that were one at rest may part in the clips */
-    w->rig->mesh.weld_count = 0;
     if (w->as == AS_CACHE)
         return write_cache(w);
     plan_skin(w);
-    exit_code code = w->as == AS_BONES ? write_bones(w) : write_morphs(w);
-    if (code != EXIT_DONE)
-        return code;
-    report_page(w->session, w->skin.written, w->clips, w->clip_count, w->reports[0].fps)->motions = w->skin.motions;
-    return EXIT_DONE;
+    exit_code code = w->as == AS_BONES ? decompose_clips(&w->skin) : write_morphs(w);
+    if (code == EXIT_DONE)
+        show_clips(w, w->skin.written, w->skin.motions);
+    return code;
 }
 
 static exit_code work_all(jiggle_work *w, const char *const *args, size_t arg_count) {
@@ -277,7 +205,7 @@ static exit_code work_all(jiggle_work *w, const char *const *args, size_t arg_co
     if (code == EXIT_DONE)
         code = jiggle_values_read(w->session, w->settings, w->rig, &w->values, &w->desc);
     if (code == EXIT_DONE)
-        code = bake(w);
+        code = simulate(w);
     if (code != EXIT_DONE)
         return code;
     jiggle_report_flesh(w); /* now: bones made anew replace those that it speaks of */
@@ -294,7 +222,11 @@ static exit_code work_all(jiggle_work *w, const char *const *args, size_t arg_co
 
 static exit_code run(cli_session *session, const void *given, const char *const *args, size_t arg_count) {
     const jiggle_settings *settings = given;
-    jiggle_work w = {.session = session, .settings = settings, .desc = settings->jiggle, .start = now()};
+    jiggle_work w = {.session = session,
+                     .settings = settings,
+                     .desc = settings->jiggle,
+                     .simulate = settings->simulate,
+                     .start = now()};
     exit_code code = check_output(&w);
     if (code != EXIT_DONE)
         return code;
@@ -309,8 +241,6 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         decompose_free(&w.skin);
     retarget_free(&w.retarget);
     jiggle_values_free(&w.values);
-    free(w.reports);
-    free(w.added);
     return code;
 }
 

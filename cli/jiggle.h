@@ -13,8 +13,8 @@ typedef struct jiggle_settings {
     pelt_jiggle_bake_desc bake;
     retarget_settings retarget;
     decompose_settings skin; /* of bones and morphs; its output is this one's */
+    pelt_jiggle_simulate_desc simulate;
     const char *mesh;
-    double from, to;
     uint32_t as; /* jiggle_as */
     /* The last ones given; all of them are read by jiggle_values.c. */
     const char *soft, *pin, *stiffness, *damping, *heat, *heat_width, *collider;
@@ -58,19 +58,16 @@ typedef struct jiggle_work {
     const jiggle_settings *settings;
     jiggle_as as;
     pelt_jiggle_desc desc;
-    pelt_model *rig;
+    pelt_jiggle_simulate_desc simulate;
+    pelt_jiggle_simulate_report simulated;
+    pelt_model *rig;        /* with the simulated clips */
     retarget_work retarget; /* without a source: the motions are the rig's own */
     jiggle_values values;
-    pelt_clip *clips;                 /* [clip_count] in the rig's memory */
-    uint32_t *motions;                /* [clip_count] of the rig, or PELT_NONE: its rest pose; there too */
-    pelt_jiggle_bake_report *reports; /* [clip_count] */
-    double *added;                    /* [clip_count] seconds by which a key that a loop missed makes it longer */
-    uint32_t clip_count;
     pelt_page_lattice lattice;
     decompose_settings skin_settings;
     decompose_work skin;
     cli_table table;
-    double start, seconds_bake;
+    double start, seconds_simulate;
 } jiggle_work;
 
 /* What the flesh did, as long as the rig is as it was. */

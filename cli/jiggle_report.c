@@ -59,14 +59,14 @@ pelt_result jiggle_show_lattice(jiggle_work *w) {
 /* ---- Flesh ------------------------------------------------------------------------------------------------ */
 
 static void report_clip(cli_json *json, const jiggle_work *w, uint32_t c) {
-    const pelt_clip *clip = &w->clips[c];
-    const pelt_jiggle_bake_report *r = &w->reports[c];
+    const pelt_clip *clip = &w->rig->clips[c];
+    const pelt_jiggle_bake_report *r = &w->simulated.bakes[c];
     json_open(json, NULL, '{');
     json_text(json, "motion", clip->name);
     json_count(json, "frames", clip->frame_count);
     json_real(json, "fps", r->fps);
-    if (w->added[c] > 0)
-        json_real(json, "closed", w->added[c]);
+    if (w->simulated.added[c] > 0)
+        json_real(json, "closed", w->simulated.added[c]);
     json_real(json, "duration", clip_duration(clip));
     json_real(json, "farthest", r->farthest);
     json_count(json, "farthest_frame", r->farthest_frame);
@@ -122,15 +122,15 @@ static void volume_rows(jiggle_work *w, const pelt_jiggle_report *r) {
 }
 
 static void clip_rows(jiggle_work *w, uint32_t c) {
-    const pelt_clip *clip = &w->clips[c];
-    const pelt_jiggle_bake_report *r = &w->reports[c];
+    const pelt_clip *clip = &w->rig->clips[c];
+    const pelt_jiggle_bake_report *r = &w->simulated.bakes[c];
     table_row(&w->table, "motion", "%s: %s frames at %.6g per second", shown_name(clip->name),
               grouped(clip->frame_count), r->fps);
     table_row(&w->table, "from skin", "%.4g units at most, at frame %u, vertex %u", r->farthest, r->farthest_frame,
               r->farthest_vertex);
-    if (w->added[c] > 0)
+    if (w->simulated.added[c] > 0)
         table_row(&w->table, "cycle", "without the repeated first key at its end: one frame of %.4g s was added",
-                  w->added[c]);
+                  w->simulated.added[c]);
     if (r->turns)
         table_row(&w->table, "loop", "closed after %u turns, the last %.3g units of it by blending", r->turns, r->seam);
     if (r->jiggle.teleport_count)
@@ -140,7 +140,7 @@ static void clip_rows(jiggle_work *w, uint32_t c) {
 
 void jiggle_report_flesh(jiggle_work *w) {
     static const char *const names[] = {"auto", "cache", "morphs", "bones"};
-    const pelt_jiggle_report *r = &w->reports[0].jiggle;
+    const pelt_jiggle_report *r = &w->simulated.bakes[0].jiggle;
     cli_json *json = &w->session->report;
     json_text(json, "output", w->settings->skin.output);
     json_text(json, "as", names[w->as]);
@@ -150,7 +150,7 @@ void jiggle_report_flesh(jiggle_work *w) {
     json_real(json, "cell", r->cell);
     json_count(json, "pinned", r->pinned_count);
     json_open(json, "clips", '[');
-    for (uint32_t c = 0; c < w->clip_count; c++)
+    for (uint32_t c = 0; c < w->rig->clip_count; c++)
         report_clip(json, w, c);
     json_close(json, ']');
     if (w->retarget.source) {
@@ -160,7 +160,7 @@ void jiggle_report_flesh(jiggle_work *w) {
     }
     table_row(&w->table, "lattice", "%s particles, %s cells of %.4g units; %s particles are rigid",
               grouped(r->particle_count), grouped(r->cell_count), r->cell, grouped(r->pinned_count));
-    for (uint32_t c = 0; c < w->clip_count; c++)
+    for (uint32_t c = 0; c < w->rig->clip_count; c++)
         clip_rows(w, c);
 }
 
@@ -183,7 +183,7 @@ static void report_morphs(jiggle_work *w, cli_json *json) {
 
 void jiggle_report_file(jiggle_work *w) {
     cli_json *json = &w->session->report;
-    uint64_t bytes = written_size(w->settings->skin.output, w->clips[0].frame_count);
+    uint64_t bytes = written_size(w->settings->skin.output, w->rig->clips[0].frame_count);
     double seconds = now() - w->start;
     if (w->as != AS_CACHE) {
         json_open(json, "skin", '{');
@@ -195,9 +195,9 @@ void jiggle_report_file(jiggle_work *w) {
         json_close(json, '}');
     }
     json_count(json, "bytes", bytes);
-    json_real(json, "seconds_bake", w->seconds_bake);
+    json_real(json, "seconds_bake", w->seconds_simulate);
     json_real(json, "seconds", seconds);
     w->session->report_done = true;
     table_row(&w->table, "written", "%s", bytes_text(bytes));
-    table_row(&w->table, "time", "%.3f s, of which %.3f for the flesh", seconds, w->seconds_bake);
+    table_row(&w->table, "time", "%.3f s, of which %.3f for the flesh", seconds, w->seconds_simulate);
 }

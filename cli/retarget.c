@@ -68,18 +68,6 @@ exit_code retarget_load(cli_session *session, const retarget_settings *settings,
     return EXIT_INPUT;
 }
 
-static exit_code choose(retarget_work *w, const pelt_motion **motion) {
-    cli_animation animation;
-    exit_code code = choose_animation(w->session, w->source, w->settings->motion, true, &animation);
-    if (code != EXIT_DONE)
-        return code;
-    *motion = animation.motion;
-    if (*motion)
-        return EXIT_DONE;
-    say(w->session, MESSAGE_ERROR, "%s: there is no motion in it", w->source->path);
-    return EXIT_INPUT;
-}
-
 /* ---- Telling ---------------------------------------------------------------------------------------------- */
 
 static const char *partner_name(const retarget_work *w, uint32_t joint) {
@@ -158,52 +146,55 @@ static void report(const retarget_work *w, const char *output, double start) {
 
 /* ---- Work ------------------------------------------------------------------------------------------------- */
 
-static bool any_matched(const retarget_work *w) {
-    for (uint32_t j = 0; j < w->rig->skeleton.joint_count; j++)
+/* Chooses the motion of the source. */
+static exit_code choose(retarget_work *w) {
+    cli_animation animation;
+    exit_code code = choose_animation(w->session, w->source, w->settings->motion, true, &animation);
+    if (code != EXIT_DONE)
+        return code;
+    w->motion = animation.motion;
+    if (w->motion)
+        return EXIT_DONE;
+    say(w->session, MESSAGE_ERROR, "%s: there is no motion in it", w->source->path);
+    return EXIT_INPUT;
+}
+
+static exit_code match(retarget_work *w) {
+    const pelt_skeleton *skeleton = &w->rig->skeleton;
+    w->desc = w->settings->retarget;
+    w->desc.map = w->map;
+    w->desc.name = w->name;
+    w->matches = must_alloc(skeleton->joint_count, sizeof *w->matches);
+    pelt_result result = pelt_match_joints(w->session->context, skeleton, &w->source->skeleton, &w->desc, w->matches);
+    if (result != PELT_OK)
+        return session_fail(w->session, result);
+    print_matches(w);
+    for (uint32_t j = 0; j < skeleton->joint_count; j++)
         if (w->matches[j].joint != PELT_NONE)
-            return true;
-    return false;
+            return EXIT_DONE;
+    say(w->session, MESSAGE_ERROR, "%s: no joint has the name of a joint of %s; name pairs of joints with --map FILE",
+        w->rig->path, w->source->path);
+    return EXIT_INPUT;
 }
 
-static exit_code put_on(retarget_work *w, const pelt_motion *motion, const char *map) {
-    pelt_context *context = w->session->context;
-    pelt_retarget_desc desc = w->settings->retarget;
-    desc.map = map;
-    desc.name = w->name;
-    w->matches = must_alloc(w->rig->skeleton.joint_count, sizeof *w->matches);
-    pelt_result result = pelt_match_joints(context, &w->rig->skeleton, &w->source->skeleton, &desc, w->matches);
-    if (result == PELT_OK) {
-        print_matches(w);
-        if (!any_matched(w)) {
-            say(w->session, MESSAGE_ERROR,
-                "%s: no joint has the name of a joint of %s; name pairs of joints with --map FILE", w->rig->path,
-                w->source->path);
-            return EXIT_INPUT;
-        }
-        result = pelt_retarget(context, w->source, motion, w->matches, &desc, w->rig, &w->report);
-    }
-    if (result == PELT_OK && w->report.torn)
-        warn(w->session, "joints can be given other partners, or none, with --map FILE");
-    return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
-}
-
-exit_code retarget_motion(retarget_work *w, const cli_input *input) {
-    char *map = NULL;
-    const pelt_motion *motion;
-    exit_code code = w->settings->map ? read_text(w->session, w->settings->map, &map) : EXIT_DONE;
+exit_code retarget_match(retarget_work *w, const cli_input *input) {
+    exit_code code = w->settings->map ? read_text(w->session, w->settings->map, &w->map) : EXIT_DONE;
     if (code == EXIT_DONE)
         code = retarget_load(w->session, w->settings, input, &w->source);
     if (code == EXIT_DONE)
-        code = choose(w, &motion);
-    if (code == EXIT_DONE)
-        code = put_on(w, motion, map);
-    free(map);
-    return code;
+        code = choose(w);
+    return code == EXIT_DONE ? match(w) : code;
+}
+
+void retarget_warn(const retarget_work *w) {
+    if (w->report.torn)
+        warn(w->session, "joints can be given other partners, or none, with --map FILE");
 }
 
 void retarget_free(retarget_work *w) {
     pelt_model_destroy(w->source);
     free(w->matches);
+    free(w->map);
 }
 
 /* ---- The verb --------------------------------------------------------------------------------------------- */
@@ -217,13 +208,18 @@ static exit_code work_all(retarget_work *w, const char *output, const char *cons
     if (code == EXIT_DONE)
         code = retarget_load(w->session, w->settings, &inputs.items[0], &w->rig);
     if (code == EXIT_DONE)
-        code = retarget_motion(w, &inputs.items[1]);
+        code = retarget_match(w, &inputs.items[1]);
     inputs_free(&inputs);
     if (code != EXIT_DONE)
         return code;
+    pelt_result result =
+        pelt_retarget(w->session->context, w->source, w->motion, w->matches, &w->desc, w->rig, &w->report);
+    if (result != PELT_OK)
+        return session_fail(w->session, result);
+    retarget_warn(w);
     pelt_save_desc save = pelt_save_desc_default();
     save.motion = w->rig->motion_count - 1;
-    pelt_result result = pelt_save(w->session->context, w->rig, output, &save);
+    result = pelt_save(w->session->context, w->rig, output, &save);
     if (result != PELT_OK)
         return session_fail(w->session, result);
     report(w, output, start);

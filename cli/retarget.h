@@ -14,12 +14,15 @@ typedef struct retarget_settings {
 /* The two texts of them; the others have tables of the library. */
 const pelt_option_table *retarget_table(void);
 
-/* One motion of an input, put on a rig as the last of its motions; what became of it is printed and written. */
+/* A motion of an input and the rig that it is put on. */
 typedef struct retarget_work {
     cli_session *session;
     const retarget_settings *settings;
-    const char *name; /* what to call it; NULL: its own name */
+    const char *name;        /* what to call the motion; NULL: its own name */
+    pelt_retarget_desc desc; /* the settings, with the text of the mapping file and the name */
+    char *map;               /* text of the mapping file, or NULL */
     pelt_model *rig, *source;
+    const pelt_motion *motion; /* of `source` */
     pelt_joint_match *matches; /* [rig joint] */
     pelt_retarget_report report;
 } retarget_work;
@@ -27,9 +30,11 @@ typedef struct retarget_work {
 /* Reads a model that must have a skeleton; it is the caller's. */
 exit_code retarget_load(cli_session *session, const retarget_settings *settings, const cli_input *input,
                         pelt_model **model);
-/* Adds the motion of the input to `rig`, and prints the table of matches. The rest of `w` is filled, and freed with
- * retarget_free whatever it gives. */
-exit_code retarget_motion(retarget_work *w, const cli_input *input);
+/* Reads the motion of the input, matches the joints and prints the table of matches; then desc, source, motion and matches are
+ * what pelt_retarget takes. Freed with retarget_free whatever it gives. */
+exit_code retarget_match(retarget_work *w, const cli_input *input);
+/* Says what to do where `report` tells that the mesh is torn. */
+void retarget_warn(const retarget_work *w);
 /* What was matched, for programs and for people. */
 void retarget_json(cli_json *json, const retarget_work *w);
 void retarget_rows(cli_table *table, const retarget_work *w);

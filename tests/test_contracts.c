@@ -162,6 +162,17 @@ CALL(pelt_jiggle_bake_how) {
     return bake(s, NULL, desc);
 }
 
+CALL(pelt_jiggle_simulate) {
+    return pelt_jiggle_simulate(s->context, s->rig, desc, NULL);
+}
+CALL(pelt_jiggle_add_bones) {
+    return pelt_jiggle_add_bones(s->context, s->rig, desc, NULL);
+}
+CALL(pelt_jiggle_add_morphs) {
+    const uint32_t motion = 0;
+    return pelt_jiggle_add_morphs(s->context, s->rig, &motion, desc, NULL);
+}
+
 CALL(pelt_light) {
     return pelt_light(s->context, s->rig, desc, NULL);
 }
@@ -243,6 +254,7 @@ MAKE(pelt_decompose_desc)
 MAKE(pelt_edit_desc)
 MAKE(pelt_jiggle_desc)
 MAKE(pelt_jiggle_bake_desc)
+MAKE(pelt_jiggle_simulate_desc)
 MAKE(pelt_light_desc)
 MAKE(pelt_retarget_desc)
 MAKE(pelt_simplify_desc)
@@ -293,6 +305,9 @@ static const struct contract {
     ROW(pelt_jiggle_create, pelt_jiggle_desc, pelt_jiggle_options),
     ROW(pelt_jiggle_bake, pelt_jiggle_desc, pelt_jiggle_options),
     ROW(pelt_jiggle_bake_how, pelt_jiggle_bake_desc, pelt_jiggle_bake_options),
+    ROW(pelt_jiggle_simulate, pelt_jiggle_simulate_desc, pelt_jiggle_simulate_options),
+    ROW(pelt_jiggle_add_bones, pelt_decompose_desc, pelt_decompose_options),
+    ROW(pelt_jiggle_add_morphs, pelt_correct_desc, pelt_correct_options),
     ROW(pelt_light, pelt_light_desc, pelt_light_options),
     ROW(pelt_match_joints, pelt_retarget_desc, pelt_retarget_options),
     ROW(pelt_retarget, pelt_retarget_desc, pelt_retarget_options),

@@ -12,6 +12,7 @@
 #include <pelt/eigenskin.h>
 #include <pelt/io.h>
 #include <pelt/jiggle.h>
+#include <pelt/jiggle_rig.h>
 #include <pelt/light.h>
 #include <pelt/measure.h>
 #include <pelt/model.h>
