@@ -1,6 +1,7 @@
 /* Reading glTF: containers, buffers, every kind of accessor, nodes, meshes, skins, morphs, animations; what is refused
  * and with which sentence. */
 #include "gltf_build.h"
+#include "io/meshopt.h"
 
 static const char *const mesh_text =
     "\"nodes\":[{\"mesh\":0}],\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0},\"indices\":1}]}]";
@@ -218,6 +219,11 @@ static void meshopt(void **state) {
     (void)state;
     gltf_build b;
     build_packed(&b, packed_triangles, sizeof packed_triangles, "TRIANGLES", 16);
+    if (px_meshopt_decode("INDICES", "NONE", packed_sequence, sizeof packed_sequence, 6, 4, (uint8_t[24]){0}) ==
+        PX_MESHOPT_NONE) {
+        build_fails(&b, mesh_text, PELT_ERROR_UNSUPPORTED, "this build has no meshoptimizer support");
+        return;
+    }
     with_model(&b, mesh_text, is_two_triangles);
     build_packed(&b, packed_sequence, sizeof packed_sequence, "INDICES", 16);
     with_model(&b, mesh_text, is_two_triangles);

@@ -2,8 +2,7 @@
  * interleaved, sparse, without a view (all zero), and views packed with EXT_meshopt_compression. Nothing is read before
  * it is known to lie inside its buffer. */
 #include "io/gltf_document.h"
-
-#include <meshoptimizer.h>
+#include "io/meshopt.h"
 
 uint32_t px_gltf_component_size(px_gltf_component component) {
     return component == PX_GLTF_I8 || component == PX_GLTF_U8     ? 1
@@ -52,21 +51,6 @@ static pelt_result get_span(px_gltf *doc, const px_json *json, const char *what,
     return PELT_OK;
 }
 
-/* Undoes the filter in place; false when it does not fit the stride. */
-static bool undo_filter(const char *filter, uint8_t *data, size_t count, size_t stride) {
-    if (strcmp(filter, "NONE") == 0)
-        return true;
-    if (strcmp(filter, "OCTAHEDRAL") == 0 && (stride == 4 || stride == 8))
-        meshopt_decodeFilterOct(data, count, stride);
-    else if (strcmp(filter, "QUATERNION") == 0 && stride == 8)
-        meshopt_decodeFilterQuat(data, count, stride);
-    else if (strcmp(filter, "EXPONENTIAL") == 0)
-        meshopt_decodeFilterExp(data, count, stride);
-    else
-        return false;
-    return true;
-}
-
 /* Unpacks a view with EXT_meshopt_compression; the decoders check their input but not our numbers. */
 static pelt_result decode_view(px_gltf *doc, uint32_t index, const px_json *json, view *out) {
     view packed;
@@ -88,12 +72,17 @@ static pelt_result decode_view(px_gltf *doc, uint32_t index, const px_json *json
     uint8_t *data = px_gltf_new(doc, count, stride);
     if (!data)
         return doc->failure;
-    int error = attributes  ? meshopt_decodeVertexBuffer(data, count, stride, packed.data, packed.size)
-                : triangles ? meshopt_decodeIndexBuffer(data, count, stride, packed.data, packed.size)
-                            : meshopt_decodeIndexSequence(data, count, stride, packed.data, packed.size);
-    if (error || (attributes && !undo_filter(filter, data, count, stride)))
+    px_meshopt_result result = px_meshopt_decode(mode, filter, packed.data, packed.size, count, stride, data);
+    if (result == PX_MESHOPT_NONE)
+        return px_fail(
+            doc->context, PELT_ERROR_UNSUPPORTED,
+            "compressed view %u: was compressed with EXT_meshopt_compression; this build has no meshoptimizer "
+            "support",
+            index);
+    if (result != PX_MESHOPT_OK)
         return px_gltf_fail(doc, "compressed view %u: %s", index,
-                            error ? "its data is damaged" : "its filter is unknown or does not fit its stride");
+                            result == PX_MESHOPT_DAMAGED ? "its data is damaged"
+                                                         : "its filter is unknown or does not fit its stride");
     out->data = doc->decoded[index] = data;
     return PELT_OK;
 }

@@ -312,6 +312,12 @@ static pelt_result write_page(page *p) {
 pelt_result pelt_page_save(pelt_context *context, const pelt_model *model, const pelt_page_desc *given,
                            const char *path) {
     PX_TAKE_DESC(context, page, given, desc);
+    if (px_page_head_size == 0)
+        return px_fail(
+            context, PELT_ERROR_UNSUPPORTED,
+            "%s: this build makes no pages: node or its packages were missing. Install nodejs and npm, run npm "
+            "ci in Pelt's source folder and build again",
+            path);
     page p = {.context = context, .model = model, .desc = &desc};
     px_output *output = px_output_begin(context, true);
     p.arena = output ? px_arena_create(context) : NULL;

@@ -86,4 +86,8 @@ if [ -e "$libdir/libpelt.so" ]; then
         [ -s "$prefix/$file" ] || fail "$file is missing"
     done
 fi
+# The examples, as a project of their own.
+{ cmake -G Ninja -S "$here/../../examples" -B "$temp/examples" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$temp/examples" &&
+    ctest --test-dir "$temp/examples" --output-on-failure --no-tests=error; } >"$temp/log" 2>&1 ||
+    fail "examples against the installed packages failed: $(cat "$temp/log")"
 echo "$consumers consumers built and run against the installed packages"

@@ -1,0 +1,68 @@
+# Optional parts of the library. Each switch that is on finds what it needs, or says how to build without.
+#   PELT_PACKAGES      imported targets
+#   PELT_LIBRARIES     libraries without one: by path here, by name in installed packages
+#   PELT_PC_LIBRARIES  both, for pkg-config
+#   PELT_PC_PACKAGES   CMake packages that installed packages look for
+option(PELT_BLAS "Dense algebra (OpenBLAS and LAPACKE). Off: only the run-time library libpelt-run is built" ON)
+option(PELT_PAGE "Pages for browsers (bundled by node). Without node and npm packages: off" ON)
+option(PELT_PNG "Pictures (libpng)" ON)
+option(PELT_DRACO "Read glTF files with KHR_draco_mesh_compression (libdraco, C++)" ON)
+option(PELT_MESHOPTIMIZER "Read glTF files with EXT_meshopt_compression (meshoptimizer)" ON)
+
+# pelt_find_library(SWITCH NAME PACKAGE): a library without a CMake package.
+macro(pelt_find_library switch name package)
+    find_library(PELT_LIBRARY_${name} ${name})
+    if(NOT PELT_LIBRARY_${name})
+        message(FATAL_ERROR "lib${name} is not here: run scripts/setup, install ${package}, or build with -D${switch}=OFF")
+    endif()
+    list(APPEND PELT_LIBRARIES $<BUILD_INTERFACE:${PELT_LIBRARY_${name}}> $<INSTALL_INTERFACE:${name}>)
+    string(APPEND PELT_PC_LIBRARIES " -l${name}")
+endmacro()
+# pelt_find_package(SWITCH NAME TARGET LIBRARY PACKAGE)
+macro(pelt_find_package switch name target library package)
+    find_package(${name})
+    if(NOT ${name}_FOUND)
+        message(FATAL_ERROR "${name} is not here: run scripts/setup, install ${package}, or build with -D${switch}=OFF")
+    endif()
+    list(APPEND PELT_PACKAGES ${target})
+    string(APPEND PELT_PC_LIBRARIES " -l${library}")
+    string(APPEND PELT_PC_PACKAGES "find_dependency(${name})\n")
+endmacro()
+
+find_package(Threads REQUIRED)
+find_program(NODE node)
+if(PELT_BLAS)
+    if(PELT_MESHOPTIMIZER)
+        pelt_find_package(PELT_MESHOPTIMIZER meshoptimizer meshoptimizer::meshoptimizer meshoptimizer libmeshoptimizer-dev)
+    endif()
+    if(PELT_PNG)
+        pelt_find_package(PELT_PNG PNG PNG::PNG png libpng-dev)
+    endif()
+    pelt_find_library(PELT_BLAS lapacke liblapacke-dev)
+    pelt_find_library(PELT_BLAS openblas libopenblas-dev)
+    if(PELT_DRACO)
+        enable_language(CXX)
+        set(CMAKE_CXX_STANDARD 17)
+        set(CMAKE_CXX_STANDARD_REQUIRED ON)
+        set(CMAKE_CXX_EXTENSIONS OFF)
+        pelt_find_library(PELT_DRACO draco libdraco-dev)
+        find_path(PELT_DRACO_INCLUDE draco/draco_features.h REQUIRED)
+        list(APPEND PELT_LIBRARIES stdc++)
+        string(APPEND PELT_PC_LIBRARIES " -lstdc++")
+    endif()
+    if(PELT_PAGE AND NOT (NODE AND EXISTS ${PROJECT_SOURCE_DIR}/node_modules/esbuild))
+        message(WARNING "node or its packages are not here: this build makes no pages (pelt view, --report). "
+            "Run scripts/setup, or install nodejs and npm and run npm ci")
+        set(PELT_PAGE OFF)
+    endif()
+endif()
+
+# pelt_test_parts(TEST SOURCE): a test whose source uses pages or pictures is disabled in builds without them. Tests of other parts
+# tell by themselves whether the build has them.
+function(pelt_test_parts test source)
+    file(READ ${source} text)
+    if((NOT PELT_PAGE AND text MATCHES "--report|[.]html|pelt_page_|px_page_") OR
+       (NOT PELT_PNG AND text MATCHES "--png|[.]png|pelt_picture_save|pelt_image|px_png"))
+        set_tests_properties(${test} PROPERTIES DISABLED TRUE)
+    endif()
+endfunction()
