@@ -1,10 +1,10 @@
-# Pelt's front door. `make demo` shows it working, `make test` proves it; both first install what is missing
-# (PELT_NO_INSTALL=1 only lists it). The work itself is in scripts/ and CMakePresets.json.
+# `make demo` runs the whole chain on generated scenes, `make test` runs the tests; both first install what is missing
+# (PELT_NO_INSTALL=1: only list it). The work is done by scripts/ and CMakePresets.json.
 PREFIX ?= /usr/local
 MINUTES ?= 1
 
 .DEFAULT_GOAL := build
-.PHONY: help setup setup-build build demo test gauntlet interop bench fuzz coverage docs-pictures docs-api format install clean
+.PHONY: help setup setup-build build release demo test gauntlet interop bench fuzz coverage docs-pictures docs-api format install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -12,10 +12,14 @@ help: ## this list
 setup: ## install what is missing: Debian packages, npm packages (PELT_NO_INSTALL=1: only list it)
 	@scripts/setup test
 
-setup-build: # only what the build and the demo need
+setup-build: # only what the program and the demo need
 	@scripts/setup build
 
-build: setup-build ## build/release/bin/pelt
+build: setup-build ## build/release/bin/pelt, and the libraries
+	@scripts/build.sh program
+
+release: # also benchmarks and tests
+	@scripts/setup bench
 	@scripts/build.sh release
 
 demo: build ## make scenes, run the whole chain on them, show the figures; files in out/demo/
@@ -24,15 +28,15 @@ demo: build ## make scenes, run the whole chain on them, show the figures; files
 test: setup ## every test: gcc, clang, sanitizers, installed package, real data
 	@scripts/test.sh
 
-gauntlet: setup build ## every verb without options on all real files and random scenes; writes docs/gauntlet.md
+gauntlet: setup release ## every verb without options on all real files and random scenes; writes docs/gauntlet.md
 	@node tests/gauntlet/gauntlet.mjs build/release/bin/pelt build/release/bin/pelt-scenes build/release/bin/tool_pose \
 		--write docs/gauntlet.md
 
-interop: setup build ## what other programs make of Pelt's files, and Pelt of theirs; writes docs/interop.md
+interop: setup release ## what other programs make of Pelt's files, and Pelt of theirs; writes docs/interop.md
 	@node tests/interop/interop.mjs build/release/bin/pelt build/release/bin/pelt-scenes build/release/bin/tool_pose \
 		--rigs --write docs/interop.md
 
-bench: build ## run the benchmarks
+bench: release ## run the benchmarks
 	@scripts/bench.sh
 
 fuzz: setup ## fuzz every format, JSON and the command line for MINUTES=n each
@@ -41,7 +45,7 @@ fuzz: setup ## fuzz every format, JSON and the command line for MINUTES=n each
 coverage: setup ## line coverage of src/ by the unit tests and corpus replays
 	@scripts/coverage.sh
 
-docs-pictures: setup build ## draw docs/pictures/ from Pelt's own scenes
+docs-pictures: setup release ## draw docs/pictures/ from Pelt's own scenes
 	@scripts/docs-pictures.sh
 
 docs-api: setup-build ## API reference of the public headers: out/api/index.html

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# build.sh PRESET…: configures and builds each into build/PRESET. Says nothing unless it fails.
+# build.sh PRESET…: configures and builds each preset. Prints nothing unless one fails.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
