@@ -9,9 +9,9 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const SECTION = /^-{3,} (.*?) -{3,}$/;
-const DEFAULTS = /^pelt_\w+_desc (pelt_\w+_desc_default)\(void\)$/;
+const DEFAULTS = /^(?:PELT_EXPERIMENTAL )?pelt_\w+_desc (pelt_\w+_desc_default)\(void\)$/;
 const SELF_EXPLAINED = /_(desc|report)$/; // structs of settings and results: their fields and functions have comments
-const OPTIONS = /^const pelt_option_table \*(pelt_\w+_options)\(void\)$/;
+const OPTIONS = /^(?:PELT_EXPERIMENTAL )?const pelt_option_table \*(pelt_\w+_options)\(void\)$/;
 
 // The text of a comment, without its frame of stars.
 const commentText = (source) =>
@@ -90,6 +90,7 @@ function members(body, divider) {
     return found;
 }
 
+const FUNCTION = /^(PELT_EXPERIMENTAL\s+)?PELT_API\b/;
 const headOf = (text) => text.replace(/\/\*[^]*?\*\//g, " ").replace(/\s+/g, " ").trim();
 
 // The names that a member declares: `float start, end`, `float a[3]`, `void (*release)(…)`, `NAME = 1`.
@@ -130,8 +131,8 @@ function parse(path) {
                 code: `#define ${name}${parameters ?? ""}${parameters ? " …" : " " + headOf(value)}`,
                 list: parameters === "(X)" && [...value.matchAll(/X\((\w+), "([^"]*)"\)/g)].map(([, code, text]) => ({ code: `PELT_${code}`, comment: text })),
             });
-        } else if (/^PELT_API\b/.test(token.text)) {
-            const code = headOf(token.text).replace(/^PELT_API /, "").replace(/;$/, "");
+        } else if (FUNCTION.test(token.text)) {
+            const code = headOf(token.text).replace("PELT_API ", "").replace(/;$/, "");
             const standard = DEFAULTS.test(code) ? "Defaults of the desc, with its cookie." :
                 OPTIONS.test(code) ? "The option table of the desc." : "";
             items.push({ kind: "function", name: code.match(/(\w+)\(/)?.[1], ...item, code: code + ";", comment: comment || standard });
@@ -169,7 +170,7 @@ function problems(header, source, items) {
             else if (!member.comment) say(item, `field ${item.name}.${memberNames(member.code).join(", ")} has no comment`);
         }
     }
-    const functions = (source.replace(/\/\*[^]*?\*\//g, "").match(/^PELT_API\b/gm) ?? []).length;
+    const functions = (source.replace(/\/\*[^]*?\*\//g, "").match(new RegExp(FUNCTION, "gm")) ?? []).length;
     const read = items.filter((item) => item.kind === "function").length;
     if (functions !== read) found.push(`${header}:1: ${functions} functions are marked PELT_API, ${read} were read`);
     return found;

@@ -15,9 +15,9 @@ extern "C" {
 #endif
 
 #define PELT_VERSION_MAJOR 0
-#define PELT_VERSION_MINOR 1
+#define PELT_VERSION_MINOR 2
 #define PELT_VERSION_PATCH 0
-#define PELT_VERSION       "0.1.0"
+#define PELT_VERSION       "0.2.0"
 
 #if defined(__GNUC__)
 #define PELT_API                               __attribute__((visibility("default")))
@@ -25,6 +25,14 @@ extern "C" {
 #else
 #define PELT_API
 #define PELT_PRINTF(format_index, first_index)
+#endif
+
+/* Experimental functions may change or go in any version; the others follow semantic versioning (docs/versions.md). Define
+ * PELT_STABLE_ONLY to get a warning at every call of an experimental function. */
+#if defined(PELT_STABLE_ONLY) && defined(__GNUC__)
+#define PELT_EXPERIMENTAL __attribute__((deprecated("experimental: may change in any version")))
+#else
+#define PELT_EXPERIMENTAL
 #endif
 
 /* "No such index": a joint without parent, a part without material. */
@@ -53,7 +61,7 @@ typedef enum pelt_result {
 PELT_API const char *pelt_result_name(pelt_result result);
 /* The general meaning of a result; never NULL. The particular cause is in pelt_error_text. */
 PELT_API const char *pelt_result_text(pelt_result result);
-/* The version of the library that is running, "0.1.0". */
+/* The version of the library that is running, "0.2.0". */
 PELT_API const char *pelt_version(void);
 /* The nearest of `names` [count] to a misspelt one, for messages; NULL when none is near. */
 PELT_API const char *pelt_nearest_name(const char *name, const char *const *names, size_t count);

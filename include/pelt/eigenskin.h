@@ -45,8 +45,8 @@ typedef struct pelt_eigenskin_desc {
     uint32_t centres;    /* poses of a joint that are kept as centres, at most, farthest first, 2 to 1024; default
                               * 64. With more poses the examples are met in least squares */
 } pelt_eigenskin_desc;
-PELT_API const pelt_option_table *pelt_eigenskin_options(void);
-PELT_API pelt_eigenskin_desc pelt_eigenskin_desc_default(void);
+PELT_EXPERIMENTAL PELT_API const pelt_option_table *pelt_eigenskin_options(void);
+PELT_EXPERIMENTAL PELT_API pelt_eigenskin_desc pelt_eigenskin_desc_default(void);
 
 /* What the rig should look like in a pose. The rest pose needs none: it is right as it is. */
 typedef struct pelt_pose_example {
@@ -97,9 +97,9 @@ typedef struct pelt_eigenskin_report {
  * and count, with what drivers say or their rest weights. Fails with ERROR_INPUT when two examples, or one and the rest
  * pose, have the same rotations of all joints that drive, naming both. After a failure the model is as it was. `desc`
  * and `report` may be NULL. */
-PELT_API pelt_result pelt_eigenskin(pelt_context *context, pelt_model *model, const pelt_pose_example *examples,
-                                    uint32_t example_count, const pelt_eigenskin_desc *desc,
-                                    pelt_eigenskin_report *report);
+PELT_EXPERIMENTAL PELT_API pelt_result pelt_eigenskin(pelt_context *context, pelt_model *model,
+                                                      const pelt_pose_example *examples, uint32_t example_count,
+                                                      const pelt_eigenskin_desc *desc, pelt_eigenskin_report *report);
 
 #ifdef __cplusplus
 }

@@ -38,8 +38,8 @@ typedef struct pelt_light_desc {
     double fps;       /* frames per second of the motions; 0 (default): 30, or fewer so that all motions together have
                        * about 120 frames */
 } pelt_light_desc;
-PELT_API const pelt_option_table *pelt_light_options(void);
-PELT_API pelt_light_desc pelt_light_desc_default(void);
+PELT_EXPERIMENTAL PELT_API const pelt_option_table *pelt_light_options(void);
+PELT_EXPERIMENTAL PELT_API pelt_light_desc pelt_light_desc_default(void);
 
 typedef struct pelt_light_report {
     uint32_t frame_count; /* of all motions; 1: the rest pose */
@@ -58,8 +58,8 @@ typedef struct pelt_light_report {
 /* Gives the model colours, morphs and tracks of weights. The light falls on mesh.colors (NULL: white), which become those
  * of the result. Morphs that are there stay. Without motions the light of the
  * rest pose becomes the colours, and there are no morphs. `report` may be NULL. After a failure the model is as it was. */
-PELT_API pelt_result pelt_light(pelt_context *context, pelt_model *model, const pelt_light_desc *desc,
-                                pelt_light_report *report);
+PELT_EXPERIMENTAL PELT_API pelt_result pelt_light(pelt_context *context, pelt_model *model, const pelt_light_desc *desc,
+                                                  pelt_light_report *report);
 
 #ifdef __cplusplus
 }

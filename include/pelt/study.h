@@ -25,13 +25,14 @@ typedef struct pelt_study pelt_study;
 
 /* Reads all clips. Fails with ERROR_INPUT when there is no frame, and with ERROR_UNSUPPORTED beyond PELT_STUDY_MOST.
  * Holds 48 bytes for each point and frame. The model is not needed afterwards. */
-PELT_API pelt_result pelt_study_create(pelt_context *context, const pelt_model *model, pelt_study **study);
+PELT_EXPERIMENTAL PELT_API pelt_result pelt_study_create(pelt_context *context, const pelt_model *model,
+                                                         pelt_study **study);
 /* NULL is allowed. */
-PELT_API void pelt_study_destroy(pelt_study *study);
+PELT_EXPERIMENTAL PELT_API void pelt_study_destroy(pelt_study *study);
 
 /* E_rms of the truncated SVD with 0, 1, 2 … components, [count], before its numbers are rounded to floats; the last is
  * that of all of them. Lives in the study. */
-PELT_API const double *pelt_study_errors(const pelt_study *study, uint32_t *count);
+PELT_EXPERIMENTAL PELT_API const double *pelt_study_errors(const pelt_study *study, uint32_t *count);
 
 typedef struct pelt_components_desc {
     uint32_t cookie;     /* set by pelt_components_desc_default; do not change */
@@ -40,8 +41,8 @@ typedef struct pelt_components_desc {
     uint32_t
         rounds; /* in which points choose their cluster, at most; default 10: as good as is published, more are better */
 } pelt_components_desc;
-PELT_API const pelt_option_table *pelt_components_options(void);
-PELT_API pelt_components_desc pelt_components_desc_default(void);
+PELT_EXPERIMENTAL PELT_API const pelt_option_table *pelt_components_options(void);
+PELT_EXPERIMENTAL PELT_API pelt_components_desc pelt_components_desc_default(void);
 
 /* Point i of frame k is at center + Σ_e coordinates[i][e] · trajectories[k][clusters[i]][e]. */
 typedef struct pelt_components {
@@ -55,15 +56,16 @@ typedef struct pelt_components {
 } pelt_components;
 
 /* The result lives in the study. `desc` may be NULL. */
-PELT_API pelt_result pelt_study_components(pelt_study *study, const pelt_components_desc *desc,
-                                           const pelt_components **components);
+PELT_EXPERIMENTAL PELT_API pelt_result pelt_study_components(pelt_study *study, const pelt_components_desc *desc,
+                                                             const pelt_components **components);
 
 /* Gives the model `bones` bones (fewer where positions run out) spread evenly over its rest pose: each is where the
  * others are farthest. The weights of a vertex are those of its `influences` (1 to 8) nearest bones, and fall with the
  * distance d like exp(−2 d²/r²), r being the largest distance of any vertex from its nearest bone. Nothing moves yet:
  * pelt_decompose finds the best transforms with rig = the model, given_weights and fixed_rest. Skeleton, skin, motions,
  * morphs and drivers are replaced; after a failure the model is as it was. */
-PELT_API pelt_result pelt_study_spread(pelt_context *context, pelt_model *model, uint32_t bones, uint32_t influences);
+PELT_EXPERIMENTAL PELT_API pelt_result pelt_study_spread(pelt_context *context, pelt_model *model, uint32_t bones,
+                                                         uint32_t influences);
 
 #ifdef __cplusplus
 }

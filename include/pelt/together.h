@@ -28,8 +28,9 @@ typedef struct pelt_together_report {
  * rig's, those of a hierarchy, of sma) nothing is done. Holds 36 bytes for each point and frame beside what pelt_correct
  * does, and leaves a rig's size in the model's memory for each round. After a failure the model is as it was. `settings`
  * and `report` may be NULL. */
-PELT_API pelt_result pelt_together(pelt_context *context, pelt_model *model, const pelt_decompose_desc *settings,
-                                   uint32_t rank, uint32_t rounds, pelt_together_report *report);
+PELT_EXPERIMENTAL PELT_API pelt_result pelt_together(pelt_context *context, pelt_model *model,
+                                                     const pelt_decompose_desc *settings, uint32_t rank,
+                                                     uint32_t rounds, pelt_together_report *report);
 
 #ifdef __cplusplus
 }

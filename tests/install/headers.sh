@@ -28,4 +28,10 @@ for compiler in gcc clang; do
         done
     done
 done
+# Experimental functions warn with PELT_STABLE_ONLY, stable ones do not.
+# calls FUNCTION HEADER: a program that uses it
+calls() { printf '#include <pelt/%s>\nvoid *call(void);\nvoid *call(void) { return (void *)&%s; }\n' "$2" "$1"; }
+stable_only() { cc -x c -std=c17 -Werror -DPELT_STABLE_ONLY -I"$include" -fsyntax-only - 2>"$temp/log"; }
+calls pelt_version base.h | stable_only || { echo "headers: PELT_STABLE_ONLY rejects a stable function"; cat "$temp/log"; exit 1; }
+! calls pelt_light light.h | stable_only || { echo "headers: PELT_STABLE_ONLY accepts an experimental function"; exit 1; }
 echo "$count compilations of single headers without a warning"
