@@ -61,7 +61,10 @@ function members(body, divider) {
     for (const [piece] of body.matchAll(/\/\*[^]*?\*\/|\n|[^\n/]+|\//g)) {
         if (piece.startsWith("/*")) {
             const text = commentText(piece);
-            if (open) found.at(-1).comment = [found.at(-1).comment, text].filter(Boolean).join(" ");
+            if (open) {
+                found.at(-1).heading = found.at(-1).comment; // a comment above as well is one for the group that begins here
+                found.at(-1).comment = text;
+            }
             else if (declaration.trim()) above += text; // inside a declaration, as in `char /* x */ *name;`
             else above = text;
             continue;
@@ -197,9 +200,11 @@ function page(headers) {
     // Tables and diagrams of a comment are aligned by blanks: keep lines that are, join others.
     const prose = (text) => text.split(/\n\s*\n/).map((paragraph) => /^ {2,}|\S {3,}\S/m.test(paragraph)
         ? `<pre class="text">${linked(paragraph)}</pre>` : `<p>${linked(paragraph).replace(/`([^`]+)`/g, "<code>$1</code>")}</p>`).join("\n");
-    const member = (kind, { code, comment }) => {
-        const id = kind === "enum" ? ` id="${memberNames(code)[0]}"` : "";
-        return `<tr${id}><td><code>${linked(code)}</code></td><td>${linked(comment).replace(/`([^`]+)`/g, "<code>$1</code>")}</td></tr>`;
+    const member = (kind, { code, comment, heading }) => {
+        const name = memberNames(code)[0];
+        const group = heading ? `<tr><th colspan="2">${linked(heading)}</th></tr>` : "";
+        return `${group}<tr${kind === "enum" ? ` id="${name}"` : ""}><td><code>${linked(code, name)}</code></td>` +
+            `<td>${linked(comment).replace(/`([^`]+)`/g, "<code>$1</code>")}</td></tr>`;
     };
     const item = (it) => {
         if (it.kind === "section") return `<h3>${escape(it.name)}</h3>`;
@@ -226,7 +231,8 @@ pre, code { font: 13px/1.45 ui-monospace, monospace; }
 pre { background: #8881; padding: .6rem .8rem; border-radius: 4px; overflow-x: auto; white-space: pre-wrap; }
 pre.text { white-space: pre; }
 table { border-collapse: collapse; width: 100%; }
-td { vertical-align: top; padding: .25rem .6rem .25rem 0; border-top: 1px solid #8883; white-space: pre-wrap; }
+td { vertical-align: top; padding: .25rem .6rem .25rem 0; border-top: 1px solid #8883; }
+th { text-align: left; font-weight: normal; font-style: italic; padding-top: .8rem; }
 td:first-child { width: 42%; }
 h2 { border-bottom: 2px solid #8886; margin-top: 3rem; }
 h4 { margin: 2rem 0 .3rem; } h4 a { color: inherit; text-decoration: none; } small { font-weight: normal; opacity: .6; }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes docs/pictures/ from Pelt's own scenes. Needs a build (make build) and, for those of the page, Chromium. Pictures stay under 200 KB each.
+# Draws docs/pictures/ from generated scenes. Needs a build (make build) and, for pictures of the page, Chromium. Each picture is at
+# most 200 KB.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=build/release/bin
@@ -11,7 +12,7 @@ mkdir -p "$out"
 "$bin/pelt-scenes" creature -o "$scenes/creature.glb" --vertices 24000 >/dev/null
 "$bin/pelt-scenes" softbody -o "$scenes/hare.obj" >/dev/null
 "$bin/pelt-scenes" cloth -o "$scenes/flag.obj" >/dev/null
-# In its folder: the page shows names as they were given.
+# Run in its folder: the page shows file names as given.
 (pelt=$PWD/$bin/pelt && cd "$scenes" && "$pelt" decompose flag.obj flag.pc2 -o flag.glb --bones 16 --quiet --report flag.html)
 
 "$bin/pelt-scenes" production -o "$scenes/hero.glb" >/dev/null
@@ -27,43 +28,47 @@ view() {
     "$bin/pelt" view "$@" --png "$out/$name.png" --samples 3 --quiet
 }
 
-# The walk, first as anyone sees it, then as the skin sees it.
+# A walking rig: shaded, and coloured by bones.
 view creature "$scenes/creature.glb" --columns 4 --size 1320x300 --yaw 62 --pitch 10 --second-mode bones
+# The same walk baked into a cache and decomposed into rigid bones.
+"$bin/pelt" bake -q "$scenes/creature.glb" -o "$scenes/walk.pc2" --mesh "$scenes/walk.obj"
+"$bin/pelt" decompose -q "$scenes/walk.obj" "$scenes/walk.pc2" -o "$scenes/skin.glb" --bones 24 --transforms rigid
+view decompose "$scenes/skin.glb" --columns 4 --size 1320x300 --yaw 62 --pitch 10 --second-mode bones
 view bones "$scenes/creature.glb" --size 900x510 --yaw 55 --time 0.3 --mode bones
 view weights "$scenes/creature.glb" --size 800x500 --yaw 62 --mode weights --joint 3
 view hare "$scenes/hare.obj" "$scenes/hare.pc2" --columns 6 --size 1600x320
-# What a decomposition with few bones misses, and how far a soft body goes.
+# Error of a decomposition with few bones, and displacement of a soft body.
 view error "$scenes/flag.glb" --source "$scenes/flag.obj" --source "$scenes/flag.pc2" --size 800x500 --mode error --frame 30
 view sheet "$scenes/hare.obj" "$scenes/hare.pc2" --sheet --frames 0:60:5 --size 1000x620 --mode displacement
-# The page, as a browser shows it.
+# The page in a browser.
 page() { node scripts/page-picture.mjs "$scenes/flag.html" "$out/$1.png" "${@:2}"; }
 page page 1040x640 dark '#frame=40&mode=error&view=side'
 page page-phone 390x844 light '#frame=40&mode=bones&skeleton=1'
-# Weights from nothing but a mesh of many shells and a skeleton.
+# Automatic weights of a mesh with many shells.
 view bind "$scenes/bound.glb" --columns 4 --size 1160x360 --yaw 25 --second-mode bones
-# A pose that was not learned from: skinned alone, corrected, true.
+# A pose outside the training set: linear blend skinning, corrected, ground truth.
 unseen=$scenes/unseen/unseen_18
 "$bin/pelt" pose "$scenes/arm.glb" --pose "$unseen.json" -o "$scenes/bent_0.obj" --quiet
 "$bin/pelt" pose "$scenes/flex.glb" --pose "$unseen.json" -o "$scenes/bent_1.obj" --quiet
 cp "$unseen.obj" "$scenes/bent_2.obj"
 view eigenskin "$scenes/bent_%d.obj" --sheet --frames 0:3:1 --columns 3 --size 1160x360 --yaw 80 --fit-pose
-# A wrung arm, moved by linear blending and with its volume.
+# A bent and twisted arm: linear blend skinning, and with volume preservation.
 "$bin/pelt-scenes" wring -o "$scenes/wring.glb" --vertices 8000 >/dev/null
 for volume in 0 1; do
     "$bin/pelt" jiggle "$scenes/wring.glb" --delta 0 --volume $volume -o "$scenes/frame_%d.obj" --quiet
     cp "$scenes/frame_30.obj" "$scenes/wrung_$volume.obj"
 done
 view volume "$scenes/wrung_%d.obj" --sheet --frames 0:2:1 --columns 2 --size 1000x460 --yaw 60 --fit-pose
-# The light of a sky on a troll that bounces: clay above, its colours below.
+# Baked sky light on a moving character: shaded above, vertex colours below.
 "$bin/pelt-scenes" troll -o "$scenes/troll.glb" --vertices 6000 >/dev/null
 "$bin/pelt" light "$scenes/troll.glb" -o "$scenes/lit.glb" --kind sky --sky 0.45,0.7,1 --ground 0.6,0.2,0.05 --fps 10 --quiet
 view light "$scenes/lit.glb" --columns 3 --rows 2 --size 760x480 --yaw 25 --second-mode colors
-# Warts on the rest pose, in every frame.
+# A displacement of the rest pose, in every frame.
 "$bin/pelt" convert -q "$scenes/creature.glb" "$scenes/rest.obj"
 awk '$1 == "v" { bump = sin(14 * $2) * sin(14 * $3) * sin(14 * $4); print bump < 0 ? 0 : bump }' "$scenes/rest.obj" >"$scenes/warts.txt"
 "$bin/pelt" edit -q "$scenes/creature.glb" --displace "$scenes/warts.txt" --amount 0.08 -o "$scenes/warts.glb"
 view edit "$scenes/warts.glb" --columns 4 --size 1320x330 --yaw 62 --pitch 10
-# All triangles, a quarter, a sixteenth, in the same moment of the walk, behind each other.
+# All triangles, a quarter and a sixteenth at the same time of the walk.
 "$bin/pelt-scenes" creature -o "$scenes/small.glb" --vertices 8000 >/dev/null
 "$bin/pelt" simplify -q "$scenes/small.glb" -o "$scenes/level_%d.glb" --lods 5 --frames 2
 for n in 0 2 4; do "$bin/pelt" pose -q "$scenes/level_$n.glb" --time 0.3 -o "$scenes/level_$n.obj"; done
@@ -73,7 +78,7 @@ awk 'FNR == 1 { base = points; shift += 5.4 }
     "$scenes/level_0.obj" "$scenes/level_2.obj" "$scenes/level_4.obj" >"$scenes/levels.obj"
 view simplify "$scenes/levels.obj" --size 1200x260 --yaw 90 --pitch 8 --zoom 1.1 --wireframe
 
-# Ten thousand of them.
+# A crowd of ten thousand.
 "$bin/bench_crowd" --picture "$out/stampede.png"
 
 # pairs NAME FRAMES OPTIONS…: frames of a-%d.obj in $scenes/pairs, and under them those of b-%d.obj.
@@ -88,14 +93,14 @@ pairs() {
     view "$name" "$scenes/pairs/pair_%d.obj" --sheet --frames "0:$n:1" --columns $((n / 2)) "${@:3}"
     rm "$scenes/pairs"/*
 }
-# A rig alone, and with flesh.
+# A rig without and with simulated soft tissue.
 mkdir "$scenes/pairs"
 "$bin/pelt-scenes" troll -o "$scenes/troll.glb" --vertices 14000 >/dev/null
 "$bin/pelt" bake -q "$scenes/troll.glb" -o "$scenes/pairs/a-%d.obj"
 "$bin/pelt" jiggle -q "$scenes/troll.glb" -o "$scenes/pairs/b-%d.obj" --loop --particles 4000 \
     --soft 'belly=0.95,ear*=0.97' --frequency 8 --damping 4
 pairs jiggle '3 10 17 24' --size 840x440 --yaw 30 --pitch 8
-# A captured run on a human (MakeHuman, CC0; CMU motion capture, free for all uses), where these are.
+# A captured run on a human (MakeHuman, CC0; CMU motion capture, free for all uses), where the data is installed.
 data=${PELT_DATA:-../shared/data}
 human=$data/char-makehuman/human_cmu.glb run=$data/mocap-cmu-bvh/009/09_06.bvh
 if [ -e "$human" ] && [ -e "$run" ]; then
@@ -105,7 +110,7 @@ if [ -e "$human" ] && [ -e "$run" ]; then
     pairs jiggle-run '6 11 16 26' --size 800x540 --yaw 110 --fit-pose
 fi
 
-# Ways to store a small flag; in its folder, for the title.
+# Rate-distortion plot of a small flag. Run in its folder: the title is the file name.
 mkdir "$scenes/study"
 "$bin/pelt-scenes" cloth -o "$scenes/study/flag.obj" --vertices 800 --frames 60 >/dev/null
 (pelt=$PWD/$bin/pelt && cd "$scenes/study" &&
