@@ -30,12 +30,19 @@ function commands(text) {
 // Options in code that are nobody's; lines that start other programs do not count.
 function strangeOptions(text, known) {
     const code = [...text.matchAll(/^```\w*\n([^]*?)^```$|`([^`\n]+)`/gm)].flatMap(([, block, inline]) => (block ?? inline).split("\n"));
-    return code.filter((line) => !/^\s*(cmake|ctest|cc|git|npm|node|play\.mjs|bench_\w+|scripts\/\w+)\b/.test(line))
+    return code.filter((line) => !line.includes("pkg-config") && !/^\s*(cmake|ctest|cc|git|npm|node|play\.mjs|bench_\w+|scripts\/\w+)\b/.test(line))
         .flatMap((line) => line.match(/(?<![\w-])--[a-z][a-z-]*/g) ?? []).filter((option) => !known.has(option));
 }
+// Anchors of a page's headings, as GitHub makes them.
+const anchors = (text) => [...text.replace(/^```[^]*?^```$/gm, "").matchAll(/^#+ (.*)$/gm)]
+    .map(([, title]) => title.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, "").replace(/ /g, "-"));
 function deadLinks(text, folder) {
-    return [...text.replace(/^```[^]*?^```$/gm, "").matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)].map(([, target]) => target)
-        .filter((target) => !/^[a-z]+:/.test(target) && !existsSync(join(folder, target)));
+    return [...text.replace(/^```[^]*?^```$/gm, "").matchAll(/\]\(([^)#\s]*)(?:#([^)]*))?\)/g)].filter(([, target, anchor]) => {
+        if (/^[a-z]+:/.test(target)) return false;
+        const path = join(folder, target);
+        if (target && !existsSync(path)) return true;
+        return anchor && !anchors(target ? readFileSync(path, "utf8") : text).includes(anchor);
+    }).map(([, target, anchor]) => target + (anchor ? `#${anchor}` : ""));
 }
 
 // ---- Files that the pages name ----
@@ -100,7 +107,7 @@ const failures = [];
 const expect = (what, condition) => condition || failures.push(what);
 expect("verbs are found in the help", verbs.includes("decompose") && verbs.length > 10);
 expect("a misspelt option is found", strangeOptions("`pelt bind --resolutoin 3`", known).length === 1);
-expect("a dead link is found", deadLinks("[a](nowhere.md) [b](README.md)", root).length === 1);
+expect("dead links are found", deadLinks("[a](nowhere.md) [b](README.md) [c](README.md#nothing) [d](README.md#two-commands)", root).length === 2);
 expect("exit codes are read", commands("```sh\npelt info x  # exit code 2\nls\n```\n")[0]?.code === 2);
 
 // run LINE: the message of a command that does not end as it should, else "".
