@@ -1,13 +1,13 @@
-// build.mjs OUTPUT: bundles the page and writes it as C: the bytes before the data and those behind it
+// build.mjs OUTPUT: bundles the page and writes it as C arrays: the bytes before and after the data
 // (src/view/page.h).
-// build.mjs --check: looks at the types only.
+// build.mjs --check: checks types only.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
-/** A package, or the sentence that says how to get it. */
+/** Imports a package, or exits with a message that tells how to install it. */
 async function need(name) {
     try {
         return await import(name);
@@ -23,7 +23,7 @@ async function need(name) {
 async function bundle() {
     const { build } = await need("esbuild");
     await need("three");
-    // Pages carry the licence of what is bundled into them.
+    // Pages contain the licence of bundled software.
     const notice = `/*! Contains three.js.\n\n${readFileSync(here("../node_modules/three/LICENSE"), "utf8").trim()}\n*/`;
     const common = { bundle: true, minify: true, write: false, legalComments: "none", logLevel: "warning" };
     const [script, style] = await Promise.all([
@@ -33,7 +33,7 @@ async function bundle() {
     return { script: script.outputFiles[0].text, style: style.outputFiles[0].text };
 }
 
-/** The page in two halves; the program comes behind the data that it reads. */
+/** The page in two halves, before and after the data; the script comes last. */
 async function page() {
     const { script, style } = await bundle();
     const [head, tail] = readFileSync(here("page.html"), "utf8").split("<!-- data -->\n");

@@ -57,7 +57,8 @@ const script = (name, text) => {
     chmodSync(join(bin, name), 0o755);
 };
 script("pelt", `exec '${pelt}' "$@"`);
-script("pelt-scenes", `exec '${scenes}' "$@" --vertices 400`); // small: a later option wins
+// Scenes are small: a later option wins.
+script("pelt-scenes", `case $1 in cloth | softbody) set -- "$@" --frames 61 ;; esac; exec '${scenes}' "$@" --vertices 300`);
 script("xdg-open", ":");
 
 const environment = { ...process.env, PATH: `${bin}:${process.env.PATH}` };

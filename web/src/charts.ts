@@ -1,4 +1,4 @@
-/** Curves as SVG. Colours and type come from the style sheet. */
+/** Charts as SVG. Colours and fonts come from the style sheet. */
 import { figure, h, svg } from "./dom";
 
 export interface Curve {
@@ -6,7 +6,7 @@ export interface Curve {
     x: string;
     y: string;
     points: [number, number][];
-    /** Both axes by powers of ten. */
+    /** Both axes are logarithmic. */
     log?: boolean;
 }
 

@@ -20,7 +20,7 @@ function fromHue(lightness: number, chroma: number, degrees: number): Lab {
     return [lightness, chroma * Math.cos(angle), chroma * Math.sin(angle)];
 }
 
-/** Colours of 0 to 1, looked up in a table of 256. */
+/** A colour map of the range 0 to 1, as a table of 256 entries. */
 export class ColorMap {
     private readonly table = new Float32Array(256 * 3);
 

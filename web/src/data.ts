@@ -1,4 +1,4 @@
-/** What rides along in the page: blocks of base64 and the JSON that describes them (docs/page.md). */
+/** Data embedded in the page: base64 blocks and the JSON that describes them (docs/page.md). */
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
@@ -67,7 +67,7 @@ export interface Lattice {
     edges: Uint32Array;
 }
 
-/** Everything there is to show. */
+/** Everything the page shows. */
 export interface PageData {
     title: string;
     fps: number;
@@ -89,7 +89,7 @@ function decode(text: string): Uint8Array {
     return bytes;
 }
 
-/** The bytes of a block, which then leaves the document. */
+/** Decodes a block and removes it from the document. */
 function block(name: string): ArrayBuffer | undefined {
     const element = document.getElementById(`pelt-${name}`);
     if (!element) return undefined;
@@ -103,7 +103,7 @@ function readClip(json: ClipJson, index: number): Clip {
     return new Clip(json, json.format === "u16" ? new Uint16Array(bytes) : new Float32Array(bytes), json.boxes);
 }
 
-/** The data of this page; undefined when it has none. */
+/** The data of this page; undefined if it has none. */
 export function readPage(): PageData | undefined {
     const glb = block("model");
     const text = document.getElementById("pelt-data")?.textContent;

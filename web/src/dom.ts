@@ -1,4 +1,4 @@
-/** Elements: finding those of page.html, and making others. */
+/** Finds elements of page.html and creates others. */
 
 type Child = Node | string | number | null | undefined | false;
 
@@ -35,12 +35,12 @@ export function svg(tag: string, attributes: Record<string, unknown> = {}, ...ch
     return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
 
-/** Says something to screen readers. */
+/** Announces a text to screen readers. */
 export function announce(text: string): void {
     byId("status").textContent = text;
 }
 
-/** A number for people: at most `digits` that mean something. */
+/** Formats a number with at most `digits` significant digits. */
 export function figure(value: number, digits = 4): string {
     if (!Number.isFinite(value)) return "–";
     if (value === 0) return "0";

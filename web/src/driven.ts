@@ -1,10 +1,10 @@
-/** Morphs that follow the pose: the drivers of a file with three's nodes and meshes in place of numbers. */
+/** Pose drivers of a file, bound to three's nodes and meshes. */
 import type { Object3D } from "three";
 import type { GLTF } from "three/examples/jsm/loaders/GLTFLoader.js";
 import { type Driver, Drivers, nodesOf, readDrivers } from "./drivers";
 import type { Part } from "./model";
 
-/** Whether the drivers fit the file: other programs number nodes and targets anew, and do not know of them. */
+/** Whether the drivers match the file: other programs may renumber nodes and targets. */
 function fits(drivers: Driver[], nodes: { name?: string }[], parts: Part[]): boolean {
     const has = (node: number, target: number) =>
         parts.some((part) => part.node === node && target in (part.object.morphTargetInfluences ?? []));
@@ -17,7 +17,7 @@ function fits(drivers: Driver[], nodes: { name?: string }[], parts: Part[]): boo
 }
 
 export class Driven {
-    /** Whose morph weights a target's are, in the order of `drivers.targets`. */
+    /** Morph weight arrays of the targets, in the order of `drivers.targets`. */
     private readonly parts: Part[][];
     private before: { part: Part; index: number; value: number }[] = [];
 
@@ -29,7 +29,7 @@ export class Driven {
         this.parts = drivers.targets.map(({ node }) => parts.filter((part) => part.node === node));
     }
 
-    /** What drives the morphs of a file as it was loaded, in its rest pose; undefined: nothing. */
+    /** Drivers of a loaded file in its rest pose; undefined: none. */
     static async find({ parser, userData }: GLTF, parts: Part[]): Promise<Driven | undefined> {
         const list = readDrivers(userData);
         const { nodes = [] } = parser.json as { nodes?: { name?: string }[] };
@@ -40,7 +40,7 @@ export class Driven {
         return new Driven(new Drivers(list, rotation), joints, parts);
     }
 
-    /** Gives driven morphs the weights of the pose that the nodes are in, but for those that `keeps` names. */
+    /** Sets the weights of driven morphs from the current pose of the nodes, except those that `keeps` names. */
     apply(keeps: (part: Part, index: number) => boolean): void {
         const weights = this.drivers.weights((node) => this.joints.get(node)!.quaternion.toArray());
         this.drivers.targets.forEach(({ target }, t) => {
@@ -53,7 +53,7 @@ export class Driven {
         });
     }
 
-    /** Takes that back. */
+    /** Restores the weights before `apply`. */
     undo(): void {
         for (const { part, index, value } of this.before) part.object.morphTargetInfluences![index] = value;
         this.before = [];

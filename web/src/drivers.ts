@@ -1,4 +1,4 @@
-/** Morph weights from a pose: what `extras.pelt_drivers` of a glTF file says (docs/drivers.md), for any viewer; with
+/** Pose drivers: evaluates `extras.pelt_drivers` of a glTF file (docs/drivers.md), for any viewer; with
  * three, `gltf.userData` has the extras. The same as src/core/driver.c, step by step. Quaternions are x y z w. */
 
 type Numbers = ArrayLike<number>;
@@ -52,7 +52,7 @@ function isDriver(value: unknown): value is Driver {
     );
 }
 
-/** The drivers in a document's extras; none where there are none, or where they are not as they should be. */
+/** The drivers in the extras of a document; empty if there are none or they are invalid. */
 export function readDrivers(extras: unknown): Driver[] {
     const { version, drivers } = ((extras as { pelt_drivers?: unknown })?.pelt_drivers ?? {}) as {
         version?: unknown;
@@ -63,7 +63,7 @@ export function readDrivers(extras: unknown): Driver[] {
 
 // ---- Evaluating ----
 
-/** a · b: b first. */
+/** a · b, which applies b first. */
 function multiply(a: Numbers, b: Numbers): number[] {
     return [
         a[3] * b[0] + a[0] * b[3] + a[1] * b[2] - a[2] * b[1],
@@ -90,12 +90,12 @@ function localOf({ joint, against, above = [] }: Driver, rotation: Rotation): Nu
     return multiply(inverse(chain(against, rotation)), chain([joint, ...above], rotation));
 }
 
-/** All nodes that a driver asks for. */
+/** All nodes that a driver uses. */
 export function nodesOf({ joint, against = [], above = [] }: Driver): number[] {
     return [joint, ...against, ...above];
 }
 
-/** The part of a rotation that a driver looks at. */
+/** The part of a rotation that a driver uses. */
 function partOf({ part, axis }: Driver, whole: number[]): number[] {
     if (part === "whole" || !axis) return whole;
     const along = whole[0] * axis[0] + whole[1] * axis[1] + whole[2] * axis[2];
@@ -131,13 +131,13 @@ function asFloats(driver: Driver): Driver {
     };
 }
 
-/** The drivers of one file, ready to be asked again and again. */
+/** The drivers of one file, prepared for repeated evaluation. */
 export class Drivers {
-    /** Every morph target that is driven, once. */
+    /** The driven morph targets, without duplicates. */
     readonly targets: { node: number; target: number }[] = [];
     private readonly list: Driver[];
     private readonly rests: Numbers[];
-    /** [driver][target] places in `targets`. */
+    /** [driver][target] indices into `targets`. */
     private readonly places: number[][];
 
     /** `rest` gives the rotation of a node in the file. */

@@ -1,4 +1,4 @@
-/** How far the result is from its source, frame by frame, measured a little at a time so that the page stays awake.
+/** Error of the result against its source per frame, measured in small steps so that the page stays responsive.
  * E_rms is that of docs/notation.md. */
 import { type Animation, distances, type Subject } from "./subject";
 
@@ -11,7 +11,7 @@ export class ErrorCurve {
     done = 0;
     private squares = 0;
     private stopped = false;
-    /** The scale when so many frames were measured. */
+    /** The scale after this many measured frames. */
     private scaleThen = 0;
     private scaledAt = 0;
 
@@ -29,7 +29,7 @@ export class ErrorCurve {
         return this.scaled(this.squares, this.done);
     }
 
-    /** A distance that nearly all vertices stay below in nearly all frames: the top of the colour scale. */
+    /** The 99th percentile of the largest distances of vertices: the top of the colour scale. */
     get scale(): number {
         if (this.scaledAt === this.done) return this.scaleThen;
         const sorted = this.largest.slice().sort();
@@ -38,7 +38,7 @@ export class ErrorCurve {
         return this.scaleThen;
     }
 
-    /** Where the largest distance is. */
+    /** Frame and vertex of the largest distance. */
     get worst(): { distance: number; frame: number; vertex: number } {
         let vertex = 0;
         for (let i = 1; i < this.largest.length; i++) if (this.largest[i] > this.largest[vertex]) vertex = i;
@@ -49,7 +49,7 @@ export class ErrorCurve {
         return (1000 * Math.sqrt(squares / (3 * this.subject.pointCount * frames))) / this.animation.clip!.radius;
     }
 
-    /** Measures everything; calls `progress` now and then. */
+    /** Measures all frames; calls `progress` at intervals. */
     async run(progress: () => void): Promise<void> {
         const { subject, animation } = this;
         const count = subject.model.vertexCount;

@@ -1,20 +1,20 @@
-/** Where an animation takes a subject, by looking at some of its frames and vertices. */
+/** Bounds of an animation, from a sample of its frames and vertices. */
 import { Vector3 } from "three";
 import { type Animation, distances, type Subject } from "./subject";
 
 export interface Extent {
     low: Vector3;
     high: Vector3;
-    /** Points that are to stay in view, [point][3]. */
+    /** Points to keep in view, [point][3]. */
     points: Float32Array;
-    /** How far a vertex gets from its place at rest. */
+    /** Largest displacement of a vertex from rest. */
     farthest: number;
 }
 
 const FRAMES = 12;
 const VERTICES = 4000;
 
-/** `restPose` [vertex][3]. Positions that are not finite are passed over. */
+/** `restPose` [vertex][3]. Non-finite positions are skipped. */
 export function lookAround(subject: Subject, animation: Animation, restPose: Float32Array): Extent {
     const { vertexCount } = subject.model;
     const positions = new Float32Array(restPose.length);

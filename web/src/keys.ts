@@ -2,7 +2,7 @@
 import { byId, h } from "./dom";
 
 export interface Shortcut {
-    /** As KeyboardEvent.key, with "Shift+" or "Alt+" in front where it needs that. */
+    /** As KeyboardEvent.key, with the prefix "Shift+" or "Alt+" if needed. */
     keys: string[];
     text: string;
     run(): void;
@@ -14,7 +14,7 @@ const named = (key: string): string =>
         .map((part) => NAMES[part] ?? (part.length === 1 ? part.toUpperCase() : part))
         .join(" ");
 
-/** Keys that an element in focus needs itself. */
+/** Whether the focused element handles the key itself. */
 function isTaken(target: EventTarget | null, key: string): boolean {
     if (!(target instanceof HTMLElement)) return false;
     if (target instanceof HTMLInputElement && target.type === "search") return true;

@@ -1,4 +1,4 @@
-/** Deep links: what is shown, behind the # of the address, as in #frame=12&mode=error. */
+/** Deep links: the view state in the fragment of the address, as in #frame=12&mode=error. */
 import { Vector3 } from "three";
 import { MODES } from "./modes";
 import type { Stage } from "./scene";
@@ -7,7 +7,7 @@ import type { State, Store } from "./state";
 const FLAGS = ["skeleton", "wireframe", "triangles", "voxels", "lattice"] as const;
 const VIEWS = ["result", "source", "side"] as const;
 
-/** The state that a link asks for; what is not in it stays. */
+/** The state of a link; members that it does not contain are kept. */
 export function readLink(hash: string, stage: Stage): Partial<State> {
     const link = new URLSearchParams(hash.replace(/^#/, ""));
     const patch: Partial<State> = {};
@@ -42,7 +42,7 @@ export function writeLink(state: State, stage: Stage): string {
     return `#${link.toString().replaceAll("%2C", ",")}`;
 }
 
-/** Keeps the address true while nothing plays. Browsers allow few changes of it, so they are gathered. */
+/** Updates the address while nothing plays, in batches, because browsers limit the rate of changes. */
 export function keepAddress(store: Store, stage: Stage): void {
     let waiting = false;
     store.on(["animation", "frame", "view", "mode", "joint", "vertex", "playing", ...FLAGS], () => {

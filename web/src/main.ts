@@ -1,4 +1,4 @@
-/** The page begins here: what it holds is shown, and what a person does is listened to. */
+/** Entry point: shows the data of the page and handles user input. */
 import { readFile, readPage } from "./data";
 import { announce, byId } from "./dom";
 import { keepAddress, readLink, writeLink } from "./links";
@@ -7,12 +7,12 @@ import { MODES } from "./modes";
 import { dragRotation } from "./pointer";
 import { Viewer } from "./viewer";
 
-/** Browsers without WebGL cannot draw; they are told. */
+/** Shows a message in browsers without WebGL. */
 function makeViewer(): Viewer {
     try {
         return new Viewer();
     } catch (error) {
-        byId("headline").textContent = "This browser has no WebGL, which the page draws with.";
+        byId("headline").textContent = "This page needs WebGL, which this browser does not provide.";
         throw error;
     }
 }
@@ -114,10 +114,10 @@ function shortcuts(): Shortcut[] {
     const turn = (dx: number, dy: number) => viewer.turnJoint(store.state.joint, dragRotation(stage, dx, dy));
     return [
         key([" "], "play or pause", () => timeline.toggle()),
-        key(["ArrowLeft", ","], "one frame back", () => timeline.step(-1)),
-        key(["ArrowRight", "."], "one frame on", () => timeline.step(1)),
-        key(["PageUp"], "ten frames back", () => timeline.go(store.state.frame - 10)),
-        key(["PageDown"], "ten frames on", () => timeline.go(store.state.frame + 10)),
+        key(["ArrowLeft", ","], "previous frame", () => timeline.step(-1)),
+        key(["ArrowRight", "."], "next frame", () => timeline.step(1)),
+        key(["PageUp"], "back ten frames", () => timeline.go(store.state.frame - 10)),
+        key(["PageDown"], "forward ten frames", () => timeline.go(store.state.frame + 10)),
         key(["Home"], "first frame", () => timeline.go(0)),
         key(["End"], "last frame", () => timeline.go(Infinity)),
         key(["<"], "slower", () => timeline.faster(-1)),
@@ -130,28 +130,28 @@ function shortcuts(): Shortcut[] {
         ),
         key(["k"], "skeleton", () => viewer.toggle("skeleton")),
         key(["x"], "wireframe", () => viewer.toggle("wireframe")),
-        key(["n"], "normals of the triangles", () => viewer.toggle("triangles")),
+        key(["n"], "triangle normals", () => viewer.toggle("triangles")),
         key(["v"], "voxels", () => viewer.toggle("voxels")),
         key(["l"], "lattice", () => viewer.toggle("lattice")),
         key(["p"], "pose joints", () => viewer.toggle("pose")),
         key(["r"], "reset the pose", () => viewer.resetPose()),
-        key(["["], "bone before", () => viewer.walkJoints(-1)),
+        key(["["], "previous bone", () => viewer.walkJoints(-1)),
         key(["]"], "next bone", () => viewer.walkJoints(1)),
-        key(["Alt+ArrowLeft"], "turn the bone left", () => turn(-10, 0)),
-        key(["Alt+ArrowRight"], "turn the bone right", () => turn(10, 0)),
-        key(["Alt+ArrowUp"], "turn the bone up", () => turn(0, -10)),
-        key(["Alt+ArrowDown"], "turn the bone down", () => turn(0, 10)),
-        key(["Shift+ArrowLeft"], "look from the left", () => stage.orbit(-1 / 36, 0)),
-        key(["Shift+ArrowRight"], "look from the right", () => stage.orbit(1 / 36, 0)),
-        key(["Shift+ArrowUp"], "look from above", () => stage.orbit(0, 1 / 36)),
-        key(["Shift+ArrowDown"], "look from below", () => stage.orbit(0, -1 / 36)),
-        key(["+", "="], "nearer", () => stage.zoom(1 / 1.15)),
-        key(["-"], "further", () => stage.zoom(1.15)),
-        key(["f"], "whole model in view", () => stage.reframe()),
+        key(["Alt+ArrowLeft"], "rotate the bone left", () => turn(-10, 0)),
+        key(["Alt+ArrowRight"], "rotate the bone right", () => turn(10, 0)),
+        key(["Alt+ArrowUp"], "rotate the bone up", () => turn(0, -10)),
+        key(["Alt+ArrowDown"], "rotate the bone down", () => turn(0, 10)),
+        key(["Shift+ArrowLeft"], "orbit left", () => stage.orbit(-1 / 36, 0)),
+        key(["Shift+ArrowRight"], "orbit right", () => stage.orbit(1 / 36, 0)),
+        key(["Shift+ArrowUp"], "orbit up", () => stage.orbit(0, 1 / 36)),
+        key(["Shift+ArrowDown"], "orbit down", () => stage.orbit(0, -1 / 36)),
+        key(["+", "="], "zoom in", () => stage.zoom(1 / 1.15)),
+        key(["-"], "zoom out", () => stage.zoom(1.15)),
+        key(["f"], "frame the model", () => stage.reframe()),
         key(["o"], "open a GLB file", () => byId("file").click()),
         key(["u"], "copy a link", () => void copyLink()),
         key(["c"], "save a picture", () => void savePicture()),
-        key(["t"], "dark or light", switchTheme),
+        key(["t"], "dark or light theme", switchTheme),
         key(["?"], "this list", toggleHelp),
     ];
 }
@@ -180,7 +180,7 @@ async function begin(): Promise<void> {
     listen(shortcuts());
     const data = readPage();
     if (!data) {
-        byId("headline").textContent = "There is no model in this page. Drop a GLB file on it.";
+        byId("headline").textContent = "This page contains no model. Drop a GLB file on it.";
         return;
     }
     await viewer.open(data);
@@ -193,18 +193,18 @@ async function begin(): Promise<void> {
     run();
 }
 
-/** For tests and for those who build on the page. */
+/** Interface for tests and scripts. */
 const hook = {
     viewer,
     /** Resolves when the model is shown. */
     ready: begin(),
-    /** Vertices of the result and of the source in a frame of the animation that is shown, [vertex][3]. */
+    /** Vertices of the result and of the source in a frame of the current animation, [vertex][3]. */
     positions(frame: number): Float32Array {
         const out = new Float32Array(3 * viewer.subject.model.vertexCount);
         viewer.subject.result(viewer.animation, frame, out);
         return out;
     },
-    /** Normals of the result as engines skin them, [vertex][3]; zeros where the file has none. */
+    /** Normals of the result as engines skin them, [vertex][3]; zeros if the file has none. */
     normals(frame: number): Float32Array {
         const count = 3 * viewer.subject.model.vertexCount;
         const out = new Float32Array(count);

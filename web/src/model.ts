@@ -1,6 +1,6 @@
 /** A GLB file as one mesh and what moves it, as Pelt's own model has it: every vertex of every primitive of every
- * node, in Pelt's order, moved by Σ weight · world(joint) · inverse bind · (rest + morphs). What merely hangs from
- * a node has that node as its only bone. */
+ * node, in Pelt's order, moved by Σ weight · world(joint) · inverse bind · (rest + morphs). A part
+ * without a skin has its node as its only bone. */
 import {
     type AnimationClip,
     type BufferAttribute,
@@ -26,14 +26,14 @@ export interface Part {
     node: number;
     color: [number, number, number];
     map: Texture | null;
-    /** A part before it with the very same vertices, as parts of an OBJ file have: they need to be moved only once. */
+    /** An earlier part with the same vertices, as in OBJ files: they are skinned only once. */
     twin?: Part;
 }
 
 export interface Bone {
     node: Object3D;
     inverseBind: Matrix4;
-    /** Index into `joints`, or −1 for what merely hangs from a node. */
+    /** Index into `joints`, or −1 for parts without a skin. */
     joint: number;
 }
 
@@ -43,7 +43,7 @@ export interface Joint {
     node: Object3D;
     /** The nearest ancestor that is a joint, or −1. */
     parent: number;
-    /** Sum of its weights over all vertices that have no twins. */
+    /** Sum of its weights over all vertices, duplicates excluded. */
     weight: number;
 }
 
@@ -60,7 +60,7 @@ export interface Model {
     parts: Part[];
     bones: Bone[];
     joints: Joint[];
-    /** Morphs that follow the pose. */
+    /** Pose drivers. */
     driven?: Driven;
     /** Influences per vertex, K. */
     influences: number;
@@ -74,7 +74,7 @@ interface GltfJson {
     skins?: { joints: number[]; inverseBindMatrices?: number }[];
 }
 
-/** three would read four influences and make them sum to one; without skins it gives them as they are. */
+/** three would read four influences and normalise them; without skins it returns the attributes unchanged. */
 async function parse(glb: ArrayBuffer): Promise<{ gltf: GLTF; skins: Map<number, number> }> {
     const skins = new Map<number, number>();
     const loader = new GLTFLoader().setMeshoptDecoder(MeshoptDecoder);
@@ -124,7 +124,7 @@ function listDrawn(gltf: GLTF): Drawn[] {
     return list.sort((a, b) => place(a) - place(b) || a.primitive - b.primitive);
 }
 
-/** Adds bones and joints as parts ask for them. */
+/** Collects the bones and joints that parts use. */
 class Rig {
     readonly bones: Bone[] = [];
     readonly joints: Joint[] = [];

@@ -1,4 +1,4 @@
-/** What the colours of vertices say. Every mode fills colours [vertex][3] and describes its legend. */
+/** Colour modes. Every mode fills colours [vertex][3] and describes its legend. */
 import { category, CLAY, COOL, type Color, type ColorMap, HEAT } from "./colors";
 import type { Model } from "./model";
 
@@ -23,15 +23,15 @@ export interface Legend {
     ticks: string[];
 }
 
-/** What modes may look at. */
+/** Inputs of the modes. */
 export interface ModeInput {
     model: Model;
     joint: number;
-    /** [vertex] distance from the rest pose and from the source in this frame, object units; empty where there is
+    /** [vertex] distance from the rest pose and from the source in this frame, object units; empty if there is
      * none. */
     displacement: Float32Array;
     error: Float32Array;
-    /** [vertex] degrees between the normals that are shown and those of the source's triangles. */
+    /** [vertex] degrees between the displayed normals and those of the source's triangles. */
     shading: Float32Array;
     /** The distances at the top of the colour scales. */
     displacementScale: number;

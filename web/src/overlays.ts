@@ -1,4 +1,4 @@
-/** Skeleton, voxels, lattice and the mark of the picked vertex. */
+/** Overlays: skeleton, voxels, lattice, marker of the picked vertex. */
 import {
     BoxGeometry,
     BufferAttribute,
@@ -37,7 +37,7 @@ function boneGeometry(): BufferGeometry {
 /** Joints as small octahedra, bones as long ones, over everything else. */
 class Skeleton {
     readonly group = new Group();
-    /** [joint][3] where the joints are. */
+    /** [joint][3] positions of the joints. */
     readonly positions: Float32Array;
     private readonly joints: InstancedMesh;
     private readonly bones: InstancedMesh;
@@ -136,7 +136,7 @@ export class Overlays {
         for (const object of [this.voxels, this.lattice]) if (object) parent.add(object);
     }
 
-    /** Puts the mark at a vertex; −1: nowhere. */
+    /** Moves the marker to a vertex; −1 hides it. */
     markVertex(vertex: number, positions: Float32Array, color: number): void {
         this.mark.visible = vertex >= 0;
         (this.mark.material as MeshBasicMaterial).color.set(color);

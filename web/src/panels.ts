@@ -14,7 +14,7 @@ export interface VertexFacts {
     position: [number, number, number];
     influences: { joint: number; name: string; weight: number }[];
     displacement: number;
-    /** From the source in this frame, and the largest of all frames; NaN without a source. */
+    /** Distance from the source in this frame, and the largest of all frames; NaN without a source. */
     error: number;
     largest: number;
     largestFrame: number;
@@ -48,20 +48,20 @@ export class Panels {
     onJoint: (joint: number) => void = () => {};
     onMorph: (morph: Morph, value: number) => void = () => {};
     onReset: () => void = () => {};
-    /** Degrees about x, y and z of the joint that is chosen. */
+    /** Rotation of the selected joint, in degrees about x, y and z. */
     onTurn: (degrees: number[]) => void = () => {};
     private tabs: Tab[] = [];
     private turns: { input: HTMLInputElement; output: HTMLOutputElement }[] = [];
     private sliders: { morph: Morph; input: HTMLInputElement; output: HTMLOutputElement }[] = [];
 
-    /** Pages for a subject; those before go. */
+    /** Replaces the pages by those of a subject. */
     setSubject(subject: Subject): void {
         this.sliders = [];
         this.turns = [];
         const pages: [string, HTMLElement][] = [["Report", this.reportPage(subject)]];
         if (subject.model.joints.length > 0) pages.push(["Bones", this.bonesPage(subject)]);
         if (subject.poser.morphs.length > 0) pages.push(["Morphs", this.morphsPage(subject.poser.morphs)]);
-        pages.push(["Vertex", h("p", { class: "empty" }, "Click the surface to read a vertex.")]);
+        pages.push(["Vertex", h("p", { class: "empty" }, "Click the surface to inspect a vertex.")]);
         this.tabs = pages.map(([name, content]) => {
             const id = name.toLowerCase();
             const page = h(
@@ -96,7 +96,7 @@ export class Panels {
         }
     }
 
-    /** Arrow keys go from tab to tab. */
+    /** Arrow keys move between tabs. */
     private walk(event: KeyboardEvent, name: string): void {
         const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
         if (!by) return;
@@ -142,7 +142,7 @@ export class Panels {
         return page;
     }
 
-    /** What the page measured itself; E_rms only where no report says it. */
+    /** Errors measured by the page; E_rms only if the report has none. */
     showMeasured(curve: ErrorCurve, reported: boolean, go: (frame: number, vertex: number) => void): void {
         const { distance, frame, vertex } = curve.worst;
         const rows: reports.Row[] = [{ name: "largest error", value: `${figure(distance)} units` }];
@@ -150,14 +150,14 @@ export class Panels {
             rows.unshift({
                 name: "E_rms",
                 value: figure(curve.whole),
-                hint: "In thousandths of the radius of the first frame's enclosing ball",
+                hint: "Thousandths of the radius of the first frame's enclosing ball",
             });
         const jump = h(
             "button",
             { type: "button", onclick: () => go(frame, vertex) },
-            `Show it: frame ${frame}, vertex ${vertex}`,
+            `Go to frame ${frame}, vertex ${vertex}`,
         );
-        byId("measured").replaceChildren(section("Against the source", table(rows), h("div", { class: "row" }, jump)));
+        byId("measured").replaceChildren(section("Compared with the source", table(rows), h("div", { class: "row" }, jump)));
     }
 
     // ---- Bones ----
@@ -181,7 +181,7 @@ export class Panels {
             ...rows,
         );
         list.addEventListener("keydown", (event) => this.walkJoints(event, rows));
-        const filter = h("input", { type: "search", placeholder: "Find a bone", "aria-label": "Find a bone" });
+        const filter = h("input", { type: "search", placeholder: "Filter bones", "aria-label": "Filter bones" });
         filter.addEventListener("input", () => {
             const wanted = filter.value.toLowerCase();
             rows.forEach(
@@ -193,7 +193,7 @@ export class Panels {
         return h("div", { class: "bones" }, h("div", { class: "row" }, filter, reset), this.turnRows(), list);
     }
 
-    /** Sliders for the joint that is chosen. Between −90° and 90° about y every rotation has one set of angles. */
+    /** Sliders for the selected joint. With y limited to ±90°, every rotation has one set of angles. */
     private turnRows(): HTMLElement {
         const rows = [180, 90, 180].map((most, axis) => {
             const id = `turn-${"xyz"[axis]}`;
@@ -204,12 +204,12 @@ export class Panels {
         });
         this.turns = rows;
         const sliders = rows.map(({ input, output }, axis) =>
-            h("div", { class: "slider" }, h("label", { for: input.id }, `turn ${"xyz"[axis]}`), input, output),
+            h("div", { class: "slider" }, h("label", { for: input.id }, `rotate ${"xyz"[axis]}`), input, output),
         );
         return h("div", { class: "turns" }, ...sliders);
     }
 
-    /** undefined: no joint is chosen. */
+    /** undefined: no joint is selected. */
     showTurn(degrees: number[] | undefined): void {
         this.turns.forEach(({ input, output }, axis) => {
             input.disabled = !degrees;
@@ -265,16 +265,16 @@ export class Panels {
     showVertex(facts: VertexFacts | undefined): void {
         const page = this.tabs.find(({ name }) => name === "Vertex")?.page;
         if (!page) return;
-        if (!facts) return page.replaceChildren(h("p", { class: "empty" }, "Click the surface to read a vertex."));
+        if (!facts) return page.replaceChildren(h("p", { class: "empty" }, "Click the surface to inspect a vertex."));
         const { vertex, point, part, position, influences, displacement, error, largest, largestFrame } = facts;
         const rows: reports.Row[] = [
             { name: "vertex", value: String(vertex) },
             { name: "part", value: part || "–" },
             { name: "position", value: position.map((x) => figure(x, 4)).join("  ") },
-            { name: "from rest", value: figure(displacement), hint: "Distance from the rest pose, object units" },
+            { name: "displacement", value: figure(displacement), hint: "Distance from the rest pose, object units" },
         ];
         if (point !== vertex)
-            rows.splice(1, 0, { name: "point", value: String(point), hint: "Its number in the source" });
+            rows.splice(1, 0, { name: "point", value: String(point), hint: "Index in the source" });
         if (Number.isFinite(error))
             rows.push({
                 name: "error",

@@ -1,7 +1,7 @@
-/** Which vertex or joint is under the pointer. */
+/** Finds the vertex or joint under the pointer. */
 import { type PerspectiveCamera, Vector3 } from "three";
 
-/** Where a ray first meets a triangle, as that triangle's nearest corner; −1: nowhere. */
+/** The nearest corner of the first triangle that a ray hits; −1: none. */
 export function vertexOnRay(
     origin: Vector3,
     direction: Vector3,
@@ -57,14 +57,14 @@ function nearestCorner(hit: Vector3, positions: Float32Array, triangles: Uint32A
     return triangles[triangle + (d0 <= d1 && d0 <= d2 ? 0 : d1 <= d2 ? 1 : 2)];
 }
 
-/** The ray of a camera through a place of its picture (−1 to 1). */
+/** The ray of a camera through a position of its picture (−1 to 1). */
 export function rayThrough(camera: PerspectiveCamera, x: number, y: number): { origin: Vector3; direction: Vector3 } {
     camera.updateMatrixWorld();
     const origin = new Vector3().setFromMatrixPosition(camera.matrixWorld);
     return { origin, direction: new Vector3(x, y, 0.5).unproject(camera).sub(origin).normalize() };
 }
 
-/** The joint drawn nearest to a place of the picture, at most `reach` pixels away; −1: none. */
+/** The joint drawn nearest to a position of the picture, at most `reach` pixels away; −1: none. */
 export function jointNear(
     camera: PerspectiveCamera,
     joints: Float32Array,

@@ -1,13 +1,13 @@
-/** What a pointer does on the canvas beside turning the camera: a click picks, a drag from a joint turns it. */
+/** Pointer input on the canvas besides the camera: a click picks, dragging a joint rotates it. */
 import { Quaternion, Vector3 } from "three";
 import type { Stage } from "./scene";
 
 export interface PointerActions {
-    /** The joint under a place, or −1; only when joints may be picked. */
+    /** The joint under a position, or −1; only while joints can be picked. */
     joint(x: number, y: number, reach: number): number;
     canPose(): boolean;
     pick(x: number, y: number): void;
-    /** A joint was grabbed, and turned by a rotation in world space. */
+    /** A joint was dragged, rotated by a rotation in world space. */
     grab(joint: number): void;
     turn(joint: number, rotation: Quaternion): void;
 }
@@ -15,7 +15,7 @@ export interface PointerActions {
 const CLICK_REACH = 4; // pixels that a pointer may move in a click
 const RADIANS_PER_PIXEL = 0.008;
 
-/** A drag on the screen as a turn about the camera's axes. */
+/** Converts a drag to a rotation about the axes of the camera. */
 export function dragRotation(stage: Stage, dx: number, dy: number): Quaternion {
     const up = new Vector3(0, 1, 0).applyQuaternion(stage.camera.quaternion);
     const right = new Vector3(1, 0, 0).applyQuaternion(stage.camera.quaternion);

@@ -1,5 +1,5 @@
-/** Where the vertices of a model are at a moment: three samples the animation, the skin is evaluated here. A person
- * may turn joints and set morph weights on top of it; correctors see both before vertices move. */
+/** Vertex positions of a model at a time: three samples the animation, the skin is evaluated here. The user may rotate
+ * joints and set morph weights on top of it; correctors run after both, before skinning. */
 import { type AnimationAction, AnimationMixer, Euler, MathUtils, Matrix3, Matrix4, type Object3D, Quaternion } from "three";
 import type { Model, Part } from "./model";
 
@@ -9,7 +9,7 @@ export interface Moment {
     time: number;
 }
 
-/** May change morph weights (part.object.morphTargetInfluences) or nodes after the animation and what a person did. */
+/** May change morph weights (part.object.morphTargetInfluences) or nodes, after animation and user input. */
 export type Corrector = (model: Model) => void;
 
 export interface Morph {
@@ -25,7 +25,7 @@ export class Poser {
     private readonly mixer: AnimationMixer;
     private action: AnimationAction | undefined;
     private motion = -1;
-    /** A person has turned joints of the pose that is shown. */
+    /** The user has rotated joints of the current pose. */
     private turned = false;
     private readonly palette: Float64Array;
     private readonly shape: Float32Array;
@@ -34,7 +34,7 @@ export class Poser {
     private readonly directions: Float64Array;
     private readonly matrix = new Matrix4();
     private readonly matrix3 = new Matrix3();
-    /** Turned joints: how, and where the animation had put them. */
+    /** Rotated joints: the rotation, and the transform of the animation. */
     private readonly turns = new Map<Object3D, { turn: Quaternion; base: Quaternion }>();
     private readonly settings = new Map<Morph, { value: number; base: number[] }>();
 
@@ -50,7 +50,7 @@ export class Poser {
         this.correctors.push(() => this.turned && model.driven?.apply((part, index) => this.isSet(part, index)));
     }
 
-    /** Sets all nodes and morph weights; `untouched`: without what a person did. */
+    /** Sets all nodes and morph weights; `untouched`: without user input. */
     place(moment: Moment | undefined, untouched = false): void {
         this.undo();
         this.choose(moment?.motion ?? -1);
@@ -64,12 +64,12 @@ export class Poser {
         this.model.root.updateMatrixWorld(true);
     }
 
-    /** The file says what its normals are. */
+    /** The file has normals. */
     get hasNormals(): boolean {
         return this.normals !== undefined;
     }
 
-    /** Places, and puts vertex positions [vertex][3] into `out`; also the normals, where they are wanted and known. */
+    /** Poses the model and writes vertex positions [vertex][3] to `out`; also normals, if requested and available. */
     pose(moment: Moment | undefined, out: Float32Array, untouched = false, normals?: Float32Array): void {
         this.place(moment, untouched);
         this.morph(this.shape, this.model.rest, "position");
@@ -122,7 +122,7 @@ export class Poser {
         });
     }
 
-    /** Vertices from `first` up to, but not, `end`. */
+    /** Vertices [first, end). */
     private skin(out: Float32Array, first: number, end: number): void {
         const { influences, boneIndices, weights } = this.model;
         const { palette, shape } = this;
@@ -147,7 +147,7 @@ export class Poser {
         }
     }
 
-    /** Normals as engines skin them: by the blended matrix itself, then made unit length. */
+    /** Normals as engines skin them: by the blended matrix, normalised. */
     private turnNormals(rest: Float32Array, out: Float32Array, first: number, end: number): void {
         const { influences, boneIndices, weights } = this.model;
         const { directions } = this;
@@ -175,14 +175,14 @@ export class Poser {
 
     // ---- What a person does ----
 
-    /** Turns a joint further, by a rotation in its own space. */
+    /** Rotates a joint further, in its own space. */
     turn(node: Object3D, by: Quaternion): void {
         const known = this.turns.get(node) ?? { turn: new Quaternion(), base: node.quaternion.clone() };
         known.turn.multiply(by).normalize();
         this.turns.set(node, known);
     }
 
-    /** How far a joint is turned, in degrees about its own x, then y, then z: as `pelt pose --joint` has it. */
+    /** Rotation of a joint in degrees about its own x, then y, then z, as in `pelt pose --joint`. */
     angles(node: Object3D): number[] {
         const { x, y, z } = new Euler().setFromQuaternion(this.turns.get(node)?.turn ?? new Quaternion(), "ZYX");
         return [x, y, z].map(MathUtils.radToDeg);
@@ -204,7 +204,7 @@ export class Poser {
         return morph.parts[0].object.morphTargetInfluences![morph.index];
     }
 
-    /** A person has set the weight, and it stays. */
+    /** The user has set the weight, which is kept. */
     private isSet(part: Part, index: number): boolean {
         return [...this.settings.keys()].some((morph) => morph.index === index && morph.parts.includes(part));
     }
@@ -215,7 +215,7 @@ export class Poser {
         this.settings.clear();
     }
 
-    /** The mixer writes only what changes, so it must find what it left. */
+    /** The mixer writes only changes, so its previous values must be restored. */
     private undo(): void {
         this.model.driven?.undo();
         for (const [node, { base }] of this.turns) node.quaternion.copy(base);

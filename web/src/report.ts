@@ -1,4 +1,4 @@
-/** What the report of a verb says, as rows and curves for people. docs/page.md lists the members that are known
+/** The report of a verb as rows and charts. docs/page.md lists the members that are known
  * here. */
 import type { Curve } from "./charts";
 import type { Json, JsonObject } from "./data";
@@ -23,16 +23,16 @@ const KNOWN: Record<string, [label: string, write?: (value: number) => string, h
         undefined,
         "Root mean square error in thousandths of the radius of the first frame's enclosing ball",
     ],
-    error_kg: ["E_kg", (value) => `${figure(value, 4)} %`, "Error in percent of the motion"],
-    error_max: ["E_max", percent, "Largest distance of a vertex, of the diameter of the first frame's enclosing ball"],
+    error_kg: ["E_kg", (value) => `${figure(value, 4)} %`, "Error relative to the motion"],
+    error_max: ["E_max", percent, "Largest distance of a vertex, relative to the diameter of the first frame's enclosing ball"],
     error_max_units: ["E_max, object units"],
     max_frame: ["worst frame"],
     max_point: ["worst vertex"],
-    normal_rms: ["normals", undefined, "Root mean square difference of unit normals, of the triangles"],
+    normal_rms: ["normals", undefined, "RMS difference of unit normals of the posed triangles"],
     normal_degrees: ["normals, angle", degrees],
-    skinned_normal_rms: ["skinned normals", undefined, "The same for normals that the skin moves, by the blended matrix"],
+    skinned_normal_rms: ["skinned normals", undefined, "RMS difference of normals transformed by the blended matrix"],
     skinned_normal_degrees: ["skinned normals, angle", degrees, "As three.js, Babylon.js and Godot skin them"],
-    inverse_normal_rms: ["by the inverse transposed", undefined, "Normals that the inverse transposed matrix moves"],
+    inverse_normal_rms: ["by the inverse transpose", undefined, "RMS difference of normals transformed by the inverse transpose"],
     inverse_normal_degrees: ["by the inverse transposed, angle", degrees],
     bones: ["bones"],
     influences: ["influences"],

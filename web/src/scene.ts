@@ -36,7 +36,7 @@ interface Materials {
     looks: MeshLambertMaterial[];
 }
 
-/** The vertices of the model somewhere: result or source. */
+/** One displayed copy of the model: result or source. */
 export class Shape {
     readonly positions: Float32Array;
     readonly normals: Float32Array;
@@ -113,7 +113,7 @@ function edgesOf(triangles: Uint32Array): Uint32Array {
     return edges;
 }
 
-/** Themes: background, lines of the ground, wireframe, what was picked. */
+/** Themes: background, ground lines, wireframe, picked vertex. */
 const THEMES = {
     dark: { background: 0x17191c, ground: 0x33373d, wire: 0x0b0c0e, marked: 0xffffff },
     light: { background: 0xf3f2ef, ground: 0xd2d0ca, wire: 0x2a2c30, marked: 0x17191c },
@@ -122,14 +122,14 @@ const THEMES = {
 export class Stage {
     readonly camera = new PerspectiveCamera(30, 1, 0.01, 100);
     readonly controls: OrbitControls;
-    /** Things that belong to the result, drawn over it. */
+    /** Overlays of the result. */
     readonly overlays = new Group();
-    /** The colour of what was picked. */
+    /** Colour of the picked vertex. */
     marked = 0xffffff;
     result: Shape | undefined;
     source: Shape | undefined;
     view: View = "result";
-    /** The person has moved the camera. */
+    /** The user has moved the camera. */
     moved = false;
     private readonly renderer: WebGLRenderer;
     private readonly scene = new Scene();
@@ -160,7 +160,7 @@ export class Stage {
         this.useTheme(true);
     }
 
-    /** Shapes for a model; those before go. */
+    /** Replaces the shapes by those of a model. */
     setModel(model: Model, colors: Float32Array): BufferAttribute {
         for (const shape of [this.result, this.source]) {
             if (shape) this.scene.remove(shape.mesh);
@@ -209,7 +209,7 @@ export class Stage {
 
     // ---- Camera ----
 
-    /** Holds everything in view, seen from the front right and a little above. */
+    /** Frames everything, seen from the front right and slightly above. */
     frame(extent: Extent): void {
         this.extent = extent;
         this.drawGround();
@@ -254,7 +254,7 @@ export class Stage {
         return { center: (low + high) / 2, distance: (high - low) / 2 / slope };
     }
 
-    /** Turns the camera around what it looks at, by fractions of a full turn. */
+    /** Orbits the camera about its target, in fractions of a full turn. */
     orbit(right: number, up: number): void {
         const offset = this.camera.position.clone().sub(this.controls.target);
         const distance = offset.length();
@@ -316,7 +316,7 @@ export class Stage {
         this.invalidate();
     }
 
-    /** Draws when something changed since the last time. */
+    /** Draws if something changed since the last time. */
     draw(): void {
         if (!this.dirty || !this.result || !this.source) return;
         this.dirty = false;

@@ -2,7 +2,7 @@
  * textures do not show, hard edges stay. */
 import type { Model } from "./model";
 
-/** [vertex] the first vertex with the same numbers in its row of `keys` [vertex][width], by a table of hashes. */
+/** [vertex] the first vertex with an equal row of `keys` [vertex][width], by a hash table. */
 function firstAlike(keys: Int32Array, width: number): Uint32Array {
     const count = keys.length / width;
     const size = 2 ** Math.ceil(Math.log2(2 * count + 1));
@@ -24,7 +24,7 @@ function firstAlike(keys: Int32Array, width: number): Uint32Array {
 }
 
 export class Shading {
-    /** [vertex] the first vertex that it is one with. */
+    /** [vertex] the first vertex of its class. */
     private readonly group: Uint32Array;
 
     constructor(private readonly model: Model) {

@@ -1,4 +1,4 @@
-/** What a person has chosen. Modules listen to the members that concern them. */
+/** View state. Modules listen to the members that concern them. */
 import type { ModeName } from "./modes";
 
 export type View = "result" | "source" | "side";
@@ -17,11 +17,11 @@ export interface State {
     vertex: number;
     skeleton: boolean;
     wireframe: boolean;
-    /** Normals are made from the triangles, not those of the file. */
+    /** Use normals of the triangles, not those of the file. */
     triangles: boolean;
     voxels: boolean;
     lattice: boolean;
-    /** Joints may be dragged. */
+    /** Joints can be dragged. */
     pose: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What is looked at: the model, its source, and where both are in a frame. */
+/** The displayed model, its source, and the positions of both in a frame. */
 import type { Clip, PageData } from "./data";
 import { loadModel, type Model } from "./model";
 import { type Moment, Poser } from "./pose";
@@ -22,7 +22,7 @@ function motionStart(model: Model, motion: number): number {
     return Math.min(...model.animations[motion].tracks.map(({ times }) => times[0]));
 }
 
-/** Frames of a motion that belongs to no clip: from its first key to at or behind its last. */
+/** Frames of a motion that belongs to no clip: from its first key to the last key or just after it. */
 function motionTimes(model: Model, motion: number, fps: number): number[] {
     const start = motionStart(model, motion);
     const end = Math.max(...model.animations[motion].tracks.map(({ times }) => times[times.length - 1]));
@@ -75,7 +75,7 @@ export class Subject {
         return this.data.points ? this.data.points[vertex] : vertex;
     }
 
-    /** The model moves by itself: there is a result to look at. */
+    /** The model has its own animation: there is a result to show. */
     hasResult(animation: Animation): boolean {
         return animation.motion !== undefined || !animation.clip;
     }
@@ -86,12 +86,12 @@ export class Subject {
             : { motion: animation.motion, time: animation.times[frame] + animation.offset };
     }
 
-    /** Vertices of the result, and its normals where the file has any; `untouched`: without what a person did to the pose. */
+    /** Vertices of the result, and its normals where the file has any; `untouched`: without user changes of the pose. */
     result(animation: Animation, frame: number, out: Float32Array, untouched = false, normals?: Float32Array): void {
         this.poser.pose(this.moment(animation, frame), out, untouched, normals);
     }
 
-    /** Vertices of the source; its points are spread to the vertices that belong to them. */
+    /** Vertices of the source; its points are copied to their vertices. */
     source(clip: Clip, frame: number, out: Float32Array): void {
         const points = clip.read(frame, this.scratch);
         if (!this.data.points) return out.set(points);

@@ -1,4 +1,4 @@
-/** Playing: which frame it is, by the clock and by the controls below the view. */
+/** Playback: the current frame, by the clock and by the controls below the view. */
 import { byId, figure, h } from "./dom";
 import type { Store } from "./state";
 import type { Animation } from "./subject";
@@ -69,7 +69,7 @@ export class Timeline {
         if (SPEEDS[place]) this.store.set({ speed: SPEEDS[place] });
     }
 
-    /** Goes on by `seconds` of real time. */
+    /** Advances by `seconds` of real time. */
     tick(seconds: number): void {
         const { playing, speed } = this.store.state;
         const { times } = this.current;
@@ -84,7 +84,7 @@ export class Timeline {
         this.ticking = false;
     }
 
-    /** Puts the controls where the state is. */
+    /** Updates the controls from the state. */
     show(): void {
         if (this.animations.length === 0) return;
         const { frame, playing, animation } = this.store.state;

@@ -1,4 +1,4 @@
-/** The row of tools over the view: which shape, which colours, which overlays; and the legend of the colours. */
+/** The toolbar: shape, colour mode, overlays; and the legend of the colours. */
 import { byId, h } from "./dom";
 import { type Legend, type Mode, MODES, type ModeName } from "./modes";
 import type { Overlay, State, View } from "./state";
@@ -18,7 +18,7 @@ const OVERLAYS: [Overlay, string, string][] = [
     ["pose", "Pose", "P"],
 ];
 
-// ---- What there is to choose from ----
+// ---- Available choices ----
 
 export function viewsOf(subject: Subject, animation: Animation): View[] {
     return isCompared(animation)
@@ -55,7 +55,7 @@ export function overlaysOf({ model, data, poser }: Subject): Overlay[] {
     return OVERLAYS.map(([name]) => name).filter((name) => has[name]);
 }
 
-// ---- Showing it ----
+// ---- Display ----
 
 export interface ToolActions {
     setView(view: View): void;
@@ -82,7 +82,7 @@ export function fillTools(subject: Subject, animation: Animation, state: State, 
     showTools(state);
 }
 
-/** Presses the buttons that are in force. */
+/** Updates the pressed state of the buttons. */
 export function showTools(state: State): void {
     for (const button of byId("views").children as Iterable<HTMLElement> & HTMLCollection)
         button.setAttribute("aria-checked", String(button.dataset.view === state.view));

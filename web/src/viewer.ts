@@ -1,4 +1,4 @@
-/** Puts a subject on the stage and keeps colours, overlays and panels true to the state. */
+/** Shows a subject and updates colours, overlays and panels when the state changes. */
 import { type BufferAttribute, Quaternion } from "three";
 import { strip } from "./charts";
 import type { PageData } from "./data";
@@ -19,7 +19,7 @@ import { angles, type Animation, distances, isCompared, Subject } from "./subjec
 import { Timeline } from "./timeline";
 import { fillTools, modesOf, overlaysOf, showLegend, showTools, viewsOf } from "./tools";
 
-/** What was worked out for the animation that is shown. */
+/** Results computed for the current animation. */
 interface Measures {
     curve: ErrorCurve | undefined;
     /** [frame] E_rms, by the report or as measured. */
@@ -40,7 +40,7 @@ export class Viewer {
     private displacement = new Float32Array(0);
     private error = new Float32Array(0);
     private shadingError = new Float32Array(0);
-    /** What was shown before the rest pose. */
+    /** The animation shown before the rest pose. */
     private before: Pick<State, "animation" | "frame" | "playing"> | undefined;
     private measures: Measures = { curve: undefined, frameErrors: [], displacementScale: 1 };
 
@@ -75,7 +75,7 @@ export class Viewer {
         );
     }
 
-    /** Shows other data in place of what was there. */
+    /** Replaces the displayed data. */
     async open(data: PageData): Promise<void> {
         const subject = await Subject.load(data);
         this.measures.curve?.stop();
@@ -154,7 +154,7 @@ export class Viewer {
             this.showRestPose(this.store.state.voxels || this.store.state.lattice);
     }
 
-    /** Voxels and lattices are those of the rest pose: it is shown with them, and what was shown before comes back. */
+    /** Voxels and lattices are those of the rest pose: it is shown with them, and the previous animation is restored afterwards. */
     private showRestPose(shown: boolean): void {
         const { animation, frame, playing } = this.store.state;
         const rest = this.subject.animations.length - 1;
@@ -211,7 +211,7 @@ export class Viewer {
         byId("curve").replaceChildren(...(frameErrors.length > 1 ? [strip(frameErrors), label] : []));
     }
 
-    /** The shape that colours and facts are about. */
+    /** The shape that colours and vertex facts refer to. */
     private get shown(): Shape {
         return this.store.state.view === "source" ? this.stage.source! : this.stage.result!;
     }
@@ -234,7 +234,7 @@ export class Viewer {
         stage.invalidate();
     }
 
-    /** The result keeps the normals that its file gave it, as engines do, unless a person wants others. */
+    /** The result is shaded with the normals of its file, as in engines, unless the user chose triangle normals. */
     private place(shape: Shape): void {
         const own = shape === this.stage.result && this.subject.poser.hasNormals && !this.store.state.triangles;
         if (!own) this.shading.normals(shape.positions, shape.normals);
@@ -314,7 +314,7 @@ export class Viewer {
         return jointNear(this.stage.camera, this.overlays.skeleton.positions, place, reach);
     }
 
-    /** The vertex under a place of the window, or −1. */
+    /** The vertex under a position of the window, or −1. */
     vertexAt(x: number, y: number): number {
         const place = this.stage.locate(x, y);
         const { origin, direction } = rayThrough(this.stage.camera, place.x, place.y);
@@ -336,7 +336,7 @@ export class Viewer {
         announce(`vertex ${vertex}`);
     }
 
-    /** What there is to say of a vertex in this frame. */
+    /** Facts of a vertex in this frame. */
     facts(vertex: number): VertexFacts {
         const { model } = this.subject;
         const { curve } = this.measures;
@@ -370,7 +370,7 @@ export class Viewer {
 
     // ---- Posing ----
 
-    /** Turns a joint by a rotation in world space. */
+    /** Rotates a joint in world space. */
     turnJoint(joint: number, rotation: Quaternion): void {
         const node = this.subject.model.joints[joint]?.node;
         if (!node) return;
@@ -380,7 +380,7 @@ export class Viewer {
         this.showFrame();
     }
 
-    /** Turns the joint that is chosen, from where the animation has it. */
+    /** Rotates the selected joint, relative to the animation. */
     private setAngles(degrees: number[]): void {
         const joint = this.subject.model.joints[this.store.state.joint];
         if (!joint) return;
