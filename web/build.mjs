@@ -24,7 +24,10 @@ async function bundle() {
     const { build } = await need("esbuild");
     await need("three");
     // Pages contain the licence of bundled software.
-    const notice = `/*! Contains three.js.\n\n${readFileSync(here("../node_modules/three/LICENSE"), "utf8").trim()}\n*/`;
+    const three = readFileSync(here("../node_modules/three/LICENSE"), "utf8").trim();
+    const decoder = readFileSync(here("../node_modules/three/examples/jsm/libs/meshopt_decoder.module.js"), "utf8");
+    const author = decoder.match(/^\/\/ (Copyright .*)$/m)[1];
+    const notice = `/*! Contains three.js and the decoder of meshoptimizer (MIT License, ${author}).\n\n${three}\n*/`;
     const common = { bundle: true, minify: true, write: false, legalComments: "none", logLevel: "warning" };
     const [script, style] = await Promise.all([
         build({ ...common, entryPoints: [here("src/main.ts")], format: "iife", target: "es2022", charset: "utf8", banner: { js: notice } }),

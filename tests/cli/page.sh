@@ -8,6 +8,7 @@ no_err
 json r.json 'r.page.output === "a.html" && r.page.bytes > 100000'
 [ "$(head -c 15 a.html)" = "<!doctype html>" ] || fail "a.html is no page"
 grep -q "three.js authors" a.html || fail "a.html has no licence notice of three"
+grep -q "meshoptimizer (MIT License, Copyright .* Arseny Kapoulkine" a.html || fail "a.html has no notice of meshoptimizer"
 grep -q 'id="pelt-model"' a.html || fail "a.html has no model"
 grep -q 'id="pelt-clip-0"' a.html || fail "a.html has no frames"
 # Once, so that two runs can be compared.
