@@ -1,9 +1,9 @@
-/* arm: a limb that swells and slides as it bends: the rig, a motion with its truth, and poses to learn from. */
+/* arm: a limb whose muscles bulge and whose skin slides as it bends: rig, motion with ground truth, training poses. */
 #include "arm.h"
 
 #include <stdio.h>
 
-#define BLEND  0.3 /* half the length of where the skin's weights pass from bone to bone */
+#define BLEND  0.3 /* half the length of the weight transition between bones */
 #define LOOP   60u /* frames */
 #define DEGREE (SCENE_PI / 180)
 
@@ -56,7 +56,7 @@ static pelt_result build_mesh(pelt_context *context, pelt_model *model, uint32_t
     return pelt_mesh_normals(context, mesh, NULL, mesh->normals);
 }
 
-/* The largest first. */
+/* Sorts weights, largest first. */
 static void weigh(double s, uint16_t *bones, float *weights) {
     uint32_t j = 1;
     while (j < ARM_BENDS && s > (arm_heads[j] + arm_heads[j + 1]) / 2)
@@ -89,11 +89,11 @@ pelt_result arm_build_rig(pelt_context *context, const scene_desc *desc, pelt_mo
     return build_joints(context, model);
 }
 
-/* ---- A motion and its truth ------------------------------------------------------------------------------- */
+/* ---- Motion and ground truth ------------------------------------------------------------------------------- */
 
 #define WAVES 4u
 
-/* A swing about x of every joint, and a twist of the wrist before its swing: as bends are. */
+/* A swing about x of every joint, and a twist of the wrist before its swing, as in arm_bend. */
 static void make_waves(uint64_t seed, scene_wave *waves) {
     static const scene_wave table[WAVES] = {
         {1, 0, 0.25, 0.6, 1, 0.75}, {2, 0, 0.75, 0.75, 2, 0.75}, {3, 1, 0, 0.6, 1, 0}, {3, 0, 0, 0.8, 2, 0.1}};
@@ -143,7 +143,7 @@ static pelt_result make(pelt_context *context, const scene_desc *desc, pelt_mode
 
 /* ---- Poses ------------------------------------------------------------------------------------------------ */
 
-/* Of one joint each: x, z, twist in degrees. */
+/* Training poses, one joint each: x, z, twist in degrees. */
 static const struct {
     uint32_t joint;
     arm_bend bend;
@@ -152,7 +152,7 @@ static const struct {
     {2, {15, 0, 0}},  {2, {30, 0, 0}},  {2, {45, 0, 0}}, {2, {60, 0, 0}}, {2, {75, 0, 0}},  {2, {90, 0, 0}},
     {3, {-50, 0, 0}}, {3, {-25, 0, 0}}, {3, {25, 0, 0}}, {3, {50, 0, 0}}, {3, {0, 0, 40}},  {3, {0, 0, -40}},
 };
-/* Between these the joints of unseen poses lie. */
+/* Range of the joints in test poses. */
 static const arm_bend least[ARM_BENDS] = {{-25, -20, 0}, {0, 0, 0}, {-50, 0, -35}};
 static const arm_bend most[ARM_BENDS] = {{60, 20, 0}, {90, 0, 0}, {50, 0, 35}};
 #define UNSEEN 25u
@@ -169,7 +169,7 @@ static pelt_result fill_pose(pelt_context *context, pelt_model *model, const arm
     locals[0] = model->skeleton.rest[0];
     for (uint32_t j = 0; j < ARM_BENDS; j++) {
         bends[j] = (arm_bend){degrees[j].x * DEGREE, degrees[j].z * DEGREE, degrees[j].twist * DEGREE};
-        quat turn = arm_turn(&bends[j]); /* every joint is unturned at rest */
+        quat turn = arm_turn(&bends[j]); /* rest rotations are the identity */
         locals[j + 1] = model->skeleton.rest[j + 1];
         locals[j + 1].rotation[0] = (float)turn.x, locals[j + 1].rotation[1] = (float)turn.y;
         locals[j + 1].rotation[2] = (float)turn.z, locals[j + 1].rotation[3] = (float)turn.w;

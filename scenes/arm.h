@@ -1,4 +1,4 @@
-/* arm: a limb whose true shape no linear blend skin has, for corrections by pose. What its files share.
+/* arm: a limb with a shape that linear blend skinning cannot reproduce, to test pose-driven corrections.
  *
  *   arm_shape.c  the truth
  *   arm.c        the rig, a motion with its truth, poses
@@ -15,34 +15,34 @@
 
 /* Where the joints are along the axis, base first. */
 extern const double arm_heads[ARM_BENDS + 1];
-/* Of the arm at rest, at a place along its axis. */
+/* Radius of the arm at rest at a position along its axis. */
 double arm_radius(double s);
 
-/* How one joint is turned from rest: by the rotation vector (x, 0, z), after a twist about the bone; radians. */
+/* Rotation of one joint from rest: rotation vector (x, 0, z) after a twist about the bone; radians. */
 typedef struct arm_bend {
     double x, z, twist;
 } arm_bend;
 
-/* A joint's zone in a pose. */
+/* The bending zone of a joint in a pose. */
 typedef struct arm_zone {
     double angle; /* of the swing */
     vec axis;     /* of it, unit, across the bone */
-    vec inside;   /* where the bone turns to */
+    vec inside;   /* direction towards which the bone bends */
     double twist;
-    double squeeze; /* the axis runs at a speed of 1 − squeeze · bump, so that its end stands where the bone does */
+    double squeeze; /* the axis has speed 1 − squeeze · bump, so that it ends at the end of the bone */
 } arm_zone;
 
 typedef struct arm_pose {
     arm_bend bends[ARM_BENDS];
     arm_zone zones[ARM_BENDS];
-    quat turns[ARM_BENDS + 1]; /* global, of the joints */
+    quat turns[ARM_BENDS + 1]; /* global rotations of the joints */
     vec origins[ARM_BENDS + 1];
 } arm_pose;
 
-/* The turn of a bend against the rest pose, in which all joints are unturned. */
+/* The rotation of a bend relative to the rest pose, in which all rotations are the identity. */
 quat arm_turn(const arm_bend *bend);
 arm_pose arm_pose_make(const arm_bend *bends);
-/* Where a place of the arm at rest comes to lie. */
+/* Maps a position of the arm at rest to the pose. */
 vec arm_place(const arm_pose *pose, vec rest);
 
 /* Mesh, skeleton and skin. */

@@ -1,4 +1,4 @@
-/* The true shape of the arm: a map of space.
+/* The ground-truth shape of the arm: a deformation of space.
  *
  *   the axis     turns through a zone about every joint instead of at a point, and is as long as its chord;
  *   the section  of every wedge about the axis keeps its volume: inside of a bend the flesh swells, outside it thins;
@@ -8,15 +8,15 @@
  */
 #include "arm.h"
 
-#define ZONE      0.5 /* half the length of what bends about a joint */
-#define SLIDE     0.6 /* half the length of where skin slides about one */
-#define INTERVALS 16  /* of an integral along a zone; even */
+#define ZONE      0.5 /* half the length of the bending zone of a joint */
+#define SLIDE     0.6 /* half the length of the zone in which skin slides */
+#define INTERVALS 16  /* Simpson intervals of an integral along a zone; even */
 
 const double arm_heads[ARM_BENDS + 1] = {0, 0.6, 1.6, 2.6};
 
 /* ---- The axis --------------------------------------------------------------------------------------------- */
 
-/* 0 to 1 through a zone (u from −1 to 1), with level and straight ends; and its slope. */
+/* Smooth step from 0 to 1 over a zone (u from −1 to 1), with zero slope and curvature at its ends; and its slope. */
 static double ramp(double u) {
     double t = scene_clamp((u + 1) / 2, 0, 1);
     return t * t * t * (10 + t * (6 * t - 15));
@@ -25,13 +25,13 @@ static double ramp_slope(double u) {
     double t = scene_clamp((u + 1) / 2, 0, 1);
     return 15 * t * t * (1 - t) * (1 - t);
 }
-/* 1 in the middle, 0 from ±1 on. */
+/* Bump: 1 at 0, 0 from ±1 on. */
 static double bump(double u) {
     double t = 1 - scene_clamp(u * u, 0, 1);
     return t * t;
 }
 
-/* ∫ (whole + squeezed · bump) · direction of the axis, from the zone's begin to u; by Simpson. */
+/* ∫ (whole + squeezed · bump) · direction of the axis, from the start of the zone to u, by Simpson's rule. */
 static vec axis_integral(const arm_zone *z, double u, double whole, double squeezed) {
     vec sum = {0, 0, 0};
     for (int k = 0; k <= INTERVALS; k++) {
@@ -71,7 +71,7 @@ arm_pose arm_pose_make(const arm_bend *bends) {
     return p;
 }
 
-/* ---- The flesh -------------------------------------------------------------------------------------------- */
+/* ---- Muscles and skin ------------------------------------------------------------------------------------- */
 
 double arm_radius(double s) {
     static const double at[] = {0, 0.6, 1.6, 2.6, ARM_LENGTH}, radii[] = {0.15, 0.145, 0.115, 0.09, 0.1};
@@ -81,7 +81,7 @@ double arm_radius(double s) {
     return radii[k] + (radii[k + 1] - radii[k]) * scene_smooth((s - at[k]) / (at[k + 1] - at[k]));
 }
 
-/* A muscle swells as its joint bends about `axis`, and goes slack a little when it bends back. */
+/* A muscle bulges as its joint bends about `axis`, and relaxes slightly when it bends back. */
 typedef struct muscle {
     uint32_t joint;      /* of the bends */
     vec axis;            /* across the bone */
@@ -93,13 +93,13 @@ typedef struct muscle {
 static const muscle muscles[] = {
     {0, {1, 0, 0}, 0.5, 0.45, {0, 0, 1}, 0.25},   /* of the shoulder */
     {1, {1, 0, 0}, 1.12, 0.46, {0, 0, 1}, 0.5},   /* biceps */
-    {1, {-1, 0, 0}, 1.1, 0.44, {0, 0, -1}, 0.2},  /* triceps: slack */
+    {1, {-1, 0, 0}, 1.1, 0.44, {0, 0, -1}, 0.2},  /* triceps, relaxed */
     {1, {1, 0, 0}, 2.0, 0.4, {0.6, 0, 0.8}, 0.3}, /* of the forearm */
     {2, {1, 0, 0}, 2.15, 0.42, {0, 0, 1}, 0.3},   /* of the hand */
     {2, {-1, 0, 0}, 2.15, 0.42, {0, 0, -1}, 0.3},
 };
 
-/* By how much muscles enlarge the square of the radius at (s, side). Along a muscle the sum is 0. */
+/* Increase of the squared radius by muscles at (s, side). The integral along a muscle is 0. */
 static double swelling(const arm_pose *p, double s, vec side) {
     double sum = 0;
     for (uint32_t m = 0; m < SCENE_COUNT(muscles); m++) {
@@ -113,7 +113,7 @@ static double swelling(const arm_pose *p, double s, vec side) {
     return sum;
 }
 
-/* Where skin of (s, side) lies along the arm. */
+/* Position along the arm of the skin at (s, side). */
 static double slid(const arm_pose *p, double s, vec side) {
     double sum = s;
     for (uint32_t j = 0; j < ARM_BENDS; j++) {
@@ -123,7 +123,7 @@ static double slid(const arm_pose *p, double s, vec side) {
     return sum;
 }
 
-/* How much wider a wedge of unit radius must be when the room at radius r is 1 − g·r: ρ²/2 − gρ³/3 = 1/2. Beyond a
+/* How much wider a wedge of unit radius must be when the space at radius r is 1 − g·r: ρ²/2 − gρ³/3 = 1/2. Beyond a
  * g of about a half there is no such room, and flesh would fold: it is pressed together then. */
 static double swell(double g) {
     double limit = g * g / 0.25, rho = 1;
@@ -133,9 +133,9 @@ static double swell(double g) {
     return rho;
 }
 
-/* ---- The truth -------------------------------------------------------------------------------------------- */
+/* ---- Ground truth ----------------------------------------------------------------------------------------- */
 
-/* The joint of whose zone s is, counted as bends; ARM_BENDS: none. */
+/* Index of the joint whose zone contains s; ARM_BENDS: none. */
 static uint32_t zone_of(double s) {
     uint32_t j = 0;
     while (j < ARM_BENDS && fabs(s - arm_heads[j + 1]) >= ZONE)

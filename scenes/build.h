@@ -1,4 +1,4 @@
-/* What scenes are built from: exact sines, random numbers, closed surfaces, shells, skeletons, weights, motions.
+/* Building blocks of scenes: exact sines, random numbers, closed surfaces, shells, skeletons, weights, motions.
  *
  * Only additions, products, quotients and square roots are used, so a scene has the same bytes on every IEEE machine.
  * Scratch memory is a model that is thrown away: this room sees public headers only.
@@ -68,12 +68,12 @@ static inline void vec_store(float *p, vec a) {
 static inline double scene_clamp(double x, double low, double high) {
     return x < low ? low : x > high ? high : x;
 }
-/* 0 at and below 0, 1 at and above 1, with level ends. */
+/* Smooth step: 0 below 0, 1 above 1, with zero slope at both ends. */
 static inline double scene_smooth(double x) {
     x = scene_clamp(x, 0, 1);
     return x * x * (3 - 2 * x);
 }
-/* The same bits everywhere, unlike the C library's. Exact to 1e-15 for |x| < 1e6. */
+/* The same bits on every platform, unlike those of the C library. Accurate to 1e-15 for |x| < 1e6. */
 double scene_sin(double x);
 double scene_cos(double x);
 
@@ -85,7 +85,7 @@ quat quat_turn(vec axis, double angle);
 quat quat_mul(quat a, quat b);
 quat quat_conjugate(quat q);
 quat quat_unit(quat q);
-/* The shortest turn that takes unit vector a to unit vector b. */
+/* The shortest rotation from unit vector a to unit vector b. */
 quat quat_between(vec a, vec b);
 vec quat_apply(quat q, vec p);
 
@@ -97,13 +97,13 @@ uint64_t scene_random_bits(scene_random *random);
 /* In [low, high). */
 double scene_random_range(scene_random *random, double low, double high);
 
-/* `wanted`, or `initial` when it is 0, within [low, high]: sizes nobody can hold are cut, not refused. */
+/* `wanted`, or `initial` if it is 0, clamped to [low, high]. */
 uint32_t scene_count(uint32_t wanted, uint32_t initial, uint32_t low, uint32_t high);
 #define SCENE_MAX_VERTICES 20000000u
 #define SCENE_MAX_FRAMES   100000u
 #define SCENE_FPS          30.0
 
-/* Makes a model with `build`, which also gets a model for scratch; after a failure nothing is left. */
+/* Creates a model with `build`, which also gets a scratch model. On failure *model is NULL. */
 typedef pelt_result scene_build_fn(pelt_context *context, pelt_model *scratch, const scene_desc *desc,
                                    pelt_model *model);
 pelt_result scene_build(pelt_context *context, const scene_desc *desc, scene_build_fn *build, pelt_model **model);
@@ -124,18 +124,18 @@ typedef struct scene_segment {
 typedef struct scene_solid {
     uint32_t segment_count, group_count;
     scene_segment segments[SCENE_MAX_SEGMENTS]; /* ascending by group */
-    double blend[SCENE_MAX_GROUPS];             /* how far the group reaches into those before it; > 0 */
+    double blend[SCENE_MAX_GROUPS];             /* blend radius with the groups before it; > 0 */
 } scene_solid;
 
-/* Opens a new group; what is added next belongs to it. */
+/* Starts a new group; later additions belong to it. */
 void scene_solid_group(scene_solid *solid, double blend);
 void scene_solid_segment(scene_solid *solid, vec a, vec b, double radius_a, double radius_b);
 /* A smooth curve through `count` ≥ 2 points with their radii, `steps` segments between neighbours. */
 void scene_solid_curve(scene_solid *solid, const vec *points, const double *radii, uint32_t count, uint32_t steps);
-/* Below 0 inside; never steeper than 1. */
+/* Signed distance bound: negative inside; Lipschitz constant 1. */
 double scene_solid_distance(const scene_solid *solid, vec p);
 
-/* The skin of a solid: quads with a vertex in every grid cell that the surface crosses. */
+/* The surface of a solid: quads with one vertex in every grid cell that the surface crosses. */
 typedef struct scene_surface {
     uint32_t point_count, quad_count;
     float *positions; /* [point][3] */
@@ -148,7 +148,7 @@ typedef struct scene_surface {
 pelt_result scene_surface_make(pelt_context *context, pelt_model *memory, const scene_solid *solid,
                                uint32_t point_count, scene_surface *surface);
 
-/* How many points a surface should have for its mesh to have this many vertices: seams double some. */
+/* Number of surface points for this number of vertices: seams duplicate some. */
 uint32_t scene_points_for(uint32_t vertex_count);
 
 /* Makes the mesh of a model from a surface: one part, UVs seen from the side with a seam along x = 0, where vertices
@@ -158,7 +158,7 @@ pelt_result scene_mesh_from_surface(pelt_context *context, pelt_model *model, co
 
 /* ---- Meshes ----------------------------------------------------------------------------------------------- */
 
-/* Area-weighted normals of mesh.positions, every vertex for itself. */
+/* Area-weighted normals of mesh.positions, not welded. */
 pelt_result scene_normals(pelt_context *context, pelt_mesh *mesh);
 /* Allocates arrays for the counts; polygons and vertex_points are left out. */
 pelt_result scene_mesh_alloc(pelt_context *context, pelt_model *model, uint32_t vertex_count, uint32_t triangle_count,
@@ -170,7 +170,7 @@ typedef struct scene_joint {
     const char *name;
     uint32_t parent; /* a smaller index or PELT_NONE */
     vec head, tail;  /* the bone, in object space; local y points along it */
-    double radius;   /* of the flesh around it */
+    double radius;   /* of the body around it */
 } scene_joint;
 
 /* Skeleton and skin bones (bone j = joint j). Names must outlive the model or be literals. */
@@ -183,7 +183,7 @@ pelt_result scene_skin_alloc(pelt_context *context, pelt_model *model);
  * before a bone leaves the four, so that they are continuous over the surface. */
 void scene_skin_weigh(const scene_joint *joints, uint32_t joint_count, uint64_t mask, vec p, uint16_t *bones,
                       float *weights);
-/* A solid's surface as a mesh of about desc->vertex_count vertices, 6,000 where nobody says, with a skeleton, and skinned to
+/* A solid's surface as a mesh of about desc->vertex_count vertices, 6,000 by default, with a skeleton, and skinned to
  * all of it. */
 pelt_result scene_skinned_solid(pelt_context *context, pelt_model *scratch, const scene_desc *desc,
                                 const scene_solid *solid, const char *name, const scene_joint *joints,
@@ -198,7 +198,7 @@ typedef struct scene_wave {
     double cycles; /* per loop */
     double phase;  /* of the loop, 0 to 1 */
 } scene_wave;
-/* Its value at a time, in loops. */
+/* Its value at a time, in loops (1: the end of the first loop). */
 double scene_wave_at(const scene_wave *wave, double time);
 
 /* A motion with a key per frame, 30 a second, LINEAR; a loop lasts `loop` frames. */

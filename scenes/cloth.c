@@ -12,9 +12,9 @@
 #define HEIGHT      2.0 /* along y */
 #define GRAVITY     5.0 /* light cloth in strong wind */
 #define STEPS       24u /* per frame */
-#define WARM_UP     75u /* frames before the first one, until the flag has left its flat start */
+#define WARM_UP     75u /* frames simulated before the first, until the flag has left its flat initial shape */
 
-/* What the clip evaluates. */
+/* Data of the clip. */
 typedef struct flag {
     uint32_t columns, rows; /* of the coarse grid */
     uint32_t width, height; /* of the mesh, in vertices */
@@ -37,7 +37,7 @@ static void spline_weights(uint32_t index, uint32_t count, uint32_t nodes, int32
     weights[3] = u * u * u / 6;
 }
 
-/* Nodes outside are the straight continuation: the spline then ends exactly at the last node. */
+/* Nodes beyond the ends are extrapolated linearly, so that the spline ends exactly at the last node. */
 static vec node_at(const float *nodes, size_t stride, int32_t index, uint32_t count) {
     if (index < 0)
         return vec_sub(vec_scale(vec_load(nodes), 2), vec_load(nodes + stride));
@@ -128,7 +128,7 @@ static vec wind_push(const simulation *s, uint32_t column, uint32_t row) {
     return vec_mad(vec_scale(against, 0.6), 3.5 * vec_dot(against, normal), normal);
 }
 
-/* Pulls two masses to their distance. `give` is XPBD's compliance over the square of the step. */
+/* Distance constraint of two masses. `give` is XPBD's compliance over the square of the step. */
 static void hold(simulation *s, uint32_t column, uint32_t row, uint32_t other_column, uint32_t other_row, double rest,
                  double give) {
     if (other_column >= s->columns || other_row >= s->rows)
@@ -145,7 +145,7 @@ static void hold(simulation *s, uint32_t column, uint32_t row, uint32_t other_co
     *b = vec_mad(*b, -wb, move);
 }
 
-/* Threads hold, the bias gives a little, bending gives much. */
+/* Stiff along threads, softer along the bias, softest in bending. */
 static void sweep(simulation *s) {
     double x = LENGTH / (s->columns - 1), y = HEIGHT / (s->rows - 1), bias = sqrt(x * x + y * y);
     for (uint32_t r = 0; r < s->rows; r++)
@@ -153,7 +153,7 @@ static void sweep(simulation *s) {
             hold(s, c, r, c + 1, r, x, 0);
             hold(s, c, r, c, r + 1, y, 0);
             hold(s, c, r, c + 1, r + 1, bias, 0.5);
-            hold(s, c, r, c + 1, r - 1, bias, 0.5); /* above row 0: wraps to a row that is not there */
+            hold(s, c, r, c + 1, r - 1, bias, 0.5); /* above row 0: wraps to a nonexistent row */
             hold(s, c, r, c + 2, r, 2 * x, 20);
             hold(s, c, r, c, r + 2, 2 * y, 20);
         }

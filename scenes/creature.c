@@ -4,7 +4,7 @@
  */
 #include "build.h"
 
-/* The places that the flesh and the bones share. */
+/* Positions shared by body and bones. */
 typedef struct body {
     vec tail[6], spine[5], neck[3], snout; /* tail[0] at the hips, outwards; spine from hips to shoulders */
     vec leg[4][5]; /* fore left, fore right, hind left, hind right: from the trunk to the toes */
@@ -36,7 +36,7 @@ static body make_body(scene_random *random) {
             if (leg & 1)
                 b.leg[leg][p].x *= -1;
         }
-    /* Longer legs lift what they carry, not the feet. */
+    /* Longer legs raise the body; the feet stay on the ground. */
     double lift = tall - 1;
     for (int p = 0; p < 6; p++)
         b.tail[p].y += lift;
@@ -51,7 +51,7 @@ static body make_body(scene_random *random) {
     return b;
 }
 
-/* ---- Flesh ------------------------------------------------------------------------------------------------ */
+/* ---- Body ------------------------------------------------------------------------------------------------- */
 
 static void add_head(scene_solid *solid, const body *b) {
     vec skull = vec_add(b->neck[2], (vec){0, 0.03, 0.04});
@@ -77,7 +77,7 @@ static void add_plates(scene_solid *solid, const vec *ridge, const double *radii
     for (int p = 2; p <= 10; p++)
         for (int half = 0; half < 2; half++) {
             double size = 0.19 * scene_smooth((p + half * 0.5 - 0.5) / 4.5) * scene_smooth((12 - p - half * 0.5) / 4);
-            if (half && p >= 5) /* the tail's points stand further apart */
+            if (half && p >= 5) /* points of the tail are farther apart */
                 continue;
             vec foot = half ? vec_mix(ridge[p], ridge[p + 1], 0.5) : ridge[p];
             double radius = half ? (radii[p] + radii[p + 1]) / 2 : radii[p];
@@ -130,7 +130,7 @@ enum {
     NECK_3,
     HEAD,
     TAIL_1,
-    LEGS = TAIL_1 + 5, /* four joints a leg */
+    LEGS = TAIL_1 + 5, /* four joints per leg */
     JOINT_COUNT = LEGS + 16
 };
 

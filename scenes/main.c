@@ -36,7 +36,7 @@ typedef struct arguments {
     scene_desc desc;
 } arguments;
 
-/* A whole number up to `most`; false when the text is none. */
+/* Parses an integer up to `most`; false if the text is not one. */
 static bool read_number(const char *text, uint64_t most, uint64_t *value) {
     char *end = NULL;
     if (!text || text[0] < '0' || text[0] > '9')
@@ -46,7 +46,7 @@ static bool read_number(const char *text, uint64_t most, uint64_t *value) {
     return *end == 0 && number <= most;
 }
 
-/* Where the value of an option that is a path goes; NULL: it is none. */
+/* Destination of an option whose value is a path; NULL: not such an option. */
 static const char **path_option(arguments *args, const char *name) {
     return strcmp(name, "-o") == 0         ? &args->output
            : strcmp(name, "--poses") == 0  ? &args->poses
@@ -102,7 +102,7 @@ static bool ends_with(const char *text, const char *end) {
     return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-/* A mesh file alone has no room for a clip: a cache goes beside it. */
+/* A mesh file cannot hold a clip: write a cache with the same name. */
 static pelt_result save_scene(pelt_context *context, const pelt_model *model, const char *path) {
     pelt_result result = pelt_save(context, model, path, NULL);
     if (result != PELT_OK || model->clip_count == 0 || !ends_with(path, ".obj") || strchr(path, '%'))
@@ -121,7 +121,7 @@ static pelt_result save_folder(pelt_context *context, const pelt_model *model, c
                                const char *folder) {
     if (!folder)
         return PELT_OK;
-    mkdir(folder, 0777); /* where that fails and no folder is there, writing says so */
+    mkdir(folder, 0777); /* if this fails, writing the files reports it */
     return scene_poses_save(context, model, poses, count, folder);
 }
 

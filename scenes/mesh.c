@@ -108,7 +108,7 @@ static void copy_quads(pelt_mesh *mesh, const scene_surface *surface, uint32_t *
 }
 
 uint32_t scene_points_for(uint32_t vertex_count) {
-    /* Seams go with the length, points with the area: 3 is about right for a blob, little for something long. */
+    /* Seams grow with length, points with area: 3 fits round shapes, and is low for long ones. */
     return vertex_count - (uint32_t)fmin(3 * sqrt(vertex_count), vertex_count / 3.0);
 }
 

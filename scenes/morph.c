@@ -36,10 +36,10 @@ static double around(vec p, vec center, double radius) {
     return 1 - scene_smooth(d / radius);
 }
 
-/* Where a target moves a point. */
+/* Displacement of a point by a target. */
 static vec displace(uint32_t morph, vec p) {
     double side = p.x < 0 ? -1 : 1;
-    if (morph == 0) { /* the jaw turns about the ears */
+    if (morph == 0) { /* the jaw rotates about the ears */
         double open = scene_smooth((-0.33 - p.y) / 0.1) * scene_smooth((p.z + 0.15) / 0.45);
         double a = 0.3 * open, y = p.y - 0.0, z = p.z + 0.05;
         return (vec){0, y * scene_cos(a) - z * scene_sin(a) - y, y * scene_sin(a) + z * scene_cos(a) - z};

@@ -1,7 +1,7 @@
 /* Sines, rotations and random numbers that are the same everywhere. */
 #include "build.h"
 
-/* sin on [-π/4, π/4] and cos there: Taylor to the last bit that matters. */
+/* sin on [-π/4, π/4] and cos there: Taylor series to double precision. */
 static double sin_core(double x) {
     double s = x * x;
     return x * (1 + s * (-1.0 / 6 +
@@ -54,7 +54,7 @@ quat quat_unit(quat q) {
 quat quat_between(vec a, vec b) {
     vec axis = vec_cross(a, b);
     double w = 1 + vec_dot(a, b);
-    if (w < 1e-9) /* opposite: half a turn about anything across */
+    if (w < 1e-9) /* opposite: half a turn about any perpendicular axis */
         return quat_turn(fabs(a.x) < 0.7 ? vec_cross(a, (vec){1, 0, 0}) : vec_cross(a, (vec){0, 0, 1}), SCENE_PI);
     return quat_unit((quat){axis.x, axis.y, axis.z, w});
 }

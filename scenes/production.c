@@ -1,4 +1,4 @@
-/* production: a character as they come from production: 35 shells, open and closed, that stand in each other.
+/* production: a production-like character: 35 intersecting shells, open and closed.
  *
  * What it holds on purpose: tubes open at both ends (trousers, sleeves, neck), sheets with holes (skirt, cape), shells
  * that intersect (arms and belt in the torso, fingers in the hands), eyes inside the head, buttons that float in front
@@ -95,7 +95,7 @@ static void make_joints(scene_joint *joints) {
 
 /* ---- Shells ----------------------------------------------------------------------------------------------- */
 
-/* A swept shell: poles where it is rounded, open where it is cut. */
+/* A swept shell: closed by poles at rounded ends, open at others. */
 static shell swept(const shells_sweep *w, uint32_t around, uint32_t along, uint32_t least_around,
                    uint32_t least_along) {
     uint32_t flags = SHELL_WRAP;
@@ -138,7 +138,7 @@ static void add_torso(shells *s) {
     shell g = swept(&torso, 36, 30, 6, 5);
     shells_begin(s, "torso", "shirt", bit(HIPS) | bit(SPINE) | bit(CHEST) | arms);
     shells_add(s, &g);
-    /* Left over from modelling: no area, no neighbours. */
+    /* Modelling leftovers: a degenerate triangle and an isolated vertex. */
     uint32_t sliver = shells_vertex(s, (vec){0.05, 1.25, 0.1});
     shells_vertex(s, (vec){0.05, 1.26, 0.1});
     shells_vertex(s, (vec){0.05, 1.27, 0.1});
@@ -276,7 +276,7 @@ static bool skirt_hole(double u, double v) {
     return u > 0.08 && u < 0.2 && v > 0.3 && v < 0.6;
 }
 
-/* Hangs behind the back; its outside looks to −z, where x runs to the left. */
+/* A cape behind the back; its outside faces −z, where x points left. */
 static vec cape_place(const void *user, double u, double v) {
     (void)user;
     double wide = 0.3 - 0.14 * v, across = 1 - 2 * u, fold = 0.02 * (1 - v) * scene_sin(5 * 2 * SCENE_PI * u);

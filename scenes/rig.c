@@ -3,7 +3,7 @@
 
 /* ---- Skeleton --------------------------------------------------------------------------------------------- */
 
-/* Local y along the bone, by the shortest turn. */
+/* Local y along the bone, by the shortest rotation. */
 static quat joint_turn(const scene_joint *joint) {
     return quat_between((vec){0, 1, 0}, vec_unit(vec_sub(joint->tail, joint->head)));
 }
@@ -68,7 +68,7 @@ pelt_result scene_skin_alloc(pelt_context *context, pelt_model *model) {
     return model->skin.bones && model->skin.weights ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* How far p is from the flesh of a bone. The segment is shortened at both ends: between two bones of a limb weights
+/* Distance of p from the body around a bone. The segment is shortened at both ends: between two bones of a limb weights
  * then pass from one to the other at an even pace instead of resting at a half. */
 static double bone_distance(const scene_joint *joint, vec p) {
     vec along = vec_sub(joint->tail, joint->head), off = vec_sub(p, joint->head);
@@ -77,7 +77,7 @@ static double bone_distance(const scene_joint *joint, vec p) {
     return vec_length(vec_sub(off, vec_scale(along, scene_clamp(u, cut, 1 - cut)))) - joint->radius;
 }
 
-/* The four largest, less the fifth: a bone's weight is already 0 when another takes its place. */
+/* The four largest minus the fifth, so that weights are continuous when bones are exchanged. */
 static void keep_four(const double *values, uint32_t count, uint16_t *bones, double *kept) {
     uint32_t best[SCENE_INFLUENCES + 1];
     uint32_t best_count = 0;
@@ -118,7 +118,7 @@ void scene_skin_weigh(const scene_joint *joints, uint32_t joint_count, uint64_t 
     for (uint32_t k = 0; k < SCENE_INFLUENCES; k++)
         sum += kept[k];
     for (uint32_t k = 0; k < SCENE_INFLUENCES; k++) {
-        /* All of five bones equal: none stands out, the first takes it. */
+        /* Five equal bones: the first takes all. */
         weights[k] = sum > 0 ? (float)(kept[k] / sum) : k == 0;
         if (!(weights[k] > 0))
             bones[k] = 0;
@@ -144,12 +144,12 @@ pelt_result scene_skinned_solid(pelt_context *context, pelt_model *scratch, cons
 /* ---- Motion ----------------------------------------------------------------------------------------------- */
 
 double scene_wave_at(const scene_wave *wave, double time) {
-    /* Whole loops are taken off first: the last frame of a loop has the bits of the first. */
+    /* Subtract whole loops first, so that the last frame of a loop has the bits of the first. */
     double at = wave->cycles * time + wave->phase;
     return wave->middle + wave->amplitude * scene_sin(2 * SCENE_PI * (at - floor(at)));
 }
 
-/* The waves of one joint at a time (in loops): a turn and a shift in object space. */
+/* The waves of one joint at a time (in loops): rotation and translation in object space. */
 static quat sum_waves(const scene_wave *waves, uint32_t wave_count, uint32_t joint, double time, vec *shift) {
     static const vec axes[3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     quat turn = {0, 0, 0, 1};
@@ -166,7 +166,7 @@ static quat sum_waves(const scene_wave *waves, uint32_t wave_count, uint32_t joi
     return turn;
 }
 
-/* What path a joint's waves need; bit 0 turns, bit 1 shifts. */
+/* Paths that the waves of a joint need: bit 0 rotation, bit 1 translation. */
 static int wave_paths(const scene_wave *waves, uint32_t wave_count, uint32_t joint) {
     int paths = 0;
     for (uint32_t e = 0; e < wave_count; e++)
@@ -175,7 +175,7 @@ static int wave_paths(const scene_wave *waves, uint32_t wave_count, uint32_t joi
     return paths;
 }
 
-/* The turn of a joint's rest frame against object space. */
+/* Rotation of a joint's rest frame relative to object space. */
 static quat global_turn(const pelt_skeleton *skeleton, uint32_t joint) {
     quat turn = {0, 0, 0, 1};
     for (uint32_t j = joint; j != PELT_NONE; j = skeleton->parents[j]) {

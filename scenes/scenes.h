@@ -1,16 +1,16 @@
-/* Scenes that Pelt makes itself: seeded, of any size, the same bytes every time. */
+/* Procedural scenes: seeded, of any size, the same bytes on every platform. */
 #ifndef PELT_SCENES_H
 #define PELT_SCENES_H
 
 #include <pelt/pelt.h>
 
 typedef struct scene_desc {
-    uint32_t vertex_count; /* about this many; 0: the scene's own default */
-    uint32_t frame_count;  /* 0: the scene's own default */
+    uint32_t vertex_count; /* approximate; 0: default of the scene */
+    uint32_t frame_count;  /* 0: default of the scene */
     uint64_t seed;
 } scene_desc;
 
-/* The true shape of a rig in one pose. */
+/* The ground-truth shape of a rig in one pose. */
 typedef struct scene_pose {
     const char *name;             /* "elbow_45_0_0", fit for a file */
     const pelt_transform *locals; /* [joint] */
@@ -19,9 +19,9 @@ typedef struct scene_pose {
 } scene_pose;
 
 typedef struct scene_poses {
-    uint32_t seen_count;      /* poses to learn from: of one joint each … */
-    uint32_t unseen_count;    /* … and others to try it on: all joints at once */
-    const scene_pose *seen;   /* [seen_count] without the rest pose, where model and truth agree */
+    uint32_t seen_count;      /* training poses: one joint each */
+    uint32_t unseen_count;    /* test poses: all joints */
+    const scene_pose *seen;   /* [seen_count] without the rest pose, in which the rig is exact */
     const scene_pose *unseen; /* [unseen_count] */
 } scene_poses;
 
@@ -38,7 +38,7 @@ const scene *scene_at(uint32_t index);
 /* By name; NULL when there is none. */
 const scene *scene_find(const char *name);
 
-/* Writes poses [count] of a model into a folder that is there: NAME.obj with the true shape, NAME.json with the pose. */
+/* Writes poses [count] of a model to an existing folder: NAME.obj has the true shape, NAME.json the pose. */
 pelt_result scene_poses_save(pelt_context *context, const pelt_model *model, const scene_pose *poses, uint32_t count,
                              const char *folder);
 

@@ -47,7 +47,7 @@ static void add_vertices(shells *s, const layout *l) {
             double u = (double)column / l->around, v = (double)row / l->along;
             s->mesh->uvs[2 * (size_t)s->vertex_count] = (float)(pole ? 0.5 : u);
             s->mesh->uvs[2 * (size_t)s->vertex_count + 1] = (float)v;
-            /* Both sides of a seam are placed by the same numbers: equal to the last bit. */
+            /* Both sides of a seam are computed from the same numbers: equal to the last bit. */
             u = flags & SHELL_WRAP && column == l->around ? 0 : u;
             v = flags & SHELL_WRAP_ALONG && row == l->along ? 0 : v;
             shells_vertex(s, l->grid->place(l->grid->user, u, v));
@@ -69,7 +69,7 @@ static void add_quads(shells *s, const layout *l) {
         }
 }
 
-/* Stands on vertices of the grid itself. */
+/* Its foot uses vertices of the grid. */
 static void add_fin(shells *s, const layout *l) {
     uint32_t column = (uint32_t)(l->grid->fin_at * l->around + 0.5), last = l->first + 0;
     uint32_t first_row = l->grid->flags & SHELL_POLE_LOW ? 1 : 0;
@@ -119,7 +119,7 @@ static double along_at(const double *values, uint32_t count, double v) {
     return b + u * (0.5 * (c - a) + u * (a - 2.5 * b + 2 * c - 0.5 * d + u * (0.5 * (d - a) + 1.5 * (b - c))));
 }
 
-/* Rows gather where the ends are round. */
+/* Rows are denser at rounded ends. */
 static double gather(const shells_sweep *w, double v) {
     if (w->low > 0 && w->high > 0)
         return 0.5 - 0.5 * scene_cos(SCENE_PI * v);

@@ -8,7 +8,7 @@
 
 typedef struct shells_part {
     const char *name, *material;
-    uint64_t bones; /* joints that may move it, a bit each */
+    uint64_t bones; /* joints that may move it, one bit each */
     uint32_t first_vertex, first_triangle;
 } shells_part;
 
@@ -20,7 +20,7 @@ typedef struct shells {
     shells_part parts[SHELLS_MAX_PARTS];
 } shells;
 
-/* What is added next belongs to this part. */
+/* Starts a part; later shells belong to it. */
 void shells_begin(shells *s, const char *name, const char *material, uint64_t bones);
 
 enum {
@@ -38,23 +38,23 @@ typedef struct shell {
     uint32_t flags;
     vec (*place)(const void *user, double u, double v);
     const void *user;
-    bool (*hole)(double u, double v); /* quads to leave out, by their middle; NULL: none */
+    bool (*hole)(double u, double v); /* quads to omit, by their centre; NULL: none */
     double fin_at, fin_height; /* a fin on the column nearest to u = fin_at, this high; 0: none. Its foot has three
                                 * triangles at every edge. Not on wrapped rows */
 } shell;
 void shells_add(shells *s, const shell *grid);
 
-/* One vertex that no triangle may use. */
+/* A vertex without triangles. */
 uint32_t shells_vertex(shells *s, vec p);
 void shells_triangle(shells *s, uint32_t a, uint32_t b, uint32_t c);
 
 /* A swept ellipse: the usual `user` of a shell, with shells_sweep_place. */
 typedef struct shells_sweep {
     uint32_t count;            /* of the places below, 2 to 8 */
-    vec centers[8];            /* */
+    vec centers[8];            /* of the cross-sections */
     double across[8], deep[8]; /* half axes along e1 and e2 */
     vec e1, e2;                /* e1 × e2 points along */
-    double low, high;          /* how much of v rounds off the ends; 0: cut */
+    double low, high;          /* fraction of v over which the ends are rounded; 0: open */
 } shells_sweep;
 vec shells_sweep_place(const void *user, double u, double v);
 

@@ -13,7 +13,7 @@
 #define COARSE    400u
 #define NEIGHBORS 8u
 #define STEPS     24u /* per frame */
-#define GRAVITY   6.0 /* a large soft thing: slower than on earth looks right */
+#define GRAVITY   6.0 /* less than on earth, to suggest a large body */
 
 /* One frame of the coarse body. */
 typedef struct pose {
@@ -21,7 +21,7 @@ typedef struct pose {
     vec columns[3]; /* the best affine map of rest offsets */
 } pose;
 
-/* What the clip evaluates. */
+/* Data of the clip. */
 typedef struct softbody {
     uint32_t coarse_count, point_count;
     vec rest_center;
@@ -49,7 +49,7 @@ static pelt_result read_softbody(pelt_context *context, const void *user, uint32
         for (uint32_t n = 0; n < NEIGHBORS; n++)
             sum = vec_mad(sum, s->weights[NEIGHBORS * i + n],
                           vec_load(leftovers + 3 * (size_t)s->neighbors[NEIGHBORS * i + n]));
-        sum.y = fmax(sum.y, 0); /* the floor holds between the coarse points too */
+        sum.y = fmax(sum.y, 0); /* keep interpolated points above the floor */
         vec_store(out + 3 * (size_t)done, sum);
     }
     return PELT_OK;
@@ -87,7 +87,7 @@ typedef struct simulation {
     uint32_t *triangles; /* [triangle][3] */
     vec *gradients;      /* [coarse] of the volume */
     double volume;
-    quat turn; /* the last best rotation: the next is near */
+    quat turn; /* the previous best rotation, as a starting value */
 } simulation;
 
 /* Six times the enclosed volume, and its gradients. */
@@ -181,7 +181,7 @@ static void step(simulation *s, double dt) {
     hold_volume(s);
     for (uint32_t i = 0; i < s->count; i++) {
         vec *p = &s->positions[i];
-        if (p->y < 0) { /* the floor holds what touches it */
+        if (p->y < 0) { /* floor contact with friction */
             p->x += 0.3 * (s->previous[i].x - p->x);
             p->z += 0.3 * (s->previous[i].z - p->z);
             p->y = 0;
@@ -227,7 +227,7 @@ static pelt_result start(pelt_context *context, pelt_model *scratch, const scene
     for (uint32_t q = 0; q < coarse->quad_count; q++) {
         const uint32_t *corner = coarse->quads + 4 * (size_t)q;
         for (int c = 0; c < 4; c++)
-            if (corner[c] < corner[(c + 1) % 4]) /* the other quad has it the other way round */
+            if (corner[c] < corner[(c + 1) % 4]) /* the other quad has it in the opposite direction */
                 add_edge(s, corner[c], corner[(c + 1) % 4]);
         add_edge(s, corner[0], corner[2]);
         add_edge(s, corner[1], corner[3]);
@@ -256,7 +256,7 @@ static void invert(const vec m[3], vec out[3]) {
         out[c] = vec_scale(rows[c], 1 / det);
 }
 
-/* Splits the state into the best affine map and what it leaves over. */
+/* Splits the state into the best affine map and the residual. */
 static void record(const simulation *s, const vec spread_inverse[3], pose *p, float *leftovers) {
     vec columns[3];
     p->center = center_of(s->positions, s->count);
@@ -290,7 +290,7 @@ static pelt_result simulate(pelt_context *context, pelt_model *scratch, pelt_mod
     return PELT_OK;
 }
 
-/* ---- Following -------------------------------------------------------------------------------------------- */
+/* ---- Interpolation ---------------------------------------------------------------------------------------- */
 
 /* The nearest coarse points with weights that reach 0 at the first one left out, so that they are continuous. */
 static void follow(const scene_surface *coarse, vec p, uint16_t *neighbors, float *weights) {
@@ -338,7 +338,7 @@ static pelt_result attach(pelt_context *context, pelt_model *model, const scene_
 
 /* ---- Scene ------------------------------------------------------------------------------------------------ */
 
-/* The mesh stands as in the first frame: a turned, lifted rest shape. */
+/* The mesh is in the pose of the first frame: a rotated, raised rest shape. */
 static pelt_result place_mesh(pelt_context *context, pelt_model *scratch, pelt_model *model, const softbody *body) {
     pelt_mesh *mesh = &model->mesh;
     float *first = SCENE_NEW(context, scratch, float, 3 * (size_t)body->point_count);

@@ -113,7 +113,7 @@ typedef struct walk {
     bool fill;
     uint64_t *keys;     /* [slot] 1 + cell key, or 0 */
     uint32_t *slots;    /* [slot] point */
-    size_t slot_mask;   /* */
+    size_t slot_mask;   /* number of slots − 1 */
     uint64_t *crossing; /* [quad] (corner key · 3 + axis) · 2 + whether outside comes first */
     float *positions, *normals;
 } walk;
@@ -176,7 +176,7 @@ static vec gradient_at(const walk *w, const block *b, vec p) {
     return vec_scale(sum, 1 / (4 * step));
 }
 
-/* The mean of a cell's edge crossings, pulled onto the surface but never out of the cell's neighbourhood. */
+/* The mean of a cell's edge crossings, projected to the surface within the neighbourhood of the cell. */
 static void place_point(walk *w, const block *b, int x, int y, int z) {
     vec sum = {0, 0, 0};
     int crossings = 0;
@@ -198,7 +198,7 @@ static void place_point(walk *w, const block *b, int x, int y, int z) {
     for (int round = 0; round < 2; round++) {
         vec g = gradient_at(w, b, p);
         double g2 = vec_dot(g, g), d = distance_of(w->solid, b->near.segments, b->near.count, p);
-        if (g2 > 0.04) /* flatter: the middle of a neck, where the step would be wild */
+        if (g2 > 0.04) /* gradient too small near saddle points for a Newton step */
             p = vec_mad(p, -scene_clamp(d / g2, -w->cell / 2, w->cell / 2), g);
     }
     vec_store(w->positions + 3 * (size_t)w->point_count, p);

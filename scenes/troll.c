@@ -11,13 +11,13 @@ enum {
     SPINE,
     CHEST,
     HEAD,
-    EARS,            /* two joints a side */
-    ARMS = EARS + 4, /* three a side */
-    LEGS = ARMS + 6, /* three a side */
+    EARS,            /* two joints per side */
+    ARMS = EARS + 4, /* three per side */
+    LEGS = ARMS + 6, /* three per side */
     JOINT_COUNT = LEGS + 6
 };
 
-/* The places that the flesh and the bones share; limbs on the left (+x), from the trunk outwards. */
+/* Positions shared by body and bones; limbs on the left (+x), from the trunk outwards. */
 typedef struct body {
     vec trunk[4]; /* hips to the top of the head */
     vec belly[2];
@@ -45,7 +45,7 @@ static vec on_side(vec p, int side) {
     return (vec){side ? -p.x : p.x, p.y, p.z};
 }
 
-/* ---- Flesh ------------------------------------------------------------------------------------------------ */
+/* ---- Body ------------------------------------------------------------------------------------------------- */
 
 static void add_limb(scene_solid *solid, const vec *points, const double *radii, uint32_t count, double blend,
                      int side) {
