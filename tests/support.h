@@ -180,16 +180,22 @@ static inline void test_fail_some_allocations(uint32_t thread_count, uint64_t mo
 
 /* ---- Files ------------------------------------------------------------------------------------------------ */
 
-/* The path of something in the real data ("bench/horse"), or false, with one line, when it is not there. Tests run in
- * tests/; a program all of whose tests need data returns TEST_SKIP. */
-#define TEST_SKIP 77
-static inline bool test_data(char path[static 1024], const char *name) {
+/* The path of something in the real data ("bench/horse.obj"); whether it is there. Tests run in tests/. */
+static inline bool test_has_data(char path[static 1024], const char *name) {
     const char *folder = getenv("PELT_DATA");
     snprintf(path, 1024, "%s/%s", folder ? folder : "../../shared/data", name);
     if (access(path, R_OK) == 0)
         return true;
-    printf("skipped: no real data at %s\n", path);
+    printf("no real data at %s\n", path);
     return false;
+}
+
+/* The same; the test is skipped when it is not there. Call it before anything is allocated. A program all of whose tests need data
+ * returns TEST_SKIP. */
+#define TEST_SKIP 77
+static inline void test_data(char path[static 1024], const char *name) {
+    if (!test_has_data(path, name))
+        skip();
 }
 
 /* Makes a new folder for a test's files. */

@@ -253,28 +253,25 @@ static void constant_tracks_become_one_key(void **state) {
 
 /* ---- Whole decompositions --------------------------------------------------------------------------------- */
 
-/* A model with clips: of a file (NULL: of a scene). `source` evaluates the motions of a rig. */
-static bool make_input(test_context *test, const char *name, bool file, pelt_model **source, pelt_model **model) {
+/* A model with a clip: of `mesh` and the cache beside it (NULL: of a scene). `source` evaluates the motion of a rig. */
+static void make_input(test_context *test, const char *name, const char *mesh, pelt_model **source,
+                       pelt_model **model) {
     *source = NULL;
-    if (file) {
-        char mesh[1024], cache[1100], key[64];
-        snprintf(key, sizeof key, "bench/%s.obj", name);
-        if (!test_data(mesh, key))
-            return false;
+    if (mesh) {
+        char cache[1100];
         snprintf(cache, sizeof cache, "%.*s.pc2", (int)strlen(mesh) - 4, mesh);
         test_ok(test, pelt_load(test->context, (const char *[]){mesh, cache}, 2, NULL, model));
-        return true;
+        return;
     }
     scene_desc desc = {.vertex_count = 600, .frame_count = 24};
     test_ok(test, scene_find(name)->make(test->context, &desc, model));
     if ((*model)->clip_count > 0)
-        return true;
+        return;
     test_ok(test, scene_find(name)->make(test->context, &desc, source));
     (*model)->clips = pelt_model_alloc(test->context, *model, 1, sizeof(pelt_clip));
     (*model)->clip_count = 1;
     test_ok(test, pelt_clip_from_motion(test->context, *source, (*source)->motions, 30, PELT_SKINNING_LINEAR,
                                         (*model)->clips));
-    return true;
 }
 
 static void check_weights(const pelt_model *model) {
@@ -365,7 +362,7 @@ static double written_error(test_context *test, pelt_model *model) {
 
 /* Sampling a motion on frames loses nothing, between frames bones stray little more than rigid ones must, and leaving
  * out keys costs what it may. */
-static void check_input(const char *name, bool file, uint32_t bones) {
+static void check_input(const char *name, const char *mesh, uint32_t bones) {
     static const char *const kinds[] = {"affine", "trs", "rigid"};
     halfway found[3] = {{0, 0}};
     for (uint32_t kind = 0; kind < 3; kind++) {
@@ -374,10 +371,7 @@ static void check_input(const char *name, bool file, uint32_t bones) {
             test_context test;
             pelt_model *source, *model;
             test_begin(&test, 0);
-            if (!make_input(&test, name, file, &source, &model)) {
-                test_end(&test);
-                return;
-            }
+            make_input(&test, name, mesh, &source, &model);
             pelt_decompose_desc desc = pelt_decompose_desc_default();
             desc.bones = bones;
             desc.iterations = 4;
@@ -404,16 +398,20 @@ static void check_input(const char *name, bool file, uint32_t bones) {
 
 static void scenes_between_frames(void **state) {
     (void)state;
-    check_input("creature", false, 12);
-    check_input("cloth", false, 12);
-    check_input("softbody", false, 12);
+    check_input("creature", NULL, 12);
+    check_input("cloth", NULL, 12);
+    check_input("softbody", NULL, 12);
 }
 
 static void animations_between_frames(void **state) {
     (void)state;
-    check_input("horse-gallop", true, 20);
-    check_input("elastic-cow", true, 18);
-    check_input("samba", true, 20);
+    char horse[1024], cow[1024], samba[1024];
+    test_data(horse, "bench/horse-gallop.obj");
+    test_data(cow, "bench/elastic-cow.obj");
+    test_data(samba, "bench/samba.obj");
+    check_input("horse-gallop", horse, 20);
+    check_input("elastic-cow", cow, 18);
+    check_input("samba", samba, 20);
 }
 
 int main(void) {

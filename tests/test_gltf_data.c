@@ -150,7 +150,7 @@ static void characters(void **state) {
 
 int main(void) {
     char path[1024];
-    if (!test_data(path, ""))
+    if (!test_has_data(path, ""))
         return TEST_SKIP;
     const struct CMUnitTest tests[] = {cmocka_unit_test_prestate(characters, path)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,11 +49,10 @@ static bool has_draco(void) {
     return has;
 }
 
-static bool no_draco(void) {
-    if (has_draco())
-        return false;
-    printf("skipped: built without libdraco\n");
-    return true;
+/* Skips a test of builds with libdraco where there is none. */
+static void need_draco(void) {
+    if (!has_draco())
+        skip();
 }
 
 #define REQUIRED                                                                                                       \
@@ -103,8 +102,7 @@ static void is_square(const pelt_model *model) {
 
 static void reads_exact_streams(void **state) {
     (void)state;
-    if (no_draco())
-        return;
+    need_draco();
     gltf_build b;
     test_context test;
     float green[4];
@@ -146,8 +144,7 @@ static float weight_of(const pelt_model *model, uint32_t vertex, uint32_t bone) 
 
 static void reads_quantised_rigs(void **state) {
     (void)state;
-    if (no_draco())
-        return;
+    need_draco();
     static const float want[4][8] = {/* position, normal, tangent: y, w; weight of bone 0 */
                                      {0, 0, 0, 1, 0, 1, 0.5f},
                                      {1, 0, 0, 1, 0, 1, 0.25f},
@@ -180,8 +177,8 @@ static void plain_arrays_come_first(void **state) {
     gltf_build b;
     for (int required = 0; required < 2; required++) {
         test_context test;
-        if (required && no_draco())
-            return;
+        if (required)
+            need_draco();
         test_begin(&test, 1);
         build_exact(&b, sequential, sizeof sequential, 4, 6);
         b.accessors[0] = 0;
@@ -200,8 +197,7 @@ static void plain_arrays_come_first(void **state) {
 /* Arrays beside the stream, no accessor for its indices, strips, and two primitives with one stream. */
 static void reads_other_primitives(void **state) {
     (void)state;
-    if (no_draco())
-        return;
+    need_draco();
     static const char *const texts[3] = {
         REQUIRED MESH("{\"attributes\":{\"POSITION\":0}," DRACO("\"POSITION\":0") "}"),
         REQUIRED MESH("{\"mode\":5,\"attributes\":{\"POSITION\":0},\"indices\":3," DRACO("\"POSITION\":0") "}"),
@@ -238,8 +234,7 @@ static uint32_t number(const px_json *object, const char *key) {
 /* Nothing of the stream or of the extension is left, and the arrays are as the specification wants them. */
 static void writes_plain_files(void **state) {
     (void)state;
-    if (no_draco())
-        return;
+    need_draco();
     char path[] = "/tmp/pelt-draco-XXXXXX.glb";
     int file = mkstemps(path, 4);
     assert_true(file >= 0);
@@ -283,7 +278,7 @@ static void writes_plain_files(void **state) {
 static void builds_without_say_so(void **state) {
     (void)state;
     if (has_draco())
-        return;
+        skip();
     gltf_build b;
     build_exact(&b, sequential, sizeof sequential, 4, 6);
     build_fails(&b, exact_text, PELT_ERROR_UNSUPPORTED,
@@ -292,8 +287,7 @@ static void builds_without_say_so(void **state) {
 
 static void refuses_what_does_not_fit(void **state) {
     (void)state;
-    if (no_draco())
-        return;
+    need_draco();
     gltf_build b;
 #define ONE(rest) REQUIRED MESH("{\"attributes\":{\"POSITION\":0,\"COLOR_0\":2},\"indices\":1," rest "}")
     static const struct {
@@ -344,8 +338,7 @@ static void refuses_what_does_not_fit(void **state) {
 /* Encoders leave out triangles without area, and some keep the old number of indices. */
 static void fewer_triangles_are_a_warning(void **state) {
     (void)state;
-    if (no_draco())
-        return;
+    need_draco();
     gltf_build b;
     test_context test;
     test_begin(&test, 1);
@@ -365,8 +358,7 @@ static void fails_with(const uint8_t *stream, size_t size, const char *words) {
 
 static void refuses_other_streams(void **state) {
     (void)state;
-    if (no_draco())
-        return;
+    need_draco();
     uint8_t stream[sizeof sequential];
 #define CHANGED(at, value) (memcpy(stream, sequential, sizeof stream), stream[at] = (value), stream)
     fails_with(CHANGED(0, 'X'), sizeof stream, "view 0: is no Draco stream");
@@ -380,8 +372,7 @@ static void refuses_other_streams(void **state) {
 /* Streams that say that they are huge are refused before memory is taken for them. */
 static void refuses_huge_streams(void **state) {
     (void)state;
-    if (no_draco())
-        return;
+    need_draco();
     static const size_t counts[2] = {11, 12}; /* triangles and vertices, before the square's */
     for (int c = 0; c < 2; c++) {
         uint8_t stream[sizeof sequential + 4];
@@ -413,8 +404,7 @@ static void refuses_huge_streams(void **state) {
 /* Bytes that are cut off or changed: an error or another mesh, never anything else. */
 static void survives_damage(void **state) {
     (void)state;
-    if (no_draco())
-        return;
+    need_draco();
     gltf_build b;
     test_context test;
     pelt_model *model;
@@ -457,8 +447,7 @@ static pelt_result load_once(pelt_context *context, void *user) {
 
 static void survives_lack_of_memory(void **state) {
     (void)state;
-    if (no_draco())
-        return;
+    need_draco();
     gltf_build b;
     build_packed_rig(&b);
     build_glb(&b, rig_text);

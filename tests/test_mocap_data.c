@@ -76,13 +76,10 @@ static double body_height(const pelt_affine *globals, uint32_t count) {
     return (double)high - (double)low;
 }
 
-static bool load(test_context *test, const char *name, pelt_model **model) {
-    char path[1024];
-    if (!test_data(path, name))
-        return false;
-    const char *paths[] = {path};
-    test_ok(test, pelt_load(test->context, paths, 1, NULL, model));
-    return true;
+static pelt_model *load(test_context *test, const char *path) {
+    pelt_model *model;
+    test_ok(test, pelt_load(test->context, &path, 1, NULL, &model));
+    return model;
 }
 
 /* The conversion to BVH left out the bones thorax and wrist: what hangs from them has OFFSET 0. Gives their length
@@ -102,35 +99,36 @@ static int mend_offsets(pelt_model *bvh, const pelt_model *amc) {
 }
 
 static void compare_trial(const char *bvh_name, const char *amc_name) {
+    char bvh_path[1024], amc_path[1024];
+    test_data(bvh_path, bvh_name);
+    test_data(amc_path, amc_name);
     test_context test;
     test_begin(&test, 1);
-    pelt_model *bvh = NULL, *amc = NULL;
-    if (load(&test, bvh_name, &bvh) && load(&test, amc_name, &amc)) {
-        uint32_t frames = amc->motions[0].tracks[0].key_count;
-        assert_int_equal(bvh->motions[0].tracks[0].key_count, frames + 1); /* a T-pose in front */
-        assert_true(fabs((double)amc->motions[0].tracks[0].times[1] - 1 / 120.) < 1e-6);
-        assert_int_equal(mend_offsets(bvh, amc), 7); /* neck, shoulders, fingers, thumbs */
-        pelt_affine a[64], b[64];
-        double worst = 0, sum = 0;
-        for (uint32_t k = 0; k < frames; k++) {
-            find_places(bvh, k + 1, a);
-            find_places(amc, k, b);
-            double height = body_height(a, bvh->skeleton.joint_count);
-            for (int p = 0; p < PAIRS; p++) {
-                float from[3], to[3];
-                place(&a[find_joint(bvh, pairs[p][0])], 1, from);
-                place(&b[find_joint(amc, pairs[p][1])], UNIT, to);
-                px_sub3(from, to, from);
-                double distance = sqrt((double)px_dot3(from, from)) / height;
-                worst = fmax(worst, distance);
-                sum += distance;
-            }
+    pelt_model *bvh = load(&test, bvh_path), *amc = load(&test, amc_path);
+    uint32_t frames = amc->motions[0].tracks[0].key_count;
+    assert_int_equal(bvh->motions[0].tracks[0].key_count, frames + 1); /* a T-pose in front */
+    assert_true(fabs((double)amc->motions[0].tracks[0].times[1] - 1 / 120.) < 1e-6);
+    assert_int_equal(mend_offsets(bvh, amc), 7); /* neck, shoulders, fingers, thumbs */
+    pelt_affine a[64], b[64];
+    double worst = 0, sum = 0;
+    for (uint32_t k = 0; k < frames; k++) {
+        find_places(bvh, k + 1, a);
+        find_places(amc, k, b);
+        double height = body_height(a, bvh->skeleton.joint_count);
+        for (int p = 0; p < PAIRS; p++) {
+            float from[3], to[3];
+            place(&a[find_joint(bvh, pairs[p][0])], 1, from);
+            place(&b[find_joint(amc, pairs[p][1])], UNIT, to);
+            px_sub3(from, to, from);
+            double distance = sqrt((double)px_dot3(from, from)) / height;
+            worst = fmax(worst, distance);
+            sum += distance;
         }
-        print_message("%s: %u frames, joints differ by %.4f %% of the height at most, %.4f %% on average\n", amc_name,
-                      frames, 100 * worst, 100 * sum / frames / PAIRS);
-        assert_true(worst < 0.01);
-        assert_true(sum / frames / PAIRS < 0.001);
     }
+    print_message("%s: %u frames, joints differ by %.4f %% of the height at most, %.4f %% on average\n", amc_name,
+                  frames, 100 * worst, 100 * sum / frames / PAIRS);
+    assert_true(worst < 0.01);
+    assert_true(sum / frames / PAIRS < 0.001);
     pelt_model_destroy(bvh);
     pelt_model_destroy(amc);
     test_end(&test);
@@ -197,21 +195,21 @@ static void rigs_as_bvh(void **state) {
                                         "char-quaternius/animals_pack/Horse.glb",
                                         "char-threejs/gltf/RobotExpressive/RobotExpressive.glb",
                                         "char-gltf-khronos/CesiumMan/glTF-Binary/CesiumMan.glb"};
-    char folder[1024], path[1100];
+    enum { COUNT = sizeof names / sizeof names[0] };
+    char rigs[COUNT][1024], folder[1024], path[1100];
+    for (int n = 0; n < COUNT; n++)
+        test_data(rigs[n], names[n]);
     test_folder(folder);
     snprintf(path, sizeof path, "%s/rig.bvh", folder);
-    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++) {
+    for (int n = 0; n < COUNT; n++) {
         test_context test;
         test_begin(&test, 1);
-        pelt_model *rig = NULL, *bvh = NULL;
-        if (load(&test, names[n], &rig)) {
-            const char *paths[] = {path};
-            test_ok(&test, pelt_save(test.context, rig, path, NULL));
-            test_ok(&test, pelt_load(test.context, paths, 1, NULL, &bvh));
-            double worst = distance(rig, bvh);
-            print_message("%s: %.1e of its size\n", names[n], worst);
-            assert_true(worst < 1e-4);
-        }
+        pelt_model *rig = load(&test, rigs[n]);
+        test_ok(&test, pelt_save(test.context, rig, path, NULL));
+        pelt_model *bvh = load(&test, path);
+        double worst = distance(rig, bvh);
+        print_message("%s: %.1e of its size\n", names[n], worst);
+        assert_true(worst < 1e-4);
         pelt_model_destroy(rig);
         pelt_model_destroy(bvh);
         test_end(&test);
@@ -260,19 +258,20 @@ static void walks(const pelt_model *rig) {
 
 static void a_human_walks(void **state) {
     (void)state;
+    char human_path[1024], bvh_path[1024];
+    test_data(human_path, "char-makehuman/human_cmu.glb");
+    test_data(bvh_path, "mocap-cmu-bvh/007/07_05.bvh");
     test_context test;
     test_begin(&test, 1);
-    pelt_model *human = NULL, *bvh = NULL;
-    if (load(&test, "char-makehuman/human_cmu.glb", &human) && load(&test, "mocap-cmu-bvh/007/07_05.bvh", &bvh)) {
-        pelt_joint_match matches[64];
-        pelt_retarget_report report;
-        test_ok(&test, pelt_match_joints(test.context, &human->skeleton, &bvh->skeleton, NULL, matches));
-        test_ok(&test, pelt_retarget(test.context, bvh, &bvh->motions[0], matches, NULL, human, &report));
-        test_ok(&test, pelt_model_validate(test.context, human));
-        assert_int_equal(report.matched, 29);
-        assert_int_equal(report.frame_count, 518);
-        walks(human);
-    }
+    pelt_model *human = load(&test, human_path), *bvh = load(&test, bvh_path);
+    pelt_joint_match matches[64];
+    pelt_retarget_report report;
+    test_ok(&test, pelt_match_joints(test.context, &human->skeleton, &bvh->skeleton, NULL, matches));
+    test_ok(&test, pelt_retarget(test.context, bvh, &bvh->motions[0], matches, NULL, human, &report));
+    test_ok(&test, pelt_model_validate(test.context, human));
+    assert_int_equal(report.matched, 29);
+    assert_int_equal(report.frame_count, 518);
+    walks(human);
     pelt_model_destroy(human);
     pelt_model_destroy(bvh);
     test_end(&test);
@@ -281,5 +280,8 @@ static void a_human_walks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(walk), cmocka_unit_test(run), cmocka_unit_test(dance),
                                        cmocka_unit_test(rigs_as_bvh), cmocka_unit_test(a_human_walks)};
+    char path[1024];
+    if (!test_has_data(path, ""))
+        return TEST_SKIP;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -424,8 +424,8 @@ static void published_figures_are_met(void **state) {
     };
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         char mesh[1024], cache[1024];
-        if (!test_data(mesh, rows[r].mesh) || !test_data(cache, rows[r].cache))
-            return;
+        test_data(mesh, rows[r].mesh);
+        test_data(cache, rows[r].cache);
         test_context test;
         pelt_context *context = test_begin(&test, 2);
         const char *paths[] = {mesh, cache};
