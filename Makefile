@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 MINUTES ?= 1
 
 .DEFAULT_GOAL := build
-.PHONY: help setup setup-build build release demo test gauntlet interop bench fuzz coverage docs-pictures docs-api format install clean
+.PHONY: help setup setup-build build release demo test test-all gauntlet interop bench fuzz coverage docs-pictures docs-tables docs-api format install clean
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -25,8 +25,11 @@ release: # also benchmarks and tests
 demo: build ## make scenes, run the whole chain on them, show the figures; files in out/demo/
 	@scripts/demo.sh
 
-test: setup ## every test: gcc, clang, sanitizers, installed package, real data
+test: setup ## tests: gcc, clang, sanitizers, installed package, real data
 	@scripts/test.sh
+
+test-all: setup ## the same, then what is slow: whole gauntlet and interop, build switches, fuzzing
+	@scripts/test.sh --all
 
 gauntlet: setup release ## every verb without options on all real files and random scenes; writes docs/gauntlet.md
 	@node tests/gauntlet/gauntlet.mjs build/release/bin/pelt build/release/bin/pelt-scenes build/release/bin/tool_pose \
@@ -44,6 +47,9 @@ fuzz: setup ## fuzz every format, JSON and the command line for MINUTES=n each
 
 coverage: setup ## line coverage of src/ by the unit tests and corpus replays
 	@scripts/coverage.sh
+
+docs-tables: release ## run the benchmarks whose figures stand in docs/ and write their tables
+	@node scripts/docs-tables.mjs build/release/bin $(TABLES)
 
 docs-pictures: setup release ## draw docs/pictures/ from Pelt's own scenes
 	@scripts/docs-pictures.sh

@@ -1,5 +1,5 @@
-/* Any bytes as a glTF file: read, validate, weld, pose, write; then write again with nouns replaced, as algorithms do,
- * and without the document that it came from. */
+/* Any bytes as a glTF file: read, validate, weld, pose, write; then write again with any combination of pelt_change, as after
+ * algorithms, with vertex colours, with fewer vertices, as levels of detail, and without the document that it came from. */
 #include "chain.h"
 
 /* Reads the file again with its first two motions joined by name: that succeeds, or is refused with a sentence. */
@@ -19,8 +19,44 @@ static void join_by_names(pelt_context *context, const uint8_t *data, size_t siz
     pelt_model_destroy(joined);
 }
 
+#define FUZZ_MAX_VERTICES 1000u /* of meshes that are simplified */
+
+/* Colours that depend on the place; NULL when out of memory. */
+static float *make_colors(pelt_context *context, pelt_model *model, uint32_t vertex_count) {
+    float *colors = pelt_model_alloc(context, model, vertex_count, 3 * sizeof(float));
+    for (size_t e = 0; colors && e < 3 * (size_t)vertex_count; e++)
+        colors[e] = (float)(e % 7) / 6;
+    return colors;
+}
+
+/* Colours of the mesh and of its first morph, as pelt_light leaves them. */
+static void add_colors(pelt_context *context, pelt_model *model) {
+    model->mesh.colors = make_colors(context, model, model->mesh.vertex_count);
+    if (model->morphs.morph_count)
+        model->morphs.morphs[0].colors = make_colors(context, model, model->morphs.morphs[0].vertex_count);
+    if (model->mesh.colors)
+        model->changed |= PELT_CHANGED_COLORS;
+    if (model->morphs.morph_count && model->morphs.morphs[0].colors)
+        model->changed |= PELT_CHANGED_MORPHS;
+}
+
+/* PELT_CHANGED_VERTICES: levels of detail, alone and in one file. */
+static void save_levels(pelt_context *context, pelt_model *model, const pelt_save_desc *save) {
+    static const double ratios[] = {0.6, 0.3};
+    pelt_model *made[2];
+    if (model->mesh.triangle_count == 0 || model->mesh.vertex_count > FUZZ_MAX_VERTICES)
+        return;
+    if (!fuzz_done(context, pelt_simplify_levels(context, model, NULL, ratios, 2, made, NULL)))
+        return;
+    const pelt_model *levels[] = {model, made[0], made[1]};
+    fuzz_done(context, pelt_save(context, made[1], fuzz_sink("glb"), save));
+    fuzz_done(context, pelt_save_levels(context, levels, 3, fuzz_sink("glb"), save));
+    pelt_model_destroy(made[0]);
+    pelt_model_destroy(made[1]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    uint32_t choice = fuzz_choice(data, size);
+    uint32_t choice = fuzz_choice(data, size), changes = choice * 2654435761u >> 16;
     pelt_load_desc desc = fuzz_load_desc(choice);
     pelt_save_desc save = fuzz_save_desc(choice);
     pelt_context *context = fuzz_context();
@@ -28,8 +64,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (fuzz_done(context, pelt_load_memory(context, data, size, "fuzz.glb", &desc, &model))) {
         fuzz_use(context, model, "glb", choice);
         join_by_names(context, data, size, model);
-        model->changed = 1u << size % 5; /* another noun for other inputs */
+        model->changed = changes % PELT_CHANGED_COLORS; /* any of the others that need no other data */
+        if (changes / PELT_CHANGED_COLORS % 2)
+            add_colors(context, model);
         fuzz_done(context, pelt_save(context, model, fuzz_sink("glb"), &save));
+        save_levels(context, model, &save);
         model->document = NULL;
         fuzz_done(context, pelt_save(context, model, fuzz_sink("glb"), &save));
     }

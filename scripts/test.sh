@@ -1,69 +1,89 @@
 #!/usr/bin/env bash
-# Every test. coverage (dev with gcov) runs all of them but one, and lines of src/ that they miss must be few; dev-clang has
-# to build without warnings, and is installed (others cannot link a library with gcov in it); asan runs the tests of the
-# library and of the program, the fuzz corpora and the broken files; tsan runs the first two. Each build, and the coverage,
-# counts as one test. The last line is `N passed, N failed` with `, N skipped` behind when tests had no data to run on;
-# fails when anything failed.
+# test.sh [--all]: every test.
+#
+# coverage (dev with gcov) runs all of them but one, and at least 85 % of the lines of src/ must have run; dev-clang has to build
+# without warnings, and is installed (others cannot link a library with gcov in it); asan runs the tests of the library and
+# of the program, the fuzz corpora and the broken files; tsan runs what uses several threads. Each build, and the coverage,
+# counts as one test.
+#
+# --all adds what is slow or needs other programs: every test of the library under tsan, interruptions at 20 times as many places,
+# the whole gauntlet, all of interop, other build switches, and MINUTES=5 of every fuzz target; each is one test.
+#
+# The end is a summary with a line for each part. Its last line is `N passed, N failed`, with `, N skipped` behind when tests
+# had no data to run on; fails when anything failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
-passed=0 failed=0 skipped=0
+passed=0 failed=0 skipped=0 summary=()
 jobs=$(nproc)
 
-# build PRESET: one test.
-build() {
-    echo "== $1: build"
-    if scripts/build.sh "$1"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        return 1
-    fi
+# count NAME SECONDS PASSED FAILED SKIPPED: adds to the sums, and a line to the summary.
+count() {
+    passed=$((passed + $3)) failed=$((failed + $4)) skipped=$((skipped + $5))
+    summary+=("$(printf '%-24s %4d passed %4d failed %4d skipped %6d s' "$1" "$3" "$4" "$5" "$2")")
 }
+
+# one NAME COMMAND…: a command that is one test.
+one() {
+    local name=$1 start=$SECONDS status
+    shift
+    echo "== $name"
+    "$@"
+    status=$?
+    count "$name" $((SECONDS - start)) $((status == 0)) $((status != 0 && status != 77)) $((status == 77))
+    return $status
+}
+
+build() { one "$1: build" scripts/build.sh "$1"; }
 
 # run PRESET CTEST-ARGUMENTS…: as many tests as there are, counted from CTest's own record.
 run() {
-    local preset=$1 record counts
+    local preset=$1 start=$SECONDS record=build/$1/tests.xml status counts tests failures skips
     shift
-    record=build/$preset/tests.xml
     rm -f "$record"
     echo "== $preset: tests"
     ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j "$jobs" --output-junit "$PWD/$record" \
         "$@" </dev/null
-    local status=$?
+    status=$?
     # <testsuite … tests="5" failures="1" disabled="0" skipped="2" …>
     counts=$(tr '\n\t' '  ' <"$record" 2>/dev/null | grep -o '<testsuite [^>]*>' | head -n 1)
     number() { sed -n "s/.* $1=\"\([0-9]*\)\".*/\1/p" <<<"$counts"; }
-    local tests failures skips
     tests=$(number tests) failures=$(number failures) skips=$(($(number skipped) + $(number disabled)))
     # CTest failing without a failed test on record (a missing program, no test at all) is a failure too.
     [ "$status" -ne 0 ] && [ "${failures:-0}" -eq 0 ] && failures=1 tests=$((${tests:-0} + 1))
-    passed=$((passed + tests - failures - skips))
-    failed=$((failed + failures))
-    skipped=$((skipped + skips))
+    count "$preset: tests" $((SECONDS - start)) $((tests - failures - skips)) "$failures" "$skips"
 }
 
-# covered PERCENT: one test, of what has run.
+# covered PERCENT: of what has run.
 covered() {
     local all
-    echo "== coverage: at least $1 % of the lines of src/"
     all=$(scripts/coverage.sh --as-run | tail -n 1)
     echo "$all"
-    if awk -v least="$1" '{ exit !($1 >= least) }' <<<"$all"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-    fi
+    awk -v least="$1" '{ exit !($1 >= least) }' <<<"$all"
 }
 
-build coverage && find build/coverage -name '*.gcda' -delete && run coverage -E '^install$' && covered 85
+build coverage && find build/coverage -name '*.gcda' -delete && run coverage -E '^install$' &&
+    one "coverage: 85 % of lines" covered 85
 build dev-clang && run dev-clang -R '^install$'
 # Under sanitizers tests go without the real data, which would only take long. tsan's own start does not survive the limit
-# on the size of files that cli_hostile sets; stepping a jiggle and making scenes never leave one thread.
+# on the size of files that cli_hostile sets.
 build asan && PELT_DATA=/none run asan -R '^(test_|cli_|replay_)' && run asan -R '^data_broken'
-build tsan && PELT_DATA=/none run tsan -R '^(test_|cli_)' -E '^(cli_hostile|test_jiggle|test_jiggle_match|test_scenes)$'
+build tsan && PELT_DATA=/none run tsan -L threads -E '^cli_hostile$'
+
+if [ "${1:-}" = --all ]; then
+    programs=(build/release/bin/pelt build/release/bin/pelt-scenes)
+    [ ! -d build/tsan ] || PELT_DATA=/none run tsan -R '^test_' -LE threads
+    build release &&
+        one "interrupt: dense" node tests/interrupt/interrupt.mjs "${programs[@]}" build/release/lib/libfault.so --dense &&
+        one "gauntlet: whole" node tests/gauntlet/gauntlet.mjs "${programs[@]}" build/release/bin/tool_pose &&
+        one "interop: whole" node tests/interop/interop.mjs "${programs[@]}" build/release/bin/tool_pose --rigs
+    [ ! -x scripts/test-switches.sh ] || one "build switches" scripts/test-switches.sh
+    one "fuzz: ${MINUTES:-5} min each" scripts/fuzz.sh "${MINUTES:-5}"
+fi
 
 [ "$skipped" -eq 0 ] && more= || more=", $skipped skipped"
 echo
+printf '%s\n' "${summary[@]}"
+echo "$((SECONDS / 60)) min $((SECONDS % 60)) s"
 echo "$passed passed, $failed failed$more"
 [ "$failed" -eq 0 ]
