@@ -543,9 +543,13 @@ static void bad_matrices_give_rotations(void **state) {
         pelt_dual_quaternions(&bad[b], 1, &q);
         assert_unit(&q);
     }
-    pelt_dual_quaternion q; /* a mirrored bone keeps the rotation of the two other axes */
+    /* A mirrored bone keeps the rotation of the two other axes: none, and a quarter about z. */
+    static const pelt_affine quarter = {{0, -1, 0, 0, -1, 0, 0, 0, 0, 0, 1, 0}};
+    pelt_dual_quaternion q;
     pelt_dual_quaternions(&bad[3], 1, &q);
     assert_true(q.q[3] == 1);
+    pelt_dual_quaternions(&quarter, 1, &q);
+    assert_true(fabsf(fabsf(q.q[2]) - sqrtf(0.5f)) < 1e-6f && fabsf(q.q[3] - q.q[2]) < 1e-6f);
 }
 
 int main(void) {

@@ -152,16 +152,17 @@ static void instances(void **state) {
 
 #define SIDE 12u
 
-/* A square of (2·SIDE + 1)² vertices around x = 0 with random weights, of joints whose counterparts names give. */
-static pelt_model *make_square(test_context *test, bool symmetric_mesh, uint32_t joint_count) {
+/* A square of (2·SIDE + 1)² vertices around x = 0 with random weights, of joints whose counterparts names give. The columns from
+ * SIDE + 1 on, and joints named left, are where left · x > 0. */
+static pelt_model *make_sided_square(test_context *test, bool symmetric_mesh, uint32_t joint_count, float left) {
     static const char *const names[] = {"hips", "arm.L", "arm.R", "hand.L", "hand.R", "spine", "sword"};
-    static const float places[] = {0, 0, 0, 1, 0, 0, -1, 0, 0, 2, 0, 0, -2, 0, 0, 0, 1, 0, 3, 3, 0};
+    const float places[] = {0, 0, 0, left, 0, 0, -left, 0, 0, 2 * left, 0, 0, -2 * left, 0, 0, 0, 1, 0, 3 * left, 3, 0};
     enum { N = 2 * SIDE + 1 };
     float positions[3 * N * N];
     uint32_t triangles[6 * (N - 1) * (N - 1)], count = 0;
     test_random random = {7};
     for (uint32_t v = 0; v < N * N; v++) {
-        positions[3 * v] = (float)(v % N) / SIDE - 1;
+        positions[3 * v] = left * ((float)(v % N) / SIDE - 1);
         positions[3 * v + 1] = (float)(v / N) / SIDE;
         positions[3 * v + 2] = 0;
         if (!symmetric_mesh && v % N > SIDE)
@@ -177,6 +178,10 @@ static pelt_model *make_square(test_context *test, bool symmetric_mesh, uint32_t
         set_weights(model, v, (uint16_t)test_random_below(&random, 3),
                     (uint16_t)(3 + test_random_below(&random, joint_count - 3)), test_random_real(&random, 0, 1));
     return model;
+}
+
+static pelt_model *make_square(test_context *test, bool symmetric_mesh, uint32_t joint_count) {
+    return make_sided_square(test, symmetric_mesh, joint_count, 1);
 }
 
 static size_t opposite(size_t v) {
@@ -201,11 +206,14 @@ static double asymmetry(const pelt_model *model) {
 
 static void mirror_sides(void **state) {
     (void)state;
-    for (uint32_t side = 0; side <= PELT_MIRROR_AVERAGE; side++) {
+    enum { SIDES = PELT_MIRROR_AVERAGE + 1 };
+    for (uint32_t n = 0; n < 2 * SIDES; n++) {
         test_context test;
         test_begin(&test, 2);
-        uint32_t joint_count = side == PELT_MIRROR_AVERAGE ? 6 : 7;
-        pelt_model *model = make_square(&test, true, joint_count), *before = make_square(&test, true, joint_count);
+        uint32_t side = n % SIDES, joint_count = side == PELT_MIRROR_AVERAGE ? 6 : 7;
+        float left = n < SIDES ? 1 : -1;
+        pelt_model *model = make_sided_square(&test, true, joint_count, left),
+                   *before = make_sided_square(&test, true, joint_count, left);
         assert_true(asymmetry(model) > 0.5);
         pelt_mirror_desc desc = pelt_mirror_desc_default();
         desc.side = side;
@@ -213,16 +221,16 @@ static void mirror_sides(void **state) {
         test_ok(&test, pelt_weights_mirror(test.context, model, NULL, &desc, &report));
         assert_sound(&test, model, 4);
         assert_true(asymmetry(model) < 1e-6);
-        uint32_t n = 2 * SIDE + 1;
-        assert_int_equal(report.middle_count, n);
-        assert_int_equal(report.exact_count, side == PELT_MIRROR_AVERAGE ? 2 * SIDE * n : SIDE * n);
+        uint32_t columns = 2 * SIDE + 1;
+        assert_int_equal(report.middle_count, columns);
+        assert_int_equal(report.exact_count, (side == PELT_MIRROR_AVERAGE ? 2 : 1) * SIDE * columns);
         assert_int_equal(report.near_count + report.kept_count, 0);
         for (uint32_t j = 0; j < 7; j++)
             assert_int_equal(report.pairs[j], j == 6 ? PELT_NONE : across[j]);
-        /* The giving side keeps its weights. Left is where x > 0. */
-        int giving = (const int[]){1, -1, 1, -1, 0}[side];
+        /* The giving side keeps its weights: left, right, x > 0, x < 0. */
+        int giving = (const int[]){1, -1, (int)left, -(int)left, 0}[side];
         for (size_t v = 0; v < model->mesh.vertex_count; v++)
-            if (giving * ((int)(v % n) - (int)SIDE) > 0)
+            if (giving * ((int)(v % columns) - (int)SIDE) > 0)
                 assert_true(row_distance(model, v, before, v) < 1e-6);
         /* Twice is once. */
         pelt_mirror_report again;
@@ -233,6 +241,39 @@ static void mirror_sides(void **state) {
         pelt_model_destroy(model);
         test_end(&test);
     }
+}
+
+/* Vertices on the plane give, too: halfway between them and the next column lies the mean of both. */
+static void mirror_beside_the_plane(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_square(&test, true, 6), *before = make_square(&test, true, 6);
+    size_t columns = 2 * SIDE + 1;
+    for (size_t v = SIDE + 1; v < model->mesh.vertex_count; v += columns)
+        model->mesh.positions[3 * v] = 0.5f / SIDE;
+    pelt_mirror_desc desc = pelt_mirror_desc_default();
+    desc.side = PELT_MIRROR_NEGATIVE_TO_POSITIVE;
+    pelt_mirror_report report;
+    test_ok(&test, pelt_weights_mirror(test.context, model, NULL, &desc, &report));
+    assert_sound(&test, model, 4);
+    assert_int_equal(report.near_count, columns);
+    uint32_t checked = 0;
+    for (size_t v = SIDE + 1; v < model->mesh.vertex_count; v += columns) {
+        double wanted[6];
+        uint32_t bones = 0;
+        for (uint32_t b = 0; b < 6; b++) {
+            wanted[b] = 0.5 * (double)(weight_of(model, v - 1, b) + weight_of(before, v - 2, b));
+            bones += wanted[b] > 0;
+        }
+        for (uint32_t b = 0; b < 6 && bones <= 4; b++) /* of more the smallest are cut */
+            assert_true(fabs((double)weight_of(model, v, across[b]) - wanted[b]) < 1e-5);
+        checked += bones <= 4;
+    }
+    assert_true(checked > 1);
+    pelt_model_destroy(before);
+    pelt_model_destroy(model);
+    test_end(&test);
 }
 
 /* The right half stands a little higher: weights come from between vertices. Twice is still once. */
@@ -407,11 +448,14 @@ static void same_bits(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(smooth_model),    cmocka_unit_test(scoped),       cmocka_unit_test(prune_model),
-        cmocka_unit_test(normalise_seams), cmocka_unit_test(instances),    cmocka_unit_test(mirror_sides),
-        cmocka_unit_test(mirror_near),     cmocka_unit_test(mirror_lone),  cmocka_unit_test(mirror_wrong_axis),
-        cmocka_unit_test(mirror_locked),   cmocka_unit_test(mirror_scene), cmocka_unit_test(refused),
-        cmocka_unit_test(no_memory),       cmocka_unit_test(same_bits),
+        cmocka_unit_test(smooth_model),  cmocka_unit_test(scoped),
+        cmocka_unit_test(prune_model),   cmocka_unit_test(normalise_seams),
+        cmocka_unit_test(instances),     cmocka_unit_test(mirror_sides),
+        cmocka_unit_test(mirror_near),   cmocka_unit_test(mirror_beside_the_plane),
+        cmocka_unit_test(mirror_lone),   cmocka_unit_test(mirror_wrong_axis),
+        cmocka_unit_test(mirror_locked), cmocka_unit_test(mirror_scene),
+        cmocka_unit_test(refused),       cmocka_unit_test(no_memory),
+        cmocka_unit_test(same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
