@@ -201,12 +201,63 @@ static void drivers_follow_their_morphs(void **state) {
     test_end(&test);
 }
 
+/* Keys of driven weights are as near to each other as lines between them need, also where a curve crosses its line in the
+ * middle: two bumps of opposite signs on the way from 0 to 90 degrees. */
+static void keys_follow_curves(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model;
+    test_ok(&test, pelt_model_create(test.context, &model));
+    float positions[6] = {0, 0, 0, 1, 0, 0}, displacement[6] = {0, 0, 0, 0, 0.1f, 0};
+    float bumps[8], coefficients[3] = {1, -1, 0};
+    px_rotation_store(px_rotation_about(0, PI / 8), bumps);
+    px_rotation_store(px_rotation_about(0, 3 * PI / 8), bumps + 4);
+    uint32_t parent = PELT_NONE, first = 0;
+    pelt_transform rest = px_transform_identity();
+    pelt_morph morph = {.name = "m", .vertex_count = 2, .positions = displacement};
+    pelt_driver driver = {.kernel = PELT_KERNEL_GAUSSIAN,
+                          .radius = (float)(PI / 4),
+                          .centre_count = 2,
+                          .centres = bumps,
+                          .morph_count = 1,
+                          .morphs = &first,
+                          .coefficients = coefficients};
+    model->mesh.vertex_count = model->mesh.point_count = 2;
+    model->mesh.positions = positions;
+    model->skeleton = (pelt_skeleton){.joint_count = 1, .parents = &parent, .rest = &rest};
+    model->morphs = (pelt_morph_set){1, &morph};
+    model->drivers = &driver;
+    model->driver_count = 1;
+    float times[2] = {0, 1}, turns[8] = {0, 0, 0, 1};
+    px_rotation_store(px_rotation_about(0, PI / 2), turns + 4);
+    pelt_track track = {.path = PELT_PATH_ROTATION, .width = 4, .key_count = 2, .times = times, .values = turns};
+    pelt_motion motion = {.name = "bend", .end = 1, .track_count = 1, .tracks = &track}, driven;
+    px_arena *arena = px_arena_create(test.context);
+    test_ok(&test, px_motion_drive(test.context, arena, model, 0, &motion, &driven));
+    double worst = 0, largest = 0;
+    for (int n = 0; n <= 200; n++) {
+        float time = (float)n / 200, played, wanted;
+        pelt_transform local;
+        pelt_motion_sample(model, &driven, time, &local, &played);
+        pelt_pose_weights(model, &local, &wanted);
+        worst = fmax(worst, fabs((double)(played - wanted)));
+        largest = fmax(largest, fabs((double)wanted));
+    }
+    print_message("weights up to %g, off by %g at most\n", largest, worst);
+    assert_true(largest > 0.5);
+    assert_true(worst < 1.2e-3); /* 1e-4 of the size, of a morph that displaces by a tenth of it */
+    px_arena_destroy(arena);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rotations_are_twist_then_swing), cmocka_unit_test(half_a_swing_has_no_twist),
         cmocka_unit_test(angles_are_those_between),       cmocka_unit_test(kernels_have_their_values),
         cmocka_unit_test(weights_are_the_formula),        cmocka_unit_test(drivers_may_have_many_morphs),
-        cmocka_unit_test(drivers_follow_their_morphs),
+        cmocka_unit_test(drivers_follow_their_morphs),    cmocka_unit_test(keys_follow_curves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
