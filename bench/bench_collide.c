@@ -232,8 +232,8 @@ static void run_frames(actor actors[ACTORS], const question *q, side_fn *update,
         *seconds += (now() - start) / FRAMES;
         for (uint32_t a = 0; asks && a < ACTORS; a++)
             if (a == 0 || a == q->other) {
-                sum->balls += pelt_body_cost(actors[a].body).ball_count / (double)FRAMES;
-                sum->leaves += pelt_body_cost(actors[a].body).open_count / (double)FRAMES;
+                sum->balls += pelt_body_query_stats(actors[a].body).ball_count / (double)FRAMES;
+                sum->leaves += pelt_body_query_stats(actors[a].body).open_count / (double)FRAMES;
             }
     }
 }

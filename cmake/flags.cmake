@@ -1,4 +1,4 @@
-# One interface target with the flags of everything that is built here.
+# Compiler flags of all targets.
 add_library(pelt_flags INTERFACE)
 target_compile_options(pelt_flags INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes> -Wpointer-arith -Wcast-qual

@@ -17,7 +17,7 @@ int main(void) {
     bool bent = pelt_body_ray(body, &ray, &hit); /* the lower arm lies along −x at y = 2 */
     const float place[3] = {-1.5f, 0, 0};
     bool near = pelt_body_nearest(body, place, 5, &nearest);
-    pelt_body_work work = pelt_body_cost(body);
+    pelt_body_stats work = pelt_body_query_stats(body);
     printf("straight: %s; bent: hit at distance %.3f, nearest at %.3f; %u of %u leaves opened\n",
            straight ? "hit" : "no hit", hit.distance, nearest.distance, work.open_count, work.leaf_count);
     bool right = !straight && bent && fabs(hit.distance - 7.5) < 0.05 && near && fabs(nearest.distance - 1) < 0.05;

@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
-# The main job from end to end on scenes of Pelt's own, into out/demo/, and the figures as a table.
+# Runs the whole chain on generated scenes, into out/demo/, and prints the figures as a table.
 #   rigs        glTF, baked into a cache; converted .glb -> .gltf -> .glb and compared with that cache;
 #               and dual quaternion skinning compared with linear
 #   animations  OBJ + PC2, converted to MDD and compared
-# and the main job: animations decomposed into bones and weights, rigs bound anew, a rig given flesh, a skin corrected by poses,
-# each read back from the file and compared;
-# and a picture of each.
+# Then animations are decomposed into bones and weights, rigs are bound again, a rig gets soft tissue, a skin is corrected by poses.
+# Each result is read back from its file and compared, with a picture of each.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=build/release/bin
@@ -78,7 +77,7 @@ echo 'decompose: vertex animations become bones and weights'
 decompose cloth 'decomposed, 32 affine bones' "$out/cloth.obj" "$out/cloth.pc2" --bones 32
 decompose creature 'decomposed, 24 rigid bones' "$out/creature.obj" "$out/creature.pc2" --bones 24 --transforms rigid
 
-# bind NAME WHAT OPTIONS…: weights from nothing but the mesh and the skeleton of a rig, compared with the true ones.
+# bind NAME WHAT OPTIONS…: weights from the mesh and the skeleton of a rig alone, compared with the true ones.
 bind() {
     local name=$1 what=$2
     shift 2
@@ -89,19 +88,19 @@ bind() {
 }
 
 echo 'bind: a mesh and a skeleton become weights'
-bind creature 'bound anew, true weights'
-bind production 'bound anew, true weights'
+bind creature 'bound again, true weights'
+bind production 'bound again, true weights'
 
-echo 'jiggle: a rig gets flesh, and bones that play it'
+echo 'jiggle: a rig gets soft tissue, and bones that play it'
 soft=(--loop --soft 'belly=0.95,ear*=0.97' --frequency 8 --damping 4)
 "$bin/pelt" jiggle -q "$out/troll.glb" -o "$out/troll-soft.pc2" "${soft[@]}"
 "$bin/pelt" jiggle -q "$out/troll.glb" -o "$out/troll-soft.glb" "${soft[@]}" --report "$out/troll-soft.html"
 describe "$out/troll-soft.glb"
-compare troll 'flesh, skinned alone' "$out/troll.obj" "$out/troll-soft.pc2" "$out/troll.glb"
-compare troll 'flesh, 16 helper bones' "$out/troll.obj" "$out/troll-soft.pc2" "$out/troll-soft.glb"
+compare troll 'soft tissue, skinned alone' "$out/troll.obj" "$out/troll-soft.pc2" "$out/troll.glb"
+compare troll 'soft tissue, 16 helper bones' "$out/troll.obj" "$out/troll-soft.pc2" "$out/troll-soft.glb"
 "$bin/pelt" view -q "$out/troll.obj" "$out/troll-soft.pc2" --png "$out/troll-soft.png" --columns 4 --size 1600x400
 
-echo 'correct: a skin learns from 18 poses, and is better in a motion that it has not seen'
+echo 'correct: a skin learns from 18 poses, and is compared in a motion that is not among them'
 "$bin/pelt-scenes" arm -o "$out/arm.glb" --poses "$out/arm-poses"
 "$bin/pelt" correct -q "$out/arm.glb" --driver pose --poses "$out/arm-poses" -o "$out/arm-poses.glb" \
     --report "$out/arm-poses.html"

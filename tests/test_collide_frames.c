@@ -137,10 +137,10 @@ static void test_memory(void **state) {
         pair_marks marks = {calloc(s.model->mesh.triangle_count, s.model->mesh.triangle_count),
                             s.model->mesh.triangle_count, 0, 0};
         pelt_body_motion(s.body, &s.model->motions[0], 0.1f * (float)k);
-        assert_int_equal(pelt_body_cost(s.body).ball_count, 0);
+        assert_int_equal(pelt_body_query_stats(s.body).ball_count, 0);
         assert_true(pelt_body_ray(s.body, &(pelt_ray){{9, 9, 9}, {-9, -9, -9}, INFINITY}, &point) ||
                     pelt_body_nearest(s.body, (float[3]){9, 9, 9}, INFINITY, &point));
-        pelt_body_work work = pelt_body_cost(s.body);
+        pelt_body_stats work = pelt_body_query_stats(s.body);
         assert_true(work.ball_count > 0 && work.ball_count < work.node_count);
         assert_true(work.open_count > 0 && work.open_count < work.leaf_count);
         pelt_body_pairs(s.body, s.body, mark_pair, &marks);

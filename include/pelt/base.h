@@ -1,6 +1,6 @@
-/* Pelt: results, context and option tables. Everything else is built on these.
+/* Pelt: results, context and option tables.
  *
- * Every function that can fail returns a pelt_result and leaves a sentence about the failure in its context
+ * Every function that can fail returns a pelt_result and stores a message about the failure in its context
  * (pelt_error_text). After a failure all outputs are empty and nothing leaks.
  */
 #ifndef PELT_BASE_H

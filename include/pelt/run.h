@@ -1,7 +1,7 @@
-/* Pelt: what runs every frame. Morphs, linear blend skinning and dual quaternion skinning, with normals and tangents.
+/* Pelt: skinning kernels. Morphs, linear blend skinning and dual quaternion skinning, with normals and tangents.
  *
- * Kernels never allocate. They have a scalar reference and SIMD bodies chosen at run time; all bodies perform the same
- * operations in the same order, and agree to the last bit (no fused multiply-add, no reassociation). docs/run.md says how.
+ * Kernels never allocate. A scalar reference and SIMD versions chosen at run time perform the same operations in the same
+ * order (no fused multiply-add, no reassociation) and give the same bits. docs/run.md describes them.
  */
 #ifndef PELT_RUN_H
 #define PELT_RUN_H
@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Blend matrices (LINEAR) or unit dual quaternions (DUAL_QUATERNION: keeps volume at twists). */
+/* Blend matrices (LINEAR) or unit dual quaternions (DUAL_QUATERNION: no volume loss in twists). */
 typedef enum pelt_skinning { PELT_SKINNING_LINEAR, PELT_SKINNING_DUAL_QUATERNION } pelt_skinning;
 
 /* A unit dual quaternion: real part x y z w, then dual part x y z w. */
@@ -22,8 +22,8 @@ typedef struct pelt_dual_quaternion {
 
 /* The rigid parts of palette [count]; scale and shear are dropped. */
 PELT_API void pelt_dual_quaternions(const pelt_affine *palette, uint32_t count, pelt_dual_quaternion *out);
-/* What these rigid parts [count] leave of the palette: palette = rigid · stretch, scale and shear without translation.
- * Shear and uneven scale of less than 1e-4 are dropped. False: all are the identity, and skinning can do without. */
+/* Scale and shear of the palette [count] without translation: palette = rigid · stretch. Shear and non-uniform scale below 1e-4
+ * are dropped. Returns false when all stretches are the identity, so that skinning needs none. */
 PELT_API bool pelt_stretches(const pelt_affine *palette, const pelt_dual_quaternion *rigid, uint32_t count,
                              pelt_affine *out);
 
@@ -32,13 +32,13 @@ typedef enum pelt_simd {
     PELT_SIMD_SCALAR,
     PELT_SIMD_SSE2,
     PELT_SIMD_AVX2,
-    PELT_SIMD_AVX512, /* prepared skins; all else as AVX2 */
+    PELT_SIMD_AVX512, /* for prepared skins; other kernels use AVX2 */
     PELT_SIMD_NEON,
     PELT_SIMD_COUNT
 } pelt_simd;
 /* "scalar", "sse2" … */
 PELT_API const char *pelt_simd_name(pelt_simd simd);
-/* Whether this machine and this build have it. */
+/* Whether this machine and this build support it. */
 PELT_API bool pelt_simd_available(pelt_simd simd);
 /* The fastest available one. */
 PELT_API pelt_simd pelt_simd_best(void);
@@ -62,9 +62,9 @@ typedef struct pelt_skin_job {
 } pelt_skin_job;
 
 /* Runs a job with the best kernel of this machine on the calling thread. Normals of LINEAR jobs go through the
- * cofactor matrix of the blended 3×3 (right for scale and shear), tangents through the 3×3 itself. */
+ * cofactor matrix of the blended 3×3 part (correct for scale and shear), tangents through the 3×3 part itself. */
 PELT_API void pelt_skin_run(const pelt_skin_job *job);
-/* The same with a given body; `simd` must be available. */
+/* The same with a given instruction set, which must be available. */
 PELT_API void pelt_skin_run_simd(const pelt_skin_job *job, pelt_simd simd);
 /* The same on the context's threads. */
 PELT_API pelt_result pelt_skin_run_threads(pelt_context *context, const pelt_skin_job *job);
@@ -74,21 +74,22 @@ PELT_API pelt_result pelt_skin_run_threads(pelt_context *context, const pelt_ski
 #define PELT_PREPARED_BLOCK 16u
 #define PELT_PREPARED_GROUP 256u
 
-/* Vertices at places [first_place, first_place + vertex_count) of the prepared order that have as many influences, and,
- * where `shared`, the same bones: their matrices are then loaded once, and only weights differ. */
+/* Vertices at places [first_place, first_place + vertex_count) of the prepared order with the same number of influences. In a
+ * shared group they also have the same bones: matrices are loaded once, and only weights differ. */
 typedef struct pelt_prepared_group {
     uint32_t first_place;     /* index into prepared.order */
     uint32_t vertex_count;    /* 1 to PELT_PREPARED_GROUP; shared: at least PELT_PREPARED_BLOCK */
-    uint32_t influence_count; /* K: those without weight are left out, unless they lead into a group */
-    uint32_t first_block;     /* where its vertices begin in the streams, in blocks of 16 vertices */
+    uint32_t influence_count; /* K: influences of weight 0 are dropped, unless they let a vertex join a shared group */
+    uint32_t first_block;     /* start of its vertices in the streams, in blocks of 16 vertices */
     size_t first_bone;        /* in `bones`: [K], not shared: [vertex][K] */
-    size_t first_weight; /* in `weights`: [block][K − 1][16], the last has what is left to 1; not shared: [vertex][K] */
-    bool shared;         /* all vertices have the same bones */
+    size_t
+        first_weight; /* in `weights`: [block][K − 1][16], the last weight is 1 − the others; not shared: [vertex][K] */
+    bool shared;      /* all vertices have the same bones */
 } pelt_prepared_group;
 
-/* A skin and the mesh's arrays as a pass over vertices wants them. The streams are of shared groups
- * [block][component][16], of others [vertex][component]. The last block of a shared group whose count is no multiple of
- * 16 holds its last 16 vertices, some of them again. */
+/* A skin and the mesh's arrays in the order in which kernels read them. Streams of shared groups are [block][component][16], of
+ * others [vertex][component]. The last block of a shared group whose count is no multiple of 16 holds its last 16 vertices, so
+ * that some vertices occur twice. */
 typedef struct pelt_prepared_skin {
     uint32_t vertex_count;             /* number of vertices */
     uint32_t bone_count;               /* number of bones */
@@ -102,12 +103,12 @@ typedef struct pelt_prepared_skin {
     const float *positions;            /* 3 components */
     const float *normals;              /* 3 components, see `axes`; or NULL */
     const float *tangents;             /* 4 components; or NULL */
-    const uint8_t *axes; /* [block] 3: normals are x y z. 0, 1, 2: component `axis` is as it is, the two behind it (in a
-                          * circle) are divided by it. That saves most of the cofactor matrix */
+    const uint8_t *axes; /* [block] 3: normals are x y z. 0, 1, 2: component `axis` is unchanged, the next two
+                          * (cyclically) are divided by it, which saves most of the cofactor matrix */
 } pelt_prepared_skin;
 
-/* Prepares the model's skin, which it must have, with the mesh's positions, normals and tangents as they are now. Lives
- * in the model's memory; what changes in the model later does not change it. */
+/* Prepares the model's skin, which it must have, with copies of the mesh's positions, normals and tangents. The result lives in
+ * the model's memory; later changes of the model do not affect it. */
 PELT_API pelt_result pelt_skin_prepare(pelt_context *context, pelt_model *model, pelt_prepared_skin *prepared);
 
 /* One pose of a prepared skin. */
@@ -119,18 +120,18 @@ typedef struct pelt_prepared_job {
     const pelt_affine *palette;                   /* [bone], LINEAR */
     const pelt_dual_quaternion *dual_quaternions; /* [bone], DUAL_QUATERNION */
     const pelt_affine *stretches;                 /* [bone], DUAL_QUATERNION, or NULL, as in pelt_skin_job */
-    float *out_positions;                         /* of place (or vertex) 0, whatever the first group */
+    float *out_positions;                         /* of place (or vertex) 0, for any first group */
     float *out_normals;                           /* unit length; or NULL */
     float *out_tangents;                          /* 4 floats; or NULL */
-    size_t stride;   /* bytes from one vertex to the next in all of them; 0: 12, 12 and 16 */
-    bool mesh_order; /* the vertices go to their numbers in the mesh, not to their places */
+    size_t stride;                                /* bytes from one vertex to the next in all three; 0: 12, 12 and 16 */
+    bool mesh_order; /* write vertices at their index in the mesh; false: at their place in the prepared order */
 } pelt_prepared_job;
 
-/* Runs a job on the calling thread: what pelt_skin_run gives, but for rounding (2e-6 of the size of the terms that are
- * added, 2e-6 for unit vectors), with the same bits in all bodies. Never allocates. Normals and tangents are those of
- * the mesh made unit vectors. In prepared order with stride 0 it is fastest. */
+/* Runs a job on the calling thread. The result equals that of pelt_skin_run up to rounding (2e-6 of the size of the summed
+ * terms, 2e-6 for unit vectors) and has the same bits with every instruction set. Never allocates. Normals and tangents are
+ * normalised. Prepared order with stride 0 is fastest. */
 PELT_API void pelt_prepared_run(const pelt_prepared_job *job);
-/* The same with a given body; `simd` must be available. */
+/* The same with a given instruction set, which must be available. */
 PELT_API void pelt_prepared_run_simd(const pelt_prepared_job *job, pelt_simd simd);
 /* The same on the context's threads. */
 PELT_API pelt_result pelt_prepared_run_threads(pelt_context *context, const pelt_prepared_job *job);
@@ -151,56 +152,56 @@ typedef struct pelt_packed_delta {
     int16_t values[3][PELT_MORPH_BLOCK]; /* x, y, z of every vertex */
 } pelt_packed_delta;
 
-/* Morphs as a pass over vertices wants them: of every block of 16 vertices the morphs that move any of it, one behind
- * the other. Made for many morphs that move few vertices each: corrections that follow the pose. */
+/* Morphs in the order in which a kernel reads them: for every block of 16 vertices the morphs that move any of them. For many
+ * morphs that move few vertices each, such as pose-driven corrections. */
 typedef struct pelt_packed_morphs {
     uint32_t vertex_count;              /* number of vertices of the mesh */
-    const size_t *offsets;              /* [⌈vertex_count / 16⌉ + 1] where a block's entries begin */
+    const size_t *offsets;              /* [⌈vertex_count / 16⌉ + 1] first entry of each block */
     const pelt_packed_delta *positions; /* [entry] sorted by morph in a block */
     const pelt_packed_delta *normals;   /* [entry] of the same morphs, or NULL: none has any */
 } pelt_packed_morphs;
 
-/* Packs the model's morphs as they are now. Lives in the model's memory. */
+/* Packs the model's morphs. The result lives in the model's memory; later changes of the morphs do not affect it. */
 PELT_API pelt_result pelt_morph_pack(pelt_context *context, pelt_model *model, pelt_packed_morphs *packed);
-/* What pelt_morph_run gives, but for that error, for vertices [first, first + count), `first` a multiple of 16. The out
- * arrays hold these vertices only: a few hundred at a time stay in the cache until they are skinned. out_normals may be
- * NULL; it is left alone where the mesh has no normals. Never allocates. */
+/* As pelt_morph_run, up to the error of packing, for vertices [first, first + count), `first` a multiple of 16. The out arrays
+ * hold these vertices only: process a few hundred at a time, so that they stay in the cache until they are skinned. out_normals
+ * may be NULL; it is not written where the mesh has no normals. Never allocates. */
 PELT_API void pelt_morph_run_packed(const pelt_mesh *mesh, const pelt_packed_morphs *packed, const float *weights,
                                     uint32_t first, uint32_t count, float *out_positions, float *out_normals);
 
-/* Everything at once: vertex positions (and normals where out_normals is not NULL; the mesh must have them) of a model
- * at a time of a motion (NULL: rest pose), in world space: morphs, then skin. Allocates scratch from the context. */
+/* Evaluates a model at a time of a motion (NULL: rest pose) in world space: morphs, then skin. out_normals may be NULL; if not,
+ * the mesh must have normals. Allocates scratch memory from the context. */
 PELT_API pelt_result pelt_model_pose(pelt_context *context, const pelt_model *model, const pelt_motion *motion,
                                      float time, pelt_skinning skinning, float *out_positions, float *out_normals);
-/* The same in a pose of the caller's: local transforms [joint] and morph weights [morph]. */
+/* The same for given local transforms [joint] and morph weights [morph]. */
 PELT_API pelt_result pelt_model_pose_locals(pelt_context *context, const pelt_model *model,
                                             const pelt_transform *locals, const float *weights, pelt_skinning skinning,
                                             float *out_positions, float *out_normals);
 
 /* A clip that evaluates a motion of the model when read. Frames are evenly spaced from the motion's start to its end,
  * both included: ceil(duration · fps) steps, so there are `fps` frames per second where that divides the duration, and
- * slightly more elsewhere. The clip lives in the model's memory; nouns that are replaced in the model later do not change
- * it. `motion` NULL: one frame, the rest pose. */
+ * slightly more otherwise. The clip lives in the model's memory; arrays replaced in the model later do not change it.
+ * `motion` NULL: one frame, the rest pose. */
 PELT_API pelt_result pelt_clip_from_motion(pelt_context *context, pelt_model *model, const pelt_motion *motion,
                                            double fps, pelt_skinning skinning, pelt_clip *clip);
-/* The same at times [frame_count] of the caller's choice (seconds, ascending; copied): to compare a motion with the
- * clip that it was made from, frame by frame. */
+/* The same at given times [frame_count] (seconds, ascending; copied), for example to compare a motion with the clip that it was
+ * made from. */
 PELT_API pelt_result pelt_clip_from_motion_at(pelt_context *context, pelt_model *model, const pelt_motion *motion,
                                               const float *times, uint32_t frame_count, pelt_skinning skinning,
                                               pelt_clip *clip);
-/* A part of a motion, from `from` to `to` seconds after its start (at most its end): the keys between, and keys at both ends,
- * moved so that it starts when the motion does. It moves as the motion does; CUBIC rotations to rounding. In the model's
- * memory. Fails where nothing of the motion lies between. */
+/* Cuts a motion to `from` … `to` seconds after its start (at most its end): the keys between, and new keys at both ends, shifted
+ * so that the part starts when the motion does. The part moves as the motion does, CUBIC rotations up to rounding. It lives in
+ * the model's memory. Fails when the interval contains nothing of the motion. */
 PELT_API pelt_result pelt_motion_part(pelt_context *context, pelt_model *model, const pelt_motion *motion, double from,
                                       double to, pelt_motion *part);
-/* Game cycles often leave out the last key, which would repeat the first one. Where the first pose follows the last one as
- * if it were one key later, `closed` is the motion with that key, and *added the seconds that it lasts longer; else it is
- * the motion as it is, and *added is 0: it is closed already, or no cycle. In the model's memory. */
+/* Closes a cycle. Game cycles often omit the last key, which would repeat the first. Where the first pose follows the last one
+ * like the next key, `closed` is the motion with that key, and *added is its extra duration in seconds. Otherwise `closed` is
+ * the unchanged motion and *added is 0. It lives in the model's memory. */
 PELT_API pelt_result pelt_motion_close(pelt_context *context, pelt_model *model, const pelt_motion *motion,
                                        pelt_motion *closed, double *added);
-/* Gives such a clip of this model the normals that players show: the mesh's own (smooth ones of the rest pose where it has
- * none; that welds the model) and what morphs add to them, moved by the skin, by both rules (`source.read_normals`). To
- * measure them, see pelt_difference. */
+/* Adds normals as players show them to a clip made by pelt_clip_from_motion: those of the mesh (smooth ones of the rest pose
+ * where it has none; that welds the model) plus morph displacements, skinned by both rules (`source.read_normals`).
+ * pelt_difference measures them. */
 PELT_API pelt_result pelt_clip_skin_normals(pelt_context *context, pelt_model *model, pelt_clip *clip);
 
 #ifdef __cplusplus

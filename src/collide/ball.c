@@ -59,7 +59,7 @@ px_ball px_ball_of_points(const float (*points)[3], size_t count, int steps) {
     return ball;
 }
 
-/* What no comparison ever leaves out. */
+/* A ball that every test accepts. */
 static px_ball everywhere(void) {
     return (px_ball){{0, 0, 0}, INFINITY};
 }

@@ -1,11 +1,11 @@
-/* A model in a pose: matrices and weights at once, balls and vertices when a question reaches them. */
+/* A model in a pose: matrices and weights are set at once, balls and vertices are computed when a query reaches them. */
 #include "collide/box.h"
 #include "core/math3.h"
 #include "run/skin.h"
 
 /* ---- Poses ------------------------------------------------------------------------------------------------ */
 
-/* Forgets what was found out. */
+/* Invalidates cached balls and vertices. */
 static void next_pose(pelt_body *body) {
     const pelt_bdtree *tree = body->tree;
     if (++body->pose == 0) {
@@ -13,7 +13,7 @@ static void next_pose(pelt_body *body) {
         memset(body->opened, 0, tree->leaf_count * sizeof *body->opened);
         body->pose = 1;
     }
-    body->work = (pelt_body_work){.node_count = tree->node_count, .leaf_count = tree->leaf_count};
+    body->work = (pelt_body_stats){.node_count = tree->node_count, .leaf_count = tree->leaf_count};
     body->positions = NULL;
 }
 
@@ -82,13 +82,13 @@ void pelt_body_positions(pelt_body *body, const float *positions) {
     body->positions = positions;
 }
 
-pelt_body_work pelt_body_cost(const pelt_body *body) {
+pelt_body_stats pelt_body_query_stats(const pelt_body *body) {
     return body->work;
 }
 
-/* ---- What questions reach --------------------------------------------------------------------------------- */
+/* ---- Lazy evaluation -------------------------------------------------------------------------------------- */
 
-/* In arithmetic and order that of pelt_model_pose. */
+/* Same arithmetic in the same order as pelt_model_pose: the same bits. */
 static void skin_leaf(const pelt_body *body, uint32_t leaf, float (*out)[3]) {
     const pelt_bdtree *tree = body->tree;
     size_t first = (size_t)PX_LEAF_VERTICES * leaf;
@@ -149,7 +149,7 @@ const px_opened *px_body_leaf(pelt_body *body, uint32_t leaf) {
     return out;
 }
 
-/* Around what is finite: the rest meets nothing. */
+/* Around the finite vertices: triangles with other vertices meet nothing. */
 static px_ball ball_of_leaf(pelt_body *body, uint32_t leaf) {
     const px_opened *opened = px_body_leaf(body, leaf);
     float points[PX_LEAF_VERTICES][3] = {{0}};

@@ -1,4 +1,4 @@
-/* What a node must know about the skin, so that its ball follows from matrices and weights alone.
+/* Bounds of a node from which its ball in any pose follows, given matrices and morph weights alone.
  *
  * A vertex i of a node is at p_i = Σ_j w_ij T_j x_i, with T_j x = A_j x + t_j, any weights w and x_i = rest_i + Σ_m a_m u_im
  * with morph weights a and displacements u. The node has a middle c⁰ and radius r⁰ of its rest positions, for each morph a

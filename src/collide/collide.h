@@ -1,4 +1,4 @@
-/* Inside the room of collisions: trees, what nodes know about the skin, bodies, exact tests of triangles. */
+/* Internals of collide: trees of bounding spheres, bounds of skinned nodes, bodies, exact triangle tests. */
 #ifndef PELT_COLLIDE_COLLIDE_H
 #define PELT_COLLIDE_COLLIDE_H
 
@@ -12,7 +12,7 @@
 /* Bones that a node may have: those of a leaf are never more. */
 #define PX_MOST_SHARES (PX_LEAF_VERTICES * PELT_MAX_INFLUENCES)
 
-/* Places with a number behind them that means nothing. */
+/* A point and an unused fourth number. */
 typedef float px_quad __attribute__((vector_size(16)));
 typedef int32_t px_quad_mask __attribute__((vector_size(16)));
 
@@ -23,7 +23,7 @@ static inline px_quad px_quad_load(const float *p) {
 }
 /* ---- Trees ------------------------------------------------------------------------------------------------ */
 
-/* What the vertices of a node have of one bone. */
+/* Weights of one bone in the vertices of a node. */
 typedef struct px_bone_share {
     uint32_t bone;
     float mean, spread; /* weight; the most that one differs from it */
@@ -57,7 +57,7 @@ typedef struct px_leaf {
 
 struct pelt_bdtree {
     px_arena *memory;
-    pelt_model model;         /* its nouns as they were */
+    pelt_model model;         /* copy: arrays as they were when the tree was created */
     uint32_t influence_count; /* K; 1 without a skin, when bone 0 stays where it is */
     uint32_t bone_count;      /* at least 1 */
     uint32_t node_count;      /* 0: no triangles */
@@ -79,28 +79,28 @@ pelt_result px_tree_bounds(pelt_context *context, pelt_bdtree *tree);
 /* ---- Bodies ----------------------------------------------------------------------------------------------- */
 
 typedef struct px_ball {
-    float center[3], radius; /* radius INFINITY where there is no telling */
+    float center[3], radius; /* radius INFINITY: unbounded */
 } px_ball;
 
-/* The ball of a node, once a question has reached it. */
+/* The ball of a node, cached when a query reaches it. */
 typedef struct px_found {
     px_ball ball;
-    uint32_t pose; /* in which that was */
+    uint32_t pose; /* number of the pose it is valid for */
 } px_found;
 
 typedef struct px_quad_box {
-    px_quad low, high; /* the last of each means nothing */
+    px_quad low, high; /* the last of each is unused */
 } px_quad_box;
 
-/* The vertices of a leaf, once a question has needed them. */
+/* The vertices of a leaf, cached when a query needs them. */
 typedef struct px_opened {
     float posed[PX_LEAF_VERTICES][3];
     uint32_t finite; /* a bit for every vertex; behind `posed`, of which four floats at a time are read */
-    uint32_t pose;   /* in which that was */
+    uint32_t pose;   /* number of the pose they are valid for */
     px_quad_box box; /* around all vertices; around everything when one is not finite */
 } px_opened;
 
-/* A matrix as balls want it. */
+/* A bone matrix with bounds for balls. */
 typedef struct px_bone {
     _Alignas(16) float columns[4][4]; /* the last of each is 0 */
     float stretch;                    /* no direction becomes longer */
@@ -120,7 +120,7 @@ struct pelt_body {
     uint32_t pose;          /* its number, from 1 on */
     px_found *found;        /* [node] */
     px_opened *opened;      /* [leaf] */
-    pelt_body_work work;
+    pelt_body_stats work;
 };
 
 /* The ball around a node's triangles in the body's pose. */

@@ -1,4 +1,4 @@
-/* Two that move, frame by frame: frames are shared out to threads in runs, each with bodies of its own. */
+/* Intersections of two moving models, frame by frame: threads take runs of frames, each with its own bodies. */
 #include "collide/collide.h"
 
 #include <pelt/run.h>
@@ -28,7 +28,7 @@ typedef struct actor {
     uint32_t *met;        /* [triangle] the last frame in which it met something, and one more */
 } actor;
 
-/* What meets in the frame at work. */
+/* Pairs found in the current frame. */
 typedef struct meeting {
     uint32_t *met[2];
     uint32_t mark, most;
@@ -111,8 +111,8 @@ static pelt_result run_frame(const collision *c, actor actors[2], uint32_t frame
     pelt_body_pairs(actors[0].body, b->body, count_pair, &m);
     double opened = 0, leaves = 0;
     for (uint32_t s = 0; s < c->side_count; s++) {
-        opened += pelt_body_cost(actors[s].body).open_count;
-        leaves += pelt_body_cost(actors[s].body).leaf_count;
+        opened += pelt_body_query_stats(actors[s].body).open_count;
+        leaves += pelt_body_query_stats(actors[s].body).leaf_count;
     }
     out->opened = leaves > 0 ? opened / leaves : 0;
     return PELT_OK;

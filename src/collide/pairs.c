@@ -1,4 +1,4 @@
-/* Triangles of two bodies that meet: two trees go down together, the larger ball first. */
+/* Triangles of two bodies that meet: both trees are descended together, the larger ball first. */
 #include "collide/box.h"
 
 typedef struct pair_query {
@@ -25,7 +25,7 @@ static bool visit_pair(const pair_query *q, uint32_t place_a, uint32_t place_b) 
     return of_a < of_b ? q->found(q->user, of_a, of_b) : q->found(q->user, of_b, of_a);
 }
 
-/* False: enough. */
+/* Returns false to stop the query. */
 static bool pair_leaves(const pair_query *q, uint32_t number_a, uint32_t number_b) {
     const px_leaf *a = &q->a->tree->leaves[number_a], *b = &q->b->tree->leaves[number_b];
     const px_opened *open_a = px_body_leaf(q->a, number_a), *open_b = px_body_leaf(q->b, number_b);
@@ -52,7 +52,7 @@ static bool pair_leaves(const pair_query *q, uint32_t number_a, uint32_t number_
 
 /* ---- Nodes ------------------------------------------------------------------------------------------------ */
 
-/* Doubles hold the squares of all floats; their rounding is far below that of the floats that balls leave room for. */
+/* Squares of floats do not overflow in doubles, and the rounding of doubles is far below the margin of balls. */
 static bool balls_meet(const px_ball *a, const px_ball *b) {
     double square = 0, reach = (double)a->radius + (double)b->radius;
     for (int c = 0; c < 3; c++) {

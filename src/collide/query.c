@@ -1,7 +1,6 @@
-/* Questions to one body: what a ray meets first, what is nearest, what is near.
+/* Queries of one body: first hit of a ray, nearest point, triangles within a radius.
  *
- * Balls hold their triangles with room to spare for the rounding of floats; what the arithmetic of these questions, in
- * doubles, may be off by is left room for by FUZZ.
+ * Balls include the rounding of floats. FUZZ covers the rounding of the queries themselves, which use doubles.
  */
 #include "collide/box.h"
 #include "core/math3.h"
@@ -92,7 +91,7 @@ bool pelt_body_ray(pelt_body *body, const pelt_ray *ray, pelt_body_point *out) {
     return q.found;
 }
 
-/* ---- The nearest place ------------------------------------------------------------------------------------ */
+/* ---- The nearest point ------------------------------------------------------------------------------------ */
 
 typedef struct spot {
     double p[3];
@@ -106,7 +105,7 @@ static spot make_spot(const float p[3]) {
     return out;
 }
 
-/* What is `square` away by the corners of boxes or balls, in doubles, is at least so far away. */
+/* A lower bound of a distance whose square was computed in doubles from corners of boxes or balls. */
 static double at_least(const spot *from, double square, double radius) {
     double distance = sqrt(square), least = distance - radius - FUZZ * (distance + radius + from->far);
     return least > 0 ? least : 0;
@@ -199,7 +198,7 @@ bool pelt_body_nearest(pelt_body *body, const float p[3], double most, pelt_body
     return q.found;
 }
 
-/* ---- What is near ----------------------------------------------------------------------------------------- */
+/* ---- Spheres ---------------------------------------------------------------------------------------------- */
 
 typedef struct sphere_query {
     pelt_body *body;
@@ -209,7 +208,7 @@ typedef struct sphere_query {
     void *user;
 } sphere_query;
 
-/* False: enough. */
+/* Returns false to stop the query. */
 static bool sphere_node(const sphere_query *q, uint32_t n) {
     const pelt_bdtree *tree = q->body->tree;
     const px_node *node = &tree->nodes[n];

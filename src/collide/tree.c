@@ -1,5 +1,5 @@
-/* Making a tree. Triangles that follow the same bone most are together, as in SMA (James and Twigg 2005, section 7): a
- * skin takes apart what is near at rest, such as two legs. Bones are halved at the median of the middles of their
+/* Building a tree. Triangles that follow the same bone most are together, as in SMA (James and Twigg 2005, section 7): a
+ * skin separates parts that are near each other at rest, such as two legs. Bones are halved at the median of the middles of their
  * triangles along the longest side, then the triangles of each.
  */
 #include "collide/collide.h"
@@ -161,7 +161,7 @@ static void *copy(px_arena *arena, const void *data, size_t count, size_t size) 
     return out ? memcpy(out, data, count * size) : NULL;
 }
 
-/* Nodes and leaves are built where there is room for the most there may be. */
+/* Nodes and leaves are built in scratch memory for the largest possible number of them. */
 static pelt_result build(px_arena *scratch, pelt_bdtree *tree) {
     uint32_t triangle_count = tree->model.mesh.triangle_count;
     size_t region_most = px_min_size(tree->bone_count, triangle_count);
@@ -189,7 +189,7 @@ static pelt_result build(px_arena *scratch, pelt_bdtree *tree) {
 
 /* ---- The tree --------------------------------------------------------------------------------------------- */
 
-/* Copies what skinning wants of every leaf's vertices, one behind the other. */
+/* Copies positions, bones and weights of every leaf's vertices into contiguous arrays. */
 static pelt_result copy_leaves(pelt_bdtree *tree) {
     const pelt_mesh *mesh = &tree->model.mesh;
     const pelt_skin *skin = &tree->model.skin;

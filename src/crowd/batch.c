@@ -56,7 +56,7 @@ void px_crowd_writer_begin(px_crowd_writer *w, const px_crowd_body *body, const 
 void px_crowd_writer_end(px_crowd_writer *w) {
     write_lanes(w);
 #if defined(__x86_64__)
-    _mm_sfence(); /* what was streamed is there before another thread hears that it is */
+    _mm_sfence(); /* non-temporal stores complete before another thread may read them */
 #endif
 }
 

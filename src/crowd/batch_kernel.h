@@ -131,9 +131,9 @@ static void skin(const px_crowd_quads *quads, uint32_t first, uint32_t place, co
         skin_layout(quads, first, place, palette, PX_CROWD_INTERLEAVED, stage);
 }
 
-/* ---- Around the caches ------------------------------------------------------------------------------------ */
+/* ---- Non-temporal stores ---------------------------------------------------------------------------------- */
 
-/* A line that is stored whole need not be read first. Ends that are no whole line go the usual way, and are slow. */
+/* A cache line that is stored whole need not be read first. Partial lines at the ends use normal stores, which are slow. */
 static void stream(float *to, const float *from, size_t count) {
     size_t i = 0;
 #if LANES > 1 && defined(__x86_64__)

@@ -1,4 +1,4 @@
-/* Making a crowd: what fits together, and memory for everything that frames need. */
+/* Creating a crowd: checks, and memory for everything that frames need. */
 #include "crowd/crowd.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@ static const pelt_option options[] = {
     {"skinning", 0, PELT_OPTION_CHOICE, FIELD(skinning), "linear", 0, 0, "linear|dual-quaternion", NULL,
      "how bones blend"},
     {"instance-count", 0, PELT_OPTION_UINT, FIELD(instance_count), "0", 0, 0, NULL, "N",
-     "instances to make room for from the start"},
+     "instances to reserve memory for"},
 };
 
 PX_DESC(crowd, options)

@@ -1,4 +1,4 @@
-/* Inside the room of crowds: what is known of characters before the first frame, and the scratch of a thread.
+/* Internals of crowd: data prepared per character, and scratch memory per thread.
  *
  * Instances of one level are skinned in batches, one in each lane of a vector: they share bones, weights and rest
  * vertices, so these are loaded once for all, and every vertex takes the same steps in all lanes, however its bones
@@ -46,8 +46,8 @@ typedef struct px_crowd_quads {
 } px_crowd_quads;
 
 typedef struct px_crowd_level {
-    pelt_model model;          /* its nouns as they were when the crowd was made */
-    px_crowd_quads quads;      /* */
+    pelt_model model;          /* copy: arrays as they were when the crowd was created */
+    px_crowd_quads quads;      /* vertices for batches */
     pelt_packed_morphs morphs; /* vertex_count 0: it has none */
     pelt_affine **palettes;    /* [motion] [sample][bone]; levels with the same bones share them */
 } px_crowd_level;
@@ -66,7 +66,7 @@ typedef struct px_crowd_range {
     uint32_t count, instance;
 } px_crowd_range;
 
-/* What one thread works with; arrays are as long as the largest character needs. */
+/* Scratch memory of one thread; arrays are sized for the largest character. */
 typedef struct px_crowd_slot {
     atomic_flag taken;
     pelt_transform *locals;             /* [joint] */
@@ -95,11 +95,11 @@ struct pelt_crowd {
     uint32_t capacity;
 };
 
-/* A slot that no other thread has. There always is one. */
+/* A slot that no other thread uses. There is always one. */
 px_crowd_slot *px_crowd_take(pelt_crowd *crowd);
 void px_crowd_give(px_crowd_slot *slot);
 
-/* Room for so many instances in a frame. */
+/* Reserves memory for this many instances in a frame. */
 pelt_result px_crowd_reserve(pelt_crowd *crowd, uint32_t instance_count);
 
 /* Fails when two instances, all of them correct and in order, would write the same bytes. */
@@ -146,7 +146,7 @@ void px_crowd_single(const pelt_crowd *crowd, const pelt_crowd_instance *instanc
 
 #define PX_CROWD_STAGE 64u /* vertices, a multiple of 4: two stages of eight lanes and a palette are 36 KB */
 
-/* One text for several numbers of lanes, as in run. */
+/* One source for several numbers of lanes, as in run. */
 typedef struct px_crowd_body {
     uint32_t lanes;
     /* palette [bone][12][lane] from poses [lane]. */
@@ -155,7 +155,7 @@ typedef struct px_crowd_body {
      * [PX_CROWD_STAGE][3] positions, and as many normals behind them. */
     void (*skin)(const px_crowd_quads *quads, uint32_t first, uint32_t place, const float *palette,
                  px_crowd_layout layout, float *stage);
-    /* memcpy of floats around the caches, to what nobody reads soon. */
+    /* memcpy of floats with non-temporal stores, for buffers that are not read soon. */
     void (*stream)(float *to, const float *from, size_t count);
 } px_crowd_body;
 extern const px_crowd_body px_crowd_one, px_crowd_four, px_crowd_eight;
@@ -164,8 +164,7 @@ const px_crowd_body *px_crowd_body_of(pelt_simd simd);
 
 pelt_result px_crowd_quads_make(px_arena *memory, const pelt_model *model, px_crowd_quads *quads);
 
-/* Vertices on their way to the output: while one stage is filled, the other one is written, lane by lane. In bursts the
- * memory would first be idle, and then too slow. */
+/* Vertices to be written: while one stage is filled, the other is written, lane by lane, so that the load on memory is even. */
 typedef struct px_crowd_writer {
     _Alignas(64) float stages[2][PX_CROWD_LANES][6 * PX_CROWD_STAGE];
     const px_crowd_body *body;

@@ -1,11 +1,11 @@
-/* A frame: instances are checked, sorted by level, looked at for overlaps, then posed and skinned in batches on the context's threads. */
+/* A frame: check instances, sort them by level, find overlaps, then pose and skin them in batches on the context's threads. */
 #include "crowd/crowd.h"
 
 #include <math.h>
 
-/* Enough work to hide the hand-over, few enough to share out evenly. */
+/* Large enough to hide the cost of scheduling, small enough for an even load. */
 #define BLOCK_BATCHES 4
-/* A frame of more bytes than this leaves the caches before anyone reads it, so it goes around them. */
+/* A frame of more bytes than this is evicted from the caches before it is read, so non-temporal stores write it. */
 #define STREAM_SIZE ((size_t)8 << 20)
 
 /* ---- Checks ----------------------------------------------------------------------------------------------- */

@@ -20,7 +20,7 @@ static bool ascending(const pelt_crowd *crowd, const pelt_crowd_instance *instan
     return true;
 }
 
-/* Places by their first vertex, then by instance: digit by digit, lowest first, from one half of the room to the other. */
+/* Places by their first vertex, then by instance: radix sort, lowest digit first, between the two halves of the array. */
 static const px_crowd_range *sort(const pelt_crowd *crowd, const pelt_crowd_instance *instances, uint32_t count,
                                   size_t vertex_count) {
     px_crowd_range *from = crowd->ranges, *to = crowd->ranges + crowd->capacity;

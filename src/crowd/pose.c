@@ -1,5 +1,5 @@
-/* The pose of an instance: from samples to a palette in the world, and weights of morphs. Floats throughout: samples are
- * exact where they lie, and what is between them is a mean of few. */
+/* The pose of an instance: from samples to a palette in the world, and weights of morphs. Floats suffice: samples are
+ * exact at their times, and poses in between are means of few samples. */
 #include "crowd/crowd.h"
 
 #include "core/math3.h"
@@ -48,7 +48,7 @@ static px_crowd_pose pose_motion(const px_crowd_character *character, const px_c
 
 /* ---- Poses of the skeleton -------------------------------------------------------------------------------- */
 
-/* sum += weight · sample, with the rotation on the side of what is there. */
+/* sum += weight · sample, with the sign of the quaternion that is nearer to the sum. */
 static inline void add_local(const pelt_transform *sample, float weight, pelt_transform *sum) {
     const float *q = sample->rotation;
     float *s = sum->rotation;

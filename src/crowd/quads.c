@@ -1,4 +1,4 @@
-/* Levels as batches want them: four vertices at a time; and which body runs. */
+/* Vertices of a level in groups of four, for batches; choice of the kernel. */
 #include "crowd/crowd.h"
 
 #include <math.h>

@@ -1,18 +1,18 @@
-/* How much light comes to every vertex in every frame: rays against the posed triangles.
+/* Light at every vertex in every frame: rays against the posed triangles.
  *
- * All vertices look in the same directions, which stay as they are over time: a sphere's Fibonacci points. What is seen
- * then changes only where something moves, not with how a hemisphere of directions happens to turn, so that colours have
- * a low rank; the price is that shadows are those of many small lamps instead of noise. */
+ * All vertices and frames use the same directions: Fibonacci points on a sphere. Colours then change only where something moves,
+ * not because a hemisphere of directions turns with the normal, so they have a low rank; the cost is that shadows look like
+ * those of many small lamps instead of noise. */
 #include "core/math3.h"
 #include "core/mesh.h"
 #include "core/surface.h"
 #include "light/light.h"
 
-#define BLOCK   64u
-#define LIFT    1e-4  /* of the diagonal: rays start this far above the surface */
-#define TOWARDS 0.02f /* cosine: flatter ones would graze the triangles that the vertex is in */
-#define DARK    0.02  /* mean light of a part: below this it may be inside out */
-#define LIGHTER 10.0  /* its other side must have so many times as much to be lit instead */
+#define BLOCK      64u
+#define RAY_OFFSET 1e-4  /* of the diagonal: rays start this far above the surface */
+#define MIN_COSINE 0.02f /* flatter rays would graze the triangles around the vertex */
+#define DARK_MEAN  0.02  /* mean light of a part below which its triangles may face inwards */
+#define FLIP_RATIO 10.0  /* light its other side instead where that has this many times as much light */
 
 typedef struct frame_work {
     px_light *light;
@@ -35,7 +35,7 @@ static void make_directions(uint32_t count, float *out) {
     }
 }
 
-/* What comes from a direction. */
+/* Light from a direction. */
 static double lamp(const pelt_light_desc *desc, const float way[3], uint32_t channel) {
     double up = 0.5 + 0.5 * (double)way[1];
     return desc->kind == PELT_LIGHT_AMBIENT ? 1
@@ -49,11 +49,11 @@ static void light_unit(const frame_work *w, size_t unit) {
     float from[3], far = l->desc.reach > 0 ? (float)l->desc.reach * w->diagonal : INFINITY;
     double all = 0, sums[3] = {0};
     for (int c = 0; c < 3; c++)
-        from[c] = p[c] + (float)LIFT * w->diagonal * normal[c];
+        from[c] = p[c] + (float)RAY_OFFSET * w->diagonal * normal[c];
     for (uint32_t n = 0; n < l->desc.directions; n++) {
         const float *way = w->directions + 3 * (size_t)n;
         float cosine = px_dot3(normal, way);
-        if (!(cosine > TOWARDS))
+        if (!(cosine > MIN_COSINE))
             continue;
         all += (double)cosine;
         if (!px_surface_blocks(w->surface, from, way, far))
@@ -138,7 +138,7 @@ static pelt_result choose_sides(frame_work *w, float *normals, float *sides) {
     PX_TRY(light_frame(w, normals));
     mean_by_part(l, w, means);
     for (uint32_t p = 0; p < mesh->part_count; p++)
-        any |= means[p] < DARK;
+        any |= means[p] < DARK_MEAN;
     if (!any)
         return PELT_OK;
     for (size_t unit = 0; unit < l->unit_count; unit++)
@@ -149,7 +149,7 @@ static pelt_result choose_sides(frame_work *w, float *normals, float *sides) {
         sides[unit] = 1;
     for (uint32_t p = 0; p < mesh->part_count; p++) {
         const pelt_part *part = &mesh->parts[p];
-        if (!(means[p] < DARK && others[p] > LIGHTER * means[p] && others[p] > DARK))
+        if (!(means[p] < DARK_MEAN && others[p] > FLIP_RATIO * means[p] && others[p] > DARK_MEAN))
             continue;
         px_log(l->context, PELT_LOG_WARNING, "part '%s' is inside out: the other side of its triangles is lit",
                part->name);

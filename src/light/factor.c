@@ -2,14 +2,14 @@
  *
  * The truncated SVD comes from the eigenvectors of A·Aᵀ. Non-negative factors (Lee and Seung 2000) start from it: seen
  * from far away the frames are points in the space of its patterns; the corners of a simplex around them are patterns of
- * which all frames are mixtures. Where a corner is below 0 somewhere it is cut, and what that spoils is mended by
- * alternating least squares, one pattern at a time (HALS: Cichocki and Phan 2009). */
+ * which all frames are mixtures. Negative entries of a corner are set to 0, and alternating least squares, one pattern
+ * at a time, reduce the error that this causes (HALS: Cichocki and Phan 2009). */
 #include "light/light.h"
 
 #include <math.h>
 
-#define SWEEPS_MOST 3000u
-#define ENOUGH      1e-6 /* sweeps that lower the error by less than this part of it are the last */
+#define MAX_SWEEPS        3000u
+#define CONVERGENCE_RATIO 1e-6 /* stop when a sweep lowers the error by less than this fraction */
 
 /* ---- Singular values -------------------------------------------------------------------------------------- */
 
@@ -158,18 +158,18 @@ pelt_result px_light_nmf(pelt_context *context, const double *a, size_t frame_co
     pelt_result result = PELT_OK;
     double before = INFINITY, after = INFINITY;
     transpose(weights, frame_count, rank, turned);
-    for (uint32_t n = 0; n < SWEEPS_MOST && result == PELT_OK; n++) {
+    for (uint32_t n = 0; n < MAX_SWEEPS && result == PELT_OK; n++) {
         improve(&of_weights);
         improve(&of_patterns);
         transpose(turned, rank, frame_count, weights);
         if (n % 10 != 9)
             continue;
         result = px_light_error(context, a, frame_count, column_count, rank, weights, patterns, &after, NULL);
-        if (!(after < (1 - 10 * ENOUGH) * before))
+        if (!(after < (1 - 10 * CONVERGENCE_RATIO) * before))
             break;
         before = after;
         if (result == PELT_OK)
-            result = px_progress(context, "factors", n + 1, SWEEPS_MOST);
+            result = px_progress(context, "factors", n + 1, MAX_SWEEPS);
     }
     px_free(context, scratch);
     return result;

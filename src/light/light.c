@@ -1,25 +1,24 @@
-/* The door: frames of all motions, their light, its factors, the model. */
+/* Options and entry point: frames of all motions, their light, its factors, the model. */
 #include "light/light.h"
 
 #include <pelt/run.h>
 
 #include <math.h>
 
-#define FRAMES_MOST    4096u /* the SVD takes time with the cube of them */
+#define MAX_FRAMES     4096u /* the time of the SVD grows with their cube */
 #define DEFAULT_FPS    30.0
-#define DEFAULT_FRAMES 120.0 /* light changes slowly: more take minutes and show nothing new */
+#define DEFAULT_FRAMES 120.0 /* light changes slowly: more frames take minutes and do not lower the error visibly */
 
 #define FIELD(name) PELT_FIELD(pelt_light_desc, name)
 static const pelt_option options[] = {
     {"kind", 0, PELT_OPTION_CHOICE, FIELD(kind), "ambient", 0, 0, "ambient|sky", NULL,
      "ambient occlusion, or the light of a sky"},
     {"factors", 0, PELT_OPTION_CHOICE, FIELD(factors), "nmf", 0, 0, "nmf|svd", NULL,
-     "patterns and weights that are never below 0, or those of least error"},
+     "non-negative patterns and weights, or those of least error"},
     {"rank", 0, PELT_OPTION_UINT, FIELD(rank), "4", 1, PELT_LIGHT_RANK_MAX, NULL, "N", "patterns of colour"},
-    {"directions", 0, PELT_OPTION_UINT, FIELD(directions), "256", 8, 65536, NULL, "N",
-     "that light comes from, all round"},
+    {"directions", 0, PELT_OPTION_UINT, FIELD(directions), "256", 8, 65536, NULL, "N", "sampled on the sphere"},
     {"reach", 0, PELT_OPTION_REAL, FIELD(reach), "0", 0, 1000, NULL, "SHARE",
-     "only what is nearer than this part of the mesh's diagonal takes light; 0: everything does"},
+     "length of rays, as a fraction of the mesh's diagonal; 0: unlimited"},
     {"sky", 0, PELT_OPTION_VECTOR, FIELD(sky), "1,1,1", 0, 1, NULL, "R,G,B",
      "kind sky: light from above (+y), linear, 0 to 1 each"},
     {"ground", 0, PELT_OPTION_VECTOR, FIELD(ground), "0.3,0.25,0.2", 0, 1, NULL, "R,G,B", "kind sky: light from below"},
@@ -62,9 +61,9 @@ static pelt_result take_frames(px_light *l) {
         PX_TRY(pelt_clip_from_motion(l->context, l->model, model->motion_count ? &model->motions[m] : NULL, fps,
                                      PELT_SKINNING_LINEAR, &l->clips[m]));
         frames += l->clips[m].frame_count;
-        if (frames > FRAMES_MOST)
+        if (frames > MAX_FRAMES)
             return px_fail(l->context, PELT_ERROR_UNSUPPORTED,
-                           "the motions have over %u frames together; lower the frames per second", FRAMES_MOST);
+                           "the motions have over %u frames together; lower the frames per second", MAX_FRAMES);
         l->motion_frames[m + 1] = (uint32_t)frames;
     }
     l->frame_count = (uint32_t)frames;

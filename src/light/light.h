@@ -1,12 +1,12 @@
-/* Light from inside.
+/* Internals of light.
  *
- *   light.c    the door
- *   bake.c     how much light comes to every vertex in every frame
+ *   light.c    options and entry point
+ *   bake.c     light at every vertex in every frame
  *   factor.c   colours over time as weights and patterns
  *   apply.c    patterns as morphs of the model
  */
-#ifndef PELT_LIGHT_ROOM_H
-#define PELT_LIGHT_ROOM_H
+#ifndef PELT_LIGHT_LIGHT_H
+#define PELT_LIGHT_LIGHT_H
 
 #include "numeric/numeric.h"
 

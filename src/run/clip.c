@@ -5,7 +5,7 @@
 #include <math.h>
 
 typedef struct motion_clip {
-    pelt_model model; /* its nouns as they were: what replaces them in the model later does not change the clip */
+    pelt_model model;          /* copy: arrays replaced in the model later do not change the clip */
     const pelt_motion *motion; /* NULL: rest pose */
     pelt_skinning skinning;
     const float *times;             /* [frame] */
@@ -33,7 +33,7 @@ static pelt_result read_scattered(pelt_context *context, const px_pose *pose, co
     return PELT_OK;
 }
 
-/* Runs inside other people's parallel loops: no loop of its own, scratch of its own. */
+/* Called inside parallel loops of the caller: uses no threads, and its own scratch memory. */
 static pelt_result read_frame(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
                               float *out) {
     const motion_clip *clip = user;

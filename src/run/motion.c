@@ -6,9 +6,9 @@
 #include <math.h>
 
 #define NEAR_KEY   1e-6 /* seconds: a key this near to an end of a part is that end */
-#define GAP_MOST   1.5  /* steps: a pose that is farther from the last one is no next one */
-#define KEYS_LEAST 4.0  /* steps of a motion: fewer do not show where it goes */
-#define ALONG      0.5  /* cosine between the step that closes a cycle and those beside it */
+#define MAX_GAP    1.5  /* steps: a pose farther from the last one does not follow it */
+#define MIN_STEPS  4.0  /* steps of a motion: fewer do not show its direction */
+#define MIN_COSINE 0.5  /* between the step that closes a cycle and its neighbours */
 
 /* ---- Tracks ------------------------------------------------------------------------------------------------ */
 
@@ -18,7 +18,7 @@ typedef struct draft {
     float *times, *values; /* its own */
 } draft;
 
-/* A track with room for `key_count` keys, and none in it yet. */
+/* An empty track with memory for `key_count` keys. */
 static pelt_result make_track(pelt_model *model, const pelt_track *like, size_t key_count, pelt_track *track,
                               draft *out) {
     size_t width = like->width * (like->interpolation == PELT_INTERPOLATION_CUBIC ? (size_t)3 : 1);
@@ -129,7 +129,7 @@ static bool misses_key(float *const poses[4], uint32_t vertex_count, double size
         gap = fmax(gap, sqrt(far[0]));
         step = fmax(step, sqrt(fmax(far[1], far[2])));
     }
-    return gap > PX_CYCLE_APART * size && gap <= GAP_MOST * step && along > ALONG * sqrt(lengths[0] * lengths[1]);
+    return gap > PX_CYCLE_APART * size && gap <= MAX_GAP * step && along > MIN_COSINE * sqrt(lengths[0] * lengths[1]);
 }
 
 static pelt_result find_missing(pelt_context *context, const pelt_model *model, const pelt_motion *motion, double step,
@@ -163,7 +163,7 @@ static pelt_result close_track(pelt_model *model, const pelt_track *track, const
     add_sample(track, motion->start, time, &out);
     uint32_t last = closed->key_count - 1;
     float *now = key_values(&out, last, 0), *before = key_values(&out, last - 1, 0), dot = 0;
-    if (track->interpolation == PELT_INTERPOLATION_CUBIC) { /* the ends' tangents to the outside say nothing */
+    if (track->interpolation == PELT_INTERPOLATION_CUBIC) { /* outer tangents of the end keys are not used */
         size_t size = track->width * sizeof *now;
         memcpy(key_values(&out, last, -1), key_values(&out, last, 1), size);
         memcpy(key_values(&out, last - 1, 1), key_values(&out, last - 1, -1), size);
@@ -183,7 +183,7 @@ pelt_result pelt_motion_close(pelt_context *context, pelt_model *model, const pe
     bool missing = false;
     *closed = *motion;
     *added = 0;
-    if (!(duration >= KEYS_LEAST * step) || model->mesh.vertex_count == 0)
+    if (!(duration >= MIN_STEPS * step) || model->mesh.vertex_count == 0)
         return PELT_OK;
     PX_TRY(find_missing(context, model, motion, step, &missing));
     if (!missing)

@@ -1,6 +1,6 @@
-/* Preparing a skin: vertices with the same bones stand together, so that the matrices of a group are loaded once, and
- * their arrays lie in blocks of sixteen, one variable per component, as kernels compute with them. Vertices whose bones
- * few others have are loose: they keep bones of their own.
+/* Preparing a skin: vertices with the same bones form groups, so that the matrices of a group are loaded once. Arrays are
+ * stored in blocks of sixteen vertices, one vector per component. Vertices whose bones few others have are loose: they keep
+ * their own bone indices.
  *
  * Normals of blended groups. With a, b, c the columns of a matrix M, the cofactor matrix times n is
  *   n0 (b × c) + n1 (c × a) + n2 (a × b) = n2 ((a − α c) × (b − β c)),  α = n0 / n2, β = n1 / n2,

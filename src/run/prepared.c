@@ -1,4 +1,4 @@
-/* Running prepared skins: what a group's bones do in a pose, and where its vertices go. */
+/* Running prepared skins: matrices of a group in a pose, and output of its vertices. */
 #include "core/math3.h"
 #include "run/skin.h"
 
@@ -179,7 +179,7 @@ void pelt_prepared_run(const pelt_prepared_job *job) {
     pelt_prepared_run_simd(job, pelt_simd_best());
 }
 
-/* Groups have up to 256 vertices, of real rigs about 50: a few thousand vertices, long enough to hide the hand-over. */
+/* Groups have up to 256 vertices, of real rigs about 50: a few thousand vertices hide the cost of scheduling. */
 #define BLOCK_GROUPS 64
 
 static pelt_result run_block(void *user, size_t first, size_t count, size_t block) {

@@ -1,4 +1,4 @@
-/* Which body of the kernels runs, and skinning on threads. */
+/* Choice of the kernel, and skinning on threads. */
 #include "run/skin.h"
 
 typedef struct body_row {
@@ -76,7 +76,7 @@ void pelt_skin_run(const pelt_skin_job *job) {
 
 /* ---- On threads ------------------------------------------------------------------------------------------- */
 
-/* About 0.1 ms of work: long enough to hide the hand-over, short enough to share out evenly. */
+/* About 0.1 ms of work: hides the cost of scheduling, and gives an even load. */
 #define BLOCK_VERTICES 4096
 
 static pelt_result run_block(void *user, size_t first, size_t count, size_t block) {

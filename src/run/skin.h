@@ -1,4 +1,4 @@
-/* Inside the room of what runs every frame: the bodies of the kernels, and poses of ranges of vertices. */
+/* Internals of run: kernels per instruction set, and poses of ranges of vertices. */
 #ifndef PELT_RUN_SKIN_H
 #define PELT_RUN_SKIN_H
 
@@ -78,7 +78,7 @@ static inline pelt_skin_job px_skin_range(const pelt_skin_job *job, size_t first
 void px_morph_range(const pelt_mesh *mesh, const pelt_morph_set *morphs, const float *weights, size_t first,
                     size_t count, float *out_positions, float *out_normals, float *out_tangents);
 
-/* What moves the vertices at one time. Lives in an arena of its own. */
+/* A pose: palette and morph weights at one time. Lives in its own arena. */
 typedef struct px_pose {
     const pelt_model *model;
     pelt_skinning skinning;
@@ -97,7 +97,7 @@ void px_pose_free(px_pose *pose);
 /* Positions and, where out_normals is not NULL, normals of vertices [first, first + count) on the calling thread. The
  * out arrays hold these only. Safe from any thread. Never allocates. */
 void px_pose_range(const px_pose *pose, size_t first, size_t count, float *out_positions, float *out_normals);
-/* The unit normal of a vertex, as engines skin it: by the blended matrix itself; and behind it by the inverse transposed.
+/* The unit normal of a vertex, as engines skin it: by the blended matrix itself, then by its inverse transpose.
  * Dual quaternions only turn: there both are the same. The mesh must have normals. Safe from any thread. */
 void px_pose_normals(const px_pose *pose, uint32_t vertex, float out[6]);
 
