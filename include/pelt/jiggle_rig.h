@@ -34,8 +34,8 @@ typedef struct pelt_jiggle_simulate_desc {
     const pelt_jiggle_bake_desc *bake;  /* NULL (default): defaults */
 } pelt_jiggle_simulate_desc;
 /* The fields from and to. */
-PELT_API const pelt_option_table *pelt_jiggle_simulate_options(void);
-PELT_API pelt_jiggle_simulate_desc pelt_jiggle_simulate_desc_default(void);
+PELT_EXPERIMENTAL PELT_API const pelt_option_table *pelt_jiggle_simulate_options(void);
+PELT_EXPERIMENTAL PELT_API pelt_jiggle_simulate_desc pelt_jiggle_simulate_desc_default(void);
 
 /* Arrays live in the model's memory. */
 typedef struct pelt_jiggle_simulate_report {
@@ -50,27 +50,30 @@ typedef struct pelt_jiggle_simulate_report {
  * one clip of one frame, its rest pose. The part between `from` and `to`, and with bake->loop the closed cycle
  * (pelt_motion_close), replaces the motion, so that motions and clips have equal durations. A retargeted motion is inserted
  * as motion 0. `desc` and `report` may be NULL. */
-PELT_API pelt_result pelt_jiggle_simulate(pelt_context *context, pelt_model *model,
-                                          const pelt_jiggle_simulate_desc *desc, pelt_jiggle_simulate_report *report);
+PELT_EXPERIMENTAL PELT_API pelt_result pelt_jiggle_simulate(pelt_context *context, pelt_model *model,
+                                                            const pelt_jiggle_simulate_desc *desc,
+                                                            pelt_jiggle_simulate_report *report);
 
 /* Settings of pelt_decompose for simulated clips: 16 helper bones, 8 iterations. More of either fits closer; 8 iterations
  * take about as long as the simulation. */
-PELT_API pelt_decompose_desc pelt_jiggle_bones_default(void);
+PELT_EXPERIMENTAL PELT_API pelt_decompose_desc pelt_jiggle_bones_default(void);
 
 /* Fits helper bones, desc->add of them, to the clips: pelt_decompose with the model as its rig. At every vertex at most half
  * of desc->influences is left to the bones of the rig, those of the largest weights; the others are for helper bones. With
  * desc->add 0 the bones of the rig are replaced. desc->rig is ignored. `desc` NULL: pelt_jiggle_bones_default. `report` may
  * be NULL. */
-PELT_API pelt_result pelt_jiggle_add_bones(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
-                                           pelt_decompose_report *report);
+PELT_EXPERIMENTAL PELT_API pelt_result pelt_jiggle_add_bones(pelt_context *context, pelt_model *model,
+                                                             const pelt_decompose_desc *desc,
+                                                             pelt_decompose_report *report);
 
 /* Settings of pelt_correct for simulated clips: 20 morph targets. */
-PELT_API pelt_correct_desc pelt_jiggle_morphs_default(void);
+PELT_EXPERIMENTAL PELT_API pelt_correct_desc pelt_jiggle_morphs_default(void);
 
 /* Adds morph targets for the difference between the skin and the clips: pelt_correct of every clip with its motion.
  * `motions` [clip] as in pelt_jiggle_simulate_report. `desc` NULL: pelt_jiggle_morphs_default. `report` may be NULL. */
-PELT_API pelt_result pelt_jiggle_add_morphs(pelt_context *context, pelt_model *model, const uint32_t *motions,
-                                            const pelt_correct_desc *desc, pelt_correct_report *report);
+PELT_EXPERIMENTAL PELT_API pelt_result pelt_jiggle_add_morphs(pelt_context *context, pelt_model *model,
+                                                              const uint32_t *motions, const pelt_correct_desc *desc,
+                                                              pelt_correct_report *report);
 
 #ifdef __cplusplus
 }
