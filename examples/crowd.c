@@ -1,12 +1,11 @@
 /* A crowd: 100 instances of one character, each at its own time and place, into one vertex buffer. */
 #include "arm.h"
 
-#include <stdlib.h>
-
-enum { COUNT = 100 };
+enum { COUNT = 100, SPACING = (ARM_VERTICES + PELT_CROWD_ALIGN - 1) / PELT_CROWD_ALIGN * PELT_CROWD_ALIGN };
 
 int main(void) {
     static pelt_crowd_instance instances[COUNT];
+    static _Alignas(64) float buffer[6 * COUNT * SPACING]; /* position, normal */
     pelt_context *context = NULL;
     pelt_model *arm = NULL;
     pelt_crowd *crowd = NULL;
@@ -28,15 +27,13 @@ int main(void) {
     size_t vertex_count;
     if (pelt_crowd_place(crowd, instances, COUNT, &vertex_count) != PELT_OK)
         return arm_fail(context);
-    float *buffer = aligned_alloc(64, (vertex_count * 6 * sizeof(float) + 63) / 64 * 64); /* position, normal */
-    const pelt_crowd_output output = {buffer, buffer + 3, 6 * sizeof(float), vertex_count};
-    if (!buffer || pelt_crowd_frame(crowd, instances, COUNT, &output) != PELT_OK)
+    const pelt_crowd_output output = {buffer, buffer + 3, 6 * sizeof(float), COUNT * SPACING};
+    if (pelt_crowd_frame(crowd, instances, COUNT, &output) != PELT_OK)
         return arm_fail(context);
     const float *tip = buffer + 6 * (instances[50].first_vertex + ARM_VERTICES - 1); /* bent, at x = 0, z = 25 */
     printf("%zu vertices; tip of number 50 at %.2f %.2f %.2f\n", vertex_count, (double)tip[0], (double)tip[1],
            (double)tip[2]);
     bool right = fabsf(tip[0] + 2) < 0.01f && fabsf(tip[2] - 25) < 0.01f;
-    free(buffer);
     pelt_crowd_destroy(crowd);
     pelt_model_destroy(arm);
     pelt_context_destroy(context);

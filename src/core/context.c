@@ -53,7 +53,11 @@ static const pelt_option options[] = {
 PX_DESC(context, options)
 
 static uint32_t core_count(void) {
+#ifdef _WIN32
+    long count = pthread_num_processors_np(); /* of winpthreads, which MinGW-w64 has */
+#else
     long count = sysconf(_SC_NPROCESSORS_ONLN);
+#endif
     return count < 1 ? 1 : count > PX_MAX_THREADS ? PX_MAX_THREADS : (uint32_t)count;
 }
 
