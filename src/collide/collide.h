@@ -43,15 +43,15 @@ typedef struct px_node {
     float total;                 /* largest Σ |weight| of a vertex */
     float uneven;                /* how far Σ weight may differ from 1, and from that of the means */
     float grain;                 /* what rounding may add, relative to the largest terms */
-    uint32_t share, share_count; /* 0: too many bones, it has the ball around its children's */
+    uint32_t share, share_count; /* 0: too many bones, use the ball around the children's */
     uint32_t mode, mode_count;
-    uint32_t second; /* the second child, the first one stands behind the node; 0: a leaf */
+    uint32_t second; /* the second child; the first child follows the node; 0: a leaf */
     uint32_t leaf;   /* a leaf's number */
 } px_node;
 
 typedef struct px_leaf {
     uint32_t first, count;               /* places in `order` */
-    uint32_t vertices[PX_LEAF_VERTICES]; /* all different but for the last, which fills up */
+    uint32_t vertices[PX_LEAF_VERTICES]; /* all different; the last is repeated as padding */
     uint32_t welds[PX_LEAF_VERTICES];    /* equal where vertices are one */
 } px_leaf;
 

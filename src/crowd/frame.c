@@ -141,7 +141,7 @@ static pelt_result run_block(void *user, size_t first, size_t count, size_t bloc
     return PELT_OK;
 }
 
-/* Sorts instances by level: those of one are next to each other, in the order in which they came. */
+/* Sorts instances by level, stable. */
 static void sort(pelt_crowd *crowd, const pelt_crowd_instance *instances, uint32_t count, uint32_t lanes) {
     uint32_t *first = crowd->first_instance, *next = crowd->first_batch;
     memset(first, 0, (crowd->key_count + 1) * sizeof *first);

@@ -1,7 +1,7 @@
 /* Instances one by one: those that are too few for a batch, have morphs or blend dual quaternions. */
 #include "crowd/crowd.h"
 
-/* Vertices that are morphed, or that wait to be spread, while they are in the first cache: 12 KB. */
+/* Vertices morphed or scattered at a time: 12 KB, which fits in the L1 cache. */
 #define CHUNK_VERTICES 512
 
 static bool any_weight(const px_crowd_level *level, const float *weights) {

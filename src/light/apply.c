@@ -26,7 +26,7 @@ static void find_means(const apply_work *w) {
     }
 }
 
-/* What a colour of the mesh is when its light is `value`. */
+/* The colour of a vertex when its light is `value`. */
 static float tinted(const px_light *l, size_t vertex, size_t channel, double value) {
     const float *paint = l->model->mesh.colors;
     return (float)(paint ? value * (double)paint[3 * vertex + channel] : value);
@@ -74,7 +74,7 @@ static pelt_result make_morph(const apply_work *w, const px_morph_group *g, uint
     return PELT_OK;
 }
 
-/* Players take what a target does not have from the mesh where another one has it: then zeros have to say so. */
+/* Where only some targets have an attribute, players use the mesh's values for the others: those get explicit zeros. */
 static pelt_result even_out(px_light *l, pelt_morph_set *set) {
     bool normals = false, tangents = false;
     for (uint32_t m = 0; m < set->morph_count; m++) {

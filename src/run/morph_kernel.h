@@ -4,8 +4,8 @@
 #include "core/lanes.h"
 #include "run/skin.h"
 
-/* A block at once, so that what an entry costs besides its displacements is paid once; the reference takes one vertex
- * after the other, and does the last ones for the others. */
+/* A block at a time, to amortise the cost per entry. The scalar reference takes one vertex at a time, and also processes the
+ * remainder for the SIMD versions. */
 #define MORPH_STEP  (LANES == 1 ? 1 : PELT_MORPH_BLOCK)
 #define MORPH_PARTS (MORPH_STEP / LANES)
 

@@ -1,4 +1,4 @@
-/* Motions from motions: a part of one, and a cycle with the key that was left out. */
+/* Cutting a motion, and closing a cycle that omits its last key. */
 #include "core/frames.h"
 #include "core/mesh.h"
 #include "run/skin.h"
@@ -38,7 +38,7 @@ static float *key_values(const draft *d, uint32_t key, int tangent) {
     return d->values + rows * d->track->width;
 }
 
-/* Appends what `from` is at `at`, at time `time`. */
+/* Appends the value of `from` at time `at`, with key time `time`. */
 static void add_sample(const pelt_track *from, float at, float time, const draft *out) {
     uint32_t key = out->track->key_count++;
     out->times[key] = time;
@@ -109,7 +109,7 @@ pelt_result pelt_motion_part(pelt_context *context, pelt_model *model, const pel
 
 /* ---- Cycles ------------------------------------------------------------------------------------------------ */
 
-/* Vertices at both ends, and one step from each: whether the first pose comes one step after the last one. */
+/* Vertices at both ends and one step from each, to test whether the first pose follows the last by one step. */
 static bool misses_key(float *const poses[4], uint32_t vertex_count, double size) {
     double gap = 0, step = 0, along = 0, lengths[2] = {0, 0};
     for (size_t i = 0; i < 3 * (size_t)vertex_count; i += 3) {

@@ -3,12 +3,12 @@
 #include "core/skin.h"
 #include "run/skin.h"
 
-/* Vertices whose morphed positions and normals wait on the stack for the skin: 12 KB, in the first cache. */
+/* Vertices morphed at a time, on the stack: 12 KB, which fits in the L1 cache until they are skinned. */
 #define MORPH_VERTICES 512
-/* As for pelt_skin_run_threads. */
+/* As in pelt_skin_run_threads. */
 #define BLOCK_VERTICES 4096
 
-/* ---- The part without vertices ---------------------------------------------------------------------------- */
+/* ---- Palette and morph weights ---------------------------------------------------------------------------- */
 
 static pelt_result make_palette(px_pose *pose, const pelt_transform *locals) {
     const pelt_model *model = pose->model;
@@ -89,7 +89,7 @@ static void skin_range(const px_pose *pose, size_t first, size_t count, const fl
     pelt_skin_run(&job);
 }
 
-/* Without a skin nothing else makes morphed normals unit vectors again. */
+/* Without a skin morphed normals are normalised here. */
 static void normalize_all(float *normals, size_t count) {
     for (size_t i = 0; i < count; i++) {
         float *n = normals + 3 * i;
@@ -158,7 +158,7 @@ void px_pose_normals(const px_pose *pose, uint32_t vertex, float out[6]) {
         out[c] = (float)shown[c / 3][c % 3];
 }
 
-/* ---- All at once ------------------------------------------------------------------------------------------ */
+/* ---- Whole models ----------------------------------------------------------------------------------------- */
 
 typedef struct pose_task {
     px_pose pose;
@@ -173,7 +173,7 @@ static pelt_result pose_block(void *user, size_t first, size_t count, size_t blo
     return PELT_OK;
 }
 
-/* Ends the pose. */
+/* Frees the pose. */
 static pelt_result pose_all(pelt_context *context, px_pose *pose, float *out_positions, float *out_normals) {
     pose_task task = {*pose, out_positions, out_normals};
     pelt_result result = px_parallel(context, NULL, pose->model->mesh.vertex_count, BLOCK_VERTICES, pose_block, &task);

@@ -5,7 +5,7 @@
 /* Entries of CᵀC / s² − 1 below this: C / s changes the length of a unit vector by less than 1e-6. */
 #define RIGID 5e-7f
 
-/* ---- What a group has in common --------------------------------------------------------------------------- */
+/* ---- Matrices of a group ---------------------------------------------------------------------------------- */
 
 /* The cofactor matrix of a single bone; when it is a rotation times a scale, without that scale. Returns whether. */
 static bool make_cofactor(const float m[12], float c[9]) {
@@ -127,7 +127,7 @@ static void run_group(const pelt_prepared_job *job, const pelt_prepared_group *g
     }
 }
 
-/* ---- Where vertices go -------------------------------------------------------------------------------------- */
+/* ---- Output ------------------------------------------------------------------------------------------------- */
 
 static void place_rows(const pelt_prepared_job *job, const pelt_prepared_group *group, const float *rows, size_t width,
                        float *out) {
@@ -139,7 +139,7 @@ static void place_rows(const pelt_prepared_job *job, const pelt_prepared_group *
     }
 }
 
-/* Through arrays that stay in the first cache. */
+/* By way of a buffer that fits in the L1 cache. */
 static void run_placed(const pelt_prepared_job *job, const pelt_prepared_group *group, pelt_simd simd) {
     float positions[3 * PELT_PREPARED_GROUP], normals[3 * PELT_PREPARED_GROUP], tangents[4 * PELT_PREPARED_GROUP];
     px_prepared_out out = {positions, job->out_normals ? normals : NULL, job->out_tangents ? tangents : NULL};

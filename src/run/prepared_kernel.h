@@ -78,7 +78,7 @@ INLINE void blended_normal(const prepared_walk *walk, size_t step, const lanes m
         out[c] = lanes_flip(out[c], n[axis]);
 }
 
-/* Normals that are moved become unit ones, or what they were at rest where there is no direction left. */
+/* Normalises skinned normals; those of length 0 get the rest normal. */
 INLINE void finish_normal(const prepared_walk *walk, size_t step, int axis, const lanes moved[3]) {
     lanes out[3] = {moved[0], moved[1], moved[2]}, rest[3];
     lanes_mask good = make_unit(out);
@@ -119,7 +119,7 @@ static void single_normals(const prepared_walk *walk, size_t step_count) {
 
 /* ---- Linear blend ------------------------------------------------------------------------------------------- */
 
-/* These are called with constants, to be compiled for each. */
+/* Called with constant arguments, so that the compiler specialises them. */
 INLINE void blended_positions(const prepared_walk *walk, size_t step_count, size_t influences) {
     for (size_t step = 0; step < step_count; step++) {
         lanes m[12], p[3], out[3];
@@ -181,7 +181,7 @@ INLINE void dual_normals(const prepared_walk *walk, size_t first, size_t end, in
     }
 }
 
-/* The same behind blended stretches. */
+/* The same after blended stretches. */
 INLINE void stretched_normals(const prepared_walk *walk, size_t first, size_t end, int axis) {
     for (size_t step = first; step < end; step++) {
         lanes stretch[12], m[12], v[3], out[3];

@@ -15,7 +15,7 @@ pelt_affine px_affine_from_dual(const pelt_dual_quaternion *dual);
 
 /* ---- Prepared skins --------------------------------------------------------------------------------------- */
 
-/* Which vertex of a shared group is the first of a block: the last block is full too, with vertices of the one before. */
+/* First vertex of a block of a shared group: the last block is full too, and repeats vertices of the block before. */
 static inline size_t px_prepared_place(const pelt_prepared_group *group, size_t block) {
     return px_min_size(block * PELT_PREPARED_BLOCK, group->vertex_count - PELT_PREPARED_BLOCK);
 }
