@@ -1,10 +1,10 @@
-/* Pelt: a mesh as it comes out of production and a skeleton become skin weights.
+/* Pelt: automatic skin weights for a mesh and a skeleton.
  *
- * The mesh becomes voxels, which know neither holes nor shells nor crossing triangles, and weights spread from the bones
- * through them: by diffusion (`heat`, the default), or by a falloff of distances (`geodesic`: Dionne, de Lasa 2013).
+ * The mesh is voxelized, which handles holes, shells and self-intersections. Weights are computed in the voxels by heat
+ * diffusion from the bones (`heat`, the default), or from a falloff of distances (`geodesic`: Dionne, de Lasa 2013).
  *
- * Two doors: pelt_bind does everything at once; a pelt_binding keeps voxels and fields, so that other settings give
- * other weights in milliseconds.
+ * pelt_bind does everything in one call. A pelt_binding keeps voxels and fields, so that weights for other settings take
+ * milliseconds.
  */
 #ifndef PELT_BIND_H
 #define PELT_BIND_H
@@ -15,19 +15,20 @@
 extern "C" {
 #endif
 
+/* How weights are computed. */
 typedef enum pelt_bind_method {
-    PELT_BIND_HEAT,    /* diffusion through the solid, held the firmer the nearer a bone is */
-    PELT_BIND_GEODESIC /* a falloff of every bone's distance through the solid */
+    PELT_BIND_HEAT, /* heat diffusion through the solid, with a source term that falls with the squared distance from the bone */
+    PELT_BIND_GEODESIC /* a falloff of the distance of each bone through the solid */
 } pelt_bind_method;
 
 typedef enum pelt_bind_distance {
-    PELT_BIND_DISTANCE_ISOTROPIC, /* the same in all directions */
-    PELT_BIND_DISTANCE_PAPER      /* from face to face of the voxels: along the grid's axes only */
+    PELT_BIND_DISTANCE_ISOTROPIC, /* Euclidean, around obstacles */
+    PELT_BIND_DISTANCE_PAPER      /* shortest paths across voxel faces, along the axes of the grid */
 } pelt_bind_distance;
 
 typedef enum pelt_bind_curve {
     PELT_BIND_CURVE_PAPER, /* (1 / ((1 − α) d + α d²))² */
-    PELT_BIND_CURVE_SHARP  /* that, to the power of 3: distant bones matter much less */
+    PELT_BIND_CURVE_SHARP  /* the above to the power of 3: distant bones have much less influence */
 } pelt_bind_curve;
 
 /* Axis across which weights are made symmetric. */
@@ -38,10 +39,10 @@ typedef enum pelt_bind_mirror {
     PELT_BIND_MIRROR_Z
 } pelt_bind_mirror;
 
-/* Which joints may deform, where `only` names none. */
+/* Which joints may deform, if `only` is NULL. */
 typedef enum pelt_bind_joints {
-    PELT_BIND_JOINTS_WEIGHTED, /* those with weights in the skin that is there; all where fewer than two have any */
-    PELT_BIND_JOINTS_ALL       /* all that the skin names, but for those that steer by their name or place */
+    PELT_BIND_JOINTS_WEIGHTED, /* joints with weights in the existing skin; all joints if fewer than two have any */
+    PELT_BIND_JOINTS_ALL       /* all joints of the skin except control joints, recognised by name or position */
 } pelt_bind_joints;
 
 /* AUTO: shells that are accessories follow one joint rigidly, see pelt_bind_desc.rigid_parts. OFF: they do not. */
@@ -49,132 +50,131 @@ typedef enum pelt_bind_rigid { PELT_BIND_RIGID_AUTO, PELT_BIND_RIGID_OFF } pelt_
 
 typedef struct pelt_bind_desc {
     uint32_t cookie; /* set by pelt_bind_desc_default; do not change */
-    /* What a pelt_binding is made of. */
+    /* Settings of pelt_binding_create. */
     uint32_t method;            /* pelt_bind_method; default heat */
     uint32_t resolution;        /* voxels along the longest side of the mesh; default 256 */
-    const char *grid;           /* "X,Y,Z": as many along each side instead; or NULL (default) */
-    const char *views;          /* views left out of the vote on what is inside: "+x,-y"; or NULL (default): none */
+    const char *grid;           /* "X,Y,Z": voxels along each side instead; NULL (default): use resolution */
+    const char *views;          /* views excluded from the inside vote, "+x,-y"; NULL (default): none */
     uint32_t distance;          /* pelt_bind_distance, geodesic only; default paper */
-    const pelt_model *skeleton; /* whose skeleton and motions the model gets; NULL (default): it has its own. Must stay
-                                  * until the binding is destroyed; may be the model */
-    bool fit;                   /* scale, turn and move the skeleton to fit the mesh, with its motions, before binding;
-                                  * one that fits stays as it is; default false */
+    const pelt_model *skeleton; /* model whose skeleton and motions are used; NULL (default): the model's own.
+                                  * Borrowed until the binding is destroyed; may be the model itself */
+    bool fit;                   /* scale, rotate and translate the skeleton and its motions to fit the mesh before
+                                  * binding; a skeleton that fits is not changed; default false */
     bool no_fit;                /* do not check whether the skeleton fits the mesh; default false */
     uint32_t joints;            /* pelt_bind_joints; default weighted */
-    const char *exclude;        /* names, divided by commas, of joints that must not deform; or NULL (default) */
-    const char *only;           /* names of the joints that may, with or without weights in the skin that is there,
-                                  * whatever they are called; or NULL (default): what `joints` says */
+    const char *exclude;        /* names, separated by commas, of joints that get no weights; NULL (default): none */
+    const char *only;           /* names of the only joints that get weights, overriding all rules; NULL (default):
+                                  * see `joints` */
 
-    /* What can change afterwards. So can `exclude` and `only`, among the joints that the binding was made with: what is
-     * left out there goes to the others, in proportion. Vertices that belong to such a joint alone go to its nearest
-     * ancestor that is left, else to the nearest descendant, else to whose joint is nearest. */
-    double falloff; /* α, 0 to 1: higher is stiffer; default 0.7, with which heat's weights stay as they are */
-    const float *vertex_falloff; /* [vertex] α of its own instead, 0 to 1; NULL (default): none. Borrowed: must stay as
-                                  * long as the desc is used, and for `desc` NULL in apply as long as the binding */
+    /* Settings of pelt_binding_apply, together with `exclude` and `only` among the joints of the binding: weights of
+     * removed joints go to the others in proportion. Vertices of a removed joint alone go to its nearest remaining
+     * ancestor, else to the nearest descendant, else to the nearest joint. */
+    double falloff; /* α, 0 to 1: higher is stiffer; default 0.7, which leaves the weights of heat unchanged */
+    const float *vertex_falloff; /* [vertex] α per vertex, 0 to 1; NULL (default): use falloff. Borrowed as long as the
+                                  * desc is used, and as long as the binding if apply is called with `desc` NULL */
     uint32_t curve;              /* pelt_bind_curve, geodesic only; default sharp */
-    uint32_t influences;         /* K, 1 to 8; default 4. Vertices that keep their weights may have more */
-    double prune;                /* smaller weights are dropped, but for each vertex's largest; default 0.01 */
-    uint32_t smooth;             /* times that weights go half way to the mean along edges; default 0 */
-    uint32_t mirror;             /* pelt_bind_mirror: vertices whose mirrored place is another's get the same weights on
-                                  * both sides, to the bit, of joints that are each other's counterparts by name or
-                                  * place. The plane is where pairs of joints have their middle. Default off */
-    uint32_t rigid_parts;        /* pelt_bind_rigid: whether shells that are plainly accessories (small, and nearly all
-                                  * of one joint already), and parts of machines (meshes of many shells that
-                                  * mainly belong to one joint each) wholly follow one joint; default auto */
-    const char *rigid;           /* "REGION=JOINT,…": parts or materials by name that wholly follow a joint, whatever
-                                  * else is asked for; or NULL (default) */
-    const char *lock;            /* joints that keep the weights they have in the model, everywhere; the others share
-                                  * what these leave. Needs a skin that the model has already; or NULL (default) */
+    uint32_t influences;         /* K, 1 to 8; default 4. Vertices with locked weights may have more */
+    double prune;                /* drop weights below this, except the largest of each vertex; default 0.01 */
+    uint32_t smooth;             /* smoothing iterations, half way to the mean of edge neighbours; default 0 */
+    uint32_t mirror;             /* pelt_bind_mirror: vertices at mirrored positions get the same weights to the bit,
+                                  * with joints paired by name or position. The plane is the mean of the joint pairs.
+                                  * Default off */
+    uint32_t rigid_parts;        /* pelt_bind_rigid: whether accessories (small shells with nearly all weights from one
+                                  * joint) and parts of machines (meshes of many shells that mainly belong to one joint
+                                  * each) follow one joint rigidly; default auto */
+    const char *rigid;           /* "REGION=JOINT,…": names of parts or materials that follow one joint rigidly,
+                                  * overriding other settings; NULL (default): none */
+    const char *lock;            /* joints that keep their weights of the existing skin, which is required; the other
+                                  * joints share the rest. NULL (default): none */
 } pelt_bind_desc;
 PELT_API const pelt_option_table *pelt_bind_options(void);
 PELT_API pelt_bind_desc pelt_bind_desc_default(void);
 
-/* How a skeleton fits the mesh, and the similarity that mends it: scale · rotation · place + translation. A skeleton does
- * not fit when its units or axes are others than the mesh's, or when it stands elsewhere. */
+/* How a skeleton fits the mesh, and the similarity transform that fits it: scale · rotation · x + translation. A skeleton
+ * does not fit if its units, axes or position differ from those of the mesh. */
 typedef struct pelt_bind_fit {
-    bool misfit;       /* bound as it is, most of the mesh would go to the wrong joints */
-    bool changes;      /* something fits better than the skeleton as it is; else what follows is the identity */
-    bool posed;        /* … and in another rest pose: of a skeleton without a skin, limbs are turned into the mesh */
-    double scale;      /* mesh units per skeleton unit */
-    float rotation[4]; /* unit quaternion x y z w: quarter turns */
+    bool misfit;           /* without a fit, most of the mesh would get the wrong joints */
+    bool changes;          /* a better fit was found; otherwise the transform is the identity */
+    bool posed;            /* limbs were rotated into the mesh too (skeletons without a skin) */
+    double scale;          /* mesh units per skeleton unit */
+    float rotation[4];     /* unit quaternion x y z w: a multiple of quarter turns */
     double translation[3]; /* object units */
-    double inside_before;  /* share of the joints that lie inside the mesh as it is … */
-    double inside_after;   /* … and when mended */
+    double inside_before;  /* fraction of the joints inside the mesh before the fit */
+    double inside_after;   /* and after the fit */
 } pelt_bind_fit;
 
-/* A joint that got nothing, and why. */
+/* Whether a joint has weights, and if not, why. */
 typedef enum pelt_bind_idle {
     PELT_BIND_ACTIVE,       /* it has weights */
     PELT_BIND_EXCLUDED,     /* by the settings */
-    PELT_BIND_CONTROL,      /* a root, target or other joint that steers and has no volume of its own */
-    PELT_BIND_FAR,          /* no volume near */
-    PELT_BIND_OVERSHADOWED, /* others were nearer everywhere */
-    PELT_BIND_UNWEIGHTED    /* the skin that is there names it without weights, as desc.joints says */
+    PELT_BIND_CONTROL,      /* a control joint (root, target …) without volume of its own */
+    PELT_BIND_FAR,          /* no part of the mesh is near */
+    PELT_BIND_OVERSHADOWED, /* other joints are nearer everywhere */
+    PELT_BIND_UNWEIGHTED    /* no weights in the existing skin; see desc.joints */
 } pelt_bind_idle;
 
-/* Two joints, far apart along the skeleton, that move parts of the mesh which touch in the voxels. */
+/* Two joints far apart along the skeleton whose parts of the mesh touch in the voxels. */
 typedef struct pelt_bind_touch {
-    uint32_t joints[2];  /* the lower number first */
+    uint32_t joints[2];  /* the lower index first */
     uint32_t face_count; /* faces between voxels of one and voxels of the other */
 } pelt_bind_touch;
 
 typedef struct pelt_bind_report {
-    uint32_t grid[3];              /* cells */
-    double cell[3];                /* sides of one, in object units */
-    uint32_t interior_voxel_count; /* voxels inside the mesh that no triangle touches */
-    uint32_t boundary_voxel_count; /* voxels that a triangle touches */
-    uint32_t vertex_count;         /* that got weights */
-    uint32_t bridged_count;        /* of these, in shells that no bone reaches */
-    uint32_t rigid_count;          /* of these, in shells or regions that follow one joint */
-    uint32_t unmatched_count;      /* of these, with `mirror`: nothing lies at their mirrored place */
-    uint32_t bridged_part_count;   /* parts that have bridged vertices */
-    const uint32_t *bridged_parts; /* [bridged part] mesh.parts that have bridged vertices */
-    uint32_t joint_count;          /* joints of the skeleton: of desc.skeleton, where that is another model's */
-    const uint8_t *idle;           /* [joint] pelt_bind_idle; joints that no skin could use are CONTROL */
-    uint32_t touching_count;     /* voxels through which parts of the mesh touch that are far apart along the surface */
-    uint32_t touching_joints[2]; /* the two joints that most of them lie between, or PELT_NONE */
+    uint32_t grid[3];                /* cells */
+    double cell[3];                  /* sides of one, in object units */
+    uint32_t interior_voxel_count;   /* voxels inside the mesh that no triangle touches */
+    uint32_t boundary_voxel_count;   /* voxels that a triangle touches */
+    uint32_t vertex_count;           /* vertices that got weights */
+    uint32_t bridged_count;          /* of these, in shells that no bone reaches: weighted as the nearest part */
+    uint32_t rigid_count;            /* of these, in shells or regions that follow one joint rigidly */
+    uint32_t unmatched_count;        /* of these, with `mirror`: without a vertex at the mirrored position */
+    uint32_t bridged_part_count;     /* parts that have bridged vertices */
+    const uint32_t *bridged_parts;   /* [bridged part] mesh.parts that have bridged vertices */
+    uint32_t joint_count;            /* joints of the skeleton (of desc.skeleton, if given) */
+    const uint8_t *idle;             /* [joint] pelt_bind_idle */
+    uint32_t touching_count;         /* voxels where parts touch that are far apart along the skeleton */
+    uint32_t touching_joints[2];     /* the pair of joints with most of them, or PELT_NONE */
     uint32_t touching_pair_count;    /* pairs of joints between which parts touch */
-    const pelt_bind_touch *touching; /* [touching pair] most faces first. Weights of `heat` do not spread there */
-    pelt_bind_fit fit;               /* how the skeleton was fitted: the identity unless desc.fit */
+    const pelt_bind_touch *touching; /* [touching pair] most faces first; heat does not diffuse across them */
+    pelt_bind_fit fit;               /* the applied fit; the identity unless desc.fit */
     double seconds_fit, seconds_voxelize, seconds_solve, seconds_weights; /* wall time of each step */
 } pelt_bind_report;
 
 /* How the model's skeleton, or desc->skeleton, fits the mesh. Changes nothing. `desc` may be NULL. */
 PELT_API pelt_result pelt_bind_measure_fit(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
                                            pelt_bind_fit *fit);
-/* What is wrong with a skeleton that does not fit, to stand behind "the skeleton ": "is 10 times too small for the
- * mesh". Returns `text`, at most `size` bytes with the 0 behind. */
+/* Describes a misfit, to follow "the skeleton ": "is 10 times too small for the mesh". Writes at most `size` bytes to
+ * `text`, including the terminating 0, and returns it. */
 PELT_API const char *pelt_bind_fit_text(const pelt_bind_fit *fit, char *text, size_t size);
 
-/* Binds the model in place: its skin gets new weights, all else stays as it was. Joints are where the model's skin has
- * them; what has no skin is bound in its rest pose. Parts that merely follow a node keep doing so when others have a
- * skin. Bones of the skin stay, with their numbers and matrices; where a joint has none for a part, one is added. A
- * skeleton of another model comes with its motions behind the model's own joints. A skeleton that does not fit the mesh
- * is PELT_ERROR_INPUT unless `fit` or `no_fit` is set. After a failure the model is as it
- * was. `desc` and `report` may be NULL; arrays of the report live in the model's memory. */
+/* Computes new skin weights in place; the rest of the model is not changed. A skinned mesh is bound in its bind pose,
+ * others in their rest pose. Parts that follow a node without a skin keep doing so if others have a skin. Bones of the
+ * skin keep their indices and matrices; missing bones are added. Joints and motions of another skeleton are appended to
+ * those of the model. A skeleton that does not fit the mesh is PELT_ERROR_INPUT unless `fit` or `no_fit` is set. On
+ * failure the model is unchanged. `desc` and `report` may be NULL; arrays of the report live in the model. */
 PELT_API pelt_result pelt_bind(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
                                pelt_bind_report *report);
 
-/* The same in two steps, for hosts that let people change settings. The model must stay until the binding is destroyed;
- * it changes only in apply. */
+/* The same in two steps, for interactive changes of settings. The model is borrowed until the binding is destroyed; only
+ * pelt_binding_apply changes it. */
 typedef struct pelt_binding pelt_binding;
 /* Places the skeleton, voxelizes the mesh and solves for distances or heat. On failure *binding is NULL. */
 PELT_API pelt_result pelt_binding_create(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
                                          pelt_binding **binding);
-/* Puts weights into the model. `desc` NULL: as the binding was made. What an earlier call has put there is replaced,
- * and its memory used again. */
+/* Writes weights to the model. `desc` NULL: the settings of pelt_binding_create. Replaces the weights of an earlier call
+ * and reuses their memory. */
 PELT_API pelt_result pelt_binding_apply(pelt_binding *binding, const pelt_bind_desc *desc);
-/* What happened so far; its arrays live as long as the binding. */
+/* The report so far; its arrays live as long as the binding. */
 PELT_API pelt_bind_report pelt_binding_report(const pelt_binding *binding);
 /* NULL is allowed. */
 PELT_API void pelt_binding_destroy(pelt_binding *binding);
 
-/* The voxels of a binding, to show them: centres in the space of the rest pose. */
+/* The voxels of a binding, for display, in the space of the rest pose. */
 typedef struct pelt_bind_voxels {
     uint32_t count;             /* number of voxels */
     double origin[3], cell[3];  /* centre of (x, y, z) = origin + (x + ½, y + ½, z + ½) · cell */
     const uint16_t (*cells)[3]; /* [voxel] x y z */
-    const uint8_t *boundary;    /* [voxel] 1: a triangle touches it; 0: inside */
+    const uint8_t *boundary;    /* [voxel] 1: touched by a triangle; 0: interior */
 } pelt_bind_voxels;
 /* The arrays live as long as the binding. */
 PELT_API pelt_bind_voxels pelt_binding_voxels(const pelt_binding *binding);

@@ -1,15 +1,14 @@
-/* Pelt: what a skin misses of its animation, put back as morph targets.
+/* Pelt: corrective shapes. Morph targets with animated weights for what a skin misses of its animation.
  *
- * Displacements are added to the rest pose before the skin moves it, which is what glTF's morph targets do, so every
- * engine plays them: R targets, and their weights as an animation channel.
+ * Displacements are added to the rest pose before skinning, as glTF's morph targets are, so every engine plays them: R
+ * targets, and their weights as an animation channel.
  *
  *   v_i(k) = T_ik · (rest_i + morphs + Σ_r c_rk · d_ir),   T_ik the blended transform of vertex i in frame k
  *
- * SKINNED (the default) finds c and d that are nearest to the animation after skinning: the least of Σ |v_i(k) − p_ik|²,
- * by alternating exact least squares. One mode more never makes it worse. REST is that of "Skinning Mesh Animations"
- * (James and Twigg 2005, §6): positions are taken back to the rest pose by T⁻¹ and the displacements there are cut to
- * rank R by singular values; where T squeezes, small displacements at rest are large ones on screen, and more modes may
- * be worse.
+ * SKINNED (the default) minimises the error after skinning, Σ |v_i(k) − p_ik|², by alternating exact least squares. An
+ * additional mode never raises the error. REST is the method of "Skinning Mesh Animations" (James and Twigg 2005, §6):
+ * positions are transformed to the rest pose by T⁻¹, and a truncated SVD of the displacements gives R modes; where T
+ * compresses, errors at rest and on screen differ, and an additional mode may raise the error.
  */
 #ifndef PELT_CORRECT_H
 #define PELT_CORRECT_H

@@ -1,11 +1,11 @@
-/* Pelt: other ways to store a vertex animation, for skins to be compared with.
+/* Pelt: other representations of vertex animations, to compare with skins.
  *
- *   truncated SVD  (Alexa and Müller 2000) every point is a sum of trajectories that all points share
- *   clustered PCA  (Sattler, Sarlette and Klein 2005) points are in clusters, each with a few trajectories of its own
- *   spread bones   (Kavan et al. 2007, "Skinning Arbitrary Deformations") bones at even distances over the mesh, weights
- *                  by distance
+ *   truncated SVD  (Alexa and Müller 2000) every point is a combination of shared trajectories
+ *   clustered PCA  (Sattler, Sarlette and Klein 2005) clusters of points, each with a few trajectories of its own
+ *   spread bones   (Kavan et al. 2007, "Skinning Arbitrary Deformations") bones spread evenly over the mesh, weights by
+ *                  distance
  *
- * The first is the second with one cluster. All clips of a model count together.
+ * Truncated SVD is clustered PCA with one cluster. All clips of a model are analysed together.
  */
 #ifndef PELT_STUDY_H
 #define PELT_STUDY_H
@@ -16,30 +16,28 @@
 extern "C" {
 #endif
 
-/* The trajectories of a model's points, reduced without loss: read once, stored in many ways. */
+/* The trajectories of a model's points, reduced without loss: read once, analysed in several ways. */
 typedef struct pelt_study pelt_study;
 
-/* The smaller of a study's points and numbers in a trajectory (3 for each frame): its singular value decomposition
- * takes time with the cube of it. */
+/* Limit of min(points, 3 · frames) of a study: the time of its singular value decomposition grows with the cube. */
 #define PELT_STUDY_MOST 4096u
 
-/* Reads all clips. Fails with ERROR_INPUT when there is no frame, and with ERROR_UNSUPPORTED beyond PELT_STUDY_MOST.
- * Holds 48 bytes for each point and frame. The model is not needed afterwards. */
+/* Reads all clips. PELT_ERROR_INPUT if there is no frame, PELT_ERROR_UNSUPPORTED beyond PELT_STUDY_MOST. Needs 48 bytes
+ * per point and frame. The model may be destroyed afterwards. */
 PELT_EXPERIMENTAL PELT_API pelt_result pelt_study_create(pelt_context *context, const pelt_model *model,
                                                          pelt_study **study);
 /* NULL is allowed. */
 PELT_EXPERIMENTAL PELT_API void pelt_study_destroy(pelt_study *study);
 
-/* E_rms of the truncated SVD with 0, 1, 2 … components, [count], before its numbers are rounded to floats; the last is
- * that of all of them. Lives in the study. */
+/* E_rms [count] of the truncated SVD with 0, 1, 2 … components, before rounding to floats; the last is that of all
+ * components. Lives in the study. */
 PELT_EXPERIMENTAL PELT_API const double *pelt_study_errors(const pelt_study *study, uint32_t *count);
 
 typedef struct pelt_components_desc {
     uint32_t cookie;     /* set by pelt_components_desc_default; do not change */
-    uint32_t clusters;   /* at least 1 (default): truncated SVD; no more are made than there are points */
-    uint32_t components; /* of each cluster, at least 1; default 4; no more are made than there are to find */
-    uint32_t
-        rounds; /* in which points choose their cluster, at most; default 10: as good as is published, more are better */
+    uint32_t clusters;   /* 1 or more, at most the number of points; 1 (default): truncated SVD */
+    uint32_t components; /* per cluster, 1 or more, at most the rank; default 4 */
+    uint32_t rounds;     /* largest number of reassignment rounds; default 10, comparable to published results */
 } pelt_components_desc;
 PELT_EXPERIMENTAL PELT_API const pelt_option_table *pelt_components_options(void);
 PELT_EXPERIMENTAL PELT_API pelt_components_desc pelt_components_desc_default(void);
@@ -52,18 +50,18 @@ typedef struct pelt_components {
     const float *coordinates;  /* [point][component] */
     const uint32_t *clusters;  /* [point] */
     uint32_t round_count;      /* rounds done */
-    pelt_clip clip; /* the above, evaluated when read; frames of all clips in order, times are their numbers */
+    pelt_clip clip; /* evaluates the above when read; frames of all clips in order, times are frame indices */
 } pelt_components;
 
 /* The result lives in the study. `desc` may be NULL. */
 PELT_EXPERIMENTAL PELT_API pelt_result pelt_study_components(pelt_study *study, const pelt_components_desc *desc,
                                                              const pelt_components **components);
 
-/* Gives the model `bones` bones (fewer where positions run out) spread evenly over its rest pose: each is where the
- * others are farthest. The weights of a vertex are those of its `influences` (1 to 8) nearest bones, and fall with the
- * distance d like exp(−2 d²/r²), r being the largest distance of any vertex from its nearest bone. Nothing moves yet:
- * pelt_decompose finds the best transforms with rig = the model, given_weights and fixed_rest. Skeleton, skin, motions,
- * morphs and drivers are replaced; after a failure the model is as it was. */
+/* Adds `bones` bones (fewer if there are fewer positions) spread evenly over the rest pose by farthest-point sampling.
+ * Weights of a vertex are those of its `influences` (1 to 8) nearest bones and fall with the distance d like
+ * exp(−2 d²/r²), r being the largest distance of any vertex from its nearest bone. Transforms are not computed: call
+ * pelt_decompose with rig = the model, given_weights and fixed_rest. Replaces skeleton, skin, motions, morphs and drivers.
+ * On failure the model is unchanged. */
 PELT_EXPERIMENTAL PELT_API pelt_result pelt_study_spread(pelt_context *context, pelt_model *model, uint32_t bones,
                                                          uint32_t influences);
 
