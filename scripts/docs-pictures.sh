@@ -13,7 +13,8 @@ mkdir -p "$out"
 "$bin/pelt-scenes" softbody -o "$scenes/hare.obj" >/dev/null
 "$bin/pelt-scenes" cloth -o "$scenes/flag.obj" >/dev/null
 # Run in its folder: the page shows file names as given.
-(pelt=$PWD/$bin/pelt && cd "$scenes" && "$pelt" decompose flag.obj flag.pc2 -o flag.glb --bones 16 --quiet --report flag.html)
+(pelt=$PWD/$bin/pelt && cd "$scenes" && "$pelt" decompose flag.obj flag.pc2 -o flag.glb --bones 32 --quiet --report flag.html)
+"$bin/pelt" decompose "$scenes/flag.obj" "$scenes/flag.pc2" -o "$scenes/flag.glb" --bones 16 --quiet
 
 "$bin/pelt-scenes" production -o "$scenes/hero.glb" >/dev/null
 "$bin/pelt" bind "$scenes/hero.glb" -o "$scenes/bound.glb" --quiet
@@ -42,8 +43,8 @@ view error "$scenes/flag.glb" --source "$scenes/flag.obj" --source "$scenes/flag
 view sheet "$scenes/hare.obj" "$scenes/hare.pc2" --sheet --frames 0:60:5 --size 1000x620 --mode displacement
 # The page in a browser.
 page() { node scripts/page-picture.mjs "$scenes/flag.html" "$out/$1.png" "${@:2}"; }
-page page 1040x640 dark '#frame=40&mode=error&view=side'
-page page-phone 390x844 light '#frame=40&mode=bones&skeleton=1'
+page page 1000x600 dark '#frame=70&mode=error&view=side'
+page page-phone 390x844 light '#frame=70&mode=bones&skeleton=1'
 # Automatic weights of a mesh with many shells.
 view bind "$scenes/bound.glb" --columns 4 --size 1160x360 --yaw 25 --second-mode bones
 # A pose outside the training set: linear blend skinning, corrected, ground truth.

@@ -33,7 +33,7 @@ const KNOWN: Record<string, [label: string, write?: (value: number) => string, h
     skinned_normal_rms: ["skinned normals", undefined, "RMS difference of normals transformed by the blended matrix"],
     skinned_normal_degrees: ["skinned normals, angle", degrees, "As three.js, Babylon.js and Godot skin them"],
     inverse_normal_rms: ["by the inverse transpose", undefined, "RMS difference of normals transformed by the inverse transpose"],
-    inverse_normal_degrees: ["by the inverse transposed, angle", degrees],
+    inverse_normal_degrees: ["by the inverse transpose, angle", degrees],
     bones: ["bones"],
     influences: ["influences"],
     dimension: ["dimension"],
