@@ -149,7 +149,7 @@ static void sizes_table(size_t rounds) {
         }
         for (int part = 0; part < PART_COUNT; part++)
             one[part] = median(all[part], rounds);
-        pelt_jiggle_report report = pelt_jiggle_tell(r.jiggle);
+        pelt_jiggle_report report = pelt_jiggle_get_report(r.jiggle);
         printf("| %u (%u) | %u | %u | %u | %.0f µs | %.0f µs | %.0f µs | %.0f µs | %.0f ns | %.0f | %.0f | %.1f | %.0f "
                "|\n",
                report.particle_count, sizes[n], report.cell_count, r.model->mesh.vertex_count,

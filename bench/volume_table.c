@@ -85,7 +85,7 @@ static pelt_result measure_frame(measure *m, pelt_context *context, const pelt_t
     memcpy(m->jiggle->skin, moved, 4 * px_jiggle_padded(m->jiggle->lattice.particle_count) * sizeof *moved);
     px_jiggle_vertices(m->jiggle, m->jiggle->skin, m->positions, NULL);
     measure_mesh(m, after[MESH]);
-    pelt_jiggle_report report = pelt_jiggle_tell(m->jiggle);
+    pelt_jiggle_report report = pelt_jiggle_get_report(m->jiggle);
     for (uint32_t k = 0; k < report.volume_count; k++) {
         before[LATTICE][m->jiggle->volumes[k].joint] = m->jiggle->volumes[k].before;
         after[LATTICE][m->jiggle->volumes[k].joint] = m->jiggle->volumes[k].after;

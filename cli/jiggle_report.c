@@ -41,7 +41,7 @@ pelt_result jiggle_show_lattice(jiggle_work *w) {
     pelt_result result = pelt_jiggle_create(context, w->rig, &w->desc, &jiggle);
     if (result != PELT_OK)
         return result;
-    pelt_jiggle_lattice lattice = pelt_jiggle_lattice_now(jiggle);
+    pelt_jiggle_lattice lattice = pelt_jiggle_get_lattice(jiggle);
     edge *edges = pelt_model_alloc(context, w->rig, (size_t)12 * lattice.cell_count, sizeof *edges);
     float *positions = pelt_model_alloc(context, w->rig, (size_t)3 * lattice.particle_count, sizeof *positions);
     if (edges && positions) {

@@ -58,7 +58,7 @@ static const struct {
 } kinds[] = {
     {"soft", offsetof(pelt_jiggle_joint, delta), 1, false},
     {"pin", offsetof(pelt_jiggle_joint, pin), 1, false},
-    {"joint-stiffness", offsetof(pelt_jiggle_joint, stiffness), PELT_JIGGLE_STIFFNESS_MOST, false},
+    {"joint-stiffness", offsetof(pelt_jiggle_joint, stiffness), PELT_JIGGLE_MAX_STIFFNESS, false},
     {"joint-damping", offsetof(pelt_jiggle_joint, damping), 1e6, false},
     {"heat", offsetof(pelt_jiggle_joint, strength), 1e6, true},
     {"heat-width", offsetof(pelt_jiggle_joint, width), 1e6, true},

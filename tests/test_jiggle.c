@@ -133,7 +133,7 @@ static void without_delta_there_is_only_the_skin(void **state) {
     for (size_t i = 0; i < f.floats; i++)
         ones[i] = 1;
     pelt_jiggle_set_values(f.jiggle, NULL, 0, &(pelt_jiggle_maps){.pin = ones});
-    assert_int_equal(pelt_jiggle_tell(f.jiggle).pinned_count, f.jiggle->lattice.particle_count);
+    assert_int_equal(pelt_jiggle_get_report(f.jiggle).pinned_count, f.jiggle->lattice.particle_count);
     for (int n = 0; n < 20; n++) {
         sample(&f, 0.1f * (float)n);
         pelt_jiggle_set_pose(f.jiggle, f.locals);
@@ -159,7 +159,7 @@ static void flesh_swings_as_told(void **state) {
     for (size_t n = 0; n < PX_COUNT(substeps); n++) {
         fixture f;
         pelt_jiggle_desc desc = small();
-        desc.bones = 0;
+        desc.bone_radius = 0;
         desc.frequency = 6;
         desc.delta = 0.75;
         desc.damping = 1;
@@ -195,7 +195,7 @@ static void gravity_leaves_the_rest_pose_alone(void **state) {
     (void)state;
     fixture f;
     pelt_jiggle_desc desc = small();
-    desc.bones = 0;
+    desc.bone_radius = 0;
     desc.delta = 0.8;
     desc.forces.gravity[1] = -9.81f;
     begin(&f, &desc, 1);
@@ -220,7 +220,7 @@ static void wind_pushes(void **state) {
     (void)state;
     fixture f;
     pelt_jiggle_desc desc = small();
-    desc.bones = 0;
+    desc.bone_radius = 0;
     desc.delta = 0.5;
     begin(&f, &desc, 1);
     pelt_jiggle_set_pose(f.jiggle, f.locals);
@@ -308,7 +308,7 @@ static void stepping_never_allocates(void **state) {
                                &(pelt_jiggle_maps){.stiffness = map, .damping = map, .delta = map, .pin = map});
         pelt_jiggle_step(f.jiggle, 0.011);
         pelt_jiggle_positions(f.jiggle, f.positions, f.normals);
-        pelt_jiggle_tell(f.jiggle);
+        pelt_jiggle_get_report(f.jiggle);
         if (n == 15)
             pelt_jiggle_reset(f.jiggle);
     }
@@ -368,7 +368,7 @@ static void no_setting_breaks_it(void **state) {
         desc.particles = 200;
         desc.delta = n < 2 ? 1 : 0.001;
         desc.stiffness = n % 2 ? 8 : 0.5;
-        desc.bones = desc.damping = desc.region_damping = 0;
+        desc.bone_radius = desc.damping = desc.region_damping = 0;
         desc.frequency = 1000;
         desc.substep = 1.0 / 15;
         begin(&f, &desc, 1);
@@ -390,7 +390,7 @@ static void bad_poses_pass(void **state) {
     f.locals[0].translation[0] += 100;
     pelt_jiggle_set_pose(f.jiggle, f.locals);
     pelt_jiggle_step(f.jiggle, 1.0 / 60);
-    assert_int_equal(pelt_jiggle_tell(f.jiggle).teleport_count, 1);
+    assert_int_equal(pelt_jiggle_get_report(f.jiggle).teleport_count, 1);
     assert_true(farthest(f.jiggle) == 0);
     pelt_jiggle_positions(f.jiggle, f.positions, NULL);
     assert_true(f.positions[0] > 90);
@@ -509,7 +509,7 @@ static void colliders_keep_flesh_out(void **state) {
         fixture f;
         pelt_jiggle_desc desc = small();
         desc.particles = 1000;
-        desc.bones = 0; /* the belly has one, which would hold against anything */
+        desc.bone_radius = 0; /* the belly has one, which would hold against anything */
         desc.collider_count = 1;
         desc.colliders = &kinds[n];
         begin(&f, &desc, 1);

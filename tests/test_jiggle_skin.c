@@ -43,7 +43,7 @@ static void rigid_motion_and_scale_are_kept(void **state) {
         assert_true(off_from(&t, arm_move(&t, 0), &map) < 1e-5);
         arm_move(&t, 1);
         pelt_jiggle_volume volumes[ARM_JOINTS];
-        px_primary_tell(&t.jiggle->primary, volumes);
+        px_primary_report(&t.jiggle->primary, volumes);
         for (uint32_t k = 0; k < t.jiggle->primary.part_count; k++)
             assert_true(fabs(volumes[k].after / volumes[k].rest - (scaled ? 8 : 1)) < 1e-4);
         memcpy(t.locals, t.model->skeleton.rest, sizeof t.locals);
@@ -143,7 +143,7 @@ static void poses_never_break(void **state) {
             assert_true(isfinite(positions[e]));
         pelt_jiggle_volume volumes[ARM_JOINTS];
         double rest = 0, before = 0, after = 0;
-        px_primary_tell(&t.jiggle->primary, volumes);
+        px_primary_report(&t.jiggle->primary, volumes);
         for (uint32_t k = 0; k < t.jiggle->primary.part_count; k++) {
             rest += volumes[k].rest;
             before += volumes[k].before;

@@ -373,7 +373,7 @@ static void the_amount_is_adjustable(void **state) {
     double last = -1;
     for (float amount = 0; amount <= 1; amount += 0.25f) {
         arm_move(&t, amount);
-        px_primary_tell(&t.jiggle->primary, volumes);
+        px_primary_report(&t.jiggle->primary, volumes);
         for (uint32_t k = 0; k < t.jiggle->primary.part_count; k++)
             if (volumes[k].joint == ARM_ELBOW) {
                 assert_true(volumes[k].after > last && volumes[k].after < volumes[k].rest * 1.0001);
@@ -416,7 +416,7 @@ static void every_part_keeps_its_volume(void **state) {
                            NULL);
         pelt_skeleton_globals(&model->skeleton, j->locals, j->globals);
         px_primary_move(&j->primary, j->globals, 1);
-        pelt_jiggle_report report = pelt_jiggle_tell(j);
+        pelt_jiggle_report report = pelt_jiggle_get_report(j);
         for (uint32_t k = 0; k < report.volume_count; k++) {
             const pelt_jiggle_volume *v = &report.volumes[k];
             if (!(v->rest > 0) || fabs(v->before / v->rest - 1) < 0.05)

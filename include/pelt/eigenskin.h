@@ -1,15 +1,15 @@
-/* Pelt: what a skin gets wrong in bent poses, learned from examples and put right in any pose.
+/* Pelt: pose-driven corrective morph targets, learned from examples.
  *
- * "EigenSkin: Real Time Large Deformation Character Skinning in Hardware" (Kry, James, Pai 2002). Examples are mapped
- * back to the rest pose through the inverse of the blended transforms; the displacements there belong to joints, each
- * with a support of its own; their principal components become morph targets, and drivers (model.h) give these their
- * weights in any pose. Displacements come before the skin, which is the order of glTF.
+ * Kry, James, Pai: "EigenSkin: Real Time Large Deformation Character Skinning in Hardware" (2002). Examples are mapped to
+ * the rest pose by the inverse of the blended transforms. The displacements there are assigned to joints, each with its
+ * own support; their principal components become morph targets, and drivers (model.h) compute the weights of the targets
+ * in any pose. Displacements apply before the skin, as in glTF:
  *
  *   v_i = T_i · (rest_i + morphs + Σ_j Σ_n w_jn(rotation of joint j) · d_ijn)
  *
- * Any set of poses will do. Where several joints move at once, displacements are divided among the joints near a
- * vertex by least squares: u_i = Σ_j m_ij f_j(rotation of j) with the smoothest f_j that are 0 at rest. Where poses move
- * one joint each, that is the paper's interpolation by radial basis functions.
+ * Examples may move any number of joints. Displacements of examples that move several are divided among the joints near a
+ * vertex by least squares: u_i = Σ_j m_ij f_j(rotation of j), with the smoothest f_j that are 0 at rest. For examples that
+ * move one joint each this is the interpolation by radial basis functions of the paper.
  */
 #ifndef PELT_EIGENSKIN_H
 #define PELT_EIGENSKIN_H
@@ -24,79 +24,81 @@ extern "C" {
 #define PELT_EIGENSKIN_KERNEL_AUTO 3u
 
 typedef struct pelt_eigenskin_desc {
-    uint32_t cookie;         /* set by pelt_eigenskin_desc_default; do not change */
-    double support;          /* vertices that a joint displaces by no more than this part of the largest displacement it
-                              * makes are not its own, and up to twice that its say fades in; 0 to 1, default 0.04 */
-    uint32_t modes;          /* morph targets of a joint, at most; 0 to 64, default 5 */
-    double error;            /* relative displacement error at which fewer are enough; 0 (default): `modes` of them */
-    uint32_t max_per_vertex; /* displacements that a vertex takes from all joints together, at most; 0: any number;
-                              * default 10. Else at least `modes` */
-    bool normals;        /* the targets correct normals too, with the same weights; default false. Needs mesh.normals */
-    uint32_t kernel;     /* pelt_kernel, or PELT_EIGENSKIN_KERNEL_AUTO (default): by leave-one-out error */
-    double radius;       /* of the kernel, radians; 0 (default): by leave-one-out error */
-    bool split;          /* swing and twist of a joint drive apart and add up; default false */
-    double regularise;   /* noise to expect in the examples, as a part of the kernel's mean; at most 1; 0 (default): by
-                              * leave-one-out error */
-    bool exact;          /* every example is met: no noise, no end of supports, all modes and centres (the fields for
-                              * these are not used); default false. Two examples of the same pose are an error then */
-    const char *against; /* name of the joint against which those turn that have no weighted joint above them and are
-                              * not alone in that (flat skeletons); NULL (default): the one with which each shares
-                              * most vertices, else the nearest */
-    uint32_t centres;    /* poses of a joint that are kept as centres, at most, farthest first, 2 to 1024; default
-                              * 64. With more poses the examples are met in least squares */
+    uint32_t cookie; /* set by pelt_eigenskin_desc_default; do not change */
+    double support;  /* fraction of the largest displacement of a joint, 0 to 1; default 0.04. Vertices that the
+                              * joint displaces by less are outside its support; its influence is full from twice that on */
+    uint32_t modes;  /* morph targets per joint at most, 0 to 64; default 5 */
+    double error;    /* relative displacement error at which fewer modes suffice, ≥ 0; 0 (default): use `modes` */
+    uint32_t max_per_vertex; /* displacements per vertex, of all joints together, at most; default 10, at least `modes`;
+                              * 0: no bound */
+    bool normals;            /* correct normals too, with the same weights; default false. Requires mesh.normals */
+    uint32_t kernel;         /* pelt_kernel, or PELT_EIGENSKIN_KERNEL_AUTO (default): least leave-one-out error */
+    double radius;           /* of the kernel, radians; 0 (default): least leave-one-out error */
+    bool split;              /* drive by swing and twist of a joint separately, and add both; default false */
+    double regularise; /* expected noise of the examples, as a fraction of the mean of the kernel, 0 to 1; 0 (default):
+                              * least leave-one-out error */
+    bool exact;        /* interpolate every example: no regularisation, unbounded supports, all modes and centres,
+                              * whatever the fields for these; default false. Two examples of one pose are then an error */
+    const char *against; /* name of the joint that the roots of a flat skeleton (weighted joints without a weighted
+                              * joint above them, where there are several) are measured against; NULL (default): for each
+                              * the joint that shares most vertices with it, else the nearest */
+    uint32_t centres;    /* poses of a joint kept as centres at most, farthest first, 2 to 1024; default 64. With more
+                              * poses the examples are fitted by least squares */
 } pelt_eigenskin_desc;
 PELT_EXPERIMENTAL PELT_API const pelt_option_table *pelt_eigenskin_options(void);
 PELT_EXPERIMENTAL PELT_API pelt_eigenskin_desc pelt_eigenskin_desc_default(void);
 
-/* What the rig should look like in a pose. The rest pose needs none: it is right as it is. */
+/* The correct shape of the rig in a pose. The rest pose is correct by definition and needs no example. */
 typedef struct pelt_pose_example {
-    const char *name;             /* for messages */
+    const char *name;             /* for messages; not NULL */
     const pelt_transform *locals; /* [joint] */
     const float *positions;       /* [vertex][3] in world space */
-    const float *normals; /* [vertex][3] in world space, or NULL: those of the surface; used with desc.normals */
+    const float *normals;         /* [vertex][3] in world space; NULL: normals of the surface. Used with desc.normals */
 } pelt_pose_example;
 
 /* A joint that drives morph targets. */
 typedef struct pelt_eigenskin_joint {
-    uint32_t joint;        /* of the model */
-    uint32_t against;      /* the joint against which it turns, or PELT_NONE: its parent */
-    uint32_t vertex_count; /* in its support */
+    uint32_t joint;        /* index into the skeleton */
+    uint32_t against;      /* the joint that its rotation is measured against; PELT_NONE: its parent */
+    uint32_t vertex_count; /* vertices in its support */
     uint32_t mode_count;   /* morph targets that it drives */
     uint32_t centre_count; /* centres of its kernel */
     double radius;         /* of its kernel, radians */
-    double displacement;   /* the largest that it makes in the examples, object units */
-    double gain;           /* 0 to 1: the part of its corrections that was kept. Under 1 all of them would have made
-                            * poses that are left out worse; 0: none was better */
+    double displacement;   /* largest displacement that it causes in the examples, object units */
+    double gain; /* 0 to 1: factor on its corrections. Below 1: full corrections would have made left-out poses
+                            * worse; 0: any would have */
 } pelt_eigenskin_joint;
 
 typedef struct pelt_eigenskin_report {
-    uint32_t example_count; /* given */
-    uint32_t pose_count;    /* different poses among them; examples of one pose count as their mean */
-    uint32_t rest_count;    /* examples in the rest pose: nothing is learned from these */
-    uint32_t odd_count;     /* of these: with another shape than the rest pose has */
-    pelt_kernel kernel;     /* chosen … */
-    double regularise;      /* … and noise expected */
-    double turn_degrees;  /* above 0: shapes of examples are turned against their poses, by so much at each joint (RMS);
-                               * that was taken for noise in the poses */
-    uint32_t mode_count;  /* modes per joint, at most */
-    uint32_t morph_count; /* targets made */
-    uint32_t vertex_count;    /* that differ in place, motion or weights */
-    uint32_t ill_conditioned; /* of these: T was singular, mirrored or squeezed to under a tenth in some example */
-    const double *errors;  /* [mode_count + 1] √(Σ |missing displacement|² / Σ |displacement|²) at rest over all
-                               * examples, with 0, 1 … mode_count modes per joint; lives in the model */
-    double left_out_error; /* the same when every example is predicted by the others, with all modes: well above
-                               * errors[mode_count], there are too few examples */
-    double normals_before, normals_after; /* RMS difference of unit normals (skinned by cofactors); NaN unless asked */
-    uint32_t joint_count;                 /* joints that drive targets */
-    const pelt_eigenskin_joint *joints;   /* [joint_count] those that drive; lives in the model */
+    uint32_t example_count; /* examples given */
+    uint32_t pose_count;    /* distinct poses; examples of one pose are averaged */
+    uint32_t rest_count;    /* examples in the rest pose, which are not used */
+    uint32_t odd_count;     /* of these: examples whose shape differs from the rest pose */
+    pelt_kernel kernel;     /* chosen kernel */
+    double regularise;      /* chosen regularisation */
+    double turn_degrees;    /* > 0: the shapes of examples are rotated against their poses by this much per joint (RMS);
+                               * treated as noise of the poses */
+    uint32_t mode_count;    /* most modes of a joint */
+    uint32_t morph_count;   /* morph targets added */
+    uint32_t vertex_count;  /* vertices that differ in position, motion or weights */
+    uint32_t
+        ill_conditioned; /* of these: vertices whose T is singular, mirrored or scales by less than 0.1 in an example */
+    const double
+        *errors; /* [mode_count + 1] √(Σ |missing displacement|² / Σ |displacement|²) at rest over all examples,
+                               * with 0, 1 … mode_count modes per joint; lives in the model */
+    double left_out_error; /* the same with every example predicted by the others, with all modes. Well above
+                               * errors[mode_count]: more examples are needed */
+    double normals_before; /* RMS difference of unit normals, skinned by cofactors; NaN without desc.normals */
+    double normals_after;  /* the same with the corrections */
+    uint32_t joint_count;  /* length of `joints` */
+    const pelt_eigenskin_joint *joints; /* [joint_count] joints that drive; lives in the model */
 } pelt_eigenskin_report;
 
-/* Adds morph targets ("elbow mode 1"), drivers, and tracks of their weights for every motion. Joints drive when a joint
- * above them and one at or below them have weights, or when they turn against a sibling: turning the whole rig changes
- * nothing. Morphs that are there stay
- * and count, with what drivers say or their rest weights. Fails with ERROR_INPUT when two examples, or one and the rest
- * pose, have the same rotations of all joints that drive, naming both. After a failure the model is as it was. `desc`
- * and `report` may be NULL. */
+/* Adds morph targets ("elbow mode 1"), their drivers, and a weight track for every motion. A joint drives if joints above it
+ * and at or below it have weights, or if it is measured against a sibling; rotating the whole rig drives nothing. Existing
+ * morphs stay and apply with their driven or rest weights. With desc.exact, fails with PELT_ERROR_INPUT and names the examples
+ * if two of them have one pose, or one has the rest pose with another shape. After a failure the model is as it was.
+ * `desc` and `report` may be NULL. */
 PELT_EXPERIMENTAL PELT_API pelt_result pelt_eigenskin(pelt_context *context, pelt_model *model,
                                                       const pelt_pose_example *examples, uint32_t example_count,
                                                       const pelt_eigenskin_desc *desc, pelt_eigenskin_report *report);

@@ -1,14 +1,16 @@
-/* Pelt: flesh for a rig. Joints keep their volume, and what is soft follows through.
+/* Pelt: soft-tissue simulation of rigged characters: volume preservation and secondary motion.
  *
- * "Lattice-based Skinning and Deformation for Real-time Skeleton-driven Animation" (Chen, Lin, Tsai, Lu) and "FastLSM"
- * (Rivers, James 2007). A lattice of cubes lies around the mesh. Its corners, the particles, are moved by the skeleton
- * and corrected for volume (primary motion, x̄); around this skin they swing by lattice shape matching (secondary
- * motion, x). What is shown is δ x + (1 − δ) x̄; vertices move with the cubes they lie in.
+ * Chen, Lin, Tsai, Lu: "Lattice-based Skinning and Deformation for Real-time Skeleton-driven Animation"; Rivers, James:
+ * "FastLSM: Fast Lattice Shape Matching for Robust Real-time Deformation" (2007).
  *
- * The skin is where everything comes to rest: in a pose that stands still, x = x̄ stays so to the last bit.
+ * A lattice of cubic cells encloses the mesh; the corners of the cells are the particles. The skeleton moves the particles
+ * and a correction restores volume that bends lose or gain: the primary motion x̄. Lattice shape matching adds the
+ * secondary motion x. Particles are shown at δ x + (1 − δ) x̄; each vertex moves with the cell that contains it. In a pose
+ * that does not change, the simulation comes to rest at x = x̄, bit for bit.
  *
- * Two doors: a pelt_jiggle is stepped by whoever plays it, frame by frame, and never allocates after it was made;
- * pelt_jiggle_bake steps one through a motion and gives a clip. The same poses give the same bits in both.
+ * Two entry points: pelt_jiggle is stepped by the caller, frame by frame, and allocates only when it is created;
+ * pelt_jiggle_bake simulates a motion and returns a clip. Equal poses give equal bits in both. Operations on a whole rig
+ * are in jiggle_rig.h.
  */
 #ifndef PELT_JIGGLE_H
 #define PELT_JIGGLE_H
@@ -19,203 +21,217 @@
 extern "C" {
 #endif
 
-#define PELT_JIGGLE_STIFFNESS_MOST 8u
+#define PELT_JIGGLE_MAX_STIFFNESS 8u
 
+/* How joints move particles. */
 typedef enum pelt_jiggle_weights {
-    PELT_JIGGLE_WEIGHTS_SKIN,   /* the rig's own skin weights, spread to the particles */
+    PELT_JIGGLE_WEIGHTS_SKIN,   /* weights of the skin, transferred to the particles */
     PELT_JIGGLE_WEIGHTS_LATTICE /* heat that diffuses from the bones through the lattice */
 } pelt_jiggle_weights;
 
-/* What has how much of δ. */
+/* How δ varies over the mesh. */
 typedef enum pelt_jiggle_softness {
-    PELT_JIGGLE_SOFTNESS_THICKNESS, /* thick flesh all of it, thin flesh, hands, feet and heads none; it swings by at most
-                                     * an eighth of its thickness. Joints and vertices with a δ of their own have that.
-                                     * Shells that one joint alone moves are rigid, unless it moves the whole mesh */
-    PELT_JIGGLE_SOFTNESS_EVEN       /* everything all of it, and swings as far as it likes */
+    PELT_JIGGLE_SOFTNESS_THICKNESS, /* all of δ where tissue is thick; none where it is thin and at hands, feet and heads.
+                                     * Secondary motion is at most an eighth of the thickness. δ of joints and of maps
+                                     * takes precedence, without that bound. Shells that one joint moves alone are rigid,
+                                     * unless that joint moves the whole mesh */
+    PELT_JIGGLE_SOFTNESS_EVEN       /* all of δ everywhere, without a bound */
 } pelt_jiggle_softness;
 
-/* ---- What can be set locally ------------------------------------------------------------------------------ */
+/* ---- Local settings --------------------------------------------------------------------------------------- */
 
-/* Values of one joint, for the particles that follow it, as far as they do so. Below 0: as elsewhere. */
+/* Settings of one joint, for the particles that follow it, in proportion to its weight. Negative: inherit the value from
+ * pelt_jiggle_desc. */
 typedef struct pelt_jiggle_joint {
     uint32_t joint;  /* index into the skeleton */
-    float stiffness; /* see pelt_jiggle_desc */
-    float damping;   /* see pelt_jiggle_desc */
-    float delta;     /* where it is given, when made, the joint's bone has no rigid cylinder */
-    float pin;       /* 0 to 1: how much of delta is taken away; 1: rigid on the skin */
-    float strength;  /* of its heat, with WEIGHTS_LATTICE; more than 0, elsewhere 1. Only when made */
-    float width;     /* in cells: nearer particles are heated by it alone; elsewhere 1. Only when made */
+    float stiffness; /* as pelt_jiggle_desc.stiffness */
+    float damping;   /* as pelt_jiggle_desc.damping */
+    float delta;     /* as pelt_jiggle_desc.delta. Given at creation: the bone has no rigid cylinder */
+    float pin;       /* fraction by which delta is reduced, 0 to 1; 1: rigid. Negative: 0 */
+    float
+        strength; /* strength of the heat of the joint with WEIGHTS_LATTICE, > 0; negative: 1. Read at creation only */
+    float width;  /* distance from the bone, in cells, within which it alone heats, with WEIGHTS_LATTICE; negative: 1.
+                      * Read at creation only */
 } pelt_jiggle_joint;
-/* Everything as elsewhere. */
+/* Every value inherited. */
 PELT_API pelt_jiggle_joint pelt_jiggle_joint_default(uint32_t joint);
 
-/* Values of vertices [vertex], spread to the particles around them; each may be NULL. They stand above those of joints;
- * below 0, or not a number: as without the map. Flesh under the surface is like the surface above it. */
+/* Settings per vertex, [vertex] each, transferred to the particles around the vertices and to those below the surface. They
+ * take precedence over settings of joints. NULL: no map. Elements that are negative or NaN: no value at this vertex. */
 typedef struct pelt_jiggle_maps {
-    const float *stiffness; /* 0 to PELT_JIGGLE_STIFFNESS_MOST */
+    const float *stiffness; /* 0 to PELT_JIGGLE_MAX_STIFFNESS */
     const float *damping;   /* ≥ 0 */
     const float *delta;     /* 0 to 1 */
     const float *pin;       /* 0 to 1 */
 } pelt_jiggle_maps;
 
-/* ---- What pushes and holds -------------------------------------------------------------------------------- */
+/* ---- Colliders and forces --------------------------------------------------------------------------------- */
 
-/* Shapes of colliders. */
 typedef enum pelt_collider_kind { PELT_COLLIDER_SPHERE, PELT_COLLIDER_CAPSULE, PELT_COLLIDER_PLANE } pelt_collider_kind;
 
-/* The mesh's surface stays out of it: particles, each let in or kept out by as much as it lies outside or inside. */
+/* A solid that the surface of the mesh is kept out of. Particles collide; each keeps the distance to the surface that it
+ * has at rest. */
 typedef struct pelt_collider {
     pelt_collider_kind kind; /* shape */
-    uint32_t joint;          /* whose space it is in, scale and all; PELT_NONE: the world's */
-    float a[3];              /* centre; one end of the capsule; a place on the plane */
-    float b[3];     /* the other end of the capsule; the plane's normal, any length: what is behind it is kept out of */
-    float radius;   /* ≥ 0; of the plane: how far before it things stop */
-    float friction; /* 0 (slides) to 1 (sticks) */
+    uint32_t joint;          /* joint whose space, with its scale, the collider is in; PELT_NONE: world space */
+    float a[3];              /* sphere: centre; capsule: one end; plane: a point on it */
+    float b[3];              /* capsule: the other end; plane: normal, any length but 0, away from the solid */
+    float radius;            /* ≥ 0; plane: distance in front of it at which particles stop */
+    float friction;          /* 0 (slides) to 1 (sticks) */
 } pelt_collider;
 
-/* What moves everything soft, in the world. Of gravity g − R g acts, where R turns the flesh from rest: the rest pose was
- * modelled under gravity and stays as it is; what lies down sags. */
+/* Forces on all soft tissue, in world space. The rest pose was modelled under gravity g, so the force is g − R g, with R
+ * the rotation of the tissue from rest: none at rest. */
 typedef struct pelt_jiggle_forces {
     float gravity[3]; /* units / s²; default 0 */
-    float wind[3];    /* units / s; default 0. Air moves flesh by drag · (wind − velocity) */
-    float drag;       /* 1 / s, ≥ 0; default 0: no air. Wind needs some */
+    float wind[3];    /* units / s; default 0. The acceleration is drag · (wind − velocity) */
+    float drag;       /* 1 / s, ≥ 0; default 0. Required with wind */
 } pelt_jiggle_forces;
 
 /* ---- Settings --------------------------------------------------------------------------------------------- */
 
 typedef struct pelt_jiggle_desc {
     uint32_t cookie; /* set by pelt_jiggle_desc_default; do not change */
-    /* The lattice and the primary motion. */
-    uint32_t cells;     /* along the longest side of the mesh, 1 to 1024; 0 (default): as many as give … */
-    uint32_t particles; /* … about this number of particles; default 2000 */
-    uint32_t weights;   /* pelt_jiggle_weights; default skin. Without a skin: lattice */
-    double volume;      /* how much of the volume that bends lose or win is put right, 0 to 1; default 1 */
+    /* Lattice and primary motion. */
+    uint32_t cells;     /* along the longest side of the mesh, 1 to 1024; 0 (default): chosen for `particles` */
+    uint32_t particles; /* approximate number of particles, 8 to 1,000,000; default 2000. Ignored with `cells` */
+    uint32_t weights;   /* pelt_jiggle_weights; default skin. A model without a skin uses lattice */
+    double volume;      /* fraction of the change of volume in bends that is corrected, 0 to 1; default 1 */
 
-    /* The secondary motion. */
-    double stiffness;  /* half-width of regions that try to stay rigid, in cells; may lie between whole ones; 0 to 8,
-                       * default 2 */
-    double delta;      /* δ, 0 to 1: 0 is the skin alone, 1 hangs on the bones alone; default 0.9 */
-    uint32_t softness; /* pelt_jiggle_softness; default by thickness. Without a skin: even */
-    double bones;      /* radius of the rigid cylinders around bones, in cells, ≥ 0; default 1; 0: none */
-    double frequency;  /* Hz: how fast a particle alone swings about where its regions want it, > 0; default 16. Flesh
-                       * that is not held by bones swings at √(1 − δ) of it. More than 1 / (6 substep) counts as that */
-    double damping;    /* 1 / s: how fast motion against the skin dies (amplitudes at half of it), ≥ 0; default 8 */
-    double region_damping; /* 1 / s: the same for motion within regions, which keep their momentum, linear and angular
-                            * (FastLSM); ≥ 0, default 20 */
-    double max_distance;   /* from the skin, in units, ≥ 0; 0 (default): any */
-    double teleport;       /* a joint that moves farther than this in one step, in diagonals of the mesh's box, did not
-                          * move but jump: all is put on the skin; ≥ 0, default 1; 0: nothing is a jump */
-    double substep;        /* seconds, 1/4000 to 1/10; default 1/240 */
-    pelt_jiggle_forces forces;       /* gravity, wind and drag */
-    uint32_t joint_count;            /* number of joints with values of their own; default 0 */
-    const pelt_jiggle_joint *joints; /* [joint_count] values of joints, no joint twice; copied, as all below */
-    pelt_jiggle_maps maps;           /* values per vertex; default: all NULL */
-    uint32_t collider_count;         /* number of colliders; default 0 */
-    const pelt_collider *colliders;  /* [collider_count] */
+    /* Secondary motion. */
+    double stiffness;   /* half-width, in cells, of the regions that shape matching keeps rigid, 0 to 8, fractions
+                            * allowed; default 2 */
+    double delta;       /* δ, 0 to 1: 0 no secondary motion, 1 held by bones alone; default 0.9 */
+    uint32_t softness;  /* pelt_jiggle_softness; default thickness. A model without a skin uses even */
+    double bone_radius; /* radius of the rigid cylinder around each bone, in cells, ≥ 0; default 1; 0: none */
+    double frequency;   /* Hz, > 0; default 16: of one particle about the goal of its regions. Tissue far from bones
+                            * oscillates at √(1 − δ) of it. At most 1 / (6 substep) is used */
+    double damping; /* 1 / s, ≥ 0; default 8: decay of velocity against the primary motion; amplitudes decay at half
+                            * the rate */
+    double
+        region_damping; /* 1 / s, ≥ 0; default 20: decay of velocity within regions, which conserves linear and angular
+                            * momentum (FastLSM) */
+    double max_distance; /* of a particle from its primary motion, in units, ≥ 0; 0 (default): no bound */
+    double teleport;     /* distance, in diagonals of the bounding box, ≥ 0; default 1; 0: off. A joint that moves
+                            * farther in one step resets the simulation */
+    double substep;      /* seconds, 1/4000 to 1/10; default 1/240 */
+    pelt_jiggle_forces forces;
+    uint32_t joint_count;            /* length of `joints` */
+    const pelt_jiggle_joint *joints; /* [joint_count] each joint at most once. Copied, as are maps and colliders */
+    pelt_jiggle_maps maps;
+    uint32_t collider_count;        /* length of `colliders` */
+    const pelt_collider *colliders; /* [collider_count] */
 } pelt_jiggle_desc;
-/* All but forces and what follows. */
+/* The fields from cells to substep. */
 PELT_API const pelt_option_table *pelt_jiggle_options(void);
 PELT_API pelt_jiggle_desc pelt_jiggle_desc_default(void);
 
-/* ---- The stepping object ---------------------------------------------------------------------------------- */
+/* ---- Stepping --------------------------------------------------------------------------------------------- */
 
-/* A simulation of one model. */
+/* A simulation in progress. Used by one thread at a time. */
 typedef struct pelt_jiggle pelt_jiggle;
 
-/* Makes all there ever is. Welds the model, which must stay and keep its mesh, skeleton, skin and morphs. Needs joints.
- * `desc` may be NULL. On failure *jiggle is NULL. */
+/* Allocates all memory that stepping needs. Welds the model, which must outlive the jiggle and keep its mesh, skeleton, skin
+ * and morphs. Fails on a model without joints or vertices. `desc` may be NULL. On failure *jiggle is NULL. */
 PELT_API pelt_result pelt_jiggle_create(pelt_context *context, pelt_model *model, const pelt_jiggle_desc *desc,
                                         pelt_jiggle **jiggle);
 /* NULL is allowed. */
 PELT_API void pelt_jiggle_destroy(pelt_jiggle *jiggle);
 
-/* Nothing below but the bake allocates or can fail. One thread at a time. */
+/* The functions below, except pelt_jiggle_bake, neither allocate nor fail. */
 
-/* Where the rig is at the end of the coming step: local transforms [joint]. The first pose, or the first one after a
- * reset, holds at once. Local transforms that are not finite count as the ones before. */
+/* Sets the pose at the end of the next step: local transforms [joint]. The first pose after creation or reset takes effect
+ * at once. Joints whose transform is not finite keep their previous one. */
 PELT_API void pelt_jiggle_set_pose(pelt_jiggle *jiggle, const pelt_transform *locals);
-/* Time goes on, in fixed substeps; the rest of it waits for the next call. Between poses joints go on smooth
- * paths, by the three last ones. Less than 0 and what is not finite counts as 0, more than a second as one. */
+/* Advances time in substeps of fixed length; the remainder is carried to the next call. Between poses joints move on smooth
+ * curves through the last three. `seconds` is clamped to 0 … 1; NaN counts as 0. */
 PELT_API void pelt_jiggle_step(pelt_jiggle *jiggle, double seconds);
-/* Vertices now: the skin at this very time, and the swing of the last substep carried on to it. positions [vertex][3],
- * normals [vertex][3] or NULL: those of the mesh (smooth ones, where it has none) turned by the lattice's deformation. */
+/* Writes the current vertices: the primary motion at the current time and the secondary motion of the last substep,
+ * extrapolated. positions [vertex][3]; normals [vertex][3] or NULL: those of the mesh (smooth normals where it has none),
+ * transformed by the deformation of the lattice. */
 PELT_API void pelt_jiggle_positions(const pelt_jiggle *jiggle, float *positions, float *normals);
-/* Puts everything on the skin, at rest in the pose that was set. */
+/* Sets all particles to the primary motion of the current pose, at rest. */
 PELT_API void pelt_jiggle_reset(pelt_jiggle *jiggle);
 
-/* Weights of the model's morphs [morph] from now on; at first they are at rest. They move vertices in the lattice, and do
- * not weigh: flesh swings as it did. What is not finite counts as at rest. */
+/* Sets the weights of the model's morphs [morph]; at creation their rest weights. Morphs displace vertices in the lattice
+ * and do not change the simulation. Weights that are not finite count as rest weights. */
 PELT_API void pelt_jiggle_set_weights(pelt_jiggle *jiggle, const float *weights);
 
-/* What can change while it runs. Values out of range count as the nearest in it. */
+/* Settings that may change between steps. Values are clamped to their ranges. */
+
+/* Replaces pelt_jiggle_desc.forces. */
 PELT_API void pelt_jiggle_set_forces(pelt_jiggle *jiggle, const pelt_jiggle_forces *forces);
-/* `index` below desc.collider_count. It does not sweep from the old place to the new one. */
+/* Replaces a collider; `index` below pelt_jiggle_desc.collider_count. The collider does not sweep from its old place. */
 PELT_API void pelt_jiggle_set_collider(pelt_jiggle *jiggle, uint32_t index, const pelt_collider *collider);
-/* All values of joints and vertices anew; either may be NULL or 0: none. Copied. */
+/* Replaces all settings of joints [joint_count] and maps. NULL or 0: none. Copied. */
 PELT_API void pelt_jiggle_set_values(pelt_jiggle *jiggle, const pelt_jiggle_joint *joints, uint32_t joint_count,
                                      const pelt_jiggle_maps *maps);
 
-/* ---- What it tells ---------------------------------------------------------------------------------------- */
+/* ---- Report ----------------------------------------------------------------------------------------------- */
 
-/* Volume of the flesh around a joint: at rest, moved by the skeleton alone, and put right; cubic units. */
+/* Volume of the tissue around a joint in the pose of the last substep, in cubic units. */
 typedef struct pelt_jiggle_volume {
-    uint32_t joint;             /* index into the skeleton */
-    double rest, before, after; /* in the pose of the last substep */
+    uint32_t joint; /* index into the skeleton */
+    double rest;    /* in the rest pose */
+    double before;  /* moved by the skeleton alone */
+    double after;   /* with the correction of volume */
 } pelt_jiggle_volume;
 
 typedef struct pelt_jiggle_report {
-    uint32_t cell_count, particle_count; /* size of the lattice */
-    uint32_t pinned_count;               /* particles that are rigid on the skin */
-    double cell;                         /* a cell's side, units */
-    uint32_t volume_count;               /* joints whose volume is measured */
-    const pelt_jiggle_volume *volumes;   /* [volume_count] from the root outwards; lives as long as the jiggle */
-    uint32_t teleport_count;             /* jumps so far */
+    uint32_t cell_count;               /* cells of the lattice */
+    uint32_t particle_count;           /* particles of the lattice */
+    uint32_t pinned_count;             /* particles without secondary motion */
+    double cell;                       /* side of a cell, units */
+    uint32_t volume_count;             /* length of `volumes` */
+    const pelt_jiggle_volume *volumes; /* [volume_count] from the root outwards; valid until the jiggle is destroyed */
+    uint32_t teleport_count;           /* resets by pelt_jiggle_desc.teleport since creation */
 } pelt_jiggle_report;
-/* Lattice sizes and volumes now. */
-PELT_API pelt_jiggle_report pelt_jiggle_tell(pelt_jiggle *jiggle);
+/* Measures the volumes of the current pose. */
+PELT_API pelt_jiggle_report pelt_jiggle_get_report(pelt_jiggle *jiggle);
 
-/* The lattice as it is now: particles that are shown. Live as long as the jiggle; positions change with steps. */
+/* The lattice as shown. Arrays are valid until the jiggle is destroyed; positions change with every step. */
 typedef struct pelt_jiggle_lattice {
-    uint32_t cell_count, particle_count; /* size of the lattice */
-    const uint32_t (*cells)[8];          /* [cell] particles at corners x + 2y + 4z */
-    const float (*positions)[4];         /* [particle] x y z 0 */
+    uint32_t cell_count;         /* length of `cells` */
+    uint32_t particle_count;     /* length of `positions` */
+    const uint32_t (*cells)[8];  /* [cell] particles at corners x + 2y + 4z */
+    const float (*positions)[4]; /* [particle] x y z 0, world space */
 } pelt_jiggle_lattice;
-/* The lattice as it is now, for drawing. */
-PELT_API pelt_jiggle_lattice pelt_jiggle_lattice_now(const pelt_jiggle *jiggle);
+PELT_API pelt_jiggle_lattice pelt_jiggle_get_lattice(const pelt_jiggle *jiggle);
 
 /* ---- Baking ----------------------------------------------------------------------------------------------- */
 
-/* Called before every substep with the time at its end, seconds from the motion's start: forces, values and colliders may
- * be set. */
+/* Called before every substep with the time at its end, in seconds from the start of the motion, to set forces, values and
+ * colliders. */
 typedef void pelt_jiggle_at_fn(void *user, double time, pelt_jiggle *jiggle);
 
 typedef struct pelt_jiggle_bake_desc {
     uint32_t cookie; /* set by pelt_jiggle_bake_desc_default; do not change */
-    double fps; /* frames per second of the clip, more than 0; default 30. See pelt_clip_from_motion: where it does not
-                     * divide the motion's duration, frames are slightly closer */
-    double preroll; /* seconds before the clip in which the rig comes out of standing to the speed that its first pose
-                     * has, or with `loop` turns are played; default 1 */
-    bool loop;      /* the motion is a cycle: it is played until it comes back to where it was, and what is left to that
-                     * is spread over the frames. The clip's last frame is its first, bit for bit; see pelt_motion_close
-                     * for cycles without their last key; default false */
-    pelt_jiggle_at_fn *at; /* NULL (default): nothing changes */
-    void *user;            /* of `at` */
+    double fps;      /* frames per second of the clip, > 0; default 30. Slightly higher where it does not divide the
+                      * duration of the motion; see pelt_clip_from_motion */
+    double preroll; /* seconds simulated before the clip, ≥ 0; default 1. The rig accelerates from rest to the velocity
+                      * of its first pose; with `loop`, cycles are played */
+    bool loop;      /* the motion is a cycle; default false. Cycles are simulated until the end meets the start; the
+                      * difference that is left is distributed over the frames, so that the last frame equals the first
+                      * bit for bit. For cycles without a last key see pelt_motion_close */
+    pelt_jiggle_at_fn *at; /* NULL (default): settings do not change */
+    void *user;            /* passed to `at` */
 } pelt_jiggle_bake_desc;
-/* All but at and user. */
+/* All fields but at and user. */
 PELT_API const pelt_option_table *pelt_jiggle_bake_options(void);
 PELT_API pelt_jiggle_bake_desc pelt_jiggle_bake_desc_default(void);
 
 typedef struct pelt_jiggle_bake_report {
-    pelt_jiggle_report jiggle; /* with volumes at the frame that loses or wins most; in the model's memory */
-    double farthest;           /* units: of a vertex from where the skeleton alone has it, volume and all … */
-    uint32_t farthest_frame, farthest_vertex; /* … there */
-    double fps;                               /* of the clip */
-    uint32_t turns;                           /* of a loop that were played; else 0 */
-    double seam; /* units: what was left between the ends of a loop's last turn, and spread over it */
+    pelt_jiggle_report jiggle; /* volumes in the frame where they change most; they live in the model's memory */
+    double farthest;           /* largest distance of a vertex from its primary motion, units */
+    uint32_t farthest_frame;   /* frame of that vertex */
+    uint32_t farthest_vertex;  /* index of that vertex */
+    double fps;                /* frames per second of the clip */
+    uint32_t turns;            /* cycles simulated with `loop`, else 0 */
+    double seam;               /* distance between the ends of the last cycle, units, before it was distributed */
 } pelt_jiggle_bake_report;
 
-/* Steps through a motion of the model (NULL: its rest pose), one substep after the other, so that the result does not
- * depend on `fps`. The clip lives in the model's memory. `desc`, `bake` and `report` may be NULL. */
+/* Simulates a motion of the model (NULL: its rest pose). The simulation does not depend on `fps`. The clip lives in the
+ * model's memory. `desc`, `bake` and `report` may be NULL. */
 PELT_API pelt_result pelt_jiggle_bake(pelt_context *context, pelt_model *model, const pelt_motion *motion,
                                       const pelt_jiggle_desc *desc, const pelt_jiggle_bake_desc *bake, pelt_clip *clip,
                                       pelt_jiggle_bake_report *report);

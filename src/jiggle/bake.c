@@ -110,7 +110,7 @@ static double distance(const float *a, const float *b) {
 /* ---- Frames ----------------------------------------------------------------------------------------------- */
 
 static void keep_volumes(bake *b) {
-    pelt_jiggle_report now = pelt_jiggle_tell(b->jiggle), *kept = &b->report->jiggle;
+    pelt_jiggle_report now = pelt_jiggle_get_report(b->jiggle), *kept = &b->report->jiggle;
     double lost = 0;
     for (uint32_t v = 0; v < now.volume_count; v++)
         lost += fabs(now.volumes[v].before - now.volumes[v].rest);
@@ -244,7 +244,7 @@ static pelt_result measure_size(bake *b) {
 /* Where the report's volumes are put. */
 static pelt_result make_report(bake *b) {
     pelt_jiggle_report *report = &b->report->jiggle;
-    *report = pelt_jiggle_tell(b->jiggle);
+    *report = pelt_jiggle_get_report(b->jiggle);
     b->volumes = PX_NEW(b->model->memory, pelt_jiggle_volume, report->volume_count);
     report->volumes = b->volumes;
     return b->volumes ? PELT_OK : PELT_ERROR_MEMORY;

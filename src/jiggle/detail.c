@@ -284,12 +284,12 @@ void px_detail_relieve(const px_detail *d, px_primary *primary) {
             primary->parts[k].swelling_count = 0;
 }
 
-uint32_t px_detail_tell(px_detail *d, const px_primary *primary, pelt_jiggle_volume *volumes) {
+uint32_t px_detail_report(px_detail *d, const px_primary *primary, pelt_jiggle_volume *volumes) {
     uint32_t total = primary->part_count, count = 0;
     if (d->lattice.particle_count == 0)
         return total;
     px_primary_follow(&d->primary, primary);
-    px_primary_tell(&d->primary, volumes + total);
+    px_primary_report(&d->primary, volumes + total);
     for (uint32_t k = 0; k < total + d->primary.part_count; k++) {
         pelt_jiggle_volume volume = volumes[k];
         if (px_detail_has(d, volume.joint) != (k >= total))

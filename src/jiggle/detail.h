@@ -48,6 +48,6 @@ bool px_detail_has(const px_detail *detail, uint32_t joint);
 void px_detail_relieve(const px_detail *detail, px_primary *primary);
 /* volumes: those of the coarse parts, and room for as many as the fine lattice has parts. Puts volumes of fine parts in
  * the place of coarse ones; gives how many there are then, in the order of joints. Never allocates. */
-uint32_t px_detail_tell(px_detail *detail, const px_primary *primary, pelt_jiggle_volume *volumes);
+uint32_t px_detail_report(px_detail *detail, const px_primary *primary, pelt_jiggle_volume *volumes);
 
 #endif

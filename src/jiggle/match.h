@@ -7,7 +7,7 @@
 #include <pelt/jiggle.h>
 
 /* Regions of half-widths 0, 1 … */
-#define PX_MATCH_LEVELS (PELT_JIGGLE_STIFFNESS_MOST + 1)
+#define PX_MATCH_LEVELS (PELT_JIGGLE_MAX_STIFFNESS + 1)
 
 /* Around every particle there is a region of each half-width w, of which some count: all that chains reach by w along z,
  * from there along y, from there along x. A particle that is reached in two ways is in it twice. */

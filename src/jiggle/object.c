@@ -239,9 +239,9 @@ void pelt_jiggle_set_values(pelt_jiggle *j, const pelt_jiggle_joint *joints, uin
 
 /* ---- Reports ---------------------------------------------------------------------------------------------- */
 
-pelt_jiggle_report pelt_jiggle_tell(pelt_jiggle *j) {
-    px_primary_tell(&j->primary, j->volumes);
-    uint32_t volume_count = px_detail_tell(&j->detail, &j->primary, j->volumes);
+pelt_jiggle_report pelt_jiggle_get_report(pelt_jiggle *j) {
+    px_primary_report(&j->primary, j->volumes);
+    uint32_t volume_count = px_detail_report(&j->detail, &j->primary, j->volumes);
     return (pelt_jiggle_report){.cell_count = j->lattice.cell_count,
                                 .particle_count = j->lattice.particle_count,
                                 .pinned_count = px_values_pinned(&j->swing.values),
@@ -251,7 +251,7 @@ pelt_jiggle_report pelt_jiggle_tell(pelt_jiggle *j) {
                                 .teleport_count = j->jump_count};
 }
 
-pelt_jiggle_lattice pelt_jiggle_lattice_now(const pelt_jiggle *j) {
+pelt_jiggle_lattice pelt_jiggle_get_lattice(const pelt_jiggle *j) {
     return (pelt_jiggle_lattice){.cell_count = j->lattice.cell_count,
                                  .particle_count = j->lattice.particle_count,
                                  .cells = (const uint32_t(*)[8])j->lattice.cells,

@@ -12,13 +12,13 @@ static const pelt_option options[] = {
      "how joints move particles: by the rig's skin, or by heat from the bones"},
     {"volume", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, volume), "1", 0, 1, NULL, "V",
      "how much of the volume that bends lose is given back"},
-    {"stiffness", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, stiffness), "2", 0, PELT_JIGGLE_STIFFNESS_MOST,
-     NULL, "W", "half-width of the regions that try to stay rigid, in cells"},
+    {"stiffness", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, stiffness), "2", 0, PELT_JIGGLE_MAX_STIFFNESS, NULL,
+     "W", "half-width of the regions that try to stay rigid, in cells"},
     {"delta", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, delta), "0.9", 0, 1, NULL, "D",
      "how much swings: 0 is the skin alone, 1 hangs on the bones alone"},
     {"softness", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_jiggle_desc, softness), "thickness", 0, 0, "thickness|even",
      NULL, "what swings by --delta: thick flesh all, thin flesh, hands, feet and heads not; or everything alike"},
-    {"bone-radius", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, bones), "1", 0, 1000, NULL, "R",
+    {"bone-radius", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, bone_radius), "1", 0, 1000, NULL, "R",
      "radius of the rigid cylinders around bones, in cells"},
     {"frequency", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, frequency), "16", 1e-3, 1000, NULL, "HZ",
      "how fast a particle alone swings about its goal"},
@@ -64,11 +64,11 @@ static pelt_result check_joints(pelt_context *context, const pelt_skeleton *skel
         for (uint32_t other = 0; other < n; other++)
             if (desc->joints[other].joint == j->joint)
                 return px_fail(context, PELT_ERROR_USAGE, "joint '%s' has values twice; give them once", name);
-        if (!(j->stiffness <= PELT_JIGGLE_STIFFNESS_MOST && j->delta <= 1 && j->pin <= 1 && isfinite(j->damping)))
+        if (!(j->stiffness <= PELT_JIGGLE_MAX_STIFFNESS && j->delta <= 1 && j->pin <= 1 && isfinite(j->damping)))
             return px_fail(context, PELT_ERROR_USAGE,
                            "joint '%s': stiffness %g should be at most %u, delta %g and pin %g at most 1, damping %g "
                            "finite",
-                           name, (double)j->stiffness, PELT_JIGGLE_STIFFNESS_MOST, (double)j->delta, (double)j->pin,
+                           name, (double)j->stiffness, PELT_JIGGLE_MAX_STIFFNESS, (double)j->delta, (double)j->pin,
                            (double)j->damping);
         if (j->strength == 0 || !isfinite(j->strength) || !isfinite(j->width))
             return px_fail(context, PELT_ERROR_USAGE,
@@ -116,7 +116,7 @@ pelt_result px_jiggle_check(pelt_context *context, const pelt_model *model, cons
     PX_TRY(check_joints(context, &model->skeleton, desc));
     PX_TRY(check_colliders(context, &model->skeleton, desc));
     uint32_t count = model->mesh.vertex_count;
-    PX_TRY(check_map(context, "stiffness", desc->maps.stiffness, count, PELT_JIGGLE_STIFFNESS_MOST));
+    PX_TRY(check_map(context, "stiffness", desc->maps.stiffness, count, PELT_JIGGLE_MAX_STIFFNESS));
     PX_TRY(check_map(context, "damping", desc->maps.damping, count, 1e6f));
     PX_TRY(check_map(context, "delta", desc->maps.delta, count, 1));
     return check_map(context, "pin", desc->maps.pin, count, 1);

@@ -73,7 +73,7 @@ const float *px_primary_follow(px_primary *primary, const px_primary *other);
 void px_primary_reset(px_primary *primary);
 
 /* Volumes [part] around joints in the last pose. Never allocates. */
-void px_primary_tell(px_primary *primary, pelt_jiggle_volume *volumes);
+void px_primary_report(px_primary *primary, pelt_jiggle_volume *volumes);
 
 /* Volumes [part] of positions [particle][4], by eq. 7. Never allocates. */
 void px_primary_volumes(const px_primary *primary, const float *positions, double *volumes);

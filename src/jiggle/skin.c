@@ -145,7 +145,7 @@ const float *px_primary_follow(px_primary *primary, const px_primary *other) {
     return primary->pass.positions;
 }
 
-void px_primary_tell(px_primary *primary, pelt_jiggle_volume *volumes) {
+void px_primary_report(px_primary *primary, pelt_jiggle_volume *volumes) {
     float amount = primary->pass.amount;
     for (int after = 0; after < 2; after++) {
         move_particles(primary, after ? amount : 0);

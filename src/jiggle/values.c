@@ -56,7 +56,7 @@ static pelt_result pin_bones(px_arena *arena, px_values *v, const px_jiggle_subj
                              const pelt_jiggle_desc *desc) {
     px_jiggle_bones bones;
     PX_TRY(px_jiggle_bones_make(arena, subject, &bones));
-    float radius = (float)desc->bones * v->lattice->cell;
+    float radius = (float)desc->bone_radius * v->lattice->cell;
     uint32_t kept = 0;
     for (uint32_t b = 0; b < bones.count; b++)
         if (!is_soft(desc, bones.items[b].joint))
@@ -172,7 +172,7 @@ void px_values_set(px_values *v, const pelt_jiggle_joint *joints, uint32_t joint
     pelt_jiggle_maps none = {0};
     maps = maps ? maps : &none;
     const kind kinds[] = {
-        {offsetof(pelt_jiggle_joint, stiffness), v->standard_stiffness, PELT_JIGGLE_STIFFNESS_MOST, NULL,
+        {offsetof(pelt_jiggle_joint, stiffness), v->standard_stiffness, PELT_JIGGLE_MAX_STIFFNESS, NULL,
          maps->stiffness, v->stiffness},
         {offsetof(pelt_jiggle_joint, damping), v->standard_damping, 1e6f, NULL, maps->damping, v->damping},
         {offsetof(pelt_jiggle_joint, delta), v->standard_delta, 1, v->thickness ? v->thickness->softness : NULL,
