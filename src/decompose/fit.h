@@ -62,11 +62,12 @@ typedef struct px_fit {
     double *norms;     /* [vertex] ‖a_i‖², of the whole trajectory, with the part in the subspace as in coords */
     double *residuals; /* [vertex] squared, from the last pass over the vertices */
     px_fit_state now, before;
-    double *scatter; /* S [4P][4P] */
-    double *cross;   /* Q [4P][dimension] */
-    double *gram;    /* H [4P][4P] */
-    double *pairs;   /* [bone l][10][bone j]: the quadric in (x, y, z, 1) that gives vᵀ H_jl v; see px_fit_gram */
-    double *slots;   /* [PX_FIT_LANES] sums of S and Q; also [block][bone] of other sums */
+    double *scatter;     /* S [4P][4P] */
+    double *cross;       /* Q [4P][dimension] */
+    double *gram;        /* H [4P][4P] */
+    uint32_t gram_count; /* bones of which `gram` and `pairs` hold those of locked bones; 0: none */
+    double *pairs;       /* [bone l][10][bone j]: the quadric in (x, y, z, 1) that gives vᵀ H_jl v; see px_fit_gram */
+    double *slots;       /* [px_fit_lanes − 1] sums of S and Q; also [block][bone] of other sums */
     double *block_objective;
 } px_fit;
 
@@ -137,8 +138,12 @@ double px_fit_error(const px_fit *fit, double objective);
 
 #define PX_FIT_EXACT 1e-4 /* E_rms below which floats cannot tell the fit from the input */
 
-/* Parts of the vertices, the same for any number of threads, whose moments have a slot each. */
-#define PX_FIT_LANES 16u
+/* Parts of the vertices, the same for any number of threads, whose moments are summed apart: up to 16, fewer where S is
+ * large (230 bones and more), since clearing and adding its sums would take longer than the vertices do. */
+static inline size_t px_fit_lanes(size_t bone_capacity, size_t dimension) {
+    size_t most = 16, doubles = (size_t)1 << 24, n = 4 * bone_capacity;
+    return px_max_size(px_min_size(doubles / (n * (n + dimension) + 1), most), 1);
+}
 
 /* Vertices per block of a parallel pass: at most 64 blocks, whose sums have a slot each. */
 static inline size_t px_fit_block(const px_fit *fit) {

@@ -59,27 +59,28 @@ static void add_vertex(const px_fit *fit, size_t i, double *scatter, double *cro
     }
 }
 
+/* The first lane adds to S and Q themselves, the others to their slots. */
 static pelt_result add_lane(void *user, size_t first, size_t count, size_t lane) {
     px_fit *fit = user;
-    size_t n = 4 * (size_t)fit->bone_count, size = n * (n + fit->dimension);
-    double *scatter = fit->slots + lane * size, *cross = scatter + n * n;
-    memset(scatter, 0, size * sizeof *scatter);
+    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension;
+    double *scatter = lane ? fit->slots + (lane - 1) * n * (n + d) : fit->scatter;
+    double *cross = lane ? scatter + n * n : fit->cross;
+    memset(scatter, 0, n * n * sizeof *scatter);
+    memset(cross, 0, n * d * sizeof *cross);
     for (size_t i = first; i < first + count; i++)
         add_vertex(fit, i, scatter, cross);
     return PELT_OK;
 }
 
 pelt_result px_fit_moments(px_fit *fit) {
-    size_t n = 4 * (size_t)fit->bone_count, size = n * (n + fit->dimension), N = fit->vertex_count;
-    size_t lane = px_block_count(N, PX_FIT_LANES);
+    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, N = fit->vertex_count;
+    size_t lane = px_block_count(N, px_fit_lanes(fit->bone_capacity, d));
     PX_TRY(px_parallel(fit->context, NULL, N, lane, add_lane, fit));
-    memset(fit->scatter, 0, n * n * sizeof *fit->scatter);
-    memset(fit->cross, 0, n * fit->dimension * sizeof *fit->cross);
-    for (size_t l = 0; l < px_block_count(N, lane); l++) { /* in order: same sums always */
-        const double *slot = fit->slots + l * size;
+    for (size_t l = 1; l < px_block_count(N, lane); l++) { /* in order: same sums always */
+        const double *slot = fit->slots + (l - 1) * n * (n + d);
         for (size_t e = 0; e < n * n; e++)
             fit->scatter[e] += slot[e];
-        for (size_t e = 0; e < n * fit->dimension; e++)
+        for (size_t e = 0; e < n * d; e++)
             fit->cross[e] += slot[n * n + e];
     }
     return PELT_OK;
@@ -95,15 +96,30 @@ static void pair_quadric(const double *block, size_t pitch, double out[10]) {
     out[7] = r2[2], out[8] = r2[3] + r3[2], out[9] = r3[3];
 }
 
+/* H of bones that keep their transforms stays from call to call, as long as there are as many bones: with a few free bones
+ * beside hundreds of a rig only the rows of the free ones are made. */
 void px_fit_gram(px_fit *fit) {
-    size_t P = fit->bone_count, n = 4 * P;
-    px_matrix gram = px_matrix_of(fit->gram, n, n);
+    size_t P = fit->bone_count, n = 4 * P, d = fit->dimension;
+    bool part = fit->lock_motions && !fit->now.full && fit->gram_count == P;
     if (fit->now.full)
-        px_syrk(1, px_transposed(px_matrix_in(fit->now.full, fit->row_count, n)), 0, gram);
-    else
-        px_syrk(1, px_matrix_in(fit->now.reduced, n, fit->dimension), 0, gram);
+        px_syrk(1, px_transposed(px_matrix_in(fit->now.full, fit->row_count, n)), 0, px_matrix_of(fit->gram, n, n));
+    else if (!part)
+        px_syrk(1, px_matrix_in(fit->now.reduced, n, d), 0, px_matrix_of(fit->gram, n, n));
+    fit->gram_count = fit->lock_motions ? fit->bone_count : 0;
+    for (size_t j = 0; j < P && part; j++) {
+        if (fit->lock_motions[j])
+            continue;
+        double *rows = fit->gram + 4 * j * n;
+        px_gemm(1, px_matrix_in(fit->now.reduced + 4 * j * d, 4, d),
+                px_transposed(px_matrix_in(fit->now.reduced, n, d)), 0, px_matrix_of(rows, 4, n));
+        for (size_t r = 0; r < 4; r++)
+            for (size_t c = 0; c < n; c++)
+                fit->gram[c * n + 4 * j + r] = rows[r * n + c];
+    }
     for (size_t l = 0; l < P; l++)
         for (size_t j = 0; j < P; j++) {
+            if (part && fit->lock_motions[l] && fit->lock_motions[j])
+                continue;
             double quadric[10];
             pair_quadric(fit->gram + 4 * l * n + 4 * j, n, quadric);
             for (size_t k = 0; k < 10; k++)

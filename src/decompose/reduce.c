@@ -79,7 +79,8 @@ static size_t bytes_taken(const px_reduction *r, size_t dimension) {
     size_t state = 3 * sizeof(double) + (sizeof(double) + sizeof(uint16_t)) * fit->influence_count + 1;
     size_t vertex = 3 * state + 5 * sizeof(double) + dimension * sizeof(float);
     size_t row = (r->block_vertices + 7 * n) * sizeof(double);
-    return vertex * fit->vertex_count + row * fit->row_count + PX_FIT_LANES * n * (n + dimension) * sizeof(double);
+    return vertex * fit->vertex_count + row * fit->row_count +
+           px_fit_lanes(fit->bone_capacity, dimension) * n * (n + dimension) * sizeof(double);
 }
 
 pelt_result px_reduction_dimension(const px_reduction *r, const double *values, size_t count, double rest,

@@ -38,7 +38,8 @@ pelt_result px_fit_make_moments(px_fit *fit) {
     fit->cross = PX_NEW(fit->arena, double, n *d);
     fit->gram = PX_NEW(fit->arena, double, n *n);
     fit->pairs = PX_NEW(fit->arena, double, (size_t)10 * fit->bone_capacity * fit->bone_capacity);
-    fit->slots = PX_NEW(fit->arena, double, px_mul_size(PX_FIT_LANES, n * (n + d)));
+    size_t lanes = px_fit_lanes(fit->bone_capacity, d) - 1;
+    fit->slots = PX_NEW(fit->arena, double, px_max_size(lanes * n * (n + d), blocks * fit->bone_capacity));
     fit->block_objective = PX_NEW(fit->arena, double, blocks);
     return fit->residuals && fit->scatter && fit->cross && fit->gram && fit->pairs && fit->slots && fit->block_objective
                ? PELT_OK

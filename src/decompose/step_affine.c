@@ -10,23 +10,6 @@
 #include "decompose/kinds.h"
 #include "decompose/pulls.h"
 
-/* Rows and columns of locked bones become those of the identity, and their part of the others goes to the right. */
-static void hold_locked(const px_fit *fit, double *system, double *rhs) {
-    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension;
-    for (size_t l = 0; l < n; l++) {
-        if (!fit->lock_motions[l / 4])
-            continue;
-        const double *locked = fit->now.reduced + l * d;
-        for (size_t r = 0; r < n; r++) {
-            double s = system[r * n + l];
-            for (size_t e = 0; s != 0 && e < d; e++)
-                rhs[r * d + e] -= s * locked[e];
-            system[r * n + l] = system[l * n + r] = 0;
-        }
-        system[l * n + l] = 1;
-    }
-}
-
 /* S and Q with what the pull to rotations adds to them. */
 static pelt_result pull_bones(px_fit *fit, double *scatter, double *cross) {
     size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension;
@@ -41,46 +24,57 @@ static pelt_result pull_bones(px_fit *fit, double *scatter, double *cross) {
     return PELT_OK;
 }
 
-/* `wanted` [4P][dimension] is Q, and `scatter` [4P][4P] is S; system and rhs are scratch of their sizes. */
-static void solve_affine(px_fit *fit, const double *scatter, const double *wanted, double *system, double *rhs) {
+/* `wanted` [4P][dimension] is Q, and `scatter` [4P][4P] is S. The unknowns are m rows of T_r: rows [m]. */
+static pelt_result solve_rows(px_fit *fit, const double *scatter, const double *wanted, const size_t *rows, size_t m) {
     size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension;
-    double trace = 0;
+    double trace = 0, *now = fit->now.reduced, *system = PX_ALLOC(fit->context, double, m *(m + d));
+    if (!system)
+        return PELT_ERROR_MEMORY;
     for (size_t r = 0; r < n; r++)
         trace += scatter[r * n + r];
-    for (double pull = 1e-11; pull < 1; pull *= 100) {
-        double amount = pull * trace / (double)n;
-        memcpy(system, scatter, n * n * sizeof *system);
-        for (size_t r = 0; r < n; r++)
-            system[r * n + r] += amount;
-        for (size_t e = 0; e < n * d; e++)
-            rhs[e] = wanted[e] + amount * fit->now.reduced[e];
-        if (fit->lock_motions)
-            hold_locked(fit, system, rhs);
-        if (px_cholesky_solve(px_matrix_of(system, n, n), px_matrix_of(rhs, n, d))) {
-            for (size_t r = 0; r < n; r++)
-                if (!fit->lock_motions || !fit->lock_motions[r / 4])
-                    memcpy(fit->now.reduced + r * d, rhs + r * d, d * sizeof *rhs);
-            break;
+    bool solved = m == 0;
+    for (double pull = 1e-11; pull < 1 && !solved; pull *= 100) {
+        double amount = pull * trace / (double)n, *rhs = system + m * m;
+        for (size_t f = 0; f < m; f++, rhs += d) {
+            const double *s = scatter + rows[f] * n;
+            for (size_t e = 0; e < d; e++)
+                rhs[e] = wanted[rows[f] * d + e] + amount * now[rows[f] * d + e];
+            for (size_t l = 0; fit->lock_motions && l < n; l++)
+                for (size_t e = 0; fit->lock_motions[l / 4] && s[l] != 0 && e < d; e++)
+                    rhs[e] -= s[l] * now[l * d + e];
+            for (size_t c = 0; c < m; c++)
+                system[f * m + c] = s[rows[c]];
+            system[f * m + f] += amount;
         }
+        rhs = system + m * m;
+        solved = px_cholesky_solve(px_matrix_of(system, m, m), px_matrix_of(rhs, m, d));
+        for (size_t f = 0; f < m && solved; f++)
+            memcpy(now + rows[f] * d, rhs + f * d, d * sizeof *rhs);
     }
+    px_free(fit->context, system);
+    return PELT_OK;
 }
 
 pelt_result px_fit_affine(px_fit *fit) {
-    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, size = n * (n + d);
-    bool pulled = fit->bone_pull > 0;
-    double *system = PX_ALLOC(fit->context, double, pulled ? 2 * size : size);
-    if (!system)
-        return PELT_ERROR_MEMORY;
-    double *scatter = fit->scatter, *cross = fit->cross;
-    pelt_result result = PELT_OK;
-    if (pulled) {
-        scatter = system + size;
-        cross = scatter + n * n;
-        memcpy(scatter, fit->scatter, n * n * sizeof *scatter);
-        result = pull_bones(fit, scatter, cross);
+    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, m = 0;
+    double *scatter = fit->scatter, *cross = fit->cross, *pulled = NULL;
+    size_t *rows = PX_ALLOC(fit->context, size_t, n);
+    pelt_result result = rows ? PELT_OK : PELT_ERROR_MEMORY;
+    for (size_t r = 0; rows && r < n; r++)
+        if (!fit->lock_motions || !fit->lock_motions[r / 4])
+            rows[m++] = r;
+    if (result == PELT_OK && fit->bone_pull > 0) {
+        scatter = pulled = PX_ALLOC(fit->context, double, n *(n + d));
+        result = pulled ? PELT_OK : PELT_ERROR_MEMORY;
+        if (pulled) {
+            cross = pulled + n * n;
+            memcpy(scatter, fit->scatter, n * n * sizeof *scatter);
+            result = pull_bones(fit, scatter, cross);
+        }
     }
     if (result == PELT_OK)
-        solve_affine(fit, scatter, cross, system, system + n * n);
-    px_free(fit->context, system);
+        result = solve_rows(fit, scatter, cross, rows, m);
+    px_free(fit->context, pulled);
+    px_free(fit->context, rows);
     return result;
 }
