@@ -1,4 +1,4 @@
-/* Flesh: what a frame costs at the sizes of the paper (Chen et al., table I), what widths of regions cost, and, when
+/* Tissue: what a frame costs at the sizes of the paper (Chen et al., table I), what widths of regions cost, and, when
  * asked, whether anything breaks in 10 million particle-steps from the worst starts.
  *
  * All on one thread, in CPU time: medians of rounds, so that other work on the machine counts little.
@@ -210,7 +210,7 @@ static double random_real(double min, double max) {
 typedef enum start { RANDOM, FLATTENED, INVERTED, TELEPORTED, START_COUNT } start;
 static const char *const start_names[] = {"random", "flattened", "inverted", "teleported"};
 
-/* In cells from where the particle belongs. Teleported flesh is left behind by a hundred cells, as one. */
+/* In cells from where the particle belongs. Teleported tissue is left behind by a hundred cells, as one. */
 static void start_from(pelt_jiggle *j, start kind) {
     double away[3] = {random_real(-100, 100), random_real(-100, 100), random_real(-100, 100)};
     int flat = (int)random_real(0, 3);

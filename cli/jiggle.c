@@ -1,4 +1,4 @@
-/* pelt jiggle: a rig and its motion get flesh that keeps its volume and follows through. */
+/* pelt jiggle: a rig and its motion get tissue that keeps its volume and follows through. */
 #include "jiggle.h"
 
 #include <stddef.h>
@@ -22,7 +22,7 @@ static OPTION_TABLE(own_table, own_options)
         {"Options", own_table, 0},
         {"Options", pelt_jiggle_simulate_options, offsetof(jiggle_settings, simulate)},
         {"Options", pelt_jiggle_bake_options, offsetof(jiggle_settings, bake)},
-        {"Flesh", pelt_jiggle_options, offsetof(jiggle_settings, jiggle)},
+        {"Tissue", pelt_jiggle_options, offsetof(jiggle_settings, jiggle)},
         {"What is soft", jiggle_soft_table, 0},
         {"What pushes", jiggle_force_table, 0},
         {"Motions of other skeletons", retarget_table, offsetof(jiggle_settings, retarget)},
@@ -208,7 +208,7 @@ static exit_code work_all(jiggle_work *w, const char *const *args, size_t arg_co
         code = simulate(w);
     if (code != EXIT_DONE)
         return code;
-    jiggle_report_flesh(w); /* now: bones made anew replace those that it speaks of */
+    jiggle_report_simulation(w); /* now: bones made anew replace those that it speaks of */
     pelt_result result = w->session->common.page_path ? jiggle_show_lattice(w) : PELT_OK;
     if (result != PELT_OK)
         return session_fail(w->session, result);
@@ -245,7 +245,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
 }
 
 static const example examples[] = {
-    {"pelt jiggle troll.glb -o soft.glb", "flesh for all motions of a rig, as helper bones that play everywhere"},
+    {"pelt jiggle troll.glb -o soft.glb", "tissue for all motions of a rig, as helper bones that play everywhere"},
     {"pelt jiggle troll.glb -o soft.pc2 --mesh soft.obj --fps 60", "the first motion, as a cache"},
     {"pelt jiggle human.glb walk.bvh -o walk.glb --soft Spine=0.8,Hips=0.5",
      "a captured motion; only belly and hips are soft"},
@@ -258,18 +258,18 @@ static const example examples[] = {
 
 const cli_verb verb_jiggle = {
     .name = "jiggle",
-    .summary = "give a rig flesh: joints keep their volume, soft parts follow through",
+    .summary = "give a rig tissue: joints keep their volume, soft parts follow through",
     .usage = "pelt jiggle RIG [MOTION…] -o OUT [options]",
     .about =
         "A lattice of cubes around the mesh is moved by the skeleton, so that bends keep their volume, and swings "
         "about "
-        "that; vertices move with the cubes they lie in. Bones are rigid. The same motion gives the same flesh at any "
+        "that; vertices move with the cubes they lie in. Bones are rigid. The same motion gives the same tissue at any "
         "--fps.\n\n"
         "MOTION is one of another skeleton (BVH, AMC with its ASF, a rig), put on the rig as 'pelt retarget' does, "
         "with "
         "the same table of matches. Without it the rig's own motions are meant: all of them, or for a cache the "
         "first.\n\n"
-        "--as bones keeps the rig and adds helper bones (--add) for what its skin misses of the flesh, and with "
+        "--as bones keeps the rig and adds helper bones (--add) for what its skin misses of the tissue, and with "
         "--corrections morph targets for the rest, as 'pelt decompose' does; --bones N or --error E give it free bones "
         "in place of its own. --as morphs leaves bones as they are and adds morph targets alone (--corrections).\n\n"
         "Names of joints may hold * for any letters. Values at several times (belly@0=0.2, belly@1.5=0.9) go evenly "

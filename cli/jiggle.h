@@ -70,8 +70,8 @@ typedef struct jiggle_work {
     double start, seconds_simulate;
 } jiggle_work;
 
-/* What the flesh did, as long as the rig is as it was. */
-void jiggle_report_flesh(jiggle_work *w);
+/* What the tissue did, as long as the rig is as it was. */
+void jiggle_report_simulation(jiggle_work *w);
 /* What was written, and the end of the report. */
 void jiggle_report_file(jiggle_work *w);
 /* The lattice at rest, for the page. */

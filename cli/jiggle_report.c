@@ -1,4 +1,4 @@
-/* What pelt jiggle reports: the flesh, and the file that it became. */
+/* What pelt jiggle reports: the tissue, and the file that it became. */
 #include "jiggle.h"
 
 #include <math.h>
@@ -56,7 +56,7 @@ pelt_result jiggle_show_lattice(jiggle_work *w) {
     return edges && positions ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* ---- Flesh ------------------------------------------------------------------------------------------------ */
+/* ---- Tissue ------------------------------------------------------------------------------------------------ */
 
 static void report_clip(cli_json *json, const jiggle_work *w, uint32_t c) {
     const pelt_clip *clip = &w->rig->clips[c];
@@ -138,7 +138,7 @@ static void clip_rows(jiggle_work *w, uint32_t c) {
     volume_rows(w, &r->jiggle);
 }
 
-void jiggle_report_flesh(jiggle_work *w) {
+void jiggle_report_simulation(jiggle_work *w) {
     static const char *const names[] = {"auto", "cache", "morphs", "bones"};
     const pelt_jiggle_report *r = &w->simulated.bakes[0].jiggle;
     cli_json *json = &w->session->report;
@@ -199,5 +199,5 @@ void jiggle_report_file(jiggle_work *w) {
     json_real(json, "seconds", seconds);
     w->session->report_done = true;
     table_row(&w->table, "written", "%s", bytes_text(bytes));
-    table_row(&w->table, "time", "%.3f s, of which %.3f for the flesh", seconds, w->seconds_simulate);
+    table_row(&w->table, "time", "%.3f s, of which %.3f for the tissue", seconds, w->seconds_simulate);
 }

@@ -39,9 +39,9 @@ static const pelt_option force_options[] = {
      "units per second²; one number is downwards along y. The rest pose was made under it"},
     {"wind", 0, PELT_OPTION_TEXT, FIELD(wind), NULL, 0, 0, NULL, "X,Y,Z", "of the air, units per second"},
     {"drag", 0, PELT_OPTION_REAL, FIELD(drag), "0", 0, 1e6, NULL, "RATE",
-     "how much air takes flesh along, per second; without this 1 where there is wind"},
+     "how much air takes tissue along, per second; without this 1 where there is wind"},
     {"collider", 0, PELT_OPTION_TEXT, FIELD(collider), NULL, 0, 0, NULL, "KIND:NUMBERS[@JOINT]",
-     "what flesh stays out of, in the world or in a joint's space: sphere:X,Y,Z,R capsule:X,Y,Z,X,Y,Z,R "
+     "what tissue stays out of, in the world or in a joint's space: sphere:X,Y,Z,R capsule:X,Y,Z,X,Y,Z,R "
      "plane:X,Y,Z,NX,NY,NZ floor:Y, each with ,FRICTION behind"},
 };
 

@@ -1,4 +1,4 @@
-/* The stepping object: the skin is where all rests, flesh swings as fast and as far as it is told, time is cut as one
+/* The stepping object: the skin is where all rests, tissue swings as fast and as far as it is told, time is cut as one
  * likes, and nothing breaks it. */
 #include "core/rotation.h"
 #include "jiggle/object.h"
@@ -152,8 +152,8 @@ static void without_delta_there_is_only_the_skin(void **state) {
 
 /* ---- Physics ---------------------------------------------------------------------------------------------- */
 
-/* Free flesh swings as one at frequency · √(1 − δ), and damping is what was asked for, whatever the substep. */
-static void flesh_swings_as_told(void **state) {
+/* Free tissue swings as one at frequency · √(1 − δ), and damping is what was asked for, whatever the substep. */
+static void tissue_swings_as_told(void **state) {
     (void)state;
     static const double substeps[] = {1.0 / 60, 1.0 / 240, 1.0 / 480};
     for (size_t n = 0; n < PX_COUNT(substeps); n++) {
@@ -190,7 +190,7 @@ static void flesh_swings_as_told(void **state) {
     }
 }
 
-/* The rest pose was modelled under gravity. Lying on the side, free flesh sags by δ |g − R g| / (ω² (1 − δ)). */
+/* The rest pose was modelled under gravity. Lying on the side, free tissue sags by δ |g − R g| / (ω² (1 − δ)). */
 static void gravity_leaves_the_rest_pose_alone(void **state) {
     (void)state;
     fixture f;
@@ -379,7 +379,7 @@ static void no_setting_breaks_it(void **state) {
     }
 }
 
-/* Poses that jump, are not finite or tremendous; the flesh is back when the rig is. */
+/* Poses that jump, are not finite or tremendous; the tissue is back when the rig is. */
 static void bad_poses_pass(void **state) {
     (void)state;
     fixture f;
@@ -495,7 +495,7 @@ static double depth_in_ball(fixture *f, const float centre[3], double radius) {
 }
 
 /* A ball presses into the belly: of what the skin would let in, little is left; and it leaves no trace. */
-static void colliders_keep_flesh_out(void **state) {
+static void colliders_keep_tissue_out(void **state) {
     (void)state;
     static const pelt_collider kinds[] = {
         {.kind = PELT_COLLIDER_SPHERE, .joint = PELT_NONE, .a = {0, 0.8f, 0.9f}, .radius = 0.4f},
@@ -678,7 +678,7 @@ int main(void) {
         cmocka_unit_test(rest_is_the_mesh),
         cmocka_unit_test(a_held_pose_is_a_fixed_point),
         cmocka_unit_test(without_delta_there_is_only_the_skin),
-        cmocka_unit_test(flesh_swings_as_told),
+        cmocka_unit_test(tissue_swings_as_told),
         cmocka_unit_test(gravity_leaves_the_rest_pose_alone),
         cmocka_unit_test(wind_pushes),
         cmocka_unit_test(frames_per_second_do_not_matter),
@@ -688,7 +688,7 @@ int main(void) {
         cmocka_unit_test(bad_poses_pass),
         cmocka_unit_test(values_are_local),
         cmocka_unit_test(max_distance_holds),
-        cmocka_unit_test(colliders_keep_flesh_out),
+        cmocka_unit_test(colliders_keep_tissue_out),
         cmocka_unit_test(bad_settings_get_sentences),
         cmocka_unit_test(every_allocation_may_fail),
     };

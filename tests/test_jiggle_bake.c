@@ -1,4 +1,4 @@
-/* Baking: the same flesh as live stepping gives, at any rate of frames, and loops without a seam. On a small troll. */
+/* Baking: the same tissue as live stepping gives, at any rate of frames, and loops without a seam. On a small troll. */
 #include "support.h"
 
 #include "scenes.h"

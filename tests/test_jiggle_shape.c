@@ -1,4 +1,4 @@
-/* Morphs on jiggled flesh: displacements and normals of the rest pose, turned with it, and tracks of weights in bakes. */
+/* Morphs on jiggled tissue: displacements and normals of the rest pose, turned with it, and tracks of weights in bakes. */
 #include "support.h"
 
 #include "core/math3.h"

@@ -1,4 +1,4 @@
-/* Softness by thickness: thick flesh swings, hands, feet, heads and thin flesh hold, and the rig's own skin moves what is
+/* Softness by thickness: thick tissue swings, hands, feet, heads and thin tissue hold, and the rig's own skin moves what is
  * thinner than the cells. */
 #include "support.h"
 
@@ -10,15 +10,15 @@
 #include <math.h>
 #include <string.h>
 
-typedef struct flesh {
+typedef struct tissue {
     test_context test;
     pelt_model *model;
     pelt_jiggle_desc desc;
     pelt_clip reference, clip;
     double size; /* diagonal of the mesh */
-} flesh;
+} tissue;
 
-static void begin(flesh *f) {
+static void begin(tissue *f) {
     test_begin(&f->test, 1);
     f->desc = pelt_jiggle_desc_default();
     f->desc.particles = 500;
@@ -30,14 +30,14 @@ static void begin(flesh *f) {
     f->size = px_box(f->model->mesh.positions, f->model->mesh.vertex_count, low, high);
 }
 
-static void bake(flesh *f, pelt_clip *clip) {
+static void bake(tissue *f, pelt_clip *clip) {
     pelt_jiggle_bake_desc how = pelt_jiggle_bake_desc_default();
     how.preroll = 0.2;
     test_ok(&f->test, pelt_jiggle_bake(f->test.context, f->model, f->model->motions, &f->desc, &how, clip, NULL));
 }
 
-/* The flesh, and beside it what does not swing. */
-static void bake_both(flesh *f) {
+/* The tissue, and beside it what does not swing. */
+static void bake_both(tissue *f) {
     double delta = f->desc.delta;
     uint32_t joint_count = f->desc.joint_count;
     f->desc.delta = f->desc.joint_count = 0;
@@ -47,13 +47,13 @@ static void bake_both(flesh *f) {
     bake(f, &f->clip);
 }
 
-static void end(flesh *f) {
+static void end(tissue *f) {
     pelt_model_destroy(f->model);
     test_end(&f->test);
 }
 
 /* The farthest that a vertex which mostly follows such a joint is from the reference, in sizes of the mesh. */
-static double farthest(flesh *f, const char *name) {
+static double farthest(tissue *f, const char *name) {
     const pelt_skin *skin = &f->model->skin;
     size_t K = skin->influence_count, points = f->clip.point_count;
     float *plain = test_malloc(3 * points * sizeof *plain);
@@ -75,11 +75,11 @@ static double farthest(flesh *f, const char *name) {
     return most;
 }
 
-static void thick_flesh_swings_ends_hold(void **state) {
+static void thick_tissue_swings_ends_hold(void **state) {
     (void)state;
     static const char *const ends[] = {"head", "hand", "foot"};
     for (int even = 0; even < 2; even++) {
-        flesh f;
+        tissue f;
         begin(&f);
         f.desc.softness = even ? PELT_JIGGLE_SOFTNESS_EVEN : PELT_JIGGLE_SOFTNESS_THICKNESS;
         bake_both(&f);
@@ -95,7 +95,7 @@ static void thick_flesh_swings_ends_hold(void **state) {
 /* Names of joints only add to what thickness says: without them thin ends hold as well. */
 static void names_are_not_needed(void **state) {
     (void)state;
-    flesh f;
+    tissue f;
     begin(&f);
     for (uint32_t j = 0; j < f.model->skeleton.joint_count; j++)
         if (strstr(f.model->skeleton.names[j], "hand") || strstr(f.model->skeleton.names[j], "foot"))
@@ -108,7 +108,7 @@ static void names_are_not_needed(void **state) {
 /* Where the swing and the volume are off, held vertices have the plain skin, however coarse the lattice is. */
 static void held_vertices_have_the_skin(void **state) {
     (void)state;
-    flesh f;
+    tissue f;
     begin(&f);
     f.desc.delta = f.desc.volume = 0;
     f.desc.particles = 60;
@@ -123,7 +123,7 @@ static void held_vertices_have_the_skin(void **state) {
 /* A joint with a δ of its own has that, and swings as far as it likes. */
 static void joints_with_values_have_them(void **state) {
     (void)state;
-    flesh f;
+    tissue f;
     double far[2];
     for (int soft = 0; soft < 2; soft++) {
         begin(&f);
@@ -142,7 +142,7 @@ static void joints_with_values_have_them(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(thick_flesh_swings_ends_hold),
+        cmocka_unit_test(thick_tissue_swings_ends_hold),
         cmocka_unit_test(names_are_not_needed),
         cmocka_unit_test(held_vertices_have_the_skin),
         cmocka_unit_test(joints_with_values_have_them),

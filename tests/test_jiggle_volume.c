@@ -301,7 +301,7 @@ typedef struct pose_row {
     uint32_t joint;
     int axis;
     double degrees;
-    double low, high; /* the flesh around the joint, along y */
+    double low, high; /* the tissue around the joint, along y */
 } pose_row;
 
 static const pose_row poses[] = {
@@ -454,7 +454,7 @@ static void poses_do_not_depend_on_those_before(void **state) {
     arm_end(&t);
 }
 
-/* ---- Thin flesh ------------------------------------------------------------------------------------------- */
+/* ---- Thin tissue ------------------------------------------------------------------------------------------- */
 
 /* Where the coarse lattice alone has a vertex. */
 static void coarse_place(const pelt_jiggle *j, const float *skin, size_t vertex, double out[3]) {
@@ -471,7 +471,7 @@ static void coarse_place(const pelt_jiggle *j, const float *skin, size_t vertex,
 
 /* Fingers that cells are too coarse for: at rest where they were, in a pose nearer to their own skin than with the coarse
  * lattice by a factor of 2 at least. */
-static void thin_flesh_follows_its_skin(void **state) {
+static void thin_tissue_follows_its_skin(void **state) {
     (void)state;
     test_context test;
     pelt_context *context = test_begin(&test, 1);
@@ -528,7 +528,7 @@ int main(void) {
         cmocka_unit_test(the_amount_is_adjustable),
         cmocka_unit_test(every_part_keeps_its_volume),
         cmocka_unit_test(poses_do_not_depend_on_those_before),
-        cmocka_unit_test(thin_flesh_follows_its_skin),
+        cmocka_unit_test(thin_tissue_follows_its_skin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 
-/* Displacements under this part of the size are lost in the rounding of positions; exact zeros need no bytes. */
-#define NOTHING 0x1p-24
+/* Displacements below this fraction of the size are set to 0: positions are floats. Zeros take no space in sparse files. */
+#define MIN_DISPLACEMENT 0x1p-24
 
 typedef struct morph_source {
     uint32_t bend, mode;
@@ -44,7 +44,7 @@ static void spread_mode(const px_eigenskin *e, const px_bend *bend, uint32_t mod
 static px_morph_group reached(const px_eigenskin *e, const px_morph_group *group, const double *places) {
     px_morph_group out = {.joint = group->joint};
     for (uint32_t i = group->first_vertex; i < group->first_vertex + group->vertex_count; i++) {
-        if (!(px_length3(places + 3 * (size_t)e->units.of[i]) > NOTHING * e->size))
+        if (!(px_length3(places + 3 * (size_t)e->units.of[i]) > MIN_DISPLACEMENT * e->size))
             continue;
         out.first_vertex = out.vertex_count ? out.first_vertex : i;
         out.vertex_count = i + 1 - out.first_vertex;
@@ -84,9 +84,9 @@ static pelt_result make_morphs(apply_work *w, uint32_t bend, uint32_t mode, doub
                               .first_vertex = run.first_vertex,
                               .vertex_count = run.vertex_count};
         w->sources[w->added_count++] = (morph_source){bend, mode};
-        morph->positions = px_morph_spread(e->model->memory, &run, e->units.of, places, 1, NOTHING * e->size);
+        morph->positions = px_morph_spread(e->model->memory, &run, e->units.of, places, 1, MIN_DISPLACEMENT * e->size);
         if (normals)
-            morph->normals = px_morph_spread(e->model->memory, &run, e->units.of, normals, 1, NOTHING);
+            morph->normals = px_morph_spread(e->model->memory, &run, e->units.of, normals, 1, MIN_DISPLACEMENT);
         if (!morph->positions || (normals && !morph->normals))
             return PELT_ERROR_MEMORY;
     }
@@ -178,14 +178,10 @@ static pelt_result make_drivers(apply_work *w) {
 
 /* ---- Motions ---------------------------------------------------------------------------------------------- */
 
-/* Makes `motions` of the model as it will be. */
-static pelt_result make_motions(apply_work *w) {
+/* Makes `motions` of the model, which has the new morphs and drivers; `old_count` drivers are not new. */
+static pelt_result make_motions(apply_work *w, uint32_t old_count) {
     px_eigenskin *e = w->e;
     const pelt_model *model = e->model;
-    pelt_model made = *model;
-    made.morphs = w->morphs;
-    made.drivers = w->drivers;
-    made.driver_count = w->driver_count;
     if (!(w->motions = PX_NEW(model->memory, pelt_motion, model->motion_count)))
         return PELT_ERROR_MEMORY;
     for (uint32_t m = 0; m < model->motion_count; m++) {
@@ -196,7 +192,7 @@ static pelt_result make_motions(apply_work *w) {
             if (track && track->width != w->widths[g])
                 PX_TRY(px_weights_widen(model->memory, w->widths[g], track));
         }
-        PX_TRY(px_motion_drive(e->context, e->scratch, &made, model->driver_count, motion, motion));
+        PX_TRY(px_motion_drive(e->context, e->scratch, model, old_count, motion, motion));
     }
     return PELT_OK;
 }
@@ -209,14 +205,25 @@ pelt_result px_eigenskin_apply(px_eigenskin *e) {
     if (w.added_count == 0)
         return PELT_OK;
     PX_TRY(make_drivers(&w));
-    PX_TRY(make_motions(&w));
-    pelt_model made = *model;
-    made.morphs = w.morphs;
-    made.drivers = w.drivers;
-    made.driver_count = w.driver_count;
-    made.motions = w.motions;
-    PX_TRY(px_morphs_fit_range(e->scratch, &model->morphs, "mode offset", &made));
-    *model = made;
+    pelt_morph_set morphs = model->morphs;
+    pelt_driver *drivers = model->drivers;
+    pelt_motion *motions = model->motions;
+    uint32_t driver_count = model->driver_count;
+    model->morphs = w.morphs;
+    model->drivers = w.drivers;
+    model->driver_count = w.driver_count;
+    pelt_result result = make_motions(&w, driver_count);
+    if (result == PELT_OK) {
+        model->motions = w.motions;
+        result = px_morphs_fit_range(e->scratch, &morphs, "mode offset", model);
+    }
+    if (result != PELT_OK) {
+        model->morphs = morphs;
+        model->drivers = drivers;
+        model->driver_count = driver_count;
+        model->motions = motions;
+        return result;
+    }
     model->mesh.weld = NULL; /* morphs count in it */
     model->mesh.weld_count = 0;
     model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_DRIVERS | (model->motion_count ? PELT_CHANGED_MOTIONS : 0);

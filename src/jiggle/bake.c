@@ -1,11 +1,11 @@
-/* A motion played through the stepping object, as a clip.
+/* pelt_jiggle_bake: simulates a motion and records a clip.
  *
- * Time goes on by whole substeps from the motion's start, with the motion's own pose at the end of each; frames lie
- * wherever they lie between them. So frames do not change what is computed, and whoever steps a pelt_jiggle by its substep
- * gets the same bits.
+ * Time advances by whole substeps from the start of the motion, with the pose of the motion at the end of each. Frames
+ * are recorded between substeps and do not affect the simulation: a caller that steps a pelt_jiggle by its substep gets
+ * the same bits.
  *
- * Loops: a turn is a whole number of substeps too. It is played until one ends where it began; what is left to
- * that is taken from all frames in proportion to their time.
+ * Loops: a cycle is a whole number of substeps. Cycles are played until one ends where it began; the remaining difference
+ * is distributed over the frames in proportion to their time.
  */
 #include "jiggle/object.h"
 
@@ -14,16 +14,16 @@
 
 #include <pelt/run.h>
 
-#define SLACK      1e-6  /* of a substep: frames this near to one are at it */
-#define TURNS_MOST 64u   /* beside those of the preroll */
-#define SEAM_LEAST 1e-5  /* of the mesh's size: a turn that ends this near to where it began needs no other */
-#define EASE       0.1   /* seconds in which the rig comes to the motion's speed, before its start */
-#define DAY        86400 /* seconds of preroll that are enough for anyone */
+#define FRAME_TOLERANCE 1e-6  /* of a substep: frames closer to a substep coincide with it */
+#define MAX_CYCLES      64u   /* after those of the preroll */
+#define SEAM_TOLERANCE  1e-5  /* of the mesh's size: a cycle whose ends are closer is closed */
+#define EASE_SECONDS    0.1   /* time constant, seconds, of the acceleration before the start */
+#define MAX_PREROLL     86400 /* seconds: one day */
 
 static const pelt_option options[] = {
     {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_bake_desc, fps), "30", 0.001, 100000, NULL, "N",
      "frames per second; what is computed does not depend on it"},
-    {"preroll", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_bake_desc, preroll), "1", 0, DAY, NULL, "SECONDS",
+    {"preroll", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_bake_desc, preroll), "1", 0, MAX_PREROLL, NULL, "SECONDS",
      "the rig comes out of standing this long before the motion starts; of a loop, turns are played"},
     {"loop", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_jiggle_bake_desc, loop), NULL, 0, 0, NULL, NULL,
      "the motion is a cycle: the last frame is the first, without a seam"},
@@ -37,26 +37,26 @@ typedef struct bake {
     const pelt_motion *motion; /* or NULL */
     pelt_jiggle_bake_desc desc;
     pelt_jiggle *jiggle;
-    pelt_clip clip;              /* the frames, of the rig alone until there are others */
+    pelt_clip clip;              /* frames: evaluated from the rig until positions are recorded */
     double duration;             /* seconds */
-    double substep, frame;       /* seconds from one to the next */
-    double now;                  /* seconds from the motion's start to where the jiggle is */
-    double size;                 /* diagonal of the box of the skin's first frame */
+    double substep, frame;       /* length of a substep and of a frame, seconds */
+    double now;                  /* simulated time, seconds from the start of the motion */
+    double size;                 /* diagonal of the bounding box of the skinned first frame */
     pelt_transform *locals;      /* [joint] scratch */
     pelt_transform *first;       /* [joint] at the start */
     float *weights;              /* [morph] scratch */
     float *vertices;             /* [vertex][3] scratch … */
-    float *skin_vertices;        /* … and where the skeleton alone has them */
+    float *skin_vertices;        /* … and the same by primary motion alone */
     float *points;               /* [point][3] scratch */
     float *positions;            /* [frame][point][3] */
-    double lost;                 /* volume that the frame of report->jiggle loses and wins, all parts together */
+    double lost;                 /* Σ |change of volume| of the frame in report->jiggle */
     pelt_jiggle_volume *volumes; /* [volume] of the report */
     pelt_jiggle_bake_report *report;
 } bake;
 
 /* ---- Time ------------------------------------------------------------------------------------------------- */
 
-/* What would have led to the first pose at the speed that it is left with: the motion backwards and upside down. */
+/* Reflects poses at the first pose: continues the motion before its start with the velocity of its first pose. */
 static void reflect(const pelt_transform *first, uint32_t joint_count, pelt_transform *locals) {
     for (uint32_t j = 0; j < joint_count; j++) {
         float turned[4];
@@ -69,17 +69,17 @@ static void reflect(const pelt_transform *first, uint32_t joint_count, pelt_tran
     }
 }
 
-/* Before the start the rig comes out of standing: its time runs ever slower, seen backwards. */
+/* Before the start (time < 0) the rig accelerates from rest: the reflected motion, slowed exponentially. */
 static void set_pose(bake *b, double time) {
     double start = b->motion ? (double)b->motion->start : 0;
-    double at = time >= 0 ? fmin(time, b->duration) : EASE * (1 - exp(time / EASE));
+    double at = time >= 0 ? fmin(time, b->duration) : EASE_SECONDS * (1 - exp(time / EASE_SECONDS));
     pelt_motion_sample(b->model, b->motion, (float)(start + at), b->locals, NULL);
     if (time < 0)
         reflect(b->first, b->model->skeleton.joint_count, b->locals);
     pelt_jiggle_set_pose(b->jiggle, b->locals);
 }
 
-/* To a time in the substep that has begun, or its end. */
+/* Advances to a time within the current substep, or to its end. */
 static void go_to(bake *b, double time) {
     set_pose(b, time);
     pelt_jiggle_step(b->jiggle, time - b->now);
@@ -122,7 +122,7 @@ static void keep_volumes(bake *b) {
         memcpy(b->volumes, now.volumes, now.volume_count * sizeof *now.volumes);
 }
 
-/* How far the flesh is from where the skeleton alone has it, at most. */
+/* Updates the largest distance between the vertices and their primary motion. */
 static void measure_swing(bake *b, uint32_t k) {
     pelt_jiggle_bake_report *report = b->report;
     px_jiggle_vertices(b->jiggle, b->jiggle->skin, b->skin_vertices, NULL);
@@ -149,14 +149,14 @@ static void keep_frame(bake *b, uint32_t k) {
     keep_volumes(b);
 }
 
-/* From the start to the last frame. */
+/* Simulates from the start to the last frame; with `keep`, records the frames. */
 static pelt_result play(bake *b, const char *phase, bool keep) {
     double next = 1; /* substep */
     for (uint32_t k = 0; k < b->clip.frame_count; k++) {
         double time = k * b->frame;
-        for (; next * b->substep <= time + SLACK * b->substep; next++)
+        for (; next * b->substep <= time + FRAME_TOLERANCE * b->substep; next++)
             one_substep(b, next * b->substep);
-        if (keep && time > b->now + SLACK * b->substep)
+        if (keep && time > b->now + FRAME_TOLERANCE * b->substep)
             go_to(b, time);
         if (keep)
             keep_frame(b, k);
@@ -177,7 +177,7 @@ static double distance_between(const float *a, const float *b, uint32_t point_co
 
 static pelt_result check_cycle(bake *b) {
     uint32_t count = b->clip.point_count;
-    float *first = b->positions; /* nothing is in there yet */
+    float *first = b->positions; /* not recorded yet: serves as scratch */
     PX_TRY(pelt_clip_read(b->context, &b->clip, 0, 0, count, first));
     PX_TRY(pelt_clip_read(b->context, &b->clip, b->clip.frame_count - 1, 0, count, b->points));
     double apart = distance_between(first, b->points, count);
@@ -207,26 +207,26 @@ static pelt_result play_loop(bake *b) {
     set_pose(b, 0);
     for (double turn = 0; turn < before; turn++, b->now = 0)
         PX_TRY(play(b, "preroll", false));
-    for (uint32_t turn = 0; turn < TURNS_MOST; turn++, b->now = 0) {
+    for (uint32_t turn = 0; turn < MAX_CYCLES; turn++, b->now = 0) {
         b->report->farthest = b->lost = 0;
         PX_TRY(play(b, "jiggle", true));
         b->report->turns = (uint32_t)before + turn + 1;
         b->report->seam = distance_between(b->positions, last_frame, b->clip.point_count);
-        if (b->report->seam <= SEAM_LEAST * b->size)
+        if (b->report->seam <= SEAM_TOLERANCE * b->size)
             break;
     }
     close_seam(b);
     return PELT_OK;
 }
 
-/* ---- Making ----------------------------------------------------------------------------------------------- */
+/* ---- Creation --------------------------------------------------------------------------------------------- */
 
-/* Frames: those of the rig alone, a whole number of which lasts as long as the motion; in a loop substeps do so too. */
+/* Chooses frame and substep lengths that divide the duration: frames always, substeps in a loop. */
 static pelt_result plan(bake *b, pelt_jiggle_desc *desc) {
     b->duration = b->motion ? (double)b->motion->end - (double)b->motion->start : 0;
     b->desc.loop = b->desc.loop && b->duration > 0;
     if (b->desc.loop)
-        desc->substep = b->duration / ceil(b->duration / desc->substep - SLACK);
+        desc->substep = b->duration / ceil(b->duration / desc->substep - FRAME_TOLERANCE);
     b->substep = desc->substep;
     PX_TRY(pelt_clip_from_motion(b->context, b->model, b->motion, b->desc.fps, PELT_SKINNING_LINEAR, &b->clip));
     b->frame = b->clip.frame_count > 1 ? b->duration / (b->clip.frame_count - 1) : 1 / b->desc.fps;
@@ -241,7 +241,7 @@ static pelt_result measure_size(bake *b) {
     return PELT_OK;
 }
 
-/* Where the report's volumes are put. */
+/* Allocates the volumes of the report. */
 static pelt_result make_report(bake *b) {
     pelt_jiggle_report *report = &b->report->jiggle;
     *report = pelt_jiggle_get_report(b->jiggle);

@@ -1,4 +1,4 @@
-/* Where bones lie, for diffusion and for parts. */
+/* Segments of bones, for diffusion and for parts. */
 #include "core/math3.h"
 #include "jiggle/jiggle.h"
 
@@ -7,15 +7,15 @@ static void joint_place(const px_jiggle_subject *subject, uint32_t joint, float 
         out[c] = subject->joints[joint].m[4 * c + 3];
 }
 
-typedef struct flesh { /* of a joint: the sum of its vertices */
+typedef struct tissue { /* of a joint: the sum of its vertices */
     double sum[3], weight;
-} flesh;
+} tissue;
 
-static void weigh_vertices(const px_jiggle_subject *subject, flesh *joints) {
+static void weigh_vertices(const px_jiggle_subject *subject, tissue *joints) {
     const pelt_skin *skin = &subject->model->skin;
     size_t count = skin->bone_count ? (size_t)subject->model->mesh.vertex_count * skin->influence_count : 0;
     for (size_t k = 0; k < count; k++) {
-        flesh *f = &joints[skin->bone_joints[skin->bones[k]]];
+        tissue *f = &joints[skin->bone_joints[skin->bones[k]]];
         double weight = (double)skin->weights[k];
         f->weight += weight;
         for (size_t c = 0; c < 3; c++)
@@ -24,14 +24,14 @@ static void weigh_vertices(const px_jiggle_subject *subject, flesh *joints) {
 }
 
 /* As far behind the middle of its vertices as the joint is before it. */
-static void end_of_flesh(const flesh *f, px_jiggle_bone *bone) {
+static void end_of_tissue(const tissue *f, px_jiggle_bone *bone) {
     for (int c = 0; c < 3; c++)
         bone->to[c] = f->weight > 0 ? (float)(2 * f->sum[c] / f->weight - (double)bone->from[c]) : bone->from[c];
 }
 
 pelt_result px_jiggle_bones_make(px_arena *arena, const px_jiggle_subject *subject, px_jiggle_bones *bones) {
     const pelt_skeleton *skeleton = &subject->model->skeleton;
-    flesh *joints = PX_NEW(arena, flesh, skeleton->joint_count);
+    tissue *joints = PX_NEW(arena, tissue, skeleton->joint_count);
     *bones = (px_jiggle_bones){.items = PX_NEW(arena, px_jiggle_bone, 2 * (size_t)skeleton->joint_count)};
     if (!joints || !bones->items)
         return PELT_ERROR_MEMORY;
@@ -49,7 +49,7 @@ pelt_result px_jiggle_bones_make(px_arena *arena, const px_jiggle_subject *subje
                 bones->items[bones->count++] = bone;
             }
         if (bones->count == before) {
-            end_of_flesh(&joints[j], &bone);
+            end_of_tissue(&joints[j], &bone);
             bones->items[bones->count++] = bone;
         }
     }

@@ -1,4 +1,4 @@
-/* What particles turn about: the middle of the flesh that has like weights, as in "Real-time skeletal skinning with
+/* Centres of rotation of particles: the mean position of tissue with similar weights, as in "Real-time skeletal skinning with
  * optimized centers of rotation" (Le, Hodgins 2016), who integrate over the surface for every vertex. Here every pair of
  * joints that share particles gets a curve: the mean place of what the two move, as a function of log(w_b / w_a), which
  * runs evenly along a limb where weights fade exponentially (heat). The centre of a particle is the mean over its pairs,
@@ -9,44 +9,44 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define KNOTS    33u  /* of a curve */
-#define EXTENT   8.0  /* its ends: weights as 1 to e^±8 */
-#define LIGHTEST 1e-6 /* products of weights below this say nothing */
+#define CURVE_KNOTS        33u  /* per curve */
+#define MAX_LOG_RATIO      8.0  /* ends of a curve: weight ratios of e^±8 */
+#define MIN_WEIGHT_PRODUCT 1e-6 /* pairs of smaller products are ignored */
 
-/* Of a particle around which the mesh fills nothing, against an octant that it fills: where there is nothing else, it
- * counts. */
-#define LEAST_MASS 1e-3f
+/* Mass of a particle outside the mesh, relative to a filled octant: not 0, so that curves without any filled octant are
+ * defined. */
+#define MIN_MASS 1e-3f
 
 /* The curves of all pairs. */
 typedef struct curves {
     uint32_t count;
-    uint32_t *keys;           /* [count] both joints, ascending */
-    double (*sums)[KNOTS][4]; /* [count] Σ mass · place, Σ mass */
+    uint32_t *keys;                 /* [count] both joints, ascending */
+    double (*sums)[CURVE_KNOTS][4]; /* [count] Σ mass · place, Σ mass */
 } curves;
 
 /* Two influences of a particle. */
 typedef struct pair {
     uint32_t key;  /* both joints */
     double mass;   /* w_a · w_b */
-    uint32_t knot; /* the lower one of the two that it is between … */
-    double above;  /* … and how far it is from it, 0 to 1 */
+    uint32_t knot; /* the knot below */
+    double above;  /* position between that knot and the next, 0 to 1 */
 } pair;
 
-#define PAIRS_MOST (PX_WEIGHT_CAPACITY * (PX_WEIGHT_CAPACITY - 1) / 2)
+#define MAX_PAIRS (PX_WEIGHT_CAPACITY * (PX_WEIGHT_CAPACITY - 1) / 2)
 
-static uint32_t pairs_of(const px_weight_table *weights, size_t particle, pair out[PAIRS_MOST]) {
+static uint32_t pairs_of(const px_weight_table *weights, size_t particle, pair out[MAX_PAIRS]) {
     const uint16_t *joints = weights->bones + particle * weights->capacity;
     const float *row = weights->weights + particle * weights->capacity;
     uint32_t count = 0;
     for (uint32_t k = 1; k < weights->capacity; k++)
         for (uint32_t l = 0; l < k; l++) {
             double mass = (double)row[k] * (double)row[l];
-            if (!(mass > LIGHTEST))
+            if (!(mass > MIN_WEIGHT_PRODUCT))
                 continue;
             uint32_t a = joints[k] < joints[l] ? k : l, b = a == k ? l : k;
-            double at = (log((double)row[b] / (double)row[a]) / EXTENT + 1) * ((KNOTS - 1) / 2.0);
-            at = fmin(fmax(at, 0), KNOTS - 1.0);
-            uint32_t knot = at < KNOTS - 1 ? (uint32_t)at : KNOTS - 2;
+            double at = (log((double)row[b] / (double)row[a]) / MAX_LOG_RATIO + 1) * ((CURVE_KNOTS - 1) / 2.0);
+            at = fmin(fmax(at, 0), CURVE_KNOTS - 1.0);
+            uint32_t knot = at < CURVE_KNOTS - 1 ? (uint32_t)at : CURVE_KNOTS - 2;
             out[count++] = (pair){(uint32_t)joints[a] << 16 | joints[b], mass, knot, at - knot};
         }
     return count;
@@ -58,7 +58,7 @@ static int compare_keys(const void *a, const void *b) {
 }
 
 static pelt_result find_pairs(px_arena *arena, const px_weight_table *weights, curves *out) {
-    pair pairs[PAIRS_MOST];
+    pair pairs[MAX_PAIRS];
     size_t total = 0, count = 0;
     for (size_t p = 0; p < weights->row_count; p++)
         total += pairs_of(weights, p, pairs);
@@ -93,7 +93,7 @@ static void add_particle(const curves *all, const pair *pairs, uint32_t count, c
     }
 }
 
-/* What it is between has mass: at least its own. */
+/* The knots on both sides have mass: at least that of the particle. */
 static void find_centre(const curves *all, const pair *pairs, uint32_t count, float *out) {
     double sum[4] = {0};
     for (uint32_t e = 0; e < count; e++) {
@@ -112,13 +112,13 @@ static void find_centre(const curves *all, const pair *pairs, uint32_t count, fl
 static pelt_result find_centres(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights,
                                 float *centres) {
     curves all = {0};
-    pair pairs[PAIRS_MOST];
+    pair pairs[MAX_PAIRS];
     float *masses = PX_NEW(arena, float, lattice->particle_count);
     if (!masses)
         return PELT_ERROR_MEMORY;
     PX_TRY(find_pairs(arena, weights, &all));
     for (size_t p = 0; p < lattice->particle_count; p++)
-        masses[p] = LEAST_MASS;
+        masses[p] = MIN_MASS;
     for (size_t i = 0; i < lattice->cell_count; i++)
         for (int c = 0; c < 8; c++)
             masses[lattice->cells[i][c]] += lattice->fills[i][c];

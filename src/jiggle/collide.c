@@ -1,15 +1,15 @@
-/* What keeps flesh where it may be: spheres, capsules, planes, and the skin it belongs to. All of it acts on what is
- * shown, δ x + (1 − δ) x̄. */
+/* Colliders (spheres, capsules, planes) and the bound on the distance from the primary motion. Both act on shown positions,
+ * δ x + (1 − δ) x̄. */
 #include "jiggle/swing.h"
 
 #include "core/rotation.h"
 
-/* Less of a swing than this cannot be pushed about: it would be thrown. */
-#define DELTA_LEAST 0.01f
+/* Particles with a smaller δ do not collide: the displacement x would be the push divided by δ. */
+#define MIN_DELTA 0.01f
 
-/* ---- Making ----------------------------------------------------------------------------------------------- */
+/* ---- Creation --------------------------------------------------------------------------------------------- */
 
-/* How far particles lie outside of the surface: along the normal of the nearest vertex in their cells. */
+/* Distance of particles outside the surface, along the normal of the nearest vertex in their cells. */
 static void measure_outside(px_swing *s, const float *normals, float *nearest) {
     const px_lattice *lattice = s->lattice;
     for (size_t i = 0; i < lattice->vertex_count; i++)
@@ -45,9 +45,9 @@ void px_swing_set_collider(px_swing *s, uint32_t index, const pelt_collider *col
     s->obstacles[index].known = false;
 }
 
-/* ---- Where obstacles are ---------------------------------------------------------------------------------- */
+/* ---- Motion of colliders ---------------------------------------------------------------------------------- */
 
-/* A velocity since the last substep; 0 when there was none. */
+/* Velocity since the last substep; 0 after a reset. */
 static void move_end(const px_swing *s, const double to[3], bool known, double at[3], double velocity[3]) {
     for (int c = 0; c < 3; c++) {
         velocity[c] = known ? (to[c] - at[c]) / s->step : 0;
@@ -77,10 +77,10 @@ static void place_obstacle(const px_swing *s, const pelt_affine *globals, const 
     o->known = true;
 }
 
-/* ---- Pushing ---------------------------------------------------------------------------------------------- */
+/* ---- Contact ---------------------------------------------------------------------------------------------- */
 
 typedef struct contact {
-    double depth; /* how far inside, units */
+    double depth; /* penetration, units */
     double normal[3], velocity[3];
 } contact;
 
@@ -132,7 +132,7 @@ static void push_out(px_swing *s, size_t p, const float *skin, uint32_t n) {
     }
 }
 
-/* Not farther than allowed, and no faster away. */
+/* Clamps the distance, and removes velocity that would increase it. */
 static void hold_back(px_swing *s, size_t p) {
     float *u = s->pass.u + 4 * p, *w = s->pass.w + 4 * p;
     float far2 = px_dot3(u, u), most = s->values.limits[p] / (s->lattice->cell * s->deltas[p]);
@@ -149,7 +149,7 @@ void px_swing_hold(px_swing *s, const float *skin, const pelt_affine *globals) {
     for (uint32_t n = 0; n < s->collider_count; n++)
         place_obstacle(s, globals, &s->colliders[n], &s->obstacles[n]);
     for (size_t p = 0; p < s->lattice->particle_count; p++) {
-        for (uint32_t n = 0; s->deltas[p] >= DELTA_LEAST && n < s->collider_count; n++)
+        for (uint32_t n = 0; s->deltas[p] >= MIN_DELTA && n < s->collider_count; n++)
             push_out(s, p, skin, n);
         if (s->deltas[p] > 0)
             hold_back(s, p);

@@ -1,4 +1,4 @@
-/* Detail: where flesh is thin, its finer lattice, and how that moves. */
+/* The fine lattice of thin tissue and its motion; see detail.h. */
 #include "jiggle/detail.h"
 
 #include "core/math3.h"
@@ -6,22 +6,22 @@
 
 #include <math.h>
 
-/* Joints whose vertices are on average this near to their bones, in cells, are too thin for the lattice … */
-#define THIN 0.25
-/* … if their bones are this many times longer than that: fingers, not eyes or patches of a face. */
-#define SLENDER 2
+/* Thin joints: the mean distance of their vertices from their bones is less than this, in cells … */
+#define MAX_THIN_RADIUS 0.25
+/* … and their bones are longer than this many mean distances: fingers, but not eyes or parts of a face. */
+#define MIN_SLENDERNESS 2
 
-/* Vertices with less of it stay in the coarse lattice. */
-#define LEAST_OWN 0.01f
+/* Vertices with a smaller share of the fine lattice stay in the coarse one. */
+#define MIN_OWN_SHARE 0.01f
 
-/* A fine cell in mean distances of thin flesh from its bones; in coarse cells at least and at most. */
-#define FINE_CELL  1.5
-#define FINE_LEAST 0.15
-#define FINE_MOST  0.5
+/* Side of a fine cell, in mean distances of thin tissue from its bones; its bounds, in coarse cells. */
+#define FINE_CELL_RADII 1.5
+#define MIN_FINE_CELL   0.15
+#define MAX_FINE_CELL   0.5
 
-/* Fine particles may be at most this many times the coarse ones, else cells get larger by GROWTH. */
-#define PARTICLES_MOST 0.45
-#define GROWTH         1.25
+/* Bound on the number of fine particles, relative to coarse ones; cells grow by CELL_GROWTH until it is met. */
+#define MAX_PARTICLE_RATIO 0.45
+#define CELL_GROWTH        1.25
 
 /* ---- Thin joints ------------------------------------------------------------------------------------------ */
 
@@ -71,7 +71,7 @@ static pelt_result find_thin(px_arena *arena, const px_jiggle_subject *subject, 
     }
     for (uint32_t n = 0; n < joints; n++) {
         double distance = counts[n] > 0 ? sums[n] / counts[n] : INFINITY;
-        (*thin)[n] = distance < THIN * (double)cell && distance * SLENDER < bone_length(&bones, n);
+        (*thin)[n] = distance < MAX_THIN_RADIUS * (double)cell && distance * MIN_SLENDERNESS < bone_length(&bones, n);
         sum += (*thin)[n] ? sums[n] : 0;
         count += (*thin)[n] ? counts[n] : 0;
     }
@@ -79,9 +79,9 @@ static pelt_result find_thin(px_arena *arena, const px_jiggle_subject *subject, 
     return PELT_OK;
 }
 
-/* ---- How fine ---------------------------------------------------------------------------------------------- */
+/* ---- Blending --------------------------------------------------------------------------------------------- */
 
-/* owns [coarse particle]: 1 at the corners of cells with thin flesh, else 0; so that it fades out within the next cell. */
+/* owns [coarse particle]: 1 at the corners of cells with thin tissue, else 0: the share falls to 0 across the next cell. */
 static pelt_result find_owns(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
                              const bool *thin, float **owns) {
     *owns = PX_NEW(arena, float, lattice->particle_count);
@@ -112,7 +112,7 @@ static float own_at(const px_lattice *lattice, const float *owns, uint32_t cell,
     return sum;
 }
 
-/* ---- The fine lattice -------------------------------------------------------------------------------------- */
+/* ---- The fine lattice ------------------------------------------------------------------------------------- */
 
 /* Rows of the subject whose vertices go to the fine lattice, and triangles between them. */
 typedef struct selection {
@@ -135,7 +135,7 @@ static pelt_result select_rows(px_arena *arena, const px_jiggle_subject *subject
     for (size_t i = 0; i < lattice->vertex_count; i++) {
         uint32_t *number = &out->numbers[subject->rows[i]];
         if (*number != PELT_NONE ||
-            !(own_at(lattice, owns, lattice->vertex_cells[i], lattice->vertex_places + 3 * i) > LEAST_OWN))
+            !(own_at(lattice, owns, lattice->vertex_cells[i], lattice->vertex_places + 3 * i) > MIN_OWN_SHARE))
             continue;
         memcpy(out->positions + 3 * (size_t)count, subject->row_positions + 3 * (size_t)subject->rows[i],
                3 * sizeof(float));
@@ -157,18 +157,18 @@ static pelt_result select_rows(px_arena *arena, const px_jiggle_subject *subject
     return PELT_OK;
 }
 
-/* As fine as the flesh is thin, and no finer than there may be particles. */
+/* Chooses the cell size by the thickness of the tissue and the bound on particles. */
 static pelt_result make_lattice(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
                                 const px_lattice *coarse, double radius, selection *s, px_lattice *fine) {
     double cell = (double)coarse->cell;
-    double side = fmin(fmax(FINE_CELL * radius, FINE_LEAST * cell), FINE_MOST * cell);
-    for (;; side *= GROWTH) {
+    double side = fmin(fmax(FINE_CELL_RADII * radius, MIN_FINE_CELL * cell), MAX_FINE_CELL * cell);
+    for (;; side *= CELL_GROWTH) {
         double cells = ceil((double)s->longest / side);
-        s->source.cells = (uint32_t)fmin(fmax(cells, 1), PX_LATTICE_CELLS_MOST);
+        s->source.cells = (uint32_t)fmin(fmax(cells, 1), PX_LATTICE_MAX_CELLS);
         PX_TRY(px_lattice_make(context, arena, &s->source, fine));
-        if (fine->particle_count <= PARTICLES_MOST * coarse->particle_count)
+        if (fine->particle_count <= MAX_PARTICLE_RATIO * coarse->particle_count)
             break;
-        if ((double)fine->cell >= FINE_MOST * cell) { /* little is won: the coarse one must do */
+        if ((double)fine->cell >= MAX_FINE_CELL * cell) { /* hardly finer: use the coarse lattice */
             *fine = (px_lattice){0};
             return PELT_OK;
         }
@@ -189,9 +189,9 @@ static pelt_result make_lattice(pelt_context *context, px_arena *arena, const px
     return PELT_OK;
 }
 
-/* ---- Between the lattices ----------------------------------------------------------------------------------- */
+/* ---- Between the lattices --------------------------------------------------------------------------------- */
 
-/* homes [fine particle]: a vertex near it, whose coarse cell it counts to. */
+/* homes [fine particle]: a vertex near it, in whose coarse cell the particle is embedded. */
 static pelt_result find_homes(px_arena *arena, const px_lattice *fine, uint32_t **homes) {
     uint32_t last = 0;
     *homes = PX_NEW(arena, uint32_t, fine->particle_count);
@@ -272,7 +272,7 @@ pelt_result px_detail_rest(px_arena *arena, const px_detail *detail, const px_la
     return PELT_OK;
 }
 
-/* ---- Volumes ------------------------------------------------------------------------------------------------ */
+/* ---- Volumes ---------------------------------------------------------------------------------------------- */
 
 bool px_detail_has(const px_detail *d, uint32_t joint) {
     return d->lattice.particle_count > 0 && d->thin[joint];
@@ -302,7 +302,7 @@ uint32_t px_detail_report(px_detail *d, const px_primary *primary, pelt_jiggle_v
     return count;
 }
 
-/* ---- Motion ------------------------------------------------------------------------------------------------- */
+/* ---- Motion ----------------------------------------------------------------------------------------------- */
 
 void px_detail_follow(const px_detail *d, const float *still, const float *swung, float *particles) {
     for (size_t p = 0; p < d->lattice.particle_count; p++) {

@@ -1,14 +1,14 @@
-/* Vertices of thin flesh and of rigid shells keep the rig's own skin.
+/* Vertices of thin tissue and of rigid shells keep the skin of the rig.
  *
- * A cell that is wider than a finger blends the weights of the whole hand: the finger bends as the cell does, not as its
- * skin does. What linear blending of the lattice gets wrong of linear blending of the vertices is known, and is put right
- * by the share h that is held:
+ * A cell that is wider than a finger blends the weights of the whole hand, so the finger bends with the cell and not with
+ * its own weights. The difference between linear blending of the lattice and of the vertices is known; the share h of it
+ * is removed:
  *
  *   vertex = lattice(x) + h (skin(vertex) − lattice(x_linear))
  *
- * For h = 1 the lattice gives only x − x_linear, the difference to its own linear blending, which is smooth. Cells that are
- * not small against the flesh blend more than its vertices do, so that difference is too long: it keeps a volume that the
- * vertices do not lose. It is shortened to a part of the thickness of the flesh.
+ * For h = 1 the lattice gives only x − x_linear, the difference to its own linear blending, which is smooth. Cells that
+ * are not small relative to the tissue blend more than its vertices, so that difference is too large: it restores a volume
+ * that the vertices do not lose. It is clamped to a fraction of the thickness of the tissue.
  *
  * Rigid shells that touch share cells, which would blend their joints: their vertices have the rig's skin alone.
  */
@@ -18,10 +18,10 @@
 
 #include <math.h>
 
-/* Of the thickness: the longest difference. Finger joints of fists, by volumes of closed regions of the mesh
+/* Bound on that difference, as a fraction of the thickness. Finger joints of fists, by volumes of closed regions of the mesh
  * (bench_jiggle_volume RIG fist), are off by 5.8, 5.3 and 7.9 % on three characters with 0.15, by 12, 23 and 20 % with 1;
  * blending alone: 9.7, 6.5 and 9.5 %. */
-#define DIFFERENCE_MOST 0.15f
+#define MAX_DIFFERENCE 0.15f
 
 static bool is_any_held(const px_thickness *thickness, uint32_t joint_count) {
     for (uint32_t j = 0; j < joint_count; j++)
@@ -59,7 +59,7 @@ static pelt_result make_lattice(px_arena *arena, const px_lattice *lattice, cons
     px_thickness_blend(weights, thickness->holds, lattice->particle_count, out->shares);
     px_thickness_blend(weights, thickness->joints, lattice->particle_count, out->limits);
     for (uint32_t p = 0; p < lattice->particle_count; p++)
-        out->limits[p] *= DIFFERENCE_MOST;
+        out->limits[p] *= MAX_DIFFERENCE;
     return PELT_OK;
 }
 

@@ -1,17 +1,17 @@
-/* Vertices of thin flesh and of rigid shells keep the rig's own skin. */
+/* Vertices of thin tissue and of rigid shells keep the skin of the rig; see hold.c. */
 #ifndef PELT_JIGGLE_HOLD_H
 #define PELT_JIGGLE_HOLD_H
 
 #include "jiggle/detail.h"
 #include "jiggle/thickness.h"
 
-/* What is held of one lattice. */
+/* One lattice. */
 typedef struct px_hold_lattice {
     const px_weight_table *weights;
     uint32_t particle_count;
     const float *rest; /* [particle][3] */
-    float *shares;     /* [particle] how much is held; NULL: nothing is */
-    float *limits;     /* [particle] units: the longest difference to linear blending */
+    float *shares;     /* [particle] h; NULL: 0 everywhere */
+    float *limits;     /* [particle] bound on the difference to linear blending, units */
     float *linear;     /* [particle][4] scratch: by linear blending */
     float *moved;      /* [particle][4] scratch */
 } px_hold_lattice;
@@ -20,8 +20,8 @@ typedef struct px_hold {
     const pelt_model *model;
     const px_jiggle_subject *subject;
     px_hold_lattice coarse, fine; /* fine: of no particles where there is no detail */
-    float *vertex_shares;         /* [vertex] how much is held; NULL: nothing is */
-    const bool *rigid;            /* [vertex] it has the rig's own skin and nothing else; NULL: none has */
+    float *vertex_shares;         /* [vertex] h; NULL: 0 everywhere */
+    const bool *rigid;            /* [vertex] moved by the skin of the rig alone; NULL: none */
     float *bind;                  /* [vertex][3] in the bind pose, with morphs as at rest */
     float *morphed;               /* [vertex][3] scratch: with morphs as they are; NULL: there are none */
     float *skinned;               /* [vertex][3] scratch: by the rig's skin … */
@@ -37,12 +37,11 @@ pelt_result px_hold_make(pelt_context *context, px_arena *arena, const px_jiggle
                          const px_thickness *thickness, const bool *rigid, px_hold *out);
 /* Linear blending of both lattices for joints at `globals` [joint]. The functions below need it. Never allocates. */
 void px_hold_pose(const px_hold *hold, const px_detail *detail, const pelt_affine *globals);
-/* Particles [particle][4] shortened in their difference to linear blending, as far as they are held. Gives
- * `particles` where nothing is. Never allocates. */
+/* Clamps the difference of particles [particle][4] to linear blending, in proportion to h. Returns `particles` where h is 0
+ * everywhere. Never allocates. */
 const float *px_hold_particles(const px_hold_lattice *lattice, const float *particles);
-/* Moves vertices that the embeddings and those particles put at `positions`, so that they are off the rig's own skin only by
- * as much as their lattice is off its own linear blending; those of rigid shells not at all, nor their `normals` (or NULL).
- * Never allocates. */
+/* Applies the formula of hold.c to `positions`, which the embeddings computed from those particles. Vertices of rigid shells
+ * get position and normal of the skin of the rig. `normals` may be NULL. Never allocates. */
 void px_hold_vertices(const px_hold *hold, const px_mesh_embedding *mesh, const px_mesh_embedding *fine,
                       const pelt_affine *globals, float *positions, float *normals);
 

@@ -1,4 +1,4 @@
-/* Which body of the kernels runs. */
+/* Choice of the kernels by instruction set. */
 #include "jiggle/kernels.h"
 
 static const px_jiggle_kernels *const bodies[PELT_SIMD_COUNT] = {

@@ -1,5 +1,5 @@
-/* Flesh in every frame: the loops over blocks of particles and cells, once for every instruction set (core/lanes.h).
- * Each body of a kernel does the same operations in the same order, so all agree to the last bit.
+/* Kernels of a frame: loops over blocks of particles and cells, compiled for every instruction set (core/lanes.h). All
+ * versions do the same operations in the same order and agree bit for bit.
  */
 #ifndef PELT_JIGGLE_KERNELS_H
 #define PELT_JIGGLE_KERNELS_H
@@ -8,7 +8,7 @@
 
 #include <pelt/run.h>
 
-/* Particles and cells come in blocks of this many; the last one is filled up with some that weigh nothing. */
+/* Particles and cells per block; the last block is padded with elements of weight 0. */
 #define PX_JIGGLE_BLOCK 8u
 static inline size_t px_jiggle_padded(size_t count) {
     return px_block_count(count, PX_JIGGLE_BLOCK) * PX_JIGGLE_BLOCK;
@@ -16,10 +16,10 @@ static inline size_t px_jiggle_padded(size_t count) {
 
 /* ---- Skinning of particles -------------------------------------------------------------------------------- */
 
-/* How a joint has moved since rest, T = translation · R · S: what of it blends, less the identity, so that a rig at rest
- * moves nothing, to the last bit. */
+/* Motion of a joint from rest, T = translation · R · S, in the form that is blended. The identity is subtracted, so that a rig
+ * at rest moves nothing, bit for bit. */
 typedef struct px_joint_motion {
-    float rotation[4]; /* of R: a quaternion, on the side of its neighbours' */
+    float rotation[4]; /* quaternion of R, of the sign of its neighbours */
     float matrix[12];  /* T − 1, as pelt_affine */
     float stretch[6];  /* S − 1: xx xy xz yy yz zz */
     float unused[2];
@@ -27,12 +27,12 @@ typedef struct px_joint_motion {
 
 typedef struct px_skin_pass {
     uint32_t block_count;
-    uint32_t influences;            /* room of a row */
+    uint32_t influences;            /* capacity of a row */
     const uint8_t *counts;          /* [block] influences in use */
     const uint16_t *joints;         /* [particle][influences] */
     const float *weights;           /* [particle][influences] */
     const float *rest;              /* [particle][4] x y z 0 */
-    const float *centres;           /* [particle][4] x y z 0: what the particle turns about */
+    const float *centres;           /* [particle][4] x y z 0: centre of rotation */
     const px_joint_motion *motions; /* [joint] */
     float amount;                   /* 0: linear blend … 1: no collapse */
     float *positions;               /* [particle][4] out: x y z 0 */
@@ -42,10 +42,10 @@ typedef struct px_skin_pass {
 
 /* ---- Volume ----------------------------------------------------------------------------------------------- */
 
-/* Eight cells, and which of their octants count. */
+/* Eight cells and the octants of them that belong to the part. */
 typedef struct px_volume_block {
     uint32_t corners[8][PX_JIGGLE_BLOCK]; /* [corner][cell] particles */
-    float shares[8][PX_JIGGLE_BLOCK];     /* [corner][cell] 1/8 for the octant of a particle that counts, else 0 */
+    float shares[8][PX_JIGGLE_BLOCK];     /* [corner][cell] 1/8 for octants of the part, else 0 */
 } px_volume_block;
 
 /* Where octants are measured, in cells from their corner: (1 − 1/√3) / 2, of Gauss' rule for two points. */
@@ -58,16 +58,16 @@ typedef void px_volume_kernel(const px_volume_block *blocks, size_t block_count,
 
 /* ---- Shape matching --------------------------------------------------------------------------------------- */
 
-/* Floats of a particle on the way to its region's sums, and of a region on the way to its particles. */
+/* Floats per particle that are summed over regions, and per region that are summed over particles. */
 #define PX_MATCH_UP   32u
 #define PX_MATCH_DOWN 24u
 
 /* Sums over windows of chains: out[p] = Σ in[q] over the q at most `half` from p in the same chain. */
 typedef struct px_window_pass {
     const px_chains *chains;
-    const uint8_t *again; /* [item] the particle was in an item before: sums add up */
+    const uint8_t *again; /* [item] an earlier item is the same particle: add to its sum */
     uint32_t half;
-    bool add; /* to what is in `out` */
+    bool add; /* add to `out` instead of replacing it */
     const float *in;
     float *out;
 } px_window_pass;
@@ -86,7 +86,7 @@ typedef struct px_swing_pass {
     const float *keeps;   /* [particle] exp(−damping · h) */
     const float *pushes;  /* [particle][4] h · acceleration; or NULL: none */
     const float *sums;    /* [region][PX_MATCH_UP] */
-    const float *shares;  /* [region] how much it counts */
+    const float *shares;  /* [region] its weight */
     float *rotations;     /* [region][4] quaternions */
     float *rows;          /* [particle][PX_MATCH_UP], [region][PX_MATCH_DOWN] … */
     const float *goals;   /* [particle][PX_MATCH_DOWN] */
@@ -98,7 +98,7 @@ typedef void px_swing_kernel(const px_swing_pass *pass);
 
 /* ---- Mesh ------------------------------------------------------------------------------------------------- */
 
-/* Vertices of one cell; the last of it are repeated where they do not fill a block. */
+/* Vertices of one cell; the last vertex is repeated where they do not fill a block. */
 typedef struct px_mesh_block {
     float places[3][PX_JIGGLE_BLOCK];  /* in the cell, 0 to 1 */
     float normals[3][PX_JIGGLE_BLOCK]; /* at rest */
@@ -117,7 +117,7 @@ typedef struct px_mesh_pass {
 } px_mesh_pass;
 typedef void px_mesh_kernel(const px_mesh_pass *pass);
 
-/* ---- Bodies ----------------------------------------------------------------------------------------------- */
+/* ---- Dispatch --------------------------------------------------------------------------------------------- */
 
 typedef struct px_jiggle_kernels {
     void (*skin)(const px_skin_pass *pass);
@@ -128,7 +128,7 @@ typedef struct px_jiggle_kernels {
 } px_jiggle_kernels;
 
 extern const px_jiggle_kernels px_jiggle_scalar, px_jiggle_sse2, px_jiggle_avx2, px_jiggle_neon;
-/* Those for an instruction set, which must be available. */
+/* The kernels for an instruction set, which must be available. */
 const px_jiggle_kernels *px_jiggle_kernels_of(pelt_simd simd);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* ---- Cells ------------------------------------------------------------------------------------------------- */
+/* ---- Cells ------------------------------------------------------------------------------------------------ */
 
 typedef struct blocks {
     px_graph graph;
@@ -18,7 +18,7 @@ typedef struct blocks {
     double origin[3], side;
 } blocks;
 
-/* What pieces fill becomes what their blocks of 2×2×2 fill: `fills` [node], replaced by [coarser node]. */
+/* Averages filled fractions over blocks of 2×2×2: `fills` [node], replaced by [coarser node]. */
 static pelt_result gather_fills(px_arena *arena, uint32_t count, uint32_t coarse, const uint32_t *groups,
                                 float **fills) {
     float *sums = PX_NEW(arena, float, coarse);
@@ -30,7 +30,7 @@ static pelt_result gather_fills(px_arena *arena, uint32_t count, uint32_t coarse
     return PELT_OK;
 }
 
-/* The same where blocks are octants, and what they make up is cells. */
+/* The same for octants, which make up cells. */
 static pelt_result fill_cells(px_arena *arena, uint32_t count, const uint16_t (*places)[3], const uint32_t *groups,
                               const float *fills, blocks *out) {
     out->fills = px_arena_alloc(arena, out->graph.count, sizeof *out->fills);
@@ -69,9 +69,9 @@ static pelt_result make_cells(pelt_context *context, px_arena *arena, const px_l
     return PELT_OK;
 }
 
-/* ---- Particles --------------------------------------------------------------------------------------------- */
+/* ---- Particles -------------------------------------------------------------------------------------------- */
 
-/* Corners of a cell and of its neighbour up an axis that are one. */
+/* Joins the corners that a cell shares with its neighbour up an axis. */
 static void join_corners(uint32_t *classes, uint32_t cell, uint32_t next, uint32_t axis) {
     for (uint32_t k = 0; k < 8; k++)
         if (k >> axis & 1)
@@ -138,7 +138,7 @@ static pelt_result place_vertices(px_arena *arena, const blocks *c, const px_lat
     return PELT_OK;
 }
 
-/* ---- Links and chains -------------------------------------------------------------------------------------- */
+/* ---- Links and chains ------------------------------------------------------------------------------------- */
 
 /* Edges of cells, those of several cells once. */
 static pelt_result make_links(px_arena *arena, px_lattice *lattice) {
@@ -219,7 +219,7 @@ static pelt_result make_chains(px_arena *arena, const px_lattice *l, uint32_t ax
     return PELT_OK;
 }
 
-/* ---- How large cells are ----------------------------------------------------------------------------------- */
+/* ---- Cell size -------------------------------------------------------------------------------------------- */
 
 static pelt_result count_particles(pelt_context *context, const px_lattice_source *source, uint32_t resolution,
                                    uint32_t *count) {
@@ -237,10 +237,10 @@ static pelt_result count_particles(pelt_context *context, const px_lattice_sourc
 
 /* Particles grow with the resolution to a power of 2 (sheets) to 3 (solids). */
 static pelt_result find_resolution(pelt_context *context, const px_lattice_source *source, uint32_t *resolution) {
-    const double wanted = source->particles ? source->particles : PX_LATTICE_PARTICLES;
-    const uint32_t most = PX_LATTICE_FINE * PX_LATTICE_CELLS_MOST;
+    const double wanted = source->particles ? source->particles : PX_LATTICE_DEFAULT_PARTICLES;
+    const uint32_t most = PX_LATTICE_FINE * PX_LATTICE_MAX_CELLS;
     double best = INFINITY;
-    uint32_t low = 0, high = most + 1; /* too few there, too many here */
+    uint32_t low = 0, high = most + 1; /* too few particles at `low`, too many at `high` */
     for (uint32_t at = 24 * PX_LATTICE_FINE, tries = 0; at > low && at < high && tries < 12 && best > 0.03; tries++) {
         uint32_t count;
         PX_TRY(px_progress(context, "lattice", tries, 12));
@@ -260,7 +260,7 @@ static pelt_result find_resolution(pelt_context *context, const px_lattice_sourc
     return PELT_OK;
 }
 
-/* ---- The doors --------------------------------------------------------------------------------------------- */
+/* ---- Entry points ----------------------------------------------------------------------------------------- */
 
 static pelt_result make(pelt_context *context, px_arena *arena, const px_lattice_source *source, px_lattice *out) {
     blocks c;

@@ -1,9 +1,9 @@
-/* Lattice shape matching: which regions there are, and one round of it. */
+/* Lattice shape matching: weights of regions, and one substep. */
 #include "jiggle/match.h"
 
-/* ---- Making ----------------------------------------------------------------------------------------------- */
+/* ---- Creation --------------------------------------------------------------------------------------------- */
 
-/* Marks items of particles that were in an item before. */
+/* Marks items whose particle is in an earlier item. */
 static pelt_result mark_again(px_arena *arena, const px_lattice *lattice, const px_chains *chains, uint8_t **out) {
     uint8_t *again = *out = PX_NEW(arena, uint8_t, chains->firsts[chains->count]);
     uint8_t *seen = PX_NEW(arena, uint8_t, lattice->particle_count);
@@ -47,21 +47,21 @@ static void sum_axis(const px_match *m, px_window_kernel *kernel, int axis, uint
         .chains = &m->lattice->chains[axis], .again = m->again[axis], .half = half, .add = add, .in = in, .out = out});
 }
 
-/* Particles to bars to plates to regions: rows[0] to rows[1]. */
+/* Sums over regions, axis by axis: rows[0] to rows[1]. */
 void px_match_sum_up(px_match *m, uint32_t half) {
     sum_axis(m, m->kernels->sum_up, 0, half, m->rows[0], m->rows[1], false);
     sum_axis(m, m->kernels->sum_up, 1, half, m->rows[1], m->rows[2], false);
     sum_axis(m, m->kernels->sum_up, 2, half, m->rows[2], m->rows[1], false);
 }
 
-/* And back, so that each particle gets from all regions that it is in: rows[2] to goals. */
+/* Sums over the regions that contain a particle, axis by axis: rows[2] to goals. */
 void px_match_sum_down(px_match *m, uint32_t half, bool add) {
     sum_axis(m, m->kernels->sum_down, 2, half, m->rows[2], m->rows[1], false);
     sum_axis(m, m->kernels->sum_down, 1, half, m->rows[1], m->rows[2], false);
     sum_axis(m, m->kernels->sum_down, 0, half, m->rows[2], m->goals, add);
 }
 
-/* ---- Which regions ---------------------------------------------------------------------------------------- */
+/* ---- Weights of regions ----------------------------------------------------------------------------------- */
 
 void px_match_set_stiffness(px_match *m, const float *stiffness) {
     size_t count = m->lattice->particle_count;
@@ -86,7 +86,7 @@ void px_match_set_stiffness(px_match *m, const float *stiffness) {
         m->masses[p] = 1 / m->goals[p * PX_MATCH_DOWN];
 }
 
-/* ---- One round -------------------------------------------------------------------------------------------- */
+/* ---- One substep ------------------------------------------------------------------------------------------ */
 
 void px_match_run(px_match *m, px_swing_pass *pass) {
     bool add = false;

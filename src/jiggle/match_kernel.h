@@ -1,4 +1,4 @@
-/* Lattice shape matching, once for every body. The includer defines LANES (see core/lanes.h). Each particle goes through
+/* Lattice shape matching, for every instruction set. The includer defines LANES (see core/lanes.h). Each particle goes through
  * the same operations in the same order in every body, so all agree to the last bit.
  *
  * A. Rivers, D. James, "FastLSM: fast lattice shape matching for robust real-time deformation", ACM Trans. Graph.
@@ -20,17 +20,17 @@ enum { UP_Y = 0, UP_YY = 3, UP_D = 9, UP_DY = 12, UP_W = 21, UP_YW = 24, UP_M = 
 /* … and in a region's. */
 enum { DOWN_TURN = 0, DOWN_SHIFT = 9, DOWN_SPIN = 12, DOWN_DRIFT = 15, DOWN_COUNT = 18 };
 
-/* Added to A and to inertia (cells², where regions weigh about 1): regions that are flat, thin or turned inside out
- * still know where they should turn, which is back. */
-#define HOLD 1e-3f
-/* Rotations start from the step before, and Newton's method is quadratic: a second time is for large turns. */
-#define ITERATIONS 2
-/* In cells. Farther from the skin, or not a number: back on it. */
-#define FARTHEST 1e6f
+/* Added to the diagonal of A and of the inertia (cells²; regions weigh about 1): flat, thin and inverted regions get a
+ * defined rotation, towards rest. */
+#define RIDGE 1e-3f
+/* Iterations start from the rotation of the last substep and converge quadratically; the second is for large rotations. */
+#define POLAR_ITERATIONS 2
+/* In cells. Larger displacements and NaN are reset to 0. */
+#define MAX_DISPLACEMENT 1e6f
 
 /* ---- Sums ------------------------------------------------------------------------------------------------- */
 
-/* Running sums: what a window costs does not depend on its width. */
+/* Running sums: the cost does not depend on the width of the window. */
 INLINE void sum_windows(const px_window_pass *pass, size_t width) {
     for (uint32_t chain = 0; chain < pass->chains->count; chain++) {
         size_t first = pass->chains->firsts[chain], count = pass->chains->firsts[chain + 1] - first, half = pass->half;
@@ -71,8 +71,8 @@ INLINE void solve_turn(const lanes s[6], const lanes b[3], lanes x[3]) {
     lanes xx = trace - s[0], yy = trace - s[3], zz = trace - s[5], xy = -s[1], xz = -s[2], yz = -s[4];
     lanes c0 = yy * zz - yz * yz, c1 = xz * yz - xy * zz, c2 = xy * yz - xz * yy;
     lanes minor = xx * yy - xy * xy, det = xx * c0 + xy * c1 + xz * c2;
-    lanes_mask good = (xx > HOLD * HOLD) & (minor > HOLD * HOLD * HOLD) & (det > HOLD * HOLD * HOLD * HOLD);
-    lanes inverse = 1.0f / lanes_select(good, det, trace * trace + HOLD * HOLD);
+    lanes_mask good = (xx > RIDGE * RIDGE) & (minor > RIDGE * RIDGE * RIDGE) & (det > RIDGE * RIDGE * RIDGE * RIDGE);
+    lanes inverse = 1.0f / lanes_select(good, det, trace * trace + RIDGE * RIDGE);
     lanes along = lanes_sqrt(trace * trace) * inverse; /* b / |trace|, kept finite */
     x[0] = lanes_select(good, (c0 * b[0] + c1 * b[1] + c2 * b[2]) * inverse, along * b[0]);
     x[1] = lanes_select(good, (c1 * b[0] + (xx * zz - xz * xz) * b[1] + (xy * xz - xx * yz) * b[2]) * inverse,
@@ -143,7 +143,7 @@ static void fill_rows(const px_swing_pass *pass) {
 
 /* ---- Regions ---------------------------------------------------------------------------------------------- */
 
-/* What a region wants of its particles: affine maps of y. */
+/* The goals of a region: affine maps of y. */
 INLINE void match_region(const lanes sum[UP_COUNT], lanes q[4], lanes down[DOWN_COUNT]) {
     const lanes *y = sum + UP_Y;
     lanes inverse = 1.0f / lanes_select(sum[UP_M] > 0, sum[UP_M], (lanes){0} + 1.0f); /* fill has no mass */
@@ -157,11 +157,11 @@ INLINE void match_region(const lanes sum[UP_COUNT], lanes q[4], lanes down[DOWN_
     for (int r = 0, e = 0; r < 3; r++)
         for (int c = r; c < 3; c++, e++)
             s[e] = sum[UP_YY + e] - centre[r] * y[c];
-    s[0] += HOLD, s[3] += HOLD, s[5] += HOLD;
+    s[0] += RIDGE, s[3] += RIDGE, s[5] += RIDGE;
     for (int r = 0; r < 3; r++)
         for (int c = 0; c < 3; c++)
             a[3 * r + c] = s[symmetric[3 * r + c]] + (sum[UP_DY + 3 * r + c] - d[r] * y[c]);
-    for (int n = 0; n < ITERATIONS; n++)
+    for (int n = 0; n < POLAR_ITERATIONS; n++)
         improve_rotation(a, q);
     turn_of(q, down + DOWN_TURN);
     for (int r = 0; r < 3; r++) {
@@ -222,8 +222,8 @@ static void move_particles(const px_swing_pass *pass) {
             u[c] += pass->step * w[c];
             speed[c] = now;
         }
-        lanes_mask good =
-            (lanes_load(pass->deltas + i) > 0) & (u[0] * u[0] + u[1] * u[1] + u[2] * u[2] < FARTHEST * FARTHEST);
+        lanes_mask good = (lanes_load(pass->deltas + i) > 0) &
+                          (u[0] * u[0] + u[1] * u[1] + u[2] * u[2] < MAX_DISPLACEMENT * MAX_DISPLACEMENT);
         for (int c = 0; c < 3; c++) {
             u[c] = lanes_select(good, u[c], (lanes){0});
             w[c] = lanes_select(good, w[c], (lanes){0});

@@ -1,4 +1,4 @@
-/* Vertices in the order of the cells that they lie in, and how the lattice turns their normals. */
+/* Vertices sorted by cell, and the transformation of their normals. */
 #include "jiggle/mesh.h"
 
 pelt_result px_mesh_embedding_make(px_arena *arena, const px_lattice *lattice, const px_jiggle_kernels *kernels,
@@ -41,7 +41,7 @@ pelt_result px_mesh_embedding_make(px_arena *arena, const px_lattice *lattice, c
     return PELT_OK;
 }
 
-/* A particle's deformation: the mean over its cells of the edges that leave it. Stored by columns, in rows of four. */
+/* Deformation of a particle: the mean over its cells of the edges that leave it. Stored by columns, in rows of four. */
 static void add_edges(const px_mesh_embedding *e, const float *particles) {
     float *f = e->cofactors;
     memset(f, 0, (size_t)e->lattice->particle_count * 12 * sizeof *f);

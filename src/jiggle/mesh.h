@@ -1,4 +1,4 @@
-/* The mesh in its lattice, from inside. */
+/* Embedding of the mesh in its lattice. */
 #ifndef PELT_JIGGLE_MESH_H
 #define PELT_JIGGLE_MESH_H
 

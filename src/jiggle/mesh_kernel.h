@@ -1,4 +1,4 @@
-/* Vertices from particles, once for every body. The includer defines LANES (see core/lanes.h).
+/* Vertices from particles, for every instruction set. The includer defines LANES (see core/lanes.h).
  *
  * In a cell every coordinate is a trilinear polynomial of the place: its eight coefficients are made once for all
  * vertices of the cell. Normals go through the cofactors of the deformation, which particles have and cells blend alike:

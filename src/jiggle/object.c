@@ -1,4 +1,4 @@
-/* The stepping object: made once, then poses in and vertices out. */
+/* The stepping object: creation, poses, time, vertices. */
 #include "jiggle/object.h"
 
 #include "core/math3.h"
@@ -7,10 +7,10 @@
 
 #include <pelt/run.h>
 
-/* Of a substep: times this near to its end are at it, so that sums of steps that are meant to meet it do. */
-#define SLACK 1e-6
+/* Of a substep: times closer to its end coincide with it, so that rounded sums of steps do not miss it. */
+#define TIME_TOLERANCE 1e-6
 
-/* ---- Making ----------------------------------------------------------------------------------------------- */
+/* ---- Creation --------------------------------------------------------------------------------------------- */
 
 static pelt_result make_weights(pelt_jiggle *j, pelt_context *context) {
     uint32_t joint_count = j->model->skeleton.joint_count;
@@ -29,7 +29,7 @@ static pelt_result make_weights(pelt_jiggle *j, pelt_context *context) {
     return px_jiggle_weights_by_heat(context, j->arena, &j->subject, &j->lattice, heat, &j->weights);
 }
 
-/* Those of the mesh, moved to the rest pose; smooth ones where it has none. */
+/* Normals of the mesh in the rest pose; smooth normals where it has none. */
 static pelt_result make_normals(pelt_jiggle *j, pelt_context *context, float **out) {
     const pelt_mesh *mesh = &j->model->mesh;
     size_t floats = 3 * (size_t)mesh->vertex_count;
@@ -52,7 +52,7 @@ static pelt_result make_mesh(pelt_jiggle *j, const px_lattice *lattice, const px
     return px_mesh_shape_make(j->arena, j->model, normals, mesh);
 }
 
-/* The rig's own skin says nothing of particles that other weights move. */
+/* Without weights of the skin, the skin of the rig does not describe the particles: hold nothing. */
 static pelt_result make_hold(pelt_jiggle *j, pelt_context *context) {
     if (j->desc.weights == PELT_JIGGLE_WEIGHTS_LATTICE || j->model->skin.bone_count == 0)
         return PELT_OK;
@@ -137,7 +137,7 @@ void pelt_jiggle_set_pose(pelt_jiggle *j, const pelt_transform *locals) {
     j->fresh = false;
 }
 
-/* Moves the rig to a place on its path, and the skin with it. */
+/* Evaluates the path of the joints, and the primary motion there. */
 static void move_skin(pelt_jiggle *j, double part, double seconds) {
     px_path_at(&j->path, part, seconds, j->locals);
     pelt_skeleton_globals(&j->model->skeleton, j->locals, j->globals);
@@ -156,7 +156,7 @@ void pelt_jiggle_reset(pelt_jiggle *j) {
     j->fresh = true;
 }
 
-/* Whether some joint is farther away at the end of the coming step than it could have moved. */
+/* Whether a joint moves farther in the coming step than pelt_jiggle_desc.teleport allows. */
 static bool jumps(pelt_jiggle *j) {
     px_path_at(&j->path, 1, 0, j->locals);
     pelt_skeleton_globals(&j->model->skeleton, j->locals, j->globals);
@@ -171,7 +171,7 @@ static bool jumps(pelt_jiggle *j) {
 
 /* ---- Time ------------------------------------------------------------------------------------------------- */
 
-/* All is where it was, but somewhere else. */
+/* Resets the simulation at the new pose. */
 static void jump(pelt_jiggle *j) {
     double waiting = j->waiting;
     pelt_jiggle_reset(j);
@@ -185,15 +185,15 @@ void pelt_jiggle_step(pelt_jiggle *j, double seconds) {
     seconds = seconds > 0 ? fmin(seconds, 1) : 0;
     if (jumps(j))
         jump(j);
-    double count = floor((j->waiting + seconds) / h + SLACK), left = j->waiting + seconds - count * h;
+    double count = floor((j->waiting + seconds) / h + TIME_TOLERANCE), left = j->waiting + seconds - count * h;
     if (seconds > 0)
         px_path_leave(&j->path, seconds);
     for (double n = 1; n <= count; n++) {
         double part = seconds > 0 ? (n * h - j->waiting) / seconds : 1;
-        move_skin(j, part < 1 - SLACK ? part : 1, seconds);
+        move_skin(j, part < 1 - TIME_TOLERANCE ? part : 1, seconds);
         px_swing_step(&j->swing, j->skin, j->globals);
     }
-    j->waiting = left > SLACK * h ? left : 0;
+    j->waiting = left > TIME_TOLERANCE * h ? left : 0;
     if (j->waiting > 0 || count == 0)
         move_skin(j, 1, seconds);
     px_swing_show(&j->swing, j->skin, j->waiting, j->shown);
@@ -202,7 +202,7 @@ void pelt_jiggle_step(pelt_jiggle *j, double seconds) {
 }
 
 void px_jiggle_vertices(const pelt_jiggle *j, const float *particles, float *positions, float *normals) {
-    px_detail detail = j->detail; /* its arrays are scratch, itself stays as it is */
+    px_detail detail = j->detail; /* a copy: its arrays are scratch, the struct is const here */
     px_hold_pose(&j->hold, &detail, j->globals);
     particles = px_hold_particles(&j->hold.coarse, particles);
     px_mesh_embedding_run(&j->mesh, particles, positions, normals);

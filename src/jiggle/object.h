@@ -1,15 +1,15 @@
-/* The stepping object from inside.
+/* The stepping object.
  *
- *   object.c    poses in, time, vertices out; options.c: its settings
+ *   object.c    creation, poses, time, vertices; options.c: settings
  *   path.c      poses between those that are set
- *   swing.c     what swings about the skin: forces, substeps; collide.c: what keeps it where it may be
- *   match.c     regions and what they want        match_kernel.h
- *   values.c    what particles are like: stiffness, damping, δ
- *   thickness.c how thick flesh is, and how soft therefore
+ *   swing.c     secondary motion: forces, substeps; collide.c: colliders and bounds
+ *   match.c     lattice shape matching            match_kernel.h
+ *   values.c    stiffness, damping and δ of particles
+ *   thickness.c thickness of tissue, and its softness
  *   mesh.c      vertices from particles           mesh_kernel.h
- *   hold.c      vertices of flesh that is thinner than the cells, and of rigid shells
- *   rigid.c     which shells are rigid
- *   detail.c    a finer lattice where flesh is thin
+ *   hold.c      vertices of tissue thinner than the cells, and of rigid shells
+ *   rigid.c     detection of rigid shells
+ *   detail.c    a finer lattice where tissue is thin
  */
 #ifndef PELT_JIGGLE_OBJECT_H
 #define PELT_JIGGLE_OBJECT_H
@@ -23,7 +23,7 @@
 struct pelt_jiggle {
     px_arena *arena;
     pelt_model *model;
-    pelt_jiggle_desc desc; /* arrays in it are the caller's, and gone */
+    pelt_jiggle_desc desc; /* its arrays belong to the caller and are not valid any more */
     px_jiggle_subject subject;
     px_lattice lattice;
     px_weight_table weights;
@@ -35,23 +35,23 @@ struct pelt_jiggle {
     px_mesh_embedding mesh; /* in it */
     px_thickness thickness;
     px_hold hold;
-    double jump; /* units: a joint that moves farther jumps; 0: none does */
+    double jump; /* units: a joint that moves farther in a step resets the simulation; 0: off */
     uint32_t jump_count;
-    bool fresh;     /* the next pose holds at once */
+    bool fresh;     /* the next pose takes effect at once */
     double waiting; /* seconds since the last substep */
     px_path path;
-    pelt_transform *locals;      /* [joint] on it */
+    pelt_transform *locals;      /* [joint] at the current time */
     pelt_affine *globals;        /* [joint] of `locals` */
     pelt_affine *globals_before; /* [joint] at the end of the last step */
-    float *skin;                 /* [particle][4] where `globals` take them */
+    float *skin;                 /* [particle][4] primary motion at `globals` */
     float *shown;                /* [particle][4] */
     pelt_jiggle_volume *volumes; /* [part] */
 };
 
-/* Vertices with particles at `particles` [particle][4], as pelt_jiggle_positions gives them for those that are shown. */
+/* Vertices for given particles [particle][4]; pelt_jiggle_positions passes the shown ones. */
 void px_jiggle_vertices(const pelt_jiggle *jiggle, const float *particles, float *positions, float *normals);
 
-/* Whether a model and settings may become a pelt_jiggle. */
+/* Checks model and settings before creation. */
 pelt_result px_jiggle_check(pelt_context *context, const pelt_model *model, const pelt_jiggle_desc *desc);
 
 #endif

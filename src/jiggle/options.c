@@ -1,10 +1,10 @@
-/* What can be set, and whether it may be so. */
+/* Settings and their checks. */
 #include "jiggle/object.h"
 
 #include <math.h>
 
 static const pelt_option options[] = {
-    {"cells", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_jiggle_desc, cells), NULL, 0, PX_LATTICE_CELLS_MOST, NULL, "N",
+    {"cells", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_jiggle_desc, cells), NULL, 0, PX_LATTICE_MAX_CELLS, NULL, "N",
      "cells along the longest side of the mesh; 0: as many as --particles asks for"},
     {"particles", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_jiggle_desc, particles), "2000", 8, 1000000, NULL, "N",
      "about as many particles"},
@@ -17,7 +17,7 @@ static const pelt_option options[] = {
     {"delta", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, delta), "0.9", 0, 1, NULL, "D",
      "how much swings: 0 is the skin alone, 1 hangs on the bones alone"},
     {"softness", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_jiggle_desc, softness), "thickness", 0, 0, "thickness|even",
-     NULL, "what swings by --delta: thick flesh all, thin flesh, hands, feet and heads not; or everything alike"},
+     NULL, "what swings by --delta: thick tissue all, thin tissue, hands, feet and heads not; or everything alike"},
     {"bone-radius", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, bone_radius), "1", 0, 1000, NULL, "R",
      "radius of the rigid cylinders around bones, in cells"},
     {"frequency", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, frequency), "16", 1e-3, 1000, NULL, "HZ",
@@ -27,7 +27,7 @@ static const pelt_option options[] = {
     {"region-damping", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, region_damping), "20", 0, 1e6, NULL, "RATE",
      "how fast motion within regions dies, per second"},
     {"max-distance", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, max_distance), NULL, 0, 1e30, NULL, "UNITS",
-     "how far flesh may be from the skin; 0: any"},
+     "how far tissue may be from the skin; 0: any"},
     {"teleport", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, teleport), "1", 0, 1e30, NULL, "SIZES",
      "a joint that moves farther in one step jumps, in diagonals of the mesh; 0: none does"},
     {"substep", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, substep), "0.004166666666666667", 0.00025, 0.1, NULL,

@@ -36,7 +36,7 @@ pelt_result px_jiggle_parts_make(px_arena *arena, const px_jiggle_subject *subje
     uint32_t joint_count = subject->model->skeleton.joint_count;
     px_jiggle_bones bones;
     PX_TRY(px_jiggle_bones_make(arena, subject, &bones));
-    uint32_t *firsts = PX_NEW(arena, uint32_t, joint_count); /* [joint] its first stretch */
+    uint32_t *firsts = PX_NEW(arena, uint32_t, joint_count); /* [joint] its first segment */
     uint32_t *numbers = PX_NEW(arena, uint32_t, joint_count);
     *parts = (px_jiggle_parts){.bones = PX_NEW(arena, uint32_t, lattice->particle_count),
                                .parts = PX_NEW(arena, uint32_t, lattice->particle_count),

@@ -1,8 +1,8 @@
-/* Poses between those that are set: cubics that meet with one velocity. Straight ways would hit the flesh at every pose,
- * the harder the fewer there are.
+/* Interpolation of poses by cubics with continuous velocity. Linear interpolation would apply an impulse to the tissue at
+ * every pose, the stronger the fewer poses there are.
  *
  * The velocity at a pose is that of the parabola through it and the two before: c + (c − c₀) T / (T₀ + T), with the
- * mean velocities c, c₀ of the last two steps and their lengths. So nothing waits for poses that are still to come. */
+ * mean velocities c, c₀ of the last two steps and their lengths. So no future pose is needed. */
 #include "jiggle/path.h"
 
 #include "core/math3.h"

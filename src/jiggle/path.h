@@ -1,4 +1,4 @@
-/* Poses between those that are set, from inside. */
+/* Interpolation of poses between those that the caller sets. */
 #ifndef PELT_JIGGLE_PATH_H
 #define PELT_JIGGLE_PATH_H
 
@@ -7,30 +7,30 @@
 /* Numbers of a local transform. */
 #define PX_PATH_NUMBERS 10
 
-/* From where a joint was to where it goes. Rotations are on one side, so that numbers can be blended. */
+/* Path of a joint over one step. Quaternions of both ends have one sign, so that components can be blended. */
 typedef struct px_joint_path {
     float from[PX_PATH_NUMBERS], to[PX_PATH_NUMBERS]; /* translation, rotation, scale */
-    float leaving[PX_PATH_NUMBERS];                   /* per second, at the beginning */
-    float arriving[PX_PATH_NUMBERS];                  /* and at the end */
-    float chord[PX_PATH_NUMBERS];                     /* per second, of the step before */
+    float leaving[PX_PATH_NUMBERS];                   /* derivative at the start, per second */
+    float arriving[PX_PATH_NUMBERS];                  /* derivative at the end */
+    float chord[PX_PATH_NUMBERS];                     /* mean velocity of the previous step, per second */
 } px_joint_path;
 
 typedef struct px_path {
     uint32_t joint_count;
     px_joint_path *joints; /* [joint] */
-    double interval;       /* seconds of the step before; 0: there was none */
+    double interval;       /* length of the previous step, seconds; 0: none */
 } px_path;
 
 pelt_result px_path_make(px_arena *arena, const pelt_skeleton *skeleton, px_path *path);
-/* Where joints go: local transforms [joint]; those that are not finite go where they went. */
+/* Sets the end of the step: local transforms [joint]; those that are not finite keep the previous end. */
 void px_path_aim(px_path *path, const pelt_transform *locals);
-/* The coming step takes so long, more than 0. */
+/* Sets the length of the coming step, > 0. */
 void px_path_leave(px_path *path, double seconds);
-/* Local transforms [joint] so far on the way: 0 to 1, which is exactly where it goes. */
+/* Evaluates local transforms [joint] at 0 to 1; exact at 1. */
 void px_path_at(const px_path *path, double part, double seconds, pelt_transform *locals);
-/* It is there, after so many seconds; the next step begins. */
+/* Ends a step of this length; the next one begins. */
 void px_path_arrive(px_path *path, double seconds);
-/* It is there and stands still. */
+/* Ends the step at rest. */
 void px_path_stop(px_path *path);
 
 #endif

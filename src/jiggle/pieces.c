@@ -1,15 +1,15 @@
-/* Fine voxels, and what of them is joined.
+/* Connected pieces of fine voxels.
  *
- * A voxel that triangles touch has one piece for every sheet of them that hangs together in it; one inside is a piece of
- * its own. Pieces of neighbouring voxels are joined where a sheet goes on from one to the other, and where nothing but
- * flesh is between them. What has a gap between it, however narrow, or merely touches, stays apart. */
+ * A voxel with triangles has one piece for every sheet, a set of triangles connected within it; an interior voxel is one
+ * piece. Pieces of neighbouring voxels are joined where a sheet continues from one to the other, and where only interior
+ * lies between them. Surfaces with a gap between them, however narrow, or in mere contact, are not joined. */
 #include "core/mesh.h"
 #include "jiggle/lattice.h"
 #include "voxel/buckets.h"
 
 #include <math.h>
 
-#define SHEETS_MOST 16u /* in a voxel; where there are more (hair, scraps), they are one */
+#define MAX_SHEETS 16u /* in a voxel; more of them (hair, fragments) count as one */
 
 typedef struct maker {
     pelt_context *context;
@@ -27,7 +27,7 @@ typedef struct maker {
     px_pairs joins;
 } maker;
 
-/* ---- Voxels ------------------------------------------------------------------------------------------------ */
+/* ---- Voxels ----------------------------------------------------------------------------------------------- */
 
 /* Around the box and centred on it, in whole blocks. */
 static px_grid grid_of(const px_lattice_source *source, uint32_t resolution) {
@@ -101,7 +101,7 @@ static pelt_result make_voxels(maker *m, const px_grid *grid) {
     return px_voxels_neighbours(m->context, &m->voxels, m->neighbours);
 }
 
-/* ---- Sheets of a voxel ------------------------------------------------------------------------------------- */
+/* ---- Sheets of a voxel ------------------------------------------------------------------------------------ */
 
 static uint32_t edge_number(const px_neighbours *edges, uint32_t a, uint32_t b) {
     uint32_t from = a < b ? a : b, to = a < b ? b : a;
@@ -167,7 +167,7 @@ static void split_voxel(maker *m, const marks *k, uint32_t voxel, uint32_t *spar
         join_item(m, k, voxel, first + n);
     for (uint32_t n = 0; n < count; n++)
         sheets += px_group_of(k->leaders, n) == n;
-    if (sheets <= 1 || sheets > SHEETS_MOST) {
+    if (sheets <= 1 || sheets > MAX_SHEETS) {
         m->pieces[(*next)++] = (px_sheet){.first = first, .count = count};
         return;
     }
@@ -204,7 +204,7 @@ static pelt_result make_sheets(maker *m) {
     return PELT_OK;
 }
 
-/* ---- Joining ----------------------------------------------------------------------------------------------- */
+/* ---- Joining ---------------------------------------------------------------------------------------------- */
 
 static void join(maker *m, uint32_t a, uint32_t b) {
     px_pairs_add(&m->joins, a, b);
@@ -273,7 +273,7 @@ static pelt_result join_pieces(maker *m) {
     return PELT_OK;
 }
 
-/* ---- The door ---------------------------------------------------------------------------------------------- */
+/* ---- Entry points ----------------------------------------------------------------------------------------- */
 
 static pelt_result take_graph(maker *m, px_graph *graph) {
     px_buckets buckets;

@@ -1,10 +1,10 @@
-/* Primary motion: where the skeleton takes the particles, without loss of volume.
+/* Primary motion: particles moved by the skeleton, with their volume restored.
  *
- *   centres.c       what particles turn about
- *   skin.c          joints as they blend; the motion of one pose       skin_kernel.h
- *   volume_make.c   parts, and how the flesh of each can swell
- *   volume.c        volumes of parts, and swelling that keeps them     volume_kernel.h
- *   kernels*.c      the loops for every instruction set
+ *   centres.c       centres of rotation
+ *   skin.c          motions of joints, blending; one pose              skin_kernel.h
+ *   volume_make.c   parts, and the field along which each expands
+ *   volume.c        volumes of parts, and their correction          volume_kernel.h
+ *   kernels*.c      kernels for every instruction set
  */
 #ifndef PELT_JIGGLE_PRIMARY_H
 #define PELT_JIGGLE_PRIMARY_H
@@ -14,29 +14,29 @@
 
 #include <pelt/jiggle.h>
 
-/* A particle that swells with a part. */
+/* A particle that is displaced when a part expands. */
 typedef struct px_swelling {
     uint32_t particle;
-    float way[3]; /* how it moves at rest with λ = 1 */
+    float way[3]; /* displacement at rest for λ = 1 */
 } px_swelling;
 
-/* Flesh around a joint, whose volume is kept. */
+/* Tissue around a joint, whose volume is preserved. */
 typedef struct px_volume_part {
     uint32_t joint;
     uint32_t first_block, block_count;         /* of px_primary.blocks */
     uint32_t first_swelling, swelling_count;   /* of px_primary.swellings */
     uint32_t first_neighbour, neighbour_count; /* of px_primary.neighbours */
-    double rest;                               /* its volume at rest, as the kernel sums it up */
+    double rest;                               /* volume at rest, as summed by the kernel */
 } px_volume_part;
 
-/* Of a part, while volumes are put right. */
+/* State of a part during the correction. */
 typedef struct px_swell_state {
-    double cubic[4]; /* its volume less the one wanted, as a polynomial in λ about the λ so far */
+    double cubic[4]; /* volume − target as a polynomial in λ about the current λ */
     double lambda;
-    bool known;   /* cubic[1] … cubic[3] are */
-    bool needed;  /* they were */
-    bool likely;  /* … in the pose before: they are found at once, together with the volume */
-    bool waiting; /* its volume has changed since it was put right */
+    bool known;   /* cubic[1] … cubic[3] are computed */
+    bool needed;  /* they were needed in this pose */
+    bool likely;  /* they were needed in the previous pose: compute them with the volume */
+    bool waiting; /* its volume changed since its last correction */
 } px_swell_state;
 
 typedef struct px_primary {
@@ -44,7 +44,7 @@ typedef struct px_primary {
     const uint32_t *parents;     /* [joint] */
     const pelt_affine *inverses; /* [joint] from the world to the joint, at rest */
     px_joint_motion *motions;    /* [joint] of the last pose */
-    float (*turns)[4];           /* [joint] its rotation as its parent saw it in the last pose; 0: there is none */
+    float (*turns)[4];           /* [joint] rotation relative to its parent in the last pose; 0: none */
     const px_jiggle_kernels *kernels;
     px_skin_pass pass;
     px_volume_part *parts; /* [part] from the root outwards */
@@ -52,9 +52,9 @@ typedef struct px_primary {
     float *particle_volumes; /* [particle] at rest */
     px_volume_block *blocks;
     px_swelling *swellings;
-    float (*turned)[3];        /* [swelling] ways in the last pose, where they were needed */
-    uint32_t *neighbours;      /* parts whose volume a part's swelling changes, but itself */
-    float *field;              /* [particle][4] 0 but while a part swells */
+    float (*turned)[3];        /* [swelling] displacements in the last pose, where needed */
+    uint32_t *neighbours;      /* other parts whose volume the expansion of a part changes */
+    float *field;              /* [particle][4] 0 except during the correction of a part */
     double *volumes, *targets; /* [part] scratch */
     px_swell_state *states;    /* [part] scratch */
 } px_primary;
@@ -63,13 +63,13 @@ typedef struct px_primary {
 pelt_result px_primary_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
                             const px_weight_table *weights, const px_jiggle_parts *parts, px_primary *primary);
 
-/* Where particles are with the joints at `globals` [joint]: gives positions [particle][4] (x y z 0), which stay valid
- * until the next call. amount 0 (linear blending) to 1 (volumes as at rest). The last pose decides which way round a
- * joint near half a turn is turned. Never allocates. */
+/* Moves the particles to the joints at `globals` [joint]. Returns positions [particle][4] (x y z 0), valid until the next
+ * call. `amount` 0 (linear blending) to 1 (volumes as at rest). Rotations near 180° keep the direction that they had in the
+ * last pose. Never allocates. */
 const float *px_primary_move(px_primary *primary, const pelt_affine *globals, float amount);
-/* The same in the last pose of another one of the same skeleton, with its amount. */
+/* The same in the last pose of another primary motion of the same skeleton, with its amount. */
 const float *px_primary_follow(px_primary *primary, const px_primary *other);
-/* The next pose has none before it. */
+/* Forgets the last pose. */
 void px_primary_reset(px_primary *primary);
 
 /* Volumes [part] around joints in the last pose. Never allocates. */
@@ -78,15 +78,15 @@ void px_primary_report(px_primary *primary, pelt_jiggle_volume *volumes);
 /* Volumes [part] of positions [particle][4], by eq. 7. Never allocates. */
 void px_primary_volumes(const px_primary *primary, const float *positions, double *volumes);
 
-/* ---- Between the files ------------------------------------------------------------------------------------- */
+/* ---- Shared by the files ---------------------------------------------------------------------------------- */
 
 /* centres [particle][4]; particles that one joint alone moves are their own. */
 pelt_result px_primary_centres(pelt_context *context, const px_lattice *lattice, const px_weight_table *weights,
                                float *centres);
-/* Everything of `primary` about volumes. */
+/* Makes all fields of `primary` that concern volumes. */
 pelt_result px_primary_make_parts(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights,
                                   const px_jiggle_parts *parts, px_primary *primary);
-/* Moves pass.positions so that parts have their volume again, as far as `amount` says. */
+/* Moves pass.positions so that volumes of parts approach their targets, by the fraction `amount`. */
 void px_primary_swell(px_primary *primary, float amount);
 /* The λ nearest to 0, from low ≤ 0 to high ≥ 0, where c[0] + c[1] λ + c[2] λ² + c[3] λ³ is 0, else where it is nearest to 0; 0 when
  * no λ is better than that, or a coefficient is not finite. */

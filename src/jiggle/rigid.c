@@ -1,10 +1,10 @@
-/* Shells of the mesh that are rigid: armour, tools, limbs of robots.
+/* Detection of rigid shells of the mesh: armour, tools, limbs of robots.
  *
  * A shell is what triangles and welded vertices join. Shells may touch: vertices at one place are welded only where the same
  * joint moves them. */
 #include "jiggle/rigid.h"
 
-#define RIGID_WEIGHT 0.999f /* of the largest weight: below, the vertex is blended */
+#define RIGID_WEIGHT 0.999f /* largest weight from which on a vertex counts as moved by one joint */
 
 /* The joint that alone moves a vertex, or PELT_NONE. */
 static uint32_t only_joint(const pelt_skin *skin, size_t vertex) {
@@ -14,7 +14,7 @@ static uint32_t only_joint(const pelt_skin *skin, size_t vertex) {
     return PELT_NONE;
 }
 
-/* Whether the settings say how soft a joint is. */
+/* Whether the settings give a δ for a joint. */
 static bool is_soft(const pelt_jiggle_desc *desc, uint32_t joint) {
     for (uint32_t n = 0; n < desc->joint_count; n++)
         if (desc->joints[n].joint == joint && desc->joints[n].delta >= 0)

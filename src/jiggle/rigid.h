@@ -1,4 +1,4 @@
-/* Shells of the mesh that are rigid. */
+/* Rigid shells of the mesh. */
 #ifndef PELT_JIGGLE_RIGID_H
 #define PELT_JIGGLE_RIGID_H
 
@@ -6,8 +6,8 @@
 
 #include <pelt/jiggle.h>
 
-/* rigid [vertex]: whether one joint alone moves its shell; NULL: there is no such shell. None is rigid where `desc` says how
- * soft it is, by softness, joints or maps, nor when one joint moves the whole mesh. In the arena. */
+/* rigid [vertex]: one joint alone moves its shell; NULL: no shell is rigid. No shell is rigid whose softness `desc` sets (by
+ * softness, joints or maps), and none where one joint moves the whole mesh. In the arena. */
 pelt_result px_rigid_find(px_arena *arena, const px_jiggle_subject *subject, const pelt_jiggle_desc *desc,
                           bool **rigid);
 

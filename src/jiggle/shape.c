@@ -1,4 +1,4 @@
-/* What morphs do to the mesh at rest, in its lattice: vertices move within their cells, and with them.
+/* Morphs: displacements of vertices within their cells.
  *
  * Displacements are those of the bind pose, turned to the world as the skin has it at rest. A cell's polynomial goes on
  * beyond its faces, so they may lead out of it; where the lattice bends they should not by more than a cell.
@@ -43,7 +43,7 @@ pelt_result px_mesh_shape_make(px_arena *arena, const pelt_model *model, const f
     return PELT_OK;
 }
 
-/* Whether the morphs' weights are others than before; keeps by how much they are from those at rest. */
+/* Stores the differences of the weights from rest; returns whether they changed. */
 static bool take_weights(px_mesh_shape *s, const float *weights) {
     bool other = false;
     for (uint32_t m = 0; m < s->model->morphs.morph_count; m++) {

@@ -1,13 +1,14 @@
-/* Two sheets of a surface near to each other: are they the two sides of something thin, or is there a gap between? */
+/* Classifies two sheets of a surface near each other: sides of one thin body, or surfaces with a gap between them. */
 #include "core/math3.h"
 #include "core/surface.h"
 #include "jiggle/lattice.h"
 
 #include <math.h>
 
-#define CONTACT 0.02 /* of a voxel: sheets this near lie on each other */
-#define DEPTH   0.05 /* below a sheet its inside is looked for; less where others are near */
-#define ALONG   0.9  /* cosine between normals that go the same way */
+#define CONTACT_DISTANCE 0.02 /* of a voxel: closer sheets are in contact */
+#define PROBE_DEPTH                                                                                                    \
+    0.05 /* of a voxel: depth below a sheet at which its interior is probed; less where others are near */
+#define PARALLEL_COSINE 0.9 /* cosine above which normals count as parallel */
 
 static void corners_of(const px_sheets *s, uint32_t item, double corners[3][3]) {
     const uint32_t *triangle = s->triangles + 3 * (size_t)s->items[item];
@@ -50,7 +51,7 @@ void px_sheet_sample(const px_sheets *s, uint32_t voxel, px_sheet *sheet) {
     px_normalize3(sheet->normal);
 }
 
-/* Whether the way from a along d, which is gone from 0 to 1, meets a triangle (Möller, Trumbore 1997). */
+/* Whether the segment from a to a + d intersects a triangle (Möller, Trumbore 1997). */
 static bool meets(double corners[3][3], const double a[3], const double d[3]) {
     double u[3], v[3], w[3], h[3], q[3];
     for (int c = 0; c < 3; c++) {
@@ -69,7 +70,7 @@ static bool meets(double corners[3][3], const double a[3], const double d[3]) {
     return x >= -1e-9 && y >= -1e-9 && x + y <= 1 + 1e-9 && at >= -1e-9 && at <= 1 + 1e-9;
 }
 
-/* Whether no triangle of one or two voxels is between two places. */
+/* Whether no triangle of one or two voxels lies between two points. */
 static bool is_free(const px_sheets *s, uint32_t voxel, uint32_t next, const double a[3], const double b[3]) {
     double d[3], corners[3][3];
     for (int c = 0; c < 3; c++)
@@ -90,7 +91,7 @@ static double distance(const double a[3], const double b[3]) {
     return px_length3(off);
 }
 
-/* A place `up` above a sheet. */
+/* A point `up` above a sheet. */
 static void above(const px_sheet *sheet, double up, double out[3]) {
     for (int c = 0; c < 3; c++)
         out[c] = sheet->point[c] + up * sheet->normal[c];
@@ -101,7 +102,7 @@ static bool is_occupied(const px_voxels *voxels, const double p[3]) {
                        (uint32_t)(int32_t)floor(p[2])) != PELT_NONE;
 }
 
-/* Two sheets that lie on each other are the sides of one thin thing, unless there is flesh below both. */
+/* Sheets in contact are the sides of one thin body, unless there is interior below both. */
 static bool is_thin(const px_sheets *s, const px_sheet *a, const px_sheet *b) {
     double in_a[3], in_b[3];
     above(a, -1.5, in_a);
@@ -109,28 +110,28 @@ static bool is_thin(const px_sheets *s, const px_sheet *a, const px_sheet *b) {
     return px_dot3d(a->normal, b->normal) > 0 || !is_occupied(s->voxels, in_a) || !is_occupied(s->voxels, in_b);
 }
 
-/* Sheets that only graze a voxel may have their place outside, where it is not known what is between. */
+/* The point of a sheet that only grazes a voxel may lie outside, where occlusion is unknown. */
 static bool is_in(const px_voxels *voxels, uint32_t voxel, const px_sheet *sheet) {
     bool in = true;
     for (int c = 0; c < 3; c++) {
         double at = sheet->point[c] - voxels->cells[voxel][c];
-        in = in && at > -CONTACT && at < 1 + CONTACT;
+        in = in && at > -CONTACT_DISTANCE && at < 1 + CONTACT_DISTANCE;
     }
     return in;
 }
 
 bool px_sheets_belong(const px_sheets *s, uint32_t voxel, const px_sheet *a, uint32_t next, const px_sheet *b) {
-    double length = distance(a->point, b->point), depth = fmin(DEPTH, 0.3 * length);
+    double length = distance(a->point, b->point), depth = fmin(PROBE_DEPTH, 0.3 * length);
     double in_a[3], in_b[3], out_a[3], out_b[3];
     if (!is_in(s->voxels, voxel, a) || !is_in(s->voxels, next, b))
         return false;
-    if (length < CONTACT)
+    if (length < CONTACT_DISTANCE)
         return is_thin(s, a, b);
     above(a, -depth, in_a);
     above(b, -depth, in_b);
     if (is_free(s, voxel, next, in_a, in_b))
         return true;
-    if (px_dot3d(a->normal, b->normal) < ALONG)
+    if (px_dot3d(a->normal, b->normal) < PARALLEL_COSINE)
         return false;
     above(a, depth, out_a);
     above(b, depth, out_b);
@@ -139,6 +140,6 @@ bool px_sheets_belong(const px_sheets *s, uint32_t voxel, const px_sheet *a, uin
 
 bool px_sheet_has_inside(const px_sheets *s, uint32_t voxel, const px_sheet *sheet, const double p[3]) {
     double inside[3];
-    above(sheet, -fmin(DEPTH, 0.3 * distance(sheet->point, p)), inside);
+    above(sheet, -fmin(PROBE_DEPTH, 0.3 * distance(sheet->point, p)), inside);
     return is_free(s, voxel, voxel, p, inside);
 }

@@ -1,17 +1,16 @@
-/* Primary motion: joints as they blend, and the motion of one pose. Method: skin_kernel.h, volume.c. */
+/* Primary motion: motions of joints and one pose. Method: skin_kernel.h, volume.c. */
 #include "core/matrix3.h"
 #include "core/rotation.h"
 #include "jiggle/primary.h"
 
 /* ---- Joints ----------------------------------------------------------------------------------------------- */
 
-/* A rotation but for rounding: it has no stretch to find. */
-#define UPRIGHT 1e-5
+/* Deviation from a rotation below which a matrix has no stretch. */
+#define ROTATION_TOLERANCE 1e-5
 
-/* A joint may be turned against its parent by up to 240° before it counts as turned the other way round: the cosine of
- * half of that. So a joint that passes half a turn goes on as it came; and blends, at least half as long as what they
- * blend, never cancel. */
-#define FARTHEST (-0.5)
+/* A joint keeps its direction of rotation against its parent up to 240°: the cosine of half of that. So a joint that passes
+ * 180° continues smoothly, and blends of quaternions, at least half as long as the quaternions, never cancel. */
+#define MIN_HALF_ANGLE_COSINE (-0.5)
 
 /* linear = R · S; S − 1 as in px_joint_motion. */
 static px_rotation split_motion(const double linear[9], float stretch[6]) {
@@ -26,7 +25,7 @@ static px_rotation split_motion(const double linear[9], float stretch[6]) {
     double det = linear[0] * (linear[4] * linear[8] - linear[5] * linear[7]) -
                  linear[1] * (linear[3] * linear[8] - linear[5] * linear[6]) +
                  linear[2] * (linear[3] * linear[7] - linear[4] * linear[6]);
-    if (off < UPRIGHT && det > 0)
+    if (off < ROTATION_TOLERANCE && det > 0)
         memcpy(rotation, linear, sizeof rotation);
     else
         px_polar3(linear, rotation, s);
@@ -37,8 +36,8 @@ static px_rotation split_motion(const double linear[9], float stretch[6]) {
     return px_rotation_of(q);
 }
 
-/* Quaternions q and −q are the same rotation but blend differently. Every joint is put on its parent's side, the shorter
- * way round, unless it comes from the other one; so neighbours agree all over the body, however far it is wrung. */
+/* Quaternions q and −q are the same rotation but blend differently. Every joint gets the sign nearer to its parent, unless it
+ * came from the other one; so neighbours agree over the whole body, whatever its twist. */
 static void choose_side(px_primary *p, uint32_t joint, px_rotation q) {
     uint32_t parent = p->parents[joint] == PELT_NONE ? 0 : p->parents[joint];
     float *last = p->turns[joint];
@@ -48,7 +47,7 @@ static void choose_side(px_primary *p, uint32_t joint, px_rotation q) {
     double side = seen.q[3] < 0 ? -1 : 1, along = 0;
     for (int c = 0; c < 4; c++)
         along += seen.q[c] * (double)last[c];
-    if (along != 0 && (along < 0 ? -seen.q[3] : seen.q[3]) > FARTHEST)
+    if (along != 0 && (along < 0 ? -seen.q[3] : seen.q[3]) > MIN_HALF_ANGLE_COSINE)
         side = along < 0 ? -1 : 1;
     for (int c = 0; c < 4; c++) {
         p->motions[joint].rotation[c] = (float)(side * q.q[c]);
@@ -70,7 +69,7 @@ static void move_joints(px_primary *p, const pelt_affine *globals) {
     }
 }
 
-/* ---- The door --------------------------------------------------------------------------------------------- */
+/* ---- Entry points ----------------------------------------------------------------------------------------- */
 
 static pelt_result make_pass(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights,
                              px_skin_pass *pass) {
@@ -91,7 +90,8 @@ static pelt_result make_pass(px_arena *arena, const px_lattice *lattice, const p
                            .growths = PX_NEW(arena, float, padded)};
     if (!rest || !centres || !rows || !joints || !counts || !pass->positions || !pass->turns || !pass->growths)
         return PELT_ERROR_MEMORY;
-    memset(counts, 1, padded / PX_JIGGLE_BLOCK); /* rows without weights do not move, and a kernel needs one */
+    memset(counts, 1,
+           padded / PX_JIGGLE_BLOCK); /* rows without weights do not move; the kernel needs at least one influence */
     for (size_t p = 0; p < lattice->particle_count; p++) {
         memcpy(rest + 4 * p, lattice->rest + 3 * p, 3 * sizeof *rest);
         for (size_t k = 0; k < capacity && weights->weights[p * capacity + k] > 0; k++) {

@@ -1,11 +1,11 @@
-/* Particles as the skeleton moves them, once for every body. The includer defines LANES (see core/lanes.h).
+/* Skinning of particles, for every instruction set. The includer defines LANES (see core/lanes.h).
  *
  * Linear blending x = Σ w T x⁰ (LBSD, eq. 1) shrinks what lies between two bones that turn against each other, to a point
  * at half a turn. Here the blend moves only the centre c of what turns together (centres.c), and the particle turns about
  * it: x = Σ w T c + R S (x⁰ − c). S is the blend of the joints' stretches, R the blend of their rotations as
  * quaternions. (R from the polar decomposition of the blended matrix Σ w T, eq. 2 as it is often read, is no help: at half
- * a turn it jumps from one bone's rotation to the other's in the middle, and the flesh in between is wrung to a point all
- * the same. Of each joint's own T the decomposition always exists.)
+ * a turn it jumps from one bone's rotation to the other's in the middle, and the tissue in between still collapses to a
+ * point. Of each joint's own T the decomposition always exists.)
  */
 #include "core/lanes.h"
 #include "jiggle/kernels.h"
@@ -13,7 +13,7 @@
 #define MOTION_FLOATS (sizeof(px_joint_motion) / sizeof(float))
 #define MOTION_ROWS   (MOTION_FLOATS / 4)
 
-/* A blend of rotations shorter than this (squared) has lost its direction: they cancel. */
+/* Squared length below which a blend of quaternions has no direction. */
 #define SHORTEST_TURN 1e-6f
 
 INLINE const float *motion_of(const px_skin_pass *pass, size_t influence) {

@@ -1,4 +1,4 @@
-/* A model as lattices see it: in the world, at rest. */
+/* The subject: a model in world space, in its rest pose. */
 #include "core/math3.h"
 #include "jiggle/jiggle.h"
 
@@ -23,7 +23,7 @@ static bool same_place(const float *a, const float *b) {
     return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
 }
 
-/* Vertices that are welded and that the skin moves to one place. */
+/* Numbers the rows: welded vertices that the skin moves to one place. */
 static pelt_result make_rows(px_arena *arena, px_jiggle_subject *s) {
     const pelt_mesh *mesh = &s->model->mesh;
     uint32_t *latest = PX_NEW(arena, uint32_t, mesh->weld_count); /* [welded vertex] its last row + 1 */

@@ -1,6 +1,6 @@
-/* Secondary motion: forces, and one substep after the other.
+/* Secondary motion: forces and substeps.
  *
- * Eq. 12 by dimension is v += α (g − x) / h + h f / m. A particle alone whose goal stands still then swings with
+ * Eq. 12 by dimension is v += α (g − x) / h + h f / m. A single particle with a constant goal then oscillates with
  * 2 cos(ω h) = 2 − α, so α = 4 sin²(ω h / 2) gives it the frequency asked for, whatever the substep. α stays at 1 or
  * less, where shape matching is stable without any condition: regions that share their particles' masses evenly
  * (m = mass / regions of p) make goals of displacements by a symmetric operator between 0 and δ.
@@ -9,14 +9,14 @@
 
 #include "core/rotation.h"
 
-/* ---- Making ----------------------------------------------------------------------------------------------- */
+/* ---- Creation --------------------------------------------------------------------------------------------- */
 
 static double pull_of(double frequency, double step) {
     double turn = fmin(frequency * step, 1.0 / 6) * 180 * PX_DEGREE; /* half of ω h */
     return 4 * sin(turn) * sin(turn);
 }
 
-/* Coordinates count from there: the fewer digits they spend on where things are, the better. */
+/* The particle that coordinates are relative to: small coordinates keep precision. */
 static uint32_t middle_particle(const px_lattice *lattice) {
     uint32_t best = 0;
     double nearest = INFINITY, middle[3] = {0};
@@ -111,7 +111,7 @@ static void add_gravity(px_swing *s, const pelt_affine *globals) {
                 s->pushes[4 * p + c] += s->weights->weights[k] * s->joint_pushes[s->weights->bones[k]][c];
 }
 
-/* Towards the wind's velocity, by as much as drag does in a substep. */
+/* Accelerates towards the velocity of the wind, by drag over one substep. */
 static void add_air(px_swing *s) {
     float share = (float)-expm1(-(double)s->forces.drag * s->step);
     for (size_t p = 0; p < s->lattice->particle_count; p++)

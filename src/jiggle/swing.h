@@ -1,16 +1,16 @@
-/* Secondary motion from inside: what swings about the skin. */
+/* Secondary motion: displacements from the primary motion. */
 #ifndef PELT_JIGGLE_SWING_H
 #define PELT_JIGGLE_SWING_H
 
 #include "jiggle/match.h"
 #include "jiggle/values.h"
 
-/* A collider where it is now. */
+/* A collider in world space. */
 typedef struct px_obstacle {
     double a[3], b[3];                   /* world; of planes b is a unit normal */
     double a_velocity[3], b_velocity[3]; /* units / s; of planes b_velocity is 0 */
     double radius;
-    bool known; /* it was there a substep ago */
+    bool known; /* velocities are known: it existed a substep ago */
 } px_obstacle;
 
 typedef struct px_swing {
@@ -19,13 +19,13 @@ typedef struct px_swing {
     const px_weight_table *weights;
     px_values values;
     px_match match;
-    px_swing_pass pass;             /* settings, and u, w and the like */
+    px_swing_pass pass;             /* settings and state, as the kernels take them */
     float *deltas, *keeps, *pushes; /* [particle] … [4] with fill */
-    uint32_t centre;                /* the particle in the middle */
+    uint32_t centre;                /* the particle that coordinates are relative to */
     double step;                    /* h, seconds */
     pelt_jiggle_forces forces;
     float (*joint_pushes)[3]; /* [joint] scratch */
-    float *outside;           /* [particle] how far outside of the surface it lies at rest, units; NULL: no colliders */
+    float *outside;           /* [particle] distance outside the surface at rest, units; NULL: no colliders */
     uint32_t collider_count;
     pelt_collider *colliders; /* [collider_count] */
     px_obstacle *obstacles;   /* [collider_count] */
@@ -38,21 +38,21 @@ pelt_result px_swing_make(px_arena *arena, const px_jiggle_subject *subject, con
                           px_swing *out);
 void px_swing_set_values(px_swing *swing, const pelt_jiggle_joint *joints, uint32_t joint_count,
                          const pelt_jiggle_maps *maps);
-/* Values out of range count as the nearest in it. */
+/* Clamps values to their ranges. */
 void px_swing_set_forces(px_swing *swing, const pelt_jiggle_forces *forces);
 void px_swing_set_collider(px_swing *swing, uint32_t index, const pelt_collider *collider);
-/* All at rest on the skin [particle][4]. */
+/* Sets all particles to the primary motion [particle][4], at rest. */
 void px_swing_reset(px_swing *swing, const float *skin);
-/* A substep later, with the skin at `skin` [particle][4] and the joints at `globals` [joint]. */
+/* Advances one substep, to the primary motion `skin` [particle][4] and joints at `globals` [joint]. */
 void px_swing_step(px_swing *swing, const float *skin, const pelt_affine *globals);
-/* What is shown `later` seconds after the last substep, with the skin at `skin` then: out [particle][4]. */
+/* Shown positions `later` seconds after the last substep, with primary motion `skin`: out [particle][4]. */
 void px_swing_show(const px_swing *swing, const float *skin, double later, float *out);
 
 /* ---- collide.c -------------------------------------------------------------------------------------------- */
 
 pelt_result px_swing_make_colliders(px_arena *arena, const pelt_jiggle_desc *desc, const float *normals,
                                     px_swing *swing);
-/* After a substep: out of all obstacles, and not too far from the skin. */
+/* After a substep: resolves contacts and clamps distances from the primary motion. */
 void px_swing_hold(px_swing *swing, const float *skin, const pelt_affine *globals);
 
 #endif

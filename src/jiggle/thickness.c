@@ -1,9 +1,9 @@
-/* How thick the flesh around every joint is, and what follows from it: how soft the flesh is, how far it may swing, and
- * where the lattice is too coarse to move vertices.
+/* Thickness of the tissue around joints, and what depends on it: softness, the bound on secondary motion, and where the
+ * lattice is too coarse for the vertices.
  *
- * Thickness of a joint: mean distance of its vertices from its bone. Flesh is as soft as it is thick, measured by the
- * thickest flesh of the character: torsos and thighs swing, fingers and toes hold. Heads are as thick as bellies and have
- * bone under the skin, so they hold by their names; hands and feet of any rig hold by both.
+ * Thickness of a joint: mean distance of its vertices from its bone. Softness grows with thickness relative to the thickest
+ * tissue of the character: torsos and thighs are soft, fingers and toes rigid. Heads are as thick as bellies, so heads,
+ * hands and feet are recognised by name as well.
  */
 #include "jiggle/thickness.h"
 
@@ -11,17 +11,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define REFERENCE 0.9f  /* quantile of particles: this thick is the character where it is thick */
-#define SOFT_FROM 0.2f  /* of the reference: thinner flesh does not swing … */
-#define SOFT_TO   0.6f  /* … and thicker flesh swings as much as it may */
-#define SWING     0.12f /* of the thickness: how far flesh swings from the skin at most */
-#define HELD_TO   1.0f  /* cells: vertices of thinner flesh keep the rig's own skin … */
-#define FREE_FROM 2.0f  /* … and those of thicker flesh move with the lattice alone */
+#define REFERENCE_QUANTILE 0.9f  /* of the thickness over particles: the reference thickness */
+#define RIGID_BELOW        0.2f  /* of the reference: thinner tissue has no secondary motion */
+#define SOFT_ABOVE         0.6f  /* of the reference: thicker tissue has all of δ */
+#define MAX_SWING          0.12f /* of the thickness: bound on secondary motion */
+#define SKINNED_BELOW      1.0f  /* cells: vertices of thinner tissue keep the skin of the rig */
+#define EMBEDDED_ABOVE     2.0f  /* cells: vertices of thicker tissue move with the lattice alone */
 
 static const char *const firm_names[] = {"head",  "skull", "face", "jaw", "eye", "hand", "palm", "finger",
                                          "thumb", "foot",  "feet", "toe", "paw", "hoof", "claw"};
 
-/* Whether `text` holds `word`, which is in small letters. */
+/* Whether `text` contains `word`, which is lower case; ignores case. */
 static bool holds(const char *text, const char *word) {
     for (; *text; text++) {
         size_t n = 0;
@@ -40,13 +40,13 @@ static bool is_firm(const char *name) {
     return false;
 }
 
-/* From 0 to 1 between two places, without a bend at either. */
+/* Smoothstep from 0 to 1 between two values. */
 static float ramp(float from, float to, float x) {
     float t = fminf(fmaxf((x - from) / (to - from), 0), 1);
     return t * t * (3 - 2 * t);
 }
 
-/* Of the joint's own stretches the nearest. */
+/* Distance to the nearest segment of the joint. */
 static float distance_from(const px_jiggle_bones *bones, uint32_t first, uint32_t joint, const float p[3]) {
     float least = INFINITY, along;
     for (uint32_t b = first; b < bones->count && bones->items[b].joint == joint; b++)
@@ -54,7 +54,7 @@ static float distance_from(const px_jiggle_bones *bones, uint32_t first, uint32_
     return least;
 }
 
-/* Vertices count by the square of their weight: those that are the joint's own say more than those it shares. */
+/* Vertices are weighted by the square of their skin weight: shared ones count less. */
 static pelt_result measure_joints(px_arena *arena, const px_jiggle_subject *subject, px_thickness *t) {
     const pelt_skin *skin = &subject->model->skin;
     uint32_t joint_count = subject->model->skeleton.joint_count;
@@ -90,7 +90,7 @@ void px_thickness_blend(const px_weight_table *weights, const float *joints, uin
     for (size_t p = 0; p < particle_count; p++) {
         const uint16_t *rows = weights->bones + p * weights->capacity;
         const float *shares = weights->weights + p * weights->capacity;
-        out[p] = joints[rows[0]]; /* exactly, where all agree */
+        out[p] = joints[rows[0]]; /* exact where all are equal */
         for (uint32_t k = 1; k < weights->capacity; k++)
             out[p] += shares[k] * (joints[rows[k]] - joints[rows[0]]);
     }
@@ -106,7 +106,7 @@ pelt_result px_thickness_make(px_arena *arena, const px_jiggle_subject *subject,
     float *sorted = PX_NEW(arena, float, count);
     if (!out->joints || !out->softness || !out->swings || !out->holds || !sorted)
         return PELT_ERROR_MEMORY;
-    for (uint32_t j = 0; j < joint_count; j++) { /* without a skin nothing is known of it */
+    for (uint32_t j = 0; j < joint_count; j++) { /* without a skin the thickness is unknown */
         out->softness[j] = 1;
         out->swings[j] = INFINITY;
     }
@@ -115,13 +115,13 @@ pelt_result px_thickness_make(px_arena *arena, const px_jiggle_subject *subject,
     PX_TRY(measure_joints(arena, subject, out));
     px_thickness_blend(weights, out->joints, count, sorted);
     qsort(sorted, count, sizeof *sorted, compare);
-    float reference = sorted[(size_t)(REFERENCE * (float)(count - 1))];
+    float reference = sorted[(size_t)(REFERENCE_QUANTILE * (float)(count - 1))];
     for (uint32_t j = 0; j < joint_count; j++) {
         bool firm = is_firm(subject->model->skeleton.names[j]);
         float thickness = out->joints[j], cells = thickness / lattice->cell;
-        out->softness[j] = firm || !(reference > 0) ? 0 : ramp(SOFT_FROM, SOFT_TO, thickness / reference);
-        out->swings[j] = SWING * thickness;
-        out->holds[j] = firm ? 1 : 1 - ramp(HELD_TO, FREE_FROM, cells);
+        out->softness[j] = firm || !(reference > 0) ? 0 : ramp(RIGID_BELOW, SOFT_ABOVE, thickness / reference);
+        out->swings[j] = MAX_SWING * thickness;
+        out->holds[j] = firm ? 1 : 1 - ramp(SKINNED_BELOW, EMBEDDED_ABOVE, cells);
     }
     return PELT_OK;
 }

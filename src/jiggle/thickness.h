@@ -1,4 +1,4 @@
-/* How thick the flesh around joints is, and what follows from it. */
+/* Thickness of the tissue around joints, and what depends on it. */
 #ifndef PELT_JIGGLE_THICKNESS_H
 #define PELT_JIGGLE_THICKNESS_H
 
@@ -6,12 +6,12 @@
 
 typedef struct px_thickness {
     float *joints;   /* [joint] mean distance of its vertices from its bone, units; 0: it has none */
-    float *softness; /* [joint] 0 to 1: how much of δ its flesh has */
-    float *swings;   /* [joint] units: how far its flesh swings from the skin at most; INFINITY: any */
-    float *holds; /* [joint] 0 to 1: how much its vertices keep the rig's own skin, where the lattice is too coarse */
+    float *softness; /* [joint] factor on δ, 0 to 1 */
+    float *swings;   /* [joint] bound on secondary motion, units; INFINITY: none */
+    float *holds;    /* [joint] share of the skin of the rig in its vertices, 0 to 1 (hold.c) */
 } px_thickness;
 
-/* Without a skin everything is soft and nothing is held. Arrays live in the arena. */
+/* A subject without a skin is soft everywhere. Arrays live in the arena. */
 pelt_result px_thickness_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
                               const px_weight_table *weights, px_thickness *out);
 /* Values of particles from those of joints: out [particle]. */

@@ -1,15 +1,15 @@
-/* Values of particles. Joints count as their weights say; vertices, where there is a map, as they lie in the cells; flesh
- * under the surface is like what is above it. */
+/* Values of particles: settings of joints are blended by the weights of the particle; maps of vertices by the embedding of
+ * the vertices; particles below the surface copy those above. */
 #include "jiggle/values.h"
 
 #include <math.h>
 
-/* Vertices that count less for a particle than this are not near it. */
-#define NEAR 1e-3f
+/* Weight of a vertex below which it does not affect a particle. */
+#define MIN_VERTEX_SHARE 1e-3f
 
-#define UNLIMITED 1e30f /* units: finite, so that it blends */
+#define NO_LIMIT 1e30f /* units; finite, so that it can be blended */
 
-/* ---- Making ----------------------------------------------------------------------------------------------- */
+/* ---- Creation --------------------------------------------------------------------------------------------- */
 
 static float corner_weight(const float place[3], uint32_t corner) {
     float weight = 1;
@@ -18,7 +18,7 @@ static float corner_weight(const float place[3], uint32_t corner) {
     return weight > 0 ? weight : 0;
 }
 
-/* Breadth first, from all that have vertices. Those that none reaches stay out, as if they had some. */
+/* Breadth-first search from particles with vertices nearby. Unreached particles count as having some. */
 static pelt_result find_inner(px_arena *arena, px_values *v) {
     const px_lattice *lattice = v->lattice;
     uint32_t count = lattice->particle_count, *queue = PX_NEW(arena, uint32_t, count), filled = 0, outer;
@@ -26,7 +26,7 @@ static pelt_result find_inner(px_arena *arena, px_values *v) {
     if (!queue || !v->layers)
         return PELT_ERROR_MEMORY;
     for (uint32_t p = 0; p < count; p++)
-        if (v->totals[p] >= NEAR)
+        if (v->totals[p] >= MIN_VERTEX_SHARE)
             queue[filled++] = p;
         else
             v->layers[p] = PELT_NONE;
@@ -44,7 +44,7 @@ static pelt_result find_inner(px_arena *arena, px_values *v) {
     return PELT_OK;
 }
 
-/* Whether it was said how soft a joint is, which is then true of its bone too. */
+/* Whether a joint has a δ of its own, which then holds for its bone too. */
 static bool is_soft(const pelt_jiggle_desc *desc, uint32_t joint) {
     for (uint32_t n = 0; n < desc->joint_count; n++)
         if (desc->joints[n].joint == joint)
@@ -105,7 +105,7 @@ static float clamped(float x, float most) {
     return x >= 0 ? (x <= most ? x : most) : 0;
 }
 
-/* Vertices that say nothing say what joints said. */
+/* Vertices without a value take that of the joints. */
 static void blend_map(const px_values *v, const float *map, float most, float *out) {
     const px_lattice *lattice = v->lattice;
     memset(v->sums, 0, lattice->particle_count * sizeof *v->sums);
@@ -132,9 +132,9 @@ static void blend_map(const px_values *v, const float *map, float most, float *o
 
 /* One kind of value. */
 typedef struct kind {
-    size_t offset; /* its place in pelt_jiggle_joint */
+    size_t offset; /* of its field in pelt_jiggle_joint */
     float standard, most;
-    const float *shares; /* [joint] of the standard; NULL: all of it */
+    const float *shares; /* [joint] factor on the default; NULL: 1 */
     const float *map;    /* [vertex] or NULL */
     float *out;          /* [particle] */
 } kind;
@@ -155,14 +155,14 @@ static void set_kind(const px_values *v, const kind *k, const pelt_jiggle_joint 
         k->out[p] = clamped(k->out[p], k->most);
 }
 
-/* By thickness, but where it was said how soft something is. */
+/* δ by thickness, except where settings give one. */
 static void set_limits(const px_values *v, const pelt_jiggle_joint *joints, uint32_t joint_count,
                        const pelt_jiggle_maps *maps) {
     for (uint32_t j = 0; j < v->joint_count; j++)
-        v->joints[j] = v->thickness && !maps->delta ? fminf(v->thickness->swings[j], UNLIMITED) : UNLIMITED;
+        v->joints[j] = v->thickness && !maps->delta ? fminf(v->thickness->swings[j], NO_LIMIT) : NO_LIMIT;
     for (uint32_t n = 0; n < joint_count; n++)
         if (joints[n].delta >= 0 && joints[n].joint < v->joint_count)
-            v->joints[joints[n].joint] = UNLIMITED;
+            v->joints[joints[n].joint] = NO_LIMIT;
     px_thickness_blend(v->weights, v->joints, v->lattice->particle_count, v->limits);
     for (uint32_t p = 0; p < v->lattice->particle_count; p++)
         v->limits[p] = v->max_distance > 0 ? fminf(v->limits[p], v->max_distance) : v->limits[p];

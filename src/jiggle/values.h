@@ -1,4 +1,4 @@
-/* What particles are like: stiffness, damping and δ, from joints, vertices and bones. From inside. */
+/* Stiffness, damping and δ of particles, from settings of joints and vertices and from bones. */
 #ifndef PELT_JIGGLE_VALUES_H
 #define PELT_JIGGLE_VALUES_H
 
@@ -11,20 +11,20 @@ typedef struct px_values {
     const px_weight_table *weights; /* of particles */
     uint32_t joint_count;
     float standard_stiffness, standard_damping, standard_delta;
-    const px_thickness *thickness; /* NULL: everything is as soft */
+    const px_thickness *thickness; /* NULL: equally soft everywhere */
     uint8_t *pinned;               /* [particle] within a bone's cylinder */
-    uint32_t inner_count;          /* particles that no vertex lies near, from the surface inwards */
+    uint32_t inner_count;          /* particles without a vertex nearby, from the surface inwards */
     uint32_t *inner;               /* [inner_count] */
-    uint32_t *layers;              /* [particle] links from those that have vertices near, which are 0 */
-    float *totals;                 /* [particle] Σ of what vertices count for it */
+    uint32_t *layers;              /* [particle] distance, in links, from particles with vertices nearby */
+    float *totals;                 /* [particle] Σ of the weights of vertices */
     float *sums;                   /* [particle] scratch */
     float *joints;                 /* [joint] scratch */
     float *stiffness;              /* [particle] half-widths */
     float *damping;                /* [particle] 1 / s */
-    float *deltas;                 /* [particle] less what is pinned */
+    float *deltas;                 /* [particle] δ, reduced by pins */
     float *pins;                   /* [particle] */
-    float max_distance;            /* units; 0: any */
-    float *limits;                 /* [particle] how far it may be shown from the skin, units; 1e30: any */
+    float max_distance;            /* units; 0: no bound */
+    float *limits;                 /* [particle] bound on the distance from the primary motion, units; 1e30: none */
 } px_values;
 
 /* Cylinders of `radius` cells around bones, for particles that follow the bone more than any other. Subject is used
@@ -32,7 +32,7 @@ typedef struct px_values {
 pelt_result px_values_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
                            const px_weight_table *weights, const px_thickness *thickness, const pelt_jiggle_desc *desc,
                            px_values *out);
-/* All anew. Never allocates. */
+/* Recomputes all values. Never allocates. */
 void px_values_set(px_values *values, const pelt_jiggle_joint *joints, uint32_t joint_count,
                    const pelt_jiggle_maps *maps);
 uint32_t px_values_pinned(const px_values *values);

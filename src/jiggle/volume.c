@@ -1,26 +1,26 @@
-/* Volumes of parts, and swelling that keeps them: LBSD §III.D.
+/* Volumes of parts and their correction: LBSD §III.D.
  *
  * Every part k gets a λ so that Vol(x + λ v) is what it was at rest (eq. 10). The paper's field v leads particles to the
  * nearest boundary (eq. 9); here it is the gradient of the part's volume at rest, turned with the particles
- * (volume_make.c). Joints that stretch (det S) change what is wanted by as much.
+ * (volume_make.c). Stretch of joints (det S) scales the target.
  *
- * The paper goes through the parts once, from the root outwards; but a part's swelling also changes its neighbours. So
- * parts are gone through several times (nonlinear Gauss-Seidel), those whose neighbours have not moved left out: with
- * the whole cubic of a part at first, later with its volume alone and the cubic found before, which is three times faster.
+ * The paper corrects the parts once, from the root outwards, but expanding a part also changes its neighbours. So parts are
+ * corrected in several sweeps (nonlinear Gauss-Seidel), skipping those whose neighbours did not move; after the first sweep
+ * only the volume is recomputed and the cubic reused, which is three times faster.
  */
 #include "jiggle/primary.h"
 
 #include <math.h>
 
-/* Particles move at most this many cells, where blending is strongest. */
-#define MOST_SWELLING 1.0
+/* Bound on the displacement, in cells, where blending is strongest. */
+#define MAX_SWELLING 1.0
 
-#define SWEEPS 4
+#define MAX_SWEEPS 4
 
-/* Errors below this part of the volume wanted are left … */
-#define ACCURACY 1e-3
-/* … and steps of λ below this are too small to look at neighbours again. */
-#define WAKING 5e-3
+/* Relative error of a volume that is accepted. */
+#define VOLUME_TOLERANCE 1e-3
+/* Steps of λ below this do not trigger another correction of neighbours. */
+#define MIN_STEP 5e-3
 
 /* ---- The cubic -------------------------------------------------------------------------------------------- */
 
@@ -28,7 +28,7 @@ static double cubic_at(const double c[4], double x) {
     return c[0] + x * (c[1] + x * (c[2] + x * c[3]));
 }
 
-/* Where the slope is 0, ascending; gives their number. */
+/* Extrema of the cubic, ascending; returns their number. */
 static int find_turns(const double c[4], double out[2]) {
     double a = 3 * c[3], b = c[2], root = b * b - a * c[1]; /* a x² + 2 b x + c[1] */
     if (!(root > 0) && a != 0)
@@ -47,8 +47,8 @@ static int find_turns(const double c[4], double out[2]) {
     return count;
 }
 
-/* The zero in a stretch between whose ends the sign changes, and the slope does not: Newton's method, halving where it
- * would leave the stretch. */
+/* The root in an interval in which the cubic is monotonic and changes sign: Newton's method, bisecting where it would leave
+ * the interval. */
 static double find_zero(const double c[4], double from, double to) {
     bool below = cubic_at(c, from) < 0;
     double x = (from + to) / 2;
@@ -67,7 +67,7 @@ static double find_zero(const double c[4], double from, double to) {
     return x;
 }
 
-/* The first zero on the way from 0 to `end`; without one false, and the place on it that is nearest to one. */
+/* The first root between 0 and `end`; false without one, with the argument of the least absolute value. */
 static bool search(const double c[4], const double turns[2], int turn_count, double end, double *at) {
     double stops[3], from = 0;
     int count = 0;
@@ -122,7 +122,7 @@ void px_primary_volumes(const px_primary *primary, const float *positions, doubl
         part_volume(primary, &primary->parts[k], positions, NULL, &volumes[k]);
 }
 
-/* The way of a swelling as its particle is turned: to two places at once, which need not read what was just written. */
+/* Rotates the displacement of a particle; stores it twice, so that no result is read back. */
 static void turn_way(const float q[4], const float v[3], float *restrict out, float *restrict copy) {
     float x = q[1] * v[2] - q[2] * v[1] + q[3] * v[0], y = q[2] * v[0] - q[0] * v[2] + q[3] * v[1];
     float z = q[0] * v[1] - q[1] * v[0] + q[3] * v[2];
@@ -144,7 +144,7 @@ static void find_cubic(px_primary *p, const px_volume_part *part, double out[4])
         memset(p->field + 4 * (size_t)swellings[e].particle, 0, 4 * sizeof *p->field);
 }
 
-/* What was found about λ = 0 becomes about λ = at, but for the volume itself. */
+/* Shifts the polynomial to λ = at, except the volume itself. */
 static void shift_cubic(double c[4], double at) {
     c[1] += at * (2 * c[2] + at * 3 * c[3]);
     c[2] += at * 3 * c[3];
@@ -163,7 +163,7 @@ static void wake_neighbours(px_primary *p, const px_volume_part *part) {
         p->states[p->neighbours[part->first_neighbour + e]].waiting = true;
 }
 
-/* One part; what is known of it is in `state`. */
+/* Corrects one part. */
 static void swell_part(px_primary *p, const px_volume_part *part, double target, px_swell_state *state) {
     double *cubic = state->cubic;
     state->waiting = false;
@@ -171,23 +171,22 @@ static void swell_part(px_primary *p, const px_volume_part *part, double target,
         find_cubic(p, part, cubic);
     else
         part_volume(p, part, p->pass.positions, NULL, cubic);
-    bool off = fabs(cubic[0] - target) > ACCURACY * fabs(target);
+    bool off = fabs(cubic[0] - target) > VOLUME_TOLERANCE * fabs(target);
     if (off && !state->known && !state->likely)
         find_cubic(p, part, cubic);
     if (!off)
         return;
     state->known = state->needed = true;
     cubic[0] -= target;
-    double step = px_cubic_nearest(cubic, -MOST_SWELLING - state->lambda, MOST_SWELLING - state->lambda);
+    double step = px_cubic_nearest(cubic, -MAX_SWELLING - state->lambda, MAX_SWELLING - state->lambda);
     add_field(p, part, (float)step);
     shift_cubic(cubic, step);
     state->lambda += step;
-    if (fabs(step) > WAKING)
+    if (fabs(step) > MIN_STEP)
         wake_neighbours(p, part);
 }
 
-/* Volumes that are wanted: those at rest, grown with the joints' stretches; of these and the present ones, as much of
- * each as `amount` says. */
+/* Target volumes: those at rest, scaled by the stretch of the joints, blended with the present ones by `amount`. */
 static void find_targets(px_primary *p, float amount, double *targets) {
     if (amount < 1)
         px_primary_volumes(p, p->pass.positions, p->volumes);
@@ -203,7 +202,7 @@ void px_primary_swell(px_primary *p, float amount) {
     find_targets(p, amount, p->targets);
     for (uint32_t k = 0; k < p->part_count; k++)
         p->states[k] = (px_swell_state){.waiting = p->parts[k].swelling_count > 0, .likely = p->states[k].needed};
-    for (int sweep = 0; sweep < SWEEPS; sweep++)
+    for (int sweep = 0; sweep < MAX_SWEEPS; sweep++)
         for (uint32_t k = 0; k < p->part_count; k++)
             if (p->states[k].waiting)
                 swell_part(p, &p->parts[k], p->targets[k], &p->states[k]);

@@ -1,4 +1,4 @@
-/* Volumes of cells and how a field changes them, once for every body. The includer defines LANES (see core/lanes.h).
+/* Volumes of cells and their derivatives along a field, for every instruction set. The includer defines LANES (see core/lanes.h).
  *
  * Eq. 7 of LBSD: the octant at corner p of a cell has the half edges from p to its three neighbours, and the volume
  * d_x · (d_y × d_z), with a sign that makes it positive at rest. Edges that run along the axes, from − to +, need no

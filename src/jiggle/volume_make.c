@@ -1,12 +1,12 @@
-/* Parts whose volume is kept: octants by part, and who swells with whom.
+/* Parts whose volume is preserved: their octants, and the displacements that expand them.
  *
  * A part's volume is that of the octants of its particles (LBSD, fig. 5b and eq. 8), as far as the mesh fills them: a
  * lattice is a good deal larger than the mesh, and lies more on one side of it than on the other.
  *
- * A part swells along the gradient of its volume at rest: its surface moves outwards, and its borders move into the
- * parts beside it, which then swell in turn. So a part that is squeezed between others, as hips are, gets its volume back
- * by small moves of all around it. Ways are smoothed over neighbours and shortened by how much joints blend a particle:
- * Σ 4 · w_a · w_b over pairs of its joints, at most 1. So flesh of one bone alone never moves, and volume comes back where
+ * A part expands along the gradient of its volume at rest: its surface moves outwards, and its borders move into the
+ * neighbouring parts, which then expand in turn. So a part that is squeezed between others, as hips are, gets its volume back
+ * by small moves of all around it. Displacements are smoothed over neighbours and scaled by the blending of a particle:
+ * Σ 4 · w_a · w_b over pairs of its joints, at most 1. So tissue of one bone alone never moves, and volume comes back where
  * blending loses it.
  */
 #include "core/math3.h"
@@ -14,10 +14,10 @@
 
 #include <math.h>
 
-/* Shorter ways than this, against the longest of a part, are left out. */
-#define LEAST_WAY 1e-2f
+/* Displacements below this fraction of the largest of a part are dropped. */
+#define MIN_DISPLACEMENT 1e-2f
 
-#define SMOOTHINGS 2
+#define SMOOTHING_PASSES 2
 
 /* ---- Octants ---------------------------------------------------------------------------------------------- */
 
@@ -66,7 +66,7 @@ static pelt_result make_blocks(px_arena *arena, const px_lattice *lattice, const
     return PELT_OK;
 }
 
-/* ---- Who swells ------------------------------------------------------------------------------------------- */
+/* ---- Displacements ---------------------------------------------------------------------------------------- */
 
 /* How much joints blend a particle: 0 where one joint alone moves it, 1 between two alike. */
 static float blend_of(const px_weight_table *weights, size_t particle) {
@@ -98,7 +98,7 @@ static void find_growth(const px_lattice *lattice, const uint32_t *parts, uint32
 }
 
 static void smooth_ways(const px_lattice *lattice, float (*ways)[3], float (*scratch)[3]) {
-    for (int round = 0; round < SMOOTHINGS; round++) {
+    for (int round = 0; round < SMOOTHING_PASSES; round++) {
         memcpy(scratch, ways, lattice->particle_count * sizeof *ways);
         for (size_t i = 0; i < lattice->particle_count; i++) {
             uint32_t first = lattice->links.firsts[i], end = lattice->links.firsts[i + 1];
@@ -111,7 +111,7 @@ static void smooth_ways(const px_lattice *lattice, float (*ways)[3], float (*scr
     }
 }
 
-/* Ways of a part at last: smooth, where joints blend, and the longest a cell's side long. */
+/* Final displacements of a part: smoothed, scaled by blending, the largest one cell long. */
 static void find_ways(const px_lattice *lattice, const uint32_t *parts, uint32_t part, const float *blends,
                       float (*ways)[3], float (*scratch)[3]) {
     float longest = 0;
@@ -127,11 +127,11 @@ static void find_ways(const px_lattice *lattice, const uint32_t *parts, uint32_t
             ways[i][c] *= lattice->cell / longest;
 }
 
-/* Particles that swell with a part go to `out`, or with NULL are only counted. */
+/* Writes the particles that a part displaces to `out`; NULL: counts them only. */
 static uint32_t list_swellings(const px_lattice *lattice, const float (*ways)[3], px_swelling *out) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < lattice->particle_count; i++) {
-        if (!(sqrtf(px_dot3(ways[i], ways[i])) > LEAST_WAY * lattice->cell))
+        if (!(sqrtf(px_dot3(ways[i], ways[i])) > MIN_DISPLACEMENT * lattice->cell))
             continue;
         if (out)
             out[count] = (px_swelling){i, {ways[i][0], ways[i][1], ways[i][2]}};
@@ -169,7 +169,7 @@ static pelt_result make_swellings(px_arena *arena, const px_lattice *lattice, co
 
 /* ---- Neighbours ------------------------------------------------------------------------------------------- */
 
-/* Marks [particle] what the octants of a part hang on. */
+/* Marks [particle] the particles that the octants of a part depend on. */
 static void mark_corners(const px_primary *p, const px_volume_part *part, uint8_t *marks) {
     memset(marks, 0, p->particle_count);
     for (uint32_t b = part->first_block; b < part->first_block + part->block_count; b++)
@@ -214,7 +214,7 @@ static pelt_result make_neighbours(px_arena *arena, px_primary *p) {
     return PELT_OK;
 }
 
-/* ---- The door --------------------------------------------------------------------------------------------- */
+/* ---- Entry points ----------------------------------------------------------------------------------------- */
 
 pelt_result px_primary_make_parts(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights,
                                   const px_jiggle_parts *parts, px_primary *p) {

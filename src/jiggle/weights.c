@@ -6,7 +6,7 @@
 #include "core/math3.h"
 #include "jiggle/jiggle.h"
 
-/* ---- What both end with ------------------------------------------------------------------------------------ */
+/* ---- Common steps ----------------------------------------------------------------------------------------- */
 
 static pelt_result neighbours_of(px_arena *arena, const px_graph *links, px_neighbours *out) {
     out->offsets = PX_NEW(arena, size_t, (size_t)links->count + 1);
@@ -16,7 +16,7 @@ static pelt_result neighbours_of(px_arena *arena, const px_graph *links, px_neig
     return out->offsets ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* Rows that are not known yet become copies of the nearest one that is. */
+/* Copies the nearest known row to rows that are not known. */
 static void copy_nearest(const px_lattice *lattice, const uint8_t *known, px_weight_table *table) {
     for (uint32_t p = 0; p < lattice->particle_count; p++) {
         uint32_t best = PELT_NONE;
@@ -37,7 +37,7 @@ static void copy_nearest(const px_lattice *lattice, const uint8_t *known, px_wei
     }
 }
 
-/* Fills what is not known, counts every joint by its strength, and cuts. */
+/* Fills unknown rows, multiplies by the strength of joints, and cuts to the capacity. */
 static pelt_result finish(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
                           const px_lattice *lattice, const px_jiggle_heat *heat, uint8_t *known,
                           const px_weight_table *table, px_weight_table *out) {
@@ -65,7 +65,7 @@ static pelt_result begin(px_arena *arena, const px_lattice *lattice, px_weight_t
     return *known ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* ---- From the skin ----------------------------------------------------------------------------------------- */
+/* ---- From the skin ---------------------------------------------------------------------------------------- */
 
 static double share_of_corner(const float place[3], uint32_t corner) {
     double share = 1;
@@ -106,7 +106,7 @@ pelt_result px_jiggle_weights_from_skin(pelt_context *context, px_arena *arena, 
     return finish(context, arena, subject, lattice, NULL, known, &table, weights);
 }
 
-/* ---- By heat ----------------------------------------------------------------------------------------------- */
+/* ---- By heat ---------------------------------------------------------------------------------------------- */
 
 static float width_of(const px_jiggle_heat *heat, uint32_t joint) {
     return heat ? heat[joint].width : 1;

@@ -229,10 +229,11 @@ static pelt_result check(const work *w, const pelt_model *source, uint32_t *matc
     return PELT_OK;
 }
 
-/* With the weights of morphs that its poses drive. */
+/* Adds the frames as a motion, with weights of the morphs that its poses drive. */
 static pelt_result add_motion(const work *w, px_arena *arena, pelt_model *rig, const px_frames *frames,
                               const char *name, bool replace) {
-    pelt_model before = *rig;
+    pelt_motion *motions = rig->motions;
+    uint32_t motion_count = rig->motion_count;
     name = px_arena_text(rig->memory, name, strlen(name));
     if (!name)
         return PELT_ERROR_MEMORY;
@@ -242,10 +243,12 @@ static pelt_result add_motion(const work *w, px_arena *arena, pelt_model *rig, c
     pelt_result result = px_frames_add_motion(rig, frames, name);
     if (result == PELT_OK && made < rig->motion_count)
         result = px_motion_drive(w->context, arena, rig, 0, &rig->motions[made], &rig->motions[made]);
-    if (result != PELT_OK)
-        *rig = before;
-    else
+    if (result == PELT_OK) {
         rig->changed |= PELT_CHANGED_MOTIONS;
+        return PELT_OK;
+    }
+    rig->motions = motions;
+    rig->motion_count = motion_count;
     return result;
 }
 
