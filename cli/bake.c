@@ -1,4 +1,4 @@
-/* pelt bake: a motion of a rig as frames of vertices. */
+/* pelt bake: evaluates a motion of a rig into a vertex cache. */
 #include "cli.h"
 
 #include <stddef.h>
@@ -30,7 +30,7 @@ static OPTION_TABLE(own_table, own_options)
         {"Options", pelt_load_options, offsetof(bake_settings, load)},
 };
 
-/* What is wrong with the outputs is told before any work. */
+/* Checks the outputs before any work. */
 static exit_code check_outputs(cli_session *session, const bake_settings *settings) {
     if (!settings->output)
         return usage_error(session, "bake needs an output: -o FILE");

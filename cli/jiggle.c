@@ -1,4 +1,4 @@
-/* pelt jiggle: a rig and its motion get tissue that keeps its volume and follows through. */
+/* pelt jiggle: soft-tissue simulation of a rig, written as a cache, helper bones or morph targets. */
 #include "jiggle.h"
 
 #include <stddef.h>
@@ -11,7 +11,7 @@ static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, FIELD(skin.output), NULL, 0, 0, NULL, "FILE",
      "a cache (.pc2, .mdd), a pattern of meshes ('f_%04d.obj', 'f_%04d.ply') or a rig (.glb, .gltf)"},
     {"as", 0, PELT_OPTION_CHOICE, FIELD(as), "auto", 0, 0, "auto|cache|morphs|bones", NULL,
-     "what the result becomes; auto: a cache, or in a rig bones"},
+     "kind of result; auto: a cache for cache formats, bones for rigs"},
     {"mesh", 0, PELT_OPTION_TEXT, FIELD(mesh), NULL, 0, 0, NULL, "FILE",
      "also write the mesh that a cache belongs to, in its rest pose (.obj, .ply)"},
 };
@@ -22,9 +22,9 @@ static OPTION_TABLE(own_table, own_options)
         {"Options", own_table, 0},
         {"Options", pelt_jiggle_simulate_options, offsetof(jiggle_settings, simulate)},
         {"Options", pelt_jiggle_bake_options, offsetof(jiggle_settings, bake)},
-        {"Tissue", pelt_jiggle_options, offsetof(jiggle_settings, jiggle)},
-        {"What is soft", jiggle_soft_table, 0},
-        {"What pushes", jiggle_force_table, 0},
+        {"Simulation", pelt_jiggle_options, offsetof(jiggle_settings, jiggle)},
+        {"Local settings", jiggle_soft_table, 0},
+        {"Forces and colliders", jiggle_force_table, 0},
         {"Motions of other skeletons", retarget_table, offsetof(jiggle_settings, retarget)},
         {"Motions of other skeletons", pelt_retarget_options, RETARGET(retarget)},
         {"Reading", pelt_load_options, RETARGET(load)},
@@ -33,9 +33,9 @@ static OPTION_TABLE(own_table, own_options)
          offsetof(jiggle_settings, skin) + offsetof(decompose_settings, decompose)},
 };
 
-/* ---- What is asked for ------------------------------------------------------------------------------------ */
+/* ---- Settings --------------------------------------------------------------------------------------------- */
 
-/* What is wrong with the outputs is told before any work. */
+/* Checks the outputs before any work. */
 static exit_code check_output(jiggle_work *w) {
     const jiggle_settings *s = w->settings;
     const char *path = s->skin.output;
@@ -70,7 +70,7 @@ static exit_code check_output(jiggle_work *w) {
     return EXIT_DONE;
 }
 
-/* A rig keeps its bones and gets others beside them, unless as many or as good ones as it takes are asked for. */
+/* Helper bones beside those of the rig, unless options ask for new bones. */
 static void plan_skin(jiggle_work *w) {
     cli_session *session = w->session;
     w->skin_settings = w->settings->skin;
@@ -89,7 +89,7 @@ static void plan_skin(jiggle_work *w) {
 
 /* ---- Motions ---------------------------------------------------------------------------------------------- */
 
-/* Which motions: the one that was brought or asked for; of the rig's own, all that the output can hold. */
+/* Chooses the motions: the given one, the one that --motion names, or all of the rig that the output can hold. */
 static exit_code choose(jiggle_work *w) {
     const char *wanted = w->settings->retarget.motion;
     cli_animation animation;
@@ -245,7 +245,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
 }
 
 static const example examples[] = {
-    {"pelt jiggle troll.glb -o soft.glb", "tissue for all motions of a rig, as helper bones that play everywhere"},
+    {"pelt jiggle troll.glb -o soft.glb", "simulate all motions of a rig; write helper bones that play everywhere"},
     {"pelt jiggle troll.glb -o soft.pc2 --mesh soft.obj --fps 60", "the first motion, as a cache"},
     {"pelt jiggle human.glb walk.bvh -o walk.glb --soft Spine=0.8,Hips=0.5",
      "a captured motion; only belly and hips are soft"},
@@ -258,22 +258,23 @@ static const example examples[] = {
 
 const cli_verb verb_jiggle = {
     .name = "jiggle",
-    .summary = "give a rig tissue: joints keep their volume, soft parts follow through",
+    .summary = "simulate soft tissue: volume preservation in bends, secondary motion",
     .usage = "pelt jiggle RIG [MOTION…] -o OUT [options]",
     .about =
-        "A lattice of cubes around the mesh is moved by the skeleton, so that bends keep their volume, and swings "
-        "about "
-        "that; vertices move with the cubes they lie in. Bones are rigid. The same motion gives the same tissue at any "
-        "--fps.\n\n"
-        "MOTION is one of another skeleton (BVH, AMC with its ASF, a rig), put on the rig as 'pelt retarget' does, "
-        "with "
-        "the same table of matches. Without it the rig's own motions are meant: all of them, or for a cache the "
-        "first.\n\n"
-        "--as bones keeps the rig and adds helper bones (--add) for what its skin misses of the tissue, and with "
-        "--corrections morph targets for the rest, as 'pelt decompose' does; --bones N or --error E give it free bones "
-        "in place of its own. --as morphs leaves bones as they are and adds morph targets alone (--corrections).\n\n"
-        "Names of joints may hold * for any letters. Values at several times (belly@0=0.2, belly@1.5=0.9) go evenly "
-        "from one to the next.",
+        "The skeleton moves a lattice of cubic cells around the mesh. A correction preserves the volume of bends; "
+        "lattice "
+        "shape matching adds secondary motion. Vertices move with their cells; bones are rigid. The simulation does "
+        "not "
+        "depend on --fps.\n\n"
+        "MOTION is a motion of another skeleton (BVH, AMC with its ASF, a rig); it is retargeted as by 'pelt "
+        "retarget'. "
+        "Without it the motions of the rig are simulated: all of them, or for a cache the first.\n\n"
+        "--as bones keeps the rig and adds helper bones (--add) that reproduce the simulation, and with --corrections "
+        "morph targets for the remaining error, as 'pelt decompose' does; --bones N or --error E replace the bones of "
+        "the "
+        "rig. --as morphs keeps the bones and adds morph targets only (--corrections).\n\n"
+        "Names of joints may contain * for any letters. Values at several times (belly@0=0.2, belly@1.5=0.9) are "
+        "interpolated linearly.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(jiggle_settings),

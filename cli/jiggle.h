@@ -1,4 +1,4 @@
-/* What the files of pelt jiggle share. */
+/* Shared by the files of pelt jiggle. */
 #ifndef PELT_CLI_JIGGLE_H
 #define PELT_CLI_JIGGLE_H
 
@@ -12,27 +12,27 @@ typedef struct jiggle_settings {
     pelt_jiggle_desc jiggle;
     pelt_jiggle_bake_desc bake;
     retarget_settings retarget;
-    decompose_settings skin; /* of bones and morphs; its output is this one's */
+    decompose_settings skin; /* of bones and morphs; `output` is that of the verb */
     pelt_jiggle_simulate_desc simulate;
     const char *mesh;
     uint32_t as; /* jiggle_as */
-    /* The last ones given; all of them are read by jiggle_values.c. */
+    /* Repeatable options: the last value; jiggle_values.c reads all of them. */
     const char *soft, *pin, *stiffness, *damping, *heat, *heat_width, *collider;
     const char *soft_map, *pin_map, *stiffness_map, *damping_map;
     const char *gravity, *wind;
     double drag;
 } jiggle_settings;
 
-/* ---- jiggle_values.c: what is soft where, what pushes ----------------------------------------------------- */
+/* ---- jiggle_values.c: settings of joints and vertices, colliders ------------------------------------------ */
 
 typedef struct value_key value_key;
 
-/* Values of joints and vertices, and colliders, as the library wants them. */
+/* Settings of joints and vertices, and colliders, as the library takes them. */
 typedef struct jiggle_values {
     value_key *keys; /* [key_count] by joint, kind and time */
     size_t key_count;
-    bool changing;             /* something has more than one key */
-    pelt_jiggle_joint *joints; /* [joint_count] at some time */
+    bool changing;             /* a setting has more than one key */
+    pelt_jiggle_joint *joints; /* [joint_count] at the current time */
     uint32_t joint_count;
     pelt_jiggle_maps maps; /* of `map_values` */
     float *map_values[4];  /* [vertex] or NULL */
@@ -43,10 +43,10 @@ typedef struct jiggle_values {
 /* Their options. */
 const pelt_option_table *jiggle_soft_table(void);
 const pelt_option_table *jiggle_force_table(void);
-/* Reads them for a rig, and puts them into `desc`. Freed with jiggle_values_free whatever it gives. */
+/* Reads the options into `desc`. Call jiggle_values_free in any case. */
 exit_code jiggle_values_read(cli_session *session, const jiggle_settings *settings, const pelt_model *rig,
                              jiggle_values *values, pelt_jiggle_desc *desc);
-/* Sets those of a time, where they have changed: user is the jiggle_values. */
+/* Sets the values of a time if they changed; user is the jiggle_values. */
 pelt_jiggle_at_fn jiggle_values_at;
 void jiggle_values_free(jiggle_values *values);
 
@@ -70,11 +70,11 @@ typedef struct jiggle_work {
     double start, seconds_simulate;
 } jiggle_work;
 
-/* What the tissue did, as long as the rig is as it was. */
+/* Reports the simulation; call before bones are added. */
 void jiggle_report_simulation(jiggle_work *w);
-/* What was written, and the end of the report. */
+/* Reports the written file. */
 void jiggle_report_file(jiggle_work *w);
-/* The lattice at rest, for the page. */
+/* Records the lattice at rest for the page. */
 pelt_result jiggle_show_lattice(jiggle_work *w);
 
 #endif

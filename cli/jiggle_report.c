@@ -1,4 +1,4 @@
-/* What pelt jiggle reports: the tissue, and the file that it became. */
+/* The report of pelt jiggle. */
 #include "jiggle.h"
 
 #include <math.h>
@@ -56,7 +56,7 @@ pelt_result jiggle_show_lattice(jiggle_work *w) {
     return edges && positions ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* ---- Tissue ------------------------------------------------------------------------------------------------ */
+/* ---- Simulation ------------------------------------------------------------------------------------------- */
 
 static void report_clip(cli_json *json, const jiggle_work *w, uint32_t c) {
     const pelt_clip *clip = &w->rig->clips[c];
@@ -94,7 +94,7 @@ static double percent(double now, double rest) {
     return rest > 0 ? 100 * (now / rest - 1) : 0;
 }
 
-/* Joints by what they lose or win, in units of volume. */
+/* Sorts joints by change of volume. */
 static int compare_volumes(const void *a, const void *b) {
     const pelt_jiggle_volume *l = a, *r = b;
     double dl = fabs(l->before - l->rest), dr = fabs(r->before - r->rest);
@@ -199,5 +199,5 @@ void jiggle_report_file(jiggle_work *w) {
     json_real(json, "seconds", seconds);
     w->session->report_done = true;
     table_row(&w->table, "written", "%s", bytes_text(bytes));
-    table_row(&w->table, "time", "%.3f s, of which %.3f for the tissue", seconds, w->seconds_simulate);
+    table_row(&w->table, "time", "%.3f s, of which %.3f for the simulation", seconds, w->seconds_simulate);
 }

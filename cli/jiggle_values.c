@@ -1,4 +1,4 @@
-/* What is soft where, what blows and what is in the way: the options of pelt jiggle that are more than a number. */
+/* Options of pelt jiggle for joints, vertices, forces and colliders. */
 #include "jiggle.h"
 
 #include <fnmatch.h>
@@ -10,22 +10,22 @@
 #define FIELD(name) PELT_FIELD(jiggle_settings, name)
 static const pelt_option soft_options[] = {
     {"soft", 0, PELT_OPTION_TEXT, FIELD(soft), NULL, 0, 0, NULL, "JOINT[@TIME]=D,…",
-     "how much swings (--delta) around these joints, 0 to 1; all else then stays on the skin unless --delta is given"},
+     "--delta of these joints, 0 to 1; the others then have 0, unless --delta is given"},
     {"pin", 0, PELT_OPTION_TEXT, FIELD(pin), NULL, 0, 0, NULL, "JOINT[@TIME]=P,…",
-     "how much of that is held after all, 0 to 1"},
+     "fraction by which --delta is reduced, 0 to 1"},
     {"joint-stiffness", 0, PELT_OPTION_TEXT, FIELD(stiffness), NULL, 0, 0, NULL, "JOINT[@TIME]=W,…",
      "--stiffness of joints"},
     {"joint-damping", 0, PELT_OPTION_TEXT, FIELD(damping), NULL, 0, 0, NULL, "JOINT[@TIME]=RATE,…",
      "--damping of joints"},
     {"heat", 0, PELT_OPTION_TEXT, FIELD(heat), NULL, 0, 0, NULL, "JOINT=S,…",
-     "how strongly joints heat, with --weights lattice; 1 is as the others"},
+     "strength of the heat of joints, with --weights lattice; default 1"},
     {"heat-width", 0, PELT_OPTION_TEXT, FIELD(heat_width), NULL, 0, 0, NULL, "JOINT=CELLS,…",
-     "how near to a joint's bone particles are its own, with --weights lattice; 1 is as the others"},
+     "distance from a bone within which it alone heats, with --weights lattice; default 1"},
     {"soft-map", 0, PELT_OPTION_TEXT, FIELD(soft_map), NULL, 0, 0, NULL, "FILE|NAME",
      "--soft of vertices: a PNG painted over the UVs (white is soft), a text file with a number for each vertex, or a "
      "vertex attribute"},
     {"pin-map", 0, PELT_OPTION_TEXT, FIELD(pin_map), NULL, 0, 0, NULL, "FILE|NAME",
-     "--pin of vertices (white is held)"},
+     "--pin of vertices (white is rigid)"},
     {"stiffness-map", 0, PELT_OPTION_TEXT, FIELD(stiffness_map), NULL, 0, 0, NULL, "FILE|NAME",
      "--stiffness of vertices; in a picture white is --stiffness and black 0"},
     {"damping-map", 0, PELT_OPTION_TEXT, FIELD(damping_map), NULL, 0, 0, NULL, "FILE|NAME",
@@ -36,25 +36,25 @@ OPTION_TABLE(jiggle_soft_table, soft_options)
 
 static const pelt_option force_options[] = {
     {"gravity", 0, PELT_OPTION_TEXT, FIELD(gravity), NULL, 0, 0, NULL, "X,Y,Z|G",
-     "units per second²; one number is downwards along y. The rest pose was made under it"},
-    {"wind", 0, PELT_OPTION_TEXT, FIELD(wind), NULL, 0, 0, NULL, "X,Y,Z", "of the air, units per second"},
+     "units per second²; one number is downwards along y. The rest pose does not sag"},
+    {"wind", 0, PELT_OPTION_TEXT, FIELD(wind), NULL, 0, 0, NULL, "X,Y,Z", "velocity of the air, units per second"},
     {"drag", 0, PELT_OPTION_REAL, FIELD(drag), "0", 0, 1e6, NULL, "RATE",
-     "how much air takes tissue along, per second; without this 1 where there is wind"},
+     "air drag, per second; default 1 with --wind"},
     {"collider", 0, PELT_OPTION_TEXT, FIELD(collider), NULL, 0, 0, NULL, "KIND:NUMBERS[@JOINT]",
-     "what tissue stays out of, in the world or in a joint's space: sphere:X,Y,Z,R capsule:X,Y,Z,X,Y,Z,R "
-     "plane:X,Y,Z,NX,NY,NZ floor:Y, each with ,FRICTION behind"},
+     "obstacle, in world space or in the space of a joint: sphere:X,Y,Z,R capsule:X,Y,Z,X,Y,Z,R "
+     "plane:X,Y,Z,NX,NY,NZ floor:Y, each optionally followed by ,FRICTION"},
 };
 
 OPTION_TABLE(jiggle_force_table, force_options)
 
 /* ---- Values of joints ------------------------------------------------------------------------------------- */
 
-/* What a joint can have, by the option that gives it. */
+/* Settings of a joint, by option. */
 static const struct {
     const char *option;
     size_t field; /* in pelt_jiggle_joint */
     double most;
-    bool fixed; /* it cannot change over time */
+    bool fixed; /* constant over time */
 } kinds[] = {
     {"soft", offsetof(pelt_jiggle_joint, delta), 1, false},
     {"pin", offsetof(pelt_jiggle_joint, pin), 1, false},
@@ -137,7 +137,7 @@ static exit_code read_keys(cli_session *session, const pelt_skeleton *skeleton, 
     return code;
 }
 
-/* Between keys values go evenly; before the first and behind the last they stay. */
+/* Interpolates keys linearly; constant before the first and after the last. */
 static void fill_joints(const jiggle_values *values, double time, pelt_jiggle_joint *joints) {
     pelt_jiggle_joint *joint = joints;
     for (size_t k = 0, end; k < values->key_count; k = end) {
@@ -324,7 +324,7 @@ static exit_code read_colliders(cli_session *session, const pelt_model *rig, jig
     return code;
 }
 
-/* ---- All -------------------------------------------------------------------------------------------------- */
+/* ---- Entry points ----------------------------------------------------------------------------------------- */
 
 exit_code jiggle_values_read(cli_session *session, const jiggle_settings *settings, const pelt_model *rig,
                              jiggle_values *values, pelt_jiggle_desc *desc) {
@@ -335,7 +335,7 @@ exit_code jiggle_values_read(cli_session *session, const jiggle_settings *settin
         code = read_forces(session, settings, &desc->forces);
     if (code == EXIT_DONE)
         code = read_colliders(session, rig, values);
-    /* Who says what is soft means that the rest is not. */
+    /* With --soft the other joints are rigid. */
     if ((settings->soft || settings->soft_map) && !option_given(session, "delta"))
         desc->delta = 0;
     desc->joints = values->joints;

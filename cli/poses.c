@@ -256,7 +256,7 @@ static exit_code read_targets(const reader *r, const char *path) {
     return code;
 }
 
-/* ---- Doors ------------------------------------------------------------------------------------------------ */
+/* ---- Entry points ----------------------------------------------------------------------------------------- */
 
 static bool is_folder(const char *path) {
     struct stat status;

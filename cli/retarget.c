@@ -39,7 +39,7 @@ static const option_group groups[] = {
 
 /* ---- Reading ---------------------------------------------------------------------------------------------- */
 
-/* The whole file with a 0 behind; freed by the caller. */
+/* Reads a text file; freed by the caller. */
 static exit_code read_text(cli_session *session, const char *path, char **text) {
     FILE *file = fopen(path, "rb");
     size_t size = 0, capacity = 1 << 12;
@@ -68,7 +68,7 @@ exit_code retarget_load(cli_session *session, const retarget_settings *settings,
     return EXIT_INPUT;
 }
 
-/* ---- Telling ---------------------------------------------------------------------------------------------- */
+/* ---- Report ----------------------------------------------------------------------------------------------- */
 
 static const char *partner_name(const retarget_work *w, uint32_t joint) {
     uint32_t partner = w->matches[joint].joint;

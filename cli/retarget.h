@@ -1,4 +1,4 @@
-/* What pelt retarget shares with verbs that take a motion of another skeleton. */
+/* Shared by the verbs that take a motion of another skeleton. */
 #ifndef PELT_CLI_RETARGET_H
 #define PELT_CLI_RETARGET_H
 
@@ -11,7 +11,7 @@ typedef struct retarget_settings {
     const char *motion;
 } retarget_settings;
 
-/* The two texts of them; the others have tables of the library. */
+/* Options map and motion; the others are in tables of the library. */
 const pelt_option_table *retarget_table(void);
 
 /* A motion of an input and the rig that it is put on. */
@@ -33,9 +33,9 @@ exit_code retarget_load(cli_session *session, const retarget_settings *settings,
 /* Reads the motion of the input, matches the joints and prints the table of matches; then desc, source, motion and matches are
  * what pelt_retarget takes. Freed with retarget_free whatever it gives. */
 exit_code retarget_match(retarget_work *w, const cli_input *input);
-/* Says what to do where `report` tells that the mesh is torn. */
+/* Warns how to fix a torn mesh, if `report` has one. */
 void retarget_warn(const retarget_work *w);
-/* What was matched, for programs and for people. */
+/* The result as JSON and as rows of a table. */
 void retarget_json(cli_json *json, const retarget_work *w);
 void retarget_rows(cli_table *table, const retarget_work *w);
 void retarget_free(retarget_work *w);

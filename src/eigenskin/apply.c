@@ -1,4 +1,4 @@
-/* Modes become morphs of every node with a mesh that they reach, and drivers; motions get tracks of weights. */
+/* Adds modes to the model: morphs, drivers, and weight tracks of motions. */
 #include "core/morphs.h"
 #include "eigenskin/eigenskin.h"
 
@@ -19,8 +19,8 @@ typedef struct apply_work {
     uint32_t added_count;
     pelt_morph *added;     /* [added] */
     morph_source *sources; /* [added] */
-    uint32_t *places;      /* [added] in … */
-    pelt_morph_set morphs; /* … the model's morphs with them */
+    uint32_t *places;      /* [added] index in `morphs` */
+    pelt_morph_set morphs; /* the morphs of the model with those added */
     pelt_driver *drivers;  /* [driver] the old ones first */
     uint32_t driver_count;
     pelt_motion *motions; /* [motion] */
@@ -40,7 +40,7 @@ static void spread_mode(const px_eigenskin *e, const px_bend *bend, uint32_t mod
     }
 }
 
-/* The part of a group's vertices that a mode reaches; count 0: none. */
+/* The run of a group's vertices that a mode displaces; count 0: none. */
 static px_morph_group reached(const px_eigenskin *e, const px_morph_group *group, const double *places) {
     px_morph_group out = {.joint = group->joint};
     for (uint32_t i = group->first_vertex; i < group->first_vertex + group->vertex_count; i++) {
@@ -224,7 +224,7 @@ pelt_result px_eigenskin_apply(px_eigenskin *e) {
         model->motions = motions;
         return result;
     }
-    model->mesh.weld = NULL; /* morphs count in it */
+    model->mesh.weld = NULL; /* the weld depends on morphs */
     model->mesh.weld_count = 0;
     model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_DRIVERS | (model->motion_count ? PELT_CHANGED_MOTIONS : 0);
     e->morph_count = w.added_count;

@@ -1,18 +1,18 @@
-/* Joints that drive: which, what of their rotations, and the poses of each that become centres. */
+/* Driving joints, the parts of their rotations, and their centres. */
 #include "eigenskin/eigenskin.h"
 
 #include <stdlib.h>
 
-/* Noise of rotations at rest, radians: a joint's rotations up to this are none where its next larger one is GAP times as
- * large, and a joint that turns by less than LEAST_TURN in all examples does not drive. Captures and files written by
- * others are never exactly at rest, and what lies between two such rotations is no slope to learn. */
-#define REST_NOISE 0.07
-#define REST_GAP   4.0
-#define LEAST_TURN 0.02
+/* Noise of rotations at rest, radians. Angles of a joint up to MAX_REST_ANGLE count as 0 if its next larger angle is
+ * MIN_ANGLE_RATIO times as large; a joint that rotates by less than MIN_DRIVING_ANGLE in all examples does not drive. Captured
+ * joints are never exactly at rest, and differences between such rotations carry no information. */
+#define MAX_REST_ANGLE    0.07
+#define MIN_ANGLE_RATIO   4.0
+#define MIN_DRIVING_ANGLE 0.02
 
-/* ---- What of their rotations ------------------------------------------------------------------------------ */
+/* ---- Rotations -------------------------------------------------------------------------------------------- */
 
-/* Where the bone points, in the joint's own space: to its children, or on from its parent. */
+/* Direction of the bone in the joint's space: to its children, or away from its parent. */
 static void find_axis(const px_eigenskin *e, uint32_t joint, float axis[3]) {
     const pelt_skeleton *skeleton = &e->model->skeleton;
     double sum[3] = {0};
@@ -52,15 +52,15 @@ static int compare_doubles(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Sets rotations that differ from rest by noise alone to rest, unless they are to be met exactly. Returns the largest
- * angle. `angles` [example] is scratch. */
+/* Sets rotations that differ from rest by noise to rest, unless desc.exact. Returns the largest angle. `angles` [example] is
+ * scratch. */
 static double settle_part(const px_eigenskin *e, px_part *part, double *angles) {
     double noise = 0;
     for (uint32_t x = 0; x < e->example_count; x++)
         angles[x] = angle_from_rest(part->rotations[x]);
     qsort(angles, e->example_count, sizeof *angles, compare_doubles);
-    for (uint32_t x = 0; x + 1 < e->example_count && angles[x] <= REST_NOISE; x++)
-        noise = angles[x + 1] >= REST_GAP * angles[x] ? angles[x] : noise;
+    for (uint32_t x = 0; x + 1 < e->example_count && angles[x] <= MAX_REST_ANGLE; x++)
+        noise = angles[x + 1] >= MIN_ANGLE_RATIO * angles[x] ? angles[x] : noise;
     for (uint32_t x = 0; !e->desc.exact && x < e->example_count; x++)
         if (angle_from_rest(part->rotations[x]) <= noise)
             part->rotations[x] = px_rotation_identity();
@@ -76,24 +76,24 @@ static pelt_result add_bend(px_eigenskin *e, uint32_t joint, double *angles) {
     double most = 0;
     for (uint32_t n = 0; n < bend->part_count; n++)
         most = fmax(most, settle_part(e, &bend->parts[n], angles));
-    e->bend_count += most > (e->desc.exact ? PX_SAME_ANGLE : LEAST_TURN);
+    e->bend_count += most > (e->desc.exact ? PX_ANGLE_TOLERANCE : MIN_DRIVING_ANGLE);
     return PELT_OK;
 }
 
-/* ---- Examples of the same pose ---------------------------------------------------------------------------- */
+/* ---- Poses ------------------------------------------------------------------------------------------------ */
 
-/* Example y may be PELT_NONE: the rest pose. */
+/* Whether two examples have one pose; y PELT_NONE: the rest pose. */
 static bool are_same(const px_eigenskin *e, uint32_t x, uint32_t y) {
     for (uint32_t j = 0; j < e->bend_count; j++)
         for (uint32_t n = 0; n < e->bends[j].part_count; n++) {
             const px_rotation *r = e->bends[j].parts[n].rotations;
-            if (px_driver_angle(r[x], y != PELT_NONE ? r[y] : px_rotation_identity()) > PX_SAME_ANGLE)
+            if (px_driver_angle(r[x], y != PELT_NONE ? r[y] : px_rotation_identity()) > PX_ANGLE_TOLERANCE)
                 return false;
         }
     return true;
 }
 
-/* Every example's pose; `firsts` [pose] is the first example of each. */
+/* Numbers the poses of examples; `firsts` [pose] is the first example of each. */
 static pelt_result find_poses(px_eigenskin *e, uint32_t *firsts) {
     for (uint32_t x = 0; x < e->example_count; x++) {
         uint32_t pose = 0;
@@ -117,7 +117,7 @@ static pelt_result find_poses(px_eigenskin *e, uint32_t *firsts) {
     return PELT_OK;
 }
 
-/* Examples of the same pose become one: rotations [example] become those of poses. */
+/* Merges examples of one pose: rotations [example] become [pose]. */
 static pelt_result merge_examples(px_eigenskin *e) {
     uint32_t *firsts = PX_NEW(e->scratch, uint32_t, e->example_count);
     e->example_poses = PX_NEW(e->scratch, uint32_t, e->example_count);
@@ -134,8 +134,7 @@ static pelt_result merge_examples(px_eigenskin *e) {
 
 /* ---- Centres ---------------------------------------------------------------------------------------------- */
 
-/* The rest pose, then again and again the pose farthest from all centres, while there are different ones. `far` [pose]
- * is scratch. */
+/* Farthest-point sampling: the rest pose, then repeatedly the pose farthest from all centres. `far` [pose] is scratch. */
 static void choose_centres(const px_eigenskin *e, px_bend *bend, px_part *part, double *far) {
     px_rotation last = px_rotation_identity();
     part->first_centre = bend->centre_count;
@@ -149,7 +148,7 @@ static void choose_centres(const px_eigenskin *e, px_bend *bend, px_part *part, 
             far[p] = fmin(far[p], px_driver_angle(last, part->rotations[p]));
             next = far[p] > far[next] ? p : next;
         }
-        if (!(far[next] > PX_SAME_ANGLE) || part->centre_count == e->desc.centres)
+        if (!(far[next] > PX_ANGLE_TOLERANCE) || part->centre_count == e->desc.centres)
             return;
         last = part->rotations[next];
     }
@@ -164,7 +163,7 @@ static pelt_result add_centres(px_eigenskin *e, px_bend *bend, double *far) {
     for (uint32_t p = 0; p < e->pose_count; p++) {
         bool turned = false;
         for (uint32_t n = 0; n < bend->part_count; n++)
-            turned |= angle_from_rest(bend->parts[n].rotations[p]) > PX_SAME_ANGLE;
+            turned |= angle_from_rest(bend->parts[n].rotations[p]) > PX_ANGLE_TOLERANCE;
         bend->turned += turned;
     }
     return PELT_OK;

@@ -2,13 +2,14 @@
 #include "eigenskin/eigenskin.h"
 
 #define CENTRES_MAX 1024
-/* With larger errors of poses left out, shapes may be turned against their poses: they are, if turning them back brings the
- * error to that part, and what is missed of the shapes as they are, squared, to no more than so much of it. */
-#define LARGE_ERROR   0.2
-#define REFINED_ERROR 0.7
-#define REFINED_MISS  1.25
-#define CLEAR_ERROR   0.33 /* where the error falls this far, that may be more */
-#define CLEAR_MISS    2.0
+/* Above this leave-one-out error, shapes are tested for rotations against their poses. The rotations are accepted if
+ * correcting them lowers the error to MAX_ERROR_RATIO of it, and the squared error of the unchanged shapes stays below
+ * MAX_MISS_RATIO of what it was. */
+#define MIN_LEFT_OUT_ERROR   0.2
+#define MAX_ERROR_RATIO      0.7
+#define MAX_MISS_RATIO       1.25
+#define CLEAR_ERROR_RATIO    0.33 /* below this ratio MAX_CLEAR_MISS_RATIO applies */
+#define MAX_CLEAR_MISS_RATIO 2.0
 
 #define FIELD(name) PELT_FIELD(pelt_eigenskin_desc, name)
 static const pelt_option options[] = {
@@ -56,7 +57,7 @@ static pelt_result check(const px_eigenskin *e) {
     return PELT_OK;
 }
 
-/* In the model's memory. */
+/* Fills the report; arrays live in the model's memory. */
 static pelt_result report_joints(const px_eigenskin *e, const pelt_eigenskin_joint **out) {
     pelt_eigenskin_joint *joints = PX_NEW(e->model->memory, pelt_eigenskin_joint, e->bend_count);
     if (!joints)
@@ -79,7 +80,7 @@ static pelt_result report_joints(const px_eigenskin *e, const pelt_eigenskin_joi
     return PELT_OK;
 }
 
-/* Everything but the last solution, with one kernel. */
+/* All steps but the final solution, with one kernel. */
 static pelt_result try_kernel(px_eigenskin *e, pelt_kernel kernel, double *error) {
     PX_TRY(px_eigenskin_candidates(e));
     PX_TRY(px_eigenskin_choose(e, kernel));
@@ -88,12 +89,12 @@ static pelt_result try_kernel(px_eigenskin *e, pelt_kernel kernel, double *error
     return px_eigenskin_choose_noise(e, error);
 }
 
-/* Supports count in the choice: wide kernels need more joints at a vertex than there may be. */
+/* The choice includes supports: wide kernels need more joints at a vertex than allowed. */
 static pelt_result choose_kernel(px_eigenskin *e) {
     double smooth, error;
     bool free = e->desc.kernel == PELT_EIGENSKIN_KERNEL_AUTO, enough = false;
     for (uint32_t j = 0; j < e->bend_count; j++)
-        enough |= e->bends[j].turned >= PX_LEAST_POSES;
+        enough |= e->bends[j].turned >= PX_MIN_POSES;
     if (!free)
         return try_kernel(e, (pelt_kernel)e->desc.kernel, &error);
     if (e->desc.exact || !enough)
@@ -103,7 +104,7 @@ static pelt_result choose_kernel(px_eigenskin *e) {
     return smooth < error ? try_kernel(e, PELT_KERNEL_GAUSSIAN, &error) : PELT_OK;
 }
 
-/* Everything up to the modes, from the examples as they are or with their shapes turned to their poses. */
+/* All steps up to the modes, from the examples as given or with their shapes rotated to their poses. */
 static pelt_result learn(px_eigenskin *e, bool refined) {
     e->refined = refined;
     for (uint32_t j = 0; j < e->bend_count; j++)
@@ -127,14 +128,14 @@ static double distance2(const px_eigenskin *e, double *a, double *b) {
     return sum;
 }
 
-/* Whether poses left out are predicted better when shapes are turned to their poses: by themselves, and also as the examples
- * have them, of which the turns then are missed as a whole. Turns that follow from the pose are no noise. */
+/* Whether left-out poses are predicted better with shapes rotated to their poses, also measured against the unchanged
+ * shapes. Rotations that depend on the pose are not noise. */
 static bool refining_helps(const px_eigenskin *e, double *raw, double raw_error) {
     double before = raw_error * raw_error * distance2(e, raw, NULL);
     double after =
         e->left_out * e->left_out * distance2(e, e->displacements, NULL) + distance2(e, e->displacements, raw);
-    double miss = e->left_out < CLEAR_ERROR * raw_error ? CLEAR_MISS : REFINED_MISS;
-    return e->left_out < REFINED_ERROR * raw_error && after < miss * before;
+    double miss = e->left_out < CLEAR_ERROR_RATIO * raw_error ? MAX_CLEAR_MISS_RATIO : MAX_MISS_RATIO;
+    return e->left_out < MAX_ERROR_RATIO * raw_error && after < miss * before;
 }
 
 static pelt_result fit(px_eigenskin *e, const pelt_eigenskin_joint **joints) {
@@ -151,7 +152,7 @@ static pelt_result fit(px_eigenskin *e, const pelt_eigenskin_joint **joints) {
     PX_TRY(learn(e, false));
     double error = e->left_out;
     double *raw = e->displacements;
-    if (!e->desc.exact && error > LARGE_ERROR) {
+    if (!e->desc.exact && error > MIN_LEFT_OUT_ERROR) {
         PX_TRY(learn(e, true));
         if (!refining_helps(e, raw, error))
             PX_TRY(learn(e, false));

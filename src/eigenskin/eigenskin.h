@@ -1,11 +1,11 @@
-/* EigenSkin from inside. Index letters: u unit, p pose (an example), j joint that drives, c centre, n mode.
+/* EigenSkin internals. Index letters: u unit, p pose (an example), j driving joint, c centre, n mode.
  *
- * Every joint that drives has features, the kernels of its centres beside what they are at rest, and from them a kernel
- * matrix of the poses, K_j = Z |Φ|⁻¹ Zᵀ, with Z [pose][centre] the features and Φ [centre][centre] the kernels of the
- * centres among themselves. |Φ| has the absolute values of Φ's eigenvalues: thin plates have negative ones too. Where
- * every pose is a centre, that is φ(p,q) − φ(p,0) − φ(0,q) + φ(0,0) for kernels that are positive.
- * The displacements of a unit over the poses, u = Σ_j m_j K_j a, a from (Σ_j m_j K_j + λI) a = u, are the likeliest if
- * those of joint j are random functions with covariance m_j K_j. The same a divides them among the joints.
+ * Every driving joint has features, the kernels of its centres minus their values at rest, and from them a kernel matrix
+ * of the poses, K_j = Z |Φ|⁻¹ Zᵀ, with Z [pose][centre] the features and Φ [centre][centre] the kernels of the
+ * centres. |Φ| has the absolute values of the eigenvalues of Φ: thin plates have negative ones too. If every pose is a
+ * centre, this is φ(p,q) − φ(p,0) − φ(0,q) + φ(0,0) for kernels that are positive.
+ * The displacements of a unit over the poses, u = Σ_j m_j K_j a, a from (Σ_j m_j K_j + λI) a = u, are the maximum a
+ * posteriori estimate for Gaussian processes of covariance m_j K_j. The same a divides them among the joints.
  */
 #ifndef PELT_EIGENSKIN_INTERNAL_H
 #define PELT_EIGENSKIN_INTERNAL_H
@@ -16,24 +16,24 @@
 
 #include <pelt/eigenskin.h>
 
-/* Angles under this are none, radians: poses that differ by no more are the same. */
-#define PX_SAME_ANGLE 1e-3
-/* Leaving poses out says something about a joint when it turns in so many of them: with fewer, every pose stands alone,
- * and none can be told from the others. */
-#define PX_LEAST_POSES 4u
+/* Radians: poses that differ by less are equal. */
+#define PX_ANGLE_TOLERANCE 1e-3
+/* Poses in which a joint must rotate for leave-one-out errors to be meaningful: with fewer, no pose can be predicted from
+ * the others. */
+#define PX_MIN_POSES 4u
 
-/* A part of a joint's rotation, and which of the joint's centres belong to it. */
+/* A part of a joint's rotation, and its centres. */
 typedef struct px_part {
     pelt_rotation_part part;
     float axis[3];
     uint32_t first_centre, centre_count;
-    px_rotation *rotations; /* [pose]; those that differ from rest by noise alone are at rest */
+    px_rotation *rotations; /* [pose] noise at rest removed */
 } px_part;
 
-/* A joint that drives. */
+/* A driving joint. */
 typedef struct px_bend {
     uint32_t joint;   /* of the model */
-    uint32_t against; /* the joint against which it turns, or PELT_NONE: its parent */
+    uint32_t against; /* the joint that its rotation is measured against; PELT_NONE: its parent */
     uint32_t part_count;
     px_part parts[2];      /* the whole rotation, or swing and twist */
     uint32_t centre_count; /* C, of all parts; the first of each part is the rest pose */
@@ -41,31 +41,31 @@ typedef struct px_bend {
     float *centres;        /* [centre][4] */
     double radius;         /* of the kernel, radians */
     double *rest;          /* [centre] the kernels in the rest pose */
-    double *basis;         /* [centre][centre] |Φ|^(−1/2), turned: basis · basisᵀ = |Φ|⁻¹ */
+    double *basis;         /* [centre][centre] basis · basisᵀ = |Φ|⁻¹ */
     double *factor;        /* [pose][centre] Z · basis */
     double *kernel;        /* [pose][pose] factor · factorᵀ */
     size_t share_count;    /* */
     uint32_t *shares;      /* [share_count] of its units, ascending */
-    double displacement;   /* the largest that it makes … */
-    double seen;           /* … and that, of units no more than the skin misses of them in world space */
-    double gain;           /* 0 to 1: what is kept of its corrections, by what they do for poses left out */
+    double displacement;   /* largest displacement that it causes */
+    double seen;           /* the same, bounded by the error of the skin in world space */
+    double gain;           /* factor on its corrections, 0 to 1, from left-out poses */
     uint32_t mode_count;   /* */
     double *weights;       /* [mode][pose] */
     double *coefficients;  /* [mode][centre] */
 } px_bend;
 
-/* What is above what, as the skin sees it. */
+/* Hierarchy of weighted joints. */
 typedef struct px_bend_hierarchy {
-    uint8_t *weighted; /* [joint] a bone at it has weight */
+    uint8_t *weighted; /* [joint] has weights */
     uint8_t *drives;   /* [joint] */
-    uint32_t *above;   /* [joint] the weighted joint that it bends against, or PELT_NONE */
-    uint32_t *against; /* [joint] the same where that is none of its ancestors, or PELT_NONE */
+    uint32_t *above;   /* [joint] nearest weighted joint above, or PELT_NONE */
+    uint32_t *against; /* [joint] the joint it is measured against, if not an ancestor; else PELT_NONE */
 } px_bend_hierarchy;
 
-/* What a joint has to say about a unit. */
+/* Influence of a joint on a unit. */
 typedef struct px_share {
     uint32_t bend;
-    float prior; /* m: how much its kernel counts there, in whole sixteenths */
+    float prior; /* m: weight of its kernel, in sixteenths */
     float fade;  /* of its displacements at the border of its support, 0 to 1 */
 } px_share;
 
@@ -76,41 +76,41 @@ typedef struct px_eigenskin {
     uint32_t example_count;
     const pelt_pose_example *examples; /* [example] */
     uint32_t *example_poses;           /* [example] the pose it is an example of, or PELT_NONE: the rest pose */
-    uint32_t pose_count;               /* P: different ones */
-    double *pose_examples;             /* [pose] how many examples; displacements are their means */
+    uint32_t pose_count;               /* P: distinct poses */
+    double *pose_examples;             /* [pose] number of examples; displacements are their means */
     pelt_eigenskin_desc desc;
-    pelt_kernel kernel; /* that of the desc, or the one with the least leave-one-out error … */
-    double noise;       /* … and λ, as a part of the mean of the diagonal */
+    pelt_kernel kernel; /* of the desc, or that of the least leave-one-out error */
+    double noise;       /* λ, as a fraction of the mean of the diagonal */
     pelt_mesh mesh;     /* the model's, welded by the examples */
     double size;        /* of the mesh: the diagonal of its box */
     px_bend_hierarchy hierarchy;
     px_units units;
     double *counts;        /* [unit] its vertices */
-    double *missed;        /* [unit] the farthest that the skin is from an example, in world space */
-    double *scales;        /* [unit] how much larger than in the mesh it is in world space, at rest */
+    double *missed;        /* [unit] largest error of the skin in an example, world space */
+    double *scales;        /* [unit] scale from mesh to world space at rest */
     pelt_affine *palettes; /* [example][bone] */
     pelt_affine *globals;  /* [example][joint] */
-    bool refined;          /* shapes count as turned against their poses … */
-    double *turns;         /* … [example][joint][3] by these rotation vectors, radians */
-    uint32_t width;        /* rows of a unit: 3 for its place, then 3 for its normal where asked */
-    double *displacements; /* [unit][width][pose] at rest; those of places times the unit's scale, to be compared */
-    double *targets;       /* [unit][width][pose] what modes are fitted to: these, or without their noise */
-    double *residuals;     /* [unit][width][pose] what modes leave of the targets */
-    double *solutions;     /* [unit][width][pose] the a of above */
+    bool refined;          /* shapes are rotated against their poses */
+    double *turns;         /* [example][joint][3] rotation vectors of that, radians */
+    uint32_t width;        /* rows of a unit: 3 for its position, 3 more for its normal with desc.normals */
+    double *displacements; /* [unit][width][pose] at rest; those of positions times the unit's scale */
+    double *targets;       /* [unit][width][pose] what modes are fitted to: displacements, or denoised */
+    double *residuals;     /* [unit][width][pose] targets minus modes */
+    double *solutions;     /* [unit][width][pose] a */
     uint32_t ill_count;    /* */
-    uint32_t rest_count;   /* examples in the rest pose … */
-    uint32_t odd_count;    /* … that have another shape */
-    double left_out;       /* the error of predicting poses by the others */
+    uint32_t rest_count;   /* examples in the rest pose */
+    uint32_t odd_count;    /* of these: with another shape */
+    double left_out;       /* leave-one-out error */
     uint32_t bend_count;   /* */
     px_bend *bends;        /* [bend] ascending by joint */
     size_t *offsets;       /* [unit + 1] where its shares begin */
     px_share *shares;      /* [share] of a unit ascending by joint */
     uint32_t *share_units; /* [share] */
-    uint32_t mode_count;   /* the most that a joint has */
+    uint32_t mode_count;   /* most modes of a joint */
     double *modes;         /* [share][width][desc.modes] displacements */
     double *errors;        /* [desc.modes + 1] in the model's memory */
     double normal_rms[2];  /* before and after */
-    uint32_t morph_count;  /* made */
+    uint32_t morph_count;  /* morphs added */
 } px_eigenskin;
 
 static inline const float *px_eigenskin_rest(const px_eigenskin *e, uint32_t joint) {
@@ -123,46 +123,45 @@ static inline px_matrix px_unit_rows(const px_eigenskin *e, double *array, size_
 
 /* Fills the hierarchy (hierarchy.c). */
 pelt_result px_eigenskin_find_hierarchy(px_eigenskin *e);
-/* Joints that drive and their centres, and which examples are of the same pose; fails for those when the examples are to
- * be met exactly (bends.c). */
+/* Finds driving joints, their centres and distinct poses; with desc.exact fails for examples of one pose (bends.c). */
 pelt_result px_eigenskin_find_bends(px_eigenskin *e);
 
 /* Units and displacements (gather.c). */
 pelt_result px_eigenskin_gather(px_eigenskin *e);
-/* Finds how shapes are turned against their poses (refine.c), … */
+/* Finds rotations of shapes against their poses (refine.c). */
 pelt_result px_eigenskin_refine(px_eigenskin *e, const float *morph_weights);
-/* … what that displaces a vertex by, … */
+/* Displacement of a vertex by those. */
 void px_eigenskin_turned(const px_eigenskin *e, uint32_t example, uint32_t vertex, const double rest[3], double out[3]);
-/* … and by how much a weighted joint is turned, RMS; 0 unless refined. */
+/* RMS angle of those over weighted joints; 0 unless refined. */
 double px_eigenskin_turn_degrees(const px_eigenskin *e);
 
-/* Kernels of all joints, with the radius and the noise of the least leave-one-out error (kernels.c) … */
+/* Kernels of all joints, with radius and noise of the least leave-one-out error (kernels.c). */
 pelt_result px_eigenskin_choose(px_eigenskin *e, pelt_kernel kernel);
-/* … and the noise once more, with that error over all poses and units. */
+/* Chooses the noise again, over all poses and units. */
 pelt_result px_eigenskin_choose_noise(px_eigenskin *e, double *error);
 
-/* Which joints may have a say about which units, before anything is solved (supports.c) … */
+/* Candidates: joints that may influence a unit (supports.c). */
 pelt_result px_eigenskin_candidates(px_eigenskin *e);
-/* … and which keep it, after. */
+/* Supports, after a first solution. */
 pelt_result px_eigenskin_supports(px_eigenskin *e);
 
 /* Solves for all units (solve.c). */
 pelt_result px_eigenskin_solve(px_eigenskin *e);
-/* The relative error of predicting every pose by the others, from enough of the units: over poses of joints that turn
- * often enough, NaN where there are none, and over all poses. */
+/* Relative leave-one-out error on a sample of units: over poses of joints with at least PX_MIN_POSES poses (NaN without any),
+ * and over all poses. */
 pelt_result px_eigenskin_leave_out(px_eigenskin *e, double errors[2]);
-/* Gains of the joints, targets, and the error of predicting every pose by the others with these. */
+/* Gains of the joints, targets, and the leave-one-out error with these. */
 pelt_result px_eigenskin_shrink(px_eigenskin *e);
 
 /* Modes of every joint, their coefficients, and errors (modes.c). */
 pelt_result px_eigenskin_modes(px_eigenskin *e);
 
-/* Displacements of normals: rows 3 to 5 of every unit (normals.c) … */
+/* Displacements of normals: rows 3 to 5 of every unit (normals.c). */
 pelt_result px_eigenskin_pull_normals(px_eigenskin *e);
-/* … and how far normals are off, before and after. */
+/* RMS error of normals, before and after. */
 pelt_result px_eigenskin_measure_normals(px_eigenskin *e);
 
-/* Puts all into the model (apply.c). */
+/* Adds the result to the model (apply.c). */
 pelt_result px_eigenskin_apply(px_eigenskin *e);
 
 #endif

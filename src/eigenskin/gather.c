@@ -3,10 +3,10 @@
 
 #include "core/mesh.h"
 
-/* A blended transform squeezes when its least singular value is under this part of its largest: beyond, displacements
- * at rest would be ten times those on screen and more. */
-#define SQUEEZED 0.1
-/* An example in the rest pose may be off by this part of the size: files have few digits. */
+/* Ratio of least to largest singular value below which a blended transform is ill-conditioned: displacements at rest would be
+ * more than ten times those in the pose. */
+#define MIN_SINGULAR_RATIO 0.1
+/* Deviation of an example in the rest pose, as a fraction of the size: files have few digits. */
 #define REST_TOLERANCE 1e-4
 #define POSE_BLOCK     1u
 
@@ -20,7 +20,7 @@ static pelt_result read_example(pelt_context *context, const void *user, uint32_
     return PELT_OK;
 }
 
-/* Vertices are one where they lie alike in every example: the weld is that of a clip of them. */
+/* Units: vertices that coincide in every example, welded by a clip of the examples. */
 static pelt_result find_units(px_eigenskin *e) {
     pelt_model posed = *e->model;
     pelt_clip clip = {.name = "examples",
@@ -48,7 +48,7 @@ typedef struct pose_work {
     px_eigenskin *e;
     float *morph_weights; /* [example][morph] */
     uint8_t *ill;         /* [pose][unit] */
-    float *missed;        /* [pose][unit] how far the skin is from the examples at most, in world space */
+    float *missed;        /* [pose][unit] largest error of the skin, world space */
 } pose_work;
 
 static pelt_result make_poses(px_eigenskin *e, float *morph_weights) {
@@ -68,7 +68,7 @@ static pelt_result make_poses(px_eigenskin *e, float *morph_weights) {
     return PELT_OK;
 }
 
-/* Says whether the transform was well-conditioned. */
+/* Returns whether the transform is well-conditioned. */
 static bool pull(const pose_work *w, size_t unit, size_t example, double out[3], double *missed) {
     const px_eigenskin *e = w->e;
     const pelt_model *model = e->model;
@@ -89,7 +89,7 @@ static bool pull(const pose_work *w, size_t unit, size_t example, double out[3],
     for (int c = 0; c < 9; c++)
         linear[c] = m[c + c / 3];
     *missed = px_length3(missing);
-    bool well = px_invert3(linear, SQUEEZED, inverse);
+    bool well = px_invert3(linear, MIN_SINGULAR_RATIO, inverse);
     for (int a = 0; a < 3; a++)
         out[a] = inverse[3 * a] * missing[0] + inverse[3 * a + 1] * missing[1] + inverse[3 * a + 2] * missing[2];
     return well;

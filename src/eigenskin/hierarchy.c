@@ -1,10 +1,10 @@
-/* Which joints drive, and against which others they turn.
+/* Driving joints, and the joints that their rotations are measured against.
  *
- * A joint drives when a weighted joint is above it and one is at or below it: its own rotation tells how the two are bent.
+ * A joint drives if weighted joints are above it and at or below it: its rotation is the bend between them.
  * Skeletons may be flat, though (those of WebXR hands are), or have several branches below a joint without weights. Of the
- * uppermost weighted joints, one then stands, and each of the others turns against one that it shares vertices with: a tree
- * with the most shared weight, and where none is shared the nearest in space. Distance alone would join knuckles with each
- * other.
+ * uppermost weighted joints one is then the root, and each of the others is measured against one that it shares vertices
+ * with: a maximum spanning tree of shared weight, and where none is shared of proximity. Distance alone would connect
+ * knuckles with each other.
  */
 #include "eigenskin/eigenskin.h"
 
@@ -96,7 +96,7 @@ static void share_weights(const px_eigenskin *e, const top_set *t) {
     }
 }
 
-/* Whether top a hangs better on b than on c. */
+/* Whether top a is connected better to b than to c. */
 static bool is_nearer(const top_set *t, uint32_t a, uint32_t b, uint32_t c) {
     double with_b = t->shared[(size_t)a * t->count + b], with_c = t->shared[(size_t)a * t->count + c];
     double to_b[3], to_c[3];
@@ -107,7 +107,7 @@ static bool is_nearer(const top_set *t, uint32_t a, uint32_t b, uint32_t c) {
     return with_b != with_c ? with_b > with_c : px_length3(to_b) < px_length3(to_c);
 }
 
-/* The top with the most weight, then again and again the one that shares most with those that are in the tree. */
+/* Prim's algorithm, from the top with the most weight. */
 static pelt_result join_tops(px_eigenskin *e, const top_set *t) {
     uint32_t *on = PX_NEW(e->scratch, uint32_t, t->count),
              root = 0; /* [top] where it would hang, itself: in the tree */
@@ -138,7 +138,7 @@ static pelt_result join_tops(px_eigenskin *e, const top_set *t) {
     return PELT_OK;
 }
 
-/* All but the one that it belongs to turn against the joint of that name. */
+/* Measures all other tops against the joint of that name. */
 static pelt_result join_named(px_eigenskin *e, const top_set *t) {
     const pelt_skeleton *skeleton = &e->model->skeleton;
     const char *name = e->desc.against;

@@ -1,18 +1,18 @@
 /* Kernels of the joints: features, their metric, and the choice of the radius. */
 #include "eigenskin/eigenskin.h"
 
-/* Eigenvalues of Φ under this part of the largest count as that much: coefficients are kept as floats, and those of
- * nearly singular kernels would be larger than the floats' precision allows. */
-#define LEAST_EIGENVALUE 1e-7
-#define MATRIX_BLOCK     1u
-/* λ while kernels are compared for the first time, and where too few poses turn each joint for leaving some out to say
- * anything: then the examples are met almost exactly. */
-#define FIRST_NOISE 1e-2
-#define FEW_NOISE   1e-4
-/* Radii of Gaussians that are tried: wider ones are polynomials, and run away beyond the examples. */
-#define SMOOTH_RADII 4u
-/* Less noise has to bring the error to this part of what it was. */
-#define CLEARLY 0.99
+/* Eigenvalues of Φ are clamped to this fraction of the largest: coefficients are stored as floats, and those of nearly
+ * singular kernels would exceed their precision. */
+#define MIN_EIGENVALUE_RATIO 1e-7
+#define MATRIX_BLOCK         1u
+/* λ of the first comparison of kernels, and where leave-one-out errors mean nothing for lack of poses: examples are then
+ * interpolated almost exactly. */
+#define INITIAL_NOISE   1e-2
+#define FEW_POSES_NOISE 1e-4
+/* Radii of Gaussians that are tried: wider ones approach polynomials, which diverge beyond the examples. */
+#define GAUSSIAN_RADII 4u
+/* Less noise must lower the error to this ratio to be chosen. */
+#define MIN_IMPROVEMENT 0.99
 
 typedef struct kernel_work {
     px_eigenskin *e;
@@ -45,7 +45,7 @@ static pelt_result make_basis(const px_eigenskin *e, px_bend *bend) {
     for (size_t v = 0; v < count; v++)
         most = fmax(most, fabs(values[v]));
     for (size_t v = 0; result == PELT_OK && v < count; v++) {
-        double scale = 1 / sqrt(fmax(fabs(values[v]), LEAST_EIGENVALUE * most));
+        double scale = 1 / sqrt(fmax(fabs(values[v]), MIN_EIGENVALUE_RATIO * most));
         for (size_t c = 0; c < count; c++)
             bend->basis[c * count + v] = scale * matrix[v * count + c];
     }
@@ -139,18 +139,21 @@ static pelt_result try_radii(search *s) {
     static const double radii[] = {0.25, 0.5, 1, 2, 4, 8};
     double given = s->e->desc.radius, noise = s->noise;
     s->error = INFINITY;
-    for (size_t n = 0; n < (given > 0 ? 1 : s->e->kernel == PELT_KERNEL_GAUSSIAN ? SMOOTH_RADII : PX_COUNT(radii)); n++)
+    for (size_t n = 0; n < (given > 0                              ? 1
+                            : s->e->kernel == PELT_KERNEL_GAUSSIAN ? GAUSSIAN_RADII
+                                                                   : PX_COUNT(radii));
+         n++)
         PX_TRY(try_setting(s, given > 0 ? given : radii[n], noise, 1));
     return PELT_OK;
 }
 
-/* From much to little: less has to be clearly better. */
+/* From large to small noise. */
 static pelt_result try_noises(search *s) {
     static const double noises[] = {1, 0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-5};
     double radius = s->radius;
     s->error = INFINITY;
     for (size_t n = 0; n < PX_COUNT(noises); n++)
-        PX_TRY(try_setting(s, radius, noises[n], CLEARLY));
+        PX_TRY(try_setting(s, radius, noises[n], MIN_IMPROVEMENT));
     return PELT_OK;
 }
 
@@ -165,7 +168,7 @@ static bool noise_is_free(const px_eigenskin *e) {
 }
 
 pelt_result px_eigenskin_choose(px_eigenskin *e, pelt_kernel kernel) {
-    search s = {.e = e, .noise = noise_is_free(e) ? FIRST_NOISE : e->desc.exact ? 0 : e->desc.regularise};
+    search s = {.e = e, .noise = noise_is_free(e) ? INITIAL_NOISE : e->desc.exact ? 0 : e->desc.regularise};
     double error;
     e->kernel = kernel;
     e->bends[0].radius = 0; /* no kernels are there */
@@ -174,7 +177,7 @@ pelt_result px_eigenskin_choose(px_eigenskin *e, pelt_kernel kernel) {
         PX_TRY(try_noises(&s));
         PX_TRY(try_radii(&s));
     } else if (noise_is_free(e))
-        s.noise = FEW_NOISE;
+        s.noise = FEW_POSES_NOISE;
     return settle(&s, &error);
 }
 

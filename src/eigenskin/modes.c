@@ -12,14 +12,14 @@
  */
 #include "eigenskin/eigenskin.h"
 
-/* Singular values under this part of the joint's first are rounding. */
-#define LEAST_SINGULAR 1e-7
-/* How near: as if the displacements had been seen in this many of the poses already, in parts of all. */
+/* Singular values below this fraction of the joint's first are rounding. */
+#define MIN_SINGULAR_RATIO 1e-7
+/* Weight of the principal components in the fit, as a fraction of the poses. */
 #define RIDGE 0.03
-/* More modes at one unit than this are not fitted together: the new ones only. */
-#define TOGETHER    64u
-#define SHARE_BLOCK 32u
-#define UNIT_BLOCK  64u
+/* With more modes at a unit, only the new ones are fitted. */
+#define MAX_JOINT_FIT 64u
+#define SHARE_BLOCK   32u
+#define UNIT_BLOCK    64u
 
 /* ---- Principal components of a joint ---------------------------------------------------------------------- */
 
@@ -114,7 +114,7 @@ static pelt_result find_weights(px_eigenskin *e, px_bend *bend, px_arena *arena)
         return PELT_ERROR_MEMORY;
     sum_gram(e, bend, &s);
     PX_TRY(find_components(e, bend, &s));
-    for (; bend->mode_count < most && s.values[bend->mode_count] > LEAST_SINGULAR * s.values[0]; bend->mode_count++)
+    for (; bend->mode_count < most && s.values[bend->mode_count] > MIN_SINGULAR_RATIO * s.values[0]; bend->mode_count++)
         take_component(e, bend, bend->mode_count, &s);
     return PELT_OK;
 }
@@ -182,7 +182,7 @@ typedef struct unit_scratch {
 /* The modes that are fitted together at a level, all up to it or the new ones. */
 static size_t list_entries(const px_eigenskin *e, size_t unit, uint32_t level, entry *entries) {
     size_t count = 0, first = e->offsets[unit], end = e->offsets[unit + 1];
-    size_t from = (end - first) * (level + 1u) > TOGETHER ? level : 0;
+    size_t from = (end - first) * (level + 1u) > MAX_JOINT_FIT ? level : 0;
     for (size_t n = first; n < end; n++)
         for (size_t m = from; m < px_min_size(level + 1u, e->bends[e->shares[n].bend].mode_count); m++)
             entries[count++] = (entry){n, m};
@@ -216,7 +216,7 @@ static bool solve_entries(const px_eigenskin *e, size_t unit, uint32_t level, si
     return px_cholesky_solve(gram, right);
 }
 
-/* Goes along the change as far as places come nearer, at most all of it. */
+/* Line search along the change, at most to its end. */
 static void move_entries(const px_eigenskin *e, size_t unit, uint32_t level, size_t count, const unit_scratch *s) {
     size_t poses = e->pose_count;
     px_matrix residual = px_unit_rows(e, e->residuals, unit), moved = px_matrix_of(s->moved, e->width, poses);
@@ -263,7 +263,7 @@ static void fit_unit(const fit_work *w, size_t unit, const unit_scratch *s, doub
 static pelt_result unit_block(void *user, size_t first, size_t count, size_t block) {
     const fit_work *w = user;
     px_eigenskin *e = w->e;
-    size_t most = px_max_size(TOGETHER, e->bend_count);
+    size_t most = px_max_size(MAX_JOINT_FIT, e->bend_count);
     px_arena *arena = px_arena_create(e->context);
     if (!arena)
         return PELT_ERROR_MEMORY;
@@ -279,7 +279,7 @@ static pelt_result unit_block(void *user, size_t first, size_t count, size_t blo
     return ready ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* ---- All -------------------------------------------------------------------------------------------------- */
+/* ---- Entry points ----------------------------------------------------------------------------------------- */
 
 /* Displacements and errors of `mode_count` modes of each joint. */
 static pelt_result fit(px_eigenskin *e) {

@@ -1,4 +1,4 @@
-/* Shapes that are turned against their poses.
+/* Rotations of shapes against their poses.
  *
  * Where poses were measured, or set by hand, joints are off by a little, and whole limbs of the examples lie beside those of
  * the skin: a displacement that is no correction. Small rotations ω_a of all joints about their places, found for each
@@ -10,12 +10,12 @@
 
 #include "core/mesh.h"
 
-#define ROUNDS 12
-/* Of the vertices that decide, at most. */
-#define SAMPLES 2000u
-/* Distances count as at least this part of the size, and so much of the diagonal keeps joints that nothing turns. */
-#define LEAST_DISTANCE 1e-5
-#define DAMPING        1e-6
+#define ITERATIONS 12
+/* Vertices used, at most. */
+#define MAX_SAMPLES 2000u
+/* Lower bound on distances, as a fraction of the size; Tikhonov damping, as a fraction of the diagonal. */
+#define MIN_DISTANCE 1e-5
+#define DAMPING      1e-6
 
 /* Places of an example. */
 typedef struct refine_work {
@@ -72,7 +72,7 @@ static void turn(const refine_work *w, const double *omegas, double out[3]) {
     }
 }
 
-/* Adds what one vertex says to the equations. */
+/* Adds one vertex to the normal equations. */
 static void add_vertex(const refine_work *w, double weight, const double missing[3], px_matrix gram, double *right) {
     for (uint32_t n = 0; n < w->touched_count; n++) {
         size_t a = 3 * (size_t)w->touched[n];
@@ -106,9 +106,9 @@ static pelt_result refine_example(px_eigenskin *e, uint32_t example, px_arena *a
     w.size = px_box(e->examples[example].positions, model->mesh.vertex_count, low, high);
     px_matrix gram = px_matrix_of(square, unknowns, unknowns);
     double *omegas = e->turns + example * unknowns;
-    uint32_t step = 1 + e->units.count / SAMPLES;
+    uint32_t step = 1 + e->units.count / MAX_SAMPLES;
     memset(omegas, 0, unknowns * sizeof *omegas);
-    for (int round = 0; round < ROUNDS; round++) {
+    for (int round = 0; round < ITERATIONS; round++) {
         double trace = 0;
         memset(square, 0, unknowns * unknowns * sizeof *square);
         memset(right, 0, unknowns * sizeof *right);
@@ -122,7 +122,7 @@ static pelt_result refine_example(px_eigenskin *e, uint32_t example, px_arena *a
                 missing[c] = (double)e->examples[example].positions[3 * (size_t)vertex + c] - at[c];
                 left[c] = missing[c] - turned[c];
             }
-            double weight = e->counts[u] / fmax(px_length3(left), LEAST_DISTANCE * w.size);
+            double weight = e->counts[u] / fmax(px_length3(left), MIN_DISTANCE * w.size);
             if (isfinite(weight))
                 add_vertex(&w, weight, missing, gram, right);
         }

@@ -1,5 +1,5 @@
-/* (Σ_j m_j K_j + λI) a = u for every unit, and what that predicts of poses left out. Units with the same shares have the
- * same matrix, and are solved together.
+/* Solves (Σ_j m_j K_j + λI) a = u for every unit, and predicts left-out poses. Units with equal shares have one matrix and
+ * are solved together.
  *
  * With C = (Σ m K + λ)⁻¹ and without pose p, the solution is a − C_p a_p / C_pp (C_p a column): pose p misses what the
  * others predict by a_p / C_pp, and joint j predicts Σ_q m_j K_j,pq (a_q − C_qp a_p / C_pp) of it. Gains s_j of 0 to 1 with
@@ -10,22 +10,22 @@
 
 #include <stdlib.h>
 
-/* λ as a part of the mean of the diagonal, for rounding alone, and how it grows where that is not enough: where poses
- * are not told apart by the joints that have a say. */
-#define LEAST_NOISE 1e-12
-#define MORE_NOISE  1e3
-/* Leaving out takes about this many multiplications; beyond, some units stand for all. */
-#define LEAVE_OUT_WORK 3e8
-#define SHRINK_WORK    2e9
-#define GROUP_SAMPLES  64u
-/* Gains next to 1 are 1; so many rounds of coordinate descent settle them. */
+/* λ as a fraction of the mean of the diagonal, for rounding alone; and its growth where the matrix is still singular: poses
+ * that the joints of the unit do not distinguish. */
+#define MIN_NOISE    1e-12
+#define NOISE_GROWTH 1e3
+/* Bounds on multiplications; beyond, units are sampled. */
+#define MAX_LEAVE_OUT_WORK 3e8
+#define MAX_SHRINK_WORK    2e9
+#define GROUP_SAMPLES      64u
+/* Gains above FULL_GAIN become 1. */
 #define FULL_GAIN 0.9
-/* Corrections of a joint that explain less than this part of what is displaced where it has a say may be chance. */
-#define LEAST_BENEFIT 0.01
-/* With a larger error of poses left out, nothing follows from the pose that could be told from noise. */
-#define LARGEST_ERROR 0.85
-#define GAIN_ROUNDS   200
-#define TARGET_BLOCK  64u
+/* Corrections of a joint that explain less than this fraction of the displacements in its support are dropped. */
+#define MIN_BENEFIT 0.01
+/* Above this leave-one-out error the corrections are indistinguishable from noise. */
+#define MAX_LEFT_OUT_ERROR 0.85
+#define GAIN_ITERATIONS    200
+#define TARGET_BLOCK       64u
 
 /* A unit and its shares; runs of equal ones are groups. */
 typedef struct unit_key {
@@ -109,7 +109,7 @@ static void sum_kernels(const px_eigenskin *e, const unit_key *key, double noise
 
 /* `matrix` [pose][pose] becomes the Cholesky factor of the group's; false when its kernels are all 0. */
 static bool factor_group(const px_eigenskin *e, const unit_key *key, px_matrix matrix) {
-    for (double noise = fmax(e->noise, LEAST_NOISE); noise < 1e3; noise *= MORE_NOISE) {
+    for (double noise = fmax(e->noise, MIN_NOISE); noise < 1e3; noise *= NOISE_GROWTH) {
         sum_kernels(e, key, noise, matrix.data);
         if (px_cholesky(matrix))
             return true;
@@ -134,7 +134,7 @@ static void solve_group(const solve_work *w, size_t group, px_matrix factor) {
 typedef struct group_scratch {
     px_matrix matrix, inverse, product; /* [pose][pose] */
     double *predictions;                /* [sample][share + 1][3][pose] SHRINK; [3][pose] LEAVE_OUT */
-    uint8_t *counts;                    /* [pose] leaving it out says something */
+    uint8_t *counts;                    /* [pose] its leave-one-out error counts */
 } group_scratch;
 
 static bool make_scratch(const solve_work *w, size_t group, px_arena *arena, group_scratch *s) {
@@ -162,8 +162,8 @@ static void find_counting(const px_eigenskin *e, const unit_key *key, uint8_t *c
         for (uint32_t n = 0; n < key->share_count; n++) {
             const px_bend *bend = &e->bends[key->shares[n].bend];
             bool turns = bend->kernel[p * (poses + 1)] > 0;
-            often |= turns && bend->turned >= PX_LEAST_POSES;
-            seldom |= turns && bend->turned < PX_LEAST_POSES;
+            often |= turns && bend->turned >= PX_MIN_POSES;
+            seldom |= turns && bend->turned < PX_MIN_POSES;
         }
         counts[p] = often && !seldom;
     }
@@ -312,7 +312,7 @@ pelt_result px_eigenskin_solve(px_eigenskin *e) {
 pelt_result px_eigenskin_leave_out(px_eigenskin *e, double errors[2]) {
     solve_work w = {.e = e, .job = LEAVE_OUT};
     px_arena *arena = px_arena_create(e->context);
-    pelt_result result = arena ? run(&w, arena, "leaving out", LEAVE_OUT_WORK) : PELT_ERROR_MEMORY;
+    pelt_result result = arena ? run(&w, arena, "leaving out", MAX_LEAVE_OUT_WORK) : PELT_ERROR_MEMORY;
     for (int all = 0; result == PELT_OK && all < 2; all++) {
         double missed = 0, sum = 0;
         for (size_t g = 0; g < w.group_count; g++) {
@@ -349,7 +349,7 @@ static void add_sums(const solve_work *w, int all, double *out) {
 /* Least squares by coordinate descent, from 1 for all; joints that no counting pose turns stay there. */
 static void find_gains(px_eigenskin *e, const double *sums) {
     size_t bends = e->bend_count, width = bends + 1;
-    for (int round = 0; round < GAIN_ROUNDS; round++)
+    for (int round = 0; round < GAIN_ITERATIONS; round++)
         for (size_t j = 0; j < bends; j++) {
             double right = sums[j * width + bends], square = sums[j * (width + 1)];
             for (size_t k = 0; k < bends; k++)
@@ -362,7 +362,7 @@ static void find_gains(px_eigenskin *e, const double *sums) {
         for (size_t k = 0; k < bends; k++)
             left -= k == j ? 0 : sums[j * width + k] * e->bends[k].gain;
         double benefit = *gain * (2 * left - *gain * sums[j * (width + 1)]);
-        if (sums[j * (width + 1)] > 0 && benefit < LEAST_BENEFIT * sums[width * width + j])
+        if (sums[j * (width + 1)] > 0 && benefit < MIN_BENEFIT * sums[width * width + j])
             *gain = 0;
         *gain = *gain >= FULL_GAIN ? 1 : *gain;
     }
@@ -412,13 +412,13 @@ pelt_result px_eigenskin_shrink(px_eigenskin *e) {
     size_t square = px_mul_size(e->bend_count + (size_t)1, e->bend_count + (size_t)1) + e->bend_count;
     px_arena *arena = px_arena_create(e->context);
     double *sums = arena ? PX_NEW(arena, double, 2 * square) : NULL;
-    pelt_result result = sums ? run(&w, arena, "leaving out", SHRINK_WORK) : PELT_ERROR_MEMORY;
+    pelt_result result = sums ? run(&w, arena, "leaving out", MAX_SHRINK_WORK) : PELT_ERROR_MEMORY;
     if (result == PELT_OK) {
         add_sums(&w, 0, sums);
         add_sums(&w, 1, sums + square);
         if (!e->desc.exact)
             find_gains(e, sums);
-        if (!e->desc.exact && error_with_gains(e, sums) > LARGEST_ERROR)
+        if (!e->desc.exact && error_with_gains(e, sums) > MAX_LEFT_OUT_ERROR)
             drop_gains(e, sums);
         e->left_out = error_with_gains(e, sums + square);
         if (!e->desc.exact)

@@ -1,4 +1,4 @@
-/* Which joints have a say about which units.
+/* Supports: which joints influence which units.
  *
  * Where poses move one joint alone, its support is what it displaces (Kry, James, Pai 2002, §2.2). Else the units near
  * it are candidates: those with weight on its bones, on those above or on those below. After a first solution the same
@@ -8,12 +8,12 @@
  */
 #include "eigenskin/eigenskin.h"
 
-/* Lengths under this part of the size are rounding. */
-#define ROUNDING    1e-6
-#define PRIOR_STEPS 16.0
-#define BEND_BLOCK  1u
-/* Over which part of a border displacements fade in: a joint's own support ends where they are small, but joints that a
- * vertex has no room for may displace it as much as those that stay. */
+/* Lengths below this fraction of the size are rounding. */
+#define LENGTH_TOLERANCE 1e-6
+#define PRIOR_STEPS      16.0
+#define BEND_BLOCK       1u
+/* Width of the fade at the border of a support, relative to the border: displacements are small at the border of a joint's
+ * own support, but not where max_per_vertex cuts it. */
 #define SUPPORT_FADE 1.0
 #define CROWDED_FADE 0.1
 
@@ -37,7 +37,7 @@ static float prior_of(double m) {
     return (float)(ceil(fmin(m, 1) * PRIOR_STEPS) / PRIOR_STEPS);
 }
 
-/* Lists of what is not 0. */
+/* Compresses rows to lists of nonzero elements. */
 static pelt_result make_shares(px_eigenskin *e, const say *s) {
     size_t cells = (size_t)e->units.count * e->bend_count, count = 0;
     for (size_t n = 0; n < cells; n++)
@@ -92,7 +92,7 @@ static uint32_t moves_alone(const px_eigenskin *e, uint32_t pose) {
     uint32_t found = PELT_NONE;
     for (uint32_t j = 0; j < e->bend_count; j++)
         for (uint32_t n = 0; n < e->bends[j].part_count; n++)
-            if (px_driver_angle(e->bends[j].parts[n].rotations[pose], px_rotation_identity()) > PX_SAME_ANGLE) {
+            if (px_driver_angle(e->bends[j].parts[n].rotations[pose], px_rotation_identity()) > PX_ANGLE_TOLERANCE) {
                 if (found != PELT_NONE && found != j)
                     return PELT_NONE;
                 found = j;
@@ -119,7 +119,7 @@ static bool find_displaced(const px_eigenskin *e, uint32_t bend, const uint32_t 
         }
     }
     for (size_t u = 0; u < e->units.count; u++) {
-        double border = fmax(e->desc.support * most, ROUNDING * e->size * e->scales[u]);
+        double border = fmax(e->desc.support * most, LENGTH_TOLERANCE * e->size * e->scales[u]);
         s->priors[u * e->bend_count + bend] = any && lengths[u] > border;
     }
     return any;

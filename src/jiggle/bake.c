@@ -22,11 +22,11 @@
 
 static const pelt_option options[] = {
     {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_bake_desc, fps), "30", 0.001, 100000, NULL, "N",
-     "frames per second; what is computed does not depend on it"},
+     "frames per second; the simulation does not depend on it"},
     {"preroll", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_bake_desc, preroll), "1", 0, MAX_PREROLL, NULL, "SECONDS",
-     "the rig comes out of standing this long before the motion starts; of a loop, turns are played"},
+     "simulated time before the motion: the rig accelerates from rest; with --loop, cycles are played"},
     {"loop", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_jiggle_bake_desc, loop), NULL, 0, 0, NULL, NULL,
-     "the motion is a cycle: the last frame is the first, without a seam"},
+     "the motion is a cycle: make the last frame equal the first"},
 };
 
 PX_DESC(jiggle_bake, options)

@@ -11,9 +11,9 @@
 
 static const pelt_option options[] = {
     {"from", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_simulate_desc, from), "0", 0, 1e9, NULL, "SECONDS",
-     "begin this long after the motion does: past the T-pose of a capture"},
+     "start of the part of the motion to simulate: past the T-pose of a capture"},
     {"to", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_simulate_desc, to), "0", 0, 1e9, NULL, "SECONDS",
-     "end this long after the motion's start; 0: at its end"},
+     "end of that part, from the motion's start; 0: its end"},
 };
 
 PX_DESC(jiggle_simulate, options)

@@ -1,7 +1,7 @@
-/* How a rig at rest stands to a motion's skeleton at rest: worlds, sizes, and where limbs point. */
+/* Relation between the rest poses of rig and motion: axes of the world, scale, directions of limbs. */
 #include "retarget/retarget.h"
 
-/* ---- The way up and the way it faces ---------------------------------------------------------------------- */
+/* ---- Up axis and facing direction ------------------------------------------------------------------------- */
 
 uint32_t px_bridge_part(const px_bridge *b, const px_rig_pose *rig, px_body_part body, px_body_side side) {
     for (uint32_t j = 0; j < rig->model->skeleton.joint_count; j++)
@@ -10,7 +10,7 @@ uint32_t px_bridge_part(const px_bridge *b, const px_rig_pose *rig, px_body_part
     return PELT_NONE;
 }
 
-/* From joint a to joint b; false when they are in one place. */
+/* Direction from joint a to joint b; false if they coincide. */
 static bool direction(const px_rig_pose *pose, uint32_t a, uint32_t b, double out[3]) {
     double from[3], to[3];
     px_rig_pose_place(pose, a, from);
@@ -20,7 +20,7 @@ static bool direction(const px_rig_pose *pose, uint32_t a, uint32_t b, double ou
     return px_length3(out) > 0 && isfinite(px_length3(out));
 }
 
-/* Unit vectors to the body's left, up and front, from four of its joints; false when they lie on a line. */
+/* Unit vectors to the body's left, up and front, from four of its joints; false if these are collinear. */
 static bool body_axes(const px_rig_pose *pose, const uint32_t joints[4], double axes[3][3]) {
     double front[3], left[3];
     if (!direction(pose, joints[0], joints[1], axes[1]) || !direction(pose, joints[3], joints[2], left))
@@ -38,7 +38,7 @@ static bool body_axes(const px_rig_pose *pose, const uint32_t joints[4], double 
     return true;
 }
 
-/* The nearest of the 24 rotations by quarter turns about the axes. */
+/* The nearest of the 24 rotations by multiples of 90° about the axes. */
 static px_rotation nearest_quarter_turns(const double m[9]) {
     double best = -4;
     double chosen[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -61,7 +61,7 @@ static px_rotation nearest_quarter_turns(const double m[9]) {
     return px_rotation_of(q);
 }
 
-/* Compares the bodies. Without one, the worlds are taken as the same. */
+/* W from the axes of both bodies; the identity for skeletons without a body. */
 static void find_world(px_bridge *b, const px_rig_pose *rig, const px_rig_pose *motion) {
     static const px_body_part tops[] = {PX_BODY_HEAD, PX_BODY_NECK, PX_BODY_SPINE};
     static const px_body_part sides[] = {PX_BODY_THIGH, PX_BODY_UPPER_ARM, PX_BODY_CLAVICLE};
@@ -94,9 +94,9 @@ static void find_world(px_bridge *b, const px_rig_pose *rig, const px_rig_pose *
     b->up_sign = to[1][b->up] < 0 ? -1 : 1;
 }
 
-/* ---- Sizes ------------------------------------------------------------------------------------------------ */
+/* ---- Scale ------------------------------------------------------------------------------------------------ */
 
-/* The legs' lengths, else those of all bones between joints with partners. */
+/* Ratio of the lengths of the legs, else of all bones between matched joints. */
 static double find_scale(const px_bridge *b, const px_rig_pose *rig, const px_rig_pose *motion) {
     double sums[2][2] = {{0}}; /* all, legs; rig, motion */
     for (uint32_t j = 0; j < rig->model->skeleton.joint_count; j++) {
@@ -119,14 +119,14 @@ static double find_scale(const px_bridge *b, const px_rig_pose *rig, const px_ri
     return 1;
 }
 
-/* ---- Where limbs point ------------------------------------------------------------------------------------ */
+/* ---- Directions of limbs ---------------------------------------------------------------------------------- */
 
 static bool is_limb(px_body_part body) {
     return body == PX_BODY_UPPER_ARM || body == PX_BODY_FOREARM || body == PX_BODY_THIGH || body == PX_BODY_SHIN;
 }
 
-/* next [joint]: the joint that a bone to be aligned ends at, or PELT_NONE. In a body those are the limbs; spines, hips
- * and feet differ by build, not by pose. Without a body, every bone that does not branch is one. */
+/* next [joint]: the joint at the end of a bone that is aligned, or PELT_NONE. In a body only limbs are aligned: spines, hips
+ * and feet differ by build, not by pose. Without a body, every bone that does not branch. */
 static void find_bones(const px_bridge *b, const px_rig_pose *rig, uint32_t *next, bool *branches) {
     uint32_t count = rig->model->skeleton.joint_count;
     bool body = false;
@@ -146,7 +146,7 @@ static void find_bones(const px_bridge *b, const px_rig_pose *rig, uint32_t *nex
     }
 }
 
-/* The middle of the vertices by their weights of a joint; false when there are none. */
+/* Weighted centroid of the vertices of a joint; false without any. */
 static bool weighted_middle(const px_rig_pose *pose, uint32_t joint, double middle[3]) {
     const pelt_model *model = pose->model;
     const pelt_skin *skin = &model->skin;
@@ -167,7 +167,7 @@ static bool weighted_middle(const px_rig_pose *pose, uint32_t joint, double midd
     return sum[3] > 0;
 }
 
-/* Where a limb of the motion ends: its hand or foot, else the joint nearest to it; PELT_NONE: at the joint itself. */
+/* The end of a limb of the motion: its hand or foot, else the last joint of the limb; PELT_NONE: the joint itself. */
 static uint32_t limb_end(const px_rig_pose *motion, const px_joint_name *names, px_body_part body, px_body_side side) {
     for (int part = body < PX_BODY_THIGH ? PX_BODY_HAND : PX_BODY_FOOT; part > (int)body; part--)
         for (uint32_t j = 0; j < motion->model->skeleton.joint_count; j++)
@@ -176,14 +176,14 @@ static uint32_t limb_end(const px_rig_pose *motion, const px_joint_name *names, 
     return PELT_NONE;
 }
 
-/* Where a bone of the rig points at rest, and the motion's. `next` is the joint that it ends at. The last bone of a limb
- * that lacks joints (a leg without knee) points to the middle of its vertices, and the motion's limb to its end. */
+/* Directions at rest of a bone of the rig and of the motion. `next` is the joint at its end. The last bone of a limb
+ * that lacks joints (a leg without knee) points to the centroid of its vertices, and is aligned with the whole limb. */
 static bool bone_directions(const px_bridge *b, const px_rig_pose *rig, const px_rig_pose *motion,
                             const px_joint_name *names, uint32_t j, uint32_t next, double mine[3], double theirs[3]) {
     const px_joint_name *name = &b->names[j];
     bool limb = b->matches[j].joint != PELT_NONE && is_limb(name->body);
     if (next == PELT_NONE && limb)
-        next = px_bridge_part(b, rig, name->body + 1, name->side); /* it hangs elsewhere */
+        next = px_bridge_part(b, rig, name->body + 1, name->side); /* not a child of this bone */
     if (next != PELT_NONE)
         return direction(rig, j, next, mine) && direction(motion, b->matches[j].joint, b->matches[next].joint, theirs);
     uint32_t end = limb ? limb_end(motion, names, name->body, name->side) : PELT_NONE;
@@ -196,8 +196,8 @@ static bool bone_directions(const px_bridge *b, const px_rig_pose *rig, const px
     return px_length3(mine) > 0 && isfinite(px_length3(mine));
 }
 
-/* A of each joint: what turns the rig's bones at rest to where the motion's point, from the hips outwards, so that what
- * hangs from a bone turns with it. */
+/* A of each joint: aligns the bones of the rig at rest with those of the motion, from the hips outwards; children inherit
+ * the rotation of their parent. */
 static pelt_result find_alignment(px_arena *arena, const px_bridge *b, const px_rig_pose *rig,
                                   const px_rig_pose *motion, bool directions, px_rotation *alignment) {
     uint32_t count = rig->model->skeleton.joint_count;
@@ -220,7 +220,7 @@ static pelt_result find_alignment(px_arena *arena, const px_bridge *b, const px_
     return PELT_OK;
 }
 
-/* ---- All of it -------------------------------------------------------------------------------------------- */
+/* ---- Entry points ----------------------------------------------------------------------------------------- */
 
 pelt_result px_bridge_find(px_arena *arena, const px_rig_pose *rig, const px_rig_pose *motion,
                            const pelt_joint_match *matches, const pelt_retarget_desc *desc, px_bridge *b) {

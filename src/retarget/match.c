@@ -1,4 +1,4 @@
-/* Which joint of a motion's skeleton moves which joint of a rig. */
+/* Matching of joints: by mapping, by body part, by name. */
 #include "retarget/names.h"
 
 #include <stdlib.h>
@@ -14,30 +14,30 @@ typedef struct named_joint {
     uint32_t joint;
 } named_joint;
 
-/* One of the two skeletons. Chains are joints of one part of the body below each other. */
+/* One of the two skeletons. A chain is a path of joints of one body part. */
 typedef struct side {
     const pelt_skeleton *skeleton;
     px_joint_name *names; /* [joint], as are the following */
-    uint32_t *below;      /* how many joints are below it */
+    uint32_t *below;      /* number of its descendants */
     uint32_t *lasts;      /* the last joint of a chain at or above it, or PELT_NONE */
-    uint32_t *previous;   /* of a chain's joint: the one before, or PELT_NONE */
-    uint32_t *firsts;     /* … the first */
-    uint32_t *lengths;    /* … how many up to it */
-    uint32_t *list;       /* the chain at hand */
+    uint32_t *previous;   /* the joint before it in its chain, or PELT_NONE */
+    uint32_t *firsts;     /* the first joint of its chain */
+    uint32_t *lengths;    /* joints of its chain up to it */
+    uint32_t *list;       /* scratch: one chain */
 } side;
 
 typedef struct matcher {
     pelt_context *context;
     side rig, motion;
     named_joint *by_key;       /* the motion's joints without a body part, sorted by key and side */
-    uint32_t by_key_count;     /* */
+    uint32_t by_key_count;     /* length of by_key */
     bool *used;                /* [motion joint] of those */
     pelt_joint_match *matches; /* [rig joint] */
 } matcher;
 
 /* ---- The mapping file ------------------------------------------------------------------------------------- */
 
-/* By name, else by name in any case. The text is not ended by 0. */
+/* Finds a joint by name, else by name ignoring case. The text is not terminated. */
 static uint32_t joint_in_any_case(const pelt_skeleton *skeleton, const char *name, size_t length) {
     uint32_t found = PELT_NONE;
     for (uint32_t j = 0; j < skeleton->joint_count; j++) {
@@ -58,7 +58,7 @@ static void trim(const char **text, size_t *length) {
         --*length;
 }
 
-/* "rig joint = motion joint", without line end and comment. */
+/* Reads one line "rig joint = motion joint". */
 static pelt_result read_pair(matcher *m, const char *text, size_t length, uint32_t line) {
     trim(&text, &length);
     if (length == 0)
@@ -103,15 +103,15 @@ static void pair(matcher *m, uint32_t joint, uint32_t partner) {
                                                             : PELT_MATCH_BODY};
 }
 
-/* Whether chain a is to be preferred to chain b, both by their last joints: the longer one; else the one with more
- * below its first joint, since meshes are often named like the joints that move them. */
+/* Whether to prefer chain a to chain b, both given by their last joints: the longer one; else the one with more joints below
+ * its first, since meshes are often named like the joints that move them. */
 static bool is_better(const side *s, uint32_t a, uint32_t b) {
     if (s->lengths[a] != s->lengths[b])
         return s->lengths[a] > s->lengths[b];
     return s->below[s->firsts[a]] > s->below[s->firsts[b]];
 }
 
-/* The joints of a part of the body: the best chain of joints below each other, the highest first. */
+/* The joints of a body part: the best chain, root first. */
 static uint32_t list_part(side *s, px_body_part body, px_body_side which, uint32_t *list) {
     const pelt_skeleton *skeleton = s->skeleton;
     uint32_t best = PELT_NONE;
@@ -132,8 +132,8 @@ static uint32_t list_part(side *s, px_body_part body, px_body_side which, uint32
     return count;
 }
 
-/* Spines and necks are chains: the first goes with the first, the last with the last, the others lie between. Of other
- * parts, the first of each side is the joint itself; what follows are twists and the like. */
+/* Spines and necks are matched as chains: first with first, last with last, the others by position. Of other parts only the
+ * first joint of a chain is matched; the rest are twist joints. */
 static void match_part(matcher *m, px_body_part body, px_body_side which) {
     uint32_t count = list_part(&m->rig, body, which, m->rig.list);
     uint32_t partners = list_part(&m->motion, body, which, m->motion.list);
@@ -157,7 +157,7 @@ static int compare_joints(const void *a, const void *b) {
     return order ? order : (left->joint > right->joint) - (left->joint < right->joint);
 }
 
-/* The first of the sorted joints whose name is not before this one. */
+/* Lower bound of a name in the sorted joints. */
 static uint32_t lower_bound(const matcher *m, const px_joint_name *name) {
     uint32_t low = 0, high = m->by_key_count;
     while (low < high) {
@@ -170,7 +170,7 @@ static uint32_t lower_bound(const matcher *m, const px_joint_name *name) {
     return low;
 }
 
-/* Joints that are no part of a body: by equal keys, and among those by equal names first. */
+/* Matches joints that are no body part: by equal keys, among them by equal names first. */
 static void match_key(matcher *m, uint32_t joint) {
     const px_joint_name *name = &m->rig.names[joint];
     uint32_t best = PELT_NONE;

@@ -1,4 +1,4 @@
-/* What the names of joints mean: "mixamorig:LeftUpLeg", "Bip01 L Thigh", "thigh_l" and "lfemur" are one thing. */
+/* Body parts by names of joints: "mixamorig:LeftUpLeg", "Bip01 L Thigh", "thigh_l" and "lfemur" are one part. */
 #include "retarget/names.h"
 
 #include <ctype.h>
@@ -7,10 +7,10 @@
 
 typedef struct body_word {
     const char *word;
-    bool sided;           /* it is there twice, left and right */
-    px_body_part body;    /* NONE: a word that is known, so that a side in front of it is */
-    px_body_part beside;  /* `body` holds only when the skeleton has a joint that surely is this; NONE: always … */
-    px_body_part instead; /* … and this otherwise */
+    bool sided;           /* exists left and right */
+    px_body_part body;    /* NONE: no body part, but a side before it is recognised */
+    px_body_part beside;  /* `body` applies only if the skeleton has an unambiguous joint of this part; NONE: always */
+    px_body_part instead; /* the part otherwise */
 } body_word;
 
 static const body_word body_words[] = {
@@ -72,7 +72,7 @@ static const body_word body_words[] = {
     {"fingers", true, PX_BODY_NONE, 0, 0},
 };
 
-/* What programs put in front of all names, with a number behind or not. */
+/* Prefixes that programs give to all names, with or without a number. */
 static const char *const prefixes[] = {"mixamorig", "bip", "valve", "biped", "cc", "base",     "def",
                                        "org",       "j",   "jnt",   "bn",    "b",  "character"};
 
@@ -89,8 +89,8 @@ static const body_word *find_word(const char *key, bool sided) {
 
 /* ---- One name --------------------------------------------------------------------------------------------- */
 
-/* The next word of a name: letters up to a change of case ("LeftArm", "LHip") or of kind, or digits without zeros in
- * front. Lower case. False behind the last; words beyond the size are cut, which makes the key too long. */
+/* The next word of a name, in lower case: letters up to a change of case ("LeftArm", "LHip") or of kind, or digits without
+ * leading zeros. False at the end. Words beyond the size are cut, which makes the key too long. */
 static bool next_word(const char **p, char word[static PX_KEY_SIZE]) {
     const unsigned char *c = (const unsigned char *)*p;
     while (*c && !isalnum(*c) && *c < 128)
@@ -125,7 +125,7 @@ static bool is_prefix(const char *word) {
     return false;
 }
 
-/* Joins the words of a name but for its side. */
+/* The key of a name: its words without the side. */
 static void join_words(const char *name, bool drop_prefixes, px_joint_name *out) {
     char word[PX_KEY_SIZE];
     size_t size = 0;
@@ -150,7 +150,7 @@ static void join_words(const char *name, bool drop_prefixes, px_joint_name *out)
     }
 }
 
-/* Takes so many letters away in front when they say a side: "leftarm", "lfemur". */
+/* Removes leading letters that name a side: "leftarm", "lfemur". */
 static void take_side(px_joint_name *name, const char *left, const char *right, bool known) {
     px_body_side side = PX_BODY_MIDDLE;
     if (strncmp(name->key, left, strlen(left)) == 0)
@@ -189,7 +189,7 @@ static uint8_t branch_of(const px_joint_name *name, bool legs) {
     return arm || (name->body >= PX_BODY_SPINE && name->body <= PX_BODY_HEAD) ? 4 : 0;
 }
 
-/* The lowest joint that all branches of the body hang from, or PELT_NONE. */
+/* The lowest common ancestor of all branches of the body, or PELT_NONE. */
 static uint32_t find_hips(const pelt_skeleton *skeleton, px_joint_name *names, bool legs) {
     uint8_t all = 0;
     for (uint32_t j = 0; j < skeleton->joint_count; j++)

@@ -1,4 +1,4 @@
-/* What the names of joints mean. */
+/* Body parts by names of joints. */
 #ifndef PELT_RETARGET_NAMES_H
 #define PELT_RETARGET_NAMES_H
 
@@ -30,12 +30,12 @@ typedef enum px_body_side { PX_BODY_MIDDLE, PX_BODY_LEFT, PX_BODY_RIGHT, PX_BODY
 typedef struct px_joint_name {
     px_body_part body;
     px_body_side side;
-    uint8_t branches;      /* bits: which branches of the body are at or below it; only where no name says hips */
+    uint8_t branches;      /* bits: branches of the body at or below it; set only if no joint is named hips */
     char key[PX_KEY_SIZE]; /* lower case, without prefix, punctuation and side; "" when too long */
 } px_joint_name;
 
-/* names [joint] of a skeleton. What some words mean depends on the others: a "leg" beside a "thigh" is a shin. Where no
- * name says hips, the joint that both legs and the upper body hang from is the hips. */
+/* Fills names [joint] of a skeleton. Some words depend on others: a "leg" beside a "thigh" is a shin. If no joint is named
+ * hips, the lowest common ancestor of both legs and the upper body is the hips. */
 void px_read_joint_names(const pelt_skeleton *skeleton, px_joint_name *names);
 
 #endif

@@ -46,7 +46,7 @@ void px_rig_pose_sample(px_rig_pose *pose, const pelt_motion *motion, float time
 typedef struct work {
     pelt_context *context;
     px_rig_pose rig, source;
-    px_rig_pose rest; /* the rig's */
+    px_rig_pose rest; /* the rig at rest */
     const pelt_motion *motion;
     const pelt_joint_match *matches;
     px_bridge bridge;
@@ -59,7 +59,7 @@ static px_rotation goal_rotation(const work *w, uint32_t j) {
     return px_rotation_mul(px_rotation_mul(w->bridge.world, *turned), w->bridge.after[j]);
 }
 
-/* Where the partner of a joint puts it. */
+/* Position of a joint given by its partner. */
 static void goal_place(const work *w, uint32_t j, double place[3]) {
     px_rig_pose_place(&w->source, w->matches[j].joint, place);
     px_rotation_apply(w->bridge.world, place, place);
@@ -67,13 +67,13 @@ static void goal_place(const work *w, uint32_t j, double place[3]) {
         place[c] = w->bridge.scale * place[c] + (c == w->bridge.up ? w->bridge.up_sign * w->lift : 0);
 }
 
-/* How the leader of a joint turns from its rest pose. The hips may be posed after joints that follow them. */
+/* Rotation of a leader from its rest pose. The hips may be posed after joints that follow them. */
 static px_rotation leader_turn(const work *w, uint32_t leader) {
     px_rotation rotation = leader == w->bridge.hips ? goal_rotation(w, leader) : w->rig.rotations[leader];
     return px_rotation_mul(rotation, px_rotation_inverse(w->rest.rotations[leader]));
 }
 
-/* Where a leader carries a joint that does not hang from it. */
+/* Position of a joint that follows a leader which is not its ancestor. */
 static void follow_place(const work *w, uint32_t j, uint32_t leader, double place[3]) {
     double from[3], offset[3];
     px_rig_pose_place(&w->rest, leader, from);
@@ -89,7 +89,7 @@ static void follow_place(const work *w, uint32_t j, uint32_t leader, double plac
         place[c] += offset[c];
 }
 
-/* Where a joint is that leaves its rest place in its parent's axes as its partner does. */
+/* Position of a joint with the offset of its partner from the partner's rest position, in the parent's axes. */
 static void offset_place(const work *w, uint32_t j, double place[3]) {
     const pelt_skeleton *skeleton = &w->rig.model->skeleton, *source = &w->source.model->skeleton;
     uint32_t partner = w->matches[j].joint;
@@ -105,7 +105,7 @@ static void offset_place(const work *w, uint32_t j, double place[3]) {
         place[c] = (double)rest[c] + w->bridge.scale * moved[c];
 }
 
-/* The translation of a joint that travels, in the axes of its parent; left alone where those have no extent. */
+/* Local translation of a joint that travels; unchanged if the parent is singular. */
 static void travel(const work *w, uint32_t j, px_travel how, float translation[3]) {
     double place[3];
     if (how.kind == PX_TRAVEL_AS)
@@ -124,7 +124,7 @@ static bool turns(const work *w, uint32_t j) {
     return w->matches[j].joint != PELT_NONE || w->bridge.travels[j].kind == PX_TRAVEL_FOLLOW;
 }
 
-/* Poses the rig's joints as the source is posed. */
+/* Poses the joints of the rig by the pose of the source. */
 static void pose_joints(work *w) {
     const pelt_skeleton *skeleton = &w->rig.model->skeleton;
     for (uint32_t j = 0; j < skeleton->joint_count; j++) {
@@ -147,7 +147,7 @@ static void pose_joints(work *w) {
     }
 }
 
-/* Poses the rig as the source is posed at frame k. Joints that follow one behind them need its place: a second pass. */
+/* Poses the rig at frame k. Joints that follow one of a larger index need its position: a second pass. */
 static void pose_frame(work *w, uint32_t k) {
     px_rig_pose_sample(&w->source, w->motion, (float)((double)w->motion->start + k / w->rate));
     pose_joints(w);
@@ -155,7 +155,7 @@ static void pose_frame(work *w, uint32_t k) {
         pose_joints(w);
 }
 
-/* The height of the lowest joint with a partner in the rig's pose. */
+/* Height of the lowest matched joint in the pose of the rig. */
 static double lowest(const work *w) {
     double low = INFINITY;
     for (uint32_t j = 0; j < w->rig.model->skeleton.joint_count; j++)
@@ -169,8 +169,8 @@ static int compare_heights(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* The ground is where the lowest joint is in a tenth of the frames: captured feet sink in now and then, for want of
- * markers. The rig is at rest when this begins. */
+/* Lifts the motion to the ground of the rig. The ground of the motion is the 10 % quantile of the height of the lowest joint:
+ * captured feet sink below the ground in some frames. The rig is at rest on entry. */
 static pelt_result find_lift(work *w, uint32_t frame_count, px_arena *arena) {
     double ground = lowest(w), *heights = PX_NEW(arena, double, frame_count);
     if (!heights)
@@ -212,7 +212,7 @@ static pelt_result make_frames(work *w, pelt_model *rig, uint32_t frame_count, p
     return PELT_OK;
 }
 
-/* ---- The door --------------------------------------------------------------------------------------------- */
+/* ---- Entry points ----------------------------------------------------------------------------------------- */
 
 static pelt_result check(const work *w, const pelt_model *source, uint32_t *matched) {
     *matched = 0;
@@ -252,12 +252,12 @@ static pelt_result add_motion(const work *w, px_arena *arena, pelt_model *rig, c
     return result;
 }
 
-/* Nodes that only hold skinned meshes get no partner: a skinned mesh is where its bones are, and programs differ in what
- * they make of a node's own motion (Babylon adds it). */
+/* Removes the partners of nodes that only hold skinned meshes: bones place a skinned mesh, and some programs add the motion
+ * of its node (Babylon). */
 static pelt_result skip_mesh_nodes(work *w, const pelt_model *rig, px_arena *arena) {
     uint32_t count = rig->skeleton.joint_count;
     pelt_joint_match *matches = PX_NEW(arena, pelt_joint_match, count);
-    bool *moves = PX_NEW(arena, bool, count); /* something: other joints, or vertices */
+    bool *moves = PX_NEW(arena, bool, count); /* [joint] other joints or vertices */
     if (!matches || !moves)
         return PELT_ERROR_MEMORY;
     memset(moves, 0, count * sizeof *moves);

@@ -1,4 +1,4 @@
-/* Retargeting inside: two skeletons at rest, and how one stands to the other. */
+/* Retargeting: relation between the rest poses of two skeletons. */
 #ifndef PELT_RETARGET_RETARGET_H
 #define PELT_RETARGET_RETARGET_H
 
@@ -27,43 +27,43 @@ static inline double px_joint_distance(const px_rig_pose *pose, uint32_t a, uint
     return px_length3((double[]){p[0] - q[0], p[1] - q[1], p[2] - q[2]});
 }
 
-/* How a joint comes to its place. */
+/* How the position of a joint is found. */
 typedef enum px_travel_kind {
-    PX_TRAVEL_NOT,    /* with its parent, as at rest */
-    PX_TRAVEL_AS,     /* as its partner does: the hips, and joints above them */
-    PX_TRAVEL_FOLLOW, /* with `leader`, from which it does not hang, as at rest; without a partner it turns with it too */
-    PX_TRAVEL_OFFSET, /* from its parent as its partner does from its own: equal skeletons */
+    PX_TRAVEL_NOT,    /* local translation as at rest */
+    PX_TRAVEL_AS,     /* as its partner: the hips and joints above them */
+    PX_TRAVEL_FOLLOW, /* rigidly with `leader`, not an ancestor; without a partner it rotates with it too */
+    PX_TRAVEL_OFFSET, /* offset from its parent as its partner: equal skeletons */
 } px_travel_kind;
 
 typedef struct px_travel {
     px_travel_kind kind;
-    uint32_t leader; /* FOLLOW: a joint of the rig with a partner */
+    uint32_t leader; /* FOLLOW: a matched joint of the rig */
 } px_travel;
 
-/* What is found once, from the rest poses. */
+/* Computed once from the rest poses. */
 typedef struct px_bridge {
     const pelt_joint_match *matches; /* [rig joint] */
     px_joint_name *names;            /* [rig joint] */
-    uint32_t *above;                 /* [rig joint] the nearest joint above it that has a partner, or PELT_NONE */
-    px_rotation world;               /* W: from the motion's world to the rig's */
-    int up;                          /* the rig's axis that points up */
-    double up_sign;                  /* or down */
+    uint32_t *above;                 /* [rig joint] nearest matched ancestor, or PELT_NONE */
+    px_rotation world;               /* W: from the world of the motion to that of the rig */
+    int up;                          /* up axis of the rig, 0 to 2 */
+    double up_sign;                  /* 1 or −1 */
     double scale;                    /* rig lengths per motion length */
-    uint32_t hips;                   /* the rig's joint that carries the body; without hips the first with a partner */
-    px_rotation *after;              /* [rig joint] R(t) = W · S(t) · after, where it has a partner */
+    uint32_t hips;                   /* hips of the rig; without hips the first matched joint */
+    px_rotation *after;              /* [rig joint] R(t) = W · S(t) · after, of matched joints */
     px_travel *travels;              /* [rig joint] from px_bridge_travels */
-    bool late;                       /* a joint follows one that comes behind it */
+    bool late;                       /* a joint follows one of a larger index */
 } px_bridge;
 
 /* Finds all but the travels from the two skeletons at rest. */
 pelt_result px_bridge_find(px_arena *arena, const px_rig_pose *rig, const px_rig_pose *motion,
                            const pelt_joint_match *matches, const pelt_retarget_desc *desc, px_bridge *bridge);
-/* The first joint with a partner that is this part of the body, or PELT_NONE. */
+/* The first matched joint of this body part, or PELT_NONE. */
 uint32_t px_bridge_part(const px_bridge *bridge, const px_rig_pose *rig, px_body_part body, px_body_side side);
-/* How joints come to their places. Both poses are at rest; `motion` is the one to be put on the rig. */
+/* Computes travels. Both poses are at rest; `motion` is the motion to retarget. */
 pelt_result px_bridge_travels(px_arena *arena, const px_rig_pose *rig, const px_rig_pose *source,
                               const pelt_motion *motion, px_bridge *bridge);
-/* weighted [joint]: whether vertices have weights of it. */
+/* weighted [joint]: vertices have weights of it. */
 void px_weighted_joints(const pelt_model *model, bool *weighted);
 
 #endif

@@ -1,5 +1,4 @@
-/* Whether a retargeted motion tears the body: how far edges of the mesh, and bones between joints that carry weights,
- * grow over their length at rest. */
+/* Detection of torn meshes: growth of edges, and of bones between weighted joints, over their rest length. */
 #include "retarget/tear.h"
 
 #include "core/mesh.h"

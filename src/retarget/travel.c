@@ -1,23 +1,23 @@
-/* How the rig's joints come to their places. Most hang from the joints that move them, and the hips travel. Goals of
- * inverse kinematics and other joints that hang elsewhere follow the limb they belong to. */
+/* Positions of joints. Most joints keep their offset from their parent, and the hips travel. Goals of inverse kinematics and
+ * other joints outside of the limb that they belong to follow that limb. */
 #include "core/frames.h"
 #include "retarget/retarget.h"
 
-#define SAME_PLACE   1e-3 /* of the body's size: joints that stand in one place */
-#define SAME_OFFSET  0.25 /* of the longer of two offsets from parents: nearly equal … */
-#define OFFSET_SLACK 0.01 /* … or nearer than this part of the body's size, for short ones */
-#define STILL        1e-4 /* of the body's size: a joint that moves less from its parent keeps its offset */
+#define COINCIDENT           1e-3 /* of the body's size: closer joints coincide */
+#define OFFSET_TOLERANCE     0.25 /* of the longer of two offsets from parents, for nearly equal ones */
+#define MIN_OFFSET_TOLERANCE 0.01 /* of the body's size: lower bound on that tolerance */
+#define MIN_TRANSLATION      1e-4 /* of the body's size: a joint that moves less in its parent's axes keeps its offset */
 
 typedef struct search {
     const px_rig_pose *rig, *source;
     const pelt_motion *motion;
     px_bridge *b;
-    double size;       /* of the rig's body: the farthest joint with a partner from the hips */
-    uint32_t *matched; /* [joint] how many joints at or below it have partners */
-    bool *loaded;      /* [joint] it moves vertices itself, or by joints below it without partners */
-    uint32_t all;      /* how many joints have partners */
-    uint32_t top;      /* the lowest joint that all joints with partners hang from, or PELT_NONE */
-    uint32_t *carrier; /* [joint] the leader that it follows, by itself or with its parent; else PELT_NONE */
+    double size;       /* of the body: distance of the farthest matched joint from the hips */
+    uint32_t *matched; /* [joint] matched joints at or below it */
+    bool *loaded;      /* [joint] moves vertices, itself or by unmatched joints below it */
+    uint32_t all;      /* number of matched joints */
+    uint32_t top;      /* lowest common ancestor of all matched joints, or PELT_NONE */
+    uint32_t *carrier; /* [joint] the leader that it follows, directly or through its parent; else PELT_NONE */
 } search;
 
 void px_weighted_joints(const pelt_model *model, bool *weighted) {
@@ -29,7 +29,7 @@ void px_weighted_joints(const pelt_model *model, bool *weighted) {
             weighted[skin->bone_joints[skin->bones[n]]] = true;
 }
 
-/* At or below. */
+/* Whether a joint is at or below another. */
 static bool hangs_from(const pelt_skeleton *skeleton, uint32_t joint, uint32_t other) {
     while (joint != PELT_NONE && joint != other)
         joint = skeleton->parents[joint];
@@ -42,10 +42,10 @@ static double distance(const double a[3], const double b[3]) {
 
 /* ---- Equal skeletons -------------------------------------------------------------------------------------- */
 
-/* Whether the motion moves a joint of its skeleton from where it is in its parent's axes at rest. */
+/* Whether the motion translates a joint of its skeleton in its parent's axes. */
 static bool leaves_offset(const search *s, uint32_t joint, uint32_t parent) {
     const float *rest = s->source->model->skeleton.rest[joint].translation;
-    double still = STILL * s->size / s->b->scale, at_rest[3];
+    double still = MIN_TRANSLATION * s->size / s->b->scale, at_rest[3];
     px_rig_pose_place(s->source, joint, at_rest);
     for (uint32_t t = 0; t < s->motion->track_count; t++) {
         const pelt_track *track = &s->motion->tracks[t];
@@ -62,8 +62,8 @@ static bool leaves_offset(const search *s, uint32_t joint, uint32_t parent) {
     return false;
 }
 
-/* Whether joint and partner have equal names, hang from partners at nearly equal offsets, and the motion moves the
- * partner from there. */
+/* Whether joint and partner have equal names, matched parents at nearly equal offsets, and the motion translates the
+ * partner. */
 static bool keeps_offsets(const search *s, uint32_t joint) {
     uint32_t partner = s->b->matches[joint].joint, parent = s->rig->model->skeleton.parents[joint];
     uint32_t other = s->source->model->skeleton.parents[partner];
@@ -81,13 +81,13 @@ static bool keeps_offsets(const search *s, uint32_t joint) {
     }
     px_rotation_apply(s->b->world, theirs[1], theirs[1]);
     double longer = fmax(distance(mine[1], zero), distance(theirs[1], zero));
-    return distance(mine[1], theirs[1]) <= SAME_OFFSET * longer + OFFSET_SLACK * s->size &&
+    return distance(mine[1], theirs[1]) <= OFFSET_TOLERANCE * longer + MIN_OFFSET_TOLERANCE * s->size &&
            leaves_offset(s, partner, other);
 }
 
 /* ---- Leaders ---------------------------------------------------------------------------------------------- */
 
-/* The joint before this one in its limb ("shin" of "foot"), where it does not hang from it; else PELT_NONE. */
+/* The joint before this one in its limb ("shin" of "foot"), if it is not its ancestor; else PELT_NONE. */
 static uint32_t limb_leader(const search *s, uint32_t joint) {
     const px_joint_name *name = &s->b->names[joint];
     bool follows = (name->body >= PX_BODY_FOREARM && name->body <= PX_BODY_HAND) ||
@@ -99,11 +99,11 @@ static uint32_t limb_leader(const search *s, uint32_t joint) {
     return leader;
 }
 
-/* The joint of a limb that stands where this joint without a partner does, and which other joints move. */
+/* The joint of a limb that coincides with this unmatched joint and is moved by others. */
 static uint32_t twin_leader(const search *s, uint32_t joint) {
     for (uint32_t m = 0; m < s->rig->model->skeleton.joint_count; m++)
         if (s->b->matches[m].joint != PELT_NONE && s->b->names[m].body >= PX_BODY_UPPER_ARM &&
-            s->b->above[m] != s->b->above[joint] && px_joint_distance(s->rig, m, joint) <= SAME_PLACE * s->size &&
+            s->b->above[m] != s->b->above[joint] && px_joint_distance(s->rig, m, joint) <= COINCIDENT * s->size &&
             !hangs_from(&s->rig->model->skeleton, joint, m))
             return m;
     return PELT_NONE;
@@ -129,7 +129,7 @@ static px_travel travel_of(const search *s, uint32_t j) {
     return (px_travel){leader == PELT_NONE ? PX_TRAVEL_NOT : PX_TRAVEL_FOLLOW, leader};
 }
 
-/* ---- All of it -------------------------------------------------------------------------------------------- */
+/* ---- Entry points ----------------------------------------------------------------------------------------- */
 
 static void measure(search *s) {
     const pelt_skeleton *skeleton = &s->rig->model->skeleton;
