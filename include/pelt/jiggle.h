@@ -67,6 +67,7 @@ typedef struct pelt_jiggle_maps {
 
 /* ---- Colliders and forces --------------------------------------------------------------------------------- */
 
+/* Shape of a collider; a plane is the solid half-space behind it. */
 typedef enum pelt_collider_kind { PELT_COLLIDER_SPHERE, PELT_COLLIDER_CAPSULE, PELT_COLLIDER_PLANE } pelt_collider_kind;
 
 /* A solid that the surface of the mesh is kept out of. Particles collide; each keeps the distance to the surface that it
@@ -115,12 +116,12 @@ typedef struct pelt_jiggle_desc {
     double teleport;     /* distance, in diagonals of the bounding box, ≥ 0; default 1; 0: off. A joint that moves
                             * farther in one step resets the simulation */
     double substep;      /* seconds, 1/4000 to 1/10; default 1/240 */
-    pelt_jiggle_forces forces;
+    pelt_jiggle_forces forces;       /* default all 0 */
     uint32_t joint_count;            /* length of `joints` */
     const pelt_jiggle_joint *joints; /* [joint_count] each joint at most once. Copied, as are maps and colliders */
-    pelt_jiggle_maps maps;
-    uint32_t collider_count;        /* length of `colliders` */
-    const pelt_collider *colliders; /* [collider_count] */
+    pelt_jiggle_maps maps;           /* default all NULL */
+    uint32_t collider_count;         /* length of `colliders` */
+    const pelt_collider *colliders;  /* [collider_count] */
 } pelt_jiggle_desc;
 /* The fields from cells to substep. */
 PELT_API const pelt_option_table *pelt_jiggle_options(void);
@@ -196,6 +197,7 @@ typedef struct pelt_jiggle_lattice {
     const uint32_t (*cells)[8];  /* [cell] particles at corners x + 2y + 4z */
     const float (*positions)[4]; /* [particle] x y z 0, world space */
 } pelt_jiggle_lattice;
+/* Returns the lattice with the particles of the last substep or pose. */
 PELT_API pelt_jiggle_lattice pelt_jiggle_get_lattice(const pelt_jiggle *jiggle);
 
 /* ---- Baking ----------------------------------------------------------------------------------------------- */
