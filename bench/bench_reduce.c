@@ -79,7 +79,7 @@ static pelt_result run_method(pelt_context *context, const pelt_model *model, ui
     pelt_result result = fit.now.rest ? plan_all(context, fit.arena, clip, &plan) : PELT_ERROR_MEMORY;
     double start = seconds_now();
     if (result == PELT_OK)
-        result = px_fit_gather(&fit, model, &plan, &desc);
+        result = px_fit_gather(&fit, model->clips, &plan, &desc);
     out->seconds = seconds_now() - start;
     if (result == PELT_OK) {
         out->dimension = fit.dimension;

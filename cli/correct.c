@@ -161,10 +161,9 @@ static exit_code correct(work *w) {
     pelt_result result = pelt_correct(context, w->in.rig, &pair, 1, &w->desc, &w->report);
     pelt_save_desc save = pelt_save_desc_default();
     save.sparse = w->settings->sparse;
-    pelt_model rig = *w->in.rig; /* without the clips, which glTF could not hold */
-    rig.clip_count = 0;
+    save.skip_clips = true;
     if (result == PELT_OK)
-        result = pelt_save(context, &rig, w->settings->output, &save);
+        result = pelt_save(context, w->in.rig, w->settings->output, &save);
     if (result == PELT_OK) {
         w->bytes_out = written_size(w->settings->output, 0);
         result = measure(w);

@@ -346,12 +346,11 @@ static exit_code correct(work *w) {
     pelt_result result = measure_before(w);
     if (result == PELT_OK)
         result = pelt_eigenskin(context, w->in.rig, w->seen.items, w->seen.count, &w->desc, &w->report);
-    pelt_model rig = *w->in.rig; /* without the clips, which glTF could not hold */
-    rig.clip_count = 0;
     pelt_save_desc save = pelt_save_desc_default();
     save.sparse = w->settings->sparse;
+    save.skip_clips = true;
     if (result == PELT_OK)
-        result = pelt_save(context, &rig, w->settings->output, &save);
+        result = pelt_save(context, w->in.rig, w->settings->output, &save);
     if (result == PELT_OK) {
         w->bytes_out = written_size(w->settings->output, 0);
         result = measure(w);

@@ -30,12 +30,6 @@ static OPTION_TABLE(own_table, own_options)
         {"target", 0, PELT_OPTION_CHOICE, PELT_FIELD(decompose_settings, target), "any", 0, 0,
          "any|three|babylon|playcanvas|web|blender|godot|godot3|unity|unreal", NULL,
          "settings that are safe in this program; --verbose says why"},
-        {"weights-format", 0, PELT_OPTION_CHOICE, PELT_FIELD(decompose_settings, weights), "f32", 0, 0, "f32|u16|u8",
-         NULL, "numbers that weights are written as: floats, which every program reads, or smaller ones"},
-        {"corrections", 0, PELT_OPTION_UINT, PELT_FIELD(decompose_settings, corrections), "0", 0, PELT_CORRECT_RANK_MAX,
-         NULL, "R", "morph targets to add for what the bones miss; see 'pelt help correct'"},
-        {"rounds", 0, PELT_OPTION_UINT, PELT_FIELD(decompose_settings, rounds), "8", 0, PELT_TOGETHER_ROUNDS_MAX, NULL,
-         "N", "times that bones and corrections are fitted to each other; 0: the bones are best alone"},
         {"sparse", 0, PELT_OPTION_FLAG, PELT_FIELD(decompose_settings, sparse), NULL, 0, 0, NULL, NULL,
          "smaller files where morph targets are mostly zero, which Godot 3 misreads"},
 };
@@ -45,29 +39,27 @@ OPTION_TABLE(decompose_skin_table, skin_options)
 static const option_group groups[] = {
     {"Options", own_table, 0},
     {"Options", decompose_skin_table, 0},
+    {"Options", pelt_decompose_corrected_options, offsetof(decompose_settings, corrected)},
     {"Decomposition", pelt_decompose_options, offsetof(decompose_settings, decompose)},
     {"Reading", pelt_load_options, offsetof(decompose_settings, load)},
 };
 
 /* ---- Input ------------------------------------------------------------------------------------------------ */
 
-static pelt_result load(decompose_work *w, pelt_model **model) {
-    return pelt_load(w->session->context, w->paths, w->path_count, &w->settings->load, model);
-}
-
-/* The motions of a rig as clips of the model. They are evaluated on a second copy of the rig, since decomposing
- * replaces what they are motions of. */
+/* The motions of a rig become the clips of the model. They are evaluated on the rig as read, since decomposing replaces the
+ * skeleton that they move. */
 static exit_code clips_from_motions(decompose_work *w, const cli_animation *only) {
-    pelt_result result = load(w, &w->source);
-    uint32_t first = only->motion ? (uint32_t)(only->motion - w->model->motions) : 0;
-    uint32_t count = only->motion && w->settings->motion ? 1 : w->model->motion_count;
+    w->source = w->model;
+    uint32_t first = (uint32_t)(only->motion - w->source->motions);
+    uint32_t count = w->settings->motion ? 1 : w->source->motion_count;
+    pelt_result result = pelt_model_borrow(w->session->context, w->source, &w->model);
     if (result == PELT_OK)
         result = motions_to_clips(w->session, w->source, first, count, w->settings->fps, w->model);
     return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
 }
 
 static exit_code load_input(decompose_work *w) {
-    pelt_result result = load(w, &w->model);
+    pelt_result result = pelt_load(w->session->context, w->paths, w->path_count, &w->settings->load, &w->model);
     if (result != PELT_OK)
         return session_fail(w->session, result);
     cli_animation animation;
@@ -210,29 +202,9 @@ static exit_code check_options(const cli_session *session, const decompose_setti
         {d->fixed_rest, "free-rest", "with --fixed-rest"},
         {sma || rig || d->transforms != PELT_TRANSFORMS_AFFINE, "free-bones",
          "unless affine bones are solved for: not with --method sma, a rig, or other --transforms"},
-        {s->corrections == 0, "rounds sparse", "without --corrections"},
+        {s->corrected.corrections == 0, "rounds sparse", "without --corrections"},
     };
     return options_check(session, rules, COUNT(rules));
-}
-
-/* Morph targets for what the file's bones, with weights as they are written, miss of the clips. */
-static pelt_result correct(decompose_work *w, const pelt_save_desc *save) {
-    pelt_context *context = w->session->context;
-    pelt_correct_desc desc = pelt_correct_desc_default();
-    desc.rank = w->settings->corrections;
-    uint32_t clip_count = w->model->clip_count, count = 0, *motions = must_alloc(clip_count, sizeof *motions);
-    pelt_correct_pair *pairs = must_alloc(clip_count, sizeof *pairs);
-    pelt_result result = decompose_read_back(w, &w->corrected, motions);
-    for (uint32_t c = 0; c < clip_count; c++)
-        if (w->model->clips[c].frame_count > 0)
-            pairs[count++] = (pelt_correct_pair){motions[c], &w->model->clips[c]};
-    if (result == PELT_OK)
-        result = pelt_correct(context, w->corrected, pairs, count, &desc, &w->corrections);
-    if (result == PELT_OK)
-        result = pelt_save(context, w->corrected, w->settings->output, save);
-    free(motions);
-    free(pairs);
-    return result;
 }
 
 /* "3 morph targets are WHY: Smile, Blink, Frown". */
@@ -263,37 +235,28 @@ static void warn_of_morphs(const decompose_work *w, const pelt_morph_set *lost, 
 
 static pelt_result decompose_and_write(decompose_work *w) {
     pelt_context *context = w->session->context;
-    bool corrects = w->settings->corrections > 0;
+    pelt_result result = pelt_model_weld(context, w->model);
     w->shape = w->model->mesh;
     pelt_morph_set morphs = w->model->morphs;
-    pelt_result result = (w->solve ? w->solve : pelt_decompose)(context, w->model, &w->desc, &w->report);
-    if (result == PELT_OK && morphs.morph_count > 0 && w->model->morphs.morph_count == 0)
+    if (result == PELT_OK)
+        result = (w->solve ? w->solve : pelt_decompose_corrected)(context, w->model, &w->desc, &w->settings->corrected,
+                                                                  &w->report);
+    if (result != PELT_OK)
+        return result;
+    if (morphs.morph_count > 0 && !w->report.decompose.keeps_morphs)
         warn_of_morphs(w, &morphs,
                        "not in the result, only what they did in the motions; helper bones (--add) keep them");
-    if (result == PELT_OK && w->desc.rig && w->desc.rig != w->model && w->desc.rig->morphs.morph_count > 0)
+    if (w->desc.rig && w->desc.rig != w->model && w->desc.rig->morphs.morph_count > 0)
         warn_of_morphs(w, &w->desc.rig->morphs,
                        "not in the result: the mesh is that of the animation; give the rig as the input to keep them");
     double start = now();
-    if (result == PELT_OK && corrects)
-        result =
-            pelt_together(context, w->model, &w->desc, w->settings->corrections, w->settings->rounds, &w->together);
-    if (result == PELT_OK && w->together.round_count > 0)
-        result = pelt_decompose_normals(context, w->model, &w->shape);
-    if (result != PELT_OK)
-        return result;
-    double fitted = now();
     pelt_save_desc save = pelt_save_desc_default();
-    save.weights = w->settings->weights;
+    save.weights = w->settings->corrected.weights;
     save.sparse = w->settings->sparse;
+    save.skip_clips = true;
     save.player_influences = target_at(w->settings->target)->played;
-    pelt_model rig = *w->model; /* without the clips, which glTF could not hold */
-    rig.clip_count = 0;
-    result = pelt_save(context, &rig, w->settings->output, &save);
-    double written = now();
-    if (result == PELT_OK && corrects)
-        result = correct(w, &save);
-    w->seconds_write = written - fitted;
-    w->seconds_correct = fitted - start + (now() - written);
+    result = pelt_save(context, w->model, w->settings->output, &save);
+    w->seconds_write = now() - start;
     w->bytes_out = written_size(w->settings->output, 0);
     return result == PELT_OK ? decompose_measure(w) : result;
 }
@@ -349,7 +312,6 @@ void decompose_free(decompose_work *w) {
     free(w->lists[0]);
     free(w->lists[1]);
     keep_model(w->session, w->written);
-    pelt_model_destroy(w->corrected);
     pelt_model_destroy(w->rest);
     pelt_model_destroy(w->rig);
 }

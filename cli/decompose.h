@@ -14,9 +14,7 @@ typedef struct decompose_settings {
     const char *rest;
     double fps;
     uint32_t target;
-    uint32_t corrections;
-    uint32_t rounds;
-    uint32_t weights; /* pelt_weight_format */
+    pelt_decompose_corrected_desc corrected;
     bool sparse;
 } decompose_settings;
 
@@ -26,28 +24,26 @@ typedef struct decompose_work {
     const decompose_settings *settings;
     pelt_decompose_desc desc; /* the settings, made safe for the target */
     pelt_result (*solve)(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
-                         pelt_decompose_report *report); /* NULL: pelt_decompose */
+                         const pelt_decompose_corrected_desc *corrected,
+                         pelt_decompose_corrected_report *report); /* NULL: pelt_decompose_corrected */
     const char *const *paths;
     size_t path_count;
-    pelt_model *source;    /* a rig whose motions are the clips of `model`; NULL: model has clips of its own */
-    pelt_model *model;     /* what is decomposed */
-    pelt_mesh shape;       /* its mesh as it was: which normals are wanted */
-    pelt_model *rig;       /* the file of --skeleton or --weights, unless that is the input */
-    pelt_model *rest;      /* the file of --rest */
-    char *lists[2];        /* texts of files with names to lock */
-    pelt_model *corrected; /* the output before it got corrections, then with them; or NULL */
-    pelt_model *written;   /* the output, read back */
-    pelt_clip *played;     /* [clip] motions of it, at the times of the model's clips */
+    pelt_model *source;  /* a rig whose motions are the clips of `model`; NULL: model has clips itself */
+    pelt_model *model;   /* what is decomposed */
+    pelt_mesh shape;     /* its mesh before, with the normals to reproduce */
+    pelt_model *rig;     /* the file of --skeleton or --weights, unless that is the input */
+    pelt_model *rest;    /* the file of --rest */
+    char *lists[2];      /* texts of files with names to lock */
+    pelt_model *written; /* the output, read back */
+    pelt_clip *played;   /* [clip] motions of it, at the times of the model's clips */
     uint32_t frame_count;
     uint64_t bytes_in, bytes_out;
-    pelt_decompose_report report;
-    pelt_together_report together;   /* lives in `model` … */
-    pelt_correct_report corrections; /* … and in `corrected` */
-    pelt_difference whole;           /* all clips together */
-    pelt_difference *clip_error;     /* [clip] */
-    double *frame_rms;               /* [frame] of all clips */
-    uint32_t *motions;               /* [clip] its motion in the file, or PELT_NONE; in the memory of `model` */
-    double seconds_load, seconds_write, seconds_correct, seconds_total;
+    pelt_decompose_corrected_report report;
+    pelt_difference whole;       /* all clips together */
+    pelt_difference *clip_error; /* [clip] */
+    double *frame_rms;           /* [frame] of all clips */
+    uint32_t *motions;           /* [clip] its motion in the file, or PELT_NONE; in the memory of `model` */
+    double seconds_load, seconds_write, seconds_total;
 } decompose_work;
 
 /* A program that files are made for. */
@@ -62,7 +58,7 @@ typedef struct target {
 /* By the choice of --target. */
 const target *target_at(uint32_t index);
 
-/* Options of what is written: --target, --weights-format, --corrections, --rounds, --sparse. */
+/* Options of the file: --target, --sparse. */
 const pelt_option_table *decompose_skin_table(void);
 /* Decomposes the clips of `model` by `settings`, writes the file and measures it. bytes_in 0: that of the frames. */
 exit_code decompose_clips(decompose_work *w);
@@ -70,8 +66,6 @@ exit_code decompose_clips(decompose_work *w);
 exit_code decompose_verdict(const decompose_work *w);
 /* Frees what that made, but for `model`; what the page shows stays. */
 void decompose_free(decompose_work *w);
-/* Reads the written file back, with the input's points; `motions` [clip] become its motions of the clips. */
-pelt_result decompose_read_back(decompose_work *w, pelt_model **model, uint32_t *motions);
 /* Reads the written file back and compares it with the input, at the input's own times. */
 pelt_result decompose_measure(decompose_work *w);
 /* The figures, for programs and for people … */

@@ -10,10 +10,7 @@
 static pelt_result compare(decompose_work *w) {
     pelt_context *context = w->session->context;
     const pelt_model *model = w->model;
-    pelt_mesh shape = w->shape; /* from before, welded as the model is now */
-    shape.weld = model->mesh.weld;
-    shape.weld_count = model->mesh.weld_count;
-    const pelt_mesh *mesh = shape.triangle_count ? &shape : NULL;
+    const pelt_mesh *mesh = w->shape.triangle_count ? &w->shape : NULL;
     w->frame_rms = must_alloc(w->frame_count, sizeof *w->frame_rms);
     if (model->clip_count == 1)
         return pelt_compare_clips(context, model->clips, w->played, mesh, &w->whole, w->frame_rms);
@@ -40,7 +37,8 @@ static uint32_t motion_of(const decompose_work *w, const pelt_model *file, uint3
     return m < file->motion_count ? m : PELT_NONE;
 }
 
-pelt_result decompose_read_back(decompose_work *w, pelt_model **model, uint32_t *motions) {
+/* Reads the written file back, with the input's points; `motions` [clip] become its motions of the clips. */
+static pelt_result read_back(decompose_work *w, pelt_model **model, uint32_t *motions) {
     pelt_result result = load_written(w->session, w->model, w->settings->output, model);
     if (result == PELT_OK)
         result = pelt_model_take_points(w->session->context, *model, w->model);
@@ -56,7 +54,7 @@ pelt_result decompose_measure(decompose_work *w) {
     w->played = must_alloc(model->clip_count, sizeof *w->played);
     w->clip_error = must_alloc(model->clip_count, sizeof *w->clip_error);
     w->motions = pelt_model_alloc(context, w->model, model->clip_count, sizeof *w->motions);
-    pelt_result result = w->motions ? decompose_read_back(w, &w->written, w->motions) : PELT_ERROR_MEMORY;
+    pelt_result result = w->motions ? read_back(w, &w->written, w->motions) : PELT_ERROR_MEMORY;
     for (uint32_t c = 0; result == PELT_OK && c < model->clip_count; c++) {
         const pelt_clip *clip = &model->clips[c];
         const pelt_motion *motion = w->motions[c] == PELT_NONE ? NULL : &w->written->motions[w->motions[c]];
@@ -127,45 +125,46 @@ void decompose_json(cli_json *json, const decompose_work *w) {
     json_count(json, "triangles", w->model->mesh.triangle_count);
     json_close(json, '}');
     json_open(json, "result", '{');
-    json_count(json, "bones", w->report.bone_count);
-    json_count(json, "influences", w->report.influence_count);
-    json_count(json, "dimension", w->report.dimension);
+    json_count(json, "bones", w->report.decompose.bone_count);
+    json_count(json, "influences", w->report.decompose.influence_count);
+    json_count(json, "dimension", w->report.decompose.dimension);
     if (w->desc.method == PELT_DECOMPOSE_SMA) {
-        json_real(json, "near_rigid", w->report.near_rigid);
-        json_count(json, "flat_triangles", w->report.flat_count);
-        json_real(json, "error_rms_weights", w->report.error_weights);
-        json_count(json, "negative_vertices", w->report.negative_count);
-        json_real(json, "error_rms_fit", w->report.error_fit);
+        json_real(json, "near_rigid", w->report.decompose.near_rigid);
+        json_count(json, "flat_triangles", w->report.decompose.flat_count);
+        json_real(json, "error_rms_weights", w->report.decompose.error_weights);
+        json_count(json, "negative_vertices", w->report.decompose.negative_count);
+        json_real(json, "error_rms_fit", w->report.decompose.error_fit);
     }
     report_errors(json, &w->whole);
     report_normals(json, &w->whole);
     json_count(json, "bytes_in", w->bytes_in);
     json_count(json, "bytes_out", w->bytes_out);
     json_close(json, '}');
-    if (w->corrected) {
+    if (w->settings->corrected.corrections > 0) {
         json_open(json, "corrections", '{');
-        report_corrections(json, &w->corrections);
-        json_reals(json, "rounds", w->together.errors, w->together.errors ? (size_t)w->together.round_count + 1 : 0);
+        report_corrections(json, &w->report.correct);
+        json_reals(json, "rounds", w->report.round_errors,
+                   w->report.round_errors ? (size_t)w->report.round_count + 1 : 0);
         json_close(json, '}');
     }
     report_clips(w, json);
     json_open(json, "seconds", '{');
     json_real(json, "load", w->seconds_load);
-    json_real(json, "reduce", w->report.seconds_reduce);
-    json_real(json, "seed", w->report.seconds_seed);
-    json_real(json, "solve", w->report.seconds_solve);
+    json_real(json, "reduce", w->report.decompose.seconds_reduce);
+    json_real(json, "seed", w->report.decompose.seconds_seed);
+    json_real(json, "solve", w->report.decompose.seconds_solve);
     json_real(json, "write", w->seconds_write);
-    json_real(json, "correct", w->seconds_correct);
+    json_real(json, "correct", w->report.seconds_correct);
     json_real(json, "total", w->seconds_total);
     json_close(json, '}');
     json_count(json, "peak_memory_bytes", peak_memory());
-    json_floats(json, "iterations", w->report.iteration_errors, w->report.iteration_count);
-    report_search(&w->report, json);
+    json_floats(json, "iterations", w->report.decompose.iteration_errors, w->report.decompose.iteration_count);
+    report_search(&w->report.decompose, json);
 }
 
 void decompose_rows(cli_table *table, const decompose_work *w) {
     const pelt_difference *d = &w->whole;
-    const pelt_decompose_report *r = &w->report;
+    const pelt_decompose_report *r = &w->report.decompose;
     table_row(table, "bones", "%s, at most %u a vertex", grouped(r->bone_count), r->influence_count);
     table_row(table, "dimension", "%s", grouped(r->dimension));
     if (w->desc.method == PELT_DECOMPOSE_SMA)
@@ -173,9 +172,9 @@ void decompose_rows(cli_table *table, const decompose_work *w) {
     if (r->negative_count > 0)
         table_row(table, "negative", "%s vertices had weights below 0, which no file holds; E_rms with them %.4g",
                   grouped(r->negative_count), r->error_weights);
-    if (w->corrected)
-        table_row(table, "corrections", "%u, which lower E_rms from %.4g", w->corrections.rank,
-                  w->corrections.errors[0]);
+    if (w->settings->corrected.corrections > 0)
+        table_row(table, "corrections", "%u, which lower E_rms from %.4g", w->report.correct.rank,
+                  w->report.correct.errors[0]);
     table_row(table, "E_rms", "%.4g", d->error_rms);
     for (uint32_t c = 0; w->model->clip_count > 1 && c < w->model->clip_count; c++)
         table_row(table, "", "%.4g in '%s'", w->clip_error[c].error_rms, w->model->clips[c].name);
@@ -188,7 +187,7 @@ void decompose_rows(cli_table *table, const decompose_work *w) {
 }
 
 static void report_table(const decompose_work *w) {
-    const pelt_decompose_report *r = &w->report;
+    const pelt_decompose_report *r = &w->report.decompose;
     cli_table table = {0};
     table_row(&table, "input", "%s vertices, %s frames, %s triangles", grouped(w->model->mesh.point_count),
               grouped(w->frame_count), grouped(w->model->mesh.triangle_count));
@@ -196,8 +195,8 @@ static void report_table(const decompose_work *w) {
     table_row(&table, "time", "%.3f s: load %.3f, reduce %.3f, seed %.3f, solve %.3f (%u iterations), write %.3f",
               w->seconds_total, w->seconds_load, r->seconds_reduce, r->seconds_seed, r->seconds_solve,
               r->iteration_count, w->seconds_write);
-    if (w->corrected)
-        table_row(&table, "", "corrections %.3f (%u rounds)", w->seconds_correct, w->together.round_count);
+    if (w->settings->corrected.corrections > 0)
+        table_row(&table, "", "corrections %.3f (%u rounds)", w->report.seconds_correct, w->report.round_count);
     table_row(&table, "memory", "%s", bytes_text(peak_memory()));
     table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
 }

@@ -29,6 +29,8 @@ static OPTION_TABLE(own_table, own_options)
         {"Motions of other skeletons", pelt_retarget_options, RETARGET(retarget)},
         {"Reading", pelt_load_options, RETARGET(load)},
         {"Bones and morphs", decompose_skin_table, offsetof(jiggle_settings, skin)},
+        {"Bones and morphs", pelt_decompose_corrected_options,
+         offsetof(jiggle_settings, skin) + offsetof(decompose_settings, corrected)},
         {"Bones and morphs", pelt_decompose_options,
          offsetof(jiggle_settings, skin) + offsetof(decompose_settings, decompose)},
 };
@@ -83,7 +85,7 @@ static void plan_skin(jiggle_work *w) {
     if (s->decompose.add && !option_given(session, "iterations"))
         s->decompose.iterations = helpers.iterations;
     if (w->as == AS_MORPHS && !option_given(session, "corrections"))
-        s->corrections = pelt_jiggle_morphs_default().rank;
+        s->corrected.corrections = pelt_jiggle_morphs_default().rank;
     w->skin = (decompose_work){.session = session, .settings = s, .model = w->rig, .solve = pelt_jiggle_add_bones};
 }
 
@@ -172,19 +174,17 @@ static exit_code write_morphs(jiggle_work *w) {
     decompose_work *skin = &w->skin;
     pelt_model *rig = w->rig;
     pelt_correct_desc desc = pelt_jiggle_morphs_default();
-    desc.rank = skin->settings->corrections;
+    desc.rank = skin->settings->corrected.corrections;
     for (uint32_t c = 0; c < rig->clip_count; c++)
         skin->frame_count += rig->clips[c].frame_count;
     skin->desc.rig = rig;
     pelt_save_desc save = pelt_save_desc_default();
     save.sparse = skin->settings->sparse;
+    save.skip_clips = true;
     save.player_influences = target_at(skin->settings->target)->played;
-    pelt_result result = pelt_jiggle_add_morphs(context, rig, w->simulated.motions, &desc, &skin->corrections);
-    uint32_t clip_count = rig->clip_count;
-    rig->clip_count = 0; /* glTF holds no clips */
+    pelt_result result = pelt_jiggle_add_morphs(context, rig, w->simulated.motions, &desc, &skin->report.correct);
     if (result == PELT_OK)
         result = pelt_save(context, rig, skin->settings->output, &save);
-    rig->clip_count = clip_count;
     if (result == PELT_OK)
         result = decompose_measure(skin);
     return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);

@@ -169,12 +169,12 @@ void jiggle_report_simulation(jiggle_work *w) {
 static void report_morphs(jiggle_work *w, cli_json *json) {
     const decompose_work *skin = &w->skin;
     const pelt_difference *d = &skin->whole;
-    report_corrections(json, &skin->corrections);
+    report_corrections(json, &skin->report.correct);
     json_real(json, "error_rms", d->error_rms);
     json_real(json, "error_max", d->error_max);
     report_normals(json, d);
-    table_row(&w->table, "morphs", "%u, which lower E_rms from %.4g", skin->corrections.rank,
-              skin->corrections.errors[0]);
+    table_row(&w->table, "morphs", "%u, which lower E_rms from %.4g", skin->report.correct.rank,
+              skin->report.correct.errors[0]);
     table_row(&w->table, "E_rms", "%.4g", d->error_rms);
     table_row(&w->table, "E_max", "%.4g of the diameter, at frame %u, vertex %u", d->error_max, d->max_frame,
               d->max_point);

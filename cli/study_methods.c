@@ -105,14 +105,12 @@ static pelt_result find_skin(study_work *w, const study_method *method, pelt_dec
     return result;
 }
 
-/* A model of its own with the study's clips, which methods change in place. */
+/* Methods change a model in place: each gets one borrowed from the source. */
 static pelt_result run_skin(study_work *w, const study_method *method, pelt_decompose_desc *desc) {
     pelt_model *model;
-    pelt_result result = pelt_load(w->session->context, w->paths, w->path_count, &w->settings->load, &model);
+    pelt_result result = pelt_model_borrow(w->session->context, w->source, &model);
     if (result != PELT_OK)
         return result;
-    model->clips = w->source->clips;
-    model->clip_count = w->source->clip_count;
     desc->rig = desc->given_weights ? model : NULL;
     desc->influences = w->settings->influences;
     desc->transforms = method->transforms;

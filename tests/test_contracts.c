@@ -130,8 +130,11 @@ CALL(pelt_decomposer_create) {
     pelt_decomposer_destroy(decomposer);
     return result;
 }
-CALL(pelt_together) {
-    return pelt_together(s->context, s->rig, desc, 1, 1, NULL);
+CALL(pelt_decompose_corrected) {
+    return pelt_decompose_corrected(s->context, s->rig, NULL, desc, NULL);
+}
+static pelt_result call_pelt_decompose_corrected_bones(subject *s, const void *desc) {
+    return pelt_decompose_corrected(s->context, s->rig, desc, NULL, NULL);
 }
 
 CALL(pelt_edit_mesh) {
@@ -166,7 +169,7 @@ CALL(pelt_jiggle_simulate) {
     return pelt_jiggle_simulate(s->context, s->rig, desc, NULL);
 }
 CALL(pelt_jiggle_add_bones) {
-    return pelt_jiggle_add_bones(s->context, s->rig, desc, NULL);
+    return pelt_jiggle_add_bones(s->context, s->rig, desc, NULL, NULL);
 }
 CALL(pelt_jiggle_add_morphs) {
     const uint32_t motion = 0;
@@ -251,6 +254,7 @@ MAKE(pelt_correct_desc)
 MAKE(pelt_eigenskin_desc)
 MAKE(pelt_crowd_desc)
 MAKE(pelt_decompose_desc)
+MAKE(pelt_decompose_corrected_desc)
 MAKE(pelt_edit_desc)
 MAKE(pelt_jiggle_desc)
 MAKE(pelt_jiggle_bake_desc)
@@ -298,7 +302,8 @@ static const struct contract {
     ROW(pelt_crowd_create, pelt_crowd_desc, pelt_crowd_options),
     ROW(pelt_decompose, pelt_decompose_desc, pelt_decompose_options),
     ROW(pelt_decomposer_create, pelt_decompose_desc, pelt_decompose_options),
-    ROW(pelt_together, pelt_decompose_desc, pelt_decompose_options),
+    ROW(pelt_decompose_corrected, pelt_decompose_corrected_desc, pelt_decompose_corrected_options),
+    ROW(pelt_decompose_corrected_bones, pelt_decompose_desc, pelt_decompose_options),
     ROW(pelt_edit_mesh, pelt_edit_desc, pelt_edit_options),
     ROW(pelt_edit_positions, pelt_edit_desc, pelt_edit_options),
     ROW(pelt_edit_displace, pelt_edit_desc, pelt_edit_options),
@@ -519,7 +524,9 @@ static void all_functions_are_here(void **state) {
         free(text);
     }
     closedir(headers);
-    assert_int_equal(count, PX_COUNT(calls) - 2); /* a bake has two descs; pelt_weights_normalise takes a scope */
+    assert_int_equal(
+        count, PX_COUNT(calls) -
+                   3); /* a bake and a corrected decomposition have two descs; pelt_weights_normalise takes a scope */
 }
 
 int main(void) {

@@ -145,7 +145,7 @@ static void exact_is_best(void **state) {
         fixture f;
         begin(&f, sizes[n][0], sizes[n][1], 2);
         f.desc.epsilon = 2;
-        test_ok(&f.test, px_fit_gather(&f.fit, &f.model, &f.plan, &f.desc));
+        test_ok(&f.test, px_fit_gather(&f.fit, f.model.clips, &f.plan, &f.desc));
         double loss = true_loss(&f);
         assert_true(loss <= 2);
         /* coordinates are floats: 1000 · 6e-8 of their size */
@@ -162,7 +162,7 @@ static void without_epsilon_nothing_is_lost(void **state) {
     for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++) {
         fixture f;
         begin(&f, sizes[n][0], sizes[n][1], 1);
-        test_ok(&f.test, px_fit_gather(&f.fit, &f.model, &f.plan, &f.desc));
+        test_ok(&f.test, px_fit_gather(&f.fit, f.model.clips, &f.plan, &f.desc));
         assert_true(true_loss(&f) <= 1e-3);
         assert_true(worst_product(&f) < 1e-12);
         end(&f);
@@ -179,7 +179,7 @@ static void methods_reach_epsilon(void **state) {
             memcpy(f.positions + 3 * (column + 1), f.positions + 3 * column, 3 * sizeof(float));
         f.desc.reduce = method;
         f.desc.epsilon = 3;
-        test_ok(&f.test, px_fit_gather(&f.fit, &f.model, &f.plan, &f.desc));
+        test_ok(&f.test, px_fit_gather(&f.fit, f.model.clips, &f.plan, &f.desc));
         assert_true(true_loss(&f) <= 3 * (1 + 1e-9));
         assert_true(worst_product(&f) < 1e-12);
         check_norms(&f);
@@ -205,7 +205,8 @@ static void ways_agree(void **state) {
         fixture f;
         begin(&f, 120, 40, 2);
         f.desc.epsilon = 1;
-        px_reduction r = {.fit = &f.fit, .input = &f.model, .plan = &f.plan, .desc = &f.desc, .block_vertices = 50};
+        px_reduction r = {
+            .fit = &f.fit, .clips = f.model.clips, .plan = &f.plan, .desc = &f.desc, .block_vertices = 50};
         r.block = PX_ALLOC(f.test.context, double, 50 * (size_t)f.fit.row_count);
         test_ok(&f.test, ways[way](&r));
         px_free(f.test.context, r.block);
@@ -237,7 +238,7 @@ static void iteration_widens(void **state) {
     for (size_t e = 0; e < 3 * 700 * 200; e++) /* noise: no direction matters more than another */
         f.positions[e] = (float)test_random_real(&random, -1, 1);
     f.desc.epsilon = 60;
-    px_reduction r = {.fit = &f.fit, .input = &f.model, .plan = &f.plan, .desc = &f.desc, .block_vertices = 300};
+    px_reduction r = {.fit = &f.fit, .clips = f.model.clips, .plan = &f.plan, .desc = &f.desc, .block_vertices = 300};
     r.block = PX_ALLOC(f.test.context, double, 300 * (size_t)f.fit.row_count);
     test_ok(&f.test, px_reduce_iterate(&r));
     px_free(f.test.context, r.block);
@@ -257,7 +258,7 @@ static void bones_bound_the_dimension(void **state) {
         test_random random = {9};
         for (size_t e = 0; e < 3 * 700 * 200; e++)
             f.positions[e] = (float)test_random_real(&random, -1, 1);
-        test_ok(&f.test, px_fit_gather(&f.fit, &f.model, &f.plan, &f.desc));
+        test_ok(&f.test, px_fit_gather(&f.fit, f.model.clips, &f.plan, &f.desc));
         assert_int_equal(f.fit.dimension, rig ? 600 : 64);
         /* the 64 leading ones, though found by iterating */
         assert_true(rig || true_loss(&f) < 1.01 * least_loss(&f, 64));
@@ -280,7 +281,7 @@ static void not_finite_is_told(void **state) {
                 char words[128];
                 snprintf(words, sizeof words, "clip 'two', frame %u, vertex %u: the position is not finite", k - F / 2,
                          i);
-                test_fails(&f.test, px_fit_gather(&f.fit, &f.model, &f.plan, &f.desc), PELT_ERROR_INPUT, words);
+                test_fails(&f.test, px_fit_gather(&f.fit, f.model.clips, &f.plan, &f.desc), PELT_ERROR_INPUT, words);
                 end(&f);
             }
 }
@@ -295,7 +296,7 @@ static void smallest_inputs(void **state) {
             f.desc.reduce = method;
             memset(f.positions, 0, 6 * N * sizeof *f.positions);
             memset(f.plan.center, 0, sizeof f.plan.center);
-            test_ok(&f.test, px_fit_gather(&f.fit, &f.model, &f.plan, &f.desc));
+            test_ok(&f.test, px_fit_gather(&f.fit, f.model.clips, &f.plan, &f.desc));
             assert_int_equal(f.fit.dimension, 1);
             assert_true(true_loss(&f) == 0);
             end(&f);
@@ -331,7 +332,7 @@ static void threads_and_memory_change_nothing(void **state) {
                 f.desc.epsilon = 2;
                 f.fit.bone_capacity = 100;
                 f.desc.memory = run == 2 ? (size_t)32 << 20 : 0;
-                test_ok(&f.test, px_fit_gather(&f.fit, &f.model, &f.plan, &f.desc));
+                test_ok(&f.test, px_fit_gather(&f.fit, f.model.clips, &f.plan, &f.desc));
                 first = run == 0 ? hash_fit(&f.fit) : first;
                 assert_true(hash_fit(&f.fit) == first);
                 end(&f);
@@ -376,11 +377,11 @@ static void too_little_memory_is_told(void **state) {
     begin(&f, 2100, 6, 1);
     f.desc.reduce = PELT_REDUCE_MAX;
     f.desc.memory = 100000;
-    test_fails(&f.test, px_fit_gather(&f.fit, &f.model, &f.plan, &f.desc), PELT_ERROR_MEMORY,
+    test_fails(&f.test, px_fit_gather(&f.fit, f.model.clips, &f.plan, &f.desc), PELT_ERROR_MEMORY,
                "the reduction 'max' holds the whole animation");
     f.desc.reduce = PELT_REDUCE_SVD; /* what it takes is told */
     f.desc.memory = 650000;
-    test_fails(&f.test, px_fit_gather(&f.fit, &f.model, &f.plan, &f.desc), PELT_ERROR_MEMORY,
+    test_fails(&f.test, px_fit_gather(&f.fit, f.model.clips, &f.plan, &f.desc), PELT_ERROR_MEMORY,
                "more than the 0 MB allowed: allow a memory of");
     end(&f);
 }
@@ -391,7 +392,7 @@ static pelt_result gather_once(pelt_context *context, void *user) {
     f.fit.context = context;
     f.fit.arena = px_arena_create(context);
     f.fit.now.rest = f.fit.arena ? PX_NEW(f.fit.arena, double, 3 * (size_t)f.vertex_count) : NULL;
-    pelt_result result = f.fit.now.rest ? px_fit_gather(&f.fit, &f.model, &f.plan, &f.desc) : PELT_ERROR_MEMORY;
+    pelt_result result = f.fit.now.rest ? px_fit_gather(&f.fit, f.model.clips, &f.plan, &f.desc) : PELT_ERROR_MEMORY;
     px_arena_destroy(f.fit.arena);
     return result;
 }

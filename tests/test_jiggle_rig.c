@@ -109,8 +109,8 @@ static void helper_bones_follow_the_clips(void **state) {
     pelt_decompose_desc desc = pelt_jiggle_bones_default();
     assert_true(desc.add == 16 && desc.iterations == 8);
     desc.add = 6;
-    pelt_decompose_report report;
-    test_ok(&t.test, pelt_jiggle_add_bones(t.test.context, t.model, &desc, &report));
+    pelt_decompose_corrected_report report;
+    test_ok(&t.test, pelt_jiggle_add_bones(t.test.context, t.model, &desc, NULL, &report));
     assert_int_equal(t.model->skin.bone_count, bones + 6);
     assert_true(t.model->skeleton.joint_count >= joints + 6);
     double after = error_of(&t, 0);
@@ -225,7 +225,7 @@ static pelt_result run_all(pelt_context *context, void *user) {
         for (int step = 0; step < 3 && result == PELT_OK; step++) {
             parts before = parts_of(model);
             result = step == 0   ? pelt_jiggle_simulate(context, model, &t.desc, &t.report)
-                     : step == 1 ? pelt_jiggle_add_bones(context, model, &bones, NULL)
+                     : step == 1 ? pelt_jiggle_add_bones(context, model, &bones, NULL, NULL)
                                  : pelt_jiggle_add_morphs(context, model, t.report.motions, NULL, NULL);
             parts after = parts_of(model);
             if (result != PELT_OK && memcmp(&before, &after, sizeof before) != 0)

@@ -141,12 +141,15 @@ typedef struct pelt_decompose_report {
     double error_fit;         /* E_rms of the solver's own estimate, before rounding to floats */
     double seconds_reduce, seconds_seed, seconds_solve; /* wall time of each step */
     const float *iteration_errors; /* [iteration] E_rms after each, never rising; lives in the result's memory */
-    uint32_t search_count;         /* numbers of bones tried; 0 when `bones` or a rig said how many */
-    const uint32_t *search_bones;  /* [search] these, ascending … */
-    const float *search_errors;    /* [search] … and the E_rms that each reached; both live there too */
-    double near_rigid;             /* sma: η, the part of the triangles that turn as their bone does; else 0 */
-    uint32_t flat_count;           /* sma: triangles without an area at rest, which η does not count */
-    double error_weights;          /* sma: E_rms with the first weights, be they negative … */
+    const uint32_t *motions;      /* [clip] the motion of the result that plays it; PELT_NONE: a rig that stays has none
+                                    * for a clip without frames. Lives there too */
+    bool keeps_morphs;            /* morph targets of the model stay: helper bones were added to it */
+    uint32_t search_count;        /* numbers of bones tried; 0 when `bones` or a rig said how many */
+    const uint32_t *search_bones; /* [search] these, ascending … */
+    const float *search_errors;   /* [search] … and the E_rms that each reached; both live there too */
+    double near_rigid;            /* sma: η, the part of the triangles that turn as their bone does; else 0 */
+    uint32_t flat_count;          /* sma: triangles without an area at rest, which η does not count */
+    double error_weights;         /* sma: E_rms with the first weights, be they negative … */
     uint32_t negative_count; /* … vertices that had such, and got others; bones were then fitted to all vertices */
 } pelt_decompose_report;
 
@@ -156,8 +159,8 @@ typedef struct pelt_decompose_report {
 PELT_API pelt_result pelt_decompose(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
                                     pelt_decompose_report *report);
 
-/* Fits the rest normals of a decomposed model anew, to its clips and motions as they are now: after pelt_together. `source`
- * is model.mesh as it was before decomposing, which holds the normals that are wanted. */
+/* Fits the rest normals of a decomposed model again, to its clips and its current motions: after those were changed.
+ * `source` is model.mesh as it was before decomposing, whose normals are the ones to reproduce. */
 PELT_API pelt_result pelt_decompose_normals(pelt_context *context, pelt_model *model, const pelt_mesh *source);
 
 /* The same step by step, for hosts that show what happens or decide themselves when it is enough. The model must stay

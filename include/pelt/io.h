@@ -122,11 +122,6 @@ PELT_API pelt_result pelt_load_poses_memory(pelt_context *context, pelt_model *m
                                             const char *name, const pelt_load_desc *desc, pelt_pose **poses,
                                             uint32_t *pose_count);
 
-/* How skin weights that are new are written (glTF). Every program reads floats; assimp 5.2 reads whole numbers as garbage.
- * Whole numbers sum to exactly 65,535 or 255; weights too small for them are dropped. Weights that an algorithm did not
- * change stay as they were in the file. */
-typedef enum pelt_weight_format { PELT_WEIGHTS_F32, PELT_WEIGHTS_U16, PELT_WEIGHTS_U8 } pelt_weight_format;
-
 /* How PLY files are written. */
 typedef enum pelt_ply_encoding { PELT_PLY_BINARY, PELT_PLY_BIG_ENDIAN, PELT_PLY_ASCII } pelt_ply_encoding;
 
@@ -141,7 +136,7 @@ typedef struct pelt_save_desc {
     uint32_t motion;   /* which motion goes into a format that holds one (BVH); default 0 */
     double motion_fps; /* rate that motions become frames at (BVH); 0 (default): that of their keys, else 30 */
     bool replace;      /* an existing file may be replaced; default true */
-    uint32_t weights;  /* pelt_weight_format; default f32 */
+    uint32_t weights;  /* pelt_weight_format (model.h); default f32 */
     uint32_t ply;      /* pelt_ply_encoding; default binary, little-endian */
     uint32_t order;    /* pelt_vertex_order; default kept */
     /* OBJ: parts are groups of one object, and lines hold points without faces, so that other programs read all points in
@@ -149,6 +144,7 @@ typedef struct pelt_save_desc {
     bool one_object;
     /* Morph targets that are mostly zero take few bytes (glTF), but Godot 3 misreads them. Default false. */
     bool sparse;
+    bool skip_clips; /* write no clip, and do not warn where the format holds none (glTF); default false */
     /* How many bones per vertex the programs blend that will play the file (glTF): a warning counts vertices with more.
      * Default 4 (0 means the same); 8: no warning. */
     uint32_t player_influences;

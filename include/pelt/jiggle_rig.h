@@ -11,7 +11,7 @@
 #define PELT_JIGGLE_RIG_H
 
 #include <pelt/correct.h>
-#include <pelt/decompose.h>
+#include <pelt/decompose_corrected.h>
 #include <pelt/jiggle.h>
 #include <pelt/retarget.h>
 
@@ -58,13 +58,14 @@ PELT_EXPERIMENTAL PELT_API pelt_result pelt_jiggle_simulate(pelt_context *contex
  * take about as long as the simulation. */
 PELT_EXPERIMENTAL PELT_API pelt_decompose_desc pelt_jiggle_bones_default(void);
 
-/* Fits helper bones, desc->add of them, to the clips: pelt_decompose with the model as its rig. At every vertex at most half
+/* Fits helper bones, desc->add of them, to the clips: pelt_decompose_corrected with the model as its rig. At every vertex at most half
  * of desc->influences is left to the bones of the rig, those of the largest weights; the others are for helper bones. With
- * desc->add 0 the bones of the rig are replaced. desc->rig is ignored. `desc` NULL: pelt_jiggle_bones_default. `report` may
- * be NULL. */
+ * desc->add 0 the bones of the rig are replaced. desc->rig is ignored. `desc` NULL: pelt_jiggle_bones_default.
+ * `corrected` NULL: no corrections. `report` may be NULL. */
 PELT_EXPERIMENTAL PELT_API pelt_result pelt_jiggle_add_bones(pelt_context *context, pelt_model *model,
                                                              const pelt_decompose_desc *desc,
-                                                             pelt_decompose_report *report);
+                                                             const pelt_decompose_corrected_desc *corrected,
+                                                             pelt_decompose_corrected_report *report);
 
 /* Settings of pelt_correct for simulated clips: 20 morph targets. */
 PELT_EXPERIMENTAL PELT_API pelt_correct_desc pelt_jiggle_morphs_default(void);

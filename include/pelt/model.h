@@ -157,6 +157,11 @@ typedef struct pelt_skin {
     float *weights;             /* [vertex][K] largest first, ≥ 0, sum 1; unused influences are bone 0, weight 0 */
 } pelt_skin;
 
+/* How skin weights that are new are written (glTF). Every program reads floats; assimp 5.2 reads whole numbers as garbage.
+ * Whole numbers sum to exactly 65,535 or 255; weights too small for them are dropped. Weights that an algorithm did not
+ * change stay as they were in the file. */
+typedef enum pelt_weight_format { PELT_WEIGHTS_F32, PELT_WEIGHTS_U16, PELT_WEIGHTS_U8 } pelt_weight_format;
+
 /* One morph target over a run of vertices: v' = v + weight · delta. */
 typedef struct pelt_morph {
     const char *name;       /* never NULL */
@@ -246,6 +251,9 @@ typedef struct pelt_model {
 PELT_API pelt_result pelt_model_create(pelt_context *context, pelt_model **model);
 /* NULL is allowed. */
 PELT_API void pelt_model_destroy(pelt_model *model);
+/* A new model that shares the data of `source`, which must outlive it, and has memory of its own: for trying an operation
+ * and keeping the source. Arrays of structs (parts, clips, motions, drivers) are copied; what they point to is shared. */
+PELT_API pelt_result pelt_model_borrow(pelt_context *context, const pelt_model *source, pelt_model **model);
 /* Zeroed memory for count elements of `size` bytes that lives as long as the model, aligned to 64 bytes.
  * NULL (and an error in the context) when there is none. count 0 gives a pointer that must not be followed. */
 PELT_API void *pelt_model_alloc(pelt_context *context, pelt_model *model, size_t count, size_t size);

@@ -8,6 +8,7 @@
 #include <pelt/correct.h>
 #include <pelt/crowd.h>
 #include <pelt/decompose.h>
+#include <pelt/decompose_corrected.h>
 #include <pelt/edit.h>
 #include <pelt/eigenskin.h>
 #include <pelt/io.h>
@@ -20,7 +21,6 @@
 #include <pelt/run.h>
 #include <pelt/simplify.h>
 #include <pelt/study.h>
-#include <pelt/together.h>
 #include <pelt/view.h>
 #include <pelt/weights.h>
 

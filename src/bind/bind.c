@@ -2,7 +2,6 @@
 #include "bind/fit.h"
 
 #include <math.h>
-#include <time.h>
 
 static const pelt_option options[] = {
     {"method", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_bind_desc, method), "heat", 0, 0, "heat|geodesic", NULL,
@@ -46,12 +45,6 @@ static const pelt_option options[] = {
 };
 
 PX_DESC(bind, options)
-
-static double seconds_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- Voxels -------------------------------------------------------------------------------------------------- */
 
@@ -267,23 +260,23 @@ static pelt_result fit_skeleton(pelt_binding *b) {
 }
 
 static pelt_result fill(pelt_binding *b, pelt_model *model, const pelt_bind_desc *desc) {
-    double start = seconds_now();
+    double start = px_seconds();
     PX_TRY(keep_desc(b, desc));
     PX_TRY(px_bind_subject_make(b->context, b->arena, model, &b->desc, &b->subject));
     PX_TRY(fit_skeleton(b));
-    b->report.seconds_fit = seconds_now() - start;
-    start = seconds_now();
+    b->report.seconds_fit = px_seconds() - start;
+    start = px_seconds();
     PX_TRY(px_progress(b->context, "voxels", 0, 1));
     PX_TRY(make_volume(b));
-    b->report.seconds_voxelize = seconds_now() - start;
-    start = seconds_now();
+    b->report.seconds_voxelize = px_seconds() - start;
+    start = px_seconds();
     PX_TRY(px_bind_bones_make(b->context, b->arena, &b->subject, &b->volume, &b->bones));
     PX_TRY(make_fields(b));
     b->shells = PX_NEW(b->arena, uint32_t, b->subject.row_count);
     if (!b->shells)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_bind_shells(b->arena, &b->subject, b->shells, &b->shell_count));
-    b->report.seconds_solve = seconds_now() - start;
+    b->report.seconds_solve = px_seconds() - start;
     return report_volume(b);
 }
 
@@ -330,12 +323,12 @@ pelt_result pelt_bind_measure_fit(pelt_context *context, pelt_model *model, cons
 pelt_result pelt_binding_apply(pelt_binding *binding, const pelt_bind_desc *desc) {
     desc = desc ? desc : &binding->desc;
     PX_TRY(pelt_options_check(binding->context, pelt_bind_options(), desc));
-    double start = seconds_now();
+    double start = px_seconds();
     const char *subject =
         px_subject(binding->context, binding->subject.model->path[0] ? binding->subject.model->path : NULL);
     pelt_result result = px_bind_apply(binding, desc);
     px_subject(binding->context, subject);
-    binding->report.seconds_weights = seconds_now() - start;
+    binding->report.seconds_weights = px_seconds() - start;
     return result;
 }
 

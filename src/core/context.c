@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 const char *pelt_version(void) {
@@ -279,4 +280,10 @@ void px_unreserve(pelt_context *context, size_t size) {
 pelt_memory_info pelt_context_memory(const pelt_context *context) {
     return (pelt_memory_info){atomic_load(&context->memory_current), atomic_load(&context->memory_peak),
                               atomic_load(&context->memory_count)};
+}
+
+double px_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }

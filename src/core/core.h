@@ -48,6 +48,8 @@ void px_log(pelt_context *context, pelt_log_level level, const char *format, ...
 pelt_result px_progress(pelt_context *context, const char *phase, uint64_t done, uint64_t total);
 /* Asks only whether to stop. From any thread. */
 pelt_result px_cancelled(pelt_context *context);
+/* A clock that never goes back, for durations. */
+double px_seconds(void);
 
 /* ---- Descriptions ------------------------------------------------------------------------------------------ */
 
@@ -96,6 +98,10 @@ char *px_arena_text(px_arena *arena, const char *text, size_t length);
 pelt_result px_arena_defer(px_arena *arena, void (*release)(void *user), void *user);
 pelt_context *px_arena_context(const px_arena *arena);
 #define PX_NEW(arena, type, count) ((type *)px_arena_alloc(arena, count, sizeof(type)))
+
+/* Replaces the data of a model by that of a model borrowed from it (pelt_model_borrow), whose memory it takes over; its clips
+ * stay. On failure the model is as it was and the borrowed one is destroyed. */
+pelt_result px_model_adopt(pelt_model *model, const pelt_model *borrowed);
 
 /* ---- Ordered parallel loops ------------------------------------------------------------------------------- */
 

@@ -10,6 +10,41 @@ void px_skin_blend(const pelt_skin *skin, const pelt_affine *palette, uint32_t v
             out[e] += (double)skin->weights[n] * (double)palette[skin->bones[n]].m[e];
 }
 
+static void sum_to_one(const float *in, uint32_t count, float *out) {
+    double sum = 0, rest = 0;
+    for (uint32_t k = 0; k < count; k++)
+        sum += (double)in[k];
+    for (uint32_t k = 1; k < count; k++) {
+        out[k] = (float)((double)in[k] / sum);
+        rest += (double)out[k];
+    }
+    out[0] = (float)(1 - rest);
+}
+
+void px_skin_round_weights(const float *in, uint32_t count, pelt_weight_format format, float *out) {
+    double sum = 0, lost[PELT_MAX_INFLUENCES];
+    uint32_t total = px_weight_total(format), missing = total;
+    if (total == 0) {
+        sum_to_one(in, count, out);
+        return;
+    }
+    for (uint32_t k = 0; k < count; k++)
+        sum += (double)in[k];
+    for (uint32_t k = 0; k < count; k++) {
+        double exact = (double)in[k] / sum * total, whole = floor(exact);
+        lost[k] = exact - whole;
+        out[k] = (float)whole;
+        missing -= (uint32_t)whole;
+    }
+    for (; missing > 0 && missing <= count; missing--) {
+        uint32_t most = 0;
+        for (uint32_t k = 1; k < count; k++)
+            most = lost[k] > lost[most] ? k : most;
+        lost[most] = -1;
+        out[most]++;
+    }
+}
+
 void px_skin_normal(const double b[9], const double n[3], double out[3]) {
     for (int i = 0; i < 3; i++) {
         int i1 = (i + 1) % 3, i2 = (i + 2) % 3;

@@ -551,8 +551,8 @@ pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const px_given *g
     if (given->kept)
         PX_TRY(px_given_keep(given, fit, &b.hosts, model, &b.out));
     if (!desc->turned_normals && !b.keeps_rest)
-        PX_TRY(
-            px_built_normals(fit->context, model, &b.out, given->kept ? given->motions : NULL, b.normals, b.tangents));
+        PX_TRY(px_built_normals(fit->context, &model->mesh, model, &b.out, given->kept ? given->motions : NULL,
+                                b.normals, b.tangents));
     if (!(b.keeps_rest && given->rig == model))
         replace_rest_pose(&b);
     replace_rig(&b);

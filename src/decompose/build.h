@@ -9,8 +9,8 @@ pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const px_given *g
                          pelt_model *model);
 
 /* Fits rest normals and tangents (or NULL), which must be what px_turn_normals made, to what the model's clips show when
- * the mesh as it still is in the model is carried along (normals.c). `motions` [clip] of `built`; NULL: in their order. */
-pelt_result px_built_normals(pelt_context *context, const pelt_model *model, const px_built *built,
-                             const uint32_t *motions, float *normals, float *tangents);
+ * `source`, the mesh before decomposing, is carried along (normals.c). `motions` [clip] of `built`; NULL: in their order. */
+pelt_result px_built_normals(pelt_context *context, const pelt_mesh *source, const pelt_model *model,
+                             const px_built *built, const uint32_t *motions, float *normals, float *tangents);
 
 #endif

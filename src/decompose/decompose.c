@@ -7,7 +7,6 @@
 #include "decompose/pulls.h"
 
 #include <math.h>
-#include <time.h>
 
 static const pelt_option options[] = {
     {"bones", 'b', PELT_OPTION_UINT, PELT_FIELD(pelt_decompose_desc, bones), "0", 0, 4000, NULL, "P",
@@ -68,12 +67,6 @@ PX_DESC(decompose, options)
 #define MOVE_LAST    32u  /* … up to this one */
 
 /* ---- The input --------------------------------------------------------------------------------------------- */
-
-static double seconds_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Which points stand for the welded vertices (the first of each, in ascending order), and where every vertex went. */
 static pelt_result plan_points(px_fit *fit, const pelt_model *model, px_gathered *plan) {
@@ -168,7 +161,7 @@ static pelt_result start_given(pelt_decomposer *d) {
 /* Beyond the paper: cores say which bones there are and give the weights; with those, all vertices together say how the
  * bones move. They must be the weights of the skin: bones fitted to negative ones are useless without them. */
 static pelt_result start_sma(pelt_decomposer *d) {
-    double start = seconds_now();
+    double start = px_seconds();
     PX_TRY(px_sma_bones(&d->sma, &d->fit));
     PX_TRY(px_sma_weights(&d->fit, &d->desc));
     d->report.error_weights = pelt_decomposer_error(d);
@@ -177,7 +170,7 @@ static pelt_result start_sma(pelt_decomposer *d) {
     PX_TRY(px_fit_transforms(&d->fit));
     px_fit_gram(&d->fit);
     PX_TRY(px_fit_measure(&d->fit));
-    d->report.seconds_solve = seconds_now() - start;
+    d->report.seconds_solve = px_seconds() - start;
     return PELT_OK;
 }
 
@@ -211,7 +204,7 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
     bool is_sma = d->desc.method == PELT_DECOMPOSE_SMA;
     PX_TRY(plan_points(fit, d->model, &d->plan));
     PX_TRY(plan_space(d));
-    double begin = seconds_now();
+    double begin = px_seconds();
     uint32_t wanted;
     PX_TRY(count_bones(d, &wanted));
     fit->bone_capacity = wanted < fit->vertex_count ? wanted : fit->vertex_count;
@@ -221,18 +214,18 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
     PX_TRY(px_fit_state_make(fit, &d->spare));
     if (!(d->errors = PX_NEW(fit->arena, float, d->desc.iterations)))
         return PELT_ERROR_MEMORY;
-    double start = seconds_now();
-    pelt_model fitted = *d->model;
-    PX_TRY(px_given_unmorph(&d->given, fit, &fitted));
-    PX_TRY(px_fit_gather(fit, &fitted, &d->plan, &d->desc));
+    double start = px_seconds();
+    const pelt_clip *clips = d->model->clips;
+    PX_TRY(px_given_unmorph(&d->given, fit, d->model, &clips));
+    PX_TRY(px_fit_gather(fit, clips, &d->plan, &d->desc));
     PX_TRY(px_given_reduce(&d->given, fit, &d->plan, d->model, &d->desc));
     PX_TRY(keep_home(fit));
     PX_TRY(px_fit_make_moments(fit));
-    d->report.seconds_reduce = seconds_now() - start;
+    d->report.seconds_reduce = px_seconds() - start;
     if (d->desc.smooth > 0 || d->desc.seed_method == PELT_SEED_REGIONS)
         PX_TRY(px_neighbours_make(fit->arena, &d->model->mesh, d->plan.vertices, fit->vertex_count, &d->neighbours));
     PX_TRY(is_sma ? start_sma(d) : d->given.rig ? start_given(d) : start_seeded(d));
-    d->report.seconds_seed = seconds_now() - begin - d->report.seconds_reduce - d->report.seconds_solve;
+    d->report.seconds_seed = px_seconds() - begin - d->report.seconds_reduce - d->report.seconds_solve;
     return PELT_OK;
 }
 
@@ -321,13 +314,13 @@ pelt_result pelt_decomposer_step(pelt_decomposer *d, bool *done) {
     *done = true;
     if (d->searched || n >= d->desc.iterations || d->desc.method == PELT_DECOMPOSE_SMA)
         return PELT_OK;
-    double start = seconds_now();
+    double start = px_seconds();
     PX_TRY(px_progress(d->fit.context, "solve", n, d->desc.iterations));
     PX_TRY(move_bones(d));
     PX_TRY(px_solver_step(&d->solver));
     d->errors[n] = (float)pelt_decomposer_error(d);
     d->report.iteration_count = n + 1;
-    d->report.seconds_solve += seconds_now() - start;
+    d->report.seconds_solve += px_seconds() - start;
     bool settled = n >= 10 && d->errors[n] > (float)((1 - d->desc.tolerance) * (double)d->errors[n - 10]);
     *done = settled || n + 1 >= d->desc.iterations || (double)d->errors[n] < PX_FIT_EXACT;
     return PELT_OK;
@@ -374,9 +367,16 @@ pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *re
     r.iteration_errors = keep(d->model, d->errors, r.iteration_count, sizeof(float));
     r.search_bones = keep(d->model, r.search_bones, r.search_count, sizeof(uint32_t));
     r.search_errors = keep(d->model, r.search_errors, r.search_count, sizeof(float));
-    if (!r.iteration_errors || !r.search_bones || !r.search_errors)
+    uint32_t *motions = PX_NEW(d->model->memory, uint32_t, d->model->clip_count);
+    if (!r.iteration_errors || !r.search_bones || !r.search_errors || !motions)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_fit_build(&d->fit, &d->plan, &d->given, &d->desc, d->model));
+    for (uint32_t c = 0; c < d->model->clip_count; c++) {
+        uint32_t m = d->given.kept && d->given.motions ? d->given.motions[c] : c;
+        motions[c] = m < d->model->motion_count ? m : PELT_NONE;
+    }
+    r.motions = motions;
+    r.keeps_morphs = d->given.keeps_morphs;
     d->joined = false;
     if (report)
         *report = r;

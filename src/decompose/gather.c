@@ -19,11 +19,10 @@ typedef struct reading {
     double *out;
 } reading;
 
-static const pelt_clip *clip_of_frame(const pelt_model *model, uint32_t *frame) {
-    const pelt_clip *clip = model->clips;
-    for (; *frame >= clip->frame_count; clip++)
-        *frame -= clip->frame_count;
-    return clip;
+static const pelt_clip *clip_of_frame(const pelt_clip *clips, uint32_t *frame) {
+    for (; *frame >= clips->frame_count; clips++)
+        *frame -= clips->frame_count;
+    return clips;
 }
 
 static pelt_result fail_not_finite(const reading *job, const pelt_clip *clip, uint32_t frame, const float *points) {
@@ -62,7 +61,7 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
     pelt_result result = PELT_OK;
     for (size_t f = first; f < first + count && result == PELT_OK; f++) {
         uint32_t k = job->frame + (uint32_t)f;
-        const pelt_clip *clip = clip_of_frame(job->r->input, &k);
+        const pelt_clip *clip = clip_of_frame(job->r->clips, &k);
         const float *points = clip->positions ? clip->positions + 3 * ((size_t)k * clip->point_count + index[0]) : NULL;
         if (!points && !scratch && !(scratch = PX_ALLOC(context, float, 3 * (size_t)span)))
             return PELT_ERROR_MEMORY;
@@ -170,9 +169,9 @@ static pelt_result reduce(px_reduction *r) {
     return px_reduction_each_block(r, "project", project_block, NULL);
 }
 
-pelt_result px_fit_gather(px_fit *fit, const pelt_model *input, const px_gathered *plan,
+pelt_result px_fit_gather(px_fit *fit, const pelt_clip *clips, const px_gathered *plan,
                           const pelt_decompose_desc *desc) {
-    px_reduction r = {.fit = fit, .input = input, .plan = plan, .desc = desc};
+    px_reduction r = {.fit = fit, .clips = clips, .plan = plan, .desc = desc};
     size_t vertices = px_min_size(px_max_size(PX_REDUCE_BLOCK / fit->row_count, 16), BLOCK_VERTICES);
     r.block_vertices = (uint32_t)px_min_size(vertices, fit->vertex_count);
     r.block = PX_ALLOC(fit->context, double, px_mul_size(r.block_vertices, fit->row_count));

@@ -16,7 +16,8 @@ typedef struct px_gathered {
 
 /* Sets norms, dimension, basis, coords and now.rest (allocated by the caller). Of `desc` it uses reduce, epsilon and
  * memory. */
-pelt_result px_fit_gather(px_fit *fit, const pelt_model *input, const px_gathered *plan,
+/* clips: as many frames as fit->row_count / 3. */
+pelt_result px_fit_gather(px_fit *fit, const pelt_clip *clips, const px_gathered *plan,
                           const pelt_decompose_desc *desc);
 
 #endif

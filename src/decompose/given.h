@@ -20,9 +20,9 @@ typedef struct px_given {
  * and whether the rest pose is fixed. */
 pelt_result px_given_plan(px_given *given, px_fit *fit, const px_gathered *plan, const pelt_model *model,
                           const pelt_decompose_desc *desc);
-/* The clips that bones are fitted to, into `fitted`, a copy of the model: where morph targets stay, without what the rig's
- * skin makes of those at the times of the frames (unmorph.c). */
-pelt_result px_given_unmorph(const px_given *given, px_fit *fit, pelt_model *fitted);
+/* Where morph targets stay, replaces `*clips` by the model's clips less what the rig's skin makes of those targets at the
+ * times of the frames (unmorph.c): what bones are fitted to. */
+pelt_result px_given_unmorph(const px_given *given, px_fit *fit, const pelt_model *model, const pelt_clip **clips);
 /* After the reduction: the rest pose, and a basis in which the rig's motion can be said. */
 pelt_result px_given_reduce(px_given *given, px_fit *fit, const px_gathered *plan, const pelt_model *model,
                             const pelt_decompose_desc *desc);

@@ -4,15 +4,15 @@
 
 #include <pelt/decompose.h>
 
-pelt_result px_built_normals(pelt_context *context, const pelt_model *model, const px_built *built,
-                             const uint32_t *motions, float *normals, float *tangents) {
+pelt_result px_built_normals(pelt_context *context, const pelt_mesh *source, const pelt_model *model,
+                             const px_built *built, const uint32_t *motions, float *normals, float *tangents) {
     const pelt_motion **played = PX_ALLOC(context, const pelt_motion *, model->clip_count);
     if (!played)
         return PELT_ERROR_MEMORY;
     for (uint32_t c = 0; c < model->clip_count; c++)
         played[c] = &built->motions[motions ? motions[c] : c];
     pelt_model rig = {.skeleton = built->skeleton, .skin = built->skin};
-    px_normal_fit job = {.source = &model->mesh,
+    px_normal_fit job = {.source = source,
                          .clips = model->clips,
                          .clip_count = model->clip_count,
                          .rig = &rig,
@@ -33,18 +33,17 @@ pelt_result pelt_decompose_normals(pelt_context *context, pelt_model *model, con
         return px_fail(context, PELT_ERROR_USAGE, "%u motions and %u bones are not what decomposing %u clips made",
                        model->motion_count, model->skin.bone_count, model->clip_count);
     PX_TRY(pelt_model_weld(context, model));
-    pelt_model wanted = *model;
-    wanted.mesh = *source;
-    wanted.mesh.weld = mesh->weld;
-    wanted.mesh.weld_count = mesh->weld_count;
+    pelt_mesh shape = *source; /* welded by the model's clips */
+    shape.weld = mesh->weld;
+    shape.weld_count = mesh->weld_count;
     size_t count = mesh->vertex_count;
     float *normals = PX_NEW(model->memory, float, 3 * count);
     float *tangents = source->tangents ? PX_NEW(model->memory, float, 4 * count) : NULL;
     if (!normals || (source->tangents && !tangents))
         return PELT_ERROR_MEMORY;
     px_built built = {.skeleton = model->skeleton, .skin = model->skin, .motions = model->motions};
-    PX_TRY(px_turn_normals(context, &wanted.mesh, mesh->positions, normals, tangents));
-    PX_TRY(px_built_normals(context, &wanted, &built, NULL, normals, tangents));
+    PX_TRY(px_turn_normals(context, &shape, mesh->positions, normals, tangents));
+    PX_TRY(px_built_normals(context, &shape, model, &built, NULL, normals, tangents));
     model->mesh.normals = normals;
     model->mesh.tangents = tangents;
     model->changed |= PELT_CHANGED_POSITIONS;

@@ -10,7 +10,7 @@
 
 typedef struct px_reduction {
     px_fit *fit;
-    const pelt_model *input;
+    const pelt_clip *clips; /* one after another */
     const px_gathered *plan;
     const pelt_decompose_desc *desc;
     uint32_t block_vertices; /* of a block with all frames; it has at most PX_REDUCE_BLOCK entries (or 16 vertices) */

@@ -10,7 +10,6 @@
 #include "decompose/decomposer.h"
 
 #include <math.h>
-#include <time.h>
 
 #define FIRST_BONES   4u   /* after one, which is enough for what moves as a whole */
 #define MOST_REACHING 256u /* with an error to reach */
@@ -37,12 +36,6 @@ typedef struct search {
                             * bounded and it has to be made again */
     uint32_t best_bones;
 } search;
-
-static double seconds_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- Trials ----------------------------------------------------------------------------------------------- */
 
@@ -211,7 +204,7 @@ static pelt_result report_trials(const search *s, double seconds) {
 
 pelt_result px_search_bones(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
                             pelt_decomposer **out) {
-    double start = seconds_now();
+    double start = px_seconds();
     search s = {.context = context, .model = model, .desc = *desc};
     s.most = desc->error > 0 ? MOST_REACHING : MOST_CHOSEN;
     s.most = s.most < model->mesh.vertex_count ? s.most : model->mesh.vertex_count;
@@ -219,7 +212,7 @@ pelt_result px_search_bones(pelt_context *context, pelt_model *model, const pelt
     if (result == PELT_OK && !s.best)
         result = solve(&s, s.best_bones, &s.best);
     if (result == PELT_OK)
-        result = report_trials(&s, seconds_now() - start);
+        result = report_trials(&s, px_seconds() - start);
     if (result == PELT_OK)
         *out = s.best;
     else

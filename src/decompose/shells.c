@@ -175,7 +175,7 @@ static void store_groups(const finding *f, px_shells *out) {
 
 static pelt_result find(finding *f, const pelt_model *input, const px_gathered *plan, uint32_t most, px_shells *out) {
     px_fit *fit = f->fit;
-    px_reduction r = {.fit = fit, .input = input, .plan = plan};
+    px_reduction r = {.fit = fit, .clips = input->clips, .plan = plan};
     uint32_t count = 0;
     PX_TRY(px_reduction_read(&r, 0, fit->vertex_count, (uint32_t)(plan->rest_row / 3), 1, f->rest));
     for (uint32_t n = 0; n < f->shell_count; n++)

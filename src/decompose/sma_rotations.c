@@ -100,10 +100,10 @@ static pelt_result read_rest(px_reduction *r, double *out) {
     return PELT_OK;
 }
 
-static pelt_result turn_all(turning *t, px_reduction *r) {
+static pelt_result turn_all(turning *t, px_reduction *r, const pelt_mesh *mesh) {
     px_sma *sma = t->sma;
     PX_TRY(read_rest(r, r->block));
-    take_triangles(t, &r->input->mesh, r->plan->vertices, r->block);
+    take_triangles(t, mesh, r->plan->vertices, r->block);
     if (sma->triangle_count == 0)
         return px_fail(r->fit->context, PELT_ERROR_INPUT,
                        "there is no triangle with an area at rest, and the method sma goes by how triangles turn; the "
@@ -135,12 +135,12 @@ pelt_result px_sma_rotations(px_sma *sma, px_fit *fit, const pelt_model *model, 
     sma->corners = px_arena_alloc(fit->arena, triangle_count + (size_t)1, sizeof *sma->corners);
     sma->masses = PX_NEW(fit->arena, double, triangle_count);
     sma->bones = PX_NEW(fit->arena, uint32_t, triangle_count);
-    px_reduction r = {.fit = fit, .input = model, .plan = plan, .desc = desc};
+    px_reduction r = {.fit = fit, .clips = model->clips, .plan = plan, .desc = desc};
     r.block = PX_ALLOC(fit->context, double, px_mul_size(3 * frames, N));
     turning t = {.sma = sma, .vertex_count = N, .frame_count = F, .block = r.block};
     t.inverses = PX_ALLOC(fit->context, double, px_mul_size(9, triangle_count + (size_t)1));
     bool ready = sma->corners && sma->masses && sma->bones && r.block && t.inverses;
-    pelt_result result = ready ? turn_all(&t, &r) : PELT_ERROR_MEMORY;
+    pelt_result result = ready ? turn_all(&t, &r, &model->mesh) : PELT_ERROR_MEMORY;
     px_free(fit->context, t.inverses);
     px_free(fit->context, r.block);
     return result;

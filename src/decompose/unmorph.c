@@ -83,12 +83,12 @@ static pelt_result unmorph_clip(const unmorph *u, px_fit *fit, pelt_clip *clip) 
     return PELT_OK;
 }
 
-pelt_result px_given_unmorph(const px_given *given, px_fit *fit, pelt_model *fitted) {
+pelt_result px_given_unmorph(const px_given *given, px_fit *fit, const pelt_model *model, const pelt_clip **out) {
     const pelt_model *rig = given->rig;
     if (!given->keeps_morphs || !given->motions)
         return PELT_OK;
     size_t vertices = rig->mesh.vertex_count;
-    pelt_clip *clips = PX_NEW(fit->arena, pelt_clip, fitted->clip_count);
+    pelt_clip *clips = PX_NEW(fit->arena, pelt_clip, model->clip_count);
     unmorph u = {.rig = rig,
                  .locals = PX_NEW(fit->arena, pelt_transform, rig->skeleton.joint_count),
                  .globals = PX_NEW(fit->arena, pelt_affine, rig->skeleton.joint_count),
@@ -100,14 +100,14 @@ pelt_result px_given_unmorph(const px_given *given, px_fit *fit, pelt_model *fit
         return PELT_ERROR_MEMORY;
     for (uint32_t i = rig->mesh.vertex_count; i-- > 0;)
         u.owners[rig->mesh.vertex_points ? rig->mesh.vertex_points[i] : i] = i;
-    memcpy(clips, fitted->clips, fitted->clip_count * sizeof *clips);
-    for (uint32_t c = 0; c < fitted->clip_count; c++) {
+    memcpy(clips, model->clips, model->clip_count * sizeof *clips);
+    for (uint32_t c = 0; c < model->clip_count; c++) {
         if (clips[c].frame_count == 0)
             continue;
         u.motion = &rig->motions[given->motions[c]];
         if (any_frame(&u, &clips[c]))
             PX_TRY(unmorph_clip(&u, fit, &clips[c]));
     }
-    fitted->clips = clips;
+    *out = clips;
     return PELT_OK;
 }

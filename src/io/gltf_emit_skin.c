@@ -2,9 +2,9 @@
  *
  * A glTF skin names a node once. Where the model has several bones of one joint (a file with several skins), every
  * instance gets a skin of the bones it uses; where even that has a joint twice, a node below the joint stands in. */
+#include "core/skin.h"
 #include "io/gltf_document.h"
 
-#include <math.h>
 #include <stdio.h>
 
 typedef struct skin_writer {
@@ -183,49 +183,12 @@ static void strip_sets(px_json *attributes) {
     }
 }
 
-/* The weights of a vertex so that the floats sum to 1: the largest takes what rounding leaves over. */
-static void sum_to_one(const float *in, uint32_t count, float *out) {
-    double sum = 0, rest = 0;
-    for (uint32_t k = 0; k < count; k++)
-        sum += (double)in[k];
-    for (uint32_t k = 1; k < count; k++) {
-        out[k] = (float)((double)in[k] / sum);
-        rest += (double)out[k];
-    }
-    out[0] = (float)(1 - rest);
-}
-
-/* The weights of a vertex as whole numbers that sum to `total`: rounded down, and what is then missing goes to those
- * that lost most. Weights that are largest first stay so. */
-static void sum_to_total(const float *in, uint32_t count, uint32_t total, float *out) {
-    double sum = 0, lost[PELT_MAX_INFLUENCES];
-    uint32_t missing = total;
-    for (uint32_t k = 0; k < count; k++)
-        sum += (double)in[k];
-    for (uint32_t k = 0; k < count; k++) {
-        double exact = (double)in[k] / sum * total, whole = floor(exact);
-        lost[k] = exact - whole;
-        out[k] = (float)whole;
-        missing -= (uint32_t)whole;
-    }
-    for (; missing > 0 && missing <= count; missing--) {
-        uint32_t most = 0;
-        for (uint32_t k = 1; k < count; k++)
-            most = lost[k] > lost[most] ? k : most;
-        lost[most] = -1;
-        out[most]++;
-    }
-}
-
 /* As they are written: fractions, or whole numbers. */
 static void final_weights(const px_gltf_writer *w, size_t vertex, float all[PELT_MAX_INFLUENCES]) {
     const pelt_skin *skin = &w->model->skin;
     const float *in = skin->weights + vertex * skin->influence_count;
     memset(all, 0, PELT_MAX_INFLUENCES * sizeof *all);
-    if (w->weights == PELT_WEIGHTS_F32)
-        sum_to_one(in, skin->influence_count, all);
-    else
-        sum_to_total(in, skin->influence_count, w->weights == PELT_WEIGHTS_U16 ? 65535 : 255, all);
+    px_skin_round_weights(in, skin->influence_count, w->weights, all);
 }
 
 static uint32_t most_influences(const px_gltf_writer *w, const pelt_part *part) {

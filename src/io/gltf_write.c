@@ -388,7 +388,7 @@ static void warn_of_influences(const px_gltf_writer *w, uint32_t played) {
 
 static pelt_result write_all(px_gltf_writer *w, const px_write *write) {
     px_gltf_layout layout = {0};
-    if (w->model->clip_count > 0)
+    if (w->model->clip_count > 0 && !write->desc->skip_clips)
         px_log(w->context, PELT_LOG_WARNING,
                "glTF holds no vertex animation; the rest mesh is written without the clips");
     PX_TRY(px_gltf_make(w));

@@ -21,6 +21,8 @@ static const pelt_option options[] = {
      "write parts as groups of one object (OBJ)"},
     {"sparse", 0, PELT_OPTION_FLAG, FIELD(sparse), NULL, 0, 0, NULL, NULL,
      "write morph targets as sparse accessors (glTF): smaller; Godot 3 misreads them"},
+    {"skip-clips", 0, PELT_OPTION_FLAG, FIELD(skip_clips), NULL, 0, 0, NULL, NULL,
+     "leave vertex animations out without a warning (glTF)"},
     {"player-influences", 0, PELT_OPTION_UINT, FIELD(player_influences), "4", 0, PELT_MAX_INFLUENCES, NULL, "N",
      "bones per vertex that the programs blend which will play the file; a warning counts vertices with more"},
 };

@@ -147,10 +147,11 @@ pelt_decompose_desc pelt_jiggle_bones_default(void) {
 }
 
 pelt_result pelt_jiggle_add_bones(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
-                                  pelt_decompose_report *report) {
+                                  const pelt_decompose_corrected_desc *corrected,
+                                  pelt_decompose_corrected_report *report) {
     pelt_decompose_desc settings = desc ? *desc : pelt_jiggle_bones_default();
     if (report)
-        *report = (pelt_decompose_report){0};
+        *report = (pelt_decompose_corrected_report){0};
     PX_TRY(pelt_options_check(context, pelt_decompose_options(), &settings));
     settings.rig = settings.add ? model : NULL;
     pelt_weights_scope scope = pelt_weights_scope_default();
@@ -163,7 +164,7 @@ pelt_result pelt_jiggle_add_bones(pelt_context *context, pelt_model *model, cons
     if (settings.add && model->skin.influence_count > scope.influences)
         result = pelt_weights_prune(context, model, &scope, &keep_small, NULL);
     if (result == PELT_OK)
-        result = pelt_decompose(context, model, &settings, report);
+        result = pelt_decompose_corrected(context, model, &settings, corrected, report);
     if (result != PELT_OK) {
         model->skin = skin;
         model->changed = changed;

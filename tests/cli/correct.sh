@@ -78,6 +78,16 @@ out "which lower E_rms from"
 json clips.json 'r.clips.length === 2 && Math.abs(r.clips[0].error_rms - r.clips[1].error_rms) < 1e-3'
 json clips.json 'Math.abs(r.result.error_rms - r.corrections.errors[5]) < 1e-3 * r.result.error_rms'
 
+# One file is written, once: where the one with corrections finds no room, the input that it would replace stays.
+run 0 decompose -q hare.obj hare.pc2 -o plain.glb $bones
+run 0 decompose -q plain.glb -o room.glb $bones --corrections 20 --rounds 0
+between=$(node -p 'const size = (f) => require("fs").statSync(f).size; Math.floor((size("plain.glb") + size("room.glb")) / 2 / 512)')
+cp plain.glb over.glb
+(ulimit -f "$between"; "$PELT" decompose over.glb -o over.glb $bones --corrections 20 --rounds 0 >log/out 2>log/err)
+[ $? = 3 ] || fail "no failure where the disk is full"
+err "cannot be written"
+same plain.glb over.glb
+
 # Refused, with a sentence and without a file.
 quad >quad.obj
 run 1 correct hare.glb hare.obj hare.pc2

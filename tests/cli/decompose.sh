@@ -77,7 +77,7 @@ json report.json 'r.warnings.length === 1'
 run 1 decompose flag.obj flag.pc2 -o x.glb --target quake
 run 0 decompose -v flag.obj flag.pc2 -o blender.glb $fast --target blender
 ! grep -q "target blender" "$work/log/err" || fail "blender plays all kinds of bones"
-# More bones than some play: named, once, though a file with corrections is written twice.
+# More bones than some play: named, once.
 run 0 decompose flag.obj flag.pc2 -o eight.glb $fast --influences 8 --corrections 1 --json report.json
 err "vertices have more than 4 bones; three.js, PlayCanvas and Godot 3 play only the first 4 of them"
 json report.json 'r.warnings.filter((w) => /more than 4 bones/.test(w)).length === 1'
