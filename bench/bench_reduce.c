@@ -8,6 +8,7 @@
  */
 #include "animations.h"
 #include "decompose/gather.h"
+#include "decompose/kinds.h"
 
 #include <math.h>
 #include <pelt/measure.h>
@@ -65,7 +66,11 @@ typedef struct reduction {
 } reduction;
 
 static pelt_result run_method(pelt_context *context, const pelt_model *model, uint32_t method, reduction *out) {
-    px_fit fit = {.context = context, .arena = px_arena_create(context), .influence_count = 4, .bone_capacity = 30};
+    px_fit fit = {.context = context,
+                  .kind = &px_bone_affine,
+                  .arena = px_arena_create(context),
+                  .influence_count = 4,
+                  .bone_capacity = 30};
     if (!fit.arena)
         return PELT_ERROR_MEMORY;
     const pelt_clip *clip = &model->clips[0];

@@ -148,7 +148,7 @@ static double worst_straying(test_context *test, path_fn *fill, bool chosen) {
     }
     px_arena *arena = px_arena_create(test->context);
     assert_non_null(arena);
-    px_bone_path path = {.kind = PELT_TRANSFORMS_AFFINE, .frame_count = FRAMES, .matrices = matrices[0]};
+    px_bone_path path = {.kind = &px_bone_affine, .frame_count = FRAMES, .matrices = matrices[0]};
     path.frame = (px_bone_frame){{1, 0, 0, 0, 1, 0, 0, 0, 1}, {1, 1, 1}};
     if (chosen)
         px_keys_frame(&path, 1, &path.frame);

@@ -83,6 +83,7 @@ static void rounds_lower_the_error(void **state) {
     check_rounds(PELT_TRANSFORMS_AFFINE);
     check_rounds(PELT_TRANSFORMS_TRS);
     check_rounds(PELT_TRANSFORMS_RIGID);
+    check_rounds(PELT_TRANSFORMS_SIMILARITY);
 }
 
 /* Without corrections it is pelt_decompose. */

@@ -184,12 +184,14 @@ static void helpers_hang_below_a_scaled_node(void **state) {
     (void)state;
     check_hosts(SIZE, PELT_TRANSFORMS_AFFINE);
     check_hosts(SIZE, PELT_TRANSFORMS_TRS);
+    check_hosts(SIZE, PELT_TRANSFORMS_SIMILARITY);
 }
 
 static void helpers_hang_below_a_mirrored_node(void **state) {
     (void)state;
     check_hosts(-1, PELT_TRANSFORMS_AFFINE);
     check_hosts(-SIZE, PELT_TRANSFORMS_TRS);
+    check_hosts(-SIZE, PELT_TRANSFORMS_SIMILARITY);
 }
 
 /* ---- Morphs ----------------------------------------------------------------------------------------------- */

@@ -5,10 +5,14 @@
 
 #include <math.h>
 
+/* The most freedom first. */
 static const struct {
     pelt_transforms kind;
     const char *name;
-} kinds[] = {{PELT_TRANSFORMS_AFFINE, "affine"}, {PELT_TRANSFORMS_TRS, "trs"}, {PELT_TRANSFORMS_RIGID, "rigid"}};
+} kinds[] = {{PELT_TRANSFORMS_AFFINE, "affine"},
+             {PELT_TRANSFORMS_TRS, "trs"},
+             {PELT_TRANSFORMS_SIMILARITY, "similarity"},
+             {PELT_TRANSFORMS_RIGID, "rigid"}};
 #define KIND_COUNT (sizeof kinds / sizeof kinds[0])
 
 /* ---- Models that have nothing but a clip ------------------------------------------------------------------ */
@@ -146,7 +150,8 @@ static void kinds_are_ordered(void **state) {
         errors[t] = report.error_fit;
         pelt_model_destroy(model);
     }
-    assert_true(errors[0] < errors[1] && errors[1] < errors[2]);
+    for (size_t t = 1; t < KIND_COUNT; t++)
+        assert_true(errors[t - 1] < errors[t]);
     test_end(&test);
 }
 
@@ -175,6 +180,87 @@ static void true_skins(void **state) {
                 fail_msg("%s, %s: %g", rows[r].name, kinds[t].name, played);
             pelt_model_destroy(model);
         }
+    test_end(&test);
+}
+
+/* Kinds and methods stand in the order of their choices. */
+static void names_are_in_order(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    for (size_t t = 0; t < KIND_COUNT; t++) {
+        test_ok(&test, pelt_options_set(test.context, pelt_decompose_options(), &desc, "transforms", kinds[t].name));
+        assert_int_equal(desc.transforms, kinds[t].kind);
+    }
+    test_ok(&test, pelt_options_set(test.context, pelt_decompose_options(), &desc, "method", "sma"));
+    assert_int_equal(desc.method, PELT_DECOMPOSE_SMA);
+    test_end(&test);
+}
+
+/* ---- Similarities ----------------------------------------------------------------------------------------- */
+
+/* The upper half of the tube grows by a tenth in each frame while it turns; the lower one shrinks. */
+static double half_scale(bool upper, uint32_t k) {
+    return upper ? 1 + 0.1 * k : 1 / (1 + 0.05 * k);
+}
+
+static void move_halves(pelt_model *model) {
+    const pelt_clip *clip = &model->clips[0];
+    float *p = (float *)(uintptr_t)clip->positions;
+    for (uint32_t k = 0; k < clip->frame_count; k++)
+        for (uint32_t i = 0; i < clip->point_count; i++, p += 3) {
+            const float *rest = clip->positions + 3 * (size_t)i; /* frame 0, which stays as it is */
+            bool upper = rest[1] > 1;                            /* of 2 */
+            double s = half_scale(upper, k), angle = upper ? 0.2 * k : -0.1 * k;
+            double x = rest[0], y = rest[1] - 1, z = rest[2], c = cos(angle), n = sin(angle);
+            p[0] = (float)(s * (c * x - n * y));
+            p[1] = (float)(s * (n * x + c * y) + 1);
+            p[2] = (float)(s * z + 0.05 * k);
+        }
+}
+
+/* Bones that turn, move and scale evenly are found again; their keys have one scale for all axes. */
+static void similarities_are_found(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    double errors[KIND_COUNT];
+    for (size_t t = 0; t < KIND_COUNT; t++) {
+        pelt_model *model;
+        pelt_decompose_report report;
+        test_ok(&test, make_baked(test.context, "tube", 300, 12, &model));
+        move_halves(model);
+        pelt_decompose_desc desc = settings(kinds[t].kind, 2, 60);
+        desc.tolerance = 0;
+        desc.key_tolerance = 0;
+        test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
+        errors[t] = played_error(&test, model);
+        uint32_t scale_tracks = 0, matched = 0;
+        for (uint32_t n = 0; kinds[t].kind == PELT_TRANSFORMS_SIMILARITY && n < model->motions[0].track_count; n++) {
+            const pelt_track *track = &model->motions[0].tracks[n];
+            if (track->path != PELT_PATH_SCALE)
+                continue;
+            scale_tracks++;
+            bool halves[2] = {true, true};
+            for (uint32_t k = 0; k < track->key_count; k++) {
+                const float *s = track->values + 3 * (size_t)k;
+                assert_true(s[0] == s[1] && s[1] == s[2] && s[0] > 0);
+                for (int upper = 0; upper < 2; upper++)
+                    halves[upper] &= fabs((double)(s[0] / track->values[0]) - half_scale(upper, k)) < 1e-3;
+            }
+            matched += halves[0] || halves[1];
+        }
+        if (kinds[t].kind == PELT_TRANSFORMS_SIMILARITY) {
+            assert_int_equal(model->skeleton.joint_count, 3); /* a root and one node a bone */
+            assert_int_equal(scale_tracks, 2);
+            assert_int_equal(matched, 2);
+        }
+        pelt_model_destroy(model);
+    }
+    print_message("E_rms: affine %.2g, trs %.2g, similarity %.2g, rigid %.2g\n", errors[0], errors[1], errors[2],
+                  errors[3]);
+    assert_true(errors[2] < 0.01 && errors[3] > 1);
     test_end(&test);
 }
 
@@ -519,6 +605,8 @@ int main(void) {
         cmocka_unit_test(error_never_rises),
         cmocka_unit_test(kinds_are_ordered),
         cmocka_unit_test(true_skins),
+        cmocka_unit_test(names_are_in_order),
+        cmocka_unit_test(similarities_are_found),
         cmocka_unit_test(space_does_not_matter),
         cmocka_unit_test(every_influence_count),
         cmocka_unit_test(one_is_enough),

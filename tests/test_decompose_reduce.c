@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include "decompose/gather.h"
+#include "decompose/kinds.h"
 #include "decompose/reduce.h"
 #include "scenes.h"
 
@@ -56,7 +57,10 @@ static void begin(fixture *f, uint32_t vertex_count, uint32_t frame_count, uint3
     f->plan = (px_gathered){.point_count = vertex_count, .points = f->points, .center = {0.5, -1, 2}, .radius = 4};
     f->desc = pelt_decompose_desc_default();
     f->desc.bones = 4000;
-    f->fit = (px_fit){.context = f->test.context, .vertex_count = vertex_count, .row_count = 3 * frame_count};
+    f->fit = (px_fit){.context = f->test.context,
+                      .kind = &px_bone_affine,
+                      .vertex_count = vertex_count,
+                      .row_count = 3 * frame_count};
     f->fit.bone_capacity = 4000; /* no cut for want of bones */
     f->fit.influence_count = 4;
     f->fit.arena = px_arena_create(f->test.context);

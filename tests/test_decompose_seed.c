@@ -1,6 +1,7 @@
 /* Where bones begin, how many there are, and smooth weights. */
 #include "support.h"
 
+#include "decompose/kinds.h"
 #include "decompose/neighbours.h"
 #include "scenes.h"
 
@@ -65,7 +66,7 @@ static void regions(void **state) {
 /* A strip of two rows whose right half moves up in the second frame, and a triangle above its left half, without an edge to
  * it, that moves as the right half does. The basis is the frames themselves. */
 static void make_strip(test_context *test, px_fit *fit) {
-    *fit = (px_fit){.context = test->context, .arena = px_arena_create(test->context)};
+    *fit = (px_fit){.context = test->context, .kind = &px_bone_affine, .arena = px_arena_create(test->context)};
     fit->vertex_count = 2 * COLUMNS + 3;
     fit->row_count = fit->dimension = 6;
     fit->bone_capacity = 2;
@@ -366,7 +367,7 @@ static void rigid_shells(void **state) {
     (void)state;
     static const uint32_t bones[] = {0, CUBES / 2, CUBES};
     for (size_t n = 0; n < 3; n++)
-        for (uint32_t kind = PELT_TRANSFORMS_AFFINE; kind <= PELT_TRANSFORMS_RIGID; kind++) {
+        for (uint32_t kind = PELT_TRANSFORMS_AFFINE; kind <= PELT_TRANSFORMS_SIMILARITY; kind++) {
             test_context test;
             test_begin(&test, 2);
             pelt_model *model = make_cubes(&test, false);

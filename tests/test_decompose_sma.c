@@ -1,5 +1,6 @@
 /* SMA: mean shift against every distance, weights against the equations themselves, bones that are known, and what every
  * method promises. */
+#include "decompose/kinds.h"
 #include "decompose/sma.h"
 #include "scenes.h"
 #include "support.h"
@@ -174,7 +175,7 @@ enum { rows = 12, bones = 4, vertices = 60 };
 
 /* Random affine bones and trajectories; the basis is the frames themselves. */
 static void make_fit(test_context *test, px_fit *fit, test_random *random, uint32_t bone_count) {
-    *fit = (px_fit){.context = test->context, .arena = px_arena_create(test->context)};
+    *fit = (px_fit){.context = test->context, .kind = &px_bone_affine, .arena = px_arena_create(test->context)};
     fit->vertex_count = vertices;
     fit->row_count = fit->dimension = rows;
     fit->bone_capacity = fit->bone_count = bone_count;
@@ -456,8 +457,9 @@ static pelt_decompose_desc settings(pelt_transforms kind) {
 
 static void known_bones(void **state) {
     (void)state;
-    static const pelt_transforms kinds[] = {PELT_TRANSFORMS_AFFINE, PELT_TRANSFORMS_TRS, PELT_TRANSFORMS_RIGID};
-    for (size_t k = 0; k < 3; k++) {
+    static const pelt_transforms kinds[] = {PELT_TRANSFORMS_AFFINE, PELT_TRANSFORMS_TRS, PELT_TRANSFORMS_RIGID,
+                                            PELT_TRANSFORMS_SIMILARITY};
+    for (size_t k = 0; k < 4; k++) {
         test_context test;
         test_begin(&test, 2);
         pelt_model *model;
@@ -515,7 +517,7 @@ static pelt_decompose_report fit_cloth(pelt_transforms kind, pelt_weight_solver 
  * comes near to the best that they can. */
 static void solvers_are_ordered(void **state) {
     (void)state;
-    for (int kind = PELT_TRANSFORMS_AFFINE; kind <= PELT_TRANSFORMS_RIGID; kind++) {
+    for (int kind = PELT_TRANSFORMS_AFFINE; kind <= PELT_TRANSFORMS_SIMILARITY; kind++) {
         pelt_decompose_report fits[] = {fit_cloth((pelt_transforms)kind, PELT_WEIGHTS_TSVD),
                                         fit_cloth((pelt_transforms)kind, PELT_WEIGHTS_BOUNDED),
                                         fit_cloth((pelt_transforms)kind, PELT_WEIGHTS_NNLS)};

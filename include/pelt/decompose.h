@@ -14,9 +14,10 @@ extern "C" {
 
 /* What a bone can do. */
 typedef enum pelt_transforms {
-    PELT_TRANSFORMS_AFFINE, /* any 3×4 matrix; two nested nodes in a file */
-    PELT_TRANSFORMS_TRS,    /* scale along axes that are fixed in the bone, rotation, translation; one node */
-    PELT_TRANSFORMS_RIGID   /* rotation and translation; one node */
+    PELT_TRANSFORMS_AFFINE,    /* any 3×4 matrix; two nested nodes in a file */
+    PELT_TRANSFORMS_TRS,       /* scale along axes that are fixed in the bone, rotation, translation; one node */
+    PELT_TRANSFORMS_RIGID,     /* rotation and translation; one node */
+    PELT_TRANSFORMS_SIMILARITY /* rotation, one scale for all axes, translation; one node */
 } pelt_transforms;
 
 /* How bones and weights are found. */

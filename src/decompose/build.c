@@ -21,7 +21,7 @@ typedef struct build {
     const px_given *given;
     pelt_model *model;
     px_arena *memory;      /* the model's */
-    uint32_t nodes_a_bone; /* 1, or 2 for affine bones */
+    uint32_t nodes_a_bone; /* 1, or 2 for nested kinds */
     px_hierarchy tree;     /* its pivots are the middles */
     uint32_t *places;      /* [bone] in the tree's order */
     px_hosts hosts;        /* paths of bones that have one are relative to it */
@@ -478,8 +478,8 @@ static pelt_result choose_frame(void *user, size_t bone, size_t count, size_t bl
 }
 
 static pelt_result choose_frames(build *b) {
-    const double *axes = b->fit->now.axes; /* of trs bones, as rows */
-    if (b->fit->kind == PELT_TRANSFORMS_AFFINE)
+    const double *axes = b->fit->now.axes; /* as rows; or NULL */
+    if (b->fit->kind->nested)
         return px_parallel(b->fit->context, NULL, b->fit->bone_count, 1, choose_frame, b);
     for (size_t bone = 0; bone < b->fit->bone_count; bone++) {
         px_bone_frame *frame = &b->frames[bone];
@@ -524,7 +524,7 @@ pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const px_given *g
     size_t n = 4 * (size_t)fit->bone_count;
     build b = {.fit = fit, .plan = plan, .given = given, .model = model, .memory = model->memory};
     b.keeps_rest = fit->fixed_rest && given->rig && !desc->rest_positions;
-    b.nodes_a_bone = fit->kind == PELT_TRANSFORMS_AFFINE ? 2 : 1;
+    b.nodes_a_bone = fit->kind->nested ? 2 : 1;
     b.key_error = key_error(desc, px_fit_error(fit, fit->now.objective));
     b.middles = PX_NEW(fit->arena, double, n);
     b.spreads = PX_NEW(fit->arena, double, fit->bone_count);

@@ -1,13 +1,14 @@
-/* The doors: gather, seed, iterate, build. */
+/* The decomposer: reads and reduces the clips, runs a method, builds the model. */
 #include "core/ball.h"
 #include "core/skin_parts.h"
 #include "decompose/build.h"
 #include "decompose/decomposer.h"
+#include "decompose/kinds.h"
 #include "decompose/neighbours.h"
-#include "decompose/pulls.h"
 
 #include <math.h>
 
+#define CHOICE(name) "|" #name /* the first bar is skipped below */
 static const pelt_option options[] = {
     {"bones", 'b', PELT_OPTION_UINT, PELT_FIELD(pelt_decompose_desc, bones), "0", 0, 4000, NULL, "P",
      "number of bones; 0: by --error, or by itself: as many as are worth it"},
@@ -16,7 +17,8 @@ static const pelt_option options[] = {
     {"influences", 'k', PELT_OPTION_UINT, PELT_FIELD(pelt_decompose_desc, influences), "4", 1, 8, NULL, "K",
      "bones per vertex at most"},
     {"transforms", 't', PELT_OPTION_CHOICE, PELT_FIELD(pelt_decompose_desc, transforms), "affine", 0, 0,
-     "affine|trs|rigid", NULL, "what a bone can do"},
+     &("" PX_BONE_KINDS(CHOICE))[1], NULL,
+     "matrices of a bone: any; rotation and scale along fixed axes; rotation; rotation and one scale"},
     {"iterations", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_decompose_desc, iterations), "42", 1, 100000, NULL, "N",
      "iterations at most"},
     {"tolerance", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, tolerance), "0.005", 0, 1, NULL, "X",
@@ -49,7 +51,8 @@ static const pelt_option options[] = {
      "parts or materials, divided by commas, whose vertices keep their weights"},
     {"hierarchy", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_decompose_desc, hierarchy), NULL, 0, 0, NULL, NULL,
      "join rigid bones into a skeleton; else all hang from one root"},
-    {"method", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_decompose_desc, method), "fesam", 0, 0, "fesam|sma", NULL,
+    {"method", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_decompose_desc, method), "fesam", 0, 0,
+     &("" PX_DECOMPOSE_METHODS(CHOICE))[1], NULL,
      "iterate from seeds; or bones where triangles turn alike, as many as there are"},
     {"rotation-tolerance", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, rotation_tolerance), "0.05", 1e-4, 1,
      NULL, "X", "sma: how far rotations may differ in a bone; larger: fewer bones"},
@@ -61,10 +64,8 @@ static const pelt_option options[] = {
 
 PX_DESC(decompose, options)
 
-#define ADD_GROUPS   4u   /* in which helper bones are added: each sees what the ones before leave */
-#define HELPER_ERROR 1e-2 /* E_rms that is left to helper bones: with less, none is added */
-#define MOVE_EVERY   8u   /* iterations between attempts to move bones … */
-#define MOVE_LAST    32u  /* … up to this one */
+#define ENTRY(name) &px_method_##name,
+static const px_decompose_method *const methods[] = {PX_DECOMPOSE_METHODS(ENTRY)};
 
 /* ---- The input --------------------------------------------------------------------------------------------- */
 
@@ -129,63 +130,6 @@ static pelt_result check_input(pelt_context *context, const pelt_model *model, u
 
 /* ---- Step by step ----------------------------------------------------------------------------------------- */
 
-static pelt_result start_seeded(pelt_decomposer *d) {
-    if (d->desc.seed_method == PELT_SEED_REGIONS)
-        PX_TRY(px_fit_seed_regions(&d->fit, &d->neighbours, d->fit.bone_capacity));
-    else {
-        uint32_t most = d->fit.bone_capacity > PX_SHELLS_MOST ? d->fit.bone_capacity : PX_SHELLS_MOST;
-        PX_TRY(px_shells_find(&d->fit, d->model, &d->plan, most, &d->shells));
-        PX_TRY(px_fit_seed(&d->fit, &d->shells, d->fit.bone_capacity));
-    }
-    PX_TRY(px_fit_vertices(&d->fit, false));
-    px_solver_restart(&d->solver);
-    return PELT_OK;
-}
-
-static pelt_result start_given(pelt_decomposer *d) {
-    PX_TRY(px_given_start(&d->given, &d->fit, &d->plan, d->model, &d->desc));
-    px_solver_restart(&d->solver);
-    for (uint32_t n = 0; n < d->desc.add && pelt_decomposer_error(d) > HELPER_ERROR;) {
-        uint32_t group = (d->desc.add + ADD_GROUPS - 1) / ADD_GROUPS, left = d->desc.add - n;
-        group = group < left ? group : left;
-        PX_TRY(px_progress(d->fit.context, "add", n, d->desc.add));
-        PX_TRY(px_fit_add_bones(&d->fit, group));
-        PX_TRY(px_fit_vertices(&d->fit, false));
-        px_solver_restart(&d->solver);
-        PX_TRY(px_solver_step(&d->solver));
-        n += group;
-    }
-    return PELT_OK;
-}
-
-/* Beyond the paper: cores say which bones there are and give the weights; with those, all vertices together say how the
- * bones move. They must be the weights of the skin: bones fitted to negative ones are useless without them. */
-static pelt_result start_sma(pelt_decomposer *d) {
-    double start = px_seconds();
-    PX_TRY(px_sma_bones(&d->sma, &d->fit));
-    PX_TRY(px_sma_weights(&d->fit, &d->desc));
-    d->report.error_weights = pelt_decomposer_error(d);
-    PX_TRY(px_sma_convex(&d->fit, &d->report.negative_count));
-    PX_TRY(px_fit_moments(&d->fit));
-    PX_TRY(px_fit_transforms(&d->fit));
-    px_fit_gram(&d->fit);
-    PX_TRY(px_fit_measure(&d->fit));
-    d->report.seconds_solve = px_seconds() - start;
-    return PELT_OK;
-}
-
-/* Bones at most. */
-static pelt_result count_bones(pelt_decomposer *d, uint32_t *count) {
-    *count = d->desc.bones;
-    if (d->desc.method != PELT_DECOMPOSE_SMA)
-        return PELT_OK;
-    PX_TRY(px_sma_find(&d->sma, &d->fit, d->model, &d->plan, &d->desc));
-    d->report.near_rigid = (double)d->sma.core_count / d->sma.triangle_count;
-    d->report.flat_count = d->sma.flat_count;
-    *count = d->sma.bone_count;
-    return PELT_OK;
-}
-
 /* The rest pose as it is now is where it is pulled to. */
 static pelt_result keep_home(px_fit *fit) {
     if (fit->fixed_rest)
@@ -201,12 +145,12 @@ static pelt_result keep_home(px_fit *fit) {
 
 static pelt_result gather_and_seed(pelt_decomposer *d) {
     px_fit *fit = &d->fit;
-    bool is_sma = d->desc.method == PELT_DECOMPOSE_SMA;
     PX_TRY(plan_points(fit, d->model, &d->plan));
     PX_TRY(plan_space(d));
     double begin = px_seconds();
-    uint32_t wanted;
-    PX_TRY(count_bones(d, &wanted));
+    uint32_t wanted = d->desc.bones;
+    if (d->method->count_bones)
+        PX_TRY(d->method->count_bones(d, &wanted));
     fit->bone_capacity = wanted < fit->vertex_count ? wanted : fit->vertex_count;
     PX_TRY(px_given_plan(&d->given, fit, &d->plan, d->model, &d->desc));
     PX_TRY(px_fit_state_make(fit, &fit->now));
@@ -224,22 +168,8 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
     d->report.seconds_reduce = px_seconds() - start;
     if (d->desc.smooth > 0 || d->desc.seed_method == PELT_SEED_REGIONS)
         PX_TRY(px_neighbours_make(fit->arena, &d->model->mesh, d->plan.vertices, fit->vertex_count, &d->neighbours));
-    PX_TRY(is_sma ? start_sma(d) : d->given.rig ? start_given(d) : start_seeded(d));
+    PX_TRY(d->method->start(d));
     d->report.seconds_seed = px_seconds() - begin - d->report.seconds_reduce - d->report.seconds_solve;
-    return PELT_OK;
-}
-
-static pelt_result check_settings(pelt_context *context, const pelt_decompose_desc *desc) {
-    if (desc->hierarchy && desc->transforms != PELT_TRANSFORMS_RIGID)
-        return px_fail(context, PELT_ERROR_USAGE, "only rigid bones can be joined into a hierarchy");
-    if (desc->method != PELT_DECOMPOSE_SMA)
-        return PELT_OK;
-    if (desc->bones > 0 || desc->error > 0)
-        return px_fail(
-            context, PELT_ERROR_USAGE,
-            "the method sma finds the number of bones by itself: set rotation_tolerance, not bones or error");
-    if (desc->rig)
-        return px_fail(context, PELT_ERROR_USAGE, "the method sma cannot start from a rig; the default one can");
     return PELT_OK;
 }
 
@@ -247,10 +177,20 @@ pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, con
                                    pelt_decomposer **out) {
     *out = NULL;
     PX_TAKE_DESC(context, decompose, desc, settings);
+    const px_decompose_method *method = methods[settings.method];
+    const px_bone_kind *kind = px_bone_kind_at(settings.transforms);
     uint32_t frame_count = 0;
-    PX_TRY(check_settings(context, &settings));
+    if (settings.hierarchy && !kind->joins)
+        return px_fail(context, PELT_ERROR_USAGE, "only rigid bones can be joined into a hierarchy");
+    if (method->count_bones && (settings.bones > 0 || settings.error > 0))
+        return px_fail(context, PELT_ERROR_USAGE,
+                       "the method %s finds the number of bones by itself: set %s, not bones or error", method->name,
+                       method->count_setting);
+    if (method->count_bones && settings.rig)
+        return px_fail(context, PELT_ERROR_USAGE, "the method %s cannot start from a rig; the default one can",
+                       method->name);
     PX_TRY(check_input(context, model, settings.rest_frame, &frame_count));
-    if (px_search_wanted(&settings))
+    if (settings.bones == 0 && !settings.rig && !method->count_bones)
         return px_search_bones(context, model, &settings, out);
     px_arena *arena = px_arena_create(context);
     pelt_decomposer *d = arena ? PX_NEW(arena, pelt_decomposer, 1) : NULL;
@@ -261,17 +201,16 @@ pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, con
     d->desc = settings;
     d->was = *model;
     d->joined = settings.rig == model && settings.add > 0; /* helper bones take vertices of all parts */
-    bool is_sma = d->desc.method == PELT_DECOMPOSE_SMA;
-    if ((d->desc.rig || is_sma) && !(d->desc.epsilon > 0))
+    d->method = method;
+    if ((d->desc.rig || method->count_bones) && !(d->desc.epsilon > 0))
         d->desc.epsilon = 1e-3; /* a rig may be exact; rigid bones are no part of the subspace */
     d->model = model;
-    d->fit = (px_fit){.context = context, .arena = arena, .kind = (pelt_transforms)d->desc.transforms};
+    d->fit = (px_fit){.context = context, .arena = arena, .kind = kind};
     d->fit.row_count = 3 * frame_count;
     d->fit.influence_count = d->desc.influences;
-    d->fit.fixed_rest = d->desc.fixed_rest || is_sma;
+    d->fit.fixed_rest = d->desc.fixed_rest || method->keeps_rest;
     d->solver.fit = &d->fit;
     d->report.frame_count = frame_count;
-    d->next_move = MOVE_EVERY;
     pelt_result result = d->joined ? px_skin_join_parts(model) : PELT_OK;
     if (result == PELT_OK)
         result = pelt_model_weld(context, model);
@@ -296,28 +235,14 @@ double pelt_decomposer_error(const pelt_decomposer *d) {
     return px_fit_error(&d->fit, d->fit.now.objective);
 }
 
-/* Bones are moved early, while that is cheap to settle, and no more after it failed twice. */
-static pelt_result move_bones(pelt_decomposer *d) {
-    uint32_t n = d->report.iteration_count;
-    if (n != d->next_move || n > MOVE_LAST || d->fit.bone_count < 3 || d->given.rig)
-        return PELT_OK;
-    /* What the plain iterations would reach meanwhile, going by the last ones. */
-    double fall = (double)d->errors[n - 1] / (double)d->errors[n - 1 - PX_TRIAL_STEPS];
-    bool moved;
-    PX_TRY(px_solver_move_bones(&d->solver, &d->spare, d->fit.now.objective * fall * fall, &moved));
-    d->next_move = n + (moved ? MOVE_EVERY : 2 * MOVE_EVERY);
-    return PELT_OK;
-}
-
 pelt_result pelt_decomposer_step(pelt_decomposer *d, bool *done) {
     uint32_t n = d->report.iteration_count;
     *done = true;
-    if (d->searched || n >= d->desc.iterations || d->desc.method == PELT_DECOMPOSE_SMA)
+    if (d->searched || n >= d->desc.iterations || !d->method->step)
         return PELT_OK;
     double start = px_seconds();
     PX_TRY(px_progress(d->fit.context, "solve", n, d->desc.iterations));
-    PX_TRY(move_bones(d));
-    PX_TRY(px_solver_step(&d->solver));
+    PX_TRY(d->method->step(d));
     d->errors[n] = (float)pelt_decomposer_error(d);
     d->report.iteration_count = n + 1;
     d->report.seconds_solve += px_seconds() - start;
@@ -326,28 +251,11 @@ pelt_result pelt_decomposer_step(pelt_decomposer *d, bool *done) {
     return PELT_OK;
 }
 
-#define OUTSIDE_COST 0.005 /* of the error, at most */
-#define THIN_COST    0.02  /* the same for bones of thin surfaces */
-#define THIN_WRONG   0.05  /* vertices and frames with normals to the wrong side that make a surface thin */
-
 pelt_result px_decomposer_settle(pelt_decomposer *d) {
-    if (d->firm)
+    if (d->settled)
         return PELT_OK;
-    d->firm = true;
-    bool firms = d->desc.method != PELT_DECOMPOSE_SMA && !d->given.rig;
-    double wrong = 0;
-    if (firms && d->fit.kind == PELT_TRANSFORMS_AFFINE && !d->desc.free_bones && d->desc.error == 0)
-        PX_TRY(px_turn_wrong(&d->fit, &d->model->mesh, d->plan.vertices, &wrong));
-    bool thin = wrong > THIN_WRONG;
-    if (firms)
-        PX_TRY(thin ? px_solver_firm_thin(&d->solver) : px_solver_firm(&d->solver));
-    if (d->desc.smooth > 0)
-        PX_TRY(px_fit_smooth(&d->fit, &d->neighbours, &d->spare, d->desc.smooth));
-    double exact = 1e-6 * PX_FIT_EXACT * PX_FIT_EXACT * d->fit.vertex_count * d->fit.row_count;
-    double cost = 1 + (thin ? THIN_COST : OUTSIDE_COST), most = fmax(d->fit.now.objective * cost * cost, exact);
-    if (!firms || d->fit.kind != PELT_TRANSFORMS_AFFINE)
-        return PELT_OK;
-    return thin ? px_turn_bones(&d->fit, &d->model->mesh, d->plan.vertices, most) : px_pull_outside(&d->fit, most);
+    d->settled = true;
+    return d->method->settle ? d->method->settle(d) : PELT_OK;
 }
 
 /* A copy in the model's memory. */

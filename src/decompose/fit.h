@@ -14,7 +14,7 @@
  *   v_i     rest           [vertex][3]
  *   w_ij    weights        [vertex][K], of bones [vertex][K]
  *   T_r     reduced        [4P][dimension]: row 4j + c is column c of bone j's matrix, in the basis
- *   T       full           [row][4P]: kept by kinds of bone that leave the basis (rigid, trs)
+ *   T       full           [row][4P]: kept by kinds of bone that leave the basis (all but affine)
  */
 #ifndef PELT_DECOMPOSE_FIT_H
 #define PELT_DECOMPOSE_FIT_H
@@ -30,15 +30,17 @@ typedef struct px_fit_state {
     uint16_t *bones;  /* [vertex][K] */
     uint8_t *counts;  /* [vertex] bones used, 1 to K */
     double *reduced;  /* [4P][dimension] */
-    double *full;     /* [row][4P] or NULL */
-    double *axes;     /* [bone][9] the constant rotation U of trs bones, or NULL */
+    double *full;     /* [row][4P]; NULL for kinds that are unconstrained */
+    double *axes;     /* [bone][9] the constant rotation U; NULL for kinds without axes */
     double objective; /* Σ over vertices of the squared residual */
 } px_fit_state;
+
+typedef struct px_bone_kind px_bone_kind; /* kinds.h */
 
 typedef struct px_fit {
     pelt_context *context;
     px_arena *arena;
-    pelt_transforms kind;
+    const px_bone_kind *kind;
     uint32_t vertex_count;    /* N, welded */
     uint32_t row_count;       /* 3F */
     uint32_t dimension;       /* d */

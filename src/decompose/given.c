@@ -5,7 +5,7 @@
  */
 #include "decompose/given.h"
 #include "core/mesh.h"
-#include "decompose/blocks.h"
+#include "decompose/kinds.h"
 #include "decompose/reduce.h"
 
 #include <math.h>
@@ -389,24 +389,6 @@ static pelt_result set_locks(px_given *given, px_fit *fit, const px_gathered *pl
 
 /* ---- The first state -------------------------------------------------------------------------------------- */
 
-/* Makes a matrix one that the kind of bone can be: L = R·diag(s)·U for trs, L = R for rigid. */
-static void make_kind(const double *axes, double *m, size_t pitch) {
-    double p[9], r[9], s[3] = {1, 1, 1};
-    static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    const double *u = axes ? axes : identity;
-    for (size_t e = 0; e < 9; e++) {
-        const double *row = m + e / 3 * pitch, *axis = u + 3 * (e % 3);
-        p[e] = row[0] * axis[0] + row[1] * axis[1] + row[2] * axis[2];
-    }
-    px_polar3(p, r, NULL);
-    for (size_t c = 0; axes && c < 3; c++)
-        s[c] = r[c] * p[c] + r[3 + c] * p[3 + c] + r[6 + c] * p[6 + c];
-    for (size_t e = 0; e < 9; e++) {
-        size_t row = 3 * (e / 3), c = e % 3;
-        m[e / 3 * pitch + c] = r[row] * s[0] * u[c] + r[row + 1] * s[1] * u[3 + c] + r[row + 2] * s[2] * u[6 + c];
-    }
-}
-
 static void set_motion(const px_given *given, px_fit *fit) {
     size_t P = given->bone_count, rows = fit->row_count;
     px_fit_state *s = &fit->now;
@@ -423,8 +405,14 @@ static void set_motion(const px_given *given, px_fit *fit) {
             bind[e] = (double)given->rig->skin.inverse_binds[j].m[4 * (e / 3) + e % 3];
         if (s->axes) /* a joint scales along its own axes */
             px_polar3(bind, s->axes + 9 * j, NULL);
-        for (size_t row = 0; row < rows && !(fit->lock_motions && fit->lock_motions[j]); row += 3)
-            make_kind(s->axes ? s->axes + 9 * j : NULL, s->full + row * 4 * P + 4 * j, 4 * P);
+        for (size_t row = 0; row < rows && !(fit->lock_motions && fit->lock_motions[j]); row += 3) {
+            double linear[9], *m = s->full + row * 4 * P + 4 * j;
+            for (size_t e = 0; e < 9; e++)
+                linear[e] = m[e / 3 * 4 * P + e % 3];
+            fit->kind->project(s->axes ? s->axes + 9 * j : NULL, linear);
+            for (size_t e = 0; e < 9; e++)
+                m[e / 3 * 4 * P + e % 3] = linear[e];
+        }
     }
     px_blocks_reduce(fit);
 }

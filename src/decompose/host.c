@@ -1,6 +1,7 @@
 /* Which bone of a kept rig carries a bone that is new. */
 #include "decompose/host.h"
 #include "core/math3.h"
+#include "decompose/kinds.h"
 
 #define SIMILARITY_TOLERANCE 1e-4 /* of a matrix: joints are floats, multiplied along a chain */
 #define RIGID_TOLERANCE      2e-5 /* of scale 1, for bones that cannot scale */
@@ -82,7 +83,7 @@ static bool can_carry(const px_given *given, const px_fit *fit, uint32_t rig_bon
         double m[12], linear[9], other[9], off;
         rig_matrix(given, rig_bone, row, m);
         linear_part(m, linear);
-        if (fit->kind == PELT_TRANSFORMS_AFFINE) {
+        if (fit->kind->host == PX_HOST_INVERTIBLE) {
             double s[3], v[9];
             px_svd3(linear, other, s, v);
             if (!(s[2] > CONDITION_LEAST * s[0]))
@@ -92,7 +93,7 @@ static bool can_carry(const px_given *given, const px_fit *fit, uint32_t rig_bon
         }
         double scale = scale_of(linear, other, &off);
         if (!(off <= SIMILARITY_TOLERANCE) ||
-            (fit->kind == PELT_TRANSFORMS_RIGID && !(fabs(scale - 1) <= RIGID_TOLERANCE)))
+            (fit->kind->host == PX_HOST_RIGID && !(fabs(scale - 1) <= RIGID_TOLERANCE)))
             return false;
         *size = fmax(*size, scale);
     }

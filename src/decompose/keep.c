@@ -1,6 +1,7 @@
 /* The rig's skeleton and motions stay, with joints and tracks added for the bones that are not locked. */
 #include "core/math3.h"
 #include "decompose/host.h"
+#include "decompose/kinds.h"
 
 /* Where things go. `built` is the model's flat skeleton with all bones of the fit. */
 typedef struct keeping {
@@ -182,7 +183,7 @@ static pelt_result keep_motions(keeping *k, uint32_t clip_count) {
 
 pelt_result px_given_keep(const px_given *given, const px_fit *fit, const px_hosts *hosts, const pelt_model *model,
                           px_built *built) {
-    uint32_t nodes_a_bone = fit->kind == PELT_TRANSFORMS_AFFINE ? 2 : 1, clip_count = built->motion_count;
+    uint32_t nodes_a_bone = fit->kind->nested ? 2 : 1, clip_count = built->motion_count;
     keeping k = {.given = given, .fit = fit, .hosts = hosts, .memory = model->memory, .built = built};
     k.joints = PX_NEW(fit->arena, uint32_t, built->skeleton.joint_count);
     k.carried = PX_NEW(fit->arena, uint32_t, built->skeleton.joint_count);

@@ -10,7 +10,6 @@
  */
 #include "decompose/keys.h"
 #include "core/math3.h"
-#include "decompose/stretch.h"
 #include "numeric/numeric.h"
 
 /* ---- From matrices to keys -------------------------------------------------------------------------------- */
@@ -42,10 +41,7 @@ static void place(const px_bone_path *path, size_t k, const moment *before, mome
         m->matrix[e] = (row[0] * axis[0] + row[1] * axis[3] + row[2] * axis[6]) * frame->scales[e % 3];
     }
     m->stretch = before ? before->stretch : px_stretch_start(frame->axes);
-    if (path->kind == PELT_TRANSFORMS_RIGID)
-        memcpy(m->stretch.u, m->matrix, sizeof m->matrix);
-    else
-        px_stretch_follow(&m->stretch, m->matrix, path->kind == PELT_TRANSFORMS_TRS);
+    path->kind->follow(&m->stretch, m->matrix);
     for (int e = 0; e < 9; e++)
         inner[e] = m->stretch.v[3 * (e % 3) + e / 3];
     px_quat_from_matrix(m->stretch.u, m->rotation);
@@ -60,7 +56,7 @@ static void place(const px_bone_path *path, size_t k, const moment *before, mome
 
 pelt_result px_keys_make(px_arena *memory, const px_bone_path *path, px_bone_keys *out) {
     size_t n = path->frame_count;
-    bool scales = path->kind != PELT_TRANSFORMS_RIGID, inner = path->kind == PELT_TRANSFORMS_AFFINE;
+    bool scales = path->kind->scales, inner = path->kind->nested;
     *out = (px_bone_keys){.translations = PX_NEW(memory, float, 3 * n), .rotations = PX_NEW(memory, float, 4 * n)};
     out->scales = scales ? PX_NEW(memory, float, 3 * n) : NULL;
     out->inner_rotations = inner ? PX_NEW(memory, float, 4 * n) : NULL;

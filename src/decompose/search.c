@@ -179,10 +179,6 @@ static pelt_result choose(search *s) {
 
 /* ---- The door --------------------------------------------------------------------------------------------- */
 
-bool px_search_wanted(const pelt_decompose_desc *desc) {
-    return desc->bones == 0 && desc->method == PELT_DECOMPOSE_FESAM && !desc->rig;
-}
-
 /* The trials into the report of the best one. */
 static pelt_result report_trials(const search *s, double seconds) {
     pelt_decomposer *d = s->best;

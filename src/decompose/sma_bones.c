@@ -4,7 +4,7 @@
  * centroid. Other kinds of bone start there and are fitted to the centroids by the steps of the fit, whose moments are
  * here sums over triangles: directions in which the centroids say nothing (flat cores) stay as the rigid bone has them.
  */
-#include "decompose/blocks.h"
+#include "decompose/kinds.h"
 #include "decompose/sma.h"
 
 static void centroid(const px_sma *sma, const px_fit *fit, size_t triangle, double place[4], double *coords) {
@@ -89,7 +89,7 @@ pelt_result px_sma_bones(const px_sma *sma, px_fit *fit) {
     px_free(fit->context, own);
     if (!ready)
         return PELT_ERROR_MEMORY;
-    if (fit->kind != PELT_TRANSFORMS_RIGID)
+    if (fit->kind->scales) /* rigid bones are done */
         PX_TRY(px_fit_transforms(fit));
     px_fit_gram(fit);
     return PELT_OK;

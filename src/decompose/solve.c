@@ -6,6 +6,7 @@
  * objectives never rise.
  */
 #include "decompose/solve.h"
+#include "decompose/kinds.h"
 #include "decompose/pulls.h"
 
 #include <math.h>
@@ -113,7 +114,7 @@ static pelt_result start_pull(px_fit *fit) {
 
 pelt_result px_solver_firm(px_solver *solver) {
     px_fit *fit = solver->fit;
-    bool pulls = fit->kind == PELT_TRANSFORMS_AFFINE;
+    bool pulls = fit->kind->unconstrained;
     double cost = pulls ? 1 + FIRM_COST : 1, most = fit->now.objective * cost * cost;
     if (px_fit_error(fit, fit->now.objective) < PX_FIT_EXACT)
         return PELT_OK;

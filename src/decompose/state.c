@@ -1,5 +1,5 @@
 /* The memory of a fit: its states and its moments. */
-#include "decompose/fit.h"
+#include "decompose/kinds.h"
 
 pelt_result px_fit_state_make(px_fit *fit, px_fit_state *s) {
     size_t N = fit->vertex_count, K = fit->influence_count, n = 4 * (size_t)fit->bone_capacity;
@@ -8,9 +8,8 @@ pelt_result px_fit_state_make(px_fit *fit, px_fit_state *s) {
     s->bones = PX_NEW(fit->arena, uint16_t, N * K);
     s->counts = PX_NEW(fit->arena, uint8_t, N);
     s->reduced = PX_NEW(fit->arena, double, px_mul_size(n, fit->row_count)); /* the dimension is not known yet */
-    bool full = fit->kind != PELT_TRANSFORMS_AFFINE;
+    bool full = !fit->kind->unconstrained, axes = fit->kind->has_axes;
     s->full = full ? PX_NEW(fit->arena, double, px_mul_size(n, fit->row_count)) : NULL;
-    bool axes = fit->kind == PELT_TRANSFORMS_TRS;
     s->axes = axes ? PX_NEW(fit->arena, double, (size_t)9 * fit->bone_capacity) : NULL;
     bool ready = s->rest && s->weights && s->bones && s->counts && s->reduced;
     return ready && (!full || s->full) && (!axes || s->axes) ? PELT_OK : PELT_ERROR_MEMORY;

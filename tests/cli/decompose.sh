@@ -75,6 +75,21 @@ run 0 decompose flag.obj flag.pc2 -o unreal.glb $fast --target unreal --transfor
 err "may look wrong"
 json report.json 'r.warnings.length === 1'
 run 1 decompose flag.obj flag.pc2 -o x.glb --target quake
+# Bones with one scale for all axes: Unreal plays them, and every key of a scale is uniform.
+run 0 decompose flag.obj flag.pc2 -o similar.gltf $fast --target unreal --transforms similarity --json report.json
+no_err
+json report.json 'r.settings.transforms === "similarity" && r.result.error_rms > 0'
+node -e '
+const g = JSON.parse(require("fs").readFileSync("similar.gltf"));
+const scales = g.animations[0].channels.filter((c) => c.target.path === "scale");
+const keys = (c) => {
+    const a = g.accessors[g.animations[0].samplers[c.sampler].output], v = g.bufferViews[a.bufferView], u = g.buffers[v.buffer].uri;
+    const b = u.startsWith("data:") ? Buffer.from(u.split(",")[1], "base64") : require("fs").readFileSync(u);
+    return Array.from({ length: 3 * a.count }, (_, n) => b.readFloatLE((v.byteOffset ?? 0) + (a.byteOffset ?? 0) + 4 * n));
+};
+const all = scales.flatMap(keys);
+process.exit(scales.length === 6 && all.every((s, n) => s > 0 && s === all[n - n % 3]) && all.some((s) => Math.abs(s - 1) > 1e-3) ? 0 : 1);
+' || fail "scales are not uniform"
 run 0 decompose -v flag.obj flag.pc2 -o blender.glb $fast --target blender
 ! grep -q "target blender" "$work/log/err" || fail "blender plays all kinds of bones"
 # More bones than some play: named, once.

@@ -55,7 +55,7 @@ static pelt_result solve_rows(px_fit *fit, const double *scatter, const double *
     return PELT_OK;
 }
 
-pelt_result px_fit_affine(px_fit *fit) {
+static pelt_result fit_affine(px_fit *fit) {
     size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, m = 0;
     double *scatter = fit->scatter, *cross = fit->cross, *pulled = NULL;
     size_t *rows = PX_ALLOC(fit->context, size_t, n);
@@ -78,3 +78,17 @@ pelt_result px_fit_affine(px_fit *fit) {
     px_free(fit->context, rows);
     return result;
 }
+
+static void follow(px_stretch *path, const double linear[9]) {
+    px_stretch_follow(path, linear, false);
+}
+
+const px_bone_kind px_bone_affine = {
+    .name = "affine",
+    .unconstrained = true,
+    .scales = true,
+    .nested = true,
+    .host = PX_HOST_INVERTIBLE,
+    .fit = fit_affine,
+    .follow = follow,
+};

@@ -6,7 +6,6 @@
  * of C' diag(s). These take turns. U is turned bone by bone, for all frames together, and only where that lowers the
  * objective.
  */
-#include "decompose/blocks.h"
 #include "decompose/kinds.h"
 
 #include <math.h>
@@ -229,13 +228,29 @@ static pelt_result turn_all(px_blocks *blocks) {
     return PELT_OK;
 }
 
-pelt_result px_fit_trs(px_fit *fit) {
-    px_blocks blocks;
-    PX_TRY(px_blocks_create(fit, &blocks));
-    pelt_result result = turn_all(&blocks);
-    if (result == PELT_OK)
-        result = px_blocks_sweep(&blocks, solve_block);
-    px_blocks_reduce(fit);
-    px_blocks_free(&blocks);
-    return result;
+/* ---- The kind --------------------------------------------------------------------------------------------- */
+
+/* L·Uᵀ = R·diag(s) with R its polar factor. */
+static void project(const double *axes, double linear[9]) {
+    double p[9], r[9], s[3];
+    multiply_by_transposed(linear, axes, p);
+    px_polar3(p, r, NULL);
+    for (int c = 0; c < 3; c++)
+        s[c] = dot_columns(r, p, c);
+    join(r, s, axes, linear);
 }
+
+static void follow(px_stretch *path, const double linear[9]) {
+    px_stretch_follow(path, linear, true);
+}
+
+const px_bone_kind px_bone_trs = {
+    .name = "trs",
+    .has_axes = true,
+    .scales = true,
+    .host = PX_HOST_SIMILARITY,
+    .prepare = turn_all,
+    .solve_block = solve_block,
+    .project = project,
+    .follow = follow,
+};

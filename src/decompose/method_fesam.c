@@ -1,0 +1,96 @@
+/* Iterations over transforms, rest pose and weights, from seeds or from a rig (Kavan, Sloan, O'Sullivan 2010, and beyond:
+ * bones that move, helper bones, bones held near rotations at the end).
+ *
+ * The steps are in solve.c (one iteration), kind_*.c (transforms) and step_vertices.c (rest pose and weights).
+ */
+#include "decompose/decomposer.h"
+#include "decompose/kinds.h"
+#include "decompose/pulls.h"
+
+#include <math.h>
+
+#define ADD_GROUPS   4u   /* in which helper bones are added: each sees what the ones before leave */
+#define HELPER_ERROR 1e-2 /* E_rms that is left to helper bones: with less, none is added */
+#define MOVE_EVERY   8u   /* iterations between attempts to move bones … */
+#define MOVE_LAST    32u  /* … up to this one */
+
+/* ---- First bones ------------------------------------------------------------------------------------------- */
+
+static pelt_result start_seeded(pelt_decomposer *d) {
+    if (d->desc.seed_method == PELT_SEED_REGIONS)
+        PX_TRY(px_fit_seed_regions(&d->fit, &d->neighbours, d->fit.bone_capacity));
+    else {
+        uint32_t most = d->fit.bone_capacity > PX_SHELLS_MOST ? d->fit.bone_capacity : PX_SHELLS_MOST;
+        PX_TRY(px_shells_find(&d->fit, d->model, &d->plan, most, &d->shells));
+        PX_TRY(px_fit_seed(&d->fit, &d->shells, d->fit.bone_capacity));
+    }
+    PX_TRY(px_fit_vertices(&d->fit, false));
+    px_solver_restart(&d->solver);
+    return PELT_OK;
+}
+
+static pelt_result start_given(pelt_decomposer *d) {
+    PX_TRY(px_given_start(&d->given, &d->fit, &d->plan, d->model, &d->desc));
+    px_solver_restart(&d->solver);
+    for (uint32_t n = 0; n < d->desc.add && pelt_decomposer_error(d) > HELPER_ERROR;) {
+        uint32_t group = (d->desc.add + ADD_GROUPS - 1) / ADD_GROUPS, left = d->desc.add - n;
+        group = group < left ? group : left;
+        PX_TRY(px_progress(d->fit.context, "add", n, d->desc.add));
+        PX_TRY(px_fit_add_bones(&d->fit, group));
+        PX_TRY(px_fit_vertices(&d->fit, false));
+        px_solver_restart(&d->solver);
+        PX_TRY(px_solver_step(&d->solver));
+        n += group;
+    }
+    return PELT_OK;
+}
+
+static pelt_result start(pelt_decomposer *d) {
+    d->next_move = MOVE_EVERY;
+    return d->given.rig ? start_given(d) : start_seeded(d);
+}
+
+/* ---- Iterations -------------------------------------------------------------------------------------------- */
+
+/* Bones are moved early, while that is cheap to settle, and no more after it failed twice. */
+static pelt_result move_bones(pelt_decomposer *d) {
+    uint32_t n = d->report.iteration_count;
+    if (n != d->next_move || n > MOVE_LAST || d->fit.bone_count < 3 || d->given.rig)
+        return PELT_OK;
+    /* What the plain iterations would reach meanwhile, going by the last ones. */
+    double fall = (double)d->errors[n - 1] / (double)d->errors[n - 1 - PX_TRIAL_STEPS];
+    bool moved;
+    PX_TRY(px_solver_move_bones(&d->solver, &d->spare, d->fit.now.objective * fall * fall, &moved));
+    d->next_move = n + (moved ? MOVE_EVERY : 2 * MOVE_EVERY);
+    return PELT_OK;
+}
+
+static pelt_result step(pelt_decomposer *d) {
+    PX_TRY(move_bones(d));
+    return px_solver_step(&d->solver);
+}
+
+/* ---- The end ----------------------------------------------------------------------------------------------- */
+
+#define OUTSIDE_COST 0.005 /* of the error, at most */
+#define THIN_COST    0.02  /* the same for bones of thin surfaces */
+#define THIN_WRONG   0.05  /* vertices and frames with normals to the wrong side that make a surface thin */
+
+static pelt_result settle(pelt_decomposer *d) {
+    bool firms = !d->given.rig, unconstrained = d->fit.kind->unconstrained;
+    double wrong = 0;
+    if (firms && unconstrained && !d->desc.free_bones && d->desc.error == 0)
+        PX_TRY(px_turn_wrong(&d->fit, &d->model->mesh, d->plan.vertices, &wrong));
+    bool thin = wrong > THIN_WRONG;
+    if (firms)
+        PX_TRY(thin ? px_solver_firm_thin(&d->solver) : px_solver_firm(&d->solver));
+    if (d->desc.smooth > 0)
+        PX_TRY(px_fit_smooth(&d->fit, &d->neighbours, &d->spare, d->desc.smooth));
+    double exact = 1e-6 * PX_FIT_EXACT * PX_FIT_EXACT * d->fit.vertex_count * d->fit.row_count;
+    double cost = 1 + (thin ? THIN_COST : OUTSIDE_COST), most = fmax(d->fit.now.objective * cost * cost, exact);
+    if (!firms || !unconstrained)
+        return PELT_OK;
+    return thin ? px_turn_bones(&d->fit, &d->model->mesh, d->plan.vertices, most) : px_pull_outside(&d->fit, most);
+}
+
+const px_decompose_method px_method_fesam = {.name = "fesam", .start = start, .step = step, .settle = settle};
