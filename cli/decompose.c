@@ -110,7 +110,7 @@ static void apply_target(decompose_work *w) {
     }
 }
 
-/* ---- What is known already -------------------------------------------------------------------------------- */
+/* ---- Rig, rest pose, locks -------------------------------------------------------------------------------- */
 
 /* The rig of --skeleton and --weights. When it is the input, only what changes of it is written. */
 static exit_code load_rig(decompose_work *w) {
@@ -193,7 +193,7 @@ static exit_code check_options(const cli_session *session, const decompose_setti
     bool sma = d->method == PELT_DECOMPOSE_SMA, rig = s->skeleton || s->rig_weights || d->add > 0;
     const idle_options rules[] = {
         {!sma, "rotation-tolerance weight-solver min-weight", "without --method sma"},
-        {d->weight_solver != PELT_WEIGHTS_BOUNDED, "min-weight", "without --weight-solver bounded"},
+        {d->weight_solver != PELT_WEIGHT_SOLVER_BOUNDED, "min-weight", "without --weight-solver bounded"},
         {sma, "bones error", "with --method sma, which finds the number of bones by --rotation-tolerance"},
         {sma, "iterations tolerance seed-method", "with --method sma, which iterates nothing"},
         {sma, "smooth free-rest", "with --method sma, whose weights and rest pose are what they are"},
@@ -296,7 +296,7 @@ static void warn_size(const decompose_work *w) {
              strcmp(w->settings->rest, "first") == 0 && !w->desc.rig ? ", from which the rest pose starts" : "");
 }
 
-/* There is room for what rounding to floats and whole numbers takes. */
+/* 0.1 % is allowed for the rounding of floats and whole numbers. */
 exit_code decompose_verdict(const decompose_work *w) {
     double asked = w->desc.error;
     if (asked == 0 || w->whole.error_rms <= 1.001 * asked)
@@ -367,24 +367,28 @@ const cli_verb verb_decompose = {
     .summary = "turn a vertex animation into bones and weights that play everywhere",
     .usage = "pelt decompose INPUT… -o RIG [options]",
     .about =
-        "The input is a mesh with caches (each becomes a motion), a sequence of meshes, a cache alone, or a rig, whose "
-        "motions are evaluated first. All clips share one rest pose and one set of weights. Materials, UVs and names "
-        "of a glTF input stay; its skin, morphs and motions are replaced.\n\n"
-        "The errors are those of the file: it is read back and compared with the input at the input's own times. With "
-        "--error, the exit code is 4 when that was missed.\n\n"
-        "Rest normals and tangents are fitted to how three.js, Babylon.js and Godot skin them: by the blended matrix "
-        "itself. The report has how far they are off, by that rule and by its inverse transposed.\n\n"
-        "With --corrections bones and morph targets are fitted to each other, so that the bones alone are worse than "
-        "without: --rounds 0 leaves them.\n\n"
-        "What is known already may be given by a rig: its motion (--skeleton), its weights (--weights), or both to "
-        "start from; --refine then changes all of it, --lock-bones and --lock-vertices keep parts of it (names, or a "
-        "file with a name per line). --add keeps all of a rig, which may be the input itself, with its morph targets, "
-        "and adds bones below its own.\n\n"
-        "--method sma asks for no number of bones: there is one wherever enough triangles turn alike, to within "
-        "--rotation-tolerance. The report has the part of the triangles that do.\n\n"
-        "--target: unreal gets bones without shear; three, playcanvas, web, godot3 and unity at most 4 bones a vertex, "
-        "the others 8. Without it, more than 4 bones a vertex are a warning. What godot, unity and unreal play is from "
-        "their documentation, not measured.",
+        "INPUT is a mesh with caches (each becomes a motion), a sequence of meshes, a cache alone, or a rig, whose "
+        "motions "
+        "are evaluated first. All clips share one rest pose and one set of weights. Materials, UVs and names of a glTF "
+        "input are kept; its skin, morphs and motions are replaced.\n\n"
+        "Errors are measured on the written file: it is read back and compared with the input at the input's own "
+        "times. "
+        "With --error, the exit code is 4 when that error was missed.\n\n"
+        "Rest normals and tangents are fitted to the rule by which three.js, Babylon.js and Godot skin them: the "
+        "blended "
+        "matrix itself. The report gives their error by that rule and by the inverse transpose.\n\n"
+        "With --corrections, bones and morph targets are fitted jointly; the bones alone then have a larger error. "
+        "--rounds 0 fits the bones alone first. The file is written once, when all is done.\n\n"
+        "A rig can give the motion (--skeleton), the weights (--weights), or both as initial values. --refine then "
+        "changes "
+        "all of them; --lock-bones and --lock-vertices keep parts (names, or a file with a name per line). --add keeps "
+        "the whole rig, which may be the input itself, with its morph targets, and adds helper bones below its own.\n\n"
+        "--method sma takes no number of bones: it makes one for each cluster of triangles whose rotations agree to "
+        "within --rotation-tolerance. The report gives the fraction of triangles in clusters.\n\n"
+        "--target: unreal gets bones without shear; three, playcanvas, web, godot3 and unity at most 4 bones per "
+        "vertex, "
+        "the others 8. Without it, more than 4 bones per vertex are a warning. Facts about godot, unity and unreal are "
+        "from their documentation, not measured.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(decompose_settings),

@@ -56,7 +56,7 @@ typedef struct study_row {
     double frame_bytes;    /* … and for each frame */
     double ratio;          /* of what all positions take as floats to that */
     double seconds;        /* that it took to find, without reading and measuring */
-    pelt_difference error; /* */
+    pelt_difference error; /* of what is stored, against the source */
     double *rank_errors;   /* [corrections + 1] E_rms with fewer morph targets; NULL without */
 } study_row;
 

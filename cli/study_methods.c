@@ -189,10 +189,10 @@ static pelt_result run_svd(study_work *w, const study_method *method, uint32_t r
 #define LIST(name) offsetof(study_work, name)
 const study_method study_methods[] = {
     {"fesam", "FESAM", run_fesam, LIST(bones), PELT_TRANSFORMS_AFFINE, 0},
-    {"sma-rigid-tsvd", "SMA rigid TSVD", run_sma, LIST(once), PELT_TRANSFORMS_RIGID, PELT_WEIGHTS_TSVD},
-    {"sma-rigid-nnls", "SMA rigid NNLS", run_sma, LIST(once), PELT_TRANSFORMS_RIGID, PELT_WEIGHTS_NNLS},
-    {"sma-affine-tsvd", "SMA affine TSVD", run_sma, LIST(once), PELT_TRANSFORMS_AFFINE, PELT_WEIGHTS_TSVD},
-    {"sma-affine-nnls", "SMA affine NNLS", run_sma, LIST(once), PELT_TRANSFORMS_AFFINE, PELT_WEIGHTS_NNLS},
+    {"sma-rigid-tsvd", "SMA rigid TSVD", run_sma, LIST(once), PELT_TRANSFORMS_RIGID, PELT_WEIGHT_SOLVER_TSVD},
+    {"sma-rigid-nnls", "SMA rigid NNLS", run_sma, LIST(once), PELT_TRANSFORMS_RIGID, PELT_WEIGHT_SOLVER_NNLS},
+    {"sma-affine-tsvd", "SMA affine TSVD", run_sma, LIST(once), PELT_TRANSFORMS_AFFINE, PELT_WEIGHT_SOLVER_TSVD},
+    {"sma-affine-nnls", "SMA affine NNLS", run_sma, LIST(once), PELT_TRANSFORMS_AFFINE, PELT_WEIGHT_SOLVER_NNLS},
     {"sad", "SAD", run_sad, LIST(bones), PELT_TRANSFORMS_AFFINE, 0},
     {"cpca", "CPCA", run_cpca, LIST(clusters), 0, 0},
     {"svd", "SVD", run_svd, LIST(ranks), 0, 0},

@@ -244,7 +244,7 @@ static void tsvd_is_the_svd(void **state) {
     test_random random = {13};
     px_fit fit;
     make_fit(&test, &fit, &random, bones);
-    pelt_decompose_desc desc = {PELT_DESC_COOKIE, .weight_solver = PELT_WEIGHTS_TSVD};
+    pelt_decompose_desc desc = {PELT_DESC_COOKIE, .weight_solver = PELT_WEIGHT_SOLVER_TSVD};
     test_ok(&test, px_sma_weights(&fit, &desc));
     size_t checked = 0, negative = 0;
     for (size_t i = 0; i < vertices; i++) {
@@ -315,10 +315,10 @@ static void bounded_weights_are_best(void **state) {
     test_random random = {14};
     px_fit fit;
     make_fit(&test, &fit, &random, bones);
-    pelt_decompose_desc desc = {PELT_DESC_COOKIE, .weight_solver = PELT_WEIGHTS_NNLS, .min_weight = -0.1};
+    pelt_decompose_desc desc = {PELT_DESC_COOKIE, .weight_solver = PELT_WEIGHT_SOLVER_NNLS, .min_weight = -0.1};
     test_ok(&test, px_sma_weights(&fit, &desc));
     check_bounded(&fit, 0);
-    desc.weight_solver = PELT_WEIGHTS_BOUNDED;
+    desc.weight_solver = PELT_WEIGHT_SOLVER_BOUNDED;
     desc.min_weight = 0; /* the same thing */
     double nnls = fit.now.objective;
     test_ok(&test, px_sma_weights(&fit, &desc));
@@ -387,7 +387,7 @@ static void bones_complete_each_other(void **state) {
     uint32_t truth[vertices], hidden = 0;
     make_fit(&test, &fit, &random, many);
     carry_vertices(&fit, &random, truth);
-    pelt_decompose_desc desc = {PELT_DESC_COOKIE, .weight_solver = PELT_WEIGHTS_NNLS};
+    pelt_decompose_desc desc = {PELT_DESC_COOKIE, .weight_solver = PELT_WEIGHT_SOLVER_NNLS};
     test_ok(&test, px_sma_weights(&fit, &desc));
     for (size_t i = 0; i < vertices; i++) {
         if ((best_alone(&fit, i, 2 * bones) & truth[i]) != truth[i])
@@ -506,7 +506,7 @@ static pelt_decompose_report fit_cloth(pelt_transforms kind, pelt_weight_solver 
     desc.weight_solver = solver;
     pelt_decompose_report report;
     test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
-    assert_int_equal(report.negative_count > 0, solver != PELT_WEIGHTS_NNLS);
+    assert_int_equal(report.negative_count > 0, solver != PELT_WEIGHT_SOLVER_NNLS);
     test_ok(&test, pelt_model_validate(test.context, model));
     pelt_model_destroy(model);
     test_end(&test);
@@ -518,9 +518,9 @@ static pelt_decompose_report fit_cloth(pelt_transforms kind, pelt_weight_solver 
 static void solvers_are_ordered(void **state) {
     (void)state;
     for (int kind = PELT_TRANSFORMS_AFFINE; kind <= PELT_TRANSFORMS_SIMILARITY; kind++) {
-        pelt_decompose_report fits[] = {fit_cloth((pelt_transforms)kind, PELT_WEIGHTS_TSVD),
-                                        fit_cloth((pelt_transforms)kind, PELT_WEIGHTS_BOUNDED),
-                                        fit_cloth((pelt_transforms)kind, PELT_WEIGHTS_NNLS)};
+        pelt_decompose_report fits[] = {fit_cloth((pelt_transforms)kind, PELT_WEIGHT_SOLVER_TSVD),
+                                        fit_cloth((pelt_transforms)kind, PELT_WEIGHT_SOLVER_BOUNDED),
+                                        fit_cloth((pelt_transforms)kind, PELT_WEIGHT_SOLVER_NNLS)};
         assert_true(fits[0].error_weights < fits[1].error_weights);
         assert_true(fits[1].error_weights < fits[2].error_weights);
         assert_true(fits[0].error_fit < 1.2 * fits[2].error_fit && fits[1].error_fit < 1.2 * fits[2].error_fit);
@@ -584,7 +584,7 @@ static pelt_result run_once(pelt_context *context, void *user) {
 static void failing_allocations(void **state) {
     (void)state;
     pelt_decompose_desc desc = settings(PELT_TRANSFORMS_AFFINE);
-    desc.weight_solver = PELT_WEIGHTS_TSVD;
+    desc.weight_solver = PELT_WEIGHT_SOLVER_TSVD;
     test_fail_each_allocation(1, run_once, &desc);
 }
 

@@ -1,7 +1,7 @@
-/* Pelt: a vertex animation becomes bones and sparse convex weights (Kavan, Sloan, O'Sullivan 2010, and beyond it; or
- * James, Twigg 2005).
+/* Pelt: decompose a vertex animation into bones, transforms and sparse convex weights (Kavan, Sloan, O'Sullivan 2010, with
+ * extensions; or James, Twigg 2005).
  *
- * Two doors: pelt_decompose does everything at once; a pelt_decomposer does it step by step.
+ * pelt_decompose runs the whole decomposition; a pelt_decomposer runs it step by step.
  */
 #ifndef PELT_DECOMPOSE_H
 #define PELT_DECOMPOSE_H
@@ -12,151 +12,154 @@
 extern "C" {
 #endif
 
-/* What a bone can do. */
+/* Which matrices a bone can have. */
 typedef enum pelt_transforms {
     PELT_TRANSFORMS_AFFINE,    /* any 3×4 matrix; two nested nodes in a file */
-    PELT_TRANSFORMS_TRS,       /* scale along axes that are fixed in the bone, rotation, translation; one node */
+    PELT_TRANSFORMS_TRS,       /* rotation, translation, scale along axes that are fixed in the bone; one node */
     PELT_TRANSFORMS_RIGID,     /* rotation and translation; one node */
-    PELT_TRANSFORMS_SIMILARITY /* rotation, one scale for all axes, translation; one node */
+    PELT_TRANSFORMS_SIMILARITY /* rotation, translation, one scale for all axes; one node */
 } pelt_transforms;
 
 /* How bones and weights are found. */
 typedef enum pelt_decompose_method {
     PELT_DECOMPOSE_FESAM, /* seeds, then iterations over transforms, rest pose and weights */
-    PELT_DECOMPOSE_SMA    /* bones where triangles turn alike, as many as there are; weights; no iterations */
+    PELT_DECOMPOSE_SMA    /* a bone for each cluster of triangles with similar rotations, then weights; no iterations */
 } pelt_decompose_method;
 
-/* How SMA finds the weights of a vertex. */
+/* How the method sma solves for the weights of a vertex. */
 typedef enum pelt_weight_solver {
-    PELT_WEIGHTS_NNLS,   /* none negative */
-    PELT_WEIGHTS_TSVD,   /* any, but for directions that the animation hardly shows */
-    PELT_WEIGHTS_BOUNDED /* none below min_weight */
+    PELT_WEIGHT_SOLVER_NNLS,   /* non-negative least squares */
+    PELT_WEIGHT_SOLVER_TSVD,   /* truncated singular value decomposition; weights may be negative */
+    PELT_WEIGHT_SOLVER_BOUNDED /* least squares with weights of at least min_weight */
 } pelt_weight_solver;
 
-/* How the animation is reduced to a subspace before anything else. */
+/* How the animation is reduced to a subspace. All but svd hold the animation in memory; they are for comparison (FESAM,
+ * Algorithm 1 and Table 1). */
 typedef enum pelt_reduction {
-    PELT_REDUCE_SVD,          /* the best subspace there is: streams the animation */
-    PELT_REDUCE_MAX,          /* the others hold it in memory and are there to be compared (FESAM Table 1) */
-    PELT_REDUCE_GRAM_SCHMIDT, /* */
-    PELT_REDUCE_POWER1,       /* */
-    PELT_REDUCE_POWER2        /* */
+    PELT_REDUCE_SVD,          /* singular value decomposition: the smallest subspace; streams the animation */
+    PELT_REDUCE_MAX,          /* the longest remaining column, one after another */
+    PELT_REDUCE_GRAM_SCHMIDT, /* the columns in order */
+    PELT_REDUCE_POWER1,       /* the longest remaining column after one power iteration */
+    PELT_REDUCE_POWER2        /* the same after two */
 } pelt_reduction;
 
-/* Where bones begin. */
+/* How the first bones are found. */
 typedef enum pelt_seed_method {
-    PELT_SEED_SPLIT,  /* clusters of like motion, split where they fit worst */
-    PELT_SEED_REGIONS /* regions grown over the surface from seeds far apart, as in the paper */
+    PELT_SEED_SPLIT,  /* clusters of similar motion, split where their error is largest */
+    PELT_SEED_REGIONS /* regions grown over the surface from distant seeds, as in the paper */
 } pelt_seed_method;
 
 typedef struct pelt_decompose_desc {
     uint32_t cookie; /* set by pelt_decompose_desc_default; do not change */
-    uint32_t bones;  /* P; 0 (default): chosen from `error`, or by itself where the error curve flattens. The result
-                          * is then the one that this many bones give */
-    double error; /* reach E_rms ≤ this with as few bones as possible: one less misses it; 0 (default): not asked */
-    uint32_t influences; /* K, 1 to 8; default 4 */
+    uint32_t
+        bones; /* P, 0 to 4000. 0 (default): the fewest that reach `error`, or without `error` the number at which the
+                      * error curve flattens; the result is the one that `bones` set to that number gives */
+    double error;        /* E_rms to reach with as few bones as possible; default 0: no target */
+    uint32_t influences; /* K, bones per vertex at most, 1 to 8; default 4 */
     uint32_t transforms; /* pelt_transforms; default affine */
-    uint32_t iterations; /* at most; default 42 */
-    double tolerance;    /* stop when the error falls by less than this fraction in ten iterations; default 0.005 */
-    double epsilon;      /* E_rms that the reduction may lose; 0 (default): as little as the bones can make use of */
-    uint32_t reduce;     /* pelt_reduction; default svd */
-    size_t memory; /* bytes that the work may take beside the model; 0 (default): no bound. The result is the same; too
-                    * few are an error that tells how many it takes */
-    double key_tolerance; /* leave out keys while the error rises by at most this fraction; 0: none; default 0.01 */
+    uint32_t iterations; /* at most, from 1; default 42 */
+    double tolerance; /* stop when ten iterations lower the error by less than this fraction, 0 to 1; default 0.005 */
+    double epsilon;   /* E_rms that the reduction may lose; default 0: a negligible amount for this number of bones */
+    uint32_t reduce;  /* pelt_reduction; default svd */
+    size_t memory; /* bytes that may be used beside the model; default 0: no limit. Does not change the result. Too few
+                           * bytes are an error that states how many are needed */
+    double
+        key_tolerance; /* remove keys while the error rises by at most this fraction, 0 to 1; 0: keep all keys; default
+                           * 0.01 */
     uint32_t seed_method; /* pelt_seed_method; default split */
-    double smooth;   /* weights vary smoothly: that a vertex's weights jump from its neighbours' counts like an error of
-                      * this E_rms; 0 (default): they fit as well as they can */
-    bool fixed_rest; /* keep the rest pose as it is; default false */
-    bool free_rest;  /* let it change even where a rig holds it; default false */
-    bool free_bones; /* affine bones may flatten or mirror thin surfaces: the least error, but engines then shade those
-                      * wrongly; default false: where over 5 % of the normals would turn to the wrong side, bones are held
-                      * near rotations, at the price of a larger error. With `error` they are always free */
-    bool turned_normals; /* rest normals only turn with the rest pose; default false: fitted, see "Normals" */
-    bool hierarchy;      /* rigid bones become a skeleton, joined where they move most alike; default false: flat */
+    double smooth;   /* smoothness of weights: a difference from the neighbours' weights costs like an error of this
+                           * E_rms; default 0: none */
+    bool fixed_rest; /* keep the rest pose; default false */
+    bool free_rest;  /* change the rest pose even where a rig would keep it; default false */
+    bool
+        free_bones; /* affine bones may flatten or mirror thin surfaces: smallest error, but engines shade such surfaces
+                           * wrongly; default false: where over 5 % of the normals would flip, bones are kept near rotations at
+                           * the cost of a larger error. Always free with `error` */
+    bool turned_normals; /* rotate rest normals with the rest pose only; default false: fit them, see "Normals" */
+    bool hierarchy;      /* join rigid bones to a skeleton where their motions are most similar; default false: flat */
 
-    uint32_t method;           /* pelt_decompose_method; default fesam. The next three are for sma */
-    double rotation_tolerance; /* ε: mean difference of rotation matrix entries up to which triangles turn alike; above
-                                * 0, default 0.05. Larger: fewer bones */
+    uint32_t method;           /* pelt_decompose_method; default fesam. The next three fields are for sma */
+    double rotation_tolerance; /* ε, 1e-4 to 1: mean difference of rotation matrix entries within a bone; larger: fewer
+                                * bones; default 0.05 */
     uint32_t weight_solver;    /* pelt_weight_solver; default nnls */
-    double min_weight;         /* of bounded, 0 or less; default -0.1 */
+    double min_weight;         /* lower bound of the solver `bounded`, -1000 to 0; default -0.1 */
 
-    /* The rest pose to start from (with fixed_rest: that stays); not used with a rig, but for rest_positions. */
-    uint32_t rest_frame;         /* a frame, counted over all clips; default 0: the first one, or the one that sizes are
-                                  * measured by where the first is degenerate (see measure.h) */
-    const float *rest_positions; /* [point][3] instead of a frame; NULL (default): none */
+    /* Initial rest pose (final with fixed_rest). Ignored with a rig, except rest_positions. */
+    uint32_t rest_frame; /* frame, counted over all clips; default 0: the first frame, or, where that is degenerate,
+                                  * the frame that sizes are measured in (see measure.h) */
+    const float *rest_positions; /* [point][3], used instead of a frame; NULL (default): use rest_frame */
 
-    /* What is known already; see "With a rig". */
-    const pelt_model *rig; /* NULL (default): nothing. Must stay until the result is there; may be the model */
-    bool given_motion;     /* its bones move as its motions say */
-    bool given_weights;    /* its weights are those of the mesh */
-    bool refine;           /* they are only where to start */
-    uint32_t add; /* helper bones that it gets, fewer where nothing is left for them (E_rms < 0.01); default 0 */
-    const char *lock_bones;    /* names, divided by commas or lines, of bones that keep motion and weights; or NULL */
-    const char *lock_vertices; /* names of parts or materials whose vertices keep their weights; or NULL */
+    /* Initial or fixed parts of the solution; see "With a rig". */
+    const pelt_model *rig; /* NULL (default): none. Must outlive the call or the decomposer; may be the model itself */
+    bool given_motion;     /* use the motions of the rig; default false */
+    bool given_weights;    /* use the weights of the rig; default false */
+    bool refine;           /* the given parts are initial values and may change; default false */
+    uint32_t add; /* helper bones to add to the rig, 0 to 1000; fewer where E_rms falls below 0.01; default 0 */
+    const char *lock_bones; /* names of bones that keep motion and weights, separated by commas or newlines; or NULL */
+    const char *lock_vertices; /* names of parts or materials whose vertices keep their weights, likewise; or NULL */
 } pelt_decompose_desc;
 PELT_API const pelt_option_table *pelt_decompose_options(void);
 PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
 
-/* With a rig. Its bones are those of the result: `bones` and `error` choose nothing, and no bone moves elsewhere.
+/* With a rig. The bones of the result are those of the rig; `bones` and `error` are ignored.
  *
- *   given_motion         the weights are solved for; the rig's skeleton and motions stay as they are, to the bit
- *   given_weights        the transforms are solved for, and nothing else changes; the bones get a flat skeleton, with
- *                        their names
- *   both                 nothing stays but what is locked: weights, transforms and rest pose are refined from there, and
- *                        the bones get a flat skeleton
- *   one and refine       the other is solved for, then everything is refined as above
- *   add                  (implies both) bones are added where the error is largest; the rig's skeleton, motions and rest
- *                        pose stay as they are; its weights are scaled by 1 − what helper bones take, at vertices that
- *                        have fewer than `influences` bones
- *   add and refine       the same, with everything refined
- *   lock_bones           (with both) these bones keep their joints, tracks and weights, to the bit; the others get joints
- *                        of their own under one root beside the rig's
+ *   given_motion         solve for weights; skeleton and motions of the rig are kept to the bit
+ *   given_weights        solve for transforms, keep everything else; bones keep their names and get a flat skeleton
+ *   both                 refine weights, transforms and rest pose from these initial values, except what is locked; bones get
+ *                        a flat skeleton
+ *   one and refine       solve for the other one, then refine as above
+ *   add                  (implies both) add bones where the error is largest; skeleton, motions and rest pose of the rig are
+ *                        kept; its weights are scaled by 1 − the share of the helper bones, at vertices that have fewer than
+ *                        `influences` bones
+ *   add and refine       the same, then refine
+ *   lock_bones           (with both) these bones keep joints, tracks and weights to the bit; the others get new joints
+ *                        under one root beside those of the rig
  *   lock_vertices        (with weights) these vertices keep their weights
  *
- * The rest pose to start from is the rig's (the mesh's own where the rig's vertices are others), or rest_positions; it
- * stays, to the bit, unless both are given, something is refined or free_rest is set. Where weights are given,
- * `influences` is at least what the rig has.
- * Motions belong to the clips of the same name, or else in their order, and must be as long; they are evaluated at the
- * clips' times. The rig's vertices are those of the mesh (or its points) in order, or where their rest positions are
- * the same. */
+ * The initial rest pose is that of the rig (of the mesh where the vertices of the rig do not match), or rest_positions. It is
+ * kept to the bit unless both are given, refine or free_rest is set. With given weights, `influences` is at least that of the
+ * rig. Motions are matched to clips by name, else by order; they must be as long and are evaluated at the times of the clips.
+ * Vertices of the rig are matched to the vertices (or points) of the mesh by order, else by rest position. */
 
-/* With the method sma the rest pose stays, `iterations`, `tolerance`, `seed_method` and `smooth` mean nothing, and `bones`,
- * `error` and a rig are errors: the number of bones follows from rotation_tolerance. No skin may have negative weights:
- * vertices that have some get the best ones without, of the same bones. seconds_seed is the search for bones,
- * seconds_solve their transforms and the weights. */
+/* Method sma: the rest pose is kept; `iterations`, `tolerance`, `seed_method` and `smooth` are ignored; `bones`, `error` and
+ * `rig` are usage errors, since the number of bones follows from rotation_tolerance. Vertices with negative weights, which
+ * files cannot hold, get the best non-negative weights of the same bones. seconds_seed is the time of the clustering,
+ * seconds_solve that of transforms and weights. */
 
-/* Normals. Engines (three.js, Babylon.js, Godot) skin them by the blended matrix itself, n' = M n / |M n|. Rest normals
- * (and tangents) are therefore fitted: each is the one that M takes nearest to what the clips show, in the mean of squared
- * angles over the frames. What a clip shows is the mesh's own normal carried along with the triangles around it, hard
- * edges staying hard; smooth normals where the mesh has none. No vertex is worse than with its normal turned along with
- * the rest pose. Where that leaves more than 30 degrees RMS (crumpled surfaces), frames that no normal matches hardly count.
- * Where the mesh is large (more than 2²⁴ vertices times frames), every second, third … frame says so; at
- * least 32. A rig's rest pose that stays keeps its normals. */
+/* Normals. three.js, Babylon.js and Godot skin normals by the blended matrix itself, n' = M n / |M n|. Rest normals and tangents
+ * are fitted to that rule: each minimises the mean squared angle, over the frames, between M n and the normal of the clip.
+ * The normal of the clip is the mesh's normal rotated with the triangles around the vertex, with hard edges kept; smooth normals
+ * where the mesh has none. No vertex is worse than with its normal rotated with the rest pose. Where more than 30 degrees RMS
+ * remain (crumpled surfaces), outlier frames are weighted down. With more than 2²⁴ vertices times frames, every n-th frame is
+ * used, at least 32. A kept rest pose of a rig keeps its normals. */
 
+/* Arrays live in the model. */
 typedef struct pelt_decompose_report {
-    uint32_t vertex_count;    /* welded */
-    uint32_t frame_count;     /* of all clips */
-    uint32_t bone_count;      /* bones of the skin */
-    uint32_t influence_count; /* largest number of bones per vertex */
-    uint32_t dimension;       /* of the subspace */
-    uint32_t iteration_count; /* iterations done */
-    double error_fit;         /* E_rms of the solver's own estimate, before rounding to floats */
+    uint32_t vertex_count;                              /* welded vertices */
+    uint32_t frame_count;                               /* frames of all clips */
+    uint32_t bone_count;                                /* bones of the skin */
+    uint32_t influence_count;                           /* K, bones per vertex at most */
+    uint32_t dimension;                                 /* of the subspace */
+    uint32_t iteration_count;                           /* iterations run */
+    double error_fit;                                   /* E_rms of the solver, before rounding to floats */
     double seconds_reduce, seconds_seed, seconds_solve; /* wall time of each step */
-    const float *iteration_errors; /* [iteration] E_rms after each, never rising; lives in the result's memory */
-    const uint32_t *motions;      /* [clip] the motion of the result that plays it; PELT_NONE: a rig that stays has none
-                                    * for a clip without frames. Lives there too */
-    bool keeps_morphs;            /* morph targets of the model stay: helper bones were added to it */
-    uint32_t search_count;        /* numbers of bones tried; 0 when `bones` or a rig said how many */
-    const uint32_t *search_bones; /* [search] these, ascending … */
-    const float *search_errors;   /* [search] … and the E_rms that each reached; both live there too */
-    double near_rigid;            /* sma: η, the part of the triangles that turn as their bone does; else 0 */
-    uint32_t flat_count;          /* sma: triangles without an area at rest, which η does not count */
-    double error_weights;         /* sma: E_rms with the first weights, be they negative … */
-    uint32_t negative_count; /* … vertices that had such, and got others; bones were then fitted to all vertices */
+    const float *iteration_errors;                      /* [iteration] E_rms after each iteration, never rising */
+    const uint32_t
+        *motions;      /* [clip] the motion of the result that plays it; PELT_NONE: a kept rig has no motion for a clip
+                              * without frames */
+    bool keeps_morphs; /* the morph targets of the model were kept: helper bones were added to it */
+    uint32_t search_count;        /* numbers of bones tried; 0: `bones` or a rig gave the number */
+    const uint32_t *search_bones; /* [search] numbers of bones tried, ascending */
+    const float *search_errors;   /* [search] E_rms reached with each */
+    double near_rigid;            /* sma: η, fraction of triangles that rotate with their bone; else 0 */
+    uint32_t flat_count;          /* sma: triangles without area at rest, not counted in η */
+    double error_weights;         /* sma: E_rms of the first weights, which may be negative */
+    uint32_t negative_count;      /* sma: vertices whose weights were replaced by non-negative ones */
 } pelt_decompose_report;
 
-/* Decomposes all clips of the model together, in place: it gets a new rest pose, a skeleton, one skin, and one
- * motion per clip (but see "With a rig"); the clips stay for comparison. After a failure the model is as it was. `desc`
- * and `report` may be NULL. */
+/* Decomposes all clips of the model jointly, in place. Replaces rest pose, skeleton and skin, and makes one motion per clip
+ * (exceptions: "With a rig"); the clips stay for comparison. After a failure the model is as it was. `desc` NULL: defaults.
+ * `report` may be NULL. */
 PELT_API pelt_result pelt_decompose(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
                                     pelt_decompose_report *report);
 
@@ -164,19 +167,19 @@ PELT_API pelt_result pelt_decompose(pelt_context *context, pelt_model *model, co
  * `source` is model.mesh as it was before decomposing, whose normals are the ones to reproduce. */
 PELT_API pelt_result pelt_decompose_normals(pelt_context *context, pelt_model *model, const pelt_mesh *source);
 
-/* The same step by step, for hosts that show what happens or decide themselves when it is enough. The model must stay
- * until the decomposer is destroyed; it changes only in finish. */
+/* A decomposition step by step, for hosts that show progress or decide when to stop. The model must outlive the decomposer;
+ * only pelt_decomposer_finish changes it. */
 typedef struct pelt_decomposer pelt_decomposer;
-/* Reads the clips, reduces them and finds the first bones. Where the number of bones is searched for, all is done then:
- * numbers are compared by what they reach in the end. */
+/* Reads and reduces the clips and finds the first bones. Where the number of bones is searched for, runs all iterations:
+ * numbers are compared by their final errors. `desc` NULL: defaults. */
 PELT_API pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
                                             pelt_decomposer **decomposer);
-/* One iteration. *done: the settings say that it is enough; further steps go on all the same up to desc.iterations. */
+/* Runs one iteration. Sets *done when the settings are met; further calls continue up to desc.iterations. */
 PELT_API pelt_result pelt_decomposer_step(pelt_decomposer *decomposer, bool *done);
-/* E_rms of the current state; never rises from step to step. */
+/* E_rms of the current state; never rises. */
 PELT_API double pelt_decomposer_error(const pelt_decomposer *decomposer);
-/* Puts the current state into the model. `report` may be NULL. Until this succeeds, destroying the decomposer leaves the
- * model as it was before pelt_decomposer_create, but for its weld. */
+/* Writes the current state to the model. Until this succeeds, destroying the decomposer leaves the model as it was before
+ * pelt_decomposer_create, except for its weld. `report` may be NULL. */
 PELT_API pelt_result pelt_decomposer_finish(pelt_decomposer *decomposer, pelt_decompose_report *report);
 /* NULL is allowed. */
 PELT_API void pelt_decomposer_destroy(pelt_decomposer *decomposer);

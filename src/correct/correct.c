@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#define ENOUGH 1e-3 /* a sweep that lowers the error by less than this part of it is the last */
+#define SWEEP_MIN_GAIN 1e-3 /* a sweep that lowers the error by less than this part of it is the last */
 
 #define FIELD(name) PELT_FIELD(pelt_correct_desc, name)
 static const pelt_option options[] = {
@@ -125,7 +125,7 @@ static pelt_result alternate(px_correction *c, uint32_t rank, uint32_t sweeps, d
         PX_TRY(px_correct_fit_weights(c, &c->modes, rank));
         PX_TRY(px_correct_orthonormal(c, &c->modes, rank));
         PX_TRY(px_correct_fit_places(c, &c->modes, rank, &now));
-        if (!(now < (1 - ENOUGH) * last))
+        if (!(now < (1 - SWEEP_MIN_GAIN) * last))
             break;
         last = now;
     }

@@ -32,7 +32,7 @@ typedef struct px_correction {
     uint32_t frame_count, rank_most;
     uint32_t *pair_frames; /* [pair + 1] its first frame */
     float *times;          /* [frame] of its motion */
-    px_units units;        /* */
+    px_units units;        /* vertices that get the same displacement */
     double *shares;        /* [unit] how many points it stands for; a point is shared by its vertices */
     pelt_affine *palettes; /* [frame][bone] */
     float *morph_weights;  /* [frame][morph] */
@@ -49,7 +49,7 @@ typedef struct px_correction {
     double *seeds;       /* [rank_most][frame] right singular vectors of the displacements at rest, largest first … */
     double *seed_values; /* [rank_most] … and their squared singular values */
     double *errors;      /* [rank_most + 1] in the model's memory */
-    uint32_t ill_count;  /* */
+    uint32_t ill_count;  /* units whose transform is ill-conditioned in some frame */
     px_modes modes;      /* what is found … */
     uint32_t rank;       /* … so many of it */
     px_units shades;     /* vertices that are alike in their normals too; only with normals */

@@ -13,7 +13,7 @@
 /* A bone's own part of S. */
 typedef struct px_bone_moment {
     double mass;       /* 0: it carries nothing, or is locked, and is left alone */
-    double mean[3];    /* */
+    double mean[3];    /* centroid, weighted by squared weights */
     double scatter[9]; /* Σ */
 } px_bone_moment;
 

@@ -263,7 +263,7 @@ static double track_tolerance(const build *b, uint32_t bone, const px_bone_path 
 }
 
 /* A joint that drifts from its parent by less than this part of the radius only turns: floats tell no more. */
-#define SAME_PLACE 1e-6
+#define MIN_JOINT_DRIFT 1e-6
 
 static pelt_result bone_tracks(build *b, const px_bone_path *path, const pelt_clip *clip, uint32_t bone,
                                pelt_motion *motion) {
@@ -278,7 +278,7 @@ static pelt_result bone_tracks(build *b, const px_bone_path *path, const pelt_cl
                 [ROTATION] = {keys.rotations, PELT_PATH_ROTATION, 4, outer},
                 [SCALE] = {keys.scales, PELT_PATH_SCALE, 3, outer},
                 [INNER_ROTATION] = {keys.inner_rotations, PELT_PATH_ROTATION, 4, joint}};
-    bool joined = b->tree.drifts[bone] < SAME_PLACE;
+    bool joined = b->tree.drifts[bone] < MIN_JOINT_DRIFT;
     for (int t = joined ? ROTATION : TRANSLATION; t <= INNER_ROTATION; t++) {
         if (!rows[t].values)
             continue;
@@ -517,7 +517,7 @@ static void replace_rig(const build *b) {
     model->changed |= b->out.changed;
 }
 
-/* ---- The door --------------------------------------------------------------------------------------------- */
+/* ---- Entry point --------------------------------------------------------------------------------------------- */
 
 pelt_result px_fit_build(px_fit *fit, const px_gathered *plan, const px_given *given, const pelt_decompose_desc *desc,
                          pelt_model *model) {

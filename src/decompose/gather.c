@@ -145,7 +145,7 @@ static pelt_result project_block(px_reduction *r, void *user, uint32_t first, ui
     return px_parallel(r->fit->context, NULL, count, PROJECT_VERTICES, project_some, &job);
 }
 
-/* ---- The door --------------------------------------------------------------------------------------------- */
+/* ---- Entry point --------------------------------------------------------------------------------------------- */
 
 /* The exact way costs min(rows, vertices)² times the other and the cube of the smaller one: beyond this, another. */
 #define EXACT_MOST 2048u

@@ -164,7 +164,7 @@ static pelt_result find_directions(columns *c) {
     return PELT_OK;
 }
 
-/* ---- The door --------------------------------------------------------------------------------------------- */
+/* ---- Entry point --------------------------------------------------------------------------------------------- */
 
 static pelt_result copy_block(px_reduction *r, void *user, uint32_t first, uint32_t count) {
     columns *c = user;

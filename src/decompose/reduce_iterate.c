@@ -11,13 +11,13 @@
 
 #include <math.h>
 
-#define FIRST_WIDTH 256u
-#define MOST_WIDTH  1024u
-#define PASSES      3    /* each sharpens the directions by the square of their singular values */
-#define MORE_PASSES 2    /* after widening: the old directions are good already */
-#define GRAM_PASSES 8    /* cheap; more change the last digits of the last directions only */
-#define TILE        32u  /* directions per task */
-#define ENOUGH      0.25 /* of the loss that was asked for may be what Q misses altogether */
+#define FIRST_WIDTH  256u
+#define MOST_WIDTH   1024u
+#define PASSES       3    /* each sharpens the directions by the square of their singular values */
+#define MORE_PASSES  2    /* after widening: the old directions are good already */
+#define GRAM_PASSES  8    /* cheap; more change the last digits of the last directions only */
+#define TILE         32u  /* directions per task */
+#define MISSED_SHARE 0.25 /* of the loss that was asked for may be what Q misses altogether */
 
 typedef struct iteration {
     px_reduction *r;
@@ -161,7 +161,7 @@ static pelt_result keep(iteration *it) {
 }
 
 static pelt_result iterate(iteration *it) {
-    double limit = ENOUGH * px_reduction_limit(it->r->fit, px_reduction_epsilon(it->r));
+    double limit = MISSED_SHARE * px_reduction_limit(it->r->fit, px_reduction_epsilon(it->r));
     PX_TRY(widen(it, px_min_size(FIRST_WIDTH, it->most)));
     PX_TRY(sharpen(it, PASSES));
     size_t used = px_reduction_used(it->r) * 4 / 3;

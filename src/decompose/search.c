@@ -11,15 +11,16 @@
 
 #include <math.h>
 
-#define FIRST_BONES   4u   /* after one, which is enough for what moves as a whole */
-#define MOST_REACHING 256u /* with an error to reach */
-#define MOST_CHOSEN   64u  /* without */
-#define SMALL         1.0  /* E_rms: a thousandth of the size … */
-#define SMALL_PART    0.2  /* … and this part of what one bone leaves: small motions are motions too */
-#define STILL         0.01 /* E_rms that one bone may leave if it is to be the only one */
-#define FLAT          0.85 /* half as many bones again must bring the error below this fraction, or they are not worth it */
-#define NEARLY        1.1 /* errors of neighbouring numbers of bones differ by less than this at random … */
-#define LOOK_BELOW    2u  /* … so as many are tried below one that missed by no more */
+#define FIRST_BONES       4u   /* after one, which is enough for what moves as a whole */
+#define MOST_REACHING     256u /* with an error to reach */
+#define MOST_CHOSEN       64u  /* without */
+#define SMALL_ERROR       1.0  /* E_rms: a thousandth of the size … */
+#define SMALL_ERROR_RATIO 0.2  /* … and this part of what one bone leaves: small motions are motions too */
+#define STILL_ERROR       0.01 /* E_rms that one bone may leave if it is to be the only one */
+#define MIN_GAIN_RATIO                                                                                                 \
+    0.85 /* half as many bones again must bring the error below this fraction, or they are not worth it */
+#define ERROR_SCATTER 1.1 /* errors of neighbouring numbers of bones differ by less than this at random … */
+#define TRIALS_BELOW  2u  /* … so as many are tried below one that missed by no more */
 #define TRIALS_MOST   64u
 
 typedef struct search {
@@ -143,8 +144,8 @@ static pelt_result reach_error(search *s) {
     if (!reached(s, error))
         return PELT_OK;
     PX_TRY(missed ? close_in(s, missed, &enough) : PELT_OK);
-    for (uint32_t low = enough - 1; low > 1 && enough - low <= LOOK_BELOW && s->count < TRIALS_MOST;) {
-        if (s->errors[trial_of(s, low)] > NEARLY * s->desc.error)
+    for (uint32_t low = enough - 1; low > 1 && enough - low <= TRIALS_BELOW && s->count < TRIALS_MOST;) {
+        if (s->errors[trial_of(s, low)] > ERROR_SCATTER * s->desc.error)
             break;
         if (trial_of(s, --low) == PELT_NONE)
             PX_TRY(try_bones(s, low, &error));
@@ -160,10 +161,11 @@ static bool is_enough(const search *s) {
     uint32_t last = s->count - 1;
     double error = s->errors[last];
     if (last == 0)
-        return error < STILL;
-    if (error < SMALL && error < SMALL_PART * s->errors[0])
+        return error < STILL_ERROR;
+    if (error < SMALL_ERROR && error < SMALL_ERROR_RATIO * s->errors[0])
         return true;
-    return last > 2 && error > FLAT * s->errors[last - 1] && error > FLAT * FLAT * s->errors[last - 2];
+    return last > 2 && error > MIN_GAIN_RATIO * s->errors[last - 1] &&
+           error > MIN_GAIN_RATIO * MIN_GAIN_RATIO * s->errors[last - 2];
 }
 
 static pelt_result choose(search *s) {
@@ -177,7 +179,7 @@ static pelt_result choose(search *s) {
     return PELT_OK;
 }
 
-/* ---- The door --------------------------------------------------------------------------------------------- */
+/* ---- Entry point --------------------------------------------------------------------------------------------- */
 
 /* The trials into the report of the best one. */
 static pelt_result report_trials(const search *s, double seconds) {

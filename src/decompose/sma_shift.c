@@ -23,9 +23,9 @@ typedef struct climb {
     uint32_t *leaders;       /* [point] who climbs for it: itself, or one before it */
     uint8_t *arrived;        /* [point] */
     uint32_t *climbers;      /* [climber_count] points that still climb for themselves or have arrived, ascending */
-    uint32_t climber_count;  /* */
+    uint32_t climber_count;  /* points in `climbers` */
     uint32_t *moving;        /* [moving_count] those that still climb, in the order of the tree: neighbours together */
-    uint32_t moving_count;   /* */
+    uint32_t moving_count;   /* points in `moving` */
     uint32_t *sizes, *ranks; /* [point] for the modes */
 } climb;
 
@@ -221,7 +221,7 @@ static pelt_result find_modes(climb *c, uint32_t least, uint32_t *modes, float *
     return PELT_OK;
 }
 
-/* ---- The door --------------------------------------------------------------------------------------------- */
+/* ---- Entry point --------------------------------------------------------------------------------------------- */
 
 static pelt_result climb_all(climb *c) {
     size_t size = c->points->count;

@@ -243,8 +243,8 @@ static pelt_result run(pass *p) {
 }
 
 pelt_result px_sma_weights(px_fit *fit, const pelt_decompose_desc *desc) {
-    pass p = {.fit = fit, .solve = desc->weight_solver == PELT_WEIGHTS_TSVD ? solve_tsvd : solve_bounded};
-    p.min_weight = desc->weight_solver == PELT_WEIGHTS_BOUNDED ? desc->min_weight : 0;
+    pass p = {.fit = fit, .solve = desc->weight_solver == PELT_WEIGHT_SOLVER_TSVD ? solve_tsvd : solve_bounded};
+    p.min_weight = desc->weight_solver == PELT_WEIGHT_SOLVER_BOUNDED ? desc->min_weight : 0;
     return run(&p);
 }
 

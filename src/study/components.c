@@ -264,7 +264,7 @@ static pelt_result store(const clustering *c, pelt_components *out) {
     return PELT_OK;
 }
 
-/* ---- The door --------------------------------------------------------------------------------------------- */
+/* ---- Entry point --------------------------------------------------------------------------------------------- */
 
 static pelt_result cluster_and_store(clustering *c, px_arena *scratch, uint32_t rounds, pelt_components *out) {
     const pelt_study *s = c->study;

@@ -11,7 +11,7 @@
 /* ---- Principal directions --------------------------------------------------------------------------------- */
 
 /* Squares that are rounding of the largest. */
-#define NOTHING 1e-14
+#define ROUNDING_LEVEL 1e-14
 
 pelt_result px_study_principal(pelt_context *context, px_matrix a, size_t count, double *squares, px_matrix out) {
     bool wide = a.rows < a.columns; /* the smaller of a·aᵀ and aᵀ·a */
@@ -25,7 +25,7 @@ pelt_result px_study_principal(pelt_context *context, px_matrix a, size_t count,
     for (size_t e = 0; result == PELT_OK && e < count; e++) {
         px_matrix vector = px_matrix_of(gram + (n - 1 - e) * n, 1, n), row = px_matrix_part(out, e, 1, 0, out.columns);
         double square = values[n - 1 - e];
-        squares[e] = square > NOTHING * values[n - 1] ? square : 0;
+        squares[e] = square > ROUNDING_LEVEL * values[n - 1] ? square : 0;
         if (squares[e] == 0)
             memset(row.data, 0, out.columns * sizeof *row.data);
         else if (wide)
@@ -132,7 +132,7 @@ static pelt_result reduce(pelt_study *s, const double *rows) {
     return px_parallel(s->context, "project", N, POINTS_PER_TASK, project_points, &job);
 }
 
-/* ---- Doors ------------------------------------------------------------------------------------------------ */
+/* ---- Entry points ------------------------------------------------------------------------------------------------ */
 
 static pelt_result count_frames(pelt_study *s, const pelt_model *model) {
     uint64_t frames = 0;
