@@ -175,6 +175,11 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
 
 pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
                                    pelt_decomposer **out) {
+    return px_decomposer_create(context, model, desc, NULL, out);
+}
+
+pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
+                                 px_reduction_cache *cache, pelt_decomposer **out) {
     *out = NULL;
     PX_TAKE_DESC(context, decompose, desc, settings);
     const px_decompose_method *method = methods[settings.method];
@@ -199,6 +204,7 @@ pelt_result pelt_decomposer_create(pelt_context *context, pelt_model *model, con
         return PELT_ERROR_MEMORY;
     }
     d->desc = settings;
+    d->plan.cache = cache;
     d->was = *model;
     d->joined = settings.rig == model && settings.add > 0; /* helper bones take vertices of all parts */
     d->method = method;

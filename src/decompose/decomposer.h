@@ -49,6 +49,10 @@ struct pelt_decomposer {
     bool searched; /* the bone count was searched for: no iteration is left, trials are in the report, in fit.arena */
 };
 
+/* pelt_decomposer_create with a cache of the same clips and settings but for `bones`; NULL: none. */
+pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
+                                 px_reduction_cache *cache, pelt_decomposer **decomposer);
+
 /* After the last iteration: what the result may be measured by is then there. Once. */
 pelt_result px_decomposer_settle(pelt_decomposer *decomposer);
 

@@ -166,7 +166,40 @@ static pelt_result reduce(px_reduction *r) {
     fit->coords = PX_NEW(fit->arena, float, px_mul_size(fit->vertex_count, fit->dimension));
     if (!fit->norms || !fit->coords)
         return PELT_ERROR_MEMORY;
-    return px_reduction_each_block(r, "project", project_block, NULL);
+    px_reduction_cache *cache = r->plan->cache;
+    size_t N = fit->vertex_count, d = fit->dimension, basis = fit->row_count * d;
+    if (cache && cache->rest && cache->dimension == d &&
+        memcmp(cache->basis, fit->basis, basis * sizeof *fit->basis) == 0) {
+        memcpy(fit->coords, cache->coords, N * d * sizeof *fit->coords);
+        memcpy(fit->norms, cache->norms, N * sizeof *fit->norms);
+        memcpy(fit->now.rest, cache->rest, 3 * N * sizeof *fit->now.rest);
+        return PELT_OK;
+    }
+    PX_TRY(px_reduction_each_block(r, "project", project_block, NULL));
+    if (!cache)
+        return PELT_OK;
+    pelt_context *context = fit->context;
+    cache->dimension = fit->dimension;
+    cache->basis = px_cache_copy(context, cache->basis, fit->basis, basis, sizeof *fit->basis);
+    cache->coords = px_cache_copy(context, cache->coords, fit->coords, N * d, sizeof *fit->coords);
+    cache->norms = px_cache_copy(context, cache->norms, fit->norms, N, sizeof *fit->norms);
+    cache->rest = px_cache_copy(context, cache->rest, fit->now.rest, 3 * N, sizeof *fit->now.rest);
+    return cache->basis && cache->coords && cache->norms && cache->rest ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+/* ---- Cache ------------------------------------------------------------------------------------------------- */
+
+void *px_cache_copy(pelt_context *context, void *old, const void *data, size_t count, size_t size) {
+    px_free(context, old);
+    void *copy = px_alloc(context, count, size);
+    return copy ? memcpy(copy, data, count * size) : NULL;
+}
+
+void px_reduction_cache_free(pelt_context *context, px_reduction_cache *cache) {
+    void *const arrays[] = {cache->gram,   cache->vectors, cache->values, cache->basis,
+                            cache->coords, cache->norms,   cache->rest};
+    for (size_t a = 0; a < PX_COUNT(arrays); a++)
+        px_free(context, arrays[a]);
 }
 
 pelt_result px_fit_gather(px_fit *fit, const pelt_clip *clips, const px_gathered *plan,

@@ -4,6 +4,21 @@
 
 #include "decompose/fit.h"
 
+/* Parts of a reduction that do not depend on the number of bones: a search over that number computes them once. All NULL at
+ * first; free with px_reduction_cache_free. */
+typedef struct px_reduction_cache {
+    double *gram;    /* A Aᵀ [row][row], lower triangle */
+    double *vectors; /* [row][row] its eigenvectors, one per row … */
+    double *values;  /* … and eigenvalues [row], ascending */
+    /* The last projection: coordinates in this basis. */
+    uint32_t dimension;
+    double *basis; /* [row][dimension] */
+    float *coords; /* [vertex][dimension] */
+    double *norms; /* [vertex] */
+    double *rest;  /* [vertex][3] */
+} px_reduction_cache;
+void px_reduction_cache_free(pelt_context *context, px_reduction_cache *cache);
+
 /* Which points are the fit's vertices, and the normalisation. */
 typedef struct px_gathered {
     uint32_t point_count;
@@ -11,7 +26,8 @@ typedef struct px_gathered {
     uint32_t *vertices; /* [the mesh's vertex] the fit's vertex that it became */
     double center[3];
     double radius;
-    size_t rest_row; /* 3 · the frame that is the rest pose at first */
+    size_t rest_row;           /* 3 · the frame that is the rest pose at first */
+    px_reduction_cache *cache; /* NULL: none */
 } px_gathered;
 
 /* Sets norms, dimension, basis, coords and now.rest (allocated by the caller). Of `desc` it uses reduce, epsilon and

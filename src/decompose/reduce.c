@@ -116,9 +116,20 @@ static pelt_result make_basis(px_reduction *r, const double *values, size_t coun
 static pelt_result all_directions(px_reduction *r, double *gram) {
     px_fit *fit = r->fit;
     size_t rows = fit->row_count;
+    px_reduction_cache *cache = r->plan->cache;
     double *values = PX_ALLOC(fit->context, double, rows);
-    pelt_result result =
-        values ? px_symmetric_eigen(fit->context, px_matrix_of(gram, rows, rows), values) : PELT_ERROR_MEMORY;
+    pelt_result result = values ? PELT_OK : PELT_ERROR_MEMORY;
+    if (result == PELT_OK && cache && cache->values) {
+        memcpy(gram, cache->vectors, rows * rows * sizeof *gram);
+        memcpy(values, cache->values, rows * sizeof *values);
+    } else if (result == PELT_OK) {
+        result = px_symmetric_eigen(fit->context, px_matrix_of(gram, rows, rows), values);
+        if (result == PELT_OK && cache) {
+            cache->vectors = px_cache_copy(fit->context, cache->vectors, gram, rows * rows, sizeof *gram);
+            cache->values = px_cache_copy(fit->context, cache->values, values, rows, sizeof *values);
+            result = cache->vectors && cache->values ? PELT_OK : PELT_ERROR_MEMORY;
+        }
+    }
     if (result == PELT_OK)
         result = make_basis(r, values, rows, 0);
     for (size_t e = 0; result == PELT_OK && e < rows * fit->dimension; e++) /* leading directions first */
@@ -141,8 +152,18 @@ static pelt_result find_directions(px_reduction *r, double *gram) {
 
 pelt_result px_reduce_rows(px_reduction *r) {
     px_fit *fit = r->fit;
-    double *gram = PX_ALLOC(fit->context, double, px_mul_size(fit->row_count, fit->row_count));
-    pelt_result result = gram ? px_reduction_each_block(r, "reduce", add_rows, gram) : PELT_ERROR_MEMORY;
+    px_reduction_cache *cache = r->plan->cache;
+    size_t size = px_mul_size(fit->row_count, fit->row_count);
+    double *gram = PX_ALLOC(fit->context, double, size);
+    pelt_result result = gram ? PELT_OK : PELT_ERROR_MEMORY;
+    if (result == PELT_OK && cache && cache->gram)
+        memcpy(gram, cache->gram, size * sizeof *gram);
+    else if (result == PELT_OK) {
+        result = px_reduction_each_block(r, "reduce", add_rows, gram);
+        if (result == PELT_OK && cache &&
+            !(cache->gram = px_cache_copy(fit->context, cache->gram, gram, size, sizeof *gram)))
+            result = PELT_ERROR_MEMORY;
+    }
     if (result == PELT_OK)
         result = find_directions(r, gram);
     px_free(fit->context, gram);

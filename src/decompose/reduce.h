@@ -17,6 +17,9 @@ typedef struct px_reduction {
     double *block;           /* [row][block_vertices] */
 } px_reduction;
 
+/* A copy of data [count] in place of `old`, which is freed; NULL when there is no memory. */
+void *px_cache_copy(pelt_context *context, void *old, const void *data, size_t count, size_t size);
+
 #define PX_REDUCE_BLOCK ((size_t)2 << 20) /* doubles, 16 MB: long enough sums for BLAS to be fast */
 
 /* Part of A: `out` [3 · frame_count][count], rows of frames [frame, frame + frame_count) (counted over all clips),

@@ -36,14 +36,15 @@ typedef struct search {
     pelt_decomposer *best; /* the fewest bones that reached the error, or the last ones; NULL: none yet, or memory is
                             * bounded and it has to be made again */
     uint32_t best_bones;
+    px_reduction_cache cache; /* not used where memory is bounded */
 } search;
 
 /* ---- Trials ----------------------------------------------------------------------------------------------- */
 
-static pelt_result solve(const search *s, uint32_t bones, pelt_decomposer **out) {
+static pelt_result solve(search *s, uint32_t bones, pelt_decomposer **out) {
     pelt_decompose_desc desc = s->desc;
     desc.bones = bones;
-    PX_TRY(pelt_decomposer_create(s->context, s->model, &desc, out));
+    PX_TRY(px_decomposer_create(s->context, s->model, &desc, s->desc.memory ? NULL : &s->cache, out));
     pelt_result result = PELT_OK;
     for (bool done = false; result == PELT_OK && !done;)
         result = pelt_decomposer_step(*out, &done);
@@ -211,6 +212,7 @@ pelt_result px_search_bones(pelt_context *context, pelt_model *model, const pelt
         result = solve(&s, s.best_bones, &s.best);
     if (result == PELT_OK)
         result = report_trials(&s, px_seconds() - start);
+    px_reduction_cache_free(context, &s.cache);
     if (result == PELT_OK)
         *out = s.best;
     else
