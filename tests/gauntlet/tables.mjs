@@ -1,4 +1,5 @@
 // The tables of docs/gauntlet.md.
+import { availableParallelism, loadavg } from "node:os";
 
 const number = (value) => (Number.isInteger(value) ? `${value}` : value === undefined || Number.isNaN(value) ? "–" : value >= 100 ? value.toFixed(0) : value.toPrecision(3).replace(/\.?0+$/, ""));
 
@@ -44,7 +45,7 @@ export function markdown(verbs, rows, three, settings) {
         "# Gauntlet",
         `Every verb, with no options, on every real character, clip and capture, and on scenes of Pelt's own, each at ${settings} random settings. ` +
             "`make gauntlet` writes this page. Each run must end with exit code 0 within 20 minutes, and each measure must lie within the bound in " +
-            "its column's head. Seconds are on the clock, two runs at a time on two cores; MB is the peak resident memory. " +
+            `its column's head. Seconds are elapsed, ${availableParallelism()} runs at a time, at a load average of ${loadavg()[2].toFixed(0)}; MB is the peak resident memory. ` +
             "*New complaints* are those of the Khronos validator that the source did not have. *Reach of the box* is how far the box of all " +
             "frames reaches from the middle of the source's box: 1 for the same box.",
         `Three (\`GLTFLoader\`) evaluated a sample of the written files in rest and at random times of every clip: ${three}.`,
