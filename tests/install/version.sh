@@ -16,4 +16,5 @@ same CMakeLists.txt "$(stated CMakeLists.txt '^project\(pelt VERSION ([0-9.]+).*
 same CITATION.cff "$(stated CITATION.cff '^version: (.*)')"
 same package.json "$(stated package.json '^  "version": "(.*)",')"
 same package-lock.json "$(stated package-lock.json '^  "version": "(.*)",')"
+same CHANGELOG.md "$(stated CHANGELOG.md '^## ([0-9.]+).*')"
 echo "version $version everywhere"
