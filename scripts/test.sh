@@ -15,6 +15,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 
 passed=0 failed=0 skipped=0 summary=()
+[ "${1:-}" != --all ] || export PELT_ALL=1 # for tests that otherwise take a sample of the real data
 jobs=$(nproc)
 
 # count NAME SECONDS PASSED FAILED SKIPPED: adds to the sums, and a line to the summary.
