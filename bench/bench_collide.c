@@ -195,7 +195,7 @@ typedef struct result {
     double found, balls, leaves;
 } result;
 
-/* The other one stands elsewhere, and is elsewhere in its walk. */
+/* The second body stands at another place, at another time of its walk. */
 static void place_other(const actor *other, const question *q, uint32_t frame, pelt_affine *out) {
     uint32_t bone_count = other->model->skin.bone_count;
     const pelt_affine *palette = other->palettes + (size_t)bone_count * ((frame + FRAMES / 3) % FRAMES);

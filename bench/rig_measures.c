@@ -1,4 +1,4 @@
-/* Measures of skins; what they are is told in the header. */
+/* Measures of skins; see the header for definitions. */
 #include "rig_measures.h"
 
 #include "core/core.h"

@@ -6,7 +6,7 @@
 
 #define MAX_ARGUMENTS 64
 
-/* Every field of every table; those that nobody gave have their defaults, which keep to the ranges too. */
+/* Every field of every table; options that are not given have their defaults, which are in range too. */
 static void check_settings(const cli_session *session, const void *settings) {
     for (size_t g = 0; verb_group(session->verb, g); g++) {
         const option_group *group = verb_group(session->verb, g);

@@ -404,7 +404,7 @@ static pelt_model *make_fork(test_context *test) {
     return model;
 }
 
-static void test_touching_limbs_are_told(void **state) {
+static void test_touching_limbs_are_reported(void **state) {
     (void)state;
     test_context test;
     test_begin(&test, 1);
@@ -601,7 +601,7 @@ int main(void) {
         cmocka_unit_test(test_locked_joints_keep_their_weights),
         cmocka_unit_test(test_mirror_is_exact),
         cmocka_unit_test(test_mirror_respects_exclusions),
-        cmocka_unit_test(test_touching_limbs_are_told),
+        cmocka_unit_test(test_touching_limbs_are_reported),
         cmocka_unit_test(test_touching_limbs_are_parted),
         cmocka_unit_test(test_joints_without_weights_say_why),
         cmocka_unit_test(test_bridged_parts_are_named),

@@ -264,7 +264,7 @@ static void caches_convert_into_each_other(void **state) {
     rmdir(folder);
 }
 
-static void uneven_times_are_told(void **state) {
+static void uneven_times_are_reported(void **state) {
     (void)state;
     char folder[1024], path[1100];
     test_folder(folder);
@@ -349,7 +349,7 @@ int main(void) {
         cmocka_unit_test(cut_or_longer),
         cmocka_unit_test(damaged_headers),
         cmocka_unit_test(caches_convert_into_each_other),
-        cmocka_unit_test(uneven_times_are_told),
+        cmocka_unit_test(uneven_times_are_reported),
         cmocka_unit_test(memory_may_run_out),
         cmocka_unit_test(real_caches),
     };

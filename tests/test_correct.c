@@ -378,7 +378,7 @@ static void check_refusal(const subject *s, const pelt_correct_pair *pairs, uint
     test_fails(&s->test, pelt_correct(s->context, s->model, pairs, count, &s->desc, NULL), result, text);
 }
 
-static void bad_input_is_told(void **state) {
+static void bad_input_is_reported(void **state) {
     (void)state;
     subject s;
     begin(&s, "tube", 100, 4);
@@ -422,7 +422,7 @@ int main(void) {
         cmocka_unit_test(no_seam_opens),
         cmocka_unit_test(same_for_any_number_of_threads),
         cmocka_unit_test(memory_may_run_out),
-        cmocka_unit_test(bad_input_is_told),
+        cmocka_unit_test(bad_input_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

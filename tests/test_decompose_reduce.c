@@ -272,7 +272,7 @@ static void bones_bound_the_dimension(void **state) {
 
 /* ---- Bad input and small input ---------------------------------------------------------------------------- */
 
-static void not_finite_is_told(void **state) {
+static void not_finite_is_reported(void **state) {
     (void)state;
     for (uint32_t method = 0; method < 2; method++)
         for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++)
@@ -375,7 +375,7 @@ static void whole_stays_within_memory(void **state) {
     assert_true(hashes[0] == hashes[1]);
 }
 
-static void too_little_memory_is_told(void **state) {
+static void too_little_memory_is_reported(void **state) {
     (void)state;
     fixture f;
     begin(&f, 2100, 6, 1);
@@ -481,11 +481,11 @@ int main(void) {
         cmocka_unit_test(ways_agree),
         cmocka_unit_test(iteration_widens),
         cmocka_unit_test(bones_bound_the_dimension),
-        cmocka_unit_test(not_finite_is_told),
+        cmocka_unit_test(not_finite_is_reported),
         cmocka_unit_test(smallest_inputs),
         cmocka_unit_test(threads_and_memory_change_nothing),
         cmocka_unit_test(whole_stays_within_memory),
-        cmocka_unit_test(too_little_memory_is_told),
+        cmocka_unit_test(too_little_memory_is_reported),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(release_keeps_the_data),
     };

@@ -596,7 +596,7 @@ static void memory_may_run_out(void **state) {
     test_fail_some_allocations(1, 150, learn_small, NULL);
 }
 
-static void bad_input_is_told(void **state) {
+static void bad_input_is_reported(void **state) {
     (void)state;
     test_context test;
     pelt_context *context = test_begin(&test, 1);
@@ -780,7 +780,7 @@ int main(void) {
         cmocka_unit_test(normals_come_nearer),
         cmocka_unit_test(same_for_any_number_of_threads),
         cmocka_unit_test(memory_may_run_out),
-        cmocka_unit_test(bad_input_is_told),
+        cmocka_unit_test(bad_input_is_reported),
         cmocka_unit_test(noise_does_no_harm),
         cmocka_unit_test(nonsense_teaches_nothing),
         cmocka_unit_test(few_examples_are_trusted),

@@ -545,7 +545,7 @@ static void equal_skeletons(void **state) {
 }
 
 /* A joint that carries weights of the hand, stays with the body, and does not stand where a joint with a partner does. */
-static void torn_meshes_are_told(void **state) {
+static void torn_meshes_are_reported(void **state) {
     (void)state;
     test_context test;
     test_begin(&test, 1);
@@ -626,7 +626,7 @@ int main(void) {
         cmocka_unit_test(goals_follow_limbs),
         cmocka_unit_test(limbs_of_one_bone),
         cmocka_unit_test(equal_skeletons),
-        cmocka_unit_test(torn_meshes_are_told),
+        cmocka_unit_test(torn_meshes_are_reported),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(every_allocation_fails),
     };

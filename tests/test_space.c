@@ -56,7 +56,7 @@ static void meshes_are_turned(void **state) {
     }
 }
 
-static void bad_values_are_told(void **state) {
+static void bad_values_are_reported(void **state) {
     (void)state;
     static const char *const bad[][3] = {{"q", NULL, "up 'q': give y, z or x"},
                                          {"mesh.obj=", NULL, "up ''"},
@@ -78,7 +78,7 @@ static void bad_values_are_told(void **state) {
     }
 }
 
-static void numbers_that_overflow_are_told(void **state) {
+static void numbers_that_overflow_are_reported(void **state) {
     (void)state;
     static const char large[] = "v 0 0 3e38\nv 2 0 0\nv 0 3 0\nf 1 2 3\n";
     test_context test;
@@ -345,8 +345,8 @@ static void entries_without_a_file_are_found(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(meshes_are_turned),
-        cmocka_unit_test(bad_values_are_told),
-        cmocka_unit_test(numbers_that_overflow_are_told),
+        cmocka_unit_test(bad_values_are_reported),
+        cmocka_unit_test(numbers_that_overflow_are_reported),
         cmocka_unit_test(caches_are_brought_to_their_mesh),
         cmocka_unit_test(axes_are_compared),
         cmocka_unit_test(rigs_play_turned),

@@ -368,7 +368,7 @@ static void cancelled_anywhere(void **state) {
     assert_true(at > 10);
 }
 
-static void wrong_inputs_are_told(void **state) {
+static void wrong_inputs_are_reported(void **state) {
     (void)state;
     test_context test;
     pelt_context *context = test_begin(&test, 2);
@@ -455,7 +455,7 @@ int main(void) {
         cmocka_unit_test(spread_bones_find_an_exact_skin),
         cmocka_unit_test(failing_allocations_leave_nothing),
         cmocka_unit_test(cancelled_anywhere),
-        cmocka_unit_test(wrong_inputs_are_told),
+        cmocka_unit_test(wrong_inputs_are_reported),
         cmocka_unit_test(published_figures_are_met),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-# Corrections that poses drive: from meshes with poses, from morph targets, from frames; what is wrong is told.
+# Corrections that poses drive: from meshes with poses, from morph targets, from frames; errors have messages.
 . "$(dirname "$0")/lib.sh"
 
 "$PELT_SCENES" arm -o arm.glb --vertices 400 --poses poses --unseen unseen >/dev/null || fail "no scene"

@@ -1,5 +1,5 @@
-# Corrections by pose from motion capture, with defaults: poses that were not learned from come near the truth, a flesh that only keeps
-# its volume. At 30 frames per second: fewer are fewer examples (49_06 has 0.41 at 15).
+# Corrections by pose from motion capture, with defaults: poses that were not learned from come near the reference, soft tissue that only
+# preserves its volume. At 30 frames per second: fewer are fewer examples (49_06 has 0.41 at 15).
 . "$(dirname "$0")/lib.sh"
 need_data char-makehuman/human_cmu.glb
 rig=$data

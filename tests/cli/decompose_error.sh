@@ -1,5 +1,5 @@
 # pelt decompose --error gives the fewest bones: with one less, as --bones solves it, the error is missed. Without --bones the
-# result is what --bones gives with that number. A still clip has one bone; too little memory is told; --weights keeps the rest.
+# result is what --bones gives with that number. A still clip has one bone; too little memory is an error; --weights keeps the rest.
 . "$(dirname "$0")/lib.sh"
 
 value() { node -p "JSON.parse(require('fs').readFileSync('$1')).$2"; }

@@ -28,7 +28,7 @@ same locked.glb named.glb
 run 0 decompose -q rig.glb walk.pc2 -o parts.glb --skeleton rig.glb --weights rig.glb --lock-vertices creature
 run 0 compare -q rig.glb locked.glb --max-error 0.1
 
-# Helper bones for the input itself, where it moves otherwise than its skin. Vertices without room are told of.
+# Helper bones for the input itself, where it moves otherwise than its skin. A warning counts vertices without a free influence.
 run 0 decompose rig.glb walk.pc2 -o helped.glb --add 2 --influences 6 --json report.json
 no_err
 json report.json 'r.result.bones === 29 && r.result.error_rms < 0.01'

@@ -1,5 +1,5 @@
-# What people and disks do to a program: every case ends in time, with its exit code and a sentence, and with a whole
-# file or none.
+# Full disks, pipes, odd file names, damaged and deceptive files: every case ends in time, with its exit code and a message, and
+# with a complete file or none.
 . "$(dirname "$0")/lib.sh"
 
 quad >mesh.obj

@@ -1,4 +1,4 @@
-# Options that mean nothing with the others are usage errors that say so, before any work: no input is there.
+# Options without effect beside the others are usage errors, reported before any input is read.
 . "$(dirname "$0")/lib.sh"
 
 # idle OPTION REASON ARGS…

@@ -22,10 +22,10 @@ json run.json 'r.skin.result.bones === 31 + 6'
 run 0 info run.glb --json info.json
 json info.json 'r.inputs[0].motions[0].name === "09_06" && r.inputs[0].vertices === 13380'
 
-# The file plays the tissue.
+# The file plays the simulation.
 json run.json 'r.skin.result.error_rms < 10 && r.skin.result.influences <= 4'
 
-# The same motion as AMC: nearly the same tissue.
+# The same motion as AMC: nearly the same deformation.
 run 0 jiggle -q "$human" "$amc" -o amc.pc2 $part --from 0.29167 --to 0.59167 --json amc.json
 json amc.json 'r.retarget.matched >= 15 && r.clips[0].farthest > 0.005 && r.clips[0].farthest < 0.5'
 

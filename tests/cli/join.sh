@@ -1,4 +1,4 @@
-# Motions that a program wrote apart, bones and morphs: they play together in every verb.
+# Motions of bones and of morphs that a program exported as two animations play together in every verb.
 . "$(dirname "$0")/lib.sh"
 
 "$PELT_SCENES" softbody -o hare.obj --vertices 300 --frames 8 >/dev/null || fail "no scene"

@@ -1,4 +1,4 @@
-# What the tests of the program share. Each runs in a fresh folder that goes with it.
+# Shared by the tests of the program. Each runs in a temporary folder, which is removed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/pelt-cli.XXXXXX")

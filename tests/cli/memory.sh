@@ -1,5 +1,5 @@
-# --max-memory from next to nothing up to what a verb takes: a sentence and exit code 2 every time and no file, then the
-# same bytes as without a limit.
+# --max-memory from 2 kB up to what a verb needs: a message, exit code 2 and no file each time, then the same bytes as without
+# a limit.
 . "$(dirname "$0")/lib.sh"
 
 "$PELT_SCENES" tube -o rig.glb --vertices 60 --frames 4 >log/out || fail "pelt-scenes"

@@ -1,4 +1,4 @@
-# Outputs that cannot be written: exit code 3, and nothing half-done stays.
+# Outputs that cannot be written: exit code 3, and no incomplete file stays.
 . "$(dirname "$0")/lib.sh"
 
 quads q

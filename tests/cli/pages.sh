@@ -1,4 +1,4 @@
-# Manual pages and completions are what their readers take.
+# Manual pages and shell completions are accepted by man and by the shells.
 . "$(dirname "$0")/lib.sh"
 
 run 0 completion bash

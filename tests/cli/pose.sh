@@ -1,4 +1,4 @@
-# A pose of a rig as a mesh: from joints, files and motions; what is wrong is told.
+# A pose of a rig as a mesh: from joints, files and motions; errors have messages.
 . "$(dirname "$0")/lib.sh"
 
 "$PELT_SCENES" arm -o arm.glb --vertices 300 --poses poses >/dev/null || fail "no scene"
