@@ -153,8 +153,11 @@ exit_code json_write(const cli_session *session, const cli_json *json, const cha
         return EXIT_DONE;
     }
     pelt_context *context; /* of its own: a report tells, too, that memory was at its limit */
-    if (pelt_context_create(NULL, &context) != PELT_OK)
-        return EXIT_INPUT;
+    pelt_result made = pelt_context_create(NULL, &context);
+    if (made != PELT_OK) {
+        say(session, MESSAGE_ERROR, "%s: %s", path, pelt_result_text(made));
+        return session_exit_code(made);
+    }
     char *text = must_alloc(json->size + 1, 1);
     memcpy(text, json->data, json->size);
     text[json->size] = '\n';

@@ -31,6 +31,7 @@ const ROWS = [
     ["convert", ["q_%d.obj", "out/a_%d.ply"], ["a_0.ply+a_1.ply+a_2.ply"]],
     ["bake", ["rig.glb", "-o", "out/a.pc2", "--mesh", "out/a.obj"], ["a.pc2+a.obj"]],
     ["decompose", ["mesh.obj", "clip.pc2", "-o", "out/a.glb", "-b", "2", "--iterations", "2"], ["a.glb"]],
+    ["decompose", ["mesh.obj", "clip.pc2", "-o", "out/a.glb", "-b", "2", "--iterations", "2", "--corrections", "2"], ["a.glb"]],
     ["bind", ["rig.glb", "-o", "out/a.glb", "--resolution", "16"], ["a.glb"]],
     ["correct", ["rig.glb", "clip.pc2", "--rank", "1", "-o", "out/a.glb"], ["a.glb"]],
     ["correct", ["rig.glb", "--driver", "pose", "--poses", "poses", "-o", "out/a.glb"], ["a.glb"]],
@@ -146,7 +147,8 @@ function judge(kind, attempted, good, saves) {
         else wrong.push(`${file} is neither the old file nor a complete one`);
     }
     for (const file of good.keys()) if (!written.has(file)) wrong.push(`${file} is gone`);
-    for (const files of saves)
+    // Files are renamed one after the other: where that fails, those before it are in place.
+    for (const files of /cannot be put in place/.test(message) ? [] : saves)
         if (new Set(files.split("+").map((file) => state.get(file))).size > 1) wrong.push(`only some of ${files} are new`);
     const expected = EXPECTED[kind];
     if (code === 0) {
