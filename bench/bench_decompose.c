@@ -37,6 +37,7 @@ static int run_kind(pelt_context *context, const animation *a, size_t kind) {
 }
 
 int main(int count, char **texts) {
+    pelt_blas_single_thread();
     pelt_context *context;
     if (pelt_context_create(NULL, &context) != PELT_OK)
         return 1;

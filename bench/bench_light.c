@@ -41,6 +41,7 @@ static void print_light(pelt_context *context, const char *name, uint32_t kind) 
 }
 
 int main(void) {
+    pelt_blas_single_thread();
     pelt_context *context;
     if (pelt_context_create(NULL, &context) != PELT_OK)
         return 1;

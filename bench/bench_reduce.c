@@ -121,6 +121,7 @@ static pelt_result run_animation(pelt_context *context, const animation *a, redu
 }
 
 int main(int count, char **texts) {
+    pelt_blas_single_thread();
     pelt_context *context;
     if (pelt_context_create(NULL, &context) != PELT_OK)
         return 1;

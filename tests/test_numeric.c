@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include "numeric/numeric.h"
+#include "scenes.h"
 
 #include <float.h>
 #include <math.h>
@@ -436,6 +437,28 @@ static void inverses(void **state) {
     assert_memory_equal(out, zero, sizeof zero);
 }
 
+int openblas_get_num_threads(void);
+void openblas_set_num_threads(int count);
+
+/* The thread count of OpenBLAS belongs to the process: a solver leaves it alone, pelt_blas_single_thread changes it. */
+static void blas_threads_are_the_hosts(void **state) {
+    (void)state;
+    openblas_set_num_threads(2);
+    assert_int_equal(openblas_get_num_threads(), 2);
+    test_context test;
+    test_begin(&test, 2);
+    pelt_model *cloth;
+    test_ok(&test, scene_find("cloth")->make(test.context, &(scene_desc){200, 20, 1}, &cloth));
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.bones = 4;
+    test_ok(&test, pelt_decompose(test.context, cloth, &desc, NULL));
+    assert_int_equal(openblas_get_num_threads(), 2);
+    pelt_blas_single_thread();
+    assert_int_equal(openblas_get_num_threads(), 1);
+    pelt_model_destroy(cloth);
+    test_end(&test);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),         cmocka_unit_test(products_of_parts),
@@ -444,7 +467,7 @@ int main(void) {
         cmocka_unit_test(singular_values),  cmocka_unit_test(lack_of_memory),
         cmocka_unit_test(many_threads),     cmocka_unit_test(small_matrices),
         cmocka_unit_test(polar_is_nearest), cmocka_unit_test(special_small_matrices),
-        cmocka_unit_test(inverses),
+        cmocka_unit_test(inverses),         cmocka_unit_test(blas_threads_are_the_hosts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include <pelt/base.h>
 #include <pelt/bind.h>
+#include <pelt/blas.h>
 #include <pelt/collide.h>
 #include <pelt/correct.h>
 #include <pelt/crowd.h>

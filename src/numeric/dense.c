@@ -1,26 +1,22 @@
 /* Dense matrices through CBLAS and LAPACK(E).
  *
- * LAPACK stores columns. A row-major matrix read that way is its transpose, so every door asks LAPACK for the
- * decomposition of the transpose and finds the wanted one in place, without copies. Work space comes from the context,
+ * LAPACK stores columns. A row-major matrix read that way is its transpose, so every function here asks LAPACK for
+ * the decomposition of the transpose and finds the wanted one in place, without copies. Work space comes from the context,
  * which is why the LAPACKE_…_work functions are called.
  */
 #include "numeric/numeric.h"
+
+#include <pelt/blas.h>
 
 #include <cblas.h>
 #include <lapacke.h>
 #include <limits.h>
 #include <math.h>
-#include <pthread.h>
 
 void openblas_set_num_threads(int count); /* in OpenBLAS's own cblas.h, not in the reference one */
 
-static void one_thread(void) {
+void pelt_blas_single_thread(void) {
     openblas_set_num_threads(1);
-}
-
-static void begin(void) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, one_thread);
 }
 
 static int dimension(size_t count) {
@@ -55,7 +51,6 @@ static void scale(px_matrix c, double beta) {
 
 void px_gemm(double alpha, px_matrix a, px_matrix b, double beta, px_matrix c) {
     assert(a.rows == c.rows && b.columns == c.columns && a.columns == b.rows && !c.transposed);
-    begin();
     if (a.columns == 0 || c.rows == 0 || c.columns == 0) {
         scale(c, beta);
         return;
@@ -66,7 +61,6 @@ void px_gemm(double alpha, px_matrix a, px_matrix b, double beta, px_matrix c) {
 
 void px_syrk(double alpha, px_matrix a, double beta, px_matrix c) {
     assert(a.rows == c.rows && a.rows == c.columns && !c.transposed);
-    begin();
     if (a.columns == 0 || a.rows == 0) {
         scale(c, beta);
         return;
@@ -90,7 +84,6 @@ static bool lower_finite(px_matrix a) {
 
 bool px_cholesky(px_matrix a) {
     assert(a.rows == a.columns && !a.transposed);
-    begin();
     if (!lower_finite(a))
         return false;
     /* our lower triangle is LAPACK's upper one: a = Uᵀ·U with U = Lᵀ */
@@ -99,7 +92,6 @@ bool px_cholesky(px_matrix a) {
 
 void px_cholesky_apply(px_matrix l, px_matrix b) {
     assert(l.rows == b.rows && !l.transposed);
-    begin();
     if (b.rows == 0 || b.columns == 0)
         return;
     px_matrix stored = b.transposed ? px_transposed(b) : b;
@@ -157,7 +149,6 @@ static int eigen_step(void *user, double *work, int work_count, int *integers, i
 
 pelt_result px_symmetric_eigen(pelt_context *context, px_matrix a, double *values) {
     assert(a.rows == a.columns && !a.transposed);
-    begin();
     if (a.rows == 0)
         return PELT_OK;
     if (!lower_finite(a))
@@ -183,7 +174,6 @@ pelt_result px_svd(pelt_context *context, px_matrix a, px_matrix u, double *s, p
     size_t rank = px_min_size(a.rows, a.columns);
     assert(u.rows == a.rows && u.columns == rank && vt.rows == rank && vt.columns == a.columns);
     assert(!a.transposed && !u.transposed && !vt.transposed);
-    begin();
     if (rank == 0)
         return PELT_OK;
     for (size_t r = 0; r < a.rows; r++)

@@ -3,13 +3,8 @@
  * Matrices are views of row-major arrays. Element (r, c) of a view is data[r · pitch + c], of a transposed one
  * data[c · pitch + r]; nothing is ever copied to transpose it. Rows, columns and pitch must each fit in an int.
  *
- * Threads: all doors may be called from any number of threads at once, and each call works on its own thread alone, so
- * results depend neither on the number of cores nor on --threads. For OpenBLAS, which would start threads of its own
- * inside ours, this takes openblas_set_num_threads(1) at the first use of a door. That setting belongs to the whole
- * process: OpenBLAS 0.3.21 knows none per thread, and setting it around each call would race. A host that wants more
- * threads for its own BLAS calls may set it back after its first call to Pelt; Pelt stays right, only its last digits
- * then depend on the number of cores. (Debian's serial build is no way out: it is linked to the same name by whoever
- * administers the machine, and is safe for calls from several threads only when built with locks.)
+ * Threads: all functions may be called from any number of threads at once. Their results depend on the number of threads
+ * that OpenBLAS uses inside one call, which is the host's to set: see pelt/blas.h.
  */
 #ifndef PELT_NUMERIC_H
 #define PELT_NUMERIC_H
