@@ -117,7 +117,6 @@ static void report_json(const bind_work *w) {
     json_real(json, "write", w->seconds_write);
     json_real(json, "total", w->seconds_total);
     json_close(json, '}');
-    json_count(json, "peak_memory_bytes", pelt_context_memory(w->session->context).peak);
     json_count(json, "bytes", written_size(w->settings->output, 0));
     w->session->report_done = true;
 }

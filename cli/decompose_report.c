@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 /* ---- Measuring what was written --------------------------------------------------------------------------- */
 
@@ -67,11 +66,6 @@ pelt_result decompose_measure(decompose_work *w) {
 }
 
 /* ---- Report ----------------------------------------------------------------------------------------------- */
-
-static uint64_t peak_memory(void) {
-    struct rusage usage;
-    return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
-}
 
 static void report_errors(cli_json *json, const pelt_difference *d) {
     json_real(json, "error_rms", d->error_rms);
@@ -157,7 +151,6 @@ void decompose_json(cli_json *json, const decompose_work *w) {
     json_real(json, "correct", w->report.seconds_correct);
     json_real(json, "total", w->seconds_total);
     json_close(json, '}');
-    json_count(json, "peak_memory_bytes", peak_memory());
     json_floats(json, "iterations", w->report.decompose.iteration_errors, w->report.decompose.iteration_count);
     report_search(&w->report.decompose, json);
 }
@@ -197,7 +190,7 @@ static void report_table(const decompose_work *w) {
               r->iteration_count, w->seconds_write);
     if (w->settings->corrected.corrections > 0)
         table_row(&table, "", "corrections %.3f (%u rounds)", w->report.seconds_correct, w->report.round_count);
-    table_row(&table, "memory", "%s", bytes_text(peak_memory()));
+    table_row(&table, "memory", "%s", bytes_text(pelt_context_memory(w->session->context).peak));
     table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
 }
 

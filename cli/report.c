@@ -134,6 +134,7 @@ static void report_option(const cli_verb *verb, const char *title, const pelt_op
 static void close_report(cli_session *session, const void *settings) {
     cli_json *json = &session->report;
     settings_report r = {json, settings};
+    json_count(json, "peak_memory_bytes", pelt_context_memory(session->context).peak);
     json_open(json, "settings", '{');
     each_option(session->verb, report_option, &r);
     json_close(json, '}');

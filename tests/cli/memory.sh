@@ -1,5 +1,5 @@
 # --max-memory from 2 kB up to what a verb needs: a message, exit code 2 and no file each time, then the same bytes as without
-# a limit.
+# a limit. peak_memory_bytes of the report is the smallest sufficient limit.
 . "$(dirname "$0")/lib.sh"
 
 "$PELT_SCENES" tube -o rig.glb --vertices 60 --frames 4 >log/out || fail "pelt-scenes"
@@ -39,6 +39,10 @@ sweep() {
     [ $tries -gt 4 ] || fail "$*: the limit does not bind"
     same "free/$file" "tight/$file"
     [ "$(ls -A free)" = "$(ls -A tight)" ] || fail "$*: other files"
+    eval run 0 "$*" --threads 1 --json log/report.json
+    peak=$(node -p 'JSON.parse(require("fs").readFileSync("log/report.json")).peak_memory_bytes')
+    eval run 0 "$*" --threads 1 --max-memory "$peak"
+    eval run 2 "$*" --threads 1 --max-memory "$((peak - 1))"
     echo "$tries limits: pelt $1"
     rm free/* tight/*
 }
