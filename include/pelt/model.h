@@ -2,7 +2,9 @@
  *
  * All nouns are plain structs that may be read directly. Index letters are the same everywhere: i vertex, j joint
  * or bone, k frame. Shapes stand in brackets, slowest index first. Arrays of a model live in the model's own memory
- * (pelt_model_alloc) or in files mapped by it, and go with it.
+ * (pelt_model_alloc) or in files mapped by it, and go with it. An operation that replaces arrays (pelt_bind, pelt_light …)
+ * frees those that an earlier operation made, unless a clip, crowd, tree or other object was made from them meanwhile:
+ * calling it again does not grow the model (pelt_decompose_corrected does). Do not keep pointers to arrays, or copies of the struct, across operations.
  *
  *   vertex   a corner of the drawn mesh: position, normal, UV. Files split vertices at UV and normal seams.
  *   point    what the source file moves: an OBJ `v`, a cache's point, a glTF accessor element. Several vertices may

@@ -290,6 +290,7 @@ pelt_result pelt_binding_create(pelt_context *context, pelt_model *model, const 
         px_arena_destroy(arena);
         return PELT_ERROR_MEMORY;
     }
+    px_arena_keep(model->memory);
     b->context = context;
     b->arena = arena;
     const char *subject = px_subject(context, model->path[0] ? model->path : NULL);
@@ -352,23 +353,21 @@ pelt_bind_voxels pelt_binding_voxels(const pelt_binding *binding) {
 }
 
 /* Room for the report's arrays in the model's memory. */
-static pelt_result reserve_report(pelt_context *context, pelt_model *model, const pelt_bind_report *report,
-                                  uint8_t **idle, uint32_t **parts, pelt_bind_touch **touching) {
-    *idle = pelt_model_alloc(context, model, report->joint_count, sizeof **idle);
-    *parts = pelt_model_alloc(context, model, report->bridged_part_count, sizeof **parts);
-    *touching = pelt_model_alloc(context, model, report->touching_pair_count, sizeof **touching);
+static pelt_result reserve_report(pelt_model *model, const pelt_bind_report *report, uint8_t **idle, uint32_t **parts,
+                                  pelt_bind_touch **touching) {
+    *idle = PX_NEW_LASTING(model->memory, uint8_t, report->joint_count);
+    *parts = PX_NEW_LASTING(model->memory, uint32_t, report->bridged_part_count);
+    *touching = PX_NEW_LASTING(model->memory, pelt_bind_touch, report->touching_pair_count);
     return *idle && *parts && *touching ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-pelt_result pelt_bind(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc, pelt_bind_report *report) {
+static pelt_result bind(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc, pelt_bind_report *out) {
     pelt_binding *binding;
-    pelt_bind_report unused, *out = report ? report : &unused;
     uint8_t *idle;
     uint32_t *parts;
     pelt_bind_touch *touching;
-    *out = (pelt_bind_report){0};
     PX_TRY(pelt_binding_create(context, model, desc, &binding));
-    pelt_result result = reserve_report(context, model, &binding->report, &idle, &parts, &touching);
+    pelt_result result = reserve_report(model, &binding->report, &idle, &parts, &touching);
     if (result == PELT_OK)
         result = pelt_binding_apply(binding, NULL);
     if (result == PELT_OK) {
@@ -383,4 +382,11 @@ pelt_result pelt_bind(pelt_context *context, pelt_model *model, const pelt_bind_
     }
     pelt_binding_destroy(binding);
     return result;
+}
+
+pelt_result pelt_bind(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc, pelt_bind_report *report) {
+    pelt_bind_report unused, *out = report ? report : &unused;
+    *out = (pelt_bind_report){0};
+    px_operation_begin(model);
+    return px_operation_end(model, bind(context, model, desc, out));
 }

@@ -236,6 +236,7 @@ pelt_result pelt_bdtree_create(pelt_context *context, const pelt_model *model, p
         px_arena_destroy(memory);
         return PELT_ERROR_MEMORY;
     }
+    px_arena_keep(model->memory);
     bool skinned = model->skin.bone_count > 0;
     *tree = (pelt_bdtree){
         .memory = memory,

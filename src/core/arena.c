@@ -1,4 +1,5 @@
-/* Arenas: a chain of blocks, freed together. */
+/* Arenas: a chain of blocks, freed together. While an arena is open (px_arena_open), its blocks belong to a part of it, an
+ * arena that can be freed before the whole. */
 #include "core/core.h"
 
 #define CHUNK_SIZE ((size_t)64 * 1024)
@@ -20,6 +21,11 @@ struct px_arena {
     pelt_context *context;
     chunk *chunks; /* the one being filled comes first */
     deferred *deferreds;
+    px_arena *parts;  /* newest first */
+    px_arena *filled; /* the part that blocks go to while the arena is open; NULL: none needed yet */
+    px_arena *next;   /* of a part: the next older one */
+    uint32_t opened;  /* calls of px_arena_open that are not closed */
+    bool kept;        /* of a part: it lasts as long as the whole */
 };
 
 px_arena *px_arena_create(pelt_context *context) {
@@ -32,6 +38,10 @@ px_arena *px_arena_create(pelt_context *context) {
 void px_arena_destroy(px_arena *arena) {
     if (!arena)
         return;
+    for (px_arena *next, *part = arena->parts; part; part = next) {
+        next = part->next;
+        px_arena_destroy(part);
+    }
     for (deferred *d = arena->deferreds; d; d = d->next)
         d->release(d->user);
     for (chunk *next, *c = arena->chunks; c; c = next) {
@@ -45,17 +55,15 @@ pelt_context *px_arena_context(const px_arena *arena) {
     return arena->context;
 }
 
-/* A new chunk with room for `size` bytes. A chunk of its own for something large goes second in the chain, so that the
+/* A new chunk for `size` bytes. A chunk of its own for something large goes second in the chain, so that the
  * one being filled stays first. */
 static chunk *add_chunk(px_arena *arena, size_t size) {
     bool large = size > CHUNK_SIZE / 4;
-    size_t room = large ? size : CHUNK_SIZE - sizeof(chunk);
-    if (room > SIZE_MAX - sizeof(chunk))
-        room = SIZE_MAX - sizeof(chunk);
-    chunk *c = px_alloc(arena->context, 1, sizeof(chunk) + room);
+    size_t capacity = px_min_size(large ? size : CHUNK_SIZE - sizeof(chunk), SIZE_MAX - sizeof(chunk));
+    chunk *c = px_alloc(arena->context, 1, sizeof(chunk) + capacity);
     if (!c)
         return NULL;
-    c->size = room;
+    c->size = capacity;
     if (large && arena->chunks) {
         c->next = arena->chunks->next;
         arena->chunks->next = c;
@@ -64,6 +72,21 @@ static chunk *add_chunk(px_arena *arena, size_t size) {
         arena->chunks = c;
     }
     return c;
+}
+
+void px_arena_adopt(px_arena *arena, px_arena *part) {
+    part->next = arena->parts;
+    arena->parts = part;
+}
+
+/* The arena that blocks go to now; NULL when there is no memory for it. */
+static px_arena *filled(px_arena *arena) {
+    if (arena->opened == 0 || arena->filled)
+        return arena->opened == 0 ? arena : arena->filled;
+    px_arena *part = px_arena_create(arena->context);
+    if (part)
+        px_arena_adopt(arena, part);
+    return arena->filled = part;
 }
 
 static void *alloc_aligned(px_arena *arena, size_t bytes, size_t alignment) {
@@ -79,19 +102,25 @@ static void *alloc_aligned(px_arena *arena, size_t bytes, size_t alignment) {
     return (char *)(c + 1) + start; /* chunks come zeroed */
 }
 
-void *px_arena_alloc(px_arena *arena, size_t count, size_t size) {
+void *px_arena_alloc_lasting(px_arena *arena, size_t count, size_t size) {
     size_t bytes = px_mul_size(count, size);
     return alloc_aligned(arena, bytes, bytes >= 64 ? 64 : 16);
 }
 
+void *px_arena_alloc(px_arena *arena, size_t count, size_t size) {
+    px_arena *part = filled(arena);
+    return part ? px_arena_alloc_lasting(part, count, size) : NULL;
+}
+
 /* Packed: documents have many short texts. */
 char *px_arena_text(px_arena *arena, const char *text, size_t length) {
-    char *copy = alloc_aligned(arena, length < SIZE_MAX ? length + 1 : SIZE_MAX, 1);
+    px_arena *part = filled(arena);
+    char *copy = !part ? NULL : alloc_aligned(part, length < SIZE_MAX ? length + 1 : SIZE_MAX, 1);
     return copy ? memcpy(copy, text, length) : NULL;
 }
 
 pelt_result px_arena_defer(px_arena *arena, void (*release)(void *user), void *user) {
-    deferred *d = PX_NEW(arena, deferred, 1);
+    deferred *d = px_arena_alloc_lasting(arena, 1, sizeof *d);
     if (!d) {
         release(user);
         return PELT_ERROR_MEMORY;
@@ -99,4 +128,43 @@ pelt_result px_arena_defer(px_arena *arena, void (*release)(void *user), void *u
     *d = (deferred){arena->deferreds, release, user};
     arena->deferreds = d;
     return PELT_OK;
+}
+
+/* ---- Parts ------------------------------------------------------------------------------------------------ */
+
+void px_arena_open(px_arena *arena) {
+    arena->opened++;
+}
+
+void px_arena_close(px_arena *arena, px_arena_used_fn *used, const void *user) {
+    assert(arena->opened > 0);
+    if (--arena->opened > 0)
+        return;
+    arena->filled = NULL;
+    for (px_arena **link = &arena->parts; *link;) {
+        px_arena *part = *link;
+        if (part->kept || used(user, part)) {
+            link = &part->next;
+            continue;
+        }
+        *link = part->next;
+        px_arena_destroy(part);
+    }
+}
+
+void px_arena_keep(px_arena *arena) {
+    if (!arena || arena->opened > 0)
+        return;
+    for (px_arena *part = arena->parts; part; part = part->next)
+        part->kept = true;
+}
+
+bool px_arena_holds(const px_arena *arena, const void *pointer) {
+    for (const chunk *c = arena->chunks; c; c = c->next)
+        if ((uintptr_t)pointer - (uintptr_t)(c + 1) <= c->size) /* also the end, where an empty array may begin */
+            return true;
+    for (const px_arena *part = arena->parts; part; part = part->next)
+        if (px_arena_holds(part, pointer))
+            return true;
+    return false;
 }

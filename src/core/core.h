@@ -1,4 +1,4 @@
-/* What every room stands on: failing, allocating, arenas, ordered parallel loops, growing text.
+/* What every module uses: errors, allocation, arenas, ordered parallel loops, text that grows.
  *
  * Names that cross files inside the library begin with px_.
  */
@@ -98,6 +98,28 @@ char *px_arena_text(px_arena *arena, const char *text, size_t length);
 pelt_result px_arena_defer(px_arena *arena, void (*release)(void *user), void *user);
 pelt_context *px_arena_context(const px_arena *arena);
 #define PX_NEW(arena, type, count) ((type *)px_arena_alloc(arena, count, sizeof(type)))
+
+/* Between open and close, memory comes from a part of the arena; calls nest, all share one part. The last close frees every
+ * part that `used` returns false for. */
+typedef bool px_arena_used_fn(const void *user, const px_arena *part);
+void px_arena_open(px_arena *arena);
+void px_arena_close(px_arena *arena, px_arena_used_fn *used, const void *user);
+/* The parts that are there now last as long as the arena. While it is open, nothing happens. NULL is allowed. */
+void px_arena_keep(px_arena *arena);
+/* Makes an arena a part of another. */
+void px_arena_adopt(px_arena *arena, px_arena *part);
+/* Whether the pointer is into the arena's memory. */
+bool px_arena_holds(const px_arena *arena, const void *pointer);
+/* As px_arena_alloc, but never in a part: arrays of reports, which last as long as the model. */
+void *px_arena_alloc_lasting(px_arena *arena, size_t count, size_t size);
+#define PX_NEW_LASTING(arena, type, count) ((type *)px_arena_alloc_lasting(arena, count, sizeof(type)))
+
+/* Between begin and end an operation replaces data of a model. The end frees the memory of this operation and of earlier
+ * ones that no array of the model is in, and returns `result`. Operations nest. Does nothing for a copy of a pelt_model.
+ * An object that refers to arrays of a model after it was made calls px_arena_keep(model->memory) first: arrays that an
+ * operation replaces then stay. */
+void px_operation_begin(pelt_model *model);
+pelt_result px_operation_end(pelt_model *model, pelt_result result);
 
 /* Replaces the data of a model by that of a model borrowed from it (pelt_model_borrow), whose memory it takes over; its clips
  * stay. On failure the model is as it was and the borrowed one is destroyed. */

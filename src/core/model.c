@@ -28,6 +28,7 @@ static void *copy_items(px_arena *arena, const void *items, size_t count, size_t
 
 pelt_result pelt_model_borrow(pelt_context *context, const pelt_model *source, pelt_model **out) {
     PX_TRY(pelt_model_create(context, out));
+    px_arena_keep(source->memory);
     pelt_model *model = *out;
     px_arena *memory = model->memory;
     *model = *source;
@@ -67,6 +68,87 @@ const char *pelt_model_text(pelt_context *context, pelt_model *model, const char
     (void)context;
     return px_arena_text(model->memory, text, strlen(text));
 }
+
+/* ---- Operations ------------------------------------------------------------------------------------------- */
+
+/* model_uses must know every array. */
+_Static_assert(sizeof(void *) != 8 ||
+                   (sizeof(pelt_mesh) == 120 && sizeof(pelt_clip) == 64 && sizeof(pelt_skeleton) == 32 &&
+                    sizeof(pelt_track) == 40 && sizeof(pelt_motion) == 32 && sizeof(pelt_skin) == 40 &&
+                    sizeof(pelt_morph) == 64 && sizeof(pelt_driver) == 72 && sizeof(pelt_model) == 296),
+               "list the pointers that were added in model_uses");
+
+static bool holds_any(const px_arena *part, const void *const *pointers, size_t count) {
+    for (size_t n = 0; n < count; n++)
+        if (px_arena_holds(part, pointers[n]))
+            return true;
+    return false;
+}
+#define HOLDS(...) holds_any(part, (const void *const[]){__VA_ARGS__}, PX_COUNT(((const void *const[]){__VA_ARGS__})))
+
+static bool motion_uses(const pelt_motion *motion, const px_arena *part) {
+    for (uint32_t t = 0; t < motion->track_count; t++)
+        if (HOLDS(motion->tracks[t].times, motion->tracks[t].values))
+            return true;
+    return HOLDS(motion->name, motion->tracks);
+}
+
+/* Whether any array or text of the model is in that part of its memory. */
+static bool model_uses(const void *user, const px_arena *part) {
+    const pelt_model *model = user;
+    const pelt_mesh *mesh = &model->mesh;
+    const pelt_skeleton *skeleton = &model->skeleton;
+    const pelt_skin *skin = &model->skin;
+    if (HOLDS(mesh->positions, mesh->normals, mesh->tangents, mesh->uvs, mesh->colors, mesh->vertex_points,
+              mesh->triangles, mesh->triangle_polygons, mesh->parts, mesh->origins, mesh->weld) ||
+        HOLDS(skeleton->names, skeleton->parents, skeleton->rest) ||
+        HOLDS(skin->bone_joints, skin->inverse_binds, skin->bones, skin->weights) ||
+        HOLDS(model->clips, model->motions, model->morphs.morphs, model->drivers, model->path, model->format))
+        return true;
+    for (uint32_t p = 0; p < mesh->part_count; p++)
+        if (HOLDS(mesh->parts[p].name, mesh->parts[p].material))
+            return true;
+    for (uint32_t j = 0; j < skeleton->joint_count; j++)
+        if (HOLDS(skeleton->names[j]))
+            return true;
+    for (uint32_t n = 0; n < model->clip_count; n++) {
+        const pelt_clip *c = &model->clips[n];
+        if (HOLDS(c->name, c->times, c->positions, c->source.user))
+            return true;
+    }
+    for (uint32_t n = 0; n < model->morphs.morph_count; n++) {
+        const pelt_morph *m = &model->morphs.morphs[n];
+        if (HOLDS(m->name, m->positions, m->normals, m->tangents, m->colors))
+            return true;
+    }
+    for (uint32_t n = 0; n < model->driver_count; n++) {
+        const pelt_driver *d = &model->drivers[n];
+        if (HOLDS(d->centres, d->morphs, d->coefficients))
+            return true;
+    }
+    for (uint32_t m = 0; m < model->motion_count; m++)
+        if (motion_uses(&model->motions[m], part))
+            return true;
+    return false;
+}
+
+/* A copy of a model's struct does not tell what the model itself uses. */
+static bool is_copy(const pelt_model *model) {
+    return !px_arena_holds(model->memory, model);
+}
+
+void px_operation_begin(pelt_model *model) {
+    if (!is_copy(model))
+        px_arena_open(model->memory);
+}
+
+pelt_result px_operation_end(pelt_model *model, pelt_result result) {
+    if (!is_copy(model))
+        px_arena_close(model->memory, model_uses, model);
+    return result;
+}
+
+/* ---- Copies ----------------------------------------------------------------------------------------------- */
 
 static const float *copy_floats(px_arena *arena, const float *floats, size_t count) {
     float *out = PX_NEW(arena, float, count);

@@ -189,7 +189,7 @@ pelt_result px_correct_begin(px_correction *c) {
     PX_TRY(check(c));
     PX_TRY(px_correct_gather(c));
     c->rank_most = (uint32_t)px_min_size(px_min_size(c->desc.rank, c->frame_count), 3 * (size_t)c->units.count);
-    c->errors = PX_NEW(c->model->memory, double, (size_t)c->rank_most + 1);
+    c->errors = PX_NEW_LASTING(c->model->memory, double, (size_t)c->rank_most + 1);
     if (!c->errors || !make_modes(c, &c->modes))
         return PELT_ERROR_MEMORY;
     return px_correct_measure(c, &c->modes, 0, &c->errors[0]);
@@ -219,7 +219,8 @@ pelt_result pelt_correct(pelt_context *context, pelt_model *model, const pelt_co
                        .scratch = px_arena_create(context)};
     if (!c.scratch)
         return PELT_ERROR_MEMORY;
-    pelt_result result = correct(&c);
+    px_operation_begin(model);
+    pelt_result result = px_operation_end(model, correct(&c));
     if (result == PELT_OK && report)
         *report = (pelt_correct_report){.rank = c.rank,
                                         .frame_count = c.frame_count,

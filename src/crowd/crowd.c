@@ -36,6 +36,7 @@ static pelt_result check_level(pelt_context *context, const pelt_model *first, c
 }
 
 static pelt_result add_level(pelt_crowd *crowd, const pelt_model *model, px_crowd_level *level) {
+    px_arena_keep(model->memory);
     level->model = *model;
     level->model.memory = crowd->memory; /* for what is made of it here */
     if (model->morphs.morph_count)

@@ -418,10 +418,6 @@ static pelt_result fit_keys(build *b, const pose_scratch *s) {
     }
 }
 
-static void destroy_keys(void *arena) {
-    px_arena_destroy(arena);
-}
-
 static pelt_result build_motions(build *b) {
     px_fit *fit = b->fit;
     size_t rows = 3 * BLOCK_FRAMES * 4 * (size_t)fit->bone_count;
@@ -434,9 +430,11 @@ static pelt_result build_motions(build *b) {
     if (b->key_error > 0)
         PX_TRY(px_fit_moments(fit));
     pelt_result result = fit_keys(b, &s);
-    if (result != PELT_OK)
+    if (result == PELT_OK)
+        px_arena_adopt(b->memory, b->key_memory);
+    else
         px_arena_destroy(b->key_memory);
-    return result == PELT_OK ? px_arena_defer(b->memory, destroy_keys, b->key_memory) : result;
+    return result;
 }
 
 /* ---- Tree ------------------------------------------------------------------------------------------------ */

@@ -203,6 +203,7 @@ pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const
         px_arena_destroy(arena);
         return PELT_ERROR_MEMORY;
     }
+    px_arena_keep(model->memory);
     d->desc = settings;
     d->plan.cache = cache;
     d->was = *model;
@@ -266,7 +267,7 @@ pelt_result px_decomposer_settle(pelt_decomposer *d) {
 
 /* A copy in the model's memory. */
 static const void *keep(pelt_model *model, const void *data, size_t count, size_t size) {
-    void *copy = px_arena_alloc(model->memory, count, size);
+    void *copy = px_arena_alloc_lasting(model->memory, count, size);
     return copy && count > 0 ? memcpy(copy, data, count * size) : copy;
 }
 
@@ -281,7 +282,7 @@ pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *re
     r.iteration_errors = keep(d->model, d->errors, r.iteration_count, sizeof(float));
     r.search_bones = keep(d->model, r.search_bones, r.search_count, sizeof(uint32_t));
     r.search_errors = keep(d->model, r.search_errors, r.search_count, sizeof(float));
-    uint32_t *motions = PX_NEW(d->model->memory, uint32_t, d->model->clip_count);
+    uint32_t *motions = PX_NEW_LASTING(d->model->memory, uint32_t, d->model->clip_count);
     if (!r.iteration_errors || !r.search_bones || !r.search_errors || !motions)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_fit_build(&d->fit, &d->plan, &d->given, &d->desc, d->model));
@@ -299,10 +300,8 @@ pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *re
 
 /* ---- At once ---------------------------------------------------------------------------------------------- */
 
-pelt_result pelt_decompose(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
-                           pelt_decompose_report *report) {
-    if (report)
-        *report = (pelt_decompose_report){0};
+static pelt_result decompose(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
+                             pelt_decompose_report *report) {
     pelt_decomposer *d;
     PX_TRY(pelt_decomposer_create(context, model, desc, &d));
     pelt_result result = PELT_OK;
@@ -312,4 +311,12 @@ pelt_result pelt_decompose(pelt_context *context, pelt_model *model, const pelt_
         result = pelt_decomposer_finish(d, report);
     pelt_decomposer_destroy(d);
     return result;
+}
+
+pelt_result pelt_decompose(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
+                           pelt_decompose_report *report) {
+    if (report)
+        *report = (pelt_decompose_report){0};
+    px_operation_begin(model);
+    return px_operation_end(model, decompose(context, model, desc, report));
 }

@@ -24,7 +24,7 @@ pelt_result px_built_normals(pelt_context *context, const pelt_mesh *source, con
     return result;
 }
 
-pelt_result pelt_decompose_normals(pelt_context *context, pelt_model *model, const pelt_mesh *source) {
+static pelt_result fit_again(pelt_context *context, pelt_model *model, const pelt_mesh *source) {
     const pelt_mesh *mesh = &model->mesh;
     if (source->vertex_count != mesh->vertex_count || source->point_count != mesh->point_count)
         return px_fail(context, PELT_ERROR_USAGE, "the mesh whose normals are wanted has %u vertices, the model %u",
@@ -48,4 +48,9 @@ pelt_result pelt_decompose_normals(pelt_context *context, pelt_model *model, con
     model->mesh.tangents = tangents;
     model->changed |= PELT_CHANGED_POSITIONS;
     return PELT_OK;
+}
+
+pelt_result pelt_decompose_normals(pelt_context *context, pelt_model *model, const pelt_mesh *source) {
+    px_operation_begin(model);
+    return px_operation_end(model, fit_again(context, model, source));
 }

@@ -59,7 +59,7 @@ static pelt_result check(const px_eigenskin *e) {
 
 /* Fills the report; arrays live in the model's memory. */
 static pelt_result report_joints(const px_eigenskin *e, const pelt_eigenskin_joint **out) {
-    pelt_eigenskin_joint *joints = PX_NEW(e->model->memory, pelt_eigenskin_joint, e->bend_count);
+    pelt_eigenskin_joint *joints = PX_NEW_LASTING(e->model->memory, pelt_eigenskin_joint, e->bend_count);
     if (!joints)
         return PELT_ERROR_MEMORY;
     for (uint32_t j = 0; j < e->bend_count; j++) {
@@ -146,7 +146,7 @@ static pelt_result fit(px_eigenskin *e, const pelt_eigenskin_joint **joints) {
         e->desc.modes = PELT_EIGENSKIN_MODES_MAX;
         e->desc.centres = CENTRES_MAX;
     }
-    if (!(e->errors = PX_NEW(e->model->memory, double, (size_t)e->desc.modes + 1)))
+    if (!(e->errors = PX_NEW_LASTING(e->model->memory, double, (size_t)e->desc.modes + 1)))
         return PELT_ERROR_MEMORY;
     PX_TRY(px_eigenskin_find_bends(e));
     PX_TRY(learn(e, false));
@@ -178,8 +178,9 @@ pelt_result pelt_eigenskin(pelt_context *context, pelt_model *model, const pelt_
                       .scratch = px_arena_create(context)};
     if (!e.scratch)
         return PELT_ERROR_MEMORY;
-    const pelt_eigenskin_joint *joints;
-    pelt_result result = fit(&e, &joints);
+    const pelt_eigenskin_joint *joints = NULL;
+    px_operation_begin(model);
+    pelt_result result = px_operation_end(model, fit(&e, &joints));
     if (result == PELT_OK && report)
         *report = (pelt_eigenskin_report){.example_count = example_count,
                                           .pose_count = e.pose_count,

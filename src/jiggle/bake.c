@@ -245,7 +245,7 @@ static pelt_result measure_size(bake *b) {
 static pelt_result make_report(bake *b) {
     pelt_jiggle_report *report = &b->report->jiggle;
     *report = pelt_jiggle_get_report(b->jiggle);
-    b->volumes = PX_NEW(b->model->memory, pelt_jiggle_volume, report->volume_count);
+    b->volumes = PX_NEW_LASTING(b->model->memory, pelt_jiggle_volume, report->volume_count);
     report->volumes = b->volumes;
     return b->volumes ? PELT_OK : PELT_ERROR_MEMORY;
 }

@@ -112,6 +112,7 @@ pelt_result pelt_jiggle_create(pelt_context *context, pelt_model *model, const p
         px_arena_destroy(arena);
         return PELT_ERROR_MEMORY;
     }
+    px_arena_keep(model->memory);
     *j = (pelt_jiggle){.arena = arena, .model = model, .desc = settings};
     const char *subject = px_subject(context, model->path[0] ? model->path : NULL);
     pelt_result result = fill(j, context);

@@ -82,9 +82,9 @@ static pelt_result simulate(pelt_context *context, pelt_model *model, const pelt
     else if (count == 0)
         count = model->motion_count - first;
 
-    uint32_t *motions = PX_NEW(model->memory, uint32_t, count);
-    double *added = PX_NEW(model->memory, double, count);
-    pelt_jiggle_bake_report *bakes = PX_NEW(model->memory, pelt_jiggle_bake_report, count);
+    uint32_t *motions = PX_NEW_LASTING(model->memory, uint32_t, count);
+    double *added = PX_NEW_LASTING(model->memory, double, count);
+    pelt_jiggle_bake_report *bakes = PX_NEW_LASTING(model->memory, pelt_jiggle_bake_report, count);
     pelt_clip *clips = PX_NEW(model->memory, pelt_clip, count);
     pelt_motion *replaced = PX_NEW(model->memory, pelt_motion, model->motion_count);
     if (!motions || !added || !bakes || !clips || !replaced)
@@ -123,9 +123,10 @@ pelt_result pelt_jiggle_simulate(pelt_context *context, pelt_model *model, const
     pelt_clip *clips = model->clips;
     uint32_t motion_count = model->motion_count, clip_count = model->clip_count, changed = model->changed;
     uint32_t *weld = model->mesh.weld, weld_count = model->mesh.weld_count;
+    px_operation_begin(model);
     pelt_result result = simulate(context, model, &settings, report);
     if (result == PELT_OK)
-        return PELT_OK;
+        return px_operation_end(model, PELT_OK);
     *report = (pelt_jiggle_simulate_report){0};
     model->motions = motions;
     model->motion_count = motion_count;
@@ -134,7 +135,7 @@ pelt_result pelt_jiggle_simulate(pelt_context *context, pelt_model *model, const
     model->changed = changed;
     model->mesh.weld = weld;
     model->mesh.weld_count = weld_count;
-    return result;
+    return px_operation_end(model, result);
 }
 
 /* ---- What the rig can hold -------------------------------------------------------------------------------- */
@@ -161,6 +162,7 @@ pelt_result pelt_jiggle_add_bones(pelt_context *context, pelt_model *model, cons
     pelt_skin skin = model->skin;
     uint32_t changed = model->changed;
     pelt_result result = PELT_OK;
+    px_operation_begin(model);
     if (settings.add && model->skin.influence_count > scope.influences)
         result = pelt_weights_prune(context, model, &scope, &keep_small, NULL);
     if (result == PELT_OK)
@@ -169,7 +171,7 @@ pelt_result pelt_jiggle_add_bones(pelt_context *context, pelt_model *model, cons
         model->skin = skin;
         model->changed = changed;
     }
-    return result;
+    return px_operation_end(model, result);
 }
 
 pelt_correct_desc pelt_jiggle_morphs_default(void) {

@@ -93,6 +93,7 @@ static pelt_result make_clip(pelt_model *model, const pelt_motion *motion, const
     motion_clip *user = PX_NEW(model->memory, motion_clip, 1);
     if (!user)
         return PELT_ERROR_MEMORY;
+    px_arena_keep(model->memory);
     *user = (motion_clip){.model = *model, .motion = motion, .skinning = skinning, .times = times};
     if (model->mesh.vertex_points && !(user->point_vertices = make_point_vertices(model)))
         return PELT_ERROR_MEMORY;

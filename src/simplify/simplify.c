@@ -113,7 +113,8 @@ pelt_result pelt_simplify(pelt_context *context, pelt_model *model, const pelt_s
     PX_TRY(check(context, model, &s.desc.ratio, 1));
     if (!(s.arena = px_arena_create(context)))
         return PELT_ERROR_MEMORY;
-    pelt_result result = simplify(&s, report);
+    px_operation_begin(model);
+    pelt_result result = px_operation_end(model, simplify(&s, report));
     px_arena_destroy(s.arena);
     return result;
 }
@@ -153,6 +154,7 @@ pelt_result pelt_simplify_levels(pelt_context *context, pelt_model *model, const
     PX_TRY(check(context, model, ratios, level_count));
     if (!(s.arena = px_arena_create(context)))
         return PELT_ERROR_MEMORY;
+    px_arena_keep(model->memory);
     pelt_result result = make_levels(&s, ratios, level_count, levels, reports);
     px_arena_destroy(s.arena);
     for (uint32_t n = 0; n < level_count && result != PELT_OK; n++) {

@@ -63,7 +63,7 @@ static pelt_affine new_inverse_bind(const px_joint_bones *bones, uint32_t joint)
 
 static pelt_result list_lost(px_carried *c, const pelt_model *from, pelt_model *to, const bool *used,
                              const bool *named) {
-    c->lost = PX_NEW(to->memory, uint32_t, from->skeleton.joint_count);
+    c->lost = PX_NEW_LASTING(to->memory, uint32_t, from->skeleton.joint_count);
     if (!c->lost)
         return PELT_ERROR_MEMORY;
     for (uint32_t b = 0; b < from->skin.bone_count; b++) {

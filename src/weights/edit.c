@@ -106,10 +106,12 @@ pelt_result px_edit_begin(pelt_context *context, pelt_model *model, const pelt_w
     *out = (px_edit){.context = context, .model = model, .arena = px_arena_create(context)};
     if (!out->arena)
         return PELT_ERROR_MEMORY;
+    px_operation_begin(model);
     pelt_result result = begin(out, scope ? scope : &all);
-    if (result != PELT_OK)
-        px_arena_destroy(out->arena);
-    return result;
+    if (result == PELT_OK)
+        return PELT_OK;
+    px_arena_destroy(out->arena);
+    return px_operation_end(model, result);
 }
 
 static double row_change(const px_edit *edit, size_t row) {
@@ -155,7 +157,7 @@ pelt_result px_edit_finish(px_edit *edit, pelt_result result, pelt_weights_repor
         model->changed |= PELT_CHANGED_SKIN;
     }
     px_arena_destroy(edit->arena);
-    return result;
+    return px_operation_end(model, result);
 }
 
 static void clear_report(pelt_weights_report *report) {

@@ -287,7 +287,7 @@ static void apply(const mirroring *m, pelt_mirror_report *report) {
 
 static pelt_result mirror(px_edit *edit, const pelt_mirror_desc *desc, pelt_mirror_report *report) {
     mirroring m = {.edit = edit, .plane = {desc->axis, desc->plane}};
-    uint32_t *pairs = PX_NEW(edit->model->memory, uint32_t, edit->model->skeleton.joint_count);
+    uint32_t *pairs = PX_NEW_LASTING(edit->model->memory, uint32_t, edit->model->skeleton.joint_count);
     if (!pairs)
         return PELT_ERROR_MEMORY;
     PX_TRY(match_joints(&m, desc->side, pairs));

@@ -278,7 +278,8 @@ pelt_result pelt_weights_transfer(pelt_context *context, const pelt_model *from,
     if (!(t.arena = px_arena_create(context)))
         return PELT_ERROR_MEMORY;
     t.from.memory = t.arena;
-    pelt_result result = run(&t, out);
+    px_operation_begin(to);
+    pelt_result result = px_operation_end(to, run(&t, out));
     px_arena_destroy(t.arena);
     if (result != PELT_OK)
         *out = (pelt_transfer_report){0};

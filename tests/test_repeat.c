@@ -1,0 +1,205 @@
+/* Operations that replace data of a model, called again and again: the model's memory must not grow, and what a failed call
+ * took is given back. */
+#include "support.h"
+
+#include "scenes.h"
+
+#define CALLS 20 /* the first three may leave what is computed once, such as the weld */
+/* Arrays of reports last as long as the model: less than 3 kB a call here. Skin or morphs of a call take at least 50 kB. */
+#define REPORT_SIZE ((size_t)3 * 1024)
+
+typedef struct fixture {
+    test_context test;
+    pelt_model *model, *other;
+    scene_poses poses;
+} fixture;
+
+typedef pelt_result operation(fixture *f);
+
+static pelt_result smooth(fixture *f) {
+    return pelt_weights_smooth(f->test.context, f->model, NULL, NULL, NULL);
+}
+
+static pelt_result prune(fixture *f) {
+    return pelt_weights_prune(f->test.context, f->model, NULL, NULL, NULL);
+}
+
+static pelt_result normalise(fixture *f) {
+    return pelt_weights_normalise(f->test.context, f->model, NULL, NULL);
+}
+
+static pelt_result mirror(fixture *f) {
+    return pelt_weights_mirror(f->test.context, f->model, NULL, NULL, NULL);
+}
+
+static pelt_result transfer(fixture *f) {
+    return pelt_weights_transfer(f->test.context, f->other, f->model, NULL, NULL);
+}
+
+static pelt_result bind(fixture *f) {
+    pelt_bind_desc desc = pelt_bind_desc_default();
+    desc.resolution = 24;
+    return pelt_bind(f->test.context, f->model, &desc, NULL);
+}
+
+static pelt_result displace(fixture *f) {
+    float *distances = calloc(f->model->mesh.vertex_count, sizeof *distances);
+    distances[0] = 0.001f;
+    pelt_result result = pelt_edit_displace(f->test.context, f->model, distances, NULL, NULL);
+    free(distances);
+    return result;
+}
+
+static pelt_result light(fixture *f) {
+    pelt_light_desc desc = pelt_light_desc_default();
+    desc.directions = 8;
+    desc.fps = 4;
+    return pelt_light(f->test.context, f->model, &desc, NULL);
+}
+
+static pelt_result retarget(fixture *f) {
+    pelt_retarget_desc desc = pelt_retarget_desc_default();
+    pelt_joint_match matches[256];
+    assert_true(f->model->skeleton.joint_count <= 256);
+    desc.replace = true;
+    test_ok(&f->test, pelt_match_joints(f->test.context, &f->model->skeleton, &f->other->skeleton, &desc, matches));
+    return pelt_retarget(f->test.context, f->other, &f->other->motions[0], matches, &desc, f->model, NULL);
+}
+
+static pelt_result simplify(fixture *f) {
+    return pelt_simplify(f->test.context, f->model, NULL, NULL);
+}
+
+static pelt_result spread(fixture *f) {
+    return pelt_study_spread(f->test.context, f->model, 6, 4);
+}
+
+static pelt_result correct(fixture *f) {
+    pelt_correct_pair pair = {0, &f->model->clips[0]};
+    pelt_correct_desc desc = pelt_correct_desc_default();
+    desc.rank = 2;
+    return pelt_correct(f->test.context, f->model, &pair, 1, &desc, NULL);
+}
+
+static pelt_result eigenskin(fixture *f) {
+    pelt_pose_example examples[64];
+    uint32_t count = f->poses.seen_count;
+    assert_true(count > 0 && count <= 64);
+    for (uint32_t p = 0; p < count; p++)
+        examples[p] = (pelt_pose_example){f->poses.seen[p].name, f->poses.seen[p].locals, f->poses.seen[p].positions,
+                                          f->poses.seen[p].normals};
+    return pelt_eigenskin(f->test.context, f->model, examples, count, NULL, NULL);
+}
+
+static pelt_decompose_desc quick(void) {
+    pelt_decompose_desc desc = pelt_decompose_desc_default();
+    desc.bones = 4;
+    desc.iterations = 2;
+    return desc;
+}
+
+static pelt_result decompose(fixture *f) {
+    pelt_decompose_desc desc = quick();
+    return pelt_decompose(f->test.context, f->model, &desc, NULL);
+}
+
+static pelt_result simulate(fixture *f) {
+    pelt_jiggle_desc jiggle = pelt_jiggle_desc_default();
+    pelt_jiggle_simulate_desc desc = pelt_jiggle_simulate_desc_default();
+    jiggle.particles = 100;
+    desc.jiggle = &jiggle;
+    return pelt_jiggle_simulate(f->test.context, f->model, &desc, NULL);
+}
+
+typedef struct row {
+    const char *name, *scene;
+    uint32_t vertices, frames;
+    operation *run;
+    bool restored; /* adds to what is there: the model gets its old data again before each call, as after an undo */
+} row;
+
+static const row rows[] = {
+    {"weights smooth", "creature", 3000, 8, smooth, false},
+    {"weights prune", "creature", 3000, 8, prune, false},
+    {"weights normalise", "creature", 3000, 8, normalise, false},
+    {"weights mirror", "creature", 3000, 8, mirror, false},
+    {"weights transfer", "creature", 3000, 8, transfer, false},
+    {"bind", "tube", 3000, 8, bind, false},
+    {"edit", "tube", 3000, 8, displace, false},
+    {"light", "tube", 3000, 8, light, true},
+    {"retarget", "creature", 1000, 200, retarget, false},
+    {"simplify", "tube", 3000, 8, simplify, true},
+    {"study spread", "tube", 3000, 8, spread, false},
+    {"correct", "arm", 3000, 8, correct, true},
+    {"eigenskin", "arm", 1000, 8, eigenskin, true},
+    {"decompose", "cloth", 1000, 20, decompose, false},
+    {"jiggle", "tube", 1000, 8, simulate, false},
+};
+
+static void begin(fixture *f, const row *r) {
+    const scene *from = scene_find(r->scene);
+    scene_desc desc = {r->vertices, r->frames, 1};
+    test_begin(&f->test, 2);
+    test_ok(&f->test, from->make(f->test.context, &desc, &f->model));
+    test_ok(&f->test, from->make(f->test.context, &desc, &f->other));
+    if (from->poses)
+        test_ok(&f->test, from->poses(f->test.context, &desc, f->model, &f->poses));
+}
+
+static void end(fixture *f) {
+    pelt_model_destroy(f->model);
+    pelt_model_destroy(f->other);
+    test_end(&f->test);
+}
+
+static void memory_does_not_grow(void **state) {
+    (void)state;
+    for (size_t n = 0; n < sizeof rows / sizeof rows[0]; n++) {
+        fixture f;
+        begin(&f, &rows[n]);
+        pelt_model first = *f.model;
+        size_t early = 0;
+        for (int call = 1; call <= CALLS; call++) {
+            if (rows[n].restored)
+                *f.model = first;
+            test_ok(&f.test, rows[n].run(&f));
+            if (call == 3)
+                early = pelt_context_memory(f.test.context).current;
+        }
+        size_t late = pelt_context_memory(f.test.context).current;
+        print_message("%-18s %8zu bytes after 3 calls, %8zu after %d\n", rows[n].name, early, late, CALLS);
+        assert_true(late <= early + (CALLS - 3) * REPORT_SIZE);
+        test_ok(&f.test, pelt_model_validate(f.test.context, f.model));
+        end(&f);
+    }
+}
+
+/* Any of the allocations of a call fails: the model stays as it was, also in size. */
+static void failed_calls_give_back(void **state) {
+    (void)state;
+    fixture f;
+    begin(&f, &rows[0]);
+    test_ok(&f.test, pelt_model_weld(f.test.context, f.model));
+    size_t before = pelt_context_memory(f.test.context).current;
+    const float *weights = f.model->skin.weights;
+    uint32_t failures = 0;
+    for (uint64_t number = 1;; number += 3, failures++) {
+        f.test.allocations = 0;
+        f.test.fail_at = number;
+        if (smooth(&f) == PELT_OK)
+            break;
+        assert_ptr_equal(f.model->skin.weights, weights);
+        assert_int_equal(pelt_context_memory(f.test.context).current, before);
+    }
+    assert_true(failures > 3);
+    f.test.fail_at = 0;
+    end(&f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_does_not_grow),
+        cmocka_unit_test(failed_calls_give_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
