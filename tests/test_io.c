@@ -124,6 +124,45 @@ static void test_sequences(void **state) {
     test_end(&test);
 }
 
+/* Files of two sequences must not become one clip. */
+static void test_two_sequences(void **state) {
+    (void)state;
+    static const struct {
+        const char *files[4], *refused; /* NULL: one clip */
+    } cases[] = {
+        {{"walk_01.obj", "walk_02.obj", "run_01.obj", "run_02.obj"}, "run_%02d.obj' and '"},
+        {{"walk_1.obj", "walk_2.obj", "walk_10.obj", "rest.obj"}, "rest.obj' and '"},
+        {{"rest.obj", "walk.obj", "walk_9.obj", "walk_10.obj"}, "rest.obj' and '"},
+        {{"take1_01.obj", "take1_02.obj", "take2_01.obj", "take2_02.obj"}, "take1_%02d.obj' and '"},
+        {{"take1_1_v3.obj", "take1_2_v3.obj", "take1_10_v3.obj", "take1_11_v3.obj"}, NULL},
+        {{"f_1_t0.obj", "f_2_t33.obj", "f_3_t67.obj", "f_4_t100.obj"}, NULL},
+        {{"f_1.obj", "f_01.obj", "f_2.obj", "f_02.obj"}, NULL},
+        {{"bent.obj", "rest.obj", "twisted.obj", "stretched.obj"}, NULL},
+    };
+    test_context test;
+    test_begin(&test, 1);
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        for (int n = 0; n < 4; n++)
+            put_triangle(cases[c].files[n], n, "f 1 2 3");
+        const char *inputs[] = {folder, in_folder("*.obj")};
+        for (int n = 0; n < 2; n++) {
+            pelt_model *model;
+            pelt_result result = load_one(test.context, inputs[n], &model);
+            if (cases[c].refused) {
+                test_fails(&test, result, PELT_ERROR_INPUT, cases[c].refused);
+                test_fails(&test, result, PELT_ERROR_INPUT, "more than one sequence");
+                continue;
+            }
+            test_ok(&test, result);
+            assert_int_equal(model->clips[0].frame_count, 4);
+            pelt_model_destroy(model);
+        }
+        for (int n = 0; n < 4; n++)
+            assert_int_equal(unlink(in_folder(cases[c].files[n])), 0);
+    }
+    test_end(&test);
+}
+
 static void test_sequence_topology(void **state) {
     (void)state;
     test_context test;
@@ -314,11 +353,17 @@ static void test_failed_allocations(void **state) {
 int main(void) {
 #define FOLDER_TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_natural_order),  cmocka_unit_test(test_patterns),
-        FOLDER_TEST(test_sequences),           FOLDER_TEST(test_sequence_topology),
-        FOLDER_TEST(test_sequence_round_trip), FOLDER_TEST(test_refusals),
-        FOLDER_TEST(test_detection),           cmocka_unit_test(test_cache_in_memory),
-        FOLDER_TEST(test_output_is_atomic),    FOLDER_TEST(test_cancel_leaves_nothing),
+        cmocka_unit_test(test_natural_order),
+        cmocka_unit_test(test_patterns),
+        FOLDER_TEST(test_two_sequences),
+        FOLDER_TEST(test_sequences),
+        FOLDER_TEST(test_sequence_topology),
+        FOLDER_TEST(test_sequence_round_trip),
+        FOLDER_TEST(test_refusals),
+        FOLDER_TEST(test_detection),
+        cmocka_unit_test(test_cache_in_memory),
+        FOLDER_TEST(test_output_is_atomic),
+        FOLDER_TEST(test_cancel_leaves_nothing),
         FOLDER_TEST(test_failed_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,7 +116,7 @@ const px_format *px_format_by_extension(const char *path);
 /* Axes and unit of a file (space.c). */
 typedef struct px_space {
     uint32_t up;  /* pelt_up_axis */
-    double scale; /* */
+    double scale; /* factor of lengths */
     bool given;   /* for all files … */
     bool named;   /* … or for this one */
 } px_space;
@@ -140,6 +140,10 @@ pelt_result px_join_motions(pelt_context *context, pelt_model *model, const char
 
 /* The files of a folder, a glob or a printf pattern, in natural order; a plain path gives itself. */
 pelt_result px_sequence_expand(px_arena *arena, const char *path, const char ***paths, size_t *count);
+/* Fails when the files [count] of a folder or glob, in natural order, are more than one sequence, and names two. A sequence:
+ * names that differ in a number; files of other names beside it are another one. Where several numbers differ, the last is
+ * that of the frame, and no two files may share it. Files of which no two differ by numbers alone (named shapes) pass. */
+pelt_result px_sequence_check(px_arena *arena, const char *const *paths, size_t count);
 /* The path of frame `number` when `path` holds one %d or %04d, else NULL. */
 const char *px_sequence_path(px_arena *arena, const char *path, uint32_t number);
 bool px_sequence_is_pattern(const char *path);

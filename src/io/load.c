@@ -4,17 +4,17 @@
 #define FIELD(name) PELT_FIELD(pelt_load_desc, name)
 static const pelt_option options[] = {
     {"fps", 0, PELT_OPTION_REAL, FIELD(fps), "30", 0.001, 100000, NULL, "N",
-     "frames per second of inputs that do not say (sequences, PC2)"},
+     "frame rate of inputs that store none (sequences, PC2)"},
     {"amc-fps", 0, PELT_OPTION_REAL, FIELD(motion_fps), "120", 0.001, 100000, NULL, "N",
-     "frames per second of motions that do not say (AMC)"},
+     "frame rate of AMC motions, which store none"},
     {"object", 0, PELT_OPTION_TEXT, FIELD(object), NULL, 0, 0, NULL, "NAME",
-     "only this object of an Alembic file and what is below it, by name or path"},
+     "read only this object of an Alembic file and its children, by name or path"},
     {"up", 0, PELT_OPTION_TEXT, FIELD(up), NULL, 0, 0, NULL, "y|z|x",
-     "axis that points up in the files, which are turned to y up; of one of several files: cache.mdd=z"},
+     "up axis of the files; models are rotated to y up; for one of several files: cache.mdd=z"},
     {"scale", 0, PELT_OPTION_TEXT, FIELD(scale), NULL, 0, 0, NULL, "X",
-     "multiply lengths of the files: 0.01; of one of several: cache.mdd=100, with commas between several"},
+     "multiply all lengths by this; for one of several files: cache.mdd=100; separate entries by commas"},
     {"join", 0, PELT_OPTION_TEXT, FIELD(join), "auto", 0, 0, NULL, "A+B",
-     "play these motions as one; auto: bones and morphs that a program wrote apart; none: as in the file"},
+     "merge motions into one; auto: merge bone and morph motions that an exporter split; none: as in the file"},
 };
 
 PX_DESC(load, options)
@@ -211,6 +211,9 @@ static pelt_result load_into(pelt_context *context, const char *const *given, si
         if (!(next = px_format_detect(context, &read.file)))
             return PELT_ERROR_INPUT;
         if (p == 1 && next == format && (format->info.flags & PELT_FORMAT_SEQUENCE)) {
+            px_subject(context, given[0]);
+            if (given_count == 1)
+                PX_TRY(px_sequence_check(model->memory, paths, count));
             PX_TRY(read_sequence(context, paths, count, desc, model));
             return px_space_apply(model, &space, model->clip_count);
         }

@@ -183,7 +183,7 @@ static pelt_result list_pattern(path_list *list, const char *pattern) {
     return result;
 }
 
-/* ---- The door --------------------------------------------------------------------------------------------- */
+/* ---- Expanding -------------------------------------------------------------------------------------------- */
 
 pelt_result px_sequence_expand(px_arena *arena, const char *path, const char ***paths, size_t *count) {
     path_list list = {.arena = arena};
@@ -200,5 +200,102 @@ pelt_result px_sequence_expand(px_arena *arena, const char *path, const char ***
     qsort(list.paths, list.count, sizeof *list.paths, compare_paths);
     *paths = list.paths;
     *count = list.count;
+    return PELT_OK;
+}
+
+/* ---- One sequence ----------------------------------------------------------------------------------------- */
+
+static size_t digit_count(const char *text) {
+    return strspn(text, "0123456789");
+}
+
+/* Whether two paths differ in nothing but their numbers. *changed: the last number that differs, counted from 1; kept where
+ * none does. */
+static bool differ_by_numbers(const char *a, const char *b, size_t *changed) {
+    for (size_t number = 1; *a && *b; number++) {
+        size_t text = strcspn(a, "0123456789");
+        if (strncmp(a, b, text) != 0 || strcspn(b, "0123456789") != text)
+            return false;
+        a += text, b += text;
+        size_t digits_a = digit_count(a), digits_b = digit_count(b);
+        if ((digits_a != digits_b || strncmp(a, b, digits_a) != 0) && number > *changed)
+            *changed = number;
+        a += digits_a, b += digits_b;
+    }
+    return *a == *b;
+}
+
+/* The place of number `wanted` of a path, counted from 1; SIZE_MAX: the last one of the file's name. NULL: there is none. */
+static const char *number_at(const char *path, size_t wanted) {
+    const char *found = NULL, *slash = wanted == SIZE_MAX ? strrchr(path, '/') : NULL;
+    path = slash ? slash : path;
+    for (size_t number = 1; number <= wanted && *(path += strcspn(path, "0123456789")); number++) {
+        found = path;
+        path += digit_count(path);
+    }
+    return found;
+}
+
+/* A path with %d or %04d for its frame number, or as it is without one. */
+static const char *pattern_of(px_arena *arena, const char *path, size_t number) {
+    const char *digits = number_at(path, number);
+    if (!digits)
+        return path;
+    size_t count = digit_count(digits);
+    px_buffer text = {.context = px_arena_context(arena)};
+    px_buffer_format(&text, "%.*s%%", (int)(digits - path), path);
+    if (*digits == '0' && count > 1)
+        px_buffer_format(&text, "0%zu", count);
+    px_buffer_format(&text, "d%s", digits + count);
+    const char *copy = text.failed ? NULL : px_arena_text(arena, text.data, text.size);
+    px_buffer_free(&text);
+    return copy;
+}
+
+static pelt_result fail_two(px_arena *arena, const char *first, const char *second, size_t number) {
+    first = pattern_of(arena, first, number);
+    second = pattern_of(arena, second, number);
+    if (!first || !second)
+        return PELT_ERROR_MEMORY;
+    return px_fail(px_arena_context(arena), PELT_ERROR_INPUT,
+                   "more than one sequence of files: '%s' and '%s'; give the pattern of one of them", first, second);
+}
+
+typedef struct frame_path {
+    const char *number, *path;
+} frame_path;
+
+static int compare_numbers(const void *a, const void *b) {
+    const frame_path *left = a, *right = b;
+    size_t count = digit_count(left->number), other = digit_count(right->number);
+    return count != other ? (count < other ? -1 : 1) : strncmp(left->number, right->number, count);
+}
+
+static int compare_frames(const void *a, const void *b) {
+    const frame_path *left = a, *right = b;
+    int order = compare_numbers(a, b);
+    return order ? order : strcmp(left->path, right->path);
+}
+
+pelt_result px_sequence_check(px_arena *arena, const char *const *paths, size_t count) {
+    size_t changed = 0, other = 0, unused = 0;
+    bool alike = false; /* any two files, as far as neighbours and the first file tell */
+    for (size_t p = 1; p < count; p++) {
+        bool like_first = differ_by_numbers(paths[0], paths[p], &changed);
+        alike = alike || like_first || differ_by_numbers(paths[p - 1], paths[p], &unused);
+        if (!like_first && other == 0)
+            other = p;
+    }
+    if (other > 0)
+        return alike ? fail_two(arena, paths[0], paths[other], SIZE_MAX) : PELT_OK;
+    frame_path *frames = changed > 0 ? PX_NEW(arena, frame_path, count) : NULL;
+    if (!frames)
+        return changed > 0 ? PELT_ERROR_MEMORY : PELT_OK;
+    for (size_t p = 0; p < count; p++)
+        frames[p] = (frame_path){number_at(paths[p], changed), paths[p]};
+    qsort(frames, count, sizeof *frames, compare_frames);
+    for (size_t p = 1; p < count; p++)
+        if (compare_numbers(&frames[p - 1], &frames[p]) == 0)
+            return fail_two(arena, frames[p - 1].path, frames[p].path, changed);
     return PELT_OK;
 }

@@ -20,6 +20,17 @@ run 0 info --json report.json quad.obj
 out vertices
 same report.json on_stdout
 
+# A folder of two sequences is refused, with the patterns to choose from.
+mkdir takes
+for k in 1 2; do
+    quad $k >takes/run_$k.obj
+    quad $k >takes/walk_$k.obj
+done
+run 2 info takes
+err "takes: more than one sequence of files: 'takes/run_%d.obj' and 'takes/walk_%d.obj'; give the pattern of one of them"
+run 0 info takes/walk_%d.obj
+out "2 frames"
+
 # A sequence in its three forms, in natural order, and as a cache with its mesh.
 mkdir frames
 for k in 1 2 10; do quad $k >frames/q_$k.obj; done
