@@ -9,17 +9,17 @@
 
 static const pelt_option common_options[] = {
     {"quiet", 'q', PELT_OPTION_FLAG, PELT_FIELD(common_settings, quiet), NULL, 0, 0, NULL, NULL,
-     "no messages but errors, no progress, no report of what was written"},
+     "print errors only: no warnings, progress or summary"},
     {"verbose", 'v', PELT_OPTION_FLAG, PELT_FIELD(common_settings, verbose), NULL, 0, 0, NULL, NULL,
-     "say more about what is done"},
+     "print more detail"},
     {"json", 0, PELT_OPTION_TEXT, PELT_FIELD(common_settings, json_path), NULL, 0, 0, NULL, "FILE",
-     "write the results as JSON; - is standard output, which then has nothing else"},
+     "write the results as JSON; -: to standard output, without the table"},
     {"report", 0, PELT_OPTION_TEXT, PELT_FIELD(common_settings, page_path), NULL, 0, 0, NULL, "PAGE",
-     "write a page (.html) that shows what was done, with figures, settings and warnings"},
+     "write an HTML page with the result, figures, settings and warnings"},
     {"threads", 0, PELT_OPTION_UINT, PELT_FIELD(common_settings, thread_count), NULL, 0, 256, NULL, "N",
-     "threads to work with, 0 is one per core; results do not depend on it"},
+     "number of threads; 0: one per core; results do not depend on it"},
     {"max-memory", 0, PELT_OPTION_SIZE, PELT_FIELD(common_settings, memory_limit), NULL, 0, 0, NULL, "SIZE",
-     "fail rather than allocate more than this, as in 512M or 4G"},
+     "fail instead of allocating more than this, such as 512M or 4G"},
     {"help", 'h', PELT_OPTION_FLAG, PELT_FIELD(common_settings, help), NULL, 0, 0, NULL, NULL, "show this help"},
 };
 static OPTION_TABLE(common_table, common_options)

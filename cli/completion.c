@@ -165,7 +165,7 @@ static const example examples[] = {
 
 const cli_verb verb_completion = {
     .name = "completion",
-    .summary = "print a script that lets a shell complete commands",
+    .summary = "print a completion script for a shell",
     .usage = "pelt completion bash|zsh",
     .examples = examples,
     .example_count = COUNT(examples),

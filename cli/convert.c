@@ -16,18 +16,17 @@ typedef struct convert_settings {
 
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(convert_settings, output), NULL, 0, 0, NULL, "FILE",
-     "where to write, instead of the last argument"},
+     "output file, instead of the last argument"},
     {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(convert_settings, fps), "30", 0.001, 100000, NULL, "N",
-     "frames per second: of inputs that do not say, and of motions that become frames (BVH: without this, of their "
-     "keys)"},
+     "frame rate of inputs that store none, and of motions that are written as frames (BVH: default that of the keys)"},
     {"motion", 0, PELT_OPTION_TEXT, PELT_FIELD(convert_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
-     "which animation becomes frames; without this the first"},
+     "animation to write as frames; default the first"},
     {"ply", 0, PELT_OPTION_CHOICE, PELT_FIELD(convert_settings, ply), "binary", 0, 0, "binary|big-endian|ascii", NULL,
-     "how PLY files are written"},
+     "encoding of PLY files"},
     {"order", 0, PELT_OPTION_CHOICE, PELT_FIELD(convert_settings, order), "kept", 0, 0, "kept|skin", NULL,
-     "glTF: vertices as they are, or by their bones, as fast skinning likes them"},
+     "glTF: keep the order of vertices, or sort them by bones for faster skinning"},
     {"one-object", 0, PELT_OPTION_FLAG, PELT_FIELD(convert_settings, one_object), NULL, 0, 0, NULL, NULL,
-     "OBJ: all parts as groups of one object with every vertex in its order, so that a cache fits in Blender"},
+     "OBJ: write one object with the parts as groups and all vertices in order, so that caches fit in Blender"},
 };
 static OPTION_TABLE(own_table, own_options)
 
@@ -160,15 +159,16 @@ static exit_code run(cli_session *session, const void *given, const char *const 
 }
 
 static const example examples[] = {
-    {"pelt convert horse.gltf horse.glb", "everything into one file; what Pelt does not know stays as it is"},
-    {"pelt convert 'frames/f_%04d.obj' --fps 24 horse.pc2", "a sequence into a cache"},
-    {"pelt convert horse.glb --order skin fast.glb", "vertices that share bones stand together"},
-    {"pelt convert horse.obj horse.pc2 horse.mdd", "one cache format into another"},
-    {"pelt convert horse.glb horse.obj", "the rest pose as a mesh"},
-    {"pelt convert horse.glb --one-object horse.obj", "the same for 'horse.pc2', which 'pelt bake' wrote"},
-    {"pelt convert scan.ply scan.obj", "a mesh in another format"},
-    {"pelt convert skeleton.asf walk.amc walk.bvh", "motion capture: a skeleton and a motion, also .glb"},
-    {"pelt convert horse.glb --motion gallop gallop.bvh", "the skeleton of a rig with one of its motions"},
+    {"pelt convert horse.gltf horse.glb", "pack everything into one file; unknown extensions and extras are kept"},
+    {"pelt convert 'frames/f_%04d.obj' --fps 24 horse.pc2", "convert a sequence to a cache"},
+    {"pelt convert horse.glb --order skin fast.glb", "sort vertices by bones for faster skinning"},
+    {"pelt convert horse.obj horse.pc2 horse.mdd", "convert a cache to another format"},
+    {"pelt convert horse.glb horse.obj", "write the rest pose as a mesh"},
+    {"pelt convert horse.glb --one-object horse.obj",
+     "the same, with the vertex order of the cache that 'pelt bake' writes"},
+    {"pelt convert scan.ply scan.obj", "convert a mesh"},
+    {"pelt convert skeleton.asf walk.amc walk.bvh", "convert motion capture: a skeleton and a motion"},
+    {"pelt convert horse.glb --motion gallop gallop.bvh", "write the skeleton of a rig with one of its motions"},
 };
 
 const cli_verb verb_convert = {
@@ -179,7 +179,7 @@ const cli_verb verb_convert = {
         "The extension of OUTPUT chooses the format. The input is a file, a mesh with its cache, or a sequence (a "
         "folder, a glob, a pattern or a list). Caches and patterns ('f_%04d.obj', 'f_%04d.ply') take the frames of an "
         "animation; a single mesh file takes the rest pose; BVH takes the skeleton and one motion.\n\n"
-        "OUTPUT may be the input itself: it is written beside and renamed when it is complete.",
+        "OUTPUT may be the input file: the new file is written under another name and renamed when it is complete.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(convert_settings),

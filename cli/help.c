@@ -133,7 +133,7 @@ void help_overview(FILE *out) {
     print_heading(out, "Exit codes");
     for (size_t e = 0; e < COUNT(exit_texts); e++)
         fprintf(out, "  %-12d %s\n", exit_texts[e].code, exit_texts[e].text);
-    fputs("\n'pelt VERB --help' tells more about a verb.\n", out);
+    fputs("\nRun 'pelt VERB --help' for the options and examples of a verb.\n", out);
 }
 
 /* ---- Verbs ------------------------------------------------------------------------------------------------ */
@@ -156,7 +156,7 @@ static exit_code run_help(cli_session *session, const void *settings, const char
 
 const cli_verb verb_help = {
     .name = "help",
-    .summary = "tell what a verb does",
+    .summary = "show the help of a verb",
     .usage = "pelt help [VERB…]",
     .utility = true,
     .run = run_help,

@@ -348,22 +348,24 @@ static exit_code run(cli_session *session, const void *settings, const char *con
 }
 
 static const example examples[] = {
-    {"pelt info horse.glb", "what is in a rig"},
-    {"pelt info horse.obj horse.pc2", "a mesh and its cache, which belongs to the mesh before it"},
-    {"pelt info frames/ --fps 24", "a folder of OBJ files as a sequence of 24 frames per second"},
-    {"pelt info skeleton.asf walk.amc run.amc", "a skeleton and two motions of it"},
-    {"pelt info *.glb --json -", "everything about many files, for a program"},
+    {"pelt info horse.glb", "show a rig"},
+    {"pelt info horse.obj horse.pc2", "show a mesh and its cache; a cache belongs to the mesh before it"},
+    {"pelt info frames/ --fps 24", "show a folder of OBJ files as a sequence at 24 frames per second"},
+    {"pelt info skeleton.asf walk.amc run.amc", "show a skeleton and two motions of it"},
+    {"pelt info *.glb --json -", "write everything about many files as JSON"},
 };
 
 const cli_verb verb_info = {
     .name = "info",
-    .summary = "show what is in files",
+    .summary = "show the contents of files",
     .usage = "pelt info INPUT… [options]",
-    .about =
-        "For each input: format, counts, parts, materials, the box of the rest pose, clips, skeleton, skin, morphs, "
-        "joints that drive morphs, motions and warnings. A file that cannot be read is named on stderr, the others are "
-        "still shown, and the exit code is 2.\n\n"
-        "Welded vertices are those that stay together in every frame and every morph. --verbose names all joints.",
+    .about = "Prints for each input: format, counts, parts, materials, bounding box of the rest pose, clips, skeleton, "
+             "skin, "
+             "morph targets, joints that drive them, motions and warnings. Files that cannot be read are reported on "
+             "standard error; the others are still shown, and the exit code is 2.\n\n"
+             "Vertices count as welded when their positions are equal in every frame and every morph target. --verbose "
+             "lists "
+             "all joints.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(info_settings),

@@ -123,7 +123,7 @@ static void install_signals(void) {
 
 const exit_text exit_texts[6] = {
     {EXIT_DONE, "done"},
-    {EXIT_USAGE, "the command line is wrong"},
+    {EXIT_USAGE, "invalid command line"},
     {EXIT_INPUT, "an input is missing, damaged or does not fit"},
     {EXIT_OUTPUT, "an output could not be written"},
     {EXIT_QUALITY, "done, but a quality target was missed"},

@@ -10,13 +10,13 @@
 
 static const pelt_option picture_options[] = {
     {"png", 0, PELT_OPTION_TEXT, PELT_FIELD(picture_settings, png), NULL, 0, 0, NULL, "FILE",
-     "the picture to write; with a pattern ('f_%03d.png') one for each frame, named by its number"},
+     "picture to write; with a pattern ('f_%03d.png') one picture per frame"},
     {"size", 0, PELT_OPTION_TEXT, PELT_FIELD(picture_settings, size), NULL, 0, 0, NULL, "WIDTHxHEIGHT",
-     "width and height at once, as in 1280x720"},
+     "width and height, such as 1280x720"},
     {"frames", 0, PELT_OPTION_TEXT, PELT_FIELD(picture_settings, frames), NULL, 0, 0, NULL, "FIRST:END:STEP",
-     "frames of a pattern or a sheet, END not among them; 0:48:4 is 0, 4 … 44; ::2 every other one"},
+     "frames of a pattern or a sheet, END excluded; 0:48:4 is 0, 4 … 44; ::2 is every other frame"},
     {"sheet", 0, PELT_OPTION_FLAG, PELT_FIELD(picture_settings, sheet), NULL, 0, 0, NULL, NULL,
-     "one picture with many frames, each with its number; --columns and --rows say how it is laid out"},
+     "draw many frames, with numbers, in one picture; --columns and --rows set the layout"},
 };
 
 OPTION_TABLE(picture_table, picture_options)

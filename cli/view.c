@@ -13,12 +13,11 @@ typedef struct view_settings {
 } view_settings;
 
 static const pelt_option own_options[] = {
-    {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(view_settings, page), NULL, 0, 0, NULL, "PAGE",
-     "the page to write (.html)"},
+    {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(view_settings, page), NULL, 0, 0, NULL, "PAGE", "HTML page to write"},
     {"open", 0, PELT_OPTION_FLAG, PELT_FIELD(view_settings, open), NULL, 0, 0, NULL, NULL,
      "open the page in a browser"},
     {"source", 0, PELT_OPTION_TEXT, PELT_FIELD(view_settings, source), NULL, 0, 0, NULL, "FILE",
-     "what the model was made from, to be compared with; given again for a cache beside its mesh"},
+     "source animation to compare with; repeat the option for a cache and its mesh"},
 };
 static OPTION_TABLE(own_table, own_options)
 
@@ -101,35 +100,36 @@ static exit_code run(cli_session *session, const void *given, const char *const 
 }
 
 static const example examples[] = {
-    {"pelt view wolf.glb -o wolf.html --open", "a page to look around in, in any browser"},
+    {"pelt view wolf.glb -o wolf.html --open", "write a page and open it in the browser"},
     {"pelt view horse.glb --source horse.obj --source horse.pc2 -o horse.html",
-     "a decomposed horse beside its cache, and how far it is from it"},
-    {"pelt view wolf.glb --png wolf.png", "the first frame of the first motion"},
-    {"pelt view wolf.glb --png bones.png --mode bones --motion run --time 0.5", "a colour for every bone"},
-    {"pelt view wolf.glb --png paw.png --mode weights --joint paw_l --wireframe", "where one joint pulls"},
+     "show a decomposed animation beside its source, with errors"},
+    {"pelt view wolf.glb --png wolf.png", "draw the first frame of the first motion"},
+    {"pelt view wolf.glb --png bones.png --mode bones --motion run --time 0.5",
+     "draw every bone in a colour of its own"},
+    {"pelt view wolf.glb --png paw.png --mode weights --joint paw_l --wireframe", "draw the weights of one joint"},
     {"pelt view horse.glb --source horse.obj --source horse.pc2 --png error.png --mode error --frame 12",
-     "how far a decomposed horse is from its cache"},
-    {"pelt view horse.obj horse.pc2 --png 'f_%03d.png' --frames 0:48:4", "f_000.png, f_004.png … f_044.png"},
-    {"pelt view horse.obj horse.pc2 --png sheet.png --sheet --size 1600x900", "twelve frames on one picture"},
+     "draw the distance of a decomposed animation from its source"},
+    {"pelt view horse.obj horse.pc2 --png 'f_%03d.png' --frames 0:48:4", "draw f_000.png, f_004.png … f_044.png"},
+    {"pelt view horse.obj horse.pc2 --png sheet.png --sheet --size 1600x900", "draw twelve frames in one picture"},
 };
 
 const cli_verb verb_view = {
     .name = "view",
-    .summary = "show a model: a page for any browser, or pictures",
+    .summary = "show a model: an interactive HTML page, or PNG pictures",
     .usage = "pelt view INPUT… [-o PAGE] [--png FILE] [options]",
     .about =
-        "A page is one HTML file that needs neither server nor network: turn, play and scrub, see the source beside "
-        "the "
-        "result, colour by bones, weights or errors, pick vertices and bones, pose joints. It can be mailed.\n\n"
-        "Of pictures: the camera holds everything the animation moves through, so that pictures of different moments "
-        "match. "
-        "A skeleton without a surface is drawn as its bones.\n\n"
-        "Colours of modes weights, error and displacement go from pale to deep plum, those of mode influences from "
-        "pale (1 bone) to deep blue (8); a bar under the picture says what they stand for. Mode error shows the "
-        "distance to --source at the same time, or, without it, of a rig's motion to the cache beside it; mode "
-        "displacement the distance from the rest pose. Both in object units, up to --max.\n\n"
-        "--sheet shows the frames of --frames, or twelve of the whole animation. --columns and --rows without --sheet "
-        "spread moments evenly in time, and --second-mode draws half of them in another way.",
+        "The page is one HTML file that works without server and network. It plays and scrubs animations, shows the "
+        "source beside the result, colours by bones, weights or errors, and lets you pick vertices and bones and pose "
+        "joints.\n\n"
+        "The camera of pictures frames the whole animation, so that pictures of different times match. A skeleton "
+        "without a mesh is drawn as bones.\n\n"
+        "Modes weights, error and displacement are coloured from pale to deep plum, mode influences from pale (1 bone) "
+        "to deep blue (8); a colour bar shows the scale. Mode error shows the distance to --source at the same time, "
+        "or, "
+        "without a source, from a rig's motion to the cache given with it. Mode displacement shows the distance from "
+        "the rest pose. Distances are in object units, up to --max.\n\n"
+        "--sheet draws the frames of --frames in one picture, or twelve frames of the whole animation. --columns and "
+        "--rows without --sheet spread cells evenly in time; --second-mode draws half of them in another mode.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(view_settings),

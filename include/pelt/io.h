@@ -40,34 +40,34 @@ typedef struct pelt_format_info {
 
 /* The formats in the order of their table; index ≥ the count gives NULL. */
 PELT_API const pelt_format_info *pelt_format_at(uint32_t index);
-/* The format of an existing file, by content and then by extension; NULL (and an error) when it cannot be read or is
- * none of ours. A folder or a pattern is the format of its first file; a pipe is what its extension says. */
+/* The format of an existing file, by content, then by extension; NULL (and an error) when it cannot be read or its format
+ * is unknown. A folder or a pattern has the format of its first file; a pipe that of its extension. */
 PELT_API const pelt_format_info *pelt_format_of_file(pelt_context *context, const char *path);
 /* The format that writing to this path would use, by extension; NULL when there is none. */
 PELT_API const pelt_format_info *pelt_format_for_output(const char *path);
 
 typedef struct pelt_load_desc {
     uint32_t cookie;    /* set by pelt_load_desc_default; do not change */
-    double fps;         /* frames per second of inputs that do not say (sequences, PC2); default 30 */
-    double motion_fps;  /* frames per second of motions that do not say (AMC); default 120 */
-    const char *object; /* Alembic: only meshes at or below objects of this name, or path with '/'; NULL: all */
-    const char
-        *join; /* motions that play together as one: "auto" (default, also NULL) joins all motions of one name, and the
-                         * only motion of bones in its time with motions of morphs in the same time (Blender writes bones and
-                         * shape keys apart), unless two of them move the same property, and says so in the log; "none"; or
-                         * names, "Walk+Smile,Run+Frown", which is a change (PELT_CHANGED_MOTIONS) */
-    const char *up; /* which axis points up in the files: "y", "z" or "x"; models are turned so that y does. For one of
-                         * several files: "cache.mdd=z", by its path, its name or the pattern that finds it; several entries
-                         * with commas between. NULL (default): as the file is, but a cache whose first frame is its mesh in
-                         * other axes or units is converted to those of the mesh, with a warning */
-    const char *scale; /* what lengths are multiplied by, likewise: "0.01", "cache.mdd=100" */
+    double fps;         /* frame rate of inputs that store none (sequences, PC2); default 30 */
+    double motion_fps;  /* frame rate of motions that store none (AMC); default 120 */
+    const char *object; /* Alembic: read only objects of this name (or path, with '/') and their children; NULL: all */
+    const char *
+        join; /* motions to merge into one. "auto" (default, also NULL): motions of the same name, and a motion of bones
+                         * with motions of morphs of the same duration (Blender exports bones and shape keys separately),
+                         * unless two of them move the same property; the log lists what was merged. "none": nothing. Else
+                         * names, "Walk+Smile,Run+Frown"; this sets PELT_CHANGED_MOTIONS */
+    const char *up;    /* up axis of the files: "y", "z" or "x"; models are rotated to y up. For one of several files:
+                         * "cache.mdd=z", with the path, name or pattern of that file; separate entries by commas. NULL
+                         * (default): no rotation, but a cache whose first frame is its mesh in other axes or units is
+                         * converted to those of the mesh, with a warning */
+    const char *scale; /* factor of all lengths, in the same form: "0.01", "cache.mdd=100" */
 } pelt_load_desc;
 PELT_API const pelt_option_table *pelt_load_options(void);
 PELT_API pelt_load_desc pelt_load_desc_default(void);
 
-/* Whether a list for desc.up or desc.scale has an entry "NAME=VALUE" whose NAME is none of paths [path_count]: neither a
- * path, nor the last part of one, nor matched by a path that is a pattern ('f_*.obj'). Then *name [*name_length] is the
- * first such NAME, in the list, which may be NULL. Names that hold a comma cannot be given. */
+/* True when a list for desc.up or desc.scale (may be NULL) has an entry "NAME=VALUE" whose NAME matches no path of paths
+ * [path_count]: neither a path, nor the file name of one, nor a file that a pattern among them ('f_*.obj') matches. *name
+ * [*name_length] is the first such NAME and points into the list. Names with commas are not supported. */
 PELT_API bool pelt_load_unmatched(const char *list, const char *const *paths, size_t path_count, const char **name,
                                   size_t *name_length);
 
@@ -95,25 +95,25 @@ PELT_API pelt_result pelt_vertex_attribute(pelt_context *context, const pelt_mod
  * blanks or line ends; '#' begins a comment. out [vertex]. */
 PELT_API pelt_result pelt_vertex_numbers(pelt_context *context, const pelt_model *model, const char *path, float *out);
 
-/* How the joints of a model stand. */
+/* A pose of a model's skeleton. */
 typedef struct pelt_pose {
     const char *name;             /* never NULL */
     const pelt_transform *locals; /* [joint] */
 } pelt_pose;
 
-/* The joint of this name; a sentence with the nearest name where there is none. */
+/* Finds a joint by name. Fails with a message that suggests the nearest name. */
 PELT_API pelt_result pelt_joint_find(pelt_context *context, const pelt_model *model, const char *name, uint32_t *joint);
-/* Sets the rotation of a joint that is turned from its rest pose by degrees about x, then y, then z; the axes are the
- * joint's own at rest: rest · Rz · Ry · Rx. */
+/* Rotates a joint from its rest pose by degrees about x, then y, then z, which are the joint's own axes at rest: sets
+ * local->rotation to rest · Rz · Ry · Rx. */
 PELT_API void pelt_pose_turn(const pelt_transform *rest, const double degrees[3], pelt_transform *local);
 
-/* Reads poses [pose_count] for the joints of a model, into its memory. Joints that a file does not name stay at rest.
+/* Reads poses [pose_count] of a model's skeleton into the model's memory. Joints that the file does not list stay at rest.
  *   .json   {"joints": {"elbow": {"euler": [90, 0, 0]}}}: one pose, named after the file
  *           {"poses": {"bent": {"joints": …}, …}}: several
  *           Of a joint: "rotation" [x, y, z, w], "translation", "scale" in place of its own, as a glTF node has them; or
  *           "euler", as pelt_pose_turn takes it.
- *   others  whatever has a skeleton (BVH, glTF): the first frame of its first motion, else how it stands. Joints are found
- *           by name, and turn in the world as their namesakes do from rest.
+ *   others  a file with a skeleton (BVH, glTF): the first frame of its first motion, else its rest pose. Joints are matched
+ *           by name and rotate from rest, in world space, as those of the file do.
  * `desc` may be NULL. */
 PELT_API pelt_result pelt_load_poses(pelt_context *context, pelt_model *model, const char *path,
                                      const pelt_load_desc *desc, pelt_pose **poses, uint32_t *pose_count);
@@ -122,27 +122,28 @@ PELT_API pelt_result pelt_load_poses_memory(pelt_context *context, pelt_model *m
                                             const char *name, const pelt_load_desc *desc, pelt_pose **poses,
                                             uint32_t *pose_count);
 
-/* How PLY files are written. */
+/* Encoding of PLY files. */
 typedef enum pelt_ply_encoding { PELT_PLY_BINARY, PELT_PLY_BIG_ENDIAN, PELT_PLY_ASCII } pelt_ply_encoding;
 
-/* In which order vertices are written (glTF): as they are, or those of a skinned part by the number of their bones and
- * by their bones, as pelt_skin_prepare has them. What is drawn is the same. */
+/* Order of vertices (glTF): KEPT: as in the model. SKIN: vertices of a skinned part are sorted by influence count, then by
+ * bones, as pelt_skin_prepare does. The image is the same. */
 typedef enum pelt_vertex_order { PELT_ORDER_KEPT, PELT_ORDER_SKIN } pelt_vertex_order;
 
 typedef struct pelt_save_desc {
     uint32_t cookie;   /* set by pelt_save_desc_default; do not change */
-    uint32_t clip;     /* which clip goes into a format that holds one; default 0 */
-    double fps;        /* rate that times are written at where the format has none of its own (PC2); default 30 */
-    uint32_t motion;   /* which motion goes into a format that holds one (BVH); default 0 */
-    double motion_fps; /* rate that motions become frames at (BVH); 0 (default): that of their keys, else 30 */
+    uint32_t clip;     /* clip to write to a format that holds only one; default 0 */
+    double fps;        /* frame rate of formats that store no times (PC2); default 30 */
+    uint32_t motion;   /* motion to write to a format that holds only one (BVH); default 0 */
+    double motion_fps; /* frame rate at which motions are sampled (BVH); 0 (default): that of their keys, else 30 */
     bool replace;      /* an existing file may be replaced; default true */
     uint32_t weights;  /* pelt_weight_format (model.h); default f32 */
     uint32_t ply;      /* pelt_ply_encoding; default binary, little-endian */
     uint32_t order;    /* pelt_vertex_order; default kept */
-    /* OBJ: parts are groups of one object, and lines hold points without faces, so that other programs read all points in
-     * their order and caches fit. Default false: parts are objects. */
+    /* OBJ: write parts as groups of one object, and points without faces as lines, so that other programs read all points in
+     * order and caches fit. Default false: parts are objects. */
     bool one_object;
-    /* Morph targets that are mostly zero take few bytes (glTF), but Godot 3 misreads them. Default false. */
+    /* Write morph targets that are mostly zero as sparse accessors (glTF): smaller, but Godot 3 misreads them. Default
+     * false. */
     bool sparse;
     bool skip_clips; /* write no clip, and do not warn where the format holds none (glTF); default false */
     /* How many bones per vertex the programs blend that will play the file (glTF): a warning counts vertices with more.
@@ -163,14 +164,14 @@ PELT_API pelt_result pelt_save_all(pelt_context *context, const pelt_model *cons
                                    uint32_t count, const pelt_save_desc *desc);
 
 /* Writes levels of detail [level_count], the finest first, into one glTF file (MSFT_lod): models made from one by
- * pelt_simplify_levels, or that one and these. Levels stand in no scene, but programs that ignore both scenes and the
- * extension (Blender, Godot 3, gltfpack) draw all of them at once: pelt_save_all writes a file for each, which every
- * program reads. `desc` may be NULL. */
+ * pelt_simplify_levels, or that one and these. Coarser levels are in no scene, but programs that ignore both scenes and
+ * the extension (Blender, Godot 3, gltfpack) draw all levels at once: for these, write a file per level with
+ * pelt_save_all. `desc` may be NULL. */
 PELT_API pelt_result pelt_save_levels(pelt_context *context, const pelt_model *const *levels, uint32_t level_count,
                                       const char *path, const pelt_save_desc *desc);
 
-/* Writes a file of these bytes, as pelt_save writes its files: it appears when it is complete. What is no regular file
- * (a pipe, /dev/stdout) is written directly. */
+/* Writes bytes to a file as pelt_save does: the file appears when it is complete. A pipe or device (/dev/stdout) is
+ * written directly. */
 PELT_API pelt_result pelt_file_write(pelt_context *context, const char *path, const void *data, size_t size);
 
 #ifdef __cplusplus

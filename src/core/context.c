@@ -183,7 +183,7 @@ uint32_t px_thread_count(const pelt_context *context) {
 
 /* ---- Counted allocation ----------------------------------------------------------------------------------- */
 
-/* Stands right in front of every block, which begins at the next multiple of 64 behind it. */
+/* Header directly before every block; blocks begin at multiples of 64. */
 typedef struct block_head {
     size_t size;  /* bytes asked for */
     void *origin; /* what the allocator gave */

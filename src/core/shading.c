@@ -165,7 +165,7 @@ void px_shading_frame(const px_shading *s, const float *points, double *sums, fl
     }
 }
 
-/* ---- The door ---------------------------------------------------------------------------------------------- */
+/* ---- Entry point ------------------------------------------------------------------------------------------- */
 
 pelt_result pelt_mesh_edged_normals(pelt_context *context, const pelt_mesh *mesh, const float *positions,
                                     float *normals) {

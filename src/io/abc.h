@@ -16,9 +16,9 @@
 
 /* When samples were taken: sample i at times[i % count] + period · (i / count) seconds. */
 typedef struct abc_sampling {
-    double period;        /* */
+    double period;        /* seconds from one cycle of times to the next */
     bool acyclic;         /* every sample has its own time */
-    uint32_t count;       /* */
+    uint32_t count;       /* of times */
     const uint8_t *times; /* [count] little-endian doubles */
 } abc_sampling;
 
@@ -61,7 +61,7 @@ typedef struct abc_property {
     uint32_t extent;       /* numbers per element */
     uint32_t sample_count; /* 0: there is nothing */
     uint32_t first, last; /* samples before `first` equal sample 0, those behind `last` equal it; both 0: all are one */
-    uint32_t sampling;    /* */
+    uint32_t sampling;    /* index of its abc_sampling */
     uint64_t place;       /* its group */
     ogawa_group samples;  /* filled by px_abc_open_property */
 } abc_property;
@@ -136,8 +136,8 @@ typedef struct abc_mesh {
     const char *name;       /* its path, "body/bodyShape" */
     uint32_t xform;         /* or PELT_NONE */
     uint32_t first_point;   /* in the model */
-    uint32_t point_count;   /* */
-    abc_property positions; /* */
+    uint32_t point_count;   /* number of points */
+    abc_property positions; /* of the points */
     bool moves;             /* its transform does */
     abc_matrix world;       /* when it does not */
     uint64_t geometry;      /* the group of its .geom */

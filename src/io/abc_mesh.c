@@ -247,7 +247,7 @@ static pelt_result add_piece(builder *b, mesh_piece *piece, pelt_part *part) {
     return PELT_OK;
 }
 
-/* ---- The door --------------------------------------------------------------------------------------------- */
+/* ---- Entry point ------------------------------------------------------------------------------------------- */
 
 static pelt_result build(builder *b) {
     const abc_scene *scene = b->scene;

@@ -174,7 +174,7 @@ static pelt_result walk(walker *w, uint64_t place, uint32_t xform, bool wanted) 
     }
 }
 
-/* ---- The door --------------------------------------------------------------------------------------------- */
+/* ---- Entry point ------------------------------------------------------------------------------------------- */
 
 static pelt_result fail_nothing(walker *w) {
     if (!w->wanted)

@@ -93,8 +93,8 @@ static abc_matrix rotation(const double axis[3], double degrees) {
         return identity;
     double angle = degrees * (3.14159265358979323846 / 180), s = sin(angle), c = cos(angle);
     double x = axis[0] / length, y = axis[1] / length, z = axis[2] / length, t = 1 - c;
-    return (abc_matrix){{t * x * x + c, t * x * y - s * z, t * x * z + s * y, 0, /* */
-                         t * x * y + s * z, t * y * y + c, t * y * z - s * x, 0, /* */
+    return (abc_matrix){{t * x * x + c, t * x * y - s * z, t * x * z + s * y, 0, /* row 0 */
+                         t * x * y + s * z, t * y * y + c, t * y * z - s * x, 0, /* row 1 */
                          t * x * z - s * y, t * y * z + s * x, t * z * z + c, 0}};
 }
 

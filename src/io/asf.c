@@ -20,8 +20,8 @@ typedef struct file_bone {
     uint8_t freedoms[PX_ASF_FREEDOMS];
     uint32_t freedom_count;
     uint32_t parent;                                /* PELT_NONE: not in the hierarchy (yet), or the root */
-    uint32_t first_child, last_child, next_sibling; /* */
-    uint32_t joint;                                 /* */
+    uint32_t first_child, last_child, next_sibling; /* bones, or PELT_NONE */
+    uint32_t joint;                                 /* of the model */
 } file_bone;
 
 typedef struct reader {

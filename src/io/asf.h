@@ -15,7 +15,7 @@ typedef struct px_asf_bone {
     uint32_t freedom_count;
     uint8_t freedoms[PX_ASF_FREEDOMS]; /* in the order of the AMC's numbers; none twice */
     uint8_t turns[3];                  /* axes 0 to 2 of its rotations, the one applied first in front */
-    uint32_t turn_count;               /* */
+    uint32_t turn_count;               /* number of turns */
     px_rotation axes;                  /* C: the rotations are about axes turned so */
 } px_asf_bone;
 

@@ -1,9 +1,9 @@
 /* glTF 2.0 from inside: what the files gltf*.c share.
  *
- * The street: gltf.c opens the container and finds the buffers, gltf_accessor.c unpacks numbers, gltf_scene.c makes
+ * Order of work: gltf.c opens the container and finds the buffers, gltf_accessor.c unpacks numbers, gltf_scene.c makes
  * joints and motions, gltf_mesh.c, gltf_skin.c, gltf_morph.c and gltf_driver.c make the mesh and what moves it. The
  * document (JSON tree and buffers) stays beside the model; gltf_write.c starts from it, gltf_emit*.c and gltf_gather.c replace the
- * nouns that changed, and gltf_pack.c drops what nothing refers to any more and lays out the bytes.
+ * data structures that changed, and gltf_pack.c drops what is no longer referenced and lays out the bytes.
  */
 #ifndef PELT_IO_GLTF_DOCUMENT_H
 #define PELT_IO_GLTF_DOCUMENT_H
@@ -38,7 +38,7 @@ typedef struct px_gltf_accessor {
     uint32_t count;              /* elements … */
     uint32_t first, total;       /* … from this one on, of so many: a slice has fewer */
     uint32_t width;              /* components per element: 1, 2, 3, 4, 16 */
-    px_gltf_component component; /* */
+    px_gltf_component component; /* type of a component */
     bool normalized;             /* integers stand for −1…1 or 0…1 */
     const uint8_t *data;         /* first element; NULL: all zero */
     size_t stride;               /* bytes from element to element */
@@ -190,12 +190,12 @@ typedef struct px_gltf_writer {
     const pelt_model *model;
     px_gltf *source;  /* the document that the model was read from, or NULL */
     px_arena *arena;  /* goes after writing */
-    uint32_t changed; /* nouns to write anew; all without a source */
+    uint32_t changed; /* pelt_change bits of what is written anew; all without a source */
     bool new_nodes;   /* nodes are written anew: no source, or the source's are not the first of the model's joints */
     pelt_weight_format weights;
     bool sparse;   /* displacements may be sparse accessors without a view */
     bool ordered;  /* vertices are to be sorted by their bones */
-    bool mended;   /* accessors of the source were replaced though no noun changed */
+    bool mended;   /* accessors of the source were replaced though nothing of the model changed */
     bool failed;   /* out of memory */
     px_json *root; /* the new document */
     px_json *accessors, *views, *nodes, *meshes;
@@ -204,14 +204,14 @@ typedef struct px_gltf_writer {
     uint32_t new_buffer;         /* one behind the source's */
     px_json **joint_nodes;       /* [joint] */
     uint32_t *joint_indices;     /* [joint] node index */
-    uint32_t part_count;         /* */
+    uint32_t part_count;         /* number of parts */
     pelt_part *parts;            /* [part] the model's, each with a run of vertices */
     pelt_affine *inverses;       /* [part] to the space of its node, when it hangs from that rigidly … */
     bool *rigid;                 /* … [part] whether it could */
     uint32_t *part_instances;    /* [part] */
     px_json **primitives;        /* [part] */
-    uint32_t instance_count;     /* */
-    px_gltf_instance *instances; /* */
+    uint32_t instance_count;     /* number of instances */
+    px_gltf_instance *instances; /* [instance] */
     uint32_t *weight_nodes;      /* [joint] the node whose morph targets the joint drives, or PELT_NONE */
 } px_gltf_writer;
 

@@ -2,7 +2,7 @@
  * buffer. Bytes are not copied, only listed in runs.
  *
  * Dropping renumbers, so it is done only when every reference is known: not when the document uses an extension that
- * may have indices in places of its own. Nothing is dropped either when no noun changed. */
+ * may have indices in places of its own. Nothing is dropped either when nothing of the model changed. */
 #include "io/gltf_document.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Writing glTF 2.0. Without a source document everything is new; with one, only the nouns that changed: one mechanism,
+/* Writing glTF 2.0. Without a source document everything is new; with one, only the data structures that changed: one mechanism,
  * applied to an empty or to a copied document. */
 #include "io/gltf_document.h"
 

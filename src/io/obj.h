@@ -30,8 +30,8 @@ typedef struct obj_names {
 } obj_names;
 
 typedef struct obj_document {
-    uint32_t library_count; /* */
-    const char **libraries; /* [library] */
+    uint32_t library_count; /* number of material libraries */
+    const char **libraries; /* [library] file names after `mtllib` */
     uint32_t part_count;    /* the mesh's when it was read */
     obj_names *part_names;  /* [part] */
     uint32_t vertex_count;  /* the mesh's when it was read */

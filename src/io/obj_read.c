@@ -25,7 +25,7 @@ typedef struct reader {
     obj_content content;
     obj_section names;                        /* in force now; first_polygon unused */
     bool names_changed;                       /* since the last section began */
-    forward points, uvs, normals;             /* */
+    forward points, uvs, normals;             /* references to elements that come later */
     size_t short_faces, elements, statements; /* ignored: faces of fewer than 3 corners, `l` and `p`, unknown ones */
     size_t odd_uvs, odd_normals;              /* that are not finite */
 } reader;

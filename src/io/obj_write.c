@@ -80,7 +80,7 @@ static inline uint64_t hash_values(const float *values, int count) {
 typedef struct attribute {
     const char *keyword;
     const float *values;     /* [vertex][width], or NULL */
-    int width;               /* */
+    int width;               /* numbers per vertex */
     const uint32_t *sources; /* [vertex] the number it had in the file, 0: none; NULL: the model is no OBJ's */
     uint32_t *table;         /* a vertex with this value + 1, 0: empty; by number in the file, else by hash */
     size_t table_size;       /* by hash: a power of 2, at least twice the vertices */

@@ -232,7 +232,7 @@ static pelt_result read_skeleton(pose_reader *r, const pelt_model *source, const
     return follow_all(r, &from, motion != NULL, &to);
 }
 
-/* ---- The door --------------------------------------------------------------------------------------------- */
+/* ---- Entry point ------------------------------------------------------------------------------------------- */
 
 static bool is_json(const char *path) {
     const char *dot = strrchr(path, '.');

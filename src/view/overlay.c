@@ -11,8 +11,8 @@ typedef struct mark {
     uint32_t side_count;
     float radius;      /* of a disc */
     float border;      /* width of the outline */
-    px_color fill;     /* */
-    float fill_alpha;  /* */
+    px_color fill;     /* colour inside the outline */
+    float fill_alpha;  /* its opacity, 0 to 1 */
     float low, high;   /* rows it can touch */
     float left, right; /* columns */
     double nearness;   /* order of drawing */

@@ -30,7 +30,7 @@ typedef struct page {
 
 static const pelt_option options[] = {
     {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_page_desc, fps), "30", 0.001, 100000, NULL, "N",
-     "frames per second of animations that do not say"},
+     "frame rate of animations that store none"},
 };
 
 PX_DESC(page, options)

@@ -55,7 +55,7 @@ pelt_result px_animation_joints(pelt_context *context, const pelt_model *model, 
 /* Where vertices should be, or were. */
 typedef struct px_reference {
     const pelt_model *model;  /* NULL: there is none */
-    px_animation animation;   /* */
+    px_animation animation;   /* what `model` plays */
     const uint32_t *vertices; /* [vertex of the drawn model] the vertex of `model`; NULL: of the same number */
     double max;               /* distance with the deepest colour */
 } px_reference;
@@ -64,7 +64,7 @@ typedef struct px_reference {
 typedef struct px_shot {
     const pelt_model *model;
     const pelt_picture_desc *desc;
-    px_animation animation; /* */
+    px_animation animation; /* what `model` plays */
     px_reference source;    /* of mode ERROR */
     px_reference rest;      /* of mode DISPLACEMENT */
 } px_shot;
