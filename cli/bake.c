@@ -130,11 +130,10 @@ static const example examples[] = {
 
 const cli_verb verb_bake = {
     .name = "bake",
-    .summary = "evaluate skin and morphs of a motion into frames of vertices",
+    .summary = "evaluate a motion of a rig to a vertex cache or a mesh sequence",
     .usage = "pelt bake RIG -o CACHE [options]",
-    .about =
-        "Frames are evenly spaced, from the motion's first key to its last: where --fps does not divide its duration, "
-        "they are slightly closer than asked, and the report tells the rate. Positions are in world space.",
+    .about = "Frames are evenly spaced from the motion's first key to its last. If --fps does not divide the duration, "
+             "they are slightly closer, and the report has the actual rate. Positions are in world space.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(bake_settings),

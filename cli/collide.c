@@ -260,15 +260,14 @@ static const example examples[] = {
 
 const cli_verb verb_collide = {
     .name = "collide",
-    .summary = "find the frames in which two animations meet, or one meets itself",
+    .summary = "find the frames in which two animations, or one with itself, intersect",
     .usage = "pelt collide A [B] [options]",
-    .about =
-        "Each is a file, a mesh with its cache, or a sequence; a cache belongs to the mesh before it. Rigs are "
-        "evaluated "
-        "at --fps. Frames are taken one beside the other; the shorter one stays in its last. Without B triangles of A "
-        "meet others of A with which they share no vertex.\n\n"
-        "What touches meets; triangles are tested exactly. Surfaces meet, not volumes: of one inside another nothing "
-        "is said. Rigs with linear blending are not skinned but where they may meet.",
+    .about = "A and B are each a file, a mesh with its cache, or a sequence; a cache belongs to the mesh before it. "
+             "Rigs are evaluated at --fps. Frame k of A is tested against frame k of B; the shorter animation holds "
+             "its last frame. Without B, triangles of A are tested against other triangles of A that share no vertex "
+             "with them.\n\nTriangles are tested exactly, and touching counts as intersecting. Surfaces are tested, "
+             "not volumes: a mesh wholly inside another does not intersect it. With linear blending, only those parts "
+             "of a rig are skinned that may intersect.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(collide_settings),

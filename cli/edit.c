@@ -347,16 +347,16 @@ static const example examples[] = {
 
 const cli_verb verb_edit = {
     .name = "edit",
-    .summary = "carry an edited rest pose, or a displacement, through a rig's animation",
+    .summary = "apply an edited rest pose or a displacement to a rig and all its motions",
     .usage = "pelt edit RIG --rest MESH -o FILE [options]\n"
              "       pelt edit RIG --displace IMAGE|NUMBERS -o FILE [options]",
-    .about =
-        "MESH has the faces of the rig in the same order; how its vertices are split and numbered does not matter: "
-        "what 'pelt convert' and 'pelt bake' write of a rig or, with --original, an edit of the mesh that the rig "
-        "was decomposed from. Only positions change, and normals and tangents where triangles moved. Weights, "
-        "motions, materials and morph targets stay: these are displacements at rest, added to the edited one.\n\n"
-        "Vertices at one place move together, so no seam opens. An edit made in another pose is brought back by "
-        "the inverse of what moves each vertex there; where that flattens, a warning tells.",
+    .about = "MESH must have the faces of the rig in the same order; vertices may be split and numbered in any way. "
+             "Edit a mesh that 'pelt convert' or 'pelt bake' wrote from the rig or, with --original, the mesh that the "
+             "rig was decomposed from. Positions change, and normals and tangents where triangles moved. Weights, "
+             "motions, materials and morph targets stay; morph targets displace the edited rest pose.\n\nVertices at "
+             "the same position move together, so that no seam opens. An edit made in another pose is transformed back "
+             "to the rest pose by the inverse of each vertex's skinning matrix; a warning is printed where that "
+             "matrix is nearly singular.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(edit_settings),

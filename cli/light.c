@@ -131,13 +131,12 @@ static const example examples[] = {
 
 const cli_verb verb_light = {
     .name = "light",
-    .summary = "bake how light falls on a rig as it moves, as vertex colours that morph",
+    .summary = "bake ambient occlusion or sky light of a moving rig to vertex colours",
     .usage = "pelt light RIG -o FILE [options]",
-    .about =
-        "In every frame of every motion rays tell how much light comes to each vertex past the rest of the rig. The "
-        "colours of all frames become a few patterns over the mesh, whose weights play beside the motion: vertex "
-        "colours (COLOR_0) with the mean, and a morph target with the colours of each pattern.\n\n"
-        "Players that do not morph colours show the mean.",
+    .about = "For every frame of every motion, rays measure how much light reaches each vertex past the rest of the "
+             "rig. The colours of all frames are factored into a few patterns: vertex colours (COLOR_0) hold the mean, "
+             "a morph target holds the colours of each pattern, and an animation channel its weights.\n\nPlayers that "
+             "do not morph colours show the mean.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(light_settings),

@@ -267,17 +267,14 @@ static const example examples[] = {
 
 const cli_verb verb_pose = {
     .name = "pose",
-    .summary = "evaluate a rig and its corrections for a pose, as a mesh",
+    .summary = "evaluate a rig and its corrective shapes in one pose, as a mesh",
     .usage = "pelt pose RIG -o MESH [options]",
-    .about =
-        "Joints stand as in the rest pose, a file or a moment of a motion, and then as --joint says. Angles are those "
-        "of "
-        "the joint's own axes at rest: first about x, then y, then z, none of which move along (rest · Rz · Ry · Rx, "
-        "'XYZ' in Blender and Maya). Morphs that a pose drives (see 'pelt correct --driver pose') get their weights "
-        "from "
-        "it. Positions and normals are in world space.\n\n"
-        "A pose in JSON is {\"joints\": {\"elbow\": {\"euler\": [90, 0, 0]}}} with angles as above, or \"rotation\": "
-        "[x, y, z, w] in place of the joint's own, as in glTF; \"translation\" and \"scale\" likewise.",
+    .about = "The pose is the rest pose, a pose file or a time of a motion, with joints rotated by --joint. Angles are "
+             "about the joint's own axes at rest: first x, then y, then z, all fixed (rest · Rz · Ry · Rx; 'XYZ' in "
+             "Blender and Maya). Morph targets that are driven by a pose (see 'pelt correct --driver pose') get their "
+             "weights from it. Positions and normals are in world space.\n\nA pose in JSON is {\"joints\": {\"elbow\": "
+             "{\"euler\": [90, 0, 0]}}} with angles as above, or \"rotation\": [x, y, z, w] to replace the joint's "
+             "own, as in glTF; likewise \"translation\" and \"scale\".",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(pose_settings),

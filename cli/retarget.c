@@ -253,17 +253,16 @@ static const example examples[] = {
 
 const cli_verb verb_retarget = {
     .name = "retarget",
-    .summary = "put a motion of one skeleton on another",
+    .summary = "transfer a motion from one skeleton to another",
     .usage = "pelt retarget RIG MOTION… -o FILE [options]",
     .about =
-        "RIG is a model with a skeleton, MOTION a BVH file, an AMC file (with its ASF in front of it or beside "
-        "it) or another rig. Joints are matched by a mapping file, by what their names mean (thigh_l, LeftUpLeg and "
-        "lfemur are one thing) and by equal names; the table of matches is printed. Joints without a match keep "
-        "their rest pose, but goals of inverse kinematics that carry weights follow their limb. A warning tells "
-        "when the mesh is torn.\n\n"
-        "Matched joints turn as the motion's do from their rest pose; limbs are first turned to where the "
-        "motion's point, so that a T-pose may drive an A-pose. The hips travel in the rig's size. The new motion is "
-        "added to those of the rig.",
+        "RIG is a model with a skeleton. MOTION is a BVH file, an AMC file (with its ASF file before it or in the same "
+        "folder) or another rig. Joints are matched by a mapping file, by the meaning of their names (thigh_l, "
+        "LeftUpLeg and lfemur are the same joint) and by equal names; the table of matches is printed. Joints without "
+        "a match keep their rest pose, except targets of inverse kinematics that carry weights: these follow their "
+        "limb. A warning is printed when the mesh is torn.\n\nMatched joints rotate from rest as those of the motion "
+        "do. Limbs are first aligned with those of the motion, so that a motion in T-pose can drive a rig in A-pose. "
+        "The translation of the hips is scaled to the rig. The new motion is added to those of the rig.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(verb_settings),

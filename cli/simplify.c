@@ -355,16 +355,15 @@ static const example examples[] = {
 
 const cli_verb verb_simplify = {
     .name = "simplify",
-    .summary = "fewer triangles: levels of detail that hold in every pose",
+    .summary = "reduce triangles: levels of detail that hold in every pose",
     .usage = "pelt simplify INPUT -o FILE [--ratio R | --error E] [--lods N] [options]",
-    .about =
-        "Triangles go in the order of the harm that this does, measured in poses that stand for the whole motion, not "
-        "in the rest pose alone. Vertices that stay keep weights, UVs, normals, morph targets and whatever else the "
-        "file has for them; they move to where the surface is nearest to what it was, in all poses at once. Seams "
-        "stay closed, borders keep their shape, nothing folds over in any of the poses.\n\n"
-        "Without options, half of the triangles go, but none that moves the surface by more than 2 % of the size. "
-        "Reported are distances from surface to surface, both ways, over frames of all motions or clips, as parts "
-        "of the diameter of the ball around the first frame.",
+    .about = "Edges are collapsed in the order of the error that they cause, measured in poses that represent the "
+             "whole motion, not in the rest pose alone. Remaining vertices keep their weights, UVs, normals, morph "
+             "targets and all other attributes of the file; they move to where the error over all poses is smallest. "
+             "Seams stay closed, borders keep their shape, and no triangle flips in any of the poses.\n\nWithout "
+             "options, half of the triangles are removed, but only while the surface moves by at most 2 % of the size. "
+             "The report has the distances from surface to surface, in both directions, over frames of all motions or "
+             "clips, relative to the diameter of the bounding ball of the first frame.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(simplify_settings),

@@ -204,17 +204,17 @@ const cli_verb verb_study = {
     .name = "study",
     .summary = "compare ways to store an animation: skins, clustered PCA, SVD",
     .usage = "pelt study INPUT… [options]",
-    .about =
-        "The input is that of decompose. Each method stores all of it, and each row tells how well and how small:\n\n"
-        "fesam: bones and weights of 'pelt decompose'. sma: bones where triangles turn alike, rigid or affine, weights "
-        "by truncated SVD or non-negative least squares. sad: bones spread evenly, weights by distance, transforms by "
-        "least squares. cpca: principal components of clusters of vertices. svd: of all vertices. Skins have a second "
-        "row with --corrections morph targets.\n\n"
-        "By default cpca has as many clusters of 4 as there are bones, and svd 4 times as many components: what they "
-        "store for a frame is then as much as an affine bone stores, but svd stores far more for a vertex. Bytes are "
-        "those of floats: of a skin a vertex at rest, its weights but one and a byte for each bone; transforms of 12 "
-        "numbers, or 7 when rigid, for each frame. The ratio is that of all positions as floats to these.\n\n"
-        "Errors are measured as by 'pelt compare', on what is stored; seconds are those of finding it.",
+    .about = "The input is that of 'pelt decompose'. Each method stores the whole animation; each row has its error "
+             "and size.\n\nfesam: bones and weights of 'pelt decompose'. sma: bones where triangles rotate alike, "
+             "rigid or affine, with weights by truncated SVD or non-negative least squares. sad: bones spread evenly, "
+             "weights by distance, transforms by least squares. cpca: principal components of clusters of vertices. "
+             "svd: principal components of all vertices. Skins have a second row with --corrections morph "
+             "targets.\n\nBy default cpca has 4 components for each of as many clusters as there are bones, and svd 4 "
+             "times as many components as there are bones: both then store as much per frame as affine bones, but svd "
+             "stores far more per vertex. Sizes count floats: for a skin the rest position of each vertex, its weights "
+             "but one, and a byte for each bone index; for transforms 12 numbers per bone and frame, or 7 if rigid. "
+             "The ratio is the size of all positions as floats to this size.\n\nErrors are those of 'pelt compare', "
+             "measured on the stored data. Seconds are the time to compute it.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(study_settings),

@@ -287,16 +287,13 @@ const cli_verb verb_weights = {
     .usage = "pelt weights transfer FROM TO -o RIG [options]\n"
              "       pelt weights smooth|prune|mirror|normalise RIG -o RIG [options]",
     .about =
-        "transfer: every vertex of TO takes the weights of the nearest place on FROM's surface that faces the same "
-        "way; "
-        "vertices without such a place get weights smoothly from those around. TO is a mesh without a skin, or with "
-        "one to be replaced. Where it has joints of its own they are matched by name, else FROM's come along with "
-        "their motions.\n\n"
-        "smooth: weights move to the mean of their neighbours. prune: small weights go. normalise: weights sum to one "
-        "and are the same on both sides of a seam.\n\n"
-        "mirror: weights of one side go to the other. Joints are paired by name (Left and Right, L and R, in any "
-        "spelling), else by place; the table lists the pairs and those without counterpart.\n\n"
-        "Everything else in the file stays as it was.",
+        "transfer: every vertex of TO gets the weights of the nearest point on FROM's surface that faces the same way; "
+        "vertices without such a point get weights diffused from their neighbours. TO is a mesh without a skin, or "
+        "with a skin to replace. If it has joints, they are matched by name; else FROM's joints and motions are added "
+        "to it.\n\nsmooth: move weights towards the mean of their neighbours. prune: remove small weights. normalise: "
+        "make weights sum to one, and equal on both sides of a seam.\n\nmirror: copy the weights of one side to the "
+        "other. Joints are paired by name (Left and Right, L and R, in any spelling), else by position; the table "
+        "lists the pairs and the joints without counterpart.\n\nEverything else in the file is kept.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(weights_settings),
