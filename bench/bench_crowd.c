@@ -282,7 +282,7 @@ static void save_picture(herd *h, const char *path) {
     pelt_mesh *mesh = &model->mesh;
     for (uint32_t i = 0; i < h->count; i++)
         mesh->triangle_count += h->models[h->animals[i].character][h->animals[i].level]->mesh.triangle_count;
-    mesh->vertex_count = mesh->point_count = (uint32_t)h->room;
+    mesh->vertex_count = mesh->points.count = (uint32_t)h->room;
     mesh->polygon_count = mesh->triangle_count;
     mesh->positions = pelt_model_alloc(context, model, h->room, 3 * sizeof(float));
     mesh->normals = pelt_model_alloc(context, model, h->room, 3 * sizeof(float));

@@ -25,23 +25,21 @@ typedef struct work {
 static pelt_result gather(work *w) {
     pelt_model *m = w->model;
     size_t joints = m->skeleton.joint_count, vertices = m->mesh.vertex_count;
-    float *points = pelt_model_alloc(w->context, m, 3 * (size_t)m->mesh.point_count, sizeof(float));
+    float *points = pelt_model_alloc(w->context, m, 3 * (size_t)m->mesh.points.count, sizeof(float));
     w->locals = pelt_model_alloc(w->context, m, w->clip->frame_count * joints, sizeof *w->locals);
     w->targets = pelt_model_alloc(w->context, m, 3 * w->clip->frame_count * vertices, sizeof *w->targets);
     if (!points || !w->locals || !w->targets)
         return PELT_ERROR_MEMORY;
     for (uint32_t k = 0; k < w->clip->frame_count; k++) {
-        pelt_result result = pelt_clip_read(w->context, w->clip, k, 0, m->mesh.point_count, points);
+        pelt_result result = pelt_clip_read(w->context, w->clip, k, 0, m->mesh.points.count, points);
         pelt_ball ball;
         if (result == PELT_OK && k == 0)
-            result = pelt_enclosing_ball(w->context, points, m->mesh.point_count, &ball);
+            result = pelt_enclosing_ball(w->context, points, m->mesh.points.count, &ball);
         if (result != PELT_OK)
             return result;
         w->radius = k == 0 ? ball.radius : w->radius;
         pelt_motion_sample(m, &m->motions[0], w->clip->times[k], w->locals + k * joints, NULL);
-        for (size_t i = 0; i < vertices; i++)
-            memcpy(w->targets + 3 * (k * vertices + i),
-                   points + 3 * (size_t)(m->mesh.vertex_points ? m->mesh.vertex_points[i] : i), 3 * sizeof(float));
+        pelt_vertex_classes_spread(&m->mesh.points, m->mesh.vertex_count, points, w->targets + 3 * k * vertices);
     }
     return PELT_OK;
 }

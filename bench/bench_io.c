@@ -70,7 +70,7 @@ static void fill_vertex(pelt_mesh *mesh, uint32_t side, uint32_t i) {
 static void make_grid(bench *b, uint32_t side) {
     check(b, pelt_model_create(b->context, &b->model));
     pelt_mesh *mesh = &b->model->mesh;
-    uint32_t count = mesh->vertex_count = mesh->point_count = side * side;
+    uint32_t count = mesh->vertex_count = mesh->points.count = side * side;
     uint32_t quads = mesh->polygon_count = (side - 1) * (side - 1);
     mesh->triangle_count = 2 * quads;
     mesh->positions = need(pelt_model_alloc(b->context, b->model, count, 12));
@@ -92,7 +92,7 @@ static void make_grid(bench *b, uint32_t side) {
 }
 
 static void make_clip(bench *b) {
-    uint32_t count = b->model->mesh.point_count;
+    uint32_t count = b->model->mesh.points.count;
     pelt_clip *clip = b->model->clips = need(pelt_model_alloc(b->context, b->model, 1, sizeof *clip));
     float *times = need(pelt_model_alloc(b->context, b->model, FRAMES, sizeof(float)));
     float *positions = need(pelt_model_alloc(b->context, b->model, (size_t)FRAMES * count, 12));

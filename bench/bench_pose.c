@@ -58,7 +58,7 @@ static pelt_model *make_chain(pelt_context *context) {
     pelt_model *model;
     check(context, pelt_model_create(context, &model));
     pelt_mesh *mesh = &model->mesh;
-    mesh->vertex_count = mesh->point_count = RINGS * SIDES;
+    mesh->vertex_count = mesh->points.count = RINGS * SIDES;
     mesh->positions = ARRAY(float, 3 * RINGS * SIDES);
     mesh->normals = ARRAY(float, 3 * RINGS * SIDES);
     model->skeleton =

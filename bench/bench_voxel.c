@@ -179,7 +179,7 @@ static double open_edges(const pelt_mesh *mesh) {
     if (!edges)
         return NAN;
     for (size_t c = 0; c < total; c++) {
-        uint32_t a = mesh->weld[mesh->triangles[c]], b = mesh->weld[mesh->triangles[c - c % 3 + (c + 1) % 3]];
+        uint32_t a = mesh->weld.of[mesh->triangles[c]], b = mesh->weld.of[mesh->triangles[c - c % 3 + (c + 1) % 3]];
         uint32_t edge[3] = {a < b ? a : b, a < b ? b : a, a < b};
         if (a != b)
             memcpy(edges[count++], edge, sizeof edge);

@@ -32,7 +32,7 @@ static void put_rings(pelt_mesh *mesh) {
 static pelt_result make_tube(pelt_context *context, pelt_model *model) {
     pelt_mesh *mesh = &model->mesh;
     pelt_skeleton *s = &model->skeleton;
-    mesh->vertex_count = mesh->point_count = RINGS * AROUND;
+    mesh->vertex_count = mesh->points.count = RINGS * AROUND;
     mesh->triangle_count = mesh->polygon_count = 2 * (RINGS - 1) * AROUND;
     mesh->positions = pelt_model_alloc(context, model, 3 * (size_t)mesh->vertex_count, sizeof(float));
     mesh->triangles = pelt_model_alloc(context, model, 3 * (size_t)mesh->triangle_count, sizeof(uint32_t));

@@ -97,7 +97,7 @@ static pelt_result divide_model(pelt_context *context, pelt_model *model, const 
         count = divide_part(model, &f, &mesh->parts[p], count);
     *mesh = (pelt_mesh){
         .vertex_count = count,
-        .point_count = count,
+        .points.count = count,
         .triangle_count = 4 * mesh->triangle_count,
         .polygon_count = 4 * mesh->triangle_count,
         .part_count = mesh->part_count,

@@ -171,7 +171,7 @@ static pelt_result make_model(pelt_context *context, const robot *r, const pelt_
     PX_TRY(pelt_model_create(context, out));
     pelt_model *m = *out;
     uint32_t count = (uint32_t)r->vertex_count, joints = from->skeleton.joint_count;
-    m->mesh.vertex_count = m->mesh.point_count = count;
+    m->mesh.vertex_count = m->mesh.points.count = count;
     m->mesh.triangle_count = m->mesh.polygon_count = (uint32_t)r->triangle_count;
     m->mesh.part_count = 1;
     m->mesh.positions = pelt_model_alloc(context, m, 3 * r->vertex_count, sizeof(float));

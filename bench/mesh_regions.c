@@ -52,7 +52,7 @@ static uint32_t find(uint32_t *groups, uint32_t i) {
 
 /* Border edges of a region that share vertices are a loop. Those of a region lie side by side. */
 static void find_loops(mesh_regions *m, const half_edge *edges) {
-    uint32_t *groups = must(m->mesh->weld_count, sizeof *groups), *numbers = must(m->mesh->weld_count, sizeof *numbers);
+    uint32_t *groups = must(m->mesh->weld.count, sizeof *groups), *numbers = must(m->mesh->weld.count, sizeof *numbers);
     for (size_t first = 0, end; first < m->border_count; first = end) {
         for (end = first; end < m->border_count && edges[end].region == edges[first].region; end++) {
             groups[edges[end].a] = edges[end].a;
@@ -83,7 +83,7 @@ mesh_regions mesh_regions_make(const pelt_mesh *mesh, const uint32_t *vertex_reg
         m.triangle_regions[t] = region;
         for (size_t k = 0; k < 3; k++) {
             uint32_t a = v[k], b = v[(k + 1) % 3];
-            edges[3 * t + k] = (half_edge){region, mesh->weld[a], mesh->weld[b], a, b};
+            edges[3 * t + k] = (half_edge){region, mesh->weld.of[a], mesh->weld.of[b], a, b};
         }
     }
     qsort(edges, 3 * (size_t)mesh->triangle_count, sizeof *edges, compare_half_edges);

@@ -87,9 +87,9 @@ static exit_code load_side(cli_session *session, const compare_settings *setting
 static exit_code match_points(cli_session *session, const compare_side sides[2]) {
     pelt_model *a = sides[0].model, *b = sides[1].model;
     pelt_result result = PELT_OK;
-    if (a->mesh.point_count != b->mesh.point_count && !b->clip_count)
+    if (a->mesh.points.count != b->mesh.points.count && !b->clip_count)
         result = pelt_model_take_points(session->context, b, a);
-    else if (a->mesh.point_count != b->mesh.point_count && !a->clip_count)
+    else if (a->mesh.points.count != b->mesh.points.count && !a->clip_count)
         result = pelt_model_take_points(session->context, a, b);
     return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
 }

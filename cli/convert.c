@@ -106,7 +106,7 @@ static void report(cli_session *session, const pelt_model *model, const char *pa
     json_text(&session->report, "output", path);
     json_text(&session->report, "format", format->name);
     json_count(&session->report, "vertices", model->mesh.vertex_count);
-    json_count(&session->report, "points", model->mesh.point_count);
+    json_count(&session->report, "points", model->mesh.points.count);
     json_count(&session->report, "joints", model->skeleton.joint_count);
     json_count(&session->report, "frames", frames);
     json_count(&session->report, "bytes", bytes);
@@ -115,7 +115,7 @@ static void report(cli_session *session, const pelt_model *model, const char *pa
     cli_table table = {0};
     table_row(&table, "format", "%s", format->name);
     if (model->mesh.vertex_count)
-        table_row(&table, "points", "%s", grouped(model->mesh.point_count));
+        table_row(&table, "points", "%s", grouped(model->mesh.points.count));
     if (model->skeleton.joint_count)
         table_row(&table, "joints", "%s", grouped(model->skeleton.joint_count));
     if (frames)

@@ -145,19 +145,17 @@ static exit_code load_rest(decompose_work *w) {
     if (result != PELT_OK)
         return session_fail(w->session, result);
     const pelt_mesh *other = &w->rest->mesh;
-    if (other->point_count != mesh->point_count) {
-        say(w->session, MESSAGE_ERROR, "%s: has %s points; the animation has %s", rest, grouped(other->point_count),
-            grouped(mesh->point_count));
+    if (other->points.count != mesh->points.count) {
+        say(w->session, MESSAGE_ERROR, "%s: has %s points; the animation has %s", rest, grouped(other->points.count),
+            grouped(mesh->points.count));
         return EXIT_INPUT;
     }
-    float *points = pelt_model_alloc(w->session->context, w->rest, (size_t)3 * mesh->point_count, sizeof *points);
+    float *points = pelt_model_alloc(w->session->context, w->rest, (size_t)3 * mesh->points.count, sizeof *points);
     if (!points)
         return session_fail(w->session, PELT_ERROR_MEMORY);
-    for (size_t i = 0; i < other->vertex_count; i++)
-        memcpy(points + 3 * (size_t)(other->vertex_points ? other->vertex_points[i] : i), other->positions + 3 * i,
-               3 * sizeof *points);
+    pelt_vertex_classes_gather(&other->points, other->positions, points);
     w->desc.rest_positions = points;
-    const pelt_clip own = {.name = rest, .frame_count = 1, .point_count = mesh->point_count, .positions = points};
+    const pelt_clip own = {.name = rest, .frame_count = 1, .point_count = mesh->points.count, .positions = points};
     result = warn_axes(w->session, w->model->path, &w->model->clips[0], rest, &own);
     return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
 }
@@ -265,7 +263,7 @@ exit_code decompose_clips(decompose_work *w) {
     for (uint32_t c = 0; c < w->model->clip_count; c++)
         w->frame_count += w->model->clips[c].frame_count;
     if (w->bytes_in == 0) /* folders, patterns, motions: what the frames would take */
-        w->bytes_in = (uint64_t)w->frame_count * w->model->mesh.point_count * 12;
+        w->bytes_in = (uint64_t)w->frame_count * w->model->mesh.points.count * 12;
     apply_target(w);
     exit_code code = load_known(w);
     if (code != EXIT_DONE)

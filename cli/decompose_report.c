@@ -114,7 +114,7 @@ static void report_search(const pelt_decompose_report *r, cli_json *json) {
 
 void decompose_json(cli_json *json, const decompose_work *w) {
     json_open(json, "input", '{');
-    json_count(json, "vertices", w->model->mesh.point_count);
+    json_count(json, "vertices", w->model->mesh.points.count);
     json_count(json, "frames", w->frame_count);
     json_count(json, "triangles", w->model->mesh.triangle_count);
     json_close(json, '}');
@@ -182,7 +182,7 @@ void decompose_rows(cli_table *table, const decompose_work *w) {
 static void report_table(const decompose_work *w) {
     const pelt_decompose_report *r = &w->report.decompose;
     cli_table table = {0};
-    table_row(&table, "input", "%s vertices, %s frames, %s triangles", grouped(w->model->mesh.point_count),
+    table_row(&table, "input", "%s vertices, %s frames, %s triangles", grouped(w->model->mesh.points.count),
               grouped(w->frame_count), grouped(w->model->mesh.triangle_count));
     decompose_rows(&table, w);
     table_row(&table, "time", "%.3f s: load %.3f, reduce %.3f, seed %.3f, solve %.3f (%u iterations), write %.3f",

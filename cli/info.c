@@ -109,8 +109,8 @@ static void row_of_names(cli_table *table, const char *title, const char *const 
 static void mesh_rows(cli_table *table, const info_facts *facts) {
     const pelt_mesh *mesh = &facts->model->mesh;
     table_row(table, "vertices", "%s", grouped(mesh->vertex_count));
-    table_row(table, "points", "%s", grouped(mesh->point_count));
-    table_row(table, "welded", "%s", grouped(mesh->weld_count));
+    table_row(table, "points", "%s", grouped(mesh->points.count));
+    table_row(table, "welded", "%s", grouped(mesh->weld.count));
     table_row(table, "triangles", "%s", grouped(mesh->triangle_count));
     table_row(table, "polygons", "%s", grouped(mesh->polygon_count));
     const char **names = must_alloc(mesh->part_count, sizeof *names);
@@ -185,8 +185,8 @@ static void print_facts(const cli_session *session, const cli_input *input, cons
 static void report_mesh(cli_json *json, const info_facts *facts) {
     const pelt_mesh *mesh = &facts->model->mesh;
     json_count(json, "vertices", mesh->vertex_count);
-    json_count(json, "points", mesh->point_count);
-    json_count(json, "welded_vertices", mesh->weld_count);
+    json_count(json, "points", mesh->points.count);
+    json_count(json, "welded_vertices", mesh->weld.count);
     json_count(json, "triangles", mesh->triangle_count);
     json_count(json, "polygons", mesh->polygon_count);
     json_open(json, "parts", '[');

@@ -16,10 +16,8 @@ static pelt_result read_shape(const reader *r, uint32_t frame, float *positions)
     const pelt_mesh *mesh = &r->in->rig->mesh;
     float *points = must_alloc(r->in->clip.point_count, 3 * sizeof *points);
     pelt_result result = pelt_clip_read(r->session->context, &r->in->clip, frame, 0, r->in->clip.point_count, points);
-    for (uint32_t v = 0; result == PELT_OK && v < mesh->vertex_count; v++) {
-        size_t point = mesh->vertex_points ? mesh->vertex_points[v] : v;
-        memcpy(positions + (size_t)3 * v, points + 3 * point, 3 * sizeof *positions);
-    }
+    if (result == PELT_OK)
+        pelt_vertex_classes_spread(&mesh->points, mesh->vertex_count, points, positions);
     free(points);
     return result;
 }

@@ -26,7 +26,7 @@ static inline int arm_fail(pelt_context *context) {
 
 static inline void arm_mesh(pelt_context *context, pelt_model *model) {
     pelt_mesh *mesh = &model->mesh;
-    mesh->vertex_count = mesh->point_count = ARM_VERTICES;
+    mesh->vertex_count = mesh->points.count = ARM_VERTICES;
     mesh->triangle_count = mesh->polygon_count = ARM_TRIANGLES;
     mesh->part_count = 1;
     mesh->positions = (float *)pelt_model_alloc(context, model, ARM_VERTICES, 3 * sizeof(float));

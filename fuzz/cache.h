@@ -11,7 +11,7 @@ static inline pelt_model *fuzz_mesh(pelt_context *context, uint32_t point_count)
     pelt_model *model;
     FUZZ_REQUIRE(pelt_model_create(context, &model) == PELT_OK);
     pelt_mesh *mesh = &model->mesh;
-    mesh->vertex_count = mesh->point_count = point_count;
+    mesh->vertex_count = mesh->points.count = point_count;
     mesh->triangle_count = mesh->polygon_count = point_count < 3 ? 0 : point_count - 2;
     mesh->positions = pelt_model_alloc(context, model, point_count, 3 * sizeof(float));
     mesh->triangles = pelt_model_alloc(context, model, mesh->triangle_count, 3 * sizeof(uint32_t));

@@ -160,7 +160,7 @@ pelt_result scene_mesh_from_surface(pelt_context *context, pelt_model *model, co
 
 /* Area-weighted normals of mesh.positions, not welded. */
 pelt_result scene_normals(pelt_context *context, pelt_mesh *mesh);
-/* Allocates arrays for the counts; polygons and vertex_points are left out. */
+/* Allocates arrays for the counts; polygons and points are left out. */
 pelt_result scene_mesh_alloc(pelt_context *context, pelt_model *model, uint32_t vertex_count, uint32_t triangle_count,
                              uint32_t part_count);
 

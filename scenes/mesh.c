@@ -4,7 +4,7 @@
 pelt_result scene_mesh_alloc(pelt_context *context, pelt_model *model, uint32_t vertex_count, uint32_t triangle_count,
                              uint32_t part_count) {
     pelt_mesh *mesh = &model->mesh;
-    mesh->vertex_count = mesh->point_count = vertex_count;
+    mesh->vertex_count = mesh->points.count = vertex_count;
     mesh->triangle_count = mesh->polygon_count = triangle_count;
     mesh->part_count = part_count;
     mesh->positions = SCENE_NEW(context, model, float, 3 * (size_t)vertex_count);
@@ -79,7 +79,8 @@ static uint32_t number_vertices(const scene_surface *surface, uint32_t *const ve
     return count;
 }
 
-static void copy_vertices(pelt_mesh *mesh, const scene_surface *surface, uint32_t *const vertex_of[2], uint8_t *side) {
+static void copy_vertices(pelt_mesh *mesh, const scene_surface *surface, uint32_t *const vertex_of[2], uint8_t *side,
+                          uint32_t *points) {
     for (uint32_t i = 0; i < surface->point_count; i++)
         for (int s = 0; s < 2; s++) {
             uint32_t to = vertex_of[s][i];
@@ -90,8 +91,8 @@ static void copy_vertices(pelt_mesh *mesh, const scene_surface *surface, uint32_
                 mesh->normals[3 * (size_t)to + c] = surface->normals[3 * (size_t)i + c];
             }
             side[to] = (uint8_t)s;
-            if (mesh->vertex_points)
-                mesh->vertex_points[to] = i;
+            if (points)
+                points[to] = i;
         }
 }
 
@@ -127,12 +128,12 @@ static pelt_result build_mesh(pelt_context *context, pelt_model *model, pelt_mod
     mesh->triangle_polygons = SCENE_NEW(context, model, uint32_t, mesh->triangle_count);
     if (!mesh->triangle_polygons)
         return PELT_ERROR_MEMORY;
-    if (shared_points) {
-        mesh->point_count = surface->point_count;
-        if (!(mesh->vertex_points = SCENE_NEW(context, model, uint32_t, vertex_count)))
-            return PELT_ERROR_MEMORY;
-    }
-    copy_vertices(mesh, surface, vertex_of, side);
+    uint32_t *points = shared_points ? SCENE_NEW(context, model, uint32_t, vertex_count) : NULL;
+    if (shared_points && !points)
+        return PELT_ERROR_MEMORY;
+    copy_vertices(mesh, surface, vertex_of, side, points);
+    if (points)
+        SCENE_TRY(pelt_model_set_points(context, model, surface->point_count, points));
     copy_quads(mesh, surface, vertex_of);
     side_uvs(mesh, side);
     mesh->parts[0].name = name;

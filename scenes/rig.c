@@ -250,7 +250,7 @@ pelt_result scene_clip(pelt_context *context, pelt_model *model, const char *nam
         return PELT_ERROR_MEMORY;
     *clip = (pelt_clip){.name = name,
                         .frame_count = frame_count,
-                        .point_count = model->mesh.point_count,
+                        .point_count = model->mesh.points.count,
                         .times = times,
                         .source = source};
     model->clip_count = 1;

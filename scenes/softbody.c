@@ -346,7 +346,7 @@ static pelt_result place_mesh(pelt_context *context, pelt_model *scratch, pelt_m
         return PELT_ERROR_MEMORY;
     SCENE_TRY(read_softbody(context, body, 0, 0, body->point_count, first));
     for (size_t i = 0; i < mesh->vertex_count; i++) {
-        memcpy(mesh->positions + 3 * i, first + 3 * (size_t)mesh->vertex_points[i], 3 * sizeof(float));
+        memcpy(mesh->positions + 3 * i, first + 3 * (size_t)mesh->points.of[i], 3 * sizeof(float));
         vec n = vec_load(mesh->normals + 3 * i);
         vec_store(mesh->normals + 3 * i, vec_unit(map_offset(body->poses[0].columns, n)));
     }

@@ -103,10 +103,14 @@ const memberNames = (code) => {
     return code.replace(/ = .*/, "").replace(/\[[^\]]*\]/g, "").split(",").map((part) => part.match(/(\w+)\s*$/)?.[1]).filter(Boolean);
 };
 
+// Functions defined in a header count as declared there.
+const readHeader = (path) => readFileSync(path, "utf8").replace(/^static inline ([^{;]*?) \{\n[^]*?^\}$/gm,
+    (all, head) => `PELT_API ${head};` + "\n".repeat(all.split("\n").length - head.split("\n").length));
+
 function parse(path) {
     const items = [];
     let pending = null;
-    for (const token of tokens(readFileSync(path, "utf8"))) {
+    for (const token of tokens(readHeader(path))) {
         if (token.kind === "comment") {
             if (pending) items.push({ kind: "text", ...pending });
             const text = commentText(token.text);
@@ -254,7 +258,7 @@ const folder = at < 0 ? join(dirname(fileURLToPath(import.meta.url)), "../includ
 const out = arguments_[0];
 
 const headers = readdirSync(folder).filter((name) => name.endsWith(".h")).sort()
-    .map((name) => ({ name, source: readFileSync(join(folder, name), "utf8"), items: parse(join(folder, name)) }));
+    .map((name) => ({ name, source: readHeader(join(folder, name)), items: parse(join(folder, name)) }));
 const wrong = headers.flatMap(({ name, source, items }) => problems(name, source, items));
 for (const line of wrong) console.error(line);
 const count = (kind) => headers.reduce((sum, { items }) => sum + items.filter((item) => item.kind === kind).length, 0);

@@ -17,7 +17,7 @@ static inline pelt_model *make_model(test_context *test, const char *name, uint3
     test_random random = {vertex_count};
     test_ok(test, pelt_model_create(test->context, &model));
     model->mesh =
-        (pelt_mesh){.vertex_count = vertex_count, .point_count = vertex_count, .triangle_count = vertex_count};
+        (pelt_mesh){.vertex_count = vertex_count, .points.count = vertex_count, .triangle_count = vertex_count};
     model->skin = (pelt_skin){.bone_count = 7, .influence_count = 3};
     model->morphs.morph_count = 3;
 #define ARRAY(field, count) field = pelt_model_alloc(test->context, model, count, sizeof *(field))

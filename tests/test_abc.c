@@ -101,7 +101,7 @@ static void constant(void **state) {
     build_file file = file_of_mesh((build_spec){.stored_count = 1, .sample_count = 40, .sampling = 1}, &uniform, 1);
     pelt_model *model = load(&test, &file, NULL);
     assert_int_equal(model->clip_count, 0);
-    assert_int_equal(model->mesh.point_count, 3);
+    assert_int_equal(model->mesh.points.count, 3);
     check_floats(model->mesh.positions, 9, shapes[0]);
     check_uints(model->mesh.triangles, 3, (uint32_t[]){0, 2, 1});
     assert_int_equal(model->mesh.part_count, 1);
@@ -419,13 +419,13 @@ static void corners_have_their_own(void **state) {
     build_file file = file_of_corners(1);
     pelt_model *model = load(&test, &file, NULL);
     const pelt_mesh *mesh = &model->mesh;
-    assert_int_equal(mesh->point_count, 5);
+    assert_int_equal(mesh->points.count, 5);
     assert_int_equal(mesh->vertex_count, 7);
     assert_int_equal(mesh->polygon_count, 2);
     check_uints(mesh->triangle_polygons, 3, (uint32_t[]){0, 0, 1});
     /* 0 3 2 1 turned around is 0 1 2 3; 1 2 4 is 1 4 2, where 1 and 2 have other values than before */
     check_uints(mesh->triangles, 9, (uint32_t[]){0, 1, 2, 0, 2, 3, 5, 4, 6});
-    check_uints(mesh->vertex_points, 7, (uint32_t[]){0, 1, 2, 3, 4, 1, 2});
+    check_uints(mesh->points.of, 7, (uint32_t[]){0, 1, 2, 3, 4, 1, 2});
     check_floats(mesh->uvs, 14, (float[]){0, 0, 1, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 0});
     check_floats(mesh->normals, 21, (float[]){0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0, 0, 1, 0, 0});
     assert_non_null(strstr(test.log, "1 face of fewer than 3 corners"));
@@ -679,7 +679,7 @@ static void real_file(void **state) {
     pelt_model *model;
     test_ok(&test, pelt_load(test.context, paths, 1, NULL, &model));
     const pelt_clip *clip = &model->clips[0];
-    assert_int_equal(model->mesh.point_count, 754);
+    assert_int_equal(model->mesh.points.count, 754);
     assert_int_equal(model->mesh.polygon_count, 752);
     assert_int_equal(model->mesh.triangle_count, 1504);
     assert_int_equal(model->clip_count, 1);

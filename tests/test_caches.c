@@ -48,7 +48,7 @@ static pelt_model *make_mesh(test_context *test) {
     static const char text[] = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 1\nf 1/1 2/1 3/1\nf 1/2 3/1 4/1\n";
     pelt_model *model;
     test_ok(test, pelt_load_memory(test->context, text, sizeof text - 1, "mesh.obj", NULL, &model));
-    assert_int_equal(model->mesh.point_count, POINTS);
+    assert_int_equal(model->mesh.points.count, POINTS);
     assert_int_equal(model->mesh.vertex_count, POINTS + 1);
     return model;
 }

@@ -231,7 +231,7 @@ static void test_questions(void **state) {
 static bool are_apart(const pelt_mesh *mesh, uint32_t a, uint32_t b) {
     for (int e = 0; e < 9; e++) {
         uint32_t v = mesh->triangles[3 * (size_t)a + (size_t)e / 3], w = mesh->triangles[3 * (size_t)b + (size_t)e % 3];
-        if (mesh->weld ? mesh->weld[v] == mesh->weld[w] : v == w)
+        if (pelt_vertex_class(&mesh->weld, v) == pelt_vertex_class(&mesh->weld, w))
             return false;
     }
     return a < b;

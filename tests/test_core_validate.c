@@ -10,7 +10,7 @@
 typedef struct full {
     pelt_model model;
     float positions[15], clip_times[2], clip_positions[24], times[3], values[36], weights[10], deltas[6];
-    uint32_t points[5], triangles[9], polygons[3], weld[5], parents[3], bone_joints[2];
+    uint32_t points[5], point_firsts[5], triangles[9], polygons[3], weld[5], weld_firsts[5], parents[3], bone_joints[2];
     uint16_t bones[10];
     pelt_part parts[2];
     pelt_clip clip;
@@ -27,25 +27,25 @@ typedef struct full {
 
 static void fill_mesh(full *f) {
     static const uint32_t triangles[9] = {0, 1, 2, 0, 2, 3, 2, 1, 4}, points[5] = {0, 1, 2, 3, 3},
-                          weld[5] = {0, 1, 2, 3, 3};
+                          firsts[4] = {0, 1, 2, 3}, weld[5] = {0, 1, 2, 3, 3};
     memcpy(f->triangles, triangles, sizeof triangles);
     memcpy(f->points, points, sizeof points);
     memcpy(f->weld, weld, sizeof weld);
+    memcpy(f->point_firsts, firsts, sizeof firsts);
+    memcpy(f->weld_firsts, firsts, sizeof firsts);
     f->polygons[2] = 1;
     f->parts[0] = (pelt_part){.name = "quad", .triangle_count = 2, .vertex_count = 4, .joint = 2};
     f->parts[1] = (pelt_part){.name = "", .first_triangle = 2, .triangle_count = 1, .joint = PELT_NONE};
     f->model.mesh = (pelt_mesh){.vertex_count = 5,
                                 .triangle_count = 3,
                                 .polygon_count = 2,
-                                .point_count = 4,
                                 .part_count = 2,
                                 .positions = f->positions,
-                                .vertex_points = f->points,
                                 .triangles = f->triangles,
                                 .triangle_polygons = f->polygons,
                                 .parts = f->parts,
-                                .weld_count = 4,
-                                .weld = f->weld};
+                                .points = {4, f->points, f->point_firsts},
+                                .weld = {4, f->weld, f->weld_firsts}};
     f->clip = (pelt_clip){"clip", 2, 4, f->clip_times, f->clip_positions, {0}};
     f->model.clip_count = 1;
     f->model.clips = &f->clip;
@@ -112,10 +112,12 @@ static void good_models_pass(void **state) {
     pelt_context *context = test_begin(&test, 1);
     test_ok(&test, pelt_model_validate(context, &fresh()->model));
     full *f = fresh(); /* no maps, no parts, no weld, no skin */
-    f->model.mesh.vertex_points = f->model.mesh.triangle_polygons = f->model.mesh.weld = NULL;
-    f->model.mesh.point_count = f->clip.point_count = 5;
+    f->model.mesh.triangle_polygons = NULL;
+    f->model.mesh.points = (pelt_vertex_classes){.count = 5};
+    f->model.mesh.weld = (pelt_vertex_classes){0};
+    f->clip.point_count = 5;
     f->model.mesh.polygon_count = 3;
-    f->model.mesh.part_count = f->model.mesh.weld_count = f->model.skin.bone_count = 0;
+    f->model.mesh.part_count = f->model.skin.bone_count = 0;
     f->clip_times[1] = f->clip_times[0]; /* frames of one time are allowed */
     f->tracks[1].width = 3;              /* and weights without morphs */
     f->driver.part = PELT_ROTATION_WHOLE;
@@ -145,10 +147,14 @@ static void broken_meshes_are_named(void **state) {
     BREAK(f->model.mesh.positions = NULL, "positions are missing");
     BREAK(f->model.mesh.triangles = NULL, "triangles are missing");
     BREAK(f->triangles[5] = 5, "triangle 1: refers to vertex 5 of 5");
-    BREAK(f->points[1] = 4, "vertex 1: is point 4 of 4");
-    BREAK(f->points[1] = 0, "point 1: has no vertex");
-    BREAK(f->model.mesh.point_count = 6, "6 points but only 5 vertices");
-    BREAK(f->model.mesh.vertex_points = NULL, "4 points for 5 vertices");
+    BREAK(f->points[1] = 4, "mesh.points: vertex 1 is of class 4 of 4");
+    BREAK(f->points[1] = 0, "mesh.points: the first vertex of class 1 is 1, which is not of that class");
+    BREAK(f->point_firsts[1] = 5, "mesh.points: the first vertex of class 1 is 5, which is not of that class");
+    BREAK(f->point_firsts[3] = 4, "mesh.points: the first vertex of class 3 is 3, not 4");
+    BREAK(f->model.mesh.points.count = 6, "mesh.points: 6 classes but only 5 vertices");
+    BREAK(f->model.mesh.points.of = NULL, "mesh.points: 'of' and 'first' come together");
+    BREAK(f->model.mesh.points.first = NULL, "mesh.points: 'of' and 'first' come together");
+    BREAK(f->model.mesh.points = (pelt_vertex_classes){.count = 4}, "mesh.points: 4 classes for 5 vertices");
     BREAK(f->polygons[2] = 2, "triangle 2: is of polygon 2 of 2");
     BREAK(f->polygons[0] = 1, "triangle 1: its polygon 0 comes before the last one, 1");
     BREAK(f->triangles[4] = 1, "triangle 1: does not continue the fan of polygon 0");
@@ -162,9 +168,10 @@ static void broken_meshes_are_named(void **state) {
     BREAK(f->parts[0].first_vertex = UINT32_MAX, "part 0: has vertices");
     BREAK(f->parts[0].joint = 3, "part 0: hangs from joint 3 of 3");
     BREAK(f->model.mesh.parts = NULL, "2 parts, but no list");
-    BREAK(f->weld[1] = 2, "vertex 1: is welded vertex 2, but 1 has not appeared");
-    BREAK(f->model.mesh.weld_count = 5, "4 welded vertices appear, 5 are promised");
-    BREAK(f->model.mesh.weld = NULL, "4 welded vertices without a map");
+    BREAK((f->weld[1] = f->weld_firsts[1] = 2, f->weld[2] = f->weld_firsts[2] = 1),
+          "mesh.weld: class 2 appears before class 1");
+    BREAK(f->model.mesh.weld.count = 5, "mesh.weld: the first vertex of class 4 is 0");
+    BREAK(f->model.mesh.weld = (pelt_vertex_classes){.count = 4}, "mesh.weld: 4 classes for 5 vertices");
     BREAK(f->clip.name = NULL, "clip 0: has no name");
     BREAK(f->clip.point_count = 5, "clip 0: has 5 points, the mesh 4");
     BREAK(f->clip.times = NULL, "clip 0: has 2 frames, but no times");
@@ -260,7 +267,7 @@ static void places_in_large_arrays(void **state) {
     enum { VERTICES = 20000 };
     static float positions[3 * VERTICES];
     static uint32_t triangles[3 * VERTICES];
-    pelt_model model = {.mesh = {.vertex_count = VERTICES, .point_count = VERTICES, .triangle_count = VERTICES}};
+    pelt_model model = {.mesh = {.vertex_count = VERTICES, .points.count = VERTICES, .triangle_count = VERTICES}};
     model.mesh.polygon_count = VERTICES;
     model.mesh.positions = positions;
     model.mesh.triangles = triangles;

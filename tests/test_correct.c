@@ -55,7 +55,7 @@ static void make_target(subject *s, uint32_t rank) {
     size_t floats = 3 * (size_t)mesh->vertex_count;
     float *frames = pelt_model_alloc(s->context, model, clip->frame_count * floats, sizeof *frames);
     moved.mesh.positions = pelt_model_alloc(s->context, model, floats, sizeof(float));
-    assert_true(frames && moved.mesh.positions && !mesh->vertex_points);
+    assert_true(frames && moved.mesh.positions && !mesh->points.of);
     for (uint32_t k = 0; k < clip->frame_count; k++) {
         memcpy(moved.mesh.positions, mesh->positions, floats * sizeof(float));
         for (size_t i = 0; i < mesh->vertex_count; i++)
@@ -309,13 +309,13 @@ static void no_seam_opens(void **state) {
     subject s;
     begin(&s, "creature", 500, 8);
     test_ok(&s.test, pelt_model_weld(s.context, s.model));
-    uint32_t welds = s.model->mesh.weld_count;
+    uint32_t welds = s.model->mesh.weld.count;
     assert_true(welds < s.model->mesh.vertex_count);
     s.desc.normals = true;
     correct(&s);
-    assert_null(s.model->mesh.weld);
+    assert_null(s.model->mesh.weld.of);
     test_ok(&s.test, pelt_model_weld(s.context, s.model)); /* morphs count */
-    assert_int_equal(s.model->mesh.weld_count, welds);
+    assert_int_equal(s.model->mesh.weld.count, welds);
     end(&s);
 }
 

@@ -36,7 +36,7 @@ static pelt_result bake(pelt_context *context, pelt_model *model) {
     clip->positions = positions;
     model->clips = clip;
     model->clip_count = 1;
-    model->mesh.weld = NULL;
+    model->mesh.weld = (pelt_vertex_classes){0};
     return result;
 }
 
@@ -63,7 +63,6 @@ static pelt_decompose_desc settings(pelt_transforms kind, uint32_t bones, uint32
 static double played_error(const test_context *test, pelt_model *model) {
     const pelt_clip *wanted = &model->clips[0];
     size_t N = model->mesh.vertex_count, points = wanted->point_count;
-    const uint32_t *point_of = model->mesh.vertex_points;
     float *posed = malloc(3 * N * sizeof *posed);
     pelt_ball ball;
     double sum = 0;
@@ -71,12 +70,9 @@ static double played_error(const test_context *test, pelt_model *model) {
     for (uint32_t k = 0; k < wanted->frame_count; k++) {
         test_ok(test, pelt_model_pose(test->context, model, model->motions, wanted->times[k], PELT_SKINNING_LINEAR,
                                       posed, NULL));
-        uint32_t next = 0; /* welds are numbered by first appearance */
-        for (size_t i = 0; i < N; i++) {
-            if (model->mesh.weld[i] != next)
-                continue;
-            next++;
-            const float *p = wanted->positions + 3 * (k * points + (point_of ? point_of[i] : i));
+        for (uint32_t c = 0; c < model->mesh.weld.count; c++) {
+            size_t i = model->mesh.weld.first[c];
+            const float *p = wanted->positions + 3 * (k * points + pelt_vertex_class(&model->mesh.points, i));
             for (size_t axis = 0; axis < 3; axis++) {
                 double off = (double)posed[3 * i + axis] - (double)p[axis];
                 sum += off * off;
@@ -85,7 +81,7 @@ static double played_error(const test_context *test, pelt_model *model) {
     }
     free(posed);
     double scale = ball.radius > 0 ? ball.radius : 1;
-    return 1000 / scale * sqrt(sum / (3.0 * model->mesh.weld_count * wanted->frame_count));
+    return 1000 / scale * sqrt(sum / (3.0 * model->mesh.weld.count * wanted->frame_count));
 }
 
 static void check_weights(const pelt_model *model, uint32_t influences) {

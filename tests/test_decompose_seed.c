@@ -100,17 +100,16 @@ static void regions_follow_motion(void **state) {
     px_fit fit;
     make_strip(&test, &fit);
     enum { quads = 2 * (COLUMNS - 1) };
-    uint32_t triangles[3 * (quads + 1)], vertices[2 * COLUMNS + 3];
+    uint32_t triangles[3 * (quads + 1)];
     for (uint32_t t = 0; t < quads; t++)
         for (uint32_t c = 0; c < 3; c++)
             triangles[3 * t + c] = t + c;
     for (uint32_t c = 0; c < 3; c++)
         triangles[3 * quads + c] = 2 * COLUMNS + c;
-    for (uint32_t i = 0; i < fit.vertex_count; i++)
-        vertices[i] = i;
     pelt_mesh mesh = {.triangle_count = quads + 1, .triangles = triangles};
     px_neighbours neighbours;
-    test_ok(&test, px_neighbours_make(fit.arena, &mesh, vertices, fit.vertex_count, &neighbours));
+    test_ok(&test,
+            px_neighbours_make(fit.arena, &mesh, &(pelt_vertex_classes){.count = fit.vertex_count}, &neighbours));
     assert_int_equal(neighbours.offsets[1] - neighbours.offsets[0], 2); /* a corner of the strip, each neighbour once */
     assert_int_equal(neighbours.offsets[11] - neighbours.offsets[10], 4);
     test_ok(&test, px_fit_seed_regions(&fit, &neighbours, 2));
@@ -217,7 +216,7 @@ static void still(void **state) {
             }
         }
         clip->positions = positions;
-        model->mesh.weld = NULL;
+        model->mesh.weld = (pelt_vertex_classes){0};
         for (uint32_t bones = 0; bones < 20; bones += 10) {
             pelt_decompose_desc desc = pelt_decompose_desc_default();
             pelt_decompose_report report;
@@ -240,7 +239,7 @@ static float *own_positions(test_context *test, pelt_model *model) {
     for (uint32_t k = 0; k < clip->frame_count; k++)
         test_ok(test, pelt_clip_read(test->context, clip, k, 0, clip->point_count, positions + k * floats));
     clip->positions = positions;
-    model->mesh.weld = NULL;
+    model->mesh.weld = (pelt_vertex_classes){0};
     return positions;
 }
 
@@ -287,7 +286,6 @@ static void crumpling(void **state) {
     desc.bones = 6;
     test_ok(&test, pelt_decompose(test.context, model, &desc, NULL));
     shape.weld = model->mesh.weld;
-    shape.weld_count = model->mesh.weld_count;
     pelt_clip wanted = *clip, played;
     wanted.frame_count = smooth;
     test_ok(&test, pelt_clip_from_motion_at(test.context, model, &model->motions[0], clip->times, smooth,
@@ -344,7 +342,7 @@ static pelt_model *make_cubes(test_context *test, bool sheet) {
         out += 6;
     }
     memcpy(rest, positions, 3 * (size_t)points * sizeof *rest);
-    model->mesh.vertex_count = model->mesh.point_count = points;
+    model->mesh.vertex_count = model->mesh.points.count = points;
     model->mesh.positions = rest;
     model->mesh.triangle_count = triangles;
     model->mesh.triangles = corners;
@@ -451,7 +449,7 @@ static void flat_sheet(void **state) {
         times[k] = (float)k;
     pelt_model *model;
     test_ok(&test, pelt_model_create(test.context, &model));
-    model->mesh.vertex_count = model->mesh.point_count = side * side;
+    model->mesh.vertex_count = model->mesh.points.count = side * side;
     model->mesh.positions = mesh_positions[0];
     pelt_clip clip = {.name = "fold", .frame_count = frames, .point_count = side * side, .times = times};
     clip.positions = positions[0][0];

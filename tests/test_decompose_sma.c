@@ -410,19 +410,19 @@ static pelt_result make_parts(pelt_context *context, uint32_t vertex_count, pelt
     enum { frames = 10 };
     PX_TRY(scene_find("cloth")->make(context, &(scene_desc){vertex_count, frames, 1}, model));
     const pelt_mesh *mesh = &(*model)->mesh;
-    float *rest = pelt_model_alloc(context, *model, (size_t)3 * mesh->point_count, sizeof *rest), low = 1e9f,
+    float *rest = pelt_model_alloc(context, *model, (size_t)3 * mesh->points.count, sizeof *rest), low = 1e9f,
           high = -1e9f;
-    float *positions = pelt_model_alloc(context, *model, (size_t)3 * mesh->point_count * frames, sizeof *positions);
+    float *positions = pelt_model_alloc(context, *model, (size_t)3 * mesh->points.count * frames, sizeof *positions);
     pelt_result result = rest && positions ? PELT_OK : PELT_ERROR_MEMORY;
     if (result == PELT_OK)
-        result = pelt_clip_read(context, &(*model)->clips[0], 0, 0, mesh->point_count, rest);
-    for (size_t i = 0; result == PELT_OK && i < mesh->point_count; i++) {
+        result = pelt_clip_read(context, &(*model)->clips[0], 0, 0, mesh->points.count, rest);
+    for (size_t i = 0; result == PELT_OK && i < mesh->points.count; i++) {
         low = fminf(low, rest[3 * i]);
         high = fmaxf(high, rest[3 * i]);
     }
-    for (size_t e = 0; result == PELT_OK && e < (size_t)mesh->point_count * frames; e++) {
-        const float *p = rest + 3 * (e % mesh->point_count);
-        double k = (double)(e / mesh->point_count), part = fmin(floor((double)((p[0] - low) / (high - low)) * 3), 2);
+    for (size_t e = 0; result == PELT_OK && e < (size_t)mesh->points.count * frames; e++) {
+        const float *p = rest + 3 * (e % mesh->points.count);
+        double k = (double)(e / mesh->points.count), part = fmin(floor((double)((p[0] - low) / (high - low)) * 3), 2);
         double angle = 0.25 * k * (part - 1) + 0.05 * k, c = cos(angle), s = sin(angle);
         positions[3 * e] = (float)(c * (double)p[0] - s * (double)p[1]);
         positions[3 * e + 1] = (float)(s * (double)p[0] + c * (double)p[1] + 0.1 * k * part);
@@ -430,7 +430,7 @@ static pelt_result make_parts(pelt_context *context, uint32_t vertex_count, pelt
     }
     if (result == PELT_OK) {
         (*model)->clips[0].positions = positions;
-        (*model)->mesh.weld = NULL;
+        (*model)->mesh.weld = (pelt_vertex_classes){0};
     } else {
         pelt_model_destroy(*model);
         *model = NULL;

@@ -223,7 +223,7 @@ static void keys_follow_curves(void **state) {
                           .morph_count = 1,
                           .morphs = &first,
                           .coefficients = coefficients};
-    model->mesh.vertex_count = model->mesh.point_count = 2;
+    model->mesh.vertex_count = model->mesh.points.count = 2;
     model->mesh.positions = positions;
     model->skeleton = (pelt_skeleton){.joint_count = 1, .parents = &parent, .rest = &rest};
     model->morphs = (pelt_morph_set){1, &morph};

@@ -44,7 +44,7 @@ static void nothing_moves(void **state) {
                 pose(&t, poses[p].pose == PELT_EDIT_MOTION ? t.model->motions : NULL, poses[p].time, t.wanted);
             test_ok(&t.test, pelt_edit_positions(t.context, t.model, t.wanted, &poses[p], &report));
             assert_int_equal(report.pose, p ? poses[p].pose : PELT_EDIT_BIND);
-            assert_true(report.vertex_count == t.model->mesh.weld_count && report.moved_count == 0);
+            assert_true(report.vertex_count == t.model->mesh.weld.count && report.moved_count == 0);
             assert_true(report.turned_count == 0 && report.torn_count == 0 && report.distance_max == 0);
             assert_true(report.missed_max == 0 && report.ill_conditioned == 0);
         }
@@ -222,10 +222,10 @@ static void seams_stay_closed(void **state) {
     test_ok(&t.test, pelt_model_weld(t.context, t.model));
     const pelt_mesh *mesh = &t.model->mesh;
     uint32_t a = 0, b = 0;
-    for (b = 1; b < mesh->vertex_count && mesh->weld[b] != mesh->weld[a]; b++)
+    for (b = 1; b < mesh->vertex_count && mesh->weld.of[b] != mesh->weld.of[a]; b++)
         if (b + 1 == mesh->vertex_count)
             b = ++a;
-    assert_true(a < b && mesh->weld[a] == mesh->weld[b]);
+    assert_true(a < b && mesh->weld.of[a] == mesh->weld.of[b]);
     for (int told = 0; told < 2; told++) {
         memcpy(t.before, mesh->positions, t.floats * sizeof(float));
         memcpy(t.wanted, mesh->positions, t.floats * sizeof(float));
@@ -235,18 +235,18 @@ static void seams_stay_closed(void **state) {
                 t.wanted[3 * i] = i == a ? t.wanted[3 * i] : NAN;
         uint32_t sides = 0;
         for (uint32_t i = 0; i < mesh->vertex_count; i++)
-            sides += mesh->weld[i] == mesh->weld[a];
+            sides += mesh->weld.of[i] == mesh->weld.of[a];
         double distance = told ? 0.5 / sides : 0.5;
         pelt_edit_report report;
         test_ok(&t.test, pelt_edit_positions(t.context, t.model, t.wanted, NULL, &report));
         assert_int_equal(report.moved_count, 1);
         assert_int_equal(report.torn_count, told);
         assert_float_equal(report.distance_max, distance, 1e-6);
-        assert_int_equal(mesh->weld[report.max_vertex], mesh->weld[a]);
+        assert_int_equal(mesh->weld.of[report.max_vertex], mesh->weld.of[a]);
         for (uint32_t i = 0; i < mesh->vertex_count; i++) /* as before, or together */
             assert_memory_equal(mesh->positions + 3 * (size_t)i,
-                                mesh->weld[i] == mesh->weld[a] ? mesh->positions + 3 * (size_t)a
-                                                               : t.before + 3 * (size_t)i,
+                                mesh->weld.of[i] == mesh->weld.of[a] ? mesh->positions + 3 * (size_t)a
+                                                                     : t.before + 3 * (size_t)i,
                                 3 * sizeof(float));
     }
     end(&t);
@@ -261,15 +261,15 @@ static void displaces_along_normals(void **state) {
     const pelt_mesh *mesh = &t.model->mesh;
     test_ok(&t.test, pelt_model_weld(t.context, t.model));
     float *normals = malloc(t.floats * sizeof *normals), *distances = calloc(mesh->vertex_count, sizeof *distances);
-    double *means = calloc(mesh->weld_count, sizeof *means);
-    uint32_t *counts = calloc(mesh->weld_count, sizeof *counts);
+    double *means = calloc(mesh->weld.count, sizeof *means);
+    uint32_t *counts = calloc(mesh->weld.count, sizeof *counts);
     assert_true(normals && distances && means && counts);
     test_ok(&t.test, pelt_mesh_normals(t.context, mesh, NULL, normals));
     for (uint32_t i = 0; i < mesh->vertex_count; i++) {
         distances[i] = i % 5 == 0 ? NAN : 0.02f * (float)(i % 7);
         if (!isnan(distances[i])) {
-            means[mesh->weld[i]] += (double)distances[i];
-            counts[mesh->weld[i]]++;
+            means[mesh->weld.of[i]] += (double)distances[i];
+            counts[mesh->weld.of[i]]++;
         }
     }
     pelt_edit_report report;
@@ -277,7 +277,7 @@ static void displaces_along_normals(void **state) {
     assert_true(report.pose == PELT_EDIT_BIND && report.torn_count == 0 && report.missed_max < 1e-9);
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
         for (size_t a = 0; a < 3; a++) {
-            double by = counts[mesh->weld[i]] ? means[mesh->weld[i]] / counts[mesh->weld[i]] : 0;
+            double by = counts[mesh->weld.of[i]] ? means[mesh->weld.of[i]] / counts[mesh->weld.of[i]] : 0;
             assert_float_equal(mesh->positions[3 * i + a],
                                (double)t.before[3 * i + a] + by * (double)normals[3 * i + a], 1e-6);
         }

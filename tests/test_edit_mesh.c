@@ -14,7 +14,7 @@ static pelt_model *make_soup(scene_test *t, const float *positions) {
     mesh->positions = pelt_model_alloc(t->context, soup, 3 * (size_t)corners, sizeof(float));
     mesh->triangles = pelt_model_alloc(t->context, soup, corners, sizeof(uint32_t));
     assert_true(mesh->positions && mesh->triangles);
-    mesh->vertex_count = mesh->point_count = corners;
+    mesh->vertex_count = mesh->points.count = corners;
     mesh->triangle_count = mesh->polygon_count = from->triangle_count;
     for (uint32_t c = 0; c < corners; c++) {
         mesh->triangles[c] = corners - 1 - c;
@@ -99,7 +99,7 @@ static void other_faces(void **state) {
     pelt_model *other;
     test_ok(&t.test, pelt_model_create(t.context, &other));
     other->mesh = (pelt_mesh){.vertex_count = count,
-                              .point_count = count,
+                              .points.count = count,
                               .triangle_count = mesh->triangle_count,
                               .positions = t.wanted,
                               .triangles = pelt_model_alloc(t.context, other, corners, sizeof(uint32_t))};
@@ -133,7 +133,7 @@ static void clouds(void **state) {
     uint32_t count = mesh->vertex_count;
     pelt_model *cloud;
     test_ok(&t.test, pelt_model_create(t.context, &cloud));
-    cloud->mesh.vertex_count = cloud->mesh.point_count = count;
+    cloud->mesh.vertex_count = cloud->mesh.points.count = count;
     cloud->mesh.positions = t.wanted;
     test_ok(&t.test, pelt_edit_mesh(t.context, t.model, cloud, NULL, NULL, NULL));
     assert_memory_equal(mesh->positions, t.wanted, t.floats * sizeof(float));
@@ -146,12 +146,12 @@ static void clouds(void **state) {
         memcpy(places + 3 * (size_t)v, t.before + 3 * (size_t)points[v], 3 * sizeof *places);
     }
     cloud->mesh.positions = places;
-    cloud->mesh.vertex_points = points;
     cloud->mesh.vertex_count = 2 * count;
+    test_ok(&t.test, pelt_model_set_points(t.context, cloud, count, points));
     test_ok(&t.test, pelt_edit_mesh(t.context, t.model, cloud, NULL, NULL, NULL));
     for (size_t e = 0; e < t.floats; e++)
         assert_float_equal(mesh->positions[e], t.before[e], 1e-5);
-    cloud->mesh.point_count--;
+    cloud->mesh.points.count--;
     test_fails(&t.test, pelt_edit_mesh(t.context, t.model, cloud, NULL, NULL, NULL), PELT_ERROR_INPUT, "vertices");
     pelt_model_destroy(cloud);
     end(&t);
@@ -168,13 +168,13 @@ static double angle_between(const float *a, const float *b) {
 
 /* Marks [weld] of what shares a triangle with a vertex that has moved; freed by the caller. */
 static uint8_t *mark_touched(const pelt_mesh *mesh, const float *before) {
-    uint8_t *marks = calloc(mesh->weld_count, 1);
+    uint8_t *marks = calloc(mesh->weld.count, 1);
     assert_non_null(marks);
     for (size_t c = 0; c < 3 * (size_t)mesh->triangle_count; c++) {
         size_t at = 3 * (size_t)mesh->triangles[c];
         if (memcmp(mesh->positions + at, before + at, 3 * sizeof(float)) != 0)
             for (size_t o = c / 3 * 3; o < c / 3 * 3 + 3; o++)
-                marks[mesh->weld[mesh->triangles[o]]] = 1;
+                marks[mesh->weld.of[mesh->triangles[o]]] = 1;
     }
     return marks;
 }
@@ -210,7 +210,7 @@ static void smooth_normals(void **state) {
         uint8_t *touched = mark_touched(mesh, t.before);
         uint32_t kept = 0, turned = 0;
         for (size_t i = 0; i < t.floats; i += 3) {
-            if (!touched[mesh->weld[i / 3]]) {
+            if (!touched[mesh->weld.of[i / 3]]) {
                 assert_memory_equal(mesh->normals + i, old + i, 3 * sizeof(float));
                 kept++;
             }
@@ -219,7 +219,7 @@ static void smooth_normals(void **state) {
         }
         assert_true(turned > 30 && kept > 30);
         uint32_t marked = 0;
-        for (uint32_t w = 0; w < mesh->weld_count; w++)
+        for (uint32_t w = 0; w < mesh->weld.count; w++)
             marked += touched[w];
         assert_int_equal(report.turned_count, marked);
         free(touched), free(now), free(old), free(smooth);
@@ -261,7 +261,7 @@ static void hard_edges(void **state) {
     model->mesh = (pelt_mesh){.vertex_count = CUBE,
                               .triangle_count = 12,
                               .polygon_count = 12,
-                              .point_count = CUBE,
+                              .points.count = CUBE,
                               .positions = positions[0],
                               .normals = normals[0],
                               .tangents = tangents[0],

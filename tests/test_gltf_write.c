@@ -375,7 +375,7 @@ static pelt_model *make_model(bench *t, uint32_t count) {
     pelt_model *model;
     test_ok(&t->test, pelt_model_create(t->test.context, &model));
     pelt_mesh *mesh = &model->mesh;
-    mesh->vertex_count = mesh->point_count = count;
+    mesh->vertex_count = mesh->points.count = count;
     mesh->triangle_count = mesh->polygon_count = 2;
     mesh->part_count = 2;
     mesh->positions = pelt_model_alloc(t->test.context, model, count, 12);

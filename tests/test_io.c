@@ -251,20 +251,20 @@ static void test_cache_in_memory(void **state) {
     const char *mesh = "v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 1\nf 1/1 2/1 3/1\nf 1/2 2/1 3/1\n";
     pelt_model *model;
     test_ok(&test, pelt_load_memory(test.context, mesh, strlen(mesh), "a.obj", NULL, &model));
-    uint32_t *points = model->mesh.vertex_points;
+    uint32_t *points = model->mesh.points.of;
     assert_non_null(points);
     unsigned char cache[32 + 4 * 12] = "POINTCACHE2"; /* one frame of four points: as many as vertices */
     cache[12] = 1, cache[16] = 4, cache[26] = 0x80, cache[27] = 0x3F, cache[28] = 1;
     test_ok(&test, pelt_load_cache_memory(test.context, cache, sizeof cache, "a.pc2", NULL, model));
-    assert_null(model->mesh.vertex_points); /* the vertices are the points now */
+    assert_null(model->mesh.points.of); /* the vertices are the points now */
     pelt_model_destroy(model);
     test_ok(&test, pelt_load_memory(test.context, mesh, strlen(mesh), "a.obj", NULL, &model));
-    points = model->mesh.vertex_points;
+    points = model->mesh.points.of;
     test_fails(&test, pelt_load_cache_memory(test.context, cache, sizeof cache - 1, "a.pc2", NULL, model),
                PELT_ERROR_INPUT, "a.pc2: ");
     test_fails(&test, pelt_load_cache_memory(test.context, mesh, strlen(mesh), "b.obj", NULL, model), PELT_ERROR_INPUT,
                "not a cache");
-    assert_ptr_equal(model->mesh.vertex_points, points);
+    assert_ptr_equal(model->mesh.points.of, points);
     static char name[100000]; /* the clip's: a block of its own, asked for when the mesh is ready for the cache */
     memset(name, 'n', sizeof name);
     memcpy(name + sizeof name - 5, ".pc2", 5);
@@ -274,7 +274,7 @@ static void test_cache_in_memory(void **state) {
         if (result == PELT_OK)
             break;
         assert_int_equal(result, PELT_ERROR_MEMORY);
-        assert_ptr_equal(model->mesh.vertex_points, points);
+        assert_ptr_equal(model->mesh.points.of, points);
         assert_int_equal(model->clip_count, 0);
     }
     pelt_model_destroy(model);

@@ -59,7 +59,7 @@ static void the_clip_is_that_of_the_motion(void **state) {
     bake(&b);
     assert_string_equal(b.clip.name, "bounce");
     assert_int_equal(b.clip.frame_count, 31);
-    assert_int_equal(b.clip.point_count, b.model->mesh.point_count);
+    assert_int_equal(b.clip.point_count, b.model->mesh.points.count);
     assert_float_equal(b.clip.times[30], b.model->motions[0].end, 1e-6);
     assert_true(b.report.fps == 30 && b.report.turns == 0);
     assert_true(b.report.farthest > 0.005 && b.report.farthest < 0.5);

@@ -192,8 +192,7 @@ static parts parts_of(const pelt_model *m) {
     parts p;
     memset(&p, 0, sizeof p); /* also between the fields */
     p.mesh = m->mesh;
-    p.mesh.weld = NULL; /* a weld may stay */
-    p.mesh.weld_count = 0;
+    memset(&p.mesh.weld, 0, sizeof p.mesh.weld); /* a weld may stay */
     p.skeleton = m->skeleton;
     p.skin = m->skin;
     p.morphs = m->morphs;

@@ -51,7 +51,7 @@ static void begin(boxes *b) {
     m->mesh = (pelt_mesh){.vertex_count = 2 * CORNERS,
                           .triangle_count = 24,
                           .polygon_count = 24,
-                          .point_count = 2 * CORNERS,
+                          .points.count = 2 * CORNERS,
                           .part_count = 1,
                           .positions = b->positions,
                           .normals = b->normals,

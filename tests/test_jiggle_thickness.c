@@ -61,7 +61,7 @@ static double farthest(tissue *f, const char *name) {
     for (uint32_t k = 0; k < f->clip.frame_count; k++) {
         test_ok(&f->test, pelt_clip_read(f->test.context, &f->reference, k, 0, (uint32_t)points, plain));
         for (size_t i = 0; i < f->model->mesh.vertex_count; i++) {
-            size_t p = f->model->mesh.vertex_points ? f->model->mesh.vertex_points[i] : i, best = 0;
+            size_t p = pelt_vertex_class(&f->model->mesh.points, i), best = 0;
             for (size_t c = 1; c < K; c++)
                 best = skin->weights[i * K + c] > skin->weights[i * K + best] ? c : best;
             const char *joint = f->model->skeleton.names[skin->bone_joints[skin->bones[i * K + best]]];

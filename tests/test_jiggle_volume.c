@@ -213,7 +213,7 @@ static double mesh_volume(const pelt_mesh *mesh, const float *positions, double 
             continue;
         volume += triangle_volume(p[0], p[1], p[2]);
         for (int k = 0; k < 3; k++)
-            edges[count++] = (mesh_edge){mesh->weld[v[k]], mesh->weld[v[(k + 1) % 3]], v[k], v[(k + 1) % 3]};
+            edges[count++] = (mesh_edge){mesh->weld.of[v[k]], mesh->weld.of[v[(k + 1) % 3]], v[k], v[(k + 1) % 3]};
     }
     qsort(edges, count, sizeof *edges, compare_edges);
     for (int pass = 0; pass < 2; pass++)

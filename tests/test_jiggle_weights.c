@@ -194,7 +194,7 @@ static void test_nothing_to_go_by(void **state) {
     test_ok(&test, pelt_model_create(test.context, &model));
     test_fails(&test, px_jiggle_subject_make(test.context, arena, model, &subject), PELT_ERROR_INPUT, "no mesh");
     model->mesh.positions = pelt_model_alloc(test.context, model, 2, 3 * sizeof(float));
-    model->mesh.vertex_count = model->mesh.point_count = 2;
+    model->mesh.vertex_count = model->mesh.points.count = 2;
     model->mesh.positions[3] = NAN;
     test_fails(&test, px_jiggle_subject_make(test.context, arena, model, &subject), PELT_ERROR_INPUT, "vertex 1");
     model->mesh.positions[3] = 1;

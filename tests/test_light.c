@@ -85,7 +85,7 @@ static pelt_model *make_boxes(const test_context *test, const float *sizes, uint
                 triangle[2] = 8 * b + quads[q][2 + t];
             }
     }
-    mesh->vertex_count = mesh->point_count = 8 * count;
+    mesh->vertex_count = mesh->points.count = 8 * count;
     mesh->polygon_count = mesh->triangle_count;
     return model;
 }
@@ -195,7 +195,7 @@ static void test_frames(void **state) {
                                        still->mesh.positions, NULL));
         still->motion_count = still->skin.bone_count = still->morphs.morph_count = 0;
         still->skeleton.joint_count = still->mesh.part_count = still->clip_count = 0;
-        still->mesh.weld = NULL;
+        still->mesh.weld = (pelt_vertex_classes){0};
         test_ok(&test, pelt_light(test.context, still, &desc, NULL));
         double off = 0;
         for (size_t i = 0; i < model->mesh.vertex_count; i++)

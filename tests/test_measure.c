@@ -289,7 +289,7 @@ static void special_cases(void **state) {
                "clip 'a' has 2 frames and clip 'other' has 1");
     test_fails(&test, pelt_compare_clips(context, &other, &more, NULL, &d, NULL), PELT_ERROR_INPUT,
                "clip 'other' has 1 points and clip 'more' has 2");
-    pelt_mesh mesh = {.vertex_count = 5, .point_count = 5};
+    pelt_mesh mesh = {.vertex_count = 5, .points.count = 5};
     test_fails(&test, pelt_compare_clips(context, &a, &b, &mesh, &d, NULL), PELT_ERROR_INPUT, "mesh has 5 points");
     pelt_clip no_frames = {"none", 0, 1, NULL, NULL, {0}}, no_points = {"none", 2, 0, times, &off[0][0], {0}};
     test_ok(&test, pelt_compare_clips(context, &no_frames, &no_frames, NULL, &d, NULL));
@@ -305,7 +305,7 @@ static float wave_a[FRAMES][POINTS][3], wave_b[FRAMES][POINTS][3];
 static uint32_t wave_triangles[2 * (SIDE - 1) * (SIDE - 1)][3];
 static pelt_clip clip_a = {"a", FRAMES, POINTS, times, &wave_a[0][0][0], {0}};
 static pelt_clip clip_b = {"b", FRAMES, POINTS, times, &wave_b[0][0][0], {0}};
-static pelt_mesh wave_mesh = {.vertex_count = POINTS, .point_count = POINTS, .triangles = &wave_triangles[0][0]};
+static pelt_mesh wave_mesh = {.vertex_count = POINTS, .points.count = POINTS, .triangles = &wave_triangles[0][0]};
 
 static void make_waves(void) {
     test_random random = {77};
@@ -363,15 +363,15 @@ static void normals_by_hand(void **state) {
     memcpy(b, a, sizeof a);
     b[0][2][0] = 0, b[0][2][2] = -1; /* the right wing hangs down: its normal turns from +z to +x */
     uint32_t points[6] = {0, 2, 1, 0, 1, 3}, triangles[6] = {0, 1, 2, 3, 4, 5}, weld[6] = {0, 1, 2, 0, 2, 3};
+    uint32_t point_firsts[4] = {0, 2, 1, 5}, weld_firsts[4] = {0, 1, 2, 5};
     pelt_mesh mesh = {
-        .vertex_count = 6, .point_count = 4, .triangle_count = 2, .vertex_points = points, .triangles = triangles};
+        .vertex_count = 6, .triangle_count = 2, .points = {4, points, point_firsts}, .triangles = triangles};
     pelt_clip ca = {"a", 1, 4, times, &a[0][0][0], {0}}, cb = {"b", 1, 4, times, &b[0][0][0], {0}};
     pelt_difference d;
     /* Ridge points: (1,0,1)/√2 against (0,0,1): |difference|² = 2 − √2; wing tip: 2; the other: 0. */
     double wanted = sqrt((2 * (2 - sqrt(2)) + 2) / 4);
     for (int welded = 0; welded < 2; welded++) {
-        mesh.weld = welded ? weld : NULL;
-        mesh.weld_count = welded ? 4 : 0;
+        mesh.weld = welded ? (pelt_vertex_classes){4, weld, weld_firsts} : (pelt_vertex_classes){0};
         test_ok(&test, pelt_compare_clips(context, &ca, &cb, &mesh, &d, NULL));
         assert_true(near_to(d.normal_rms, wanted, 1e-9));
     }

@@ -54,10 +54,10 @@ static pelt_result make_case(pelt_context *context, const weld_case *c, pelt_mod
     test_random random = {c->seed};
     pelt_mesh *mesh = &model->mesh;
     mesh->vertex_count = c->vertex_count;
-    mesh->point_count = c->maps_points ? c->point_count : c->vertex_count;
-    size_t frame_size = 3 * (size_t)mesh->point_count;
+    uint32_t points = mesh->points.count = c->maps_points ? c->point_count : c->vertex_count;
+    size_t frame_size = 3 * (size_t)points;
     mesh->positions = PX_NEW(model->memory, float, 3 * (size_t)c->vertex_count);
-    mesh->vertex_points = PX_NEW(model->memory, uint32_t, c->vertex_count);
+    uint32_t *of = PX_NEW(model->memory, uint32_t, c->vertex_count);
     model->clip_count = c->clip_count;
     model->clips = PX_NEW(model->memory, pelt_clip, 2 * c->clip_count);
     float *frames = PX_NEW(model->memory, float, c->clip_count * c->frame_count * frame_size);
@@ -65,17 +65,16 @@ static pelt_result make_case(pelt_context *context, const weld_case *c, pelt_mod
     model->morphs.morph_count = c->morph_count;
     model->morphs.morphs = PX_NEW(model->memory, pelt_morph, c->morph_count);
     float *deltas = PX_NEW(model->memory, float, c->morph_count * 3 * (size_t)c->vertex_count);
-    if (!mesh->positions || !mesh->vertex_points || !model->clips || !frames || !times || !model->morphs.morphs ||
-        !deltas) {
+    if (!mesh->positions || !of || !model->clips || !frames || !times || !model->morphs.morphs || !deltas) {
         pelt_model_destroy(model);
         return PELT_ERROR_MEMORY;
     }
     for (uint32_t e = 0; e < 3 * c->vertex_count; e++)
         mesh->positions[e] = few(&random, c->values);
     for (uint32_t i = 0; i < c->vertex_count; i++)
-        mesh->vertex_points[i] = i < mesh->point_count ? i : test_random_below(&random, mesh->point_count);
-    if (!c->maps_points)
-        mesh->vertex_points = NULL;
+        of[i] = i < points ? i : test_random_below(&random, points);
+    if (c->maps_points)
+        PX_TRY(pelt_model_set_points(context, model, points, of));
     for (size_t e = 0; e < c->clip_count * c->frame_count * frame_size; e++)
         frames[e] = few(&random, 3);
     for (uint32_t k = 0; k < c->frame_count; k++)
@@ -83,7 +82,7 @@ static pelt_result make_case(pelt_context *context, const weld_case *c, pelt_mod
     for (uint32_t n = 0; n < c->clip_count; n++) {
         pelt_clip *clip = &model->clips[n], *inner = &model->clips[c->clip_count + n];
         *clip = *inner =
-            (pelt_clip){"c", c->frame_count, mesh->point_count, times, frames + n * c->frame_count * frame_size, {0}};
+            (pelt_clip){"c", c->frame_count, mesh->points.count, times, frames + n * c->frame_count * frame_size, {0}};
         if (c->through_source) {
             clip->positions = NULL;
             clip->source = (pelt_clip_source){.read = read_positions, .user = inner};
@@ -122,8 +121,8 @@ static bool same_vertex(pelt_context *context, const pelt_model *model, uint32_t
     for (uint32_t c = 0; c < model->clip_count; c++)
         for (uint32_t k = 0; k < model->clips[c].frame_count; k++) {
             float pa[3], pb[3];
-            pelt_clip_read(context, &model->clips[c], k, mesh->vertex_points ? mesh->vertex_points[a] : a, 1, pa);
-            pelt_clip_read(context, &model->clips[c], k, mesh->vertex_points ? mesh->vertex_points[b] : b, 1, pb);
+            pelt_clip_read(context, &model->clips[c], k, pelt_vertex_class(&mesh->points, a), 1, pa);
+            pelt_clip_read(context, &model->clips[c], k, pelt_vertex_class(&mesh->points, b), 1, pb);
             if (!same3(pa, pb))
                 return false;
         }
@@ -143,7 +142,7 @@ static void check_case(const weld_case *c, uint32_t thread_count) {
     pelt_model *model;
     test_ok(&test, make_case(context, c, &model));
     test_ok(&test, pelt_model_weld(context, model));
-    uint32_t *weld = model->mesh.weld, next = 0;
+    uint32_t *weld = model->mesh.weld.of, next = 0;
     for (uint32_t i = 0; i < c->vertex_count; i++) {
         uint32_t twin = 0;
         while (twin < i && !same_vertex(context, model, twin, i))
@@ -152,9 +151,9 @@ static void check_case(const weld_case *c, uint32_t thread_count) {
             fail_msg("seed %llu vertex %u: welded to %u", (unsigned long long)c->seed, i, weld[i]);
         next += twin == i;
     }
-    assert_int_equal(model->mesh.weld_count, next);
+    assert_int_equal(model->mesh.weld.count, next);
     test_ok(&test, pelt_model_weld(context, model)); /* once is enough */
-    assert_ptr_equal(model->mesh.weld, weld);
+    assert_ptr_equal(model->mesh.weld.of, weld);
     pelt_model_destroy(model);
     test_end(&test);
 }
@@ -208,7 +207,7 @@ static void weld_closes_rounded_seams(void **state) {
     frames[6 * PAIRS + 3 * (PAIRS + 1)] += 2e-5f; /* the twin of vertex 1 in frame 1 */
     *clip = (pelt_clip){"clip", FRAMES, 2 * PAIRS, times, frames, {0}};
     model->mesh.positions = positions;
-    model->mesh.vertex_count = model->mesh.point_count = 2 * PAIRS;
+    model->mesh.vertex_count = model->mesh.points.count = 2 * PAIRS;
     memcpy(triangles, (const uint32_t[]){2, 3, 4}, 3 * sizeof *triangles); /* edges of about the mesh's size */
     model->mesh.triangles = triangles;
     model->mesh.triangle_count = 1;
@@ -216,7 +215,7 @@ static void weld_closes_rounded_seams(void **state) {
     model->clip_count = 1;
     test_ok(&test, pelt_model_weld(context, model));
     for (uint32_t i = 0; i < PAIRS; i++)
-        assert_true((model->mesh.weld[i] == model->mesh.weld[PAIRS + i]) == (i % 5 != 0 && i != 1));
+        assert_true((model->mesh.weld.of[i] == model->mesh.weld.of[PAIRS + i]) == (i % 5 != 0 && i != 1));
     pelt_model_destroy(model);
     test_end(&test);
 }
@@ -230,7 +229,7 @@ static void weld_large(void **state) {
         pelt_context *context = test_begin(&test, thread_count);
         pelt_model *model;
         test_ok(&test, pelt_model_create(context, &model));
-        model->mesh.vertex_count = model->mesh.point_count = COUNT;
+        model->mesh.vertex_count = model->mesh.points.count = COUNT;
         float *p = model->mesh.positions = PX_NEW(model->memory, float, 3 * COUNT);
         pelt_clip *clip = model->clips = PX_NEW(model->memory, pelt_clip, 1);
         float *frame = PX_NEW(model->memory, float, 3 * COUNT), time = 0;
@@ -243,12 +242,12 @@ static void weld_large(void **state) {
         *clip = (pelt_clip){"c", 1, COUNT, &time, frame, {0}};
         model->clip_count = 1;
         test_ok(&test, pelt_model_weld(context, model));
-        assert_int_equal(model->mesh.weld_count, SIDE * SIDE + SIDE * SIDE / 10);
+        assert_int_equal(model->mesh.weld.count, SIDE * SIDE + SIDE * SIDE / 10);
         for (uint32_t i = 0; i < COUNT; i++)
-            assert_true((model->mesh.weld[i] < SIDE * SIDE) == (i < SIDE * SIDE || i % SIDE % 10 != 0));
+            assert_true((model->mesh.weld.of[i] < SIDE * SIDE) == (i < SIDE * SIDE || i % SIDE % 10 != 0));
         if (!first)
-            first = memcpy(malloc(COUNT * sizeof *first), model->mesh.weld, COUNT * sizeof *first);
-        assert_memory_equal(first, model->mesh.weld, COUNT * sizeof *first);
+            first = memcpy(malloc(COUNT * sizeof *first), model->mesh.weld.of, COUNT * sizeof *first);
+        assert_memory_equal(first, model->mesh.weld.of, COUNT * sizeof *first);
         pelt_model_destroy(model);
         test_end(&test);
     }
@@ -271,7 +270,7 @@ static void weld_reads_what_it_must(void **state) {
     pelt_model *model;
     for (int seam = 0; seam < 2; seam++) {
         test_ok(&test, pelt_model_create(context, &model));
-        model->mesh.vertex_count = model->mesh.point_count = 3;
+        model->mesh.vertex_count = model->mesh.points.count = 3;
         model->mesh.positions = positions;
         model->clip_count = 1;
         model->clips = &clip;
@@ -282,8 +281,8 @@ static void weld_reads_what_it_must(void **state) {
             test_fails(&test, result, PELT_ERROR_INPUT, "frame 0 cannot be read");
         else
             test_ok(&test, result);
-        assert_int_equal(model->mesh.weld_count, seam ? 0 : 3);
-        assert_true(!seam || !model->mesh.weld);
+        assert_int_equal(model->mesh.weld.count, seam ? 0 : 3);
+        assert_true(!seam || !model->mesh.weld.of);
         pelt_model_destroy(model);
     }
     test_end(&test);
@@ -298,7 +297,7 @@ static void weld_can_be_cancelled(void **state) {
     test_ok(&test, make_case(context, &c, &model));
     atomic_store(&test.cancel_at, 4);
     test_fails(&test, pelt_model_weld(context, model), PELT_ERROR_CANCELLED, "cancelled");
-    assert_null(model->mesh.weld);
+    assert_null(model->mesh.weld.of);
     pelt_model_destroy(model);
     test_end(&test);
 }
@@ -311,7 +310,7 @@ static pelt_result weld_and_normals(pelt_context *context, void *user) {
     model->mesh.triangles = triangle;
     float normals[90];
     pelt_result result = pelt_model_weld(context, model);
-    assert_true((result == PELT_OK) == (model->mesh.weld != NULL));
+    assert_true((result == PELT_OK) == (model->mesh.weld.of != NULL));
     if (result == PELT_OK)
         result = pelt_mesh_normals(context, &model->mesh, NULL, normals);
     pelt_model_destroy(model);
@@ -335,14 +334,14 @@ static void normals_by_area(void **state) {
     uint32_t triangles[] = {0, 1, 2, 5, 3, 4, 1, 1, 2};
     pelt_model *model;
     test_ok(&test, pelt_model_create(context, &model));
-    model->mesh.vertex_count = model->mesh.point_count = 7;
+    model->mesh.vertex_count = model->mesh.points.count = 7;
     model->mesh.positions = positions;
     model->mesh.triangle_count = model->mesh.polygon_count = 3;
     model->mesh.triangles = triangles;
     float n[21];
     test_fails(&test, pelt_mesh_normals(context, &model->mesh, NULL, n), PELT_ERROR_USAGE, "pelt_model_weld");
     test_ok(&test, pelt_model_weld(context, model));
-    assert_int_equal(model->mesh.weld_count, 6);
+    assert_int_equal(model->mesh.weld.count, 6);
     test_ok(&test, pelt_mesh_normals(context, &model->mesh, NULL, n));
     float both[3] = {(float)(1 / sqrt(17)), 0, (float)(4 / sqrt(17))}; /* areas 2 and 0.5 */
     assert_memory_equal(n + 15, n, 3 * sizeof *n);

@@ -29,7 +29,7 @@ static void unit(double v[3]) {
 
 /* Area-weighted normals of the welded surface, naively. out [weld][3] */
 static void triangle_normals(const pelt_mesh *mesh, const float *positions, double *out) {
-    memset(out, 0, 3 * (size_t)mesh->weld_count * sizeof *out);
+    memset(out, 0, 3 * (size_t)mesh->weld.count * sizeof *out);
     for (size_t t = 0; t < mesh->triangle_count; t++) {
         const uint32_t *corners = mesh->triangles + 3 * t;
         double u[3], v[3];
@@ -39,10 +39,10 @@ static void triangle_normals(const pelt_mesh *mesh, const float *positions, doub
         }
         for (int c = 0; c < 3; c++)
             for (int e = 0; e < 3; e++)
-                out[3 * mesh->weld[corners[c]] + e] +=
+                out[3 * mesh->weld.of[corners[c]] + e] +=
                     u[(e + 1) % 3] * v[(e + 2) % 3] - u[(e + 2) % 3] * v[(e + 1) % 3];
     }
-    for (size_t w = 0; w < mesh->weld_count; w++)
+    for (size_t w = 0; w < mesh->weld.count; w++)
         unit(out + 3 * w);
 }
 
@@ -86,7 +86,7 @@ static double by_hand(const test_context *test, pelt_model *model, bool inverse,
     size_t joints = model->skeleton.joint_count;
     pelt_transform *locals = calloc(joints, sizeof *locals);
     pelt_affine *globals = calloc(joints, sizeof *globals), *palette = calloc(model->skin.bone_count, sizeof *palette);
-    double *rest = calloc(mesh->weld_count, 3 * sizeof *rest), *shown = calloc(mesh->weld_count, 3 * sizeof *shown);
+    double *rest = calloc(mesh->weld.count, 3 * sizeof *rest), *shown = calloc(mesh->weld.count, 3 * sizeof *shown);
     float *positions = calloc(mesh->vertex_count, 3 * sizeof *positions);
     assert_true(locals && globals && palette && rest && shown && positions);
     triangle_normals(mesh, mesh->positions, rest);
@@ -101,8 +101,8 @@ static double by_hand(const test_context *test, pelt_model *model, bool inverse,
         triangle_normals(mesh, positions, shown);
         for (uint32_t i = 0; i < mesh->vertex_count; i++) {
             double skinned[3];
-            skin_normal(&model->skin, palette, i, rest + 3 * mesh->weld[i], inverse, skinned);
-            double square = square_distance(skinned, shown + 3 * mesh->weld[i]);
+            skin_normal(&model->skin, palette, i, rest + 3 * mesh->weld.of[i], inverse, skinned);
+            double square = square_distance(skinned, shown + 3 * mesh->weld.of[i]);
             sum += square;
             angles += pow(acos(1 - square / 2), 2);
         }
@@ -165,8 +165,7 @@ static void normals_of_points(void **state) {
     assert_non_null(points);
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
         points[i] = (mesh->vertex_count - 1 - i) / 2; /* backwards */
-    mesh->vertex_points = points;
-    mesh->point_count = (mesh->vertex_count + 1) / 2;
+    test_ok(&test, pelt_model_set_points(context, model, (mesh->vertex_count + 1) / 2, points));
     test_ok(&test, make_clip(context, model, true, &by_point));
     float all[6 * 400], some[6 * 20];
     assert_in_range(mesh->vertex_count, 50, 400);

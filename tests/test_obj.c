@@ -65,14 +65,14 @@ static void same_array(const void *a, const void *b, size_t size) {
 
 static void same_mesh(const pelt_mesh *a, const pelt_mesh *b) {
     assert_int_equal(a->vertex_count, b->vertex_count);
-    assert_int_equal(a->point_count, b->point_count);
+    assert_int_equal(a->points.count, b->points.count);
     assert_int_equal(a->triangle_count, b->triangle_count);
     assert_int_equal(a->polygon_count, b->polygon_count);
     assert_int_equal(a->part_count, b->part_count);
     same_array(a->positions, b->positions, a->vertex_count * 12ul);
     same_array(a->uvs, b->uvs, a->vertex_count * 8ul);
     same_array(a->normals, b->normals, a->vertex_count * 12ul);
-    same_array(a->vertex_points, b->vertex_points, a->vertex_count * 4ul);
+    same_array(a->points.of, b->points.of, a->vertex_count * 4ul);
     same_array(a->triangles, b->triangles, a->triangle_count * 12ul);
     same_array(a->triangle_polygons, b->triangle_polygons, a->triangle_count * 4ul);
     for (uint32_t p = 0; p < a->part_count; p++) {
@@ -95,9 +95,9 @@ static void plain_triangles(void **state) {
     test_ok(&test, load_text(test.context, "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1e-5\nf 1 2 3\nf 1 3 4", &model));
     const pelt_mesh *mesh = &model->mesh;
     assert_int_equal(mesh->vertex_count, 4);
-    assert_int_equal(mesh->point_count, 4);
+    assert_int_equal(mesh->points.count, 4);
     assert_int_equal(mesh->polygon_count, 2);
-    assert_null(mesh->vertex_points);
+    assert_null(mesh->points.of);
     assert_null(mesh->triangle_polygons);
     assert_null(mesh->uvs);
     assert_null(mesh->normals);
@@ -170,9 +170,9 @@ static void vertices_split_at_seams(void **state) {
     test_begin(&test, 1);
     test_ok(&test, load_text(test.context, seams, &model));
     const pelt_mesh *mesh = &model->mesh;
-    assert_int_equal(mesh->point_count, 5);
+    assert_int_equal(mesh->points.count, 5);
     assert_int_equal(mesh->vertex_count, 14);
-    check_uints(mesh->vertex_points, 14, (uint32_t[]){0, 1, 2, 3, 4, 0, 0, 0, 0, 1, 2, 0, 1, 2});
+    check_uints(mesh->points.of, 14, (uint32_t[]){0, 1, 2, 3, 4, 0, 0, 0, 0, 1, 2, 0, 1, 2});
     check_uints(mesh->triangles, 24,
                 (uint32_t[]){0, 1, 2, 0, 2, 3, 5, 1, 2, 6, 1, 2, 7, 1, 2, 5, 2, 3, 8, 9, 10, 11, 12, 13});
     check_floats(mesh->uvs, 14, (float[]){0, 0, 1, 0, 1, 1, 0, 1, 0, 0, 0.25f, 0.75f, 0, 0});
@@ -226,7 +226,7 @@ static void many_seams_at_one_point(void **state) {
         px_buffer_format(&text, "f 1/%u 2/1 3/1\n", i);
     test_ok(&test, pelt_load_memory(test.context, text.data, text.size, "pole.obj", NULL, &model));
     assert_int_equal(model->mesh.vertex_count, count + 2);
-    assert_int_equal(model->mesh.vertex_points[count + 1], 0);
+    assert_int_equal(model->mesh.points.of[count + 1], 0);
     assert_true(pelt_context_memory(test.context).peak < 32 * text.size);
     pelt_model_destroy(model);
     px_buffer_free(&text);
@@ -364,7 +364,7 @@ static void parts_may_be_one_object(void **state) {
         free(text);
         test_ok(&test, pelt_load(test.context, (const char *const[]){path}, 1, NULL, &again));
         assert_int_equal(again->mesh.part_count, 2);
-        assert_int_equal(again->mesh.point_count, 6);
+        assert_int_equal(again->mesh.points.count, 6);
         assert_string_equal(again->mesh.parts[0].name, model->mesh.parts[0].name);
         assert_string_equal(again->mesh.parts[1].name, model->mesh.parts[1].name);
         pelt_model_destroy(again);
@@ -433,7 +433,7 @@ static void random_files_come_back(void **state) {
         random_file(&random, &text);
         pelt_model *model;
         test_ok(&test, pelt_load_memory(test.context, text.data, text.size, "random.obj", NULL, &model));
-        assert_int_equal(model->mesh.point_count, 200);
+        assert_int_equal(model->mesh.points.count, 200);
         assert_int_equal(model->mesh.polygon_count, 500);
         assert_int_equal(model->mesh.part_count, 10);
         pelt_model *again = rewrite(&test, model, folder, NULL);
@@ -458,7 +458,7 @@ static void other_models_are_written(void **state) {
     model->document = NULL;
     model->mesh.parts[0].name = "two\nlines\\";
     pelt_model *again = rewrite(&test, model, folder, &text);
-    assert_int_equal(again->mesh.point_count, 5);
+    assert_int_equal(again->mesh.points.count, 5);
     assert_int_equal(again->mesh.polygon_count, model->mesh.polygon_count);
     assert_int_equal(again->mesh.part_count, model->mesh.part_count);
     assert_string_equal(again->mesh.parts[0].name, "two_lines_");

@@ -314,7 +314,7 @@ static pelt_result save_once(pelt_context *context, void *user) {
     pelt_result result = pelt_model_create(context, &model);
     if (result != PELT_OK)
         return result;
-    model->mesh.vertex_count = model->mesh.point_count = 3;
+    model->mesh.vertex_count = model->mesh.points.count = 3;
     model->mesh.triangle_count = model->mesh.polygon_count = 1;
     model->mesh.positions = (float *)(uintptr_t)corners;
     model->mesh.triangles = (uint32_t *)(uintptr_t)triangle;

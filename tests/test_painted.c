@@ -212,7 +212,7 @@ static void begin_numbers(number_file *n) {
     snprintf(n->path, sizeof n->path, "%s/n.txt", n->folder);
     test_begin(&n->test, 1);
     test_ok(&n->test, pelt_load_memory(n->test.context, square, strlen(square), "square.obj", NULL, &n->model));
-    assert_true(n->model->mesh.vertex_count == 6 && n->model->mesh.point_count == 4);
+    assert_true(n->model->mesh.vertex_count == 6 && n->model->mesh.points.count == 4);
 }
 
 static void end_numbers(number_file *n) {
@@ -233,7 +233,7 @@ static void numbers_of_vertices_and_points(void **state) {
     write_numbers(&n, "10\n20\n30\n40\n");
     test_ok(&n.test, pelt_vertex_numbers(n.test.context, n.model, n.path, out));
     for (int i = 0; i < 6; i++)
-        wanted[i] = 10 * (float)(n.model->mesh.vertex_points[i] + 1);
+        wanted[i] = 10 * (float)(n.model->mesh.points.of[i] + 1);
     assert_memory_equal(out, wanted, sizeof wanted);
     end_numbers(&n);
 }

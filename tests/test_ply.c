@@ -88,7 +88,7 @@ static void everything_in_text(void **state) {
     pelt_model *model = load_text(&test, text);
     const pelt_mesh *mesh = &model->mesh;
     assert_int_equal(mesh->vertex_count, 4);
-    assert_int_equal(mesh->point_count, 4);
+    assert_int_equal(mesh->points.count, 4);
     assert_int_equal(mesh->polygon_count, 2);
     check_floats(mesh->positions, 12, (float[]){0, 0, 1, 1, 0, 2, 1, 1, 3, 0, 1, 4});
     check_floats(mesh->uvs, 8, (float[]){0, 0, 1, 0, 1, 1, 0, 0});
@@ -202,11 +202,11 @@ static void face_texcoords(void **state) {
                                               "3 0 2 3 6 .5 .5 1 1 0 1\n"
                                               "3 1 2 3 0\n");
     const pelt_mesh *mesh = &model->mesh;
-    assert_int_equal(mesh->point_count, 4);
+    assert_int_equal(mesh->points.count, 4);
     assert_int_equal(mesh->vertex_count, 9);
     check_floats(mesh->uvs, 8, (float[]){0, 0, 1, 0, 1, 1, 0, 1});
     check_floats(mesh->uvs + 8, 4, (float[]){.5f, .5f, 1, 1});
-    check_uints(mesh->vertex_points, 9, (uint32_t[]){0, 1, 2, 3, 0, 2, 1, 2, 3});
+    check_uints(mesh->points.of, 9, (uint32_t[]){0, 1, 2, 3, 0, 2, 1, 2, 3});
     pelt_model_destroy(model);
     test_end(&test);
 }
@@ -239,7 +239,7 @@ static void growing_polygons(void **state) {
     test_ok(&test, load(test.context, data, (size_t)(p - data), &model));
     assert_int_equal(model->mesh.triangle_count, triangles);
     assert_int_equal(model->mesh.polygon_count, 6);
-    assert_int_equal(model->mesh.point_count, 3);
+    assert_int_equal(model->mesh.points.count, 3);
     check_floats(model->mesh.uvs, 2, (float[]){7, 7});
     pelt_model_destroy(model);
     free(data);
@@ -333,13 +333,13 @@ static void same_array(const void *a, const void *b, size_t size) {
 
 static void same_mesh(const pelt_mesh *a, const pelt_mesh *b) {
     assert_int_equal(a->vertex_count, b->vertex_count);
-    assert_int_equal(a->point_count, b->point_count);
+    assert_int_equal(a->points.count, b->points.count);
     assert_int_equal(a->triangle_count, b->triangle_count);
     assert_int_equal(a->polygon_count, b->polygon_count);
     same_array(a->positions, b->positions, a->vertex_count * 12ul);
     same_array(a->uvs, b->uvs, a->vertex_count * 8ul);
     same_array(a->normals, b->normals, a->vertex_count * 12ul);
-    same_array(a->vertex_points, b->vertex_points, a->vertex_count * 4ul);
+    same_array(a->points.of, b->points.of, a->vertex_count * 4ul);
     same_array(a->triangles, b->triangles, a->triangle_count * 12ul);
     same_array(a->triangle_polygons, b->triangle_polygons, a->triangle_count * 4ul);
 }
@@ -402,7 +402,7 @@ static void sequences(void **state) {
     test_folder(folder);
     snprintf(pattern, sizeof pattern, "%s/f_%%02d.ply", folder);
     pelt_model *model = make_model(&test), *again;
-    uint32_t count = model->mesh.point_count;
+    uint32_t count = model->mesh.points.count;
     float *positions = calloc((size_t)3 * 3 * count, sizeof *positions);
     for (uint32_t i = 0; i < 9 * count; i++)
         positions[i] = (float)(i % 101);

@@ -10,7 +10,7 @@ enum { CUBE = 24 };
 /* A cube whose faces have corners of their own (hard edges), welded where they meet. */
 typedef struct cube {
     float positions[CUBE][3], normals[CUBE][3], tangents[CUBE][4];
-    uint32_t triangles[12][3], weld[CUBE];
+    uint32_t triangles[12][3], weld[CUBE], firsts[8];
     pelt_mesh mesh;
 } cube;
 
@@ -37,13 +37,14 @@ static void make_cube(cube *c) {
     }
     c->mesh = (pelt_mesh){.vertex_count = CUBE,
                           .triangle_count = 12,
-                          .point_count = CUBE,
+                          .points.count = CUBE,
                           .positions = c->positions[0],
                           .normals = c->normals[0],
                           .tangents = c->tangents[0],
                           .triangles = c->triangles[0],
-                          .weld_count = 8,
-                          .weld = c->weld};
+                          .weld = {8, c->weld, c->firsts}};
+    for (uint32_t i = CUBE; i-- > 0;)
+        c->firsts[c->weld[i]] = i;
 }
 
 /* About (1, 2, 2) / 3 by `angle`. */
@@ -132,12 +133,11 @@ static void little_surface(void **state) {
     uint32_t triangles[6] = {0, 1, 2, 0, 2, 3}, weld[5] = {0, 1, 2, 3, 4};
     pelt_mesh mesh = {.vertex_count = 5,
                       .triangle_count = 2,
-                      .point_count = 5,
+                      .points.count = 5,
                       .positions = positions[0],
                       .normals = normals[0],
                       .triangles = triangles,
-                      .weld_count = 5,
-                      .weld = weld};
+                      .weld = {5, weld, weld}};
     for (int i = 0; i < 5; i++)
         rotate(1.1, positions[i], turned[i]);
     test_ok(&test, px_turn_normals(context, &mesh, turned[0], out[0], NULL));

@@ -386,7 +386,7 @@ static bool put_skin(pelt_context *context, pelt_model *rig, const char *const *
                         .inverse_binds = pelt_model_alloc(context, rig, count, sizeof *skin->inverse_binds),
                         .bones = pelt_model_alloc(context, rig, count, sizeof *skin->bones),
                         .weights = pelt_model_alloc(context, rig, count, sizeof *skin->weights)};
-    mesh->vertex_count = mesh->point_count = count;
+    mesh->vertex_count = mesh->points.count = count;
     mesh->triangle_count = mesh->polygon_count = count < 3 ? 0 : count - 2;
     mesh->positions = pelt_model_alloc(context, rig, count, 3 * sizeof *mesh->positions);
     mesh->triangles = pelt_model_alloc(context, rig, count, 3 * sizeof *mesh->triangles);

@@ -13,7 +13,7 @@ static pelt_model *make_model(pelt_context *context, uint32_t joint_count, uint3
     pelt_model *model;
     assert_int_equal(pelt_model_create(context, &model), PELT_OK);
     pelt_mesh *mesh = &model->mesh;
-    size_t vertices = mesh->vertex_count = mesh->point_count = 3 * triangle_count;
+    size_t vertices = mesh->vertex_count = mesh->points.count = 3 * triangle_count;
     mesh->triangle_count = mesh->polygon_count = triangle_count;
     mesh->positions = pelt_model_alloc(context, model, vertices, 3 * sizeof(float));
     mesh->triangles = pelt_model_alloc(context, model, vertices, sizeof(uint32_t));

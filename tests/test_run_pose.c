@@ -13,7 +13,7 @@
  * two seconds the second joint turns by 90° about z and the second morph's weight goes from 0 to 2. */
 static void add_mesh(pelt_context *context, pelt_model *model) {
     pelt_mesh *mesh = &model->mesh;
-    mesh->vertex_count = mesh->point_count = VERTICES;
+    mesh->vertex_count = mesh->points.count = VERTICES;
     mesh->positions = pelt_model_alloc(context, model, VERTICES, 3 * sizeof(float));
     mesh->normals = pelt_model_alloc(context, model, VERTICES, 3 * sizeof(float));
     mesh->tangents = pelt_model_alloc(context, model, VERTICES, 4 * sizeof(float));
@@ -387,10 +387,11 @@ static void clips_read_points(void **state) {
     test_begin(&test, 1);
     test_ok(&test, make_model(test.context, true, false, &model));
     uint32_t points = VERTICES / 3;
-    model->mesh.point_count = points;
-    model->mesh.vertex_points = pelt_model_alloc(test.context, model, VERTICES, sizeof(uint32_t));
+    uint32_t *of = pelt_model_alloc(test.context, model, VERTICES, sizeof *of);
+    assert_non_null(of);
     for (uint32_t i = 0; i < VERTICES; i++)
-        model->mesh.vertex_points[i] = (i * 7 + i / points) % points;
+        of[i] = (i * 7 + i / points) % points;
+    test_ok(&test, pelt_model_set_points(test.context, model, points, of));
     test_ok(&test, pelt_clip_from_motion(test.context, model, model->motions, 1, PELT_SKINNING_LINEAR, &clip));
     assert_int_equal(clip.point_count, points);
     test_ok(&test, pelt_model_pose(test.context, model, model->motions, 1, PELT_SKINNING_LINEAR, pose, NULL));
@@ -399,7 +400,7 @@ static void clips_read_points(void **state) {
         test_ok(&test, pelt_clip_read(test.context, &clip, 1, first, count, got));
         for (uint32_t p = first; p < first + count; p++) {
             uint32_t i = 0;
-            while (model->mesh.vertex_points[i] != p)
+            while (model->mesh.points.of[i] != p)
                 i++;
             assert_memory_equal(got + (size_t)3 * (p - first), pose + (size_t)3 * i, 3 * sizeof(float));
         }
@@ -448,7 +449,7 @@ static pelt_result read_once(pelt_context *context, void *user) {
     uint32_t *points = pelt_model_alloc(steady, model, VERTICES, sizeof(uint32_t));
     for (uint32_t i = 0; i < VERTICES; i++)
         points[i] = i;
-    model->mesh.vertex_points = points;
+    assert_int_equal(pelt_model_set_points(steady, model, VERTICES, points), PELT_OK);
     px_arena *memory = model->memory, *poor = px_arena_create(context);
     pelt_result result = poor ? PELT_OK : PELT_ERROR_MEMORY;
     model->memory = poor; /* the clip's own memory comes from the failing heap too */

@@ -48,7 +48,7 @@ static pelt_result make_model(pelt_context *context, uint32_t count, uint32_t in
     PX_TRY(pelt_model_create(context, out));
     pelt_mesh *mesh = &(*out)->mesh;
     pelt_skin *skin = &(*out)->skin;
-    mesh->vertex_count = mesh->point_count = count;
+    mesh->vertex_count = mesh->points.count = count;
     mesh->positions = pelt_model_alloc(context, *out, count, 3 * sizeof(float));
     mesh->normals = pelt_model_alloc(context, *out, count, 3 * sizeof(float));
     mesh->tangents = pelt_model_alloc(context, *out, count, 4 * sizeof(float));

@@ -85,7 +85,7 @@ static uint64_t hash_model(pelt_context *context, const pelt_model *model) {
     hash_bytes(&hash, mesh->positions, 12 * n);
     hash_bytes(&hash, mesh->normals, 12 * n);
     hash_bytes(&hash, mesh->uvs, 8 * n);
-    hash_bytes(&hash, mesh->vertex_points, 4 * n);
+    hash_bytes(&hash, mesh->points.of, 4 * n);
     hash_bytes(&hash, mesh->triangles, 12 * (size_t)mesh->triangle_count);
     hash_bytes(&hash, model->skeleton.rest, model->skeleton.joint_count * sizeof(pelt_transform));
     hash_bytes(&hash, model->skin.weights, n * model->skin.influence_count * sizeof(float));
@@ -97,8 +97,8 @@ static uint64_t hash_model(pelt_context *context, const pelt_model *model) {
     float *points = malloc(12 * n);
     assert_non_null(points);
     for (uint32_t k = 0; model->clip_count && k < model->clips[0].frame_count; k++) {
-        assert_int_equal(pelt_clip_read(context, &model->clips[0], k, 0, mesh->point_count, points), PELT_OK);
-        hash_bytes(&hash, points, 12 * (size_t)mesh->point_count);
+        assert_int_equal(pelt_clip_read(context, &model->clips[0], k, 0, mesh->points.count, points), PELT_OK);
+        hash_bytes(&hash, points, 12 * (size_t)mesh->points.count);
     }
     free(points);
     return hash;
@@ -264,7 +264,7 @@ static double largest_stretch(const float *points, uint32_t width, uint32_t heig
 static void check_cloth(pelt_context *context, uint32_t vertices, uint32_t frames, uint64_t seed) {
     pelt_model *model = make_scene(context, "cloth", vertices, frames, seed);
     const pelt_clip *clip = &model->clips[0];
-    uint32_t n = model->mesh.point_count, width = 0;
+    uint32_t n = model->mesh.points.count, width = 0;
     while (model->mesh.uvs[2 * (width + 1)] > 0)
         width++;
     width++;
@@ -327,7 +327,7 @@ static void test_softbody(void **state) {
     pelt_context *context = test_begin(&test, 1);
     for (uint64_t seed = 0; seed < 3; seed++) {
         pelt_model *model = make_scene(context, "softbody", 1500, 60, seed);
-        uint32_t n = model->mesh.point_count;
+        uint32_t n = model->mesh.points.count;
         assert_true(model->mesh.vertex_count > n); /* a seam */
         float *points = malloc(12 * (size_t)n);
         assert_non_null(points);
@@ -405,27 +405,27 @@ static topology study(pelt_context *context, pelt_model *model) {
     pelt_mesh *mesh = &model->mesh;
     assert_int_equal(pelt_model_weld(context, model), PELT_OK);
     uint64_t *edges = malloc(sizeof *edges * 3 * mesh->triangle_count);
-    uint32_t *parents = malloc(sizeof *parents * mesh->weld_count);
-    bool *used = calloc(mesh->weld_count, sizeof *used);
+    uint32_t *parents = malloc(sizeof *parents * mesh->weld.count);
+    bool *used = calloc(mesh->weld.count, sizeof *used);
     assert_true(edges && parents && used);
-    for (uint32_t i = 0; i < mesh->weld_count; i++)
+    for (uint32_t i = 0; i < mesh->weld.count; i++)
         parents[i] = i;
     for (size_t t = 0; t < mesh->triangle_count; t++) {
         const uint32_t *corner = mesh->triangles + 3 * t;
         out.flat += is_flat(mesh->positions, corner);
         for (int c = 0; c < 3; c++) {
-            uint32_t a = mesh->weld[corner[c]], b = mesh->weld[corner[(c + 1) % 3]];
+            uint32_t a = mesh->weld.of[corner[c]], b = mesh->weld.of[corner[(c + 1) % 3]];
             edges[3 * t + c] = (uint64_t)(a < b ? a : b) << 32 | (a < b ? b : a);
             parents[root_of(parents, a)] = root_of(parents, b);
             used[a] = true;
         }
     }
     count_edges(edges, 3 * (size_t)mesh->triangle_count, &out);
-    for (uint32_t i = 0; i < mesh->weld_count; i++) {
+    for (uint32_t i = 0; i < mesh->weld.count; i++) {
         out.unused += !used[i];
         out.shells += used[i] && root_of(parents, i) == i;
     }
-    out.twins = mesh->vertex_count - mesh->weld_count;
+    out.twins = mesh->vertex_count - mesh->weld.count;
     free(edges), free(parents), free(used);
     return out;
 }

@@ -16,7 +16,7 @@ static pelt_model *make_box(const test_context *test, float lean) {
     pelt_model *model = NULL;
     test_ok(test, pelt_model_create(context, &model));
     pelt_mesh *mesh = &model->mesh;
-    mesh->vertex_count = mesh->point_count = BOX_VERTICES;
+    mesh->vertex_count = mesh->points.count = BOX_VERTICES;
     mesh->triangle_count = 12;
     mesh->positions = pelt_model_alloc(context, model, (size_t)3 * BOX_VERTICES, sizeof(float));
     mesh->normals = pelt_model_alloc(context, model, (size_t)3 * BOX_VERTICES, sizeof(float));
@@ -41,7 +41,7 @@ static pelt_model *make_box(const test_context *test, float lean) {
             t[c] = first + corners[c];
     }
     test_ok(test, pelt_model_weld(context, model));
-    assert_int_equal(mesh->weld_count, 8);
+    assert_int_equal(mesh->weld.count, 8);
     return model;
 }
 
@@ -95,7 +95,7 @@ static void carried_along(void **state) {
     test_ok(&test, pelt_mesh_edged_normals(context, &model->mesh, NULL, normals));
     for (uint32_t e = 0; e < 3 * BOX_VERTICES; e++)
         assert_true(fabsf(normals[e]) > 0.3f && fabsf(normals[e]) < 0.9f);
-    model->mesh.weld = NULL;
+    model->mesh.weld = (pelt_vertex_classes){0};
     test_fails(&test, pelt_mesh_edged_normals(context, &model->mesh, NULL, normals), PELT_ERROR_USAGE, "welded");
     pelt_model_destroy(model);
     test_end(&test);
@@ -105,14 +105,14 @@ static void carried_along(void **state) {
 
 /* Frames as a clip in the model's memory. */
 static float *add_clip(const test_context *test, pelt_model *model, uint32_t frame_count) {
-    size_t floats = 3 * (size_t)model->mesh.point_count;
+    size_t floats = 3 * (size_t)model->mesh.points.count;
     float *frames = pelt_model_alloc(test->context, model, frame_count * floats, sizeof *frames);
     float *times = pelt_model_alloc(test->context, model, frame_count, sizeof *times);
     pelt_clip *clip = pelt_model_alloc(test->context, model, 1, sizeof *clip);
     assert_true(frames && times && clip);
     for (uint32_t k = 0; k < frame_count; k++)
         times[k] = (float)k / 30;
-    *clip = (pelt_clip){.name = "clip", .frame_count = frame_count, .point_count = model->mesh.point_count};
+    *clip = (pelt_clip){.name = "clip", .frame_count = frame_count, .point_count = model->mesh.points.count};
     clip->times = times;
     clip->positions = frames;
     model->clips = clip;
@@ -146,7 +146,7 @@ static void turning_box_is_exact(void **state) {
     pelt_decompose_desc desc = pelt_decompose_desc_default();
     desc.bones = 1;
     test_ok(&test, pelt_decompose(context, model, &desc, NULL));
-    shape.weld = model->mesh.weld, shape.weld_count = model->mesh.weld_count;
+    shape.weld = model->mesh.weld;
     pelt_clip played = play(&test, model);
     pelt_difference d;
     test_ok(&test, pelt_compare_clips(context, &model->clips[0], &played, &shape, &d, NULL));
@@ -206,11 +206,11 @@ static void decompose_scene(const test_context *test, uint32_t transforms, bool 
         memcpy(mesh->normals + 3 * i, mesh->tangents + 4 * i, 3 * sizeof(float));
     along = play(test, model);
     mesh->normals = held;
-    float *points = calloc(mesh->point_count, 3 * sizeof *points), *shown = calloc(*count, 6 * sizeof *shown);
+    float *points = calloc(mesh->points.count, 3 * sizeof *points), *shown = calloc(*count, 6 * sizeof *shown);
     float *n = calloc(*count, 3 * sizeof *n), *t = calloc(*count, 3 * sizeof *t);
     double *sums = calloc(*count, 3 * sizeof *sums);
     *normals = calloc(*count, sizeof **normals), *tangents = calloc(*count, sizeof **tangents);
-    assert_true(points && shown && n && t && sums && *normals && *tangents && shape.point_count == *count);
+    assert_true(points && shown && n && t && sums && *normals && *tangents && shape.points.count == *count);
     for (uint32_t k = 0; k < played.frame_count; k++) {
         test_ok(test, pelt_clip_read(context, &model->clips[0], k, 0, *count, points));
         px_shading_frame(&shading, points, sums, n, t);

@@ -44,7 +44,7 @@ static pelt_clip frames_of(level_test *t, pelt_model *model) {
 }
 
 static uint32_t point_of(const pelt_mesh *mesh, uint32_t vertex) {
-    return mesh->vertex_points ? mesh->vertex_points[vertex] : vertex;
+    return pelt_vertex_class(&mesh->points, vertex);
 }
 
 static pelt_surface_difference error_of(level_test *t) {
@@ -67,7 +67,7 @@ static uint32_t count_borders(level_test *t, pelt_model *model, uint32_t *crowde
     uint64_t *edges = calloc(sides, sizeof *edges); /* the lower vertex, the higher one, whether it goes down */
     assert_non_null(edges);
     for (uint32_t e = 0; e < sides; e++) {
-        uint64_t a = mesh->weld[mesh->triangles[e]], b = mesh->weld[mesh->triangles[e % 3 == 2 ? e - 2 : e + 1]];
+        uint64_t a = mesh->weld.of[mesh->triangles[e]], b = mesh->weld.of[mesh->triangles[e % 3 == 2 ? e - 2 : e + 1]];
         edges[e] = a < b ? a << 33 | b << 1 : b << 33 | a << 1 | 1;
     }
     qsort(edges, sides, sizeof *edges, compare_edges);
@@ -225,7 +225,7 @@ static double facing(const level_test *t, const float *places, const float *norm
         uint32_t origin = level->origins[c[n]];
         p[n] = places + 3 * (size_t)(own ? point_of(level, c[n]) : point_of(&t->model->mesh, origin));
         for (int a = 0; a < 3; a++)
-            way[a] += (double)normals[3 * (size_t)t->model->mesh.weld[origin] + a];
+            way[a] += (double)normals[3 * (size_t)t->model->mesh.weld.of[origin] + a];
     }
     for (int a = 0; a < 3; a++) {
         int i = (a + 1) % 3, j = (a + 2) % 3;
@@ -236,7 +236,7 @@ static double facing(const level_test *t, const float *places, const float *norm
 
 /* Sums of the triangles' normals, by area, of vertices that weld. */
 static void sum_normals(const pelt_mesh *mesh, const float *places, float *normals) {
-    memset(normals, 0, 3 * (size_t)mesh->weld_count * sizeof *normals);
+    memset(normals, 0, 3 * (size_t)mesh->weld.count * sizeof *normals);
     for (uint32_t n = 0; n < mesh->triangle_count; n++) {
         const uint32_t *c = mesh->triangles + 3 * (size_t)n;
         const float *p[3];
@@ -246,7 +246,7 @@ static void sum_normals(const pelt_mesh *mesh, const float *places, float *norma
             int i = (a + 1) % 3, j = (a + 2) % 3;
             float area = (p[1][i] - p[0][i]) * (p[2][j] - p[0][j]) - (p[1][j] - p[0][j]) * (p[2][i] - p[0][i]);
             for (int e = 0; e < 3; e++)
-                normals[3 * (size_t)mesh->weld[c[e]] + a] += area;
+                normals[3 * (size_t)mesh->weld.of[c[e]] + a] += area;
         }
     }
 }
@@ -354,7 +354,7 @@ static void threads_do_not_matter(void **state) {
         assert_memory_equal(x->triangles, y->triangles, 3 * sizeof(uint32_t) * x->triangle_count);
         if (n == 1)
             assert_memory_equal(a.level->clips[0].positions, b.level->clips[0].positions,
-                                3 * sizeof(float) * x->point_count * a.level->clips[0].frame_count);
+                                3 * sizeof(float) * x->points.count * a.level->clips[0].frame_count);
         end(&a);
         end(&b);
     }
@@ -368,7 +368,7 @@ static void make_mesh(level_test *t, const float *positions, uint32_t vertex_cou
     t->context = test_begin(&t->test, 1);
     test_ok(&t->test, pelt_model_create(t->context, &t->model));
     pelt_mesh *mesh = &t->model->mesh;
-    mesh->vertex_count = mesh->point_count = vertex_count;
+    mesh->vertex_count = mesh->points.count = vertex_count;
     mesh->triangle_count = mesh->polygon_count = triangle_count;
     mesh->positions = pelt_model_alloc(t->context, t->model, vertex_count, 3 * sizeof(float));
     mesh->triangles = pelt_model_alloc(t->context, t->model, triangle_count, 3 * sizeof(uint32_t));

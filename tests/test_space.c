@@ -47,7 +47,7 @@ static void meshes_are_turned(void **state) {
         test_ok(&test, pelt_load_memory(test.context, shape, sizeof shape - 1, "folder/mesh.obj", &desc, &model));
         const pelt_mesh *mesh = &model->mesh;
         for (uint32_t i = 0; i < mesh->vertex_count; i++)
-            if (mesh->vertex_points[i] == 3)
+            if (mesh->points.of[i] == 3)
                 same_floats(mesh->positions + 3 * i, 3, cases[c].last);
         same_floats(mesh->normals, 3, cases[c].normal);
         test_ok(&test, pelt_model_validate(test.context, model));

@@ -95,7 +95,7 @@ static pelt_model *make_points(const test_context *test, uint32_t points, uint32
     pelt_model *model;
     test_ok(test, pelt_model_create(test->context, &model));
     pelt_mesh *mesh = &model->mesh;
-    mesh->vertex_count = mesh->point_count = points;
+    mesh->vertex_count = mesh->points.count = points;
     mesh->positions = pelt_model_alloc(test->context, model, 3 * (size_t)points, sizeof(float));
     *positions = pelt_model_alloc(test->context, model, 3 * (size_t)points * frames, sizeof(float));
     float *times = pelt_model_alloc(test->context, model, frames, sizeof *times);
@@ -166,7 +166,7 @@ static void more_clusters_rounds_and_components_are_better(void **state) {
     assert_true(last < 0.95 * stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 6, 3, 0}));
     assert_true(stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 6, 4, 9}) < last);
     assert_true(stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 1, 3, 9}) > last);
-    uint32_t points = model->mesh.point_count; /* a trajectory each, even if many more are asked for */
+    uint32_t points = model->mesh.points.count; /* a trajectory each, even if many more are asked for */
     assert_true(stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, points, 1, 5}) < 1e-3);
     assert_true(stored_error(&test, model, study, (pelt_components_desc){PELT_DESC_COOKIE, 5 * points, 500, 5}) < 1e-3);
     pelt_study_destroy(study);
@@ -391,11 +391,11 @@ static void wrong_inputs_are_reported(void **state) {
     test_fails(&test, pelt_study_spread(context, model, 0, 4), PELT_ERROR_USAGE, "from 1 to");
     test_fails(&test, pelt_study_spread(context, model, 4, 9), PELT_ERROR_USAGE, "from 1 to");
     model->clips[0].frame_count = 3000;
-    model->mesh.point_count = 5000;
+    model->mesh.points.count = 5000;
     test_fails(&test, pelt_study_create(context, model, &study), PELT_ERROR_UNSUPPORTED, "up to 1365 frames");
     model->clip_count = 0;
     test_fails(&test, pelt_study_create(context, model, &study), PELT_ERROR_INPUT, "no animation");
-    model->mesh.vertex_count = model->mesh.point_count = 0;
+    model->mesh.vertex_count = model->mesh.points.count = 0;
     test_fails(&test, pelt_study_spread(context, model, 4, 4), PELT_ERROR_INPUT, "no mesh");
     pelt_model_destroy(model);
     test_end(&test);

@@ -156,8 +156,8 @@ static void test_error_is_drawn_as_the_same_weight(void **state) {
         positions[3 * v + 2] += 0.25f * heights[point];
     }
     pelt_model *source = make_mesh(context, positions, count + 1, NULL, 0);
-    source->mesh.point_count = count;
-    source->mesh.vertex_points = keep(context, source, order, count + 1, sizeof *order);
+    test_ok(&test,
+            pelt_model_set_points(context, source, count, keep(context, source, order, count + 1, sizeof *order)));
     pelt_picture_desc desc = plain_desc();
     desc.mode = PELT_PICTURE_WEIGHTS;
     desc.joint = "b";
@@ -450,8 +450,8 @@ static void test_every_allocation_may_fail(void **state) {
     add_clip(context, source, rig, 0.1f);
     uint32_t points[9] = {0, 1, 2, 3, 4, 5, 6, 7, 7}; /* counts differ: matched by points */
     source->mesh.positions = keep(context, source, NULL, 9, 3 * sizeof(float));
-    source->mesh.vertex_points = keep(context, source, points, 9, sizeof points[0]);
     source->mesh.vertex_count = 9;
+    test_ok(&test, pelt_model_set_points(context, source, 8, keep(context, source, points, 9, sizeof points[0])));
     drawing d = {{rig, joints}, {error_desc(source), plain_desc()}};
     for (int n = 0; n < 2; n++)
         d.descs[n].width = d.descs[n].height = 24;

@@ -13,7 +13,7 @@ static void smooth_model(void **state) {
     test_ok(&test, pelt_weights_smooth(test.context, model, NULL, &desc, &report));
     assert_sound(&test, model, before->skin.influence_count);
     assert_int_equal(model->changed, PELT_CHANGED_SKIN);
-    assert_true(report.vertex_count == model->mesh.weld_count && report.changed_count > 500);
+    assert_true(report.vertex_count == model->mesh.weld.count && report.changed_count > 500);
     assert_true(report.change_max > 0.1 && report.change_max <= 2 && report.change_mean < report.change_max);
     double most = 0;
     for (size_t i = 0; i < model->mesh.vertex_count; i++)

@@ -106,7 +106,7 @@ static void spread_again(void **state) {
     px_weight_table table;
     pelt_skin out = {0};
     test_ok(&test, px_weight_table_read(arena, model, NULL, &table));
-    assert_int_equal(table.row_count, model->mesh.weld_count);
+    assert_int_equal(table.row_count, model->mesh.weld.count);
     test_ok(&test, px_weight_table_spread(&table, model, NULL, skin->influence_count, &out));
     for (size_t e = 0; e < (size_t)model->mesh.vertex_count * skin->influence_count; e++)
         assert_true(fabsf(out.weights[e] - skin->weights[e]) < 1e-6f);
@@ -141,12 +141,12 @@ static void smooth_rows(void **state) {
     px_arena *arena = px_arena_create(context);
     px_neighbours around;
     px_weight_table before, table;
-    uint32_t bone = model->skin.bones[0], rows = model->mesh.weld_count;
+    uint32_t bone = model->skin.bones[0], rows = model->mesh.weld.count;
     bool *locked = PX_NEW(arena, bool, model->skin.bone_count);
     uint8_t *fixed = PX_NEW(arena, uint8_t, rows);
     locked[bone] = true;
     memset(fixed, 1, rows / 2);
-    test_ok(&test, px_neighbours_make(arena, &model->mesh, model->mesh.weld, rows, &around));
+    test_ok(&test, px_neighbours_make(arena, &model->mesh, &model->mesh.weld, &around));
     test_ok(&test, px_weight_table_read(arena, model, NULL, &before));
     test_ok(&test, px_weight_table_read(arena, model, NULL, &table));
     px_weight_smoothing how = {.strength = 0.5, .iterations = 3, .locked = locked, .fixed = fixed};
@@ -183,12 +183,12 @@ static void smooth_by_hand(void **state) {
     (void)state;
     test_context test;
     pelt_context *context = test_begin(&test, 1);
-    uint32_t triangles[] = {0, 1, 2}, same[] = {0, 1, 2};
+    uint32_t triangles[] = {0, 1, 2};
     pelt_mesh mesh = {.vertex_count = 3, .triangle_count = 1, .triangles = triangles};
     px_arena *arena = px_arena_create(context);
     px_neighbours around;
     px_weight_table t;
-    test_ok(&test, px_neighbours_make(arena, &mesh, same, 3, &around));
+    test_ok(&test, px_neighbours_make(arena, &mesh, &(pelt_vertex_classes){.count = 3}, &around));
     test_ok(&test, px_weight_table_make(arena, 3, 4, &t));
     for (uint32_t r = 0; r < 3; r++) {
         t.bones[4 * r] = (uint16_t)r;
@@ -312,7 +312,7 @@ static pelt_result run_all(pelt_context *context, void *user) {
     float positions[3 * 64] = {0};
     pelt_result result = px_weight_table_read(arena, model, NULL, &table);
     if (result == PELT_OK)
-        result = px_neighbours_make(arena, &model->mesh, model->mesh.weld, model->mesh.weld_count, &around);
+        result = px_neighbours_make(arena, &model->mesh, &model->mesh.weld, &around);
     px_weight_smoothing how = {.strength = 1, .iterations = 1};
     if (result == PELT_OK)
         result = px_weight_table_smooth(context, &table, &around, &how);

@@ -354,7 +354,7 @@ static pelt_result transfer_both(pelt_context *context, void *user) {
     if (result != PELT_OK)
         return result;
     to->mesh = p->to->mesh;
-    to->mesh.weld = NULL;
+    to->mesh.weld = (pelt_vertex_classes){0};
     for (uint32_t skeleton = PELT_SKELETON_FROM; skeleton <= PELT_SKELETON_TO && result == PELT_OK; skeleton++) {
         pelt_transfer_desc desc = pelt_transfer_desc_default();
         desc.skeleton = skeleton;

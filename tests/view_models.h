@@ -20,7 +20,7 @@ static inline pelt_model *make_mesh(pelt_context *context, const float *position
     pelt_model *model;
     assert_int_equal(pelt_model_create(context, &model), PELT_OK);
     pelt_mesh *mesh = &model->mesh;
-    mesh->vertex_count = mesh->point_count = vertex_count;
+    mesh->vertex_count = mesh->points.count = vertex_count;
     mesh->triangle_count = mesh->polygon_count = triangle_count;
     mesh->positions = keep(context, model, positions, vertex_count, 3 * sizeof(float));
     mesh->triangles = keep(context, model, triangles, triangle_count, 3 * sizeof(uint32_t));

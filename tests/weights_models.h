@@ -22,7 +22,7 @@ static inline pelt_model *make_mesh(test_context *test, const float *positions, 
     pelt_model *model;
     test_ok(test, pelt_model_create(test->context, &model));
     pelt_mesh *mesh = &model->mesh;
-    mesh->vertex_count = mesh->point_count = vertex_count;
+    mesh->vertex_count = mesh->points.count = vertex_count;
     mesh->triangle_count = mesh->polygon_count = triangle_count;
     mesh->positions = pelt_model_alloc(test->context, model, 3 * (size_t)vertex_count, sizeof(float));
     mesh->triangles = pelt_model_alloc(test->context, model, 3 * (size_t)triangle_count, sizeof(uint32_t));
@@ -84,13 +84,13 @@ static inline void assert_sound(test_context *test, pelt_model *model, uint32_t 
     const pelt_skin *skin = &model->skin;
     size_t K = skin->influence_count;
     assert_true(K <= influences);
-    uint32_t *first = calloc(model->mesh.weld_count, sizeof *first);
+    uint32_t *first = calloc(model->mesh.weld.count, sizeof *first);
     for (uint32_t i = 0; i < model->mesh.vertex_count; i++) {
         double sum = 0;
         for (size_t e = i * K; e < (i + 1) * K; e++)
             sum += (double)skin->weights[e];
         assert_true(fabs(sum - 1) < 1e-6);
-        uint32_t *head = &first[model->mesh.weld[i]];
+        uint32_t *head = &first[model->mesh.weld.of[i]];
         if (*head == 0)
             *head = i + 1;
         assert_memory_equal(skin->weights + i * K, skin->weights + (*head - 1) * K, K * sizeof(float));

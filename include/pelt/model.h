@@ -7,10 +7,10 @@
  * calling it again does not grow the model (pelt_decompose_corrected does). Do not keep pointers to arrays, or copies of the struct, across operations.
  *
  *   vertex   a corner of the drawn mesh: position, normal, UV. Files split vertices at UV and normal seams.
- *   point    what the source file moves: an OBJ `v`, a cache's point, a glTF accessor element. Several vertices may
- *            share a point, every point has at least one vertex.
- *   weld     vertices whose positions are equal in every frame are one welded vertex. Algorithms work on these and
- *            spread their results back, so that no seam ever opens.
+ *   class    vertices that are the same vertex for some purpose (pelt_vertex_classes). Algorithms compute one result per
+ *            class and copy it to the vertices, so that no seam opens. A mesh has two partitions into classes:
+ *   point      what the source file moves: an OBJ `v`, a cache's point, a glTF accessor element
+ *   weld       vertices at the same position at rest, in every frame and in every morph (pelt_model_weld)
  *   joint    a node of the skeleton, with a parent and a local transform.
  *   bone     a joint together with an inverse bind matrix: what a skin refers to.
  */
@@ -35,6 +35,24 @@ typedef struct pelt_transform {
     float scale[3];       /* may be negative or zero */
 } pelt_transform;
 
+/* ---- Classes of vertices ---------------------------------------------------------------------------------- */
+
+/* A partition of a mesh's vertices into classes. Every vertex belongs to one class, every class has a vertex. */
+typedef struct pelt_vertex_classes {
+    uint32_t count;  /* number of classes */
+    uint32_t *of;    /* [vertex] its class, < count; NULL: every vertex is a class of its own, class i = vertex i */
+    uint32_t *first; /* [class] its vertex with the smallest index; NULL exactly where `of` is */
+} pelt_vertex_classes;
+
+/* The class of a vertex. */
+static inline uint32_t pelt_vertex_class(const pelt_vertex_classes *classes, size_t vertex) {
+    return classes->of ? classes->of[vertex] : (uint32_t)vertex;
+}
+/* The first vertex of a class. */
+static inline uint32_t pelt_class_vertex(const pelt_vertex_classes *classes, size_t number) {
+    return classes->first ? classes->first[number] : (uint32_t)number;
+}
+
 /* ---- Mesh ------------------------------------------------------------------------------------------------- */
 
 /* A run of triangles with a name: a glTF primitive of one node, an OBJ group. */
@@ -54,7 +72,6 @@ typedef struct pelt_mesh {
     uint32_t vertex_count;       /* N */
     uint32_t triangle_count;     /* number of triangles */
     uint32_t polygon_count;      /* = triangle_count when triangle_polygons is NULL */
-    uint32_t point_count;        /* = vertex_count when vertex_points is NULL */
     uint32_t part_count;         /* number of parts */
     float *positions;            /* [vertex][3] rest positions, in the space the skin's inverse bind matrices expect */
     float *normals;              /* [vertex][3] unit length, or NULL */
@@ -62,14 +79,13 @@ typedef struct pelt_mesh {
     float *uvs;                  /* [vertex][2] v upwards as in OBJ, or NULL */
     float *colors;               /* [vertex][3] linear red, green, blue, or NULL; readers leave those of a file in its
                                   * document, see pelt_vertex_attribute */
-    uint32_t *vertex_points;     /* [vertex] the point it belongs to; NULL: vertex i is point i */
     uint32_t *triangles;         /* [triangle][3] vertices, counter-clockwise seen from outside */
     uint32_t *triangle_polygons; /* [triangle] source polygon, ascending; polygons are fans around their first
                                   * vertex; NULL: every triangle is a polygon of its own */
     pelt_part *parts;            /* [part] in the order of first_triangle */
-    uint32_t *origins;   /* [vertex] which vertex of the file it is, counted over all parts; NULL: vertex i is i */
-    uint32_t weld_count; /* welded vertices; 0 until pelt_model_weld */
-    uint32_t *weld;      /* [vertex] its welded vertex, numbered by first appearance; NULL until pelt_model_weld */
+    uint32_t *origins; /* [vertex] which vertex of the file it is, counted over all parts; NULL: vertex i is i */
+    pelt_vertex_classes points; /* points of the source file; clips store one position per point */
+    pelt_vertex_classes weld;   /* coincident vertices, numbered by first appearance; {0} until pelt_model_weld */
 } pelt_mesh;
 
 /* ---- Clip: a vertex animation ----------------------------------------------------------------------------- */
@@ -95,7 +111,7 @@ typedef struct pelt_clip_source {
 typedef struct pelt_clip {
     const char *name;        /* never NULL */
     uint32_t frame_count;    /* F */
-    uint32_t point_count;    /* the mesh's point_count */
+    uint32_t point_count;    /* the mesh's points.count */
     const float *times;      /* [frame] seconds, ascending */
     const float *positions;  /* [frame][point][3]; NULL: read through `source` */
     pelt_clip_source source; /* `read` is used when positions is NULL */
@@ -248,6 +264,16 @@ typedef struct pelt_model {
     struct px_document *document; /* what only the source format knows and what must survive a round trip, or NULL */
     struct px_arena *memory;      /* owns everything above */
 } pelt_model;
+
+/* Sets mesh.points to `count` points by a map `of` [vertex], which must live as long as the model. Fails where a point has
+ * no vertex. */
+PELT_API pelt_result pelt_model_set_points(pelt_context *context, pelt_model *model, uint32_t count, uint32_t *of);
+/* Copies positions of classes [class][3] to their vertices [vertex][3]. */
+PELT_API void pelt_vertex_classes_spread(const pelt_vertex_classes *classes, uint32_t vertex_count,
+                                         const float *class_positions, float *vertex_positions);
+/* Copies the position of the first vertex of each class, [vertex][3] to [class][3]. */
+PELT_API void pelt_vertex_classes_gather(const pelt_vertex_classes *classes, const float *vertex_positions,
+                                         float *class_positions);
 
 /* An empty model. */
 PELT_API pelt_result pelt_model_create(pelt_context *context, pelt_model **model);

@@ -171,15 +171,12 @@ static pelt_result smooth(px_arena *arena, const weighing *w) {
     const px_bind_subject *s = &w->binding->subject;
     pelt_mesh rows = {.triangle_count = s->triangle_count, .triangles = s->triangles};
     px_neighbours neighbours;
-    uint32_t *same = PX_NEW(arena, uint32_t, s->row_count);
     uint8_t *fixed = PX_NEW(arena, uint8_t, s->row_count);
-    if (!same || !fixed)
+    if (!fixed)
         return PELT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < s->row_count; i++) {
-        same[i] = i;
+    for (uint32_t i = 0; i < s->row_count; i++)
         fixed[i] = w->settings->follows[i] != PELT_NONE;
-    }
-    PX_TRY(px_neighbours_make(arena, &rows, same, s->row_count, &neighbours));
+    PX_TRY(px_neighbours_make(arena, &rows, &(pelt_vertex_classes){.count = s->row_count}, &neighbours));
     px_weight_smoothing how = {0.5, w->settings->desc->smooth, w->settings->locked, fixed};
     return px_weight_table_smooth(w->binding->context, w->table, &neighbours, &how);
 }

@@ -41,8 +41,8 @@ static uint32_t list_sides(const pelt_mesh *mesh, side *sides) {
     uint32_t count = 0;
     for (uint32_t t = 0; t < mesh->triangle_count; t++)
         for (uint32_t c = 0; c < 3; c++) {
-            uint32_t a = mesh->weld[mesh->triangles[3 * (size_t)t + c]];
-            uint32_t b = mesh->weld[mesh->triangles[3 * (size_t)t + (c + 1) % 3]];
+            uint32_t a = mesh->weld.of[mesh->triangles[3 * (size_t)t + c]];
+            uint32_t b = mesh->weld.of[mesh->triangles[3 * (size_t)t + (c + 1) % 3]];
             if (a != b)
                 sides[count++] =
                     (side){.low = a < b ? a : b, .high = a < b ? b : a, .triangle = t, .corner = c, .forward = a < b};
@@ -131,8 +131,8 @@ static pelt_result find_solids(px_arena *arena, const pelt_mesh *mesh, uint32_t 
 
 pelt_result px_bind_part_blocks(px_arena *arena, const pelt_mesh *mesh, uint32_t *places, uint32_t *place_count) {
     uint32_t corner_count = 3 * mesh->triangle_count, solid_count = 0, in_boxes = 0, count = 0;
-    memcpy(places, mesh->weld, mesh->vertex_count * sizeof *places);
-    *place_count = mesh->weld_count;
+    memcpy(places, mesh->weld.of, mesh->vertex_count * sizeof *places);
+    *place_count = mesh->weld.count;
     if (mesh->triangle_count > MAX_TRIANGLES)
         return PELT_OK;
     uint32_t *solids = PX_NEW(arena, uint32_t, mesh->triangle_count);
@@ -142,7 +142,7 @@ pelt_result px_bind_part_blocks(px_arena *arena, const pelt_mesh *mesh, uint32_t
     PX_TRY(find_solids(arena, mesh, solids));
     for (uint32_t c = 0; c < corner_count; c++) {
         uint32_t i = mesh->triangles[c];
-        corners[c] = (corner){mesh->weld[i], solids[c / 3], i};
+        corners[c] = (corner){mesh->weld.of[i], solids[c / 3], i};
     }
     qsort(corners, corner_count, sizeof *corners, compare_corners);
     for (uint32_t c = 0, end; c < corner_count; c = end, solid_count++) {

@@ -71,9 +71,7 @@ static pelt_result set_positions(pelt_context *context, actor *who, const pelt_m
     } else {
         PX_TRY(pelt_clip_read(context, mover->clip, frame, 0, mover->clip->point_count, who->points));
         px_clip_release(mover->clip, mover->clip->point_count);
-        for (size_t i = 0; i < mesh->vertex_count; i++)
-            memcpy(who->positions + 3 * i, who->points + 3 * (mesh->vertex_points ? mesh->vertex_points[i] : i),
-                   3 * sizeof *who->positions);
+        pelt_vertex_classes_spread(&mesh->points, mesh->vertex_count, who->points, who->positions);
     }
     for (size_t e = 0; e < 3 * (size_t)mesh->vertex_count; e++)
         who->positions[e] += mover->offset[e % 3];
@@ -155,7 +153,7 @@ static pelt_result run_frames(void *user, size_t first, size_t count, size_t blo
 
 static pelt_result check_mover(pelt_context *context, const pelt_mover *mover) {
     const pelt_mesh *mesh = &mover->model->mesh;
-    uint32_t points = mesh->vertex_points ? mesh->point_count : mesh->vertex_count;
+    uint32_t points = mesh->points.count;
     if (mover->frame_count == 0)
         return px_fail(context, PELT_ERROR_USAGE, "there is no frame to look at");
     if (mover->clip && (mover->clip->frame_count != mover->frame_count || mover->clip->point_count != points))

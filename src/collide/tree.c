@@ -110,7 +110,7 @@ static bool make_leaf(pelt_bdtree *tree, px_node *node, uint32_t first, uint32_t
     for (uint32_t v = 0; v < PX_LEAF_VERTICES; v++) {
         uint32_t vertex = leaf->vertices[v < used ? v : used - 1];
         leaf->vertices[v] = vertex;
-        leaf->welds[v] = mesh->weld ? mesh->weld[vertex] : vertex;
+        leaf->welds[v] = pelt_vertex_class(&mesh->weld, vertex);
     }
     leaf->first = first;
     leaf->count = count;

@@ -7,10 +7,6 @@
  * of five, vertices in another order next to none. */
 #define EDGES_IN_COMMON 0.5
 
-static uint32_t point_of(const pelt_mesh *mesh, uint32_t vertex) {
-    return mesh->vertex_points ? mesh->vertex_points[vertex] : vertex;
-}
-
 /* By triangles; PELT_NONE where none uses a vertex. False: they are others, at least from corner *bad on. */
 static bool by_triangles(const pelt_mesh *mesh, const pelt_mesh *other, uint32_t *vertices, size_t *bad) {
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
@@ -32,15 +28,13 @@ static bool by_triangles(const pelt_mesh *mesh, const pelt_mesh *other, uint32_t
 
 /* By numbers, the vertices that are not known yet: the other's points are the mesh's vertices or its points, or its
  * vertices are the mesh's (written parts that shared vertices have all of them each). False: it has others. */
-static bool by_numbers(const pelt_mesh *mesh, const pelt_mesh *other, uint32_t *vertices, uint32_t *point_vertices) {
-    bool by_vertex = other->point_count == mesh->vertex_count;
+static bool by_numbers(const pelt_mesh *mesh, const pelt_mesh *other, uint32_t *vertices) {
+    bool by_vertex = other->points.count == mesh->vertex_count;
     uint32_t copies = other->vertex_count ? mesh->vertex_count / other->vertex_count : 0;
-    if (by_vertex || other->point_count == mesh->point_count) {
-        for (uint32_t v = other->vertex_count; v-- > 0;)
-            point_vertices[point_of(other, v)] = v;
+    if (by_vertex || other->points.count == mesh->points.count) {
         for (uint32_t i = 0; i < mesh->vertex_count; i++)
             if (vertices[i] == PELT_NONE)
-                vertices[i] = point_vertices[by_vertex ? i : point_of(mesh, i)];
+                vertices[i] = pelt_class_vertex(&other->points, by_vertex ? i : pelt_vertex_class(&mesh->points, i));
         return true;
     }
     if (copies == 0 || copies * other->vertex_count != mesh->vertex_count || copies > mesh->part_count)
@@ -61,17 +55,12 @@ static bool is_edge(const px_neighbours *n, uint32_t a, uint32_t b) {
 /* Whether enough of the mesh's edges are the other's too. */
 static pelt_result surfaces_agree(px_arena *scratch, const pelt_mesh *mesh, const pelt_mesh *other,
                                   const uint32_t *vertices, bool *agree) {
-    uint32_t *points = PX_NEW(scratch, uint32_t, other->vertex_count);
-    if (!points)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t v = 0; v < other->vertex_count; v++)
-        points[v] = point_of(other, v);
     px_neighbours edges;
-    PX_TRY(px_neighbours_make(scratch, other, points, other->point_count, &edges));
+    PX_TRY(px_neighbours_make(scratch, other, &other->points, &edges));
     size_t common = 0, count = 3 * (size_t)mesh->triangle_count;
     for (size_t e = 0; e < count; e++)
-        common += is_edge(&edges, points[vertices[mesh->triangles[e]]],
-                          points[vertices[mesh->triangles[e % 3 == 2 ? e - 2 : e + 1]]]);
+        common += is_edge(&edges, pelt_vertex_class(&other->points, vertices[mesh->triangles[e]]),
+                          pelt_vertex_class(&other->points, vertices[mesh->triangles[e % 3 == 2 ? e - 2 : e + 1]]));
     *agree = (double)common >= EDGES_IN_COMMON * (double)count;
     return PELT_OK;
 }
@@ -79,12 +68,9 @@ static pelt_result surfaces_agree(px_arena *scratch, const pelt_mesh *mesh, cons
 static pelt_result match(pelt_context *context, px_arena *scratch, const pelt_model *model, const pelt_model *other,
                          uint32_t *vertices) {
     const pelt_mesh *mesh = &model->mesh, *from = &other->mesh;
-    uint32_t *point_vertices = PX_NEW(scratch, uint32_t, from->point_count);
-    if (!point_vertices)
-        return PELT_ERROR_MEMORY;
     size_t bad;
     if (by_triangles(mesh, from, vertices, &bad)) {
-        bool known = by_numbers(mesh, from, vertices, point_vertices) || mesh->triangle_count;
+        bool known = by_numbers(mesh, from, vertices) || mesh->triangle_count;
         return known ? PELT_OK
                      : px_fail(context, PELT_ERROR_INPUT, "%s has %u vertices, %s has %u: they must be the same mesh",
                                model->path, mesh->vertex_count, other->path, from->vertex_count);
@@ -92,7 +78,7 @@ static pelt_result match(pelt_context *context, px_arena *scratch, const pelt_mo
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
         vertices[i] = PELT_NONE;
     bool agree = false;
-    if (by_numbers(mesh, from, vertices, point_vertices))
+    if (by_numbers(mesh, from, vertices))
         PX_TRY(surfaces_agree(scratch, mesh, from, vertices, &agree));
     if (agree)
         return PELT_OK;
@@ -125,9 +111,7 @@ pelt_result pelt_model_take_points(pelt_context *context, pelt_model *model, con
             return px_fail(context, PELT_ERROR_INPUT,
                            "%s has no vertex for vertex %u of %s, which no triangle uses: remove it there",
                            source->path, i, model->path);
-        points[i] = point_of(&source->mesh, points[i]);
+        points[i] = pelt_vertex_class(&source->mesh.points, points[i]);
     }
-    mesh->vertex_points = points;
-    mesh->point_count = source->mesh.point_count;
-    return PELT_OK;
+    return pelt_model_set_points(context, model, source->mesh.points.count, points);
 }

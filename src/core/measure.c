@@ -40,7 +40,6 @@ typedef struct comparison {
     uint32_t *point_normals;   /* [point] its row among the normals; NULL: its own */
     const pelt_clip *skinned;  /* a or b, which has normals of its own; or NULL */
     const px_shading *shading; /* what the other's surface should show; NULL: its triangles' normals */
-    uint32_t *point_vertices;  /* [point] its first vertex; NULL: its own. With shading */
 } comparison;
 
 /* ---- The mean over time ----------------------------------------------------------------------------------- */
@@ -133,7 +132,7 @@ static void compare_skinned(const comparison *c, uint32_t p, const frame_scratch
     double wanted[3] = {of_triangles[0], of_triangles[1], of_triangles[2]};
     const float *own = s->skinned + 6 * (size_t)p;
     for (size_t e = 0; e < 3 && c->shading; e++)
-        wanted[e] = (double)s->shown[3 * (size_t)(c->point_vertices ? c->point_vertices[p] : p) + e];
+        wanted[e] = (double)s->shown[3 * (size_t)pelt_class_vertex(&c->mesh->points, p) + e];
     for (int rule = 0; rule < 2; rule++, own += 3)
         add_normals(wanted, (double[3]){(double)own[0], (double)own[1], (double)own[2]}, BY_MATRIX + rule, sums);
 }
@@ -141,11 +140,11 @@ static void compare_skinned(const comparison *c, uint32_t p, const frame_scratch
 static void compare_normals(const comparison *c, const float *a, const float *b, const frame_scratch *s,
                             frame_sums *sums) {
     const pelt_mesh *mesh = c->mesh;
-    const uint32_t *rows = mesh->weld ? mesh->weld : mesh->vertex_points;
+    const uint32_t *rows = mesh->weld.of ? mesh->weld.of : mesh->points.of;
     memset(s->normals_a, 0, 3 * (size_t)c->normal_count * sizeof(double));
     memset(s->normals_b, 0, 3 * (size_t)c->normal_count * sizeof(double));
-    px_normals_sum(mesh->triangles, mesh->triangle_count, mesh->vertex_points, rows, a, s->normals_a);
-    px_normals_sum(mesh->triangles, mesh->triangle_count, mesh->vertex_points, rows, b, s->normals_b);
+    px_normals_sum(mesh->triangles, mesh->triangle_count, mesh->points.of, rows, a, s->normals_a);
+    px_normals_sum(mesh->triangles, mesh->triangle_count, mesh->points.of, rows, b, s->normals_b);
     if (c->shading)
         px_shading_frame(c->shading, c->skinned == c->b ? a : b, s->sums, s->shown, NULL);
     for (uint32_t p = 0; p < c->point_count; p++) {
@@ -211,8 +210,8 @@ static pelt_result check_clips(pelt_context *context, const pelt_clip *a, const 
         return px_fail(context, PELT_ERROR_INPUT,
                        "clip '%s' has %u frames and clip '%s' has %u; only clips of the same frames can be compared",
                        a->name, a->frame_count, b->name, b->frame_count);
-    if (mesh && mesh->point_count != a->point_count)
-        return px_fail(context, PELT_ERROR_INPUT, "the mesh has %u points, clip '%s' has %u", mesh->point_count,
+    if (mesh && mesh->points.count != a->point_count)
+        return px_fail(context, PELT_ERROR_INPUT, "the mesh has %u points, clip '%s' has %u", mesh->points.count,
                        a->name, a->point_count);
     return PELT_OK;
 }
@@ -221,29 +220,25 @@ static pelt_result check_clips(pelt_context *context, const pelt_clip *a, const 
 static pelt_result map_normals(comparison *c, px_arena *arena) {
     const pelt_mesh *mesh = c->mesh;
     c->normal_count = c->point_count;
-    if (!mesh || !mesh->weld)
+    if (!mesh || !mesh->weld.of)
         return PELT_OK;
-    c->normal_count = mesh->weld_count;
+    c->normal_count = mesh->weld.count;
     c->point_normals = PX_NEW(arena, uint32_t, c->point_count);
     if (!c->point_normals)
         return PELT_ERROR_MEMORY;
-    for (uint32_t i = mesh->vertex_count; i-- > 0;)
-        c->point_normals[mesh->vertex_points ? mesh->vertex_points[i] : i] = mesh->weld[i];
+    for (uint32_t p = 0; p < c->point_count; p++)
+        c->point_normals[p] = mesh->weld.of[pelt_class_vertex(&mesh->points, p)];
     return PELT_OK;
 }
 
 /* Where the mesh has normals of its own, the surface carries them along. */
 static pelt_result map_shading(comparison *c, px_arena *arena) {
     const pelt_mesh *mesh = c->mesh;
-    if (!c->skinned || !mesh->weld || !mesh->normals)
+    if (!c->skinned || !mesh->weld.of || !mesh->normals)
         return PELT_OK;
     px_shading *shading = PX_NEW(arena, px_shading, 1);
-    if (mesh->vertex_points)
-        c->point_vertices = PX_NEW(arena, uint32_t, c->point_count);
-    if (!shading || (mesh->vertex_points && !c->point_vertices))
+    if (!shading)
         return PELT_ERROR_MEMORY;
-    for (uint32_t i = mesh->vertex_count; mesh->vertex_points && i-- > 0;)
-        c->point_vertices[mesh->vertex_points[i]] = i;
     PX_TRY(px_shading_make(arena, mesh, shading));
     c->shading = shading;
     return PELT_OK;

@@ -4,6 +4,7 @@
  * triangles in order, at barycentric coordinates of a sequence that fills triangles evenly (R2, Roberts 2018). Every frame
  * has its own row of sums, added in order, so that the result is the same with any number of threads. */
 #include "core/ball.h"
+#include "core/classes.h"
 #include "core/surface.h"
 
 #include <math.h>
@@ -90,12 +91,10 @@ static pelt_result list_corners(side *s, px_arena *arena, uint32_t most) {
 
 static pelt_result prepare(comparison *c, px_arena *arena, const pelt_mesh *mesh, side *s, const float *first) {
     s->triangle_count = mesh->triangle_count;
-    s->triangles = PX_NEW(arena, uint32_t, 3 * (size_t)mesh->triangle_count);
+    s->triangles = px_class_triangles(arena, mesh, &mesh->points);
     s->places = PX_NEW(arena, place, c->sample_count);
     if (!s->triangles || !s->places)
         return PELT_ERROR_MEMORY;
-    for (size_t e = 0; e < 3 * (size_t)mesh->triangle_count; e++)
-        s->triangles[e] = mesh->vertex_points ? mesh->vertex_points[mesh->triangles[e]] : mesh->triangles[e];
     spread(s, c->sample_count, first);
     return list_corners(s, arena, c->sample_count);
 }
@@ -167,8 +166,8 @@ static pelt_result frame_block(void *user, size_t first, size_t count, size_t bl
 static pelt_result check(pelt_context *context, const pelt_mesh *mesh, const pelt_clip *clip) {
     if (mesh->triangle_count == 0)
         return px_fail(context, PELT_ERROR_INPUT, "a mesh without triangles has no surface to compare");
-    if (mesh->point_count != clip->point_count)
-        return px_fail(context, PELT_ERROR_INPUT, "the mesh has %u points, clip '%s' has %u", mesh->point_count,
+    if (mesh->points.count != clip->point_count)
+        return px_fail(context, PELT_ERROR_INPUT, "the mesh has %u points, clip '%s' has %u", mesh->points.count,
                        clip->name, clip->point_count);
     return PELT_OK;
 }
@@ -181,7 +180,7 @@ static pelt_result compare(comparison *c, px_arena *arena, const pelt_mesh *cons
         return PELT_ERROR_MEMORY;
     pelt_surface_difference d = {.frame_count = frame_count, .sample_count = c->sample_count};
     for (int s = 0; s < 2; s++) {
-        float *first = PX_NEW(arena, float, 3 * (size_t)meshes[s]->point_count);
+        float *first = PX_NEW(arena, float, 3 * (size_t)meshes[s]->points.count);
         if (!first)
             return PELT_ERROR_MEMORY;
         PX_TRY(read_frame(c, &c->sides[s], 0, first));

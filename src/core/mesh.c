@@ -305,13 +305,13 @@ static keys position_keys(const uint32_t *points, double tolerance) {
 }
 
 static pelt_result refine_by_clip(partition *p, const pelt_mesh *mesh, const pelt_clip *clip, double tolerance) {
-    keys by = position_keys(mesh->vertex_points, tolerance);
+    keys by = position_keys(mesh->points.of, tolerance);
     float *frame = NULL;
     if (!clip->positions && clip->frame_count && !(frame = PX_ALLOC(p->context, float, 3 * (size_t)clip->point_count)))
         return PELT_ERROR_MEMORY;
     pelt_result result = PELT_OK;
     for (uint32_t k = 0; k < clip->frame_count && result == PELT_OK; k++) {
-        keep_followers(p, mesh->vertex_points);
+        keep_followers(p, mesh->points.of);
         if (p->follower_count == 0)
             break;
         result = px_progress(p->context, "weld", k, clip->frame_count);
@@ -338,17 +338,9 @@ static pelt_result refine_all(partition *p, const pelt_model *model) {
     return PELT_OK;
 }
 
-/* Heads become numbers in the order of their first appearance. */
-static uint32_t number_classes(const uint32_t *heads, uint32_t vertex_count, uint32_t *weld) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < vertex_count; i++)
-        weld[i] = heads[i] == i ? count++ : weld[heads[i]];
-    return count;
-}
-
 pelt_result pelt_model_weld(pelt_context *context, pelt_model *model) {
     pelt_mesh *mesh = &model->mesh;
-    if (mesh->weld)
+    if (mesh->weld.of)
         return PELT_OK;
     partition p = {.context = context, .vertex_count = mesh->vertex_count};
     p.heads = PX_ALLOC(context, uint32_t, mesh->vertex_count);
@@ -356,12 +348,11 @@ pelt_result pelt_model_weld(pelt_context *context, pelt_model *model) {
     p.leaves = PX_ALLOC(context, uint8_t, mesh->vertex_count);
     bool ready = p.heads && p.followers && p.leaves;
     pelt_result result = ready ? refine_all(&p, model) : PELT_ERROR_MEMORY;
-    uint32_t *weld = result == PELT_OK ? PX_NEW(model->memory, uint32_t, mesh->vertex_count) : NULL;
-    if (weld) {
-        mesh->weld_count = number_classes(p.heads, mesh->vertex_count, weld);
-        mesh->weld = weld;
-    } else if (result == PELT_OK) {
-        result = PELT_ERROR_MEMORY;
+    if (result == PELT_OK) {
+        uint32_t *of = PX_NEW(model->memory, uint32_t, mesh->vertex_count), count = 0;
+        for (uint32_t i = 0; of && i < mesh->vertex_count; i++)
+            of[i] = p.heads[i] == i ? count++ : of[p.heads[i]];
+        result = of ? px_classes_make(model->memory, mesh->vertex_count, count, of, &mesh->weld) : PELT_ERROR_MEMORY;
     }
     px_free(context, p.leaves);
     px_free(context, p.followers);
@@ -402,16 +393,16 @@ void px_normal_unit(const double sum[3], double out[3]) {
 }
 
 pelt_result pelt_mesh_normals(pelt_context *context, const pelt_mesh *mesh, const float *positions, float *normals) {
-    if (!mesh->weld)
+    if (!mesh->weld.of)
         return px_fail(context, PELT_ERROR_USAGE, "normals need welded vertices; call pelt_model_weld first");
-    double *sums = PX_ALLOC(context, double, 3 * (size_t)mesh->weld_count);
+    double *sums = PX_ALLOC(context, double, 3 * (size_t)mesh->weld.count);
     if (!sums)
         return PELT_ERROR_MEMORY;
-    px_normals_sum(mesh->triangles, mesh->triangle_count, NULL, mesh->weld, positions ? positions : mesh->positions,
+    px_normals_sum(mesh->triangles, mesh->triangle_count, NULL, mesh->weld.of, positions ? positions : mesh->positions,
                    sums);
     for (uint32_t i = 0; i < mesh->vertex_count; i++) {
         double unit[3];
-        px_normal_unit(sums + 3 * (size_t)mesh->weld[i], unit);
+        px_normal_unit(sums + 3 * (size_t)mesh->weld.of[i], unit);
         for (int c = 0; c < 3; c++)
             normals[3 * (size_t)i + c] = (float)unit[c];
     }

@@ -2,7 +2,7 @@
 #ifndef PELT_CORE_MESH_H
 #define PELT_CORE_MESH_H
 
-#include "core/core.h"
+#include "core/classes.h"
 
 /* Adds every triangle's area-weighted normal to the sums of its corners, in order. Corner c has its position at
  * positions[position_of_corner[c]] and its sum at sums[sum_of_corner[c]]; NULL maps mean c itself. Triangles that are
@@ -15,14 +15,13 @@ void px_normal_unit(const double sum[3], double out[3]);
 /* The box around the finite ones of `positions` [count][3], 0 without any; returns its diagonal. */
 double px_box(const float *positions, size_t count, float low[3], float high[3]);
 
-/* Neighbours of vertex i are items[offsets[i]] … items[offsets[i + 1] - 1]: ends of edges, ascending, each once. */
+/* Classes of vertices that share an edge with class c: items[offsets[c]] … items[offsets[c + 1] - 1], ascending, each
+ * once. */
 typedef struct px_neighbours {
-    size_t *offsets; /* [vertex + 1] */
+    size_t *offsets; /* [class + 1] */
     uint32_t *items;
 } px_neighbours;
-
-/* Among `vertex_count` vertices that those of the mesh became: `vertices` [the mesh's vertex], for example its weld. */
-pelt_result px_neighbours_make(px_arena *arena, const pelt_mesh *mesh, const uint32_t *vertices, uint32_t vertex_count,
+pelt_result px_neighbours_make(px_arena *arena, const pelt_mesh *mesh, const pelt_vertex_classes *classes,
                                px_neighbours *out);
 
 /* Sets the marks of a part's vertices, marks [vertices[i]] of vertex i; vertices NULL: marks [i]. */

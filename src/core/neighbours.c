@@ -9,9 +9,9 @@ static int compare_numbers(const void *a, const void *b) {
 }
 
 /* Sorts each list and leaves out what is there twice; lists move together. */
-static void tidy(px_neighbours *n, uint32_t vertex_count) {
+static void tidy(px_neighbours *n, uint32_t count) {
     size_t kept = 0;
-    for (uint32_t i = 0; i < vertex_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         size_t first = n->offsets[i], end = n->offsets[i + 1];
         n->offsets[i] = kept;
         qsort(n->items + first, end - first, sizeof *n->items, compare_numbers);
@@ -19,20 +19,21 @@ static void tidy(px_neighbours *n, uint32_t vertex_count) {
             if (e == first || n->items[e] != n->items[e - 1])
                 n->items[kept++] = n->items[e];
     }
-    n->offsets[vertex_count] = kept;
+    n->offsets[count] = kept;
 }
 
-pelt_result px_neighbours_make(px_arena *arena, const pelt_mesh *mesh, const uint32_t *vertices, uint32_t vertex_count,
+pelt_result px_neighbours_make(px_arena *arena, const pelt_mesh *mesh, const pelt_vertex_classes *classes,
                                px_neighbours *out) {
     size_t edge_count = 3 * (size_t)mesh->triangle_count;
-    out->offsets = PX_NEW(arena, size_t, (size_t)vertex_count + 2);
+    out->offsets = PX_NEW(arena, size_t, (size_t)classes->count + 2);
     out->items = PX_NEW(arena, uint32_t, 2 * edge_count);
     if (!out->offsets || !out->items)
         return PELT_ERROR_MEMORY;
     size_t *places = out->offsets + 1; /* counts first, then where the next neighbour goes */
     for (int filling = 0; filling < 2; filling++) {
         for (size_t e = 0; e < edge_count; e++) {
-            uint32_t a = vertices[mesh->triangles[e]], b = vertices[mesh->triangles[e % 3 == 2 ? e - 2 : e + 1]];
+            uint32_t a = pelt_vertex_class(classes, mesh->triangles[e]);
+            uint32_t b = pelt_vertex_class(classes, mesh->triangles[e % 3 == 2 ? e - 2 : e + 1]);
             if (a == b)
                 continue;
             if (filling) {
@@ -43,10 +44,10 @@ pelt_result px_neighbours_make(px_arena *arena, const pelt_mesh *mesh, const uin
                 places[b + 1]++;
             }
         }
-        for (uint32_t i = 0; !filling && i < vertex_count; i++)
+        for (uint32_t i = 0; !filling && i < classes->count; i++)
             places[i + 1] += places[i];
     }
-    tidy(out, vertex_count);
+    tidy(out, classes->count);
     return PELT_OK;
 }
 

@@ -14,20 +14,18 @@ static bool same_normal(const void *user, uint32_t a, uint32_t b) {
     return memcmp(x, y, 3 * sizeof *x) == 0 || x[0] * y[0] + x[1] * y[1] + x[2] * y[2] >= SAME;
 }
 
-static uint32_t point_of(const pelt_mesh *mesh, const uint32_t *points, uint32_t vertex) {
-    return points ? mesh->vertex_points[vertex] : vertex;
-}
+static const pelt_vertex_classes each_vertex = {0};
 
-/* Both edges of a vertex's triangle; false: it has none, and they are 0. `points`: positions are those of points. */
-static bool edges_of(const px_shading *s, const uint32_t *points, const float *positions, uint32_t vertex,
+/* Both edges of a vertex's triangle; false: it has none, and they are 0. `positions` [class][3]. */
+static bool edges_of(const px_shading *s, const pelt_vertex_classes *classes, const float *positions, uint32_t vertex,
                      double edges[2][3]) {
     const uint32_t *others = s->corners + 2 * (size_t)vertex;
     memset(edges, 0, 6 * sizeof(double));
     if (others[0] == PELT_NONE)
         return false;
-    const float *from = positions + 3 * (size_t)point_of(s->mesh, points, vertex);
+    const float *from = positions + 3 * (size_t)pelt_vertex_class(classes, vertex);
     for (int e = 0; e < 2; e++) {
-        const float *to = positions + 3 * (size_t)point_of(s->mesh, points, others[e]);
+        const float *to = positions + 3 * (size_t)pelt_vertex_class(classes, others[e]);
         for (int c = 0; c < 3; c++)
             edges[e][c] = (double)to[c] - (double)from[c];
     }
@@ -44,7 +42,7 @@ static pelt_result choose_triangles(px_arena *arena, const pelt_mesh *mesh, px_s
         uint32_t vertex = t[e % 3], *own = s->corners + 2 * (size_t)vertex, was[2] = {own[0], own[1]};
         double edges[2][3], normal[3];
         own[0] = t[(e + 1) % 3], own[1] = t[(e + 2) % 3];
-        edges_of(s, NULL, mesh->positions, vertex, edges);
+        edges_of(s, &each_vertex, mesh->positions, vertex, edges);
         px_cross3d(edges[0], edges[1], normal);
         double area = px_dot3d(normal, normal);
         if (area > areas[vertex])
@@ -58,10 +56,10 @@ static pelt_result choose_triangles(px_arena *arena, const pelt_mesh *mesh, px_s
 }
 
 /* Three unit vectors: the normal of the piece, the edge across it, and their cross product. */
-static bool frame_of(const px_shading *s, const uint32_t *points, const float *positions, uint32_t vertex,
+static bool frame_of(const px_shading *s, const pelt_vertex_classes *classes, const float *positions, uint32_t vertex,
                      const double normal[3], double axes[3][3]) {
     double edges[2][3];
-    if (!edges_of(s, points, positions, vertex, edges))
+    if (!edges_of(s, classes, positions, vertex, edges))
         return false;
     double along = px_dot3d(edges[0], normal);
     for (int c = 0; c < 3; c++) {
@@ -78,7 +76,7 @@ static bool frame_of(const px_shading *s, const uint32_t *points, const float *p
 static void keep_normal(const px_shading *s, uint32_t vertex, const double piece[3], float out[3]) {
     const float *own = s->mesh->normals + 3 * (size_t)vertex;
     double axes[3][3], n[3] = {(double)own[0], (double)own[1], (double)own[2]};
-    bool known = px_normalize3(n) > 0 && frame_of(s, NULL, s->mesh->positions, vertex, piece, axes);
+    bool known = px_normalize3(n) > 0 && frame_of(s, &each_vertex, s->mesh->positions, vertex, piece, axes);
     for (int c = 0; c < 3; c++)
         out[c] = known ? (float)px_dot3d(n, axes[c]) : (float)(c == 0);
 }
@@ -87,7 +85,7 @@ static void keep_normal(const px_shading *s, uint32_t vertex, const double piece
 static void keep_tangent(const px_shading *s, uint32_t vertex, float out[2]) {
     const float *own = s->mesh->tangents + 4 * (size_t)vertex;
     double e[2][3], t[3] = {(double)own[0], (double)own[1], (double)own[2]};
-    if (!edges_of(s, NULL, s->mesh->positions, vertex, e))
+    if (!edges_of(s, &each_vertex, s->mesh->positions, vertex, e))
         return;
     double aa = px_dot3d(e[0], e[0]), ab = px_dot3d(e[0], e[1]), bb = px_dot3d(e[1], e[1]), ta = px_dot3d(t, e[0]),
            tb = px_dot3d(t, e[1]);
@@ -100,7 +98,7 @@ static void keep_tangent(const px_shading *s, uint32_t vertex, float out[2]) {
 pelt_result px_shading_make(px_arena *arena, const pelt_mesh *mesh, px_shading *out) {
     px_shading s = {.mesh = mesh};
     size_t count = mesh->vertex_count;
-    PX_TRY(px_units_split(arena, mesh, same_normal, mesh->normals, &s.pieces));
+    PX_TRY(px_classes_refine(arena, mesh->vertex_count, &mesh->weld, same_normal, mesh->normals, &s.pieces));
     PX_TRY(choose_triangles(arena, mesh, &s));
     if (mesh->normals && !(s.normals = PX_NEW(arena, float, 3 * count)))
         return PELT_ERROR_MEMORY;
@@ -129,7 +127,7 @@ static void place_normal(const px_shading *s, const float *points, uint32_t vert
                          float out[3]) {
     const float *own = s->normals ? s->normals + 3 * (size_t)vertex : NULL;
     double axes[3][3], n[3] = {piece[0], piece[1], piece[2]};
-    if (own && frame_of(s, s->mesh->vertex_points, points, vertex, piece, axes))
+    if (own && frame_of(s, &s->mesh->points, points, vertex, piece, axes))
         for (int c = 0; c < 3; c++)
             n[c] = (double)own[0] * axes[0][c] + (double)own[1] * axes[1][c] + (double)own[2] * axes[2][c];
     for (int c = 0; c < 3; c++)
@@ -141,7 +139,7 @@ static void place_tangent(const px_shading *s, const float *points, uint32_t ver
                           float out[3]) {
     const float *own = s->tangents + 2 * (size_t)vertex;
     double e[2][3] = {{0}}, t[3], n[3] = {(double)normal[0], (double)normal[1], (double)normal[2]};
-    edges_of(s, s->mesh->vertex_points, points, vertex, e);
+    edges_of(s, &s->mesh->points, points, vertex, e);
     for (int c = 0; c < 3; c++)
         t[c] = (double)own[0] * e[0][c] + (double)own[1] * e[1][c];
     double along = px_dot3d(t, n);
@@ -155,7 +153,7 @@ static void place_tangent(const px_shading *s, const float *points, uint32_t ver
 void px_shading_frame(const px_shading *s, const float *points, double *sums, float *normals, float *tangents) {
     const pelt_mesh *mesh = s->mesh;
     memset(sums, 0, 3 * (size_t)s->pieces.count * sizeof *sums);
-    px_normals_sum(mesh->triangles, mesh->triangle_count, mesh->vertex_points, s->pieces.of, points, sums);
+    px_normals_sum(mesh->triangles, mesh->triangle_count, mesh->points.of, s->pieces.of, points, sums);
     for (uint32_t i = 0; i < mesh->vertex_count; i++) {
         double piece[3];
         px_normal_unit(sums + 3 * (size_t)s->pieces.of[i], piece);
@@ -169,13 +167,14 @@ void px_shading_frame(const px_shading *s, const float *points, double *sums, fl
 
 pelt_result pelt_mesh_edged_normals(pelt_context *context, const pelt_mesh *mesh, const float *positions,
                                     float *normals) {
-    if (!mesh->weld)
+    if (!mesh->weld.of)
         return px_fail(context, PELT_ERROR_USAGE, "normals need welded vertices; call pelt_model_weld first");
     px_arena *scratch = px_arena_create(context);
     if (!scratch)
         return PELT_ERROR_MEMORY;
-    px_units pieces;
-    pelt_result result = px_units_split(scratch, mesh, same_normal, mesh->normals, &pieces);
+    pelt_vertex_classes pieces;
+    pelt_result result =
+        px_classes_refine(scratch, mesh->vertex_count, &mesh->weld, same_normal, mesh->normals, &pieces);
     double *sums = result == PELT_OK ? PX_NEW(scratch, double, 3 * (size_t)pieces.count) : NULL;
     if (sums)
         px_normals_sum(mesh->triangles, mesh->triangle_count, NULL, pieces.of, positions ? positions : mesh->positions,

@@ -11,7 +11,7 @@
 
 typedef struct px_shading {
     const pelt_mesh *mesh;
-    px_units pieces;
+    pelt_vertex_classes pieces;
     uint32_t *corners; /* [vertex][2] of its largest triangle, the other two; PELT_NONE: it has none with an area */
     float *normals;    /* [vertex][3] along piece normal, edge and their cross product; NULL: the piece's own */
     float *tangents;   /* [vertex][2] along the two edges; NULL: the mesh has none */

@@ -79,36 +79,3 @@ void px_morphed_place(const pelt_model *model, const float *weights, uint32_t ve
                 out[a] += (double)weights[t] * (double)morph->positions[3 * (size_t)(vertex - morph->first_vertex) + a];
     }
 }
-
-static bool same_weights(const void *user, uint32_t a, uint32_t b) {
-    const pelt_skin *skin = user;
-    size_t count = skin->influence_count;
-    return memcmp(skin->bones + a * count, skin->bones + b * count, count * sizeof *skin->bones) == 0 &&
-           memcmp(skin->weights + a * count, skin->weights + b * count, count * sizeof *skin->weights) == 0;
-}
-
-pelt_result px_units_split(px_arena *arena, const pelt_mesh *mesh, px_same_fn *same, const void *user,
-                           px_units *units) {
-    uint32_t count = mesh->vertex_count;
-    *units = (px_units){.of = PX_NEW(arena, uint32_t, count), .vertices = PX_NEW(arena, uint32_t, count)};
-    uint32_t *latest = PX_NEW(arena, uint32_t, mesh->weld_count); /* [weld] unit + 1 … */
-    uint32_t *before = PX_NEW(arena, uint32_t, count);            /* … [unit] and the weld's one before */
-    if (!units->of || !units->vertices || !latest || !before)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t *head = &latest[mesh->weld[i]], unit = *head;
-        while (unit && !same(user, i, units->vertices[unit - 1]))
-            unit = before[unit - 1];
-        if (!unit) {
-            units->vertices[units->count] = i;
-            before[units->count++] = *head;
-            unit = *head = units->count;
-        }
-        units->of[i] = unit - 1;
-    }
-    return PELT_OK;
-}
-
-pelt_result px_units_find(px_arena *arena, const pelt_mesh *mesh, const pelt_skin *skin, px_units *units) {
-    return px_units_split(arena, mesh, same_weights, skin, units);
-}

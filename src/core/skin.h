@@ -1,8 +1,8 @@
-/* A skin from inside: the blended transform of a vertex, and which vertices are alike to it. */
+/* A skin from inside: the blended transform of a vertex. */
 #ifndef PELT_CORE_SKIN_H
 #define PELT_CORE_SKIN_H
 
-#include "core/core.h"
+#include "core/classes.h"
 
 /* The blended transform of a vertex, 3×4 row by row, with palette [bone]. */
 void px_skin_blend(const pelt_skin *skin, const pelt_affine *palette, uint32_t vertex, double out[12]);
@@ -25,18 +25,5 @@ void px_unskin_normal(const double linear[9], const float normal[3], double out[
 
 /* Where morphs with weights [morph] put a vertex before the skin moves it. */
 void px_morphed_place(const pelt_model *model, const float *weights, uint32_t vertex, double out[3]);
-
-/* A unit is what vertices have in common that weld and are alike otherwise: those that lie, move and are weighted alike
- * get one displacement, so no seam opens. Numbered by first appearance. */
-typedef struct px_units {
-    uint32_t count;
-    uint32_t *of;       /* [vertex] its unit */
-    uint32_t *vertices; /* [unit] its first vertex */
-} px_units;
-/* Vertices that weld are one unit where `same` says so of them. Needs mesh.weld. */
-typedef bool px_same_fn(const void *user, uint32_t a, uint32_t b);
-pelt_result px_units_split(px_arena *arena, const pelt_mesh *mesh, px_same_fn *same, const void *user, px_units *units);
-/* The same by weights. */
-pelt_result px_units_find(px_arena *arena, const pelt_mesh *mesh, const pelt_skin *skin, px_units *units);
 
 #endif

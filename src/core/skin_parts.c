@@ -195,9 +195,8 @@ static pelt_result join(joining *j, pelt_model *out) {
     for (uint32_t p = 0; p < joined.mesh.part_count; p++)
         PX_TRY(join_part(j, &joined.mesh.parts[p]));
     remove_bones(j);
-    joined.mesh.weld = NULL; /* rest positions changed: other vertices coincide */
-    joined.mesh.weld_count = 0;
-    joined.changed |= PELT_CHANGED_SKIN; /* the writer then writes vertices and targets whose space changed */
+    joined.mesh.weld = (pelt_vertex_classes){0}; /* rest positions changed: other vertices coincide */
+    joined.changed |= PELT_CHANGED_SKIN;         /* the writer then writes vertices and targets whose space changed */
     *out = joined;
     return PELT_OK;
 }

@@ -63,28 +63,29 @@ static double vector_length(const float *values, int count) {
 
 /* ---- Mesh ------------------------------------------------------------------------------------------------- */
 
-static pelt_result check_points(pelt_context *context, const pelt_mesh *mesh) {
-    if (!mesh->vertex_points) {
-        if (mesh->point_count != mesh->vertex_count)
-            WRONG("mesh: %u points for %u vertices, without a map between them", mesh->point_count, mesh->vertex_count);
+/* `field` is the mesh's, for messages. */
+static pelt_result check_classes(pelt_context *context, const pelt_vertex_classes *classes, uint32_t vertex_count,
+                                 const char *field) {
+    if (!classes->of != !classes->first)
+        WRONG("mesh.%s: 'of' and 'first' come together, or not at all", field);
+    if (!classes->of && classes->count != vertex_count)
+        WRONG("mesh.%s: %u classes for %u vertices, without a map between them", field, classes->count, vertex_count);
+    if (!classes->of)
         return PELT_OK;
-    }
-    if (mesh->point_count > mesh->vertex_count)
-        WRONG("mesh: %u points but only %u vertices; every point needs a vertex", mesh->point_count,
-              mesh->vertex_count);
-    size_t bad = find_too_large(mesh->vertex_points, mesh->vertex_count, mesh->point_count);
+    if (classes->count > vertex_count)
+        WRONG("mesh.%s: %u classes but only %u vertices; every class needs a vertex", field, classes->count,
+              vertex_count);
+    size_t bad = find_too_large(classes->of, vertex_count, classes->count);
     if (bad != SIZE_MAX)
-        WRONG("vertex %zu: is point %u of %u", bad, mesh->vertex_points[bad], mesh->point_count);
-    uint8_t *used = PX_ALLOC(context, uint8_t, mesh->point_count);
-    if (!used)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < mesh->vertex_count; i++)
-        used[mesh->vertex_points[i]] = 1;
-    const uint8_t *unused = mesh->point_count ? memchr(used, 0, mesh->point_count) : NULL;
-    size_t point = unused ? (size_t)(unused - used) : SIZE_MAX;
-    px_free(context, used);
-    if (point != SIZE_MAX)
-        WRONG("point %zu: has no vertex", point);
+        WRONG("mesh.%s: vertex %zu is of class %u of %u", field, bad, classes->of[bad], classes->count);
+    for (uint32_t c = 0; c < classes->count; c++)
+        if (classes->first[c] >= vertex_count || classes->of[classes->first[c]] != c)
+            WRONG("mesh.%s: the first vertex of class %u is %u, which is not of that class", field, c,
+                  classes->first[c]);
+    for (uint32_t i = 0; i < vertex_count; i++)
+        if (classes->first[classes->of[i]] > i)
+            WRONG("mesh.%s: the first vertex of class %u is %u, not %u", field, classes->of[i], i,
+                  classes->first[classes->of[i]]);
     return PELT_OK;
 }
 
@@ -138,19 +139,13 @@ static pelt_result check_parts(pelt_context *context, const pelt_model *model) {
 }
 
 static pelt_result check_weld(pelt_context *context, const pelt_mesh *mesh) {
-    if (!mesh->weld) {
-        if (mesh->weld_count)
-            WRONG("mesh: %u welded vertices without a map to them", mesh->weld_count);
-        return PELT_OK;
-    }
-    uint32_t next = 0;
-    for (uint32_t i = 0; i < mesh->vertex_count; i++) {
-        if (mesh->weld[i] > next)
-            WRONG("vertex %u: is welded vertex %u, but %u has not appeared yet", i, mesh->weld[i], next);
-        next += mesh->weld[i] == next;
-    }
-    if (next != mesh->weld_count)
-        WRONG("mesh: %u welded vertices appear, %u are promised", next, mesh->weld_count);
+    const pelt_vertex_classes *weld = &mesh->weld;
+    if (!weld->of && !weld->first && weld->count == 0)
+        return PELT_OK; /* not computed yet */
+    PX_TRY(check_classes(context, weld, mesh->vertex_count, "weld"));
+    for (uint32_t c = 1; weld->of && c < weld->count; c++)
+        if (weld->first[c] < weld->first[c - 1])
+            WRONG("mesh.weld: class %u appears before class %u", c, c - 1);
     return PELT_OK;
 }
 
@@ -167,7 +162,7 @@ static pelt_result check_mesh(pelt_context *context, const pelt_model *model) {
     bad = find_too_large(mesh->triangles, 3 * (size_t)mesh->triangle_count, mesh->vertex_count);
     if (bad != SIZE_MAX)
         WRONG("triangle %zu: refers to vertex %u of %u", bad / 3, mesh->triangles[bad], mesh->vertex_count);
-    PX_TRY(check_points(context, mesh));
+    PX_TRY(check_classes(context, &mesh->points, mesh->vertex_count, "points"));
     PX_TRY(check_polygons(context, mesh));
     PX_TRY(check_parts(context, model));
     return check_weld(context, mesh);
@@ -182,8 +177,8 @@ static pelt_result check_clips(pelt_context *context, const pelt_model *model) {
         const pelt_clip *clip = &model->clips[c];
         if (!clip->name)
             WRONG("clip %u: has no name", c);
-        if (clip->point_count != model->mesh.point_count)
-            WRONG("clip %u: has %u points, the mesh %u", c, clip->point_count, model->mesh.point_count);
+        if (clip->point_count != model->mesh.points.count)
+            WRONG("clip %u: has %u points, the mesh %u", c, clip->point_count, model->mesh.points.count);
         if (clip->frame_count == 0)
             continue;
         if (!clip->times)

@@ -22,8 +22,8 @@ typedef struct apply_work {
 /* ---- Morphs ----------------------------------------------------------------------------------------------- */
 
 /* A group's share of one mode of an array [unit][3][pitch]. */
-static const float *spread(const apply_work *w, const px_morph_group *g, const px_units *units, const double *array,
-                           size_t pitch, uint32_t mode, double nothing) {
+static const float *spread(const apply_work *w, const px_morph_group *g, const pelt_vertex_classes *units,
+                           const double *array, size_t pitch, uint32_t mode, double nothing) {
     return px_morph_spread(w->c->model->memory, g, units->of, array + mode, pitch, nothing);
 }
 
@@ -137,8 +137,7 @@ pelt_result px_correct_apply(px_correction *c) {
     made.motion_count = w.motion_count;
     PX_TRY(px_morphs_fit_range(c->scratch, &model->morphs, "correction offset", &made));
     *model = made;
-    model->mesh.weld = NULL; /* morphs count in it */
-    model->mesh.weld_count = 0;
+    model->mesh.weld = (pelt_vertex_classes){0}; /* morphs count in it */
     model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_MOTIONS;
     return PELT_OK;
 }

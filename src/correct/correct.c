@@ -36,10 +36,10 @@ static pelt_result check_pair(const px_correction *c, uint32_t p) {
     for (uint32_t q = 0; q < p; q++)
         if (pair->motion != PELT_NONE && c->pairs[q].motion == pair->motion)
             return px_fail(c->context, PELT_ERROR_USAGE, "motion %u is corrected twice", pair->motion);
-    if (clip->point_count != c->model->mesh.point_count)
+    if (clip->point_count != c->model->mesh.points.count)
         return px_fail(c->context, PELT_ERROR_INPUT,
                        "clip '%s' has %u points, the rig has %u; give the mesh that the clip belongs to", clip->name,
-                       clip->point_count, c->model->mesh.point_count);
+                       clip->point_count, c->model->mesh.points.count);
     if (clip->frame_count == 0)
         return px_fail(c->context, PELT_ERROR_INPUT, "clip '%s' has no frames", clip->name);
     return PELT_OK;

@@ -32,7 +32,7 @@ typedef struct px_correction {
     uint32_t frame_count, rank_most;
     uint32_t *pair_frames; /* [pair + 1] its first frame */
     float *times;          /* [frame] of its motion */
-    px_units units;        /* vertices that get the same displacement */
+    pelt_vertex_classes units;        /* vertices that get the same displacement */
     double *shares;        /* [unit] how many points it stands for; a point is shared by its vertices */
     pelt_affine *palettes; /* [frame][bone] */
     float *morph_weights;  /* [frame][morph] */
@@ -52,9 +52,9 @@ typedef struct px_correction {
     uint32_t ill_count;  /* units whose transform is ill-conditioned in some frame */
     px_modes modes;      /* what is found … */
     uint32_t rank;       /* … so many of it */
-    px_units shades;     /* vertices that are alike in their normals too; only with normals */
-    double *normals;     /* [shade][3][rank] displacements of normals, or NULL */
-    double normal_rms[2]; /* before and after */
+    pelt_vertex_classes shades; /* vertices that are alike in their normals too; only with normals */
+    double *normals;            /* [shade][3][rank] displacements of normals, or NULL */
+    double normal_rms[2];       /* before and after */
 } px_correction;
 
 #define PX_UNIT_BLOCK 32u
@@ -70,7 +70,7 @@ static inline px_matrix px_modes_weights(const px_correction *c, const px_modes 
 }
 
 static inline uint32_t px_correct_point(const px_correction *c, uint32_t vertex) {
-    return c->mesh.vertex_points ? c->mesh.vertex_points[vertex] : vertex;
+    return pelt_vertex_class(&c->mesh.points, vertex);
 }
 /* The pair of a frame. */
 static inline uint32_t px_correct_pair_of(const px_correction *c, uint32_t frame) {

@@ -18,7 +18,7 @@ typedef struct finder {
 
 static uint32_t bones_of(const px_correction *c, uint32_t unit) {
     const pelt_skin *skin = &c->model->skin;
-    const float *weights = skin->weights + (size_t)c->units.vertices[unit] * skin->influence_count;
+    const float *weights = skin->weights + (size_t)c->units.first[unit] * skin->influence_count;
     uint32_t count = 0;
     while (count < skin->influence_count && weights[count] > 0)
         count++;
@@ -42,7 +42,7 @@ static uint32_t couple_of(finder *f, uint32_t a, uint32_t b) {
 static void use_couples(finder *f, uint32_t unit) {
     px_correction *c = f->c;
     const pelt_skin *skin = &c->model->skin;
-    size_t row = (size_t)c->units.vertices[unit] * skin->influence_count, count = bones_of(c, unit);
+    size_t row = (size_t)c->units.first[unit] * skin->influence_count, count = bones_of(c, unit);
     px_couple_use *use = c->uses + c->unit_uses[unit];
     for (size_t a = row; a < row + count; a++)
         for (size_t b = row; b <= a; b++)

@@ -17,15 +17,15 @@ static pelt_result find_units(px_correction *c) {
         clips[p] = *c->pairs[p].clip;
     posed.clips = clips;
     posed.clip_count = c->pair_count;
-    posed.mesh.weld = NULL;
+    posed.mesh.weld = (pelt_vertex_classes){0};
     PX_TRY(pelt_model_weld(c->context, &posed));
     c->mesh = posed.mesh;
-    return px_units_find(c->scratch, &c->mesh, &c->model->skin, &c->units);
+    return px_classes_by_weights(c->scratch, &c->mesh, &c->model->skin, &c->units);
 }
 
 static pelt_result find_shares(px_correction *c) {
     const pelt_mesh *mesh = &c->mesh;
-    uint32_t *counts = PX_NEW(c->scratch, uint32_t, mesh->point_count);
+    uint32_t *counts = PX_NEW(c->scratch, uint32_t, mesh->points.count);
     c->shares = PX_NEW(c->scratch, double, c->units.count);
     if (!counts || !c->shares)
         return PELT_ERROR_MEMORY;
@@ -69,7 +69,7 @@ static pelt_result make_poses(px_correction *c) {
 /* The whole blended transform, 3×4. */
 static void blend(const px_correction *c, uint32_t unit, uint32_t frame, double out[12]) {
     const pelt_skin *skin = &c->model->skin;
-    px_skin_blend(skin, c->palettes + (size_t)frame * skin->bone_count, c->units.vertices[unit], out);
+    px_skin_blend(skin, c->palettes + (size_t)frame * skin->bone_count, c->units.first[unit], out);
 }
 
 void px_correct_blend(const px_correction *c, uint32_t unit, uint32_t frame, double out[9]) {
@@ -85,7 +85,7 @@ void px_correct_blend(const px_correction *c, uint32_t unit, uint32_t frame, dou
 static void pose_unit(const px_correction *c, uint32_t unit, uint32_t frame, double out[3]) {
     const float *weights = c->morph_weights + (size_t)frame * c->model->morphs.morph_count;
     double rest[3], m[12];
-    px_morphed_place(c->model, weights, c->units.vertices[unit], rest);
+    px_morphed_place(c->model, weights, c->units.first[unit], rest);
     blend(c, unit, frame, m);
     for (int a = 0; a < 3; a++)
         out[a] = m[4 * a] * rest[0] + m[4 * a + 1] * rest[1] + m[4 * a + 2] * rest[2] + m[4 * a + 3];
@@ -97,7 +97,7 @@ static pelt_result subtract_frame(const px_correction *c, uint32_t frame, float 
     PX_TRY(pelt_clip_read(c->context, clip, number, 0, clip->point_count, points));
     px_clip_release(clip, clip->point_count);
     for (uint32_t u = 0; u < c->units.count; u++) {
-        uint32_t point = px_correct_point(c, c->units.vertices[u]);
+        uint32_t point = px_correct_point(c, c->units.first[u]);
         float *out = c->residuals + ((size_t)u * c->frame_count + frame) * 3;
         double posed[3];
         pose_unit(c, u, frame, posed);
@@ -115,7 +115,7 @@ static pelt_result subtract_frame(const px_correction *c, uint32_t frame, float 
 static pelt_result residual_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const px_correction *c = user;
-    float *points = PX_ALLOC(c->context, float, 3 * (size_t)c->model->mesh.point_count);
+    float *points = PX_ALLOC(c->context, float, 3 * (size_t)c->model->mesh.points.count);
     pelt_result result = points ? PELT_OK : PELT_ERROR_MEMORY;
     for (size_t k = first; result == PELT_OK && k < first + count; k++)
         result = subtract_frame(c, (uint32_t)k, points);

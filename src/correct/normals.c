@@ -45,7 +45,7 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
     px_arena *arena = px_arena_create(c->context);
     if (!arena)
         return PELT_ERROR_MEMORY;
-    float *points = PX_NEW(arena, float, 3 * (size_t)c->mesh.point_count);
+    float *points = PX_NEW(arena, float, 3 * (size_t)c->mesh.points.count);
     float *normals = PX_NEW(arena, float, 3 * (size_t)c->mesh.vertex_count);
     double *sums = PX_NEW(arena, double, 3 * (size_t)w->shading.pieces.count);
     pelt_result result = points && normals && sums ? PELT_OK : PELT_ERROR_MEMORY;
@@ -58,7 +58,7 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
             break;
         px_shading_frame(&w->shading, points, sums, normals, NULL);
         for (size_t s = 0; s < c->shades.count; s++)
-            memcpy(w->wanted + 3 * (s * c->frame_count + k), normals + 3 * (size_t)c->shades.vertices[s],
+            memcpy(w->wanted + 3 * (s * c->frame_count + k), normals + 3 * (size_t)c->shades.first[s],
                    3 * sizeof *normals);
     }
     px_arena_destroy(arena);
@@ -68,7 +68,7 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
 /* A point shows its first vertex. */
 static pelt_result count_points(normal_work *w) {
     px_correction *c = w->c;
-    uint8_t *seen = PX_ALLOC(c->context, uint8_t, c->mesh.point_count);
+    uint8_t *seen = PX_ALLOC(c->context, uint8_t, c->mesh.points.count);
     if (!seen)
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < c->mesh.vertex_count; i++)
@@ -148,7 +148,7 @@ static pelt_result fit_shades(void *user, size_t first, size_t count, size_t blo
     if (!matrices)
         return PELT_ERROR_MEMORY;
     for (size_t n = first; n < first + count; n++) {
-        uint32_t vertex = c->shades.vertices[n];
+        uint32_t vertex = c->shades.first[n];
         shade_work s = {.c = c, .wanted = w->wanted + 3 * n * c->frame_count, .matrices = matrices};
         s.places = c->normals + 3 * n * c->rank;
         for (size_t a = 0; a < 3; a++)
@@ -173,7 +173,7 @@ static pelt_result fit_shades(void *user, size_t first, size_t count, size_t blo
 pelt_result px_correct_normals(px_correction *c) {
     normal_work w = {.c = c};
     same_work same = {&c->model->skin, c->mesh.normals};
-    PX_TRY(px_units_split(c->scratch, &c->mesh, same_shade, &same, &c->shades));
+    PX_TRY(px_classes_refine(c->scratch, c->mesh.vertex_count, &c->mesh.weld, same_shade, &same, &c->shades));
     PX_TRY(px_shading_make(c->scratch, &c->mesh, &w.shading));
     w.shading.normals = NULL; /* the triangles' own, as far as edges go */
     w.wanted = PX_NEW(c->scratch, float, px_mul_size(3 * (size_t)c->shades.count, c->frame_count));

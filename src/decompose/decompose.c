@@ -72,28 +72,24 @@ static const px_decompose_method *const methods[] = {PX_DECOMPOSE_METHODS(ENTRY)
 /* Which points stand for the welded vertices (the first of each, in ascending order), and where every vertex went. */
 static pelt_result plan_points(px_fit *fit, const pelt_model *model, px_gathered *plan) {
     const pelt_mesh *mesh = &model->mesh;
-    plan->point_count = mesh->point_count;
-    plan->points = PX_NEW(fit->arena, uint32_t, mesh->weld_count);
+    plan->point_count = mesh->points.count;
+    plan->points = PX_NEW(fit->arena, uint32_t, mesh->weld.count);
     plan->vertices = PX_NEW(fit->arena, uint32_t, mesh->vertex_count);
-    uint32_t *fit_of_weld = PX_ALLOC(fit->context, uint32_t, mesh->weld_count);
-    uint32_t *vertex_of = PX_ALLOC(fit->context, uint32_t, mesh->point_count);
-    bool ready = plan->points && plan->vertices && fit_of_weld && vertex_of;
-    for (uint32_t i = mesh->vertex_count; ready && i-- > 0;)
-        vertex_of[mesh->vertex_points ? mesh->vertex_points[i] : i] = i;
+    uint32_t *fit_of_weld = PX_ALLOC(fit->context, uint32_t, mesh->weld.count);
+    bool ready = plan->points && plan->vertices && fit_of_weld;
     if (ready)
-        memset(fit_of_weld, 0xFF, mesh->weld_count * sizeof *fit_of_weld);
+        memset(fit_of_weld, 0xFF, mesh->weld.count * sizeof *fit_of_weld);
     uint32_t count = 0;
-    for (uint32_t p = 0; ready && p < mesh->point_count; p++) {
-        uint32_t *place = &fit_of_weld[mesh->weld[vertex_of[p]]];
+    for (uint32_t p = 0; ready && p < mesh->points.count; p++) {
+        uint32_t *place = &fit_of_weld[mesh->weld.of[pelt_class_vertex(&mesh->points, p)]];
         if (*place == PELT_NONE) {
             *place = count;
             plan->points[count++] = p;
         }
     }
     for (uint32_t i = 0; ready && i < mesh->vertex_count; i++)
-        plan->vertices[i] = fit_of_weld[mesh->weld[i]];
+        plan->vertices[i] = fit_of_weld[mesh->weld.of[i]];
     fit->vertex_count = count;
-    px_free(fit->context, vertex_of);
     px_free(fit->context, fit_of_weld);
     return ready ? PELT_OK : PELT_ERROR_MEMORY;
 }
@@ -167,7 +163,9 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
     PX_TRY(px_fit_make_moments(fit));
     d->report.seconds_reduce = px_seconds() - start;
     if (d->desc.smooth > 0 || d->desc.seed_method == PELT_SEED_REGIONS)
-        PX_TRY(px_neighbours_make(fit->arena, &d->model->mesh, d->plan.vertices, fit->vertex_count, &d->neighbours));
+        PX_TRY(px_neighbours_make(fit->arena, &d->model->mesh,
+                                  &(pelt_vertex_classes){.count = fit->vertex_count, .of = d->plan.vertices},
+                                  &d->neighbours));
     PX_TRY(d->method->start(d));
     d->report.seconds_seed = px_seconds() - begin - d->report.seconds_reduce - d->report.seconds_solve;
     return PELT_OK;

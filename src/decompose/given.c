@@ -173,7 +173,7 @@ static pelt_result match_vertices(px_given *given, px_fit *fit, const px_gathere
     for (uint32_t i = mesh->vertex_count; i-- > 0;)
         own[plan->vertices[i]] = i;
     bool by_vertex = other->vertex_count == mesh->vertex_count, ordered = true, matched = false;
-    bool by_point = !by_vertex && other->vertex_count == mesh->point_count;
+    bool by_point = !by_vertex && other->vertex_count == mesh->points.count;
     for (uint32_t f = 0; f < fit->vertex_count && (by_vertex || by_point) && ordered; f++)
         ordered = is_near(other->positions + 3 * (size_t)(by_vertex ? own[f] : plan->points[f]),
                           mesh->positions + 3 * (size_t)own[f], 1e-5 * plan->radius);
@@ -219,7 +219,7 @@ pelt_result px_given_plan(px_given *given, px_fit *fit, const px_gathered *plan,
     if (wants_weights(desc) && !given->vertices)
         return px_fail(fit->context, PELT_ERROR_INPUT,
                        "the rig's %u vertices are not those of the mesh, which has %u (%u points), by place either",
-                       rig->mesh.vertex_count, model->mesh.vertex_count, model->mesh.point_count);
+                       rig->mesh.vertex_count, model->mesh.vertex_count, model->mesh.points.count);
     uint32_t most = wants_weights(desc) ? most_influences(&rig->skin, rig->mesh.vertex_count) : 1;
     fit->influence_count = most > fit->influence_count ? most : fit->influence_count;
     fit->fixed_rest = desc->fixed_rest || (!is_start(desc) && !desc->free_rest);

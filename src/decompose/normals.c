@@ -26,7 +26,7 @@ pelt_result px_built_normals(pelt_context *context, const pelt_mesh *source, con
 
 static pelt_result fit_again(pelt_context *context, pelt_model *model, const pelt_mesh *source) {
     const pelt_mesh *mesh = &model->mesh;
-    if (source->vertex_count != mesh->vertex_count || source->point_count != mesh->point_count)
+    if (source->vertex_count != mesh->vertex_count || source->points.count != mesh->points.count)
         return px_fail(context, PELT_ERROR_USAGE, "the mesh whose normals are wanted has %u vertices, the model %u",
                        source->vertex_count, mesh->vertex_count);
     if (model->motion_count < model->clip_count || model->skin.bone_count == 0)
@@ -35,7 +35,6 @@ static pelt_result fit_again(pelt_context *context, pelt_model *model, const pel
     PX_TRY(pelt_model_weld(context, model));
     pelt_mesh shape = *source; /* welded by the model's clips */
     shape.weld = mesh->weld;
-    shape.weld_count = mesh->weld_count;
     size_t count = mesh->vertex_count;
     float *normals = PX_NEW(model->memory, float, 3 * count);
     float *tangents = source->tangents ? PX_NEW(model->memory, float, 4 * count) : NULL;

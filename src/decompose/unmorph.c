@@ -14,7 +14,6 @@ typedef struct unmorph {
     pelt_affine *palette;   /* [bone] */
     float *weights;         /* [morph] */
     float *offsets;         /* [vertex][3] */
-    uint32_t *owners;       /* [point] the first vertex of it */
 } unmorph;
 
 static bool any_weight(const unmorph *u, float time) {
@@ -54,8 +53,8 @@ static void take_off(const unmorph *u, float time, float *positions) {
     pelt_skin_palette(skin, u->globals, u->palette);
     for (size_t i = 0; i < mesh->vertex_count; i++) {
         const float *d = u->offsets + 3 * i;
-        size_t point = mesh->vertex_points ? mesh->vertex_points[i] : i;
-        if (u->owners[point] != i || (d[0] == 0 && d[1] == 0 && d[2] == 0))
+        size_t point = pelt_vertex_class(&mesh->points, i);
+        if (pelt_class_vertex(&mesh->points, point) != i || (d[0] == 0 && d[1] == 0 && d[2] == 0))
             continue;
         for (size_t a = i * skin->influence_count; a < (i + 1) * skin->influence_count; a++) {
             const float *m = u->palette[skin->bones[a]].m;
@@ -94,12 +93,9 @@ pelt_result px_given_unmorph(const px_given *given, px_fit *fit, const pelt_mode
                  .globals = PX_NEW(fit->arena, pelt_affine, rig->skeleton.joint_count),
                  .palette = PX_NEW(fit->arena, pelt_affine, rig->skin.bone_count),
                  .weights = PX_NEW(fit->arena, float, rig->morphs.morph_count),
-                 .offsets = PX_NEW(fit->arena, float, px_mul_size(3, vertices)),
-                 .owners = PX_NEW(fit->arena, uint32_t, vertices)};
-    if (!clips || !u.locals || !u.globals || !u.palette || !u.weights || !u.offsets || !u.owners)
+                 .offsets = PX_NEW(fit->arena, float, px_mul_size(3, vertices))};
+    if (!clips || !u.locals || !u.globals || !u.palette || !u.weights || !u.offsets)
         return PELT_ERROR_MEMORY;
-    for (uint32_t i = rig->mesh.vertex_count; i-- > 0;)
-        u.owners[rig->mesh.vertex_points ? rig->mesh.vertex_points[i] : i] = i;
     memcpy(clips, model->clips, model->clip_count * sizeof *clips);
     for (uint32_t c = 0; c < model->clip_count; c++) {
         if (clips[c].frame_count == 0)

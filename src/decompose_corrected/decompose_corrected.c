@@ -70,9 +70,9 @@ static pelt_result add_frames(void *user, size_t first, size_t count, size_t blo
     const adding *job = user;
     const px_correction *c = job->c;
     for (size_t k = first; k < first + count; k++) {
-        float *out = job->out + 3 * k * c->mesh.point_count;
+        float *out = job->out + 3 * k * c->mesh.points.count;
         for (uint32_t i = 0; i < c->mesh.vertex_count; i++) {
-            uint32_t unit = c->units.of[i], same = c->units.vertices[unit];
+            uint32_t unit = c->units.of[i], same = c->units.first[unit];
             float *place = out + 3 * (size_t)px_correct_point(c, i);
             if (same == i)
                 add_unit(c, unit, (uint32_t)k, place);
@@ -171,7 +171,7 @@ static pelt_result run_rounds(rounds *t, uint32_t most) {
         t->clips[c].source = (pelt_clip_source){0};
         frames += model->clips[c].frame_count;
     }
-    size_t floats = px_mul_size(px_mul_size(frames, model->mesh.point_count), 3);
+    size_t floats = px_mul_size(px_mul_size(frames, model->mesh.points.count), 3);
     t->added = PX_NEW(t->scratch, float, floats);
     t->before = PX_NEW(t->scratch, float, floats);
     t->next = PX_NEW(t->scratch, float, floats);

@@ -224,8 +224,7 @@ pelt_result px_eigenskin_apply(px_eigenskin *e) {
         model->motions = motions;
         return result;
     }
-    model->mesh.weld = NULL; /* the weld depends on morphs */
-    model->mesh.weld_count = 0;
+    model->mesh.weld = (pelt_vertex_classes){0}; /* the weld depends on morphs */
     model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_DRIVERS | (model->motion_count ? PELT_CHANGED_MOTIONS : 0);
     e->morph_count = w.added_count;
     return PELT_OK;

@@ -84,7 +84,7 @@ typedef struct px_eigenskin {
     pelt_mesh mesh;     /* the model's, welded by the examples */
     double size;        /* of the mesh: the diagonal of its box */
     px_bend_hierarchy hierarchy;
-    px_units units;
+    pelt_vertex_classes units;
     double *counts;        /* [unit] its vertices */
     double *missed;        /* [unit] largest error of the skin in an example, world space */
     double *scales;        /* [unit] scale from mesh to world space at rest */

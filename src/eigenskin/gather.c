@@ -29,12 +29,11 @@ static pelt_result find_units(px_eigenskin *e) {
                       .source = {.read = read_example, .user = e}};
     posed.clips = &clip;
     posed.clip_count = 1;
-    posed.mesh.weld = NULL;
-    posed.mesh.vertex_points = NULL;
-    posed.mesh.point_count = posed.mesh.vertex_count;
+    posed.mesh.weld = (pelt_vertex_classes){0};
+    posed.mesh.points = (pelt_vertex_classes){.count = posed.mesh.vertex_count};
     PX_TRY(pelt_model_weld(e->context, &posed));
     e->mesh = posed.mesh;
-    PX_TRY(px_units_find(e->scratch, &e->mesh, &e->model->skin, &e->units));
+    PX_TRY(px_classes_by_weights(e->scratch, &e->mesh, &e->model->skin, &e->units));
     if (!(e->counts = PX_NEW(e->scratch, double, e->units.count)))
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < e->mesh.vertex_count; i++)
@@ -72,7 +71,7 @@ static pelt_result make_poses(px_eigenskin *e, float *morph_weights) {
 static bool pull(const pose_work *w, size_t unit, size_t example, double out[3], double *missed) {
     const px_eigenskin *e = w->e;
     const pelt_model *model = e->model;
-    uint32_t vertex = e->units.vertices[unit];
+    uint32_t vertex = e->units.first[unit];
     const float *wanted = e->examples[example].positions + 3 * (size_t)vertex;
     double rest[3], m[12], linear[9], inverse[9], missing[3];
     px_morphed_place(model, w->morph_weights + example * model->morphs.morph_count, vertex, rest);
@@ -102,7 +101,7 @@ static pelt_result pull_example(const pose_work *w, size_t unit, uint32_t exampl
     if (isfinite(out[0]) && isfinite(out[1]) && isfinite(out[2]))
         return PELT_OK;
     return px_fail(e->context, PELT_ERROR_INPUT, "example '%s', vertex %u: its distance from the skin is not finite",
-                   e->examples[example].name, e->units.vertices[unit]);
+                   e->examples[example].name, e->units.first[unit]);
 }
 
 /* Meshes of one rig may have different units, which their bind poses make the same. */
@@ -117,7 +116,7 @@ static pelt_result find_scales(px_eigenskin *e) {
     pelt_skin_palette(&model->skin, globals, palette);
     for (size_t u = 0; u < e->units.count; u++) {
         double m[12], sum = 0;
-        px_skin_blend(&model->skin, palette, e->units.vertices[u], m);
+        px_skin_blend(&model->skin, palette, e->units.first[u], m);
         for (int c = 0; c < 9; c++)
             sum += m[c + c / 3] * m[c + c / 3];
         e->scales[u] = sum > 0 && isfinite(sum) ? sqrt(sum / 3) : 1;

@@ -113,7 +113,7 @@ static pelt_result refine_example(px_eigenskin *e, uint32_t example, px_arena *a
         memset(square, 0, unknowns * unknowns * sizeof *square);
         memset(right, 0, unknowns * sizeof *right);
         for (size_t u = 0; u < e->units.count; u += step) {
-            uint32_t vertex = e->units.vertices[u];
+            uint32_t vertex = e->units.first[u];
             double rest[3], at[3], turned[3], missing[3], left[3];
             px_morphed_place(model, morph_weights, vertex, rest);
             find_arms(&w, vertex, rest, at);

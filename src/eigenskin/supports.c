@@ -143,7 +143,7 @@ static void mark_near(const px_eigenskin *e, uint32_t joint, uint8_t *near) {
 static void find_near(const px_eigenskin *e, uint32_t bend, const uint8_t *near, const say *s) {
     const pelt_skin *skin = &e->model->skin;
     for (size_t u = 0; u < e->units.count; u++) {
-        size_t row = (size_t)e->units.vertices[u] * skin->influence_count;
+        size_t row = (size_t)e->units.first[u] * skin->influence_count;
         double sum = 0;
         for (size_t n = row; n < row + skin->influence_count; n++)
             sum += near[skin->bone_joints[skin->bones[n]]] ? (double)skin->weights[n] : 0;

@@ -20,7 +20,7 @@ static pelt_result add_clip(const px_read *read, abc_scene *scene) {
     scene->pages = px_pages_create(memory, &read->file);
     pelt_clip clip = {.name = px_read_name(read),
                       .frame_count = scene->frame_count,
-                      .point_count = read->model->mesh.point_count,
+                      .point_count = read->model->mesh.points.count,
                       .times = times,
                       .source = {.read = px_abc_read_points, .user = scene, .release = px_abc_release}};
     if (!times || !scene->pages || !clip.name)

@@ -421,7 +421,7 @@ pelt_result px_gltf_read_mesh(px_gltf *doc, pelt_model *model) {
     pelt_mesh *mesh = &model->mesh;
     PX_TRY(list_parts(doc, model->skeleton.joint_count, mesh));
     PX_TRY(alloc_mesh(doc, mesh));
-    mesh->point_count = mesh->vertex_count;
+    mesh->points.count = mesh->vertex_count;
     mesh->polygon_count = mesh->triangle_count;
     for (uint32_t p = 0; p < mesh->part_count; p++) {
         const px_gltf_source *source = &doc->sources[p];

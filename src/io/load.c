@@ -43,19 +43,18 @@ pelt_result px_cache_fit(pelt_context *context, pelt_model *model, uint64_t poin
         mesh->positions = PX_NEW(model->memory, float, point_count * 3);
         if (!mesh->positions)
             return PELT_ERROR_MEMORY;
-        mesh->vertex_count = mesh->point_count = (uint32_t)point_count;
+        mesh->vertex_count = mesh->points.count = (uint32_t)point_count;
         return PELT_OK;
     }
-    if (point_count == mesh->point_count && point_count > 0)
+    if (point_count == mesh->points.count && point_count > 0)
         return PELT_OK;
     if (point_count == mesh->vertex_count && point_count > 0 && model->clip_count == 0) {
-        mesh->vertex_points = NULL;
-        mesh->point_count = mesh->vertex_count;
+        mesh->points = (pelt_vertex_classes){.count = mesh->vertex_count};
         return PELT_OK;
     }
     return px_fail(context, PELT_ERROR_INPUT,
                    "has %llu points, but the mesh %s has %u; use the mesh that the cache was made from",
-                   (unsigned long long)point_count, model->path, mesh->point_count);
+                   (unsigned long long)point_count, model->path, mesh->points.count);
 }
 
 /* ---- Files ------------------------------------------------------------------------------------------------ */
@@ -72,7 +71,7 @@ static pelt_result read_content(const px_read *read, const px_format *format) {
     bool first = is_empty(model);
     PX_TRY(format->read(read));
     if (first && (format->info.flags & PELT_FORMAT_CACHE)) /* a cache alone: its points */
-        PX_TRY(pelt_clip_read(read->context, &model->clips[0], 0, 0, model->mesh.point_count, model->mesh.positions));
+        PX_TRY(pelt_clip_read(read->context, &model->clips[0], 0, 0, model->mesh.points.count, model->mesh.positions));
     if (first || !(format->info.flags & PX_FORMAT_ADDS)) {
         model->path = px_arena_text(model->memory, read->file.path, strlen(read->file.path));
         model->format = format->info.name;
@@ -95,31 +94,23 @@ static pelt_result read_file(pelt_context *context, const char *path, const pelt
 
 /* ---- Sequences -------------------------------------------------------------------------------------------- */
 
-static uint32_t point_of(const pelt_mesh *mesh, uint32_t vertex) {
-    return mesh->vertex_points ? mesh->vertex_points[vertex] : vertex;
-}
-
 /* Frames may split vertices at other seams; points and triangles between them must be the same. */
 static pelt_result check_topology(pelt_context *context, const pelt_model *first, const pelt_mesh *frame, size_t k) {
     const pelt_mesh *mesh = &first->mesh;
-    if (frame->point_count != mesh->point_count)
+    if (frame->points.count != mesh->points.count)
         return px_fail(context, PELT_ERROR_INPUT, "frame %zu has %u points, the first frame (%s) has %u", k,
-                       frame->point_count, first->path, mesh->point_count);
+                       frame->points.count, first->path, mesh->points.count);
     if (frame->triangle_count != mesh->triangle_count)
         return px_fail(context, PELT_ERROR_INPUT, "frame %zu has %u triangles, the first frame (%s) has %u", k,
                        frame->triangle_count, first->path, mesh->triangle_count);
     for (size_t c = 0; c < (size_t)3 * mesh->triangle_count; c++)
-        if (point_of(mesh, mesh->triangles[c]) != point_of(frame, frame->triangles[c]))
+        if (pelt_vertex_class(&mesh->points, mesh->triangles[c]) !=
+            pelt_vertex_class(&frame->points, frame->triangles[c]))
             return px_fail(context, PELT_ERROR_INPUT,
                            "frame %zu joins other points than the first frame (%s): "
                            "triangle %zu differs",
                            k, first->path, c / 3);
     return PELT_OK;
-}
-
-static void copy_points(const pelt_mesh *mesh, float *points) {
-    for (uint32_t i = 0; i < mesh->vertex_count; i++)
-        memcpy(points + (size_t)3 * point_of(mesh, i), mesh->positions + (size_t)3 * i, 3 * sizeof(float));
 }
 
 static pelt_result read_frame(pelt_context *context, const char *path, const pelt_load_desc *desc,
@@ -131,7 +122,7 @@ static pelt_result read_frame(pelt_context *context, const char *path, const pel
     if (result == PELT_OK)
         result = check_topology(context, first, &frame->mesh, k);
     if (result == PELT_OK)
-        copy_points(&frame->mesh, points);
+        pelt_vertex_classes_gather(&frame->mesh.points, frame->mesh.positions, points);
     pelt_model_destroy(frame);
     return result;
 }
@@ -149,13 +140,13 @@ static const char *sequence_name(px_arena *arena, const char *path) {
 /* The first file is in the model already. */
 static pelt_result read_sequence(pelt_context *context, const char **paths, size_t count, const pelt_load_desc *desc,
                                  pelt_model *model) {
-    size_t frame_floats = (size_t)3 * model->mesh.point_count;
+    size_t frame_floats = (size_t)3 * model->mesh.points.count;
     float *positions = PX_NEW(model->memory, float, px_mul_size(count, frame_floats));
     float *times = PX_NEW(model->memory, float, count);
-    pelt_clip clip = {.name = sequence_name(model->memory, paths[0]), .point_count = model->mesh.point_count};
+    pelt_clip clip = {.name = sequence_name(model->memory, paths[0]), .point_count = model->mesh.points.count};
     if (!positions || !times || !clip.name)
         return PELT_ERROR_MEMORY;
-    copy_points(&model->mesh, positions);
+    pelt_vertex_classes_gather(&model->mesh.points, model->mesh.positions, positions);
     for (size_t k = 1; k < count; k++) {
         px_subject(context, paths[k]);
         PX_TRY(px_progress(context, "read", k, count));

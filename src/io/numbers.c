@@ -3,7 +3,7 @@
 
 static pelt_result wrong_count(const px_read *read, const pelt_mesh *mesh, size_t count, bool more) {
     return px_fail(read->context, PELT_ERROR_INPUT, "has %s%zu numbers; the mesh has %u vertices and %u points",
-                   more ? "more than " : "", count, mesh->vertex_count, mesh->point_count);
+                   more ? "more than " : "", count, mesh->vertex_count, mesh->points.count);
 }
 
 /* Numbers of points are spread behind the last has been read: until then they may be those of vertices. */
@@ -21,14 +21,14 @@ static pelt_result read_numbers(const px_read *read, const pelt_mesh *mesh, floa
     }
     if (count == mesh->vertex_count)
         return PELT_OK;
-    if (count != mesh->point_count)
+    if (count != mesh->points.count)
         return wrong_count(read, mesh, count, false);
     float *points = PX_ALLOC(read->context, float, count);
     if (!points)
         return PELT_ERROR_MEMORY;
     memcpy(points, out, count * sizeof *points);
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
-        out[i] = points[mesh->vertex_points[i]];
+        out[i] = points[pelt_vertex_class(&mesh->points, i)];
     px_free(read->context, points);
     return PELT_OK;
 }

@@ -51,21 +51,11 @@ static pelt_result write_values(writer *w, const char *keyword, const float *val
 
 static pelt_result write_points(writer *w) {
     const pelt_mesh *mesh = w->mesh;
-    if (!mesh->vertex_points) {
-        for (size_t i = 0; i < mesh->vertex_count; i++)
-            PX_TRY(write_values(w, "v ", mesh->positions + 3 * i, 3, i));
-        return PELT_OK;
+    for (uint32_t p = 0; p < mesh->points.count; p++) {
+        size_t i = pelt_class_vertex(&mesh->points, p);
+        PX_TRY(write_values(w, "v ", mesh->positions + 3 * i, 3, i));
     }
-    uint32_t *first = PX_ALLOC(w->context, uint32_t, mesh->point_count); /* [point] one of its vertices */
-    if (!first)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t i = mesh->vertex_count; i-- > 0;)
-        first[mesh->vertex_points[i]] = i;
-    pelt_result result = PELT_OK;
-    for (size_t p = 0; p < mesh->point_count && result == PELT_OK; p++)
-        result = write_values(w, "v ", mesh->positions + (size_t)3 * first[p], 3, first[p]);
-    px_free(w->context, first);
-    return result;
+    return PELT_OK;
 }
 
 /* ---- Texture coordinates and normals ---------------------------------------------------------------------- */
@@ -142,7 +132,7 @@ static void write_corner(writer *w, uint32_t vertex) {
     uint32_t uv = w->uv_numbers ? w->uv_numbers[vertex] : 0;
     uint32_t normal = w->normal_numbers ? w->normal_numbers[vertex] : 0;
     px_buffer_add(&w->text, " ", 1);
-    px_buffer_uint(&w->text, (uint64_t)1 + (mesh->vertex_points ? mesh->vertex_points[vertex] : vertex));
+    px_buffer_uint(&w->text, (uint64_t)1 + pelt_vertex_class(&mesh->points, vertex));
     if (uv || normal)
         px_buffer_add(&w->text, "/", 1);
     if (uv)
@@ -228,15 +218,15 @@ static pelt_result write_parts(writer *w) {
 /* "l 7 9", "l 12 9": importers drop points that nothing uses, and what follows would no longer fit a cache. */
 static pelt_result write_lines(writer *w) {
     const pelt_mesh *mesh = w->mesh;
-    bool *used = PX_ALLOC(w->context, bool, mesh->point_count);
+    bool *used = PX_ALLOC(w->context, bool, mesh->points.count);
     if (!used)
         return PELT_ERROR_MEMORY;
     for (size_t c = 0; c < (size_t)3 * mesh->triangle_count; c++)
-        used[mesh->vertex_points ? mesh->vertex_points[mesh->triangles[c]] : mesh->triangles[c]] = true;
+        used[pelt_vertex_class(&mesh->points, mesh->triangles[c])] = true;
     pelt_result result = PELT_OK;
     uint32_t open = PELT_NONE, last = PELT_NONE; /* a point that waits for another, the last one of a line */
-    for (uint32_t p = 0; p <= mesh->point_count && result == PELT_OK; p++) {
-        bool end = p == mesh->point_count;
+    for (uint32_t p = 0; p <= mesh->points.count && result == PELT_OK; p++) {
+        bool end = p == mesh->points.count;
         if (!end && used[p])
             continue;
         if (!end && open == PELT_NONE) {
@@ -244,7 +234,7 @@ static pelt_result write_lines(writer *w) {
             continue;
         }
         uint32_t other = !end ? p : last != PELT_NONE ? last : open == 0 ? 1 : 0;
-        if (open == PELT_NONE || other >= mesh->point_count)
+        if (open == PELT_NONE || other >= mesh->points.count)
             continue;
         px_buffer_text(&w->text, "l ");
         px_buffer_uint(&w->text, (uint64_t)1 + open);

@@ -3,6 +3,7 @@
  * Numbers of ascii files are words with any white space between: files break lines where they like. Every count is
  * held against the bytes that are left before anything is allocated or looped over by it.
  */
+#include "core/classes.h"
 #include "io/ply.h"
 
 #include <math.h>
@@ -369,17 +370,14 @@ static pelt_result join_points(reader *r, pelt_mesh *mesh, px_arena *memory) {
     const uint32_t *points = r->points.data;
     if (r->points.count == 0)
         return PELT_OK;
-    uint32_t *vertex_points = mesh->vertex_points, last = 0;
-    if (!vertex_points && !(vertex_points = PX_NEW(memory, uint32_t, mesh->vertex_count)))
+    uint32_t *of = PX_NEW(memory, uint32_t, mesh->vertex_count), last = 0;
+    if (!of)
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < mesh->vertex_count; i++) {
-        uint32_t point = points[mesh->vertex_points ? vertex_points[i] : i];
-        last = point > last ? point : last;
-        vertex_points[i] = point;
+        of[i] = points[pelt_vertex_class(&mesh->points, i)];
+        last = of[i] > last ? of[i] : last;
     }
-    mesh->vertex_points = vertex_points;
-    mesh->point_count = last + 1;
-    return PELT_OK;
+    return px_classes_make(memory, mesh->vertex_count, last < PELT_NONE ? last + 1 : last, of, &mesh->points);
 }
 
 static pelt_result build(reader *r, pelt_model *model) {

@@ -108,7 +108,7 @@ static void write_header(writer *w, uint32_t polygon_count, size_t length_size) 
         px_buffer_text(&w->bytes, "property float nx\nproperty float ny\nproperty float nz\n");
     if (mesh->uvs)
         px_buffer_text(&w->bytes, "property float s\nproperty float t\n");
-    if (mesh->vertex_points)
+    if (mesh->points.of)
         px_buffer_text(&w->bytes, "property uint " PLY_POINT "\n");
     if (polygon_count)
         px_buffer_format(&w->bytes, "element face %u\nproperty list %s int vertex_indices\n", polygon_count,
@@ -128,8 +128,8 @@ static pelt_result write_all(writer *w) {
             PX_TRY(write_floats(w, mesh->normals + 3 * i, 3, i));
         if (mesh->uvs)
             PX_TRY(write_floats(w, mesh->uvs + 2 * i, 2, i));
-        if (mesh->vertex_points)
-            write_uint(w, mesh->vertex_points[i], 4);
+        if (mesh->points.of)
+            write_uint(w, mesh->points.of[i], 4);
         PX_TRY(end_record(w));
     }
     PX_TRY(write_polygons(w, length_size));

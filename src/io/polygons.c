@@ -6,6 +6,7 @@
  * sphere has hundreds of texture coordinates).
  */
 #include "io/polygons.h"
+#include "core/classes.h"
 
 #include <math.h>
 
@@ -124,16 +125,19 @@ static pelt_result fill_vertices(builder *b) {
     bool split = count > point_count;
     mesh->positions = PX_NEW(memory, float, px_mul_size(3, count));
     mesh->uvs = b->has_uvs ? PX_NEW(memory, float, px_mul_size(2, count)) : NULL;
-    mesh->vertex_points = split ? PX_NEW(memory, uint32_t, count) : NULL;
-    if (!mesh->positions || (b->has_uvs && !mesh->uvs) || (split && !mesh->vertex_points))
+    uint32_t *of = split ? PX_NEW(memory, uint32_t, count) : NULL;
+    if (!mesh->positions || (b->has_uvs && !mesh->uvs) || (split && !of))
         return PELT_ERROR_MEMORY;
     mesh->vertex_count = (uint32_t)count;
-    mesh->point_count = (uint32_t)point_count;
     memcpy(mesh->positions, positions, point_count * 3 * sizeof(float));
     for (size_t i = point_count; i < count; i++)
         memcpy(mesh->positions + 3 * i, positions + (size_t)3 * (vertices[i].point - 1), 3 * sizeof(float));
     for (size_t i = 0; split && i < count; i++)
-        mesh->vertex_points[i] = i < point_count ? (uint32_t)i : vertices[i].point - 1;
+        of[i] = i < point_count ? (uint32_t)i : vertices[i].point - 1;
+    if (split)
+        PX_TRY(px_classes_make(memory, mesh->vertex_count, (uint32_t)point_count, of, &mesh->points));
+    else
+        mesh->points.count = (uint32_t)count;
     for (size_t i = 0; mesh->uvs && i < count; i++)
         if (vertices[i].uv)
             memcpy(mesh->uvs + 2 * i, uvs + (size_t)2 * (vertices[i].uv - 1), 2 * sizeof(float));

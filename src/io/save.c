@@ -34,7 +34,7 @@ static pelt_result write_sequence(const px_write *write, const px_format *format
     const pelt_model *model = write->model;
     const pelt_mesh *mesh = &model->mesh;
     const pelt_clip *clip = &model->clips[write->desc->clip];
-    float *points = PX_NEW(scratch, float, (size_t)3 * mesh->point_count);
+    float *points = PX_NEW(scratch, float, (size_t)3 * mesh->points.count);
     float *positions = PX_NEW(scratch, float, (size_t)3 * mesh->vertex_count);
     if (!points || !positions)
         return PELT_ERROR_MEMORY;
@@ -43,11 +43,8 @@ static pelt_result write_sequence(const px_write *write, const px_format *format
     frame.mesh.normals = NULL; /* the rest pose's */
     for (uint32_t k = 0; k < clip->frame_count; k++) {
         PX_TRY(px_progress(write->context, "write", k, clip->frame_count));
-        PX_TRY(pelt_clip_read(write->context, clip, k, 0, mesh->point_count, points));
-        for (uint32_t i = 0; i < mesh->vertex_count; i++) {
-            size_t point = mesh->vertex_points ? mesh->vertex_points[i] : i;
-            memcpy(positions + (size_t)3 * i, points + 3 * point, 3 * sizeof(float));
-        }
+        PX_TRY(pelt_clip_read(write->context, clip, k, 0, mesh->points.count, points));
+        pelt_vertex_classes_spread(&mesh->points, mesh->vertex_count, points, positions);
         px_write one = *write;
         one.model = &frame;
         one.path = px_sequence_path(scratch, write->path, k);

@@ -288,10 +288,8 @@ pelt_result px_space_motions(pelt_model *model, const px_space *space, uint32_t 
 static pelt_result compare_first_frame(pelt_context *context, const pelt_model *model, const pelt_clip *clip,
                                        float *points, pelt_axes *axes) {
     const pelt_mesh *mesh = &model->mesh;
-    size_t count = mesh->point_count;
-    for (uint32_t i = mesh->vertex_count; i-- > 0;)
-        memcpy(points + (size_t)3 * (mesh->vertex_points ? mesh->vertex_points[i] : i), mesh->positions + (size_t)3 * i,
-               3 * sizeof *points);
+    size_t count = mesh->points.count;
+    pelt_vertex_classes_gather(&mesh->points, mesh->positions, points);
     PX_TRY(pelt_clip_read(context, clip, 0, 0, (uint32_t)count, points + 3 * count));
     pelt_compare_axes(points, points + 3 * count, count, axes);
     return PELT_OK;
@@ -306,7 +304,7 @@ pelt_result px_space_cache(pelt_context *context, pelt_model *model, const px_sp
     /* The mesh of a rig is in the pose that it was bound in, which a cache of it need not begin with. */
     if (space->named || model->skin.bone_count > 0 || clip->frame_count == 0)
         return PELT_OK;
-    float *points = PX_ALLOC(context, float, (size_t)6 * model->mesh.point_count);
+    float *points = PX_ALLOC(context, float, (size_t)6 * model->mesh.points.count);
     if (!points)
         return PELT_ERROR_MEMORY;
     pelt_result result = compare_first_frame(context, model, clip, points, &axes);

@@ -142,9 +142,7 @@ static void keep_frame(bake *b, uint32_t k) {
     pelt_motion_sample(b->model, b->motion, b->clip.times[k], NULL, b->weights);
     pelt_jiggle_set_weights(b->jiggle, b->weights);
     pelt_jiggle_positions(b->jiggle, b->vertices, NULL);
-    for (size_t i = 0; i < mesh->vertex_count; i++)
-        memcpy(out + 3 * (size_t)(mesh->vertex_points ? mesh->vertex_points[i] : i), b->vertices + 3 * i,
-               3 * sizeof *out);
+    pelt_vertex_classes_gather(&mesh->points, b->vertices, out);
     measure_swing(b, k);
     keep_volumes(b);
 }

@@ -68,10 +68,7 @@ static pelt_result take_triangles(maker *m) {
 
 static pelt_result take_edges(maker *m) {
     const pelt_mesh mesh = {.triangles = m->triangles, .triangle_count = m->triangle_count};
-    uint32_t *same = PX_NEW(m->arena, uint32_t, m->source->vertex_count);
-    for (uint32_t i = 0; same && i < m->source->vertex_count; i++)
-        same[i] = i;
-    return same ? px_neighbours_make(m->arena, &mesh, same, m->source->vertex_count, &m->edges) : PELT_ERROR_MEMORY;
+    return px_neighbours_make(m->arena, &mesh, &(pelt_vertex_classes){.count = m->source->vertex_count}, &m->edges);
 }
 
 static pelt_result make_voxels(maker *m, const px_grid *grid) {

@@ -26,7 +26,7 @@ static bool same_place(const float *a, const float *b) {
 /* Numbers the rows: welded vertices that the skin moves to one place. */
 static pelt_result make_rows(px_arena *arena, px_jiggle_subject *s) {
     const pelt_mesh *mesh = &s->model->mesh;
-    uint32_t *latest = PX_NEW(arena, uint32_t, mesh->weld_count); /* [welded vertex] its last row + 1 */
+    uint32_t *latest = PX_NEW(arena, uint32_t, mesh->weld.count); /* [welded vertex] its last row + 1 */
     s->rows = PX_NEW(arena, uint32_t, mesh->vertex_count);
     s->row_positions = PX_NEW(arena, float, 3 * (size_t)mesh->vertex_count);
     s->triangles = PX_NEW(arena, uint32_t, 3 * (size_t)mesh->triangle_count);
@@ -34,7 +34,7 @@ static pelt_result make_rows(px_arena *arena, px_jiggle_subject *s) {
         return PELT_ERROR_MEMORY;
     for (size_t i = 0; i < mesh->vertex_count; i++) {
         const float *p = s->positions + 3 * i;
-        uint32_t *row = &latest[mesh->weld[i]];
+        uint32_t *row = &latest[mesh->weld.of[i]];
         if (*row == 0 || !same_place(s->row_positions + 3 * (size_t)(*row - 1), p)) {
             memcpy(s->row_positions + 3 * (size_t)s->row_count, p, 3 * sizeof *p);
             *row = ++s->row_count;

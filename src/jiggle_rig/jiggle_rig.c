@@ -104,8 +104,7 @@ static pelt_result simulate(pelt_context *context, pelt_model *model, const pelt
     }
     model->clips = clips;
     model->clip_count = count;
-    model->mesh.weld = NULL; /* vertices that are one at rest may differ in the clips */
-    model->mesh.weld_count = 0;
+    model->mesh.weld = (pelt_vertex_classes){0}; /* vertices that are one at rest may differ in the clips */
     report->clip_count = count;
     report->motions = motions;
     report->added = added;
@@ -122,7 +121,7 @@ pelt_result pelt_jiggle_simulate(pelt_context *context, pelt_model *model, const
     pelt_motion *motions = model->motions;
     pelt_clip *clips = model->clips;
     uint32_t motion_count = model->motion_count, clip_count = model->clip_count, changed = model->changed;
-    uint32_t *weld = model->mesh.weld, weld_count = model->mesh.weld_count;
+    pelt_vertex_classes weld = model->mesh.weld;
     px_operation_begin(model);
     pelt_result result = simulate(context, model, &settings, report);
     if (result == PELT_OK)
@@ -134,7 +133,6 @@ pelt_result pelt_jiggle_simulate(pelt_context *context, pelt_model *model, const
     model->clip_count = clip_count;
     model->changed = changed;
     model->mesh.weld = weld;
-    model->mesh.weld_count = weld_count;
     return px_operation_end(model, result);
 }
 

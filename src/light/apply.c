@@ -33,7 +33,7 @@ static float tinted(const px_light *l, size_t vertex, size_t channel, double val
 }
 
 static double pattern_of(const px_light *l, uint32_t r, size_t vertex, size_t channel) {
-    size_t unit = l->model->mesh.weld[vertex];
+    size_t unit = l->model->mesh.weld.of[vertex];
     return l->patterns[r * l->column_count + unit * l->channel_count + (l->channel_count == 3 ? channel : 0)];
 }
 
@@ -176,8 +176,7 @@ pelt_result px_light_apply(px_light *l) {
         PX_TRY(px_morphs_fit_range(l->arena, &model->morphs, "light offset", &made));
         PX_TRY(even_out(l, &made.morphs));
         *model = made;
-        model->mesh.weld = NULL; /* morphs count in it */
-        model->mesh.weld_count = 0;
+        model->mesh.weld = (pelt_vertex_classes){0}; /* morphs count in it */
         model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_MOTIONS;
     }
     model->mesh.colors = colors;

@@ -76,7 +76,7 @@ static pelt_result read_frame(px_light *l, const pelt_clip *clip, uint32_t frame
     const pelt_mesh *mesh = &l->model->mesh;
     PX_TRY(pelt_clip_read(l->context, clip, frame, 0, clip->point_count, points));
     for (size_t i = 0; i < mesh->vertex_count; i++) {
-        const float *p = points + 3 * (size_t)(mesh->vertex_points ? mesh->vertex_points[i] : i);
+        const float *p = points + 3 * (size_t)pelt_vertex_class(&mesh->points, i);
         for (size_t c = 0; c < 3; c++) {
             if (!isfinite(p[c]))
                 return px_fail(l->context, PELT_ERROR_INPUT,
@@ -162,7 +162,7 @@ static pelt_result choose_sides(frame_work *w, float *normals, float *sides) {
 
 pelt_result px_light_bake(px_light *l) {
     const pelt_mesh *mesh = &l->model->mesh;
-    float *points = PX_NEW(l->arena, float, 3 * (size_t)mesh->point_count);
+    float *points = PX_NEW(l->arena, float, 3 * (size_t)mesh->points.count);
     float *positions = PX_NEW(l->arena, float, 3 * (size_t)mesh->vertex_count);
     float *normals = PX_NEW(l->arena, float, 3 * (size_t)mesh->vertex_count);
     float *directions = PX_NEW(l->arena, float, 3 * (size_t)l->desc.directions);
@@ -173,7 +173,7 @@ pelt_result px_light_bake(px_light *l) {
         return PELT_ERROR_MEMORY;
     make_directions(l->desc.directions, directions);
     for (uint32_t i = mesh->vertex_count; i-- > 0;)
-        heads[mesh->weld[i]] = i;
+        heads[mesh->weld.of[i]] = i;
     for (uint32_t m = 0, k = 0; m < l->motion_count; m++)
         for (uint32_t f = 0; f < l->clips[m].frame_count; f++, k++) {
             frame_work w = {

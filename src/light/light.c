@@ -67,7 +67,7 @@ static pelt_result take_frames(px_light *l) {
         l->motion_frames[m + 1] = (uint32_t)frames;
     }
     l->frame_count = (uint32_t)frames;
-    l->unit_count = model->mesh.weld_count;
+    l->unit_count = model->mesh.weld.count;
     l->channel_count = l->desc.kind == PELT_LIGHT_SKY ? 3 : 1;
     l->column_count = (size_t)l->unit_count * l->channel_count;
     return PELT_OK;

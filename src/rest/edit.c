@@ -114,7 +114,7 @@ static void sum_moves(edit *e) {
     const pelt_mesh *mesh = &e->model->mesh;
     for (uint32_t i = 0; i < mesh->vertex_count; i++) {
         double *move = e->moves + 3 * (size_t)i, m[12], inverse[9];
-        uint32_t w = mesh->weld[i];
+        uint32_t w = mesh->weld.of[i];
         if (isnan(move[0]))
             continue;
         e->counts[w]++;
@@ -130,7 +130,7 @@ static void sum_moves(edit *e) {
         for (int a = 0; a < 3; a++)
             e->sums[3 * (size_t)w + a] += rest[a];
     }
-    for (size_t w = 0; w < mesh->weld_count; w++)
+    for (size_t w = 0; w < mesh->weld.count; w++)
         for (size_t a = 3 * w; a < 3 * w + 3 && e->counts[w] > 1; a++)
             e->sums[a] /= e->counts[w];
 }
@@ -139,7 +139,7 @@ static pelt_result move_vertices(edit *e) {
     const pelt_mesh *mesh = &e->model->mesh;
     memcpy(e->positions, mesh->positions, 3 * (size_t)mesh->vertex_count * sizeof *e->positions);
     for (size_t i = 0; i < mesh->vertex_count; i++) {
-        const double *rest = e->sums + 3 * (size_t)mesh->weld[i];
+        const double *rest = e->sums + 3 * (size_t)mesh->weld.of[i];
         for (size_t a = 0; a < 3; a++) {
             if (rest[a] == 0)
                 continue;
@@ -155,7 +155,7 @@ static pelt_result move_vertices(edit *e) {
 static void measure_misses(edit *e) {
     const pelt_mesh *mesh = &e->model->mesh;
     for (uint32_t i = 0; i < mesh->vertex_count; i++) {
-        const double *move = e->moves + 3 * (size_t)i, *rest = e->sums + 3 * (size_t)mesh->weld[i];
+        const double *move = e->moves + 3 * (size_t)i, *rest = e->sums + 3 * (size_t)mesh->weld.of[i];
         double m[12], miss[3];
         if (isnan(move[0]) || (px_length3(move) == 0 && px_length3(rest) == 0))
             continue;
@@ -165,15 +165,15 @@ static void measure_misses(edit *e) {
         double missed = px_length3(miss);
         e->report.missed_max = fmax(e->report.missed_max, missed);
         if (missed > e->still)
-            e->missed[mesh->weld[i]] = 1;
+            e->missed[mesh->weld.of[i]] = 1;
     }
 }
 
 static void fill_report(edit *e) {
     const pelt_mesh *mesh = &e->model->mesh;
     pelt_edit_report *r = &e->report;
-    r->vertex_count = mesh->weld_count;
-    for (size_t w = 0; w < mesh->weld_count; w++) {
+    r->vertex_count = mesh->weld.count;
+    for (size_t w = 0; w < mesh->weld.count; w++) {
         double distance = px_length3(e->sums + 3 * w);
         e->moved[w] = distance > 0;
         r->moved_count += e->moved[w];
@@ -185,7 +185,7 @@ static void fill_report(edit *e) {
     }
     r->distance_mean /= r->moved_count ? r->moved_count : 1;
     for (uint32_t i = mesh->vertex_count; i-- > 0;)
-        if (r->moved_count && px_length3(e->sums + 3 * (size_t)mesh->weld[i]) == r->distance_max)
+        if (r->moved_count && px_length3(e->sums + 3 * (size_t)mesh->weld.of[i]) == r->distance_max)
             r->max_vertex = i;
 }
 
@@ -194,14 +194,15 @@ static void fill_report(edit *e) {
 /* Welded vertices of triangles with a corner that moved. */
 static const uint8_t *find_touched(edit *e) {
     const pelt_mesh *mesh = &e->model->mesh;
-    uint8_t *touched = PX_NEW(e->scratch, uint8_t, mesh->weld_count);
+    uint8_t *touched = PX_NEW(e->scratch, uint8_t, mesh->weld.count);
     for (size_t t = 0; touched && t < mesh->triangle_count; t++) {
         const uint32_t *corners = mesh->triangles + 3 * t;
-        if (e->moved[mesh->weld[corners[0]]] || e->moved[mesh->weld[corners[1]]] || e->moved[mesh->weld[corners[2]]])
+        if (e->moved[mesh->weld.of[corners[0]]] || e->moved[mesh->weld.of[corners[1]]] ||
+            e->moved[mesh->weld.of[corners[2]]])
             for (int c = 0; c < 3; c++)
-                touched[mesh->weld[corners[c]]] = 1;
+                touched[mesh->weld.of[corners[c]]] = 1;
     }
-    for (size_t w = 0; touched && w < mesh->weld_count; w++)
+    for (size_t w = 0; touched && w < mesh->weld.count; w++)
         e->report.turned_count += touched[w];
     return touched;
 }
@@ -261,7 +262,7 @@ static pelt_result check(const edit *e) {
 static pelt_result begin(edit *e) {
     PX_TRY(check(e));
     PX_TRY(pelt_model_weld(e->context, e->model));
-    size_t vertices = e->model->mesh.vertex_count, welds = e->model->mesh.weld_count;
+    size_t vertices = e->model->mesh.vertex_count, welds = e->model->mesh.weld.count;
     e->places = PX_NEW(e->scratch, float, 3 * vertices);
     e->moves = PX_NEW(e->scratch, double, 3 * vertices);
     e->sums = PX_NEW(e->scratch, double, 3 * welds);
@@ -328,18 +329,18 @@ static pelt_result by_distances(edit *e, const void *given) {
     PX_TRY(choose_pose(e, NULL));
     const pelt_mesh *mesh = &e->model->mesh;
     float *normals = PX_NEW(e->scratch, float, 3 * (size_t)mesh->vertex_count);
-    double *means = PX_NEW(e->scratch, double, mesh->weld_count);
-    uint32_t *counts = PX_NEW(e->scratch, uint32_t, mesh->weld_count);
+    double *means = PX_NEW(e->scratch, double, mesh->weld.count);
+    uint32_t *counts = PX_NEW(e->scratch, uint32_t, mesh->weld.count);
     if (!normals || !means || !counts)
         return PELT_ERROR_MEMORY;
     PX_TRY(pelt_mesh_normals(e->context, mesh, e->places, normals));
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
         if (!isnan(distances[i])) {
-            means[mesh->weld[i]] += (double)distances[i];
-            counts[mesh->weld[i]]++;
+            means[mesh->weld.of[i]] += (double)distances[i];
+            counts[mesh->weld.of[i]]++;
         }
     for (size_t i = 0; i < mesh->vertex_count; i++) {
-        uint32_t w = mesh->weld[i];
+        uint32_t w = mesh->weld.of[i];
         for (size_t a = 0; a < 3; a++)
             e->moves[3 * i + a] = counts[w] ? means[w] / counts[w] * (double)normals[3 * i + a] : 0;
     }

@@ -96,7 +96,7 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
     px_arena *arena = px_arena_create(f->context);
     if (!arena)
         return PELT_ERROR_MEMORY;
-    float *points = PX_NEW(arena, float, 3 * (size_t)mesh->point_count);
+    float *points = PX_NEW(arena, float, 3 * (size_t)mesh->points.count);
     float *normals = PX_NEW(arena, float, 3 * (size_t)mesh->vertex_count);
     float *tangents = f->targets.tangents ? PX_NEW(arena, float, 3 * (size_t)mesh->vertex_count) : NULL;
     double *sums = PX_NEW(arena, double, 3 * (size_t)f->shading.pieces.count);

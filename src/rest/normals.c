@@ -43,9 +43,9 @@ static bool unit_of(const double *sum, double out[3]) {
 
 pelt_result px_edit_normals(px_arena *scratch, const pelt_mesh *mesh, const float *positions, const uint8_t *touched,
                             float *normals, float *tangents) {
-    px_units pieces;
-    PX_TRY(px_units_split(scratch, mesh, same_normal, mesh->normals, &pieces));
-    double *rotations = PX_NEW(scratch, double, 9 * (size_t)mesh->weld_count);
+    pelt_vertex_classes pieces;
+    PX_TRY(px_classes_refine(scratch, mesh->vertex_count, &mesh->weld, same_normal, mesh->normals, &pieces));
+    double *rotations = PX_NEW(scratch, double, 9 * (size_t)mesh->weld.count);
     double *before = PX_NEW(scratch, double, 3 * (size_t)pieces.count);
     double *after = PX_NEW(scratch, double, 3 * (size_t)pieces.count);
     if (!rotations || !before || !after)
@@ -59,9 +59,9 @@ pelt_result px_edit_normals(px_arena *scratch, const pelt_mesh *mesh, const floa
     for (size_t i = 0; i < mesh->vertex_count; i++) {
         double rotation[9], from[3], to[3];
         size_t piece = pieces.of[i];
-        if (!touched[mesh->weld[i]] || !unit_of(before + 3 * piece, from) || !unit_of(after + 3 * piece, to))
+        if (!touched[mesh->weld.of[i]] || !unit_of(before + 3 * piece, from) || !unit_of(after + 3 * piece, to))
             continue;
-        turn_on(rotations + 9 * (size_t)mesh->weld[i], from, to, rotation);
+        turn_on(rotations + 9 * (size_t)mesh->weld.of[i], from, to, rotation);
         px_turn_vector(rotation, mesh->normals + 3 * i, mesh->normals + 3 * i, normals + 3 * i);
         if (tangents)
             px_turn_vector(rotation, mesh->tangents + 4 * i, mesh->tangents + 4 * i, tangents + 4 * i);

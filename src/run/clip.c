@@ -8,8 +8,7 @@ typedef struct motion_clip {
     pelt_model model;          /* copy: arrays replaced in the model later do not change the clip */
     const pelt_motion *motion; /* NULL: rest pose */
     pelt_skinning skinning;
-    const float *times;             /* [frame] */
-    const uint32_t *point_vertices; /* [point] its first vertex; NULL: the vertex of the same number */
+    const float *times; /* [frame] */
 } motion_clip;
 
 /* ---- Reading ---------------------------------------------------------------------------------------------- */
@@ -42,8 +41,8 @@ static pelt_result read_frame(pelt_context *context, const void *user, uint32_t 
     px_pose pose;
     PX_TRY(px_pose_make(context, &clip->model, clip->motion, clip->times[frame], clip->skinning, &pose));
     pelt_result result = PELT_OK;
-    if (clip->point_vertices)
-        result = read_scattered(context, &pose, clip->point_vertices + first, count, out);
+    if (clip->model.mesh.points.of)
+        result = read_scattered(context, &pose, clip->model.mesh.points.first + first, count, out);
     else
         px_pose_range(&pose, first, count, out, NULL);
     px_pose_free(&pose);
@@ -56,7 +55,7 @@ static pelt_result read_normals(pelt_context *context, const void *user, uint32_
     px_pose pose;
     PX_TRY(px_pose_make(context, &clip->model, clip->motion, clip->times[frame], clip->skinning, &pose));
     for (uint32_t p = 0; p < count; p++)
-        px_pose_normals(&pose, clip->point_vertices ? clip->point_vertices[first + p] : first + p, out + (size_t)6 * p);
+        px_pose_normals(&pose, pelt_class_vertex(&clip->model.mesh.points, first + p), out + (size_t)6 * p);
     px_pose_free(&pose);
     return PELT_OK;
 }
@@ -80,14 +79,6 @@ static const float *make_times(pelt_model *model, const pelt_motion *motion, dou
     return times;
 }
 
-static const uint32_t *make_point_vertices(pelt_model *model) {
-    const pelt_mesh *mesh = &model->mesh;
-    uint32_t *vertices = PX_NEW(model->memory, uint32_t, mesh->point_count);
-    for (uint32_t i = mesh->vertex_count; vertices && i-- > 0;) /* backwards: the first one stays */
-        vertices[mesh->vertex_points[i]] = i;
-    return vertices;
-}
-
 static pelt_result make_clip(pelt_model *model, const pelt_motion *motion, const float *times, uint32_t frame_count,
                              pelt_skinning skinning, pelt_clip *clip) {
     motion_clip *user = PX_NEW(model->memory, motion_clip, 1);
@@ -95,12 +86,10 @@ static pelt_result make_clip(pelt_model *model, const pelt_motion *motion, const
         return PELT_ERROR_MEMORY;
     px_arena_keep(model->memory);
     *user = (motion_clip){.model = *model, .motion = motion, .skinning = skinning, .times = times};
-    if (model->mesh.vertex_points && !(user->point_vertices = make_point_vertices(model)))
-        return PELT_ERROR_MEMORY;
     *clip = (pelt_clip){
         .name = motion ? motion->name : "rest",
         .frame_count = frame_count,
-        .point_count = model->mesh.vertex_points ? model->mesh.point_count : model->mesh.vertex_count,
+        .point_count = model->mesh.points.count,
         .times = times,
         .source = {.read = read_frame, .user = user},
     };

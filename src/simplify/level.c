@@ -45,22 +45,25 @@ static void keep_vertices(level *l, uint8_t *marks) {
 /* Points of the kept vertices, in their old order. */
 static pelt_result keep_points(level *l, uint32_t *numbers) {
     const pelt_mesh *mesh = &l->s->model->mesh;
-    l->mesh.point_count = 0;
+    uint32_t count = 0, *of = NULL;
     for (uint32_t i = 0; i < l->mesh.vertex_count; i++)
-        numbers[mesh->vertex_points ? mesh->vertex_points[l->kept[i]] : l->kept[i]] = 1;
-    for (uint32_t p = 0; p < mesh->point_count; p++)
+        numbers[pelt_vertex_class(&mesh->points, l->kept[i])] = 1;
+    for (uint32_t p = 0; p < mesh->points.count; p++)
         if (numbers[p]) {
-            numbers[p] = l->mesh.point_count;
-            l->kept_points[l->mesh.point_count++] = p;
+            numbers[p] = count;
+            l->kept_points[count++] = p;
         }
-    if (mesh->vertex_points && !(l->mesh.vertex_points = PX_NEW(l->target->memory, uint32_t, l->mesh.vertex_count)))
+    if (mesh->points.of && !(of = PX_NEW(l->target->memory, uint32_t, l->mesh.vertex_count)))
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < l->mesh.vertex_count; i++) {
-        uint32_t point = mesh->vertex_points ? numbers[mesh->vertex_points[l->kept[i]]] : i;
-        if (mesh->vertex_points)
-            l->mesh.vertex_points[i] = point;
+        uint32_t point = numbers[pelt_vertex_class(&mesh->points, l->kept[i])];
+        if (of)
+            of[i] = point;
         l->point_units[point] = l->s->units.of[l->kept[i]];
     }
+    if (of)
+        return px_classes_make(l->target->memory, l->mesh.vertex_count, count, of, &l->mesh.points);
+    l->mesh.points = (pelt_vertex_classes){.count = count};
     return PELT_OK;
 }
 
@@ -179,7 +182,7 @@ static pelt_result frame_places_create(px_arena *arena, const px_simplify *s, fr
     size_t units = s->units.count;
     *f = (frame_places){PX_NEW(arena, float, 3 * units), PX_NEW(arena, float, 3 * units),
                         PX_NEW(arena, float, PX_QUADRIC *units), PX_NEW(arena, double, 3 * units),
-                        PX_NEW(arena, float, 3 * (size_t)s->model->mesh.point_count)};
+                        PX_NEW(arena, float, 3 * (size_t)s->model->mesh.points.count)};
     return f->units && f->moves && f->quadrics && f->normals && f->points ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
@@ -244,7 +247,7 @@ static void take_units(const level *l, const float *positions, const uint32_t *p
     const px_simplify *s = l->s;
     for (uint32_t u = 0; u < s->units.count; u++)
         for (size_t a = 0; a < 3; a++) {
-            size_t vertex = s->units.vertices[u], first = points ? points[s->units.vertices[0]] : s->units.vertices[0];
+            size_t vertex = s->units.first[u], first = points ? points[s->units.first[0]] : s->units.first[0];
             size_t point = points ? points[vertex] : vertex;
             f->units[3 * (size_t)u + a] =
                 (float)(((double)positions[3 * point + a] - (double)positions[3 * first + a]) / s->size);
@@ -263,14 +266,14 @@ typedef struct clip_writer {
 
 static pelt_result write_frame(const clip_writer *w, uint32_t k, frame_places *f) {
     const level *l = w->l;
-    float *out = w->out + 3 * (size_t)k * l->mesh.point_count;
+    float *out = w->out + 3 * (size_t)k * l->mesh.points.count;
     PX_TRY(pelt_clip_read(l->s->context, w->from, k, 0, w->from->point_count, f->points));
     px_clip_release(w->from, w->from->point_count);
     if (l->s->own_places) {
-        take_units(l, f->points, l->s->model->mesh.vertex_points, f);
+        take_units(l, f->points, l->s->model->mesh.points.of, f);
         place_units(l, f);
     }
-    for (uint32_t p = 0; p < l->mesh.point_count; p++)
+    for (uint32_t p = 0; p < l->mesh.points.count; p++)
         for (size_t a = 0; a < 3; a++)
             out[3 * (size_t)p + a] = moved(l, f, f->points[3 * (size_t)l->kept_points[p] + a], l->point_units[p], a);
     return PELT_OK;
@@ -297,13 +300,13 @@ static pelt_result take_clips(const level *l, pelt_clip **out) {
         const pelt_clip *from = &model->clips[n];
         clip_writer w = {l, from, NULL};
         w.out =
-            px_arena_alloc(l->target->memory, px_mul_size(from->frame_count, l->mesh.point_count), 3 * sizeof(float));
+            px_arena_alloc(l->target->memory, px_mul_size(from->frame_count, l->mesh.points.count), 3 * sizeof(float));
         if (!w.out)
             return PELT_ERROR_MEMORY;
         PX_TRY(px_parallel(l->s->context, "frames", from->frame_count, 4, write_frames, &w));
         clips[n] = (pelt_clip){.name = from->name,
                                .frame_count = from->frame_count,
-                               .point_count = l->mesh.point_count,
+                               .point_count = l->mesh.points.count,
                                .times = from->times,
                                .positions = w.out};
     }
@@ -339,11 +342,11 @@ static pelt_result build(level *l, px_arena *arena) {
     pelt_morph_set morphs;
     pelt_clip *clips = NULL;
     uint8_t *marks = PX_NEW(arena, uint8_t, mesh->vertex_count);
-    uint32_t *numbers = PX_NEW(arena, uint32_t, mesh->point_count);
+    uint32_t *numbers = PX_NEW(arena, uint32_t, mesh->points.count);
     l->kept = PX_NEW(arena, uint32_t, mesh->vertex_count);
     l->places = PX_NEW(arena, uint32_t, (size_t)mesh->vertex_count + 1);
-    l->kept_points = PX_NEW(arena, uint32_t, mesh->point_count);
-    l->point_units = PX_NEW(arena, uint32_t, mesh->point_count);
+    l->kept_points = PX_NEW(arena, uint32_t, mesh->points.count);
+    l->point_units = PX_NEW(arena, uint32_t, mesh->points.count);
     l->roots = PX_NEW(arena, uint32_t, s->units.count);
     if (!marks || !numbers || !l->kept || !l->places || !l->kept_points || !l->point_units || !l->roots)
         return PELT_ERROR_MEMORY;

@@ -200,11 +200,11 @@ static pelt_result look_at_edges(px_simplify *s, side *sides, uint8_t *borders) 
 /* Units that lie at one place at rest and move apart: both stay, so that nothing opens at rest. */
 static pelt_result lock_parting(px_simplify *s) {
     const pelt_mesh *mesh = &s->model->mesh;
-    uint32_t *seen = PX_NEW(s->arena, uint32_t, mesh->weld_count); /* unit + 1 */
+    uint32_t *seen = PX_NEW(s->arena, uint32_t, mesh->weld.count); /* unit + 1 */
     if (!seen)
         return PELT_ERROR_MEMORY;
     for (uint32_t u = 0; u < s->units.count; u++) {
-        uint32_t *at = &seen[mesh->weld[s->units.vertices[u]]];
+        uint32_t *at = &seen[mesh->weld.of[s->units.first[u]]];
         if (*at)
             s->kinds[u] = s->kinds[*at - 1] = PX_UNIT_LOCKED;
         *at = u + 1;

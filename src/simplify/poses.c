@@ -54,12 +54,12 @@ static pelt_result set_pose(chooser *c, const candidate *at) {
 /* Where a unit is in the pose, and how displacements move there. */
 static void place_unit(const chooser *c, const candidate *at, uint32_t unit, double place[3], double linear[9]) {
     const pelt_model *model = c->s->model;
-    uint32_t vertex = c->s->units.vertices[unit];
+    uint32_t vertex = c->s->units.first[unit];
     double blend[12], rest[3];
     for (int e = 0; e < 9; e++)
         linear[e] = e % 4 == 0;
     if (at->clip) {
-        size_t point = model->mesh.vertex_points ? model->mesh.vertex_points[vertex] : vertex;
+        size_t point = pelt_vertex_class(&model->mesh.points, vertex);
         for (int a = 0; a < 3; a++)
             place[a] = (double)c->points[3 * point + (size_t)a];
         return;
@@ -205,7 +205,7 @@ static pelt_result fill_pose(chooser *c, const candidate *at, uint32_t pose) {
         double place[3], linear[9];
         place_unit(c, at, u, place, linear);
         if (!isfinite(place[0]) || !isfinite(place[1]) || !isfinite(place[2]))
-            return px_fail(s->context, PELT_ERROR_INPUT, "vertex %u is not finite in %s '%s'", s->units.vertices[u],
+            return px_fail(s->context, PELT_ERROR_INPUT, "vertex %u is not finite in %s '%s'", s->units.first[u],
                            at->clip ? "clip" : "motion",
                            at->clip     ? at->clip->name
                            : at->motion ? at->motion->name
@@ -228,7 +228,7 @@ static pelt_result find_all(chooser *c) {
     c->globals = PX_NEW(c->arena, pelt_affine, model->skeleton.joint_count);
     c->palette = PX_NEW(c->arena, pelt_affine, model->skin.bone_count);
     c->morph_weights = PX_NEW(c->arena, float, model->morphs.morph_count);
-    c->points = PX_NEW(c->arena, float, 3 * (size_t)model->mesh.point_count);
+    c->points = PX_NEW(c->arena, float, 3 * (size_t)model->mesh.points.count);
     if (!c->locals || !c->globals || !c->palette || !c->morph_weights || !c->points)
         return PELT_ERROR_MEMORY;
     PX_TRY(list_candidates(c));

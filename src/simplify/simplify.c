@@ -61,7 +61,8 @@ static void add_quadrics(const px_simplify *s, float *positions) {
 
 static pelt_result prepare(px_simplify *s) {
     PX_TRY(pelt_model_weld(s->context, s->model));
-    PX_TRY(px_units_split(s->arena, &s->model->mesh, same_weights, &s->model->skin, &s->units));
+    PX_TRY(px_classes_refine(s->arena, s->model->mesh.vertex_count, &s->model->mesh.weld, same_weights, &s->model->skin,
+                             &s->units));
     PX_TRY(px_simplify_poses(s));
     PX_TRY(px_simplify_mesh(s));
     size_t count = s->units.count;

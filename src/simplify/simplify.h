@@ -29,7 +29,7 @@ typedef struct px_simplify {
     px_arena *arena;
     pelt_model *model;
     pelt_simplify_desc desc;
-    px_units units;
+    pelt_vertex_classes units;
     double size; /* of the model in its first pose */
     /* Poses */
     uint32_t pose_count;

@@ -138,7 +138,7 @@ static pelt_result count_frames(pelt_study *s, const pelt_model *model) {
     uint64_t frames = 0;
     for (uint32_t c = 0; c < model->clip_count; c++)
         frames += model->clips[c].frame_count;
-    s->point_count = model->mesh.point_count;
+    s->point_count = model->mesh.points.count;
     if (frames == 0 || s->point_count == 0)
         return px_fail(s->context, PELT_ERROR_INPUT, "there is no animation in it to study");
     if (frames > INT32_MAX / 3 || px_min_size(s->point_count, 3 * (size_t)frames) > PELT_STUDY_MOST)

@@ -75,14 +75,14 @@ static uint32_t nearest_frame(const pelt_clip *clip, double time) {
 
 static pelt_result read_clip(pelt_context *context, const pelt_mesh *mesh, const pelt_clip *clip, uint32_t frame,
                              float *positions) {
-    if (!mesh->vertex_points)
+    if (!mesh->points.of)
         return pelt_clip_read(context, clip, frame, 0, clip->point_count, positions);
     float *points = PX_ALLOC(context, float, px_mul_size(3, clip->point_count));
     if (!points)
         return PELT_ERROR_MEMORY;
     pelt_result result = pelt_clip_read(context, clip, frame, 0, clip->point_count, points);
-    for (uint32_t i = 0; i < mesh->vertex_count && result == PELT_OK; i++)
-        memcpy(positions + (size_t)3 * i, points + (size_t)3 * mesh->vertex_points[i], 3 * sizeof(float));
+    if (result == PELT_OK)
+        pelt_vertex_classes_spread(&mesh->points, mesh->vertex_count, points, positions);
     px_free(context, points);
     return result;
 }

@@ -107,16 +107,14 @@ static pelt_result put_model(page *p) {
 static pelt_result put_points(page *p) {
     const pelt_mesh *mesh = &p->model->mesh;
     bool shared = mesh->part_count > 1 && mesh->parts[0].vertex_count == 0;
-    if (p->desc->clip_count == 0 || (!mesh->vertex_points && !shared))
+    if (p->desc->clip_count == 0 || (!mesh->points.of && !shared))
         return PELT_OK;
     size_t count = px_mul_size(mesh->vertex_count, shared ? mesh->part_count : 1);
     uint32_t *points = PX_NEW(p->arena, uint32_t, count);
     if (!points)
         return PELT_ERROR_MEMORY;
-    for (size_t v = 0; v < count; v++) {
-        uint32_t i = (uint32_t)(v % mesh->vertex_count);
-        points[v] = mesh->vertex_points ? mesh->vertex_points[i] : i;
-    }
+    for (size_t v = 0; v < count; v++)
+        points[v] = pelt_vertex_class(&mesh->points, v % mesh->vertex_count);
     return put_block(p, "points", points, count * sizeof *points);
 }
 
@@ -196,9 +194,9 @@ static uint32_t motion_of(const page *p, uint32_t clip) {
 static pelt_result put_clip(page *p, uint32_t index, px_json *list) {
     const pelt_clip *clip = &p->desc->clips[index];
     size_t size = px_mul_size(px_mul_size(p->narrow ? 6 : 12, clip->point_count), clip->frame_count);
-    if (clip->point_count != p->model->mesh.point_count)
+    if (clip->point_count != p->model->mesh.points.count)
         return px_fail(p->context, PELT_ERROR_USAGE, "page: clip '%s' has %u points, the model has %u", clip->name,
-                       clip->point_count, p->model->mesh.point_count);
+                       clip->point_count, p->model->mesh.points.count);
     if (size > CLIP_BYTES_MAX) {
         px_log(p->context, PELT_LOG_WARNING, "clip '%s' takes %zu MB, more than a page holds: it is left out",
                clip->name, size >> 20);

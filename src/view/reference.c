@@ -21,18 +21,6 @@ static px_animation matching_animation(const px_shot *shot, const pelt_model *so
     return px_animation_at(source, place < count ? (uint32_t)place : 0);
 }
 
-/* [vertex] of the drawn mesh, through points where the two meshes split them differently. */
-static pelt_result match_points(px_arena *arena, const pelt_mesh *mesh, const pelt_mesh *source, uint32_t *vertices) {
-    uint32_t *firsts = PX_NEW(arena, uint32_t, source->point_count);
-    if (!firsts)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t i = source->vertex_count; i-- > 0;)
-        firsts[source->vertex_points ? source->vertex_points[i] : i] = i;
-    for (uint32_t i = 0; i < mesh->vertex_count; i++)
-        vertices[i] = firsts[mesh->vertex_points ? mesh->vertex_points[i] : i];
-    return PELT_OK;
-}
-
 static pelt_result match_vertices(px_arena *arena, const pelt_mesh *mesh, const pelt_mesh *source,
                                   const uint32_t **out) {
     if (mesh->vertex_count == source->vertex_count)
@@ -41,8 +29,11 @@ static pelt_result match_vertices(px_arena *arena, const pelt_mesh *mesh, const 
     if (!vertices)
         return PELT_ERROR_MEMORY;
     *out = vertices;
-    if (mesh->point_count == source->point_count)
-        return match_points(arena, mesh, source, vertices);
+    if (mesh->points.count == source->points.count) { /* the two meshes split points differently */
+        for (uint32_t i = 0; i < mesh->vertex_count; i++)
+            vertices[i] = pelt_class_vertex(&source->points, pelt_vertex_class(&mesh->points, i));
+        return PELT_OK;
+    }
     if (source->vertex_count == 0 || mesh->vertex_count % source->vertex_count != 0)
         return px_fail(px_arena_context(arena), PELT_ERROR_INPUT,
                        "has %u vertices, its source %u: errors can be shown between the same vertices only",

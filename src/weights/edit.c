@@ -66,7 +66,7 @@ static pelt_result freeze_others(px_edit *edit, const char *names) {
 static pelt_result set_frozen(px_edit *edit, const pelt_weights_scope *scope) {
     const pelt_mesh *mesh = &edit->view.mesh;
     edit->frozen = PX_NEW(edit->arena, uint8_t, mesh->vertex_count);
-    edit->fixed = PX_NEW(edit->arena, uint8_t, mesh->weld_count);
+    edit->fixed = PX_NEW(edit->arena, uint8_t, mesh->weld.count);
     if (!edit->frozen || !edit->fixed)
         return PELT_ERROR_MEMORY;
     for (uint32_t p = 0; p < mesh->part_count; p++)
@@ -74,9 +74,9 @@ static pelt_result set_frozen(px_edit *edit, const pelt_weights_scope *scope) {
             px_mark_part(mesh, &mesh->parts[p], NULL, edit->frozen);
     if (scope->parts)
         PX_TRY(freeze_others(edit, scope->parts));
-    memset(edit->fixed, 1, mesh->weld_count);
+    memset(edit->fixed, 1, mesh->weld.count);
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
-        edit->fixed[mesh->weld[i]] &= edit->frozen[i];
+        edit->fixed[mesh->weld.of[i]] &= edit->frozen[i];
     return PELT_OK;
 }
 
@@ -89,7 +89,7 @@ static pelt_result begin(px_edit *edit, const pelt_weights_scope *scope) {
     edit->limits.influences = scope->influences ? scope->influences : model->skin.influence_count;
     PX_TRY(pelt_model_weld(edit->context, model));
     edit->view = *model;
-    PX_TRY(px_rows_make(edit->context, edit->arena, &edit->view));
+    PX_TRY(px_weight_classes(edit->context, edit->arena, &edit->view));
     PX_TRY(set_locks(edit, scope));
     PX_TRY(set_frozen(edit, scope));
     PX_TRY(px_weight_table_read(edit->arena, &edit->view, NULL, &edit->before));
@@ -170,7 +170,7 @@ static void clear_report(pelt_weights_report *report) {
 static pelt_result smooth(px_edit *edit, const pelt_smooth_desc *desc) {
     const pelt_mesh *mesh = &edit->view.mesh;
     px_neighbours neighbours;
-    PX_TRY(px_neighbours_make(edit->arena, mesh, mesh->weld, mesh->weld_count, &neighbours));
+    PX_TRY(px_neighbours_make(edit->arena, mesh, &mesh->weld, &neighbours));
     px_weight_smoothing how = {desc->strength, desc->iterations, edit->limits.locked, edit->fixed};
     return px_weight_table_smooth(edit->context, &edit->table, &neighbours, &how);
 }

@@ -10,7 +10,7 @@ typedef struct px_edit {
     pelt_context *context;
     pelt_model *model;
     px_arena *arena; /* of everything below */
-    pelt_model view; /* the model with rows as its weld */
+    pelt_model view; /* the model, its weld split by px_weight_classes: class r has row r of the tables */
     px_weight_limits limits;
     px_weight_table before;
     px_weight_table table; /* begins as `before` */
@@ -24,16 +24,12 @@ pelt_result px_edit_begin(pelt_context *context, pelt_model *model, const pelt_w
  * that failed it only ends it, and returns that. */
 pelt_result px_edit_finish(px_edit *edit, pelt_result result, pelt_weights_report *report);
 
-/* Gives a skinned model (a copy of it, usually) rows as its weld: welded vertices, but those that have no joint in
- * common are told apart. Such are instances of one mesh with skeletons of their own, which lie over each other when
- * bound. */
-pelt_result px_rows_make(pelt_context *context, px_arena *arena, pelt_model *model);
-/* The place of each row, [row][3], from `positions` [vertex][3]; NULL without memory. */
-float *px_row_positions(px_arena *arena, const pelt_mesh *mesh, const float *positions);
-/* The area-weighted normal of each row, [row][3]: unit length, or 0 where there is none; NULL without memory. */
-double *px_row_normals(px_arena *arena, const pelt_mesh *mesh, const float *positions);
-/* Triangles as rows, [triangle][3]; NULL without memory. */
-uint32_t *px_row_triangles(px_arena *arena, const pelt_mesh *mesh);
+/* Welds a skinned model (usually a copy), then splits its weld where vertices have no joint in common: instances of one
+ * mesh with skeletons of their own coincide in the bind pose. */
+pelt_result px_weight_classes(pelt_context *context, px_arena *arena, pelt_model *model);
+/* The area-weighted normal of each class of mesh.weld, [class][3]: unit length, or 0 where there is none; NULL without
+ * memory. */
+double *px_class_normals(px_arena *arena, const pelt_mesh *mesh, const float *positions);
 
 /* ---- Bones by joint --------------------------------------------------------------------------------------- */
 

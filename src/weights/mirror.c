@@ -112,13 +112,13 @@ static pelt_result prepare_places(mirroring *m) {
     const pelt_mesh *mesh = &m->edit->view.mesh;
     px_arena *arena = m->edit->arena;
     float low[3], high[3];
-    m->positions = px_row_positions(arena, mesh, mesh->positions);
-    m->normals = px_row_normals(arena, mesh, mesh->positions);
-    m->triangles = px_row_triangles(arena, mesh);
-    m->sources = PX_NEW(arena, row_source, mesh->weld_count);
+    m->positions = px_class_positions(arena, &mesh->weld, mesh->positions);
+    m->normals = px_class_normals(arena, mesh, mesh->positions);
+    m->triangles = px_class_triangles(arena, mesh, &mesh->weld);
+    m->sources = PX_NEW(arena, row_source, mesh->weld.count);
     if (!m->positions || !m->normals || !m->triangles || !m->sources)
         return PELT_ERROR_MEMORY;
-    m->diagonal = px_box(m->positions, mesh->weld_count, low, high);
+    m->diagonal = px_box(m->positions, mesh->weld.count, low, high);
     return PELT_OK;
 }
 
@@ -126,10 +126,10 @@ static pelt_result prepare_places(mirroring *m) {
 static pelt_result make_trees(mirroring *m) {
     const pelt_mesh *mesh = &m->edit->view.mesh;
     px_arena *arena = m->edit->arena;
-    uint32_t *points = PX_NEW(arena, uint32_t, 3 * (size_t)mesh->weld_count), point_count = 0, count = 0;
+    uint32_t *points = PX_NEW(arena, uint32_t, 3 * (size_t)mesh->weld.count), point_count = 0, count = 0;
     if (!points)
         return PELT_ERROR_MEMORY;
-    for (uint32_t r = 0; r < mesh->weld_count; r++)
+    for (uint32_t r = 0; r < mesh->weld.count; r++)
         if (gives(m, r)) {
             points[3 * point_count] = points[3 * point_count + 1] = points[3 * point_count + 2] = r;
             point_count++;

@@ -141,17 +141,17 @@ void px_weight_sum_store(px_weight_sum *sum, px_weight_table *table, size_t row)
 
 /* Vertices of each row, one row after another: items [offsets[r]] … */
 static pelt_result list_members(px_arena *arena, const pelt_mesh *mesh, size_t **offsets, uint32_t **items) {
-    *offsets = PX_NEW(arena, size_t, (size_t)mesh->weld_count + 2);
+    *offsets = PX_NEW(arena, size_t, (size_t)mesh->weld.count + 2);
     *items = PX_NEW(arena, uint32_t, mesh->vertex_count);
     if (!*offsets || !*items)
         return PELT_ERROR_MEMORY;
     size_t *places = *offsets + 1; /* counts first, then where the next vertex goes */
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
-        places[mesh->weld[i] + 1]++;
-    for (uint32_t r = 0; r < mesh->weld_count; r++)
+        places[mesh->weld.of[i] + 1]++;
+    for (uint32_t r = 0; r < mesh->weld.count; r++)
         places[r + 1] += places[r];
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
-        (*items)[places[mesh->weld[i]]++] = i;
+        (*items)[places[mesh->weld.of[i]]++] = i;
     return PELT_OK;
 }
 
@@ -162,9 +162,9 @@ pelt_result px_weight_table_read(px_arena *arena, const pelt_model *model, const
     size_t *offsets;
     uint32_t *items;
     PX_TRY(list_members(arena, mesh, &offsets, &items));
-    PX_TRY(px_weight_table_make(arena, mesh->weld_count, PX_WEIGHT_CAPACITY, out));
+    PX_TRY(px_weight_table_make(arena, mesh->weld.count, PX_WEIGHT_CAPACITY, out));
     px_weight_limits limits = {.influences = out->capacity};
-    for (size_t r = 0; r < mesh->weld_count; r++) {
+    for (size_t r = 0; r < mesh->weld.count; r++) {
         px_weight_sum sum = {0};
         for (size_t m = offsets[r]; m < offsets[r + 1]; m++) {
             size_t first = (size_t)items[m] * skin->influence_count;
@@ -206,7 +206,7 @@ pelt_result px_weight_table_spread(const px_weight_table *table, const pelt_mode
         return PELT_ERROR_MEMORY;
     for (size_t i = 0; i < N; i++) {
         bool keep = frozen && frozen[i];
-        size_t from = keep ? i * old->influence_count : (size_t)model->mesh.weld[i] * table->capacity;
+        size_t from = keep ? i * old->influence_count : (size_t)model->mesh.weld.of[i] * table->capacity;
         size_t count = px_min_size(keep ? old->influence_count : table->capacity, K);
         memcpy(bones + i * K, (keep ? old->bones : table->bones) + from, count * sizeof *bones);
         memcpy(weights + i * K, (keep ? old->weights : table->weights) + from, count * sizeof *weights);

@@ -61,9 +61,9 @@ static pelt_result make_surface(transfer *t, const pelt_model *model, bool rest,
     const float *positions = model->mesh.positions;
     if (rest && !(positions = rest_positions(t->arena, model)))
         return PELT_ERROR_MEMORY;
-    out->positions = px_row_positions(t->arena, &model->mesh, positions);
-    out->normals = px_row_normals(t->arena, &model->mesh, positions);
-    out->triangles = px_row_triangles(t->arena, &model->mesh);
+    out->positions = px_class_positions(t->arena, &model->mesh.weld, positions);
+    out->normals = px_class_normals(t->arena, &model->mesh, positions);
+    out->triangles = px_class_triangles(t->arena, &model->mesh, &model->mesh.weld);
     return out->positions && out->normals && out->triangles ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
@@ -72,7 +72,7 @@ static pelt_result set_pose(transfer *t, bool own, bool rest) {
     const pelt_mesh *mesh = &t->from.mesh;
     PX_TRY(make_surface(t, &t->from, rest, &t->source));
     PX_TRY(make_surface(t, t->to, rest && own && t->to->skin.bone_count > 0, &t->target));
-    t->diagonal = px_box(t->source.positions, mesh->weld_count, low, high);
+    t->diagonal = px_box(t->source.positions, mesh->weld.count, low, high);
     return px_surface_make(t->arena, t->source.positions, t->source.triangles, mesh->triangle_count, &t->tree);
 }
 
@@ -83,7 +83,7 @@ static void row_place(const surface *s, size_t row, double out[3]) {
 
 /* How far apart the meshes lie, as a fraction of the size of the source. */
 static double mean_distance(const transfer *t) {
-    uint32_t count = t->to->mesh.weld_count, step = count / SAMPLES + 1, used = 0;
+    uint32_t count = t->to->mesh.weld.count, step = count / SAMPLES + 1, used = 0;
     double sum = 0;
     for (uint32_t r = 0; r < count; r += step, used++) {
         double p[3];
@@ -226,18 +226,18 @@ static void tell_matches(const transfer *t, pelt_transfer_report *report) {
 static pelt_result find_weights(transfer *t, pelt_transfer_report *report) {
     const pelt_mesh *mesh = &t->to->mesh;
     px_neighbours neighbours;
-    t->known = PX_NEW(t->arena, uint8_t, mesh->weld_count);
-    t->distances = PX_NEW(t->arena, double, mesh->weld_count);
+    t->known = PX_NEW(t->arena, uint8_t, mesh->weld.count);
+    t->distances = PX_NEW(t->arena, double, mesh->weld.count);
     if (!t->known || !t->distances)
         return PELT_ERROR_MEMORY;
-    PX_TRY(px_weight_table_make(t->arena, mesh->weld_count, PX_WEIGHT_CAPACITY, &t->table));
-    PX_TRY(px_parallel(t->context, "match", mesh->weld_count, ROW_BLOCK, match_block, t));
+    PX_TRY(px_weight_table_make(t->arena, mesh->weld.count, PX_WEIGHT_CAPACITY, &t->table));
+    PX_TRY(px_parallel(t->context, "match", mesh->weld.count, ROW_BLOCK, match_block, t));
     tell_matches(t, report);
-    PX_TRY(px_neighbours_make(t->arena, mesh, mesh->weld, mesh->weld_count, &neighbours));
+    PX_TRY(px_neighbours_make(t->arena, mesh, &mesh->weld, &neighbours));
     PX_TRY(px_fill(t->context, &t->table, &neighbours, t->target.positions, t->carried.skin.bone_count, t->known));
     report->filled_count = count_known(t) - report->matched_count;
     report->far_count = report->vertex_count - report->matched_count - report->filled_count;
-    return px_parallel(t->context, NULL, mesh->weld_count, ROW_BLOCK, nearest_block, t);
+    return px_parallel(t->context, NULL, mesh->weld.count, ROW_BLOCK, nearest_block, t);
 }
 
 static pelt_result check(const transfer *t) {
@@ -254,7 +254,7 @@ static pelt_result run(transfer *t, pelt_transfer_report *report) {
     bool rest, own = px_carry_keeps(&t->from, t->to, t->desc->skeleton);
     PX_TRY(check(t));
     t->cosine = cos(t->desc->angle * 3.14159265358979323846 / 180);
-    PX_TRY(px_rows_make(t->context, t->arena, &t->from));
+    PX_TRY(px_weight_classes(t->context, t->arena, &t->from));
     PX_TRY(pelt_model_weld(t->context, t->to));
     PX_TRY(choose_pose(t, own, &rest));
     PX_TRY(px_carry(t->arena, &t->from, t->to, own, rest, &t->carried));
