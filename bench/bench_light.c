@@ -24,7 +24,7 @@ static void print_light(pelt_context *context, const char *name, uint32_t kind) 
     must(context, scene_find(name)->make(context, &size, &l.model));
     must(context, px_light_take(&l));
     printf("%s, %s: %u frames, %u vertices\n%8s %8s %8s %8s\n", name, kind == PELT_LIGHT_SKY ? "sky" : "ambient",
-           l.frame_count, l.unit_count, "rank", "SVD", "NMF", "ratio");
+           l.frame_count, l.model->mesh.weld.count, "rank", "SVD", "NMF", "ratio");
     for (size_t r = 0; r < PX_COUNT(ranks) && ranks[r] < l.frame_count; r++) {
         double *weights = PX_NEW(l.arena, double, (size_t)l.frame_count *ranks[r]), error;
         double *patterns = PX_NEW(l.arena, double, ranks[r] * l.column_count), bounds[PELT_LIGHT_RANK_MAX + 1];

@@ -65,7 +65,7 @@ static void report_json(const work *w, double seconds) {
     json_text(json, "output", w->settings->output);
     json_count(json, "frames", r->frame_count);
     json_real(json, "fps", r->fps);
-    json_count(json, "vertices", r->unit_count);
+    json_count(json, "vertices", r->vertex_count);
     json_count(json, "rays", r->ray_count);
     json_count(json, "rank", r->rank);
     json_real(json, "mean", r->mean);
@@ -82,7 +82,7 @@ static void report_table(const work *w, double seconds) {
     const pelt_light_report *r = &w->report;
     cli_table table = {0};
     table_row(&table, "light", "of %s frames (%.3g a second) at %s welded vertices, %s rays", grouped(r->frame_count),
-              r->fps, grouped(r->unit_count), grouped(r->ray_count));
+              r->fps, grouped(r->vertex_count), grouped(r->ray_count));
     table_row(&table, "colours", "%.3f on average, E_rms %.4f from their means over time", r->mean, r->change_rms);
     table_row(&table, "patterns", "%u, E_rms %.4f, at most %.3f", r->rank, r->error_rms, r->error_max);
     table_row(&table, "", "%u patterns cannot come nearer than %.4f", r->rank, r->bounds[r->rank]);

@@ -29,7 +29,7 @@ static void add_segment(scene *s, uint32_t target, const double a[3], const doub
 static void finish_scene(px_arena *arena, scene *s, uint32_t target_count) {
     const px_voxels *voxels = &s->volume.voxels;
     s->bones.segments = s->segments;
-    s->subject = (px_bind_subject){.row_count = voxels->count, .target_count = target_count};
+    s->subject = (px_bind_subject){.classes.count = voxels->count, .target_count = target_count};
     s->subject.targets = s->targets;
     s->subject.idle = s->idle;
     s->subject.positions = PX_NEW(arena, float, 3 * (size_t)voxels->count);

@@ -44,7 +44,7 @@ static void test_fields(void **state) {
     test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
     const px_bind_subject *s = &binding->subject;
     assert_int_equal(s->target_count, 2);
-    for (uint32_t i = 0; i < s->row_count; i++) {
+    for (uint32_t i = 0; i < s->classes.count; i++) {
         const float *w = binding->fields.values + 2 * (size_t)i;
         float x = s->positions[3 * (size_t)i];
         assert_true(fabsf(w[0] + w[1] - 1) < 0.02f);
@@ -52,7 +52,7 @@ static void test_fields(void **state) {
         if (fabsf(x) < 1e-6f) /* the border is where the joint is */
             if (!(fabsf(w[0] - 0.5f) < 0.25f))
                 fail_msg("%g at the joint", w[0]);
-        for (uint32_t k = 0; k < s->row_count; k++) /* never less of B farther along */
+        for (uint32_t k = 0; k < s->classes.count; k++) /* never less of B farther along */
             if (s->positions[3 * (size_t)k] > x + 1e-6f)
                 assert_true(binding->fields.values[2 * (size_t)k + 1] > w[1] - 0.02f);
     }

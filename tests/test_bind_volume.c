@@ -72,14 +72,14 @@ static void test_places(void **state) {
         uint32_t cell[3];
         for (int c = 0; c < 3; c++)
             position[c] = (float)(test_random_real(&random, 0, 1) * size[c] * boxes[c]);
-        px_bind_place_row(&volume, position, &place);
+        px_bind_place_at(&volume, position, &place);
         assert_true(place.count >= 1 && place.count <= 8);
         for (uint32_t k = 0; k < place.count; k++) {
             assert_true(place.voxels[k] < volume.voxels.count);
             sum += place.weights[k];
         }
         assert_float_equal(sum, 1, 1e-5f);
-        uint32_t voxel = px_bind_row_voxel(&volume, position);
+        uint32_t voxel = px_bind_voxel_at(&volume, position);
         px_grid_cell(&volume.voxels.grid, position, cell);
         px_bind_to_grid(&volume.voxels.grid, position, p);
         for (uint32_t v = 0; v < volume.voxels.count; v++)

@@ -42,9 +42,9 @@ PELT_EXPERIMENTAL PELT_API const pelt_option_table *pelt_light_options(void);
 PELT_EXPERIMENTAL PELT_API pelt_light_desc pelt_light_desc_default(void);
 
 typedef struct pelt_light_report {
-    uint32_t frame_count; /* of all motions; 1: the rest pose */
-    double fps;           /* the rate that was used */
-    uint32_t unit_count;  /* welded vertices */
+    uint32_t frame_count;  /* of all motions; 1: the rest pose */
+    double fps;            /* the rate that was used */
+    uint32_t vertex_count; /* welded vertices */
     uint32_t rank;        /* patterns that were made */
     uint64_t ray_count;   /* rays cast */
     double mean;          /* mean colour over all vertices and frames, 0 to 1 */

@@ -171,12 +171,12 @@ static pelt_result smooth(px_arena *arena, const weighing *w) {
     const px_bind_subject *s = &w->binding->subject;
     pelt_mesh rows = {.triangle_count = s->triangle_count, .triangles = s->triangles};
     px_neighbours neighbours;
-    uint8_t *fixed = PX_NEW(arena, uint8_t, s->row_count);
+    uint8_t *fixed = PX_NEW(arena, uint8_t, s->classes.count);
     if (!fixed)
         return PELT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < s->row_count; i++)
+    for (uint32_t i = 0; i < s->classes.count; i++)
         fixed[i] = w->settings->follows[i] != PELT_NONE;
-    PX_TRY(px_neighbours_make(arena, &rows, &(pelt_vertex_classes){.count = s->row_count}, &neighbours));
+    PX_TRY(px_neighbours_make(arena, &rows, &(pelt_vertex_classes){.count = s->classes.count}, &neighbours));
     px_weight_smoothing how = {0.5, w->settings->desc->smooth, w->settings->locked, fixed};
     return px_weight_table_smooth(w->binding->context, w->table, &neighbours, &how);
 }
@@ -186,7 +186,7 @@ static pelt_result smooth(px_arena *arena, const weighing *w) {
 static void count_vertices(pelt_binding *b, const uint32_t *follows, const uint8_t *unmatched) {
     b->report.rigid_count = b->report.unmatched_count = 0;
     for (uint32_t i = 0; i < b->subject.model->mesh.vertex_count; i++) {
-        uint32_t row = b->subject.rows[i];
+        uint32_t row = b->subject.classes.of[i];
         b->report.rigid_count += row != PELT_NONE && follows[row] != PELT_NONE;
         b->report.unmatched_count += row != PELT_NONE && unmatched && unmatched[row];
     }
@@ -210,7 +210,7 @@ static pelt_result apply(px_arena *arena, pelt_binding *b, const pelt_bind_desc 
     px_weight_table table;
     uint8_t *unmatched = NULL;
     PX_TRY(px_bind_settings_make(arena, b, desc, &settings));
-    PX_TRY(px_weight_table_make(arena, b->subject.row_count, PX_WEIGHT_CAPACITY, &table));
+    PX_TRY(px_weight_table_make(arena, b->subject.classes.count, PX_WEIGHT_CAPACITY, &table));
     weighing w = {b, &settings, {desc->influences, desc->prune, settings.locked}, &table};
     PX_TRY(each_row(&w, weigh_block));
     if (desc->rigid_parts == PELT_BIND_RIGID_AUTO)
@@ -219,7 +219,7 @@ static pelt_result apply(px_arena *arena, pelt_binding *b, const pelt_bind_desc 
     if (desc->smooth)
         PX_TRY(smooth(arena, &w));
     if (desc->mirror) {
-        if (!(unmatched = PX_NEW(arena, uint8_t, b->subject.row_count)))
+        if (!(unmatched = PX_NEW(arena, uint8_t, b->subject.classes.count)))
             return PELT_ERROR_MEMORY;
         PX_TRY(px_bind_mirror(arena, b, &settings, &w.limits, &table, unmatched));
     }

@@ -17,11 +17,11 @@ typedef struct px_bind_settings {
     const pelt_bind_desc *desc;
     bool *out;            /* [target] it may get nothing */
     uint32_t *heirs;      /* [target] itself, or where it may get nothing the target that stands in for it */
-    float *falloffs;      /* [row] α; NULL: desc->falloff */
+    float *falloffs;      /* [class] α; NULL: desc->falloff */
     bool *locked;         /* [joint] its weights stay; NULL: none */
     px_weight_table kept; /* rows as the model has them, where joints are locked */
-    uint32_t *follows;    /* [row] the joint that it wholly follows, or PELT_NONE */
-    uint8_t *regions;     /* [row] … because a region of its name does, whatever else is asked for */
+    uint32_t *follows;    /* [class] the joint that it wholly follows, or PELT_NONE */
+    uint8_t *regions;     /* [class] … because a region of its name does, whatever else is asked for */
 } px_bind_settings;
 
 /* Checks and looks up everything; arrays live in the arena. */

@@ -94,7 +94,7 @@ static pelt_result make_volume(pelt_binding *b) {
         low[c] = INFINITY;
         high[c] = -INFINITY;
     }
-    for (size_t k = 0; k < 3 * (size_t)s->row_count; k++) {
+    for (size_t k = 0; k < 3 * (size_t)s->classes.count; k++) {
         low[k % 3] = fminf(low[k % 3], s->positions[k]);
         high[k % 3] = fmaxf(high[k % 3], s->positions[k]);
     }
@@ -102,7 +102,7 @@ static pelt_result make_volume(pelt_binding *b) {
     if (b->desc.grid)
         PX_TRY(parse_grid(b->context, b->desc.grid, size));
     px_grid grid = b->desc.grid ? px_grid_of_size(low, high, size) : px_grid_around(low, high, b->desc.resolution);
-    PX_TRY(px_voxels_make(b->context, b->arena, s->positions, s->row_count, s->triangles, s->triangle_count, &grid,
+    PX_TRY(px_voxels_make(b->context, b->arena, s->positions, s->classes.count, s->triangles, s->triangle_count, &grid,
                           views, &volume->voxels));
     if (volume->voxels.count == 0)
         return px_fail(b->context, PELT_ERROR_INPUT, "the mesh has no triangles; a surface is needed to bind it");
@@ -144,8 +144,8 @@ static pelt_result make_fields(pelt_binding *b) {
     px_bind_wave wave;
     px_bind_bridges bridges = {0};
     b->fields.method = b->desc.method;
-    b->fields.values = PX_NEW(b->arena, float, px_mul_size(s->row_count, s->target_count));
-    b->bridged = PX_NEW(b->arena, uint8_t, s->row_count);
+    b->fields.values = PX_NEW(b->arena, float, px_mul_size(s->classes.count, s->target_count));
+    b->bridged = PX_NEW(b->arena, uint8_t, s->classes.count);
     if (!b->fields.values || !b->bridged)
         return PELT_ERROR_MEMORY;
     pelt_result result = px_bind_wave_make(b->context, &b->volume, b->bones.segments, b->bones.reach, &wave);
@@ -164,8 +164,8 @@ static pelt_result make_fields(pelt_binding *b) {
     else if (result == PELT_OK)
         result = px_bind_geodesic(b->context, s, &b->volume, &b->bones, &bridges, b->desc.distance, b->fields.values);
     px_bind_wave_free(&wave);
-    for (size_t i = 0; result == PELT_OK && i < s->row_count; i++)
-        b->bridged[i] = bridges.bridged[px_bind_row_voxel(&b->volume, s->positions + 3 * i)];
+    for (size_t i = 0; result == PELT_OK && i < s->classes.count; i++)
+        b->bridged[i] = bridges.bridged[px_bind_voxel_at(&b->volume, s->positions + 3 * i)];
     return result;
 }
 
@@ -183,7 +183,7 @@ static pelt_result keep_desc(pelt_binding *b, const pelt_bind_desc *desc) {
 }
 
 static bool is_bridged(const pelt_binding *b, uint32_t vertex) {
-    uint32_t row = b->subject.rows[vertex];
+    uint32_t row = b->subject.classes.of[vertex];
     return row != PELT_NONE && b->bridged[row];
 }
 
@@ -224,7 +224,7 @@ static pelt_result report_volume(pelt_binding *b) {
     memcpy(b->idle, b->subject.idle, r->joint_count);
     r->idle = b->idle;
     for (uint32_t i = 0; i < b->subject.model->mesh.vertex_count; i++) {
-        r->vertex_count += b->subject.rows[i] != PELT_NONE;
+        r->vertex_count += b->subject.classes.of[i] != PELT_NONE;
         r->bridged_count += is_bridged(b, i);
     }
     return report_parts(b);
@@ -272,7 +272,7 @@ static pelt_result fill(pelt_binding *b, pelt_model *model, const pelt_bind_desc
     start = px_seconds();
     PX_TRY(px_bind_bones_make(b->context, b->arena, &b->subject, &b->volume, &b->bones));
     PX_TRY(make_fields(b));
-    b->shells = PX_NEW(b->arena, uint32_t, b->subject.row_count);
+    b->shells = PX_NEW(b->arena, uint32_t, b->subject.classes.count);
     if (!b->shells)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_bind_shells(b->arena, &b->subject, b->shells, &b->shell_count));

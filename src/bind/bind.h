@@ -15,11 +15,11 @@
  *   geodesic.c  distances of every bone
  *   apply.h     fields and settings to weights, and those into the model
  *   touch.c     places where limbs touch that should not
- *   bind.c      the doors
+ *   bind.c      entry points
  *
  * Targets are the joints that may get weights. Grid space: the centre of voxel (x, y, z) is at (x, y, z). */
-#ifndef PELT_BIND_ROOM_H
-#define PELT_BIND_ROOM_H
+#ifndef PELT_BIND_INTERNAL_H
+#define PELT_BIND_INTERNAL_H
 
 #include "voxel/graph.h"
 #include "voxel/voxel.h"
@@ -29,15 +29,15 @@
 
 typedef struct px_bind_subject {
     pelt_model *model;
-    const pelt_model *rig;   /* whose skeleton it is: the model, or another */
-    uint32_t row_count;      /* welded vertices that get weights */
-    uint32_t *rows;          /* [vertex of the mesh] its row, or PELT_NONE: it keeps the weights it has */
-    float *positions;        /* [row][3] in the world, in the bind pose */
-    uint32_t triangle_count; /* */
-    uint32_t *triangles;     /* [triangle][3] rows */
-    uint32_t target_count;   /* */
-    uint32_t *targets;       /* [target] joint, ascending */
-    uint32_t *joint_targets; /* [joint] target, or PELT_NONE */
+    const pelt_model *rig;       /* whose skeleton it is: the model, or another */
+    pelt_vertex_classes classes; /* vertices that get the same weights: class c has row c of the weight tables; `of` is
+                                  * PELT_NONE for vertices that keep the weights they have */
+    float *positions;            /* [class][3] in the world, in the bind pose */
+    uint32_t triangle_count;     /* those with three corners that get weights */
+    uint32_t *triangles;         /* [triangle][3] classes */
+    uint32_t target_count;       /* joints that may get weights */
+    uint32_t *targets;           /* [target] joint, ascending */
+    uint32_t *joint_targets;     /* [joint] target, or PELT_NONE */
     bool *trusted;           /* [joint] a target because of its weights in the file, or by `only`: its name and place
                               * do not make it one that steers */
     pelt_affine *joints;     /* [joint] in the world, in the bind pose */
@@ -205,7 +205,7 @@ pelt_result px_bind_crossings_make(px_arena *arena, const px_bind_volume *volume
 /* The first crossing from a voxel; `count` where there is none. */
 uint32_t px_bind_crossings_from(const px_bind_crossings *crossings, uint32_t voxel);
 
-/* Pieces of the surface: shells [row], numbered by first appearance. */
+/* Pieces of the surface: shells [class], numbered by first appearance. */
 pelt_result px_bind_shells(px_arena *arena, const px_bind_subject *subject, uint32_t *shells, uint32_t *shell_count);
 
 typedef struct px_bind_box {
@@ -217,8 +217,9 @@ typedef struct px_bind_box {
 px_bind_box *px_bind_shell_boxes(px_arena *arena, const px_bind_subject *subject, const uint32_t *shells,
                                  uint32_t shell_count);
 
-/* places [vertex]: mesh.weld, but for characters of boxes, whose corners are apart even where boxes touch. */
-pelt_result px_bind_part_blocks(px_arena *arena, const pelt_mesh *mesh, uint32_t *places, uint32_t *place_count);
+/* A copy of mesh.weld; for characters of boxes, corners of different boxes are in different classes even where boxes touch.
+ * Sets count and `of`, not `first`. */
+pelt_result px_bind_part_blocks(px_arena *arena, const pelt_mesh *mesh, pelt_vertex_classes *out);
 
 /* ---- Graphs ------------------------------------------------------------------------------------------------ */
 
@@ -228,23 +229,23 @@ pelt_result px_graph_of_voxels(px_arena *arena, const px_bind_volume *volume, co
 
 /* ---- Fields ------------------------------------------------------------------------------------------------ */
 
-/* What a binding keeps: a number for every row and target. */
+/* What a binding keeps: a number for every class and target. */
 typedef struct px_bind_fields {
-    float
-        *values; /* [row][target] HEAT: weights, sum 1; GEODESIC: distances over the diagonal, INFINITY: not reached */
+    float *
+        values; /* [class][target] HEAT: weights, sum 1; GEODESIC: distances over the diagonal, INFINITY: not reached */
     uint32_t method;
 } px_bind_fields;
 
-/* Where a row lies among voxels: at most eight of them, weights sum 1. */
+/* Where a class lies among voxels: at most eight of them, weights sum 1. */
 typedef struct px_bind_place {
     uint32_t voxels[8];
     float weights[8];
     uint32_t count;
 } px_bind_place;
-/* Only voxels that are connected to the row's own within the eight count. */
-void px_bind_place_row(const px_bind_volume *volume, const float position[3], px_bind_place *place);
+/* Only voxels that are connected to the own one within the eight count. */
+void px_bind_place_at(const px_bind_volume *volume, const float position[3], px_bind_place *place);
 /* The voxel that a row is in; the nearest one for a row that no triangle uses. */
-uint32_t px_bind_row_voxel(const px_bind_volume *volume, const float position[3]);
+uint32_t px_bind_voxel_at(const px_bind_volume *volume, const float position[3]);
 
 pelt_result px_bind_heat(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
                          const px_bind_bones *bones, const px_bind_wave *wave, const px_bind_bridges *bridges,
@@ -270,8 +271,8 @@ struct pelt_binding {
     px_bind_bones bones;
     px_bind_fields fields;
     uint32_t shell_count;
-    uint32_t *shells;              /* [row] */
-    uint8_t *bridged;              /* [row] */
+    uint32_t *shells;              /* [class] */
+    uint8_t *bridged;              /* [class] */
     uint8_t *idle;                 /* [joint] pelt_bind_idle, of the report */
     pelt_transform *pose;          /* [joint] the rest pose that was fitted; NULL: the rig's own */
     pelt_model fitted;             /* the rig with a fitted rest pose and motions, where report.fit changes any */

@@ -129,10 +129,13 @@ static pelt_result find_solids(px_arena *arena, const pelt_mesh *mesh, uint32_t 
     return PELT_OK;
 }
 
-pelt_result px_bind_part_blocks(px_arena *arena, const pelt_mesh *mesh, uint32_t *places, uint32_t *place_count) {
+pelt_result px_bind_part_blocks(px_arena *arena, const pelt_mesh *mesh, pelt_vertex_classes *out) {
     uint32_t corner_count = 3 * mesh->triangle_count, solid_count = 0, in_boxes = 0, count = 0;
-    memcpy(places, mesh->weld.of, mesh->vertex_count * sizeof *places);
-    *place_count = mesh->weld.count;
+    uint32_t *of = PX_NEW(arena, uint32_t, mesh->vertex_count);
+    if (!of)
+        return PELT_ERROR_MEMORY;
+    memcpy(of, mesh->weld.of, mesh->vertex_count * sizeof *of);
+    *out = (pelt_vertex_classes){mesh->weld.count, of, NULL};
     if (mesh->triangle_count > MAX_TRIANGLES)
         return PELT_OK;
     uint32_t *solids = PX_NEW(arena, uint32_t, mesh->triangle_count);
@@ -153,14 +156,14 @@ pelt_result px_bind_part_blocks(px_arena *arena, const pelt_mesh *mesh, uint32_t
     }
     if (solid_count < MIN_SOLIDS || in_boxes < BOX_SHARE * corner_count)
         return PELT_OK;
-    memset(places, 0xff, mesh->vertex_count * sizeof *places);
+    memset(of, 0xff, mesh->vertex_count * sizeof *of);
     for (uint32_t c = 0; c < corner_count; c++) {
         bool same = c > 0 && corners[c].solid == corners[c - 1].solid && corners[c].weld == corners[c - 1].weld;
         count += !same;
-        places[corners[c].vertex] = count - 1;
+        of[corners[c].vertex] = count - 1;
     }
     for (uint32_t i = 0; i < mesh->vertex_count; i++) /* of no triangle */
-        places[i] = places[i] == PELT_NONE ? count++ : places[i];
-    *place_count = count;
+        of[i] = of[i] == PELT_NONE ? count++ : of[i];
+    out->count = count;
     return PELT_OK;
 }

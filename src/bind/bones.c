@@ -447,12 +447,12 @@ static double filled(const layout *l, const px_bind_box *boxes, uint32_t shell_c
             side = fmaxf(side, (boxes[n].high[c] - boxes[n].low[c]) / l->side);
         sum += side > 0 ? boxes[n].row_count * (double)(longest[n] / side) : 0;
     }
-    return sum / l->s->row_count;
+    return sum / l->s->classes.count;
 }
 
 /* Where no joint can vote (a body, and limbs of one joint each) the axis is the one whose bones fill the shells best. */
 static pelt_result try_axes(px_arena *arena, layout *l) {
-    uint32_t shell_count, *shells = PX_NEW(arena, uint32_t, l->s->row_count);
+    uint32_t shell_count, *shells = PX_NEW(arena, uint32_t, l->s->classes.count);
     if (!shells)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_bind_shells(arena, l->s, shells, &shell_count));

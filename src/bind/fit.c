@@ -98,11 +98,11 @@ double px_fit_misfit(const px_fit_search *f, const px_similarity *m, double *ins
 static pelt_result sample_solid(pelt_context *context, px_arena *arena, px_fit_search *f, px_voxels *voxels) {
     const px_bind_subject *s = f->s;
     float low[3], high[3];
-    f->diagonal = px_box(s->positions, s->row_count, low, high);
+    f->diagonal = px_box(s->positions, s->classes.count, low, high);
     for (int c = 0; c < 3; c++)
         f->centre[c] = 0.5 * ((double)low[c] + high[c]);
     px_grid grid = px_grid_around(low, high, RESOLUTION);
-    PX_TRY(px_voxels_make(context, arena, s->positions, s->row_count, s->triangles, s->triangle_count, &grid,
+    PX_TRY(px_voxels_make(context, arena, s->positions, s->classes.count, s->triangles, s->triangle_count, &grid,
                           PX_VIEWS_ALL, voxels));
     f->voxels = voxels;
     uint32_t surface = voxels->count - voxels->interior_count, met = 0;

@@ -21,10 +21,10 @@ typedef struct geodesic {
     const px_bind_volume *volume;
     const px_bind_bones *bones;
     px_bind_crossings crossings;
-    uint32_t *firsts;     /* [target + 1] its first segment */
-    uint32_t *row_voxels; /* [row] the voxel it is in */
-    float *row_gaps;      /* [row] to that voxel's centre, in sides along x */
-    float *values;        /* [row][target] */
+    uint32_t *firsts;       /* [target + 1] its first segment */
+    uint32_t *class_voxels; /* [class] the voxel it is in */
+    float *class_gaps;      /* [class] to that voxel's centre, in sides along x */
+    float *values;          /* [class][target] */
 } geodesic;
 
 /* ---- Shortest ways ------------------------------------------------------------------------------------------- */
@@ -228,8 +228,9 @@ static bool is_active(const geodesic *g, size_t target) {
 /* Equation 7. `distances` [voxel], `stride` apart; or NULL: there are none. */
 static void set_values(const geodesic *g, size_t target, const float *distances, size_t stride) {
     float *value = g->values + target;
-    for (size_t i = 0; i < g->subject->row_count; i++, value += g->subject->target_count)
-        *value = distances ? (distances[stride * g->row_voxels[i]] + g->row_gaps[i]) / g->volume->diagonal : INFINITY;
+    for (size_t i = 0; i < g->subject->classes.count; i++, value += g->subject->target_count)
+        *value =
+            distances ? (distances[stride * g->class_voxels[i]] + g->class_gaps[i]) / g->volume->diagonal : INFINITY;
 }
 
 static pelt_result paper_lanes(search *s, size_t first, size_t count) {
@@ -284,21 +285,21 @@ static pelt_result isotropic_block(void *user, size_t first, size_t count, size_
 
 /* ---- The door ------------------------------------------------------------------------------------------------ */
 
-static pelt_result place_rows(px_arena *arena, geodesic *g) {
+static pelt_result place_classes(px_arena *arena, geodesic *g) {
     const px_grid *grid = &g->volume->voxels.grid;
-    g->row_voxels = PX_NEW(arena, uint32_t, g->subject->row_count);
-    g->row_gaps = PX_NEW(arena, float, g->subject->row_count);
-    if (!g->row_voxels || !g->row_gaps)
+    g->class_voxels = PX_NEW(arena, uint32_t, g->subject->classes.count);
+    g->class_gaps = PX_NEW(arena, float, g->subject->classes.count);
+    if (!g->class_voxels || !g->class_gaps)
         return PELT_ERROR_MEMORY;
-    for (size_t i = 0; i < g->subject->row_count; i++) {
+    for (size_t i = 0; i < g->subject->classes.count; i++) {
         const float *position = g->subject->positions + 3 * i;
-        uint32_t voxel = g->row_voxels[i] = px_bind_row_voxel(g->volume, position);
+        uint32_t voxel = g->class_voxels[i] = px_bind_voxel_at(g->volume, position);
         double sum = 0;
         for (uint32_t c = 0; c < 3; c++) {
             double off = position[c] - px_grid_centre(grid, g->volume->voxels.cells[voxel][c], c);
             sum += off * off;
         }
-        g->row_gaps[i] = (float)(sqrt(sum) / grid->cell[0]);
+        g->class_gaps[i] = (float)(sqrt(sum) / grid->cell[0]);
     }
     return PELT_OK;
 }
@@ -306,7 +307,7 @@ static pelt_result place_rows(px_arena *arena, geodesic *g) {
 static pelt_result run(px_arena *arena, geodesic *g, const px_bind_bridges *bridges, uint32_t distance) {
     uint32_t targets = g->subject->target_count;
     PX_TRY(px_bind_crossings_make(arena, g->volume, bridges, &g->crossings));
-    PX_TRY(place_rows(arena, g));
+    PX_TRY(place_classes(arena, g));
     g->firsts = PX_NEW(arena, uint32_t, (size_t)targets + 1);
     if (!g->firsts)
         return PELT_ERROR_MEMORY;

@@ -37,7 +37,7 @@ static void solve_target(const px_heat *h, uint32_t target, px_heat_scratch *s) 
         }
         px_heat_solve(l, 1, s, s->x[at], TOLERANCE, at == coarsest ? MOST_STEPS : FINE_STEPS);
     }
-    for (size_t i = 0; i < h->subject->row_count; i++) {
+    for (size_t i = 0; i < h->subject->classes.count; i++) {
         const px_bind_place *place = &h->places[i];
         float sum = 0;
         for (uint32_t k = 0; k < place->count; k++)
@@ -247,7 +247,7 @@ static pelt_result place_block(void *user, size_t first, size_t count, size_t bl
     (void)block;
     const place_job *job = user;
     for (size_t i = first; i < first + count; i++)
-        px_bind_place_row(job->volume, job->h->subject->positions + 3 * i, &job->h->places[i]);
+        px_bind_place_at(job->volume, job->h->subject->positions + 3 * i, &job->h->places[i]);
     return PELT_OK;
 }
 
@@ -256,11 +256,11 @@ static pelt_result run(px_heat *h, const px_bind_volume *volume, const px_bind_b
     PX_TRY(label_voxels(h, volume, bones, wave));
     PX_TRY(make_levels(h, volume, bridges));
     sort_labels(h);
-    h->places = PX_NEW(h->arena, px_bind_place, h->subject->row_count);
+    h->places = PX_NEW(h->arena, px_bind_place, h->subject->classes.count);
     if (!h->places)
         return PELT_ERROR_MEMORY;
     place_job places = {h, volume};
-    PX_TRY(px_parallel(h->context, NULL, h->subject->row_count, 1024, place_block, &places));
+    PX_TRY(px_parallel(h->context, NULL, h->subject->classes.count, 1024, place_block, &places));
     PX_TRY(move_borders(h));
     return px_parallel(h->context, "heat", h->subject->target_count, BLOCK, weights_block, h);
 }

@@ -26,8 +26,8 @@ typedef struct px_heat {
     uint32_t *labels;       /* [voxel] target */
     uint32_t *label_firsts; /* [target + 1] */
     uint32_t *label_voxels; /* voxels by label: label_firsts[t] … label_firsts[t + 1] − 1 */
-    px_bind_place *places;  /* [row] */
-    float *values;          /* [row][target] */
+    px_bind_place *places;  /* [class] */
+    float *values;          /* [class][target] */
     float **strongest;      /* [block][node of the coarsest level] the largest weight of the block's targets … */
     uint32_t **winners;     /* … and whose it is, while borders move */
     pthread_mutex_t lock;   /* of: */

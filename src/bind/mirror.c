@@ -17,7 +17,7 @@ typedef struct mirroring {
     uint32_t *joints;   /* [joint] its counterpart, or itself */
     bool *barred;       /* [joint] its counterpart may get nothing */
     px_surface points;  /* rows as triangles without area */
-    uint32_t *partners; /* [row] the row nearest to its mirrored place, or PELT_NONE */
+    uint32_t *partners; /* [class] the row nearest to its mirrored place, or PELT_NONE */
 } mirroring;
 
 /* ---- Joints ---------------------------------------------------------------------------------------------------- */
@@ -84,16 +84,16 @@ static pelt_result find_block(void *user, size_t first, size_t count, size_t blo
 
 static pelt_result find_partners(px_arena *arena, mirroring *m) {
     const px_bind_subject *s = &m->binding->subject;
-    uint32_t *points = PX_NEW(arena, uint32_t, 3 * (size_t)s->row_count);
+    uint32_t *points = PX_NEW(arena, uint32_t, 3 * (size_t)s->classes.count);
     float low[3], high[3];
-    m->partners = PX_NEW(arena, uint32_t, s->row_count);
+    m->partners = PX_NEW(arena, uint32_t, s->classes.count);
     if (!points || !m->partners)
         return PELT_ERROR_MEMORY;
-    for (size_t e = 0; e < 3 * (size_t)s->row_count; e++)
+    for (size_t e = 0; e < 3 * (size_t)s->classes.count; e++)
         points[e] = (uint32_t)(e / 3);
-    m->reach = SAME_PLACE * px_box(s->positions, s->row_count, low, high);
-    PX_TRY(px_surface_make(arena, s->positions, points, s->row_count, &m->points));
-    return px_parallel(m->binding->context, "mirror", s->row_count, ROW_BLOCK, find_block, m);
+    m->reach = SAME_PLACE * px_box(s->positions, s->classes.count, low, high);
+    PX_TRY(px_surface_make(arena, s->positions, points, s->classes.count, &m->points));
+    return px_parallel(m->binding->context, "mirror", s->classes.count, ROW_BLOCK, find_block, m);
 }
 
 static bool can_mirror(const mirroring *m, size_t row) {

@@ -14,7 +14,7 @@ static uint32_t connected(const uint32_t corners[8], uint32_t own) {
     return reached;
 }
 
-uint32_t px_bind_row_voxel(const px_bind_volume *volume, const float position[3]) {
+uint32_t px_bind_voxel_at(const px_bind_volume *volume, const float position[3]) {
     uint32_t cell[3];
     float p[3], distance;
     px_grid_cell(&volume->voxels.grid, position, cell);
@@ -25,7 +25,7 @@ uint32_t px_bind_row_voxel(const px_bind_volume *volume, const float position[3]
     return px_bind_nearest_voxel(volume, p, INFINITY, &distance);
 }
 
-void px_bind_place_row(const px_bind_volume *volume, const float position[3], px_bind_place *place) {
+void px_bind_place_at(const px_bind_volume *volume, const float position[3], px_bind_place *place) {
     float p[3], shares[8], sum = 0;
     uint32_t corners[8], own = 0, cell[3];
     int64_t base[3];
@@ -46,7 +46,7 @@ void px_bind_place_row(const px_bind_volume *volume, const float position[3], px
     }
     *place = (px_bind_place){0};
     if (corners[own] == PELT_NONE) {
-        *place = (px_bind_place){{px_bind_row_voxel(volume, position)}, {1}, 1};
+        *place = (px_bind_place){{px_bind_voxel_at(volume, position)}, {1}, 1};
         return;
     }
     uint32_t reached = connected(corners, own);

@@ -32,14 +32,15 @@ static double diagonal(const px_bind_box *box) {
 /* Rows of shell n are items[firsts[n]] … items[firsts[n + 1] − 1]. */
 static pelt_result list_rows(px_arena *arena, const pelt_binding *b, uint32_t **firsts, uint32_t **items) {
     *firsts = PX_NEW(arena, uint32_t, (size_t)b->shell_count + 1);
-    *items = PX_NEW(arena, uint32_t, b->subject.row_count);
+    *items = PX_NEW(arena, uint32_t, b->subject.classes.count);
     if (!*firsts || !*items)
         return PELT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < b->subject.row_count; i++)
+    for (uint32_t i = 0; i < b->subject.classes.count; i++)
         (*firsts)[b->shells[i]]++;
     for (uint32_t n = 0, sum = 0; n <= b->shell_count; n++)
         (*firsts)[n] = sum += n < b->shell_count ? (*firsts)[n] : 0;
-    for (uint32_t i = b->subject.row_count; i-- > 0;) /* downwards: a shell ends up at its first, in ascending order */
+    for (uint32_t i = b->subject.classes.count;
+         i-- > 0;) /* downwards: a shell ends up at its first, in ascending order */
         (*items)[--(*firsts)[b->shells[i]]] = i;
     return PELT_OK;
 }
@@ -160,7 +161,7 @@ pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const p
                                  const px_weight_table *table) {
     uint32_t *firsts, *items;
     float low[3], high[3];
-    double whole = px_box(b->subject.positions, b->subject.row_count, low, high);
+    double whole = px_box(b->subject.positions, b->subject.classes.count, low, high);
     px_bind_box *boxes = px_bind_shell_boxes(arena, &b->subject, b->shells, b->shell_count);
     double *sums = PX_NEW(arena, double, b->subject.rig->skeleton.joint_count);
     bool *there = PX_NEW(arena, bool, b->subject.rig->skeleton.joint_count);

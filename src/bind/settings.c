@@ -81,21 +81,21 @@ static pelt_result read_falloffs(const reader *r) {
     const px_bind_subject *s = r->s;
     if (!r->desc->vertex_falloff)
         return PELT_OK;
-    float *sums = r->out->falloffs = PX_NEW(r->arena, float, s->row_count);
-    uint32_t *counts = PX_NEW(r->arena, uint32_t, s->row_count);
+    float *sums = r->out->falloffs = PX_NEW(r->arena, float, s->classes.count);
+    uint32_t *counts = PX_NEW(r->arena, uint32_t, s->classes.count);
     if (!sums || !counts)
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < s->model->mesh.vertex_count; i++) {
         float falloff = r->desc->vertex_falloff[i];
-        if (s->rows[i] == PELT_NONE)
+        if (s->classes.of[i] == PELT_NONE)
             continue;
         if (!(falloff >= 0 && falloff <= 1))
             return px_fail(r->context, PELT_ERROR_USAGE, "the falloff of vertex %u is %g, should be from 0 to 1", i,
                            (double)falloff);
-        sums[s->rows[i]] += falloff;
-        counts[s->rows[i]]++;
+        sums[s->classes.of[i]] += falloff;
+        counts[s->classes.of[i]]++;
     }
-    for (uint32_t i = 0; i < s->row_count; i++)
+    for (uint32_t i = 0; i < s->classes.count; i++)
         sums[i] /= (float)counts[i];
     return PELT_OK;
 }
@@ -107,10 +107,10 @@ static pelt_result read_kept(const reader *r) {
     const px_bind_subject *s = r->s;
     const pelt_skin *skin = &s->model->skin;
     px_weight_table *kept = &r->out->kept;
-    PX_TRY(px_weight_table_make(r->arena, s->row_count, PX_WEIGHT_CAPACITY, kept));
+    PX_TRY(px_weight_table_make(r->arena, s->classes.count, PX_WEIGHT_CAPACITY, kept));
     uint32_t next = 0; /* rows are numbered by first appearance */
     for (size_t i = 0; i < s->model->mesh.vertex_count; i++) {
-        if (s->rows[i] != next)
+        if (s->classes.of[i] != next)
             continue;
         px_weight_sum sum = {0};
         for (size_t e = i * skin->influence_count; e < (i + 1) * skin->influence_count; e++)
@@ -154,9 +154,9 @@ static pelt_result mark_region(const reader *r, const char *name, size_t length,
             found = true;
         }
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
-        if (marks[i] && s->rows[i] != PELT_NONE) {
-            r->out->follows[s->rows[i]] = joint;
-            r->out->regions[s->rows[i]] = 1;
+        if (marks[i] && s->classes.of[i] != PELT_NONE) {
+            r->out->follows[s->classes.of[i]] = joint;
+            r->out->regions[s->classes.of[i]] = 1;
             bound = true;
         }
     if (!bound)
@@ -170,11 +170,11 @@ static pelt_result mark_region(const reader *r, const char *name, size_t length,
 static pelt_result read_regions(const reader *r) {
     const char *rest = r->desc->rigid, *name;
     size_t length;
-    r->out->follows = PX_NEW(r->arena, uint32_t, r->s->row_count);
-    r->out->regions = PX_NEW(r->arena, uint8_t, r->s->row_count);
+    r->out->follows = PX_NEW(r->arena, uint32_t, r->s->classes.count);
+    r->out->regions = PX_NEW(r->arena, uint8_t, r->s->classes.count);
     if (!r->out->follows || !r->out->regions)
         return PELT_ERROR_MEMORY;
-    memset(r->out->follows, 0xff, r->s->row_count * sizeof *r->out->follows);
+    memset(r->out->follows, 0xff, r->s->classes.count * sizeof *r->out->follows);
     while (rest && px_next_name(&rest, &name, &length)) {
         size_t divide = length, end;
         while (divide > 0 && name[divide - 1] != '=')

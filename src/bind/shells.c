@@ -179,15 +179,15 @@ uint32_t px_bind_crossings_from(const px_bind_crossings *crossings, uint32_t vox
 /* ---- Shells -------------------------------------------------------------------------------------------------- */
 
 pelt_result px_bind_shells(px_arena *arena, const px_bind_subject *subject, uint32_t *shells, uint32_t *shell_count) {
-    uint32_t *groups = PX_NEW(arena, uint32_t, subject->row_count);
+    uint32_t *groups = PX_NEW(arena, uint32_t, subject->classes.count);
     if (!groups)
         return PELT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < subject->row_count; i++)
+    for (uint32_t i = 0; i < subject->classes.count; i++)
         groups[i] = i;
     for (size_t c = 0; c < 3 * (size_t)subject->triangle_count; c++)
         px_group_join(groups, subject->triangles[c], subject->triangles[c - c % 3]);
     *shell_count = 0;
-    for (uint32_t i = 0; i < subject->row_count; i++) { /* a group's lowest row comes first */
+    for (uint32_t i = 0; i < subject->classes.count; i++) { /* a group's lowest row comes first */
         uint32_t lowest = px_group_of(groups, i);
         shells[i] = lowest == i ? (*shell_count)++ : shells[lowest];
     }
@@ -197,7 +197,7 @@ pelt_result px_bind_shells(px_arena *arena, const px_bind_subject *subject, uint
 px_bind_box *px_bind_shell_boxes(px_arena *arena, const px_bind_subject *subject, const uint32_t *shells,
                                  uint32_t shell_count) {
     px_bind_box *boxes = PX_NEW(arena, px_bind_box, shell_count);
-    for (uint32_t i = 0; boxes && i < subject->row_count; i++) {
+    for (uint32_t i = 0; boxes && i < subject->classes.count; i++) {
         px_bind_box *box = &boxes[shells[i]];
         const float *p = subject->positions + 3 * (size_t)i;
         for (int c = 0; c < 3; c++) {

@@ -47,7 +47,7 @@ static pelt_result make_output(putter *p) {
     for (uint32_t n = 0; n < model->mesh.part_count; n++)
         skinned |= model->mesh.parts[n].skinned;
     for (uint32_t i = 0; i < model->mesh.vertex_count; i++)
-        kept |= s->rows[i] == PELT_NONE;
+        kept |= s->classes.of[i] == PELT_NONE;
     out->before = model->skin;
     out->fresh = !kept && !(skinned && s->rig == model);
     if (out->fresh)
@@ -67,10 +67,10 @@ static void find_wanted(putter *p) {
     const px_bind_subject *s = p->s;
     size_t joint_count = s->rig->skeleton.joint_count;
     for (uint32_t i = 0; i < s->model->mesh.vertex_count; i++) {
-        if (s->rows[i] == PELT_NONE)
+        if (s->classes.of[i] == PELT_NONE)
             continue;
         uint8_t *wanted = p->wanted + s->vertex_spaces[i] * joint_count;
-        size_t first = (size_t)s->rows[i] * p->table->capacity;
+        size_t first = (size_t)s->classes.of[i] * p->table->capacity;
         for (size_t e = first; e < first + p->table->capacity && p->table->weights[e] > 0; e++)
             wanted[p->table->bones[e]] = 1;
     }
@@ -151,7 +151,7 @@ static void put_bones(const putter *p) {
 static void count_influences(putter *p) {
     const pelt_skin *before = &p->out->before;
     for (size_t i = 0; i < p->s->model->mesh.vertex_count; i++)
-        for (uint32_t e = p->influences; p->s->rows[i] == PELT_NONE && e < before->influence_count; e++)
+        for (uint32_t e = p->influences; p->s->classes.of[i] == PELT_NONE && e < before->influence_count; e++)
             if (before->weights[i * before->influence_count + e] > 0)
                 p->influences = e + 1;
 }
@@ -181,8 +181,8 @@ static void put_vertices(const putter *p) {
     for (size_t i = 0; i < count; i++) {
         uint16_t *bones = p->out->bones + i * K;
         float *weights = p->out->weights + i * K;
-        bool keep = s->rows[i] == PELT_NONE;
-        size_t first = keep ? i * before->influence_count : (size_t)s->rows[i] * p->table->capacity;
+        bool keep = s->classes.of[i] == PELT_NONE;
+        size_t first = keep ? i * before->influence_count : (size_t)s->classes.of[i] * p->table->capacity;
         size_t most = px_min_size(K, keep ? before->influence_count : p->table->capacity);
         memcpy(weights, (keep ? before->weights : p->table->weights) + first, most * sizeof *weights);
         for (size_t e = 0; e < most; e++)
@@ -202,7 +202,7 @@ static bool is_bound(const putter *p, const pelt_part *part) {
     uint32_t at = part->vertex_count     ? part->first_vertex
                   : part->triangle_count ? mesh->triangles[3 * (size_t)part->first_triangle]
                                          : PELT_NONE;
-    return at != PELT_NONE && p->s->rows[at] != PELT_NONE;
+    return at != PELT_NONE && p->s->classes.of[at] != PELT_NONE;
 }
 
 pelt_result px_bind_put_skin(px_arena *arena, pelt_binding *binding, const px_weight_table *table,

@@ -164,38 +164,31 @@ static pelt_result fail_not_finite(const maker *m, uint32_t vertex) {
         "vertex %u is not at a finite place; repair the mesh (remove it, or the part it is in) and try again", vertex);
 }
 
-static pelt_result make_rows(maker *m) {
+/* `user`: spaces [vertex]. */
+static bool same_space(const void *user, uint32_t a, uint32_t b) {
+    const uint32_t *spaces = user;
+    return spaces[a] == spaces[b];
+}
+
+static pelt_result make_classes(maker *m) {
     px_bind_subject *s = m->s;
     const pelt_mesh *mesh = &m->model->mesh;
-    uint32_t place_count, *places = PX_NEW(m->arena, uint32_t, mesh->vertex_count); /* [vertex] */
-    if (!places)
+    pelt_vertex_classes solids; /* the weld, split where boxes touch; PELT_NONE: not bound */
+    PX_TRY(px_bind_part_blocks(m->arena, mesh, &solids));
+    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+        solids.of[i] = m->bound[i] ? solids.of[i] : PELT_NONE;
+    PX_TRY(px_classes_refine(m->arena, mesh->vertex_count, &solids, same_space, s->vertex_spaces, &s->classes));
+    if (s->classes.count == 0)
+        return px_fail(m->context, PELT_ERROR_INPUT, "there is no mesh to bind");
+    if (!(s->positions = PX_NEW(m->arena, float, 3 * (size_t)s->classes.count)))
         return PELT_ERROR_MEMORY;
-    PX_TRY(px_bind_part_blocks(m->arena, mesh, places, &place_count));
-    uint32_t *first = PX_NEW(m->arena, uint32_t, place_count); /* [place] row + 1 */
-    uint32_t *row_spaces = PX_NEW(m->arena, uint32_t, mesh->vertex_count);
-    s->rows = PX_NEW(m->arena, uint32_t, mesh->vertex_count);
-    s->positions = PX_NEW(m->arena, float, 3 * (size_t)mesh->vertex_count);
-    if (!first || !row_spaces || !s->rows || !s->positions)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < mesh->vertex_count; i++) {
-        s->rows[i] = PELT_NONE;
-        if (!m->bound[i])
-            continue;
-        uint32_t *seen = &first[places[i]];
-        if (*seen && row_spaces[*seen - 1] == s->vertex_spaces[i]) {
-            s->rows[i] = *seen - 1;
-            continue;
-        }
-        float *p = s->positions + 3 * (size_t)s->row_count;
+    for (uint32_t c = 0; c < s->classes.count; c++) {
+        uint32_t i = s->classes.first[c];
+        float *p = s->positions + 3 * (size_t)c;
         px_affine_point(&s->spaces[s->vertex_spaces[i]], mesh->positions + 3 * (size_t)i, p);
         if (!isfinite(p[0]) || !isfinite(p[1]) || !isfinite(p[2]))
             return fail_not_finite(m, i);
-        row_spaces[s->row_count] = s->vertex_spaces[i];
-        s->rows[i] = s->row_count++;
-        *seen = s->row_count;
     }
-    if (s->row_count == 0)
-        return px_fail(m->context, PELT_ERROR_INPUT, "there is no mesh to bind");
     return PELT_OK;
 }
 
@@ -210,7 +203,7 @@ static pelt_result make_triangles(maker *m) {
         if (!m->bound[corners[0]])
             continue;
         for (int c = 0; c < 3; c++)
-            s->triangles[3 * (size_t)s->triangle_count + (size_t)c] = s->rows[corners[c]];
+            s->triangles[3 * (size_t)s->triangle_count + (size_t)c] = s->classes.of[corners[c]];
         s->triangle_count++;
     }
     return PELT_OK;
@@ -373,7 +366,7 @@ pelt_result px_bind_subject_make(pelt_context *context, px_arena *arena, pelt_mo
     maker m = {.context = context, .arena = arena, .s = subject, .model = model, .desc = desc};
     PX_TRY(pelt_model_weld(context, model));
     PX_TRY(find_spaces(&m));
-    PX_TRY(make_rows(&m));
+    PX_TRY(make_classes(&m));
     PX_TRY(make_triangles(&m));
     if (subject->rig == model) {
         PX_TRY(place_joints(&m, subject, m.globals));

@@ -37,7 +37,12 @@ pelt_result px_classes_refine(px_arena *arena, uint32_t vertex_count, const pelt
         PX_ALLOC(px_arena_context(arena), uint32_t, vertex_count); /* [new class] the next one + 1, or 0 */
     bool ready = made.of && made.first && heads && nexts;
     for (uint32_t i = 0; ready && i < vertex_count; i++) {
-        uint32_t *link = &heads[pelt_vertex_class(old, i)];
+        uint32_t from = pelt_vertex_class(old, i), *link;
+        if (from == PELT_NONE) {
+            made.of[i] = PELT_NONE;
+            continue;
+        }
+        link = &heads[from];
         while (*link && !same(user, i, made.first[*link - 1]))
             link = &nexts[*link - 1];
         if (!*link) {

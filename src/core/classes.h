@@ -12,7 +12,7 @@ pelt_result px_classes_make(px_arena *arena, uint32_t vertex_count, uint32_t cou
 /* Whether two vertices of one class stay together. */
 typedef bool px_same_fn(const void *user, uint32_t a, uint32_t b);
 /* Splits classes: a vertex joins the first of the new classes within its old one whose first vertex is the same by
- * `same`. Numbered by first appearance. */
+ * `same`. Numbered by first appearance. Vertices of old class PELT_NONE are of none, new PELT_NONE. */
 pelt_result px_classes_refine(px_arena *arena, uint32_t vertex_count, const pelt_vertex_classes *old, px_same_fn *same,
                               const void *user, pelt_vertex_classes *out);
 /* The weld, split by weights: vertices of one class coincide and are skinned alike. Needs mesh.weld. */

@@ -33,8 +33,8 @@ static float tinted(const px_light *l, size_t vertex, size_t channel, double val
 }
 
 static double pattern_of(const px_light *l, uint32_t r, size_t vertex, size_t channel) {
-    size_t unit = l->model->mesh.weld.of[vertex];
-    return l->patterns[r * l->column_count + unit * l->channel_count + (l->channel_count == 3 ? channel : 0)];
+    size_t u = l->model->mesh.weld.of[vertex];
+    return l->patterns[r * l->column_count + u * l->channel_count + (l->channel_count == 3 ? channel : 0)];
 }
 
 static float *mean_colors(const apply_work *w) {

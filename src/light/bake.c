@@ -18,11 +18,10 @@ typedef struct frame_work {
     px_light *light;
     const px_surface *surface;
     const float *positions, *normals; /* [vertex][3] */
-    const uint32_t *heads;            /* [unit] a vertex of it */
     const float *directions;          /* [direction][3] */
-    const float *sides;               /* [unit] 1; −1: the side that triangles turn away from is lit */
+    const float *sides;               /* [class] 1; −1: the side that triangles turn away from is lit */
     float diagonal;
-    double *out; /* [unit][channel] */
+    double *out; /* [class][channel] */
 } frame_work;
 
 static void make_directions(uint32_t count, float *out) {
@@ -42,10 +41,11 @@ static double lamp(const pelt_light_desc *desc, const float way[3], uint32_t cha
                                             : desc->ground[channel] + up * (desc->sky[channel] - desc->ground[channel]);
 }
 
-static void light_unit(const frame_work *w, size_t unit) {
+static void light_class(const frame_work *w, size_t u) {
     const px_light *l = w->light;
-    const float *p = w->positions + 3 * (size_t)w->heads[unit], *outward = w->normals + 3 * (size_t)w->heads[unit];
-    const float normal[3] = {w->sides[unit] * outward[0], w->sides[unit] * outward[1], w->sides[unit] * outward[2]};
+    size_t vertex = l->model->mesh.weld.first[u];
+    const float *p = w->positions + 3 * vertex, *outward = w->normals + 3 * vertex;
+    const float normal[3] = {w->sides[u] * outward[0], w->sides[u] * outward[1], w->sides[u] * outward[2]};
     float from[3], far = l->desc.reach > 0 ? (float)l->desc.reach * w->diagonal : INFINITY;
     double all = 0, sums[3] = {0};
     for (int c = 0; c < 3; c++)
@@ -61,13 +61,13 @@ static void light_unit(const frame_work *w, size_t unit) {
                 sums[c] += (double)cosine * lamp(&l->desc, way, c);
     }
     for (uint32_t c = 0; c < l->channel_count; c++)
-        w->out[unit * l->channel_count + c] = all > 0 ? sums[c] / all : 0;
+        w->out[u * l->channel_count + c] = all > 0 ? sums[c] / all : 0;
 }
 
 static pelt_result light_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
-    for (size_t unit = first; unit < first + count; unit++)
-        light_unit(user, unit);
+    for (size_t u = first; u < first + count; u++)
+        light_class(user, u);
     return PELT_OK;
 }
 
@@ -102,22 +102,23 @@ static pelt_result light_frame(frame_work *w, float *normals) {
     w->normals = normals;
     w->surface = &surface;
     if (result == PELT_OK)
-        result = px_parallel(l->context, NULL, l->unit_count, BLOCK, light_block, w);
+        result = px_parallel(l->context, NULL, mesh->weld.count, BLOCK, light_block, w);
     px_arena_destroy(arena);
     return result;
 }
 
-/* The mean light of each part, of the units that have their first vertex in it. */
+/* The mean light of each part, of the classes that have their first vertex in it. */
 static void mean_by_part(const px_light *l, const frame_work *w, double *means) {
     const pelt_mesh *mesh = &l->model->mesh;
     for (uint32_t p = 0; p < mesh->part_count; p++) {
         const pelt_part *part = &mesh->parts[p];
         double sum = 0;
         size_t count = 0;
-        for (size_t unit = 0; unit < l->unit_count; unit++)
-            if (w->heads[unit] >= part->first_vertex && w->heads[unit] - part->first_vertex < part->vertex_count) {
+        for (size_t u = 0; u < mesh->weld.count; u++)
+            if (mesh->weld.first[u] >= part->first_vertex &&
+                mesh->weld.first[u] - part->first_vertex < part->vertex_count) {
                 for (uint32_t c = 0; c < l->channel_count; c++)
-                    sum += w->out[unit * l->channel_count + c];
+                    sum += w->out[u * l->channel_count + c];
                 count += l->channel_count;
             }
         means[p] = count ? sum / (double)count : 1;
@@ -133,29 +134,30 @@ static pelt_result choose_sides(frame_work *w, float *normals, float *sides) {
     bool any = false;
     if (!means || !others)
         return PELT_ERROR_MEMORY;
-    for (size_t unit = 0; unit < l->unit_count; unit++)
-        sides[unit] = 1;
+    for (size_t u = 0; u < mesh->weld.count; u++)
+        sides[u] = 1;
     PX_TRY(light_frame(w, normals));
     mean_by_part(l, w, means);
     for (uint32_t p = 0; p < mesh->part_count; p++)
         any |= means[p] < DARK_MEAN;
     if (!any)
         return PELT_OK;
-    for (size_t unit = 0; unit < l->unit_count; unit++)
-        sides[unit] = -1;
+    for (size_t u = 0; u < mesh->weld.count; u++)
+        sides[u] = -1;
     PX_TRY(light_frame(w, normals));
     mean_by_part(l, w, others);
-    for (size_t unit = 0; unit < l->unit_count; unit++)
-        sides[unit] = 1;
+    for (size_t u = 0; u < mesh->weld.count; u++)
+        sides[u] = 1;
     for (uint32_t p = 0; p < mesh->part_count; p++) {
         const pelt_part *part = &mesh->parts[p];
         if (!(means[p] < DARK_MEAN && others[p] > FLIP_RATIO * means[p] && others[p] > DARK_MEAN))
             continue;
         px_log(l->context, PELT_LOG_WARNING, "part '%s' is inside out: the other side of its triangles is lit",
                part->name);
-        for (size_t unit = 0; unit < l->unit_count; unit++)
-            if (w->heads[unit] >= part->first_vertex && w->heads[unit] - part->first_vertex < part->vertex_count)
-                sides[unit] = -1;
+        for (size_t u = 0; u < mesh->weld.count; u++)
+            if (mesh->weld.first[u] >= part->first_vertex &&
+                mesh->weld.first[u] - part->first_vertex < part->vertex_count)
+                sides[u] = -1;
     }
     return PELT_OK;
 }
@@ -166,18 +168,14 @@ pelt_result px_light_bake(px_light *l) {
     float *positions = PX_NEW(l->arena, float, 3 * (size_t)mesh->vertex_count);
     float *normals = PX_NEW(l->arena, float, 3 * (size_t)mesh->vertex_count);
     float *directions = PX_NEW(l->arena, float, 3 * (size_t)l->desc.directions);
-    uint32_t *heads = PX_NEW(l->arena, uint32_t, l->unit_count);
-    float *sides = PX_NEW(l->arena, float, l->unit_count);
+    float *sides = PX_NEW(l->arena, float, mesh->weld.count);
     l->colors = PX_NEW(l->arena, double, px_mul_size(l->frame_count, l->column_count));
-    if (!points || !positions || !normals || !directions || !heads || !sides || !l->colors)
+    if (!points || !positions || !normals || !directions || !sides || !l->colors)
         return PELT_ERROR_MEMORY;
     make_directions(l->desc.directions, directions);
-    for (uint32_t i = mesh->vertex_count; i-- > 0;)
-        heads[mesh->weld.of[i]] = i;
     for (uint32_t m = 0, k = 0; m < l->motion_count; m++)
         for (uint32_t f = 0; f < l->clips[m].frame_count; f++, k++) {
-            frame_work w = {
-                .light = l, .positions = positions, .heads = heads, .directions = directions, .sides = sides};
+            frame_work w = {.light = l, .positions = positions, .directions = directions, .sides = sides};
             w.out = l->colors + k * l->column_count;
             PX_TRY(px_progress(l->context, "light", k, l->frame_count));
             PX_TRY(read_frame(l, &l->clips[m], f, points, positions));
@@ -185,6 +183,6 @@ pelt_result px_light_bake(px_light *l) {
                 PX_TRY(choose_sides(&w, normals, sides));
             PX_TRY(light_frame(&w, normals));
         }
-    l->ray_count = (uint64_t)l->frame_count * l->unit_count * (l->desc.directions / 2);
+    l->ray_count = (uint64_t)l->frame_count * mesh->weld.count * (l->desc.directions / 2);
     return PELT_OK;
 }

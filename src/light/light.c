@@ -67,9 +67,8 @@ static pelt_result take_frames(px_light *l) {
         l->motion_frames[m + 1] = (uint32_t)frames;
     }
     l->frame_count = (uint32_t)frames;
-    l->unit_count = model->mesh.weld.count;
     l->channel_count = l->desc.kind == PELT_LIGHT_SKY ? 3 : 1;
-    l->column_count = (size_t)l->unit_count * l->channel_count;
+    l->column_count = (size_t)model->mesh.weld.count * l->channel_count;
     return PELT_OK;
 }
 
@@ -115,7 +114,7 @@ static pelt_result run(px_light *l, pelt_light_report *report) {
     measure_colors(l, report);
     report->frame_count = l->frame_count;
     report->fps = frame_rate(l);
-    report->unit_count = l->unit_count;
+    report->vertex_count = l->model->mesh.weld.count;
     report->rank = l->rank;
     report->ray_count = l->ray_count;
     return px_light_apply(l);

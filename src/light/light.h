@@ -21,10 +21,9 @@ typedef struct px_light {
     pelt_clip *clips;        /* [motion] */
     uint32_t *motion_frames; /* [motion + 1] the first frame of each among all */
     uint32_t frame_count;    /* F, of all motions */
-    uint32_t unit_count;     /* welded vertices */
     uint32_t channel_count;  /* 1: grey, 3 */
-    size_t column_count;     /* M, units times channels */
-    double *colors;          /* [F][unit][channel] ≥ 0: A */
+    size_t column_count;     /* M, classes of mesh.weld times channels */
+    double *colors;          /* [F][class][channel] ≥ 0: A */
     uint64_t ray_count;
     uint32_t rank;    /* R */
     double *weights;  /* [F][R]: W */

@@ -1,4 +1,4 @@
-/* Collapses in the order of their harm: a heap of edges, in which an entry is out of date when one of its units has
+/* Collapses in the order of their harm: a heap of edges, in which an entry is out of date when one of its classes has
  * changed since. What is not allowed when its turn comes is tried the other way round and then left, until a collapse
  * beside it brings it back; when nothing is left, all edges get another turn as long as that changes anything. */
 #include "simplify/simplify.h"
@@ -22,7 +22,7 @@ struct px_queue {
     px_topology *topology;
     entry *entries; /* a heap, the least first */
     size_t count, capacity;
-    uint32_t *stamps; /* [unit] how often it has changed */
+    uint32_t *stamps; /* [class] how often it has changed */
     bool failed;      /* out of memory */
 };
 
@@ -80,7 +80,7 @@ static entry pop(px_queue *q) {
 
 /* What kinds alone tell of a direction. */
 static bool may_go(const px_simplify *s, uint32_t go, uint32_t keep) {
-    return s->kinds[go] == PX_UNIT_FREE || (s->kinds[go] == PX_UNIT_EDGE && s->kinds[keep] != PX_UNIT_FREE);
+    return s->kinds[go] == PX_CLASS_FREE || (s->kinds[go] == PX_CLASS_EDGE && s->kinds[keep] != PX_CLASS_FREE);
 }
 
 static void measure(const px_queue *q, uint32_t go, uint32_t keep, bool last, entry *out) {
@@ -104,21 +104,21 @@ static bool measure_edge(const px_queue *q, uint32_t a, uint32_t b, entry *out) 
 
 typedef struct ring {
     px_queue *q;
-    uint32_t unit;
+    uint32_t u;
 } ring;
 
 static void push_edge(void *user, uint32_t other) {
     const ring *r = user;
     entry new_one;
-    if (measure_edge(r->q, r->unit, other, &new_one))
+    if (measure_edge(r->q, r->u, other, &new_one))
         push(r->q, &new_one);
 }
 
-/* Edges that are to be measured later stand at the end, from their lower unit. */
+/* Edges that are to be measured later stand at the end, from their lower class. */
 static void list_edge(void *user, uint32_t other) {
     const ring *r = user;
-    if (r->unit < other && reserve(r->q))
-        r->q->entries[r->q->count++] = (entry){.go = r->unit, .keep = other};
+    if (r->u < other && reserve(r->q))
+        r->q->entries[r->q->count++] = (entry){.go = r->u, .keep = other};
 }
 
 static pelt_result measure_block(void *user, size_t first, size_t count, size_t block) {
@@ -134,7 +134,7 @@ static pelt_result measure_block(void *user, size_t first, size_t count, size_t 
 
 static pelt_result fill(px_queue *q) {
     q->count = 0;
-    for (uint32_t u = 0; u < q->s->units.count && !q->failed; u++)
+    for (uint32_t u = 0; u < q->s->classes.count && !q->failed; u++)
         px_topology_neighbours(q->topology, u, list_edge, &(ring){q, u});
     if (q->failed)
         return PELT_ERROR_MEMORY;
@@ -155,9 +155,9 @@ static pelt_result fill(px_queue *q) {
  * area has no side to keep. */
 static bool keeps_side(const px_simplify *s, uint32_t corner, const float *to) {
     size_t n = s->pose_count, b = px_next_corner(corner), c = px_next_corner((uint32_t)b);
-    const float *p = s->places + 3 * n * px_corner_unit(s, corner);
-    const float *x = s->places + 3 * n * px_corner_unit(s, (uint32_t)b);
-    const float *y = s->places + 3 * n * px_corner_unit(s, (uint32_t)c);
+    const float *p = s->places + 3 * n * px_corner_class(s, corner);
+    const float *x = s->places + 3 * n * px_corner_class(s, (uint32_t)b);
+    const float *y = s->places + 3 * n * px_corner_class(s, (uint32_t)c);
     for (size_t k = 0; k < n; k++) {
         float e[3], f[3], g[3], old[3], new_one[3], dot = 0, square = 0, new_square = 0;
         for (size_t a = 0; a < 3; a++) {
@@ -179,10 +179,10 @@ static bool keeps_side(const px_simplify *s, uint32_t corner, const float *to) {
     return true;
 }
 
-static bool keeps_sides(px_simplify *s, uint32_t unit, uint32_t other, const float *to) {
-    PX_CIRCLE(s, unit, corner) {
+static bool keeps_sides(px_simplify *s, uint32_t u, uint32_t other, const float *to) {
+    PX_CIRCLE(s, u, corner) {
         uint32_t b = px_next_corner(corner), c = px_next_corner(b);
-        if (px_corner_unit(s, b) != other && px_corner_unit(s, c) != other && !keeps_side(s, corner, to))
+        if (px_corner_class(s, b) != other && px_corner_class(s, c) != other && !keeps_side(s, corner, to))
             return false;
     }
     return true;
@@ -259,7 +259,7 @@ static void destroy(void *user) {
 
 pelt_result px_queue_create(px_simplify *s, px_queue **out) {
     px_queue *q = PX_NEW(s->arena, px_queue, 1);
-    if (!q || !(q->stamps = PX_NEW(s->arena, uint32_t, s->units.count)))
+    if (!q || !(q->stamps = PX_NEW(s->arena, uint32_t, s->classes.count)))
         return PELT_ERROR_MEMORY;
     q->s = s;
     PX_TRY(px_topology_create(s, &q->topology));

@@ -11,11 +11,11 @@ typedef struct level {
     px_simplify *s;
     pelt_model *target;
     pelt_mesh mesh;
-    uint32_t *kept;        /* [new vertex] old vertex */
-    uint32_t *places;      /* [old vertex + 1] how many before it are kept */
-    uint32_t *kept_points; /* [new point] old point */
-    uint32_t *roots;       /* [unit] where it went in the end */
-    uint32_t *point_units; /* [new point] */
+    uint32_t *kept;          /* [new vertex] old vertex */
+    uint32_t *places;        /* [old vertex + 1] how many before it are kept */
+    uint32_t *kept_points;   /* [new point] old point */
+    uint32_t *roots;         /* [class] where it went in the end */
+    uint32_t *point_classes; /* [new point] */
 } level;
 
 /* ---- Vertices and points ---------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static pelt_result keep_points(level *l, uint32_t *numbers) {
         uint32_t point = numbers[pelt_vertex_class(&mesh->points, l->kept[i])];
         if (of)
             of[i] = point;
-        l->point_units[point] = l->s->units.of[l->kept[i]];
+        l->point_classes[point] = l->s->classes.of[l->kept[i]];
     }
     if (of)
         return px_classes_make(l->target->memory, l->mesh.vertex_count, count, of, &l->mesh.points);
@@ -169,31 +169,31 @@ static pelt_result take_morphs(const level *l, pelt_morph_set *set) {
 
 /* ---- Clips ------------------------------------------------------------------------------------------------ */
 
-/* What placing the units of one frame needs. */
+/* What placing the classes of one frame needs. */
 typedef struct frame_places {
-    float *units;    /* [unit][3] where they were, as parts of the model's size */
-    float *moves;    /* [unit][3] */
-    float *quadrics; /* [unit][10] */
-    double *normals; /* [unit][3] of the surface as it was */
-    float *points;   /* [old point][3] */
+    float *positions; /* [class][3] before, as parts of the model's size */
+    float *moves;     /* [class][3] */
+    float *quadrics;  /* [class][10] */
+    double *normals;  /* [class][3] of the surface as it was */
+    float *points;    /* [old point][3] */
 } frame_places;
 
 static pelt_result frame_places_create(px_arena *arena, const px_simplify *s, frame_places *f) {
-    size_t units = s->units.count;
-    *f = (frame_places){PX_NEW(arena, float, 3 * units), PX_NEW(arena, float, 3 * units),
-                        PX_NEW(arena, float, PX_QUADRIC *units), PX_NEW(arena, double, 3 * units),
+    size_t classes = s->classes.count;
+    *f = (frame_places){PX_NEW(arena, float, 3 * classes), PX_NEW(arena, float, 3 * classes),
+                        PX_NEW(arena, float, PX_QUADRIC *classes), PX_NEW(arena, double, 3 * classes),
                         PX_NEW(arena, float, 3 * (size_t)s->model->mesh.points.count)};
-    return f->units && f->moves && f->quadrics && f->normals && f->points ? PELT_OK : PELT_ERROR_MEMORY;
+    return f->positions && f->moves && f->quadrics && f->normals && f->points ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 /* How much a triangle faces the way that the surface did at its corners. */
 static double facing(const px_simplify *s, const frame_places *f, const uint32_t *corners, double moved) {
     double p[3][3], way[3] = {0, 0, 0}, sum = 0;
     for (size_t c = 0; c < 3; c++) {
-        size_t unit = s->units.of[corners[c]];
+        size_t u = s->classes.of[corners[c]];
         for (size_t a = 0; a < 3; a++) {
-            p[c][a] = (double)f->units[3 * unit + a] + moved * (double)f->moves[3 * unit + a];
-            way[a] += f->normals[3 * unit + a];
+            p[c][a] = (double)f->positions[3 * u + a] + moved * (double)f->moves[3 * u + a];
+            way[a] += f->normals[3 * u + a];
         }
     }
     for (int a = 0; a < 3; a++) {
@@ -211,7 +211,7 @@ static void mend_turned(const px_simplify *s, frame_places *f) {
             if (corners[0] == PELT_NONE || facing(s, f, corners, 1) >= 0 || facing(s, f, corners, 0) < 0)
                 continue;
             for (int c = 0; c < 3; c++)
-                memset(f->moves + 3 * (size_t)s->units.of[corners[c]], 0, 3 * sizeof *f->moves);
+                memset(f->moves + 3 * (size_t)s->classes.of[corners[c]], 0, 3 * sizeof *f->moves);
             turned = true;
         }
         if (!turned)
@@ -219,20 +219,20 @@ static void mend_turned(const px_simplify *s, frame_places *f) {
     }
 }
 
-/* Moves of a frame whose units are in place: by the quadrics of all that went to each. */
-static void place_units(const level *l, frame_places *f) {
+/* Moves of a frame whose classes are in place: by the quadrics of all that went to each. */
+static void place_classes(const level *l, frame_places *f) {
     const px_simplify *s = l->s;
-    size_t units = s->units.count;
-    memset(f->moves, 0, 3 * units * sizeof *f->moves);
+    size_t classes = s->classes.count;
+    memset(f->moves, 0, 3 * classes * sizeof *f->moves);
     if (s->desc.keep_positions)
         return;
-    memset(f->quadrics, 0, PX_QUADRIC * units * sizeof *f->quadrics);
-    memset(f->normals, 0, 3 * units * sizeof *f->normals);
-    px_quadrics_add(s, f->units, l->roots, 1, f->quadrics, 1, 0);
-    px_normals_sum(s->faces, s->model->mesh.triangle_count, NULL, NULL, f->units, f->normals);
-    for (size_t u = 0; u < units; u++) {
+    memset(f->quadrics, 0, PX_QUADRIC * classes * sizeof *f->quadrics);
+    memset(f->normals, 0, 3 * classes * sizeof *f->normals);
+    px_quadrics_add(s, f->positions, l->roots, 1, f->quadrics, 1, 0);
+    px_normals_sum(s->faces, s->model->mesh.triangle_count, NULL, NULL, f->positions, f->normals);
+    for (size_t u = 0; u < classes; u++) {
         double q[PX_QUADRIC], move[3];
-        if (l->roots[u] != u || s->kinds[u] == PX_UNIT_LOCKED || s->first[u] == PELT_NONE)
+        if (l->roots[u] != u || s->kinds[u] == PX_CLASS_LOCKED || s->first[u] == PELT_NONE)
             continue;
         for (size_t e = 0; e < PX_QUADRIC; e++)
             q[e] = (double)f->quadrics[PX_QUADRIC * u + e];
@@ -243,19 +243,19 @@ static void place_units(const level *l, frame_places *f) {
     mend_turned(s, f);
 }
 
-static void take_units(const level *l, const float *positions, const uint32_t *points, frame_places *f) {
+/* Positions of the classes from positions [class of `at`][3]: relative to the first of them, as parts of the model's size. */
+static void take_classes(const level *l, const float *positions, const pelt_vertex_classes *at, frame_places *f) {
     const px_simplify *s = l->s;
-    for (uint32_t u = 0; u < s->units.count; u++)
-        for (size_t a = 0; a < 3; a++) {
-            size_t vertex = s->units.first[u], first = points ? points[s->units.first[0]] : s->units.first[0];
-            size_t point = points ? points[vertex] : vertex;
-            f->units[3 * (size_t)u + a] =
-                (float)(((double)positions[3 * point + a] - (double)positions[3 * first + a]) / s->size);
-        }
+    const float *first = positions + 3 * (size_t)pelt_vertex_class(at, s->classes.first[0]);
+    for (uint32_t u = 0; u < s->classes.count; u++) {
+        const float *p = positions + 3 * (size_t)pelt_vertex_class(at, s->classes.first[u]);
+        for (size_t a = 0; a < 3; a++)
+            f->positions[3 * (size_t)u + a] = (float)(((double)p[a] - (double)first[a]) / s->size);
+    }
 }
 
-static float moved(const level *l, const frame_places *f, float value, uint32_t unit, size_t axis) {
-    return (float)((double)value + (double)f->moves[3 * (size_t)unit + axis] * l->s->size);
+static float moved(const level *l, const frame_places *f, float value, uint32_t u, size_t axis) {
+    return (float)((double)value + (double)f->moves[3 * (size_t)u + axis] * l->s->size);
 }
 
 typedef struct clip_writer {
@@ -270,12 +270,12 @@ static pelt_result write_frame(const clip_writer *w, uint32_t k, frame_places *f
     PX_TRY(pelt_clip_read(l->s->context, w->from, k, 0, w->from->point_count, f->points));
     px_clip_release(w->from, w->from->point_count);
     if (l->s->own_places) {
-        take_units(l, f->points, l->s->model->mesh.points.of, f);
-        place_units(l, f);
+        take_classes(l, f->points, &l->s->model->mesh.points, f);
+        place_classes(l, f);
     }
     for (uint32_t p = 0; p < l->mesh.points.count; p++)
         for (size_t a = 0; a < 3; a++)
-            out[3 * (size_t)p + a] = moved(l, f, f->points[3 * (size_t)l->kept_points[p] + a], l->point_units[p], a);
+            out[3 * (size_t)p + a] = moved(l, f, f->points[3 * (size_t)l->kept_points[p] + a], l->point_classes[p], a);
     return PELT_OK;
 }
 
@@ -322,14 +322,14 @@ static pelt_result move_vertices(const level *l, px_arena *arena) {
     frame_places f;
     if (s->own_places) {
         PX_TRY(frame_places_create(arena, s, &f));
-        take_units(l, s->model->mesh.positions, NULL, &f);
-        place_units(l, &f);
+        take_classes(l, s->model->mesh.positions, &(pelt_vertex_classes){0}, &f);
+        place_classes(l, &f);
     }
     for (uint32_t i = 0; i < l->mesh.vertex_count; i++) {
-        uint32_t unit = s->units.of[l->kept[i]];
+        uint32_t u = s->classes.of[l->kept[i]];
         for (size_t a = 0; a < 3; a++) {
             float *at = &l->mesh.positions[3 * (size_t)i + a];
-            *at = s->own_places ? moved(l, &f, *at, unit, a) : (float)((double)*at + s->moves[unit][a]);
+            *at = s->own_places ? moved(l, &f, *at, u, a) : (float)((double)*at + s->moves[u][a]);
         }
     }
     return PELT_OK;
@@ -346,11 +346,11 @@ static pelt_result build(level *l, px_arena *arena) {
     l->kept = PX_NEW(arena, uint32_t, mesh->vertex_count);
     l->places = PX_NEW(arena, uint32_t, (size_t)mesh->vertex_count + 1);
     l->kept_points = PX_NEW(arena, uint32_t, mesh->points.count);
-    l->point_units = PX_NEW(arena, uint32_t, mesh->points.count);
-    l->roots = PX_NEW(arena, uint32_t, s->units.count);
-    if (!marks || !numbers || !l->kept || !l->places || !l->kept_points || !l->point_units || !l->roots)
+    l->point_classes = PX_NEW(arena, uint32_t, mesh->points.count);
+    l->roots = PX_NEW(arena, uint32_t, s->classes.count);
+    if (!marks || !numbers || !l->kept || !l->places || !l->kept_points || !l->point_classes || !l->roots)
         return PELT_ERROR_MEMORY;
-    for (uint32_t u = 0; u < s->units.count; u++)
+    for (uint32_t u = 0; u < s->classes.count; u++)
         for (l->roots[u] = u; s->parents[l->roots[u]] != l->roots[u];)
             l->roots[u] = s->parents[l->roots[u]];
     l->mesh = (pelt_mesh){.part_count = mesh->part_count};

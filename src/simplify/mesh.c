@@ -44,7 +44,7 @@ static void take_part(px_simplify *s, uint32_t part, uint32_t first, uint32_t co
             s->triangle_count--;
         } else {
             for (int c = 0; c < 3; c++)
-                s->kinds[face[c]] = PX_UNIT_LOCKED;
+                s->kinds[face[c]] = PX_CLASS_LOCKED;
         }
     }
 }
@@ -55,9 +55,9 @@ static pelt_result take_faces(px_simplify *s) {
     s->faces = PX_NEW(s->arena, uint32_t, count);
     s->corners = PX_NEW(s->arena, uint32_t, count);
     s->next = PX_NEW(s->arena, uint32_t, count);
-    s->first = PX_NEW(s->arena, uint32_t, s->units.count);
-    s->kinds = PX_NEW(s->arena, uint8_t, s->units.count);
-    s->parents = PX_NEW(s->arena, uint32_t, s->units.count);
+    s->first = PX_NEW(s->arena, uint32_t, s->classes.count);
+    s->kinds = PX_NEW(s->arena, uint8_t, s->classes.count);
+    s->parents = PX_NEW(s->arena, uint32_t, s->classes.count);
     s->triangle_parts = PX_NEW(s->arena, uint32_t, mesh->triangle_count);
     s->part_counts = PX_NEW(s->arena, uint32_t, (size_t)mesh->part_count + 1);
     if (!s->triangle_parts || !s->part_counts || !s->faces || !s->corners || !s->next || !s->first || !s->kinds ||
@@ -66,8 +66,8 @@ static pelt_result take_faces(px_simplify *s) {
     s->triangle_count = mesh->triangle_count;
     memcpy(s->corners, mesh->triangles, count * sizeof *s->corners);
     for (size_t e = 0; e < count; e++)
-        s->faces[e] = s->units.of[mesh->triangles[e]];
-    for (uint32_t u = 0; u < s->units.count; u++) {
+        s->faces[e] = s->classes.of[mesh->triangles[e]];
+    for (uint32_t u = 0; u < s->classes.count; u++) {
         s->first[u] = PELT_NONE;
         s->parents[u] = u;
     }
@@ -97,7 +97,7 @@ static pelt_result find_parts(px_simplify *s) {
 
 /* A side of a triangle, with its ends in order. */
 typedef struct side {
-    uint32_t low, high; /* units */
+    uint32_t low, high; /* classes */
     uint32_t corner;    /* where it begins */
 } side;
 
@@ -140,10 +140,10 @@ static bool is_seam(const px_simplify *s, const side *a, const side *b) {
     if (!uvs)
         return false;
     for (int end = 0; end < 2; end++) {
-        uint32_t unit = end ? a->high : a->low, vertices[2];
+        uint32_t u = end ? a->high : a->low, vertices[2];
         for (int n = 0; n < 2; n++) {
             uint32_t corner = n ? b->corner : a->corner;
-            corner = s->faces[corner] == unit ? corner : px_next_corner(corner);
+            corner = s->faces[corner] == u ? corner : px_next_corner(corner);
             vertices[n] = s->corners[corner];
         }
         if (memcmp(uvs + 2 * (size_t)vertices[0], uvs + 2 * (size_t)vertices[1], 2 * sizeof *uvs) != 0)
@@ -191,22 +191,22 @@ static pelt_result look_at_edges(px_simplify *s, side *sides, uint8_t *borders) 
             end++;
         look_at_edge(s, sides + first, end - first, borders);
     }
-    for (uint32_t u = 0; u < s->units.count; u++)
-        if (borders[u] && s->kinds[u] == PX_UNIT_FREE)
-            s->kinds[u] = borders[u] == 2 ? PX_UNIT_EDGE : PX_UNIT_LOCKED;
+    for (uint32_t u = 0; u < s->classes.count; u++)
+        if (borders[u] && s->kinds[u] == PX_CLASS_FREE)
+            s->kinds[u] = borders[u] == 2 ? PX_CLASS_EDGE : PX_CLASS_LOCKED;
     return PELT_OK;
 }
 
-/* Units that lie at one place at rest and move apart: both stay, so that nothing opens at rest. */
+/* Classes that lie at one place at rest and move apart: both stay, so that nothing opens at rest. */
 static pelt_result lock_parting(px_simplify *s) {
     const pelt_mesh *mesh = &s->model->mesh;
-    uint32_t *seen = PX_NEW(s->arena, uint32_t, mesh->weld.count); /* unit + 1 */
+    uint32_t *seen = PX_NEW(s->arena, uint32_t, mesh->weld.count); /* class + 1 */
     if (!seen)
         return PELT_ERROR_MEMORY;
-    for (uint32_t u = 0; u < s->units.count; u++) {
-        uint32_t *at = &seen[mesh->weld.of[s->units.first[u]]];
+    for (uint32_t u = 0; u < s->classes.count; u++) {
+        uint32_t *at = &seen[mesh->weld.of[s->classes.first[u]]];
         if (*at)
-            s->kinds[u] = s->kinds[*at - 1] = PX_UNIT_LOCKED;
+            s->kinds[u] = s->kinds[*at - 1] = PX_CLASS_LOCKED;
         *at = u + 1;
     }
     return PELT_OK;
@@ -217,7 +217,7 @@ pelt_result px_simplify_mesh(px_simplify *s) {
     PX_TRY(find_parts(s));
     PX_TRY(lock_parting(s));
     side *sides = PX_ALLOC(s->context, side, 3 * (size_t)s->model->mesh.triangle_count);
-    uint8_t *borders = PX_ALLOC(s->context, uint8_t, s->units.count);
+    uint8_t *borders = PX_ALLOC(s->context, uint8_t, s->classes.count);
     pelt_result result = sides && borders ? look_at_edges(s, sides, borders) : PELT_ERROR_MEMORY;
     px_free(s->context, borders);
     px_free(s->context, sides);

@@ -1,6 +1,6 @@
 /* Poses that stand for a motion: of many candidates (the rest pose, each morph alone, frames of motions or clips) the one
  * that is farthest from those chosen so far, until all are near one. Poses are compared by distances between pairs of
- * units, which no rigid motion changes. A pose weighs as many candidates as are nearest to it. */
+ * classes, which no rigid motion changes. A pose weighs as many candidates as are nearest to it. */
 #include "core/frames.h"
 #include "core/mesh.h"
 #include "simplify/simplify.h"
@@ -25,7 +25,7 @@ typedef struct chooser {
     px_arena *arena;
     uint32_t count;
     candidate *candidates;
-    float (*features)[PAIRS]; /* [candidate] distances of pairs of units */
+    float (*features)[PAIRS]; /* [candidate] distances of pairs of classes */
     /* The pose at hand: */
     pelt_transform *locals; /* [joint] */
     pelt_affine *globals;   /* [joint] */
@@ -51,10 +51,10 @@ static pelt_result set_pose(chooser *c, const candidate *at) {
     return PELT_OK;
 }
 
-/* Where a unit is in the pose, and how displacements move there. */
-static void place_unit(const chooser *c, const candidate *at, uint32_t unit, double place[3], double linear[9]) {
+/* Where a class is in the pose, and how displacements move there. */
+static void place_class(const chooser *c, const candidate *at, uint32_t u, double place[3], double linear[9]) {
     const pelt_model *model = c->s->model;
-    uint32_t vertex = c->s->units.first[unit];
+    uint32_t vertex = c->s->classes.first[u];
     double blend[12], rest[3];
     for (int e = 0; e < 9; e++)
         linear[e] = e % 4 == 0;
@@ -136,16 +136,16 @@ static pelt_result list_candidates(chooser *c) {
 
 /* ---- Choosing --------------------------------------------------------------------------------------------- */
 
-/* Pairs of units far apart in number, the same for every pose. */
+/* Pairs of classes far apart in number, the same for every pose. */
 static pelt_result describe(chooser *c, uint32_t n) {
-    uint32_t units = c->s->units.count;
+    uint32_t classes = c->s->classes.count;
     PX_TRY(set_pose(c, &c->candidates[n]));
     for (uint32_t pair = 0; pair < PAIRS; pair++) {
-        uint32_t a = (uint32_t)((uint64_t)pair * units / PAIRS);
-        uint32_t b = (uint32_t)(((uint64_t)pair * 7919 + 1) % PAIRS * units / PAIRS);
+        uint32_t a = (uint32_t)((uint64_t)pair * classes / PAIRS);
+        uint32_t b = (uint32_t)(((uint64_t)pair * 7919 + 1) % PAIRS * classes / PAIRS);
         double place[2][3], linear[9], square = 0;
-        place_unit(c, &c->candidates[n], a, place[0], linear);
-        place_unit(c, &c->candidates[n], b, place[1], linear);
+        place_class(c, &c->candidates[n], a, place[0], linear);
+        place_class(c, &c->candidates[n], b, place[1], linear);
         for (int e = 0; e < 3; e++)
             square += (place[0][e] - place[1][e]) * (place[0][e] - place[1][e]);
         c->features[n][pair] = (float)(sqrt(square) / c->s->size);
@@ -201,11 +201,11 @@ static pelt_result fill_pose(chooser *c, const candidate *at, uint32_t pose) {
     size_t poses = s->pose_count;
     double middle[3] = {0, 0, 0};
     PX_TRY(set_pose(c, at));
-    for (uint32_t u = 0; u < s->units.count; u++) {
+    for (uint32_t u = 0; u < s->classes.count; u++) {
         double place[3], linear[9];
-        place_unit(c, at, u, place, linear);
+        place_class(c, at, u, place, linear);
         if (!isfinite(place[0]) || !isfinite(place[1]) || !isfinite(place[2]))
-            return px_fail(s->context, PELT_ERROR_INPUT, "vertex %u is not finite in %s '%s'", s->units.first[u],
+            return px_fail(s->context, PELT_ERROR_INPUT, "vertex %u is not finite in %s '%s'", s->classes.first[u],
                            at->clip ? "clip" : "motion",
                            at->clip     ? at->clip->name
                            : at->motion ? at->motion->name
@@ -233,7 +233,7 @@ static pelt_result find_all(chooser *c) {
         return PELT_ERROR_MEMORY;
     PX_TRY(list_candidates(c));
     PX_TRY(choose(c, chosen));
-    size_t count = (size_t)s->units.count * s->pose_count;
+    size_t count = (size_t)s->classes.count * s->pose_count;
     s->places = PX_NEW(s->arena, float, 3 * count);
     bool skinned = !s->own_places && model->skin.bone_count > 0;
     s->linear = skinned ? PX_NEW(s->arena, float, 9 * count) : NULL;

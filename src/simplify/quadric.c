@@ -1,4 +1,4 @@
-/* Quadrics in all poses: Q(x) = xᵀA x + 2 b·x + c, x from the unit's own place, so that floats hold them well.
+/* Quadrics in all poses: Q(x) = xᵀA x + 2 b·x + c, x from the class's own place, so that floats hold them well.
  *
  * A = Σ area·n nᵀ over planes with unit normals n, so its trace is the area that a quadric stands for. */
 #include "core/math3.h"
@@ -19,9 +19,9 @@ typedef struct sums {
     size_t stride, pose;
 } sums;
 
-/* Adds a plane through the place of `on` to the owner of a unit. */
-static void add_plane(const sums *to, uint32_t unit, uint32_t on, const double normal[3], double weight) {
-    size_t owner = to->owners ? to->owners[unit] : unit;
+/* Adds a plane through the place of `on` to the owner of a class. */
+static void add_plane(const sums *to, uint32_t u, uint32_t on, const double normal[3], double weight) {
+    size_t owner = to->owners ? to->owners[u] : u;
     float *quadric = to->quadrics + PX_QUADRIC * owner * to->stride + to->pose;
     double distance = 0;
     for (int a = 0; a < 3; a++)
@@ -100,7 +100,7 @@ void px_quadrics_shift(uint32_t pose_count, const float *moves, float *quadrics)
     }
 }
 
-/* Both units' quadrics about the place of `keep`. */
+/* Both classes' quadrics about the place of `keep`. */
 static void join(const px_simplify *s, uint32_t go, uint32_t keep, float *out) {
     size_t n = s->pose_count;
     const float *from = s->places + 3 * n * go, *to = s->places + 3 * n * keep;
@@ -114,10 +114,10 @@ static void join(const px_simplify *s, uint32_t go, uint32_t keep, float *out) {
         out[e] += own[e];
 }
 
-/* The sum over poses, drawn back to the rest pose through what moves the unit there. */
-static void draw_back(const px_simplify *s, uint32_t unit, const float *quadrics, double out[PX_QUADRIC]) {
+/* The sum over poses, drawn back to the rest pose through what moves the class there. */
+static void draw_back(const px_simplify *s, uint32_t u, const float *quadrics, double out[PX_QUADRIC]) {
     size_t n = s->pose_count;
-    const float *q = quadrics, *b = s->linear ? s->linear + 9 * n * unit : NULL;
+    const float *q = quadrics, *b = s->linear ? s->linear + 9 * n * u : NULL;
     memset(out, 0, PX_QUADRIC * sizeof *out);
     for (size_t k = 0; k < n; k++) {
         double a[3][3] = {{(double)q[k], (double)q[n + k], (double)q[2 * n + k]},
@@ -141,11 +141,11 @@ static void draw_back(const px_simplify *s, uint32_t unit, const float *quadrics
 }
 
 /* The best move at rest, and what it is in the poses. */
-static void move_at_rest(const px_simplify *s, uint32_t unit, const float *quadrics, double move[3], float *moves) {
+static void move_at_rest(const px_simplify *s, uint32_t u, const float *quadrics, double move[3], float *moves) {
     size_t n = s->pose_count;
-    const float *b = s->linear ? s->linear + 9 * n * unit : NULL;
+    const float *b = s->linear ? s->linear + 9 * n * u : NULL;
     double q[PX_QUADRIC];
-    draw_back(s, unit, quadrics, q);
+    draw_back(s, u, quadrics, q);
     px_quadric_solve(q, move);
     for (size_t a = 0; a < 3; a++)
         for (size_t k = 0; k < n; k++)
@@ -174,7 +174,7 @@ void px_collapse_measure(const px_simplify *s, uint32_t go, uint32_t keep, px_co
     quadrics = quadrics ? quadrics : own_quadrics;
     *out = (px_collapse){0};
     join(s, go, keep, quadrics);
-    if (s->desc.keep_positions || s->kinds[keep] == PX_UNIT_LOCKED)
+    if (s->desc.keep_positions || s->kinds[keep] == PX_CLASS_LOCKED)
         memset(moves, 0, 3 * n * sizeof *moves);
     else if (s->own_places)
         move_in_poses(s, quadrics, moves);

@@ -1,4 +1,4 @@
-/* Simplification: see pelt/simplify.h. Units → poses → mesh → quadrics → collapses → levels. */
+/* Simplification: see pelt/simplify.h. Classes → poses → mesh → quadrics → collapses → levels. */
 #include "simplify/simplify.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static pelt_result check(pelt_context *context, const pelt_model *model, const d
     return PELT_OK;
 }
 
-/* Vertices that weld are one unit unless their weights tell them apart: sums of differences up to this are rounding. */
+/* Vertices that weld are one class unless their weights tell them apart: sums of differences up to this are rounding. */
 #define SAME_WEIGHTS 0.01
 
 static double weight_of(const pelt_skin *skin, uint32_t vertex, uint32_t bone) {
@@ -53,7 +53,7 @@ static bool same_weights(const void *user, uint32_t a, uint32_t b) {
 static void add_quadrics(const px_simplify *s, float *positions) {
     size_t n = s->pose_count;
     for (uint32_t k = 0; k < s->pose_count; k++) {
-        for (size_t e = 0; e < 3 * (size_t)s->units.count; e++)
+        for (size_t e = 0; e < 3 * (size_t)s->classes.count; e++)
             positions[e] = s->places[e * n + k];
         px_quadrics_add(s, positions, NULL, s->weights[k], s->quadrics, s->pose_count, k);
     }
@@ -62,10 +62,10 @@ static void add_quadrics(const px_simplify *s, float *positions) {
 static pelt_result prepare(px_simplify *s) {
     PX_TRY(pelt_model_weld(s->context, s->model));
     PX_TRY(px_classes_refine(s->arena, s->model->mesh.vertex_count, &s->model->mesh.weld, same_weights, &s->model->skin,
-                             &s->units));
+                             &s->classes));
     PX_TRY(px_simplify_poses(s));
     PX_TRY(px_simplify_mesh(s));
-    size_t count = s->units.count;
+    size_t count = s->classes.count;
     s->quadrics = px_arena_alloc(s->arena, px_mul_size(count, s->pose_count), PX_QUADRIC * sizeof *s->quadrics);
     s->moves = px_arena_alloc(s->arena, count, sizeof *s->moves);
     float *positions = PX_ALLOC(s->context, float, 3 * count);

@@ -1,6 +1,6 @@
 /* What a collapse does to the mesh, and whether it may.
  *
- * Unit `go` may go into `keep` when the surface keeps its kind: the two have no common neighbours but those of the
+ * Class `go` may go into `keep` when the surface keeps its kind: the two have no common neighbours but those of the
  * triangles between them (the link condition), no face would be there twice, no part would be gone, a border goes along
  * itself. And every wedge
  * of `go` (a vertex, with UV and normal of its own) needs one wedge of `keep` that takes its place: the one that they share
@@ -11,12 +11,12 @@
 struct px_topology {
     px_simplify *s;
     uint32_t stamp;  /* marks below it are of other questions */
-    uint32_t *marks; /* [unit] */
+    uint32_t *marks; /* [class] */
 };
 
 pelt_result px_topology_create(px_simplify *s, px_topology **out) {
     px_topology *t = PX_NEW(s->arena, px_topology, 1);
-    if (!t || !(t->marks = PX_NEW(s->arena, uint32_t, s->units.count)))
+    if (!t || !(t->marks = PX_NEW(s->arena, uint32_t, s->classes.count)))
         return PELT_ERROR_MEMORY;
     t->s = s;
     *out = t;
@@ -26,18 +26,18 @@ pelt_result px_topology_create(px_simplify *s, px_topology **out) {
 /* Numbers that no mark has yet; about four billion of them before all begin anew. */
 static uint32_t new_stamps(px_topology *t, uint32_t count) {
     if (t->stamp > UINT32_MAX - 2 * count) {
-        memset(t->marks, 0, t->s->units.count * sizeof *t->marks);
+        memset(t->marks, 0, t->s->classes.count * sizeof *t->marks);
         t->stamp = 0;
     }
     t->stamp += count;
     return t->stamp - count + 1;
 }
 
-void px_topology_neighbours(px_topology *t, uint32_t unit, void (*visit)(void *user, uint32_t unit), void *user) {
+void px_topology_neighbours(px_topology *t, uint32_t u, void (*visit)(void *user, uint32_t u), void *user) {
     uint32_t stamp = new_stamps(t, 1);
-    PX_CIRCLE(t->s, unit, corner) {
+    PX_CIRCLE(t->s, u, corner) {
         uint32_t b = px_next_corner(corner), c = px_next_corner(b);
-        uint32_t ends[2] = {px_corner_unit(t->s, b), px_corner_unit(t->s, c)};
+        uint32_t ends[2] = {px_corner_class(t->s, b), px_corner_class(t->s, c)};
         for (int e = 0; e < 2; e++)
             if (t->marks[ends[e]] != stamp) {
                 t->marks[ends[e]] = stamp;
@@ -105,10 +105,10 @@ static bool find_partner(px_simplify *s, uint32_t keep, uint32_t known, uint32_t
 
 /* ---- Whether it may --------------------------------------------------------------------------------------- */
 
-/* The corner of a unit in the triangle of another corner, or PELT_NONE. */
-static uint32_t corner_in(const px_simplify *s, uint32_t corner, uint32_t unit) {
+/* The corner of a class in the triangle of another corner, or PELT_NONE. */
+static uint32_t corner_in(const px_simplify *s, uint32_t corner, uint32_t u) {
     uint32_t b = px_next_corner(corner), c = px_next_corner(b);
-    return px_corner_unit(s, b) == unit ? b : px_corner_unit(s, c) == unit ? c : PELT_NONE;
+    return px_corner_class(s, b) == u ? b : px_corner_class(s, c) == u ? c : PELT_NONE;
 }
 
 /* Marks the neighbours of `go` with `near`, and those across its edge to `keep` with near + 1; takes the wedges there.
@@ -118,7 +118,7 @@ static bool look_at_edge(px_topology *t, uint32_t go, uint32_t keep, uint32_t ne
     uint32_t forward = 0, backward = 0;
     PX_CIRCLE(s, go, corner) {
         uint32_t b = px_next_corner(corner), c = px_next_corner(b), mate = corner_in(s, corner, keep);
-        uint32_t ends[2] = {px_corner_unit(s, b), px_corner_unit(s, c)};
+        uint32_t ends[2] = {px_corner_class(s, b), px_corner_class(s, c)};
         for (int e = 0; e < 2; e++)
             if (t->marks[ends[e]] != near + 1)
                 t->marks[ends[e]] = near + (mate != PELT_NONE);
@@ -129,7 +129,7 @@ static bool look_at_edge(px_topology *t, uint32_t go, uint32_t keep, uint32_t ne
     }
     if (forward + backward == 0)
         return false;
-    return s->kinds[go] == PX_UNIT_FREE || (s->kinds[go] == PX_UNIT_EDGE && forward != backward);
+    return s->kinds[go] == PX_CLASS_FREE || (s->kinds[go] == PX_CLASS_EDGE && forward != backward);
 }
 
 /* Whether something would be left: of every part, and of triangles at `keep`. */
@@ -158,8 +158,8 @@ static bool has_face(px_simplify *s, uint32_t go, uint32_t a, uint32_t b) {
 static bool keeps_links(px_topology *t, uint32_t go, uint32_t keep, uint32_t near) {
     px_simplify *s = t->s;
     PX_CIRCLE(s, keep, corner) {
-        uint32_t a = px_corner_unit(s, px_next_corner(corner));
-        uint32_t b = px_corner_unit(s, px_next_corner(px_next_corner(corner)));
+        uint32_t a = px_corner_class(s, px_next_corner(corner));
+        uint32_t b = px_corner_class(s, px_next_corner(px_next_corner(corner)));
         if (a == go || b == go)
             continue;
         if (t->marks[a] == near || t->marks[b] == near)
@@ -174,8 +174,8 @@ bool px_topology_allows(px_topology *t, uint32_t go, uint32_t keep, px_wedges *w
     px_simplify *s = t->s;
     wedges->count = 0;
     uint32_t near = new_stamps(t, 2);
-    if (s->kinds[go] == PX_UNIT_LOCKED || !look_at_edge(t, go, keep, near, wedges) || !keeps_links(t, go, keep, near) ||
-        !leaves_some(s, go, keep))
+    if (s->kinds[go] == PX_CLASS_LOCKED || !look_at_edge(t, go, keep, near, wedges) ||
+        !keeps_links(t, go, keep, near) || !leaves_some(s, go, keep))
         return false;
     uint32_t known = wedges->count;
     PX_CIRCLE(s, go, corner)
