@@ -2,10 +2,11 @@
 #include "bind/apply.h"
 #include "core/math3.h"
 
-#define ROW_BLOCK 256u
-#define USUAL     0.7  /* the α that leaves weights by diffusion as they are */
-#define NEAREST   1e-4 /* ε: distances below this part of the diagonal count as it */
-#define LITTLE    0.01 /* where joints that may get weights have less than this, heirs of the others come in */
+#define ROW_BLOCK       256u
+#define NEUTRAL_FALLOFF 0.7  /* α that leaves weights by diffusion unchanged */
+#define MIN_DISTANCE    1e-4 /* ε: smaller distances count as this part of the diagonal */
+#define MIN_TARGET_WEIGHT                                                                                              \
+    0.01 /* share of the targets in all weights: below it, weights of other joints go to their heirs */
 
 typedef struct weighing {
     const pelt_binding *binding;
@@ -18,7 +19,7 @@ typedef struct weighing {
 
 /* Weights by diffusion to the power of s: the higher α, the steeper from one bone to the next. */
 static double sharpen(double weight, double alpha) {
-    double s = (1 + alpha / USUAL) / 2;
+    double s = (1 + alpha / NEUTRAL_FALLOFF) / 2;
     return s == 1 || !(weight > 0) ? weight : pow(weight, s);
 }
 
@@ -26,7 +27,7 @@ static double sharpen(double weight, double alpha) {
 static double falloff(double distance, double alpha, uint32_t curve) {
     if (!isfinite(distance))
         return 0;
-    double d = fmin(fmax(distance, NEAREST), 1), w = 1 / ((1 - alpha) * d + alpha * d * d);
+    double d = fmin(fmax(distance, MIN_DISTANCE), 1), w = 1 / ((1 - alpha) * d + alpha * d * d);
     w *= w;
     return curve == PELT_BIND_CURVE_SHARP ? w * w * w : w;
 }
@@ -108,7 +109,7 @@ static void weigh_row(const weighing *w, size_t row, px_weight_sum *sum) {
         keep_largest(sum, nearest_joint(w, row), 1);
         return;
     }
-    double trust = lost_total > 0 ? fmin(kept_total / (LITTLE * (kept_total + lost_total)), 1) : 1;
+    double trust = lost_total > 0 ? fmin(kept_total / (MIN_TARGET_WEIGHT * (kept_total + lost_total)), 1) : 1;
     scale_sum(sum, kept_total > 0 ? trust / kept_total : 0);
     for (uint32_t e = 0; e < lost.count && trust < 1; e++)
         px_weight_sum_add(sum, targets[lost.bones[e]], (1 - trust) * lost.weights[e] / lost_total);

@@ -1,4 +1,4 @@
-/* The doors: subject, volume, bones, fields; then weights as often as one likes. */
+/* Entry points: create a binding (subject, volume, bones, fields), then apply it any number of times. */
 #include "bind/fit.h"
 
 #include <math.h>
@@ -169,7 +169,7 @@ static pelt_result make_fields(pelt_binding *b) {
     return result;
 }
 
-/* ---- The doors ----------------------------------------------------------------------------------------------- */
+/* ---- Entry points ------------------------------------------------------------------------------------------ */
 
 /* Texts of the settings are kept: they are looked at again when weights are asked for. */
 static pelt_result keep_desc(pelt_binding *b, const pelt_bind_desc *desc) {

@@ -73,7 +73,7 @@ pelt_result px_bind_mark_named(pelt_context *context, const pelt_skeleton *skele
 typedef struct px_bind_bins {
     uint32_t side;    /* of a bin, in cells */
     uint32_t size[3]; /* bins */
-    size_t count;     /* */
+    size_t count;     /* number of entries */
     uint32_t *firsts; /* [bin + 1] */
     uint32_t *voxels; /* those of a bin side by side */
 } px_bind_bins;

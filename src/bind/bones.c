@@ -12,21 +12,21 @@
 #include "bind/bind.h"
 #include "core/math3.h"
 
-#define ZERO_LENGTH  1e-3f  /* of the diagonal: shorter bones have no direction */
-#define NEAR_VOLUME  0.01f  /* of the diagonal: joints this far outside still count as inside */
-#define MOSTLY       0.5f   /* a stretch that leads elsewhere has less of it inside … */
-#define NEARLY       0.75f  /* … and several of them less than this */
-#define FAN          6u     /* more children than this are a fan */
-#define ALONG        0.9f   /* cosine from which a direction counts as an axis' */
-#define STRAIGHT     0.95f  /* … from which a child stands on it … */
-#define TRUSTED      0.5f   /* … and from which an axis says anything about several children */
-#define MEETS        0.985f /* … and from which a joint of a flat rig meets another */
-#define AXIS_SHARE   0.6f   /* of the joints with one child that agree on an axis */
-#define MIN_GAIN     0.1f   /* of shells that bones fill: from which an axis is better than another, or none */
-#define SAME_LENGTH  0.99f  /* of a bone: shells with so much of what another one has of it share it */
-#define LEAF_LENGTH  2.0f   /* of the way from the joint above: bones without children are no longer */
-#define POINT_LENGTH 0.3f   /* of the way to the parent: shorter leaves are mere points */
-#define POINT_LIMIT  0.5f   /* of the way to the next joints: how far a point reaches */
+#define ZERO_LENGTH        1e-3f  /* of the diagonal: shorter bones have no direction */
+#define NEAR_VOLUME        0.01f  /* of the diagonal: joints this far outside still count as inside */
+#define MIN_INSIDE         0.5f   /* share of a segment inside the volume: with less it leads elsewhere … */
+#define MIN_INSIDE_SEVERAL 0.75f  /* … the same for the mean of several segments */
+#define MAX_CHILDREN       6u     /* of a joint whose axis tells which child continues the bone; more are a fan */
+#define AXIS_COSINE        0.9f   /* cosine from which a direction counts as an axis' */
+#define CHILD_COSINE       0.95f  /* … from which a child stands on it … */
+#define MIN_COSINE         0.5f   /* … and from which an axis says anything about several children */
+#define MEETING_COSINE     0.985f /* … and from which a joint of a flat rig meets another */
+#define AXIS_SHARE         0.6f   /* of the joints with one child that agree on an axis */
+#define MIN_GAIN           0.1f   /* of shells that bones fill: from which an axis is better than another, or none */
+#define SAME_LENGTH        0.99f  /* of a bone: shells with so much of what another one has of it share it */
+#define LEAF_LENGTH        2.0f   /* of the way from the joint above: bones without children are no longer */
+#define POINT_LENGTH       0.3f   /* of the way to the parent: shorter leaves are mere points */
+#define POINT_LIMIT        0.5f   /* of the way to the next joints: how far a point reaches */
 
 typedef struct layout {
     px_bind_subject *s;
@@ -126,7 +126,7 @@ static int vote_axis(const layout *l, uint32_t *voters) {
         (*voters)++;
         for (int a = 0; a < 6; a++) {
             axis_of(l, j, a, axis);
-            votes[a] += px_dot3(way, axis) > ALONG;
+            votes[a] += px_dot3(way, axis) > AXIS_COSINE;
         }
     }
     for (int a = 0; a < 6; a++)
@@ -142,7 +142,7 @@ static uint32_t meets(const layout *l, uint32_t joint, int axis) {
     axis_of(l, joint, axis, along);
     for (uint32_t t = 0; t < l->s->target_count; t++) {
         float length = direction(l, joint, l->s->targets[t], way);
-        if (length >= l->zero && length < best && px_dot3(way, along) > MEETS) {
+        if (length >= l->zero && length < best && px_dot3(way, along) > MEETING_COSINE) {
             best = length;
             nearest = l->s->targets[t];
         }
@@ -223,7 +223,7 @@ static bool is_outer_root(const layout *l, uint32_t joint) {
         inside += share_inside(l, joint, k);
         count++;
     }
-    return count == 0 || inside < (count == 1 ? MOSTLY : NEARLY) * (float)count;
+    return count == 0 || inside < (count == 1 ? MIN_INSIDE : MIN_INSIDE_SEVERAL) * (float)count;
 }
 
 static bool steers(const layout *l, uint32_t joint) {
@@ -296,11 +296,11 @@ static bool add_along_axis(layout *l, uint32_t joint) {
         }
         longest = fmaxf(longest, along * length);
     }
-    if (best >= STRAIGHT) {
+    if (best >= CHILD_COSINE) {
         add_to_child(l, joint, straight);
         return true;
     }
-    if (best < TRUSTED)
+    if (best < MIN_COSINE)
         return false;
     float end[3];
     place_of(l, joint, end);
@@ -381,10 +381,10 @@ static void add_leaf(layout *l, uint32_t joint) {
 
 static void add_bone(layout *l, uint32_t joint) {
     uint32_t children = child_count(l, joint), before = l->bones->segment_count;
-    if (l->axis >= 0 && children > 1 && children <= FAN && add_along_axis(l, joint))
+    if (l->axis >= 0 && children > 1 && children <= MAX_CHILDREN && add_along_axis(l, joint))
         return;
     for (uint32_t k = next_child(l, joint, 0, true); k != PELT_NONE; k = next_child(l, joint, k + 1, true))
-        if (share_inside(l, joint, k) >= MOSTLY)
+        if (share_inside(l, joint, k) >= MIN_INSIDE)
             add_to_child(l, joint, k);
     if (children == 0)
         for (uint32_t k = next_child(l, joint, 0, false); k != PELT_NONE;

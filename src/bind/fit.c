@@ -14,20 +14,20 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define RESOLUTION  64u  /* voxels along the mesh's longest side */
-#define SAMPLES     256u /* voxels that stand for the solid */
-#define MOST_BONES  96u  /* bones that stand for the skeleton */
-#define CAP         0.4  /* of the diagonal: farther is not worse */
-#define FITS        0.07 /* a misfit below this is none, whatever else would fit better … */
-#define FITS_INSIDE 0.7  /* … with this share of the joints inside */
-#define MISFIT      1.75 /* the skeleton must fit better by this factor before it is called wrong */
-#define FEW         5u   /* fewer joints say nothing about the size, unless most are outside */
-#define KEEP        1.15 /* a skeleton this near to the best is left as it is when a fit is asked for */
-#define SIMPLE      1.25 /* a factor between units is taken before a free fit that is better by less than this */
-#define SIMPLE_TURN 1.1  /* the same for turns */
-#define SNAP        0.04 /* of a scale: this near to a factor between units is that factor */
-#define POSED       0.8  /* how much better the first frame must fit than the rest pose */
-#define REFINED     4u   /* turns whose free fit is refined: none at all, and the next best */
+#define RESOLUTION     64u  /* voxels along the mesh's longest side */
+#define SAMPLES        256u /* voxels that stand for the solid */
+#define MAX_BONES      96u  /* bones that stand for the skeleton */
+#define MAX_DISTANCE   0.4  /* of the diagonal: larger distances count as this */
+#define MAX_MISFIT     0.07 /* a skeleton with a smaller misfit fits, whatever else would fit better … */
+#define MIN_INSIDE     0.7  /* … if this share of its joints is inside */
+#define WRONG_RATIO    1.75 /* another placement must fit better by this factor for the skeleton to be reported as wrong */
+#define MIN_JOINTS     5u   /* fewer joints do not determine the size, unless most are outside */
+#define KEEP_RATIO     1.15 /* a skeleton within this factor of the best fit is kept when a fit is asked for */
+#define UNIT_RATIO     1.25 /* prefer a factor between units unless a free scale fits better by this factor */
+#define TURN_RATIO     1.1  /* prefer a turn of the axes unless a free rotation fits better by this factor */
+#define UNIT_TOLERANCE 0.04 /* relative: a scale this near to a factor between units is that factor */
+#define POSED_RATIO    0.8  /* the first frame is used where its misfit is below this part of the rest pose's */
+#define REFINED_TURNS  4u   /* turns whose free fit is refined: the identity and the next best */
 
 /* ---- The misfit -------------------------------------------------------------------------------------------- */
 
@@ -60,7 +60,7 @@ static double square_to_segment(const double p[3], const double a[3], const doub
 
 /* How far outside the solid a place is. */
 static double outside(const px_fit_search *f, const double p[3]) {
-    double best = CAP * f->diagonal;
+    double best = MAX_DISTANCE * f->diagonal;
     if (is_inside(f, p))
         return 0;
     best *= best;
@@ -70,7 +70,7 @@ static double outside(const px_fit_search *f, const double p[3]) {
 }
 
 double px_fit_misfit(const px_fit_search *f, const px_similarity *m, double *inside) {
-    double out = 0, far = 0, most = CAP * f->diagonal;
+    double out = 0, far = 0, most = MAX_DISTANCE * f->diagonal;
     uint32_t within = 0, count = 0;
     for (uint32_t n = 0; n < f->joint_count; n++)
         px_similarity_map(m, f->places[n], f->moved[n]);
@@ -143,7 +143,7 @@ static pelt_result choose_joints(px_arena *arena, px_fit_search *f) {
         numbers[j] = PELT_NONE;
         if (!counts(s, j))
             continue;
-        uint32_t step = usable / MOST_BONES + 1, parent = s->rig->skeleton.parents[j];
+        uint32_t step = usable / MAX_BONES + 1, parent = s->rig->skeleton.parents[j];
         if (met++ % step != 0)
             continue;
         while (parent != PELT_NONE && numbers[parent] == PELT_NONE)
@@ -244,8 +244,8 @@ static double try_units(const px_fit_search *f, double turns[PX_TURN_COUNT][9], 
         all = fmin(all, least[t]);
     }
     for (uint32_t t = 0; t < PX_TURN_COUNT && all < INFINITY; t++)
-        for (uint32_t k = 0; k < PX_UNIT_COUNT && least[t] <= SIMPLE_TURN * all; k++)
-            if (costs[t][k] <= SIMPLE_TURN * least[t]) {
+        for (uint32_t k = 0; k < PX_UNIT_COUNT && least[t] <= TURN_RATIO * all; k++)
+            if (costs[t][k] <= TURN_RATIO * least[t]) {
                 *best = unit_change(turns[t], k);
                 return costs[t][k];
             }
@@ -265,7 +265,7 @@ static double try_free(const px_fit_search *f, double turns[PX_TURN_COUNT][9], p
         costs[t] = px_fit_misfit(f, &found[t], NULL);
     }
     bool refined[PX_TURN_COUNT] = {false};
-    for (uint32_t n = 0; n < REFINED; n++) {
+    for (uint32_t n = 0; n < REFINED_TURNS; n++) {
         uint32_t next = PELT_NONE;
         for (uint32_t t = 0; t < PX_TURN_COUNT; t++)
             if (!refined[t] && (next == PELT_NONE || (n > 0 && costs[t] < costs[next])))
@@ -275,20 +275,20 @@ static double try_free(const px_fit_search *f, double turns[PX_TURN_COUNT][9], p
         least = fmin(least, costs[next]);
     }
     for (uint32_t t = 0; t < PX_TURN_COUNT; t++)
-        if (refined[t] && costs[t] <= SIMPLE * least) {
+        if (refined[t] && costs[t] <= UNIT_RATIO * least) {
             *best = found[t];
             least = costs[t];
             break;
         }
     for (uint32_t k = 0; k < PX_UNIT_COUNT; k++) {
         double factor = px_unit_scale(k);
-        if (fabs(best->scale / factor - 1) > SNAP)
+        if (fabs(best->scale / factor - 1) > UNIT_TOLERANCE)
             continue;
         px_similarity snapped = *best;
         scale_about_middle(f, &snapped, factor / best->scale);
         snapped.scale = factor;
         double cost = px_fit_refine(f, &snapped, px_fit_misfit(f, &snapped, NULL), false);
-        if (cost <= KEEP * least) {
+        if (cost <= KEEP_RATIO * least) {
             *best = snapped;
             return cost;
         }
@@ -303,7 +303,7 @@ static double try_all(const px_fit_search *f, px_similarity *best) {
     double unit_cost = try_units(f, turns, &unit), free_cost = try_free(f, turns, &free_fit);
     if (!(unit_cost < INFINITY) && !(free_cost < INFINITY))
         return INFINITY;
-    bool simple = unit_cost <= SIMPLE * free_cost;
+    bool simple = unit_cost <= UNIT_RATIO * free_cost;
     *best = simple ? unit : free_fit;
     return simple ? unit_cost : free_cost;
 }
@@ -356,7 +356,7 @@ static pelt_result pose_bare(px_arena *arena, px_fit_search *f, px_similarity *b
             centre(f, &m);
             double own = px_fit_refine(f, &m, px_fit_misfit(f, &m, NULL), false);
             PX_TRY(px_fit_pose(arena, f, globals, &m, &own));
-            if (!(own < POSED * *cost) && !(*pose && own < *cost))
+            if (!(own < POSED_RATIO * *cost) && !(*pose && own < *cost))
                 continue;
             *cost = own;
             *best = m;
@@ -367,7 +367,7 @@ static pelt_result pose_bare(px_arena *arena, px_fit_search *f, px_similarity *b
     return PELT_OK;
 }
 
-/* ---- The door ---------------------------------------------------------------------------------------------- */
+/* ---- Entry points ------------------------------------------------------------------------------------------ */
 
 static const px_similarity identity = {.scale = 1, .turn = {1, 0, 0, 0, 1, 0, 0, 0, 1}};
 
@@ -376,15 +376,15 @@ static pelt_result find(px_arena *arena, px_fit_search *f, bool full, pelt_bind_
     px_fit_take(f, f->s->joints);
     double before = px_fit_misfit(f, &identity, &fit->inside_before), after;
     fit->inside_after = fit->inside_before;
-    bool fits = before <= FITS && fit->inside_before >= FITS_INSIDE;
-    bool telling = f->joint_count >= FEW || fit->inside_before < 0.5;
+    bool fits = before <= MAX_MISFIT && fit->inside_before >= MIN_INSIDE;
+    bool telling = f->joint_count >= MIN_JOINTS || fit->inside_before < 0.5;
     if (fits && !full)
         return PELT_OK;
     after = try_all(f, &best);
-    fit->misfit = !fits && telling && before > MISFIT * after;
-    if (full && after > FITS && is_bare(f->s->rig))
+    fit->misfit = !fits && telling && before > WRONG_RATIO * after;
+    if (full && after > MAX_MISFIT && is_bare(f->s->rig))
         PX_TRY(pose_bare(arena, f, &best, &after, pose));
-    fit->changes = before > KEEP * after;
+    fit->changes = before > KEEP_RATIO * after;
     if (!fit->changes) {
         *pose = NULL;
         return PELT_OK;
@@ -436,7 +436,7 @@ const char *pelt_bind_fit_text(const pelt_bind_fit *fit, char *text, size_t size
         return text;
     text[0] = 0;
     double larger = fit->scale >= 1 ? fit->scale : 1 / fit->scale;
-    if (larger > 1 + SNAP)
+    if (larger > 1 + UNIT_TOLERANCE)
         add_text(text, size, "is %.3g times too %s for the mesh", larger, fit->scale >= 1 ? "small" : "large");
     double angle = 2 * acos(fmin(fabs((double)fit->rotation[3]), 1)) * 180 / acos(-1);
     double sine = sqrt(fmax(1 - (double)fit->rotation[3] * fit->rotation[3], 0));

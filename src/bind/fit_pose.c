@@ -7,11 +7,11 @@
 #include "core/rotation.h"
 #include "weights/weights.h"
 
-#define ROUNDS      3
-#define TURN_COST   0.008 /* of the square of a turn, in radians: turns that gain little are not made */
-#define FIRST_STEP  0.6   /* radians */
-#define LAST_STEP   0.05
-#define SAME_GROUND 0.1 /* of the skeleton's height */
+#define ROUNDS           3
+#define TURN_COST        0.008 /* of the square of a turn, in radians: turns that gain little are not made */
+#define FIRST_STEP       0.6   /* radians */
+#define LAST_STEP        0.05
+#define GROUND_TOLERANCE 0.1 /* of the skeleton's height */
 
 /* Places and rotations of all joints, in the world. */
 typedef struct joint_pose {
@@ -196,7 +196,7 @@ pelt_result px_fit_stand(px_arena *arena, const px_fit_search *f, px_similarity 
     pelt_motion_sample(rig, &rig->motions[0], rig->motions[0].start, first, NULL);
     PX_TRY(measure_height(arena, skeleton, rest, &low[0], &height[0]));
     PX_TRY(measure_height(arena, skeleton, first, &low[1], &height[1]));
-    if (fabs(low[1] - low[0]) <= SAME_GROUND * height[0])
+    if (fabs(low[1] - low[0]) <= GROUND_TOLERANCE * height[0])
         return PELT_OK;
     memcpy(out, rest, skeleton->joint_count * sizeof *out); /* the root is joint 0: parents come first */
     memcpy(out[0].translation, first[0].translation, sizeof out[0].translation);

@@ -283,7 +283,7 @@ static pelt_result isotropic_block(void *user, size_t first, size_t count, size_
     return result;
 }
 
-/* ---- The door ------------------------------------------------------------------------------------------------ */
+/* ---- Entry points ------------------------------------------------------------------------------------------ */
 
 static pelt_result place_classes(px_arena *arena, geodesic *g) {
     const px_grid *grid = &g->volume->voxels.grid;

@@ -13,15 +13,15 @@
 
 #include <math.h>
 
-#define HOLD       5.0f   /* c */
-#define LOOSE_HOLD 1.0f   /* c while borders move */
-#define FEW_NODES  60000u /* a graph this small is coarse enough to move borders on */
-#define LEAST      0.5f   /* distance to a bone, in cells, that is not told from 0 */
-#define AT_BONE    1.5f   /* … and that is right at it */
-#define TOLERANCE  1e-7   /* of the energy of the residual, on the coarsest graph */
-#define FINE_STEPS 8u     /* iterations on the others, whose start is good */
-#define MOST_STEPS 400u
-#define BLOCK      4u /* targets that share scratch */
+#define ANCHOR_WEIGHT       5.0f   /* c */
+#define LOOSE_ANCHOR_WEIGHT 1.0f   /* c while borders move */
+#define MAX_COARSE_NODES    60000u /* a graph this small is coarse enough to move borders on */
+#define MIN_BONE_DISTANCE   0.5f   /* distance to a bone, in cells, that is not told from 0 */
+#define BONE_DISTANCE       1.5f   /* … and that is right at it */
+#define TOLERANCE           1e-7   /* of the energy of the residual, on the coarsest graph */
+#define FINE_STEPS          8u     /* iterations on the others, whose start is good */
+#define MAX_STEPS           400u
+#define BLOCK               4u /* targets that share scratch */
 
 /* ---- Weights ------------------------------------------------------------------------------------------------- */
 
@@ -35,7 +35,7 @@ static void solve_target(const px_heat *h, uint32_t target, px_heat_scratch *s) 
             uint32_t i = s->nodes[k];
             s->x[at][i] = at == coarsest ? s->b[i] / l->holds[i] : s->x[at + 1][l->groups[i]];
         }
-        px_heat_solve(l, 1, s, s->x[at], TOLERANCE, at == coarsest ? MOST_STEPS : FINE_STEPS);
+        px_heat_solve(l, 1, s, s->x[at], TOLERANCE, at == coarsest ? MAX_STEPS : FINE_STEPS);
     }
     for (size_t i = 0; i < h->subject->classes.count; i++) {
         const px_bind_place *place = &h->places[i];
@@ -101,12 +101,12 @@ static pelt_result weights_block(void *user, size_t first, size_t count, size_t 
 static void contend(const px_heat *h, uint32_t target, px_heat_scratch *s, size_t block) {
     uint32_t at = h->level_count - 1;
     const px_heat_level *l = &h->levels[at];
-    const float hold = LOOSE_HOLD / HOLD;
+    const float hold = LOOSE_ANCHOR_WEIGHT / ANCHOR_WEIGHT;
     memset(s->x[at], 0, l->graph.count * sizeof(float));
     px_heat_gather(h, at, target, hold, s);
     for (uint32_t k = 0; k < s->node_count; k++)
         s->x[at][s->nodes[k]] = s->b[s->nodes[k]] / (hold * l->holds[s->nodes[k]]);
-    px_heat_solve(l, hold, s, s->x[at], TOLERANCE, MOST_STEPS);
+    px_heat_solve(l, hold, s, s->x[at], TOLERANCE, MAX_STEPS);
     for (uint32_t k = 0; k < s->node_count; k++) {
         uint32_t i = s->nodes[k];
         if (s->x[at][i] > h->strongest[block][i]) {
@@ -175,7 +175,7 @@ static pelt_result move_borders(px_heat *h) {
             }
     for (uint32_t v = 0; v < h->levels[0].graph.count; v++) {
         uint32_t node = px_heat_node(h, at, v);
-        if (h->labels[v] == majorities[node] && h->distances[v] > AT_BONE && h->strongest[0][node] > 0)
+        if (h->labels[v] == majorities[node] && h->distances[v] > BONE_DISTANCE && h->strongest[0][node] > 0)
             h->labels[v] = h->winners[0][node];
     }
     sort_labels(h);
@@ -206,7 +206,7 @@ static pelt_result make_levels(px_heat *h, const px_bind_volume *volume, const p
     PX_TRY(measure_level(h, 0));
     h->level_count = 1;
     while (h->level_count < PX_HEAT_LEVELS &&
-           (h->level_count == 1 || h->levels[h->level_count - 1].graph.count > FEW_NODES)) {
+           (h->level_count == 1 || h->levels[h->level_count - 1].graph.count > MAX_COARSE_NODES)) {
         px_heat_level *fine = &h->levels[h->level_count - 1];
         PX_TRY(px_graph_coarsen(h->arena, &fine->graph, &cells, &h->levels[h->level_count].graph, &fine->groups));
         PX_TRY(measure_level(h, h->level_count++));
@@ -214,7 +214,7 @@ static pelt_result make_levels(px_heat *h, const px_bind_volume *volume, const p
     return PELT_OK;
 }
 
-/* ---- The door ------------------------------------------------------------------------------------------------ */
+/* ---- Entry points ------------------------------------------------------------------------------------------ */
 
 static pelt_result label_voxels(px_heat *h, const px_bind_volume *volume, const px_bind_bones *bones,
                                 const px_bind_wave *wave) {
@@ -228,12 +228,12 @@ static pelt_result label_voxels(px_heat *h, const px_bind_volume *volume, const 
         return PELT_ERROR_MEMORY;
     h->distances = wave->distances;
     for (uint32_t v = 0; v < count; v++) {
-        float d = fmaxf(wave->distances[v], LEAST);
+        float d = fmaxf(wave->distances[v], MIN_BONE_DISTANCE);
         uint32_t label = bones->segments[wave->owners[v]].target;
         if (d > bones->limit[label] && bones->heirs[label] != PELT_NONE)
             label = bones->heirs[label];
         h->labels[v] = label;
-        h->holds[v] = HOLD * size / (d * d);
+        h->holds[v] = ANCHOR_WEIGHT * size / (d * d);
     }
     return PELT_OK;
 }

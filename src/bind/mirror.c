@@ -4,8 +4,8 @@
 #include "core/math3.h"
 #include "core/surface.h"
 
-#define SAME_PLACE 1e-3 /* of the diagonal: what hands and files leave of symmetry */
-#define ROW_BLOCK  256u
+#define SYMMETRY_TOLERANCE 1e-3 /* of the diagonal: what hands and files leave of symmetry */
+#define ROW_BLOCK          256u
 
 typedef struct mirroring {
     const pelt_binding *binding;
@@ -91,7 +91,7 @@ static pelt_result find_partners(px_arena *arena, mirroring *m) {
         return PELT_ERROR_MEMORY;
     for (size_t e = 0; e < 3 * (size_t)s->classes.count; e++)
         points[e] = (uint32_t)(e / 3);
-    m->reach = SAME_PLACE * px_box(s->positions, s->classes.count, low, high);
+    m->reach = SYMMETRY_TOLERANCE * px_box(s->positions, s->classes.count, low, high);
     PX_TRY(px_surface_make(arena, s->positions, points, s->classes.count, &m->points));
     return px_parallel(m->binding->context, "mirror", s->classes.count, ROW_BLOCK, find_block, m);
 }

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#define LEAST_SIDE 8u  /* cells along a side of a bin */
-#define MOST_BINS  64u /* along an axis, about: bins are larger where there are many cells */
+#define MIN_BIN_CELLS 8u  /* cells along a side of a bin */
+#define MAX_BINS      64u /* along an axis, about: bins are larger where there are many cells */
 
 static size_t bin_at(const px_bind_bins *b, uint32_t x, uint32_t y, uint32_t z) {
     return x + b->size[0] * (y + (size_t)b->size[1] * z);
@@ -26,7 +26,7 @@ pelt_result px_bind_bins_make(px_arena *arena, const px_bind_volume *volume, px_
     uint32_t longest = 0, wanted = 0;
     for (int c = 0; c < 3; c++)
         longest = voxels->grid.size[c] > longest ? voxels->grid.size[c] : longest;
-    bins->side = (uint32_t)px_max_size(LEAST_SIDE, longest / MOST_BINS);
+    bins->side = (uint32_t)px_max_size(MIN_BIN_CELLS, longest / MAX_BINS);
     bins->count = 1;
     for (int c = 0; c < 3; c++) {
         bins->size[c] = voxels->grid.size[c] / bins->side + 1;

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define RAYS    128   /* directions, spread evenly over the sphere */
-#define SAMPLES 9     /* places along a segment */
-#define REFINE  0.25f /* of a cell: how exactly the end of a ray is found */
+#define RAYS          128   /* directions, spread evenly over the sphere */
+#define SAMPLES       9     /* places along a segment */
+#define RAY_TOLERANCE 0.25f /* of a cell: how exactly the end of a ray is found */
 
 static int ascending(const void *a, const void *b) {
     float x = *(const float *)a, y = *(const float *)b;
@@ -35,7 +35,7 @@ static float ray_length(const px_bind_volume *volume, const float from[3], const
     float length = 1;
     while (is_inside(volume, from, way, length))
         length += 1;
-    for (float step = 0.5f; step >= REFINE; step *= 0.5f)
+    for (float step = 0.5f; step >= RAY_TOLERANCE; step *= 0.5f)
         length += is_inside(volume, from, way, length - step) ? 0 : -step;
     return length;
 }

@@ -10,17 +10,17 @@
 
 #include <math.h>
 
-#define SMALL          0.3  /* of the mesh's diagonal */
-#define MOSTLY         0.8  /* of a shell's mean weights */
-#define TINY           0.1  /* of the mesh's diagonal */
-#define ROUND          0.1  /* of the radius: how much distances from the joint vary */
-#define LARGE          0.7  /* of the mesh's diagonal: parts of machines may be larger */
-#define MAINLY         0.5  /* of a shell's mean weights … */
-#define MACHINE        0.72 /* … and of the mesh in such shells, from which it is a machine … */
-#define MACHINE_SHELLS 20u  /* … with at least so many of them */
-#define BOX            8u   /* vertices: without a loop of them between its ends a shell cannot bend … */
-#define BOX_SHELLS     4u   /* … and a mesh of so many of these is a machine too */
-#define RADIUS         0.45 /* of the shell's diagonal, at most: a ball has 0.29, half of one 0.33 */
+#define MAX_ACCESSORY_SIZE  0.3  /* of the mesh's diagonal */
+#define MIN_ACCESSORY_SHARE 0.8  /* of a shell's mean weights */
+#define MAX_NEAREST_SIZE    0.1  /* of the mesh's diagonal */
+#define MAX_RADIUS_SPREAD   0.1  /* of the radius: how much distances from the joint vary */
+#define MAX_MACHINE_PART    0.7  /* of the mesh's diagonal: parts of machines may be larger */
+#define MIN_MACHINE_SHARE   0.5  /* of a shell's mean weights … */
+#define MIN_MACHINE_RATIO   0.72 /* … and of the mesh in such shells, from which it is a machine … */
+#define MIN_MACHINE_SHELLS  20u  /* … with at least so many of them */
+#define BOX_VERTICES        8u   /* vertices: without a loop of them between its ends a shell cannot bend … */
+#define MIN_BOX_SHELLS      4u   /* … and a mesh of so many of these is a machine too */
+#define MAX_RADIUS_RATIO    0.45 /* of the shell's diagonal, at most: a ball has 0.29, half of one 0.33 */
 
 static double diagonal(const px_bind_box *box) {
     double sum = 0;
@@ -90,7 +90,7 @@ static double spread_about(const px_bind_subject *s, const uint32_t *rows, uint3
 static uint32_t joint_inside(const pelt_binding *b, const px_bind_settings *settings, const px_bind_box *box,
                              const uint32_t *rows, uint32_t count, bool *there) {
     const px_bind_subject *s = &b->subject;
-    double size = diagonal(box), least = ROUND;
+    double size = diagonal(box), least = MAX_RADIUS_SPREAD;
     uint32_t best = PELT_NONE;
     float middle[3];
     for (int c = 0; c < 3; c++)
@@ -103,7 +103,7 @@ static uint32_t joint_inside(const pelt_binding *b, const px_bind_settings *sett
             there[parent] = false;
         if (!there[j] || target == PELT_NONE || settings->out[target])
             continue;
-        double spread = spread_about(s, rows, count, &s->joints[j], RADIUS * size);
+        double spread = spread_about(s, rows, count, &s->joints[j], MAX_RADIUS_RATIO * size);
         if (spread < least) {
             least = spread;
             best = j;
@@ -150,11 +150,11 @@ static bool is_machine(const shell *shells, const uint32_t *firsts, uint32_t she
     for (uint32_t n = 0; n < shell_count; n++) {
         double rows = firsts[n + 1] - firsts[n];
         all += rows;
-        rigid += shells[n].size < LARGE * whole && shells[n].share >= MAINLY ? rows : 0;
-        boxes += shells[n].size < LARGE * whole && rows <= BOX ? rows : 0;
+        rigid += shells[n].size < MAX_MACHINE_PART * whole && shells[n].share >= MIN_MACHINE_SHARE ? rows : 0;
+        boxes += shells[n].size < MAX_MACHINE_PART * whole && rows <= BOX_VERTICES ? rows : 0;
     }
-    return (shell_count >= MACHINE_SHELLS && rigid >= MACHINE * all) ||
-           (shell_count >= BOX_SHELLS && boxes >= MACHINE * all);
+    return (shell_count >= MIN_MACHINE_SHELLS && rigid >= MIN_MACHINE_RATIO * all) ||
+           (shell_count >= MIN_BOX_SHELLS && boxes >= MIN_MACHINE_RATIO * all);
 }
 
 pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const px_bind_settings *settings,
@@ -179,13 +179,15 @@ pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const p
     for (uint32_t n = 0; n < b->shell_count; n++) {
         double size = shells[n].size, share = shells[n].share;
         uint32_t count = firsts[n + 1] - firsts[n], joint = shells[n].joint, round = PELT_NONE;
-        if (!(size < (machine ? LARGE : SMALL) * whole))
+        if (!(size < (machine ? MAX_MACHINE_PART : MAX_ACCESSORY_SIZE) * whole))
             continue;
-        if (!machine && size < TINY * whole && count > 3)
+        if (!machine && size < MAX_NEAREST_SIZE * whole && count > 3)
             round = joint_inside(b, settings, &boxes[n], items + firsts[n], count, there);
-        if (machine && share < MOSTLY)
+        if (machine && share < MIN_ACCESSORY_SHARE)
             joint = nearest_bone(b, settings, items + firsts[n], count, means);
-        double least = !machine ? MOSTLY : size < TINY * whole || count <= BOX ? 0 : MAINLY;
+        double least = !machine                                                   ? MIN_ACCESSORY_SHARE
+                       : size < MAX_NEAREST_SIZE * whole || count <= BOX_VERTICES ? 0
+                                                                                  : MIN_MACHINE_SHARE;
         if (round == PELT_NONE && (joint == PELT_NONE || share < least))
             continue;
         for (uint32_t k = firsts[n]; k < firsts[n + 1]; k++)

@@ -4,7 +4,7 @@
 #include "bind/fit.h"
 #include "core/math3.h"
 
-#define BONES_MOST 65535u
+#define MAX_BONES 65535u
 
 /* What the model had and has got, for as long as the binding lives: a model's memory only grows, so that applying again
  * writes where it wrote before. */
@@ -87,9 +87,9 @@ static uint32_t joint_number(const putter *p, size_t joint) {
 
 static pelt_result reserve_bones(putter *p) {
     px_bind_output *out = p->out;
-    if (p->bone_count > BONES_MOST)
+    if (p->bone_count > MAX_BONES)
         return px_fail(p->binding->context, PELT_ERROR_UNSUPPORTED,
-                       "the skin would have %u bones; at most %u can be used", p->bone_count, BONES_MOST);
+                       "the skin would have %u bones; at most %u can be used", p->bone_count, MAX_BONES);
     if (p->bone_count <= out->bone_capacity)
         return PELT_OK;
     uint32_t *joints = PX_NEW(p->s->model->memory, uint32_t, p->bone_count);
@@ -194,7 +194,7 @@ static void put_vertices(const putter *p) {
     }
 }
 
-/* ---- The door -------------------------------------------------------------------------------------------------- */
+/* ---- Entry points ------------------------------------------------------------------------------------------ */
 
 /* Whether a part's vertices got weights. Parts without vertices did not. */
 static bool is_bound(const putter *p, const pelt_part *part) {

@@ -347,7 +347,7 @@ static pelt_result choose_targets(maker *m, const uint8_t *uses) {
     return PELT_OK;
 }
 
-/* ---- The door ---------------------------------------------------------------------------------------------- */
+/* ---- Entry points ------------------------------------------------------------------------------------------ */
 
 /* Everything about spaces, for a model with its own skeleton. */
 static pelt_result find_spaces(maker *m) {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define FADED 6.0f /* weights farther away than this many decay lengths are none: e⁻⁶ */
+#define MAX_DECAY_LENGTHS 6.0f /* weights farther away than this many decay lengths are none: e⁻⁶ */
 
 pelt_result px_heat_scratch_make(const px_heat *h, px_arena *arena, px_heat_scratch *s) {
     size_t count = h->levels[0].graph.count;
@@ -38,7 +38,7 @@ void px_heat_gather(const px_heat *h, uint32_t at, uint32_t target, float hold, 
         uint32_t node = s->queue[k];
         lowest = node < lowest ? node : lowest;
         highest = node > highest ? node : highest;
-        if (s->faded[node] > FADED)
+        if (s->faded[node] > MAX_DECAY_LENGTHS)
             continue;
         for (uint32_t e = l->graph.firsts[node]; e < l->graph.firsts[node + 1]; e++) {
             uint32_t next = l->graph.to[e];

@@ -6,8 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FAR_LINKS 4u   /* between bones; neighbours in the tree meet everywhere */
-#define FAR_WAY   4.0f /* … and the way along the skeleton against that through the place: faces have many joints */
+#define MIN_LINKS 4u /* between bones; neighbours in the tree meet everywhere */
+#define MIN_DETOUR_RATIO                                                                                               \
+    4.0f /* … and the way along the skeleton against that through the place: faces have many joints */
 
 typedef struct toucher {
     const px_bind_subject *subject;
@@ -63,7 +64,7 @@ static float measure_way(const toucher *t, uint32_t a, uint32_t b) {
         length += link_length(t, *higher);
         *higher = parents[*higher];
     }
-    return links >= FAR_LINKS && length > 0 ? length : -1;
+    return links >= MIN_LINKS && length > 0 ? length : -1;
 }
 
 static bool is_far(const toucher *t, uint32_t v, uint32_t next, uint32_t *pair) {
@@ -75,7 +76,7 @@ static bool is_far(const toucher *t, uint32_t v, uint32_t next, uint32_t *pair) 
     float *way = &t->ways[*pair];
     if (*way == 0)
         *way = measure_way(t, a, b);
-    return *way > FAR_WAY * (wave->distances[v] + wave->distances[next]);
+    return *way > MIN_DETOUR_RATIO * (wave->distances[v] + wave->distances[next]);
 }
 
 static void count_voxels(const toucher *t, pelt_bind_report *report) {

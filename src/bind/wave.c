@@ -9,10 +9,10 @@
 
 enum { WAVE_FINAL = 1, WAVE_SEES = 2 };
 
-#define REACH   1.2f /* distances up to this many times a bone's reach count as they are, … */
-#define LEAN    0.03f
-#define BEYOND  4.0f  /* … farther ones this much more */
-#define OUTSIDE 0.25f /* a bone with less of it inside lies outside */
+#define REACH_FACTOR  1.2f  /* distances up to this many times a bone's reach count unchanged … */
+#define LEAN_PENALTY  0.03f /* of the distance, added where a place lies along the bone rather than beside it */
+#define BEYOND_FACTOR 4.0f  /* … and what is beyond counts this many times */
+#define MIN_INSIDE    0.25f /* share of a bone inside the volume: with less the bone lies outside */
 
 /* ---- A heap ------------------------------------------------------------------------------------------------ */
 
@@ -65,8 +65,8 @@ static uint64_t pop(px_bind_wave *w) {
 static float key_of(const px_bind_wave *w, uint32_t segment, float distance) {
     if (!w->reach)
         return distance;
-    float free = REACH * w->reach[w->segments[segment].target];
-    return distance <= free ? distance : free + BEYOND * (distance - free);
+    float free = REACH_FACTOR * w->reach[w->segments[segment].target];
+    return distance <= free ? distance : free + BEYOND_FACTOR * (distance - free);
 }
 
 static pelt_result offer_key(px_bind_wave *w, uint32_t voxel, float key, float distance, uint32_t segment, bool sees) {
@@ -94,7 +94,7 @@ static float lean(const px_bind_wave *w, uint32_t segment, const float centre[3]
         along += (centre[c] - nearest[c]) * w->volume->step[c] * axis;
         length += axis * axis;
     }
-    return length > 0 && distance > 0 ? 1 + LEAN * fabsf(along) / (sqrtf(length) * distance) : 1;
+    return length > 0 && distance > 0 ? 1 + LEAN_PENALTY * fabsf(along) / (sqrtf(length) * distance) : 1;
 }
 
 static void centre_of(const px_bind_volume *volume, uint32_t voxel, float out[3]) {
@@ -276,7 +276,7 @@ pelt_result px_bind_wave_start(px_bind_wave *wave, uint32_t first, uint32_t coun
         inside = fmaxf(inside, px_bind_share_inside(wave->volume, segment->a, segment->b));
     }
     s.sees = false;
-    for (s.segment = first; s.segment < first + count && inside < OUTSIDE; s.segment++)
+    for (s.segment = first; s.segment < first + count && inside < MIN_INSIDE; s.segment++)
         PX_TRY(px_bind_near_segment(wave->volume, &wave->segments[s.segment], most, start_at, &s));
     *seeded = s.seeded;
     return PELT_OK;

@@ -179,8 +179,8 @@ pelt_result pelt_enclosing_ball(pelt_context *context, const float *positions, u
 
 /* ---- The ball of a clip ------------------------------------------------------------------------------------ */
 
-#define SIZED_FRAMES 64u /* at most, evenly spread: enough for a median */
-#define DEGENERATE   0.1 /* of the median size: a first frame that is smaller measures nothing */
+#define SIZED_FRAMES     64u /* at most, evenly spread: enough for a median */
+#define DEGENERATE_RATIO 0.1 /* of the median size: a smaller first frame is no unit of measure */
 
 static pelt_result read_finite(pelt_context *context, const pelt_clip *clip, uint32_t frame, float *points) {
     PX_TRY(pelt_clip_read(context, clip, frame, 0, clip->point_count, points));
@@ -224,7 +224,7 @@ static pelt_result choose_frame(pelt_context *context, const pelt_clip *clip, fl
     memcpy(sorted, sizes, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, ascending);
     double median = sorted[count / 2];
-    for (uint32_t n = 0; sizes[0] < DEGENERATE * median && n < count; n++)
+    for (uint32_t n = 0; sizes[0] < DEGENERATE_RATIO * median && n < count; n++)
         if (sizes[n] == median) {
             *frame = (uint32_t)((uint64_t)n * clip->frame_count / count);
             break;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define SHORT 1e-6 /* of a transform's size: directions that it shortens to less have none */
+#define MIN_LENGTH_RATIO 1e-6 /* of a transform's size: a direction shortened to less has no image */
 
 double px_direction_add(px_direction_step *s, const float b[9], const double n[3], const float t[3], double share) {
     double m[3], p[3], q[3], square = 0, size = 0;
@@ -13,7 +13,7 @@ double px_direction_add(px_direction_step *s, const float b[9], const double n[3
     }
     for (int e = 0; e < 9; e++)
         size += (double)b[e] * (double)b[e];
-    double one = square > SHORT * SHORT * size ? 1 / sqrt(square) : 0;
+    double one = square > MIN_LENGTH_RATIO * MIN_LENGTH_RATIO * size ? 1 / sqrt(square) : 0;
     for (int r = 0; r < 3; r++)
         m[r] *= one;
     double cosine = fmax(-1, fmin(1, m[0] * (double)t[0] + m[1] * (double)t[1] + m[2] * (double)t[2]));

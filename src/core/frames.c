@@ -70,8 +70,8 @@ pelt_result px_frames_add_motion(pelt_model *model, const px_frames *frames, con
 
 /* ---- Rates ------------------------------------------------------------------------------------------------ */
 
-#define OTHER_RATE 30.0     /* where keys are not at regular times */
-#define MAX_FRAMES 8640000u /* a day at 100 per second: beyond, times are damaged rather than long */
+#define DEFAULT_FPS 30.0     /* where keys are not at regular times */
+#define MAX_FRAMES  8640000u /* a day at 100 per second: beyond, times are damaged rather than long */
 
 /* A motion that ends this little of a frame after a frame ends at it: key times are rounded to float. */
 #define FRAME_SLACK 1e-3
@@ -82,13 +82,13 @@ static double rate_of_keys(const pelt_motion *motion) {
         if (!longest || motion->tracks[t].key_count > longest->key_count)
             longest = &motion->tracks[t];
     if (!longest || longest->key_count < 2)
-        return OTHER_RATE;
+        return DEFAULT_FPS;
     const float *times = longest->times;
     double first = times[0], step = ((double)times[longest->key_count - 1] - first) / (longest->key_count - 1);
     for (uint32_t k = 0; k < longest->key_count; k++)
         if (!(fabs(first + step * k - (double)times[k]) <= 0.05 * step)) /* times in files are rounded */
-            return OTHER_RATE;
-    return isfinite(1 / step) ? 1 / step : OTHER_RATE;
+            return DEFAULT_FPS;
+    return isfinite(1 / step) ? 1 / step : DEFAULT_FPS;
 }
 
 double px_motion_key_step(const pelt_motion *motion) {

@@ -95,7 +95,7 @@ typedef struct run {
 } run;
 
 /* So many runs of a bone are looked at: enough for any character, and never quadratic. */
-#define MOST_TRIES 256
+#define MAX_TRIES 256
 
 static bool has_all(const px_influences *a, const px_influences *b) {
     for (uint32_t k = 0; k < b->count; k++)
@@ -127,7 +127,7 @@ static void link_runs(run *runs, uint32_t run_count, uint32_t *heads) {
 /* The first long run with all bones of a row, or NULL. */
 static const run *find_long(const run *runs, const uint32_t *heads, const px_influences *row) {
     uint32_t at = heads[row->bones[0]];
-    for (uint32_t tries = 0; at != PELT_NONE && tries < MOST_TRIES; tries++) {
+    for (uint32_t tries = 0; at != PELT_NONE && tries < MAX_TRIES; tries++) {
         if (has_all(runs[at].row, row))
             return &runs[at];
         at = runs[at].next[place_in(runs[at].row, row->bones[0])];

@@ -3,7 +3,7 @@
 #include "core/math3.h"
 #include "core/mesh.h"
 
-#define SAME 0.99985f /* cosine of one degree: files round normals in their own ways */
+#define SAME_NORMAL_COSINE 0.99985f /* cosine of one degree: files round normals in their own ways */
 
 /* ---- Pieces ------------------------------------------------------------------------------------------------ */
 
@@ -11,7 +11,7 @@ static bool same_normal(const void *user, uint32_t a, uint32_t b) {
     if (!user)
         return true;
     const float *x = (const float *)user + 3 * (size_t)a, *y = (const float *)user + 3 * (size_t)b;
-    return memcmp(x, y, 3 * sizeof *x) == 0 || x[0] * y[0] + x[1] * y[1] + x[2] * y[2] >= SAME;
+    return memcmp(x, y, 3 * sizeof *x) == 0 || x[0] * y[0] + x[1] * y[1] + x[2] * y[2] >= SAME_NORMAL_COSINE;
 }
 
 static const pelt_vertex_classes each_vertex = {0};

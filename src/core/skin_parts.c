@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#define SHEAR_MOST 1e-4 /* of a matrix: normals and tangents need a similarity */
+#define MAX_SHEAR 1e-4 /* of a matrix: normals and tangents need a similarity */
 
 typedef struct joining {
     pelt_model *model;
@@ -46,7 +46,7 @@ static bool is_similarity(const pelt_affine *a) {
                      (double)a->m[8 + c] * (double)a->m[8 + d];
         off = fmax(off, fabs(dot - (c == d ? scale2 : 0)));
     }
-    return scale2 > 0 && off <= 2 * SHEAR_MOST * scale2 && px_affine_determinant(a) > 0;
+    return scale2 > 0 && off <= 2 * MAX_SHEAR * scale2 && px_affine_determinant(a) > 0;
 }
 
 /* The bone of the skin that can replace `bone`, and the matrix to its space; PELT_NONE: there is none. */

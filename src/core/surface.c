@@ -2,7 +2,7 @@
 #include "core/surface.h"
 #include "core/math3.h"
 
-#define LEAF_MOST 4u
+#define MAX_LEAF_TRIANGLES 4u
 
 /* ---- Making ----------------------------------------------------------------------------------------------- */
 
@@ -68,7 +68,7 @@ static void build(const builder *b, uint32_t first, uint32_t count) {
     px_surface *surface = b->surface;
     px_surface_node *node = &surface->nodes[surface->node_count++];
     set_box(surface, node, first, count);
-    if (count <= LEAF_MOST) {
+    if (count <= MAX_LEAF_TRIANGLES) {
         node->first = first;
         node->count = count;
         return;

@@ -7,12 +7,12 @@
 
 #include <pelt/edit.h>
 
-/* Moves of no more than this part of the model's size are rounding: files with six digits are off by that much. */
-#define STILL 1e-6
-/* As for corrections: where a transform squeezes to less, what comes back through its inverse is no edit of anyone's. */
-#define SQUEEZED 0.1
-/* The rest pose is meant only where edited positions are nearer to it by more than rounding. */
-#define NEARER 0.999
+/* Of the model's size: smaller moves are rounding (files with six digits are off by that much). */
+#define MIN_MOVE_RATIO 1e-6
+/* Where a blended transform has a smaller singular value, its inverse would magnify noise; corrections use the same. */
+#define MIN_SINGULAR_VALUE 0.1
+/* Of the distance from the bind pose: an edit is taken as one of the rest pose only where it is nearer to that. */
+#define NEARER_RATIO 0.999
 
 typedef struct edit {
     pelt_context *context;
@@ -97,13 +97,13 @@ static pelt_result choose_pose(edit *e, const float *positions) {
     if (automatic && positions) {
         double bind = distance_from(e, positions);
         PX_TRY(take_pose(e, PELT_EDIT_REST));
-        if (!(distance_from(e, positions) < NEARER * bind))
+        if (!(distance_from(e, positions) < NEARER_RATIO * bind))
             PX_TRY(take_pose(e, PELT_EDIT_BIND));
     }
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
         place_of(e, i, e->places + 3 * (size_t)i);
     float low[3], high[3];
-    e->still = STILL * px_box(e->places, mesh->vertex_count, low, high);
+    e->still = MIN_MOVE_RATIO * px_box(e->places, mesh->vertex_count, low, high);
     e->report.pose = e->pose;
     return PELT_OK;
 }
@@ -124,7 +124,7 @@ static void sum_moves(edit *e) {
         }
         transform_of(e, i, m);
         double linear[9] = {m[0], m[1], m[2], m[4], m[5], m[6], m[8], m[9], m[10]}, rest[3];
-        e->ill[w] |= !px_invert3(linear, SQUEEZED, inverse);
+        e->ill[w] |= !px_invert3(linear, MIN_SINGULAR_VALUE, inverse);
         for (int a = 0; a < 3; a++)
             rest[a] = inverse[3 * a] * move[0] + inverse[3 * a + 1] * move[1] + inverse[3 * a + 2] * move[2];
         for (int a = 0; a < 3; a++)
@@ -236,7 +236,7 @@ static pelt_result carry(edit *e) {
     return apply(e);
 }
 
-/* ---- The doors -------------------------------------------------------------------------------------------- */
+/* ---- Entry points ------------------------------------------------------------------------------------------ */
 
 #define FIELD(name) PELT_FIELD(pelt_edit_desc, name)
 static const pelt_option options[] = {

@@ -16,15 +16,15 @@
 
 #include <math.h>
 
-#define STEPS        12u
-#define ENOUGH       1e-4   /* a step that lowers the sum by less than this part of it is the last */
-#define CRUMPLED     0.5236 /* radians, RMS: 30 degrees. Where the fit leaves more, … */
-#define ROBUST_ANGLE 0.5236 /* … frames farther away than this hardly count */
-#define FRAMES_LEAST 32u
-#define TARGETS_MOST (UINT64_C(1) << 24) /* vertices times frames that all frames are used for */
-#define TARGET_BYTES ((size_t)64 << 20)
-#define FRAME_BLOCK  4u
-#define VERTEX_BLOCK 64u
+#define MAX_STEPS         12u
+#define CONVERGENCE_RATIO 1e-4   /* stop where a step lowers the sum by less than this part of it */
+#define CRUMPLED_ANGLE    0.5236 /* radians, RMS: 30 degrees. Where the fit leaves more, … */
+#define ROBUST_ANGLE      0.5236 /* … frames farther away than this hardly count */
+#define MIN_FRAMES        32u
+#define TARGETS_MOST      (UINT64_C(1) << 24) /* vertices times frames that all frames are used for */
+#define TARGET_BYTES      ((size_t)64 << 20)
+#define FRAME_BLOCK       4u
+#define VERTEX_BLOCK      64u
 
 /* What the frames of one run of vertices want. */
 typedef struct targets {
@@ -60,7 +60,7 @@ static void count_frames(fit *f) {
     for (uint32_t c = 0; c < f->job->clip_count; c++)
         f->total += f->job->clips[c].frame_count;
     uint64_t most = TARGETS_MOST / px_max_size(f->job->source->vertex_count, 1);
-    most = most < FRAMES_LEAST ? FRAMES_LEAST : most;
+    most = most < MIN_FRAMES ? MIN_FRAMES : most;
     f->frame_count = f->total < most ? f->total : (uint32_t)most;
 }
 
@@ -174,7 +174,7 @@ static double improve(const direction_fit *d, float direction[3]) {
     px_direction_step here;
     double sum = sum_up(d, n, &here);
     bool better = false, enough = false;
-    for (uint32_t step = 0; step < STEPS && damping < PX_DAMPING_MOST && !enough; step++) {
+    for (uint32_t step = 0; step < MAX_STEPS && damping < PX_DAMPING_MOST && !enough; step++) {
         double next[3];
         px_direction_step there;
         if (!step_from(n, &here, damping, next))
@@ -183,7 +183,7 @@ static double improve(const direction_fit *d, float direction[3]) {
         damping *= then < sum ? 0.1 : 10;
         if (!(then < sum))
             continue;
-        enough = sum - then < ENOUGH * sum;
+        enough = sum - then < CONVERGENCE_RATIO * sum;
         memcpy(n, next, sizeof n);
         here = there;
         sum = then;
@@ -256,7 +256,7 @@ static pelt_result run(fit *f) {
     double sum = 0;
     for (size_t i = 0; i < count; i++)
         sum += f->sums[i];
-    if (sum <= CRUMPLED * CRUMPLED * (double)count * f->frame_count)
+    if (sum <= CRUMPLED_ANGLE * CRUMPLED_ANGLE * (double)count * f->frame_count)
         return PELT_OK;
     memcpy(job->normals, start, 3 * count * sizeof *start);
     if (tangents)

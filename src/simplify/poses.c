@@ -7,17 +7,17 @@
 
 #include <math.h>
 
-#define CANDIDATES_MOST 256u
-#define PAIRS           192u
-/* A pose nearer than this to another, RMS over the pairs and as a part of the size, has nothing to add. */
-#define NEAR_POSE 1e-3
+#define MAX_CANDIDATES 256u
+#define FEATURE_PAIRS  192u
+/* RMS over the pairs, as a part of the size: a pose nearer than this to a chosen one is not chosen. */
+#define POSE_TOLERANCE 1e-3
 
 typedef struct candidate {
     const pelt_motion *motion; /* or NULL: the rest pose … */
-    float time;                /* */
+    float time;                /* seconds */
     uint32_t morph;            /* … with this morph, or PELT_NONE */
     const pelt_clip *clip;     /* or NULL */
-    uint32_t frame;            /* */
+    uint32_t frame;            /* of the clip */
 } candidate;
 
 typedef struct chooser {
@@ -25,7 +25,7 @@ typedef struct chooser {
     px_arena *arena;
     uint32_t count;
     candidate *candidates;
-    float (*features)[PAIRS]; /* [candidate] distances of pairs of classes */
+    float (*features)[FEATURE_PAIRS]; /* [candidate] distances of pairs of classes */
     /* The pose at hand: */
     pelt_transform *locals; /* [joint] */
     pelt_affine *globals;   /* [joint] */
@@ -81,13 +81,13 @@ static void place_class(const chooser *c, const candidate *at, uint32_t u, doubl
 /* ---- Candidates ------------------------------------------------------------------------------------------- */
 
 static void add(chooser *c, candidate at) {
-    if (c->count < CANDIDATES_MOST)
+    if (c->count < MAX_CANDIDATES)
         c->candidates[c->count++] = at;
 }
 
 /* Of `total` frames those that fall to a share of the candidates; of few all. */
 static uint32_t frame_step(uint64_t total) {
-    return (uint32_t)(1 + total / (CANDIDATES_MOST / 2 + 1));
+    return (uint32_t)(1 + total / (MAX_CANDIDATES / 2 + 1));
 }
 
 static void list_clips(chooser *c) {
@@ -106,7 +106,7 @@ static pelt_result list_motions(chooser *c) {
     double rate;
     uint32_t frames;
     add(c, (candidate){.morph = PELT_NONE});
-    for (uint32_t m = 0; m < model->morphs.morph_count && m < CANDIDATES_MOST / 4; m++)
+    for (uint32_t m = 0; m < model->morphs.morph_count && m < MAX_CANDIDATES / 4; m++)
         add(c, (candidate){.morph = m});
     for (uint32_t n = 0; n < model->motion_count; n++) {
         PX_TRY(px_motion_frames(c->s->context, &model->motions[n], 0, &rate, &frames));
@@ -123,7 +123,7 @@ static pelt_result list_motions(chooser *c) {
 }
 
 static pelt_result list_candidates(chooser *c) {
-    c->candidates = PX_NEW(c->arena, candidate, CANDIDATES_MOST);
+    c->candidates = PX_NEW(c->arena, candidate, MAX_CANDIDATES);
     if (!c->candidates)
         return PELT_ERROR_MEMORY;
     if (c->s->own_places)
@@ -140,9 +140,9 @@ static pelt_result list_candidates(chooser *c) {
 static pelt_result describe(chooser *c, uint32_t n) {
     uint32_t classes = c->s->classes.count;
     PX_TRY(set_pose(c, &c->candidates[n]));
-    for (uint32_t pair = 0; pair < PAIRS; pair++) {
-        uint32_t a = (uint32_t)((uint64_t)pair * classes / PAIRS);
-        uint32_t b = (uint32_t)(((uint64_t)pair * 7919 + 1) % PAIRS * classes / PAIRS);
+    for (uint32_t pair = 0; pair < FEATURE_PAIRS; pair++) {
+        uint32_t a = (uint32_t)((uint64_t)pair * classes / FEATURE_PAIRS);
+        uint32_t b = (uint32_t)(((uint64_t)pair * 7919 + 1) % FEATURE_PAIRS * classes / FEATURE_PAIRS);
         double place[2][3], linear[9], square = 0;
         place_class(c, &c->candidates[n], a, place[0], linear);
         place_class(c, &c->candidates[n], b, place[1], linear);
@@ -155,11 +155,11 @@ static pelt_result describe(chooser *c, uint32_t n) {
 
 static double feature_distance(const chooser *c, uint32_t a, uint32_t b) {
     double square = 0;
-    for (uint32_t pair = 0; pair < PAIRS; pair++) {
+    for (uint32_t pair = 0; pair < FEATURE_PAIRS; pair++) {
         double off = (double)c->features[a][pair] - (double)c->features[b][pair];
         square += off * off;
     }
-    return sqrt(square / PAIRS);
+    return sqrt(square / FEATURE_PAIRS);
 }
 
 /* chosen [pose] of the candidates, and what each weighs. */
@@ -176,7 +176,7 @@ static pelt_result choose(chooser *c, uint32_t *chosen) {
         distances[n] = INFINITY;
     }
     uint32_t farthest = 0;
-    while (s->pose_count < s->desc.poses && distances[farthest] > NEAR_POSE) {
+    while (s->pose_count < s->desc.poses && distances[farthest] > POSE_TOLERANCE) {
         chosen[s->pose_count] = farthest;
         for (uint32_t n = 0; n < c->count; n++) {
             double distance = feature_distance(c, n, farthest);

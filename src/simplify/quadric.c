@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-/* What holds a vertex in place along directions in which no plane does, as a part of the trace. */
-#define HOLD 1e-2
+/* Of the trace: holds a vertex in place along directions that no plane constrains. */
+#define REGULARIZATION 1e-2
 
 /* ---- Planes ----------------------------------------------------------------------------------------------- */
 
@@ -73,7 +73,7 @@ void px_quadrics_add(const px_simplify *s, const float *positions, const uint32_
 
 /* (A + hold) x = −b by cofactors: A + hold is positive definite. */
 void px_quadric_solve(const double q[PX_QUADRIC], double x[3]) {
-    double hold = HOLD * (q[0] + q[3] + q[5]);
+    double hold = REGULARIZATION * (q[0] + q[3] + q[5]);
     double xx = q[0] + hold, xy = q[1], xz = q[2], yy = q[3] + hold, yz = q[4], zz = q[5] + hold;
     double cxx = yy * zz - yz * yz, cxy = xz * yz - xy * zz, cxz = xy * yz - xz * yy;
     double cyy = xx * zz - xz * xz, cyz = xy * xz - xx * yz, czz = xx * yy - xy * xy;

@@ -30,7 +30,7 @@ static pelt_result check(pelt_context *context, const pelt_model *model, const d
 }
 
 /* Vertices that weld are one class unless their weights tell them apart: sums of differences up to this are rounding. */
-#define SAME_WEIGHTS 0.01
+#define WEIGHT_TOLERANCE 0.01
 
 static double weight_of(const pelt_skin *skin, uint32_t vertex, uint32_t bone) {
     size_t row = (size_t)vertex * skin->influence_count;
@@ -47,7 +47,7 @@ static bool same_weights(const void *user, uint32_t a, uint32_t b) {
         size_t at = (size_t)a * skin->influence_count + k;
         difference += fabs((double)skin->weights[at] - weight_of(skin, b, skin->bones[at]));
     }
-    return difference <= SAME_WEIGHTS / 2; /* both sum to one: what b has beside is as much again */
+    return difference <= WEIGHT_TOLERANCE / 2; /* both sum to one: what b has beside is as much again */
 }
 
 static void add_quadrics(const px_simplify *s, float *positions) {

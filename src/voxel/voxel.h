@@ -52,7 +52,7 @@ typedef struct px_voxels {
     px_grid grid;
     uint32_t count;          /* occupied voxels */
     uint32_t interior_count; /* of these INTERIOR */
-    uint32_t run_count;      /* */
+    uint32_t run_count;      /* number of runs */
     uint32_t turned_count;   /* triangles of shells wound inside out, which were taken the other way round */
     uint8_t *kinds;          /* [voxel] px_voxel_kind */
     uint16_t (*cells)[3];    /* [voxel] x y z */

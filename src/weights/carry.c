@@ -2,7 +2,7 @@
 #include "core/math3.h"
 #include "weights/transfer.h"
 
-#define BONES_MOST 65535u
+#define MAX_BONES 65535u
 
 /* ---- Namesakes -------------------------------------------------------------------------------------------- */
 
@@ -128,9 +128,9 @@ static pelt_result carry_onto(px_arena *arena, const pelt_model *from, pelt_mode
                        to->path);
     PX_TRY(list_lost(c, from, to, used, named));
     PX_TRY(extend_bones(c, from, to, &bones, matches, used));
-    if (c->skin.bone_count > BONES_MOST)
+    if (c->skin.bone_count > MAX_BONES)
         return px_fail(context, PELT_ERROR_UNSUPPORTED, "%s: would have %u bones; at most %u can be used", to->path,
-                       c->skin.bone_count, BONES_MOST);
+                       c->skin.bone_count, MAX_BONES);
     if (is_skinned(to) && !(c->frozen = PX_NEW(arena, uint8_t, to->mesh.vertex_count)))
         return PELT_ERROR_MEMORY;
     for (uint32_t p = 0; c->frozen && p < to->mesh.part_count; p++)

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define SAME 1e-6 /* weights are floats */
+#define WEIGHT_TOLERANCE 1e-6 /* differences up to this are rounding: weights are floats */
 
 /* ---- What may change -------------------------------------------------------------------------------------- */
 
@@ -133,7 +133,7 @@ static void tell(const px_edit *edit, const pelt_skin *skin, pelt_weights_report
     for (size_t r = 0; r < edit->table.row_count; r++) {
         double change = edit->fixed[r] ? 0 : row_change(edit, r);
         report->vertex_count += !edit->fixed[r];
-        report->changed_count += change > SAME;
+        report->changed_count += change > WEIGHT_TOLERANCE;
         report->change_max = fmax(report->change_max, change);
         sum += change;
     }

@@ -9,10 +9,10 @@
 
 #include <math.h>
 
-#define BATCH       8u    /* bones solved for at once */
-#define ROUNDS_MOST 5000u /* of conjugate gradients; some hundreds are usual */
-#define TOLERANCE   1e-7  /* of the residual, relative: weights are floats */
-#define SHORTEST    1e-6  /* edges count at least this part of the mean length */
+#define BATCH          8u    /* bones solved for at once */
+#define MAX_ITERATIONS 5000u /* of conjugate gradients; a few hundred usually suffice */
+#define TOLERANCE      1e-7  /* of the residual, relative: weights are floats */
+#define MIN_EDGE_RATIO 1e-6  /* of the mean edge length: shorter edges count as this long */
 
 typedef struct system {
     px_weight_table *table;
@@ -66,7 +66,7 @@ static void set_conductances(fill_system *s, const float *positions) {
                 if (pass == 0)
                     mean += length / (double)edge_count;
                 else
-                    s->conductances[e] = mean > 0 ? mean / fmax(length, SHORTEST * mean) : 1;
+                    s->conductances[e] = mean > 0 ? mean / fmax(length, MIN_EDGE_RATIO * mean) : 1;
             }
 }
 
@@ -143,7 +143,7 @@ static void solve(const fill_system *s, double *x, double *r, double *p, double 
         rho += r[u] * p[u];
     }
     first = rho;
-    for (uint32_t round = 0; round < ROUNDS_MOST && rho > TOLERANCE * TOLERANCE * first; round++) {
+    for (uint32_t round = 0; round < MAX_ITERATIONS && rho > TOLERANCE * TOLERANCE * first; round++) {
         double energy = multiply(s, p, q), step = rho / energy, next = 0;
         if (!(energy > 0))
             break;

@@ -8,9 +8,9 @@
 #include "core/surface.h"
 #include "weights/edit.h"
 
-#define SAME_PLACE 2e-4 /* of the box's diagonal: what hands and files leave of symmetry */
-#define NEAR_PLACE 0.05 /* farther away nothing is taken from */
-#define ROW_BLOCK  256u
+#define SYMMETRY_TOLERANCE  2e-4 /* of the diagonal: how far from symmetric modelling and rounding leave a mesh */
+#define MAX_SOURCE_DISTANCE 0.05 /* of the diagonal: weights are taken from no farther place */
+#define ROW_BLOCK           256u
 
 /* Where a row's weights come from. */
 typedef enum row_kind { ROW_STAYS, ROW_MIDDLE, ROW_EXACT, ROW_NEAR, ROW_LONE } row_kind;
@@ -101,7 +101,7 @@ static pelt_result match_joints(mirroring *m, uint32_t side, uint32_t *pairs) {
 /* On which side a row is: 1, −1, or 0 on the plane. */
 static int side_of(const mirroring *m, size_t row) {
     double off = (double)m->positions[3 * row + m->plane.axis] - m->plane.at;
-    return off > SAME_PLACE * m->diagonal ? 1 : off < -SAME_PLACE * m->diagonal ? -1 : 0;
+    return off > SYMMETRY_TOLERANCE * m->diagonal ? 1 : off < -SYMMETRY_TOLERANCE * m->diagonal ? -1 : 0;
 }
 
 static bool gives(const mirroring *m, size_t row) {
@@ -171,11 +171,11 @@ static row_source find_source(const mirroring *m, size_t row) {
         s.normal[c] = flip ? -normal : normal;
     }
     px_surface_point found;
-    if (px_surface_nearest(&m->points, at, SAME_PLACE * m->diagonal, NULL, NULL, &found)) {
+    if (px_surface_nearest(&m->points, at, SYMMETRY_TOLERANCE * m->diagonal, NULL, NULL, &found)) {
         out.kind = ROW_EXACT;
         out.rows[0] = m->points.triangles[3 * (size_t)found.triangle];
         out.corners[0] = 1;
-    } else if (px_surface_nearest(&m->faces, at, NEAR_PLACE * m->diagonal, faces_alike, &s, &found)) {
+    } else if (px_surface_nearest(&m->faces, at, MAX_SOURCE_DISTANCE * m->diagonal, faces_alike, &s, &found)) {
         out.kind = ROW_NEAR;
         memcpy(out.rows, m->triangles + 3 * (size_t)found.triangle, sizeof out.rows);
         memcpy(out.corners, found.corners, sizeof out.corners);

@@ -12,7 +12,7 @@
 #include <strings.h>
 
 /* Mirrored places may be off by this part of the joints' extent. */
-#define PLACE_TOLERANCE 0.01
+#define POSITION_TOLERANCE 0.01
 
 /* ---- Names ------------------------------------------------------------------------------------------------ */
 
@@ -21,7 +21,7 @@ typedef struct token {
     const char *other; /* what stands there in the other name */
     px_joint_side side;
 } token;
-#define TOKENS_MOST 8u
+#define MAX_TOKENS 8u
 
 typedef struct side_word {
     const char *left, *right;
@@ -52,9 +52,9 @@ static bool match_word(const char *name, size_t at, const side_word *word, px_jo
     return true;
 }
 
-static size_t find_tokens(const char *name, token tokens[TOKENS_MOST]) {
+static size_t find_tokens(const char *name, token tokens[MAX_TOKENS]) {
     size_t count = 0;
-    for (size_t at = 0; name[at] && count < TOKENS_MOST; at++)
+    for (size_t at = 0; name[at] && count < MAX_TOKENS; at++)
         for (size_t w = 0; w < PX_COUNT(side_words); w++)
             if (match_word(name, at, &side_words[w], PX_SIDE_LEFT, &tokens[count]) ||
                 match_word(name, at, &side_words[w], PX_SIDE_RIGHT, &tokens[count])) {
@@ -144,7 +144,7 @@ static pelt_result pair_names(pelt_context *context, pairing *p) {
     px_buffer text = {.context = context};
     for (uint32_t j = 0; j < p->skeleton->joint_count && !text.failed; j++) {
         const char *name = p->skeleton->names[j];
-        token tokens[TOKENS_MOST];
+        token tokens[MAX_TOKENS];
         size_t count = p->pairs[j] == PELT_NONE ? find_tokens(name, tokens) : 0;
         for (size_t t = 0; t <= count && count > 0 && p->pairs[j] == PELT_NONE; t++) {
             const token *first = t ? &tokens[t - 1] : tokens;
@@ -184,7 +184,8 @@ pelt_result px_mirror_joints(pelt_context *context, const pelt_skeleton *skeleto
                              px_mirror_plane plane, uint32_t *pairs, px_joint_side *sides) {
     uint32_t count = skeleton->joint_count;
     float low[3], high[3];
-    pairing p = {skeleton, positions, plane, PLACE_TOLERANCE * px_box(positions, count, low, high), NULL, pairs, sides};
+    pairing p = {skeleton, positions, plane, POSITION_TOLERANCE * px_box(positions, count, low, high),
+                 NULL,     pairs,     sides};
     if (!(p.sorted = PX_ALLOC(context, named, count)))
         return PELT_ERROR_MEMORY;
     for (uint32_t j = 0; j < count; j++) {

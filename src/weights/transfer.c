@@ -4,15 +4,15 @@
 
 #include "core/math3.h"
 
-#define ROW_BLOCK 256u
-#define SAMPLES   1000u /* vertices that decide in which pose the meshes lie over each other */
+#define ROW_BLOCK    256u
+#define POSE_SAMPLES 1000u /* classes sampled to find the pose in which the meshes coincide */
 /* A place that faces the right way may be farther than the nearest one by this factor, and this part of the diagonal:
  * the sides of thin sheets are told apart, but nothing is taken from across a gap. */
 #define DETOUR_FACTOR 1.5
 #define DETOUR_SLACK  1e-3
-/* Nearer than this part of the distance that is allowed, the nearest place will do whichever way it faces: levels of
- * detail and linings lie so close that rejecting them only loses weights. */
-#define SURELY_NEAR 0.1
+/* Of the distance that is allowed: a place nearer than this is taken whichever way it faces. Levels of detail and linings
+ * lie so close that rejecting them only loses weights. */
+#define ANY_SIDE_RATIO 0.1
 
 /* A mesh in one pose, welded. */
 typedef struct surface {
@@ -83,7 +83,7 @@ static void row_place(const surface *s, size_t row, double out[3]) {
 
 /* How far apart the meshes lie, as a fraction of the size of the source. */
 static double mean_distance(const transfer *t) {
-    uint32_t count = t->to->mesh.weld.count, step = count / SAMPLES + 1, used = 0;
+    uint32_t count = t->to->mesh.weld.count, step = count / POSE_SAMPLES + 1, used = 0;
     double sum = 0;
     for (uint32_t r = 0; r < count; r += step, used++) {
         double p[3];
@@ -158,7 +158,7 @@ static pelt_result match_block(void *user, size_t first, size_t count, size_t bl
             continue;
         double detour = fmin(limit, DETOUR_FACTOR * nearest.distance + DETOUR_SLACK * t->diagonal);
         if (!px_surface_nearest(&t->tree, p, detour, faces_alike, &s, &found)) {
-            if (nearest.distance > SURELY_NEAR * limit)
+            if (nearest.distance > ANY_SIDE_RATIO * limit)
                 continue;
             found = nearest;
         }

@@ -1,6 +1,6 @@
 /* A transfer from inside.
  *
- *   transfer.c   the door; which place of the surface each vertex takes its weights from
+ *   transfer.c   entry point; the place on the surface that each vertex takes its weights from
  *   fill.c       what has no good match gets weights from around
  *   carry.c      whose joints and bones the result has
  */

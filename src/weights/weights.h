@@ -2,8 +2,8 @@
  *
  * All arithmetic goes through a px_weight_sum: rows are added to one, it is cut to what a skin may hold, and stored.
  */
-#ifndef PELT_WEIGHTS_ROOM_H
-#define PELT_WEIGHTS_ROOM_H
+#ifndef PELT_WEIGHTS_INTERNAL_H
+#define PELT_WEIGHTS_INTERNAL_H
 
 #include "core/mesh.h"
 
