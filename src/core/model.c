@@ -73,9 +73,9 @@ const char *pelt_model_text(pelt_context *context, pelt_model *model, const char
 
 /* model_uses must know every array. */
 _Static_assert(sizeof(void *) != 8 ||
-                   (sizeof(pelt_mesh) == 120 && sizeof(pelt_clip) == 64 && sizeof(pelt_skeleton) == 32 &&
+                   (sizeof(pelt_mesh) == 136 && sizeof(pelt_clip) == 64 && sizeof(pelt_skeleton) == 32 &&
                     sizeof(pelt_track) == 40 && sizeof(pelt_motion) == 32 && sizeof(pelt_skin) == 40 &&
-                    sizeof(pelt_morph) == 64 && sizeof(pelt_driver) == 72 && sizeof(pelt_model) == 296),
+                    sizeof(pelt_morph) == 64 && sizeof(pelt_driver) == 72 && sizeof(pelt_model) == 312),
                "list the pointers that were added in model_uses");
 
 static bool holds_any(const px_arena *part, const void *const *pointers, size_t count) {
@@ -99,8 +99,9 @@ static bool model_uses(const void *user, const px_arena *part) {
     const pelt_mesh *mesh = &model->mesh;
     const pelt_skeleton *skeleton = &model->skeleton;
     const pelt_skin *skin = &model->skin;
-    if (HOLDS(mesh->positions, mesh->normals, mesh->tangents, mesh->uvs, mesh->colors, mesh->vertex_points,
-              mesh->triangles, mesh->triangle_polygons, mesh->parts, mesh->origins, mesh->weld) ||
+    if (HOLDS(mesh->positions, mesh->normals, mesh->tangents, mesh->uvs, mesh->colors, mesh->triangles,
+              mesh->triangle_polygons, mesh->parts, mesh->origins, mesh->points.of, mesh->points.first, mesh->weld.of,
+              mesh->weld.first) ||
         HOLDS(skeleton->names, skeleton->parents, skeleton->rest) ||
         HOLDS(skin->bone_joints, skin->inverse_binds, skin->bones, skin->weights) ||
         HOLDS(model->clips, model->motions, model->morphs.morphs, model->drivers, model->path, model->format))
