@@ -1,11 +1,11 @@
-/* Block descent over frames and bones. Frames are independent of each other: each is swept on one thread. */
+/* Block coordinate descent over frames and bones. Frames are independent: each is swept on one thread. */
 #include "decompose/blocks.h"
 
 #include <math.h>
 
-#define SWEEPS           3 /* over the bones; more gain little before the weights have moved */
+#define SWEEPS           3 /* sweeps over the bones; more gain little until the weights change */
 #define FRAMES_PER_BLOCK 4
-#define LEAST_MASS       1e-9 /* squared weight of all vertices together, below which a bone carries nothing */
+#define LEAST_MASS       1e-9 /* sum of squared weights below which a bone is unused */
 
 /* ---- Moments ---------------------------------------------------------------------------------------------- */
 
@@ -18,7 +18,8 @@ static void own_moment(const double *s, size_t n, px_bone_moment *out) {
             out->scatter[3 * r + c] = s[r * n + c] - out->mean[r] * s[3 * n + c];
 }
 
-/* Bones share vertices where S_lj is not zero. Its last entry is Σ w_l w_j, which negative weights may make anything. */
+/* True if bones j and l share vertices: S_lj is not zero. All 16 entries are tested, because negative weights may
+ * cancel in the last one, Σ w_l w_j. */
 static bool share(const px_fit *fit, size_t j, size_t l) {
     size_t n = 4 * (size_t)fit->bone_count;
     const double *s = fit->scatter + 4 * l * n + 4 * j;
@@ -155,9 +156,9 @@ void px_blocks_reduce(px_fit *fit) {
 
 /* ---- Rotations -------------------------------------------------------------------------------------------- */
 
-#define PULL         1e-10 /* of the size of C: far above rounding, far below anything that shows */
+#define PULL         1e-10 /* relative to the size of C: far above rounding, too small to be visible */
 #define NEWTON_STEPS 6
-#define SMALL_TURN   1e-7 /* radians; a Newton step squares it, so nothing is left after the step that finds it */
+#define SMALL_TURN   1e-7 /* radians; Newton converges quadratically, so the step that finds it is the last */
 
 static void multiply_transposed(const double a[9], const double b[9], double out[9]) {
     for (int r = 0; r < 3; r++)
@@ -165,7 +166,7 @@ static void multiply_transposed(const double a[9], const double b[9], double out
             out[3 * r + c] = a[r] * b[c] + a[3 + r] * b[3 + c] + a[6 + r] * b[6 + c];
 }
 
-/* r := r · (the rotation of the quaternion (1, w/2)), which turns by about w. */
+/* r := r · R, R the rotation of the quaternion (1, w/2), which turns by about w. */
 static void turn_by(double r[9], const double w[3]) {
     double x = w[0] / 2, y = w[1] / 2, z = w[2] / 2, f = 2 / (1 + x * x + y * y + z * z);
     double t[9] = {1 - f * (y * y + z * z), f * (x * y - z),         f * (x * z + y),
@@ -178,8 +179,8 @@ static void turn_by(double r[9], const double w[3]) {
     }
 }
 
-/* The Newton step for tr(exp[w]ᵀ G) at w = 0: H w = a, H = tr(G) − sym(G). False unless H is safely positive definite:
- * among the stationary rotations only the best one has such an H. */
+/* Newton step for tr(exp[w]ᵀ G) at w = 0: H w = a, H = tr(G) − sym(G). Returns false unless H is safely positive
+ * definite: among the stationary rotations only the maximum has such an H. */
 static bool newton_turn(const double g[9], double w[3]) {
     double trace = g[0] + g[4] + g[8], a[3] = {g[7] - g[5], g[2] - g[6], g[3] - g[1]};
     double h00 = trace - g[0], h11 = trace - g[4], h22 = trace - g[8];
@@ -192,7 +193,7 @@ static bool newton_turn(const double g[9], double w[3]) {
     w[0] = (c00 * a[0] + c01 * a[1] + c02 * a[2]) / det;
     w[1] = (c01 * a[0] + c11 * a[1] + c12 * a[2]) / det;
     w[2] = (c02 * a[0] + c12 * a[1] + c22 * a[2]) / det;
-    return w[0] * w[0] + w[1] * w[1] + w[2] * w[2] < 1; /* farther than a radian the quadratic says little */
+    return w[0] * w[0] + w[1] * w[1] + w[2] * w[2] < 1; /* beyond one radian the quadratic model is unreliable */
 }
 
 void px_rotation_towards(const double c[9], double r[9]) {

@@ -1,10 +1,10 @@
-/* Removing the bone that explains least, and adding one where the error is largest. */
+/* Removal of the bone that explains least, and insertion of bones where the error is largest. */
 #include "decompose/fit.h"
 #include "numeric/simplex.h"
 
 #include <math.h>
 
-/* ---- What a bone is worth --------------------------------------------------------------------------------- */
+/* ---- Value of a bone ---------------------------------------------------------------------------------------- */
 
 static double pair_value(const px_fit *fit, const double m[10], size_t j, size_t l) {
     size_t P = fit->bone_count;
@@ -15,7 +15,7 @@ static double pair_value(const px_fit *fit, const double m[10], size_t j, size_t
     return sum;
 }
 
-/* vᵀ Y_j = Σ over the dimensions: few bones per vertex, so no block of Y is made. */
+/* (v, 1)ᵀ Y_j, without a block of Y: few bones per vertex are needed. */
 static double linear_value(const px_fit *fit, size_t i, size_t j) {
     const double *v = fit->now.rest + 3 * i;
     const float *c = fit->coords + i * fit->dimension;
@@ -30,9 +30,9 @@ static double linear_value(const px_fit *fit, size_t i, size_t j) {
     return sum;
 }
 
-/* Adds to `worth` what the vertex would lose without each of its bones, the others taking over as well as they can. A
- * lone bone counts with all it explains of the vertex's motion against standing still at the origin: such are never
- * removed. */
+/* Adds to `worth` the increase of the vertex's squared residual without each of its bones, after the other weights are
+ * optimised again. A bone that is alone counts with everything it explains, relative to a vertex at the origin, so it
+ * is practically never removed. */
 static void add_worth(const px_fit *fit, size_t i, double *worth) {
     size_t K = fit->influence_count, count = fit->now.counts[i];
     const uint16_t *bones = fit->now.bones + i * K;
@@ -94,7 +94,8 @@ pelt_result px_fit_least_bone(px_fit *fit, uint32_t *least) {
 
 /* ---- Removing --------------------------------------------------------------------------------------------- */
 
-/* Vertices that had this bone alone follow the one that is nearest among those of the middles of the others. */
+/* Removes bone `gone` from a vertex and renumbers bone `last` to `gone`. If the vertex has no other bone, it follows
+ * `heir`. */
 static void drop_influence(px_fit *fit, size_t i, uint16_t gone, uint16_t last, uint16_t heir) {
     size_t K = fit->influence_count, kept = 0;
     uint16_t *bones = fit->now.bones + i * K;
@@ -113,7 +114,7 @@ static void drop_influence(px_fit *fit, size_t i, uint16_t gone, uint16_t last, 
     fit->now.counts[i] = (uint8_t)kept;
 }
 
-/* The bone that shares most vertices' weight with another: who takes over what it held alone. */
+/* The bone that shares most weight with `gone`: it takes over the vertices that followed `gone` alone. */
 static uint16_t find_heir(const px_fit *fit, uint16_t gone) {
     size_t K = fit->influence_count;
     double best = -1;
@@ -142,7 +143,7 @@ void px_fit_remove_bone(px_fit *fit, uint32_t gone) {
     for (size_t i = 0; i < fit->vertex_count; i++)
         drop_influence(fit, i, (uint16_t)gone, (uint16_t)last, heir);
     memmove(fit->now.reduced + 4 * gone * d, fit->now.reduced + 4 * last * d, 4 * d * sizeof(double));
-    for (size_t r = 0; fit->now.full && r < fit->row_count; r++) { /* rows become shorter: from the first one */
+    for (size_t r = 0; fit->now.full && r < fit->row_count; r++) { /* rows get shorter: first to last */
         double *row = fit->now.full + r * 4 * P, bone[4];
         memcpy(bone, row + 4 * last, sizeof bone);
         memcpy(row + 4 * gone, bone, sizeof bone);
@@ -164,8 +165,9 @@ static size_t main_bone(const px_fit *fit, size_t i) {
     return fit->now.bones[i * K + best];
 }
 
-/* The worst vertex of the bone whose territory (where it has the largest weight) holds most error, and the mean squared
- * distance of that territory from it. */
+/* Finds the bone whose territory (vertices where it has the largest weight) has the largest total residual. Returns the
+ * vertex of that territory with the largest residual, PELT_NONE if there is none; *mean is the mean squared distance of
+ * the territory from it. */
 static size_t find_worst(const px_fit *fit, double *territories, double *mean) {
     size_t bone = 0, worst = PELT_NONE, count = 0;
     memset(territories, 0, fit->bone_count * sizeof *territories);
@@ -190,8 +192,8 @@ static size_t find_worst(const px_fit *fit, double *territories, double *mean) {
     return worst;
 }
 
-/* The new bone begins with the motion of the worst vertex's bone and the vertices around that vertex to itself, whose
- * residuals are then 0, so that the next bone begins elsewhere. False where there is nothing to take. */
+/* Adds a bone with the transform of the worst vertex's main bone and gives it the vertices around that vertex. Their
+ * residuals become 0, so that the next bone starts elsewhere. Returns false if there is no vertex to take. */
 static bool split_territory(px_fit *fit) {
     size_t P = fit->bone_count, K = fit->influence_count;
     assert(P < fit->bone_capacity);

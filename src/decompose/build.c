@@ -1,12 +1,14 @@
-/* From a finished fit to the model: rest pose, a skeleton, one skin, one motion per clip.
+/* Converts a finished fit to the model: rest pose, a skeleton, one skin, one motion per clip.
  *
- * Bones hang directly from one root unless told otherwise: the layout that every engine reproduces. A joint rests at
- * the middle of what its bone carries, so that motions turn about a sensible place between keys as well. Affine bones
- * need two nested nodes, M = T·R1·S·R2·C⁻¹·Bᵀ, since one node holds no shear; the inner one is the joint. The axes B are
- * constant and go into the inverse bind matrix; the scales C are constant too and are those of the nodes at rest, where
- * they cancel. trs bones have no R2 and C. Rigid bones may be joined into a skeleton: then joints rest where bones move
- * alike, and keys are relative to the parent. Bones that a kept rig gets move relative to the bone of
- * the rig that carries them, their host.
+ * By default all bones are children of one root, the layout that every engine reproduces. A joint rests at the weighted
+ * centroid of the vertices of its bone, so that interpolation between keys rotates about a sensible pivot.
+ *
+ * Affine bones need two nested nodes, M = T·R1·S·R2·C⁻¹·Bᵀ, because one node holds no shear; the inner node is the
+ * joint. The axes B are constant and go into the inverse bind matrix. The scales C are constant too and are the rest
+ * scales of the nodes, where they cancel. trs bones have no R2 and C.
+ *
+ * Rigid bones may be joined into a hierarchy: then joints rest where bone and parent move most alike, and keys are
+ * relative to the parent. Bones added to a kept rig move relative to a bone of the rig, their host (host.h).
  */
 #include "decompose/build.h"
 #include "core/math3.h"
@@ -20,22 +22,22 @@ typedef struct build {
     const px_gathered *plan;
     const px_given *given;
     pelt_model *model;
-    px_arena *memory;      /* the model's */
-    uint32_t nodes_a_bone; /* 1, or 2 for nested kinds */
-    px_hierarchy tree;     /* its pivots are the middles */
-    uint32_t *places;      /* [bone] in the tree's order */
-    px_hosts hosts;        /* paths of bones that have one are relative to it */
-    double *middles;       /* [bone][3] normalised: the mean of what it carries, or its joint with its parent … */
-    double *spreads;       /* [bone] … and the mean distance from it */
+    px_arena *memory;      /* the model's arena */
+    uint32_t nodes_a_bone; /* 1; 2 for nested kinds */
+    px_hierarchy tree;     /* tree.pivots is `middles` */
+    uint32_t *places;      /* [bone] index in tree.order */
+    px_hosts hosts;        /* matrices of bones with a host are relative to it */
+    double *middles;       /* [bone][3] normalised: weighted centroid, or joint with the parent */
+    double *spreads;       /* [bone] normalised: RMS distance of its vertices from the centroid */
     px_bone_frame *frames; /* [bone] */
-    double key_error;      /* E_rms that leaving out keys may add … */
-    double key_slack;      /* … and how many times that each track may be off on its own */
-    px_arena *key_memory;  /* of the motions: kept with the model in the end */
+    double key_error;      /* E_rms that key reduction may add */
+    double key_slack;      /* tolerance of a single track, in multiples of key_error */
+    px_arena *key_memory;  /* arena of the motions; adopted by the model's at the end */
     double *transforms;    /* [row][4P] normalised */
     px_built out;
-    bool keeps_rest; /* the rest pose is the rig's, to the bit, with its normals */
+    bool keeps_rest; /* the rest pose and its normals are bit-identical to the rig's */
     float *positions, *normals;
-    float *tangents; /* or NULL */
+    float *tangents; /* NULL: the mesh has none */
 } build;
 
 /* ---- Skeleton --------------------------------------------------------------------------------------------- */
@@ -79,7 +81,8 @@ static void find_middles(build *b) {
         b->spreads[j] = sqrt(b->spreads[j]);
 }
 
-/* Bones of a rig keep their names; where its skeleton stays, those that get joints of their own are told apart. */
+/* Bones of a rig keep their names. If its skeleton is kept, unlocked ones get joints of their own with the suffix
+ * _free. */
 static const char *joint_name(build *b, uint32_t bone, const char *suffix) {
     const px_given *given = b->given;
     px_buffer text = {.context = b->fit->context};
@@ -152,7 +155,7 @@ static void vertex_skin(const build *b, uint32_t f, uint16_t *bones, float *weig
     sort_influences(bones, weights, K);
 }
 
-/* Spreads the welded vertices back: all vertices of one get the same position and the same weights. */
+/* Writes all mesh vertices: those welded together get the same position and weights. */
 static pelt_result build_vertices(build *b) {
     const pelt_mesh *mesh = &b->model->mesh;
     const px_fit *fit = b->fit;
@@ -194,7 +197,7 @@ static pelt_result build_skin(build *b) {
         double middle[3];
         bone_middle(b, bone, middle);
         for (int r = 0; r < 3; r++) {
-            const double *a = b->frames[bone].axes + r; /* a column */
+            const double *a = b->frames[bone].axes + r; /* column r of B */
             for (int c = 0; c < 3; c++)
                 bind[4 * r + c] = (float)a[3 * c];
             bind[4 * r + 3] = (float)-(a[0] * middle[0] + a[3] * middle[1] + a[6] * middle[2]);
@@ -205,8 +208,8 @@ static pelt_result build_skin(build *b) {
 
 /* ---- Motions ---------------------------------------------------------------------------------------------- */
 
-/* The matrices of a bone over one clip, from its middle to object space, or to that of the rest pose which its host then
- * moves. `row`: 3 · the clip's first frame among all. */
+/* Matrices of a bone over one clip, from coordinates relative to its centroid to object space; with a host, to the rest
+ * space of the host. `row`: 3 · index of the clip's first frame among all frames. */
 static void fill_path(const build *b, uint32_t bone, size_t row, uint32_t frame_count, double *matrices) {
     size_t n = 4 * (size_t)b->fit->bone_count;
     const double *g = b->middles + 3 * (size_t)bone;
@@ -223,7 +226,7 @@ static void fill_path(const build *b, uint32_t bone, size_t row, uint32_t frame_
     }
 }
 
-/* The same seen from a rigid parent's matrices. */
+/* Makes matrices relative to those of a rigid parent. */
 static void make_local(const double *parents, uint32_t frame_count, double *matrices) {
     for (size_t k = 0; k < frame_count; k++) {
         const double *p = parents + 12 * k;
@@ -236,11 +239,11 @@ static void make_local(const double *parents, uint32_t frame_count, double *matr
     }
 }
 
-/* Rows of a bone's tracks. */
+/* Tracks of a bone. */
 enum { TRANSLATION, ROTATION, SCALE, INNER_ROTATION };
 
-/* What a change of each track may be so that what the bone carries moves by `move` at most, in the mean over its points
- * and directions. */
+/* Tolerance of a track for which the vertices of the bone move by `move` at most, averaged over vertices and
+ * directions. */
 static double track_tolerance(const build *b, uint32_t bone, const px_bone_path *path, int row, double move) {
     const double *c = b->frames[bone].scales;
     double spread = fmax(b->spreads[bone] * b->plan->radius, 1e-3 * move), stretch = 3, inverse = 0, ratio = 0;
@@ -259,10 +262,12 @@ static double track_tolerance(const build *b, uint32_t bone, const px_bone_path 
         return move;
     if (row == SCALE)
         return move / (spread * sqrt(inverse / 3));
-    return 0.5 * move / (spread * stretch * (row == ROTATION ? 1 : sqrt(ratio / 6))); /* quaternions turn by half */
+    return 0.5 * move / (spread * stretch * (row == ROTATION ? 1 : sqrt(ratio / 6))); /* a quaternion changes by half
+                                                                                       * the angle */
 }
 
-/* A joint that drifts from its parent by less than this part of the radius only turns: floats tell no more. */
+/* A joint that separates from its parent by less than this fraction of the radius (RMS) gets no translation track: it
+ * is below the precision of floats. */
 #define MIN_JOINT_DRIFT 1e-6
 
 static pelt_result bone_tracks(build *b, const px_bone_path *path, const pelt_clip *clip, uint32_t bone,
@@ -286,7 +291,7 @@ static pelt_result bone_tracks(build *b, const px_bone_path *path, const pelt_cl
         *track = (pelt_track){.joint = rows[t].joint, .path = rows[t].path, .width = rows[t].width};
         track->key_count = clip->frame_count, track->times = clip->times, track->values = rows[t].values;
         double move = 1e-3 * b->key_error * b->key_slack * b->plan->radius / b->hosts.sizes[bone];
-        bool first = motion->track_count == 1; /* keeps the length of a clip in which nothing moves */
+        bool first = motion->track_count == 1; /* keeps both end keys, so a motionless clip keeps its duration */
         if (move > 0)
             PX_TRY(px_keys_reduce(b->key_memory, track, track_tolerance(b, bone, path, t, move), first));
     }
@@ -313,8 +318,8 @@ static pelt_result clip_tracks(build *b, const pelt_clip *clip, size_t row, pelt
     return result;
 }
 
-/* What leaving out keys may add, so that the error rises by the fraction that is allowed and not above what was asked
- * for. A thousandth, which rounding takes too, is always allowed. */
+/* E_rms that key reduction may add: the error may rise by desc->key_tolerance, but not above desc->error. 1e-3, as much
+ * as rounding adds, is always allowed. */
 static double key_error(const pelt_decompose_desc *desc, double error_fit) {
     double factor = 1 + desc->key_tolerance, room = error_fit * sqrt(factor * factor - 1);
     if (desc->error > 0)
@@ -344,11 +349,11 @@ static pelt_result make_motions(build *b) {
     return PELT_OK;
 }
 
-/* ---- What leaving out keys costs -------------------------------------------------------------------------- */
+/* ---- Error of key reduction --------------------------------------------------------------------------------- */
 
 #define BLOCK_FRAMES 32u
 
-/* Scratch for one pose, and for a block of them. */
+/* Scratch for one pose, and for a block of poses. */
 typedef struct pose_scratch {
     pelt_transform *locals; /* [joint] */
     pelt_affine *globals;   /* [joint] */
@@ -356,7 +361,7 @@ typedef struct pose_scratch {
     double *off, *weighed;  /* [3 · BLOCK_FRAMES][4P] */
 } pose_scratch;
 
-/* The bones of a motion at a time less those of the fit, normalised, as three rows of `off`. */
+/* Difference of the bone matrices of a motion at a time from those of the fit, normalised, as three rows of `off`. */
 static void put_off(const build *b, const pelt_model *posed, const pelt_motion *motion, float time, size_t row,
                     const pose_scratch *s, double *off) {
     size_t n = 4 * (size_t)b->fit->bone_count;
@@ -381,8 +386,8 @@ static void put_off(const build *b, const pelt_model *posed, const pelt_motion *
     }
 }
 
-/* Σ over vertices and frames of the squared distance by which the motions miss the fit: with D what bones are off,
- * tr(D S Dᵀ). */
+/* Σ over vertices and frames of the squared distance between motions and fit: tr(D S Dᵀ), D [row][4P] the difference of
+ * the bone matrices. */
 static double squared_miss(const build *b, const pose_scratch *s) {
     size_t n = 4 * (size_t)b->fit->bone_count, row = 0;
     pelt_model posed = {.skeleton = b->out.skeleton};
@@ -403,8 +408,8 @@ static double squared_miss(const build *b, const pose_scratch *s) {
     return sum;
 }
 
-/* More keys each time until what is missed is within what may be: tracks rarely err together, so that the first guess
- * is generous. Below the least slack it is rounding that is missed, which no key mends. */
+/* Halves the tolerance of tracks until the total error is within key_error. Errors of tracks rarely add up, so the
+ * first tolerance is generous. Below LEAST_SLACK the remaining error is rounding, which more keys do not reduce. */
 #define LEAST_SLACK 0.05
 
 static pelt_result fit_keys(build *b, const pose_scratch *s) {
@@ -437,7 +442,7 @@ static pelt_result build_motions(build *b) {
     return result;
 }
 
-/* ---- Tree ------------------------------------------------------------------------------------------------ */
+/* ---- Hierarchy ---------------------------------------------------------------------------------------------- */
 
 static pelt_result build_tree(build *b, bool hierarchy) {
     b->places = PX_NEW(b->fit->arena, uint32_t, b->fit->bone_count);
@@ -451,7 +456,7 @@ static pelt_result build_tree(build *b, bool hierarchy) {
     return PELT_OK;
 }
 
-/* ---- What of bones is constant ------------------------------------------------------------------------------ */
+/* ---- Constant axes and scales of bones ---------------------------------------------------------------------- */
 
 static pelt_result choose_frame(void *user, size_t bone, size_t count, size_t block) {
     build *b = user;
@@ -476,7 +481,7 @@ static pelt_result choose_frame(void *user, size_t bone, size_t count, size_t bl
 }
 
 static pelt_result choose_frames(build *b) {
-    const double *axes = b->fit->now.axes; /* as rows; or NULL */
+    const double *axes = b->fit->now.axes; /* U, axes as rows; NULL: none */
     if (b->fit->kind->nested)
         return px_parallel(b->fit->context, NULL, b->fit->bone_count, 1, choose_frame, b);
     for (size_t bone = 0; bone < b->fit->bone_count; bone++) {
@@ -488,7 +493,7 @@ static pelt_result choose_frames(build *b) {
     return PELT_OK;
 }
 
-/* ---- Into the model --------------------------------------------------------------------------------------- */
+/* ---- Assignment to the model -------------------------------------------------------------------------------- */
 
 static void replace_rest_pose(const build *b) {
     b->model->mesh.positions = b->positions;

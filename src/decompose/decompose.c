@@ -1,4 +1,4 @@
-/* The decomposer: reads and reduces the clips, runs a method, builds the model. */
+/* The decomposer: reads and reduces the clips, runs a decomposition method, builds the model. */
 #include "core/ball.h"
 #include "core/skin_parts.h"
 #include "decompose/build.h"
@@ -67,9 +67,10 @@ PX_DESC(decompose, options)
 #define ENTRY(name) &px_method_##name,
 static const px_decompose_method *const methods[] = {PX_DECOMPOSE_METHODS(ENTRY)};
 
-/* ---- The input --------------------------------------------------------------------------------------------- */
+/* ---- Input -------------------------------------------------------------------------------------------------- */
 
-/* Which points stand for the welded vertices (the first of each, in ascending order), and where every vertex went. */
+/* Fills plan->points with one point per welded vertex (the first, in ascending order) and plan->vertices with the fit's
+ * vertex of every mesh vertex. */
 static pelt_result plan_points(px_fit *fit, const pelt_model *model, px_gathered *plan) {
     const pelt_mesh *mesh = &model->mesh;
     plan->point_count = mesh->points.count;
@@ -94,7 +95,8 @@ static pelt_result plan_points(px_fit *fit, const pelt_model *model, px_gathered
     return ready ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* A first frame that is no measure of size is no rest pose either. */
+/* Normalisation by an enclosing sphere. Where px_clip_ball rejects the first frame as too small, the frame chosen in
+ * its place is the default rest pose too. */
 static pelt_result plan_space(pelt_decomposer *d) {
     pelt_ball ball;
     uint32_t frame;
@@ -124,9 +126,9 @@ static pelt_result check_input(pelt_context *context, const pelt_model *model, u
     return PELT_OK;
 }
 
-/* ---- Step by step ----------------------------------------------------------------------------------------- */
+/* ---- Decomposer --------------------------------------------------------------------------------------------- */
 
-/* The rest pose as it is now is where it is pulled to. */
+/* Copies the current rest pose as the target of the penalty on rest positions (pulls.h). */
 static pelt_result keep_home(px_fit *fit) {
     if (fit->fixed_rest)
         return PELT_OK;
@@ -205,10 +207,10 @@ pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const
     d->desc = settings;
     d->plan.cache = cache;
     d->was = *model;
-    d->joined = settings.rig == model && settings.add > 0; /* helper bones take vertices of all parts */
+    d->joined = settings.rig == model && settings.add > 0; /* helper bones may influence vertices of all parts */
     d->method = method;
     if ((d->desc.rig || method->count_bones) && !(d->desc.epsilon > 0))
-        d->desc.epsilon = 1e-3; /* a rig may be exact; rigid bones are no part of the subspace */
+        d->desc.epsilon = 1e-3; /* a rig may fit exactly, and rigid bones do not lie in the subspace: lose little */
     d->model = model;
     d->fit = (px_fit){.context = context, .arena = arena, .kind = kind};
     d->fit.row_count = 3 * frame_count;
@@ -263,7 +265,7 @@ pelt_result px_decomposer_settle(pelt_decomposer *d) {
     return d->method->settle ? d->method->settle(d) : PELT_OK;
 }
 
-/* A copy in the model's memory. */
+/* Copies an array into the model's memory. */
 static const void *keep(pelt_model *model, const void *data, size_t count, size_t size) {
     void *copy = px_arena_alloc_lasting(model->memory, count, size);
     return copy && count > 0 ? memcpy(copy, data, count * size) : copy;
@@ -296,7 +298,7 @@ pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *re
     return PELT_OK;
 }
 
-/* ---- At once ---------------------------------------------------------------------------------------------- */
+/* ---- Single call -------------------------------------------------------------------------------------------- */
 
 static pelt_result decompose(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
                              pelt_decompose_report *report) {

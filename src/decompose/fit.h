@@ -1,20 +1,21 @@
-/* A decomposition under way: A ≈ T X, column i of X holding w_ij · (v_i, 1) for the few bones j of vertex i.
+/* State of a fit: linear blend skinning as A ≈ T X, where column i of X holds w_ij · (v_i, 1) for the bones j of vertex
+ * i.
  *
  * L. Kavan, P.-P. Sloan, C. O'Sullivan, "Fast and Efficient Skinning of Animated Meshes", Eurographics 2010 (FESAM).
  *
- * Nothing after the reduction A ≈ B C touches the frames again, and all passes over vertices need only moments:
+ * After the reduction A ≈ B C no step reads the frames again; all steps work on moments:
  *   transforms  S = X Xᵀ and Q = X Cᵀ
- *   vertices    H = T_rᵀ T_r, and Y = T_rᵀ C, made block by block where it is used
- * Space is normalised: the first frame's enclosing ball is the unit ball (see px_clip_ball).
+ *   vertices    H = T_rᵀ T_r (Gram matrix), and Y = T_rᵀ C, computed block by block when needed
+ * Coordinates are normalised: the enclosing sphere of the first frame becomes the unit sphere (see px_clip_ball).
  *
  *   paper   here           shape
  *   A       (never held)   [vertex][row], row = 3·frame + axis
  *   B       basis          [row][dimension]
- *   C       coords         [vertex][dimension], floats: no coarser than the input, and half the memory
+ *   C       coords         [vertex][dimension], floats: as precise as the input, half the memory
  *   v_i     rest           [vertex][3]
- *   w_ij    weights        [vertex][K], of bones [vertex][K]
+ *   w_ij    weights        [vertex][K], for bones [vertex][K]
  *   T_r     reduced        [4P][dimension]: row 4j + c is column c of bone j's matrix, in the basis
- *   T       full           [row][4P]: kept by kinds of bone that leave the basis (all but affine)
+ *   T       full           [row][4P]: kept by bone kinds that leave the basis (all except affine)
  */
 #ifndef PELT_DECOMPOSE_FIT_H
 #define PELT_DECOMPOSE_FIT_H
@@ -23,7 +24,7 @@
 #include "numeric/numeric.h"
 #include <pelt/decompose.h>
 
-/* What the solver changes. Two of them make stepping back possible. */
+/* The unknowns of the fit. The solver keeps two states so that it can reject an iteration. */
 typedef struct px_fit_state {
     double *rest;     /* [vertex][3] */
     double *weights;  /* [vertex][K], 0 where unused */
@@ -44,32 +45,33 @@ typedef struct px_fit {
     uint32_t vertex_count;    /* N, welded */
     uint32_t row_count;       /* 3F */
     uint32_t dimension;       /* d */
-    uint32_t bone_count;      /* P so far */
-    uint32_t bone_capacity;   /* P at most */
+    uint32_t bone_count;      /* P, current */
+    uint32_t bone_capacity;   /* capacity for P */
     uint32_t influence_count; /* K */
     bool fixed_rest;
-    const double *home; /* [vertex][3] where rest positions are pulled to; NULL: nowhere. See pulls.h */
-    double rest_pull;   /* how strongly: like this many frames */
-    double bone_pull;   /* how strongly affine bones are pulled to rotations: this part of what they carry, 0: not */
-    bool wide;          /* the pass over vertices looks further for bones, at twice the time or more */
-    const uint8_t *lock_motions;  /* [bone] keeps its transforms; NULL: none does */
-    const uint8_t *lock_weights;  /* [bone] keeps its weights; NULL: none does */
-    const uint8_t *lock_vertices; /* [vertex] keeps its weights; NULL: none does */
-    const px_fit_state *base;     /* weights that locked bones had; the steps scale them down together where bones that
-                                   * are not locked take a share. NULL: weights of locked bones stay as they are */
-    const struct px_smoothing *smoothing; /* what pulls weights towards the neighbours'; NULL: nothing */
-    double *outside;   /* [row][4P] part of affine bones outside the basis; NULL: none. See px_pull_outside */
-    double *basis;     /* [row][dimension] */
-    float *coords;     /* [vertex][dimension] */
-    double *norms;     /* [vertex] ‖a_i‖², of the whole trajectory, with the part in the subspace as in coords */
-    double *residuals; /* [vertex] squared, from the last pass over the vertices */
+    const double *home; /* [vertex][3] target of the penalty on rest positions (pulls.h); NULL: no penalty */
+    double rest_pull;   /* weight of that penalty, in frames: 1 counts like one more frame at the target */
+    double bone_pull;   /* weight of the penalty on affine bones, relative to size_j² (pulls.h); 0: no penalty */
+    bool wide;          /* px_fit_vertices searches more sets of bones per vertex, at twice the time or more */
+    const uint8_t *lock_motions;  /* [bone] true: its transforms are constant; NULL: no bone is locked */
+    const uint8_t *lock_weights;  /* [bone] true: its weights are constant; NULL: no bone is locked */
+    const uint8_t *lock_vertices; /* [vertex] true: its weights are constant; NULL: no vertex is locked */
+    /* base: initial weights of locked bones. The steps scale them down by a common factor per vertex to give unlocked
+     * bones a share. NULL: weights of locked bones are constant. */
+    const px_fit_state *base;
+    const struct px_smoothing *smoothing; /* penalty towards the neighbours' weights; NULL: none */
+    double *outside; /* [row][4P] part of affine bones outside the basis; NULL: none. See px_pull_outside */
+    double *basis;   /* [row][dimension] */
+    float *coords;   /* [vertex][dimension] */
+    double *norms; /* [vertex] ‖a_i‖² of the whole trajectory, with its part in the subspace taken from `coords` */
+    double *residuals; /* [vertex] squared residual, set by px_fit_vertices */
     px_fit_state now, before;
     double *scatter;     /* S [4P][4P] */
     double *cross;       /* Q [4P][dimension] */
     double *gram;        /* H [4P][4P] */
-    uint32_t gram_count; /* bones of which `gram` and `pairs` hold those of locked bones; 0: none */
-    double *pairs;       /* [bone l][10][bone j]: the quadric in (x, y, z, 1) that gives vᵀ H_jl v; see px_fit_gram */
-    double *slots;       /* [px_fit_lanes − 1] sums of S and Q; also [block][bone] of other sums */
+    uint32_t gram_count; /* bone count for which `gram` and `pairs` of locked bones are valid; 0: none */
+    double *pairs;       /* [bone l][10][bone j]: quadric in (x, y, z, 1) for vᵀ H_jl v; see px_fit_gram */
+    double *slots;       /* [px_fit_lanes − 1] partial sums of S and Q; also scratch [block][bone] */
     double *block_objective;
 } px_fit;
 
@@ -79,40 +81,42 @@ typedef struct px_fit {
 pelt_result px_fit_products(const px_fit *fit, size_t first, size_t count, double *y);
 /* S and Q of the current rest pose and weights. */
 pelt_result px_fit_moments(px_fit *fit);
-/* Better transforms for these moments; never worse ones. */
+/* Improves the transforms for the current moments. The objective (plus the penalty on bones, if any) never rises. */
 pelt_result px_fit_transforms(px_fit *fit);
 /* H and pairs of the current transforms. */
 void px_fit_gram(px_fit *fit);
-/* Rest positions (unless fixed), then weights, of every vertex; sets residuals and now.objective. No vertex gets worse.
- */
+/* Solves every vertex: rest position (if `rest` and not fixed_rest), then weights. Sets residuals and now.objective. No
+ * vertex's residual rises. */
 pelt_result px_fit_vertices(px_fit *fit, bool rest);
-/* Residuals and now.objective of the weights as they are. */
+/* Computes residuals and now.objective for the current weights without changing them. */
 pelt_result px_fit_measure(px_fit *fit);
-/* Clusters with one bone each: the start. Sets bone_count: `count`, or fewer when those explain everything. Rigid shells
- * that get a bone each (px_shells_bones) keep it as their only one: their vertices are locked. `shells` may be NULL. */
+/* Initial clusters, one bone per vertex. Sets bone_count to `count`, or to fewer if those fit exactly. Rigid components
+ * that get a bone each (px_shells_bones) keep it as their only bone: their vertices are locked. `shells` may be NULL.
+ */
 struct px_shells;
 pelt_result px_fit_seed(px_fit *fit, const struct px_shells *shells, uint32_t count);
-/* To each vertex the one bone that predicts it best. Needs the current H. */
+/* Assigns to each vertex the single bone with the smallest residual. Needs the current H. */
 pelt_result px_fit_assign(px_fit *fit);
 
-/* ---- Bones that come and go ------------------------------------------------------------------------------- */
+/* ---- Adding and removing bones ------------------------------------------------------------------------------ */
 
-/* The bone without which the objective would rise least, PELT_NONE where each holds a locked vertex. Needs the current H. */
+/* The bone whose removal raises the objective least; PELT_NONE if every bone influences a locked vertex. Needs the
+ * current H. */
 pelt_result px_fit_least_bone(px_fit *fit, uint32_t *least);
-/* Removes a bone (the last one takes its number); weights are shared out. H follows. */
+/* Removes a bone and renormalises the weights; the last bone takes its index. Updates H. */
 void px_fit_remove_bone(px_fit *fit, uint32_t gone);
-/* Adds a bone where the residuals are largest. Below bone_capacity only. The objective may rise: vertices that it takes
- * have it alone until the next pass. Adds none when every vertex is locked. */
+/* Adds a bone where the residuals are largest. Needs bone_count < bone_capacity. The objective may rise: the vertices
+ * it takes follow it alone until the next px_fit_vertices. Adds none if every vertex is locked. */
 pelt_result px_fit_add_bone(px_fit *fit);
-/* The same for `count` bones at once, each where the ones before it leave the largest residuals: one pass of moments and
- * transforms for all of them. */
+/* The same for `count` bones, each where the residuals not yet taken are largest, with a single update of moments and
+ * transforms. */
 pelt_result px_fit_add_bones(px_fit *fit, uint32_t count);
-/* Adds a bone with the transform of another, without any weight. */
+/* Appends a bone with the transform of bone `from` and no weights. */
 void px_fit_copy_bone(px_fit *fit, size_t from);
 
 /* ---- Locks ------------------------------------------------------------------------------------------------ */
 
-/* Whether some weight of the vertex is locked. */
+/* True if any weight of vertex i is locked. */
 static inline bool px_fit_locked(const px_fit *fit, size_t i) {
     size_t K = fit->influence_count;
     bool locked = fit->lock_vertices && fit->lock_vertices[i];
@@ -121,7 +125,7 @@ static inline bool px_fit_locked(const px_fit *fit, size_t i) {
     return locked;
 }
 
-/* Whether a new bone may take the vertex. */
+/* True if a new bone may influence vertex i. */
 static inline bool px_fit_may_take(const px_fit *fit, size_t i) {
     if (fit->base)
         return fit->base->counts[i] < fit->influence_count && !(fit->lock_vertices && fit->lock_vertices[i]);
@@ -132,22 +136,23 @@ static inline bool px_fit_may_take(const px_fit *fit, size_t i) {
 
 pelt_result px_fit_state_make(px_fit *fit, px_fit_state *state);
 void px_fit_state_copy(const px_fit *fit, const px_fit_state *from, px_fit_state *to);
-/* Everything that the steps need, once the dimension is known. */
+/* Allocates the arrays of the steps. Needs fit->dimension. */
 pelt_result px_fit_make_moments(px_fit *fit);
 
-/* E_rms of an objective. */
+/* E_rms of an objective: 1000 · √(objective / (3 · vertices · frames)), in thousandths of the sphere's radius. */
 double px_fit_error(const px_fit *fit, double objective);
 
-#define PX_FIT_EXACT 1e-4 /* E_rms below which floats cannot tell the fit from the input */
+#define PX_FIT_EXACT 1e-4 /* E_rms below which the error is rounding of single precision */
 
-/* Parts of the vertices, the same for any number of threads, whose moments are summed apart: up to 16, fewer where S is
- * large (230 bones and more), since clearing and adding its sums would take longer than the vertices do. */
+/* Number of vertex ranges whose moments are summed separately. It does not depend on the number of threads, so results
+ * are reproducible. At most 16; fewer if S is large (230 bones and more), where clearing and adding the partial sums
+ * would take longer than the vertices. */
 static inline size_t px_fit_lanes(size_t bone_capacity, size_t dimension) {
     size_t most = 16, doubles = (size_t)1 << 24, n = 4 * bone_capacity;
     return px_max_size(px_min_size(doubles / (n * (n + dimension) + 1), most), 1);
 }
 
-/* Vertices per block of a parallel pass: at most 64 blocks, whose sums have a slot each. */
+/* Vertices per block of a parallel pass: at most 64 blocks, each with its own partial sum. */
 static inline size_t px_fit_block(const px_fit *fit) {
     return px_max_size(512, ((size_t)fit->vertex_count + 63) / 64);
 }
@@ -162,7 +167,7 @@ static inline double px_fit_distance2(const px_fit *fit, size_t a, size_t b) {
     return sum;
 }
 
-/* The monomials of the quadric in `pairs`. */
+/* Monomials of (x, y, z, 1), in the order of the quadrics in `pairs`. */
 static inline void px_fit_monomials(const double v[3], double m[10]) {
     double x = v[0], y = v[1], z = v[2];
     m[0] = x * x, m[1] = x * y, m[2] = x * z, m[3] = x, m[4] = y * y;
@@ -183,7 +188,7 @@ static inline double px_fit_pair(const px_fit *fit, size_t j, size_t l, const do
     return sum;
 }
 
-/* Squared residual of a vertex with bone j alone, less its norm. */
+/* Squared residual of a vertex with bone j at weight 1, minus ‖a_i‖². */
 static inline double px_fit_alone(const px_fit *fit, size_t j, const double *v, const double m[10], const double *y) {
     return px_fit_pair(fit, j, j, m) - 2 * px_fit_linear(v, y, j);
 }

@@ -1,7 +1,7 @@
-/* Reading the animation and reducing it: A ≈ B C with orthonormal B and the least dimension.
+/* Reads the animation and reduces it: A ≈ B C with orthonormal B and the smallest sufficient dimension.
  *
  * The clips are read in blocks of vertices, at least once to find B and once for the coordinates C = BᵀA, and never
- * held whole. Files that are mapped are released as the reading goes on, so that they do not fill the memory either.
+ * held whole. Pages of memory-mapped files are released while reading, so that they do not fill the memory either.
  */
 #include "decompose/reduce.h"
 
@@ -9,13 +9,13 @@
 #include <math.h>
 
 #define FRAMES_PER_TASK 16u
-#define BLOCK_VERTICES  1000u /* at most; rows of a power of two would share their places in the caches */
+#define BLOCK_VERTICES  1000u /* at most; a power of two would cause cache conflicts between rows */
 
 /* ---- Blocks of A ------------------------------------------------------------------------------------------ */
 
 typedef struct reading {
     px_reduction *r;
-    uint32_t first, count, frame; /* frame: of the loop's element 0 */
+    uint32_t first, count, frame; /* frame: the frame of loop index 0 */
     double *out;
 } reading;
 
@@ -35,7 +35,7 @@ static pelt_result fail_not_finite(const reading *job, const pelt_clip *clip, ui
                    clip->name, frame, index[i]);
 }
 
-/* Three rows of A from the points of one frame. False when a number is not finite. */
+/* Writes three rows of A from the points of one frame. Returns false if a value is not finite. */
 static bool spread_frame(const reading *job, const float *points, double *out) {
     const px_gathered *plan = job->r->plan;
     const uint32_t *index = plan->points + job->first;
@@ -98,10 +98,11 @@ pelt_result px_reduction_each_block(px_reduction *r, const char *phase, px_use_b
 
 typedef struct projection {
     px_reduction *r;
-    uint32_t first, count; /* of the block */
+    uint32_t first, count; /* vertices of the block */
 } projection;
 
-/* Coordinates as floats, and the norms that go with them: what the subspace does not hold, and what they hold. */
+/* Stores coordinates as floats. Norms: squared length outside the subspace plus squared length of the rounded
+ * coordinates. */
 static void store_coords(px_fit *fit, size_t vertex, size_t count, const double *wide) {
     size_t d = fit->dimension;
     for (size_t i = 0; i < count; i++) {
@@ -147,7 +148,8 @@ static pelt_result project_block(px_reduction *r, void *user, uint32_t first, ui
 
 /* ---- Entry point --------------------------------------------------------------------------------------------- */
 
-/* The exact way costs min(rows, vertices)² times the other and the cube of the smaller one: beyond this, another. */
+/* The exact reduction costs min(rows, vertices)² · max(rows, vertices) + min(rows, vertices)³. Above this minimum,
+ * subspace iteration is used. */
 #define EXACT_MOST 2048u
 
 static pelt_result find_basis(px_reduction *r) {

@@ -1,16 +1,16 @@
-/* From clips to a reduced fit. */
+/* Reads clips into a reduced fit. */
 #ifndef PELT_DECOMPOSE_GATHER_H
 #define PELT_DECOMPOSE_GATHER_H
 
 #include "decompose/fit.h"
 
-/* Parts of a reduction that do not depend on the number of bones: a search over that number computes them once. All NULL at
- * first; free with px_reduction_cache_free. */
+/* Parts of a reduction that do not depend on the number of bones; a search over that number computes them once.
+ * Initialise with zeros; free with px_reduction_cache_free. */
 typedef struct px_reduction_cache {
     double *gram;    /* A Aᵀ [row][row], lower triangle */
-    double *vectors; /* [row][row] its eigenvectors, one per row … */
-    double *values;  /* … and eigenvalues [row], ascending */
-    /* The last projection: coordinates in this basis. */
+    double *vectors; /* [row][row] its eigenvectors, one per row */
+    double *values;  /* [row] its eigenvalues, ascending */
+    /* The last projection: valid for this basis only. */
     uint32_t dimension;
     double *basis; /* [row][dimension] */
     float *coords; /* [vertex][dimension] */
@@ -19,20 +19,19 @@ typedef struct px_reduction_cache {
 } px_reduction_cache;
 void px_reduction_cache_free(pelt_context *context, px_reduction_cache *cache);
 
-/* Which points are the fit's vertices, and the normalisation. */
+/* Mapping from mesh to fit vertices, and the normalisation y = (x − center) / radius. */
 typedef struct px_gathered {
     uint32_t point_count;
-    uint32_t *points;   /* [vertex] the point that stands for it, ascending */
-    uint32_t *vertices; /* [the mesh's vertex] the fit's vertex that it became */
+    uint32_t *points;   /* [fit vertex] its first point, ascending */
+    uint32_t *vertices; /* [mesh vertex] its fit vertex */
     double center[3];
     double radius;
-    size_t rest_row;           /* 3 · the frame that is the rest pose at first */
-    px_reduction_cache *cache; /* NULL: none */
+    size_t rest_row;           /* 3 · frame of the initial rest pose */
+    px_reduction_cache *cache; /* NULL: no cache */
 } px_gathered;
 
-/* Sets norms, dimension, basis, coords and now.rest (allocated by the caller). Of `desc` it uses reduce, epsilon and
- * memory. */
-/* clips: as many frames as fit->row_count / 3. */
+/* Reduces the clips, which have fit->row_count / 3 frames in total. Sets norms, dimension, basis, coords and now.rest
+ * (allocated by the caller). Uses desc->reduce, epsilon, rig and memory. */
 pelt_result px_fit_gather(px_fit *fit, const pelt_clip *clips, const px_gathered *plan,
                           const pelt_decompose_desc *desc);
 

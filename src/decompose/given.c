@@ -1,7 +1,8 @@
-/* A rig beside the clips: which of its vertices and motions are meant, its bones as the fit's first state, and locks.
+/* Input rig: matches its vertices and motions to the mesh and clips, sets the fit's initial state from its bones, and
+ * sets locks.
  *
- * Its motion need not lie in the subspace of the animation. The basis is therefore extended by the directions that are
- * missing, in which the animation has no part: nothing after this has to know.
+ * The rig's motion need not lie in the subspace of the animation. The basis is therefore extended by the missing
+ * directions, in which the animation's coordinates are zero, so later steps need no special case.
  */
 #include "decompose/given.h"
 #include "core/mesh.h"
@@ -11,15 +12,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define BONES_MOST 4000u /* as for the option `bones`: moments grow with the square */
+#define BONES_MOST 4000u /* limit of the option `bones`: moments grow with its square */
 
 static bool is_empty(const char *text) {
     return !text || !text[0];
 }
 
-/* ---- What was asked for ----------------------------------------------------------------------------------- */
+/* ---- Settings ----------------------------------------------------------------------------------------------- */
 
-/* Helper bones are for rigs that are finished otherwise. */
+/* Helper bones (desc->add) imply that motion and weights of the rig are used. */
 static bool wants_motion(const pelt_decompose_desc *desc) {
     return desc->given_motion || desc->add > 0;
 }
@@ -28,12 +29,12 @@ static bool wants_weights(const pelt_decompose_desc *desc) {
     return desc->given_weights || desc->add > 0;
 }
 
-/* Whether what is given is only where to start. */
+/* True if the rig only provides initial values. */
 static bool is_start(const pelt_decompose_desc *desc) {
     return desc->refine || (desc->given_motion && desc->given_weights && desc->add == 0);
 }
 
-/* Whether bones of the rig keep their motion. */
+/* True if bones of the rig keep their motion. */
 static bool is_kept(const pelt_decompose_desc *desc) {
     return !is_empty(desc->lock_bones) || (wants_motion(desc) && !is_start(desc));
 }
@@ -55,9 +56,9 @@ static pelt_result check_wishes(pelt_context *context, const pelt_decompose_desc
     return PELT_OK;
 }
 
-/* ---- Which motion ----------------------------------------------------------------------------------------- */
+/* ---- Matching motions --------------------------------------------------------------------------------------- */
 
-/* The motion in the clip's place if it has its name, else the first of its name, else the one in its place. */
+/* Motion for clip c: motion c if its name matches, otherwise the first with that name, otherwise motion c. */
 static uint32_t motion_for(const pelt_model *rig, const pelt_model *model, uint32_t c) {
     const char *name = model->clips[c].name;
     if (c < rig->motion_count && strcmp(rig->motions[c].name, name) == 0)
@@ -100,16 +101,16 @@ static pelt_result match_motions(px_given *given, px_fit *fit, const pelt_model 
     return PELT_OK;
 }
 
-/* ---- Which vertices --------------------------------------------------------------------------------------- */
+/* ---- Matching vertices -------------------------------------------------------------------------------------- */
 
-/* Vertices along a slanting line, on which few places of a mesh coincide. */
+/* A vertex's coordinate along an oblique line, on which few vertices of a mesh coincide; sorted for binary search. */
 typedef struct slanted {
     double at;
     uint32_t vertex;
 } slanted;
 
 static double slant(const float *p) {
-    return 0.577 * (double)p[0] + 0.642 * (double)p[1] + 0.505 * (double)p[2]; /* of length 1 */
+    return 0.577 * (double)p[0] + 0.642 * (double)p[1] + 0.505 * (double)p[2]; /* unit vector */
 }
 
 static int compare_slanted(const void *a, const void *b) {
@@ -141,12 +142,12 @@ static uint32_t find_near(const slanted *sorted, uint32_t count, const float *po
     return PELT_NONE;
 }
 
-/* Fills given->vertices by place; false when a vertex has no other where it is. `own` [vertex of the fit]: a vertex of
- * the mesh. */
+/* Fills given->vertices by position. *matched is false if a vertex has no counterpart within 1e-5 of the radius. `own`
+ * [fit vertex]: a vertex of the mesh. */
 static pelt_result match_places(px_given *given, px_fit *fit, const px_gathered *plan, const pelt_mesh *mesh,
                                 const uint32_t *own, bool *matched) {
     const pelt_mesh *other = &given->rig->mesh;
-    double distance = 1e-5 * plan->radius; /* what files that round keep of the size */
+    double distance = 1e-5 * plan->radius; /* precision of files with rounded numbers */
     slanted *sorted = PX_ALLOC(fit->context, slanted, other->vertex_count);
     if (!sorted)
         return PELT_ERROR_MEMORY;
@@ -163,7 +164,8 @@ static pelt_result match_places(px_given *given, px_fit *fit, const px_gathered 
     return PELT_OK;
 }
 
-/* In the order of the file where the counts agree and the places do, or no other order does better; else by place. */
+/* Matches by index if the counts agree and either the positions agree too or matching by position fails; otherwise by
+ * position. */
 static pelt_result match_vertices(px_given *given, px_fit *fit, const px_gathered *plan, const pelt_mesh *mesh) {
     const pelt_mesh *other = &given->rig->mesh;
     uint32_t *own = PX_NEW(fit->arena, uint32_t, fit->vertex_count);
@@ -187,7 +189,7 @@ static pelt_result match_vertices(px_given *given, px_fit *fit, const px_gathere
     return PELT_OK;
 }
 
-/* ---- Before --------------------------------------------------------------------------------------------- */
+/* ---- Checks before the reduction ---------------------------------------------------------------------------- */
 
 static uint32_t most_influences(const pelt_skin *skin, uint32_t vertex_count) {
     uint32_t most = 1;
@@ -259,7 +261,7 @@ static pelt_result set_rest(const px_given *given, px_fit *fit, const px_gathere
     return PELT_OK;
 }
 
-/* x' = L x + t in a space where x = center + radius · y. */
+/* Converts x' = L x + t to normalised coordinates y, where x = center + radius · y. */
 static void normalise(const pelt_affine *palette, const px_gathered *plan, double *out, size_t pitch) {
     for (size_t r = 0; r < 3; r++) {
         const float *m = palette->m + 4 * r;
@@ -291,7 +293,7 @@ static pelt_result read_motion(px_given *given, px_fit *fit, const px_gathered *
     return PELT_OK;
 }
 
-/* Adds to the basis what of the motion is not in it. */
+/* Extends the basis by the directions of the rig's motion that it lacks. */
 static pelt_result extend_basis(const px_given *given, px_fit *fit) {
     size_t rows = fit->row_count, d = fit->dimension, n = 4 * (size_t)given->bone_count, count = d,
            N = fit->vertex_count;
@@ -305,7 +307,7 @@ static pelt_result extend_basis(const px_given *given, px_fit *fit) {
             next[r] = given->transforms[r * n + column];
             square += next[r] * next[r];
         }
-        /* 1e-7: matrices are floats */
+        /* 1e-7: precision of matrices in floats */
         count += px_orthonormalise(q, count, rows, scratch) > 1e-7 * sqrt(square);
     }
     double *basis = PX_NEW(fit->arena, double, px_mul_size(rows, count));
@@ -387,7 +389,7 @@ static pelt_result set_locks(px_given *given, px_fit *fit, const px_gathered *pl
     return PELT_OK;
 }
 
-/* ---- The first state -------------------------------------------------------------------------------------- */
+/* ---- Initial state ------------------------------------------------------------------------------------------ */
 
 static void set_motion(const px_given *given, px_fit *fit) {
     size_t P = given->bone_count, rows = fit->row_count;
@@ -403,7 +405,7 @@ static void set_motion(const px_given *given, px_fit *fit) {
         double bind[9];
         for (size_t e = 0; e < 9; e++)
             bind[e] = (double)given->rig->skin.inverse_binds[j].m[4 * (e / 3) + e % 3];
-        if (s->axes) /* a joint scales along its own axes */
+        if (s->axes) /* scale axes of the bone: those of its joint */
             px_polar3(bind, s->axes + 9 * j, NULL);
         for (size_t row = 0; row < rows && !(fit->lock_motions && fit->lock_motions[j]); row += 3) {
             double linear[9], *m = s->full + row * 4 * P + 4 * j;
@@ -435,7 +437,7 @@ static void set_weights(const px_given *given, px_fit *fit) {
     }
 }
 
-/* The weights as they are become what helper bones take their share from. */
+/* Copies the current weights to fit->base, from which helper bones take their share. */
 static pelt_result keep_base(px_fit *fit) {
     size_t N = fit->vertex_count, K = fit->influence_count, full = 0;
     px_fit_state *base = PX_NEW(fit->arena, px_fit_state, 1);
@@ -457,7 +459,7 @@ pelt_result px_given_start(px_given *given, px_fit *fit, const px_gathered *plan
     PX_TRY(set_locks(given, fit, plan, &model->mesh, desc));
     if (given->motions) {
         set_motion(given, fit);
-    } else { /* all bones start with the motion of the whole */
+    } else { /* initial motion of every bone: that of the whole mesh */
         PX_TRY(px_fit_seed(fit, NULL, 1));
         while (fit->bone_count < given->bone_count)
             px_fit_copy_bone(fit, 0);
@@ -473,7 +475,7 @@ pelt_result px_given_start(px_given *given, px_fit *fit, const px_gathered *plan
     px_fit_gram(fit);
     if (!wants_weights(desc))
         PX_TRY(px_fit_assign(fit));
-    fit->wide = !wants_weights(desc); /* nothing else leads to the right bones */
+    fit->wide = !wants_weights(desc); /* without initial weights only the wide search finds the right bones */
     PX_TRY(px_fit_vertices(fit, false));
     fit->wide = fit->wide && !is_start(desc);
     return PELT_OK;

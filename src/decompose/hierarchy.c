@@ -1,11 +1,11 @@
-/* A skeleton from the motions of bones: the joint of two bones is the point that both move most alike, and the skeleton
- * is the minimum spanning tree of how badly they agree there.
+/* Hierarchy from the motions of bones: the joint of two bones is the point that both move most alike, and the hierarchy
+ * is the minimum spanning tree of the distances between bones at these points.
  *
- * How far bones j and l part at a point p, squared and summed over frames, is p̃ᵀ (H_jj − H_jl − H_lj + H_ll) p̃: blocks
- * of the Gram matrix that the fit already has. Where rotation leaves the point open (along a hinge, or where nothing
- * turns) it goes to the middle of the vertices that both carry, which S_jl holds. Hardly any motion leaves it quite
- * open, and small errors of the fit would then put it anywhere: the less the bones agree in any point, the more the
- * middle counts.
+ * The squared distance between the images of a point p under bones j and l, summed over frames, is p̃ᵀ (H_jj − H_jl −
+ * H_lj + H_ll) p̃, p̃ = (p, 1): blocks of the fit's Gram matrix. Where the motion leaves the point undetermined (along
+ * a hinge axis, or without rotation), it is the centroid of the vertices that both bones influence, from S_jl. A point
+ * is rarely exactly undetermined, and small errors of the fit could then place it anywhere. The regularisation towards
+ * the centroid therefore grows with the distance that remains at the best point.
  */
 #include "decompose/hierarchy.h"
 
@@ -13,14 +13,14 @@
 
 typedef struct joint {
     double point[3];
-    double drift; /* RMS over frames of how far the bones part there */
+    double drift; /* RMS over frames of the distance between the bones there */
     double cost;
-    bool inside; /* the bone is in the tree */
+    bool inside; /* the bone is already in the tree */
 } joint;
 
-/* ---- A joint ---------------------------------------------------------------------------------------------- */
+/* ---- Joint of two bones ------------------------------------------------------------------------------------- */
 
-/* The 4×4 quadric of how far two bones part. */
+/* The 4×4 quadric of the squared distance between two bones. */
 static void parting(const px_fit *fit, size_t j, size_t l, double out[16]) {
     size_t n = 4 * (size_t)fit->bone_count;
     const double *h = fit->gram;
@@ -30,7 +30,7 @@ static void parting(const px_fit *fit, size_t j, size_t l, double out[16]) {
                              h[(4 * l + r) * n + 4 * j + c] + h[(4 * l + r) * n + 4 * l + c];
 }
 
-/* RMS distance between where the two bones take p. */
+/* RMS distance between the images of p under the two bones. */
 static double parting_at(const px_fit *fit, const double quadric[16], const double p[3]) {
     const double v[4] = {p[0], p[1], p[2], 1};
     double sum = 0;
@@ -39,7 +39,7 @@ static double parting_at(const px_fit *fit, const double quadric[16], const doub
     return sqrt(fmax(sum, 0) / (fit->row_count / 3.0));
 }
 
-/* Least of the quadric with a pull towards the middle. */
+/* Minimises the quadric with a penalty amount · ‖p − middle‖². */
 static void closest_point(const double quadric[16], double amount, const double middle[3], double p[3]) {
     double system[9], right[3];
     memcpy(p, middle, sizeof right);
@@ -52,22 +52,22 @@ static void closest_point(const double quadric[16], double amount, const double 
         memcpy(p, right, sizeof right);
 }
 
-/* The joint of two bones that share what lies about `middle`, at about the distance `reach`. First almost freely: a
- * hinge's point moves by a ten-thousandth, bones that move as one meet in the middle. What parts them even there is
- * how far the fit can be trusted; where turning moves a point at the edge of what they share by less, it tells
- * nothing. */
+/* Finds the joint of two bones whose shared vertices have centroid `middle` and RMS radius `reach`. First with almost
+ * no penalty: it moves a hinge's point by a ten-thousandth, and bones that move as one meet at the centroid. The
+ * distance left there measures the error of the fit. Rotations that move a point at radius `reach` by less are not
+ * reliable, and the second solve penalises accordingly. */
 static void place_joint(const px_fit *fit, const double quadric[16], const double middle[3], double reach, joint *out) {
     double trace = quadric[0] + quadric[5] + quadric[10], frames = fit->row_count / 3.0;
     double least = 1e-4 * trace + 1e-12 * frames;
     closest_point(quadric, least, middle, out->point);
     out->drift = parting_at(fit, quadric, out->point);
-    double doubt = out->drift / fmax(reach, 1e-3); /* a thousandth of the size: less is no extent */
+    double doubt = out->drift / fmax(reach, 1e-3); /* 1e-3: smaller extents count as a point */
     closest_point(quadric, fmax(least, frames * doubt * doubt), middle, out->point);
     out->drift = parting_at(fit, quadric, out->point);
 }
 
-/* A joint is good where the bones hardly part, compared with how far they move apart elsewhere. Bones that share no
- * vertices are joined only where nothing else is left, nearest first. */
+/* Cost of a joint: the distance between the bones there, relative to that at their centroids. Bones that share no
+ * vertices are joined only if no others remain, nearest first. */
 static joint find_joint(const px_fit *fit, const double *middles, size_t j, size_t l) {
     size_t n = 4 * (size_t)fit->bone_count;
     const double *shared = fit->scatter + (4 * j + 3) * n + 4 * l;
@@ -85,11 +85,12 @@ static joint find_joint(const px_fit *fit, const double *middles, size_t j, size
     place_joint(fit, quadric, middle, touch ? sqrt(fmax(spread, 0)) : 0.5 * sqrt(far), &out);
     double motion = parting_at(fit, quadric, middles + 3 * j) + parting_at(fit, quadric, middles + 3 * l);
     double likeness = touch ? shared[3] / sqrt(own * other) : 0;
-    out.cost = out.drift / (0.02 + motion) * (2 - likeness) + (touch ? 0 : 4 + sqrt(far)); /* 0.02: hardly moves */
+    out.cost = out.drift / (0.02 + motion) * (2 - likeness) + (touch ? 0 : 4 + sqrt(far)); /* 0.02: RMS motion that
+                                                                                            * counts as small */
     return out;
 }
 
-/* ---- The tree --------------------------------------------------------------------------------------------- */
+/* ---- Tree --------------------------------------------------------------------------------------------------- */
 
 pelt_result px_hierarchy_flat(px_fit *fit, double *pivots, px_hierarchy *h) {
     size_t P = fit->bone_count;
@@ -107,7 +108,7 @@ pelt_result px_hierarchy_flat(px_fit *fit, double *pivots, px_hierarchy *h) {
     return PELT_OK;
 }
 
-/* Prim: the bone that joins the tree best, one after the other. `best` [bone]: its best joint so far. */
+/* Prim's algorithm. `best` [bone]: its cheapest joint to the tree so far. */
 static void grow_tree(px_fit *fit, const double *middles, uint32_t root, joint *best, px_hierarchy *h) {
     uint32_t next = root;
     for (uint32_t j = 0; j < fit->bone_count; j++) {
@@ -138,15 +139,16 @@ static void grow_tree(px_fit *fit, const double *middles, uint32_t root, joint *
     }
 }
 
-/* The bone from which all others are the fewest joints away in sum. One joint down, those below come one nearer and all
- * others go one farther. */
+/* The centroid of the tree: the bone with the smallest sum of path lengths to all others. Moving from a bone to its
+ * child brings the child's subtree one joint nearer and all other bones one joint farther. `below` [bone]: scratch,
+ * size of its subtree. */
 static uint32_t central_bone(const px_fit *fit, const px_hierarchy *h, uint32_t *below) {
     uint32_t P = fit->bone_count, best = h->order[0];
     for (uint32_t j = 0; j < P; j++)
         below[j] = 1;
     for (uint32_t place = P; place-- > 1;)
         below[h->parents[h->order[place]]] += below[h->order[place]];
-    for (uint32_t place = 1; place < P; place++) { /* parents first: the walk down from the best so far */
+    for (uint32_t place = 1; place < P; place++) { /* parents first: descends from the best so far */
         uint32_t j = h->order[place];
         if (h->parents[j] == best && 2 * below[j] > P)
             best = j;
@@ -164,7 +166,7 @@ pelt_result px_hierarchy_find(px_fit *fit, px_hierarchy *h) {
     bool ready = middles && best && below;
     if (ready) {
         memcpy(middles, h->pivots, 3 * P * sizeof *middles);
-        grow_tree(fit, middles, 0, best, h); /* the tree is the same from any bone */
+        grow_tree(fit, middles, 0, best, h); /* the minimum spanning tree does not depend on the start */
         grow_tree(fit, middles, central_bone(fit, h, below), best, h);
         h->drifts[h->order[0]] = INFINITY;
     }

@@ -1,15 +1,15 @@
-/* Which bone of a kept rig carries a bone that is new. */
+/* Choice of hosts: the bone of a kept rig to which a new bone is attached. */
 #include "decompose/host.h"
 #include "core/math3.h"
 #include "decompose/kinds.h"
 
-#define SIMILARITY_TOLERANCE 1e-4 /* of a matrix: joints are floats, multiplied along a chain */
-#define RIGID_TOLERANCE      2e-5 /* of scale 1, for bones that cannot scale */
-#define CONDITION_LEAST      1e-3 /* smallest singular value of the largest: below, dividing magnifies errors */
+#define SIMILARITY_TOLERANCE 1e-4 /* relative: joint transforms are floats, multiplied along a chain */
+#define RIGID_TOLERANCE      2e-5 /* deviation from scale 1, for bone kinds that cannot scale */
+#define CONDITION_LEAST      1e-3 /* smallest over largest singular value: below, division magnifies errors */
 
 /* ---- Similarities ----------------------------------------------------------------------------------------- */
 
-/* The scale of a 3×3 matrix, and how far it is from scale · rotation, relative to it. */
+/* The scale of a 3×3 matrix; *off is its distance from scale · rotation, relative to the scale. */
 static double scale_of(const double m[9], double rotation[9], double *off) {
     double stretch[9], scale, largest = 0;
     px_polar3(m, rotation, stretch);
@@ -21,7 +21,7 @@ static double scale_of(const double m[9], double rotation[9], double *off) {
 }
 
 bool px_host_bind(const pelt_affine *a, px_similarity *out) {
-    double linear[9], off, sign = px_affine_determinant(a) < 0 ? -1 : 1; /* mirrored: the scale is negative */
+    double linear[9], off, sign = px_affine_determinant(a) < 0 ? -1 : 1; /* mirrored: negative scale */
     for (int e = 0; e < 9; e++)
         linear[e] = sign * (double)a->m[4 * (e / 3) + e % 3];
     out->scale = sign * scale_of(linear, out->turn, &off);
@@ -73,7 +73,7 @@ void px_host_multiply(const px_hosts *hosts, uint32_t bone, size_t row, double m
 
 /* ---- Choice ----------------------------------------------------------------------------------------------- */
 
-/* Whether a bone of the rig can carry bones of the fit's kind, and the largest scale of its matrices. */
+/* True if a bone of the rig can be a host for the fit's bone kind; *size is the largest scale of its matrices. */
 static bool can_carry(const px_given *given, const px_fit *fit, uint32_t rig_bone, double *size) {
     px_similarity bind;
     *size = 0;
@@ -100,8 +100,8 @@ static bool can_carry(const px_given *given, const px_fit *fit, uint32_t rig_bon
     return *size > 0;
 }
 
-/* shares [bone of the fit][bone of the rig]: Σ over vertices of the product of both weights. Where helper bones take
- * theirs from what the rig's had, that counts. */
+/* shares [bone of the fit][bone of the rig]: Σ over vertices of the product of both weights. With fit->base, weights of
+ * the rig are those before helper bones took their share. */
 static void sum_shares(const px_given *given, const px_fit *fit, double *shares) {
     const px_fit_state *now = &fit->now, *base = fit->base ? fit->base : now;
     size_t K = fit->influence_count;

@@ -1,20 +1,20 @@
-/* The rig's skeleton and motions stay, with joints and tracks added for the bones that are not locked. */
+/* Keeps the rig's skeleton and motions and appends joints and tracks for the bones that are not locked. */
 #include "core/math3.h"
 #include "decompose/host.h"
 #include "decompose/kinds.h"
 
-/* Where things go. `built` is the model's flat skeleton with all bones of the fit. */
+/* Mapping from `built`, a flat skeleton with all bones of the fit, to the result. */
 typedef struct keeping {
     const px_given *given;
     const px_fit *fit;
     const px_hosts *hosts;
-    px_arena *memory; /* the model's */
+    px_arena *memory; /* the model's arena */
     px_built *built;
-    uint32_t *joints;  /* [joint built] its number in the result; PELT_NONE: it is not needed */
-    uint32_t *carried; /* [joint built] the bone whose outermost joint it is, if that has a host; else PELT_NONE */
+    uint32_t *joints;  /* [joint of built] index in the result; PELT_NONE: not needed */
+    uint32_t *carried; /* [joint of built] the bone with a host whose outer joint it is; otherwise PELT_NONE */
 } keeping;
 
-/* Joints are numbered behind those of the rig. Returns how many there are then. */
+/* Numbers the new joints after those of the rig. Returns the total number of joints. */
 static uint32_t number_joints(keeping *k, uint32_t nodes_a_bone) {
     uint32_t count = k->given->rig->skeleton.joint_count;
     memset(k->joints, 0xFF, k->built->skeleton.joint_count * sizeof *k->joints);
@@ -26,22 +26,22 @@ static uint32_t number_joints(keeping *k, uint32_t nodes_a_bone) {
         if (k->hosts->bones[bone] != PELT_NONE)
             k->carried[joint + 1 - nodes_a_bone] = bone;
         else if (k->joints[0] == PELT_NONE)
-            k->joints[0] = count++; /* the root of those without a host */
+            k->joints[0] = count++; /* the root of bones without a host */
         for (uint32_t node = joint + 1 - nodes_a_bone; node <= joint; node++)
             k->joints[node] = count++;
     }
     return count;
 }
 
-/* The inverse bind matrix of the host of a bone. */
+/* Inverse bind matrix of a bone's host. */
 static px_similarity host_bind(const keeping *k, uint32_t bone) {
     px_similarity s;
     px_host_bind(&k->given->rig->skin.inverse_binds[k->hosts->bones[bone]], &s);
     return s;
 }
 
-/* From the space of the rest pose to that of the host's joint. The scale between them is left to the bone's own inverse
- * bind matrix, so that joints rest without any. */
+/* From the space of the rest pose to that of the host's joint. The scale between them goes into the bone's own inverse
+ * bind matrix, so that joints rest with scale 1. */
 static void move_translation(const px_similarity *s, const float from[3], float to[3]) {
     double p[3] = {(double)from[0], (double)from[1], (double)from[2]}, out[3];
     px_similarity_map(s, p, out);
@@ -101,7 +101,8 @@ static void keep_bones(keeping *k) {
     }
 }
 
-/* Tracks of the rig, bit for bit. Those of morph weights go with the targets: the clips have what they did. */
+/* Copies the rig's tracks bit for bit. Tracks of morph weights are dropped with the morph targets: the clips contain
+ * their effect. */
 static pelt_result keep_tracks(keeping *k, const pelt_motion *from, pelt_motion *to) {
     for (uint32_t t = 0; t < from->track_count; t++) {
         pelt_track track = from->tracks[t];
@@ -113,7 +114,7 @@ static pelt_result keep_tracks(keeping *k, const pelt_motion *from, pelt_motion 
     return PELT_OK;
 }
 
-/* A track of a joint below a host, in the space of that. Scales need no change. */
+/* Converts a track of a joint below a host to the host's space. Scales do not change. */
 static pelt_result move_track(const keeping *k, uint32_t bone, pelt_track *track) {
     bool turns = track->path == PELT_PATH_ROTATION;
     if (!turns && track->path != PELT_PATH_TRANSLATION)
@@ -146,7 +147,7 @@ static pelt_result add_tracks(const keeping *k, const pelt_motion *built, pelt_m
     return PELT_OK;
 }
 
-/* All motions of the rig; those of clips are extended. */
+/* Copies all motions of the rig; those that belong to a clip get the new tracks too. */
 static pelt_result keep_motions(keeping *k, uint32_t clip_count) {
     const pelt_model *rig = k->given->rig;
     pelt_motion *motions = PX_NEW(k->memory, pelt_motion, rig->motion_count);

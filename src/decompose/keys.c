@@ -1,12 +1,13 @@
-/* Making keys that may be interpolated, and leaving out those that are not missed.
+/* Decomposition of matrices into keys, and key reduction.
  *
- * There are keys on frames only: programs that sample a motion at the rate of its clip lose all others. Between them turns
- * and scales are interpolated apart, which is not interpolating the matrix. A bone that turns carries its points along
- * arcs; no keys can change that, since turns keep volumes and scales that go linearly from positive to positive ones never
- * get below their geometric mean. What can be avoided is that factors turn where the matrix does not. M = R1·S·R2 alone
- * does: where two scales are nearly equal, as they are in all bones that hardly deform, R2 is anything and goes anywhere
- * from frame to frame, and R1 back. So M·B·C is split instead of M, with constant axes B and constant scales C that are
- * far apart. R2 then stays near the identity, and R1 near the rotation of M.
+ * Keys lie on frames only: programs that sample a motion at the rate of its clip lose all others. Between frames
+ * rotation and scale are interpolated separately, which differs from interpolating the matrix. A rotating bone moves
+ * its points along arcs; no choice of keys avoids that, because rotations preserve volume and scales that go linearly
+ * from positive to positive values never fall below their geometric mean. What can be avoided are factors that rotate
+ * where the matrix does not. The plain decomposition M = R1·S·R2 does this: where two scales are nearly equal, as in
+ * every bone that hardly deforms, R2 is arbitrary and jumps from frame to frame, with R1 compensating. So M·B·C is
+ * decomposed instead of M, with constant axes B and constant, well-separated scales C. R2 then stays near the identity,
+ * and R1 near the rotation of M.
  */
 #include "decompose/keys.h"
 #include "core/math3.h"
@@ -16,14 +17,14 @@
 
 static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
 
-/* A frame and its key. */
+/* One frame and its key. */
 typedef struct moment {
-    double matrix[9]; /* the linear part of M, times B·C */
+    double matrix[9]; /* linear part of M, times B·C */
     px_stretch stretch;
     float rotation[4], scale[3], inner[4];
 } moment;
 
-/* The quaternion on the side of the one before: interpolation takes the shorter arc, and so do people who read it. */
+/* Negates q if needed so that it lies in the hemisphere of the previous key: interpolation takes the shorter arc. */
 static void keep_side(const float *before, float *q) {
     double dot = 0;
     for (int c = 0; c < 4; c++)
@@ -32,7 +33,7 @@ static void keep_side(const float *before, float *q) {
         q[c] = -q[c];
 }
 
-/* The key of a frame that comes after `before` (NULL: the first). */
+/* Computes the key of frame k; `before`: the previous key, NULL at the first. */
 static void place(const px_bone_path *path, size_t k, const moment *before, moment *m) {
     const px_bone_frame *frame = &path->frame;
     double inner[9];
@@ -77,14 +78,15 @@ pelt_result px_keys_make(px_arena *memory, const px_bone_path *path, px_bone_key
     return PELT_OK;
 }
 
-/* ---- Axes and scales that suit a bone --------------------------------------------------------------------- */
+/* ---- Choice of axes and scales ------------------------------------------------------------------------------ */
 
-/* Of C, from each axis to the next. Twice as much is as good, and makes rounded rotations cost four times as much. */
+/* Ratio of neighbouring scales in C. Twice as much is no better, and rounding of rotations then costs four times as
+ * much. */
 #define RATIO 2.0
-/* Frames to look behind, of long motions spread over them. */
+/* Frames sampled at most, spread evenly over longer motions. */
 #define MOST_FRAMES 256u
 
-/* The squared distance of M halfway between two frames from the mean of both. */
+/* Squared distance of the interpolated M halfway between two frames from the mean of both matrices. */
 static double straying(const px_bone_path *path, const moment *a, const moment *b) {
     pelt_transform outer = px_transform_identity(), inner = px_transform_identity();
     px_quat_slerp(a->rotation, b->rotation, 0.5, outer.rotation);
@@ -102,7 +104,7 @@ static double straying(const px_bone_path *path, const moment *a, const moment *
     return sum;
 }
 
-/* All of them, the worst counting most. */
+/* Sum over the frames of a path of the squared value of `straying` (a fourth power), so that the worst count most. */
 static double path_straying(const px_bone_path *path, uint32_t stride) {
     moment moments[2];
     double sum = 0;
@@ -117,7 +119,7 @@ static double path_straying(const px_bone_path *path, uint32_t stride) {
     return sum;
 }
 
-/* The axes along which a bone is stretched most and least over all frames. */
+/* Principal axes of stretch over all frames: eigenvectors of Σ MᵀM. */
 static void stretch_axes(const px_bone_path *paths, uint32_t path_count, double axes[9]) {
     double sum[9] = {0}, u[9], s[3];
     for (uint32_t p = 0; p < path_count; p++)
@@ -161,12 +163,12 @@ void px_keys_frame(const px_bone_path *paths, uint32_t path_count, px_bone_frame
     }
 }
 
-/* ---- Fewer keys ------------------------------------------------------------------------------------------- */
+/* ---- Key reduction ------------------------------------------------------------------------------------------ */
 
-/* What times of its own cost a track in a file: about 170 bytes of JSON, and the times. */
+/* Cost of a separate times array in a file: about 170 bytes of JSON, plus the times. */
 #define TIMES_SIZE 170u
 
-/* Whether key k is within the tolerance of what keys a and b give at its time. */
+/* True if key k is within the tolerance of the interpolation of keys a and b at its time. */
 static bool is_given(const pelt_track *track, uint32_t a, uint32_t b, uint32_t k, double tolerance) {
     size_t width = track->width;
     const float *va = track->values + a * width, *vb = track->values + b * width, *vk = track->values + k * width;
@@ -193,7 +195,7 @@ static bool spans(const pelt_track *track, uint32_t a, uint32_t b, double tolera
     return true;
 }
 
-/* A key after `a` that `a` reaches without those between: steps that double, then halve. */
+/* The farthest key found that `a` reaches without the keys between: exponential, then binary search. */
 static uint32_t next_key(const pelt_track *track, uint32_t a, double tolerance) {
     uint32_t last = track->key_count - 1, good = a + 1, step = 1;
     while (good < last && spans(track, a, good + (step < last - good ? step : last - good), tolerance)) {
@@ -213,7 +215,7 @@ static bool is_constant(const pelt_track *track, double tolerance) {
     return true;
 }
 
-/* Keeps keys `kept` [count]. */
+/* Keeps only the keys `kept` [count]. */
 static pelt_result keep(px_arena *memory, pelt_track *track, const uint32_t *kept, uint32_t count) {
     size_t width = track->width;
     float *times = PX_NEW(memory, float, count), *values = PX_NEW(memory, float, count *width);

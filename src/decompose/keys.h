@@ -1,24 +1,24 @@
-/* Keys of a bone: from a matrix per frame to tracks that can be interpolated, and as few of them as will do. */
+/* Keys of a bone: decomposes its matrices into tracks that interpolate well, and removes redundant keys. */
 #ifndef PELT_DECOMPOSE_KEYS_H
 #define PELT_DECOMPOSE_KEYS_H
 
 #include "decompose/kinds.h"
 
-/* What of a bone is constant: M = T·R1·S·R2·C⁻¹·Bᵀ. Bᵀ goes into the inverse bind matrix, C⁻¹ to the inner node. */
+/* Constant factors of M = T·R1·S·R2·C⁻¹·Bᵀ. Bᵀ goes into the inverse bind matrix, C⁻¹ into the inner node. */
 typedef struct px_bone_frame {
-    double axes[9];   /* B, a rotation row by row: its columns are the axes in the rest pose */
-    double scales[3]; /* C; 1 but for nested kinds */
+    double axes[9];   /* B, a rotation, row-major: its columns are the axes in the rest pose */
+    double scales[3]; /* C; 1 except for nested kinds */
 } px_bone_frame;
 
-/* A bone over one clip. Its matrices move points given from the bone's middle to object space. */
+/* Matrices of a bone over one clip. They map coordinates relative to the bone's centroid to object space. */
 typedef struct px_bone_path {
     const px_bone_kind *kind;
     uint32_t frame_count;   /* at least 1 */
-    const double *matrices; /* [frame][12] row by row */
-    px_bone_frame frame;    /* the identity for kinds without axes that are not nested */
+    const double *matrices; /* [frame][12] 3×4, row-major */
+    px_bone_frame frame;    /* identity for kinds that are not nested and have no axes */
 } px_bone_path;
 
-/* A key per frame: T, R1, S and R2 of M. */
+/* One key per frame: T, R1, S and R2 of M. */
 typedef struct px_bone_keys {
     float *translations;    /* [frame][3] */
     float *rotations;       /* [frame][4] */
@@ -26,17 +26,17 @@ typedef struct px_bone_keys {
     float *inner_rotations; /* [frame][4]; NULL for kinds that are not nested */
 } px_bone_keys;
 
-/* Chooses B and C of a bone of a nested kind, the same for all its paths, so that what is interpolated between two frames is as
- * near as possible to the straight line; see keys.c. Their own frames are not read. */
+/* Chooses B and C of a bone of a nested kind, common to all its paths, such that interpolation between two frames is as
+ * close as possible to linear interpolation of the matrix; see keys.c. Does not read paths[].frame. */
 void px_keys_frame(const px_bone_path *paths, uint32_t path_count, px_bone_frame *frame);
 
-/* The arrays come from `memory`. */
+/* Allocates the arrays of `keys` from `memory`. */
 pelt_result px_keys_make(px_arena *memory, const px_bone_path *path, px_bone_keys *keys);
 
-/* Leaves out keys of a LINEAR track as long as all of them stay within `tolerance` of what is then interpolated: the
- * length of the difference, for rotations that of the quaternions (half the angle). The first and the last key stay,
- * unless all are alike: then the first stays alone, or with the last when `ends` says so. Does nothing when a file
- * would not get smaller. New arrays come from `memory`. */
+/* Removes keys of a LINEAR track while every removed key stays within `tolerance` of the interpolated value: the length
+ * of the difference, for rotations of the quaternions (half the angle). The first and the last key are kept, unless all
+ * are equal: then the first alone, or with the last if `ends`. Does nothing if the file would not get smaller.
+ * Allocates new arrays from `memory`. */
 pelt_result px_keys_reduce(px_arena *memory, pelt_track *track, double tolerance, bool ends);
 
 #endif

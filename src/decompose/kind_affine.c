@@ -1,16 +1,16 @@
 /* Affine bones (FESAM): the normal equations T_r S = Q.
  *
- * They are pulled ever so slightly towards the previous transforms. The pull decides the directions in which S says
- * nothing (flat or unused bones) and can only lower the objective, however strong it must be for Cholesky.
+ * A small damping towards the previous transforms decides directions that S leaves undetermined (flat or unused bones).
+ * With any damping, however strong Cholesky needs it, the objective cannot rise.
  *
- * Bones that are locked leave the others T_free S_ff = Q_f − T_locked S_lf.
+ * With locked bones, the free ones solve T_free S_ff = Q_f − T_locked S_lf.
  *
- * With fit->bone_pull the nearest rotations are wanted as well (pulls.h): that may raise the objective.
+ * fit->bone_pull adds a penalty towards the nearest rotations (pulls.h), which may raise the objective.
  */
 #include "decompose/kinds.h"
 #include "decompose/pulls.h"
 
-/* S and Q with what the pull to rotations adds to them. */
+/* Adds the penalty towards rotations to copies of S and Q. */
 static pelt_result pull_bones(px_fit *fit, double *scatter, double *cross) {
     size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension;
     double away;
@@ -24,7 +24,7 @@ static pelt_result pull_bones(px_fit *fit, double *scatter, double *cross) {
     return PELT_OK;
 }
 
-/* `wanted` [4P][dimension] is Q, and `scatter` [4P][4P] is S. The unknowns are m rows of T_r: rows [m]. */
+/* Solves for m rows of T_r, indices `rows` [m]. `scatter` [4P][4P] is S, `wanted` [4P][dimension] is Q. */
 static pelt_result solve_rows(px_fit *fit, const double *scatter, const double *wanted, const size_t *rows, size_t m) {
     size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension;
     double trace = 0, *now = fit->now.reduced, *system = PX_ALLOC(fit->context, double, m *(m + d));

@@ -1,5 +1,5 @@
-/* Rigid bones: L is a rotation, tr(L Σ Lᵀ) is constant, and the best one is the polar factor of C (weighted Procrustes).
- * Every block is solved exactly, so the objective falls with each. */
+/* Rigid bones: L is a rotation, so tr(L Σ Lᵀ) is constant and the best L is the polar factor of C (weighted
+ * Procrustes). Every block is solved exactly, so the objective never rises. */
 #include "decompose/kinds.h"
 
 static void solve_block(const px_blocks *blocks, size_t j, const double covariance[9], double linear[9]) {

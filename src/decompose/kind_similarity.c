@@ -1,19 +1,19 @@
-/* Similarity bones: L = s·R, a rotation and one scale for all axes (S. Umeyama, "Least-squares estimation of transformation
+/* Similarity bones: L = s·R, a rotation and a uniform scale (S. Umeyama, "Least-squares estimation of transformation
  * parameters between two point patterns", 1991).
  *
- * A block is s² tr Σ − 2 s tr(Rᵀ C). The best R is the polar factor of C for any s > 0, the best s is tr(Rᵀ C) / tr Σ, which
- * is not negative: every block is solved exactly.
+ * The objective of a block is s² tr Σ − 2 s tr(Rᵀ C). The best R is the polar factor of C for any s > 0; the best s is
+ * tr(Rᵀ C) / tr Σ, which is not negative. Every block is solved exactly.
  */
 #include "decompose/kinds.h"
 
 #include <math.h>
 
-#define MIN_SCALE 1e-6 /* keeps the rotation in the matrix */
+#define MIN_SCALE 1e-6 /* at scale 0 the matrix would lose its rotation */
 #define SCALE_PULL                                                                                                     \
-    1e-12 /* of the bone's mass, towards the scale it has: decides where a bone carries a single point, whose
-                          * scatter is rounding in the unit ball */
+    1e-12 /* damping towards the current scale, relative to the bone's mass: decides for a bone with a single vertex,
+           * whose scatter is only rounding (in the unit sphere) */
 
-/* The scale of s·R, negative where it mirrors (a bone below one that mirrors). */
+/* The scale of s·R, negative if it mirrors (possible below a host that mirrors). */
 static double scale_of(const double m[9]) {
     double square = 0, determinant = m[0] * (m[4] * m[8] - m[5] * m[7]) - m[1] * (m[3] * m[8] - m[5] * m[6]) +
                                      m[2] * (m[3] * m[7] - m[4] * m[6]);

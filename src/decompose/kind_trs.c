@@ -1,16 +1,16 @@
-/* Bones that one node of any engine can hold: L = R·diag(s)·U, with U a rotation that is constant over time and goes
- * into the inverse bind matrix.
+/* trs bones: matrices that a single node of any engine can hold, L = R·diag(s)·U, with U a rotation that is constant
+ * over time and goes into the inverse bind matrix.
  *
- * With U given, Σ' = U Σ Uᵀ and C' = C Uᵀ, a block is Σ_c s_c² Σ'_cc − 2 Σ_c s_c r_c·c'_c, r_c and c'_c being columns
- * of R and C'. For given R the best scales are s_c = r_c·c'_c / Σ'_cc; for given scales the best R is the polar factor
- * of C' diag(s). These take turns. U is turned bone by bone, for all frames together, and only where that lowers the
- * objective.
+ * For given U, with Σ' = U Σ Uᵀ and C' = C Uᵀ, the objective of a block is Σ_c s_c² Σ'_cc − 2 Σ_c s_c r_c·c'_c, where
+ * r_c and c'_c are columns of R and C'. For given R the best scales are s_c = r_c·c'_c / Σ'_cc; for given scales the
+ * best R is the polar factor of C' diag(s). Both are alternated. U is updated bone by bone, for all frames together,
+ * and only if that lowers the objective.
  */
 #include "decompose/kinds.h"
 
 #include <math.h>
 
-#define TURNS 2 /* of rotation and scales; sweeps and iterations bring more */
+#define TURNS 2 /* alternations of rotation and scales; sweeps and iterations repeat them */
 
 /* ---- One block -------------------------------------------------------------------------------------------- */
 
@@ -39,10 +39,12 @@ static void diagonal_in(const double axes[9], const double scatter[9], double ou
             product[3 * c] * axes[3 * c] + product[3 * c + 1] * axes[3 * c + 1] + product[3 * c + 2] * axes[3 * c + 2];
 }
 
-/* Rotation and scales, turn by turn, towards the minimum; never worse. `mass` of the bone. */
+/* Alternates rotation and scales; the objective of the block never rises. `lengths`: diagonal of Σ'; `c`: C'; `mass`:
+ * of the bone. */
 static void alternate(double mass, const double lengths[3], const double c[9], double r[9], double s[3]) {
-    /* Flat bones say nothing about one scale: below a thousandth of their size they keep the one they have. Those that
-     * carry a single point say nothing about any: below a millionth of the unit ball there is but rounding. */
+    /* Damping towards the current scales. A flat bone leaves one scale undetermined: it keeps its value if the extent
+     * is below a thousandth of the bone's size. A single point leaves all undetermined: below a millionth of the unit
+     * sphere the extent is rounding. */
     double pull = fmax(1e-6 * (lengths[0] + lengths[1] + lengths[2]), 1e-12 * mass);
     for (int turn = 0; turn < TURNS; turn++) {
         double scaled[9];
@@ -61,8 +63,8 @@ static double block_value(const double lengths[3], const double c[9], const doub
     return sum;
 }
 
-/* Splits L·Uᵀ = R·diag(s): the longest two columns of it give R, so only the shortest can have a negative scale. Where
- * L was made with another U, R is a rotation near by. */
+/* Splits L·Uᵀ = R·diag(s). R follows from the two longest columns, so only the shortest can have a negative scale. If L
+ * was made with another U, R is a nearby rotation. */
 static void split(const double linear[9], const double axes[9], double r[9], double s[3]) {
     double p[9], lengths[3], along = 0;
     multiply_by_transposed(linear, axes, p);
@@ -77,7 +79,7 @@ static void split(const double linear[9], const double axes[9], double r[9], dou
         r[e + b] = p[e + b] - along * r[e + a];
         left += r[e + b] * r[e + b];
     }
-    if (!(left > 1e-20 * lengths[a]) || !isfinite(scale)) { /* all but a line is lost */
+    if (!(left > 1e-20 * lengths[a]) || !isfinite(scale)) { /* rank 1: fall back to the polar factor */
         px_polar3(p, r, NULL);
     } else {
         for (int e = 0; e < 9; e += 3)
@@ -110,15 +112,15 @@ static void solve_block(const px_blocks *b, size_t j, const double covariance[9]
 
 /* ---- Axes ------------------------------------------------------------------------------------------------- */
 
-/* One bone in all frames. */
+/* One bone over all frames. */
 typedef struct bone_frames {
     px_blocks *blocks;
     size_t j, frame_count;
     double *covariances; /* [frame][9] */
     double *middles;     /* [frame][3] */
-    double *linears;     /* [frame][9] now */
+    double *linears;     /* [frame][9] current L */
     double *tried;       /* [frame][9] */
-    double value;        /* of linears */
+    double value;        /* objective of `linears` */
 } bone_frames;
 
 static double value_in(const bone_frames *f, const double axes[9], bool improve, double *linears) {
@@ -149,14 +151,14 @@ static bool try_axes(bone_frames *f, const double axes[9]) {
     return true;
 }
 
-/* The axes along which the free linear parts C Σ⁻¹ stretch most and least over all frames. */
+/* Principal axes of stretch of the unconstrained linear parts C Σ⁻¹ over all frames. */
 static void stretch_axes(const bone_frames *f, double axes[9]) {
     const double *scatter = f->blocks->bones[f->j].scatter;
     double u[9], s[3], v[9], inverse[9], sum[9] = {0};
     px_svd3(scatter, u, s, v);
     for (int e = 0; e < 9; e++) {
         inverse[e] = 0;
-        for (int a = 0; a < 3; a++) /* 1e-6 of its size: a flat bone tells nothing across */
+        for (int a = 0; a < 3; a++) /* pseudo-inverse; 1e-6: a flat bone has no data along its normal */
             inverse[e] += s[a] > 1e-6 * s[0] ? v[3 * (e / 3) + a] * u[3 * (e % 3) + a] / s[a] : 0;
     }
     for (size_t k = 0; k < f->frame_count; k++) {
@@ -171,8 +173,9 @@ static void stretch_axes(const bone_frames *f, double axes[9]) {
         axes[e] = v[3 * (e % 3) + e / 3];
 }
 
-/* With R and s held, the objective in U is tr(W U Σ Uᵀ) − 2 tr(Uᵀ B), W = Σ_k diag(s²), B = Σ_k diag(s) Rᵀ C. Its
- * convex part is bounded by a multiple of the identity, and the minimum of the bound is a polar factor. */
+/* Majorisation step for U. For fixed R and s the objective in U is tr(W U Σ Uᵀ) − 2 tr(Uᵀ B), W = Σ_k diag(s²), B = Σ_k
+ * diag(s) Rᵀ C. Its convex part is bounded by `hold` times a multiple of the identity (hold = 1: a true bound), and the
+ * minimum of the bound is a polar factor. */
 static void turned_axes(const bone_frames *f, double hold, double out[9]) {
     const double *axes = f->blocks->fit->now.axes + 9 * f->j, *scatter = f->blocks->bones[f->j].scatter;
     double squares[3] = {0}, slope[9] = {0}, product[9];
@@ -204,7 +207,7 @@ static void turn_bone(bone_frames *f) {
     f->value = value_in(f, fit->now.axes + 9 * f->j, false, NULL);
     stretch_axes(f, axes);
     try_axes(f, axes);
-    turned_axes(f, 0.1, axes); /* the bound is far from tight: a bold step first */
+    turned_axes(f, 0.1, axes); /* the bound is far from tight: try a longer step first */
     if (!try_axes(f, axes)) {
         turned_axes(f, 1, axes);
         try_axes(f, axes);
@@ -228,9 +231,9 @@ static pelt_result turn_all(px_blocks *blocks) {
     return PELT_OK;
 }
 
-/* ---- The kind --------------------------------------------------------------------------------------------- */
+/* ---- Bone kind ---------------------------------------------------------------------------------------------- */
 
-/* L·Uᵀ = R·diag(s) with R its polar factor. */
+/* Projects to L·Uᵀ = R·diag(s), with R the polar factor of L·Uᵀ. */
 static void project(const double *axes, double linear[9]) {
     double p[9], r[9], s[3];
     multiply_by_transposed(linear, axes, p);

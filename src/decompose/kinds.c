@@ -1,4 +1,4 @@
-/* The table of bone kinds, and the step that they share. */
+/* Table of bone kinds, and the transform step that dispatches to them. */
 #include "decompose/kinds.h"
 
 #define ENTRY(name) &px_bone_##name,

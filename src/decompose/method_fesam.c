@@ -1,5 +1,5 @@
-/* Iterations over transforms, rest pose and weights, from seeds or from a rig (Kavan, Sloan, O'Sullivan 2010, and beyond:
- * bones that move, helper bones, bones held near rotations at the end).
+/* Method fesam: iterations over transforms, rest pose and weights, from seeds or from a rig (Kavan, Sloan, O'Sullivan
+ * 2010). Extensions: bone relocation, helper bones, and a final penalty towards rotations.
  *
  * The steps are in solve.c (one iteration), kind_*.c (transforms) and step_vertices.c (rest pose and weights).
  */
@@ -9,12 +9,12 @@
 
 #include <math.h>
 
-#define ADD_GROUPS   4u   /* in which helper bones are added: each sees what the ones before leave */
-#define HELPER_ERROR 1e-2 /* E_rms that is left to helper bones: with less, none is added */
-#define MOVE_EVERY   8u   /* iterations between attempts to move bones … */
+#define ADD_GROUPS   4u   /* batches of helper bones: each starts from the residuals of the previous one */
+#define HELPER_ERROR 1e-2 /* E_rms below which no helper bones are added */
+#define MOVE_EVERY   8u   /* iterations between attempts to relocate bones … */
 #define MOVE_LAST    32u  /* … up to this one */
 
-/* ---- First bones ------------------------------------------------------------------------------------------- */
+/* ---- Initial bones ------------------------------------------------------------------------------------------ */
 
 static pelt_result start_seeded(pelt_decomposer *d) {
     if (d->desc.seed_method == PELT_SEED_REGIONS)
@@ -52,12 +52,12 @@ static pelt_result start(pelt_decomposer *d) {
 
 /* ---- Iterations -------------------------------------------------------------------------------------------- */
 
-/* Bones are moved early, while that is cheap to settle, and no more after it failed twice. */
+/* Relocates bones. Only in early iterations, which leave time to converge; two failures end the attempts. */
 static pelt_result move_bones(pelt_decomposer *d) {
     uint32_t n = d->report.iteration_count;
     if (n != d->next_move || n > MOVE_LAST || d->fit.bone_count < 3 || d->given.rig)
         return PELT_OK;
-    /* What the plain iterations would reach meanwhile, going by the last ones. */
+    /* Expected objective of plain iterations over the same number of steps, extrapolated from the last ones. */
     double fall = (double)d->errors[n - 1] / (double)d->errors[n - 1 - PX_TRIAL_STEPS];
     bool moved;
     PX_TRY(px_solver_move_bones(&d->solver, &d->spare, d->fit.now.objective * fall * fall, &moved));
@@ -70,11 +70,11 @@ static pelt_result step(pelt_decomposer *d) {
     return px_solver_step(&d->solver);
 }
 
-/* ---- The end ----------------------------------------------------------------------------------------------- */
+/* ---- Final steps -------------------------------------------------------------------------------------------- */
 
-#define OUTSIDE_COST 0.005 /* of the error, at most */
-#define THIN_COST    0.02  /* the same for bones of thin surfaces */
-#define THIN_WRONG   0.05  /* vertices and frames with normals to the wrong side that make a surface thin */
+#define OUTSIDE_COST 0.005 /* largest rise of the error by px_pull_outside, as a fraction */
+#define THIN_COST    0.02  /* the same for px_turn_bones */
+#define THIN_WRONG   0.05  /* share of vertices and frames with inverted normals above which a surface is thin */
 
 static pelt_result settle(pelt_decomposer *d) {
     bool firms = !d->given.rig, unconstrained = d->fit.kind->unconstrained;

@@ -1,4 +1,5 @@
-/* Bones where triangles turn alike, then weights; nothing is iterated (James, Twigg 2005); see sma.h. */
+/* Method sma: bones from clusters of triangles with similar rotations, then weights, without iteration (James, Twigg
+ * 2005); see sma.h. */
 #include "decompose/decomposer.h"
 
 static pelt_result count_bones(pelt_decomposer *d, uint32_t *count) {
@@ -9,8 +10,9 @@ static pelt_result count_bones(pelt_decomposer *d, uint32_t *count) {
     return PELT_OK;
 }
 
-/* Beyond the paper: cores say which bones there are and give the weights; with those, all vertices together say how the
- * bones move. They must be the weights of the skin: bones fitted to negative ones are useless without them. */
+/* Extension of the paper: the cores of the clusters give bones and weights; then the transforms are fitted to all
+ * vertices with these weights. The weights must be the final, non-negative ones: bones fitted to negative weights are
+ * useless without them. */
 static pelt_result start(pelt_decomposer *d) {
     double start = px_seconds();
     PX_TRY(px_sma_bones(&d->sma, &d->fit));

@@ -1,4 +1,4 @@
-/* The moments: S = X Xᵀ and Q = X Cᵀ over vertices, H = TᵀT over bones. */
+/* Moments: S = X Xᵀ and Q = X Cᵀ over vertices, H = TᵀT over bones. */
 #include "decompose/fit.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@ double px_fit_error(const px_fit *fit, double objective) {
 
 /* ---- Over vertices ---------------------------------------------------------------------------------------- */
 
-/* Vertices whose coordinates are widened to doubles at a time. */
+/* Vertices whose coordinates are converted to doubles at a time. */
 #define STRIP 256u
 
 pelt_result px_fit_products(const px_fit *fit, size_t first, size_t count, double *y) {
@@ -29,7 +29,7 @@ pelt_result px_fit_products(const px_fit *fit, size_t first, size_t count, doubl
     return PELT_OK;
 }
 
-/* A bone's four rows of Q at once: the coordinates are fetched once, and the loop has no doubts about aliases. */
+/* Adds to the four rows of Q of a bone: the coordinates are loaded once, and `restrict` lets the loop vectorise. */
 static void add_cross(double *restrict q, size_t d, double w, const double v[3], const float *restrict coords) {
     double *restrict q1 = q + d, *restrict q2 = q + 2 * d, *restrict q3 = q + 3 * d;
     double x = w * v[0], y = w * v[1], z = w * v[2];
@@ -59,7 +59,7 @@ static void add_vertex(const px_fit *fit, size_t i, double *scatter, double *cro
     }
 }
 
-/* The first lane adds to S and Q themselves, the others to their slots. */
+/* Lane 0 sums into S and Q, the others into their partial sums. */
 static pelt_result add_lane(void *user, size_t first, size_t count, size_t lane) {
     px_fit *fit = user;
     size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension;
@@ -76,7 +76,7 @@ pelt_result px_fit_moments(px_fit *fit) {
     size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, N = fit->vertex_count;
     size_t lane = px_block_count(N, px_fit_lanes(fit->bone_capacity, d));
     PX_TRY(px_parallel(fit->context, NULL, N, lane, add_lane, fit));
-    for (size_t l = 1; l < px_block_count(N, lane); l++) { /* in order: same sums always */
+    for (size_t l = 1; l < px_block_count(N, lane); l++) { /* in a fixed order: reproducible sums */
         const double *slot = fit->slots + (l - 1) * n * (n + d);
         for (size_t e = 0; e < n * n; e++)
             fit->scatter[e] += slot[e];
@@ -88,7 +88,7 @@ pelt_result px_fit_moments(px_fit *fit) {
 
 /* ---- Over bones ------------------------------------------------------------------------------------------- */
 
-/* vᵀ M v for a 4×4 block M of H as a quadric in x, y, z: ten numbers, since v ends in 1. */
+/* (v, 1)ᵀ M (v, 1) for a 4×4 block M of H as a quadric in x, y, z: ten coefficients. */
 static void pair_quadric(const double *block, size_t pitch, double out[10]) {
     const double *r0 = block, *r1 = block + pitch, *r2 = block + 2 * pitch, *r3 = block + 3 * pitch;
     out[0] = r0[0], out[1] = r0[1] + r1[0], out[2] = r0[2] + r2[0], out[3] = r0[3] + r3[0];
@@ -96,8 +96,8 @@ static void pair_quadric(const double *block, size_t pitch, double out[10]) {
     out[7] = r2[2], out[8] = r2[3] + r3[2], out[9] = r3[3];
 }
 
-/* H of bones that keep their transforms stays from call to call, as long as there are as many bones: with a few free bones
- * beside hundreds of a rig only the rows of the free ones are made. */
+/* H of locked bones is kept between calls while the number of bones is unchanged: with a few free bones beside hundreds
+ * of a rig only the rows of the free ones are computed. */
 void px_fit_gram(px_fit *fit) {
     size_t P = fit->bone_count, n = 4 * P, d = fit->dimension;
     bool part = fit->lock_motions && !fit->now.full && fit->gram_count == P;

@@ -1,7 +1,8 @@
-/* Smooth weights. */
+/* Smoothing of weights: alternates the vertex step with a penalty towards the neighbours' weights and the transform
+ * step. */
 #include "decompose/neighbours.h"
 
-#define ROUNDS 8 /* each carries the pull one edge further */
+#define ROUNDS 8 /* each round propagates the penalty by one edge */
 
 pelt_result px_fit_smooth(px_fit *fit, const px_neighbours *neighbours, px_fit_state *spare, double smooth) {
     px_smoothing pull = {neighbours, spare, smooth * smooth * 1e-6 * (double)fit->row_count};

@@ -1,4 +1,5 @@
-/* Rest normals of a finished result: turned with the rest pose, then fitted to the rule of engines (rest/fit.c). */
+/* Rest normals of the result: rotated with the rest pose, then fitted to the normal skinning rule of engines
+ * (rest/fit.c). */
 #include "decompose/build.h"
 #include "rest/rest.h"
 
@@ -33,7 +34,7 @@ static pelt_result fit_again(pelt_context *context, pelt_model *model, const pel
         return px_fail(context, PELT_ERROR_USAGE, "%u motions and %u bones are not what decomposing %u clips made",
                        model->motion_count, model->skin.bone_count, model->clip_count);
     PX_TRY(pelt_model_weld(context, model));
-    pelt_mesh shape = *source; /* welded by the model's clips */
+    pelt_mesh shape = *source; /* uses the weld that follows from the model's clips */
     shape.weld = mesh->weld;
     size_t count = mesh->vertex_count;
     float *normals = PX_NEW(model->memory, float, 3 * count);

@@ -1,12 +1,12 @@
-/* Strengths of the pulls, and the rotations that bones are pulled to. */
+/* Strengths of the penalties of pulls.h, and the rotations that bones are pulled to. */
 #include "decompose/pulls.h"
 #include "decompose/blocks.h"
 
 #include <math.h>
 
-#define REST_SHARE   0.02 /* of the objective, that the pull on rest positions adds to it */
-#define LAST_SHARE   1.0  /* the same in the last iterations, which bring them back as far as the error allows */
-#define MOST_CHANGE  2.0  /* of a strength from one step to the next: what follows it is slow */
+#define REST_SHARE   0.02 /* penalty on rest positions, as a fraction of the objective */
+#define LAST_SHARE   1.0  /* the same in the last iterations, which move them back as far as the error allows */
+#define MOST_CHANGE  2.0  /* largest factor of change of a strength per step: the state follows it slowly */
 #define FRAMES_BLOCK 8u
 
 void px_pull_rest(px_fit *fit) {
@@ -16,7 +16,8 @@ void px_pull_rest(px_fit *fit) {
         away += off * off;
     }
     if (!(fit->rest_pull > 0))
-        fit->rest_pull = REST_SHARE * fit->row_count / 3; /* as if they were as far away as the fit is off in a frame */
+        fit->rest_pull = REST_SHARE * fit->row_count / 3; /* initial guess: displacement as large as the error of a
+                                                           * frame */
     else if (away > 0) {
         double change = sqrt(share * fit->now.objective / (fit->rest_pull * away));
         fit->rest_pull *= fmin(fmax(change, 1 / MOST_CHANGE), MOST_CHANGE);
@@ -31,8 +32,8 @@ typedef struct turning {
     double *away; /* [block][bone] Σ ‖L − R‖² */
 } turning;
 
-/* The matrices of some frames become their rotations, without translations. From one frame to the next they turn
- * little. */
+/* Replaces the matrices of some frames by their nearest rotations, without translations. Each frame starts from the
+ * rotation of the previous one, because rotations change little between frames. */
 static pelt_result turn_frames(void *user, size_t first, size_t count, size_t block) {
     const turning *job = user;
     size_t P = job->fit->bone_count, n = 4 * P;
@@ -64,7 +65,7 @@ double px_pull_size(const px_fit *fit, size_t bone) {
     return fmax(sum, 0) / 3;
 }
 
-/* The rotations of the bones with their part outside the basis, full [row][4P]. */
+/* Nearest rotations of the bones, including their part outside the basis: full [row][4P]. */
 static pelt_result full_rotations(const px_fit *fit, double *full, double *away) {
     size_t P = fit->bone_count, n = 4 * P, d = fit->dimension, rows = fit->row_count;
     size_t blocks = px_block_count(rows / 3, FRAMES_BLOCK);
@@ -96,10 +97,10 @@ pelt_result px_pull_rotations(px_fit *fit, double *out, double *away) {
 
 /* ---- Outside the basis ------------------------------------------------------------------------------------ */
 
-#define OUTSIDE_ROUNDS   4  /* rotations follow what was added */
-#define OUTSIDE_HALVINGS 24 /* of the strength: it is then far below what the basis is known to */
+#define OUTSIDE_ROUNDS   4  /* the rotations depend on the part added: repeat */
+#define OUTSIDE_HALVINGS 24 /* halvings of the strength: it is then far below the precision of the basis */
 
-/* full −= B Bᵀ full */
+/* Projects `full` to the complement of the basis: full −= B Bᵀ full. `inside` [dimension][4P] is scratch. */
 static void leave_basis(const px_fit *fit, double *full, double *inside) {
     size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, rows = fit->row_count;
     px_matrix basis = px_matrix_in(fit->basis, rows, d), all = px_matrix_of(full, rows, n);
@@ -107,8 +108,8 @@ static void leave_basis(const px_fit *fit, double *full, double *inside) {
     px_gemm(-1, basis, px_matrix_of(inside, d, n), 1, all);
 }
 
-/* What to add outside, as [4P][row], with a pull of this strength: X (S + pull) = pull · rotations. False when it cannot
- * be found. */
+/* Part x [4P][row] to add outside the basis for a penalty of this strength: (S + pull) x = pull · rotationsᵀ. Returns
+ * false if the system cannot be solved. */
 static bool solve_outside(const px_fit *fit, double strength, const double *rotations, double *system, double *x) {
     size_t n = 4 * (size_t)fit->bone_count, rows = fit->row_count;
     double trace = 0;
@@ -124,7 +125,7 @@ static bool solve_outside(const px_fit *fit, double strength, const double *rota
     return px_cholesky_solve(px_matrix_of(system, n, n), px_matrix_of(x, n, rows));
 }
 
-/* tr(Xᵀ S X): what it adds to the objective. `product` is scratch of its size. */
+/* tr(Xᵀ S X): the increase of the objective. `product` is scratch of the size of x. */
 static double outside_cost(const px_fit *fit, const double *x, double *product) {
     size_t n = 4 * (size_t)fit->bone_count, rows = fit->row_count;
     double sum = 0;

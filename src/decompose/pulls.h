@@ -1,39 +1,40 @@
-/* What keeps a fit presentable where the error says next to nothing.
+/* Regularisation of directions that the error hardly determines.
  *
- * Rest pose and bones may be changed together in ways that the error does not see (any affine change of the rest pose is
- * undone by the bones), and the direction across a flat or thin piece of surface hardly shows in it. Left alone, rest
- * poses drift and bones become flat or mirrored: the error is small, but whatever is derived from the matrices, such as
- * normals, is wrong. Two pulls decide what the error does not:
+ * Rest pose and bones can change together without changing the error (the bones undo any affine change of the rest
+ * pose), and the direction across a flat or thin piece of surface hardly affects it. Without regularisation rest poses
+ * drift and bones become flat or mirrored: the error is small, but quantities derived from the matrices, such as
+ * normals, are wrong. Two quadratic penalties ("pulls") determine these directions:
  *
- *   rest positions  to where they were at first           rest_pull · ‖v_i − home_i‖²
- *   affine bones    to the rotations that are nearest     bone_pull · size_j² · ‖L_jk − R_jk‖², size_j² the mean scatter
- *                                                         of what bone j carries
+ *   rest positions  towards the initial rest pose         rest_pull · ‖v_i − home_i‖²
+ *   affine bones    towards the nearest rotations         bone_pull · size_j² · ‖L_jk − R_jk‖²
  *
- * Their strength follows the error: what a pull adds to the objective is a fixed share of it. The smaller the error, the
- * weaker the pull, so that exact fits stay exact.
+ * size_j² is the mean scatter of the vertices of bone j.
+ *
+ * The strengths follow the error: a penalty is a fixed share of the objective. The smaller the error, the weaker the
+ * penalty, so exact fits stay exact.
  */
 #ifndef PELT_DECOMPOSE_PULLS_H
 #define PELT_DECOMPOSE_PULLS_H
 
 #include "decompose/fit.h"
 
-/* Sets the pull on rest positions for the next step. */
+/* Updates fit->rest_pull for the next step. */
 void px_pull_rest(px_fit *fit);
 
-/* The rotations nearest to the bones of every frame, as `out` [4P][dimension] without translations; *away is Σ size_j² ·
+/* Nearest rotations of the bones in every frame, as `out` [4P][dimension] without translations; *away is Σ size_j² ·
  * ‖L_jk − R_jk‖². Affine bones only. Needs the moments. */
 pelt_result px_pull_rotations(px_fit *fit, double *out, double *away);
-/* For a fit that is done, with affine bones: how surfaces turn across themselves need not be in the basis of how they
- * move. Sets fit->outside to what brings bones nearer to rotations without it, as far as the objective stays below
- * `most`. */
+/* For a finished fit with affine bones. The basis spans the motion of the surface and need not contain its rotation
+ * along the normal. Sets fit->outside to a part outside the basis that brings bones nearer to rotations, while the
+ * objective is at most `most`. */
 pelt_result px_pull_outside(px_fit *fit, double most);
-/* The share of all vertices and frames in which affine bones turn the rest normal to the other side of the surface.
- * vertices [the mesh's vertex]: the fit's. */
+/* Share of all vertices and frames in which affine bones rotate the rest normal to the wrong side of the surface.
+ * vertices [mesh vertex]: the fit's vertex. */
 pelt_result px_turn_wrong(const px_fit *fit, const pelt_mesh *mesh, const uint32_t *vertices, double *share);
-/* For a fit that is done, with affine bones: sets fit->outside to what makes bones turn normals as the surface turns, as far
- * as the objective stays below `most`. */
+/* For a finished fit with affine bones: sets fit->outside such that bones rotate normals as the surface rotates, while
+ * the objective is at most `most`. */
 pelt_result px_turn_bones(px_fit *fit, const pelt_mesh *mesh, const uint32_t *vertices, double most);
-/* size_j² of a bone. Needs the moments. */
+/* size_j² of bone j. Needs the moments. */
 double px_pull_size(const px_fit *fit, size_t bone);
 
 #endif

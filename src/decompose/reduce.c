@@ -1,4 +1,4 @@
-/* The exact reduction, through the smaller of the two Gram matrices; and how many dimensions to keep. */
+/* Exact reduction through the smaller of the two Gram matrices, and the choice of the dimension. */
 #include "decompose/reduce.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 /* ---- Products --------------------------------------------------------------------------------------------- */
 
 #define TILE       64u  /* rows of the result per task */
-#define NEGLIGIBLE 1e-3 /* E_rms that may be lost without asking: a thousandth of what good fits reach */
+#define NEGLIGIBLE 1e-3 /* default loss (E_rms): a thousandth of the error of a good fit */
 
 typedef struct products {
     px_matrix a, c;
@@ -29,7 +29,7 @@ pelt_result px_add_products(pelt_context *context, px_matrix a, px_matrix c) {
 double px_orthonormalise(double *q, size_t count, size_t width, double *scratch) {
     double *v = q + count * width, lengths[3] = {0, 0, 0};
     px_matrix before = px_matrix_of(q, count, width), row = px_matrix_of(v, 1, width);
-    for (int pass = 0; pass < 3; pass++) { /* the third only measures */
+    for (int pass = 0; pass < 3; pass++) { /* the third pass only measures the length */
         for (size_t e = 0; e < width; e++)
             lengths[pass] += v[e] * v[e];
         if (pass == 2 || count == 0)
@@ -37,7 +37,7 @@ double px_orthonormalise(double *q, size_t count, size_t width, double *scratch)
         px_gemm(1, row, px_transposed(before), 0, px_matrix_of(scratch, 1, count));
         px_gemm(-1, px_matrix_of(scratch, 1, count), before, 1, row);
     }
-    /* Nothing but rounding is left when the second projection takes most of what the first one left. */
+    /* If the second projection removes most of the remainder of the first, only rounding remains. */
     if (!(lengths[2] > 0.25 * lengths[1]) || !(lengths[1] > 1e-28 * lengths[0]))
         return 0;
     double scale = 1 / sqrt(lengths[2]);
@@ -52,7 +52,7 @@ double px_reduction_limit(const px_fit *fit, double error) {
     return error * error * 1e-6 * (double)fit->vertex_count * (double)fit->row_count;
 }
 
-/* The least dimension that loses no more than `limit`. */
+/* The smallest dimension whose loss is at most `limit`. */
 static size_t dimension_for(const double *values, size_t count, double lost, double limit) {
     size_t cut = 0;
     while (cut + 1 < count && lost + fmax(values[cut], 0) <= limit)
@@ -61,8 +61,8 @@ static size_t dimension_for(const double *values, size_t count, double lost, dou
 }
 
 /* T X has rank 4P at most, so a fit uses little more than the 4P leading directions. Measured: with 4P its error is up
- * to 3 % higher than with all, with 6P less than 1 %. Few bones have room for more at no cost. The motion of a given
- * rig keeps to no such directions. */
+ * to 3 % higher than with all directions, with 6P less than 1 %. At least 64 are kept, which costs few bones nothing.
+ * The motion of an input rig is not limited to these directions, so all are kept. */
 size_t px_reduction_used(const px_reduction *r) {
     bool all = r->desc->epsilon > 0 || r->desc->rig;
     return px_min_size(all ? SIZE_MAX : px_max_size(6 * (size_t)r->fit->bone_capacity, 64), r->fit->row_count);
@@ -72,7 +72,7 @@ double px_reduction_epsilon(const px_reduction *r) {
     return r->desc->epsilon > 0 ? r->desc->epsilon : NEGLIGIBLE;
 }
 
-/* Bytes that a fit with this many dimensions takes: what there is for each vertex, rows and pair of bones. */
+/* Bytes of a fit with this dimension: arrays per vertex, per row and per pair of bones. */
 static size_t bytes_taken(const px_reduction *r, size_t dimension) {
     const px_fit *fit = r->fit;
     size_t n = 4 * (size_t)fit->bone_capacity;
@@ -97,7 +97,7 @@ pelt_result px_reduction_dimension(const px_reduction *r, const double *values, 
                    (size >> 20) + 1, r->desc->memory >> 20, (size >> 20) + 1);
 }
 
-/* ---- Through A Aᵀ ----------------------------------------------------------------------------------------- */
+/* ---- Eigenvectors of A Aᵀ ----------------------------------------------------------------------------------- */
 
 static pelt_result add_rows(px_reduction *r, void *user, uint32_t first, uint32_t count) {
     (void)first;
@@ -105,7 +105,7 @@ static pelt_result add_rows(px_reduction *r, void *user, uint32_t first, uint32_
     return px_add_products(r->fit->context, px_matrix_in(r->block, rows, count), px_matrix_of(user, rows, rows));
 }
 
-/* Sets dimension and an empty basis. */
+/* Sets fit->dimension and allocates fit->basis. */
 static pelt_result make_basis(px_reduction *r, const double *values, size_t count, double rest) {
     px_fit *fit = r->fit;
     PX_TRY(px_reduction_dimension(r, values, count, rest, &fit->dimension));
@@ -138,8 +138,8 @@ static pelt_result all_directions(px_reduction *r, double *gram) {
     return result;
 }
 
-/* All eigenvectors cost the cube of the rows. Where a fit uses a few only, as in long animations, they are found alone.
- */
+/* A full eigendecomposition costs the cube of the rows. If the fit uses few directions, as in long animations, only
+ * these are computed. */
 static pelt_result find_directions(px_reduction *r, double *gram) {
     size_t rows = r->fit->row_count, width = px_reduction_used(r) * 4 / 3;
     if (3 * width > rows)
@@ -170,15 +170,15 @@ pelt_result px_reduce_rows(px_reduction *r) {
     return result;
 }
 
-/* ---- Through AᵀA ------------------------------------------------------------------------------------------ */
+/* ---- Eigenvectors of AᵀA ------------------------------------------------------------------------------------ */
 
-/* Blocks of frames with all vertices, which are few. */
+/* Blocks of frames, each with all vertices (there are fewer vertices than rows). */
 typedef struct frame_blocks {
     px_reduction *r;
     uint32_t block_frames;
     double *block; /* [3 · block_frames][vertex] */
-    double *gram;  /* [vertex][vertex], then an eigenvector per row */
-    double *basis; /* [dimension][row] */
+    double *gram;  /* [vertex][vertex] AᵀA, then one eigenvector per row */
+    double *basis; /* [2 · dimension][row]: A U, then its orthonormalised rows */
 } frame_blocks;
 
 typedef pelt_result use_frames_fn(frame_blocks *b, uint32_t frame, uint32_t count);
@@ -202,7 +202,7 @@ static pelt_result add_vertices(frame_blocks *b, uint32_t frame, uint32_t count)
                            px_matrix_of(b->gram, N, N));
 }
 
-/* Columns of A U, the leading one first, into rows of the basis. */
+/* Writes A U for a block of frames: eigenvectors U as rows of the basis, ascending. */
 static pelt_result add_basis(frame_blocks *b, uint32_t frame, uint32_t count) {
     const px_fit *fit = b->r->fit;
     size_t N = fit->vertex_count, d = fit->dimension, rows = fit->row_count;
@@ -212,7 +212,8 @@ static pelt_result add_basis(frame_blocks *b, uint32_t frame, uint32_t count) {
     return PELT_OK;
 }
 
-/* A U has orthogonal columns, but those of small values only roughly: the square of A hides them. */
+/* Orthonormalises A U, the leading direction first. Its columns are orthogonal, but for small singular values only
+ * roughly: squaring A loses half the digits. */
 static pelt_result finish_basis(frame_blocks *b) {
     px_fit *fit = b->r->fit;
     size_t d = fit->dimension, rows = fit->row_count, kept = 0;

@@ -1,11 +1,11 @@
-/* Algorithm 1 of FESAM: directions picked one at a time from the columns of what is left of A.
+/* Algorithm 1 of FESAM: picks directions one at a time from the columns of the residual of A.
  *
- * `max` takes the longest column, `gram-schmidt` the columns one by one, `power1` and `power2` the longest one after
- * one or two power iterations. They are here to be compared (Table 1 of the paper); the exact reduction is both better
- * and faster. A is held whole.
+ * `max` takes the longest column, `gram-schmidt` the columns in order, `power1` and `power2` the longest column after
+ * one or two power iterations. They exist for comparison (Table 1 of the paper); the exact reduction is more accurate
+ * and faster. A is held in memory whole.
  *
  *   paper   here      shape
- *   A_i     left      [vertex][row]
+ *   A_i     left      [vertex][row] residual
  *   m_i     a row of `directions` [dimension][row]
  */
 #include "decompose/reduce.h"
@@ -19,14 +19,14 @@
 typedef struct columns {
     px_reduction *r;
     double *left;       /* [vertex][row] */
-    double *lengths;    /* [vertex] squared */
+    double *lengths;    /* [vertex] squared length of the residual */
     double *directions; /* [capacity][row] */
     double *scratch;    /* [capacity] */
     size_t count, capacity;
-    size_t next;    /* gram-schmidt: column to take */
-    double noise;   /* squared length of columns that are explained */
+    size_t next;    /* gram-schmidt: next column */
+    double noise;   /* squared length below which a residual is rounding */
     double *sums;   /* power method: [task][row] */
-    double *direct; /* the direction that the tasks work with [row] */
+    double *direct; /* [row] direction in use by the parallel tasks */
 } columns;
 
 /* ---- Passes over the columns ------------------------------------------------------------------------------ */
@@ -51,7 +51,7 @@ static pelt_result measure_some(void *user, size_t first, size_t count, size_t b
     return PELT_OK;
 }
 
-/* A − m mᵀA. */
+/* Deflation: A − m mᵀA. */
 static pelt_result deflate_some(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     columns *c = user;
@@ -93,7 +93,7 @@ static size_t longest(const columns *c) {
     return best;
 }
 
-/* m becomes A Aᵀ m; its length does not matter here. */
+/* One power iteration, m := A Aᵀ m, not normalised. */
 static pelt_result power(columns *c) {
     size_t rows = c->r->fit->row_count;
     PX_TRY(each_column(c, power_some));
@@ -104,7 +104,7 @@ static pelt_result power(columns *c) {
     return PELT_OK;
 }
 
-/* The next column that is more than the rounding of what was subtracted from it. */
+/* The next column whose residual exceeds rounding. */
 static size_t next_column(columns *c) {
     while (c->next + 1 < c->r->fit->vertex_count && c->lengths[c->next] <= c->noise)
         c->next++;
@@ -155,7 +155,7 @@ static pelt_result find_directions(columns *c) {
         PX_TRY(pick(c));
         if (px_orthonormalise(c->directions, c->count, fit->row_count, c->scratch) == 0) {
             if (c->r->desc->reduce == PELT_REDUCE_GRAM_SCHMIDT)
-                continue; /* this column is explained; the next one may not be */
+                continue; /* column in the span of the previous ones: try the next */
             break;
         }
         PX_TRY(each_column(c, deflate_some));
@@ -198,7 +198,7 @@ static pelt_result reduce_columns(columns *c) {
         return PELT_ERROR_MEMORY;
     PX_TRY(px_reduction_each_block(c->r, "reduce", copy_block, c));
     PX_TRY(find_directions(c));
-    fit->dimension = (uint32_t)px_max_size(c->count, 1); /* nothing moves, nothing is: one direction of zeros */
+    fit->dimension = (uint32_t)px_max_size(c->count, 1); /* all positions are zero: one zero direction */
     fit->basis = PX_NEW(fit->arena, double, px_mul_size(rows, fit->dimension));
     if (!fit->basis)
         return PELT_ERROR_MEMORY;

@@ -1,11 +1,12 @@
-/* The reduction of what is large on both sides: subspace iteration with a random start (N. Halko, P.-G. Martinsson,
- * J. Tropp, "Finding structure with randomness", 2011).
+/* Reduction for many rows and many vertices: subspace iteration with a random start (N. Halko, P.-G. Martinsson, J.
+ * Tropp, "Finding structure with randomness", 2011).
  *
- * A pass makes Q A Aᵀ of Q [width][row], block by block of vertices, and orthonormalises it. The last one gives the
- * Ritz values of Q, which say how much each direction explains; what Q misses is known too, so the loss is never
- * guessed. When it is too large, Q gets wider. Time and memory are linear in rows and in vertices.
+ * Each pass computes Q A Aᵀ for Q [width][row], in blocks of vertices, and orthonormalises the result. The last pass
+ * gives the Ritz values of Q, the sum of squares along each direction. The part of A outside Q follows from ‖A‖², so
+ * the loss is exact, not estimated. If it is too large, Q gets wider. Time and memory are linear in rows and in
+ * vertices.
  *
- * The same with A Aᵀ at hand finds its leading eigenvectors where only a few are wanted.
+ * The same iteration on a given A Aᵀ finds its leading eigenvectors when few are needed.
  */
 #include "decompose/reduce.h"
 
@@ -13,15 +14,15 @@
 
 #define FIRST_WIDTH  256u
 #define MOST_WIDTH   1024u
-#define PASSES       3    /* each sharpens the directions by the square of their singular values */
-#define MORE_PASSES  2    /* after widening: the old directions are good already */
-#define GRAM_PASSES  8    /* cheap; more change the last digits of the last directions only */
+#define PASSES       3    /* each pass multiplies components by their squared singular values */
+#define MORE_PASSES  2    /* passes after widening: the existing directions have converged */
+#define GRAM_PASSES  8    /* passes on a given A Aᵀ: cheap; more change only the last digits of the last directions */
 #define TILE         32u  /* directions per task */
-#define MISSED_SHARE 0.25 /* of the loss that was asked for may be what Q misses altogether */
+#define MISSED_SHARE 0.25 /* share of the permitted loss that may lie outside Q */
 
 typedef struct iteration {
     px_reduction *r;
-    const double *gram; /* A Aᵀ [row][row], or NULL: A is read */
+    const double *gram; /* A Aᵀ [row][row]; NULL: read A */
     size_t width, most;
     double *q;       /* [width][row] */
     double *next;    /* [width][row] */
@@ -30,7 +31,7 @@ typedef struct iteration {
     double *values;  /* [width] */
     double *scratch; /* [width] */
     double total;    /* ‖A‖² */
-    uint32_t count;  /* of the current block */
+    uint32_t count;  /* vertices of the current block */
     bool last;
 } iteration;
 
@@ -84,7 +85,7 @@ static pelt_result pass(iteration *it) {
     return it->gram ? multiply_gram(it) : px_reduction_each_block(it->r, "reduce", multiply, it);
 }
 
-/* SplitMix64, from -1 to 1: the same start always. */
+/* SplitMix64 mapped to [-1, 1): deterministic start. */
 static double random_number(uint64_t index) {
     uint64_t z = (index + 1) * UINT64_C(0x9E3779B97F4A7C15);
     z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -92,7 +93,8 @@ static double random_number(uint64_t index) {
     return (double)(int64_t)(z ^ z >> 31) * 0x1p-63;
 }
 
-/* Rows [from, width) become orthonormal to all before; those that explain nothing become others, chosen at random. */
+/* Orthonormalises rows [from, width) against all rows before them; rows in the span of earlier ones are replaced by
+ * random rows. */
 static void orthonormalise(iteration *it, size_t from) {
     size_t rows = it->r->fit->row_count;
     for (size_t s = from; s < it->width; s++)
@@ -137,7 +139,7 @@ static pelt_result sharpen(iteration *it, int passes) {
     return px_symmetric_eigen(it->r->fit->context, px_matrix_of(it->ritz, it->width, it->width), it->values);
 }
 
-/* What Q does not explain. */
+/* Sum of squares of A outside Q. */
 static double missed(const iteration *it) {
     double sum = it->total;
     for (size_t e = it->width; e-- > 0;)

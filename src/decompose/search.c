@@ -1,42 +1,45 @@
-/* The number of bones: each one is tried as if it had been asked for, from seeds to the last iteration, so that the
- * result is what `bones` gives with that number.
+/* Search for the number of bones. Each trial is a complete run, from seeds to the last iteration, so the result equals
+ * that of setting `bones` to the number found.
  *
- * With an error to reach: numbers grow, by what the errors so far promise, until it is reached; then those between are
- * tried until one reaches it and one less does not. Errors do not fall evenly, so that numbers just below are tried too
- * where they are nearly good enough. Without: numbers grow by half until the error is small, or half as many again are
- * not worth it. Where there are rigid shells, each of their motions has a bone from the second trial on, and the
- * numbers are those of the bones besides.
+ * With a target error: the number grows, by extrapolation of the errors so far, until the target is reached; then the
+ * interval is narrowed until n bones reach it and n − 1 do not. Errors do not fall monotonically, so a few smaller
+ * numbers are tried too if n − 1 missed by little.
+ *
+ * Without a target: the number grows by half until the error is small, or until half as many more bones gain too
+ * little. If there are rigid components, each of their motions gets a bone from the second trial on, and the number
+ * that grows is that of the other bones.
  */
 #include "decompose/decomposer.h"
 
 #include <math.h>
 
-#define FIRST_BONES       4u   /* after one, which is enough for what moves as a whole */
-#define MOST_REACHING     256u /* with an error to reach */
-#define MOST_CHOSEN       64u  /* without */
-#define SMALL_ERROR       1.0  /* E_rms: a thousandth of the size … */
-#define SMALL_ERROR_RATIO 0.2  /* … and this part of what one bone leaves: small motions are motions too */
-#define STILL_ERROR       0.01 /* E_rms that one bone may leave if it is to be the only one */
+#define FIRST_BONES       4u   /* second trial, after 1 bone, which is enough for a mesh that moves as one body */
+#define MOST_REACHING     256u /* largest number of bones with a target error */
+#define MOST_CHOSEN       64u  /* largest number of bones without */
+#define SMALL_ERROR       1.0  /* E_rms: a thousandth of the radius … */
+#define SMALL_ERROR_RATIO 0.2  /* … and this fraction of the error with one bone, so that small motions count too */
+#define STILL_ERROR       0.01 /* E_rms below which one bone is enough */
 #define MIN_GAIN_RATIO                                                                                                 \
-    0.85 /* half as many bones again must bring the error below this fraction, or they are not worth it */
-#define ERROR_SCATTER 1.1 /* errors of neighbouring numbers of bones differ by less than this at random … */
-#define TRIALS_BELOW  2u  /* … so as many are tried below one that missed by no more */
+    0.85 /* 1.5 times as many bones must bring the error below this fraction, or they are not worth it */
+#define ERROR_SCATTER 1.1 /* random variation of the error between neighbouring numbers of bones … */
+#define TRIALS_BELOW  2u  /* … so this many smaller numbers are tried after a miss within it */
 #define TRIALS_MOST   64u
 
 typedef struct search {
     pelt_context *context;
     pelt_model *model;
     pelt_decompose_desc desc;
-    uint32_t most;  /* bones */
-    uint32_t rigid; /* motions of rigid shells; known after the first trial */
-    bool all_rigid; /* they hold all vertices */
+    uint32_t most;  /* largest number of bones */
+    uint32_t rigid; /* groups of rigid components; known after the first trial */
+    bool all_rigid; /* rigid components hold all vertices */
     uint32_t count;
     uint32_t bones[TRIALS_MOST]; /* [trial] ascending */
     double errors[TRIALS_MOST];
-    pelt_decomposer *best; /* the fewest bones that reached the error, or the last ones; NULL: none yet, or memory is
-                            * bounded and it has to be made again */
+    /* Fewest bones that reached the target, or the last trial. NULL: no trial yet, or memory is bounded and the trial
+     * must be repeated. */
+    pelt_decomposer *best;
     uint32_t best_bones;
-    px_reduction_cache cache; /* not used where memory is bounded */
+    px_reduction_cache cache; /* not used if memory is bounded */
 } search;
 
 /* ---- Trials ----------------------------------------------------------------------------------------------- */
@@ -71,8 +74,8 @@ static bool reached(const search *s, double error) {
     return s->desc.error > 0 && error <= s->desc.error;
 }
 
-/* Tries a number of bones. The result is kept if it is the best so far; ever more bones are better until the error is
- * reached, fewer from then on. */
+/* Runs one trial and keeps it if it is the best so far: more bones are better until the target is reached, fewer from
+ * then on. */
 static pelt_result try_bones(search *s, uint32_t bones, double *error) {
     pelt_decomposer *d;
     PX_TRY(px_progress(s->context, "search", bones, s->most));
@@ -89,16 +92,16 @@ static pelt_result try_bones(search *s, uint32_t bones, double *error) {
         s->best_bones = bones;
     }
     pelt_decomposer_destroy(gone);
-    if (s->desc.memory > 0) { /* there may be no room for two */
+    if (s->desc.memory > 0) { /* two decomposers may not fit in the memory limit */
         pelt_decomposer_destroy(s->best);
         s->best = NULL;
     }
     return PELT_OK;
 }
 
-/* ---- An error to reach ------------------------------------------------------------------------------------ */
+/* ---- Target error ------------------------------------------------------------------------------------------- */
 
-/* Where the line through two trials in logarithms reaches the error; between `low` and `high`. */
+/* Where the line through two trials, in log-log coordinates, reaches the target; clamped to [low, high]. */
 static uint32_t guess(const search *s, uint32_t a, uint32_t b, uint32_t low, uint32_t high) {
     double slope = log(s->errors[b] / s->errors[a]) / log((double)s->bones[b] / s->bones[a]);
     double at = s->bones[b] * exp(log(s->desc.error / s->errors[b]) / slope);
@@ -114,12 +117,12 @@ static uint32_t trial_of(const search *s, uint32_t bones) {
     return PELT_NONE;
 }
 
-/* `missed` and `enough` bones were tried: closes in on the fewest that do. */
+/* Narrows the interval (missed, enough]: `missed` bones were tried and failed, `enough` reached the target. */
 static pelt_result close_in(search *s, uint32_t missed, uint32_t *enough) {
     double error;
     for (uint32_t round = 0; *enough - missed > 1 && s->count < TRIALS_MOST; round++) {
         uint32_t middle = missed + (*enough - missed) / 2;
-        if (round % 3 < 2) /* the line may creep along from one side */
+        if (round % 3 < 2) /* bisect every third round: the secant may converge from one side only */
             middle = guess(s, trial_of(s, missed), trial_of(s, *enough), missed + 1, *enough - 1);
         PX_TRY(try_bones(s, middle, &error));
         if (reached(s, error))
@@ -156,7 +159,7 @@ static pelt_result reach_error(search *s) {
     return PELT_OK;
 }
 
-/* ---- By itself -------------------------------------------------------------------------------------------- */
+/* ---- No target error ---------------------------------------------------------------------------------------- */
 
 static bool is_enough(const search *s) {
     uint32_t last = s->count - 1;
@@ -182,7 +185,7 @@ static pelt_result choose(search *s) {
 
 /* ---- Entry point --------------------------------------------------------------------------------------------- */
 
-/* The trials into the report of the best one. */
+/* Copies the trials into the report of the best one. */
 static pelt_result report_trials(const search *s, double seconds) {
     pelt_decomposer *d = s->best;
     uint32_t *bones = PX_NEW(d->fit.arena, uint32_t, s->count);

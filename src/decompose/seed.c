@@ -1,17 +1,17 @@
-/* Seeds: clusters of vertices that one bone each explains, by splitting the worst ones and Lloyd rounds in between. The
- * first clusters are the groups of rigid shells, which stay as they are, and all other vertices.
+/* Seeds by Lloyd clustering: splits the clusters with the largest error, with Lloyd rounds in between. The initial
+ * clusters are the groups of rigid components, which keep their vertices, and one cluster of all other vertices.
  *
- * A cluster is a fit with one influence of weight 1 per vertex, so its steps are those of the fit itself; only the
- * choice of bone is another: the one that predicts the vertex best, wherever it is on the surface.
+ * A cluster is a fit with a single influence of weight 1 per vertex, so the fit's own steps apply. Only the assignment
+ * differs: each vertex takes the bone with the smallest residual, regardless of connectivity.
  */
 #include "decompose/shells.h"
 
 #include <math.h>
 
-#define ROUNDS       3    /* after each splitting: more hardly change what the solver makes of it */
-#define FINAL_ROUNDS 9    /* after the last one */
-#define SMALLEST     5u   /* vertices of a cluster that is split: one affine bone moves four anywhere */
-#define FLAT_PULL    1e-6 /* to rotations: decides what flat clusters do across themselves, and nothing else */
+#define ROUNDS       3    /* Lloyd rounds after each split; more hardly change the final result */
+#define FINAL_ROUNDS 9    /* Lloyd rounds after the last split */
+#define SMALLEST     5u   /* fewest vertices of a cluster to split: one affine bone fits any four points exactly */
+#define FLAT_PULL    1e-6 /* penalty towards rotations: fixes flat clusters along their normal and nothing else */
 
 /* ---- Lloyd rounds ----------------------------------------------------------------------------------------- */
 
@@ -71,7 +71,7 @@ static pelt_result lloyd(px_fit *fit, int rounds) {
 
 typedef struct cluster {
     double error;
-    uint32_t size, worst; /* worst vertex */
+    uint32_t size, worst; /* worst: vertex with the largest residual */
 } cluster;
 
 static void sum_clusters(const px_fit *fit, cluster *clusters) {
@@ -87,7 +87,7 @@ static void sum_clusters(const px_fit *fit, cluster *clusters) {
     }
 }
 
-/* Bone `to` takes the vertices around the cluster's worst one. */
+/* Moves the vertices of cluster `from` near its worst vertex to bone `to`. */
 static void split_cluster(px_fit *fit, uint16_t from, const cluster *c, uint16_t to) {
     size_t K = fit->influence_count;
     double mean = 0;
@@ -99,12 +99,12 @@ static void split_cluster(px_fit *fit, uint16_t from, const cluster *c, uint16_t
             fit->now.bones[i * K] = to;
 }
 
-/* Room for one more bone, which starts with the transform of another. */
+/* Appends a bone with the transform of bone `from`. */
 void px_fit_copy_bone(px_fit *fit, size_t from) {
     size_t P = fit->bone_count, d = fit->dimension;
     memcpy(fit->now.reduced + 4 * P * d, fit->now.reduced + 4 * from * d, 4 * d * sizeof(double));
     if (fit->now.full)
-        for (size_t r = fit->row_count; r-- > 0;) { /* rows become longer: from the last one */
+        for (size_t r = fit->row_count; r-- > 0;) { /* rows get longer: copy from the last to the first */
             double *row = fit->now.full + r * 4 * (P + 1);
             memmove(row, fit->now.full + r * 4 * P, 4 * P * sizeof *row);
             memcpy(row + 4 * P, row + 4 * from, 4 * sizeof *row);
@@ -114,7 +114,7 @@ void px_fit_copy_bone(px_fit *fit, size_t from) {
     fit->bone_count++;
 }
 
-/* Splits up to `wanted` of the worst clusters in two. */
+/* Splits up to `wanted` clusters, those with the largest error first. Returns the number of splits. */
 static uint32_t split_worst(px_fit *fit, cluster *clusters, uint32_t wanted) {
     sum_clusters(fit, clusters);
     uint32_t old_count = fit->bone_count, added = 0;
@@ -147,7 +147,7 @@ static void start_with_one(px_fit *fit) {
         fit->now.axes[4 * c] = 1;
 }
 
-/* The first `own` groups become clusters that keep their vertices, the others together the last one. */
+/* The first `own` groups become clusters with locked vertices; all other vertices form one more cluster. */
 static pelt_result start_with_shells(px_fit *fit, const px_shells *shells, uint32_t own) {
     uint8_t *locks = PX_NEW(fit->arena, uint8_t, fit->vertex_count);
     uint32_t most = 0;
@@ -182,7 +182,7 @@ pelt_result px_fit_seed(px_fit *fit, const px_shells *shells, uint32_t count) {
         uint32_t wanted = fit->bone_count < 6 ? 1 : fit->bone_count / 3;
         uint32_t room = count - fit->bone_count;
         if (split_worst(fit, clusters, wanted < room ? wanted : room) == 0)
-            break; /* nothing left to explain */
+            break; /* no cluster can be split */
         result = px_progress(fit->context, "seed", fit->bone_count, count);
         if (result == PELT_OK)
             result = lloyd(fit, fit->bone_count == count ? FINAL_ROUNDS : ROUNDS);

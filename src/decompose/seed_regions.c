@@ -1,13 +1,13 @@
-/* The paper's seeds (FESAM §4.4): p-center, then regions grown by prediction error with a priority queue.
+/* Seeds of FESAM §4.4: p-center selection, then region growing by prediction error with a priority queue.
  *
- * Seeds: the first vertex, then again and again the one farthest from all seeds, in the rest pose. A seed's motion is
- * the affine one that fits the vertices around it.
+ * The first seed is vertex 0; each further seed is the vertex farthest from all seeds in the rest pose. The motion of a
+ * seed is the affine fit to the vertices around it.
  */
 #include "decompose/neighbours.h"
 
 #include <math.h>
 
-#define AROUND 24u /* vertices that give a seed its motion: a ring or two */
+#define AROUND 24u /* vertices to which a seed's motion is fitted: one or two rings */
 
 /* ---- Priority queue --------------------------------------------------------------------------------------- */
 
@@ -18,11 +18,11 @@ typedef struct entry {
 } entry;
 
 typedef struct queue {
-    entry *entries; /* a heap, the smallest first */
+    entry *entries; /* binary min-heap */
     size_t count;
 } queue;
 
-/* Equal errors come out in a fixed order. */
+/* Ties are broken by vertex and bone, so the order is deterministic. */
 static bool before(const entry *a, const entry *b) {
     if (a->error != b->error)
         return a->error < b->error;
@@ -52,7 +52,7 @@ static entry pop(queue *q) {
 
 /* ---- Seeds ------------------------------------------------------------------------------------------------ */
 
-/* Fills seeds [count]; fewer when vertices run out. */
+/* Fills seeds [count] and returns their number: fewer if no vertex is left at a distance > 0. */
 static uint32_t choose_seeds(const px_fit *fit, uint32_t count, uint32_t *seeds, double *distances) {
     for (uint32_t i = 0; i < fit->vertex_count; i++)
         distances[i] = INFINITY;
@@ -72,7 +72,8 @@ static uint32_t choose_seeds(const px_fit *fit, uint32_t count, uint32_t *seeds,
     return chosen;
 }
 
-/* The vertices around a seed, nearest rings first; `marks` [vertex] holds the number of the seed that saw it last. */
+/* Breadth-first search from a seed, up to AROUND vertices. `marks` [vertex]: 1 + number of the seed that visited it
+ * last. */
 static size_t gather_around(const px_neighbours *n, uint32_t seed, uint32_t number, uint32_t *marks, uint32_t *around) {
     size_t count = 1;
     around[0] = seed;
@@ -86,8 +87,7 @@ static size_t gather_around(const px_neighbours *n, uint32_t seed, uint32_t numb
     return count;
 }
 
-/* Gives the seed's vertices to its bone and lets the fit's own step find the motion: vertices of no seed have no
- * weight. */
+/* Assigns the vertices around each seed to its bone and fits the transforms; all other vertices have no weight. */
 static pelt_result seed_motions(px_fit *fit, const px_neighbours *n, const uint32_t *seeds, uint32_t count) {
     size_t K = fit->influence_count;
     uint32_t *marks = PX_ALLOC(fit->context, uint32_t, fit->vertex_count), around[AROUND];
@@ -111,7 +111,7 @@ static pelt_result seed_motions(px_fit *fit, const px_neighbours *n, const uint3
 
 /* ---- Growing ---------------------------------------------------------------------------------------------- */
 
-/* Squared residual of a vertex with bone j alone. */
+/* Squared residual of vertex i with bone j at weight 1. */
 static double prediction_error(const px_fit *fit, uint32_t i, uint32_t j) {
     size_t d = fit->dimension, n = 4 * (size_t)fit->bone_count;
     const float *c = fit->coords + i * d;
@@ -154,7 +154,7 @@ static void grow(px_fit *fit, const px_neighbours *n, const uint32_t *seeds, uin
             left++;
         if (left == fit->vertex_count)
             return;
-        uint32_t best = 0; /* a shell without a seed */
+        uint32_t best = 0; /* a connected component without a seed */
         for (uint32_t j = 1; j < count; j++)
             if (prediction_error(fit, left, j) < prediction_error(fit, left, best))
                 best = j;
@@ -166,7 +166,7 @@ pelt_result px_fit_seed_regions(px_fit *fit, const px_neighbours *neighbours, ui
     count = count < fit->bone_capacity ? count : fit->bone_capacity;
     uint32_t *seeds = PX_ALLOC(fit->context, uint32_t, count);
     double *distances = PX_ALLOC(fit->context, double, fit->vertex_count);
-    /* Every edge is pushed at most once from each end. */
+    /* Capacity: every edge is pushed at most once from each end. */
     queue q = {PX_ALLOC(fit->context, entry, neighbours->offsets[fit->vertex_count] + 1), 0};
     pelt_result result = seeds && distances && q.entries ? px_fit_seed(fit, NULL, 1) : PELT_ERROR_MEMORY;
     if (result == PELT_OK) {

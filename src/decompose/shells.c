@@ -1,9 +1,10 @@
-/* Rigid shells: connected pieces of the surface that keep their shape in all frames, such as debris, props and machines.
+/* Rigid shells: connected components of the mesh that keep their shape in all frames, such as debris, props and
+ * machines.
  *
- * In every frame the rigid motion of a shell is the Procrustes fit of its vertices at rest to those of the frame. A shell
- * with a vertex farther away than the tolerance is not rigid. All rigid shells are one group at first; in every frame the
- * shells of a group that do not follow the motion of its largest shell leave it and form groups in the same way. Only one
- * frame is held at a time, and reading ends when fewer than half of the vertices are left.
+ * In every frame the rigid motion of a shell is the Procrustes fit of its rest positions to those of the frame. A shell
+ * with a vertex farther from it than the tolerance is not rigid. All rigid shells start in one group; in every frame
+ * the shells of a group that do not follow the motion of its largest shell are split off into groups by the same rule.
+ * Only one frame is held at a time, and reading stops when rigid shells hold less than half of the vertices.
  */
 #include "decompose/shells.h"
 #include "core/groups.h"
@@ -12,32 +13,32 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TOLERANCE      1e-4 /* of the ball's radius: a tenth of an E_rms of 1 … */
-#define TOLERANCE_PART 1e-3 /* … and this part of the shell's own radius, whose shading would show more … */
-#define ROUNDING       2e-6 /* … but no less than what text files with six digits round */
-#define THIN           1e-8 /* second to first eigenvalue of the scatter: a line, which does not tell its rotation */
+#define TOLERANCE      1e-4 /* relative to the sphere's radius: a tenth of an E_rms of 1 … */
+#define TOLERANCE_PART 1e-3 /* … at most this fraction of the shell's radius: more would show in its shading … */
+#define ROUNDING       2e-6 /* … but at least the rounding of text files with six digits */
+#define THIN           1e-8 /* second over first eigenvalue of the scatter: a line has no unique rotation */
 
 typedef struct shell {
-    uint32_t first, count; /* among the members */
+    uint32_t first, count; /* range in finding.members */
     uint32_t group;        /* PELT_NONE: not rigid */
     double tolerance;
-    double middle[3]; /* at rest */
-    double turn[9];   /* the motion to this frame: y = turn · (x − middle) + at */
+    double middle[3]; /* centroid at rest */
+    double turn[9];   /* motion from rest to the current frame: y = turn · (x − middle) + at */
     double at[3];
 } shell;
 
 typedef struct finding {
     px_fit *fit;
-    uint32_t *members; /* vertices, shell by shell */
-    shell *shells;     /* by descending count */
+    uint32_t *members; /* vertices sorted by shell */
+    shell *shells;     /* sorted by descending count */
     uint32_t shell_count;
     uint32_t *leaders; /* [group] its largest shell */
-    uint32_t *origins; /* [group] the group it came from */
+    uint32_t *origins; /* [group] the group it was split from in this frame */
     double *rest;      /* [3][vertex] */
     double *frame;     /* [3][vertex] */
 } finding;
 
-/* ---- Connected vertices ------------------------------------------------------------------------------------ */
+/* ---- Connected components ----------------------------------------------------------------------------------- */
 
 static int larger_first(const void *a, const void *b) {
     const shell *x = a, *y = b;
@@ -45,7 +46,8 @@ static int larger_first(const void *a, const void *b) {
                                 : (x->first > y->first) - (x->first < y->first);
 }
 
-/* Vertices without a triangle belong to no shell. `places` [vertex] is scratch. */
+/* Connected components with union-find, then a counting sort of the vertices. Components of fewer than three vertices,
+ * such as vertices without a triangle, are no shells. `connected` and `places` [vertex] are scratch. */
 static void find_shells(finding *f, const pelt_mesh *mesh, const uint32_t *vertices, uint32_t *connected,
                         uint32_t *places) {
     uint32_t N = f->fit->vertex_count, first = 0;
@@ -57,7 +59,7 @@ static void find_shells(finding *f, const pelt_mesh *mesh, const uint32_t *verti
     memset(places, 0, N * sizeof *places);
     for (uint32_t i = 0; i < N; i++)
         places[px_group_of(connected, i)]++;
-    for (uint32_t i = 0; i < N; i++) { /* a root is the first vertex of its shell */
+    for (uint32_t i = 0; i < N; i++) { /* a root is the lowest vertex of its component */
         uint32_t count = places[i];
         if (px_group_of(connected, i) != i)
             continue;
@@ -81,7 +83,7 @@ static void middle_of(const finding *f, const shell *s, const double *positions,
     }
 }
 
-/* Σ (y − middle of y) (x − middle of x)ᵀ, x at rest and y in `positions`. */
+/* Σ (y − at) (x − middle)ᵀ, x the rest positions and y `positions`. */
 static void covariance_of(const finding *f, const shell *s, const double *positions, const double at[3],
                           double out[9]) {
     size_t N = f->fit->vertex_count;
@@ -92,7 +94,7 @@ static void covariance_of(const finding *f, const shell *s, const double *positi
                       (f->rest[e % 3 * N + f->members[m]] - s->middle[e % 3]);
 }
 
-/* Whether the vertices of a shell follow the motion of a leader in this frame. */
+/* True if all vertices of a shell follow the motion of `leader` in this frame. */
 static bool follows(const finding *f, const shell *s, const shell *leader) {
     size_t N = f->fit->vertex_count;
     for (uint32_t m = s->first; m < s->first + s->count; m++) {
@@ -122,7 +124,7 @@ static void start_shell(finding *f, shell *s) {
 
 /* ---- Groups ------------------------------------------------------------------------------------------------ */
 
-/* Groups as they are after this frame: returns their number, `most` + 1 when there are more. */
+/* Splits the groups by the motions of this frame. Returns their number, `most` + 1 if there are more. */
 static uint32_t divide_groups(finding *f, uint32_t most) {
     uint32_t count = 0;
     for (uint32_t n = 0; n < f->shell_count; n++) {
@@ -159,7 +161,7 @@ static uint32_t use_frame(finding *f, uint32_t most) {
     return divide_groups(f, most);
 }
 
-/* Vertices of rigid shells. */
+/* Number of vertices in rigid shells. */
 static uint32_t rigid_count(const finding *f) {
     uint32_t count = 0;
     for (uint32_t n = 0; n < f->shell_count; n++)

@@ -1,24 +1,26 @@
-/* Shells that move rigidly. */
+/* Detection of rigid shells: connected components of the mesh that move rigidly. */
 #ifndef PELT_DECOMPOSE_SHELLS_H
 #define PELT_DECOMPOSE_SHELLS_H
 
 #include "decompose/gather.h"
 
-/* Groups of rigid shells: the shells of a group move by the same rigid motion, which differs from those of the others. */
+/* Groups of rigid shells: all shells of a group share one rigid motion, which differs from those of other groups. */
 typedef struct px_shells {
-    uint32_t group_count;  /* 0: none */
-    uint32_t vertex_count; /* of all groups together */
-    uint32_t *groups;      /* [vertex] its group, by descending size of their largest shells; PELT_NONE: in none */
+    uint32_t group_count;  /* 0: no rigid shells */
+    uint32_t vertex_count; /* vertices of all groups */
+    uint32_t *groups; /* [vertex] its group, ordered by descending size of the largest shell; PELT_NONE: no group */
 } px_shells;
 
-#define PX_SHELLS_MOST 256u /* groups for which the number of bones may be chosen: what skins of 8 bits can index */
+#define PX_SHELLS_MOST 256u /* most groups when the number of bones is searched: range of 8-bit bone indices */
 
-/* Finds at most `most` groups that hold half of the vertices or more. None where there are more groups, or fewer vertices:
- * exact teeth and buttons are not worth the bones that a body needs. `out` lives in the fit's arena. */
+/* Finds the groups of rigid shells. Returns none if there are more than `most` groups, or if they hold less than half
+ * of the vertices: exact teeth and buttons are not worth the bones that a body needs. `out` lives in the fit's arena.
+ */
 pelt_result px_shells_find(px_fit *fit, const pelt_model *input, const px_gathered *plan, uint32_t most,
                            px_shells *out);
 
-/* Groups that get a bone each when there are `count` bones: all, or none where all other vertices would have no bone. */
+/* Number of groups that get a bone each if there are `count` bones: all, or 0 if no bone would remain for the other
+ * vertices. */
 uint32_t px_shells_bones(const px_fit *fit, const px_shells *shells, uint32_t count);
 
 #endif

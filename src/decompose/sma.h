@@ -1,16 +1,17 @@
-/* The other way to bones: triangles that turn alike.
+/* Method sma: bones from clusters of triangles with similar rotations.
  *
  * D. L. James, C. D. Twigg, "Skinning Mesh Animations", SIGGRAPH 2005 (SMA).
  *
- * The rotations of a triangle over all frames are a point in 9F dimensions. Mean shift finds where such points are
- * dense: each such mode is a bone, and the triangles at it are its core. The core says how the bone moves; each vertex
- * then gets bones that predict it, and weights. Nothing is iterated; the rest pose stays.
+ * The rotations of a triangle over all frames are a point in 9F dimensions. Mean shift finds the modes of the density
+ * of these points: each mode is a bone, and the triangles at it are the bone's core. The core determines the bone's
+ * motion; then each vertex gets bones that predict it well, and weights. There is no iteration, and the rest pose does
+ * not change.
  *
  *   paper   here              shape
  *   z_j     rotations         [triangle][pitch], entry e of the matrix in frame k at e·F + k
  *   h       bandwidth         9Fε, in the L1 norm
  *   T_b     (of `bones`)      triangles whose shifted point ends within h/4 of the mode of bone b
- *   a_i     masses            area at rest; here times what the triangle's own rotations counted at the mode
+ *   a_i     masses            area at rest; here times the kernel weight of the triangle at its mode
  *   η       core_count / triangle_count
  */
 #ifndef PELT_DECOMPOSE_SMA_H
@@ -19,71 +20,73 @@
 #include "decompose/gather.h"
 
 typedef struct px_sma {
-    uint32_t triangle_count; /* with an area at rest */
-    uint32_t flat_count;     /* without: they cannot tell how they turn */
-    uint32_t core_count;     /* that turn as a bone does, to within the bandwidth */
+    uint32_t triangle_count; /* triangles with an area at rest */
+    uint32_t flat_count;     /* triangles without: their rotation is undetermined */
+    uint32_t core_count;     /* triangles within one bandwidth of their bone's mode */
     uint32_t bone_count;
-    uint32_t (*corners)[3]; /* [triangle] vertices of the fit */
-    double *masses;         /* [triangle] what it says about how its bone moves */
-    uint32_t *bones;        /* [triangle], or PELT_NONE: an outlier */
+    uint32_t (*corners)[3]; /* [triangle] fit vertices */
+    double *masses;         /* [triangle] weight in the fit of its bone's motion */
+    uint32_t *bones;        /* [triangle] its bone; PELT_NONE: outlier */
     float *rotations;       /* [triangle][pitch] */
-    size_t pitch;           /* 9F and zeros, a multiple of PX_SHIFT_LANES */
+    size_t pitch;           /* 9F padded with zeros to a multiple of PX_SHIFT_LANES */
 } px_sma;
 
-/* Triangles, their rotations and the bones they make. Scratch of the fit's arena; nothing of the fit but its counts and
- * context is used. */
+/* Finds triangles, their rotations and the bones. Allocates from the fit's arena and uses only the fit's counts and
+ * context. */
 pelt_result px_sma_find(px_sma *sma, px_fit *fit, const pelt_model *model, const px_gathered *plan,
                         const pelt_decompose_desc *desc);
-/* The same without the bones. */
+/* The same up to the rotations, without the bones. */
 pelt_result px_sma_rotations(px_sma *sma, px_fit *fit, const pelt_model *model, const px_gathered *plan,
                              const pelt_decompose_desc *desc);
 
-/* Once the fit is reduced: the transforms of the bones. */
+/* After the reduction: sets the transforms of the bones. */
 pelt_result px_sma_bones(const px_sma *sma, px_fit *fit);
-/* And the vertices: their bones, weights, residuals and the objective. Needs the current H. */
+/* Sets bones and weights of the vertices, residuals and the objective. Needs the current H. */
 pelt_result px_sma_weights(px_fit *fit, const pelt_decompose_desc *desc);
-/* Vertices with negative weights, which no skin may have, get the best ones without, of the same bones. Returns how
- * many there were. */
+/* Replaces negative weights, which a skin must not have, by the best non-negative weights for the same bones of the
+ * vertex. *negative_count: number of such vertices. */
 pelt_result px_sma_convex(px_fit *fit, uint32_t *negative_count);
 
 /* ---- Mean shift ------------------------------------------------------------------------------------------- */
 
-#define PX_SHIFT_LANES  8u  /* floats that distances are summed in side by side */
-#define PX_SHIFT_SKETCH 72u /* numbers of a sketch */
+#define PX_SHIFT_LANES  8u  /* SIMD lanes of distance sums */
+#define PX_SHIFT_SKETCH 72u /* dimension of a sketch */
 
-/* Points in many dimensions, the L1 norm. */
+/* Points in a high-dimensional space with the L1 norm. */
 typedef struct px_shift_points {
     const float *values; /* [point][pitch] */
     size_t count, dimension;
-    size_t pitch; /* at least `dimension`, a multiple of PX_SHIFT_LANES; the rest are zeros */
+    size_t pitch; /* ≥ `dimension`, a multiple of PX_SHIFT_LANES; padded with zeros */
 } px_shift_points;
 
-/* Every point climbs to where points are dense: again and again to the mean of the points within `bandwidth` of where
- * it is, weighted by (1 − distance / bandwidth)². Places to which at least `least` points come (or, when there are
- * none, the one to which most do) are modes. `modes` [point]: the mode within a fourth of the bandwidth of where the
- * point ended, or PELT_NONE. Modes are numbered by the points they have, most first. `offsets` [point]: how far the point
- * itself is from its mode, in bandwidths; 0 where it has none. */
+/* Mean shift: each point moves repeatedly to the mean of the points within `bandwidth` of its position, weighted by (1
+ * − distance / bandwidth)². Positions where at least `least` points end (if there are none, the one where most end) are
+ * modes. `modes` [point]: the mode within a quarter of the bandwidth of the point's final position; PELT_NONE: none.
+ * Modes are numbered by descending number of points. `offsets` [point]: distance of the original point from its mode,
+ * in bandwidths; 0 without a mode. */
 pelt_result px_mean_shift(pelt_context *context, const px_shift_points *points, double bandwidth, uint32_t least,
                           uint32_t *modes, float *offsets, uint32_t *mode_count);
 
-/* A tree that finds points near a place. It works on sketches: sums over runs of coordinates, PX_SHIFT_SKETCH in all,
- * whose distance is never larger than that of the points. Nothing within the radius is ever missed. */
+/* Bounding box tree for range queries. It works on sketches: sums over runs of coordinates, PX_SHIFT_SKETCH per point,
+ * whose L1 distance is a lower bound of that of the points. A query therefore never misses a point within the radius.
+ */
 typedef struct px_shift_tree {
     pelt_context *context;
     size_t count;
-    size_t levels;   /* of nodes; 2^levels − 1 of them, children of node n at 2n + 1 and 2n + 2 */
-    uint32_t *order; /* [place] the point; each leaf has a run of places */
+    size_t levels;   /* levels of nodes; 2^levels − 1 nodes, children of node n at 2n + 1 and 2n + 2 */
+    uint32_t *order; /* [place] the point; each leaf is a contiguous range of places */
     float *sketches; /* [place][PX_SHIFT_SKETCH] */
-    float *boxes;    /* [node][2][PX_SHIFT_SKETCH] least and largest */
+    float *boxes;    /* [node][2][PX_SHIFT_SKETCH] minimum and maximum */
 } px_shift_tree;
 
-/* Of the points `chosen` [count], or all when that is NULL. */
+/* Builds a tree over the points `chosen` [count]; NULL: over all points. */
 pelt_result px_shift_tree_create(pelt_context *context, const px_shift_points *points, const uint32_t *chosen,
                                  size_t count, px_shift_tree *tree);
 void px_shift_tree_free(px_shift_tree *tree);
 void px_shift_sketch(const float *point, size_t dimension, float sketch[static PX_SHIFT_SKETCH]);
-/* Points whose sketches are within the radius of each of `count` places at once, for each in an order that depends on the
- * tree alone: a point is looked at by all places that it is near to while it is in the cache. */
+/* Range queries for up to PX_SHIFT_PLACES positions at once: calls near(user, place, point) for each point whose sketch
+ * is within the radius of that of position `place`. The order of the points depends on the tree only. Batching lets all
+ * positions near a point use it while it is in the cache. */
 #define PX_SHIFT_PLACES 8u
 typedef void px_shift_near(void *user, size_t place, uint32_t point);
 void px_shift_tree_find(const px_shift_tree *tree, const float *sketches, size_t count, double radius,

@@ -1,8 +1,9 @@
-/* How bones move: from their core triangles (SMA §4.3, §4.4 and Appendix A).
+/* Transforms of bones from their core triangles (SMA §4.3, §4.4 and Appendix A).
  *
- * Rigid: the area-weighted mean of the triangles' rotations, projected, and the translation that carries the mean
- * centroid. Other kinds of bone start there and are fitted to the centroids by the steps of the fit, whose moments are
- * here sums over triangles: directions in which the centroids say nothing (flat cores) stay as the rigid bone has them.
+ * Rigid: the mean of the triangles' rotations, weighted by `masses` and projected to a rotation, and the translation
+ * that moves the mean centroid. Other bone kinds start from the rigid bone and are fitted to the centroids by the fit's
+ * own step, with moments summed over triangles: directions that the centroids leave undetermined (flat cores) keep the
+ * values of the rigid bone.
  */
 #include "decompose/kinds.h"
 #include "decompose/sma.h"
@@ -20,7 +21,7 @@ static void centroid(const px_sma *sma, const px_fit *fit, size_t triangle, doub
     }
 }
 
-/* S and Q of the centroids, and the sums of rotations [bone][9F]. `coords` [dimension] is scratch. */
+/* Sums S and Q of the centroids, and the rotations [bone][9F]. `coords` [dimension] is scratch. */
 static void add_triangles(const px_sma *sma, px_fit *fit, double *rotations, double *coords) {
     size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, turns = 3 * (size_t)fit->row_count;
     memset(fit->scatter, 0, n * n * sizeof *fit->scatter);
@@ -43,10 +44,10 @@ static void add_triangles(const px_sma *sma, px_fit *fit, double *rotations, dou
     }
 }
 
-/* Bone j as a rigid one in fit->now.full. `middles` [row] is scratch: where the mean centroid is in each frame. */
+/* Stores bone j as a rigid bone in fit->now.full. `middles` [row] is scratch: the mean centroid in each frame. */
 static void put_rigid(px_fit *fit, size_t j, const double *rotations, double *middles) {
     size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, rows = fit->row_count, F = rows / 3;
-    const double *sums = fit->scatter + (4 * j + 3) * n + 4 * j; /* Σ a c̃, and Σ a */
+    const double *sums = fit->scatter + (4 * j + 3) * n + 4 * j; /* Σ a c̃ and Σ a */
     px_gemm(1 / sums[3], px_matrix_in(fit->basis, rows, d),
             px_transposed(px_matrix_in(fit->cross + (4 * j + 3) * d, 1, d)), 0, px_matrix_of(middles, rows, 1));
     for (size_t k = 0; k < F; k++) {
@@ -83,13 +84,13 @@ pelt_result px_sma_bones(const px_sma *sma, px_fit *fit) {
     if (ready) {
         fit->now.full = full ? full : own;
         fit_rigid(sma, fit, scratch);
-        fit->now.full = full; /* affine bones are kept in the basis alone */
+        fit->now.full = full; /* affine bones are stored in the basis only */
     }
     px_free(fit->context, scratch);
     px_free(fit->context, own);
     if (!ready)
         return PELT_ERROR_MEMORY;
-    if (fit->kind->scales) /* rigid bones are done */
+    if (fit->kind->scales) /* all kinds except rigid */
         PX_TRY(px_fit_transforms(fit));
     px_fit_gram(fit);
     return PELT_OK;

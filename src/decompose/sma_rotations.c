@@ -1,14 +1,14 @@
-/* How triangles turn (SMA §4.1), and the bones that they make (§4.2).
+/* Rotations of triangles (SMA §4.1), and the bones that they form (§4.2).
  *
- * O = [e21 e31 n̂] of a triangle gives the deformation gradient F = O Õ⁻¹, whose polar factor is the rotation. A triangle
- * without an area at rest has no Õ⁻¹ and is left out; one that loses its area later has no normal there, and the nearest
- * rotation to what is left.
+ * O = [e21 e31 n̂] of a triangle gives the deformation gradient F = O Õ⁻¹, whose polar factor is the rotation. A
+ * triangle without an area at rest has no Õ⁻¹ and is skipped. One that loses its area in a frame has no normal there
+ * and gets the rotation nearest to the rank-deficient gradient.
  */
 #include "core/math3.h"
 #include "decompose/reduce.h"
 #include "decompose/sma.h"
 
-#define FRAMES 16u /* read at a time, or fewer when there are many vertices */
+#define FRAMES 16u /* frames read at a time, fewer if there are many vertices */
 #define BLOCK  256u
 
 typedef struct turning {
@@ -16,10 +16,10 @@ typedef struct turning {
     size_t vertex_count, frame_count;
     double *inverses;     /* [triangle][9] Õ⁻¹ */
     const double *block;  /* [3 · count][vertex] */
-    size_t first, frames; /* of the block */
+    size_t first, frames; /* frames of the block */
 } turning;
 
-/* O row by row: its columns are two edges and the unit normal. Returns twice the area. */
+/* O, row-major: its columns are two edges and the unit normal. Returns twice the area. */
 static double orient(const double *frame, size_t vertex_count, const uint32_t corners[3], double o[9]) {
     double u[3], v[3];
     for (size_t axis = 0; axis < 3; axis++) {
@@ -37,10 +37,10 @@ static double orient(const double *frame, size_t vertex_count, const uint32_t co
     return length;
 }
 
-/* Rows of the inverse of [u v n̂] with n̂ ⊥ u, v: (v × n̂, n̂ × u, u × v) / |u × v|. */
+/* Inverse of [u v n̂] with n̂ ⊥ u, v: rows (v × n̂, n̂ × u, u × v) / |u × v|. */
 static void invert(const double o[9], double area2, double out[9]) {
     for (int r = 0; r < 3; r++) {
-        int a = (r + 1) % 3, b = (r + 2) % 3; /* columns; out row r = column a × column b */
+        int a = (r + 1) % 3, b = (r + 2) % 3; /* columns of o: row r of out is column a × column b */
         for (int c = 0; c < 3; c++) {
             int d = (c + 1) % 3, e = (c + 2) % 3;
             out[3 * r + c] = (o[3 * d + a] * o[3 * e + b] - o[3 * e + a] * o[3 * d + b]) / area2;
@@ -48,7 +48,7 @@ static void invert(const double o[9], double area2, double out[9]) {
     }
 }
 
-#define FLAT 1e-12 /* twice an area, where the whole is the unit ball: floats know edges to 1e-7 */
+#define FLAT 1e-12 /* twice the area, normalised to the unit sphere: floats have edges to 1e-7 */
 
 static void take_triangles(turning *t, const pelt_mesh *mesh, const uint32_t *vertices, const double *rest) {
     px_sma *sma = t->sma;
@@ -86,7 +86,7 @@ static pelt_result turn_some(void *user, size_t first, size_t count, size_t bloc
     return PELT_OK;
 }
 
-/* The rest pose as a frame. */
+/* Reads the rest pose in the layout of a frame. */
 static pelt_result read_rest(px_reduction *r, double *out) {
     const px_gathered *plan = r->plan;
     uint32_t N = r->fit->vertex_count;
@@ -148,16 +148,16 @@ pelt_result px_sma_rotations(px_sma *sma, px_fit *fit, const pelt_model *model, 
 
 /* ---- Bones ------------------------------------------------------------------------------------------------ */
 
-/* Triangles that a mode must have to be a bone: a hundredth of them, no fewer than say how a bone moves, and no more than
- * the program asks for that the paper uses. */
+/* Fewest triangles of a mode that becomes a bone: a hundredth of all, at least LEAST_CORE, which determine a motion,
+ * and at most ENOUGH_CORE, the number required by the program that the paper uses. */
 #define LEAST_SHARE 100u
 #define LEAST_CORE  4u
 #define ENOUGH_CORE 40u
 #define MOST_BONES  4000u
 
-/* What is left of a triangle's say, its area, when its own rotations are as far from the mode as `offset`: what it counted
- * in the mean that the mode is. Some have climbed far to come there and turn differently. They are left a trace, so that
- * no bone is without any mass. */
+/* Kernel weight of a triangle whose own rotations are `offset` bandwidths from its mode, the weight it had in the mean;
+ * it scales the triangle's area. Some triangles moved far to reach their mode and rotate differently. They keep a
+ * minimum, TRACE², so that no bone has zero mass. */
 #define TRACE 1e-2f
 
 static float say(float offset) {

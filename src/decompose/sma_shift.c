@@ -1,8 +1,8 @@
-/* Mean shift with a fixed bandwidth (Comaniciu, Meer 2002; the weights are those of Georgescu, Shimshoni, Meer 2003, whose
+/* Mean shift with a fixed bandwidth (Comaniciu, Meer 2002; the kernel is that of Georgescu, Shimshoni, Meer 2003, whose
  * program the paper uses).
  *
- * All points climb together, a step a round. Those that come together stay together: from then on one climbs for all,
- * so that after a few rounds little is left to do.
+ * All points move in parallel, one step per round. Points that come close are merged: from then on a single one (the
+ * leader) moves for all of them, so that few remain after some rounds.
  */
 #include "decompose/sma.h"
 
@@ -10,30 +10,31 @@
 #include <stdlib.h>
 
 #define ROUNDS   100u
-#define TOGETHER 0.1  /* of the bandwidth: closer ones go the same way */
-#define ARRIVED  1e-3 /* of the bandwidth: a shorter step is none */
-#define NEAR     0.25 /* of the bandwidth: at a mode */
+#define TOGETHER 0.1  /* of the bandwidth: points closer than this are merged */
+#define ARRIVED  1e-3 /* of the bandwidth: a shorter step means convergence */
+#define NEAR     0.25 /* of the bandwidth: radius of a mode */
 
 typedef struct climb {
     pelt_context *context;
     const px_shift_points *points;
     double bandwidth;
     px_shift_tree tree;
-    float *places;           /* [point][pitch] where it is */
-    uint32_t *leaders;       /* [point] who climbs for it: itself, or one before it */
-    uint8_t *arrived;        /* [point] */
-    uint32_t *climbers;      /* [climber_count] points that still climb for themselves or have arrived, ascending */
-    uint32_t climber_count;  /* points in `climbers` */
-    uint32_t *moving;        /* [moving_count] those that still climb, in the order of the tree: neighbours together */
-    uint32_t moving_count;   /* points in `moving` */
-    uint32_t *sizes, *ranks; /* [point] for the modes */
+    float *places;      /* [point][pitch] current position */
+    uint32_t *leaders;  /* [point] the point that moves for it: itself, or one with a lower index */
+    uint8_t *arrived;   /* [point] converged */
+    uint32_t *climbers; /* [climber_count] leaders, moving or converged, ascending */
+    uint32_t climber_count;
+    uint32_t *moving; /* [moving_count] leaders not yet converged, in tree order, so that neighbours are
+                              * processed together */
+    uint32_t moving_count;
+    uint32_t *sizes, *ranks; /* [point] points merged into it; index of its mode */
 } climb;
 
 /* ---- Distances -------------------------------------------------------------------------------------------- */
 
-#define STRIDE 64u /* floats between two looks at whether it is too far already */
+#define STRIDE 64u /* floats between two tests for an early exit */
 
-/* The L1 distance, or something above `limit` when it is. */
+/* The L1 distance; if it exceeds `limit`, any value above `limit`. */
 static float distance(const float *a, const float *b, size_t pitch, float limit) {
     float sum = 0;
     for (size_t first = 0; first < pitch && sum <= limit; first += STRIDE) {
@@ -59,7 +60,7 @@ static void add_scaled(float *restrict sum, const float *restrict point, size_t 
         sum[e] += weight * point[e];
 }
 
-/* Some climbers, each with a mean of the points near it. */
+/* A batch of moving points, each with the weighted mean of the points near it. */
 typedef struct rope {
     const climb *c;
     const uint32_t *climbers;
@@ -78,8 +79,8 @@ static void add_near(void *user, size_t n, uint32_t near) {
     add_scaled(r->means + n * pitch, point, pitch, x * x);
 }
 
-/* A step to the mean. A point itself is always near its place at first, and what a place is a mean of stays near: the
- * total is not 0. */
+/* Moves a point to the mean. The total is not 0: at first the point is within its own bandwidth, and later the points
+ * that a position is the mean of stay near it. */
 static void step(const climb *c, uint32_t point, float *mean, float total) {
     size_t pitch = c->points->pitch;
     float *place = place_of(c, point), least = (float)(ARRIVED * c->bandwidth);
@@ -120,7 +121,7 @@ typedef struct leading {
     uint32_t leader;
 } leading;
 
-/* Climbers that are where an earlier one is follow it from now on. */
+/* Merges `other` into the leader if it is close and has a higher index. */
 static void follow(void *user, size_t n, uint32_t other) {
     (void)n;
     const leading *l = user;
@@ -165,7 +166,7 @@ static int compare_summits(const void *a, const void *b) {
     return x->point < y->point ? -1 : x->point > y->point;
 }
 
-/* The nearest of these summits to a place, if one is near. */
+/* The nearest of these modes to a point's position; PELT_NONE if none is within NEAR bandwidths. */
 static uint32_t nearest(const climb *c, const summit *summits, uint32_t count, uint32_t point) {
     float least = (float)(NEAR * c->bandwidth);
     uint32_t best = PELT_NONE;
@@ -179,7 +180,7 @@ static uint32_t nearest(const climb *c, const summit *summits, uint32_t count, u
     return best;
 }
 
-/* Summits near a larger one are part of it; what is then too small is none. Returns how many stay. */
+/* Merges modes near a larger one, then drops those with fewer than `least` points. Returns the number of modes. */
 static uint32_t choose_summits(const climb *c, summit *summits, uint32_t least) {
     uint32_t apart = 0, count = 0;
     for (uint32_t n = 0; n < c->climber_count; n++) {
@@ -199,7 +200,8 @@ static pelt_result find_modes(climb *c, uint32_t least, uint32_t *modes, float *
     summit *summits = PX_ALLOC(c->context, summit, c->climber_count);
     if (!summits)
         return PELT_ERROR_MEMORY;
-    for (uint32_t p = 0; p < c->points->count; p++) { /* leaders come before those they lead */
+    for (uint32_t p = 0; p < c->points->count; p++) { /* leaders have lower indices than their followers: one pass
+                                                       * resolves chains */
         c->leaders[p] = c->leaders[c->leaders[p]];
         c->sizes[c->leaders[p]]++;
     }

@@ -1,8 +1,9 @@
-/* Which points are near a place, in hundreds of dimensions.
+/* Range queries in hundreds of dimensions.
  *
- * The paper hashes (Georgescu, Shimshoni, Meer 2003), which misses some. Rotations change slowly from frame to frame, so
- * that sums over runs of frames say nearly as much as the frames themselves: |Σ (a − b)| ≤ Σ |a − b|. A tree of boxes
- * around such sketches skips most points at once, a sketch most others, and none that is near is missed.
+ * The paper uses locality-sensitive hashing (Georgescu, Shimshoni, Meer 2003), which misses some points. Rotations
+ * change slowly between frames, so sums over runs of frames are nearly as informative as the frames themselves, and
+ * give a lower bound: |Σ (a − b)| ≤ Σ |a − b|. A tree of bounding boxes around such sketches rejects most points at
+ * once, the sketches reject most of the others, and no point within the radius is missed.
  */
 #include "decompose/sma.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 
 #define LEAF  16u
-#define SLACK 1e-4 /* of the radius: more than rounding takes from a sum of floats */
+#define SLACK 1e-4 /* of the radius: exceeds the rounding of a sum of floats */
 
 void px_shift_sketch(const float *point, size_t dimension, float sketch[static PX_SHIFT_SKETCH]) {
     for (size_t s = 0; s < PX_SHIFT_SKETCH; s++) {
@@ -26,13 +27,13 @@ void px_shift_sketch(const float *point, size_t dimension, float sketch[static P
 
 typedef struct sorted {
     float key;
-    uint32_t place; /* among the chosen points */
+    uint32_t place; /* index among the chosen points */
 } sorted;
 
 typedef struct building {
     px_shift_tree *tree;
-    const float *sketches; /* [place] as chosen */
-    sorted *order;         /* [place] of the tree */
+    const float *sketches; /* [index among the chosen points] */
+    sorted *order;         /* [place in the tree] */
 } building;
 
 static int compare_sorted(const void *a, const void *b) {
@@ -42,7 +43,7 @@ static int compare_sorted(const void *a, const void *b) {
     return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* Puts a box around places [first, end) and halves them across its longest side. */
+/* Computes the bounding box of places [first, end) and splits them at the median of its longest side. */
 static void build_node(const building *b, size_t node, size_t first, size_t end) {
     float *low = b->tree->boxes + node * 2 * PX_SHIFT_SKETCH, *high = low + PX_SHIFT_SKETCH;
     size_t longest = 0;
@@ -146,7 +147,7 @@ static float sketch_distance(const float *a, const float *b) {
     return sum_lanes(lanes);
 }
 
-/* Places [first, end) of the tree, for the places whose bits are set. */
+/* Visits a node with places [first, end) for the query positions whose bits are set in `places`. */
 static void visit(const search *find, unsigned places, size_t node, size_t first, size_t end) {
     const px_shift_tree *tree = find->tree;
     unsigned inside = 0;

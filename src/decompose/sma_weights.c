@@ -1,25 +1,25 @@
 /* Bones and weights of the vertices (SMA §5).
  *
- * The weights of a vertex solve
+ * The weights of a vertex are the least squares solution of
  *   [c A; 1 … 1] w = [c a; 1],  c = 1 / ‖a‖,
- * in the least squares sense, column j of A being where bone j carries the vertex over all frames; then they are divided
- * by their sum. The moments give its normal equations: G = c² ṽᵀ H ṽ + 1 and b = c² ṽᵀ Y + 1.
+ * divided by their sum. Column j of A is the trajectory of the vertex under bone j. The moments give the normal
+ * equations: G = c² ṽᵀ H ṽ + 1 and b = c² ṽᵀ Y + 1, ṽ = (v, 1).
  *
- * The paper gives a vertex the K bones that predict it best, each on its own (least γ). Those are often much the same, and
- * the one that would complete them is left out. Here twice as many are candidates: weights that are not negative choose
- * among them, and whatever the solver, it works on that choice.
+ * The paper gives a vertex the K bones that predict it best individually (smallest γ). These are often nearly equal,
+ * and the bone that would complement them is missing. Here 2K bones are candidates: non-negative least squares selects
+ * among them, and each solver works on that selection.
  */
 #include "decompose/sma.h"
 #include "numeric/simplex.h"
 
 #include <math.h>
 
-#define LEAST_SUM 0.1 /* weights that sum to less explain nothing when divided by it */
+#define LEAST_SUM 0.1 /* sum of weights below which normalised weights are meaningless */
 
 /* One vertex. */
 typedef struct problem {
     size_t count;
-    uint16_t bones[PX_SIMPLEX_MAX];              /* the best first */
+    uint16_t bones[PX_SIMPLEX_MAX];              /* ascending γ */
     double gram[PX_SIMPLEX_MAX][PX_SIMPLEX_MAX]; /* ṽᵀ H ṽ */
     double linear[PX_SIMPLEX_MAX];               /* ṽᵀ Y */
     double weights[PX_SIMPLEX_MAX];
@@ -29,12 +29,12 @@ typedef struct pass {
     px_fit *fit;
     pelt_result (*solve)(const struct pass *task, problem *p);
     double min_weight;
-    bool negative_only; /* leaves bones as they are, and vertices without negative weights alone */
+    bool negative_only; /* keeps the bones, and skips vertices without negative weights */
 } pass;
 
-/* ---- The problem ------------------------------------------------------------------------------------------ */
+/* ---- Normal equations --------------------------------------------------------------------------------------- */
 
-/* The candidates: bones with the least γ, in that order; among equals the first. */
+/* Finds the candidates: bones with the smallest γ, ascending; ties by index. */
 static void find_candidates(const px_fit *fit, const double *v, const double m[10], const double *y, problem *p) {
     size_t most = px_min_size(2 * (size_t)fit->influence_count, PX_SIMPLEX_MAX);
     double values[PX_SIMPLEX_MAX];
@@ -55,7 +55,7 @@ static void find_candidates(const px_fit *fit, const double *v, const double m[1
     }
 }
 
-/* The bones that the vertex has. */
+/* Takes the current bones of the vertex. */
 static void take_bones(const px_fit *fit, size_t i, problem *p) {
     p->count = fit->now.counts[i];
     memcpy(p->bones, fit->now.bones + i * fit->influence_count, p->count * sizeof *p->bones);
@@ -77,7 +77,7 @@ static void make_problem(const pass *task, size_t i, const double *y, problem *p
     }
 }
 
-/* Adds the row of ones. */
+/* Scales by c² and adds the row of ones. */
 static void augment(problem *p, double norm) {
     double scale = norm > 0 ? 1 / norm : 1;
     for (size_t r = 0; r < p->count; r++) {
@@ -87,9 +87,9 @@ static void augment(problem *p, double norm) {
     }
 }
 
-/* ---- The choice of bones ---------------------------------------------------------------------------------- */
+/* ---- Selection of bones ------------------------------------------------------------------------------------- */
 
-/* Leaves only the bones that are kept, in their order. */
+/* Removes the bones that are not kept; the order does not change. */
 static void narrow(problem *p, const bool keep[PX_SIMPLEX_MAX]) {
     size_t count = 0, from[PX_SIMPLEX_MAX];
     for (size_t r = 0; r < p->count; r++)
@@ -104,7 +104,8 @@ static void narrow(problem *p, const bool keep[PX_SIMPLEX_MAX]) {
     p->count = count;
 }
 
-/* Weights ≥ 0, less those that are 0 and, when they are more than `most`, the least. Returns whether it was so. */
+/* Solves for non-negative weights and removes bones with weight 0 and, if more than `most` remain, the one with the
+ * smallest weight. Returns true if there were more than `most`. */
 static bool drop_least(problem *p, size_t most) {
     bool keep[PX_SIMPLEX_MAX];
     size_t used = 0, least = p->count;
@@ -122,7 +123,8 @@ static bool drop_least(problem *p, size_t most) {
     return used > most;
 }
 
-/* Of the candidates those that weights ≥ 0 are best without leaving out; where these are fewer, the best others too. */
+/* Selects up to `most` candidates: those with positive weight after dropping the smallest one at a time; if they are
+ * fewer, the best others by γ too. */
 static void choose_bones(problem *p, size_t most) {
     problem chosen = *p;
     while (drop_least(&chosen, most))
@@ -142,7 +144,7 @@ static void choose_bones(problem *p, size_t most) {
 
 /* ---- Solvers ---------------------------------------------------------------------------------------------- */
 
-/* w ≥ min_weight; 0 for nnls. */
+/* Weights ≥ min_weight, which is 0 for nnls: non-negative least squares in w − min_weight. */
 static pelt_result solve_bounded(const pass *task, problem *p) {
     for (size_t r = 0; r < p->count; r++) {
         p->weights[r] = 0;
@@ -155,7 +157,7 @@ static pelt_result solve_bounded(const pass *task, problem *p) {
     return PELT_OK;
 }
 
-#define TRUNCATED 1e-5 /* of the largest singular value; eigenvalues of G are their squares */
+#define TRUNCATED 1e-5 /* relative to the largest singular value; eigenvalues of G are squared singular values */
 
 static pelt_result solve_tsvd(const pass *task, problem *p) {
     double vectors[PX_SIMPLEX_MAX * PX_SIMPLEX_MAX], values[PX_SIMPLEX_MAX];
@@ -174,7 +176,7 @@ static pelt_result solve_tsvd(const pass *task, problem *p) {
     return PELT_OK;
 }
 
-/* Exactly on the simplex, from the best bone on. */
+/* Minimum on the simplex, starting at the first bone. */
 static pelt_result solve_convex(const pass *task, problem *p) {
     (void)task;
     memset(p->weights, 0, sizeof p->weights);
@@ -183,7 +185,7 @@ static pelt_result solve_convex(const pass *task, problem *p) {
     return PELT_OK;
 }
 
-/* ---- The pass --------------------------------------------------------------------------------------------- */
+/* ---- Parallel pass ------------------------------------------------------------------------------------------ */
 
 static void store(px_fit *fit, size_t i, const problem *p) {
     size_t K = fit->influence_count, count = 0;

@@ -1,9 +1,9 @@
-/* Iterations: transforms and vertices in turn, stepping ahead where that pays; bones that explain little move to where
- * the error is.
+/* Alternating least squares: transforms, then rest positions and weights, with extrapolation; and relocation of the
+ * bones that explain least.
  *
- * Alternating steps converge slowly along valleys. Before each iteration rest positions and weights are therefore
- * carried on by `ahead` times their last change; when the objective then rises, the iteration is taken back. Accepted
- * objectives never rise.
+ * Alternating minimisation converges slowly along narrow valleys. Before each iteration rest positions and weights are
+ * therefore extrapolated by `ahead` times their last change. If the objective rises, the iteration is rejected and the
+ * previous state restored, so accepted objectives never rise.
  */
 #include "decompose/solve.h"
 #include "decompose/kinds.h"
@@ -11,11 +11,11 @@
 
 #include <math.h>
 
-#define AHEAD_MAX   4.0 /* changes carried further overshoot nearly always */
-#define PLAIN_STEPS 4u  /* before stepping ahead: the first changes point nowhere yet */
+#define AHEAD_MAX   4.0 /* larger factors nearly always overshoot */
+#define PLAIN_STEPS 4u  /* iterations without extrapolation: the first changes have no stable direction */
 
-/* Carries rest positions on, and weights where the bones are the same, by `ahead` times their change since `before`;
- * then `before` becomes what was. */
+/* Extrapolates rest positions, and weights of vertices whose set of bones is unchanged, by `ahead` times their change
+ * since fit->before. Stores the state before extrapolation in fit->before. */
 static void step_ahead(px_fit *fit, double ahead) {
     size_t N = fit->vertex_count, K = fit->influence_count;
     px_fit_state *now = &fit->now, *old = &fit->before;
@@ -38,7 +38,7 @@ static void step_ahead(px_fit *fit, double ahead) {
         for (size_t a = 0; same && a < now->counts[i]; a++)
             w[a] /= sum;
         for (size_t a = now->counts[i]; a < K; a++)
-            old_w[a] = 0; /* bones that it had once */
+            old_w[a] = 0; /* clear weights of bones that the vertex no longer uses */
         memcpy(old->bones + i * K, now->bones + i * K, K * sizeof *now->bones);
         old->counts[i] = now->counts[i];
     }
@@ -57,7 +57,7 @@ void px_solver_restart(px_solver *solver) {
     solver->steps = 0;
 }
 
-/* One iteration, taken back when the objective is above `most`. */
+/* One iteration; rejected (state restored from fit->before) if the objective exceeds `most`. */
 static pelt_result step_below(px_solver *solver, double most, bool *taken) {
     px_fit *fit = solver->fit;
     px_pull_rest(fit);
@@ -82,11 +82,11 @@ pelt_result px_solver_step(px_solver *solver) {
 /* ---- Well-conditioned bones -------------------------------------------------------------------------------- */
 
 #define FIRM_STEPS 8
-#define FIRM_SHARE 0.1   /* of the objective, that the pull on bones adds to it at first */
-#define FIRM_COST  0.015 /* of the error, at most */
+#define FIRM_SHARE 0.1   /* initial penalty on bones, as a fraction of the objective */
+#define FIRM_COST  0.015 /* largest rise of the RMS error, as a fraction */
 
 #define THIN_STEPS 16
-#define THIN_PULL  0.01 /* on bones of thin surfaces: this part of what they carry */
+#define THIN_PULL  0.01 /* penalty weight on bones of thin surfaces, relative to size_j² (pulls.h) */
 
 pelt_result px_solver_firm_thin(px_solver *solver) {
     px_fit *fit = solver->fit;
@@ -94,14 +94,14 @@ pelt_result px_solver_firm_thin(px_solver *solver) {
     fit->bone_pull = THIN_PULL;
     for (int n = 0; result == PELT_OK && n < THIN_STEPS; n++) {
         bool taken;
-        px_solver_restart(solver); /* the error rises at first: no step goes ahead of itself */
+        px_solver_restart(solver); /* the error may rise, so steps are not extrapolated */
         result = step_below(solver, INFINITY, &taken);
     }
     fit->bone_pull = 0;
     return result;
 }
 
-/* The strength at which it adds its first share. */
+/* Sets bone_pull so that the penalty equals FIRM_SHARE of the objective. */
 static pelt_result start_pull(px_fit *fit) {
     double *rotations = PX_ALLOC(fit->context, double, 4 * (size_t)fit->bone_count * fit->dimension), away = 0;
     pelt_result result = rotations ? px_fit_moments(fit) : PELT_ERROR_MEMORY;
@@ -134,7 +134,7 @@ pelt_result px_solver_firm(px_solver *solver) {
 pelt_result px_solver_move_bones(px_solver *solver, px_fit_state *spare, double expected, bool *moved) {
     px_fit *fit = solver->fit;
     px_fit_state_copy(fit, &fit->now, spare);
-    px_fit_gram(fit); /* of the state as it is: the last step may have been taken back */
+    px_fit_gram(fit); /* H of the current state: the last step may have been rejected */
     uint32_t count = 1 + fit->bone_count / 16;
     for (uint32_t b = 0; b < count && fit->bone_count > 2; b++) {
         uint32_t least;
@@ -147,7 +147,7 @@ pelt_result px_solver_move_bones(px_solver *solver, px_fit_state *spare, double 
         PX_TRY(px_fit_vertices(fit, false));
     }
     px_solver_restart(solver);
-    /* What is still worse than before after half the steps will not get below what is expected. */
+    /* Stop early: a trial still worse than the start after half the steps does not reach `expected`. */
     for (int n = 0; n < PX_TRIAL_STEPS && (n < PX_TRIAL_STEPS / 2 || fit->now.objective < spare->objective); n++)
         PX_TRY(px_solver_step(solver));
     *moved = fit->now.objective < expected;
@@ -160,7 +160,7 @@ pelt_result px_solver_move_bones(px_solver *solver, px_fit_state *spare, double 
 
 /* ---- More bones -------------------------------------------------------------------------------------------- */
 
-#define ADD_STEPS 3 /* iterations after new bones */
+#define ADD_STEPS 3 /* iterations after adding bones */
 
 pelt_result px_solver_add_bones(px_solver *solver, uint32_t count) {
     px_fit *fit = solver->fit;

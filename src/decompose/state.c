@@ -1,4 +1,4 @@
-/* The memory of a fit: its states and its moments. */
+/* Allocation and copying of fit states and moment matrices. */
 #include "decompose/kinds.h"
 
 pelt_result px_fit_state_make(px_fit *fit, px_fit_state *s) {
@@ -7,7 +7,8 @@ pelt_result px_fit_state_make(px_fit *fit, px_fit_state *s) {
     s->weights = PX_NEW(fit->arena, double, N *K);
     s->bones = PX_NEW(fit->arena, uint16_t, N * K);
     s->counts = PX_NEW(fit->arena, uint8_t, N);
-    s->reduced = PX_NEW(fit->arena, double, px_mul_size(n, fit->row_count)); /* the dimension is not known yet */
+    s->reduced = PX_NEW(fit->arena, double, px_mul_size(n, fit->row_count)); /* capacity: the dimension, at most
+                                                                              * row_count, is not known yet */
     bool full = !fit->kind->unconstrained, axes = fit->kind->has_axes;
     s->full = full ? PX_NEW(fit->arena, double, px_mul_size(n, fit->row_count)) : NULL;
     s->axes = axes ? PX_NEW(fit->arena, double, (size_t)9 * fit->bone_capacity) : NULL;

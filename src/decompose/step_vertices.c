@@ -1,49 +1,50 @@
-/* The pass over vertices: rest positions, then weights, from H and a block of Y = T_rᵀ C.
+/* Vertex step: rest positions, then weights, from H and a block of Y = T_rᵀ C.
  *
- * Weights: the exact minimum on the current bones; then bones are added while one lowers the error and there is room,
- * and at most one is exchanged. Each change is kept only when it lowers the vertex's error, so none ever rises (FESAM
- * picks the K nearest columns afresh, which can).
+ * The weights of a vertex minimise wᵀGw − 2bᵀw on the simplex, with G_jl = (v, 1)ᵀ H_jl (v, 1) and b_j = (v, 1)ᵀ Y_j:
+ * first exactly for the current bones; then bones are added while that lowers the error and fewer than K are in use,
+ * and at most one is exchanged (WIDE_EXCHANGES with fit->wide). A change is kept only if it lowers the vertex's error,
+ * so the error never rises (FESAM picks the K nearest columns afresh, which can raise it).
  *
- * Locked bones of a vertex act as one: the mixture of them, which is bone number P here. Where it may shrink
- * (fit->base) it is a member of the set like others; where it may not, it is subtracted and the others share what it
- * leaves.
+ * The locked bones of a vertex act as one bone with index P, the mixture (their weighted sum). With fit->base the
+ * mixture is a member of the active set and its weight may shrink; without, its contribution is subtracted and the
+ * other bones share the weight that remains.
  */
 #include "decompose/neighbours.h"
 #include "numeric/simplex.h"
 
 #include <math.h>
 
-/* Fractions of the vertex's error that a bone must promise to take away before it is tried. Promises are kept in part
- * when a bone is added, and seldom when it has to push out another. */
+/* Predicted decrease that a candidate bone needs before it is tried, as a fraction of the vertex's error. Adding a bone
+ * achieves part of the prediction; exchanging bones seldom does. */
 #define WORTH_ADDING     1e-4
 #define WORTH_EXCHANGING 1e-2
-#define WORTH_SEEKING    1e-6 /* in the wide search */
+#define WORTH_SEEKING    1e-6 /* with fit->wide */
 
-#define TURNS 2 /* rest and weights after each other: they cost little while Y is at hand; more gain too little */
+#define TURNS 2 /* alternations of rest position and weights: cheap while Y is in memory; more gain too little */
 
-/* One vertex at a time; columns are reused. */
+/* Scratch for one vertex, reused for all vertices of a block. */
 typedef struct worker {
     const px_fit *fit;
     double *y;       /* [vertex of block][4P] */
-    double *linear;  /* [bone + 1] vᵀ Y_j */
+    double *linear;  /* [bone + 1] b_j = (v, 1)ᵀ Y_j */
     double *slope;   /* [bone + 1] gradient */
-    double *columns; /* [K + 1][bone + 1] G of the bones in the set */
-    double *mixture; /* [bone + 1] G of the mixture */
+    double *columns; /* [PX_SIMPLEX_MAX][bone + 1] columns of G of the active bones */
+    double *mixture; /* [bone + 1] column of G of the mixture */
     double m[10];
     uint16_t bones[PX_SIMPLEX_MAX];
     double weights[PX_SIMPLEX_MAX];
     size_t count;
-    size_t limit;     /* of count */
-    bool keeps_bones; /* solves with the bones that are there */
+    size_t limit;     /* largest count */
+    bool keeps_bones; /* only the weights change, not the set of bones */
     double norm;      /* ‖a_i‖² */
     uint16_t held_bones[PX_SIMPLEX_MAX];
     double held_weights[PX_SIMPLEX_MAX];
-    size_t held_count; /* locked bones; 0: there is no mixture */
+    size_t held_count; /* number of locked bones; 0: no mixture */
 } worker;
 
 /* ---- Rest position ---------------------------------------------------------------------------------------- */
 
-/* Σ w_j w_l H_jl splits into a 3×3 matrix for v and, from its last column, a part of the right-hand side. */
+/* Normal equations m v = rhs: m is the 3×3 block of Σ w_j w_l H_jl; its last column goes to the right-hand side. */
 static void rest_system(const px_fit *fit, const double *y, uint32_t i, double m[9], double rhs[3]) {
     size_t n = 4 * (size_t)fit->bone_count, K = fit->influence_count;
     const px_fit_state *s = &fit->now;
@@ -66,9 +67,10 @@ static void rest_system(const px_fit *fit, const double *y, uint32_t i, double m
     }
 }
 
-/* Solves m x = r for symmetric m, damped towards x: directions that the animation hardly shows stay where they are. */
+/* Solves m x = r for symmetric m with damping towards the current x: directions that the animation hardly determines do
+ * not move. */
 static void solve_damped(double m[9], double r[3], double x[3]) {
-    double damping = 1e-6 * (m[0] + m[4] + m[8]); /* 1e-6: squared length that trajectories are known to in floats */
+    double damping = 1e-6 * (m[0] + m[4] + m[8]); /* 1e-6: squared precision of trajectories in single precision */
     for (int c = 0; c < 3; c++) {
         m[4 * c] += damping;
         r[c] += damping * x[c];
@@ -98,7 +100,7 @@ static void vertex_rest(const px_fit *fit, uint32_t i, const double *y) {
 
 /* ---- Weights ---------------------------------------------------------------------------------------------- */
 
-/* G column of bone l: vᵀ H_jl v for all j. */
+/* Column l of G: (v, 1)ᵀ H_jl (v, 1) for all j. */
 static void make_column(const worker *w, size_t l, double *out) {
     size_t P = w->fit->bone_count;
     const double *quadric = w->fit->pairs + l * 10 * P;
@@ -119,7 +121,7 @@ static double diagonal(const worker *w, size_t j) {
     return w->fit->smoothing ? sum + w->fit->smoothing->strength : sum;
 }
 
-/* Adds the pull towards the neighbours' weights to the linear terms. */
+/* Adds the penalty towards the neighbours' weights (px_smoothing) to the linear terms. */
 static void pull_to_neighbours(worker *w, uint32_t i) {
     const px_smoothing *pull = w->fit->smoothing;
     size_t K = w->fit->influence_count, first = pull->neighbours->offsets[i], end = pull->neighbours->offsets[i + 1];
@@ -130,7 +132,7 @@ static void pull_to_neighbours(worker *w, uint32_t i) {
         }
 }
 
-/* The exact weights for the bones at these places of the set; `weights` is a feasible start. */
+/* Exact weights for the bones at `places` of the active set; `weights` holds a feasible start. Returns wᵀGw − 2bᵀw. */
 static double solve_places(const worker *w, const size_t *places, size_t count, double *weights) {
     size_t pitch = w->fit->bone_count + (size_t)1;
     double g[PX_SIMPLEX_MAX][PX_SIMPLEX_MAX], b[PX_SIMPLEX_MAX];
@@ -178,8 +180,8 @@ static bool is_locked(const px_fit *fit, size_t j) {
     return fit->lock_weights && fit->lock_weights[j];
 }
 
-/* The bone outside the set that promises the largest decrease when weight moves to it from all others alike; PELT_NONE
- * when none promises more than `least`. */
+/* The bone outside the active set with the largest predicted decrease for a line search towards it, which scales all
+ * other weights alike. PELT_NONE if no prediction exceeds `least`. */
 static uint32_t best_bone(worker *w, double least) {
     size_t P = w->fit->bone_count;
     for (size_t j = 0; j <= P; j++)
@@ -207,7 +209,7 @@ static uint32_t best_bone(worker *w, double least) {
     return best;
 }
 
-/* Puts bone j behind the set and gives it a little weight, so that the solver starts with it free. */
+/* Appends bone j to the active set with weight 0.1, so that the solver starts in the interior. */
 static void append_bone(worker *w, uint32_t j) {
     size_t place = w->count++;
     w->bones[place] = (uint16_t)j;
@@ -217,13 +219,13 @@ static void append_bone(worker *w, uint32_t j) {
     w->weights[place] = 0.1;
 }
 
-/* With the set one over its size: leaves out the bone without which the rest does best. Returns that error. */
+/* Removes from an active set that is one too large the bone whose removal costs least. Returns wᵀGw − 2bᵀw. */
 static double cut_back(worker *w) {
     double best = INFINITY, best_weights[PX_SIMPLEX_MAX];
     size_t out = 0;
     for (size_t a = 0; a < w->count; a++) {
         if (w->bones[a] == w->fit->bone_count)
-            continue; /* the mixture stays */
+            continue; /* the mixture is never removed */
         size_t places[PX_SIMPLEX_MAX], count = 0;
         double weights[PX_SIMPLEX_MAX], sum = 0;
         for (size_t c = 0; c < w->count; c++)
@@ -247,9 +249,9 @@ static double cut_back(worker *w) {
     return best;
 }
 
-#define WIDE_EXCHANGES 16 /* more are hardly ever wanted */
+#define WIDE_EXCHANGES 16 /* more are hardly ever used */
 
-/* Returns wᵀGw − 2bᵀw. */
+/* Optimises weights and, unless keeps_bones, the active set. Returns wᵀGw − 2bᵀw. */
 static double solve_weights(worker *w) {
     double value = solve_set(w);
     for (int exchanges = w->fit->wide ? WIDE_EXCHANGES : 1;;) {
@@ -280,8 +282,8 @@ static double solve_weights(worker *w) {
     }
 }
 
-/* The same, and once more by way of a larger set: with enough room the minimum over all bones is found, and bones that
- * only stood in for others are the first to go when it is cut back. Keeps the better one. */
+/* Runs solve_weights, then once more via a larger set: with the larger limit the minimum over all bones is found, and
+ * when the set is cut back, bones that only substituted for others are removed first. Keeps the better result. */
 static double solve_wide(worker *w) {
     size_t limit = w->limit, count;
     double value = solve_weights(w), weights[PX_SIMPLEX_MAX];
@@ -313,7 +315,7 @@ static void add_member(worker *w, size_t j, double weight) {
     make_column(w, j, w->columns + w->count++ * (w->fit->bone_count + (size_t)1));
 }
 
-/* Collects what is locked of the vertex and makes the mixture. Returns its weight. */
+/* Collects the locked bones of the vertex and computes the mixture. Returns the sum of their weights. */
 static double hold_locked(worker *w, uint32_t i) {
     const px_fit *fit = w->fit;
     const px_fit_state *s = fit->base ? fit->base : &fit->now;
@@ -339,7 +341,7 @@ static double hold_locked(worker *w, uint32_t i) {
     return sum;
 }
 
-/* wᵀGw − 2bᵀw of the vertex as it is. */
+/* wᵀGw − 2bᵀw for the current weights of the vertex. */
 static double value_now(worker *w, uint32_t i) {
     const px_fit_state *s = &w->fit->now;
     size_t K = w->fit->influence_count;
@@ -355,7 +357,7 @@ static double value_now(worker *w, uint32_t i) {
     return value;
 }
 
-/* Puts the set behind what is held. The free weights sum to `share`. */
+/* Stores the locked bones, then the active set. The free weights sum to `share`. */
 static void store_vertex(const worker *w, uint32_t i, double share) {
     const px_fit *fit = w->fit;
     size_t K = fit->influence_count, count = 0;
@@ -382,7 +384,7 @@ static void store_vertex(const worker *w, uint32_t i, double share) {
     }
 }
 
-/* Makes the mixture a member that has what the others leave. */
+/* Makes the mixture the first member of the active set, with the weight that the free bones leave. */
 static void join_mixture(worker *w, uint32_t i) {
     const px_fit_state *s = &w->fit->now;
     size_t K = w->fit->influence_count, P = w->fit->bone_count;
@@ -398,8 +400,8 @@ static void join_mixture(worker *w, uint32_t i) {
     memcpy(w->columns, w->mixture, (P + 1) * sizeof *w->columns);
 }
 
-/* Takes the mixture away from what the others have to explain, scaled so that their weights sum to one. Returns what it
- * alone adds to wᵀGw − 2bᵀw. */
+/* Subtracts the mixture from the target and scales the problem so that the free weights sum to one. Returns the
+ * mixture's own contribution to wᵀGw − 2bᵀw. */
 static double subtract_mixture(worker *w, double share) {
     size_t P = w->fit->bone_count;
     double offset = w->mixture[P] - 2 * w->linear[P];
@@ -410,7 +412,7 @@ static double subtract_mixture(worker *w, double share) {
     return offset;
 }
 
-#define LEAST_SHARE 1e-6 /* of the weights, that rounding may leave over when all bones of a vertex are locked */
+#define LEAST_SHARE 1e-6 /* free share below which all bones of a vertex count as locked: rounding of weights */
 
 static double vertex_weights(worker *w, uint32_t i, const double *y) {
     const px_fit *fit = w->fit;
@@ -441,7 +443,7 @@ static double vertex_weights(worker *w, uint32_t i, const double *y) {
     return offset + share * share * value;
 }
 
-/* ---- The pass --------------------------------------------------------------------------------------------- */
+/* ---- Parallel pass ------------------------------------------------------------------------------------------ */
 
 typedef struct pass {
     px_fit *fit;
@@ -488,7 +490,7 @@ pelt_result px_fit_vertices(px_fit *fit, bool rest) {
     return PELT_OK;
 }
 
-/* A pass in which every vertex is locked. */
+/* Runs the vertex step with every vertex locked. */
 pelt_result px_fit_measure(px_fit *fit) {
     uint8_t *all = PX_ALLOC(fit->context, uint8_t, fit->vertex_count);
     if (!all)

@@ -1,5 +1,6 @@
-/* SVD of 3×3 matrices along a path. Jacobi rotations on mᵀm, begun in the axes of the matrix before and each by less
- * than 45 degrees, end in the nearest set of axes; where two scales are equal there is nothing to rotate. */
+/* SVD of 3×3 matrices along a path, continuous in time. Jacobi rotations on mᵀm start from the axes of the previous
+ * matrix and turn by less than 45 degrees each, so they converge to the nearest set of axes; equal scales need no
+ * rotation. */
 #include "decompose/stretch.h"
 #include "numeric/numeric.h"
 
@@ -12,7 +13,7 @@ px_stretch px_stretch_start(const double u[9]) {
     return path;
 }
 
-/* Turns columns p and q of v and w = (m v)ᵀ(m v) so that w[p][q] becomes 0. */
+/* Jacobi rotation: rotates columns p and q of v, and w = (m v)ᵀ(m v), such that w[p][q] becomes 0. */
 static void rotate_pair(double w[9], double v[9], int p, int q) {
     double wpq = w[3 * p + q];
     double tau = (w[4 * q] - w[4 * p]) / (2 * wpq);
@@ -58,8 +59,8 @@ static double dot_columns(const double *a, int p, const double *b, int q) {
     return a[p] * b[q] + a[3 + p] * b[3 + q] + a[6 + p] * b[6 + q];
 }
 
-/* Column c of u: the image of an axis, made orthogonal to the columns already there; where it has no length, the column
- * of the frame before, and if that fails too the axis that is left. */
+/* Column c of u: the image of axis c, orthogonalised against the columns `done`. If that has no length, the column of
+ * the previous frame; if that fails too, a coordinate axis. Returns the length of the image. */
 static double place_column(double u[9], const int *done, int done_count, int c, const double *mv,
                            const double *before) {
     static const double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -89,14 +90,14 @@ static double determinant(const double u[9]) {
     return u[0] * (u[4] * u[8] - u[5] * u[7]) - u[1] * (u[3] * u[8] - u[5] * u[6]) + u[2] * (u[3] * u[7] - u[4] * u[6]);
 }
 
-/* What a sign that changes must gain, as a sum of cosines: turns of up to 105 degrees stay turns. */
+/* Gain, as a sum of cosines, that a change of sign must exceed: rotations of up to 105 degrees remain rotations. */
 #define SIGN_COST 0.5
 
-/* Makes u a rotation by turning columns over, so that it stays near the one before. */
+/* Makes u a rotation near the previous one by negating columns and their scales. */
 static void choose_signs(px_stretch *path, const double before[9]) {
     int best = 0;
     double most = -INFINITY;
-    for (int pattern = 0; pattern < 8; pattern++) { /* bit c: column c is turned over */
+    for (int pattern = 0; pattern < 8; pattern++) { /* bit c: column c is negated */
         int turned = (pattern & 1) + (pattern >> 1 & 1) + (pattern >> 2);
         if ((turned % 2 == 1) != (determinant(path->u) < 0))
             continue;
@@ -118,8 +119,8 @@ static void choose_signs(px_stretch *path, const double before[9]) {
     }
 }
 
-/* Matrices that shear have no such parts: nearer ones, scales for the rotation and the rotation for the scales in turn.
- * Others do not change. */
+/* For matrices with shear, which have no exact factors with fixed v: approximates them by alternating scales and
+ * rotation. Other matrices do not change. */
 static void refine(px_stretch *path, const double mv[9]) {
     for (int round = 0; round < 8; round++) {
         double scaled[9];
@@ -129,7 +130,7 @@ static void refine(px_stretch *path, const double mv[9]) {
             scaled[e] = mv[e] * path->s[e % 3];
         double largest = fmax(fabs(path->s[0]), fmax(fabs(path->s[1]), fabs(path->s[2])));
         double smallest = fmin(fabs(path->s[0]), fmin(fabs(path->s[1]), fabs(path->s[2])));
-        if (smallest <= 1e-6 * largest) /* flat: the rotation is not all in the matrix */
+        if (smallest <= 1e-6 * largest) /* flat: the matrix does not determine the rotation */
             return;
         px_polar3(scaled, path->u, NULL);
     }
@@ -143,7 +144,7 @@ void px_stretch_follow(px_stretch *path, const double m[9], bool fixed) {
     if (!fixed)
         find_axes(m, path->v);
     multiply(m, path->v, mv);
-    int order[3] = {0, 1, 2}; /* the longest first: its direction is the most certain */
+    int order[3] = {0, 1, 2}; /* longest first: its direction is the most precise */
     double lengths[3];
     for (int c = 0; c < 3; c++)
         lengths[c] = dot_columns(mv, c, mv, c);

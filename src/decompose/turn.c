@@ -1,13 +1,14 @@
-/* Affine bones that turn normals as the surface turns.
+/* Affine bones that rotate normals as the surface rotates.
  *
- * The error hardly sees how a bone acts across a thin piece of surface: its matrix may be flat or mirrored there, and engines
- * skin normals with that matrix. px_turn_wrong counts where they would show the back of the surface. px_turn_bones makes the
- * transforms, for the weights and the rest pose as they are, the least squares of positions and normals together,
+ * The error hardly determines how a bone acts along the normal of a thin piece of surface: its matrix may be flat or
+ * mirrored there, and engines skin normals with that matrix. px_turn_wrong counts the vertices where the normal would
+ * point to the wrong side. px_turn_bones replaces the transforms, for fixed weights and rest pose, by the least squares
+ * solution for positions and normals together,
  *
  *   ‖T X − A‖² + h² ‖T X_n − N‖²,   column i of X_n holding w_ij · (n_i, 0),
  *
- * n_i the normal at rest and N [row][vertex] those of the animation: T (S + h² X_n X_nᵀ) = A Xᵀ + h² N X_nᵀ. The largest h is
- * taken that the objective allows.
+ * with n_i the rest normal and N [row][vertex] the normals of the animation: T (S + h² X_n X_nᵀ) = A Xᵀ + h² N X_nᵀ. It
+ * uses the largest h that the limit of the objective allows, by halving h².
  */
 #include "decompose/pulls.h"
 
@@ -15,20 +16,20 @@
 
 #define FRAMES_BLOCK 8u
 #define STRIP        256u
-#define MOST_HEIGHT  0.1 /* h: a normal counts like a point this far above the surface (the mesh has radius 1) */
-#define HALVINGS     24  /* of h² */
+#define MOST_HEIGHT  0.1 /* largest h: a normal counts like a point this far above the surface (mesh radius: 1) */
+#define HALVINGS     24  /* most halvings of h² */
 
 typedef struct turning {
     const px_fit *fit;
     const pelt_mesh *mesh;
-    const uint32_t *vertices; /* [the mesh's vertex] the fit's */
+    const uint32_t *vertices; /* [mesh vertex] the fit's vertex */
     double *rest;             /* [vertex][3] unit normals at rest */
-    double *cross;            /* [row][4P] N X_nᵀ, or NULL */
-    const double *transforms; /* [row][4P], for: */
-    uint32_t *wrong;          /* [frame] vertices whose normals turn the wrong way, or NULL */
+    double *cross;            /* [row][4P] N X_nᵀ; NULL: not computed */
+    const double *transforms; /* [row][4P], used for `wrong` */
+    uint32_t *wrong;          /* [frame] number of vertices with inverted normals; NULL: not counted */
 } turning;
 
-/* Unit normals [vertex][3] of positions, each [vertex] at `pitch`: sums of triangles by their area; 0 where there are none. */
+/* Area-weighted unit normals [vertex][3]; positions [vertex][pitch], x, y, z first. Zero for vertices without area. */
 static void find_normals(const turning *t, const double *positions, size_t pitch, double *normals) {
     memset(normals, 0, 3 * (size_t)t->fit->vertex_count * sizeof *normals);
     for (size_t f = 0; f < t->mesh->triangle_count; f++) {
@@ -51,7 +52,8 @@ static void find_normals(const turning *t, const double *positions, size_t pitch
     }
 }
 
-/* Whether bones with these matrices [3 rows][4P] turn the normal of vertex i to the other side of the surface. */
+/* True if bones with these matrices [3 rows][4P] rotate the rest normal of vertex i to the wrong side of the surface.
+ */
 static bool is_wrong(const turning *t, const double *transforms, size_t i, const double *normal) {
     const px_fit_state *s = &t->fit->now;
     size_t n = 4 * (size_t)t->fit->bone_count, K = t->fit->influence_count;
@@ -63,7 +65,7 @@ static bool is_wrong(const turning *t, const double *transforms, size_t i, const
     return along < 0;
 }
 
-/* Positions in frames of the animation: out [vertex][row_count]. */
+/* Reconstructs positions of the animation: out [vertex][row_count]. `wide` [STRIP][dimension] is scratch. */
 static void animate(const px_fit *fit, size_t first_row, size_t row_count, double *wide, double *out) {
     size_t d = fit->dimension;
     for (size_t i = 0, strip; i < fit->vertex_count; i += strip) {
@@ -141,7 +143,7 @@ pelt_result px_turn_wrong(const px_fit *fit, const pelt_mesh *mesh, const uint32
     return result;
 }
 
-/* ‖T X − A‖² but for ‖A‖², with T given as [4P][row]; `product` is scratch of its size. */
+/* ‖T X − A‖² − ‖A‖² for T as [4P][row]; `wanted` is X Aᵀ, `product` scratch, both of the same shape. */
 static double error_of(const px_fit *fit, const double *transforms, const double *wanted, double *product) {
     size_t n = 4 * (size_t)fit->bone_count, rows = fit->row_count;
     double sum = 0;
@@ -151,7 +153,7 @@ static double error_of(const px_fit *fit, const double *transforms, const double
     return sum;
 }
 
-/* out [4P][row] += factor · the bones in the basis. */
+/* out [4P][row] += factor · (part of the bones in the basis). */
 static void add_inside(const px_fit *fit, double factor, double *out) {
     size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, rows = fit->row_count;
     px_gemm(factor, px_matrix_in(fit->now.reduced, n, d), px_transposed(px_matrix_in(fit->basis, rows, d)), 1,

@@ -1,8 +1,8 @@
-/* Clips without what a rig's morph targets do in them.
+/* Removes the effect of a rig's morph targets from clips.
  *
- * A vertex of the rig is at Σ_j w_j M_j (v + d), d the sum of its targets' displacements. Bones are fitted to what is left
- * without Σ_j w_j M_j d, so that targets that stay are not counted twice. New bones change w and M where they take a share,
- * and with that what becomes of d: by a small part of what is small already.
+ * A vertex of the rig is at Σ_j w_j M_j (v + d), d the sum of its targets' displacements. Bones are fitted to the clips
+ * minus Σ_j w_j M_j d, so that targets that are kept do not count twice. New bones change w and M, and with them the
+ * displacement term: a small part of a quantity that is small itself.
  */
 #include "decompose/given.h"
 
@@ -41,7 +41,7 @@ static void sum_offsets(const unmorph *u) {
     }
 }
 
-/* Takes the displacements off one frame, positions [point][3]. */
+/* Subtracts the skinned displacements from one frame, positions [point][3]. */
 static void take_off(const unmorph *u, float time, float *positions) {
     const pelt_mesh *mesh = &u->rig->mesh;
     const pelt_skin *skin = &u->rig->skin;

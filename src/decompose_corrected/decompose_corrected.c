@@ -25,9 +25,9 @@ static const pelt_option options[] = {
 
 PX_DESC(decompose_corrected, options)
 
-#define ROUND_ITERATIONS 4u    /* of each decomposition: more gain little before the modes follow */
+#define ROUND_ITERATIONS 4u    /* per decomposition: more gain little before the modes are updated */
 #define ROUND_SWEEPS     2u    /* alternations of the modes, likewise */
-#define ROUND_MIN_GAIN   0.005 /* part of the error that a round must take away for another one to follow */
+#define ROUND_MIN_GAIN   0.005 /* minimum relative reduction of the error for another round */
 
 typedef struct rounds {
     pelt_context *context;
@@ -191,9 +191,9 @@ static pelt_result run_rounds(rounds *t, uint32_t most) {
     return PELT_OK;
 }
 
-/* ---- The operation ---------------------------------------------------------------------------------------- */
+/* ---- Entry point ----------------------------------------------------------------------------------------- */
 
-/* Weights as a file will hold them; floats stay as they are. */
+/* Rounds the weights to the file's integer format; no change for floats. */
 static pelt_result round_weights(pelt_model *model, pelt_weight_format format) {
     pelt_skin *skin = &model->skin;
     uint32_t K = skin->influence_count, total = px_weight_total(format);
@@ -263,7 +263,7 @@ pelt_result pelt_decompose_corrected(pelt_context *context, pelt_model *model, c
     pelt_decompose_corrected_report made = {0};
     rounds t = {.context = context, .desc = settings, .correct = pelt_correct_desc_default()};
     t.correct.rank = corrected.corrections;
-    PX_TRY(pelt_model_borrow(context, model, &t.model)); /* replaces the model's data when all is done */
+    PX_TRY(pelt_model_borrow(context, model, &t.model)); /* replaces the model's data on success */
     if (settings.rig == model)
         t.desc.rig = t.model;
     t.scratch = px_arena_create(context);
