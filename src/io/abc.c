@@ -1,7 +1,7 @@
-/* Alembic: its row in the table of formats, and reading a file from its container to a model with a clip. */
+/* Alembic: entry in the table of formats, and the reader from the container to a model with a clip. */
 #include "io/abc.h"
 
-/* Alembic's first container. */
+/* Magic number of HDF5, the former container of Alembic files. */
 static const uint8_t hdf5[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1A, '\n'};
 
 static bool is_hdf5(const uint8_t *data, size_t size) {

@@ -1,8 +1,8 @@
-/* When anything in an Alembic file moves, and where the points are then.
+/* Frames of an Alembic clip: the times at which anything moves, and the point positions at these times.
  *
- * Properties have samplings of their own. A clip's frames are the moments of all samples of whatever moves; a property
- * that has no sample at such a moment is taken between its neighbours, by straight lines. Samples are read from the
- * mapped file when a frame is asked for.
+ * Each property has its own time sampling. The clip's frame times are the union of the sample times of all animated
+ * properties; a property without a sample at a frame time is interpolated linearly between its neighbouring samples.
+ * Samples are read from the mapped file when a frame is requested.
  */
 #include "io/abc.h"
 
@@ -10,12 +10,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Repeated samples cost a file nothing, but frames cost time. 12 hours at 24 a second. */
+/* Limit on frames: repeated samples take no space in a file, but each frame takes time. 12 hours at 24 fps. */
 #define MAX_FRAMES ((uint64_t)1 << 20)
 
 /* ---- Times ------------------------------------------------------------------------------------------------ */
 
-/* Whether `count` samples have times, finite and ascending. */
+/* Whether the times of `count` samples are finite and strictly ascending. */
 static bool is_sound(const abc_sampling *sampling, uint32_t count) {
     if (sampling->count == 0 || (sampling->acyclic && sampling->count < count))
         return false;
@@ -30,7 +30,7 @@ static bool is_sound(const abc_sampling *sampling, uint32_t count) {
     return fabs(px_abc_time(sampling, count - 1)) < FLT_MAX;
 }
 
-/* What is used of the samplings: counts [sampling] of samples. */
+/* counts [sampling]: the largest number of samples that an animated property takes from each sampling. */
 static void count_samples(const abc_property *property, uint32_t *counts) {
     if (!px_abc_is_constant(property) && property->sample_count > counts[property->sampling])
         counts[property->sampling] = property->sample_count;
@@ -66,7 +66,7 @@ static int compare_times(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* All times of all samplings in use, each once. */
+/* Merges the times of all samplings in use, sorted, without duplicates. */
 static pelt_result merge_times(const abc_archive *archive, px_arena *memory, const uint32_t *counts, abc_scene *scene) {
     uint64_t total = 0;
     for (uint32_t s = 0; s < archive->sampling_count; s++)
@@ -146,7 +146,7 @@ pelt_result px_abc_read_points(pelt_context *context, const void *user, uint32_t
                                float *out) {
     (void)context;
     const abc_scene *scene = user;
-    uint32_t low = 0, high = scene->mesh_count; /* the mesh that `first` is of */
+    uint32_t low = 0, high = scene->mesh_count; /* binary search for the mesh that contains `first` */
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
         if (scene->meshes[middle].first_point <= first)

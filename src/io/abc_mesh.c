@@ -1,26 +1,25 @@
-/* Alembic's faces, texture coordinates and normals into the model's mesh: those of the first sample. Faces are listed
- * clockwise and are turned around here.
- */
+/* Builds the model's mesh from Alembic faces, texture coordinates and normals of the first sample. Alembic lists faces
+ * clockwise; their winding is reversed here. */
 #include "io/abc.h"
 
 #include <math.h>
 
-/* An array of a mesh's first sample, perhaps with indices into it. */
+/* A vertex attribute of a mesh's first sample, optionally indexed. */
 typedef struct attribute {
-    const uint8_t *values; /* NULL: there is none */
+    const uint8_t *values; /* NULL: the attribute is missing */
     size_t value_count;
-    const uint8_t *indices; /* NULL: value i is element i */
-    bool by_corner;         /* elements are corners, else points */
-    size_t first;           /* the number of its first value in the list of all objects' */
+    const uint8_t *indices; /* NULL: element i has value i */
+    bool by_corner;         /* one element per corner; false: one per point */
+    size_t first;           /* index of its first value in the list of all objects' values */
 } attribute;
 
-/* What one object adds to the mesh. */
+/* The contribution of one object to the mesh. */
 typedef struct mesh_piece {
     const abc_mesh *mesh;
-    const uint8_t *indices, *counts; /* i32 each, in the file */
+    const uint8_t *indices, *counts; /* i32 each, point into the file */
     size_t corner_count, face_count;
     attribute uvs, normals;
-    bool turned; /* faces are turned around */
+    bool turned; /* reverse the winding of the faces */
 } mesh_piece;
 
 typedef struct builder {
@@ -34,12 +33,12 @@ typedef struct builder {
 
 /* ---- Finding arrays --------------------------------------------------------------------------------------- */
 
-/* Whether two stored samples are one; their keys are hashes of what they hold. */
+/* Whether two stored samples are equal. Compares their 16-byte keys, which are hashes of the content. */
 static bool same_sample(ogawa_data a, ogawa_data b) {
     return a.size == b.size && (a.bytes == b.bytes || a.size == 0 || memcmp(a.bytes - 16, b.bytes - 16, 16) == 0);
 }
 
-/* An array of 32-bit whole numbers that must not change. */
+/* Finds an array of 32-bit integers that must be the same in all samples. */
 static pelt_result find_topology(builder *b, const abc_mesh *mesh, const abc_compound *geometry, const char *name,
                                  const uint8_t **values, size_t *count) {
     abc_archive *archive = b->archive;
@@ -68,7 +67,7 @@ static pelt_result find_topology(builder *b, const abc_mesh *mesh, const abc_com
     return px_abc_claim(archive, *count);
 }
 
-/* "uv" or "N": floats themselves, or a compound of .vals and .indices. What does not fit is left out. */
+/* Finds "uv" or "N": an array of floats, or a compound of .vals and .indices. Unsuitable attributes are ignored. */
 static pelt_result find_attribute(builder *b, const mesh_piece *piece, const abc_compound *geometry, const char *name,
                                   uint32_t width, attribute *out) {
     abc_archive *archive = b->archive;
@@ -124,7 +123,7 @@ static pelt_result find_piece(builder *b, mesh_piece *piece) {
 
 /* ---- Filling the lists ------------------------------------------------------------------------------------ */
 
-/* Room for everything, so that the lists never move. */
+/* Reserves the full capacity, so that the lists are never reallocated. */
 static pelt_result reserve(builder *b) {
     pelt_context *context = b->archive->context;
     uint64_t points = 0, corners = 0, faces = 0, uvs = 0, normals = 0;
@@ -146,7 +145,7 @@ static pelt_result reserve(builder *b) {
     return ready ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* Copies the values of an attribute behind those of the objects before. */
+/* Appends the values of an attribute to those of the previous objects. */
 static void append_values(px_list *list, attribute *a, size_t width) {
     float *out = (float *)list->data + list->count;
     for (size_t i = 0; i < a->value_count * width; i++)
@@ -164,7 +163,7 @@ static void mend_uvs(builder *b, size_t first) {
         }
 }
 
-/* Normals go by the inverse transposed: cofactors, with the sign of the determinant. */
+/* Transforms normals by the inverse transpose: the cofactor matrix with the sign of the determinant. */
 static void turn_normals(builder *b, size_t first, const abc_matrix *world, double determinant) {
     for (size_t i = 3 * first; i < b->content.normals.count; i += 3) {
         float *n = (float *)b->content.normals.data + i;
@@ -182,7 +181,7 @@ static void turn_normals(builder *b, size_t first, const abc_matrix *world, doub
     }
 }
 
-/* The number of an attribute's value at a corner, counted from 1. */
+/* The index of an attribute's value at a corner, counted from 1. */
 static pelt_result find_value(builder *b, const mesh_piece *piece, const attribute *a, size_t corner, uint32_t point,
                               uint32_t *number) {
     if (!a->values)
@@ -226,7 +225,7 @@ static pelt_result add_piece(builder *b, mesh_piece *piece, pelt_part *part) {
     abc_matrix world;
     PX_TRY(px_abc_world(b->scene, mesh->xform, b->scene->times[0], &world));
     double determinant = determinant_of(&world);
-    piece->turned = !(determinant < 0); /* a mirror turns faces around once more */
+    piece->turned = !(determinant < 0); /* a mirroring transform reverses the winding once more */
     append_values(&b->content.uvs, &piece->uvs, 2);
     mend_uvs(b, piece->uvs.first);
     append_values(&b->content.normals, &piece->normals, 3);

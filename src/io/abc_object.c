@@ -1,10 +1,10 @@
-/* Alembic's objects and properties in an Ogawa file.
+/* Alembic objects and properties in an Ogawa file.
  *
- *   root      versions, top object, metadata, time samplings, texts of metadata that headers refer to
- *   object    its properties, then its child objects, last the headers of those and 32 bytes of hashes
- *   compound  its properties, last their headers
- *   property  its stored samples; an array's have a data child of dimensions behind each
- *   sample    a key of 16 bytes, then the numbers
+ *   root      versions, top object, metadata, time samplings, metadata texts that headers refer to by index
+ *   object    its properties, its child objects, then the headers of the children and 32 bytes of hashes
+ *   compound  its properties, then their headers
+ *   property  its stored samples; in arrays, each is followed by a data child of dimensions
+ *   sample    a key of 16 bytes, then the values
  */
 #include "io/abc.h"
 
@@ -13,9 +13,10 @@
 
 #define KEY_SIZE  ((size_t)16)
 #define HASH_SIZE ((size_t)32)
-/* Every byte of structure is looked at once for each property that is asked for, and a few times besides. */
+/* Every byte of structure is read once for each property that is looked up, plus a few more times. */
 #define BUDGET_FACTOR 16
-/* An element has 4 bytes in a file at least: this is a thousand copies of the whole, and always some hundred MB. */
+/* An element takes at least 4 bytes in a file: the factor allows a thousand copies of the whole file. The minimum
+ * allows some hundred MB. */
 #define ELEMENT_FACTOR 256
 #define ELEMENT_LEAST  (UINT64_C(1) << 26)
 
@@ -40,7 +41,7 @@ pelt_result px_abc_claim(abc_archive *archive, size_t element_count) {
     return PELT_OK;
 }
 
-/* A piece of `size` bytes at *at; false: there is no more so much. */
+/* Takes `size` bytes at *at; false if fewer remain. */
 static bool take(ogawa_data data, size_t *at, size_t size, const uint8_t **piece) {
     if (size > data.size - *at)
         return false;
@@ -57,7 +58,7 @@ static bool take_text(ogawa_data data, size_t *at, size_t size, px_text *text) {
     return true;
 }
 
-/* A whole number of 1, 2 or 4 bytes: `hint` 0, 1, 2. */
+/* Takes an unsigned integer of 1, 2 or 4 bytes: `hint` 0, 1, 2. */
 static bool take_number(ogawa_data data, size_t *at, uint32_t hint, uint32_t *value) {
     const uint8_t *piece;
     if (hint > 2 || !take(data, at, (size_t)1 << hint, &piece))
@@ -66,7 +67,7 @@ static bool take_number(ogawa_data data, size_t *at, uint32_t hint, uint32_t *va
     return true;
 }
 
-/* Metadata by number, or, for the number 0xFF, from the header itself. */
+/* Takes metadata by index, or inline from the header if the index is 0xFF. */
 static bool take_metadata(const abc_archive *archive, ogawa_data data, size_t *at, uint32_t number, uint32_t hint,
                           px_text *text) {
     uint32_t size;
@@ -141,7 +142,7 @@ pelt_result px_abc_open(px_arena *memory, abc_archive *archive, uint64_t *top) {
 
 /* ---- Objects ---------------------------------------------------------------------------------------------- */
 
-/* The last child of a group, when it is data: headers of what stands before it. */
+/* The last child of a group, if it is data: the headers of the children before it. */
 static pelt_result open_headers(abc_archive *archive, const ogawa_group *group, ogawa_data *headers) {
     *headers = (ogawa_data){(const uint8_t *)"", 0};
     uint64_t last = group->count ? px_ogawa_child(group, group->count - 1) : 0;
@@ -188,7 +189,7 @@ pelt_result px_abc_compound(abc_archive *archive, const abc_property *property, 
     return open_compound(archive, property->place, compound);
 }
 
-/* What follows the word of bits when the property has samples. */
+/* Parses the fields that follow the bit field of a property with samples. */
 static bool take_samples(ogawa_data headers, size_t *at, uint32_t bits, abc_property *property) {
     uint32_t hint = bits >> 2 & 3;
     property->pod = bits >> 4 & 15;
@@ -219,7 +220,7 @@ static bool take_property(const abc_archive *archive, ogawa_data headers, size_t
            take_metadata(archive, headers, at, bits >> 20 & 255, hint, &property->metadata);
 }
 
-/* All samples that the header promises must be there. */
+/* Checks that all samples stated by the header exist. */
 static pelt_result open_samples(abc_archive *archive, abc_property *property) {
     bool constant = px_abc_is_constant(property);
     if (!constant && (property->first > property->last || property->last >= property->sample_count))
@@ -285,7 +286,7 @@ abc_moment px_abc_moment(const abc_sampling *samplings, const abc_property *prop
         return (abc_moment){0};
     const abc_sampling *sampling = &samplings[property->sampling];
     double tolerance = px_abc_tolerance(time);
-    uint32_t low = 0, high = property->sample_count; /* the last sample at or before the moment, or the first of all */
+    uint32_t low = 0, high = property->sample_count; /* finds the last sample at or before the time, or sample 0 */
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
         if (px_abc_time(sampling, middle) <= time + tolerance)

@@ -1,28 +1,28 @@
-/* Walking the objects of an Alembic file: the meshes that are wanted, and the transforms above them. */
+/* Traversal of the objects of an Alembic file: finds the requested meshes and the transforms above them. */
 #include "io/abc.h"
 
-/* Objects below each other. What is deeper is no scene. */
+/* Limit on the depth of the object tree. */
 #define MAX_DEPTH 256
-/* Names in a message end behind so many bytes. */
+/* Limit on the bytes of object names in a message. */
 #define NAMES_SIZE 200
 
 typedef struct walker {
     abc_archive *archive;
     px_arena *memory;
-    const char *wanted; /* without a '/' in front; NULL: everything */
+    const char *wanted; /* without a leading '/'; NULL: all objects */
     px_list xforms;     /* abc_xform */
     px_list meshes;     /* abc_mesh */
     px_text path[MAX_DEPTH];
-    uint32_t depth;  /* of `path` */
-    px_buffer names; /* of meshes that were not wanted, for a message */
-    size_t others;   /* objects of kinds that are not read */
-    size_t surfaces; /* subdivision surfaces */
-    size_t empty;    /* meshes without positions */
+    uint32_t depth;  /* number of entries in `path` */
+    px_buffer names; /* names of meshes that were not requested, for a message */
+    size_t others;   /* number of objects of unsupported kinds */
+    size_t surfaces; /* number of subdivision surfaces */
+    size_t empty;    /* number of meshes without positions */
 } walker;
 
 /* ---- Names ------------------------------------------------------------------------------------------------ */
 
-/* Adds the current path, "a/b/c". */
+/* Appends the current path, "a/b/c". */
 static void add_path(const walker *w, px_buffer *text) {
     for (uint32_t d = 0; d < w->depth; d++) {
         px_buffer_add(text, "/", d > 0);
@@ -30,7 +30,7 @@ static void add_path(const walker *w, px_buffer *text) {
     }
 }
 
-/* The current path in the model's memory; NULL: out of memory. */
+/* Copies the current path to the model's memory. NULL: out of memory. */
 static const char *copy_path(walker *w) {
     px_buffer text = {.context = w->archive->context};
     add_path(w, &text);
@@ -39,7 +39,7 @@ static const char *copy_path(walker *w) {
     return copy;
 }
 
-/* Whether the object at the end of the current path is wanted, by its name or by the whole path. */
+/* Whether the object at the end of the current path is requested, by its name or by its full path. */
 static bool is_wanted(const walker *w) {
     if (!w->wanted || px_text_is(w->path[w->depth - 1], w->wanted))
         return true;
@@ -63,7 +63,7 @@ static bool has_schema(const abc_object *object, const char *name) {
 
 /* ---- Meshes ----------------------------------------------------------------------------------------------- */
 
-/* All samples must have as many points as the first: models have one topology. */
+/* Checks that all samples have the same number of points, since a model has one topology. */
 static pelt_result count_points(walker *w, abc_mesh *mesh) {
     abc_archive *archive = w->archive;
     const abc_property *positions = &mesh->positions;
@@ -196,7 +196,7 @@ static void tell(const walker *w) {
         px_log(context, PELT_LOG_WARNING, "%zu meshes without positions left out", w->empty);
 }
 
-/* Moves the lists into the model's memory and gives the meshes their points. */
+/* Moves the lists to the model's memory and assigns ranges of points to the meshes. */
 static pelt_result finish(walker *w, abc_scene *scene) {
     if (w->meshes.count == 0)
         return fail_nothing(w);

@@ -1,6 +1,5 @@
-/* Alembic's transforms: a list of operations, the first outermost, with their numbers one after the other; and the
- * chain of transforms above a mesh.
- */
+/* Alembic transforms: a list of operations, the outermost first, with their values concatenated; and the product of the
+ * chain of transforms above a mesh. */
 #include "io/abc.h"
 
 #include <math.h>
@@ -16,7 +15,7 @@ typedef enum op_kind {
     OP_COUNT
 } op_kind;
 
-/* Numbers that an operation takes. */
+/* Number of values per operation. */
 static const uint8_t op_sizes[OP_COUNT] = {3, 3, 4, 16, 1, 1, 1};
 
 /* ---- Reading ---------------------------------------------------------------------------------------------- */
@@ -26,7 +25,7 @@ static pelt_result fail_xform(const abc_archive *archive, const abc_object *obje
                    object->name.data, what);
 }
 
-/* The operations fix how many numbers each sample has. */
+/* Checks that each sample has all values that the operations need. */
 static pelt_result check_values(abc_archive *archive, const abc_object *object, const abc_xform *xform) {
     size_t wanted = 0;
     for (uint32_t o = 0; o < xform->op_count; o++) {
@@ -62,7 +61,7 @@ pelt_result px_abc_read_xform(abc_archive *archive, const abc_object *object, ab
         return PELT_OK;
     ogawa_data data;
     PX_TRY(px_abc_sample(&archive->file, &ops, 0, &data));
-    if (data.size > UINT8_MAX) /* the most that an extent can tell */
+    if (data.size > UINT8_MAX) /* largest value of an extent */
         return fail_xform(archive, object, "it has too many operations");
     xform->ops = data.bytes;
     xform->op_count = (uint32_t)data.size;
@@ -74,7 +73,7 @@ pelt_result px_abc_read_xform(abc_archive *archive, const abc_object *object, ab
 
 static const abc_matrix identity = {{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}};
 
-/* a·b: b first. */
+/* a·b: applies b first. */
 static abc_matrix multiply(const abc_matrix *a, const abc_matrix *b) {
     abc_matrix out;
     for (int r = 0; r < 3; r++)
@@ -98,7 +97,7 @@ static abc_matrix rotation(const double axis[3], double degrees) {
                          t * x * z - s * y, t * y * z + s * x, t * z * z + c, 0}};
 }
 
-/* v: the operation's numbers. Alembic's matrices stand in front of rows: rows and columns are exchanged here. */
+/* v: the operation's values. Alembic multiplies row vectors by matrices: the matrix is transposed here. */
 static abc_matrix op_matrix(op_kind kind, const double *v) {
     abc_matrix out = identity;
     switch (kind) {

@@ -1,4 +1,4 @@
-/* Reading Acclaim motions (AMC): frames of bones with a number per degree of freedom, about the skeleton of an ASF
+/* Reader for Acclaim motions (AMC): frames of bones with one number per degree of freedom, for the skeleton of an ASF
  * file. The format has no times; frames are numbered. */
 #include "io/asf.h"
 
@@ -11,16 +11,16 @@ typedef struct reader {
     const px_read *read;
     px_words words;
     const px_asf *asf;
-    double angle;                      /* file angles times this are radians */
-    double (*values)[PX_ASF_FREEDOMS]; /* [bone] of the frame at hand, by freedom; kept where a frame is silent */
+    double angle;                      /* radians = angle · file angle */
+    double (*values)[PX_ASF_FREEDOMS]; /* [bone][freedom] of the current frame; missing bones keep their values */
     px_frames frames;
-    uint32_t next_bone; /* where the next name is expected */
+    uint32_t next_bone; /* index of the bone that is expected next */
 } reader;
 
-/* ---- The skeleton beside it ------------------------------------------------------------------------------- */
+/* ---- The skeleton in the same folder ---------------------------------------------------------------------- */
 
-/* How well an .asf file's name fits: 3 the same ("walk.asf" for "walk.amc"), 2 the same subject ("07.asf" or
- * "07-walk.asf" for "07_05.amc"), 1 it is one; 0 it is none. */
+/* Rates how well the name of an .asf file matches: 3 the same stem ("walk.asf" for "walk.amc"), 2 the same subject
+ * ("07.asf" or "07-walk.asf" for "07_05.amc"), 1 any other .asf file, 0 not an .asf file. */
 static int fit_of(const char *name, const char *motion) {
     size_t length = strlen(name), stem = strcspn(motion, "."), subject = strcspn(motion, "_.");
     if (length < 4 || !px_format_by_extension(name) || px_format_by_extension(name) != &px_format_asf)
@@ -30,7 +30,7 @@ static int fit_of(const char *name, const char *motion) {
     return subject && strncmp(name, motion, subject) == 0 && !isalnum((unsigned char)name[subject]) ? 2 : 1;
 }
 
-/* The .asf file in the folder that fits best, when no other fits as well; else *found is NULL. */
+/* Finds the best-matching .asf file in the folder. *found is NULL if there is none or if two match equally well. */
 static pelt_result find_skeleton(px_arena *arena, const char *path, const char **found) {
     const char *slash = strrchr(path, '/'), *motion = slash ? slash + 1 : path;
     const char *folder = px_arena_text(arena, path, (size_t)(motion - path));
@@ -89,7 +89,7 @@ static pelt_result find_bone(reader *r, px_word name, uint32_t *found) {
     return px_words_fail(&r->words, name, "bone '%.*s' is not in the skeleton", PX_WORD_ARGS(name));
 }
 
-/* "name number number …", as many as the bone has degrees of freedom. */
+/* Reads "name number number …", one number per degree of freedom of the bone. */
 static pelt_result read_bone(reader *r, px_word name) {
     uint32_t b = 0;
     PX_TRY(find_bone(r, name, &b));
@@ -106,7 +106,7 @@ static pelt_result read_bone(reader *r, px_word name) {
                                             bone->name, bone->freedom_count);
 }
 
-/* Puts the values at hand into frame k: translation = rest + C · t, rotation = C · M · C⁻¹. */
+/* Stores the current values as frame k: translation = rest + C · t, rotation = C · M · C⁻¹. */
 static void keep_frame(reader *r, uint32_t k) {
     const pelt_transform *rest = r->asf->rest;
     for (uint32_t b = 0; b < r->asf->bone_count; b++) {
@@ -115,7 +115,7 @@ static void keep_frame(reader *r, uint32_t k) {
         float *translation = r->frames.translations[bone->joint], *rotation = r->frames.rotations[bone->joint];
         if (translation) {
             double t[3] = {values[0], values[1], values[2]};
-            if (b > 0) /* the root's is in the axes of the world */
+            if (b > 0) /* the root's translation is in world axes */
                 px_rotation_apply(bone->axes, t, t);
             for (size_t c = 0; c < 3; c++)
                 translation[(size_t)3 * k + c] = rest[bone->joint].translation[c] + (float)(t[c] * r->asf->unit);
@@ -131,7 +131,7 @@ static void keep_frame(reader *r, uint32_t k) {
     }
 }
 
-/* The first word of the next line that has any. */
+/* The first word of the next non-empty line. */
 static px_word next_line(reader *r) {
     px_words_line(&r->words);
     return px_words_next(&r->words);
@@ -151,7 +151,7 @@ static pelt_result read_header(reader *r, px_word *word) {
                          PX_WORD_ARGS(*word));
 }
 
-/* `word` is the number of the first frame. Frames are counted first: a line that begins with a number is one. */
+/* Counts the frames: the lines that begin with a number. `word` is the number of the first frame. */
 static uint32_t count_frames(const reader *r, px_word word) {
     reader ahead = *r;
     uint32_t count = 0;
@@ -179,7 +179,7 @@ static pelt_result read_frames(reader *r, px_word word) {
     return PELT_OK;
 }
 
-/* Which joints the freedoms of the skeleton move. */
+/* Determines which joints the degrees of freedom of the skeleton move. */
 static void find_moves(const reader *r, uint8_t *moves) {
     bool length = false;
     for (uint32_t b = 0; b < r->asf->bone_count; b++) {

@@ -1,10 +1,9 @@
-/* Reading Acclaim skeletons (ASF), with the conventions of CMU's motion capture database.
+/* Reader for Acclaim skeletons (ASF), with the conventions of CMU's motion capture database.
  *
- * A bone has a direction and a length, in the axes of the world: its tip is where its children begin. It becomes a
- * joint at its base with rest rotation 0, and the last bone of a branch a further joint NAME_end at its tip. Its
- * motion is about axes of its own: with C the rotation that `axis` gives and M the motion, the joint's rotation is C ·
- * M · C⁻¹. Angles in the order "XYZ" mean about x first: Rz · Ry · Rx. Lengths are divided by `length` of :units, as
- * are an AMC's.
+ * A bone has a direction and a length in world axes; its children begin at its tip. It becomes a joint at its base with
+ * an identity rest rotation. A leaf bone gets a further joint NAME_end at its tip. A bone moves about its own axes:
+ * with C the rotation given by `axis` and M the motion, the joint's rotation is C · M · C⁻¹. Angles in the order "XYZ"
+ * rotate about x first: Rz · Ry · Rx. Lengths, also those of an AMC, are divided by `length` of :units.
  */
 #include "io/asf.h"
 
@@ -15,21 +14,21 @@
 typedef struct file_bone {
     px_word name;
     double direction[3], length;
-    double axis[3];        /* of the root: its orientation */
-    uint8_t axis_order[3]; /* axes, the one applied first in front */
+    double axis[3];        /* Euler angles of `axis`; root: `orientation` */
+    uint8_t axis_order[3]; /* axes in order of application */
     uint8_t freedoms[PX_ASF_FREEDOMS];
     uint32_t freedom_count;
-    uint32_t parent;                                /* PELT_NONE: not in the hierarchy (yet), or the root */
+    uint32_t parent;                                /* PELT_NONE: the root, or not (yet) in the hierarchy */
     uint32_t first_child, last_child, next_sibling; /* bones, or PELT_NONE */
-    uint32_t joint;                                 /* of the model */
+    uint32_t joint;                                 /* joint of the model */
 } file_bone;
 
 typedef struct reader {
     const px_read *read;
     px_words words;
-    px_buffer bones; /* of file_bone, the root first */
+    px_buffer bones; /* file_bone, the root first */
     double length_unit, angle_unit;
-    double position[3]; /* of the root */
+    double position[3]; /* position of the root */
 } reader;
 
 static uint32_t bone_count(const reader *r) {
@@ -49,7 +48,7 @@ static pelt_result add_bone(reader *r, px_word name) {
     return r->bones.failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
-/* The word that follows, unless a section (":name") begins there. */
+/* Reads the next word. Returns false at the beginning of a section (":name") and at the end. */
 static bool next_in_section(reader *r, px_word *word) {
     *word = px_words_next(&r->words);
     if (word->length && word->text[0] != ':')
@@ -60,7 +59,7 @@ static bool next_in_section(reader *r, px_word *word) {
 
 /* ---- Values ----------------------------------------------------------------------------------------------- */
 
-/* "XYZ" */
+/* Reads an axis order such as "XYZ". */
 static pelt_result read_axis_order(reader *r, uint8_t order[3]) {
     px_word word = px_words_next_in_line(&r->words);
     unsigned seen = 0;
@@ -73,7 +72,7 @@ static pelt_result read_axis_order(reader *r, uint8_t order[3]) {
     return px_words_fail(&r->words, word, "'%.*s' is no order of axes like XYZ", PX_WORD_ARGS(word));
 }
 
-/* "TX TY TZ RX RY RZ", "rx rz", "l": the rest of the line. */
+/* Reads the rest of the line: "TX TY TZ RX RY RZ", "rx rz", "l". */
 static pelt_result read_freedoms(reader *r, file_bone *bone) {
     static const char *const names[PX_ASF_FREEDOMS] = {"tx", "ty", "tz", "rx", "ry", "rz", "l"};
     bone->freedom_count = 0;
@@ -127,7 +126,7 @@ static pelt_result read_root(reader *r) {
     return PELT_OK;
 }
 
-/* From behind "begin" to "end". */
+/* Reads a bone from after "begin" to "end". */
 static pelt_result read_bone(reader *r) {
     PX_TRY(add_bone(r, (px_word){0}));
     file_bone *bone = bone_at(r, bone_count(r) - 1);
@@ -146,7 +145,7 @@ static pelt_result read_bone(reader *r) {
             PX_TRY(px_words_numbers(&r->words, "an axis", bone->axis, 3));
             PX_TRY(read_axis_order(r, bone->axis_order));
         } else
-            px_words_line(&r->words); /* id, limits and what others add */
+            px_words_line(&r->words); /* id, limits and extensions */
     }
     if (bone->name.length == 0)
         return px_words_fail(&r->words, (px_word){0}, "a bone ends here that has no name");
@@ -171,7 +170,7 @@ static pelt_result find_bone(const reader *r, px_word name, uint32_t *bone) {
     return px_words_fail(&r->words, name, "there is no bone '%.*s'", PX_WORD_ARGS(name));
 }
 
-/* "parent child child …" */
+/* Reads "parent child child …". */
 static pelt_result read_family(reader *r, px_word parent_name) {
     uint32_t parent, child;
     PX_TRY(find_bone(r, parent_name, &parent));
@@ -197,7 +196,7 @@ static pelt_result read_hierarchy(reader *r) {
     return PELT_OK;
 }
 
-/* Free text: only a section's name at the beginning of a line ends it. */
+/* Skips free text. Only a section name at the beginning of a line ends it. */
 static void skip_section(reader *r) {
     for (px_word word; next_in_section(r, &word);)
         px_words_line(&r->words);
@@ -228,7 +227,7 @@ static bool has_tip(const file_bone *bone) {
     return bone->parent != PELT_NONE && bone->first_child == PELT_NONE && bone->length != 0;
 }
 
-/* The bone's joint, at its parent's tip, and one at its own tip when no other begins there. */
+/* Adds the bone's joint at its parent's tip, and an end joint at its own tip if the bone is a leaf. */
 static pelt_result add_bone_joints(const reader *r, file_bone *bone) {
     pelt_model *model = r->read->model;
     const file_bone *parent = bone->parent == PELT_NONE ? NULL : bone_at(r, bone->parent);
@@ -242,7 +241,7 @@ static pelt_result add_bone_joints(const reader *r, file_bone *bone) {
     return has_tip(bone) ? px_joints_add(model, bone->name, PX_JOINT_END, bone->joint, tip) : PELT_OK;
 }
 
-/* Depth first from the root: parents come before their children. */
+/* Depth-first traversal from the root: parents precede their children. */
 static pelt_result build_skeleton(const reader *r) {
     uint32_t count = bone_count(r), reached = 0;
     PX_TRY(px_joints_begin(r->read->model, 2 * count));
@@ -274,7 +273,7 @@ static px_rotation axes_of(const reader *r, const file_bone *bone) {
     return axes;
 }
 
-/* The root turns in the order of its `axis`, other bones in that of their `dof`. */
+/* The order of rotations: the root's from its `axis`, that of other bones from their `dof`. */
 static void find_turns(const file_bone *from, bool is_root, px_asf_bone *bone) {
     for (uint32_t a = 0; is_root && a < 3; a++)
         for (uint32_t f = 0; f < from->freedom_count; f++)
@@ -285,7 +284,7 @@ static void find_turns(const file_bone *from, bool is_root, px_asf_bone *bone) {
             bone->turns[bone->turn_count++] = (uint8_t)(from->freedoms[f] - PX_ASF_ROTATION);
 }
 
-/* Keeps what motions of the skeleton need. */
+/* Stores the data that motions of the skeleton need. */
 static pelt_result build_document(const reader *r) {
     pelt_model *model = r->read->model;
     px_document *document = PX_NEW(model->memory, px_document, 1);

@@ -1,20 +1,19 @@
-/* Reading BVH: a hierarchy of joints with their channels, then numbers, frame by frame.
+/* BVH reader: a hierarchy of joints with their channels, then the channel values of each frame.
  *
- * A joint's rotation is the product of its rotation channels as they are listed: "Zrotation Xrotation Yrotation" is
- * Rz · Rx · Ry. Position channels are the joint's place relative to its parent: they stand in for its OFFSET, as
- * exporters write them. An End Site becomes a joint "PARENT_end" without channels, unless its offset is 0 and it tells
- * nothing.
+ * A joint's rotation is the product of its rotation channels in file order: "Zrotation Xrotation Yrotation" is Rz · Rx
+ * · Ry. Position channels are the joint's position relative to its parent: they replace its OFFSET, as exporters write
+ * them. An End Site becomes a joint "PARENT_end" without channels, unless its offset is 0.
  */
 #include "io/bvh.h"
 
 #include "core/frames.h"
 #include "core/rotation.h"
 
-/* Position channels are 0 to 2, rotations 3 to 5. */
+/* Channel kinds: positions 0 to 2, rotations 3 to 5. */
 enum { FIRST_ROTATION = 3, CHANNEL_KINDS = 6 };
 
 typedef struct bvh_joint {
-    px_word name; /* an end site's: its parent's */
+    px_word name; /* end site: the name of its parent */
     bool end_site;
     uint32_t parent;
     double offset[3];
@@ -24,9 +23,9 @@ typedef struct bvh_joint {
 typedef struct reader {
     const px_read *read;
     px_words words;
-    px_buffer joints;   /* of bvh_joint */
-    px_buffer channels; /* of uint8_t, in the order of the file */
-    uint32_t current;   /* the joint whose braces are open, or PELT_NONE */
+    px_buffer joints;   /* bvh_joint */
+    px_buffer channels; /* uint8_t, in file order */
+    uint32_t current;   /* innermost joint whose braces are open, or PELT_NONE */
 } reader;
 
 static uint32_t joint_count(const reader *r) {
@@ -48,7 +47,7 @@ static pelt_result add_joint(reader *r, px_word name, bool end_site) {
     return r->joints.failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
-/* The rest of the line up to a brace: names may hold blanks. */
+/* Reads the rest of the line up to a brace. Names may contain blanks. */
 static px_word read_name(reader *r) {
     px_word name = px_words_line(&r->words);
     const char *brace = name.length ? memchr(name.text, '{', name.length) : NULL;
@@ -61,7 +60,7 @@ static px_word read_name(reader *r) {
     return name;
 }
 
-/* "ROOT name {", "JOINT name {" */
+/* Reads "ROOT name {" or "JOINT name {". */
 static pelt_result open_joint(reader *r) {
     px_word name = read_name(r);
     PX_TRY(px_words_expect(&r->words, "{"));
@@ -72,7 +71,7 @@ static pelt_result open_joint(reader *r) {
 
 static pelt_result read_end_site(reader *r) {
     PX_TRY(px_words_expect(&r->words, "Site"));
-    read_name(r); /* some have one */
+    read_name(r); /* some files name end sites */
     PX_TRY(px_words_expect(&r->words, "{"));
     PX_TRY(px_words_expect(&r->words, "OFFSET"));
     double offset[3];
@@ -124,7 +123,7 @@ static pelt_result read_statement(reader *r, px_word word) {
     return px_words_fail(&r->words, word, "'%.*s' is not expected here", PX_WORD_ARGS(word));
 }
 
-/* Up to the word MOTION or the end of the file; *motion tells which. */
+/* Reads up to the word MOTION or the end of the file; *motion is true for MOTION. */
 static pelt_result read_hierarchy(reader *r, bool *motion) {
     PX_TRY(px_words_expect(&r->words, "HIERARCHY"));
     *motion = false;
@@ -154,7 +153,7 @@ static pelt_result build_skeleton(reader *r) {
 
 /* ---- Motion ----------------------------------------------------------------------------------------------- */
 
-/* One joint's channels of one frame. */
+/* Reads one joint's channels of one frame. */
 static pelt_result read_joint_frame(reader *r, const bvh_joint *joint, float *translation, float *rotation) {
     const uint8_t *channels = (const uint8_t *)r->channels.data + joint->first_channel;
     px_rotation turn = px_rotation_identity();
@@ -191,7 +190,7 @@ static pelt_result read_frames(reader *r, px_frames *frames, double frame_time) 
     return PELT_OK;
 }
 
-/* "Frames: n", "Frame Time: t". */
+/* Reads "Frames: n" and "Frame Time: t". */
 static pelt_result read_motion_header(reader *r, uint32_t *frame_count, double *frame_time) {
     double count;
     PX_TRY(px_words_expect(&r->words, "Frames:"));
@@ -199,7 +198,7 @@ static pelt_result read_motion_header(reader *r, uint32_t *frame_count, double *
     PX_TRY(px_words_expect(&r->words, "Frame"));
     PX_TRY(px_words_expect(&r->words, "Time:"));
     PX_TRY(px_words_number(&r->words, "the frame time", frame_time));
-    size_t room = (size_t)(r->words.end - r->words.p) / 2; /* a number takes two bytes or more, with what divides it */
+    size_t room = (size_t)(r->words.end - r->words.p) / 2; /* a number and its separator take at least two bytes */
     if (!(count >= 0 && count * (double)r->channels.size <= (double)room + 1 && count < PELT_NONE))
         return px_fail(r->read->context, PELT_ERROR_INPUT,
                        "promises %g frames of %zu channels; the file is too short for them", count, r->channels.size);

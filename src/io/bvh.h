@@ -1,10 +1,10 @@
-/* BVH inside: what reading and writing share. */
+/* Shared by the BVH reader and writer. */
 #ifndef PELT_IO_BVH_H
 #define PELT_IO_BVH_H
 
 #include "io/joints.h"
 
-/* Globals of a pose are computed for all joints in every frame: more than this is no skeleton. */
+/* Limit on the joint count of a file: global transforms of all joints are computed for every frame. */
 #define PX_BVH_MAX_JOINTS ((uint32_t)1 << 20)
 
 pelt_result px_bvh_write(const px_write *write);

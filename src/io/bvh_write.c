@@ -1,15 +1,15 @@
-/* Writing BVH: the skeleton of any model and one motion of it, at a regular rate.
+/* BVH writer: the skeleton of any model and one of its motions, resampled at a constant rate.
  *
- * BVH knows offsets, places and rotations, no rest rotations and no scales. Written is, for every joint, how it is
- * turned from its rest pose, in axes that are those of the world at rest: with all channels 0 the skeleton stands in
- * the model's rest pose (roots at 0), and all joints are where they are in the model, whatever rest rotations and
- * scales it has.
+ * BVH stores offsets, positions and rotations, but no rest rotations and no scales. The file therefore stores each
+ * joint's rotation relative to its rest pose, in axes that are parallel to the world axes at rest. With all channels 0
+ * the skeleton stands in the model's rest pose (roots at 0). All joints have the same positions as in the model,
+ * whatever its rest rotations and scales are.
  *
  *   turn(j, t)  = global rotation(j, t) · global rest rotation(j)⁻¹
- *   offset(j)   = rest place(j) − rest place(parent); 0 for roots, whose places are in their position channels: some
- *                 readers add the two, others take the channels alone
+ *   offset(j)   = rest place(j) − rest place(parent); 0 for roots: their position channels hold the place, since some
+ *                 readers add offset and channels and others use the channels alone
  *   channels    = turn(parent)⁻¹ · turn(j), as Euler angles Rz · Rx · Ry
- *   positions   = turn(parent)⁻¹ · (place(j) − place(parent)): of roots, and of joints for which that is not the offset
+ *   positions   = turn(parent)⁻¹ · (place(j) − place(parent)): for roots, and for joints where it is not the offset
  */
 #include "io/bvh.h"
 
@@ -18,22 +18,22 @@
 
 #include <math.h>
 
-/* A joint that leaves its offset by more than this, relative to the skeleton's size, has position channels. */
+/* Joints get position channels if they move from their offset by more than this fraction of the skeleton's size. */
 #define STILL 1e-5
-/* Nested deeper than this is not indented further. */
+/* Limit on indentation: deeper joints are not indented further. */
 #define MAX_INDENT 32u
 #define PIECE_SIZE ((size_t)1 << 16)
 
 typedef struct written_joint {
-    uint32_t first_child, next_sibling; /* PELT_NONE: no further */
+    uint32_t first_child, next_sibling; /* PELT_NONE: none */
     uint32_t depth;
-    bool end_site;      /* written as one */
+    bool end_site;      /* written as an End Site */
     bool has_positions; /* it has position channels */
     px_rotation rest_inverse;
     double rest_place[3], offset[3];
-    px_rotation turn; /* of the frame at hand, as are the following */
+    px_rotation turn; /* turn and place: of the current frame */
     double place[3];
-    double angles[3]; /* degrees about z, x, y: kept from the frame before to continue from */
+    double angles[3]; /* degrees about z, x, y; of the previous frame until they are updated */
 } written_joint;
 
 typedef struct writer {
@@ -46,16 +46,16 @@ typedef struct writer {
     double rate;
     uint32_t frame_count;
     written_joint *joints;
-    uint32_t *order; /* [joint] parents before children, the children of one behind each other */
+    uint32_t *order; /* [joint] depth-first order: parents before children */
     pelt_transform *locals;
     pelt_affine *globals;
-    double size;           /* of the rest pose */
-    uint32_t scaled_joint; /* the first with a scale, or PELT_NONE */
+    double size;           /* size of the rest pose */
+    uint32_t scaled_joint; /* first joint with a scale, or PELT_NONE */
 } writer;
 
 /* ---- The tree --------------------------------------------------------------------------------------------- */
 
-/* Leaves named as BVH's end sites, which nothing moves, are written as such. */
+/* Leaf joints that are named like BVH end sites and that no track moves are written as End Sites. */
 static bool is_end_site(const writer *w, uint32_t j) {
     const pelt_skeleton *skeleton = &w->model->skeleton;
     uint32_t parent = skeleton->parents[j];
@@ -86,7 +86,7 @@ static void link_children(writer *w, uint32_t *first_root) {
         w->joints[j].depth = skeleton->parents[j] == PELT_NONE ? 0 : w->joints[skeleton->parents[j]].depth + 1;
 }
 
-/* Depth first, without recursion: files may nest as deep as they like. */
+/* Depth-first order, without recursion, since the depth of a file is not limited. */
 static void find_order(writer *w) {
     const uint32_t *parents = w->model->skeleton.parents;
     uint32_t count = 0, j;
@@ -157,7 +157,7 @@ static void take_frame(writer *w, uint32_t k) {
     }
 }
 
-/* What the channels of a joint hold in the frame at hand. */
+/* The channel values of a joint in the current frame. */
 static void channels_of(const writer *w, uint32_t j, px_rotation *rotation, double position[3]) {
     uint32_t parent = w->model->skeleton.parents[j];
     const written_joint *joint = &w->joints[j];
@@ -172,7 +172,7 @@ static void channels_of(const writer *w, uint32_t j, px_rotation *rotation, doub
     *rotation = px_rotation_mul(back, joint->turn);
 }
 
-/* Finds the joints that leave their offset in some frame. */
+/* Finds the joints that move from their offset in some frame. */
 static pelt_result find_movers(writer *w) {
     for (uint32_t j = 0; j < w->model->skeleton.joint_count; j++)
         w->joints[j].has_positions = w->model->skeleton.parents[j] == PELT_NONE;
@@ -197,7 +197,8 @@ static pelt_result find_movers(writer *w) {
 
 /* ---- Euler angles ----------------------------------------------------------------------------------------- */
 
-/* R = Rz(angles[0]) · Rx(angles[1]) · Ry(angles[2]), in degrees. Where z and y turn about the same axis, y is 0. */
+/* R = Rz(angles[0]) · Rx(angles[1]) · Ry(angles[2]), in degrees. In gimbal lock (z and y about the same axis), y is 0.
+ */
 static void euler_angles(px_rotation r, double angles[3]) {
     double x = r.q[0], y = r.q[1], z = r.q[2], w = r.q[3];
     double m00 = 1 - 2 * (y * y + z * z), m01 = 2 * (x * y - w * z), m10 = 2 * (x * y + w * z);
@@ -214,7 +215,8 @@ static void euler_angles(px_rotation r, double angles[3]) {
     }
 }
 
-/* Turns each angle by whole turns to the nearest of the one before; gives how far it still jumps. */
+/* Adds multiples of 360° to bring each angle closest to the previous one. Returns the sum of the remaining differences.
+ */
 static double unwind(double angles[3], const double before[3]) {
     double jump = 0;
     for (int a = 0; a < 3; a++) {
@@ -224,7 +226,8 @@ static double unwind(double angles[3], const double before[3]) {
     return jump;
 }
 
-/* The angles of a rotation that are nearest to those of the frame before: curves without jumps can be edited. */
+/* Chooses the Euler angles of a rotation that are closest to those of the previous frame: continuous curves can be
+ * edited. */
 static void continue_angles(px_rotation r, double angles[3]) {
     double near[3], other[3];
     euler_angles(r, near);
@@ -261,7 +264,7 @@ static void put_offset(writer *w, uint32_t depth, const double offset[3]) {
     px_buffer_text(&w->text, "\n");
 }
 
-/* Readers end a name at the first blank: blanks, braces and control characters become '_'. */
+/* Readers end a name at the first blank, so blanks, braces and control characters become '_'. */
 static void put_name(writer *w, uint32_t j) {
     const char *name = w->model->skeleton.names[j];
     if (!name[0])
@@ -298,7 +301,7 @@ static void put_joint(writer *w, uint32_t j) {
     px_buffer_text(&w->text, joint->has_positions
                                  ? "CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n"
                                  : "CHANNELS 3 Zrotation Xrotation Yrotation\n");
-    if (joint->first_child == PELT_NONE) /* the format wants every branch to end in a site */
+    if (joint->first_child == PELT_NONE) /* the format requires every branch to end in an End Site */
         put_end_site(w, joint->depth + 1, zero);
 }
 

@@ -1,12 +1,13 @@
 /* Point caches: checking, mapping and writing the frames. */
 #include "io/cache.h"
 
-/* Whether floats in files of this order are the machine's own. */
+/* Whether floats of this byte order are native. */
 static bool is_native(bool big_endian) {
     return (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) == big_endian;
 }
 
-/* Bytes of `count` words in the other order; `out` may be `from`. Floats stay bits: a NaN must not change. */
+/* Swaps the byte order of `count` 32-bit words; `out` may equal `from`. Works on bits, since a float copy may change a
+ * NaN. */
 static void swap_words(void *out, const void *from, size_t count) {
     for (size_t i = 0; i < count; i++) {
         uint32_t bits;
@@ -18,7 +19,7 @@ static void swap_words(void *out, const void *from, size_t count) {
 
 /* ---- Reading ---------------------------------------------------------------------------------------------- */
 
-/* Frames that cannot be used in place. */
+/* Clip source of a cache file. Frames that are not native or not aligned are converted on read. */
 typedef struct frame_source {
     const uint8_t *frames;
     size_t frame_size;

@@ -1,4 +1,4 @@
-// The only place that knows libdraco. Nothing that it throws leaves this file.
+// The only file that calls libdraco. No C++ exception leaves this file.
 #include "io/draco.h"
 
 #include <draco/compression/mesh/mesh_edgebreaker_decoder.h>
@@ -15,7 +15,7 @@ struct px_draco {
 
 namespace {
 
-// What libdraco allocates for a triangle and for a vertex, about, and for each in every attribute with its own seams.
+// Approximate bytes that libdraco allocates per triangle and per vertex, and again for every attribute with seams.
 constexpr uint64_t kTriangleCost = 64, kVertexCost = 32, kSeamTriangleCost = 16, kSeamVertexCost = 16;
 
 struct Limits {
@@ -28,7 +28,7 @@ struct Limits {
     }
 };
 
-// Counts at the beginning of connectivity, in the two orders in which streams have them.
+// Counts at the beginning of the connectivity data. The two encodings store them in different orders.
 struct Counts {
     uint32_t triangles = 0, vertices = 0;
     uint8_t seams = 0;
@@ -43,7 +43,7 @@ bool ReadCounts(const draco::MeshEdgebreakerDecoder *, draco::DecoderBuffer buff
            buffer.Decode(&counts->seams);
 }
 
-// A decoder that asks before it allocates.
+// A decoder that calls `take` before it allocates.
 template <class Decoder> class Guarded : public Decoder {
   public:
     explicit Guarded(Limits *limits) : limits_(limits) {}
@@ -62,7 +62,7 @@ template <class Decoder> class Guarded : public Decoder {
         const draco::PointCloud *cloud = this->point_cloud();
         for (int32_t a = 0; a < cloud->num_attributes(); a++) {
             const draco::PointAttribute *attribute = cloud->attribute(a);
-            // The values, the integers from which they are made, and which of them belongs to which vertex.
+            // The values, the integers they are decoded from, and the map from vertices to values.
             uint64_t size = static_cast<uint64_t>(attribute->byte_stride()) + 4 * attribute->num_components() + 4;
             if (!limits_->Take(size * cloud->num_points()))
                 return false;

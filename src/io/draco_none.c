@@ -1,4 +1,4 @@
-/* In the place of draco.cc, where the build has no libdraco. */
+/* Replaces draco.cc in builds without libdraco. */
 #include "io/draco.h"
 
 px_draco_result px_draco_decode(const uint8_t *data, size_t size, px_draco_take *take, void *user, px_draco **draco) {

@@ -1,4 +1,4 @@
-/* Input files, read or mapped into memory; output files that appear all at once or not at all. */
+/* Input files, read or mapped into memory, and atomic output: either all output files appear or none. */
 #include "io/io.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Opening a pipe waits for its other end; a signal that cancels ends the wait. */
+/* Opening a pipe blocks until its other end is opened; a signal that cancels the operation ends the wait. */
 static pelt_result open_descriptor(pelt_context *context, const char *path, int flags, int *descriptor) {
     while ((*descriptor = open(path, flags | O_CLOEXEC, 0666)) < 0 && errno == EINTR)
         PX_TRY(px_cancelled(context));
@@ -30,7 +30,7 @@ static void unmap(void *user) {
     munmap(m->address, m->size);
 }
 
-/* What cannot be mapped: pipes, /dev/stdin, files in /proc. */
+/* Reads files that cannot be mapped: pipes, /dev/stdin, files in /proc. */
 static pelt_result read_stream(px_arena *arena, int descriptor, px_file *file) {
     pelt_context *context = px_arena_context(arena);
     px_buffer buffer = {.context = context};
@@ -53,11 +53,11 @@ static pelt_result read_stream(px_arena *arena, int descriptor, px_file *file) {
     return result;
 }
 
-/* Files up to this size are read: whoever shortens one meanwhile does no harm. Larger ones are mapped, so that they never
- * have to fit into memory; a mapped file that is shortened is a bus error (see docs/security.md). */
+/* Files up to this size are read into memory: truncation by another process is then harmless. Larger files are mapped,
+ * so that they need not fit into memory; if a mapped file is truncated, access raises SIGBUS (see docs/security.md). */
 #define READ_SIZE ((size_t)16 << 20)
 
-/* The `size` bytes of a regular file, or what is left of them. */
+/* Reads up to `size` bytes of a regular file; fewer if the file was truncated. */
 static pelt_result read_whole(px_arena *arena, int descriptor, size_t size, px_file *file) {
     pelt_context *context = px_arena_context(arena);
     uint8_t *data = PX_NEW(arena, uint8_t, size);
@@ -91,16 +91,16 @@ static pelt_result map_descriptor(px_arena *arena, int descriptor, size_t size, 
 }
 
 void px_file_release(const px_file *file) {
-    if (file->mapped) /* on other memory this would destroy what is there */
+    if (file->mapped) /* on other memory MADV_DONTNEED would destroy the content */
         madvise((void *)(uintptr_t)file->data, file->size, MADV_DONTNEED);
 }
 
 #define RELEASE_SIZE ((size_t)64 << 20)
-#define FAULT_SIZE   ((size_t)64 << 10) /* what the system maps around a page that is read */
+#define FAULT_SIZE   ((size_t)64 << 10) /* bytes that the kernel maps around a page fault */
 
 struct px_pages {
     px_file file;
-    atomic_size_t read; /* bytes that may be in memory since the file was last let go of */
+    atomic_size_t read; /* bytes that may have become resident since the last release */
 };
 
 px_pages *px_pages_create(px_arena *arena, const px_file *file) {
@@ -146,9 +146,9 @@ pelt_result px_file_open(px_arena *arena, const char *path, px_file *file) {
 struct px_output_file {
     px_output *output;
     px_output_file *next;
-    const char *path;      /* as given */
-    const char *place;     /* where it is renamed to */
-    const char *temporary; /* where it is written; NULL: directly, or in place already */
+    const char *path;      /* as given by the caller */
+    const char *place;     /* final path */
+    const char *temporary; /* path while it is written; NULL: written directly, or already renamed */
 };
 
 struct px_output {
@@ -157,10 +157,10 @@ struct px_output {
     px_output_file *files; /* in the order of opening, which is the order of renaming */
     px_output_file **last;
     px_output_file *open; /* the one being written, or NULL */
-    int descriptor;       /* of `open` */
-    size_t used;          /* of buffer */
+    int descriptor;       /* descriptor of `open` */
+    size_t used;          /* bytes used in buffer */
     char *buffer;         /* [OUTPUT_BUFFER] */
-    px_buffer *memory;    /* instead of files, or NULL */
+    px_buffer *memory;    /* written instead of files; NULL: files */
 };
 
 px_output *px_output_begin(pelt_context *context, bool replace) {
@@ -183,7 +183,7 @@ px_output *px_output_begin_memory(pelt_context *context, px_buffer *memory) {
     return output;
 }
 
-/* "folder/.name.pelt-1234" beside "folder/name". */
+/* Temporary path in the same folder: "folder/.name.pelt-1234" for "folder/name". */
 static const char *temporary_path(px_output *output, const char *path) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
@@ -194,7 +194,7 @@ static const char *temporary_path(px_output *output, const char *path) {
     return copy;
 }
 
-/* Messages about output are about the file itself, whatever the subject is. */
+/* Reports an output error with the output file as the subject. */
 static pelt_result fail_output(px_output *output, const char *path, const char *what, int error) {
     pelt_context *context = px_arena_context(output->arena);
     const char *previous = px_subject(context, path);
@@ -237,7 +237,8 @@ static pelt_result finish_open(px_output *output) {
     return result;
 }
 
-/* /dev/stdout and its like are links to what is open already, be it a file: its descriptor; else -1. */
+/* The descriptor if the path is a link to an open standard stream (/dev/stdout, /dev/stderr), even one redirected to a
+ * file; else -1. */
 static int standard_stream(const char *path, const struct stat *status) {
     struct stat link, stream;
     if (lstat(path, &link) != 0 || !S_ISLNK(link.st_mode))
@@ -248,7 +249,7 @@ static int standard_stream(const char *path, const struct stat *status) {
     return -1;
 }
 
-/* What is no regular file is written directly; a link to one stays, and the file that it points to is replaced. */
+/* Anything but a regular file is written directly. A symbolic link is kept; the file that it points to is replaced. */
 static pelt_result open_output(px_output *output, px_output_file *file) {
     pelt_context *context = px_arena_context(output->arena);
     const char *path = file->path;
@@ -268,7 +269,7 @@ static pelt_result open_output(px_output *output, px_output_file *file) {
         file->place = px_arena_text(output->arena, place, strlen(place));
         if (!file->place || !(file->temporary = temporary_path(output, place)))
             return PELT_ERROR_MEMORY;
-        unlink(file->temporary); /* whatever was put there: it must not be written through */
+        unlink(file->temporary); /* never write through an existing file or link */
         PX_TRY(open_descriptor(context, file->temporary, O_WRONLY | O_CREAT | O_EXCL, &output->descriptor));
     } else {
         PX_TRY(open_descriptor(context, path, O_WRONLY, &output->descriptor));

@@ -1,4 +1,4 @@
-/* The table of formats, and recognising a file by content, then by extension. */
+/* The table of formats, and format detection by content, then by extension. */
 #include "io/io.h"
 
 #include <strings.h>
@@ -19,7 +19,7 @@ static const char *extension_of(const char *path) {
     return dot ? dot + 1 : "";
 }
 
-/* Whether `word` is one of the words of a list separated by spaces, in any case. */
+/* Whether `word` is in a space-separated list; case-insensitive. */
 static bool has_word(const char *list, const char *word) {
     size_t length = strlen(word);
     for (const char *p = list; length && *p;) {
@@ -43,7 +43,7 @@ const pelt_format_info *pelt_format_for_output(const char *path) {
     return format && (format->info.flags & PELT_FORMAT_WRITE) ? &format->info : NULL;
 }
 
-/* "glTF, OBJ, PC2": those with all of these flags. */
+/* Lists the formats that have all of these flags: "glTF, OBJ, PC2". */
 static void list_formats(px_buffer *text, uint32_t flags) {
     for (size_t f = 0; f < PX_COUNT(table); f++)
         if ((table[f]->info.flags & flags) == flags)
@@ -73,7 +73,7 @@ const px_format *px_format_detect(pelt_context *context, const px_file *file) {
     return NULL;
 }
 
-/* Looking into a pipe would take from it what is to be read later: its name must do. */
+/* The content of a pipe cannot be inspected without consuming it, so only its name is used. */
 static const px_format *format_of_path(px_arena *arena, const char *path) {
     struct stat status;
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {

@@ -1,5 +1,5 @@
-/* glTF 2.0 (.gltf, .glb): the format's entry. Opens the container, reads the JSON, finds the buffers, and has the rooms
- * beside make a model of it. Specification: https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html */
+/* glTF 2.0 (.gltf, .glb): entry point of the format. Opens the container, parses the JSON, finds the buffers, and calls
+ * the readers of the other gltf_*.c files. Specification: https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html */
 #include "io/gltf_document.h"
 
 #include <stdio.h>
@@ -8,11 +8,11 @@
 #define GLB_JSON  0x4E4F534Au
 #define GLB_BIN   0x004E4942u
 
-/* What may be unpacked from a file: enough for instances and compression, too little for an attack. */
+/* Limit on memory decoded from a file: enough for instances and compression, too little for a denial of service. */
 #define BUDGET_BASE   ((size_t)128 << 20)
 #define BUDGET_FACTOR 256u
 
-/* ---- Failing, looking up, allocating ---------------------------------------------------------------------- */
+/* ---- Errors, lookup, allocation --------------------------------------------------------------------------- */
 
 void px_gltf_place(px_gltf *doc, const char *format, ...) {
     va_list list;
@@ -162,7 +162,7 @@ static pelt_result open_glb(pelt_context *context, const px_file *file, containe
 static pelt_result open_container(pelt_context *context, const px_file *file, container *c) {
     if (is_glb(file->data, file->size))
         return open_glb(context, file, c);
-    size_t mark = file->size >= 3 && memcmp(file->data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* byte order mark */
+    size_t mark = file->size >= 3 && memcmp(file->data, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* UTF-8 byte order mark */
     c->json = (const char *)file->data + mark;
     c->json_size = file->size - mark;
     return PELT_OK;
@@ -199,7 +199,7 @@ static pelt_result read_buffer(px_gltf *doc, uint32_t index, const container *c)
     else if (uri)
         PX_TRY(map_neighbour(doc, uri->text, buffer));
     else
-        return PELT_OK; /* a fallback buffer of EXT_meshopt_compression, or undefined: fails when used */
+        return PELT_OK; /* fallback buffer of EXT_meshopt_compression, or undefined: fails when used */
     if (buffer->size < size)
         return px_gltf_fail(doc, "needs %llu bytes, there are %zu", (unsigned long long)size, buffer->size);
     buffer->size = (size_t)size;
@@ -237,7 +237,7 @@ static pelt_result read_lists(px_gltf *doc) {
 
 /* ---- The format ------------------------------------------------------------------------------------------- */
 
-/* "folder/" of "folder/name". */
+/* The folder of a path with its slash: "folder/" for "folder/name". */
 static const char *folder_of(px_arena *arena, const char *path) {
     const char *slash = strrchr(path, '/');
     return px_arena_text(arena, path, slash ? (size_t)(slash + 1 - path) : 0);

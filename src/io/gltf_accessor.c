@@ -1,6 +1,6 @@
-/* Accessors: from bytes in buffers to numbers. Every kind that the specification has: integers (normalised or not),
- * interleaved, sparse, without a view (all zero), and views packed with EXT_meshopt_compression. Nothing is read before
- * it is known to lie inside its buffer. */
+/* Decodes accessors from bytes to numbers. Supports every kind in the specification: integers (normalised or not),
+ * interleaved, sparse, without a view (all zero), and views compressed with EXT_meshopt_compression. Every range is
+ * checked against its buffer before it is read. */
 #include "io/gltf_document.h"
 #include "io/meshopt.h"
 

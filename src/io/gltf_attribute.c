@@ -1,4 +1,4 @@
-/* Vertex attributes that the model does not hold: read from the document when they are asked for. */
+/* Vertex attributes that the model does not hold; decoded from the document on request. */
 #include "io/gltf_document.h"
 
 typedef struct request {

@@ -1,6 +1,6 @@
-/* KHR_draco_mesh_compression: primitives whose arrays are one Draco stream. They are unpacked when the document is read:
- * every array becomes an accessor with a view and a buffer of its own, and the extension goes, so that neither readers nor
- * writers need to know of it. What is written is not compressed. */
+/* KHR_draco_mesh_compression: primitives whose arrays are one Draco stream. They are decoded when the document is read:
+ * each array becomes an accessor with its own view and buffer, and the extension is removed, so that other readers and
+ * the writers need no support for it. Files are written uncompressed. */
 #include "io/draco.h"
 #include "io/gltf_document.h"
 

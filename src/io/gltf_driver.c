@@ -1,7 +1,7 @@
 /* Drivers: extras.pelt_drivers of the document, as docs/drivers.md describes it.
  *
- * Extras are nobody's business but ours, and a program that renumbers nodes does not know what they say. What does not
- * hold together is therefore no error of the file: it is read without its drivers, with a warning that says why.
+ * Other programs do not interpret these extras and may renumber the nodes that they refer to. Inconsistent extras are
+ * therefore not an error of the file: it is read without drivers, with a warning that states the reason.
  */
 #include "core/driver.h"
 #include "core/morphs.h"

@@ -1,4 +1,4 @@
-/* From the model to the document: which nodes show which parts, vertices, triangles and morph targets. */
+/* Writes meshes to the document: assignment of parts to nodes, vertices, triangles and morph targets. */
 #include "io/gltf_document.h"
 
 #include <stdio.h>

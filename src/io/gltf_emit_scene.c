@@ -1,4 +1,4 @@
-/* From the model to the document: joints to nodes and scenes, motions to animations. */
+/* Writes joints to nodes and scenes of the document, and motions to its animations. */
 #include "io/gltf_document.h"
 
 /* ---- Scenes ----------------------------------------------------------------------------------------------- */

@@ -1,7 +1,9 @@
-/* From the model to the document: bones to skins, influences to JOINTS_n and WEIGHTS_n.
+/* Writes bones to skins of the document, and influences to JOINTS_n and WEIGHTS_n.
  *
- * A glTF skin names a node once. Where the model has several bones of one joint (a file with several skins), every
- * instance gets a skin of the bones it uses; where even that has a joint twice, a node below the joint stands in. */
+ * A glTF skin may name a node only once. If the model has several bones for one joint (a file with several skins),
+ * every instance gets a skin of the bones it uses. If that skin still has a joint twice, a new child node of the joint
+ * replaces the duplicate.
+ */
 #include "core/skin.h"
 #include "io/gltf_document.h"
 

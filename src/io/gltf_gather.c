@@ -1,6 +1,6 @@
-/* Vertices that are others than in the file, or in another order (PELT_CHANGED_VERTICES): every attribute of a primitive
- * and of its morph targets, known to the model or not, as an accessor of the vertices that there are now. Numbers keep
- * their type and their bits. */
+/* Rewrites primitives whose vertices differ from those in the file, or are in another order (PELT_CHANGED_VERTICES):
+ * every attribute of the primitive and of its morph targets, whether the model holds it or not, becomes an accessor of
+ * the current vertices. Values keep their component type and their bits. */
 #include "io/gltf_document.h"
 
 static float raw_number(px_gltf_component component, const uint8_t *p) {

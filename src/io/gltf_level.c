@@ -1,6 +1,6 @@
-/* Levels of detail: MSFT_lod. A level is written as a document of its own, from the same file by the same steps, so its
- * nodes have the same numbers. What its nodes show then moves over: their meshes, with the accessors and bytes behind
- * them, become those of new nodes, which stand in no scene. A node of the first level names them from fine to coarse. */
+/* Levels of detail: MSFT_lod. A level is first written as a separate document, from the same file by the same steps, so
+ * its nodes have the same indices. Its meshes, with their accessors and bytes, are then moved to new nodes of the main
+ * document, which are in no scene. A node of the first level lists them from fine to coarse. */
 #include "io/gltf_document.h"
 
 #include <stdio.h>

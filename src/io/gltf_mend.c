@@ -1,5 +1,5 @@
-/* Errors that a source document often has and that can be mended without a change of meaning, so that what we write is
- * valid: weights that do not sum to one (every reader divides by the sum), and skins that name a root which is none (an
+/* Corrects frequent errors of source documents without a change of meaning, so that the written file is valid: weights
+ * that do not sum to one (every reader divides by the sum), and skins whose `skeleton` is not a common root (an
  * optional hint). */
 #include "io/gltf_document.h"
 

@@ -1,5 +1,5 @@
-/* Meshes to one mesh: every primitive of every node that shows a mesh becomes a part with vertices of its own. What has
- * no skin is put where its node stands at rest. */
+/* Converts all meshes to one mesh: every primitive of every node with a mesh becomes a part with its own vertices.
+ * Unskinned parts are moved to the rest position of their node. */
 #include "io/gltf_document.h"
 
 /* Squared lengths of unit vectors in files are off by their rounding; more than this is mended. */

@@ -1,4 +1,4 @@
-/* Morph targets: one morph per node with a mesh and target, over all primitives of that node. */
+/* Reads morph targets: one morph per pair of node and target, over all primitives of the node's mesh. */
 #include "io/gltf_document.h"
 
 /* The parts of one node: consecutive, so are their vertices. */

@@ -1,6 +1,6 @@
-/* Vertices of skinned primitives in the order in which skinning likes them (core/influences.h). Every array of vertices goes
- * into a new accessor that is the old one but for the order of its elements, and indices follow: what is drawn is the
- * same. Primitives that share arrays go on sharing them. */
+/* Sorts the vertices of skinned primitives for fast skinning (core/influences.h). Every vertex array is copied to a new
+ * accessor with its elements reordered, and indices are remapped: the rendered result is the same. Primitives that
+ * share arrays still share them. */
 #include "core/influences.h"
 #include "io/gltf_document.h"
 

@@ -1,8 +1,9 @@
-/* The last step of writing: drops accessors and views that nothing refers to any more, and moves all bytes into one
- * buffer. Bytes are not copied, only listed in runs.
+/* Last step of writing: removes unreferenced accessors and views, and lays out all bytes in one buffer. Bytes are not
+ * copied, only listed as runs.
  *
- * Dropping renumbers, so it is done only when every reference is known: not when the document uses an extension that
- * may have indices in places of its own. Nothing is dropped either when nothing of the model changed. */
+ * Removal renumbers accessors and views, so it needs to know every reference: it is skipped if the document uses an
+ * extension that may store indices in places unknown to Pelt. It is also skipped if nothing of the model changed.
+ */
 #include "io/gltf_document.h"
 
 #include <stdlib.h>

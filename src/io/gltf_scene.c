@@ -1,4 +1,4 @@
-/* Nodes to joints, animations to motions. */
+/* Reads nodes as joints and animations as motions. */
 #include "io/gltf_document.h"
 
 /* A largest difference between a matrix node and its TRS form, relative to the matrix, that nobody sees. */

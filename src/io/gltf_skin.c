@@ -1,5 +1,5 @@
-/* Skins to one skin that covers every vertex. Its bones are the distinct pairs of joint and inverse bind matrix of all
- * skins in use; what merely hangs from a node gets that node as its only bone. */
+/* Merges all skins into one skin that covers every vertex. Its bones are the distinct pairs of joint and inverse bind
+ * matrix of all skins in use. An unskinned part gets its node as its only bone. */
 #include "io/gltf_document.h"
 
 #include <float.h>

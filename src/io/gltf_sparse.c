@@ -1,8 +1,9 @@
-/* Displacements of morph targets, most of which are often zero. Every program reads plain arrays. On request, sparse
- * accessors without a buffer view name only the others; Godot 3 reads view 0 in place of the missing one. All zeros have a
- * view in any case: assimp 5.2 refuses accessors that have neither.
- * A view of zeros that sparse accessors share is no way out: Babylon.js 9 patches the view itself, so that each gets the
- * displacements of all. */
+/* Displacements of morph targets, most of which are often zero. The default is a plain array, which every program
+ * reads. On request, sparse accessors without a buffer view store only the non-zero elements; Godot 3 misreads them (it
+ * uses view 0 for the missing view). All-zero displacements always get a view: assimp 5.2 rejects accessors with
+ * neither view nor sparse data.
+ * A view of zeros that sparse accessors share does not work: Babylon.js 9 patches the view itself, so that each
+ * accessor gets the displacements of all. */
 #include "io/gltf_document.h"
 
 /* What the views and the JSON of a sparse accessor take beside its elements, about. */

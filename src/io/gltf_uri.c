@@ -1,4 +1,4 @@
-/* URIs in glTF: data in the URI itself (RFC 2397, base64 only) and files beside the document (RFC 3986). */
+/* URIs in glTF: embedded data (RFC 2397, base64 only) and files relative to the document (RFC 3986). */
 #include "io/gltf_document.h"
 
 bool px_gltf_is_data_uri(const char *uri) {

@@ -1,5 +1,5 @@
-/* Writing glTF 2.0. Without a source document everything is new; with one, only the data structures that changed: one mechanism,
- * applied to an empty or to a copied document. */
+/* glTF 2.0 writer. Without a source document all data is written; with one, only the data that changed. Both cases use
+ * the same code, applied to an empty document or to a copy of the source. */
 #include "io/gltf_document.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* What formats share: input files, output that appears all at once, and the table of formats. */
+/* Declarations shared by the file formats: input files, atomic output, and the table of formats. */
 #ifndef PELT_IO_IO_H
 #define PELT_IO_IO_H
 
@@ -7,26 +7,26 @@
 
 /* ---- Input ------------------------------------------------------------------------------------------------ */
 
-/* A whole file: read when it is small or a pipe, else mapped. */
+/* The content of one input file. Small files and pipes are read into memory, larger files are mapped. */
 typedef struct px_file {
     const uint8_t *data; /* never NULL */
     size_t size;
-    const char *path; /* as given: for messages and for finding neighbours */
-    bool mapped;      /* data is a mapping of the file, which px_file_release may let go of */
+    const char *path; /* as given by the caller: for messages and for finding files in the same folder */
+    bool mapped;      /* data is a memory mapping of the file; px_file_release may drop its pages */
 } px_file;
 
-/* It goes with the arena. */
+/* Opens and reads or maps a file. The arena owns the content. */
 pelt_result px_file_open(px_arena *arena, const char *path, px_file *file);
-/* The pages of a mapped file leave the memory and come back when they are read. Safe while others read. */
+/* Drops the pages of a mapped file from memory; the next access reads them again. Safe while other threads read. */
 void px_file_release(const px_file *file);
 
-/* Streaming through a file that is larger than the memory allowed must not fill it: counts what is read and lets the
- * pages go now and then. From any thread. */
+/* Bounds the memory use of streaming through a mapped file that is larger than the memory limit: counts the bytes that
+ * are read and releases the mapped pages at intervals. Thread-safe. */
 typedef struct px_pages px_pages;
 px_pages *px_pages_create(px_arena *arena, const px_file *file);
 void px_pages_read(px_pages *pages, size_t size);
 
-/* A piece of a file, without a 0 behind; data NULL: none. */
+/* A piece of a file, not NUL-terminated. data NULL: no text. */
 typedef struct px_text {
     const char *data;
     size_t size;
@@ -42,18 +42,18 @@ static inline bool px_text_is(px_text a, const char *word) {
 
 /* ---- Output ----------------------------------------------------------------------------------------------- */
 
-/* Files written beside their final place and renamed together. */
+/* A set of output files. Each is written to a temporary file in the target folder; all are renamed together. */
 typedef struct px_output px_output;
 typedef struct px_output_file px_output_file;
 
 px_output *px_output_begin(pelt_context *context, bool replace);
-/* The same into memory: files are added to the buffer, whatever their paths are. */
+/* The same, but writes to memory: the content of every file is appended to the buffer; paths are ignored. */
 px_output *px_output_begin_memory(pelt_context *context, px_buffer *memory);
-/* A new file that will be `path`. What is no regular file (a pipe, /dev/stdout) is written directly. One file is open
- * at a time: opening the next finishes the one before. */
+/* Starts a new file whose final path is `path`. Anything but a regular file (a pipe, /dev/stdout) is written directly.
+ * One file is open at a time: opening the next file finishes the previous one. */
 pelt_result px_output_open(px_output *output, const char *path, px_output_file **file);
 pelt_result px_output_write(px_output_file *file, const void *data, size_t size);
-/* Ends with either: renames all files to their places, or removes them. Both free the output. */
+/* End the output: commit renames all files to their final paths, abort removes them. Both free the output. */
 pelt_result px_output_commit(px_output *output);
 void px_output_abort(px_output *output);
 
@@ -61,10 +61,10 @@ void px_output_abort(px_output *output);
 
 typedef struct px_read {
     pelt_context *context;
-    pelt_model *model; /* empty, but caches and motions (PX_FORMAT_ADDS) add to what is there */
+    pelt_model *model; /* empty, except for caches and motions (PX_FORMAT_ADDS), which add to a loaded model */
     px_file file;
     const pelt_load_desc *desc;
-    bool in_memory; /* there is no folder to look for other files in */
+    bool in_memory; /* the content comes from memory: no folder to search for other files */
 } px_read;
 
 typedef struct px_write {
@@ -73,16 +73,16 @@ typedef struct px_write {
     const char *path;
     const pelt_save_desc *desc;
     px_output *output;
-    bool in_memory;                  /* there is no folder for other files */
+    bool in_memory;                  /* the output goes to memory: no folder for other files */
     const pelt_model *const *levels; /* [level_count] further levels of detail; glTF only */
     uint32_t level_count;
 } px_write;
 
 typedef struct px_format {
     pelt_format_info info;
-    /* Whether content begins like this format for certain; NULL: only the extension tells. */
+    /* Returns true if the content certainly begins as this format does. NULL: only the extension identifies it. */
     bool (*sniff)(const uint8_t *data, size_t size);
-    /* NULL where info.flags lack READ or WRITE. Readers need not validate the model as a whole: the driver does. */
+    /* NULL where info.flags lack READ or WRITE. Readers need not validate the whole model: load.c does. */
     pelt_result (*read)(const px_read *read);
     pelt_result (*write)(const px_write *write);
 } px_format;
@@ -97,69 +97,74 @@ extern const px_format px_format_bvh;
 extern const px_format px_format_asf;
 extern const px_format px_format_amc;
 
-/* Files of these formats add to a model that is there. */
+/* Files of these formats add to a model that is already loaded. */
 #define PX_FORMAT_ADDS (PELT_FORMAT_CACHE | PELT_FORMAT_MOTION)
 
-/* Writes a model into a buffer, as pelt_save does into a file of this name. One file: .gltf has two. */
+/* Writes a model to a buffer, as pelt_save writes to a file of this name. Writes one file only; .gltf needs two. */
 pelt_result px_save_memory(pelt_context *context, const pelt_model *model, const char *name, const pelt_save_desc *desc,
                            px_buffer *buffer);
 
-/* The format of content with this name; NULL and an error when it is none of ours. */
+/* Identifies the format by content, then by name. NULL, with an error reported, if the format is unknown. */
 const px_format *px_format_detect(pelt_context *context, const px_file *file);
-/* Fails with a sentence that ends in the names of the formats with these flags. */
+/* Fails with a message that ends in a list of the formats that have these flags. */
 pelt_result px_fail_format(pelt_context *context, pelt_result result, uint32_t flags, const char *what);
-/* The format whose extension the path has; NULL. */
+/* The format that has the path's extension, or NULL. */
 const px_format *px_format_by_extension(const char *path);
 
 /* ---- After reading ---------------------------------------------------------------------------------------- */
 
-/* Axes and unit of a file (space.c). */
+/* Up axis and unit of a file (space.c). */
 typedef struct px_space {
     uint32_t up;  /* pelt_up_axis */
-    double scale; /* factor of lengths */
-    bool given;   /* for all files … */
-    bool named;   /* … or for this one */
+    double scale; /* file lengths are multiplied by this */
+    bool given;   /* desc.up or desc.scale has an entry that applies to this file … */
+    bool named;   /* … and that entry names this file */
 } px_space;
 
-/* What desc.up and desc.scale say about a file: `path`, or `given`, the path, folder or pattern that it was found by. */
+/* Finds the entries of desc.up and desc.scale that apply to a file. An entry may name the file by `path` or by `given`,
+ * the path, folder or pattern by which the file was found. */
 pelt_result px_space_find(pelt_context *context, const pelt_load_desc *desc, const char *path, const char *given,
                           px_space *space);
-/* Converts a model to y up and the scale: mesh, skin, morphs, skeleton, motions and clips [0, clip_count). Motions that
- * are read into it later follow. */
+/* Rotates a model to y up and scales it: mesh, skin, morph targets, skeleton, motions and clips [0, clip_count).
+ * Motions that are read into the model later are converted in the same way. */
 pelt_result px_space_apply(pelt_model *model, const px_space *space, uint32_t clip_count);
-/* Converts the motions from `first_motion` on. */
+/* Converts motions [first_motion, motion_count). */
 pelt_result px_space_motions(pelt_model *model, const px_space *space, uint32_t first_motion);
-/* Converts clip `number`, of a cache. Where desc says nothing about it and its first frame is the mesh in other axes or
- * units, it is converted to those of the mesh, with a warning; where that is only probable, there is a warning alone. */
+/* Converts clip `number`, which comes from a point cache. If desc has no entry for the cache and the clip's first frame
+ * equals the mesh in other axes or units, converts the clip to those of the mesh, with a warning. If the match is only
+ * probable, warns and does not convert. */
 pelt_result px_space_cache(pelt_context *context, pelt_model *model, const px_space *space, uint32_t number);
 
-/* Joins motions that play together: see pelt_load_desc.join (join.c). */
+/* Joins motions that play at the same time: see pelt_load_desc.join (join.c). */
 pelt_result px_join_motions(pelt_context *context, pelt_model *model, const char *how);
 
 /* ---- Sequences -------------------------------------------------------------------------------------------- */
 
-/* The files of a folder, a glob or a printf pattern, in natural order; a plain path gives itself. */
+/* Lists the files of a folder, a glob or a printf pattern, in natural order. A plain path gives itself. */
 pelt_result px_sequence_expand(px_arena *arena, const char *path, const char ***paths, size_t *count);
-/* Fails when the files [count] of a folder or glob, in natural order, are more than one sequence, and names two. A sequence:
- * names that differ in a number; files of other names beside it are another one. Where several numbers differ, the last is
- * that of the frame, and no two files may share it. Files of which no two differ by numbers alone (named shapes) pass. */
+/* Fails if the files [count] of a folder or glob, in natural order, form more than one sequence; the message names two
+ * files. A sequence is a set of names that differ only in a number; files with other names form another sequence. If
+ * several numbers differ, the last one is the frame number, and no two files may share it. A set in which no two names
+ * differ by numbers alone (named shapes) passes. */
 pelt_result px_sequence_check(px_arena *arena, const char *const *paths, size_t count);
-/* The path of frame `number` when `path` holds one %d or %04d, else NULL. */
+/* The path of frame `number` if `path` holds one %d or %04d, else NULL. */
 const char *px_sequence_path(px_arena *arena, const char *path, uint32_t number);
 bool px_sequence_is_pattern(const char *path);
-/* As strcmp, with digits compared as numbers: "2" before "10". */
+/* Like strcmp, but compares runs of digits as numbers: "2" before "10". */
 int px_natural_compare(const char *a, const char *b);
 
-/* Makes the model ready for a cache with this many points: they are its points, or its vertices (which then become its
- * points), or the model is empty and gets them as vertices. Fails with both counts. Check the file's size first. */
+/* Prepares the model for a cache of `point_count` points. They must match the model's points, or its vertices (each
+ * vertex then becomes a point); an empty model gets them as vertices. Otherwise fails with both counts. Check the
+ * file's size before the call. */
 pelt_result px_cache_fit(pelt_context *context, pelt_model *model, uint64_t point_count);
-/* What to call an animation after its file, in the model's memory: "folder/run.pc2" gives "run". NULL: no memory. */
+/* The name of an animation, derived from its file and allocated in the model: "folder/run.pc2" gives "run". NULL: out
+ * of memory. */
 const char *px_read_name(const px_read *read);
-/* Frames per second of a motion whose file does not say. */
+/* Frame rate of a motion whose file does not state one. */
 static inline double px_read_motion_fps(const px_read *read) {
     return read->desc->motion_fps > 0 ? read->desc->motion_fps : 120;
 }
-/* Adds a clip to the model's list. */
+/* Appends a clip to the model's clips. */
 pelt_result px_model_add_clip(pelt_context *context, pelt_model *model, const pelt_clip *clip);
 
 #endif

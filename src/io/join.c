@@ -1,6 +1,7 @@
-/* Joins motions that play together. Programs write the animation of one character as several motions: Blender one of the
- * bones and one of the shape keys. Motions are joined where they have one name, or where they span the same time, one moves
- * bones and the others morphs; never where a property of a node would be moved twice. */
+/* Joins motions that play at the same time. Exporters split the animation of one character into several motions:
+ * Blender writes one for the bones and one for the shape keys. Motions are joined if they have the same name, or if
+ * they span the same time and one moves bones and the others morphs; never if a property of a node would be animated
+ * twice. */
 #include "io/io.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Skeletons of files, joint by joint. */
+/* Builds the skeleton of a model joint by joint: see joints.h. */
 #include "io/joints.h"
 
 #include "core/math3.h"

@@ -1,6 +1,5 @@
-/* MDD point caches: big-endian. i32 frames, i32 points, f32 times in seconds [frame], then f32 xyz frame by frame.
- * There is no magic number: the extension tells.
- */
+/* MDD point caches: big-endian. i32 frame count, i32 point count, f32 times in seconds [frame], then f32 xyz frame by
+ * frame. There is no magic number: the format is identified by its extension. */
 #include "io/cache.h"
 
 #include <math.h>

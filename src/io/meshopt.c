@@ -1,4 +1,4 @@
-/* EXT_meshopt_compression by meshoptimizer. */
+/* Decoder for EXT_meshopt_compression, by meshoptimizer. */
 #include "io/meshopt.h"
 
 #include <meshoptimizer.h>

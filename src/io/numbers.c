@@ -1,4 +1,4 @@
-/* Numbers for vertices from a text file. */
+/* Reads one number per vertex from a text file. */
 #include "io/words.h"
 
 static pelt_result wrong_count(const px_read *read, const pelt_mesh *mesh, size_t count, bool more) {

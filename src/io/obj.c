@@ -1,4 +1,4 @@
-/* Wavefront OBJ: its row in the table of formats, and how its content is recognised. */
+/* Wavefront OBJ: entry in the table of formats, and detection by content. */
 #include "io/obj.h"
 
 /* How much of a file tells what it is. */

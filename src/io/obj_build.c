@@ -1,4 +1,4 @@
-/* From the lists of an OBJ file to a model: the mesh of its polygons, parts, and what only OBJ knows. */
+/* Makes a model from the lists of an OBJ file: the mesh, its parts, and the document of data that only OBJ has. */
 #include "io/obj.h"
 
 typedef struct builder {

@@ -1,8 +1,8 @@
-/* Reading OBJ text into lists, in one pass over the file.
+/* Reads OBJ text into lists, in one pass over the file.
  *
- * Lines end in LF, CR or both. A backslash before the line end continues a statement of numbers; names and comments
- * take it as it is, since paths end in it. Indices count from 1, or backwards from the last element so far; they may
- * point forward, so that their upper bound is checked at the end.
+ * Lines end in LF, CR or CRLF. A backslash before the line end continues a numeric statement; in names and comments it
+ * is an ordinary character, since paths may end in it. Indices count from 1, or backwards from the last element so far.
+ * They may refer to later elements, so their upper bound is checked at the end.
  */
 #include "io/obj.h"
 

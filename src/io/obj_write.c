@@ -1,7 +1,7 @@
-/* Writing OBJ: points in their order, texture coordinates and normals each once, polygons put together from their
- * fans. With the document of an OBJ file, its libraries, object and group names and bare corners come back. On request
- * all parts are one object, so that importers keep the points as they are, for caches of them.
- */
+/* OBJ writer: points in their order, distinct texture coordinates and normals, polygons reassembled from their triangle
+ * fans. With the document of an OBJ file, restores its libraries, object and group names and corners without texture
+ * coordinate or normal. On request all parts are written as one object, so that importers keep the point order and
+ * point caches still match. */
 #include "io/obj.h"
 
 #include <math.h>

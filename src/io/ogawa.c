@@ -1,6 +1,5 @@
-/* The Ogawa container: see ogawa.h. Nothing is copied and nothing recurses here: a group that contains itself costs
- * only those who walk it.
- */
+/* The Ogawa container: see ogawa.h. No data is copied and no function recurses: a group that contains itself is
+ * harmless here; callers that traverse groups limit their work. */
 #include "io/ogawa.h"
 
 #define HEADER_SIZE ((size_t)16)

@@ -1,6 +1,5 @@
-/* PC2 point caches: little-endian. "POINTCACHE2\0", i32 version, i32 points, f32 start, f32 rate, i32 frames, then
- * f32 xyz frame by frame. Start and rate count frames of the scene: frame k is at (start + k·rate) / fps seconds.
- */
+/* PC2 point caches: little-endian. "POINTCACHE2\0", i32 version, i32 point count, f32 start, f32 rate, i32 frame count,
+ * then f32 xyz frame by frame. Start and rate are in scene frames: frame k is at (start + k·rate) / fps seconds. */
 #include "io/cache.h"
 
 #include <math.h>

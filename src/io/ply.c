@@ -1,6 +1,7 @@
-/* PLY (Stanford polygons): its row in the table of formats, and reading the header.
+/* PLY (Stanford polygon format): entry in the table of formats, and the header parser.
  *
- * The header is text: "ply", "format ENCODING 1.0", then elements in the order of the body, each with its properties:
+ * The header is text: "ply", "format ENCODING 1.0", then the elements in the order of the body, each with its
+ * properties:
  *
  *   element vertex 8
  *   property float x

@@ -1,7 +1,7 @@
-/* Reading the body of a PLY file: elements one after the other, each a number of records of its properties.
+/* Reads the body of a PLY file: one element after the other, each a number of records of its properties.
  *
- * Numbers of ascii files are words with any white space between: files break lines where they like. Every count is
- * held against the bytes that are left before anything is allocated or looped over by it.
+ * Numbers in ASCII files are separated by any white space, since files break lines at any place. Every count is checked
+ * against the remaining bytes before it is used for an allocation or a loop.
  */
 #include "core/classes.h"
 #include "io/ply.h"

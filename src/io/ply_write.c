@@ -1,6 +1,6 @@
-/* Writing PLY: vertices with all they have, then polygons put together from their fans. Where several vertices are one
- * point, each says which: a cache of the mesh still fits when the file is read again.
- */
+/* PLY writer: vertices with all their attributes, then polygons reassembled from their triangle fans. If several
+ * vertices share a point, each vertex stores its point index, so that a point cache still matches the mesh when the
+ * file is read again. */
 #include "io/ply.h"
 
 #include <math.h>

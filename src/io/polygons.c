@@ -1,9 +1,9 @@
-/* From lists of polygons to a mesh: see polygons.h.
+/* Makes a mesh from lists of polygons: see polygons.h.
  *
- * Vertices of the mesh are the distinct combinations of point, texture coordinate and normal: vertex i is point i with
- * its first combination while i < point_count; further combinations follow in the order of the corners. Those are
- * found again through a hash table, so that each corner costs the same however often a point is split (the pole of a
- * sphere has hundreds of texture coordinates).
+ * Vertices of the mesh are the distinct combinations of point, texture coordinate and normal. Vertex i < point_count is
+ * point i with its first combination; further combinations follow in the order of the corners. A hash table finds
+ * these, so that the cost per corner is constant however often a point is split (the pole of a sphere has hundreds of
+ * texture coordinates).
  */
 #include "io/polygons.h"
 #include "core/classes.h"

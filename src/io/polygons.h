@@ -1,44 +1,45 @@
-/* Polygons whose corners have points, texture coordinates and normals of their own, as files list them, and the mesh
- * that they make. Shared by OBJ, PLY and Alembic.
- */
+/* Polygons as files list them, with separate point, texture coordinate and normal indices per corner, and their
+ * conversion to a mesh. Shared by OBJ, PLY and Alembic. */
 #ifndef PELT_IO_POLYGONS_H
 #define PELT_IO_POLYGONS_H
 
 #include "io/io.h"
 
-/* Elements of one kind that grow; scratch of the context. */
+/* A growable array of elements of one type; scratch memory of the context. */
 typedef struct px_list {
     void *data;
     size_t count, capacity;
 } px_list;
 
-/* Room for `more` elements behind the last, NULL when there is none. The count stays. */
+/* Grows the capacity by `more` elements; returns the address after the last element, or NULL if out of memory. Does not
+ * change the count. */
 void *px_list_room(pelt_context *context, px_list *list, size_t more, size_t size);
 
-/* One corner of a polygon: its point, texture coordinate and normal, counted from 1; 0: none. */
+/* One corner of a polygon: indices of its point, texture coordinate and normal, counted from 1. 0: none. */
 typedef struct px_corner {
     uint32_t point, uv, normal;
 } px_corner;
 
 typedef struct px_polygons {
-    px_list positions;     /* float, 3 for each point */
-    px_list uvs;           /* float, 2 for each texture coordinate */
-    px_list normals;       /* float, 3 for each normal; 0: none, computed from the faces */
+    px_list positions;     /* float [point][3] */
+    px_list uvs;           /* float [texture coordinate][2] */
+    px_list normals;       /* float [normal][3]; a zero normal is replaced by one computed from the faces */
     px_list corners;       /* px_corner, polygon by polygon */
-    px_list polygons;      /* uint32_t, the corners of each, at least 3 */
-    bool uvs_by_point;     /* a texture coordinate for each point; those of the corners are not looked at */
-    bool normals_by_point; /* likewise */
+    px_list polygons;      /* uint32_t, number of corners of each polygon, at least 3 */
+    bool uvs_by_point;     /* uvs is [point]; the corners' uv indices are ignored */
+    bool normals_by_point; /* normals is [point]; the corners' normal indices are ignored */
 } px_polygons;
 
-/* Makes the mesh without its parts; points keep their order and number. Indices are checked, counts below PELT_NONE.
- * Uses up content->corners. `vertices` gets a px_corner per vertex, point 0 for points without polygon. */
+/* Makes the mesh without its parts. Points keep their order and number. Requires checked indices and counts below
+ * PELT_NONE. Overwrites content->corners. `vertices` gets one px_corner per vertex; point 0: a point without a polygon.
+ */
 pelt_result px_polygons_build(pelt_context *context, pelt_model *model, px_polygons *content, px_list *vertices);
 void px_polygons_free(pelt_context *context, px_polygons *content);
 
-/* Warns of what was left out or replaced, if anything was: faces of fewer than 3 corners, texture coordinates that are
- * not finite, normals without direction. */
+/* Warns, if any count is not zero, of elements that were dropped or replaced: faces of fewer than 3 corners, texture
+ * coordinates that are not finite, normals without a direction. */
 void px_polygons_tell(pelt_context *context, size_t short_faces, size_t odd_uvs, size_t odd_normals);
-/* Makes a file's normal unit; false, and 0, when it has no direction. */
+/* Normalizes a normal. Returns false and sets it to zero if it has no direction. */
 bool px_unit_normal(float *n);
 
 #endif

@@ -1,10 +1,10 @@
-/* Poses of a model's joints from files: JSON of our own (docs/formats.md), or another skeleton whose joints have the same
- * names.
+/* Reads poses of a model's joints from files: Pelt's own JSON (docs/formats.md), or another skeleton whose joints have
+ * the same names.
  *
- * What such a skeleton says about a joint is how far it has turned in the world from its own rest pose, so that files whose
- * joints have other axes (BVH has none at all) say the same:
- *   R = S(pose) · S(rest)⁻¹ · R(rest), R, S global rotations of the model's and the file's joint.
- * Without a motion the file is a skeleton that stands in the pose, and its local transforms are taken as they are.
+ * Such a skeleton contributes the global rotation of a joint relative to its own rest pose. The result does not depend
+ * on the file's joint axes (BVH has none):
+ *   R = S(pose) · S(rest)⁻¹ · R(rest), where R, S are global rotations of the model's and the file's joint.
+ * A file without a motion is a skeleton that stands in the pose; its local transforms are copied.
  */
 #include "core/json.h"
 #include "core/math3.h"

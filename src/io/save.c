@@ -1,4 +1,4 @@
-/* Writing a model: one file, or a sequence of them; all of it or nothing. */
+/* Writes a model to one file or to a sequence of files; either all files appear or none. */
 #include "io/io.h"
 
 #define FIELD(name) PELT_FIELD(pelt_save_desc, name)

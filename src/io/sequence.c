@@ -1,4 +1,4 @@
-/* Sequences of files: folders, globs and printf patterns, in natural order. */
+/* File sequences: folders, globs and printf patterns, in natural order. */
 #include "io/io.h"
 
 #include <ctype.h>

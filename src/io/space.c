@@ -1,4 +1,5 @@
-/* Axes and units of files: models are converted to y up and the scale of pelt_load_desc, caches to those of their mesh. */
+/* Up axes and units of files: converts models to y up and the scale of pelt_load_desc, and caches to the space of their
+ * mesh. */
 #include "core/math3.h"
 #include "core/similarity.h"
 #include "io/asf.h"

@@ -1,4 +1,4 @@
-/* Text files of words and numbers. */
+/* Tokenizer for text files of words and numbers: see words.h. */
 #include "io/words.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ pelt_result px_words_begin(const px_read *read, char comment, px_words *words) {
     size_t size = read->file.size;
     *words = (px_words){.context = read->context, .start = text, .end = text + size, .p = text, .comment = comment};
     if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
-        words->p += 3; /* the mark of UTF-8 */
+        words->p += 3; /* UTF-8 byte order mark */
     if (memchr(text, 0, px_min_size(size, 1024)))
         return px_fail(read->context, PELT_ERROR_INPUT, "is not text, as its format must be");
     return PELT_OK;
@@ -24,7 +24,7 @@ static inline bool is_line_end(char c) {
     return c == '\n' || c == '\r' || c == 0;
 }
 
-/* Skips blanks and a comment, but no line end. */
+/* Skips blanks and a comment; stops at a line end. */
 static inline void skip_blanks(px_words *words) {
     while (words->p < words->end && is_blank(*words->p))
         words->p++;

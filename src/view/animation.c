@@ -1,4 +1,4 @@
-/* Which animation is drawn, and where its vertices and joints are at a time. */
+/* Selection of the animation to draw, and evaluation of its vertices and joints at a time. */
 #include "run/skin.h"
 #include "view/view.h"
 
@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* A whole number below `count` in decimal digits; else PELT_NONE. */
+/* Parses a decimal integer below `count`; PELT_NONE if the text is anything else. */
 static uint32_t number_below(const char *text, uint32_t count) {
     char *end;
     if (*text < '0' || *text > '9')
@@ -102,7 +102,7 @@ static int compare_places(const void *a, const void *b) {
     return pa->vertex < pb->vertex ? -1 : pa->vertex > pb->vertex;
 }
 
-/* groups [vertex]: the first vertex at the same rest position, so that no seam shows in the shading. */
+/* groups [vertex]: the first vertex at the same rest position. Shading is smooth across seams. */
 static pelt_result group_vertices(pelt_context *context, const pelt_mesh *mesh, uint32_t *groups) {
     place *places = PX_ALLOC(context, place, mesh->vertex_count);
     if (!places)
@@ -111,7 +111,7 @@ static pelt_result group_vertices(pelt_context *context, const pelt_mesh *mesh, 
         places[i].vertex = i;
         for (int c = 0; c < 3; c++) {
             float p = mesh->positions[(size_t)3 * i + c];
-            places[i].p[c] = isfinite(p) ? p + 0.0f : 0; /* NaN would have no order; −0 becomes 0 */
+            places[i].p[c] = isfinite(p) ? p + 0.0f : 0; /* NaN has no order; −0 becomes 0 */
         }
     }
     if (mesh->vertex_count > 0)
@@ -131,7 +131,7 @@ static void normalize(float n[3]) {
         n[c] = fine ? (float)(n[c] / length) : c == 2;
 }
 
-/* The cross product with edges scaled to about one, so that neither huge nor tiny models overflow or vanish. */
+/* Cross product of the edges, scaled to about one so that huge and tiny models neither overflow nor underflow. */
 static void add_face(const float *positions, const uint32_t t[3], double scale, double sums[3]) {
     const float *a = positions + (size_t)3 * t[0], *b = positions + (size_t)3 * t[1], *c = positions + (size_t)3 * t[2];
     double ab[3], ac[3];
@@ -152,7 +152,7 @@ static double edge_scale(const pelt_mesh *mesh, const float *positions) {
     return largest > 0 ? 1 / largest : 1;
 }
 
-/* Area-weighted, over groups; faces with a corner that is not finite count nothing. */
+/* Area-weighted sums over groups. Faces with a corner that is not finite are ignored. */
 static pelt_result smooth_normals(pelt_context *context, const pelt_mesh *mesh, const float *positions,
                                   float *normals) {
     uint32_t *groups = PX_ALLOC(context, uint32_t, mesh->vertex_count);
@@ -182,7 +182,8 @@ static pelt_result smooth_normals(pelt_context *context, const pelt_mesh *mesh, 
 
 /* ---- Skinned normals -------------------------------------------------------------------------------------- */
 
-/* As engines have them: by the blended matrix itself; what merely hangs from a joint by the inverse transposed of its. */
+/* Normals as engines compute them: skinned vertices by the blended matrix itself, unskinned parts by the inverse
+ * transpose of their joint's matrix. */
 static pelt_result skinned_normals(pelt_context *context, const pelt_model *model, const pelt_motion *motion,
                                    double time, float *normals) {
     const pelt_mesh *mesh = &model->mesh;

@@ -1,12 +1,12 @@
-/* A skeleton without a surface: every bone becomes a slim octahedron from its joint to the child, every joint a small
- * one, as solid as any mesh. */
+/* Draws a skeleton without a surface: each bone becomes a slim octahedron from its joint to the child, each joint a
+ * small octahedron, shaded like any mesh. */
 #include "view/view.h"
 
-#define CORNERS   24 /* of an octahedron whose faces are flat: three to a face */
+#define CORNERS   24 /* an octahedron with flat-shaded faces: 8 faces, 3 vertices each */
 #define THICKNESS 0.12f
-#define MIDDLE    0.18f /* where along a bone it is widest */
+#define MIDDLE    0.18f /* position of the largest width along a bone, 0 to 1 */
 
-/* Two unit vectors across d. */
+/* Two unit vectors perpendicular to the unit vector d. */
 static void across(const float d[3], float u[3], float v[3]) {
     float axis[3] = {0, 0, 0};
     axis[fabsf(d[0]) < 0.6f ? 0 : 1] = 1;
@@ -20,7 +20,7 @@ static void across(const float d[3], float u[3], float v[3]) {
 typedef struct builder {
     px_scene *scene;
     uint32_t *triangles;
-    uint32_t used; /* octahedra so far */
+    uint32_t used; /* octahedra added so far */
 } builder;
 
 static void add_face(builder *b, const float *const corners[3], uint32_t first, px_color color) {
@@ -41,7 +41,8 @@ static void add_face(builder *b, const float *const corners[3], uint32_t first, 
     }
 }
 
-/* From a to b, `wide` from its middle line to its rim, which is `middle` of the way. */
+/* An octahedron between two points. `wide` is the distance of its rim from the axis, `middle` the rim's position along
+ * the axis, 0 to 1. */
 static void add_octahedron(builder *b, const float from[3], const float to[3], float middle, float wide,
                            px_color color) {
     float d[3], u[3], v[3], rim[4][3];
@@ -63,7 +64,7 @@ static void add_octahedron(builder *b, const float from[3], const float to[3], f
     b->used++;
 }
 
-/* Bones far longer than most (a root's way to the hips) are no thicker for it. */
+/* Mean bone length. Limits the thickness of bones that are far longer than most (from a root to the hips). */
 static float typical_length(const px_scene *scene) {
     double sum = 0;
     uint32_t count = 0;

@@ -1,19 +1,20 @@
-/* The camera that just holds everything the model moves through.
+/* Fits the camera tightly to everything that the model moves through.
  *
- * A point p is seen when |right·(p−e)| ≤ s · forward·(p−e) for the eye e and s the tangent of half the angle of view,
- * and the same for up. The largest ±right·p − s·forward·p over all points therefore say where e must be: a fit as
- * tight as perspective allows, from four numbers, in one pass over the poses. */
+ * A point p is visible if |right·(p−e)| ≤ s · forward·(p−e) for the eye e and s the tangent of half the angle of view,
+ * and likewise for up. The maxima of ±right·p − s·forward·p over all points therefore determine e: the tightest fit
+ * that perspective allows, from four numbers, in one pass over the poses.
+ */
 #include "view/view.h"
 
-#define HALF_ANGLE 0.23 /* radians, vertically: a portrait lens, which keeps proportions */
-#define MARGIN     0.88 /* part of the cell that the model fills at most */
+#define HALF_ANGLE 0.23 /* radians, vertical: a portrait lens, which keeps proportions */
+#define MARGIN     0.88 /* largest fraction of the cell that the model fills */
 
 typedef struct extent {
-    double right[3], up[3], forward[3]; /* the camera's axes, y up */
+    double right[3], up[3], forward[3]; /* unit vectors of the camera, y up */
     double slope_x, slope_y;
-    double reach[4]; /* largest right − s·forward, −right − s·forward, up − s·forward, −up − s·forward */
-    double nearest;  /* smallest forward */
-    double low[3], high[3]; /* box */
+    double reach[4]; /* maxima of right − s·forward, −right − s·forward, up − s·forward, −up − s·forward */
+    double nearest;         /* smallest forward·p */
+    double low[3], high[3]; /* bounding box */
     bool any;
 } extent;
 
@@ -48,7 +49,7 @@ static void set_axes(extent *e, const pelt_picture_desc *desc, uint32_t width, u
     e->slope_x = e->slope_y * width / height;
 }
 
-/* One pose's vertices, or its joints where they are what is drawn. */
+/* Adds the vertices of a pose, or its joints if the model is only a skeleton. */
 static pelt_result add_pose(pelt_context *context, const pelt_model *model, const px_animation *animation, double time,
                             float *scratch, extent *e) {
     bool bones = px_is_skeleton(model);
@@ -60,12 +61,12 @@ static pelt_result add_pose(pelt_context *context, const pelt_model *model, cons
     return PELT_OK;
 }
 
-/* The eye, along the camera's axes, in the model's units. */
+/* The eye position along the camera's axes, in model units. */
 static void place_eye(const extent *e, double size, double eye[3]) {
     eye[0] = (e->reach[0] - e->reach[1]) / 2;
     eye[1] = (e->reach[2] - e->reach[3]) / 2;
     eye[2] = fmin(-(e->reach[0] + e->reach[1]) / (2 * e->slope_x), -(e->reach[2] + e->reach[3]) / (2 * e->slope_y));
-    eye[2] = fmin(eye[2], e->nearest - size / 2); /* something flat or single has no size to keep away from */
+    eye[2] = fmin(eye[2], e->nearest - size / 2); /* a flat model or a single point gives no distance */
 }
 
 static void finish(const extent *e, const pelt_picture_desc *desc, uint32_t width, uint32_t height, px_frame *frame,

@@ -1,4 +1,4 @@
-/* Colours and colour maps. Maps are straight lines in OKLab (Ottosson 2020), where equal steps look equally large. */
+/* Colours and colour maps. Maps are piecewise linear in OKLab (Ottosson 2020), where equal steps look equally large. */
 #include "view/view.h"
 
 typedef struct lab {
@@ -41,8 +41,8 @@ static lab from_hue(float l, float chroma, float degrees) {
 }
 
 px_color px_color_category(uint32_t index) {
-    /* Steps of 85° (a third power of the golden ratio, so that hues hardly ever meet again): far enough apart to tell
-     * neighbours, near enough that their blend is still a colour. The lightness tells near hues apart. */
+    /* Hue steps of 85°: 360° · φ⁻³ (golden ratio), so that hues hardly ever repeat. Neighbours are far enough apart to
+     * distinguish and near enough that their blend is still saturated. The lightness separates similar hues. */
     static const float lightness[] = {0.77f, 0.69f, 0.84f};
     float turn = fmodf(0.23606798f * (float)(index % 4096), 1);
     return from_lab(from_hue(lightness[index % 3], 0.130f, 25 + 360 * turn));

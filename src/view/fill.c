@@ -1,9 +1,9 @@
-/* Triangles into depth buffers: exact coverage by integer edge functions (Pineda 1988), so that triangles that share an
- * edge never overlap and never leave a gap. */
+/* Triangle rasterizer with depth buffer: exact coverage by integer edge functions (Pineda 1988). Triangles that share
+ * an edge never overlap and never leave a gap. */
 #include "view/view.h"
 
-/* Sample (i, j) of a square pattern is moved along by the other index: no two on a row or a column, which makes edges
- * near the axes smooth. One sample per pixel is its centre. */
+/* Sample (i, j) of a square pattern is offset by the other index: no two samples share a row or a column, which smooths
+ * edges that are nearly parallel to an axis. A single sample lies at the pixel's centre. */
 void px_tile_pattern(px_tile *tile, uint32_t side) {
     tile->sample_count = (int32_t)(side * side);
     for (uint32_t j = 0; j < side; j++)
@@ -14,7 +14,8 @@ void px_tile_pattern(px_tile *tile, uint32_t side) {
         }
 }
 
-/* E(x, y) = dx·(y − y0) − dy·(x − x0) − bias: ≥ 0 inside. A sample exactly on an edge belongs to one side only. */
+/* Edge function E(x, y) = dx·(y − y0) − dy·(x − x0) − bias: ≥ 0 inside. The bias assigns a sample exactly on an edge to
+ * one side only. */
 typedef struct edge {
     int64_t dx, dy, x0, y0, bias;
 } edge;
@@ -73,7 +74,7 @@ void px_tile_fill(px_tile *tile, const px_screen_corner *a, const px_screen_corn
     int64_t area = ((int64_t)b->x - a->x) * ((int64_t)c->y - a->y) - ((int64_t)b->y - a->y) * ((int64_t)c->x - a->x);
     if (y0 > y1 || x0 > x1 || area == 0)
         return;
-    if (area < 0) { /* both sides are drawn */
+    if (area < 0) { /* draw both sides */
         const px_screen_corner *swap = b;
         b = c;
         c = swap;

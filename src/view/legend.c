@@ -1,15 +1,16 @@
-/* What the colours of a picture mean: a bar with numbers under the picture; and labels of a sheet's cells. */
+/* Legends that explain the colours of a picture (a colour bar with numbers below the picture), and labels of the cells.
+ */
 #include "view/view.h"
 
 #include <stdio.h>
 
-/* In dots of the font. */
+/* Sizes in dots of the font. */
 #define MARGIN    6
 #define GAP       3
 #define BAR_LEAST 60
 #define BAR_MOST  140
 #define STRIP     (2 * MARGIN + 2 * PX_TEXT_HEIGHT + GAP)
-#define SLOT      (BAR_LEAST + 10 * PX_TEXT_ADVANCE + 3 * MARGIN) /* narrowest */
+#define SLOT      (BAR_LEAST + 10 * PX_TEXT_ADVANCE + 3 * MARGIN) /* smallest width of a bar with its title */
 
 static uint32_t dot_size(const pelt_picture_desc *desc) {
     uint32_t least = desc->width < desc->height ? desc->width : desc->height;
@@ -21,7 +22,7 @@ static bool has_scale(pelt_picture_mode mode) {
            mode == PELT_PICTURE_DISPLACEMENT;
 }
 
-/* The modes that get a bar, the picture's first one first. */
+/* Lists the modes that get a bar; desc->mode comes first. */
 static uint32_t list_modes(const pelt_picture_desc *desc, pelt_picture_mode modes[2]) {
     uint32_t count = 0;
     if (has_scale((pelt_picture_mode)desc->mode))
@@ -42,7 +43,7 @@ uint32_t px_legend_height(const pelt_picture_desc *desc) {
 typedef struct bar {
     char title[96];
     double low, high;
-    bool middle; /* a number there too */
+    bool middle; /* label the middle value too */
     px_color (*color)(float);
 } bar;
 
@@ -68,7 +69,7 @@ static pelt_result describe(pelt_context *context, const px_shot *shot, pelt_pic
     return PELT_OK;
 }
 
-/* Shortens a title to `count` letters, more than 2. What is cut inside a letter of several bytes still shows as one. */
+/* Shortens a title to `count` letters; count > 2. A multi-byte character that is cut still shows as one letter. */
 static void shorten(char *title, size_t count) {
     if (strlen(title) > count)
         snprintf(title + count - 2, 3, "..");
@@ -81,7 +82,7 @@ static void write_number(const px_canvas *canvas, int64_t x, int64_t y, uint32_t
     px_canvas_text(canvas, x - (int64_t)lround(align * px_text_width(text) * dot), y, dot, ink, text);
 }
 
-/* In dots: title, bar; under the bar its numbers. */
+/* Draws the title, the bar to its right, and the numbers below the bar. `slot` is in dots. */
 static void draw_bar(const px_canvas *canvas, bar *b, int64_t x, int64_t y, uint32_t slot, uint32_t dot,
                      const uint8_t ink[3]) {
     uint32_t most = slot - 3 * MARGIN - BAR_LEAST;
@@ -112,7 +113,7 @@ pelt_result px_legend_draw(pelt_context *context, const px_shot *shot, const px_
     uint32_t height = px_legend_height(desc), dot = dot_size(desc), y = canvas->height - height;
     pelt_picture_mode modes[2];
     uint32_t count = height > 0 ? list_modes(desc, modes) : 0;
-    if (count > 0 && desc->background == PELT_PICTURE_TRANSPARENT) /* words want something to stand on */
+    if (count > 0 && desc->background == PELT_PICTURE_TRANSPARENT) /* text needs a background */
         px_canvas_rect(canvas, 0, y, canvas->width, height, (const uint8_t[3]){255, 255, 255}, 0.85f);
     for (uint32_t m = 0; m < count; m++) {
         bar b;

@@ -1,21 +1,23 @@
-/* Soft light without noise: how much of the sky and of a large key light every vertex and every piece of ground sees.
+/* Soft light without noise: the fraction of the sky and of a large key light that each vertex and each ground cell
+ * sees.
  *
- * For each of a fixed set of directions the model is drawn into a small depth map along that direction (Williams 1978),
- * and every receiver looks whether something is before it. A map keeps the nearest and the farthest surface, so it
- * serves the opposite direction too. Both sides of a vertex are lit, as flags and capes have two. */
+ * For each of a fixed set of directions the model is drawn into a small depth map along that direction (shadow mapping,
+ * Williams 1978), and each receiver is tested against the map for occlusion. A map stores the nearest and the farthest
+ * surface, so it serves the opposite direction too. Both sides of a vertex are lit, since flags and capes show both.
+ */
 #include "view/view.h"
 
 #define SKY_AXES   28
 #define KEY_RAYS   14
-#define BLOCK_RAYS 7    /* directions of one block: six blocks, four for the sky */
+#define BLOCK_RAYS 7    /* directions per block: six blocks, four of them for the sky */
 #define KEY_SPREAD 0.16 /* radius of the key light, as the tangent of its half angle */
 #define MAP_SIDE   256
-#define TEXEL      (2.0 / MAP_SIDE) /* size of a map's cell, in radii of the model */
+#define TEXEL      (2.0 / MAP_SIDE) /* size of a map cell, in radii of the model */
 
 _Static_assert(SKY_AXES % BLOCK_RAYS == 0 && KEY_RAYS % BLOCK_RAYS == 0, "a block is all sky or all key light");
 
 typedef struct ray {
-    float d[3], u[3], v[3]; /* to the light, and across */
+    float d[3], u[3], v[3]; /* unit vectors: towards the light, and two perpendicular to it */
     bool key;
 } ray;
 
@@ -28,7 +30,7 @@ typedef struct bake {
     pelt_context *context;
     px_scene *scene;
     px_ground *ground;
-    float center[3], radius; /* a ball round the pose */
+    float center[3], radius; /* bounding sphere of the pose */
     ray rays[SKY_AXES + KEY_RAYS];
     sums *vertices; /* [block][vertex] */
     float *cells;   /* [block][cell] */
@@ -43,7 +45,7 @@ static void normalize(float v[3]) {
 }
 
 void px_light_key(const px_camera *camera, float key[3]) {
-    float flat[3] = {camera->forward[0], 0, camera->forward[2]}; /* pitch stays below 90°: never 0 */
+    float flat[3] = {camera->forward[0], 0, camera->forward[2]}; /* never 0: the pitch stays below 90° */
     normalize(flat);
     for (int c = 0; c < 3; c++)
         key[c] = -0.62f * camera->right[c] - 0.72f * flat[c] + (c == 1 ? 1.15f : 0);
@@ -60,8 +62,8 @@ static void set_ray(ray *r, const float d[3], bool key) {
     r->key = key;
 }
 
-/* Sky: a spiral over the upper half of the sphere, even in area (each axis stands for both its ends). Key light: a
- * spiral over a disc. */
+/* Sky: a golden-angle spiral over the upper hemisphere, uniform in area (each axis serves both directions). Key light:
+ * a golden-angle spiral over a disc. */
 static void make_rays(bake *b, const float key[3]) {
     const float golden = 2.39996323f;
     for (int a = 0; a < SKY_AXES; a++) {
@@ -120,7 +122,8 @@ static float visible_cell(const px_tile *map, int x, int y, float height, bool f
     return from_below ? height - bias <= map->far_depth[t] : height + bias >= map->near_depth[t];
 }
 
-/* Seen part, blended between the four nearest cells, of a place seen along the ray or from its other end. */
+/* Visible fraction of a point, bilinear over the four nearest cells, seen along the ray or from the opposite direction.
+ */
 static float visible(const bake *b, const ray *r, const px_tile *map, const float p[3], bool from_below) {
     float m[3];
     to_map(b, r, p, m);
@@ -134,7 +137,7 @@ static float visible(const bake *b, const ray *r, const px_tile *map, const floa
     return (1 - v) * low + v * high;
 }
 
-/* Receivers stand a little off the surface, or a slanted surface would shade itself. */
+/* Offsets a receiver from the surface, so that slanted surfaces do not shadow themselves. */
 static void off_surface(const bake *b, const float p[3], const float n[3], float side, float out[3]) {
     for (int c = 0; c < 3; c++)
         out[c] = p[c] + side * 1.5f * (float)TEXEL * b->radius * n[c];
@@ -160,7 +163,7 @@ static void light_vertices(const bake *b, const ray *r, const px_tile *map, sums
     }
 }
 
-/* A ground that scatters light evenly would weigh with d·y. Its square keeps the shadow together under the model. */
+/* Diffuse ground would use the weight d·y. Its square concentrates the shadow under the model. */
 static float ground_weight(const ray *r) {
     return r->d[1] * r->d[1];
 }
@@ -196,7 +199,7 @@ static pelt_result run_block(void *user, size_t first, size_t count, size_t bloc
     return result;
 }
 
-/* Melts the shadows of single rays into one: a running mean over 2·radius + 1 cells along x, then along z. */
+/* Merges the shadows of single rays: box blur over 2·radius + 1 cells along x, then along z. */
 static void soften(float (*light)[3], int kind, int radius) {
     for (int pass = 0; pass < 2; pass++) {
         size_t step = pass == 0 ? 1 : PX_GROUND_SIDE, line = pass == 0 ? PX_GROUND_SIDE : 1;
@@ -214,7 +217,7 @@ static void soften(float (*light)[3], int kind, int radius) {
     }
 }
 
-/* Sums the blocks in their order. */
+/* Sums the blocks in a fixed order, for results independent of the thread count. */
 static void gather(const bake *b, size_t block_count) {
     size_t vertex_count = b->scene->vertex_count;
     for (size_t i = 0; i < vertex_count; i++) {
@@ -249,7 +252,7 @@ static void gather_ground(const bake *b, size_t block_count) {
     }
 }
 
-/* The ball round the pose's box, and the square of ground its shadows reach. */
+/* Computes the bounding sphere of the pose's box and the ground square that its shadows reach. */
 static void place(bake *b) {
     const px_scene *scene = b->scene;
     float squares = 0, reach = 0;
@@ -259,7 +262,7 @@ static void place(bake *b) {
         squares += half * half;
         reach = c == 1 ? reach : fmaxf(reach, half);
     }
-    b->radius = squares > 0 ? sqrtf(squares) * 1.02f : 1; /* a rim of empty cells */
+    b->radius = squares > 0 ? sqrtf(squares) * 1.02f : 1; /* leaves a margin of empty cells */
     if (!b->ground)
         return;
     b->ground->x = b->center[0];

@@ -1,31 +1,32 @@
-/* The skeleton over the surface: a kite from each joint to its child, a disc at each joint, smooth at the edges. */
+/* The skeleton drawn over the surface: a kite shape from each joint to its child and a disc at each joint, antialiased.
+ */
 #include "view/view.h"
 
 #include <stdlib.h>
 
 #define MAX_SIDES 4
 
-/* A convex shape, or a disc when side_count is 0. Pixels of the cell. */
+/* A convex polygon, or a disc if side_count is 0. Coordinates in pixels of the cell. */
 typedef struct mark {
-    float x[MAX_SIDES], y[MAX_SIDES]; /* corners in turn; of a disc: its centre first */
+    float x[MAX_SIDES], y[MAX_SIDES]; /* corners in order; disc: [0] is the centre */
     uint32_t side_count;
-    float radius;      /* of a disc */
+    float radius;      /* radius of a disc */
     float border;      /* width of the outline */
     px_color fill;     /* colour inside the outline */
     float fill_alpha;  /* its opacity, 0 to 1 */
-    float low, high;   /* rows it can touch */
-    float left, right; /* columns */
-    double nearness;   /* order of drawing */
-    uint32_t joint;    /* settles equal nearness */
+    float low, high;   /* range of rows */
+    float left, right; /* range of columns */
+    double nearness;   /* sort key: far marks are drawn first */
+    uint32_t joint;    /* tie-breaker for equal nearness */
 } mark;
 
 struct px_overlay {
     uint32_t width;
     uint32_t mark_count;
-    mark *marks; /* [mark] far ones first */
+    mark *marks; /* [mark] farthest first */
 };
 
-/* Below 0 inside; exact along the sides, which is all that smoothing needs. */
+/* Signed distance, negative inside. Exact next to the sides, which suffices for antialiasing. */
 static float distance_to(const mark *m, float x, float y) {
     if (m->side_count == 0)
         return hypotf(x - m->x[0], y - m->y[0]) - m->radius;
@@ -85,7 +86,8 @@ static void set_bounds(mark *m) {
     }
 }
 
-/* From joint a to its child b: widest near a, as bones are drawn everywhere. False when too short to see. */
+/* Kite shape from joint a to its child b, widest near a, as is usual for bones. Returns false if it is too short to
+ * see. */
 static bool make_kite(const double a[3], const double b[3], float unit, mark *m) {
     float dx = (float)(b[0] - a[0]), dy = (float)(b[1] - a[1]), length = hypotf(dx, dy);
     if (!(length > 1.5f * unit))
@@ -149,7 +151,7 @@ pelt_result px_overlay_make(px_arena *arena, const px_panel *panel, const px_ove
     if (!overlay || !marks)
         return PELT_ERROR_MEMORY;
     *overlay = (px_overlay){.width = panel->width, .marks = marks};
-    float unit = fmaxf((float)panel->height / 480, 0.8f); /* strokes grow with the picture */
+    float unit = fmaxf((float)panel->height / 480, 0.8f); /* line widths scale with the picture */
     for (uint32_t j = 0; j < panel->scene->joint_count; j++)
         add_joint(panel, j, unit, overlay);
     if (overlay->mark_count > 0)

@@ -1,8 +1,8 @@
-/* Pages: the program of web/, which the build made into px_page_head and px_page_tail, with data between. docs/page.md
- * says how the data is laid out.
+/* HTML pages: the program of web/, which the build makes into px_page_head and px_page_tail, with the data between
+ * them. docs/page.md describes the data layout.
  *
- * Blocks go out as base64, each in a script element that browsers leave alone. The JSON that describes them comes last,
- * since boxes of frames are known only then.
+ * Blocks are written as base64, each in a script element that browsers do not run. The JSON that describes them comes
+ * last, because the bounding boxes of frames are known only then.
  */
 #include "view/page.h"
 #include "core/json.h"
@@ -13,9 +13,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#define FLOAT_BYTES_MAX ((size_t)32 << 20)  /* more frames than this become 16-bit numbers */
-#define CLIP_BYTES_MAX  ((size_t)384 << 20) /* as base64 just under the longest text that browsers hold */
-#define ENCODE_BYTES    49152               /* encoded at a time; a multiple of 3 */
+#define FLOAT_BYTES_MAX ((size_t)32 << 20)  /* more bytes of frames than this are quantized to 16 bits */
+#define CLIP_BYTES_MAX  ((size_t)384 << 20) /* as base64 just below the longest string that browsers support */
+#define ENCODE_BYTES    49152               /* bytes encoded at a time; a multiple of 3 */
 
 typedef struct page {
     pelt_context *context;
@@ -24,8 +24,8 @@ typedef struct page {
     px_arena *arena;
     px_output_file *file;
     px_json *data;
-    bool narrow; /* frames as 16-bit numbers */
-    bool failed; /* a value of data could not be made: out of memory */
+    bool narrow; /* quantize frames to 16 bits */
+    bool failed; /* out of memory while building `data` */
 } page;
 
 static const pelt_option options[] = {
@@ -65,7 +65,7 @@ static size_t encode(const uint8_t *data, size_t size, char *out) {
     return (size_t)(end - out);
 }
 
-/* A block may be put in pieces, of which all but the last hold a multiple of 3 bytes. */
+/* Writes base64. A block may be written in pieces; all but the last must hold a multiple of 3 bytes. */
 static pelt_result put_base64(page *p, const void *data, size_t size) {
     const uint8_t *bytes = data;
     char text[ENCODE_BYTES / 3 * 4];
@@ -94,7 +94,7 @@ static pelt_result put_block(page *p, const char *name, const void *data, size_t
 
 static pelt_result put_model(page *p) {
     pelt_model model = *p->model;
-    model.clip_count = 0; /* they have blocks of their own */
+    model.clip_count = 0; /* clips have their own blocks */
     px_buffer glb = {.context = p->context};
     pelt_result result = px_save_memory(p->context, &model, "model.glb", NULL, &glb);
     if (result == PELT_OK)
@@ -103,7 +103,7 @@ static pelt_result put_model(page *p) {
     return result;
 }
 
-/* The point of every vertex of the GLB, where parts that share vertices have copies of them all. */
+/* Writes the point of every vertex of the GLB. If parts share vertices, the GLB has a copy of all vertices per part. */
 static pelt_result put_points(page *p) {
     const pelt_mesh *mesh = &p->model->mesh;
     bool shared = mesh->part_count > 1 && mesh->parts[0].vertex_count == 0;
@@ -133,7 +133,7 @@ static void measure_box(const float *points, uint32_t count, float box[6]) {
     }
 }
 
-/* In place of the floats, which are twice as wide. What is not finite becomes the box's corner. */
+/* Quantizes a frame to 16 bits in place; floats are twice as wide. NaN becomes the low corner of the box. */
 static void narrow_frame(float *points, uint32_t count, const float box[6]) {
     uint8_t *out = (uint8_t *)points;
     for (size_t e = 0; e < (size_t)3 * count; e++) {
@@ -144,7 +144,7 @@ static void narrow_frame(float *points, uint32_t count, const float box[6]) {
     }
 }
 
-/* The radius that errors are fractions of. Frames that are not finite have none. */
+/* Writes the radius of the enclosing sphere, which errors are relative to. Omitted for frames that are not finite. */
 static pelt_result put_radius(page *p, px_json *json, const float *points, uint32_t count) {
     pelt_ball ball;
     for (size_t e = 0; e < (size_t)3 * count; e++)
@@ -230,7 +230,7 @@ static pelt_result put_clips(page *p) {
     return PELT_OK;
 }
 
-/* ---- The rest --------------------------------------------------------------------------------------------- */
+/* ---- Title and data --------------------------------------------------------------------------------------- */
 
 static pelt_result put_overlays(page *p) {
     const pelt_page_voxels *voxels = &p->desc->voxels;
@@ -265,8 +265,8 @@ static pelt_result read_report(page *p) {
     return result;
 }
 
-/* The text stands in HTML, where nothing in it may look like the end of the element or like a comment: '<', which occurs
- * only within strings of JSON, is escaped. */
+/* Escapes '<', which occurs in JSON only inside strings: HTML would read it as the end of the element or as a comment.
+ */
 static pelt_result put_escaped(page *p, const char *text, size_t size) {
     for (const char *end = text + size, *open; text < end; text = open + 1) {
         open = memchr(text, '<', (size_t)(end - text));

@@ -1,4 +1,5 @@
-/* The page that the build made of web/ (web/build.mjs): the text before and after the data. Sizes are 0 in builds without node. */
+/* The HTML page that web/build.mjs makes from web/: the text before and after the data. Sizes are 0 in builds without
+ * node. */
 #ifndef PELT_VIEW_PAGE_H
 #define PELT_VIEW_PAGE_H
 

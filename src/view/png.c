@@ -1,4 +1,4 @@
-/* PNG files, the only place that knows libpng. */
+/* PNG writer; the only file that calls libpng. */
 #include "io/io.h"
 #include "view/view.h"
 
@@ -6,13 +6,13 @@
 #include <png.h>
 #include <setjmp.h>
 
-/* One file on its way through libpng. */
+/* State of one file that libpng writes or reads. */
 typedef struct codec {
     pelt_context *context;
-    px_output_file *file;   /* written, or NULL … */
-    const uint8_t *p, *end; /* … read */
-    pelt_result result;     /* of the first failure */
-    jmp_buf leave;          /* libpng leaves by jumping: to one place of ours, past nothing that must be freed */
+    px_output_file *file;   /* output; NULL when reading */
+    const uint8_t *p, *end; /* remaining input, when reading */
+    pelt_result result;     /* first failure */
+    jmp_buf leave;          /* libpng reports errors by longjmp; no frame in between owns memory */
 } codec;
 
 static void on_error(png_structp png, png_const_charp text) {
@@ -60,7 +60,7 @@ static bool is_opaque(uint32_t width, uint32_t height, const uint8_t *pixels) {
     return true;
 }
 
-/* Everything that may jump. Without alpha where there is none: a smaller file that shows the same. */
+/* All calls that may longjmp. Writes no alpha channel if the picture is opaque: a smaller file with the same look. */
 static void encode(png_structp png, png_infop info, uint32_t width, uint32_t height, const uint8_t *pixels) {
     bool opaque = is_opaque(width, height, pixels);
     png_set_IHDR(png, info, width, height, 8, opaque ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_RGB_ALPHA,
@@ -114,7 +114,7 @@ pelt_result px_png_write(pelt_context *context, const char *path, uint32_t width
 
 typedef struct image {
     uint32_t width, height;
-    uint8_t *pixels; /* [height][width][3] red, green, blue, rows from the top */
+    uint8_t *pixels; /* [height][width][3] RGB, top row first */
 } image;
 
 static void on_read(png_structp png, png_bytep data, size_t size) {
@@ -125,7 +125,7 @@ static void on_read(png_structp png, png_bytep data, size_t size) {
     c->p += size;
 }
 
-/* Everything that may jump. Whatever the file holds becomes three bytes a pixel. */
+/* All calls that may longjmp. Converts every pixel format to 8-bit RGB. */
 static void decode(codec *c, png_structp png, png_infop info, image *out) {
     png_set_user_limits(png, PELT_PICTURE_MAX_SIDE, PELT_PICTURE_MAX_SIDE);
     png_read_info(png, info);
@@ -168,13 +168,14 @@ static pelt_result read_file(codec *c, image *out) {
     return c->result;
 }
 
-/* Rec. 709, of the values as they are in the file: what was painted as half is ½. */
+/* Rec. 709 weights on the stored (non-linear) values: a pixel painted as half gives ½. */
 static double luminance(const image *picture, size_t x, size_t y) {
     const uint8_t *p = picture->pixels + 3 * (y * picture->width + x);
     return (0.2126 * p[0] + 0.7152 * p[1] + 0.0722 * p[2]) / 255;
 }
 
-/* Along one side: the pixel whose centre is before a place, the one behind it, and how far it is from the first. */
+/* Linear interpolation along one side, with wrap-around: the pixels whose centres are before and after a place. Returns
+ * the weight of the second. */
 static double between(double place, uint32_t size, size_t *a, size_t *b) {
     double at = (place - floor(place)) * size - 0.5, first = floor(at);
     *a = (size_t)(first < 0 ? size - 1 : first);

@@ -1,6 +1,8 @@
-/* A panel of a picture: which triangle each sample sees, then its shade, then the overlay; in bands of rows.
+/* Draws a panel of a picture in bands of rows: finds the triangle that each sample sees, shades it, then draws the
+ * overlay.
  *
- * Bands are fixed and share nothing, so the picture is the same for any number of threads. */
+ * Bands are fixed and share no data, so the picture is the same for any thread count.
+ */
 #include "view/view.h"
 
 #define BAND_ROWS 16
@@ -10,14 +12,14 @@ typedef struct draw {
     const px_panel *panel;
     const px_overlay *overlay;  /* NULL: none */
     px_screen_corner *corners;  /* [vertex] depth is 1 / distance; 0: not drawn */
-    px_color sky_high, sky_low; /* of the background */
+    px_color sky_high, sky_low; /* background colours: centre, corners */
 } draw;
 
 /* ---- Light on the surface --------------------------------------------------------------------------------- */
 
 typedef struct sample {
     float position[3], normal[3], color[3], light[3];
-    float edge; /* pixels to the nearest drawn edge */
+    float edge; /* distance to the nearest drawn edge, pixels */
 } sample;
 
 static void normalize(float v[3]) {
@@ -35,14 +37,14 @@ static float smooth(float low, float high, float x) {
     return u * u * (3 - 2 * u);
 }
 
-/* Bright values bend over instead of clipping; dark ones are untouched. */
+/* Tone curve: compresses bright values smoothly instead of clipping them; leaves dark values unchanged. */
 static float shoulder(float x) {
     const float knee = 0.62f;
     return x <= knee ? x : knee + (1 - knee) * (1 - expf((knee - x) / (1 - knee)));
 }
 
-/* Key from the upper left, a cool fill from the right, a dome that is lighter above than below, a thin rim, and a
- * broad highlight. */
+/* Lighting model: key light from the upper left, a cool fill light from the right, a sky dome that is brighter above
+ * than below, a thin rim light, and a broad specular highlight. */
 static px_color shade(const px_panel *panel, const sample *s, float sky) {
     const px_camera *camera = panel->camera;
     float view[3], half[3], fill[3];
@@ -65,7 +67,7 @@ static px_color shade(const px_panel *panel, const sample *s, float sky) {
     float out[3];
     for (int c = 0; c < 3; c++) {
         float dome = (low[c] + (high[c] - low[c]) * above) * open;
-        /* light between folds has met the surface before and took its colour */
+        /* interreflection: light between folds takes the surface's colour */
         float bounce = (1 - sky) * 0.10f * s->color[c];
         float light = dome + bounce + key * key_color[c] + side * fill_color[c];
         out[c] = shoulder(s->color[c] * light + 0.10f * rim * high[c] + 0.045f * shine);
@@ -73,7 +75,7 @@ static px_color shade(const px_panel *panel, const sample *s, float sky) {
     return (px_color){out[0], out[1], out[2]};
 }
 
-/* Perspective-right weights of the corners for a place in the cell; false for a triangle seen from its edge. */
+/* Perspective-correct barycentric weights for a point of the cell. Returns false for a triangle seen edge-on. */
 static bool corner_weights(const px_screen_corner *const c[3], double x, double y, double w[3], double pixels[3]) {
     double area = 0, sum = 0, e[3];
     for (int k = 0; k < 3; k++) {
@@ -100,7 +102,7 @@ static void blend(const float *values, const uint32_t corners[3], const double w
                          w[2] * values[(size_t)3 * corners[2] + c]);
 }
 
-/* Turns the normal to the side of the face that the camera sees: a sheet has two. Gives whether that is the back. */
+/* Flips the normal towards the side of the face that the camera sees. Returns true if it is the back side. */
 static bool turn_normal(const px_scene *scene, const uint32_t corners[3], const float eye[3], sample *s) {
     float ab[3], ac[3], face[3], view[3];
     const float *a = scene->positions + (size_t)3 * corners[0];
@@ -145,8 +147,8 @@ static px_color shade_triangle(const draw *d, uint32_t triangle, double x, doubl
 
 /* ---- Background and ground -------------------------------------------------------------------------------- */
 
-/* A backdrop: lighter round the middle, falling off to the corners. In picture coordinates, so that the cells of a
- * sheet share one. */
+/* Background gradient: brighter around the middle. In picture coordinates, so that all cells of a sheet share one
+ * gradient. */
 static px_color backdrop(const draw *d, double x, double y) {
     const px_panel *panel = d->panel;
     float v = (float)((panel->y + y) / panel->desc->height);
@@ -169,8 +171,8 @@ static float ground_light(const px_ground *g, float gx, float gz, int kind) {
     return (1 - v) * low + v * high;
 }
 
-/* How near a place is to a neighbouring cell, as a part of the cell's size. A shadow ends softly there; at the rim of
- * the picture it simply leaves it. */
+/* Distance to the nearest neighbouring cell, as a fraction of the cell's size. Shadows fade out there; at the border of
+ * the picture they are cut off. */
 static float inner_border(const px_panel *panel, double x, double y) {
     double near_x = panel->x > 0 ? x : panel->width, near_y = panel->y > 0 ? y : panel->height;
     if (panel->x + panel->width < panel->desc->width)
@@ -180,7 +182,7 @@ static float inner_border(const px_panel *panel, double x, double y) {
     return (float)fmin(near_x / panel->width, near_y / panel->height);
 }
 
-/* How dark the ground is where the camera looks, 0 to 1. */
+/* Darkness of the ground at a pixel, 0 to 1. */
 static float ground_shadow(const px_panel *panel, double x, double y) {
     const px_camera *camera = panel->camera;
     const px_ground *g = panel->ground;
@@ -196,11 +198,11 @@ static float ground_shadow(const px_panel *panel, double x, double y) {
         return 0;
     float cx = (gx + 1) / 2 * PX_GROUND_SIDE - 0.5f, cz = (gz + 1) / 2 * PX_GROUND_SIDE - 0.5f;
     float sky = 1 - ground_light(g, cx, cz, 0), key = 1 - ground_light(g, cx, cz, 1);
-    float touch = smooth(0.45f, 1.0f, 1 - ground_light(g, cx, cz, 2)); /* where something stands or lies */
+    float touch = smooth(0.45f, 1.0f, 1 - ground_light(g, cx, cz, 2)); /* contact shadow */
     float rim = smooth(1.0f, 0.72f, sqrtf(gx * gx + gz * gz));
-    sky = fmaxf(0, sky - 0.03f); /* the far, faint part would show where cells meet */
+    sky = fmaxf(0, sky - 0.03f); /* removes the faint outer part, which would show at cell borders */
     float dark = 0.78f * sky + 0.20f * key + 0.22f * touch;
-    return dark / (1 + 0.35f * dark) * rim * smooth(0, 0.2f, inner_border(panel, x, y)); /* never quite black */
+    return dark / (1 + 0.35f * dark) * rim * smooth(0, 0.2f, inner_border(panel, x, y)); /* never fully black */
 }
 
 static void set_background(draw *d) {
@@ -209,7 +211,7 @@ static void set_background(draw *d) {
     d->sky_low = px_color_decode(dark ? 0x1B1E23 : 0xE3E6EB);
 }
 
-/* Premultiplied. */
+/* Premultiplied RGBA. */
 static void background_pixel(const draw *d, double x, double y, float out[4]) {
     float shadow = d->panel->ground ? ground_shadow(d->panel, x, y) : 0;
     bool clear = d->panel->desc->background == PELT_PICTURE_TRANSPARENT;
@@ -275,7 +277,7 @@ static pelt_result run_band(void *user, size_t first, size_t count, size_t block
     px_tile tile = {.width = (int32_t)width, .first_row = (int32_t)first, .row_count = (int32_t)count};
     px_tile_pattern(&tile, d->panel->desc->samples);
     size_t samples = count * width * (size_t)tile.sample_count;
-    tile.near_depth = PX_ALLOC(context, float, samples); /* 0: infinitely far */
+    tile.near_depth = PX_ALLOC(context, float, samples); /* depth 0: infinitely far */
     tile.ids = PX_ALLOC(context, uint32_t, samples);
     float(*rows)[4] = px_alloc(context, count * width, sizeof *rows);
     pelt_result result = tile.near_depth && tile.ids && rows ? PELT_OK : PELT_ERROR_MEMORY;
@@ -296,9 +298,10 @@ static pelt_result run_band(void *user, size_t first, size_t count, size_t block
     return result;
 }
 
-/* Corners that a close-up throws too far aside to count in subpixels are left out with their triangles. */
+/* Projects a vertex. In close-ups, vertices too far outside for subpixel integers get depth 0, which drops their
+ * triangles. */
 static px_screen_corner project(const px_camera *camera, const float p[3]) {
-    const double limit = 1 << 20; /* pixels; times PX_SUBPIXEL and multiplied in pairs they stay within 64 bits */
+    const double limit = 1 << 20; /* pixels; products of two such values times PX_SUBPIXEL² fit in 64 bits */
     double at[3];
     if (!px_finite3(p) || !px_camera_project(camera, p, at) || fabs(at[0]) > limit || fabs(at[1]) > limit)
         return (px_screen_corner){0, 0, 0};

@@ -1,5 +1,5 @@
-/* What a picture is of, and what its vertices are measured against: the source of mode ERROR, the rest pose of mode
- * DISPLACEMENT. */
+/* The subject of a picture and the reference for its vertex distances: the source animation in mode ERROR, the rest
+ * pose in mode DISPLACEMENT. */
 #include "view/view.h"
 
 bool px_picture_has(const pelt_picture_desc *desc, pelt_picture_mode mode) {
@@ -9,7 +9,8 @@ bool px_picture_has(const pelt_picture_desc *desc, pelt_picture_mode mode) {
 
 /* ---- The source ------------------------------------------------------------------------------------------- */
 
-/* By the name of what is drawn, else by its place, else the first; clips where the source has any. */
+/* Finds the source animation that matches the drawn one: the same name, else the same index, else the first. Uses clips
+ * if the source has any, else motions. */
 static px_animation matching_animation(const px_shot *shot, const pelt_model *source) {
     const px_animation *drawn = &shot->animation;
     uint32_t count = source->clip_count ? source->clip_count : source->motion_count;
@@ -29,7 +30,7 @@ static pelt_result match_vertices(px_arena *arena, const pelt_mesh *mesh, const 
     if (!vertices)
         return PELT_ERROR_MEMORY;
     *out = vertices;
-    if (mesh->points.count == source->points.count) { /* the two meshes split points differently */
+    if (mesh->points.count == source->points.count) { /* same points, but split into vertices differently */
         for (uint32_t i = 0; i < mesh->vertex_count; i++)
             vertices[i] = pelt_class_vertex(&source->points, pelt_vertex_class(&mesh->points, i));
         return PELT_OK;
@@ -107,7 +108,7 @@ pelt_result px_reference_distances(pelt_context *context, const px_shot *shot, c
     return result;
 }
 
-/* The largest distance of all frames. */
+/* Finds the largest distance over all frames. */
 static pelt_result find_max(pelt_context *context, const px_shot *shot, px_reference *reference) {
     uint32_t vertex_count = shot->model->mesh.vertex_count, frame_count = px_shot_frame_count(shot);
     float *positions = PX_ALLOC(context, float, px_mul_size(3, vertex_count));
@@ -119,7 +120,7 @@ static pelt_result find_max(pelt_context *context, const px_shot *shot, px_refer
         if (result == PELT_OK)
             result = px_reference_distances(context, shot, reference, time, positions, distances);
         for (uint32_t i = 0; i < vertex_count && result == PELT_OK; i++)
-            reference->max = fmax(reference->max, (double)distances[i]); /* not NaN unless both are */
+            reference->max = fmax(reference->max, (double)distances[i]); /* fmax ignores NaN */
         if (result == PELT_OK)
             result = px_progress(context, "distances", k + 1, frame_count);
     }
@@ -133,7 +134,7 @@ pelt_result px_shot_make(px_arena *arena, const pelt_model *model, const pelt_pi
     bool error = px_picture_has(desc, PELT_PICTURE_ERROR), moved = px_picture_has(desc, PELT_PICTURE_DISPLACEMENT);
     pelt_model candidate = *model;
     if (error && !desc->source)
-        candidate.clip_count = 0; /* they are the source */
+        candidate.clip_count = 0; /* the clips are the source */
     *shot = (px_shot){.model = model, .desc = desc, .rest = {.model = model}};
     for (uint32_t m = 0; m < PELT_PICTURE_MODE_COUNT && px_is_skeleton(model); m++)
         if (m != PELT_PICTURE_SHADED && m != PELT_PICTURE_BONES && px_picture_has(desc, (pelt_picture_mode)m))

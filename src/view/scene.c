@@ -1,11 +1,11 @@
-/* What is drawn: the posed surface with a colour for every vertex, and the skeleton. */
+/* Makes the scene: the posed surface with a colour per vertex, and the skeleton. */
 #include "view/view.h"
 
 #include <stdlib.h>
 
 /* ---- Skeleton --------------------------------------------------------------------------------------------- */
 
-/* Which joints belong to the drawn skeleton: the skin's bones, or all where there is no skin. */
+/* Selects the joints to draw: the bones of the skin, or all joints if there is no skin. */
 static void choose_joints(const pelt_model *model, px_scene *scene) {
     const pelt_skin *skin = &model->skin;
     for (uint32_t j = 0; j < scene->joint_count; j++)
@@ -16,7 +16,7 @@ static void choose_joints(const pelt_model *model, px_scene *scene) {
     for (uint32_t j = 0; j < scene->joint_count; j++) {
         if (scene->joint_numbers[j] == 0)
             scene->joint_numbers[j] = number++;
-        uint32_t parent = model->skeleton.parents[j]; /* comes before its child: its own look-up is ready */
+        uint32_t parent = model->skeleton.parents[j]; /* parents precede children, so the parent's entry is final */
         bool shown = parent != PELT_NONE && scene->joint_numbers[parent] != PELT_NONE;
         scene->joint_parents[j] = parent == PELT_NONE || shown ? parent : scene->joint_parents[parent];
     }
@@ -110,7 +110,7 @@ static pelt_result color_influences(const pelt_model *model, px_scene *scene) {
     return PELT_OK;
 }
 
-/* Per triangle: parts may share vertices. */
+/* Colours are per triangle, since parts may share vertices. */
 static pelt_result color_parts(px_arena *arena, const pelt_model *model, px_scene *scene) {
     scene->triangle_colors = PX_NEW(arena, float, px_mul_size(3, scene->triangle_count));
     if (!scene->triangle_colors)
@@ -125,7 +125,7 @@ static pelt_result color_parts(px_arena *arena, const pelt_model *model, px_scen
     return PELT_OK;
 }
 
-/* The mesh's colours and what morphs add to them. */
+/* Vertex colours of the mesh plus the weighted colour displacements of the morphs. */
 static pelt_result color_vertices(px_arena *arena, const px_shot *shot, double time, px_scene *scene) {
     const pelt_model *model = shot->model;
     float *weights = PX_NEW(arena, float, model->morphs.morph_count);
@@ -159,7 +159,7 @@ static pelt_result color_distances(pelt_context *context, const px_shot *shot, c
     return result;
 }
 
-/* Positions must still be the model's. */
+/* Requires positions in model space. */
 static pelt_result color_scene(px_arena *arena, const px_shot *shot, pelt_picture_mode mode, double time,
                                px_scene *scene) {
     pelt_context *context = px_arena_context(arena);
@@ -192,7 +192,7 @@ static pelt_result color_scene(px_arena *arena, const px_shot *shot, pelt_pictur
 
 /* ---- Surface ---------------------------------------------------------------------------------------------- */
 
-/* A polygon is a fan round its first vertex: its inner edges are those between triangles of the same polygon. */
+/* A polygon is a triangle fan around its first vertex. Edges between triangles of the same polygon are not marked. */
 static void mark_edges(const pelt_mesh *mesh, uint8_t *edges) {
     const uint32_t *polygons = mesh->triangle_polygons;
     for (uint32_t t = 0; t < mesh->triangle_count; t++) {

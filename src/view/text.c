@@ -1,10 +1,10 @@
-/* A small font, and writing with it on pictures. */
+/* A small bitmap font, and text drawing on pictures. */
 #include "view/view.h"
 
 #define GLYPHS_PER_LINE 16
 #define BOX             0x7F
 
-/* Printable ASCII from the space on, and last the box that stands for everything else. */
+/* Printable ASCII from the space on. The last glyph is the box for all other characters. */
 static const char *const glyphs[] = {
     "        #    # #   # #    #   ##     ##     #      #   #                                       ",
     "        #    # #   # #   #### ##  # #  #    #     #     #   # # #   #                         #",
@@ -61,7 +61,7 @@ static bool glyph_dot(uint32_t code, uint32_t column, uint32_t row) {
     return line[g % GLYPHS_PER_LINE * PX_TEXT_ADVANCE + column] == '#';
 }
 
-/* Takes a character off a text of UTF-8, however broken. */
+/* Reads one UTF-8 character and advances. Accepts invalid UTF-8. */
 static uint32_t next_code(const char **text) {
     const unsigned char *p = (const unsigned char *)*text;
     uint32_t code = *p >= ' ' && *p < BOX ? *p : BOX;
@@ -78,7 +78,7 @@ uint32_t px_text_width(const char *text) {
     return count ? PX_TEXT_ADVANCE * count - 1 : 0;
 }
 
-/* Colour over colour, both with straight alpha. */
+/* Composites a colour over a pixel; both have straight alpha. */
 static void over(uint8_t pixel[4], const uint8_t rgb[3], float alpha) {
     float below = (float)pixel[3] / 255 * (1 - alpha), sum = alpha + below;
     for (int c = 0; c < 3 && sum > 0; c++)

@@ -1,9 +1,9 @@
-/* Pictures: settings, the moments of a sheet, and one panel after the other. */
+/* Pictures: settings, the times of a contact sheet, and the drawing of its panels. */
 #include "view/view.h"
 
 #include <stdio.h>
 
-#define FIT_TIMES 13u /* moments of an animation that the camera looks at besides the drawn ones */
+#define FIT_TIMES 13u /* sample times of an animation for the camera fit, besides the drawn times */
 
 #define MODES       "shaded|bones|weights|influences|parts|error|displacement|colors"
 #define FIELD(name) PELT_FIELD(pelt_picture_desc, name)
@@ -64,8 +64,8 @@ static pelt_result check(pelt_context *context, const pelt_picture_desc *desc) {
 typedef struct sheet {
     pelt_context *context;
     px_shot shot;
-    double times[64 * 64 + FIT_TIMES]; /* of the panels, then those for the camera */
-    uint32_t panel_count;              /* cells with something in them */
+    double times[64 * 64 + FIT_TIMES]; /* [time] of the panels, then of the camera fit */
+    uint32_t panel_count;              /* cells that are not empty */
     uint32_t time_count;
     uint8_t *pixels;
 } sheet;
@@ -79,7 +79,7 @@ static pelt_result frame_time(const sheet *s, uint64_t frame, double *time) {
     return PELT_OK;
 }
 
-/* Seconds of the first drawn moment. */
+/* Time of the first panel, in seconds. */
 static pelt_result start_time(const sheet *s, double *time) {
     const px_animation *animation = &s->shot.animation;
     *time = animation->start;
@@ -94,7 +94,7 @@ static pelt_result start_time(const sheet *s, double *time) {
     return PELT_OK;
 }
 
-/* Every frame_step-th frame. */
+/* Panel times: every frame_step-th frame. */
 static pelt_result step_times(sheet *s) {
     const pelt_picture_desc *desc = s->shot.desc;
     uint32_t count = px_shot_frame_count(&s->shot), step = desc->frame_step, cells = desc->columns * desc->rows;
@@ -136,14 +136,14 @@ static pelt_picture_mode mode_of(const pelt_picture_desc *desc, uint32_t panel) 
 }
 
 static bool shows_skeleton(const px_shot *shot, pelt_picture_mode mode) {
-    if (shot->animation.clip || shot->model->skeleton.joint_count == 0) /* a clip moves vertices, no joint */
+    if (shot->animation.clip || shot->model->skeleton.joint_count == 0) /* clips do not move joints */
         return false;
     bool useful = (mode == PELT_PICTURE_BONES || mode == PELT_PICTURE_WEIGHTS) && !px_is_skeleton(shot->model);
     return shot->desc->skeleton == PELT_PICTURE_SKELETON_ON ||
            (shot->desc->skeleton == PELT_PICTURE_SKELETON_AUTO && useful);
 }
 
-/* The cell of a panel; gives the height that the camera fits, which leaves the legend its place. */
+/* Computes the cell of a panel. Returns the height that the camera fits, which excludes the legend. */
 static uint32_t place_panel(const sheet *s, uint32_t index, px_panel *panel) {
     const pelt_picture_desc *desc = s->shot.desc;
     uint32_t column = index % desc->columns, row = index / desc->columns;
@@ -207,7 +207,7 @@ static pelt_result draw_sheet(sheet *s) {
     return px_legend_draw(s->context, &s->shot, &canvas);
 }
 
-/* ---- Doors ------------------------------------------------------------------------------------------------ */
+/* ---- Entry points ----------------------------------------------------------------------------------------- */
 
 static pelt_result render(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc,
                           uint8_t *pixels) {
