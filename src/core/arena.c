@@ -1,13 +1,13 @@
-/* Arenas: a chain of blocks, freed together. While an arena is open (px_arena_open), its blocks belong to a part of it, an
- * arena that can be freed before the whole. */
+/* Arenas: linked chunks that are freed together. While an arena is open (px_arena_open), allocations go to a part, a
+ * sub-arena that can be freed before the arena. */
 #include "core/core.h"
 
 #define CHUNK_SIZE ((size_t)64 * 1024)
 
 typedef struct chunk {
     struct chunk *next;
-    size_t used, size; /* of the bytes behind this head */
-    char pad[40];      /* keeps those bytes 64-byte aligned */
+    size_t used, size; /* bytes of data, which follow this header */
+    char pad[40];      /* keeps the data 64-byte aligned */
 } chunk;
 _Static_assert(sizeof(chunk) == 64, "data behind a chunk head must stay aligned");
 
@@ -19,13 +19,13 @@ typedef struct deferred {
 
 struct px_arena {
     pelt_context *context;
-    chunk *chunks; /* the one being filled comes first */
+    chunk *chunks; /* the first one is being filled */
     deferred *deferreds;
     px_arena *parts;  /* newest first */
-    px_arena *filled; /* the part that blocks go to while the arena is open; NULL: none needed yet */
-    px_arena *next;   /* of a part: the next older one */
-    uint32_t opened;  /* calls of px_arena_open that are not closed */
-    bool kept;        /* of a part: it lasts as long as the whole */
+    px_arena *filled; /* the part that receives allocations while the arena is open; NULL: not created yet */
+    px_arena *next;   /* for a part: the next older part */
+    uint32_t opened;  /* nesting depth of px_arena_open */
+    bool kept;        /* for a part: it lives as long as the arena */
 };
 
 px_arena *px_arena_create(pelt_context *context) {
@@ -55,8 +55,8 @@ pelt_context *px_arena_context(const px_arena *arena) {
     return arena->context;
 }
 
-/* A new chunk for `size` bytes. A chunk of its own for something large goes second in the chain, so that the
- * one being filled stays first. */
+/* Adds a chunk with capacity for `size` bytes. A large block gets a chunk of its own in second position, so that the
+ * chunk being filled stays first. */
 static chunk *add_chunk(px_arena *arena, size_t size) {
     bool large = size > CHUNK_SIZE / 4;
     size_t capacity = px_min_size(large ? size : CHUNK_SIZE - sizeof(chunk), SIZE_MAX - sizeof(chunk));
@@ -79,7 +79,7 @@ void px_arena_adopt(px_arena *arena, px_arena *part) {
     arena->parts = part;
 }
 
-/* The arena that blocks go to now; NULL when there is no memory for it. */
+/* The arena that receives allocations now: the arena itself or its current part; NULL when out of memory. */
 static px_arena *filled(px_arena *arena) {
     if (arena->opened == 0 || arena->filled)
         return arena->opened == 0 ? arena : arena->filled;
@@ -112,7 +112,7 @@ void *px_arena_alloc(px_arena *arena, size_t count, size_t size) {
     return part ? px_arena_alloc_lasting(part, count, size) : NULL;
 }
 
-/* Packed: documents have many short texts. */
+/* Not aligned: documents have many short strings. */
 char *px_arena_text(px_arena *arena, const char *text, size_t length) {
     px_arena *part = filled(arena);
     char *copy = !part ? NULL : alloc_aligned(part, length < SIZE_MAX ? length + 1 : SIZE_MAX, 1);
@@ -161,7 +161,7 @@ void px_arena_keep(px_arena *arena) {
 
 bool px_arena_holds(const px_arena *arena, const void *pointer) {
     for (const chunk *c = arena->chunks; c; c = c->next)
-        if ((uintptr_t)pointer - (uintptr_t)(c + 1) <= c->size) /* also the end, where an empty array may begin */
+        if ((uintptr_t)pointer - (uintptr_t)(c + 1) <= c->size) /* ≤: an empty array may start at the end */
             return true;
     for (const px_arena *part = arena->parts; part; part = part->next)
         if (px_arena_holds(part, pointer))

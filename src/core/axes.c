@@ -1,23 +1,23 @@
-/* Units and axes: the rotations and scales between files of different programs, and which of them lies between two files
- * of the same points.
+/* Unit and axis conventions: candidate rotations and scales between files of different programs, and detection of the
+ * one that relates two files of the same points.
  *
- * m are the points of one file, f those of the other, both relative to their centres; s is a scale, R a rotation:
+ * m are the points of one file, f those of the other, both relative to their centroids; s is a scale, R a rotation:
  *   Σ|m − s·R·f|² = Σ|m|² + s²·Σ|f|² − 2·s·Σ R_ij·C_ij,  C = Σ m·fᵀ
- * C and the sums need one pass over the points for all candidates s, R. */
+ * C and the sums do not depend on s and R, so all candidates are evaluated without further passes over the points. */
 #include "core/similarity.h"
 
 #include <math.h>
 #include <pelt/measure.h>
 #include <stdio.h>
 
-#define UNIT_TOLERANCE 0.02 /* relative: a scale this near to a factor between units is that factor */
-#define SWELL_MAX      1.5  /* bodies that swell or shrink by less have other shapes, not other units */
-#define GAIN_MIN       3.0  /* other axes or units must bring the points nearer by this factor to be reported */
+#define UNIT_TOLERANCE 0.02 /* relative tolerance for a scale to count as a unit factor */
+#define SWELL_MAX      1.5  /* other scales up to this are a change of shape, not of units */
+#define GAIN_MIN       3.0  /* other axes or units are reported only if they reduce the distance by this factor */
 
-/* RMS distances between two sets of points, as shares of the RMS distance of the points from their centre. */
-#define SAME_RMS_MAX    0.05 /* up to here, the axes and units are the same */
-#define TURNED_RMS_MAX  0.4  /* with other axes or units: from here on, the shapes are different */
-#define CERTAIN_RMS_MAX 0.1  /* with other axes or units, in their places: nothing else explains the points */
+/* RMS distances between two sets of points, relative to the RMS distance of the points from their centroid. */
+#define SAME_RMS_MAX    0.05 /* up to this distance, axes and units agree as they are */
+#define TURNED_RMS_MAX  0.4  /* with other axes or units: from this distance on, the shapes differ */
+#define CERTAIN_RMS_MAX 0.1  /* with other axes or units, not centred: up to this, the result is certain */
 
 /* ---- Candidates -------------------------------------------------------------------------------------------- */
 
@@ -26,7 +26,7 @@ double px_unit_scale(uint32_t index) {
     return index % 2 ? 1 / factors[index / 2] : factors[index / 2];
 }
 
-/* Turn `number` of all quarter turns: rows of a permutation with signs. False for mirrors. */
+/* Signed permutation matrix `number` (0 to 47); false for reflections. */
 static bool make_turn(uint32_t number, double turn[9]) {
     static const int orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {2, 1, 0}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}};
     static const int parities[6] = {1, -1, -1, -1, 1, 1};
@@ -81,8 +81,8 @@ void px_axes_turn(uint32_t up, uint32_t other_up, double turn[9]) {
 
 typedef struct moments {
     size_t count;
-    double own[3], other[3];   /* centres */
-    double own_sum, other_sum; /* Σ|m|², Σ|f|² about them */
+    double own[3], other[3];   /* centroids */
+    double own_sum, other_sum; /* Σ|m|², Σ|f|² */
     double product[9];         /* C */
 } moments;
 
@@ -121,8 +121,8 @@ static moments measure(const float *points, const float *others, size_t count) {
     return m;
 }
 
-/* The RMS distance of the points with both centres at the origin, as a share of the RMS distance of the points from their
- * centre; *placed: the same with the centres where they are. */
+/* RMS distance of the centred points, relative to the RMS distance of the points from their centroid; *placed: the same
+ * without centring. */
 static double misfit(const moments *m, const double turn[9], double scale, double *placed) {
     double both = 0, apart = 0;
     for (int e = 0; e < 9; e++)
@@ -137,7 +137,7 @@ static double misfit(const moments *m, const double turn[9], double scale, doubl
     return sqrt(sum / m->own_sum);
 }
 
-/* The factor between units that is nearest to the ratio of the sizes; else the ratio. */
+/* The first unit factor within tolerance of the ratio of sizes; else the ratio. */
 static double find_scale(const moments *m) {
     double ratio = sqrt(m->own_sum / m->other_sum);
     for (uint32_t k = 0; k < PX_UNIT_COUNT; k++)

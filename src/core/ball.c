@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #define POINT_BLOCK 16384u
-/* Only rounding can make so many rounds; the best ball so far is then as good as the numbers allow. */
+/* Only rounding errors can cause so many rounds; the best ball so far is then accurate to rounding. */
 #define MAX_ROUNDS 1000
 
 typedef struct vec {
@@ -41,7 +41,7 @@ static vec point_at(const float *positions, size_t i) {
 
 /* ---- The ball of at most five points ---------------------------------------------------------------------- */
 
-/* The point of the plane, line or space of p[0..count) with equal distance to all; not finite when there is none. */
+/* The point in the affine hull of p[0..count) that is equidistant to all of them; not finite when there is none. */
 static vec circumcenter(const vec *p, int count) {
     if (count == 1)
         return p[0];
@@ -59,7 +59,7 @@ static vec circumcenter(const vec *p, int count) {
     return add_scaled(p[0], 0.5 / dot(c, normal), sum);
 }
 
-/* The ball of a few points and those of them on its surface. */
+/* A few points and their smallest enclosing ball. */
 typedef struct support {
     vec points[5];
     int count;
@@ -72,13 +72,13 @@ static double farthest2(const vec *points, int count, vec center) {
     for (int p = 0; p < count; p++) {
         vec d = sub(points[p], center);
         double distance2 = dot(d, d);
-        if (!(distance2 <= largest)) /* NaN counts as far away */
+        if (!(distance2 <= largest)) /* NaN counts as infinite */
             largest = isfinite(distance2) ? distance2 : INFINITY;
     }
     return largest;
 }
 
-/* Keeps of the up to five points those that determine their ball. */
+/* Reduces up to five points to the subset that determines their smallest enclosing ball. */
 static void solve_support(support *s) {
     support best = {.radius2 = INFINITY};
     for (int size = 1; size <= 4 && size <= s->count; size++)
@@ -91,7 +91,7 @@ static void solve_support(support *s) {
                     trial.points[trial.count++] = s->points[p];
             trial.center = circumcenter(trial.points, trial.count);
             trial.radius2 = farthest2(s->points, s->count, trial.center);
-            if (trial.radius2 < best.radius2) /* a smaller set wins a draw */
+            if (trial.radius2 < best.radius2) /* ties: the smaller subset wins */
                 best = trial;
         }
     *s = best;
@@ -135,7 +135,7 @@ static pelt_result find_farthest(search *s, uint32_t count, farthest *out) {
     return PELT_OK;
 }
 
-/* The best centre found; its ball holds all points. */
+/* Finds the centre by pivoting; the ball of *center and *radius2 contains all points. */
 static pelt_result improve(search *s, uint32_t count, vec *center, double *radius2) {
     support basis = {.points = {point_at(s->positions, 0)}, .count = 1, .center = point_at(s->positions, 0)};
     *radius2 = INFINITY;
@@ -152,7 +152,7 @@ static pelt_result improve(search *s, uint32_t count, vec *center, double *radiu
         double before = basis.radius2;
         basis.points[basis.count++] = point_at(s->positions, far.point);
         solve_support(&basis);
-        if (!(basis.radius2 > before)) /* rounding has the last word */
+        if (!(basis.radius2 > before)) /* no progress: limit of rounding */
             break;
     }
     return PELT_OK;
@@ -179,8 +179,8 @@ pelt_result pelt_enclosing_ball(pelt_context *context, const float *positions, u
 
 /* ---- The ball of a clip ------------------------------------------------------------------------------------ */
 
-#define SIZED_FRAMES     64u /* at most, evenly spread: enough for a median */
-#define DEGENERATE_RATIO 0.1 /* of the median size: a smaller first frame is no unit of measure */
+#define SIZED_FRAMES     64u /* frames sampled at most, evenly spaced: enough for a median */
+#define DEGENERATE_RATIO 0.1 /* of the median size: a smaller first frame is not used as the reference */
 
 static pelt_result read_finite(pelt_context *context, const pelt_clip *clip, uint32_t frame, float *points) {
     PX_TRY(pelt_clip_read(context, clip, frame, 0, clip->point_count, points));
@@ -217,7 +217,7 @@ static pelt_result choose_frame(pelt_context *context, const pelt_clip *clip, fl
         PX_TRY(pelt_clip_read(context, clip, k, 0, clip->point_count, points));
         px_clip_release(clip, clip->point_count);
         double size = size_of(points, clip->point_count);
-        sizes[n] = isfinite(size) ? size : INFINITY; /* whoever uses the frame tells what is wrong with it */
+        sizes[n] = isfinite(size) ? size : INFINITY; /* read_finite reports the error if the frame is used */
     }
     if (count < 2)
         return PELT_OK;

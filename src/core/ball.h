@@ -1,4 +1,4 @@
-/* The space that errors are measured in, and solvers work in. */
+/* The reference sphere of a clip: errors are measured relative to its radius, and solvers work in its units. */
 #ifndef PELT_CORE_BALL_H
 #define PELT_CORE_BALL_H
 
@@ -6,9 +6,10 @@
 
 #include <pelt/measure.h>
 
-/* The smallest ball around the points of the clip's first frame; radius 1 where that would be 0. Where the first frame has less
- * than a tenth of the median size (things that grow from a point), it is the ball of the frame of median size instead. Sizes are
- * RMS distances from the mean, of at most 64 frames. `frame`: which one it is, or NULL. Fails when a point is not finite. */
+/* The smallest enclosing sphere of the clip's first frame; a radius of 0 becomes 1. If the first frame is smaller than
+ * a tenth of the median size (shapes that grow from a point), the frame of median size is used instead. The size of a
+ * frame is the RMS distance of its points from their mean; at most 64 frames are sampled. `frame`: out, the frame used;
+ * may be NULL. Fails when a point is not finite. */
 pelt_result px_clip_ball(pelt_context *context, const pelt_clip *clip, pelt_ball *ball, uint32_t *frame);
 
 #endif

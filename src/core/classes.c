@@ -1,4 +1,4 @@
-/* Classes of vertices: see classes.h. */
+/* Equivalence classes of vertices: see classes.h. */
 #include "core/classes.h"
 
 pelt_result px_classes_make(px_arena *arena, uint32_t vertex_count, uint32_t count, uint32_t *of,

@@ -1,4 +1,4 @@
-/* The context: settings, the last error, counted allocation. */
+/* The context: settings, error message, log, progress, and allocation with a memory limit. */
 #include "core/context.h"
 
 #include <stdio.h>
@@ -99,7 +99,7 @@ const char *px_subject(pelt_context *context, const char *subject) {
     return previous;
 }
 
-/* Texts of files (names, paths) come into messages: control characters must not reach a terminal. */
+/* Messages contain text from files (names, paths): replace control characters, which must not reach a terminal. */
 static void format_message(const pelt_context *context, char text[PX_ERROR_SIZE], const char *format, va_list list) {
     int used = context->subject ? snprintf(text, PX_ERROR_SIZE, "%s: ", context->subject) : 0;
     if (used >= 0 && used < PX_ERROR_SIZE)
@@ -186,7 +186,7 @@ uint32_t px_thread_count(const pelt_context *context) {
 /* Header directly before every block; blocks begin at multiples of 64. */
 typedef struct block_head {
     size_t size;  /* bytes asked for */
-    void *origin; /* what the allocator gave */
+    void *origin; /* pointer returned by the allocator */
 } block_head;
 #define BLOCK_ALIGNMENT ((size_t)64)
 #define BLOCK_OVERHEAD  (sizeof(block_head) + BLOCK_ALIGNMENT)
@@ -196,7 +196,7 @@ size_t px_mul_size(size_t a, size_t b) {
     return __builtin_mul_overflow(a, b, &product) ? SIZE_MAX : product;
 }
 
-/* Takes `size` bytes of what the limit leaves, or false. *total: what is taken then. */
+/* Reserves `size` bytes; false when the limit would be exceeded. *total: bytes in use afterwards. */
 static bool reserve(pelt_context *context, size_t size, size_t *total) {
     size_t limit = context->desc.memory_limit ? context->desc.memory_limit : SIZE_MAX;
     size_t current = atomic_load(&context->memory_current);
@@ -208,7 +208,7 @@ static bool reserve(pelt_context *context, size_t size, size_t *total) {
     return true;
 }
 
-/* Only what was really given counts. */
+/* Updates the peak and the count, after an allocation succeeded. */
 static void note_allocation(pelt_context *context, size_t total) {
     size_t peak = atomic_load(&context->memory_peak);
     while (total > peak && !atomic_compare_exchange_weak(&context->memory_peak, &peak, total)) {

@@ -1,4 +1,4 @@
-/* The context's fields: for core's own files only. */
+/* Definition of pelt_context. Private to src/core. */
 #ifndef PELT_CORE_CONTEXT_H
 #define PELT_CORE_CONTEXT_H
 
@@ -15,7 +15,7 @@ typedef struct px_pool px_pool;
 struct pelt_context {
     pelt_context_desc desc;
     uint32_t thread_count;
-    px_pool *pool; /* made by the first parallel loop */
+    px_pool *pool; /* created by the first parallel loop; NULL before */
     const char *subject;
     char error[PX_ERROR_SIZE];
     pthread_mutex_t error_lock;
@@ -25,18 +25,18 @@ struct pelt_context {
 
 void px_pool_destroy(pelt_context *context);
 
-/* Where this thread's sentences about failures of one context go: during a parallel loop, to a buffer
- * [PX_ERROR_SIZE] of the thread. Gives the previous place. */
+/* Destination of this thread's error messages for one context. During a parallel loop it is a buffer [PX_ERROR_SIZE] of
+ * the thread. px_error_redirect sets it and returns the previous target. */
 typedef struct px_error_target {
-    const pelt_context *context; /* NULL: nowhere special */
+    const pelt_context *context; /* NULL: not redirected */
     char *text;
 } px_error_target;
 px_error_target px_error_redirect(px_error_target target);
-/* Whether this thread is inside a block of a loop of this context. */
+/* True when this thread is executing a block of a parallel loop of this context. */
 bool px_error_redirected(const pelt_context *context);
-/* Puts a finished sentence where px_fail would. */
+/* Stores a formatted message in the destination that px_fail uses. */
 void px_set_error(pelt_context *context, const char *text);
-/* Reports progress without asking whether to stop. */
+/* Reports progress without polling for cancellation. */
 void px_report(pelt_context *context, const char *phase, uint64_t done, uint64_t total);
 
 #endif

@@ -1,6 +1,7 @@
-/* What every module uses: errors, allocation, arenas, ordered parallel loops, text that grows.
+/* Base services of every module: errors, allocation, arenas, deterministic parallel loops, growable buffers, number
+ * parsing.
  *
- * Names that cross files inside the library begin with px_.
+ * Internal names that are used across files begin with px_.
  */
 #ifndef PELT_CORE_H
 #define PELT_CORE_H
@@ -12,7 +13,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* Leaves the calling function when a step fails. */
+/* Returns from the calling function when a step fails. */
 #define PX_TRY(step)                                                                                                   \
     do {                                                                                                               \
         pelt_result px_step_result = (step);                                                                           \
@@ -29,31 +30,33 @@ static inline size_t px_max_size(size_t a, size_t b) {
     return a > b ? a : b;
 }
 
-/* ---- Failing and telling ---------------------------------------------------------------------------------- */
+/* ---- Errors, log, progress -------------------------------------------------------------------------------- */
 
-/* Records a sentence and returns `result`. The subject (usually a path) is put in front. Safe from any thread. */
+/* Records an error message, prefixed with the subject (usually a path), and returns `result`. Thread-safe. */
 pelt_result px_fail(pelt_context *context, pelt_result result, const char *format, ...) PELT_PRINTF(3, 4);
-/* "out of memory", or that the memory limit was reached. */
+/* Records "out of memory", or that the memory limit was reached; returns PELT_ERROR_MEMORY. */
 pelt_result px_fail_memory(pelt_context *context);
-/* The first joint of this name [length] at or behind `from`; PELT_NONE: there is none. */
+/* The first joint with index ≥ `from` whose name is name[length]; PELT_NONE when there is none. */
 uint32_t px_joint_named(const pelt_skeleton *skeleton, const char *name, size_t length, uint32_t from);
-/* "exclude: there is no joint 'Hnad'; did you mean 'Hand'?": PELT_ERROR_INPUT. `where` is a field or a file. */
+/* Fails with PELT_ERROR_INPUT and a message such as "exclude: there is no joint 'Hnad'; did you mean 'Hand'?". `where`
+ * names a field or a file. */
 pelt_result px_fail_joint(pelt_context *context, const pelt_skeleton *skeleton, const char *where, const char *name,
                           size_t length);
-/* What messages are about from now on: "horse.glb". Borrowed; NULL for nothing. Returns the previous subject. */
+/* Sets the prefix of further messages, such as "horse.glb". Borrowed; NULL: no prefix. Returns the previous subject. */
 const char *px_subject(pelt_context *context, const char *subject);
-/* A message to the log, with the subject in front. Only from the calling thread. */
+/* Writes a message to the log, prefixed with the subject. Only from the thread that called the library. */
 void px_log(pelt_context *context, pelt_log_level level, const char *format, ...) PELT_PRINTF(3, 4);
-/* Reports progress and asks whether to stop: PELT_OK or PELT_ERROR_CANCELLED. Only from the calling thread. */
+/* Reports progress and polls for cancellation: PELT_OK or PELT_ERROR_CANCELLED. Only from the thread that called the
+ * library. */
 pelt_result px_progress(pelt_context *context, const char *phase, uint64_t done, uint64_t total);
-/* Asks only whether to stop. From any thread. */
+/* Polls for cancellation without reporting progress. Thread-safe. */
 pelt_result px_cancelled(pelt_context *context);
-/* A clock that never goes back, for durations. */
+/* Seconds of a monotonic clock, for durations. */
 double px_seconds(void);
 
 /* ---- Descriptions ------------------------------------------------------------------------------------------ */
 
-/* Defines the table and the default function of pelt_NAME_desc, from an array of rows. */
+/* Defines the option table and the default function of pelt_NAME_desc from an array of rows. */
 #define PX_DESC(name, rows) PX_DESC_OF(pelt_##name##_desc, pelt_##name##_options, rows)
 #define PX_DESC_OF(type, table_function, rows)                                                                         \
     const pelt_option_table *table_function(void) {                                                                    \
@@ -66,74 +69,78 @@ double px_seconds(void);
         return desc;                                                                                                   \
     }
 
-/* Declares `settings`: what `desc` points to, or the defaults for NULL. Leaves the calling function when a field is wrong. */
+/* Declares `settings`: a copy of *desc, or the defaults when desc is NULL. Returns from the calling function when a
+ * field is out of range. */
 #define PX_TAKE_DESC(context, name, desc, settings)                                                                    \
     pelt_##name##_desc settings = (desc) ? *(desc) : pelt_##name##_desc_default();                                     \
     PX_TRY(pelt_options_check(context, pelt_##name##_options(), &settings))
 
 /* ---- Memory ----------------------------------------------------------------------------------------------- */
 
-/* a·b, or SIZE_MAX when that does not fit: no allocation of that size ever succeeds. */
+/* a·b, or SIZE_MAX on overflow; an allocation of SIZE_MAX bytes always fails. */
 size_t px_mul_size(size_t a, size_t b);
 
-/* Zeroed memory, 64-byte aligned; NULL and px_fail_memory when there is none or count·size overflows. */
+/* Zeroed memory, 64-byte aligned. On failure (out of memory, limit reached, count·size overflows) records
+ * px_fail_memory and returns NULL. */
 void *px_alloc(pelt_context *context, size_t count, size_t size);
-/* Resizes what px_alloc gave (or NULL); new bytes are not zeroed; NULL (old block kept) on failure. */
+/* Resizes a block from px_alloc (or NULL). New bytes are not zeroed. On failure returns NULL and keeps the old
+ * block. */
 void *px_resize(pelt_context *context, void *pointer, size_t count, size_t size);
 void px_free(pelt_context *context, void *pointer);
-/* Bytes that another library is about to allocate count against the limit too, until they are given back. */
+/* Counts `size` bytes that another library is about to allocate against the memory limit, until px_unreserve. */
 pelt_result px_reserve(pelt_context *context, size_t size);
 void px_unreserve(pelt_context *context, size_t size);
 #define PX_ALLOC(context, type, count) ((type *)px_alloc(context, count, sizeof(type)))
 
-/* Memory that goes all at once. Used by one thread at a time. */
+/* Arena: allocations that are freed together. Not thread-safe: one thread at a time. */
 typedef struct px_arena px_arena;
 px_arena *px_arena_create(pelt_context *context);
 void px_arena_destroy(px_arena *arena);
-/* Zeroed memory, 64-byte aligned for blocks of 64 bytes or more, else 16; NULL as for px_alloc. */
+/* Zeroed memory, aligned to 64 bytes for blocks of 64 bytes or more, else to 16; fails as px_alloc does. */
 void *px_arena_alloc(px_arena *arena, size_t count, size_t size);
-/* A copy of `length` bytes with a 0 behind, not aligned. */
+/* A 0-terminated copy of `length` bytes, not aligned. */
 char *px_arena_text(px_arena *arena, const char *text, size_t length);
-/* Calls release(user) when the arena goes, last registered first. On failure releases at once. */
+/* Calls release(user) when the arena is destroyed, last registered first. On failure calls it at once. */
 pelt_result px_arena_defer(px_arena *arena, void (*release)(void *user), void *user);
 pelt_context *px_arena_context(const px_arena *arena);
 #define PX_NEW(arena, type, count) ((type *)px_arena_alloc(arena, count, sizeof(type)))
 
-/* Between open and close, memory comes from a part of the arena; calls nest, all share one part. The last close frees every
- * part that `used` returns false for. */
+/* Between open and close, memory comes from a part: a sub-arena that can be freed before the arena. Calls nest; nested
+ * calls share one part. The outermost close frees every part for which `used` returns false. */
 typedef bool px_arena_used_fn(const void *user, const px_arena *part);
 void px_arena_open(px_arena *arena);
 void px_arena_close(px_arena *arena, px_arena_used_fn *used, const void *user);
-/* The parts that are there now last as long as the arena. While it is open, nothing happens. NULL is allowed. */
+/* Makes all current parts live as long as the arena. Does nothing while the arena is open, or for NULL. */
 void px_arena_keep(px_arena *arena);
-/* Makes an arena a part of another. */
+/* Makes the arena `part` a part of `arena`. */
 void px_arena_adopt(px_arena *arena, px_arena *part);
-/* Whether the pointer is into the arena's memory. */
+/* True when the pointer is within the memory of the arena or of one of its parts. */
 bool px_arena_holds(const px_arena *arena, const void *pointer);
-/* As px_arena_alloc, but never in a part: arrays of reports, which last as long as the model. */
+/* As px_arena_alloc, but never in a part: for arrays of reports, which live as long as the model. */
 void *px_arena_alloc_lasting(px_arena *arena, size_t count, size_t size);
 #define PX_NEW_LASTING(arena, type, count) ((type *)px_arena_alloc_lasting(arena, count, sizeof(type)))
 
-/* Between begin and end an operation replaces data of a model. The end frees the memory of this operation and of earlier
- * ones that no array of the model is in, and returns `result`. Operations nest. Does nothing for a copy of a pelt_model.
- * An object that refers to arrays of a model after it was made calls px_arena_keep(model->memory) first: arrays that an
- * operation replaces then stay. */
+/* Bracket an operation that replaces data of a model. px_operation_end frees the memory of this operation and of
+ * earlier ones that no array of the model points into, and returns `result`. Operations nest. Both do nothing for a
+ * copy of a pelt_model. An object that keeps pointers to arrays of a model must call px_arena_keep(model->memory) when
+ * it is created; arrays that a later operation replaces then stay valid. */
 void px_operation_begin(pelt_model *model);
 pelt_result px_operation_end(pelt_model *model, pelt_result result);
 
-/* Replaces the data of a model by that of a model borrowed from it (pelt_model_borrow), whose memory it takes over; its clips
- * stay. On failure the model is as it was and the borrowed one is destroyed. */
+/* Replaces the data of a model, except its clips, by the data of `borrowed` (made from it by pelt_model_borrow), and
+ * takes ownership of the memory of `borrowed`. On failure the model is unchanged and `borrowed` is destroyed. */
 pelt_result px_model_adopt(pelt_model *model, const pelt_model *borrowed);
 
-/* ---- Ordered parallel loops ------------------------------------------------------------------------------- */
+/* ---- Deterministic parallel loops ------------------------------------------------------------------------- */
 
-/* Does elements [first, first + count) of block `block`. */
+/* Processes elements [first, first + count), which are block number `block`. */
 typedef pelt_result px_block_fn(void *user, size_t first, size_t count, size_t block);
 
-/* Cuts [0, count) into blocks of `block_size` (fixed: results must not depend on the number of threads) and runs them
- * on the context's threads. Blocks may run in any order; sums that must be ordered go to one slot per block. Stops
- * early on failure or cancellation and returns the result of the lowest failed block. With a `phase`, shows progress.
- * Inside a block, a further loop runs on that block's thread alone. */
+/* Splits [0, count) into blocks of `block_size` (fixed: results must not depend on the number of threads) and runs them
+ * on the context's threads. Blocks may run in any order; for a deterministic sum, write one partial sum per block and
+ * add them in order afterwards. Stops early on failure or cancellation and returns the result of the failed block with
+ * the lowest number. `phase`: name for progress reports, or NULL. A nested loop inside a block runs serially on that
+ * block's thread. */
 pelt_result px_parallel(pelt_context *context, const char *phase, size_t count, size_t block_size, px_block_fn *run,
                         void *user);
 static inline size_t px_block_count(size_t count, size_t block_size) {
@@ -143,10 +150,11 @@ uint32_t px_thread_count(const pelt_context *context);
 
 /* ---- Text ------------------------------------------------------------------------------------------------- */
 
-/* Bytes that grow. After a failed append everything further is ignored and `failed` stays set: check once. */
+/* Growable byte buffer. After a failed append `failed` stays set and further appends do nothing: check once at the
+ * end. */
 typedef struct px_buffer {
     pelt_context *context;
-    char *data; /* no 0 behind */
+    char *data; /* [size], not 0-terminated */
     size_t size, capacity;
     bool failed;
 } px_buffer;
@@ -154,23 +162,25 @@ void px_buffer_add(px_buffer *buffer, const void *data, size_t size);
 void px_buffer_text(px_buffer *buffer, const char *text);
 void px_buffer_format(px_buffer *buffer, const char *format, ...) PELT_PRINTF(2, 3);
 void px_buffer_uint(px_buffer *buffer, uint64_t value);
-/* The shortest spelling that reads back as the same float; "nan" and "inf" never: callers check first. */
+/* The shortest decimal that parses back to the same float. The value must be finite: callers check first. */
 void px_buffer_float(px_buffer *buffer, float value);
-/* The same for a double. */
+/* The shortest decimal that parses back to the same double; must be finite. */
 void px_buffer_double(px_buffer *buffer, double value);
 void px_buffer_free(px_buffer *buffer);
 
-/* Reads a decimal number ("-1.5e3", "+.5", "7.") at p and returns the place behind it, or p when there is none.
- * Independent of the locale; correctly rounded for up to 15 digits and exponents within ±22, else within one unit in
- * the last place of a double. Never reads at or behind end. */
+/* Parses a decimal number ("-1.5e3", "+.5", "7.") at p and returns the address after it, or p when there is no number.
+ * Locale-independent; correctly rounded for up to 15 digits and exponents within ±22, else within one unit in the last
+ * place of a double. Never reads at or beyond `end`. */
 const char *px_parse_double(const char *p, const char *end, double *value);
 
-/* Whether a word that other programs write for what is not finite begins at p: "nan", "-inf", "Infinity", "1.#IND". */
+/* True when a spelling of a non-finite number begins at p, as other programs write them: "nan", "-inf", "Infinity",
+ * "1.#IND". */
 bool px_is_not_finite(const char *p, const char *end);
 
-/* The next of names that are divided by commas or lines, without spaces around; false behind the last. */
+/* Reads the next name of a list separated by commas or line breaks, without surrounding spaces; false at the end of the
+ * list. */
 bool px_next_name(const char **text, const char **name, size_t *length);
-/* Whether a text (or NULL) is this name [length]. */
+/* True when the 0-terminated `text` (may be NULL) equals name[length]. */
 bool px_is_name(const char *text, const char *name, size_t length);
 
 /* Little- and big-endian loads from any address. */
@@ -206,21 +216,22 @@ static inline uint32_t px_float_bits(float value) {
     return bits;
 }
 
-/* ---- The model from inside -------------------------------------------------------------------------------- */
+/* ---- Model internals -------------------------------------------------------------------------------------- */
 
-/* `count` points of a frame were read, in place or copied, and are not needed again soon; see pelt_clip_source. From
- * any thread. */
+/* Tells the source of a clip that `count` points of a frame were read (in place or copied) and will not be read again
+ * soon: see pelt_clip_source. Thread-safe. */
 static inline void px_clip_release(const pelt_clip *clip, uint32_t count) {
     if (clip->source.release)
         clip->source.release(clip->source.user, count);
 }
 
-/* Gives a track keys of its own in the arena. */
+/* Replaces the track's keys by a copy in the arena. */
 pelt_result px_track_copy(px_arena *arena, pelt_track *track);
 
-/* What a format keeps beside the model for writing it back. Each format casts `data` to its own type. */
+/* Format-specific data that a reader keeps with the model, so that its writer can preserve it. Each format casts `data`
+ * to its own type. */
 typedef struct px_document {
-    const char *format; /* the format's name; a writer uses only documents of its own */
+    const char *format; /* name of the format; a writer ignores documents of other formats */
     void *data;
 } px_document;
 

@@ -1,4 +1,4 @@
-/* Directions that skinning takes to wanted ones: see direction.h. */
+/* Fit of a rest direction to skinned target directions: see direction.h. */
 #include "core/direction.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ bool px_direction_solve(const px_direction_step *s, const double n[3], double da
     double mean = (h[0] + h[3] + h[5]) / 3, own = damping * mean;
     if (!(mean > 0))
         return false;
-    /* Its length is no part of a direction: H n is 0. */
+    /* H n = 0, since the length of n has no effect: add mean · n nᵀ, which makes the system regular. */
     double a = h[0] + own + mean * n[0] * n[0], b = h[1] + mean * n[0] * n[1], c = h[2] + mean * n[0] * n[2];
     double d = h[3] + own + mean * n[1] * n[1], e = h[4] + mean * n[1] * n[2], f = h[5] + own + mean * n[2] * n[2];
     double i00 = d * f - e * e, i01 = c * e - b * f, i02 = b * e - c * d;

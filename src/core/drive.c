@@ -1,14 +1,14 @@
-/* Motions get the weights that drivers give their poses: keys where rotations have theirs, and as many between as linear
- * interpolation needs. */
+/* Bakes drivers into weight tracks of motions: keys at the keys of the driving rotations, and as many in between as
+ * linear interpolation needs. */
 #include "core/driver.h"
 #include "core/mesh.h"
 #include "core/morphs.h"
 
 #include <stdlib.h>
 
-/* Between keys vertices may be displaced wrongly by this part of the size. */
+/* Largest error of a vertex between keys, relative to the diagonal of the mesh. */
 #define TOLERANCE 1e-4
-/* The step from a key to the next is halved so often at most: rotations may jump there. */
+/* Largest number of bisections between two keys; bounded because rotations may jump (STEP). */
 #define MAX_DEPTH 6
 
 typedef struct drive_work {

@@ -7,10 +7,10 @@
 
 #include "core/morphs.h"
 
-/* Sums wait on the stack, for so many morphs at once: a joint has a handful. */
+/* Morphs whose sums are accumulated on the stack at once; a joint has a handful. */
 #define MORPH_BLOCK 16u
 
-/* From both joints up to the first that is above both, or both: parents come before their children. */
+/* Walks up from both joints to their lowest common ancestor; parents have smaller indices than their children. */
 px_rotation px_driver_local(const pelt_skeleton *skeleton, const pelt_transform *locals, uint32_t joint,
                             uint32_t against) {
     if (against == PELT_NONE)
@@ -34,7 +34,7 @@ px_rotation px_driver_rotation(px_rotation rest, px_rotation local, pelt_rotatio
     const double *q = whole.q;
     double along = q[0] * (double)axis[0] + q[1] * (double)axis[1] + q[2] * (double)axis[2];
     double length = sqrt(along * along + q[3] * q[3]);
-    px_rotation twist = px_rotation_identity(); /* half a turn of swing leaves the twist open: none, then */
+    px_rotation twist = px_rotation_identity(); /* undefined for a swing of 180°: use none */
     if (length > 1e-12)
         twist = (px_rotation){{along * (double)axis[0] / length, along * (double)axis[1] / length,
                                along * (double)axis[2] / length, q[3] / length}};
@@ -59,7 +59,7 @@ double px_driver_kernel(pelt_kernel kernel, double radius, double angle) {
     return 0;
 }
 
-/* Adds what the driver says to the weights of morphs [first, first + count) of its own. */
+/* Adds the driver's output to the weights of its morphs [first, first + count). */
 static void add_weights(const pelt_driver *driver, px_rotation rotation, uint32_t first, uint32_t count,
                         float *weights) {
     double sums[MORPH_BLOCK];

@@ -1,32 +1,36 @@
-/* What a driver measures: a part of a rotation, the angle to a centre, the kernel. Fitting and playing share it. */
+/* Evaluation of drivers (morph weights from joint rotations): swing or twist of a rotation, angle to a centre, radial
+ * basis function. Shared by fitting and playback. */
 #ifndef PELT_CORE_DRIVER_H
 #define PELT_CORE_DRIVER_H
 
 #include "core/core.h"
 #include "core/rotation.h"
 
-/* A joint's rotation in a pose, against its parent (`against` PELT_NONE) or another joint. */
+/* A joint's rotation in a pose `locals` [joint], relative to its parent (`against` PELT_NONE) or to the joint
+ * `against`. */
 px_rotation px_driver_local(const pelt_skeleton *skeleton, const pelt_transform *locals, uint32_t joint,
                             uint32_t against);
-/* The part of a joint's rotation from rest that a driver looks at. `axis` is used by SWING and TWIST. */
+/* The rotation from `rest` to `local`, or its swing or twist about `axis`. `axis` is used by SWING and TWIST only. */
 px_rotation px_driver_rotation(px_rotation rest, px_rotation local, pelt_rotation_part part, const float axis[3]);
 
-/* The angle of the rotation between a and b, 0 to π; exact near 0 too, and for quaternions of any length. */
+/* The angle of the rotation from a to b in radians, 0 to π. Accurate near 0, and for quaternions that are not unit
+ * length. */
 double px_driver_angle(px_rotation a, px_rotation b);
 
-/* φ(angle). */
+/* Radial basis function φ(angle / radius). */
 double px_driver_kernel(pelt_kernel kernel, double radius, double angle);
 
-/* The model's drivers for another set of morphs that has all of the model's at other places. */
+/* Copies the model's drivers with morph indices mapped to `morphs`, a set that contains all morphs of the model at
+ * other indices. */
 pelt_result px_drivers_follow(px_arena *arena, const pelt_model *model, const pelt_morph_set *morphs,
                               pelt_driver **drivers);
 
-/* A motion of the model with tracks of the weights that drivers [first_driver …] give its poses; other weights stay as they
- * are. In the model's memory. `out` may be the motion itself. */
+/* Bakes the drivers from index `first_driver` on into weight tracks of a copy of the motion; other weights are
+ * unchanged. The new tracks are in the model's memory. `out` may be the motion itself. */
 pelt_result px_motion_drive(pelt_context *context, px_arena *scratch, const pelt_model *model, uint32_t first_driver,
                             const pelt_motion *motion, pelt_motion *out);
 
-/* What pelt_model_validate checks of the model's drivers; its skeleton and morphs are right. */
+/* The driver checks of pelt_model_validate; skeleton and morphs must have been validated before. */
 pelt_result px_drivers_validate(pelt_context *context, const pelt_model *model);
 
 #endif

@@ -1,4 +1,4 @@
-/* Motions as frames. */
+/* Motions as sampled frames: see frames.h. */
 #include "core/frames.h"
 
 #include <math.h>
@@ -22,7 +22,8 @@ pelt_result px_frames_create(pelt_model *model, const uint8_t *moves, uint32_t f
     return PELT_OK;
 }
 
-/* q and −q are the same rotation; players that interpolate carelessly want neighbours on one side. */
+/* q and −q are the same rotation. Some players interpolate without choosing the shorter arc, so consecutive keys get
+ * the same sign. */
 static void join_signs(float *rotations, uint32_t count) {
     for (size_t k = 1; k < count; k++) {
         float *q = rotations + 4 * k, dot = 0;

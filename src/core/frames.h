@@ -1,5 +1,5 @@
-/* Motions as frames: every joint that moves has a value in every frame, all at the same times. What capture files hold,
- * and what retargeting makes. */
+/* Motions as sampled frames: every animated joint has a value in every frame, all at the same times. Motion capture
+ * files store motions this way, and retargeting produces them. */
 #ifndef PELT_CORE_FRAMES_H
 #define PELT_CORE_FRAMES_H
 
@@ -8,40 +8,39 @@
 typedef struct px_frames {
     uint32_t frame_count;
     float *times;         /* [frame] seconds, ascending */
-    float **translations; /* [joint] NULL, or [frame][3] */
-    float **rotations;    /* [joint] NULL, or [frame][4] unit quaternions */
+    float **translations; /* [joint][frame][3]; NULL for joints without */
+    float **rotations;    /* [joint][frame][4] unit quaternions; NULL for joints without */
 } px_frames;
 
 typedef enum px_moves { PX_MOVES_TRANSLATION = 1, PX_MOVES_ROTATION = 2 } px_moves;
 
-/* Zeroed frames in the model's memory; `moves` [joint] tells which values there are. */
+/* Allocates zeroed frames in the model's memory. `moves` [joint]: px_moves bits of the channels to allocate. */
 pelt_result px_frames_create(pelt_model *model, const uint8_t *moves, uint32_t frame_count, px_frames *frames);
-/* Appends them to the model's motions, with linear tracks. Neighbouring rotations get the same sign. Frames in which
- * nothing moves make no motion. `name` must live as long as the model. */
+/* Appends the frames to the model's motions as linear tracks. Consecutive quaternions get the same sign. Frames without
+ * any channel add no motion. `name` must live as long as the model. */
 pelt_result px_frames_add_motion(pelt_model *model, const px_frames *frames, const char *name);
 
-/* Steps from frame to frame in `duration` seconds: the least whole number that gives at least `fps` per second (less a
- * thousandth of a frame). NaN or infinite where an argument is. */
+/* Number of frame intervals in `duration` seconds: the smallest integer that gives at least `fps` frames per second,
+ * with a slack of 1/1000 frame. NaN or infinite where an argument is. */
 double px_motion_steps(double duration, double fps);
-/* How a motion becomes frames: evenly spaced, the first at its start, the last at its end. `rate` is `fps` where that
- * divides the duration (to a thousandth of a frame), else px_motion_steps per duration.
- * `fps` 0: the rate at which the track with the most keys has them, when that is regular, else 30. A motion without
- * duration has one frame. Fails when there would be more frames than any motion has. */
+/* Frame rate and frame count for sampling a motion evenly, the first frame at its start, the last at its end. `rate` is
+ * `fps` where the duration is a whole number of frames (to 1/1000 frame), else px_motion_steps / duration. `fps` 0: the
+ * key rate of the track with the most keys if its keys are evenly spaced, else 30. A motion of duration 0 has one
+ * frame. Fails when the frame count is implausible (more than 8 640 000). */
 pelt_result px_motion_frames(pelt_context *context, const pelt_motion *motion, double fps, double *rate,
                              uint32_t *frame_count);
-/* Seconds; exactly motion->start for frame 0 and motion->end for the last one. Those between are whole steps of the rate
- * that px_motion_frames gave, rounded as caches of that rate round them. */
+/* Time of a frame in seconds: exactly motion->start for frame 0 and motion->end for the last one. In between it is
+ * start + frame / rate, with the rate from px_motion_frames, rounded as point caches of that rate round it. */
 float px_motion_frame_time(const pelt_motion *motion, double rate, uint32_t frame_count, uint32_t frame);
 
-/* Seconds between the keys of the track that has the most, where they are regular, else 1/30. */
+/* Seconds between the keys of the track with the most keys if they are evenly spaced, else 1/30. */
 double px_motion_key_step(const pelt_motion *motion);
 
-/* Poses whose points are farther apart than this part of their box's diagonal are different: a motion between them is no
- * cycle. */
+/* First and last pose of a cycle agree to this fraction of the bounding box diagonal. */
 #define PX_CYCLE_APART 1e-3
 
-/* The value of a track at a time, out [width], without the normalisation of CUBIC rotations; and with CUBIC keys its slope
- * [width] or NULL, at a key that of the segment before it or behind it. */
+/* Samples a track: out [width], without normalising CUBIC rotations. `slope` [width], or NULL: the time derivative, for
+ * CUBIC tracks only. At a key, `before` selects the segment that ends there instead of the one that begins there. */
 void px_track_sample(const pelt_track *track, float time, bool before, float *out, float *slope);
 
 #endif

@@ -11,7 +11,7 @@ static uint32_t place_in(const px_influences *r, uint16_t bone) {
     return k;
 }
 
-/* Bones that come twice are one. */
+/* Adds an influence in ascending order of bones; weights of a repeated bone are added. */
 static void add_influence(px_influences *r, uint16_t bone, float weight) {
     uint32_t k = place_in(r, bone);
     if (k < r->count) {
@@ -48,7 +48,7 @@ void px_influences_make(const pelt_model *model, size_t first, size_t count, px_
 
 /* ---- Sorting ------------------------------------------------------------------------------------------------ */
 
-/* What rows are sorted by, the most important last: the axis, the bones from the last to the first, their count. */
+/* Sort keys, least significant first: axis, bones from last to first, number of bones. */
 #define KEY_COUNT (PELT_MAX_INFLUENCES + 2)
 static uint32_t key_of(const px_influences *r, uint32_t key) {
     if (key == 0)
@@ -87,14 +87,14 @@ bool px_influences_alike(const px_influences *a, const px_influences *b) {
 
 /* ---- Joining ------------------------------------------------------------------------------------------------ */
 
-/* The rows order[first] to order[end − 1] are alike. */
+/* A run: the rows order[first .. end) have the same bones. */
 typedef struct run {
     uint32_t first, end;
     const px_influences *row;           /* the first of them */
     uint32_t next[PELT_MAX_INFLUENCES]; /* of each bone: the next long run that has it, or PELT_NONE */
 } run;
 
-/* So many runs of a bone are looked at: enough for any character, and never quadratic. */
+/* Bound on the runs examined per bone, so that the search is not quadratic; enough for any character. */
 #define MAX_TRIES 256
 
 static bool has_all(const px_influences *a, const px_influences *b) {
@@ -104,7 +104,7 @@ static bool has_all(const px_influences *a, const px_influences *b) {
     return true;
 }
 
-/* Gives a row the bones of another that has all its own; the new ones are without weight. */
+/* Extends the bones of a row to those of `from`, a superset; added bones get weight 0. */
 static void take_bones(px_influences *r, const px_influences *from) {
     px_influences out = *from;
     out.axis = r->axis;
@@ -115,7 +115,7 @@ static void take_bones(px_influences *r, const px_influences *from) {
     *r = out;
 }
 
-/* heads [bone]: the first of the long runs with this bone, those with the fewest bones first. */
+/* Links the long runs that contain a bone, fewest bones first: heads [bone] is the first. */
 static void link_runs(run *runs, uint32_t run_count, uint32_t *heads) {
     for (uint32_t n = run_count; n-- > 0;)
         for (uint32_t k = 0; runs[n].end - runs[n].first >= PX_INFLUENCES_TOGETHER && k < runs[n].row->count; k++) {
@@ -124,7 +124,7 @@ static void link_runs(run *runs, uint32_t run_count, uint32_t *heads) {
         }
 }
 
-/* The first long run with all bones of a row, or NULL. */
+/* The first long run whose bones include all bones of a row, or NULL. */
 static const run *find_long(const run *runs, const uint32_t *heads, const px_influences *row) {
     uint32_t at = heads[row->bones[0]];
     for (uint32_t tries = 0; at != PELT_NONE && tries < MAX_TRIES; tries++) {

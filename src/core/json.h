@@ -1,7 +1,8 @@
-/* JSON as a tree that keeps the spelling of what it does not touch.
+/* JSON (RFC 8259) as an editable tree that preserves the spelling of numbers.
  *
- * Numbers stay text, so a document that is read and written again keeps every digit; all memory is one arena's.
- * Depth is bounded (hostile files). Objects keep their order; of equal keys the first counts.
+ * Numbers are kept as text, so a document that is read and written again keeps every digit. All memory belongs to one
+ * arena. Nesting depth is bounded (hostile files). Objects keep the order of their members; of duplicate keys the first
+ * counts.
  */
 #ifndef PELT_CORE_JSON_H
 #define PELT_CORE_JSON_H
@@ -22,9 +23,9 @@ typedef enum px_json_kind {
 
 typedef struct px_json {
     px_json_kind kind;
-    uint32_t count;        /* children */
-    uint32_t length;       /* of text */
-    uint32_t key_length;   /* of key */
+    uint32_t count;        /* number of children */
+    uint32_t length;       /* bytes of text */
+    uint32_t key_length;   /* bytes of key */
     const char *key;       /* in an object: decoded, 0-terminated UTF-8; else NULL */
     const char *text;      /* NUMBER: its spelling; STRING: decoded UTF-8; 0-terminated */
     struct px_json *first; /* children, in order */
@@ -32,25 +33,25 @@ typedef struct px_json {
     struct px_json *next; /* next sibling */
 } px_json;
 
-/* Reads text[size]. Errors name the line. *value lives in the arena. */
+/* Parses text[size]. Error messages name the line. *value is allocated in the arena. */
 pelt_result px_json_read(px_arena *arena, const char *text, size_t size, px_json **value);
-/* Adds the text of a value; `indent` spaces per level, 0: all in one line. */
+/* Appends the text of a value; `indent` spaces per level, 0: all on one line. */
 void px_json_write(px_buffer *buffer, const px_json *value, int indent);
 
-/* Looking. All take NULL for "not there" and give NULL, the fallback or false for what is not there or of another
- * kind, so that look-ups chain. */
+/* Look-up. All accept NULL, and return NULL, the fallback or false when the value is missing or of another kind, so
+ * that look-ups chain. */
 px_json *px_json_get(const px_json *object, const char *key);
-px_json *px_json_at(const px_json *array, uint32_t index); /* walks: for short arrays */
+px_json *px_json_at(const px_json *array, uint32_t index); /* linear time: for short arrays */
 uint32_t px_json_count(const px_json *array_or_object);
 bool px_json_is(const px_json *value, px_json_kind kind);
 const char *px_json_string(const px_json *value, const char *fallback);
 double px_json_double(const px_json *value, double fallback);
-/* A whole number from 0 to `max`; else (missing too) `fallback`. */
+/* An integer from 0 to `max`; `fallback` when missing, not an integer or out of range. */
 uint64_t px_json_uint(const px_json *value, uint64_t max, uint64_t fallback);
 bool px_json_bool(const px_json *value, bool fallback);
 
-/* Making. New values live in the arena; NULL when out of memory. Adding to or of NULL does nothing and gives NULL, so
- * that a chain of calls needs one check at its end. */
+/* Creation. New values are allocated in the arena; NULL when out of memory. Adding NULL, or adding to NULL, does
+ * nothing and returns NULL, so that a chain of calls needs one check at its end. */
 px_json *px_json_object(px_arena *arena);
 px_json *px_json_array(px_arena *arena);
 px_json *px_json_new_string(px_arena *arena, const char *text);
@@ -60,11 +61,11 @@ px_json *px_json_new_uint(px_arena *arena, uint64_t value);
 px_json *px_json_new_bool(px_arena *arena, bool value);
 /* A deep copy. */
 px_json *px_json_copy(px_arena *arena, const px_json *value);
-/* Puts `value` (a new one, in no other tree) at the key, in place of what was there. Gives value. */
+/* Sets the member `key` to `value` (newly created, in no other tree), replacing an existing one. Returns `value`. */
 px_json *px_json_set(px_arena *arena, px_json *object, const char *key, px_json *value);
-/* Gives value. */
+/* Appends to an array and returns `value`. */
 px_json *px_json_append(px_json *array, px_json *value);
-/* Removes all members of this name. */
+/* Removes all members with this key. */
 void px_json_remove(px_json *object, const char *key);
 
 #endif

@@ -1,10 +1,11 @@
-/* A few numbers at once. The includer defines LANES as 1, 4, 8 or 16; kernels written with these names then work on that
- * many vertices. One lane is plain floats: the scalar reference is the same text.
+/* SIMD vectors of floats. The includer defines LANES as 1, 4, 8 or 16; kernels written with these functions then
+ * process that many vertices at once. With LANES 1 they are plain floats: the scalar reference is compiled from the
+ * same source.
  *
- * Eight lanes are two halves of four, as AVX has them: shuffles stay within a half, and rows of four floats are loaded
- * in pairs, one per half. With four lanes the second of such a pair is the first again, and is not loaded.
- * Operations are the compiler's own (GNU vector extensions), so that x86 and ARM share one text; only the square root
- * and, where compilers make a detour, 16-bit integers need intrinsics.
+ * Eight lanes are two halves of four, as in AVX: shuffles stay within a half, and rows of four floats are loaded in
+ * pairs, one per half. With four lanes there is one half: the second row of a pair is ignored. Arithmetic uses GNU
+ * vector extensions, so that x86 and ARM share one source. Intrinsics are used only for the square root, mask tests,
+ * and where compilers generate poor code (16-bit integers, half stores).
  */
 #ifndef PELT_CORE_LANES_H
 #define PELT_CORE_LANES_H
@@ -13,7 +14,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Sanitizers check every load of a kernel; all of it in one function takes them minutes to compile. */
+/* Sanitizers instrument every load; a fully inlined kernel then takes minutes to compile. So do not force inlining
+ * there. */
 #ifdef __has_feature
 #define LANES_CHECKED (__has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer))
 #else
@@ -39,7 +41,7 @@ INLINE lanes lanes_select(lanes_mask mask, lanes yes, lanes no) {
 INLINE int lanes_all(lanes_mask mask) {
     return mask;
 }
-/* x with its sign turned where `sign` is negative. */
+/* x negated where `sign` is negative (−0 included). */
 INLINE lanes lanes_flip(lanes x, lanes sign) {
     return __builtin_signbit(sign) ? -x : x;
 }
@@ -48,7 +50,7 @@ INLINE lanes lanes_stride(const float *p, size_t stride) {
     (void)stride;
     return p[0];
 }
-/* [lane][3] or [lane][4] to one variable per component, and back. */
+/* Transposes [lane][3] or [lane][4] in memory to one vector per component (load), and back (store). */
 INLINE void lanes_load3(const float *p, lanes out[3]) {
     memcpy(out, p, 3 * sizeof *p);
 }
@@ -58,7 +60,7 @@ INLINE void lanes_store3(float *p, const lanes in[3]) {
 INLINE lanes lanes_from_i16(const int16_t *p) {
     return p[0];
 }
-/* The same where rows of four floats are `stride` floats apart. */
+/* As load4 and store4, with rows of four floats `stride` floats apart. */
 INLINE void lanes_load4_stride(const float *p, size_t stride, lanes out[4]) {
     (void)stride;
     memcpy(out, p, 4 * sizeof *p);
@@ -113,7 +115,7 @@ INLINE lanes lanes_from_i16(const int16_t *p) {
     return __builtin_convertvector(in, lanes);
 }
 
-/* Elements a b c d of the eight of x and y. */
+/* Selects elements a b c d of the concatenation of x and y (0 to 3: x, 4 to 7: y). */
 #define SHUFFLE(x, y, a, b, c, d) __builtin_shufflevector(x, y, a, b, c, d)
 
 INLINE lanes lanes_stride(const float *p, size_t stride) {
@@ -150,7 +152,7 @@ INLINE lanes lanes_from_i16(const int16_t *p) {
     return (lanes)_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)p)));
 }
 
-/* The same for each half. */
+/* The same selection within each half. */
 #define SHUFFLE_LOW(e)  ((e) < 4 ? (e) : (e) + 4)
 #define SHUFFLE_HIGH(e) ((e) < 4 ? (e) + 4 : (e) + 8)
 #define SHUFFLE(x, y, a, b, c, d)                                                                                      \
@@ -180,7 +182,7 @@ INLINE void lanes_store_pair(float *low, float *high, lanes x) {
     _mm_storeu_ps(low, _mm256_castps256_ps128((__m256)x));
     _mm_storeu_ps(high, _mm256_extractf128_ps((__m256)x, 1));
 }
-/* The low halves of a, b and c one behind the other, then the high ones. */
+/* Stores the low halves of a, b and c consecutively, then their high halves. */
 INLINE void lanes_store_halves(float *p, lanes a, lanes b, lanes c) {
     _mm256_storeu_ps(p, _mm256_insertf128_ps((__m256)a, _mm256_castps256_ps128((__m256)b), 1));
     _mm256_storeu_ps(p + 8, _mm256_blend_ps((__m256)c, (__m256)a, 0xF0));
@@ -197,14 +199,14 @@ INLINE int lanes_all(lanes_mask mask) {
     return _mm512_movepi32_mask((__m512i)mask) == 0xFFFF;
 }
 
-/* Elements of x and y for each quarter, a to d as above. */
+/* The same selection within each quarter. */
 #define SHUFFLE_PART(e, part) ((e) < 4 ? (e) + 4 * (part) : (e) + 12 + 4 * (part))
 #define SHUFFLE_FOUR(a, b, c, d, part)                                                                                 \
     SHUFFLE_PART(a, part), SHUFFLE_PART(b, part), SHUFFLE_PART(c, part), SHUFFLE_PART(d, part)
 #define SHUFFLE(x, y, a, b, c, d)                                                                                      \
     __builtin_shufflevector(x, y, SHUFFLE_FOUR(a, b, c, d, 0), SHUFFLE_FOUR(a, b, c, d, 1),                            \
                             SHUFFLE_FOUR(a, b, c, d, 2), SHUFFLE_FOUR(a, b, c, d, 3))
-/* Whole quarters a to d of the eight of x and y. */
+/* Selects whole quarters a to d of the concatenation of x and y (0 to 3: x, 4 to 7: y). */
 #define SHUFFLE_QUARTERS(x, y, a, b, c, d)                                                                             \
     __builtin_shufflevector(x, y, 4 * (a), 4 * (a) + 1, 4 * (a) + 2, 4 * (a) + 3, 4 * (b), 4 * (b) + 1, 4 * (b) + 2,   \
                             4 * (b) + 3, 4 * (c), 4 * (c) + 1, 4 * (c) + 2, 4 * (c) + 3, 4 * (d), 4 * (d) + 1,         \
@@ -212,7 +214,7 @@ INLINE int lanes_all(lanes_mask mask) {
 
 #endif
 
-/* Four rows of four (in each half) to four columns. */
+/* Transposes a 4×4 block in each half (LANES 16: in each quarter). */
 INLINE void lanes_transpose(lanes a[4]) {
     lanes low01 = SHUFFLE(a[0], a[1], 0, 4, 1, 5), high01 = SHUFFLE(a[0], a[1], 2, 6, 3, 7);
     lanes low23 = SHUFFLE(a[2], a[3], 0, 4, 1, 5), high23 = SHUFFLE(a[2], a[3], 2, 6, 3, 7);
@@ -224,7 +226,8 @@ INLINE void lanes_transpose(lanes a[4]) {
 
 #if LANES == 16
 
-/* One variable per component to [lane][3] and [lane][4]. Kernels that have sixteen lanes do not read such rows. */
+/* Stores one vector per component as [lane][3] and [lane][4]. There are no loads: kernels with 16 lanes do not need
+ * them. */
 INLINE void lanes_store3(float *p, const lanes in[3]) {
     lanes x = in[0], y = in[1], z = in[2];
     lanes a = __builtin_shufflevector(x, y, 0, 16, 0, 1, 17, 0, 2, 18, 0, 3, 19, 0, 4, 20, 0, 5);
@@ -249,7 +252,7 @@ INLINE void lanes_store4(float *p, const lanes in[4]) {
 
 #else
 
-/* In each half x0 y0 z0 x1 | y1 z1 x2 y2 | z2 x3 y3 z3: exactly the floats of the vertices, none behind them. */
+/* Each half loads x0 y0 z0 x1 | y1 z1 x2 y2 | z2 x3 y3 z3: exactly 3·LANES floats are read, none beyond them. */
 INLINE void lanes_load3(const float *p, lanes out[3]) {
     const float *q = p + 3 * (LANES - 4);
     lanes a = lanes_pair(p, q), b = lanes_pair(p + 4, q + 4), c = lanes_pair(p + 8, q + 8);
@@ -290,11 +293,11 @@ INLINE void lanes_store4(float *p, const lanes in[4]) {
 }
 #endif
 
-/* One number in every lane. */
+/* The same number in every lane. */
 INLINE lanes lanes_splat(float x) {
     return x - (lanes){0};
 }
-/* Numbers one behind the other, and back. */
+/* Load and store of LANES consecutive floats. */
 INLINE lanes lanes_load(const float *p) {
     lanes out;
     memcpy(&out, p, sizeof out);
@@ -312,7 +315,7 @@ INLINE void lanes_cross3(const lanes a[3], const lanes b[3], lanes out[3]) {
     out[1] = a[2] * b[0] - a[0] * b[2];
     out[2] = a[0] * b[1] - a[1] * b[0];
 }
-/* By a unit quaternion (r, w): v + 2 r × (r × v + w v). */
+/* Rotates v by a unit quaternion (r, w): v + 2 r × (r × v + w v). */
 INLINE void lanes_turn3(const lanes q[4], const lanes v[3], lanes out[3]) {
     lanes inner[3], outer[3];
     lanes_cross3(q, v, inner);

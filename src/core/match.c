@@ -1,13 +1,15 @@
-/* Which vertex of another file's mesh is which of a model's. Files split and number vertices as they like (a GLB at UV
- * seams, an OBJ not at all), but "the same mesh" mostly means the same triangles in the same order: they tell, corner by
- * corner. Where another program cut polygons or sorted faces in another way, numbers tell, if the surface agrees. */
+/* Vertex correspondence between two files of the same mesh. Files split and number vertices differently (GLB at UV
+ * seams, OBJ not at all), but usually have the same triangles in the same order: match corner by corner. If another
+ * program triangulated polygons or sorted faces differently, match by vertex number, provided that enough edges
+ * agree. */
 #include "core/mesh.h"
 
-/* Numbers are believed when this share of the edges is there in both meshes: polygons cut along other diagonals keep four
- * of five, vertices in another order next to none. */
+/* Matching by number is accepted when this fraction of the edges exists in both meshes: other diagonals of polygons
+ * keep four of five edges, another order of vertices almost none. */
 #define EDGES_IN_COMMON 0.5
 
-/* By triangles; PELT_NONE where none uses a vertex. False: they are others, at least from corner *bad on. */
+/* Matches by triangles; PELT_NONE for vertices that no triangle uses. False when the triangles differ; *bad: first
+ * corner that does. */
 static bool by_triangles(const pelt_mesh *mesh, const pelt_mesh *other, uint32_t *vertices, size_t *bad) {
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
         vertices[i] = PELT_NONE;
@@ -26,8 +28,9 @@ static bool by_triangles(const pelt_mesh *mesh, const pelt_mesh *other, uint32_t
     return true;
 }
 
-/* By numbers, the vertices that are not known yet: the other's points are the mesh's vertices or its points, or its
- * vertices are the mesh's (written parts that shared vertices have all of them each). False: it has others. */
+/* Matches the remaining vertices by number: points of `other` to vertices or points of the mesh, or vertices of `other`
+ * to vertices of the mesh, repeated per part (parts that shared vertices are written with all of them each). False when
+ * the counts do not fit. */
 static bool by_numbers(const pelt_mesh *mesh, const pelt_mesh *other, uint32_t *vertices) {
     bool by_vertex = other->points.count == mesh->vertex_count;
     uint32_t copies = other->vertex_count ? mesh->vertex_count / other->vertex_count : 0;
@@ -52,7 +55,7 @@ static bool is_edge(const px_neighbours *n, uint32_t a, uint32_t b) {
     return false;
 }
 
-/* Whether enough of the mesh's edges are the other's too. */
+/* *agree: true when enough edges of the mesh are edges of `other` too. */
 static pelt_result surfaces_agree(px_arena *scratch, const pelt_mesh *mesh, const pelt_mesh *other,
                                   const uint32_t *vertices, bool *agree) {
     px_neighbours edges;

@@ -1,4 +1,5 @@
-/* Small maths: vectors, quaternions, 3×4 matrices. Floats in and out, doubles where rounding would show. */
+/* Vectors, quaternions (x y z w) and 3×4 affine matrices (row-major). Inputs and outputs are floats; intermediate sums
+ * are doubles where float rounding would be visible. */
 #ifndef PELT_CORE_MATH3_H
 #define PELT_CORE_MATH3_H
 
@@ -21,7 +22,7 @@ static inline void px_cross3(const float a[3], const float b[3], float out[3]) {
     out[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-/* The same in doubles. */
+/* Double-precision versions. */
 static inline double px_dot3d(const double a[3], const double b[3]) {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
@@ -57,7 +58,7 @@ static inline void px_affine_point(const pelt_affine *a, const float p[3], float
         out[r] = a->m[4 * r] * p[0] + a->m[4 * r + 1] * p[1] + a->m[4 * r + 2] * p[2] + a->m[4 * r + 3];
 }
 
-/* a·b: b first. */
+/* a·b: applies b first, then a. */
 static inline pelt_affine px_affine_mul(const pelt_affine *a, const pelt_affine *b) {
     pelt_affine out;
     for (int r = 0; r < 3; r++)
@@ -77,7 +78,7 @@ static inline double px_affine_determinant(const pelt_affine *a) {
            (double)m[2] * ((double)m[4] * m[9] - (double)m[5] * m[8]);
 }
 
-/* False, and *out untouched, when a has no finite inverse. */
+/* Returns false and leaves *out unchanged when a has no finite inverse. */
 static inline bool px_affine_inverse(const pelt_affine *a, pelt_affine *out) {
     double det = px_affine_determinant(a), inv = 1.0 / det;
     if (!(fabs(det) > 0) || !isfinite(inv))
@@ -128,15 +129,15 @@ static inline void px_quat_normalize(float q[4]) {
         q[c] = (float)(q[c] / length);
 }
 
-/* Makes a quaternion unit unless it is so already but for rounding. Files write 0.707 for √½; other engines take that
- * as it stands, and poses must equal theirs to 1e-5 of the size. 1e-3 lets three digits pass. */
+/* Normalises a quaternion unless its squared length is within 1e-3 of 1. Files write 0.707 for √½; other engines use
+ * such values unchanged, and our poses must match theirs to 1e-5 of the size. 1e-3 accepts values of three digits. */
 static inline void px_quat_mend(float q[4]) {
     double length2 = (double)q[0] * q[0] + (double)q[1] * q[1] + (double)q[2] * q[2] + (double)q[3] * q[3];
     if (!(fabs(length2 - 1) <= 1e-3))
         px_quat_normalize(q);
 }
 
-/* Of a rotation matrix, row by row. */
+/* Quaternion of a rotation matrix (row-major). */
 static inline void px_quat_from_matrix(const double r[9], float q[4]) {
     double trace = r[0] + r[4] + r[8], out[4];
     if (trace > 0) {
@@ -160,8 +161,9 @@ static inline void px_quat_from_matrix(const double r[9], float q[4]) {
     px_quat_normalize(q);
 }
 
-/* Scale = column lengths (x negated for reflections), rotation = normalised columns: what a viewer does with a matrix
- * node. Returns the largest entry of the difference to the input relative to its largest entry: 0 without shear. */
+/* Decomposes a matrix as viewers decompose a matrix node: scale = column lengths (x negated for reflections), rotation
+ * = normalised columns. Returns the largest absolute entry of the residual, relative to the largest entry of the input:
+ * 0 up to rounding when the matrix has no shear. */
 static inline double px_transform_from_affine(const pelt_affine *a, pelt_transform *out) {
     double rotation[9], scale[3], largest = 0, off = 0;
     for (int c = 0; c < 3; c++)
@@ -185,12 +187,12 @@ static inline double px_transform_from_affine(const pelt_affine *a, pelt_transfo
     return largest > 0 ? off / largest : 0;
 }
 
-/* Spherical, along the shorter arc; u from 0 to 1, or beyond them. */
+/* Spherical linear interpolation along the shorter arc; u outside [0, 1] extrapolates. */
 static inline void px_quat_slerp(const float a[4], const float b[4], double u, float out[4]) {
     double dot = (double)a[0] * b[0] + (double)a[1] * b[1] + (double)a[2] * b[2] + (double)a[3] * b[3];
     double sign = dot < 0 ? -1 : 1, wa = 1 - u, wb = u;
     dot = fmin(fabs(dot), 1);
-    if (dot < 0.9999995) { /* nearer than this the sine loses more digits than the straight line costs */
+    if (dot < 0.9999995) { /* for smaller angles the division by the sine loses digits: interpolate linearly */
         double angle = acos(dot), s = sin(angle);
         wa = sin((1 - u) * angle) / s;
         wb = sin(u * angle) / s;

@@ -11,12 +11,12 @@
 #include <float.h>
 #include <string.h>
 
-/* Columns with a smaller cosine are perpendicular; below it rotations only stir rounding errors. */
+/* Columns with a smaller cosine count as perpendicular; below it rotations only redistribute rounding errors. */
 #define PERPENDICULAR (4 * DBL_EPSILON)
-/* Four or five do; the bound is for columns made of rounding errors, which may never settle. */
+/* Four or five suffice; the bound is for columns that consist of rounding errors and may not converge. */
 #define MAX_SWEEPS 16
 
-/* Turns rows p and q of m by the angle with cosine c and sine s. */
+/* Jacobi rotation of rows p and q of m by the angle with cosine c and sine s. */
 static void turn(double m[3][3], int p, int q, double c, double s) {
     for (int e = 0; e < 3; e++) {
         double a = m[p][e], b = m[q][e];
@@ -56,8 +56,8 @@ static void sort_columns(double b[3][3], double v[3][3]) {
     }
 }
 
-/* The unit vector along what `from` has beside the unit vector `along`. False when that is less than half of it: zero,
- * or too little to be trusted. */
+/* The normalised component of `from` perpendicular to the unit vector `along` (one Gram-Schmidt step). False when
+ * `from` is zero, or when that component is shorter than half of `from` and therefore inaccurate. */
 static bool unit_beside(const double from[3], const double along[3], double out[3]) {
     double size = fmax(fabs(from[0]), fmax(fabs(from[1]), fabs(from[2])));
     if (size == 0)
@@ -73,8 +73,8 @@ static bool unit_beside(const double from[3], const double along[3], double out[
     return length >= 0.5 * sqrt(whole);
 }
 
-/* The left vectors of perpendicular columns b, longest first and not all zero. Where a column is zero, or all rounding,
- * any direction would do: that of the right vector keeps U·Vᵀ from turning for no reason. */
+/* The left singular vectors from perpendicular columns b, longest first and not all zero. For a column that is zero or
+ * rounding, any direction is valid; the right singular vector keeps U·Vᵀ near the identity there. */
 static void left_vectors(double b[3][3], double v[3][3], double u[3][3]) {
     double length = px_length3(b[0]);
     for (int c = 0; c < 3; c++)
@@ -110,7 +110,7 @@ void px_svd3(const double a[9], double u[9], double s[3], double v[9]) {
         make_perpendicular(b, right);
         sort_columns(b, right);
         left_vectors(b, right, left);
-        /* in order even where rounding says otherwise */
+        /* enforce the order in spite of rounding */
         double first = px_dot3d(left[0], b[0]), second = fmin(fmax(px_dot3d(left[1], b[1]), 0), first);
         s[0] = size * first;
         s[1] = size * second;
@@ -141,8 +141,8 @@ static double length9(const double m[9]) {
     return sqrt(sum);
 }
 
-/* The plain inverse, when it certainly is a good one: |m|·|m⁻¹| in the Frobenius norm is no less than the ratio of the
- * singular values. A determinant under least²·|m|³ / √27, which no good one has, may be nothing but rounding. */
+/* The cofactor inverse, if m is certainly well-conditioned: |m|·|m⁻¹| in the Frobenius norm is an upper bound of the
+ * condition number. A determinant below least²·|m|³ / √27, which no well-conditioned m has, may be rounding. */
 static bool invert_plainly(const double m[9], double least, double out[9]) {
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) {

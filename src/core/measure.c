@@ -1,8 +1,8 @@
-/* How far two vertex animations, or two skins, are apart. Definitions in measure.h.
+/* Differences between two vertex animations, or two skins. Definitions in pelt/measure.h.
  *
- * Clips are read twice and never held whole: first the mean over time of every point of a, by blocks of points; then
- * the differences, by blocks of frames, because normals need whole frames. Every frame's sums go to its own row and are
- * added in order, so that the result is the same with any number of threads.
+ * Clips are streamed in two passes: first the mean over time of every point of a, by blocks of points; then the
+ * differences, by blocks of frames, because normals need whole frames. Each frame has its own partial sums, which are
+ * added in order, so that the result does not depend on the number of threads.
  */
 #include "core/ball.h"
 #include "core/mesh.h"
@@ -16,10 +16,10 @@
 #define FRAME_BLOCK 4u
 #define DEGREES     57.295779513082321 /* of one radian */
 
-/* Normals of triangles, and skinned ones by both rules. */
+/* Kinds of normals: of triangles; skinned by the blended matrix; skinned by its inverse transpose. */
 enum { OF_TRIANGLES, BY_MATRIX, BY_INVERSE, KINDS };
 
-/* One frame's part of the result. */
+/* Partial sums of one frame. */
 typedef struct frame_sums {
     double error2;     /* Σ |a − b|² */
     double deviation2; /* Σ |a − mean over time of a|² */
@@ -37,14 +37,14 @@ typedef struct comparison {
     double *mean;       /* [point][3] */
     frame_sums *frames; /* [frame] */
     uint32_t normal_count;
-    uint32_t *point_normals;   /* [point] its row among the normals; NULL: its own */
-    const pelt_clip *skinned;  /* a or b, which has normals of its own; or NULL */
-    const px_shading *shading; /* what the other's surface should show; NULL: its triangles' normals */
+    uint32_t *point_normals;   /* [point] row of its normal; NULL: the point itself */
+    const pelt_clip *skinned;  /* a or b, the one with skinned normals; NULL: neither */
+    const px_shading *shading; /* reference normals of the other clip; NULL: normals of its triangles */
 } comparison;
 
 /* ---- The mean over time ----------------------------------------------------------------------------------- */
 
-/* A run of points of a frame: in place when the clip is in memory, else copied to `scratch`. */
+/* Points [first, first + count) of a frame: in place when the clip is in memory, else copied to `scratch`. */
 static pelt_result frame_points(const comparison *c, const pelt_clip *clip, uint32_t k, uint32_t first, uint32_t count,
                                 float *scratch, const float **out) {
     *out = scratch;
@@ -126,7 +126,7 @@ static void add_normals(const double a[3], const double b[3], int kind, frame_su
     sums->angle2[kind] += angle * angle;
 }
 
-/* What the skin shows against what the other's surface should. */
+/* Compares the skinned normals of a point with its reference normal. */
 static void compare_skinned(const comparison *c, uint32_t p, const frame_scratch *s, const double of_triangles[3],
                             frame_sums *sums) {
     double wanted[3] = {of_triangles[0], of_triangles[1], of_triangles[2]};
@@ -216,7 +216,7 @@ static pelt_result check_clips(pelt_context *context, const pelt_clip *a, const 
     return PELT_OK;
 }
 
-/* Where each point's normal is among the sums: at its first vertex's weld, or at the point itself. */
+/* Maps points to rows of the normal sums: the weld class of the point's first vertex, or the point itself. */
 static pelt_result map_normals(comparison *c, px_arena *arena) {
     const pelt_mesh *mesh = c->mesh;
     c->normal_count = c->point_count;
@@ -231,7 +231,7 @@ static pelt_result map_normals(comparison *c, px_arena *arena) {
     return PELT_OK;
 }
 
-/* Where the mesh has normals of its own, the surface carries them along. */
+/* Creates reference normals that follow the surface, if the mesh has normals. */
 static pelt_result map_shading(comparison *c, px_arena *arena) {
     const pelt_mesh *mesh = c->mesh;
     if (!c->skinned || !mesh->weld.of || !mesh->normals)
@@ -244,7 +244,7 @@ static pelt_result map_shading(comparison *c, px_arena *arena) {
     return PELT_OK;
 }
 
-/* value / unit, where nothing of nothing is 0. */
+/* value / unit, with 0 / 0 = 0. */
 static double ratio(double value, double unit) {
     return value == 0 ? 0 : value / unit;
 }

@@ -1,8 +1,8 @@
-/* How far two moving surfaces are apart. Definitions in measure.h.
+/* Distance between two deforming surfaces. Definitions in pelt/measure.h.
  *
- * Places are spread over a surface by area: sample s of S lies where s + ½ of S parts of the area end, walking over the
- * triangles in order, at barycentric coordinates of a sequence that fills triangles evenly (R2, Roberts 2018). Every frame
- * has its own row of sums, added in order, so that the result is the same with any number of threads. */
+ * Samples are distributed by area: sample s of S lies on the triangle where the cumulative area, in triangle order,
+ * reaches (s + ½) / S of the total, at barycentric coordinates of a low-discrepancy sequence (R2, Roberts 2018). Each
+ * frame has its own partial sums, added in order, so that the result does not depend on the number of threads. */
 #include "core/ball.h"
 #include "core/classes.h"
 #include "core/surface.h"
@@ -11,7 +11,7 @@
 
 #define DEFAULT_SAMPLES 20000u
 
-/* A place that stays on its triangle. */
+/* A sample: a fixed barycentric position on a triangle. */
 typedef struct place {
     uint32_t corners[3]; /* points */
     float shares[3];
@@ -64,14 +64,14 @@ static void spread(side *s, uint32_t count, const float *positions) {
         }
         u += 0.7548776662466927, v += 0.5698402909980532;
         u -= floor(u), v -= floor(v);
-        bool outside = u + v > 1; /* the other half of the parallelogram folds back */
+        bool outside = u + v > 1; /* reflect the other half of the parallelogram */
         float b = (float)(outside ? 1 - u : u), c = (float)(outside ? 1 - v : v);
         s->places[n] = (place){.shares = {1 - b - c, b, c}};
         memcpy(s->places[n].corners, s->triangles + 3 * t, sizeof s->places[n].corners);
     }
 }
 
-/* Points that triangles have; of too many every second, third … */
+/* Lists the points that triangles use; if there are more than `most`, every second, third … */
 static pelt_result list_corners(side *s, px_arena *arena, uint32_t most) {
     uint8_t *used = PX_NEW(arena, uint8_t, s->clip->point_count);
     s->corners = PX_NEW(arena, uint32_t, most);
@@ -111,7 +111,7 @@ static pelt_result read_frame(const comparison *c, const side *s, uint32_t k, fl
     return PELT_OK;
 }
 
-/* From the places and the corners of one to the surface of the other. */
+/* One-sided distances: from the samples and corners of one surface to the other surface. */
 static void measure_way(const comparison *c, const side *from, const float *positions, const px_surface *to,
                         frame_sums *sums) {
     px_surface_point nearest;

@@ -28,19 +28,19 @@ pelt_result pelt_clip_read(pelt_context *context, const pelt_clip *clip, uint32_
 
 /* ---- Welding: keys ---------------------------------------------------------------------------------------- */
 
-/* Positions this near are one vertex: converters round the vertices of a seam differently, to six decimals in text files.
- * The lesser of the two counts: a stray vertex far away makes the box large. */
+/* Weld tolerances: converters round the vertices of a seam differently, to six decimals in text files. The smaller of
+ * the two applies, since a stray vertex far away enlarges the box. */
 #define SIZE_TOLERANCE 4e-6 /* of the box's diagonal */
 #define EDGE_TOLERANCE 1e-3 /* of the median edge */
 
-/* One property by which vertices are told apart. */
+/* A property that distinguishes vertices, with equality and hash functions. */
 typedef struct keys {
     bool (*equal)(const struct keys *keys, uint32_t a, uint32_t b);
     /* Vertices that are equal to i have, as their hash number 0, one of its hashes 0 … hash_count − 1. */
     uint64_t (*hash)(const struct keys *keys, uint32_t i, uint32_t number);
     uint32_t hash_count;
-    /* Positions: equal within `tolerance` along each axis. Hashes are those of cells twice as large: its own, then those
-     * that its corners of the tolerance lie in. */
+    /* Positions: equal within `tolerance` along each axis. Hashes are those of cells twice as large: its own, then
+     * those that its corners of the tolerance lie in. */
     const float *positions; /* [point][3] */
     const uint32_t *points; /* [vertex], or NULL: the vertex itself */
     double tolerance;
@@ -164,7 +164,7 @@ static slot *find_slot(const partition *p, slot *table, size_t table_size, uint3
     return &table[s];
 }
 
-/* Puts those that leave into new classes: each into that of the first vertex before it that is equal. */
+/* Moves the followers that leave into new classes: each joins the first preceding vertex that is equal. */
 static void regroup(partition *p, slot *table, size_t table_size) {
     memset(table, 0xFF, table_size * sizeof *table);
     for (uint32_t f = 0; f < p->follower_count; f++) {
@@ -183,7 +183,8 @@ static void regroup(partition *p, slot *table, size_t table_size) {
     }
 }
 
-/* Followers that stay so under position keys with these points (NULL: vertices) need no look any more. */
+/* Removes heads from the followers, and those that share a point with their head (`points` NULL: none), which no clip
+ * can separate. */
 static void keep_followers(partition *p, const uint32_t *points) {
     uint32_t kept = 0;
     for (uint32_t f = 0; f < p->follower_count; f++) {
@@ -247,7 +248,7 @@ static double weld_tolerance(const pelt_mesh *mesh) {
 
 /* ---- Welding: the steps ----------------------------------------------------------------------------------- */
 
-/* Lists the morphs that move each vertex: counts first, then places. */
+/* Lists the morphs that move each vertex, in two passes: `entries` NULL counts, the second call fills. */
 static void list_morphs(const pelt_model *model, size_t *offsets, uint32_t *entries) {
     uint32_t vertex_count = model->mesh.vertex_count;
     static const float zero[3] = {0, 0, 0};
@@ -262,7 +263,7 @@ static void list_morphs(const pelt_model *model, size_t *offsets, uint32_t *entr
             ++*place;
         }
     }
-    /* Counts become first places; after the second walk each is the next one's first place, so they move up by one. */
+    /* First pass: counts become offsets (prefix sum). Second pass: each is the end of its list, so shift by one. */
     size_t before = 0;
     for (uint32_t i = 0; i <= vertex_count; i++) {
         size_t own = offsets[i];
@@ -295,7 +296,7 @@ static pelt_result refine_by_morphs(partition *p, const pelt_model *model) {
     return result;
 }
 
-/* Keys of positions, without the positions. */
+/* Position keys; the caller sets `positions`. */
 static keys position_keys(const uint32_t *points, double tolerance) {
     return (keys){.equal = positions_equal,
                   .hash = positions_hash,

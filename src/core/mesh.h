@@ -1,22 +1,23 @@
-/* The mesh from inside: normals, neighbours, parts. */
+/* Mesh helpers: area-weighted normals, bounding box, vertex adjacency, marking parts. */
 #ifndef PELT_CORE_MESH_H
 #define PELT_CORE_MESH_H
 
 #include "core/classes.h"
 
-/* Adds every triangle's area-weighted normal to the sums of its corners, in order. Corner c has its position at
- * positions[position_of_corner[c]] and its sum at sums[sum_of_corner[c]]; NULL maps mean c itself. Triangles that are
- * not finite count nothing. */
+/* Adds each triangle's area-weighted normal to the sums of its three corners, in triangle order. Corner c reads
+ * positions[position_of_corner[c]] and adds to sums[sum_of_corner[c]]; a NULL map is the identity. `sums` [..][3].
+ * Triangles whose normal is not finite are skipped. */
 void px_normals_sum(const uint32_t *triangles, uint32_t triangle_count, const uint32_t *position_of_corner,
                     const uint32_t *sum_of_corner, const float *positions, double *sums);
-/* The sum made unit length; (0, 0, 1) when it has none. */
+/* Normalises a sum; (0, 0, 1) when its length is 0 or not finite. */
 void px_normal_unit(const double sum[3], double out[3]);
 
-/* The box around the finite ones of `positions` [count][3], 0 without any; returns its diagonal. */
+/* Bounding box of the finite coordinates of `positions` [count][3]; 0 along an axis without any. Returns its
+ * diagonal. */
 double px_box(const float *positions, size_t count, float low[3], float high[3]);
 
-/* Classes of vertices that share an edge with class c: items[offsets[c]] … items[offsets[c + 1] - 1], ascending, each
- * once. */
+/* Adjacency lists: the classes that share an edge with class c are items[offsets[c] .. offsets[c + 1]), ascending,
+ * without duplicates. */
 typedef struct px_neighbours {
     size_t *offsets; /* [class + 1] */
     uint32_t *items;
@@ -24,7 +25,7 @@ typedef struct px_neighbours {
 pelt_result px_neighbours_make(px_arena *arena, const pelt_mesh *mesh, const pelt_vertex_classes *classes,
                                px_neighbours *out);
 
-/* Sets the marks of a part's vertices, marks [vertices[i]] of vertex i; vertices NULL: marks [i]. */
+/* Sets marks[vertices[i]] = 1 for every vertex i of a part; `vertices` NULL: marks[i]. */
 void px_mark_part(const pelt_mesh *mesh, const pelt_part *part, const uint32_t *vertices, uint8_t *marks);
 
 #endif

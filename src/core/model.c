@@ -1,4 +1,4 @@
-/* The model: its memory, and copies of what is in it. */
+/* Model memory: creation, borrowing, operations that free replaced arrays, copies. */
 #include "core/core.h"
 
 pelt_result pelt_model_create(pelt_context *context, pelt_model **out) {
@@ -93,7 +93,7 @@ static bool motion_uses(const pelt_motion *motion, const px_arena *part) {
     return HOLDS(motion->name, motion->tracks);
 }
 
-/* Whether any array or text of the model is in that part of its memory. */
+/* True when any array or string of the model lies in that part of its memory. */
 static bool model_uses(const void *user, const px_arena *part) {
     const pelt_model *model = user;
     const pelt_mesh *mesh = &model->mesh;
@@ -133,7 +133,7 @@ static bool model_uses(const void *user, const px_arena *part) {
     return false;
 }
 
-/* A copy of a model's struct does not tell what the model itself uses. */
+/* True for a copy of the struct: its pointers do not tell which arrays the model itself uses. */
 static bool is_copy(const pelt_model *model) {
     return !px_arena_holds(model->memory, model);
 }

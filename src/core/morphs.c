@@ -1,4 +1,4 @@
-/* Morphs of a model from inside: see morphs.h. */
+/* Morph target helpers: see morphs.h. */
 #include "core/morphs.h"
 
 #include <math.h>
@@ -101,7 +101,7 @@ pelt_result px_weights_widen(px_arena *arena, uint32_t width, pelt_track *track)
     return PELT_OK;
 }
 
-/* Two ascending runs of times as one, each time once. Returns how many. */
+/* Merges two ascending arrays of times without duplicates. Returns the count. */
 static uint32_t merge_times(const float *a, uint32_t a_count, const float *b, uint32_t b_count, float *out) {
     uint32_t count = 0;
     for (uint32_t i = 0, j = 0; i < a_count || j < b_count;) {

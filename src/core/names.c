@@ -1,11 +1,11 @@
-/* Names that people may have meant. */
+/* Suggestions for misspelled names, by edit distance; look-up of joints by name. */
 #include "core/core.h"
 
 #include <stdio.h>
 
-#define NAME_MAX_LENGTH 63u /* longer ones are near to none */
+#define NAME_MAX_LENGTH 63u /* longer names match nothing */
 
-/* Letters to insert, remove, change or swap with their neighbour to come from a to b. */
+/* Damerau-Levenshtein distance (insert, delete, replace, transpose adjacent letters). */
 static size_t edit_distance(const char *a, const char *b) {
     size_t rows = strlen(a), columns = strlen(b);
     if (rows > NAME_MAX_LENGTH || columns > NAME_MAX_LENGTH)

@@ -1,4 +1,4 @@
-/* Who is next to whom on the surface, and who belongs to a part. */
+/* Vertex adjacency, and marking the vertices of a part: see mesh.h. */
 #include "core/mesh.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@ static int compare_numbers(const void *a, const void *b) {
     return (left > right) - (left < right);
 }
 
-/* Sorts each list and leaves out what is there twice; lists move together. */
+/* Sorts each list, removes duplicates and compacts the lists. */
 static void tidy(px_neighbours *n, uint32_t count) {
     size_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -29,7 +29,7 @@ pelt_result px_neighbours_make(px_arena *arena, const pelt_mesh *mesh, const pel
     out->items = PX_NEW(arena, uint32_t, 2 * edge_count);
     if (!out->offsets || !out->items)
         return PELT_ERROR_MEMORY;
-    size_t *places = out->offsets + 1; /* counts first, then where the next neighbour goes */
+    size_t *places = out->offsets + 1; /* counts, then prefix sums: write positions */
     for (int filling = 0; filling < 2; filling++) {
         for (size_t e = 0; e < edge_count; e++) {
             uint32_t a = pelt_vertex_class(classes, mesh->triangles[e]);

@@ -1,8 +1,8 @@
-/* Ordered parallel loops over fixed blocks. The calling thread works too; it alone reports progress.
+/* Deterministic parallel loops over fixed blocks. The calling thread works too; only it reports progress.
  *
- * Which failure a loop reports must not depend on threads either: it is that of the lowest failing block. Blocks are
- * handed out in ascending order, and one below a failed block still runs. Sentences of blocks go to a buffer of their
- * thread (px_error_redirect), and only the lowest block's reaches the context.
+ * The reported failure must not depend on the number of threads: it is that of the failing block with the lowest
+ * number. Blocks are handed out in ascending order, and blocks below a failed one still run. Error messages of blocks
+ * go to a buffer of their thread (px_error_redirect); only that of the lowest failing block reaches the context.
  */
 #include "core/context.h"
 
@@ -141,7 +141,7 @@ static void run_on_pool(px_pool *pool, pelt_task_fn *task, void *task_user) {
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* A loop inside a block of another one has its thread only: the others are busy with the outer loop. */
+/* A nested loop runs on the thread of its block only: the other threads are busy with the outer loop. */
 static void run_loop(loop *l, bool nested) {
     pelt_context *context = l->context;
     uint32_t tasks = nested ? 1 : (uint32_t)px_min_size(context->thread_count, l->block_count);

@@ -1,5 +1,5 @@
-/* Rotations as unit quaternions x y z w in doubles: for chains of them (Euler angles, global orientations), where floats
- * would lose digits at every step. */
+/* Rotations as unit quaternions x y z w in double precision, for long products (Euler angles, global orientations) in
+ * which float rounding would accumulate. */
 #ifndef PELT_CORE_ROTATION_H
 #define PELT_CORE_ROTATION_H
 
@@ -25,14 +25,14 @@ static inline void px_rotation_store(px_rotation a, float q[4]) {
     px_quat_normalize(q);
 }
 
-/* About one of the axes 0, 1, 2, counter-clockwise seen from its tip. */
+/* Rotation about axis 0, 1 or 2; positive angles are counter-clockwise seen from the tip of the axis. */
 static inline px_rotation px_rotation_about(int axis, double radians) {
     px_rotation a = {{0, 0, 0, cos(radians / 2)}};
     a.q[axis] = sin(radians / 2);
     return a;
 }
 
-/* a·b: b first. */
+/* a·b: applies b first, then a. */
 static inline px_rotation px_rotation_mul(px_rotation a, px_rotation b) {
     const double *p = a.q, *q = b.q;
     return (px_rotation){
@@ -44,27 +44,27 @@ static inline px_rotation px_rotation_inverse(px_rotation a) {
     return (px_rotation){{-a.q[0], -a.q[1], -a.q[2], a.q[3]}};
 }
 
-/* `out` may be v. */
+/* Rotates v; `out` may be v. */
 static inline void px_rotation_apply(px_rotation a, const double v[3], double out[3]) {
     px_rotation r = px_rotation_mul(px_rotation_mul(a, (px_rotation){{v[0], v[1], v[2], 0}}), px_rotation_inverse(a));
     for (int c = 0; c < 3; c++)
         out[c] = r.q[c];
 }
 
-/* The orientation of a matrix: its scale is dropped, of shear what px_transform_from_affine leaves. */
+/* The rotation part of a matrix, as px_transform_from_affine extracts it; scale is dropped. */
 static inline px_rotation px_rotation_of_affine(const pelt_affine *a) {
     pelt_transform t;
     px_transform_from_affine(a, &t);
     return px_rotation_of(t.rotation);
 }
 
-/* The smallest rotation that turns direction a to direction b (any lengths; identity where one is 0). */
+/* The smallest rotation from direction a to direction b (any lengths; identity when one is 0). */
 static inline px_rotation px_rotation_between(const double a[3], const double b[3]) {
     double lengths = px_length3(a) * px_length3(b), dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
     if (!(lengths > 0) || !isfinite(lengths))
         return px_rotation_identity();
     px_rotation r = {{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0], lengths + dot}};
-    if (r.q[3] <= 1e-12 * lengths) { /* opposite: half a turn about any axis across a */
+    if (r.q[3] <= 1e-12 * lengths) { /* opposite directions: 180° about any axis perpendicular to a */
         int least = fabs(a[0]) <= fabs(a[1]) && fabs(a[0]) <= fabs(a[2]) ? 0 : fabs(a[1]) <= fabs(a[2]) ? 1 : 2;
         int next = (least + 1) % 3, last = (least + 2) % 3;
         r = (px_rotation){{0}};

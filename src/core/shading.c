@@ -1,4 +1,4 @@
-/* The normals that a moving mesh should show: see shading.h. */
+/* Reference normals and tangents of a deforming mesh: see shading.h. */
 #include "core/shading.h"
 #include "core/math3.h"
 #include "core/mesh.h"
@@ -81,7 +81,7 @@ static void keep_normal(const px_shading *s, uint32_t vertex, const double piece
         out[c] = known ? (float)px_dot3d(n, axes[c]) : (float)(c == 0);
 }
 
-/* Along both edges as least squares tell. */
+/* Least-squares coordinates of the tangent along both edges, normalised. */
 static void keep_tangent(const px_shading *s, uint32_t vertex, float out[2]) {
     const float *own = s->mesh->tangents + 4 * (size_t)vertex;
     double e[2][3], t[3] = {(double)own[0], (double)own[1], (double)own[2]};
@@ -134,7 +134,7 @@ static void place_normal(const px_shading *s, const float *points, uint32_t vert
         out[c] = (float)n[c];
 }
 
-/* Across the normal that was found. */
+/* The tangent in the frame, made perpendicular to the normal. */
 static void place_tangent(const px_shading *s, const float *points, uint32_t vertex, const float normal[3],
                           float out[3]) {
     const float *own = s->tangents + 2 * (size_t)vertex;

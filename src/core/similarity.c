@@ -1,4 +1,4 @@
-/* Similarities of the world: what becomes of rest poses and motions. */
+/* Similarity transforms of rest poses and motions: see similarity.h. */
 #include "core/similarity.h"
 #include "core/rotation.h"
 
@@ -21,7 +21,7 @@ px_similarity px_similarity_of(double scale, const float rotation[4], const doub
 
 /* ---- Skeletons and motions --------------------------------------------------------------------------------- */
 
-/* A translation; `is_place`: not a tangent of its curve. */
+/* Transforms a translation; `is_place`: a value, not a tangent of a cubic key. */
 static void map_translation(const px_similarity *s, bool is_root, bool is_place, float p[3]) {
     double from[3] = {p[0], p[1], p[2]}, to[3] = {s->scale * from[0], s->scale * from[1], s->scale * from[2]};
     if (is_root)

@@ -1,4 +1,4 @@
-/* The skin from inside: see skin.h. */
+/* Linear blend skinning of single vertices: see skin.h. */
 #include "core/skin.h"
 #include "core/math3.h"
 

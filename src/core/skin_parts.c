@@ -1,4 +1,4 @@
-/* Makes parts that hang from a joint parts of the skin: see skin_parts.h. */
+/* Converts rigid parts into skinned parts: see skin_parts.h. */
 #include "core/skin_parts.h"
 #include "core/math3.h"
 #include "core/skin.h"
@@ -35,7 +35,7 @@ static void find_users(joining *j) {
                 j->moves[j->model->motions[m].tracks[t].joint] = true;
 }
 
-/* Whether a matrix is a rotation times a scale. */
+/* True when the linear part is a rotation times a uniform scale. */
 static bool is_similarity(const pelt_affine *a) {
     double scale2 = 0, off = 0;
     for (int e = 0; e < 9; e++)

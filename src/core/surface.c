@@ -1,4 +1,4 @@
-/* A tree of boxes over triangles, halved at the median of their middles along the longest side. */
+/* Bounding volume hierarchy over triangles: nodes are split at the median centroid along the longest side. */
 #include "core/surface.h"
 #include "core/math3.h"
 
@@ -63,7 +63,7 @@ void px_select(uint32_t *order, uint32_t count, uint32_t place, const float *key
     }
 }
 
-/* Halves go down to leaves: as deep as the count has bits. */
+/* Builds a subtree. Splitting in halves bounds the recursion depth by the number of bits of the count. */
 static void build(const builder *b, uint32_t first, uint32_t count) {
     px_surface *surface = b->surface;
     px_surface_node *node = &surface->nodes[surface->node_count++];
@@ -117,7 +117,7 @@ static double squared_distance(const double p[3], double corners[3][3], const do
     return square;
 }
 
-/* Inside the triangle when `p` stands above it, else on an edge. */
+/* The projection of `p` if it is inside the triangle, else the nearest point of the edges. */
 double px_triangle_nearest(const double p[3], double corners[3][3], double share[3]) {
     double u[3], v[3], w[3];
     for (int axis = 0; axis < 3; axis++) {
@@ -164,7 +164,7 @@ static double box_distance(const px_surface_node *node, const double p[3]) {
     return square;
 }
 
-/* One question. */
+/* State of a nearest-point query. */
 typedef struct query {
     const px_surface *surface;
     const double *p;
@@ -216,21 +216,21 @@ bool px_surface_nearest(const px_surface *surface, const double p[3], double dis
     return q.found;
 }
 
-/* ---- Something in the way --------------------------------------------------------------------------------- */
+/* ---- Occlusion -------------------------------------------------------------------------------------------- */
 
-/* Whether the way comes through a box (its slabs, one axis after the other). */
+/* Slab test of a ray and a box. */
 static bool enters(const px_surface_node *node, const float from[3], const float inverse[3], float far) {
     float in = 0, out = far;
     for (int axis = 0; axis < 3; axis++) {
         float a = (node->low[axis] - from[axis]) * inverse[axis], b = (node->high[axis] - from[axis]) * inverse[axis];
         float near = a < b ? a : b, beyond = a < b ? b : a;
-        in = near > in ? near : in; /* 0 · ∞ along a side is NaN: comparisons are false, and it changes nothing */
+        in = near > in ? near : in; /* 0 · ∞ (origin on a slab plane, ray parallel to it) is NaN */
         out = beyond < out ? beyond : out;
     }
     return in <= out;
 }
 
-/* Möller and Trumbore 1997, both sides. */
+/* Ray-triangle intersection (Möller and Trumbore 1997), both sides. */
 static bool meets(const px_surface *surface, uint32_t triangle, const float from[3], const float way[3], float far) {
     const float *a = corner(surface, triangle, 0);
     float u[3], v[3], w[3], p[3], q[3];

@@ -1,4 +1,4 @@
-/* Growing bytes, and numbers to and from text, independent of the locale. */
+/* Growable buffers; locale-independent conversion between numbers and text; lists of names. */
 #include "core/core.h"
 
 #include <float.h>
@@ -7,7 +7,7 @@
 
 /* ---- Growing bytes ---------------------------------------------------------------------------------------- */
 
-/* Room for `size` more bytes, or NULL. */
+/* Ensures capacity for `size` more bytes and returns the write position, or NULL. */
 static char *buffer_room(px_buffer *buffer, size_t size) {
     if (buffer->failed)
         return NULL;

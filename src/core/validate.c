@@ -1,6 +1,6 @@
-/* Checks the promises of model.h: every index, count, order and range, and that numbers which positions come from are
- * finite. Lengths of normals and tangents are not checked: nothing breaks by them. Model files may be hostile, so this
- * is the one place that later code relies on. Clip positions are not read (they may be far larger than memory).
+/* Validates the invariants of pelt/model.h: every index, count, order and range, and that all numbers that determine
+ * positions are finite. Lengths of normals and tangents are not checked: no code relies on them. Model files may be
+ * hostile, and all later code relies on this check. Clip positions are not read (they may be far larger than memory).
  */
 #include "core/core.h"
 #include "core/driver.h"
@@ -348,7 +348,7 @@ static pelt_result check_morphs(pelt_context *context, const pelt_model *model) 
     return PELT_OK;
 }
 
-/* Whether one of two joints is above the other, or both are one. */
+/* True when one joint is an ancestor of the other, or both are the same. */
 static bool are_in_line(const pelt_skeleton *skeleton, uint32_t a, uint32_t b) {
     uint32_t low = a < b ? a : b, high = a < b ? b : a;
     while (high != PELT_NONE && high > low)

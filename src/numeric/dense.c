@@ -1,8 +1,8 @@
-/* Dense matrices through CBLAS and LAPACK(E).
+/* Dense linear algebra through CBLAS and LAPACKE.
  *
- * LAPACK stores columns. A row-major matrix read that way is its transpose, so every function here asks LAPACK for
- * the decomposition of the transpose and finds the wanted one in place, without copies. Work space comes from the context,
- * which is why the LAPACKE_…_work functions are called.
+ * LAPACK is column-major. A row-major matrix read column-major is its transpose, so every function here decomposes the
+ * transpose, whose factors in memory are those of the original: no copies are needed. Work space is allocated from the
+ * context; therefore the LAPACKE_…_work functions are used.
  */
 #include "numeric/numeric.h"
 
@@ -13,7 +13,7 @@
 #include <limits.h>
 #include <math.h>
 
-void openblas_set_num_threads(int count); /* in OpenBLAS's own cblas.h, not in the reference one */
+void openblas_set_num_threads(int count); /* declared in OpenBLAS's cblas.h, not in the reference one */
 
 void pelt_blas_single_thread(void) {
     openblas_set_num_threads(1);
@@ -24,7 +24,7 @@ static int dimension(size_t count) {
     return (int)count;
 }
 
-/* BLAS wants at least 1, also for empty matrices. */
+/* BLAS requires a leading dimension of at least 1, also for empty matrices. */
 static int leading(px_matrix a) {
     return dimension(px_max_size(a.pitch, 1));
 }
@@ -40,7 +40,7 @@ px_matrix px_matrix_part(px_matrix a, size_t row, size_t rows, size_t column, si
 
 /* ---- Products --------------------------------------------------------------------------------------------- */
 
-/* BLAS returns early for empty sums, and differs in whether it scales c then: done here, once. */
+/* c = beta · c. BLAS implementations return early for empty sums and differ in whether they scale c then. */
 static void scale(px_matrix c, double beta) {
     for (size_t r = 0; r < c.rows; r++)
         for (size_t k = 0; k < c.columns; k++) {
@@ -86,7 +86,7 @@ bool px_cholesky(px_matrix a) {
     assert(a.rows == a.columns && !a.transposed);
     if (!lower_finite(a))
         return false;
-    /* our lower triangle is LAPACK's upper one: a = Uᵀ·U with U = Lᵀ */
+    /* the row-major lower triangle is LAPACK's upper one: a = Uᵀ·U with U = Lᵀ */
     return a.rows == 0 || LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', dimension(a.rows), a.data, leading(a)) == 0;
 }
 
@@ -110,12 +110,12 @@ bool px_cholesky_solve(px_matrix a, px_matrix b) {
 
 /* ---- Eigenvalues and singular values ---------------------------------------------------------------------- */
 
-/* info > 0 after finite input: the iteration gave up, which LAPACK allows for but has no known case of. */
+/* info > 0 for finite input: the iteration did not converge. LAPACK documents this, but no case is known. */
 static pelt_result no_convergence(pelt_context *context, const char *what) {
     return px_fail(context, PELT_ERROR_INPUT, "%s: the iteration did not converge", what);
 }
 
-/* Asks LAPACK how much work space it wants, then runs it: `work` NULL is the question. */
+/* One LAPACK call. With work_count −1 it is a workspace query: writes the sizes to work[0] and integers[0]. */
 typedef int lapack_step(void *user, double *work, int work_count, int *integers, int integer_count);
 
 static pelt_result run_with_work(pelt_context *context, const char *what, lapack_step *step, void *user,
@@ -161,7 +161,7 @@ typedef struct svd_task {
     double *s;
 } svd_task;
 
-/* aᵀ = v · s · uᵀ: LAPACK's left vectors are our vt as it lies, its right ones our u. */
+/* aᵀ = v · s · uᵀ: LAPACK's column-major left vectors v are our row-major vt, its right vectors uᵀ are our u. */
 static int svd_step(void *user, double *work, int work_count, int *integers, int integer_count) {
     (void)integer_count;
     const svd_task *t = user;

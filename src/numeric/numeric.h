@@ -1,10 +1,10 @@
-/* Dense algebra in double precision: named functions for BLAS and LAPACK.
+/* Dense linear algebra in double precision: a thin layer over BLAS and LAPACK.
  *
- * Matrices are views of row-major arrays. Element (r, c) of a view is data[r · pitch + c], of a transposed one
- * data[c · pitch + r]; nothing is ever copied to transpose it. Rows, columns and pitch must each fit in an int.
+ * Matrices are views of row-major arrays. Element (r, c) of a view is data[r · pitch + c], of a transposed view data[c
+ * · pitch + r]; transposing copies nothing. Rows, columns and pitch must each fit in an int.
  *
- * Threads: all functions may be called from any number of threads at once. Their results depend on the number of threads
- * that OpenBLAS uses inside one call, which is the host's to set: see pelt/blas.h.
+ * All functions are thread-safe. Their results depend on the number of threads that OpenBLAS uses within one call,
+ * which the host sets: see pelt/blas.h.
  */
 #ifndef PELT_NUMERIC_H
 #define PELT_NUMERIC_H
@@ -16,20 +16,20 @@
 
 typedef struct px_matrix {
     double *data;
-    size_t rows, columns; /* as seen through the view */
-    size_t pitch;         /* elements from a stored row to the next, at least the stored row's length */
+    size_t rows, columns; /* of the view: after transposition */
+    size_t pitch;         /* elements between the starts of stored rows, at least the length of a stored row */
     bool transposed;
 } px_matrix;
 
-/* All of `data` [rows][columns]. */
+/* View of `data` [rows][columns]. */
 static inline px_matrix px_matrix_of(double *data, size_t rows, size_t columns) {
     return (px_matrix){data, rows, columns, columns, false};
 }
-/* The same for data that is only read: use it for inputs marked `in` below. */
+/* View of read-only data: pass it only to parameters marked `in` below. */
 static inline px_matrix px_matrix_in(const double *data, size_t rows, size_t columns) {
     return px_matrix_of((double *)(uintptr_t)data, rows, columns);
 }
-/* Rows [row, row + rows) and columns [column, column + columns) of a. */
+/* Submatrix: rows [row, row + rows) and columns [column, column + columns) of a. */
 px_matrix px_matrix_part(px_matrix a, size_t row, size_t rows, size_t column, size_t columns);
 
 static inline px_matrix px_transposed(px_matrix a) {
@@ -39,30 +39,32 @@ static inline double *px_matrix_at(px_matrix a, size_t row, size_t column) {
     return a.data + (a.transposed ? column * a.pitch + row : row * a.pitch + column);
 }
 
-/* c [m][n] = alpha · a [m][k] · b [k][n] + beta · c. a and b are `in`, c is not transposed. beta 0 overwrites c,
- * whatever was in it. */
+/* c [m][n] = alpha · a [m][k] · b [k][n] + beta · c. a and b are `in`, c must not be transposed. With beta 0, c is
+ * overwritten and may be uninitialised or NaN. */
 void px_gemm(double alpha, px_matrix a, px_matrix b, double beta, px_matrix c);
 
-/* c [n][n] = alpha · a [n][k] · aᵀ + beta · c, both triangles. a is `in`; for aᵀ·a pass px_transposed(a). c is not
- * transposed, and symmetric when beta is not 0. */
+/* c [n][n] = alpha · a [n][k] · aᵀ + beta · c, both triangles. a is `in`; for the Gram matrix aᵀ·a pass
+ * px_transposed(a). c must not be transposed, and must be symmetric when beta is not 0. */
 void px_syrk(double alpha, px_matrix a, double beta, px_matrix c);
 
 /* ---- Decompositions --------------------------------------------------------------------------------------- */
 
-/* a [n][n], symmetric (only the lower triangle is read), becomes L in its lower triangle, a = L·Lᵀ; the upper one is
- * left alone. False when a is not positive definite in double precision or not finite; a is then spoilt. */
+/* Cholesky factorisation a = L·Lᵀ of a symmetric a [n][n], in place: only the lower triangle is read and becomes L; the
+ * upper one is unchanged. False when a is not positive definite in double precision or not finite; the contents of a
+ * are then undefined. */
 bool px_cholesky(px_matrix a);
-/* b [n][k], which may be transposed, becomes a⁻¹·b, with L from px_cholesky. */
+/* Replaces b [n][k], which may be transposed, by a⁻¹·b, with L from px_cholesky. */
 void px_cholesky_apply(px_matrix l, px_matrix b);
-/* Both: b [n][k] becomes a⁻¹·b, a [n][n] becomes L. False as for px_cholesky; b is then untouched. */
+/* px_cholesky, then px_cholesky_apply: a [n][n] becomes L, b [n][k] becomes a⁻¹·b. False as for px_cholesky; b is then
+ * unchanged. */
 bool px_cholesky_solve(px_matrix a, px_matrix b);
 
-/* All eigenvalues [n] of a symmetric a [n][n] (only the lower triangle is read), ascending; row e of a becomes the unit
- * eigenvector of value e. Fails when a is not finite (ERROR_INPUT) or there is no memory. */
+/* Eigenvalues [n], ascending, of a symmetric a [n][n] (only the lower triangle is read). Row e of a becomes the unit
+ * eigenvector of eigenvalue e. Fails when a is not finite (PELT_ERROR_INPUT) or out of memory. */
 pelt_result px_symmetric_eigen(pelt_context *context, px_matrix a, double *values);
 
-/* a [m][n] = u [m][r] · diag(s [r]) · vt [r][n] with r = min(m, n); s descending, ≥ 0; columns of u and rows of vt are
- * orthonormal. a is overwritten. Fails as above. */
+/* Thin singular value decomposition a [m][n] = u [m][r] · diag(s [r]) · vt [r][n] with r = min(m, n); s descending, ≥
+ * 0; columns of u and rows of vt are orthonormal. a is overwritten. Fails as px_symmetric_eigen does. */
 pelt_result px_svd(pelt_context *context, px_matrix a, px_matrix u, double *s, px_matrix vt);
 
 #endif

@@ -1,19 +1,20 @@
-/* Least squares with weights ≥ 0, on the simplex or not, by an active set: solve with the free weights, walk towards that
- * until a weight becomes zero, drop it; when none does, free the one whose multiplier is most negative. Finite, since the
- * objective falls with every change of the set; n is at most nine. */
+/* Least squares with weights ≥ 0, with or without Σw = 1, by a primal active set method (Lawson and Hanson 1974): solve
+ * the unconstrained problem of the free weights; step towards its solution until a weight becomes zero, and remove that
+ * weight from the free set. When none does, free the zero weight with the most negative multiplier. Terminates because
+ * the objective decreases with every change of the set. n ≤ PX_SIMPLEX_MAX. */
 #include "numeric/simplex.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* Solves m x = rhs for a positive definite m [n][n] in place (LDLᵀ without pivoting). Directions in which m has less
- * than `floor` are left at x = 0: weights may move freely there without changing the objective. */
+/* Solves m x = rhs in place (x: rhs, then solution) for a positive semidefinite m [n][n], lower triangle, by LDLᵀ
+ * without pivoting. Unknowns whose pivot is at most `floor` get x = 0: the objective does not depend on them. */
 static void solve_definite(size_t n, double m[][PX_SIMPLEX_MAX], double *x, double floor) {
-    double inverse[PX_SIMPLEX_MAX]; /* of D, 0 where left out; divisions are most of the cost */
+    double inverse[PX_SIMPLEX_MAX]; /* 1 / D, 0 for dropped pivots; stored because divisions dominate the cost */
     for (size_t k = 0; k < n; k++) {
         inverse[k] = m[k][k] > floor ? 1 / m[k][k] : 0;
-        for (size_t r = n; inverse[k] > 0 && r-- > k + 1;) { /* from below: m[c][k] is still whole for c ≤ r */
+        for (size_t r = n; inverse[k] > 0 && r-- > k + 1;) { /* bottom up: m[c][k] is not yet scaled for c ≤ r */
             double factor = m[r][k] * inverse[k];
             for (size_t c = k + 1; c <= r; c++)
                 m[r][c] -= factor * m[c][k];
@@ -29,8 +30,8 @@ static void solve_definite(size_t n, double m[][PX_SIMPLEX_MAX], double *x, doub
     }
 }
 
-/* The minimum with Σ = 1 over the free weights alone, as steps from w: the sum is eliminated through the last of them.
- */
+/* The step from w to the minimum over the free weights with Σw = 1. The constraint is eliminated by expressing the last
+ * free weight through the others. */
 static void free_step(const size_t *free_set, size_t count, double g[][PX_SIMPLEX_MAX], const double *gradient,
                       double *step) {
     size_t n = count - 1, base = free_set[n];
@@ -42,13 +43,13 @@ static void free_step(const size_t *free_set, size_t count, double g[][PX_SIMPLE
         step[r] = gradient[base] - gradient[a];
         trace += m[r][r];
     }
-    solve_definite(n, m, step, 1e-13 * trace); /* rounding of the differences above */
+    solve_definite(n, m, step, 1e-13 * trace); /* rounding error of the differences above */
     step[n] = 0;
     for (size_t r = 0; r < n; r++)
         step[n] -= step[r];
 }
 
-/* The minimum over the free weights alone. */
+/* The step from w to the minimum over the free weights, without the constraint on the sum. */
 static void open_step(const size_t *free_set, size_t count, double g[][PX_SIMPLEX_MAX], const double *gradient,
                       double *step) {
     double m[PX_SIMPLEX_MAX][PX_SIMPLEX_MAX], trace = 0;
@@ -58,7 +59,7 @@ static void open_step(const size_t *free_set, size_t count, double g[][PX_SIMPLE
         step[r] = -gradient[free_set[r]];
         trace += m[r][r];
     }
-    solve_definite(count, m, step, 1e-15 * trace); /* nothing was subtracted */
+    solve_definite(count, m, step, 1e-15 * trace); /* no cancellation: entries are copied */
 }
 
 static void gradient_at(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, const double *w, double *gradient) {
@@ -69,8 +70,8 @@ static void gradient_at(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, c
     }
 }
 
-/* Takes the step, or as much of it as keeps all weights ≥ 0. Returns the place in the set of the weight that stopped
- * it, now 0, or `count`. */
+/* Adds the largest fraction (≤ 1) of the step that keeps all weights ≥ 0. Returns the position in the set of the
+ * blocking weight, which is now 0, or `count` if the full step was taken. */
 static size_t take_step(const size_t *free_set, size_t count, const double *step, double *w) {
     double length = 1;
     size_t blocking = count;
@@ -86,8 +87,8 @@ static size_t take_step(const size_t *free_set, size_t count, const double *step
     return blocking;
 }
 
-/* The weight at zero that would lower the objective most by growing; n when none would. `level`: the gradient that all
- * free weights have in common. */
+/* The zero weight with the most negative multiplier (gradient − level); n when none is negative. `level`: the common
+ * gradient of the free weights, which is the multiplier of the sum constraint. */
 static size_t entering(size_t n, const double *w, const double *gradient, double level, double tolerance) {
     size_t enter = n;
     double lowest = level - tolerance;
@@ -115,7 +116,7 @@ static double least(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, doubl
         scale = fmax(scale, fabs(g[a][a]) + fabs(b[a]));
     }
     gradient_at(n, g, b, w, gradient);
-    for (size_t turn = 0; turn < 8 * n; turn++) { /* a bound against rounding; four turns are usual */
+    for (size_t turn = 0; turn < 8 * n; turn++) { /* bound against cycling by rounding; four iterations are typical */
         (simplex ? free_step : open_step)(free_set, count, g, gradient, step);
         size_t blocking = take_step(free_set, count, step, w);
         gradient_at(n, g, b, w, gradient);
@@ -128,7 +129,7 @@ static double least(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, doubl
         for (size_t a = 0; simplex && a < n; a++)
             level += w[a] * gradient[a];
         size_t enter = entering(n, w, gradient, level, 1e-14 * scale);
-        if (enter == n || is_in(free_set, count, enter)) /* the latter: it could not move */
+        if (enter == n || is_in(free_set, count, enter)) /* already free: its pivot was dropped */
             break;
         free_set[count++] = enter;
     }
@@ -144,7 +145,7 @@ double px_simplex_least(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, d
 
 double px_nonnegative_least(size_t n, double g[][PX_SIMPLEX_MAX], const double *b, double *w) {
     double scaled[PX_SIMPLEX_MAX][PX_SIMPLEX_MAX], linear[PX_SIMPLEX_MAX] = {0}, units[PX_SIMPLEX_MAX];
-    for (size_t a = 0; a < n; a++) { /* without the sum each weight has a unit of its own: one that makes g_aa 1 */
+    for (size_t a = 0; a < n; a++) { /* without the sum, weights can be scaled separately: make g_aa 1 */
         units[a] = g[a][a] > 0 ? 1 / sqrt(g[a][a]) : 0;
         linear[a] = b[a] * units[a];
         w[a] = units[a] > 0 ? w[a] / units[a] : 0;

@@ -1,4 +1,4 @@
-/* Edits of the rest pose. See edit.h for what is computed. */
+/* Edits of the rest pose, made in a given pose and mapped back by the inverse blended transforms: see pelt/edit.h. */
 #include "core/math3.h"
 #include "core/mesh.h"
 #include "core/skin.h"
@@ -7,11 +7,13 @@
 
 #include <pelt/edit.h>
 
-/* Of the model's size: smaller moves are rounding (files with six digits are off by that much). */
+/* Relative to the model's size: smaller moves are rounding (files with six digits have errors of this size). */
 #define MIN_MOVE_RATIO 1e-6
-/* Where a blended transform has a smaller singular value, its inverse would magnify noise; corrections use the same. */
+/* Smaller singular values of a blended transform, relative to its largest, would amplify noise in the inverse.
+ * Corrections use the same bound. */
 #define MIN_SINGULAR_VALUE 0.1
-/* Of the distance from the bind pose: an edit is taken as one of the rest pose only where it is nearer to that. */
+/* PELT_EDIT_AUTO selects the rest pose only if its distance is below this fraction of the distance from the bind
+ * pose. */
 #define NEARER_RATIO 0.999
 
 typedef struct edit {
@@ -56,7 +58,7 @@ static pelt_result take_pose(edit *e, uint32_t pose) {
     return PELT_OK;
 }
 
-/* What moves a vertex, 3×4. */
+/* The blended transform of a vertex in the pose, 3×4 row-major. */
 static void transform_of(const edit *e, uint32_t i, double out[12]) {
     static const double identity[12] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
     if (e->palette)
@@ -89,7 +91,7 @@ static double distance_from(const edit *e, const float *positions) {
     return sum;
 }
 
-/* `positions` [vertex][3] decide where AUTO leaves it to them; NULL: there are none. */
+/* Selects the pose. PELT_EDIT_AUTO: bind or rest, whichever is nearer to `positions` [vertex][3]; NULL: bind. */
 static pelt_result choose_pose(edit *e, const float *positions) {
     const pelt_mesh *mesh = &e->model->mesh;
     bool automatic = e->desc.pose == PELT_EDIT_AUTO;
@@ -151,7 +153,8 @@ static pelt_result move_vertices(edit *e) {
     return PELT_OK;
 }
 
-/* How far vertices are, in the pose, from where they were wanted: whoever misses was torn from its seam, or flattened. */
+/* Measures the distance, in the pose, between the edited and the reached positions. A vertex misses its position when
+ * the vertices of its seam were edited differently, or when its transform is ill-conditioned. */
 static void measure_misses(edit *e) {
     const pelt_mesh *mesh = &e->model->mesh;
     for (uint32_t i = 0; i < mesh->vertex_count; i++) {
@@ -179,7 +182,7 @@ static void fill_report(edit *e) {
         r->moved_count += e->moved[w];
         r->distance_mean += distance;
         r->distance_max = fmax(r->distance_max, distance);
-        bool ill = e->ill[w] && e->missed[w]; /* a mirrored one comes back as it should */
+        bool ill = e->ill[w] && e->missed[w]; /* a reflection is inverted correctly, so it does not miss */
         r->ill_conditioned += ill;
         r->torn_count += e->missed[w] && !ill;
     }
@@ -191,7 +194,7 @@ static void fill_report(edit *e) {
 
 /* ---- Into the model --------------------------------------------------------------------------------------- */
 
-/* Welded vertices of triangles with a corner that moved. */
+/* [weld] flags of the vertices of triangles with a corner that moved. */
 static const uint8_t *find_touched(edit *e) {
     const pelt_mesh *mesh = &e->model->mesh;
     uint8_t *touched = PX_NEW(e->scratch, uint8_t, mesh->weld.count);
@@ -275,7 +278,7 @@ static pelt_result begin(edit *e) {
     return ready ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* From `before` [vertex][3], or from where the model is. */
+/* Applies the moves from `before` [vertex][3] (NULL: the model's positions in the pose) to `positions` [vertex][3]. */
 static pelt_result move_from(edit *e, const float *before, const float *positions) {
     PX_TRY(begin(e));
     PX_TRY(choose_pose(e, before ? before : positions));
@@ -289,12 +292,12 @@ static pelt_result by_positions(edit *e, const void *positions) {
     return move_from(e, NULL, positions);
 }
 
-/* An edited mesh and what it was before, which may be NULL. */
+/* An edited mesh and the mesh before the edit, which may be NULL. */
 typedef struct mesh_pair {
     const pelt_model *edited, *original;
 } mesh_pair;
 
-/* Positions [vertex][3] of the model's vertices in an edited mesh; NaN where it does not tell. */
+/* Positions [vertex][3] of the model's vertices in an edited mesh; NaN for vertices without a match. */
 static pelt_result take_positions(edit *e, const pelt_model *edited, float *positions) {
     uint32_t count = e->model->mesh.vertex_count;
     uint32_t *vertices = PX_NEW(e->scratch, uint32_t, count);
@@ -347,7 +350,7 @@ static pelt_result by_distances(edit *e, const void *given) {
     return carry(e);
 }
 
-/* Any of the three ways, in scratch memory of its own. */
+/* Runs one of the three kinds of edit with a scratch arena. */
 static pelt_result run(pelt_context *context, pelt_model *model, const pelt_edit_desc *desc, pelt_edit_report *report,
                        pelt_result (*way)(edit *e, const void *given), const void *given) {
     if (report)

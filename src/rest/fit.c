@@ -1,14 +1,15 @@
-/* Rest normals and tangents fitted to the rule by which engines skin them (core/direction.h).
+/* Least-squares fit of rest normals and tangents to the skinning rule of engines (core/direction.h).
  *
- * A vertex has two unknowns, the direction of its normal at rest. What is minimised is the sum over frames of the squared
- * angle between the skinned normal and the one that the frame has. A step is kept only when it lowers the sum, so no
- * vertex is worse than at the start. Tangents likewise.
+ * A vertex has two unknowns, the direction of its rest normal. The objective is the sum over frames of the squared
+ * angle between the skinned normal and the normal of the frame. A step is accepted only if it lowers the sum, so no
+ * vertex gets worse than its start. Tangents are fitted in the same way.
  *
- * Of a mesh that crumples bones cannot follow the normals, and least squares would make them wrong in all frames, those before
- * it crumples too. Where they leave too much, all vertices are fitted anew to the frames that they can be right in.
+ * Bones cannot follow the normals of a mesh that crumples, and least squares would spread the error over all frames,
+ * also those before it crumples. If the RMS angle exceeds CRUMPLED_ANGLE, all vertices are fitted again with a robust
+ * error.
  *
- * Targets are held for as many vertices as fit into TARGET_BYTES; the frames are read once for each such run of vertices.
- * Of long animations of large meshes every second, third … frame is enough.
+ * Targets are held in memory for as many vertices as fit in TARGET_BYTES; frames are read once per such range of
+ * vertices. For long animations of large meshes only evenly spaced frames are used (TARGETS_MOST).
  */
 #include "core/direction.h"
 #include "core/shading.h"
@@ -17,16 +18,16 @@
 #include <math.h>
 
 #define MAX_STEPS         12u
-#define CONVERGENCE_RATIO 1e-4   /* stop where a step lowers the sum by less than this part of it */
-#define CRUMPLED_ANGLE    0.5236 /* radians, RMS: 30 degrees. Where the fit leaves more, … */
-#define ROBUST_ANGLE      0.5236 /* … frames farther away than this hardly count */
+#define CONVERGENCE_RATIO 1e-4   /* stop when a step lowers the sum by less than this fraction of it */
+#define CRUMPLED_ANGLE    0.5236 /* radians (30°): RMS angle of the fit above which the robust error is used */
+#define ROBUST_ANGLE      0.5236 /* radians (30°): scale of the robust error; larger angles have little influence */
 #define MIN_FRAMES        32u
 #define TARGETS_MOST      (UINT64_C(1) << 24) /* vertices times frames that all frames are used for */
 #define TARGET_BYTES      ((size_t)64 << 20)
 #define FRAME_BLOCK       4u
 #define VERTEX_BLOCK      64u
 
-/* What the frames of one run of vertices want. */
+/* Target directions of a range of vertices in all frames. */
 typedef struct targets {
     uint32_t first, count; /* vertices */
     float *normals;        /* [vertex][frame][3] */
@@ -38,17 +39,17 @@ typedef struct fit {
     const px_normal_fit *job;
     px_arena *scratch;
     px_shading shading;
-    uint32_t frame_count;  /* that are used, of … */
-    uint32_t total;        /* … all */
+    uint32_t frame_count;  /* frames used */
+    uint32_t total;        /* frames of all clips */
     pelt_affine *palettes; /* [frame][bone] */
     targets targets;
     bool robust;
-    double *sums; /* [vertex] of squared angles that its normal leaves */
+    double *sums; /* [vertex] remaining error of its normal: sum over frames of squared angles */
 } fit;
 
 /* ---- Frames ------------------------------------------------------------------------------------------------ */
 
-/* The clip of a frame, and its number there. */
+/* The clip of a used frame, and the frame's number in that clip. */
 static const pelt_clip *clip_of(const fit *f, uint32_t frame, uint32_t *clip, uint32_t *number) {
     *number = (uint32_t)((uint64_t)frame * f->total / f->frame_count);
     for (*clip = 0; *number >= f->job->clips[*clip].frame_count; (*clip)++)
@@ -82,7 +83,7 @@ static pelt_result pose(fit *f) {
     return PELT_OK;
 }
 
-/* Normals and tangents of one frame to where they belong. */
+/* Copies the directions [vertex][3] of one frame to the targets [vertex][frame][3]. */
 static void spread(const fit *f, uint32_t frame, const float *directions, float *out) {
     const targets *t = &f->targets;
     for (size_t n = 0; n < t->count; n++)
@@ -110,7 +111,7 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
         if (result != PELT_OK)
             break;
         px_shading_frame(&f->shading, points, sums, normals, tangents);
-        for (size_t i = 0; i < mesh->vertex_count; i++) { /* where the surface has no area, any normal will do */
+        for (size_t i = 0; i < mesh->vertex_count; i++) { /* no area: no target, see px_direction_add */
             const double *sum = sums + 3 * (size_t)f->shading.pieces.of[i];
             if (sum[0] == 0 && sum[1] == 0 && sum[2] == 0)
                 memset(normals + 3 * i, 0, 3 * sizeof *normals);
@@ -125,7 +126,7 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
 
 /* ---- One vertex -------------------------------------------------------------------------------------------- */
 
-/* What one direction is fitted to. */
+/* The data of the fit of one direction. */
 typedef struct direction_fit {
     const float *matrices; /* [frame][9] */
     const float *wanted;   /* [frame][3] */
@@ -155,7 +156,7 @@ static double sum_up(const direction_fit *d, const double n[3], px_direction_ste
     return sum;
 }
 
-/* n plus a step, made unit length; false: there is none. */
+/* n plus a damped step, normalised; false when the step is undefined. */
 static bool step_from(const double n[3], const px_direction_step *s, double damping, double out[3]) {
     double step[3];
     if (!px_direction_solve(s, n, damping, step))
@@ -168,7 +169,7 @@ static bool step_from(const double n[3], const px_direction_step *s, double damp
     return length > 0;
 }
 
-/* From `direction`, which stays where nothing is better. Returns the sum that is left. */
+/* Improves `direction`, which is unchanged when no step lowers the error. Returns the remaining error. */
 static double improve(const direction_fit *d, float direction[3]) {
     double n[3] = {(double)direction[0], (double)direction[1], (double)direction[2]}, damping = PX_DAMPING;
     px_direction_step here;
@@ -223,7 +224,7 @@ static pelt_result fit_vertices(void *user, size_t first, size_t count, size_t b
 
 /* ---- All of them ------------------------------------------------------------------------------------------- */
 
-/* Runs of `most` vertices. */
+/* Fits all vertices, in ranges of `most`. */
 static pelt_result fit_all(fit *f, size_t most) {
     uint32_t count = f->job->source->vertex_count;
     for (size_t first = 0; first < count; first += most) {

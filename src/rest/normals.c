@@ -1,8 +1,9 @@
-/* Normals and tangents where triangles have moved.
+/* Normals and tangents of an edited mesh.
  *
- * Vertices that weld and have the same normal shade one piece of surface: up to a hard edge, or all around. The triangles
- * of that piece say how its normal turns, by their area-weighted normals before and after; so what was their normal stays
- * it, and what was not keeps its distance. How the surface turns about the normal, its edges say (turn.c).
+ * Vertices that are welded and have the same normal form one piece: a smooth fan of triangles, bounded by hard edges.
+ * The rotation of its normal is that between the area-weighted normals of its triangles before and after the edit. So a
+ * normal that equals the area-weighted one stays equal, and any other keeps its angle to it. The rotation about the
+ * normal comes from the edges (turn.c).
  */
 #include "core/mesh.h"
 #include "core/skin.h"
@@ -15,8 +16,8 @@ static bool same_normal(const void *user, uint32_t a, uint32_t b) {
     return memcmp(normals + 3 * (size_t)a, normals + 3 * (size_t)b, 3 * sizeof *normals) == 0;
 }
 
-/* The rotation `first`, then the shortest from where it takes `from` to `to`, both unit vectors. Opposite ones have none:
- * then `first` alone. */
+/* The rotation `first`, followed by the shortest rotation from first · from to `to` (unit vectors). For nearly opposite
+ * vectors the shortest rotation is undefined: `first` alone. */
 static void turn_on(const double first[9], const double from[3], const double to[3], double out[9]) {
     double a[3], axis[3], cosine = 0;
     for (int r = 0; r < 3; r++) {
@@ -35,7 +36,7 @@ static void turn_on(const double first[9], const double from[3], const double to
     }
 }
 
-/* Whether triangles say what the normal is; else no turn can be told. */
+/* Normalises a sum of area-weighted normals; false when it is 0 and defines no normal. */
 static bool unit_of(const double *sum, double out[3]) {
     px_normal_unit(sum, out);
     return sum[0] != 0 || sum[1] != 0 || sum[2] != 0;

@@ -1,10 +1,10 @@
-/* Every welded vertex turns by the rotation that best takes the edges around it from the old pose to the new one: the
- * polar part of Σ new·oldᵀ over its edges. */
+/* Local rotations of a surface between two poses: at each welded vertex the least-squares rotation of its edges, which
+ * is the polar factor of Σ new·oldᵀ over the edges. */
 #include "core/math3.h"
 #include "numeric/numeric.h"
 #include "rest/rest.h"
 
-/* Adds the edge from vertex i to vertex o. */
+/* Adds new·oldᵀ of the edge from vertex i to vertex o to the sum of i. */
 static void add_edge(const pelt_mesh *mesh, const float *positions, uint32_t i, uint32_t o, double *sums) {
     float before[3], after[3];
     px_sub3(mesh->positions + 3 * (size_t)o, mesh->positions + 3 * (size_t)i, before);

@@ -1,16 +1,18 @@
-/* Clustered principal components (Sattler, Sarlette and Klein 2005): points that move alike share a few trajectories.
+/* Clustered principal component analysis (Sattler, Sarlette and Klein 2005): points that move alike share a few
+ * trajectories.
  *
- * As k-means does it, with subspaces for centres: each cluster gets the principal components of its points, each point
- * goes to the cluster that leaves least of it, and so on. Both steps can only lower the error. No mean is taken off
- * first: a cluster of C components stores C trajectories and not one more, as many as C columns of a skin's transforms.
+ * k-means with subspaces as centres (Lloyd iteration): compute the principal components of each cluster, assign each
+ * point to the cluster with the smallest residual, repeat. Neither step can raise the error. The mean is not
+ * subtracted: a cluster of C components stores exactly C trajectories, comparable with C columns of a skin's
+ * transforms.
  */
 #include "study/study.h"
 
 #include <math.h>
 
 #define POINTS_PER_TASK 256u
-#define CLOSE           1e-4 /* of the animation: directions beyond it decide for no cluster */
-#define SETTLED         1e-4 /* a round that lowers the error by less than this part of it is the last */
+#define CLOSE           1e-4 /* relative error from which further directions are ignored when assigning clusters */
+#define SETTLED         1e-4 /* stop after a round that lowers the error by less than this fraction */
 
 #define FIELD(name) PELT_FIELD(pelt_components_desc, name)
 static const pelt_option options[] = {
@@ -23,16 +25,16 @@ static const pelt_option options[] = {
 
 PX_DESC(components, options)
 
-/* One way to store the study. */
+/* State of the clustering. Symbols: P clusters, C components per cluster, D dimension of the study. */
 typedef struct clustering {
     const pelt_study *study;
     size_t P, C;         /* clusters, components of each */
-    size_t d;            /* leading coordinates that matter to clusters */
+    size_t d;            /* leading coordinates used when assigning clusters, ≤ D */
     uint32_t *clusters;  /* [point] */
     double *nearest2;    /* [point] squared distance from the nearest seed */
-    double *bases;       /* [P][C][D] rows orthonormal, or 0 */
-    uint32_t *order;     /* [point] sorted by cluster … */
-    uint32_t *offsets;   /* [P + 1] … from here on */
+    double *bases;       /* [P][C][D] orthonormal rows; missing ones are 0 */
+    uint32_t *order;     /* [point] points sorted by cluster */
+    uint32_t *offsets;   /* [P + 1] cluster p is order[offsets[p] .. offsets[p + 1]) */
     double *block_error; /* [block] */
 } clustering;
 
@@ -46,7 +48,8 @@ static double distance2(const clustering *c, size_t i, size_t j) {
     return sum;
 }
 
-/* The first point, then again and again the one farthest from all seeds; points go to the nearest. */
+/* Farthest-point sampling: starts with point 0, then repeatedly adds the point farthest from all seeds. Assigns each
+ * point to its nearest seed. */
 static pelt_result seed(clustering *c) {
     uint32_t N = c->study->point_count;
     for (uint32_t i = 0; i < N; i++)
@@ -83,7 +86,7 @@ static void sort_points(clustering *c) {
     c->offsets[0] = 0;
 }
 
-/* The first `d` numbers of each direction. */
+/* Computes the principal components of cluster p from the first `d` coordinates. */
 static pelt_result fit_cluster(const clustering *c, size_t p, size_t d) {
     pelt_context *context = c->study->context;
     size_t D = c->study->dimension, count = c->offsets[p + 1] - c->offsets[p];
@@ -119,7 +122,8 @@ static pelt_result fit_finally(void *user, size_t first, size_t count, size_t bl
 
 /* ---- Choosing --------------------------------------------------------------------------------------------- */
 
-/* The cluster that holds most of a point, with its products [P][C]; what is left of its norm. */
+/* Selects the cluster whose subspace captures most of a point, from its dot products [P][C] with the bases. Returns the
+ * squared residual; `norm` is the squared norm of the point. */
 static double choose(const clustering *c, const double *products, double norm, uint32_t *cluster) {
     double most = -1;
     for (size_t p = 0; p < c->P; p++) {
@@ -188,7 +192,7 @@ static size_t rough_dimension(const pelt_study *s) {
     return px_min_size(d, s->dimension);
 }
 
-/* ---- What is stored --------------------------------------------------------------------------------------- */
+/* ---- Result ----------------------------------------------------------------------------------------------- */
 
 static pelt_result read_points(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
                                float *out) {
@@ -219,7 +223,7 @@ static void store_coordinates(const clustering *c, float *out) {
         }
 }
 
-/* Back from directions to frames, and to the units of the file. */
+/* Converts the bases from directions to frames, and to the units of the file. */
 static pelt_result store_trajectories(const clustering *c, float *out, float *times) {
     const pelt_study *s = c->study;
     size_t D = s->dimension, count = c->P * c->C, width = 3 * (size_t)s->frame_count;

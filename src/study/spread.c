@@ -1,14 +1,14 @@
-/* Bones at even distances (Kavan et al. 2007, as Kavan, Sloan and O'Sullivan 2010 tell it): where they are and whom they
- * move follows from the rest pose alone, so that only the transforms are left to find, by linear least squares.
+/* Evenly spread bones (Kavan et al. 2007, as described by Kavan, Sloan and O'Sullivan 2010): bone positions and weights
+ * depend on the rest pose only, so that only the transforms remain unknown, a linear least-squares problem.
  *
- * Symbols: R distance of the vertex farthest from its nearest bone, K influences.
+ * Symbols: R largest distance of a vertex from its nearest bone (radius2 = R²), K influences.
  */
 #include "study/study.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#define BONES_MOST 4000u /* as in pelt_decompose, which takes the result */
+#define BONES_MOST 4000u /* limit of pelt_decompose, which processes the result */
 
 static double distance2(const pelt_mesh *mesh, size_t i, size_t j) {
     const float *a = mesh->positions + 3 * i, *b = mesh->positions + 3 * j;
@@ -18,8 +18,8 @@ static double distance2(const pelt_mesh *mesh, size_t i, size_t j) {
     return sum;
 }
 
-/* The first vertex, then again and again the one farthest from all places so far. Fills places [count] and gives how many
- * there were; *radius2 becomes R². */
+/* Farthest-point sampling: starts with vertex 0, then repeatedly adds the vertex farthest from all places so far. Fills
+ * places [count] and returns how many were found; *radius2 becomes R². */
 static uint32_t choose_places(const pelt_mesh *mesh, uint32_t count, uint32_t *places, double *nearest2,
                               double *radius2) {
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
@@ -74,7 +74,7 @@ static pelt_result weigh_vertices(void *user, size_t first, size_t count, size_t
         float *weights = job->skin->weights + i * K;
         double squares[PELT_MAX_INFLUENCES], values[PELT_MAX_INFLUENCES], sum = 0;
         uint32_t found = find_nearest(job->mesh, i, job->places, job->skin->bone_count, K, bones, squares);
-        for (uint32_t e = 0; e < found; e++) /* by the nearest, so that the first is 1 */
+        for (uint32_t e = 0; e < found; e++) /* relative to the nearest, so that the first is 1 */
             sum += values[e] = job->radius2 > 0 ? exp(2 * (squares[0] - squares[e]) / job->radius2) : e == 0;
         for (uint32_t e = 0; e < found; e++) {
             weights[e] = (float)(values[e] / sum);

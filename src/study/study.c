@@ -1,4 +1,5 @@
-/* Trajectories: a row of numbers for each point, from the clips of a model, and their singular value decomposition. */
+/* The trajectory matrix A [point][3 · frame] of a model's clips, and its singular value decomposition by the smaller of
+ * the Gram matrices A·Aᵀ and Aᵀ·A. */
 #include "study/study.h"
 
 #include "core/ball.h"
@@ -10,11 +11,11 @@
 
 /* ---- Principal directions --------------------------------------------------------------------------------- */
 
-/* Squares that are rounding of the largest. */
+/* Squared singular values below this fraction of the largest are rounding errors of the Gram matrix. */
 #define ROUNDING_LEVEL 1e-14
 
 pelt_result px_study_principal(pelt_context *context, px_matrix a, size_t count, double *squares, px_matrix out) {
-    bool wide = a.rows < a.columns; /* the smaller of a·aᵀ and aᵀ·a */
+    bool wide = a.rows < a.columns; /* use the smaller Gram matrix: a·aᵀ or aᵀ·a */
     size_t n = wide ? a.rows : a.columns;
     double *gram = PX_ALLOC(context, double, px_mul_size(n, n)), *values = PX_ALLOC(context, double, n);
     pelt_result result = gram && values ? PELT_OK : PELT_ERROR_MEMORY;
@@ -81,7 +82,7 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
     return result;
 }
 
-/* As in every measure: see px_clip_ball. */
+/* Centre and radius are those of the error measures: see px_clip_ball. */
 static pelt_result normalise(pelt_study *s, const pelt_model *model) {
     const pelt_clip *clip = model->clips;
     while (clip->frame_count == 0)
@@ -120,7 +121,7 @@ static pelt_result reduce(pelt_study *s, const double *rows) {
                               px_matrix_of(s->directions, most, width)));
     while (s->dimension < most && s->errors[s->dimension] > 0)
         s->dimension++;
-    double left = 0; /* from the smallest: none is lost in a large sum */
+    double left = 0; /* smallest first, to keep small terms from rounding away */
     for (size_t e = s->dimension + 1; e-- > 0;) {
         left += e < s->dimension ? s->errors[e] : 0;
         s->errors[e] = 1000 * sqrt(left / ((double)N * (double)width));

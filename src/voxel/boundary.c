@@ -1,9 +1,10 @@
-/* Cells that a triangle touches: the separating axis test of a triangle and a box (Akenine-Möller 2001), solved for
- * whole rows.
+/* Conservative rasterisation: the cells that a triangle touches, by the separating axis test of a triangle and a box
+ * (Akenine-Möller 2001), solved for whole rows.
  *
- * Box and triangle are apart exactly when one of these keeps them apart: the sides of the triangle's box, its plane, or
- * an edge in the view along an axis. For the cells of a grid each of them is a linear inequality in the cell's numbers
- * x, y, z. Those seen along x bound y in a slice, the others bound x in a row: no cell that is not touched is looked at.
+ * Box and triangle are disjoint exactly when one of these separates them: a side of the triangle's bounding box, its
+ * plane, or an edge in the projection along an axis. For the cells of a grid each test is a linear inequality in the
+ * cell indices x, y, z. Those of the projection along x bound y in a slice, the others bound x in a row: only touched
+ * cells are visited.
  */
 #include "voxel/soup.h"
 
@@ -14,15 +15,16 @@ typedef struct bound {
 
 typedef struct bounds {
     uint32_t count_y, count_x;
-    bound of_y[6];  /* seen along x */
-    bound of_x[14]; /* seen along y and z, and the plane */
+    bound of_y[6];  /* edges projected along x */
+    bound of_x[14]; /* edges projected along y and z, and the plane */
 } bounds;
 
 static int64_t positive(int64_t a) {
     return a > 0 ? a : 0;
 }
 
-/* The corner of a cell that is farthest along `normal` is not behind the plane through `point`. */
+/* The inequality: the corner of a cell that is farthest along `normal` is in front of or on the plane through
+ * `point`. */
 static bound not_behind(const px_soup *soup, const int64_t normal[3], const int32_t point[3]) {
     bound b = {0};
     for (uint32_t c = 0; c < 3; c++) {
@@ -32,7 +34,8 @@ static bound not_behind(const px_soup *soup, const int64_t normal[3], const int3
     return b;
 }
 
-/* An edge seen along an axis, the triangle being on its `side` (1, −1; 0: seen edge on, so on both). */
+/* Adds the bounds of an edge projected along an axis. `side`: side of the edge on which the triangle lies, 1 or −1; 0:
+ * the projection is degenerate, so both sides bound. */
 static void add_edge(const px_soup *soup, const int32_t *from, const int32_t *to, uint32_t axis, int side,
                      bounds *out) {
     uint32_t d = (axis + 1) % 3, e = (axis + 2) % 3;
@@ -83,7 +86,7 @@ static inline void touch_slice(const bounds *b, px_interval x, px_interval y, in
     }
 }
 
-/* Calls for the cells that a triangle touches in slices [first, end) of z, a row at a time. */
+/* Calls `touched` once per row for the cells in slices [first, end) of z that a triangle touches. */
 static inline void touch(const px_soup *soup, uint32_t triangle, uint32_t first, uint32_t end, cells_fn *touched,
                          void *user) {
     px_interval box[3];
@@ -92,7 +95,7 @@ static inline void touch(const px_soup *soup, uint32_t triangle, uint32_t first,
         box[c] = px_triangle_cells(soup, triangle, c);
         long_sides += box[c].hi > box[c].lo;
     }
-    bounds b = {0}; /* in a box one cell wide and deep, a triangle that reaches both ends touches all cells */
+    bounds b = {0}; /* without bounds: in a box of 1×1×n cells a triangle touches all n */
     if (long_sides > 1) {
         const uint32_t *corners = soup->triangles + 3 * (size_t)triangle;
         const int32_t *p[3];
@@ -126,14 +129,14 @@ void px_boundary_set(const px_soup *soup, uint32_t triangle, uint32_t first, uin
 
 typedef struct filler {
     const px_voxels *voxels;
-    uint32_t *places;    /* [voxel] how many triangles, then where the next one goes */
-    uint32_t *triangles; /* NULL: counting */
+    uint32_t *places;    /* [voxel] first pass: number of triangles; second pass: write position */
+    uint32_t *triangles; /* NULL in the first pass */
     uint32_t triangle;
 } filler;
 
 static void fill_cells(void *user, uint32_t first, uint32_t end, uint32_t y, uint32_t z) {
     filler *f = user;
-    uint32_t voxel = px_voxel_at(f->voxels, first, y, z); /* touched cells are voxels, side by side in one run */
+    uint32_t voxel = px_voxel_at(f->voxels, first, y, z); /* touched cells are occupied: consecutive in one run */
     for (uint32_t x = first; x < end; x++, voxel++) {
         if (f->triangles)
             f->triangles[f->places[voxel]] = f->triangle;
@@ -156,7 +159,7 @@ static pelt_result fill(px_arena *arena, const px_soup *soup, const px_voxels *v
     out->triangles = sum <= UINT32_MAX ? PX_NEW(arena, uint32_t, sum) : NULL;
     if (!out->triangles)
         return sum <= UINT32_MAX ? PELT_ERROR_MEMORY : px_fail_memory(soup->context);
-    f.places = out->firsts + 1; /* in the end, where the next voxel begins */
+    f.places = out->firsts + 1; /* in the end, the start of the next voxel */
     f.triangles = out->triangles;
     for (f.triangle = 0; f.triangle < soup->triangle_count; f.triangle++)
         touch(soup, f.triangle, 0, soup->grid->size[2], fill_cells, &f);

@@ -26,7 +26,7 @@ static pelt_result lay_out(const px_pairs *pairs, uint32_t bucket_count, px_buck
     out->values = PX_ALLOC(pairs->context, uint32_t, px_max_size(pairs->count, 1));
     if (!out->starts || !out->values)
         return PELT_ERROR_MEMORY;
-    uint32_t *next = out->starts + 1; /* where each bucket goes on; when all is placed, where the next one starts */
+    uint32_t *next = out->starts + 1; /* write position of each bucket; in the end, the start of the following one */
     for (size_t p = 0; p < pairs->count; p++)
         next[pairs->data[p].bucket + 1]++;
     for (uint32_t b = 0; b < bucket_count; b++)
@@ -51,7 +51,7 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Lines meet few faces, so insertion is right; degenerate meshes may pile up thousands. */
+/* Lines hit few faces, so insertion sort is fastest; in degenerate meshes a line may hit thousands. */
 static void sort(uint32_t *values, uint32_t count) {
     if (count > 24) {
         qsort(values, count, sizeof *values, compare);

@@ -1,12 +1,13 @@
-/* Coarser graphs by aggregation. Edges' weights are what a finite volume would give them, so that solutions on all levels
- * are the same field. */
+/* Graph coarsening by aggregation. Edge weights are those of a finite-volume discretisation (face area / distance of
+ * centres) on every level, so that solutions of all levels approximate the same field. */
 #include "voxel/graph.h"
 
 static bool same_block(const uint16_t a[3], const uint16_t b[3]) {
     return a[0] / 2 == b[0] / 2 && a[1] / 2 == b[1] / 2 && a[2] / 2 == b[2] / 2;
 }
 
-/* Pieces of blocks, numbered by their lowest nodes; `leaders` is scratch. Returns their number. */
+/* Connected components within blocks of 2×2×2 cells, by union-find, numbered by their smallest nodes. `leaders` [node]
+ * is a scratch buffer. Returns the number of components. */
 static uint32_t number_pieces(const px_graph *fine, const uint16_t (*cells)[3], uint32_t *leaders, uint32_t *groups) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < fine->count; i++)
@@ -22,7 +23,7 @@ static uint32_t number_pieces(const px_graph *fine, const uint16_t (*cells)[3], 
     return count;
 }
 
-/* Fine nodes by group: members [firsts[g] … firsts[g + 1]). */
+/* Counting sort of the fine nodes by group: group g is members[firsts[g] .. firsts[g + 1]). */
 static void sort_members(const uint32_t *groups, uint32_t fine_count, uint32_t group_count, uint32_t *firsts,
                          uint32_t *members) {
     for (uint32_t i = 0; i < fine_count; i++)
@@ -33,7 +34,8 @@ static void sort_members(const uint32_t *groups, uint32_t fine_count, uint32_t g
         members[--firsts[groups[i]]] = i;
 }
 
-/* Faces between two groups become one edge. Centres are twice as far apart as those of the fine nodes. */
+/* Merges the edges between two groups into one. Areas add up; centres are twice as far apart as on the fine level,
+ * hence the factor 0.5. `edge_of` [coarse node]: scratch, the last edge to that node. */
 static void join_edges(const px_graph *fine, const uint32_t *groups, const uint32_t *firsts, const uint32_t *members,
                        uint32_t *edge_of, px_graph *coarse) {
     uint32_t filled = 0;

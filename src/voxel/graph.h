@@ -1,20 +1,22 @@
-/* Graphs of voxels and of what is made of them. */
+/* Weighted graphs of voxels, and their coarsening for multigrid. */
 #ifndef PELT_VOXEL_GRAPH_H
 #define PELT_VOXEL_GRAPH_H
 
 #include "core/core.h"
 #include "core/groups.h"
 
-/* Nodes and weighted edges; the edges of node i are firsts[i] … firsts[i + 1] − 1, each edge is there from both ends. */
+/* Undirected weighted graph in compressed rows: the edges of node i are [firsts[i], firsts[i + 1]); every edge is
+ * stored at both ends. */
 typedef struct px_graph {
-    uint32_t count;
-    uint32_t *firsts; /* [count + 1] */
-    uint32_t *to;     /* [edge] */
-    float *weights;   /* [edge] area over length */
+    uint32_t count;   /* nodes */
+    uint32_t *firsts; /* [node + 1] */
+    uint32_t *to;     /* [edge] node at the other end */
+    float *weights;   /* [edge] face area / distance of centres */
 } px_graph;
 
-/* One node for every connected piece in a block of 2×2×2: what does not touch stays apart. `cells` [node][3] (replaced by
- * those of the coarser nodes), groups [node] the coarser node. */
+/* Coarsens by blocks of 2×2×2 cells: one coarse node per connected component of the nodes in a block, so that surfaces
+ * which do not touch are not merged. `cells` [node][3]: in, cells of the fine nodes; out, of the coarse nodes. `groups`
+ * [node]: out, coarse node of each fine node. */
 pelt_result px_graph_coarsen(px_arena *arena, const px_graph *fine, uint16_t (**cells)[3], px_graph *coarse,
                              uint32_t **groups);
 

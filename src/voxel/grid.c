@@ -1,17 +1,17 @@
-/* Grids around boxes, and looking things up in voxels. */
+/* Grids around boxes; look-up and face neighbours of voxels. */
 #include "voxel/soup.h"
 
 #include <math.h>
 
-/* Extreme points must lie inside cells: on a face between two they would touch both. So the longest side is this much
- * of a cell shorter than its cells. */
+/* Extreme points must lie inside cells: on a face between two cells they would touch both. So the longest side of the
+ * box is shorter than its cells by this fraction of a cell. */
 #define CLEARANCE 0x1p-10
 
 static double extent(const float low[3], const float high[3], uint32_t axis) {
     return (double)high[axis] - (double)low[axis];
 }
 
-/* Centres the cells on the box. */
+/* Centres the grid on the box. */
 static void place(px_grid *grid, const float low[3], const float high[3]) {
     for (uint32_t c = 0; c < 3; c++)
         grid->origin[c] = 0.5 * ((double)low[c] + (double)high[c] - grid->size[c] * grid->cell[c]);
@@ -39,7 +39,7 @@ px_grid px_grid_of_size(const float low[3], const float high[3], const uint32_t 
         grid.cell[c] = extent(low, high, c) / (size[c] - 2 - CLEARANCE);
         longest = fmax(longest, grid.cell[c]);
     }
-    for (uint32_t c = 0; c < 3; c++) /* a flat box: cells as long there as their longest side */
+    for (uint32_t c = 0; c < 3; c++) /* flat box: use the longest side of a cell */
         if (!(grid.cell[c] > 0))
             grid.cell[c] = longest > 0 ? longest : 1;
     place(&grid, low, high);
@@ -59,7 +59,7 @@ uint32_t px_voxel_at(const px_voxels *voxels, uint32_t x, uint32_t y, uint32_t z
         return PELT_NONE;
     size_t row = (size_t)z * size[1] + y;
     uint32_t low = voxels->row_runs[row], high = voxels->row_runs[row + 1], end = high;
-    while (low < high) { /* the first run that begins behind x */
+    while (low < high) { /* binary search for the first run that begins after x */
         uint32_t middle = low + (high - low) / 2;
         if (voxels->runs[middle].x <= x)
             low = middle + 1;
@@ -80,7 +80,7 @@ typedef struct neighbours {
     uint32_t (*out)[6];
 } neighbours;
 
-/* The neighbours of a row's voxels in another row: both rows' runs are walked side by side. */
+/* Sets the neighbours of a row's voxels in an adjacent row: a merge over the runs of both rows. */
 static void join_rows(const neighbours *n, size_t row, size_t other, uint32_t side) {
     const px_voxels *v = n->voxels;
     uint32_t a = v->row_runs[row], b = v->row_runs[other];

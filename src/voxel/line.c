@@ -1,9 +1,10 @@
-/* Inside along one line, from its sorted hits (equation 5).
+/* Inside test along one line, from its sorted hits (equation 5 of Dionne and de Lasa, see voxel.h).
  *
- * Between two hits a line is inside when it is about to leave (looking up it, a back face comes first) or has just
- * entered (looking down). That misses the space between two solids that are both inside a third. So we add: it is inside
- * also when both ends of the line agree that more shells were entered than left. On closed meshes this is the winding
- * number; where a hole is met, the two ends disagree and only the nearest faces count.
+ * Between two hits a line is inside when the next hit leaves a solid (a back face in the positive direction) or the
+ * previous hit entered one (a back face in the negative direction). This misses the space between two solids that are
+ * both inside a third. Addition to the paper: also inside when, counted from either end of the line, more shells were
+ * entered than left. On closed meshes this is the winding number; at a hole the counts from the two ends differ, and
+ * only the nearest faces decide.
  */
 #include "voxel/soup.h"
 
@@ -25,7 +26,7 @@ static bool inside_before(const px_line *line, uint32_t hit) {
            (line->views == 3 && line->depth > 0 && line->depth > line->total);
 }
 
-/* The first cell whose centre is not below the hit. */
+/* The first cell whose centre is at or after the hit. */
 static uint32_t cell_behind(const px_line *line, uint32_t hit) {
     uint32_t half = (uint32_t)1 << line->shift >> 1;
     uint32_t cell = ((line->hits[hit] >> 1) + half - 1) >> line->shift;

@@ -1,9 +1,10 @@
-/* Which way out: shells that are wound inside out are found and turned.
+/* Orientation: finds shells that are wound inside out and reverses them.
  *
- * A file that was mirrored has all its triangles the wrong way round, a part made by mirroring another has its own so.
- * The signed volume tells: if that of all triangles is below 0, all are turned. Then the shells, which is what hangs
- * together, vertices at the same place taken as one: those with a clear volume below 0 and no large hole, unless they
- * are inside the rest. In there they are cavities, the bag of a mouth, the sockets of eyes.
+ * In a mirrored file all triangles are wound the wrong way round; in a part made by mirroring another, only its own
+ * are. The signed volume decides. If the total volume is negative, all triangles are reversed. Then each shell
+ * (connected component, with vertices at the same position merged) is reversed if it has a clearly negative volume and
+ * no large hole, unless it is enclosed by other shells: there it is a cavity, such as the inside of a mouth or an eye
+ * socket.
  */
 #include "core/math3.h"
 #include "voxel/graph.h"
@@ -11,29 +12,29 @@
 
 #include <math.h>
 
-/* The volume that counts, as a share of area^1.5: a sphere has 0.094, an arm thirty times as long as wide 0.03. */
+/* Minimum |volume| relative to area^1.5: a sphere has 0.094, a limb thirty times as long as wide 0.03. */
 #define CLEAR_VOLUME 0.005
-/* The share of the area that may be missing: a half sphere lacks 0.5 of its own, a box without lid 0.2. */
+/* Maximum missing area relative to the area: 0.5 for a hemisphere, 0.2 for a box without a lid. */
 #define LARGE_HOLE 0.3
 
 typedef struct shell {
-    double volume;           /* seen from the middle of the grid */
-    double area, normals[3]; /* the sum of areas, and of area times normal: 0 when closed */
-    int32_t low[3], high[3];
-    uint32_t vertex; /* one of its own */
+    double volume;           /* signed, of the tetrahedra with apex at the middle of the grid */
+    double area, normals[3]; /* Σ area; Σ area · normal, which is 0 for a closed shell */
+    int32_t low[3], high[3]; /* bounding box, in lattice steps */
+    uint32_t vertex;         /* any of its vertices */
     bool turned;
 } shell;
 
 typedef struct shells {
     const px_soup *soup;
-    uint32_t *parents; /* [vertex] a tree per shell; in the end the shell of the tree's root */
+    uint32_t *parents; /* [vertex] union-find; in the end, roots hold the number of their shell */
     uint32_t *ids;     /* [triangle] shell */
     shell *list;       /* [shell] */
-    uint8_t *around;   /* [shell] its box holds the one that is looked at */
+    uint8_t *around;   /* [shell] scratch: its box contains the box of the tested shell */
     uint32_t count;
 } shells;
 
-/* Joins vertices at the same place, through a hash table of twice their number. */
+/* Merges vertices at the same lattice point, by a hash table of at least twice their number. */
 static pelt_result join_vertices(shells *s, uint32_t vertex_count) {
     uint32_t bits = 1;
     while ((size_t)1 << bits < 2 * (size_t)vertex_count)
@@ -56,7 +57,7 @@ static pelt_result join_vertices(shells *s, uint32_t vertex_count) {
     return PELT_OK;
 }
 
-/* Numbers the shells in the order of their first triangles. */
+/* Finds connected components and numbers them in the order of their first triangles. */
 static pelt_result find_shells(shells *s) {
     const px_soup *soup = s->soup;
     for (size_t c = 0; c < (size_t)soup->triangle_count * 3; c++)
@@ -81,7 +82,7 @@ static pelt_result find_shells(shells *s) {
     return PELT_OK;
 }
 
-/* The corners of a triangle seen from a point; returns six times the volume between them. */
+/* The corners p of a triangle relative to a point; returns six times the signed volume of the tetrahedron. */
 static double corners_from(const px_soup *soup, uint32_t triangle, const double from[3], double p[3][3]) {
     double volume = 0;
     for (uint32_t k = 0; k < 3; k++)
@@ -113,7 +114,7 @@ static void add_triangle(const px_soup *soup, uint32_t triangle, const double mi
     }
 }
 
-/* Seen from the middle of its own box, which matters where the shell is open. */
+/* Tests the volume relative to the middle of the shell's own box; for an open shell it depends on that point. */
 static bool is_inside_out(const shell *s, const double middle[3], double sign) {
     double volume = s->volume;
     for (uint32_t c = 0; c < 3; c++)
@@ -121,7 +122,8 @@ static bool is_inside_out(const shell *s, const double middle[3], double sign) {
     return sign * volume < -CLEAR_VOLUME * pow(s->area, 1.5) && px_length3(s->normals) < LARGE_HOLE * s->area;
 }
 
-/* Whether the shells whose boxes hold this one's wind around it: solid angles after van Oosterom and Strackee (1983). */
+/* True when the winding number, at a vertex of this shell, of the shells whose boxes contain its box exceeds ½. Solid
+ * angles after van Oosterom and Strackee (1983). */
 static bool is_enclosed(const shells *s, uint32_t id, double sign) {
     const shell *own = &s->list[id];
     bool any = false;
@@ -143,7 +145,7 @@ static bool is_enclosed(const shells *s, uint32_t id, double sign) {
         sum += atan2(volume, l[0] * l[1] * l[2] + px_dot3d(p[0], p[1]) * l[2] + px_dot3d(p[1], p[2]) * l[0] +
                                  px_dot3d(p[2], p[0]) * l[1]);
     }
-    return sign * sum > 3.14159265358979323846; /* half of 2π, the sum of half angles all round */
+    return sign * sum > 3.14159265358979323846; /* the half angles add up to 2π for winding number 1 */
 }
 
 static void turn_shells(const shells *s, uint8_t *turned) {

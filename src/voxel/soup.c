@@ -1,4 +1,4 @@
-/* Snapping to the lattice, blocks of slices, hits along lines. */
+/* Snapping to the lattice, blocks of slices, intersections of lines with triangles. */
 #include "voxel/soup.h"
 
 #include <math.h>
@@ -62,18 +62,18 @@ pelt_result px_slices_make(const px_soup *soup, uint32_t axis, px_slices *slices
 
 /* ---- Hits ------------------------------------------------------------------------------------------------- */
 
-/* A triangle seen along the lines, counter-clockwise. At the line through cell (u, v) corner e weighs
- * (along[e]·u + across[e]·v + offset[e]) / area, which is 0 on the edge opposite to it. */
+/* A triangle projected along the lines, counter-clockwise. At the line through cell (u, v), the barycentric coordinate
+ * of corner e is (along[e]·u + across[e]·v + offset[e]) / area, which is 0 on the opposite edge. */
 typedef struct shadow {
-    int64_t area; /* twice */
+    int64_t area; /* twice the projected area, > 0 */
     int64_t along[3], across[3], offset[3];
-    int64_t least[3]; /* weights to be inside: 0, or 1 when the edge belongs to the triangle on its other side */
-    int64_t depth[3]; /* of the corners */
-    px_interval u, v; /* cells whose lines may meet it */
-    bool leaves;
+    int64_t least[3]; /* smallest numerator inside: 0, or 1 when the edge belongs to the adjacent triangle */
+    int64_t depth[3]; /* of the corners, in lattice steps along the lines */
+    px_interval u, v; /* cells whose lines may hit the triangle */
+    bool leaves;      /* lines leave the solid here: see px_hit_leaves */
 } shadow;
 
-/* Cells whose centres are between the lowest and the highest of three lattice points. */
+/* Cells whose centres lie between the minimum and the maximum of three lattice coordinates. */
 static px_interval centres_between(const px_soup *soup, const int64_t p[3]) {
     int64_t low = p[0] < p[1] ? p[0] : p[1], high = p[0] > p[1] ? p[0] : p[1], half = (int64_t)1 << soup->shift >> 1;
     low = low < p[2] ? low : p[2];
@@ -81,7 +81,7 @@ static px_interval centres_between(const px_soup *soup, const int64_t p[3]) {
     return (px_interval){(low + half - 1) >> soup->shift, ((high + half) >> soup->shift) - 1};
 }
 
-/* False when no line can meet it. */
+/* Projects a triangle; false when no line can hit it. */
 static bool cast(const px_soup *soup, uint32_t triangle, uint32_t axis_u, uint32_t axis_v, shadow *s) {
     const uint32_t *corners = soup->triangles + 3 * (size_t)triangle;
     uint32_t axis = 3 - axis_u - axis_v;
@@ -102,7 +102,7 @@ static bool cast(const px_soup *soup, uint32_t triangle, uint32_t axis_u, uint32
     for (uint32_t e = 0; e < 3; e++) {
         uint32_t from = (e + 1) % 3, to = (e + 2) % 3;
         int64_t du = turn * (u[to] - u[from]), dv = turn * (v[to] - v[from]);
-        bool own = dv < 0 || (dv == 0 && du > 0); /* true for exactly one of the directions of an edge */
+        bool own = dv < 0 || (dv == 0 && du > 0); /* fill rule: true for exactly one direction of an edge */
         s->along[e] = -dv * step;
         s->across[e] = du * step;
         s->offset[e] = du * (half - v[from]) - dv * (half - u[from]);

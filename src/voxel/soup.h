@@ -1,8 +1,9 @@
-/* A triangle soup on a grid, in integers.
+/* A triangle soup snapped to an integer lattice on a grid.
  *
- * Vertices are moved to a lattice of 2^shift steps per cell, at most 2^20 along the grid. Three coordinates multiplied
- * then fit 64 bits, so that every decision below is exact: edges shared by triangles are hit once, closed surfaces have
- * no leak, and vertices are inside the cells that they touch. The move is at most a two-millionth of the grid.
+ * Vertices are rounded to a lattice of 2^shift steps per cell, at most 2^20 steps along the grid. Products of three
+ * coordinates then fit in 64 bits, so that all predicates below are exact: a line hits an edge shared by two triangles
+ * once, closed surfaces do not leak, and vertices are inside the cells that they touch. Rounding moves a vertex by at
+ * most a two-millionth of the grid along each axis.
  */
 #ifndef PELT_VOXEL_SOUP_H
 #define PELT_VOXEL_SOUP_H
@@ -19,32 +20,32 @@ typedef struct px_soup {
     int32_t (*points)[3];      /* [vertex] */
     const uint32_t *triangles; /* [triangle][3] */
     uint32_t triangle_count;
-    uint8_t *turned; /* [triangle] its front is its back */
+    uint8_t *turned; /* [triangle] 1: its winding is reversed */
 } px_soup;
 
-/* Allocates `points`, to be freed by the caller, who has set the rest. */
+/* Sets `shift`, and allocates and fills `points`, which the caller frees. The other fields must be set. */
 pelt_result px_soup_snap(px_soup *soup, const float *positions, uint32_t vertex_count);
-/* Allocates and fills `turned`, to be freed by the caller. */
+/* Allocates and fills `turned`, which the caller frees. Needs `points`. */
 pelt_result px_soup_turn(px_soup *soup, uint32_t vertex_count);
-/* log2 of the steps in a cell. */
+/* log2 of the lattice steps per cell. */
 uint32_t px_lattice_shift(const px_grid *grid);
-/* The lattice's nearest point within the grid. */
+/* The nearest lattice point, clamped to the grid. */
 void px_lattice_point(const px_grid *grid, const float position[3], int32_t point[3]);
 
-/* Slices of the grid across an axis, in blocks: what is worked on at a time. The bucket of a block has the triangles
- * that touch it. */
+/* Slices of the grid perpendicular to an axis, grouped into blocks, which are the units of parallel work. The bucket of
+ * a block lists the triangles whose box touches it. */
 typedef struct px_slices {
     uint32_t axis, block_size, block_count;
     px_buckets triangles;
 } px_slices;
 pelt_result px_slices_make(const px_soup *soup, uint32_t axis, px_slices *slices);
 
-/* Whole numbers lo to hi; empty when lo > hi. */
+/* Closed interval of integers; empty when lo > hi. */
 typedef struct px_interval {
     int64_t lo, hi;
 } px_interval;
 
-/* Keeps those t with a·t + b ≥ 0. */
+/* Intersects the interval with { t : a·t + b ≥ 0 }. */
 static inline void px_interval_clip(px_interval *i, int64_t a, int64_t b) {
     if (i->lo > i->hi)
         return;
@@ -61,7 +62,8 @@ static inline void px_interval_clip(px_interval *i, int64_t a, int64_t b) {
     }
 }
 
-/* The cells that a triangle's box touches along an axis. Cells are closed: a point on a face is in both. */
+/* The cells along an axis that a triangle's bounding box touches. Cells are closed: a point on a face is in both
+ * cells. */
 static inline px_interval px_triangle_cells(const px_soup *soup, uint32_t triangle, uint32_t axis) {
     const uint32_t *corners = soup->triangles + 3 * (size_t)triangle;
     int32_t low = INT32_MAX, high = 0;
@@ -89,33 +91,34 @@ static inline void px_bits_set(uint64_t *row, uint32_t first, uint32_t end) {
 
 /* ---- Hits ------------------------------------------------------------------------------------------------- */
 
-/* Where lines through the centres of cells meet faces. A hit is one number: its depth along the line in lattice steps,
- * doubled, plus 1 when the line leaves through the face (a back face looking up the axis). Sorted by that number, faces
- * that lie in each other are entered before they are left: so a sheet of two sides holds nothing, and two solids that
- * touch stay whole, each seen from its other side. */
+/* Intersections of triangles with lines through the centres of cells. A hit is encoded as 2 · depth, in lattice steps
+ * along the line, plus 1 when the line leaves the solid there (a back face seen in the positive direction). Sorted by
+ * this code, coincident faces are entered before they are left: a two-sided sheet encloses nothing, and two solids that
+ * touch stay solid. */
 static inline bool px_hit_leaves(uint32_t hit) {
     return hit & 1;
 }
 
-/* The lines along `axis` through the cells of a block of slices: bucket (slice − first slice) · size + cell across. */
+/* Sorted hits of the lines along `axis` through the cells of a block of slices. The bucket of a line is (slice − first
+ * slice) · size + cell, with cell and size along the third axis. */
 pelt_result px_hits_make(const px_soup *soup, const px_slices *slices, uint32_t block, uint32_t axis, px_buckets *hits);
 
-/* Goes along one line and finds the runs of cells whose centres are inside. */
+/* Iterator over the runs of cells along one line whose centres are inside. */
 typedef struct px_line {
-    const uint32_t *hits;
-    uint32_t count, next; /* of the hits */
-    uint32_t views;       /* bit 0: up the line, bit 1: down */
-    int32_t depth, total; /* shells entered and not left: so far, and behind the last hit */
-    uint32_t size, shift; /* cells of the line; lattice */
+    const uint32_t *hits; /* [count] sorted */
+    uint32_t count, next; /* number of hits; the next one */
+    uint32_t views;       /* bit 0: positive direction votes, bit 1: negative direction votes */
+    int32_t depth, total; /* shells entered minus shells left: before `next`, and after the last hit */
+    uint32_t size, shift; /* cells of the line; log2 of lattice steps per cell */
 } px_line;
 px_line px_line_of(const px_soup *soup, const px_buckets *hits, uint32_t bucket, uint32_t axis, uint32_t views);
-/* Cells [first, end), false when there are no more. */
+/* The next run: cells [first, end). Returns false when there are no more. */
 bool px_line_next(px_line *line, uint32_t *first, uint32_t *end);
 
 /* ---- Boundary --------------------------------------------------------------------------------------------- */
 
-/* Sets the bits of all cells that a triangle touches in slices [first, end) of z: bits [slice][y][words]. Cells are
- * closed: one that is touched at a corner counts. */
+/* Sets the bits of all cells in slices [first, end) of z that a triangle touches: bits [slice − first][y][words]. Cells
+ * are closed: touching a corner counts. */
 void px_boundary_set(const px_soup *soup, uint32_t triangle, uint32_t first, uint32_t end, uint32_t words,
                      uint64_t *bits);
 

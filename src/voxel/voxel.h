@@ -1,14 +1,14 @@
-/* Voxels: a triangle soup becomes a solid on a grid, after Dionne and de Lasa, "Geodesic voxel binding for production
- * character meshes" (2013), section 4.
+/* Voxelisation: converts a triangle soup to a solid on a grid, after Dionne and de Lasa, "Geodesic voxel binding for
+ * production character meshes" (2013), section 4.
  *
- * A voxel is occupied when a triangle touches it (BOUNDARY) or when its centre is inside (INTERIOR). Inside is a vote:
- * along each axis, a voxel is inside when the first face met looking either way is a back face (equation 5); it is
- * interior when at least half of the axes that vote say so, two of three (equation 6). The soup may have holes, shells
- * in shells, triangles through triangles and edges of many triangles. Shells that are wound inside out are turned, but
- * for cavities.
+ * A voxel is occupied when a triangle touches it (BOUNDARY) or when its centre is inside (INTERIOR). Inside is decided
+ * by a vote of the axes: along an axis, a voxel is inside when the first face in either direction is a back face
+ * (equation 5). It is interior when at least half of the voting axes say so, two of three (equation 6). The soup may
+ * have holes, nested shells, self-intersections and non-manifold edges. Shells that are wound inside out are reversed,
+ * except cavities.
  *
- * Occupied voxels are numbered by z, then y, then x. Rows of them are stored as runs; there is never an array over all
- * cells of the grid, so memory grows with the surface and the occupied voxels.
+ * Occupied voxels are numbered by z, then y, then x. Their rows are stored as runs; no array spans all cells of the
+ * grid, so memory is proportional to the surface and the occupied voxels.
  */
 #ifndef PELT_VOXEL_H
 #define PELT_VOXEL_H
@@ -17,22 +17,23 @@
 
 /* ---- Grids ------------------------------------------------------------------------------------------------ */
 
-#define PX_GRID_MAX 8192u /* cells along an axis */
+#define PX_GRID_MAX 8192u /* largest number of cells along an axis */
 
-/* Boxes side by side. The centre of cell (x, y, z) is origin + (x + ½, y + ½, z + ½) · cell. */
+/* A regular grid of boxes. The centre of cell (x, y, z) is origin + (x + ½, y + ½, z + ½) · cell. */
 typedef struct px_grid {
-    uint32_t size[3];
-    double origin[3]; /* the lowest corner */
-    double cell[3];   /* a cell's sides, > 0 */
+    uint32_t size[3]; /* number of cells */
+    double origin[3]; /* minimum corner */
+    double cell[3];   /* side lengths of a cell, > 0 */
 } px_grid;
 
-/* Cubic cells around a box, `resolution` (1 to PX_GRID_MAX − 2) along its longest side, and one empty cell all round.
- * The box stays clear of the cells' faces, whatever its shape: it may be flat or a point. */
+/* A grid of cubic cells around a box: `resolution` (1 to PX_GRID_MAX − 2) cells along its longest side, and a margin of
+ * one empty cell on every side. The faces of the box do not lie on faces of cells, also for a flat box or a point. */
 px_grid px_grid_around(const float low[3], const float high[3], uint32_t resolution);
-/* The same with a given number of cells along each axis, the empty ones included (3 to PX_GRID_MAX): cells are boxes. */
+/* The same with a given number of cells along each axis (3 to PX_GRID_MAX, margin included): cells need not be
+ * cubes. */
 px_grid px_grid_of_size(const float low[3], const float high[3], const uint32_t size[3]);
-/* The cell that holds a point, the nearest one for points outside. Vertices of the soup are in BOUNDARY voxels if a
- * triangle uses them. */
+/* The cell that contains a point; the nearest cell for points outside. The cell of a vertex that a triangle uses is a
+ * BOUNDARY voxel. */
 void px_grid_cell(const px_grid *grid, const float position[3], uint32_t cell[3]);
 
 static inline double px_grid_centre(const px_grid *grid, uint32_t cell, uint32_t axis) {
@@ -43,7 +44,7 @@ static inline double px_grid_centre(const px_grid *grid, uint32_t cell, uint32_t
 
 typedef enum px_voxel_kind { PX_VOXEL_INTERIOR, PX_VOXEL_BOUNDARY } px_voxel_kind;
 
-/* Voxels `first` up to the next run's `first`, side by side in one row from x on. Runs of a row do not touch. */
+/* A maximal run of consecutive voxels in a row, starting at cell x: voxels [first, first of the next run). */
 typedef struct px_run {
     uint32_t x, first;
 } px_run;
@@ -51,17 +52,17 @@ typedef struct px_run {
 typedef struct px_voxels {
     px_grid grid;
     uint32_t count;          /* occupied voxels */
-    uint32_t interior_count; /* of these INTERIOR */
+    uint32_t interior_count; /* occupied voxels of kind INTERIOR */
     uint32_t run_count;      /* number of runs */
-    uint32_t turned_count;   /* triangles of shells wound inside out, which were taken the other way round */
+    uint32_t turned_count;   /* triangles whose winding was reversed: they belong to shells wound inside out */
     uint8_t *kinds;          /* [voxel] px_voxel_kind */
     uint16_t (*cells)[3];    /* [voxel] x y z */
     uint32_t *row_runs;      /* [size y · size z + 1] first run of row y + size y · z */
-    px_run *runs;            /* [run + 1] in the order of voxels; the last one closes the one before */
-    uint8_t *turned;         /* [triangle] it was taken the other way round */
+    px_run *runs;            /* [run_count + 1] in the order of voxels; the last entry is a sentinel, first = count */
+    uint8_t *turned;         /* [triangle] 1: its winding was reversed */
 } px_voxels;
 
-/* A view looks from a voxel in this direction. */
+/* Directions in which the first face seen from a voxel is examined. */
 enum {
     PX_VIEW_POSITIVE_X = 1,
     PX_VIEW_NEGATIVE_X = 2,
@@ -72,29 +73,31 @@ enum {
     PX_VIEWS_ALL = 63
 };
 
-/* `positions` [vertex][3] finite and inside the grid, `triangles` [triangle][3] vertices, counter-clockwise seen from
- * outside. `views` that vote; an axis votes with either of its two; of two axes one is enough, without views nothing is
- * interior. The result's arrays belong to the arena; after a failure *out is empty. */
+/* `positions` [vertex][3]: finite and inside the grid. `triangles` [triangle][3]: vertices, counter-clockwise seen from
+ * outside. `views`: bits of the directions that vote. An axis votes if at least one of its two directions is set, and
+ * says inside if one of them does; with fewer than three axes, one vote is enough; without views nothing is interior.
+ * Arrays of the result are allocated in the arena; on failure *out is empty. */
 pelt_result px_voxels_make(pelt_context *context, px_arena *arena, const float *positions, uint32_t vertex_count,
                            const uint32_t *triangles, uint32_t triangle_count, const px_grid *grid, uint32_t views,
                            px_voxels *out);
 
-/* Which triangles are where. */
+/* The triangles that touch each voxel, in compressed rows. */
 typedef struct px_voxel_contents {
     uint32_t *firsts; /* [voxel + 1] */
     uint32_t
-        *triangles; /* those that touch voxel v, ascending, are triangles[firsts[v]] … triangles[firsts[v + 1] − 1] */
+        *triangles; /* triangles that touch voxel v, ascending: half-open range triangles[firsts[v] .. firsts[v + 1]) */
 } px_voxel_contents;
 
-/* The contents of the voxels that px_voxels_make gave for the same soup. In the arena. */
+/* Lists the triangles of each voxel, for voxels that px_voxels_make created from the same soup. Allocated in the
+ * arena. */
 pelt_result px_voxels_contents(pelt_context *context, px_arena *arena, const float *positions, uint32_t vertex_count,
                                const uint32_t *triangles, uint32_t triangle_count, const px_voxels *voxels,
                                px_voxel_contents *out);
 
-/* The voxel at a cell, or PELT_NONE; cells outside the grid may be asked for, −1 too. */
+/* The voxel at a cell, or PELT_NONE. Coordinates outside the grid are allowed, including (uint32_t)−1. */
 uint32_t px_voxel_at(const px_voxels *voxels, uint32_t x, uint32_t y, uint32_t z);
 
-/* The neighbours of every voxel across its faces, out [voxel][6]: −x +x −y +y −z +z, PELT_NONE where none. */
+/* The face neighbours of every voxel, out [voxel][6]: −x +x −y +y −z +z; PELT_NONE where there is none. */
 pelt_result px_voxels_neighbours(pelt_context *context, const px_voxels *voxels, uint32_t (*out)[6]);
 
 #endif

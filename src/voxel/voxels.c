@@ -1,18 +1,20 @@
-/* From a soup to voxels.
+/* Voxelisation of a triangle soup: see voxel.h.
  *
- * 1. Lines along z are hit in blocks of y. Where a line goes in or out, a bit changes: the changes are kept by slice.
- * 2. The slices of z, in blocks. Lines along x and y within a block are hit there and then. A slice has one bit per cell
- *    and axis: along x runs of bits are set, along y changes are summed from row to row (exclusive or), along z from
- *    slice to slice. With the votes counted and the touched cells added, its rows are written as runs.
- * 3. The pieces of all blocks are put in one place.
+ * 1. Intersect the lines along z, in blocks of y. Where a line enters or leaves the solid, the inside bit of its cell
+ *    changes; the changes are stored by slice.
+ * 2. Process the slices of z, in blocks. Intersect the lines along x and y of a block. A slice has one inside bit per
+ * cell
+ *    and axis: along x runs of bits are set; along y changes accumulate from row to row, along z from slice to slice
+ *    (exclusive or). Count the votes, add the touched cells, and write each row as runs.
+ * 3. Concatenate the results of all blocks.
  */
 #include "voxel/soup.h"
 
-typedef struct piece { /* what a block of slices gives */
+typedef struct piece { /* result of a block of slices */
     px_buffer runs;    /* [run] run_piece */
     px_buffer kinds;   /* [voxel] uint8_t */
     uint32_t interior_count;
-    uint32_t first_voxel, first_run; /* in the whole */
+    uint32_t first_voxel, first_run; /* in the concatenated result */
 } piece;
 
 typedef struct run_piece {
@@ -22,9 +24,9 @@ typedef struct run_piece {
 typedef struct build {
     px_soup soup;
     uint32_t views;
-    uint32_t words; /* of a row of bits */
+    uint32_t words; /* 64-bit words per row of bits */
     px_slices along_y, along_z;
-    px_buckets *changes; /* [block of y] of lines along z, by slice: x | y << 16 */
+    px_buckets *changes; /* [block of y] changes of lines along z, bucketed by slice: x | y << 16 */
     piece *pieces;       /* [block of z] */
     px_voxels *out;
 } build;
@@ -46,7 +48,7 @@ static pelt_result find_changes(void *user, size_t first, size_t count, size_t b
             }
         }
     px_buckets_free(b->soup.context, &hits);
-    return px_buckets_make(&changes, size[2] + 1, &b->changes[block]); /* one behind the last slice for what stays in */
+    return px_buckets_make(&changes, size[2] + 1, &b->changes[block]); /* + 1: runs that end after the last */
 }
 
 /* ---- 2. Slices -------------------------------------------------------------------------------------------- */
@@ -57,13 +59,13 @@ typedef struct slab {
     px_buckets hits_x;             /* by slice and y */
     px_buckets hits_y;             /* by slice and x */
     uint64_t *boundary;            /* [slice][y][word] */
-    uint64_t *inside_z;            /* [y][word] */
-    uint64_t *changes_y;           /* [y][word] */
-    uint64_t *row_x, *row_y, *row; /* [word] inside along x and y; occupied */
+    uint64_t *inside_z;            /* [y][word] inside along z, in the current slice */
+    uint64_t *changes_y;           /* [y][word] changes along y, in the current slice */
+    uint64_t *row_x, *row_y, *row; /* [word] inside along x; inside along y; occupied */
     uint8_t *row_kinds;            /* [x] */
 } slab;
 
-/* Adds the changes along z in slices [first, end). */
+/* Applies the changes along z of slices [first, end) to inside_z. */
 static void change_z(const slab *s, uint32_t first, uint32_t end) {
     const build *b = s->build;
     for (uint32_t block = 0; block < b->along_y.block_count; block++) {
@@ -89,7 +91,7 @@ static void find_changes_y(const slab *s, uint32_t slice) {
     }
 }
 
-/* The first bit from `from` on that is `value`, or size. */
+/* Index of the first bit at or after `from` that equals `value`, or size. */
 static uint32_t find_bit(const uint64_t *row, uint32_t size, uint32_t from, bool value) {
     uint64_t flip = value ? 0 : UINT64_MAX;
     for (uint32_t word = from / 64; word * 64 < size; word++) {
@@ -102,7 +104,7 @@ static uint32_t find_bit(const uint64_t *row, uint32_t size, uint32_t from, bool
     return size;
 }
 
-/* Writes the occupied cells of a row as runs; returns how many. */
+/* Appends the occupied cells of a row as runs; returns the number of runs. */
 static uint32_t write_row(const slab *s, const uint64_t *boundary, piece *out) {
     uint32_t size = s->build->soup.grid->size[0], run_count = 0, kind_count = 0;
     for (uint32_t x = find_bit(s->row, size, 0, true); x < size; run_count++) {
@@ -187,7 +189,7 @@ static pelt_result do_slab(void *user, size_t first, size_t count, size_t block)
     return result;
 }
 
-/* ---- 3. The whole ----------------------------------------------------------------------------------------- */
+/* ---- 3. Concatenation ------------------------------------------------------------------------------------- */
 
 static pelt_result copy_piece(void *user, size_t first, size_t count, size_t block) {
     build *b = user;

@@ -1,4 +1,4 @@
-/* A model's bones by joint, and how they move at rest. */
+/* Bones by joint, with their palette in the rest pose: see edit.h. */
 #include "weights/edit.h"
 
 #include "core/math3.h"
@@ -13,7 +13,7 @@ pelt_result px_joint_bones_make(px_arena *arena, const pelt_model *model, px_joi
     out->palette = PX_NEW(arena, pelt_affine, skin->bone_count);
     if (!out->offsets || !out->items || !out->globals || !out->palette)
         return PELT_ERROR_MEMORY;
-    size_t *places = out->offsets + 1; /* counts first, then where the next bone goes */
+    size_t *places = out->offsets + 1; /* counts, then prefix sums: write positions */
     for (uint32_t b = 0; b < skin->bone_count; b++)
         places[skin->bone_joints[b] + 1]++;
     for (uint32_t j = 0; j < joint_count; j++)

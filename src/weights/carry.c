@@ -1,12 +1,12 @@
-/* Whose joints and bones the result of a transfer has. */
+/* Joints and bones of the result of a transfer: either those of `to`, matched by name, or those of `from`, copied. */
 #include "core/math3.h"
 #include "weights/transfer.h"
 
 #define MAX_BONES 65535u
 
-/* ---- Namesakes -------------------------------------------------------------------------------------------- */
+/* ---- Matching names --------------------------------------------------------------------------------------- */
 
-/* The joint of this name, one with bones (NULL: any) before others; PELT_NONE. */
+/* The joint with this name; of several, the first with bones is preferred (`bones` NULL: the first). Else PELT_NONE. */
 static uint32_t find_namesake(const pelt_skeleton *skeleton, const char *name, const px_joint_bones *bones) {
     size_t length = strlen(name);
     uint32_t first = length ? px_joint_named(skeleton, name, length, 0) : PELT_NONE;
@@ -42,7 +42,7 @@ static void mark_used(const pelt_model *model, bool *used) {
         used[skin->bones[e]] |= skin->weights[e] > 0;
 }
 
-/* Joints of `from` to those of `to`: by name, else as their nearest ancestor. */
+/* Maps joints of `from` to joints of `to`: by name, else as their nearest ancestor is mapped. */
 static void match_joints(const pelt_model *from, const pelt_model *to, const px_joint_bones *bones, uint32_t *matches,
                          bool *named) {
     for (uint32_t j = 0; j < from->skeleton.joint_count; j++) {
@@ -54,7 +54,7 @@ static void match_joints(const pelt_model *from, const pelt_model *to, const px_
     }
 }
 
-/* Joints that had no bone get one that is bound at rest. */
+/* The inverse bind matrix of a new bone for a joint without one: bound in the rest pose. */
 static pelt_affine new_inverse_bind(const px_joint_bones *bones, uint32_t joint) {
     pelt_affine inverse = px_affine_identity(), palette = px_joint_palette(bones, joint);
     px_affine_inverse(&bones->globals[joint], &inverse);
@@ -76,7 +76,7 @@ static pelt_result list_lost(px_carried *c, const pelt_model *from, pelt_model *
     return PELT_OK;
 }
 
-/* Bones of `to` as they are, and those that its joints need besides. */
+/* The bones of `to`, followed by new bones for matched joints that have none. */
 static pelt_result extend_bones(px_carried *c, const pelt_model *from, pelt_model *to, const px_joint_bones *bones,
                                 const uint32_t *matches, const bool *used) {
     pelt_skin *skin = &c->skin;
@@ -156,7 +156,7 @@ static pelt_result carry_along(px_arena *arena, const pelt_model *from, pelt_mod
         c->bones[b] = b;
         c->skin.bone_joints[b] = c->joined.joints[joint];
         c->skin.inverse_binds[b] = from->skin.inverse_binds[b];
-        if (posed) /* where the mesh lies is where it is bound; a joint without size keeps its matrix */
+        if (posed) /* bind at rest; if the global transform is singular, keep the matrix */
             px_affine_inverse(&bones.globals[joint], &c->skin.inverse_binds[b]);
     }
     return PELT_OK;
@@ -171,7 +171,7 @@ pelt_result px_carry(px_arena *arena, const pelt_model *from, pelt_model *to, bo
 
 /* ---- Into the model --------------------------------------------------------------------------------------- */
 
-/* Where joints have several bones, vertices take those of the skin that they had. */
+/* If a joint has several bones (several skins), selects for each vertex the bone of the skin it belonged to. */
 static pelt_result choose_bones(px_arena *arena, const pelt_model *to, const px_carried *c, pelt_skin *skin) {
     px_joint_bones bones;
     PX_TRY(px_joint_bones_make(arena, to, &bones));

@@ -1,4 +1,4 @@
-/* Classes of vertices that share a row of weights. */
+/* Classes of vertices that share a row of weights, and their normals: see edit.h. */
 #include "weights/edit.h"
 
 #include <math.h>

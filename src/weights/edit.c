@@ -1,11 +1,12 @@
-/* Edits of a model's weights: what may change, the plain ones, and putting rows back. */
+/* Weight edits: scope (locked joints, frozen vertices), begin and finish, and the operations smooth, prune,
+ * normalise. */
 #include "weights/edit.h"
 
 #include <math.h>
 
 #define WEIGHT_TOLERANCE 1e-6 /* differences up to this are rounding: weights are floats */
 
-/* ---- What may change -------------------------------------------------------------------------------------- */
+/* ---- Scope ------------------------------------------------------------------------------------------------ */
 
 static pelt_result mark_joints(px_edit *edit, const char *names, bool mark, bool *marks) {
     const pelt_model *model = edit->model;
@@ -25,7 +26,7 @@ static pelt_result mark_joints(px_edit *edit, const char *names, bool mark, bool
     return PELT_OK;
 }
 
-/* Joints that are not to change are locked. */
+/* Locks the bones of all joints outside scope->joints, and those of scope->lock. */
 static pelt_result set_locks(px_edit *edit, const pelt_weights_scope *scope) {
     if (!scope->joints && !scope->lock)
         return PELT_OK;

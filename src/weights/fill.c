@@ -1,9 +1,10 @@
-/* Weights for rows without a match, from matched ones around them.
+/* Weight inpainting: harmonic weights for rows without a match, from the matched rows around them.
  *
- * Each bone's weight is harmonic on the graph of edges, conductance 1/length (linear along a chain of edges whatever
- * their lengths): no new extremes, so weights stay ≥ 0 and sum to 1. The system is symmetric and positive definite on
- * rows that are connected with a known one; conjugate gradients solve it bone by bone. Filling in after rejecting
- * doubtful matches: Abdrashitov, Raichstat, Monsen, Hill, Robust Skin Weights Transfer via Weight Inpainting, 2023.
+ * Each bone's weight is harmonic on the graph of mesh edges with conductance 1/length (so it is linear along a chain of
+ * edges of any lengths). By the maximum principle there are no new extremes: weights stay ≥ 0 and sum to 1. The system
+ * is symmetric and positive definite on rows connected to a known one; it is solved bone by bone with conjugate
+ * gradients. Inpainting after rejecting unreliable matches: Abdrashitov, Raichstat, Monsen, Hill, Robust Skin Weights
+ * Transfer via Weight Inpainting, 2023.
  */
 #include "weights/transfer.h"
 
@@ -17,18 +18,18 @@
 typedef struct system {
     px_weight_table *table;
     const px_neighbours *neighbours;
-    double *conductances; /* [edge], as neighbours->items */
-    uint32_t count;
-    uint32_t *rows;   /* [unknown] */
-    uint32_t *places; /* [row] its number among the unknowns, or PELT_NONE */
-    double *diagonal; /* [unknown] */
+    double *conductances; /* [edge], in the order of neighbours->items */
+    uint32_t count;       /* unknowns */
+    uint32_t *rows;       /* [unknown] its row */
+    uint32_t *places;     /* [row] its unknown, or PELT_NONE */
+    double *diagonal;     /* [unknown] of the Laplacian L */
     uint32_t bones[BATCH];
     double *solutions[BATCH]; /* [unknown] */
 } fill_system;
 
 /* ---- The system ------------------------------------------------------------------------------------------- */
 
-/* Spreads `known` over edges: reached [row]. */
+/* Breadth-first search from the known rows: reached [row]. */
 static pelt_result reach(px_arena *arena, const px_neighbours *n, const uint8_t *known, uint32_t row_count,
                          uint8_t *reached) {
     uint32_t *queue = PX_NEW(arena, uint32_t, row_count), end = 0;
@@ -123,7 +124,7 @@ static double row_weight(const px_weight_table *table, size_t row, uint32_t bone
     return 0;
 }
 
-/* What known neighbours give. */
+/* The right-hand side: contributions of known neighbours. */
 static void set_right_side(const fill_system *s, uint32_t bone, double *out) {
     const px_neighbours *n = s->neighbours;
     for (uint32_t u = 0; u < s->count; u++) {
@@ -134,7 +135,8 @@ static void set_right_side(const fill_system *s, uint32_t bone, double *out) {
     }
 }
 
-/* Conjugate gradients, preconditioned by the diagonal, from 0. `r`, `p`, `q` are scratch. */
+/* Conjugate gradients with Jacobi preconditioner, starting at x = 0. r: in, the right-hand side; r, p, q are
+ * overwritten. */
 static void solve(const fill_system *s, double *x, double *r, double *p, double *q) {
     double rho = 0, first;
     for (uint32_t u = 0; u < s->count; u++) {
@@ -185,13 +187,13 @@ static void add_solutions(fill_system *s, uint32_t count) {
         px_weight_sum sum = {0};
         px_weight_sum_add_row(&sum, s->table, s->rows[u], 1);
         for (uint32_t b = 0; b < count; b++)
-            if (s->solutions[b][u] > 1e-6) /* what the solver leaves undecided */
+            if (s->solutions[b][u] > 1e-6) /* smaller ones are solver error */
                 px_weight_sum_add(&sum, s->bones[b], s->solutions[b][u]);
         px_weight_sum_store(&sum, s->table, s->rows[u]);
     }
 }
 
-/* Bones that known rows next to unknown ones have: marks [bone]. */
+/* Marks the bones of known rows adjacent to unknowns: marks [bone]. */
 static void mark_bones(const fill_system *s, uint8_t *marks) {
     const px_neighbours *n = s->neighbours;
     const px_weight_table *t = s->table;

@@ -1,42 +1,43 @@
-/* Weights of one side to the other.
+/* Mirrors weights across a plane.
  *
- * A row on the receiving side takes the weights of the row at its mirrored place, or else of the nearest place on the
- * giving side's surface that faces the same way. Rows on the plane become symmetric first, so that a second time
- * changes nothing.
+ * A row on the target side takes the weights of the row at its mirrored position, or else of the nearest point on the
+ * source side's surface with a similar normal. Rows on the plane are made symmetric first, so that the operation is
+ * idempotent.
  */
 #include "core/math3.h"
 #include "core/surface.h"
 #include "weights/edit.h"
 
-#define SYMMETRY_TOLERANCE  2e-4 /* of the diagonal: how far from symmetric modelling and rounding leave a mesh */
-#define MAX_SOURCE_DISTANCE 0.05 /* of the diagonal: weights are taken from no farther place */
+#define SYMMETRY_TOLERANCE  2e-4 /* of the diagonal: asymmetry that modelling and rounding cause */
+#define MAX_SOURCE_DISTANCE 0.05 /* of the diagonal: largest distance of a source point */
 #define ROW_BLOCK           256u
 
-/* Where a row's weights come from. */
+/* Source of a row's weights. STAYS: unchanged; MIDDLE: on the plane; EXACT: one row; NEAR: a point of a triangle; LONE:
+ * no source found. */
 typedef enum row_kind { ROW_STAYS, ROW_MIDDLE, ROW_EXACT, ROW_NEAR, ROW_LONE } row_kind;
 typedef struct row_source {
     row_kind kind;
-    uint32_t rows[3];  /* EXACT: the first alone */
-    double corners[3]; /* how much of each */
+    uint32_t rows[3];  /* EXACT: only the first is used */
+    double corners[3]; /* barycentric coordinates */
 } row_source;
 
 typedef struct mirroring {
     px_edit *edit;
     px_mirror_plane plane;
-    int giving;       /* the side whose weights go to the other, 1 or −1; 0: both */
+    int giving;       /* source side, 1 or −1; 0: both are averaged */
     float *positions; /* [row][3] */
     double *normals;  /* [row][3] */
     double diagonal;
-    uint32_t *bones;          /* [bone] its counterpart */
-    bool *kept;               /* [bone] locked, or without counterpart: stays where both sides meet */
-    px_surface points, faces; /* rows that give, as points and as a surface */
+    uint32_t *bones;          /* [bone] its counterpart; itself when there is none */
+    bool *kept;               /* [bone] locked or without a mutual counterpart: not averaged */
+    px_surface points, faces; /* source rows as points, and as a surface */
     uint32_t *triangles;      /* of `faces`, as rows */
     row_source *sources;      /* [row] */
 } mirroring;
 
 /* ---- Joints and bones ------------------------------------------------------------------------------------- */
 
-/* Where joints are in the space of the mesh: bones where they were bound, others relative to those. */
+/* Positions of joints in the space of the mesh: joints with bones in the bind pose, others relative to them. */
 static void place_joints(const px_joint_bones *bones, float *positions) {
     const pelt_model *model = bones->model;
     for (uint32_t j = 0; j < model->skeleton.joint_count; j++) {
@@ -63,7 +64,7 @@ static void find_bones(mirroring *m, const px_joint_bones *bones, const uint32_t
         m->kept[b] = m->bones[m->bones[b]] != b || (locked && locked[b]);
 }
 
-/* The side of joints that are named left: 1 or −1. Says so when they lie across another axis. */
+/* The side of the joints named left, 1 or −1. Logs a warning when left and right are separated along another axis. */
 static int left_side(const mirroring *m, const px_joint_side *sides, const float *positions) {
     double apart[3] = {0, 0, 0};
     for (size_t e = 0; e < 3 * (size_t)m->edit->model->skeleton.joint_count; e++)
@@ -98,7 +99,7 @@ static pelt_result match_joints(mirroring *m, uint32_t side, uint32_t *pairs) {
 
 /* ---- Vertices --------------------------------------------------------------------------------------------- */
 
-/* On which side a row is: 1, −1, or 0 on the plane. */
+/* The side of a row: 1, −1, or 0 on the plane. */
 static int side_of(const mirroring *m, size_t row) {
     double off = (double)m->positions[3 * row + m->plane.axis] - m->plane.at;
     return off > SYMMETRY_TOLERANCE * m->diagonal ? 1 : off < -SYMMETRY_TOLERANCE * m->diagonal ? -1 : 0;
@@ -122,7 +123,8 @@ static pelt_result prepare_places(mirroring *m) {
     return PELT_OK;
 }
 
-/* What gives: each row as a triangle without area, and the triangles all of whose corners give. */
+/* Builds the trees of the source: each row as a degenerate triangle, and the triangles whose corners are all source
+ * rows. */
 static pelt_result make_trees(mirroring *m) {
     const pelt_mesh *mesh = &m->edit->view.mesh;
     px_arena *arena = m->edit->arena;
@@ -143,7 +145,7 @@ static pelt_result make_trees(mirroring *m) {
     return px_surface_make(arena, m->positions, m->triangles, count, &m->faces);
 }
 
-/* A row that looks for its source. */
+/* Data of the normal test of a query. */
 typedef struct seeker {
     const mirroring *m;
     double normal[3]; /* mirrored */
@@ -195,7 +197,7 @@ static pelt_result find_block(void *user, size_t first, size_t count, size_t blo
 
 /* ---- Weights ---------------------------------------------------------------------------------------------- */
 
-/* The counterparts of a row's bones, but of those to skip (NULL: none). */
+/* Adds factor · row with each bone replaced by its counterpart; bones in `skip` (NULL: none) are left out. */
 static void add_mirrored(const mirroring *m, px_weight_sum *sum, const px_weight_table *from, size_t row, double factor,
                          const bool *skip) {
     for (size_t e = row * from->capacity; e < (row + 1) * from->capacity; e++)
@@ -203,7 +205,7 @@ static void add_mirrored(const mirroring *m, px_weight_sum *sum, const px_weight
             px_weight_sum_add(sum, m->bones[from->bones[e]], factor * (double)from->weights[e]);
 }
 
-/* Half of a row and half of what is mirrored of others, of bones that are not kept. */
+/* The mean of a row and its mirrored source, without kept bones. */
 static px_weight_sum mean_with(const mirroring *m, size_t row, const row_source *source) {
     px_weight_sum image = {0}, sum = {0};
     px_weight_sum_add_row(&image, &m->edit->before, row, 0.5);
@@ -215,7 +217,7 @@ static px_weight_sum mean_with(const mirroring *m, size_t row, const row_source 
     return sum;
 }
 
-/* Cuts what a row gets, beside what is locked in it. */
+/* Restores the row's weights of locked bones, then cuts the sum to the limits. */
 static void cut(const mirroring *m, px_weight_sum *sum, size_t row, const bool *locked) {
     px_weight_limits limits = m->edit->limits;
     limits.locked = locked;
@@ -228,7 +230,7 @@ static void store(const mirroring *m, px_weight_sum *sum, size_t row, const bool
     px_weight_sum_store(sum, &m->edit->table, row);
 }
 
-/* The mean of a row and its mirror image. A bone whose counterpart found no room goes too. */
+/* Stores the mean of a row and its mirror image. A bone whose counterpart was cut is removed too. */
 static void make_symmetric(const mirroring *m, size_t row) {
     row_source self = {.rows = {(uint32_t)row}, .corners = {1}};
     px_weight_sum sum = mean_with(m, row, &self), paired = {0};
@@ -239,7 +241,7 @@ static void make_symmetric(const mirroring *m, size_t row) {
     store(m, &paired, row, m->kept);
 }
 
-/* Rows of both sides that are each other's sources: one gets the mean, the other its image. */
+/* For rows of both sides that are each other's sources: one gets the mean, the other its mirror image. */
 static void average_pair(const mirroring *m, size_t row) {
     const row_source *source = &m->sources[row];
     px_weight_sum sum = mean_with(m, row, source), image = {0};

@@ -1,4 +1,4 @@
-/* Options of what is done to weights. */
+/* Option tables of the weight operations. */
 #include "core/core.h"
 
 #include <pelt/weights.h>

@@ -1,8 +1,9 @@
-/* Left and right: which joint is whose counterpart.
+/* Pairs of left and right joints.
  *
- * A name is taken apart at everything that may say a side: the words left and right (lft, rgt) anywhere, the letters l
- * and r where a word could begin and end. Since the swapped name must be there too, guesses do no harm. What names
- * leave open, places decide: a joint's mirrored place must be another's, and their parents must be a pair.
+ * First by name: find all tokens that may denote a side, the words left and right anywhere, lft and rgt and the letters
+ * l and r only at word boundaries. A false token does no harm, because a joint with the swapped name must exist. Joints
+ * without such a name are paired by position: the mirrored position must be that of another joint, and the parents must
+ * be compatible (see parents_agree).
  */
 #include "weights/weights.h"
 
@@ -11,31 +12,31 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* Mirrored places may be off by this part of the joints' extent. */
+/* Tolerance of mirrored positions, relative to the diagonal of the joints' bounding box. */
 #define POSITION_TOLERANCE 0.01
 
 /* ---- Names ------------------------------------------------------------------------------------------------ */
 
 typedef struct token {
     size_t at, length;
-    const char *other; /* what stands there in the other name */
+    const char *other; /* the replacement in the counterpart's name */
     px_joint_side side;
 } token;
 #define MAX_TOKENS 8u
 
 typedef struct side_word {
     const char *left, *right;
-    bool anywhere; /* else only as a word of its own */
+    bool anywhere; /* false: only at word boundaries */
 } side_word;
 static const side_word side_words[] = {{"left", "right", true}, {"lft", "rgt", false}, {"l", "r", false}};
 
-/* Whether a word could begin at `at`: L_arm, arm_L, arm01L, armL. */
+/* True when a word may begin at `at`: L_arm, arm_L, arm01L, armL. */
 static bool begins(const char *name, size_t at) {
     unsigned char before = at ? (unsigned char)name[at - 1] : '_', own = (unsigned char)name[at];
     return !isalpha(before) || (islower(before) && isupper(own));
 }
 
-/* Whether one could end before `end`: arm_l, l_arm, lArm, LArm. */
+/* True when a word may end before `end`: arm_l, l_arm, lArm, LArm. */
 static bool ends(const char *name, size_t end) {
     unsigned char own = (unsigned char)name[end - 1], after = (unsigned char)name[end];
     return !isalpha(after) || (isupper(after) && (islower(own) || end == 1));
@@ -64,7 +65,7 @@ static size_t find_tokens(const char *name, token tokens[MAX_TOKENS]) {
     return count;
 }
 
-/* The name with these tokens swapped; case does not matter for what follows. */
+/* The name with these tokens replaced; its case is not preserved, since the look-up ignores case. */
 static void swap_tokens(px_buffer *out, const char *name, const token *tokens, size_t count) {
     size_t at = 0;
     out->size = 0;
@@ -88,7 +89,7 @@ typedef struct pairing {
     const float *positions;
     px_mirror_plane plane;
     double tolerance;
-    named *sorted; /* [joint] by name, without case */
+    named *sorted; /* [joint] sorted by name, ignoring case */
     uint32_t *pairs;
     px_joint_side *sides; /* or NULL */
 } pairing;
@@ -99,7 +100,7 @@ static int compare_named(const void *a, const void *b) {
     return order ? order : (l->joint > r->joint) - (l->joint < r->joint);
 }
 
-/* How far a joint is from another's mirrored place. */
+/* Distance of joint b from the mirrored position of joint a. */
 static double miss(const pairing *p, uint32_t a, uint32_t b) {
     double square = 0;
     for (uint32_t c = 0; c < 3; c++) {
@@ -110,7 +111,7 @@ static double miss(const pairing *p, uint32_t a, uint32_t b) {
     return sqrt(square);
 }
 
-/* The joint of this name that is not paired yet, the nearest to the mirrored place among several; or PELT_NONE. */
+/* The unpaired joint with this name; of several, the nearest to the mirrored position. Else PELT_NONE. */
 static uint32_t find_named(const pairing *p, const char *name, uint32_t joint) {
     uint32_t low = 0, high = p->skeleton->joint_count, best = PELT_NONE;
     while (low < high) {
@@ -139,7 +140,7 @@ static void set_pair(pairing *p, uint32_t a, uint32_t b, px_joint_side side) {
     }
 }
 
-/* All tokens of the name swapped, or else one of them. */
+/* Pairs joints by name: tries all tokens of a name swapped, then each token alone. */
 static pelt_result pair_names(pelt_context *context, pairing *p) {
     px_buffer text = {.context = context};
     for (uint32_t j = 0; j < p->skeleton->joint_count && !text.failed; j++) {
@@ -165,7 +166,8 @@ static bool parents_agree(const pairing *p, uint32_t a, uint32_t b) {
                                                                 : p->pairs[parent] == other;
 }
 
-/* Parents come first, so that theirs are known. A joint on the plane without a double is its own. */
+/* Pairs the remaining joints by position; parents precede children, so their pairs are known. A joint on the plane is
+ * its own counterpart. */
 static void pair_places(pairing *p) {
     for (uint32_t j = 0; j < p->skeleton->joint_count; j++) {
         if (p->pairs[j] != PELT_NONE)

@@ -1,9 +1,10 @@
-/* A rig's skeleton and motions beside those of another model. */
+/* Merges a rig's skeleton and motions with those of another model: see px_rig_join. */
 #include "weights/weights.h"
 
 #include <math.h>
 
-/* Joints are kept but for those that only show parts: nodes of meshes, which stay behind. */
+/* Numbers the joints to copy, from `next` on. Nodes that only hold meshes are not copied. Returns the next free
+ * number. */
 static uint32_t number_joints(const pelt_model *from, uint32_t next, uint32_t *joints) {
     const pelt_skeleton *skeleton = &from->skeleton;
     enum { KEPT, SHOWS };
@@ -48,7 +49,7 @@ static pelt_result join_skeletons(px_arena *arena, const pelt_skeleton *to, cons
     return PELT_OK;
 }
 
-/* Tracks of kept joints. Morphs stay behind, and their weights with them. */
+/* Copies the tracks of copied joints. Morphs are not copied, so weight tracks are dropped. */
 static pelt_result copy_motion(px_arena *arena, const pelt_motion *from, const uint32_t *joints, pelt_motion *to) {
     *to = (pelt_motion){.name = px_arena_text(arena, from->name, strlen(from->name)),
                         .start = INFINITY,

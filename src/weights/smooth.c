@@ -1,4 +1,4 @@
-/* Smoothing: rows move towards the mean of their neighbours. Every result is a convex combination, so sums stay 1. */
+/* Laplacian smoothing of weights (Jacobi iteration). Every result is a convex combination of rows, so sums stay 1. */
 #include "weights/weights.h"
 
 #define ROW_BLOCK 512u

@@ -1,4 +1,4 @@
-/* Sparse rows of weights: adding, cutting, reading from a skin and spreading to one. */
+/* Sparse weight tables: add, lock, cut and store rows; read from a skin and copy to a skin. */
 #include "weights/weights.h"
 
 pelt_result px_weight_table_make(px_arena *arena, uint32_t row_count, uint32_t capacity, px_weight_table *out) {
@@ -40,7 +40,7 @@ void px_weight_sum_add(px_weight_sum *sum, uint32_t bone, double weight) {
 }
 
 void px_weight_sum_add_row(px_weight_sum *sum, const px_weight_table *table, size_t row, double factor) {
-    bool alone = sum->count == 0 && factor > 0; /* bones of a row are distinct: nothing to look for */
+    bool alone = sum->count == 0 && factor > 0; /* bones of a row are distinct: no search needed */
     for (size_t e = row * table->capacity; e < (row + 1) * table->capacity && table->weights[e] > 0; e++)
         if (alone) {
             sum->bones[sum->count] = table->bones[e];
@@ -72,7 +72,7 @@ void px_weight_sum_lock(px_weight_sum *sum, const px_weight_table *table, size_t
             px_weight_sum_add(sum, table->bones[e], (double)table->weights[e]);
 }
 
-/* Locked ones first, then the larger, then the smaller bone. */
+/* Insertion sort: locked bones first, then by descending weight, then by ascending bone. */
 static void sort(px_weight_sum *sum, const bool *locked) {
     for (uint32_t e = 1; e < sum->count; e++) {
         uint16_t bone = sum->bones[e];
@@ -112,7 +112,7 @@ void px_weight_sum_cut(px_weight_sum *sum, const px_weight_limits *limits) {
         locked++;
     uint32_t free_end = sum->count, end = locked;
     double kept = total(sum, 0, locked), rest = kept < 1 ? 1 - kept : 0, free_sum = total(sum, locked, free_end);
-    if (locked < sum->count && is_locked(limits->locked, sum->bones[locked])) /* there are more than K of them */
+    if (locked < sum->count && is_locked(limits->locked, sum->bones[locked])) /* more than K are locked */
         free_end = locked;
     if (rest > 0 && free_sum > 0) {
         scale(sum, locked, free_end, rest / free_sum);
@@ -121,7 +121,7 @@ void px_weight_sum_cut(px_weight_sum *sum, const px_weight_limits *limits) {
         scale(sum, locked, end, rest / total(sum, locked, end));
     }
     sum->count = end;
-    if (end == locked && kept > 0) /* nobody else is there to take the rest */
+    if (end == locked && kept > 0) /* only locked bones: normalise them */
         scale(sum, 0, end, 1 / kept);
     sort(sum, NULL);
 }
@@ -139,13 +139,13 @@ void px_weight_sum_store(px_weight_sum *sum, px_weight_table *table, size_t row)
 
 /* ---- All rows --------------------------------------------------------------------------------------------- */
 
-/* Vertices of each row, one row after another: items [offsets[r]] … */
+/* Lists the vertices of each row: items[offsets[r] .. offsets[r + 1]). */
 static pelt_result list_members(px_arena *arena, const pelt_mesh *mesh, size_t **offsets, uint32_t **items) {
     *offsets = PX_NEW(arena, size_t, (size_t)mesh->weld.count + 2);
     *items = PX_NEW(arena, uint32_t, mesh->vertex_count);
     if (!*offsets || !*items)
         return PELT_ERROR_MEMORY;
-    size_t *places = *offsets + 1; /* counts first, then where the next vertex goes */
+    size_t *places = *offsets + 1; /* counts, then prefix sums: write positions */
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
         places[mesh->weld.of[i] + 1]++;
     for (uint32_t r = 0; r < mesh->weld.count; r++)
@@ -186,7 +186,7 @@ void px_weight_table_cut(px_weight_table *table, const px_weight_limits *limits)
     }
 }
 
-/* The most influences that a frozen vertex has, if those are more. */
+/* The larger of `most` and the largest number of influences of a frozen vertex. */
 static uint32_t most_frozen(const pelt_model *model, const uint8_t *frozen, uint32_t most) {
     const pelt_skin *skin = &model->skin;
     for (size_t i = 0; frozen && i < model->mesh.vertex_count; i++)

@@ -1,16 +1,16 @@
-/* Weights of one mesh onto another: each welded vertex takes those of the nearest place on the other's surface, where
- * that is near and faces the same way; the rest is filled in smoothly from there. */
+/* Weight transfer by closest points: each welded vertex takes the interpolated weights of the nearest point on the
+ * source surface, if it is near and has a similar normal; the others are inpainted from these (fill.c). */
 #include "weights/transfer.h"
 
 #include "core/math3.h"
 
 #define ROW_BLOCK    256u
 #define POSE_SAMPLES 1000u /* classes sampled to find the pose in which the meshes coincide */
-/* A place that faces the right way may be farther than the nearest one by this factor, and this part of the diagonal:
- * the sides of thin sheets are told apart, but nothing is taken from across a gap. */
+/* A point with a similar normal may be farther away than the nearest point by this factor, plus this fraction of the
+ * diagonal: this separates the two sides of thin sheets, but does not reach across a gap. */
 #define DETOUR_FACTOR 1.5
 #define DETOUR_SLACK  1e-3
-/* Of the distance that is allowed: a place nearer than this is taken whichever way it faces. Levels of detail and linings
+/* Relative to the allowed distance: a nearer point is accepted with any normal. Levels of detail and linings of clothes
  * lie so close that rejecting them only loses weights. */
 #define ANY_SIDE_RATIO 0.1
 
@@ -25,21 +25,21 @@ typedef struct transfer {
     pelt_context *context;
     px_arena *arena;
     const pelt_transfer_desc *desc;
-    pelt_model from; /* a copy that can be welded; what it points to is not ours */
+    pelt_model from; /* shallow copy, so that its weld can be changed; its arrays are borrowed */
     pelt_model *to;
     surface source, target;
-    px_surface tree; /* of the source */
-    double diagonal, cosine;
-    px_weight_table weights; /* of the source, in bones of the result */
+    px_surface tree;         /* of the source */
+    double diagonal, cosine; /* of the source's box; of the largest angle between normals */
+    px_weight_table weights; /* of the source, with bones of the result */
     px_weight_table table;   /* of the target */
-    uint8_t *known;          /* [target row] it has a match */
-    double *distances;       /* [target row] of its match */
+    uint8_t *known;          /* [target row] 1: it has a match */
+    double *distances;       /* [target row] distance of its match */
     px_carried carried;
 } transfer;
 
 /* ---- Poses ------------------------------------------------------------------------------------------------ */
 
-/* Vertices as the skin shows them at rest, [vertex][3]. */
+/* Skinned positions in the rest pose, [vertex][3]; NULL when out of memory. */
 static float *rest_positions(px_arena *arena, const pelt_model *model) {
     const pelt_skin *skin = &model->skin;
     px_joint_bones bones;
@@ -56,7 +56,7 @@ static float *rest_positions(px_arena *arena, const pelt_model *model) {
     return out;
 }
 
-/* A mesh that gets its joints from elsewhere is where its positions are. */
+/* The welded surface of a model, skinned in the rest pose (`rest`) or as stored. */
 static pelt_result make_surface(transfer *t, const pelt_model *model, bool rest, surface *out) {
     const float *positions = model->mesh.positions;
     if (rest && !(positions = rest_positions(t->arena, model)))
@@ -81,7 +81,7 @@ static void row_place(const surface *s, size_t row, double out[3]) {
         out[c] = (double)s->positions[3 * row + c];
 }
 
-/* How far apart the meshes lie, as a fraction of the size of the source. */
+/* Mean distance of sampled target vertices from the source, relative to the diagonal of the source. */
 static double mean_distance(const transfer *t) {
     uint32_t count = t->to->mesh.weld.count, step = count / POSE_SAMPLES + 1, used = 0;
     double sum = 0;
@@ -95,7 +95,7 @@ static double mean_distance(const transfer *t) {
     return t->diagonal > 0 ? sum / (used * t->diagonal) : 0;
 }
 
-/* Rest must be plainly better: where both are the same, rounding is not to decide. */
+/* PELT_TRANSFER_AUTO: selects the rest pose only if it is clearly better (by 20 %), so that rounding never decides. */
 static pelt_result choose_pose(transfer *t, bool own, bool *rest) {
     *rest = t->desc->pose == PELT_TRANSFER_REST;
     if (t->desc->pose != PELT_TRANSFER_AUTO)
@@ -129,7 +129,7 @@ static bool faces_alike(const void *user, const px_surface_point *candidate) {
         own += s->normal[c] * s->normal[c];
         dot += n[c] * s->normal[c];
     }
-    return square == 0 || own == 0 || dot >= s->t->cosine * sqrt(square) - 1e-9; /* without a normal nothing is wrong */
+    return square == 0 || own == 0 || dot >= s->t->cosine * sqrt(square) - 1e-9; /* no normal: accept */
 }
 
 static void take_weights(transfer *t, size_t row, const px_surface_point *found) {
@@ -169,7 +169,7 @@ static pelt_result match_block(void *user, size_t first, size_t count, size_t bl
     return PELT_OK;
 }
 
-/* Whatever is nearest, for rows that got nothing. */
+/* Rows that are neither matched nor filled take the nearest point at any distance. */
 static pelt_result nearest_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     transfer *t = user;
@@ -185,7 +185,7 @@ static pelt_result nearest_block(void *user, size_t first, size_t count, size_t 
 
 /* ---- All of it -------------------------------------------------------------------------------------------- */
 
-/* The weights of the source in bones of the result. */
+/* Reads the weights of the source and maps them to bones of the result. */
 static pelt_result read_weights(transfer *t) {
     px_weight_table old;
     PX_TRY(px_weight_table_read(t->arena, &t->from, NULL, &old));

@@ -1,8 +1,8 @@
-/* A transfer from inside.
+/* Weight transfer between meshes.
  *
- *   transfer.c   entry point; the place on the surface that each vertex takes its weights from
- *   fill.c       what has no good match gets weights from around
- *   carry.c      whose joints and bones the result has
+ *   transfer.c   entry point; closest-point matching of vertices with the source surface
+ *   fill.c       inpainting: harmonic weights for vertices without a match
+ *   carry.c      joints and bones of the result
  */
 #ifndef PELT_WEIGHTS_TRANSFER_H
 #define PELT_WEIGHTS_TRANSFER_H
@@ -10,23 +10,24 @@
 #include "core/surface.h"
 #include "weights/edit.h"
 
-/* What the result's skin will be, and how bones of `from` are called in it. */
+/* The skin of the result, and the map from bones of `from` to its bones. */
 typedef struct px_carried {
-    bool own;             /* it has the joints of `to` */
-    px_joined_rig joined; /* else these */
-    pelt_skin skin;       /* without bones and weights of vertices */
-    uint32_t *bones;      /* [bone of from] its number in the result, or PELT_NONE */
-    uint8_t *frozen;      /* [vertex of to] it keeps what it has; NULL: none */
+    bool own;             /* true: the result keeps the joints of `to`; false: it gets `joined` */
+    px_joined_rig joined; /* unused when `own` */
+    pelt_skin skin;       /* bones only; per-vertex bones and weights are not set */
+    uint32_t *bones;      /* [bone of from] bone of the result, or PELT_NONE */
+    uint8_t *frozen;      /* [vertex of to] 1: keeps its weights; NULL: none */
     uint32_t lost_count;
-    uint32_t *lost; /* [lost_count] joints of from */
+    uint32_t *lost; /* [lost_count] joints of `from` with weights, but without a joint of the same name in `to` */
 } px_carried;
 
-/* Whose joints, as far as `wish` (pelt_transfer_skeleton) leaves that open. */
+/* True when the result keeps the joints of `to`: as `wish` (pelt_transfer_skeleton) says, or by joint names for
+ * PELT_SKELETON_AUTO. */
 bool px_carry_keeps(const pelt_model *from, const pelt_model *to, uint32_t wish);
-/* `posed`: the mesh of `to` lies over that of `from` at rest. Scratch is in the arena, what stays in the memory of
- * `to`. */
+/* `own`: from px_carry_keeps. `posed`: the meshes coincide in the rest pose, not in the bind pose. Scratch buffers are
+ * in the arena, results in the memory of `to`. */
 pelt_result px_carry(px_arena *arena, const pelt_model *from, pelt_model *to, bool own, bool posed, px_carried *out);
-/* Puts the table's rows and the rest into the model. */
+/* Writes the table's rows, the skin and, unless `own`, skeleton and motions to the model. */
 pelt_result px_carry_finish(px_arena *arena, const px_carried *carried, const px_weight_table *table,
                             uint32_t influences, pelt_model *to);
 
