@@ -1,12 +1,15 @@
-/* Fields and settings to weights: rows from fields, accessories, smoothing, both sides alike, at most K. */
+/* From fields and settings to weights: rows from fields, rigid shells, smoothing, symmetry, at most K influences.
+ *
+ *   α  falloff of a row      K  desc.influences      ε  MIN_DISTANCE
+ * Equation numbers: Dionne, de Lasa 2013. */
 #include "bind/apply.h"
 #include "core/math3.h"
 
 #define ROW_BLOCK       256u
 #define NEUTRAL_FALLOFF 0.7  /* α that leaves weights by diffusion unchanged */
-#define MIN_DISTANCE    1e-4 /* ε: smaller distances count as this part of the diagonal */
+#define MIN_DISTANCE    1e-4 /* ε, relative to the diagonal: lower bound of distances */
 #define MIN_TARGET_WEIGHT                                                                                              \
-    0.01 /* share of the targets in all weights: below it, weights of other joints go to their heirs */
+    0.01 /* minimum share of the allowed targets in a row: below it, fallbacks of excluded joints get weights too */
 
 typedef struct weighing {
     const pelt_binding *binding;
@@ -17,7 +20,7 @@ typedef struct weighing {
 
 /* ---- From fields to rows --------------------------------------------------------------------------------------- */
 
-/* Weights by diffusion to the power of s: the higher α, the steeper from one bone to the next. */
+/* Sharpens diffusion weights by a power: the larger α, the steeper the transition between bones. */
 static double sharpen(double weight, double alpha) {
     double s = (1 + alpha / NEUTRAL_FALLOFF) / 2;
     return s == 1 || !(weight > 0) ? weight : pow(weight, s);
@@ -32,7 +35,8 @@ static double falloff(double distance, double alpha, uint32_t curve) {
     return curve == PELT_BIND_CURVE_SHARP ? w * w * w : w;
 }
 
-/* Adds a value when it is among the largest that a row has room for; the lower joint, which comes first, on a tie. */
+/* Inserts a value in descending order; drops the smallest value when the row is full. On a tie the lower joint stays,
+ * since it comes first. */
 static void keep_largest(px_weight_sum *sum, uint32_t joint, double value) {
     if (sum->count == PX_WEIGHT_CAPACITY && !(value > sum->weights[sum->count - 1]))
         return;
@@ -45,7 +49,7 @@ static void keep_largest(px_weight_sum *sum, uint32_t joint, double value) {
     sum->weights[at] = value;
 }
 
-/* Whose joint is nearest, for rows that no field reaches. */
+/* The allowed target nearest to a row that no field reaches. */
 static uint32_t nearest_joint(const weighing *w, size_t row) {
     const px_bind_subject *s = &w->binding->subject;
     const float *p = s->positions + 3 * row;
@@ -67,7 +71,7 @@ static void scale_sum(px_weight_sum *sum, double factor) {
         sum->weights[e] *= factor;
 }
 
-/* Values of a field to weights; returns their sum. */
+/* Converts field values to weights; returns their sum. */
 static double make_weights(const weighing *w, size_t row, px_weight_sum *sum) {
     const px_bind_settings *settings = w->settings;
     double alpha = settings->falloffs ? (double)settings->falloffs[row] : settings->desc->falloff, total = 0;
@@ -80,7 +84,8 @@ static double make_weights(const weighing *w, size_t row, px_weight_sum *sum) {
     return total;
 }
 
-/* The largest weights, or the least distances, of joints that may have weights, and of those that may not. */
+/* Reads the largest weights or least distances of a row: `sum` for allowed targets, `lost` for the fallbacks of
+ * excluded ones. Distances are negated, so that larger is better for both methods. */
 static void read_fields(const weighing *w, size_t row, px_weight_sum *sum, px_weight_sum *lost) {
     const px_bind_subject *s = &w->binding->subject;
     const px_bind_settings *settings = w->settings;
@@ -98,7 +103,8 @@ static void read_fields(const weighing *w, size_t row, px_weight_sum *sum, px_we
     }
 }
 
-/* What joints that may have them get; where that is little, what heirs of the others get comes in. */
+/* Weights of the allowed targets; where their share is below MIN_TARGET_WEIGHT, fallbacks of excluded targets
+ * contribute. */
 static void weigh_row(const weighing *w, size_t row, px_weight_sum *sum) {
     const uint32_t *targets = w->binding->subject.targets;
     px_weight_sum lost;
@@ -126,9 +132,10 @@ static pelt_result weigh_block(void *user, size_t first, size_t count, size_t bl
     return PELT_OK;
 }
 
-/* ---- From rows to what a skin may hold ------------------------------------------------------------------------- */
+/* ---- Constraints of the skin ----------------------------------------------------------------------------------- */
 
-/* Rows that wholly follow a joint do so; but for regions, with all that locked joints leave. */
+/* Gives rows that follow a joint weight 1 for it. Except in regions, locked joints keep their weights and the others
+ * share the rest. */
 static pelt_result follow_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const weighing *w = user;
@@ -167,7 +174,7 @@ static pelt_result each_row(const weighing *w, px_block_fn *run) {
     return px_parallel(w->binding->context, NULL, w->table->row_count, ROW_BLOCK, run, (void *)(uintptr_t)w);
 }
 
-/* Along edges of the surface; rows that wholly follow a joint stay. */
+/* Smooths rows along edges of the surface; rows that follow a joint stay unchanged. */
 static pelt_result smooth(px_arena *arena, const weighing *w) {
     const px_bind_subject *s = &w->binding->subject;
     pelt_mesh rows = {.triangle_count = s->triangle_count, .triangles = s->triangles};
@@ -182,7 +189,7 @@ static pelt_result smooth(px_arena *arena, const weighing *w) {
     return px_weight_table_smooth(w->binding->context, w->table, &neighbours, &how);
 }
 
-/* ---- What happened --------------------------------------------------------------------------------------------- */
+/* ---- Report ---------------------------------------------------------------------------------------------------- */
 
 static void count_vertices(pelt_binding *b, const uint32_t *follows, const uint8_t *unmatched) {
     b->report.rigid_count = b->report.unmatched_count = 0;

@@ -1,12 +1,13 @@
-/* Applying from inside: settings and fields to rows of weights, and those to the model's skin.
+/* From fields and settings to rows of weights, and from rows to the model's skin (internal header).
  *
- *   settings.c  names and numbers that people gave
- *   apply.c     the way from fields to rows
- *   rigid.c     shells that are plainly accessories
- *   mirror.c    both sides alike
- *   skin.c      rows into the model
+ *   settings.c  resolves the names and numbers of the description
+ *   apply.c     pipeline from fields to rows
+ *   rigid.c     shells that follow one joint: accessories, machine parts
+ *   mirror.c    symmetric weights
+ *   skin.c      stores the rows in the model
  *
- * Rows are of joints: px_weight_table.bones are joints of the rig. */
+ * Row c holds the weights of vertex class c. px_weight_table.bones are joint indices of the rig, not bones of a
+ * skin. */
 #ifndef PELT_BIND_APPLY_H
 #define PELT_BIND_APPLY_H
 
@@ -15,29 +16,29 @@
 
 typedef struct px_bind_settings {
     const pelt_bind_desc *desc;
-    bool *out;            /* [target] it may get nothing */
-    uint32_t *heirs;      /* [target] itself, or where it may get nothing the target that stands in for it */
+    bool *out;            /* [target] excluded: it gets no weights */
+    uint32_t *heirs;      /* [target] itself, or the target that replaces an excluded one */
     float *falloffs;      /* [class] α; NULL: desc->falloff */
-    bool *locked;         /* [joint] its weights stay; NULL: none */
-    px_weight_table kept; /* rows as the model has them, where joints are locked */
-    uint32_t *follows;    /* [class] the joint that it wholly follows, or PELT_NONE */
-    uint8_t *regions;     /* [class] … because a region of its name does, whatever else is asked for */
+    bool *locked;         /* [joint] its weights stay unchanged; NULL: no locked joints */
+    px_weight_table kept; /* [class] rows of the model's present skin; only if joints are locked */
+    uint32_t *follows;    /* [class] joint that the class follows rigidly, or PELT_NONE */
+    uint8_t *regions;     /* [class] 1: `follows` was set by desc.rigid and overrides all other settings */
 } px_bind_settings;
 
-/* Checks and looks up everything; arrays live in the arena. */
+/* Validates the settings and resolves names; arrays are allocated in the arena. */
 pelt_result px_bind_settings_make(px_arena *arena, const pelt_binding *binding, const pelt_bind_desc *desc,
                                   px_bind_settings *settings);
 
-/* Rows of shells that are plainly accessories get a joint to follow, unless they have one. */
+/* Sets settings->follows for shells that are accessories or machine parts, except for rows that have a joint. */
 pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *binding, const px_bind_settings *settings,
                                  const px_weight_table *table);
 
-/* Rows that lie across the plane from each other get the same weights, mirrored, cut to `limits`. unmatched [row]:
- * there is no such row, or it has weights of joints that may not be mirrored. */
+/* Averages rows at mirrored positions, so that both sides get mirrored weights, cut to `limits`. unmatched [class]: 1
+ * if there is no row at the mirrored position, or if one has weights of joints that cannot be mirrored. */
 pelt_result px_bind_mirror(px_arena *arena, const pelt_binding *binding, const px_bind_settings *settings,
                            const px_weight_limits *limits, px_weight_table *table, uint8_t *unmatched);
 
-/* Puts the rows into the model. Nothing changes when it fails. */
+/* Stores the rows as the model's skin. The model is unchanged on failure. */
 pelt_result px_bind_put_skin(px_arena *arena, pelt_binding *binding, const px_weight_table *table, uint32_t influences);
 
 #endif

@@ -121,7 +121,8 @@ static pelt_result make_volume(pelt_binding *b) {
 
 /* ---- Fields -------------------------------------------------------------------------------------------------- */
 
-/* Every bone at once; bones that nothing is near to are idle. Where that are all, each takes the voxel nearest to it. */
+/* Starts the front at all bones at once. Bones with no voxel nearby become idle; if that is true of all bones, each
+ * starts at the voxels nearest to it. */
 static pelt_result start_wave(pelt_binding *b, px_bind_wave *wave) {
     const px_bind_bones *bones = &b->bones;
     bool any = false;
@@ -171,7 +172,7 @@ static pelt_result make_fields(pelt_binding *b) {
 
 /* ---- Entry points ------------------------------------------------------------------------------------------ */
 
-/* Texts of the settings are kept: they are looked at again when weights are asked for. */
+/* Copies the strings of the description: apply reads them again. */
 static pelt_result keep_desc(pelt_binding *b, const pelt_bind_desc *desc) {
     b->desc = *desc;
     const char **texts[] = {&b->desc.grid, &b->desc.views, &b->desc.exclude,
@@ -187,7 +188,7 @@ static bool is_bridged(const pelt_binding *b, uint32_t vertex) {
     return row != PELT_NONE && b->bridged[row];
 }
 
-/* Parts that have bridged vertices: of their own, or at their triangles. */
+/* Reports the parts with bridged vertices, their own or those of their triangles. */
 static pelt_result report_parts(pelt_binding *b) {
     const pelt_mesh *mesh = &b->subject.model->mesh;
     uint32_t *parts = PX_NEW(b->arena, uint32_t, mesh->part_count);
@@ -230,7 +231,7 @@ static pelt_result report_volume(pelt_binding *b) {
     return report_parts(b);
 }
 
-/* Refuses a skeleton that does not fit the mesh, or mends it. */
+/* Fits the skeleton to the mesh if desc.fit is set; else fails if it does not fit. */
 static pelt_result fit_skeleton(pelt_binding *b) {
     pelt_bind_fit *fit = &b->report.fit;
     px_bind_subject *s = &b->subject;
@@ -352,7 +353,7 @@ pelt_bind_voxels pelt_binding_voxels(const pelt_binding *binding) {
     return out;
 }
 
-/* Room for the report's arrays in the model's memory. */
+/* Allocates the report's arrays in the model's memory. */
 static pelt_result reserve_report(pelt_model *model, const pelt_bind_report *report, uint8_t **idle, uint32_t **parts,
                                   pelt_bind_touch **touching) {
     *idle = PX_NEW_LASTING(model->memory, uint8_t, report->joint_count);

@@ -1,23 +1,26 @@
-/* Binding from inside.
+/* Automatic skinning: bind a mesh to a skeleton through a voxelized volume (internal header).
  *
- *   subject.c   what is bound to what: welded vertices and joints, in one space
- *   blocks.c    boxes that touch, told apart
- *   names.c     what names of joints say
- *   volume.c    looking things up among voxels
- *   fit.h       whether the skeleton fits the mesh, and mending it
- *   bones.c     where the bones lie
- *   reach.c     how far each reaches
- *   nearest.c   the voxel nearest to a place outside
- *   wave.c      how far every voxel is from the bones
- *   shells.c    pieces of the volume that no bone reaches; pieces of the surface that are plainly accessories
- *   graph.c     voxels as a graph
- *   heat.c      weights by diffusion; system.c: one bone's part of it
- *   geodesic.c  distances of every bone
- *   apply.h     fields and settings to weights, and those into the model
- *   touch.c     places where limbs touch that should not
+ *   subject.c   input: vertex classes, joints and spaces, all in world space
+ *   blocks.c    separates touching boxes that the weld would merge
+ *   names.c     classifies joints by name
+ *   volume.c    voxel lookup, distance to segments
+ *   place.c     interpolation weights of vertices in the grid
+ *   fit.h       checks whether the skeleton fits the mesh, and fits it
+ *   bones.c     bone segments from joints
+ *   reach.c     limb thickness around each bone
+ *   nearest.c   nearest-voxel search
+ *   wave.c      distance of every voxel from the bones (fast marching)
+ *   shells.c    bridges to volume components that no bone reaches; connected components of the surface
+ *   graph.c     voxel graph
+ *   heat.c      weights by diffusion; system.c: the linear system of one bone
+ *   geodesic.c  distances from every bone
+ *   apply.h     weights from fields and settings, and the skin of the model
+ *   touch.c     contacts between limbs that are far apart in the skeleton
  *   bind.c      entry points
  *
- * Targets are the joints that may get weights. Grid space: the centre of voxel (x, y, z) is at (x, y, z). */
+ * Target: a joint that may get weights. Shell: a connected component of the surface. Grid space: the centre of voxel
+ * (x, y, z) is at (x, y, z). Lengths "in cells" are multiples of a cell's edge along x, also for cells that are not
+ * cubes. */
 #ifndef PELT_BIND_INTERNAL_H
 #define PELT_BIND_INTERNAL_H
 
@@ -25,90 +28,94 @@
 #include "voxel/voxel.h"
 #include <pelt/bind.h>
 
-/* ---- What is bound to what -------------------------------------------------------------------------------- */
+/* ---- Subject ---------------------------------------------------------------------------------------------- */
 
 typedef struct px_bind_subject {
     pelt_model *model;
-    const pelt_model *rig;       /* whose skeleton it is: the model, or another */
-    pelt_vertex_classes classes; /* vertices that get the same weights: class c has row c of the weight tables; `of` is
-                                  * PELT_NONE for vertices that keep the weights they have */
-    float *positions;            /* [class][3] in the world, in the bind pose */
-    uint32_t triangle_count;     /* those with three corners that get weights */
-    uint32_t *triangles;         /* [triangle][3] classes */
-    uint32_t target_count;       /* joints that may get weights */
-    uint32_t *targets;           /* [target] joint, ascending */
-    uint32_t *joint_targets;     /* [joint] target, or PELT_NONE */
-    bool *trusted;           /* [joint] a target because of its weights in the file, or by `only`: its name and place
-                              * do not make it one that steers */
-    pelt_affine *joints;     /* [joint] in the world, in the bind pose */
-    uint8_t *idle;           /* [joint] pelt_bind_idle: what is known so far */
-    uint32_t space_count;    /* spaces that the mesh's vertices are given in: one per skin or node */
-    pelt_affine *spaces;     /* [space] to the world, in the bind pose */
-    uint32_t *vertex_spaces; /* [vertex of the mesh] */
-    uint32_t *space_bones;   /* [space][joint] the bone of the model's skin, or PELT_NONE */
+    const pelt_model *rig; /* owner of the skeleton: `model`, or desc.skeleton */
+    /* Vertices that get the same weights; class c is row c of the weight tables. `of` is PELT_NONE for vertices that
+     * keep their weights. */
+    pelt_vertex_classes classes;
+    float *positions;        /* [class][3] world space, bind pose */
+    uint32_t triangle_count; /* triangles of vertices that get weights */
+    uint32_t *triangles;     /* [triangle][3] classes */
+    uint32_t target_count;   /* joints that may get weights */
+    uint32_t *targets;       /* [target] joint, ascending */
+    uint32_t *joint_targets; /* [joint] target, or PELT_NONE */
+    /* [joint] A target because of its weights in the file or because of desc.only. Its name and position cannot make it
+     * a control joint. */
+    bool *trusted;
+    pelt_affine *joints;     /* [joint] world space, bind pose */
+    uint8_t *idle;           /* [joint] pelt_bind_idle, updated by each step */
+    uint32_t space_count;    /* coordinate spaces of the mesh's vertices: one per skin or node */
+    pelt_affine *spaces;     /* [space] to world space, bind pose */
+    uint32_t *vertex_spaces; /* [vertex of the mesh] space */
+    uint32_t *space_bones;   /* [space][joint] bone of the model's skin, or PELT_NONE */
 } px_bind_subject;
 
-/* Arrays live in the arena. */
+/* Arrays are allocated in the arena. */
 pelt_result px_bind_subject_make(pelt_context *context, px_arena *arena, pelt_model *model, const pelt_bind_desc *desc,
                                  px_bind_subject *subject);
 
 /* ---- Names ------------------------------------------------------------------------------------------------ */
 
-/* A joint that steers others: poles, targets, controls. */
+/* A control joint: pole, target, controller. */
 bool px_bind_name_steers(const char *name);
-/* A joint of inverse kinematics: it steers where another stands at its place, else it may be a bone like others. */
+/* A joint of inverse kinematics: a control joint if another joint coincides with it, else possibly a bone. */
 bool px_bind_name_is_ik(const char *name);
-/* A joint above the first bone: a root, the armature, the world. */
+/* A joint above the first bone: root, armature, world. */
 bool px_bind_name_is_root(const char *name);
-/* A joint that only marks where a bone ends. */
+/* A joint that only marks the end of a bone. */
 bool px_bind_name_is_end(const char *name);
-/* marks [joint]: joints in a list of names (NULL: none) of an option. A name means every joint of that name; one that
- * means none is an error. */
+/* Sets marks [joint] for every joint named in a list (NULL: empty list) of an option. Fails if a name matches no
+ * joint. */
 pelt_result px_bind_mark_named(pelt_context *context, const pelt_skeleton *skeleton, const char *names,
                                const char *option, bool *marks);
 
-/* ---- The volume ------------------------------------------------------------------------------------------- */
+/* ---- Volume ----------------------------------------------------------------------------------------------- */
 
-/* Voxels with a free face by place. */
+/* Spatial bins of the surface voxels: those with a free face. */
 typedef struct px_bind_bins {
-    uint32_t side;    /* of a bin, in cells */
-    uint32_t size[3]; /* bins */
-    size_t count;     /* number of entries */
-    uint32_t *firsts; /* [bin + 1] */
-    uint32_t *voxels; /* those of a bin side by side */
+    uint32_t side;    /* edge of a bin, number of voxels */
+    uint32_t size[3]; /* number of bins along each axis */
+    size_t count;     /* number of bins */
+    uint32_t *firsts; /* [bin + 1] prefix sums: first entry of each bin in `voxels` */
+    uint32_t *voxels; /* voxels sorted by bin */
 } px_bind_bins;
 
 typedef struct px_bind_volume {
     px_voxels voxels;
     px_bind_bins bins;
-    float step[3];             /* a cell's sides, in sides along x */
-    float diagonal;            /* of the mesh's box, in sides along x */
+    float step[3];             /* cell edges along x, y, z, in cells: step[0] = 1 */
+    float diagonal;            /* of the mesh's bounding box, in cells */
     uint32_t (*neighbours)[6]; /* [voxel] −x +x −y +y −z +z, or PELT_NONE */
 } px_bind_volume;
 
-/* Into grid space. */
+/* World space to grid space. */
 static inline void px_bind_to_grid(const px_grid *grid, const float p[3], float out[3]) {
     for (int c = 0; c < 3; c++)
         out[c] = (float)((p[c] - grid->origin[c]) / grid->cell[c] - 0.5);
 }
-/* The voxel at a place in grid space, or PELT_NONE. */
+/* The voxel at a position in grid space, or PELT_NONE. */
 uint32_t px_bind_voxel(const px_bind_volume *volume, const float p[3]);
-/* The voxel nearest to a place, its own one where there is one; PELT_NONE where none is nearer than `most`. *distance is
- * to its centre, in sides along x. */
+/* The voxel that contains p, else the nearest one closer than `most`, else PELT_NONE. *distance: to its centre, in
+ * cells. */
 uint32_t px_bind_nearest_voxel(const px_bind_volume *volume, const float p[3], float most, float *distance);
 
-/* In the arena, of all voxels; `fill` leaves those without an owner out. */
+/* `make` allocates bins in the arena and fills them with all surface voxels; `fill` refills them. owners [voxel]:
+ * voxels with PELT_NONE are left out; NULL: none is. */
 pelt_result px_bind_bins_make(px_arena *arena, const px_bind_volume *volume, px_bind_bins *bins);
 void px_bind_bins_fill(const px_bind_volume *volume, const uint32_t *owners, px_bind_bins *bins);
-/* The voxel in bins that is nearest to a place (grid space); as above. */
+/* The voxel of the bins nearest to p (grid space) and closer than `most`, or PELT_NONE. *distance: to its centre, in
+ * cells. */
 uint32_t px_bind_bins_nearest(const px_bind_volume *volume, const px_bind_bins *bins, const float p[3], float most,
                               float *distance);
 
-#define PX_BIND_OUTSIDE 0.06f /* of the diagonal: how far a bone outside the volume may be from what it moves */
+#define PX_BIND_OUTSIDE 0.06f /* of the diagonal: a bone outside the volume moves voxels up to this distance */
 
 /* ---- Bones ------------------------------------------------------------------------------------------------ */
 
-/* A stretch of a bone, in grid space. */
+/* A line segment of a bone, in grid space. */
 typedef struct px_bind_segment {
     float a[3], b[3];
     uint32_t target;
@@ -116,65 +123,69 @@ typedef struct px_bind_segment {
 
 typedef struct px_bind_bones {
     uint32_t segment_count;
-    px_bind_segment *segments; /* [segment] in the order of targets; targets without any get no weights */
-    float *reach;              /* [target] half the thickness of the limb around it, in sides along x */
-    float *limit;    /* [target] farther away its heir takes over: of bones that are mere points; or INFINITY */
-    uint32_t *heirs; /* [target] the target of its parent, or PELT_NONE */
+    px_bind_segment *segments; /* [segment] grouped by target, ascending; targets without segments get no weights */
+    float *reach;              /* [target] half the thickness of the limb around the bone, in cells */
+    /* [target] distance in cells from which the fallback target takes over; finite only for bones of nearly zero
+     * length, else INFINITY */
+    float *limit;
+    uint32_t *heirs; /* [target] fallback: the target of the joint's parent, or PELT_NONE */
 } px_bind_bones;
 
-/* Decides which joints steer, and where the others' bones lie; notes the idle ones in the subject. */
+/* Classifies control joints, computes the segments of the others, and records idle joints in the subject. */
 pelt_result px_bind_bones_make(pelt_context *context, px_arena *arena, px_bind_subject *subject,
                                const px_bind_volume *volume, px_bind_bones *bones);
-/* Finds reach, once segments are there. */
+/* Computes `reach` from the segments. */
 pelt_result px_bind_bones_reach(pelt_context *context, const px_bind_volume *volume, uint32_t target_count,
                                 px_bind_bones *bones);
-/* The distance from p (grid space) to a segment in sides along x, and the segment's nearest point. */
+/* Distance from p (grid space) to a segment, in cells; `nearest`: the closest point of the segment. */
 float px_bind_segment_distance(const px_bind_segment *segment, const float step[3], const float p[3], float nearest[3]);
-/* The share of a stretch that is occupied. */
+/* Fraction of the line from a to b that lies in voxels. */
 float px_bind_share_inside(const px_bind_volume *volume, const float a[3], const float b[3]);
 
-/* Calls for the voxels nearest to places along a segment, with their distances from it; at most `most` away. */
+/* Calls `near` with the voxel closest to each sample of a segment and the distance from that voxel's centre to the
+ * segment, in cells. Samples farther than `most` from any voxel are skipped. */
 typedef pelt_result px_bind_near_fn(void *user, uint32_t voxel, float distance);
 pelt_result px_bind_near_segment(const px_bind_volume *volume, const px_bind_segment *segment, float most,
                                  px_bind_near_fn *near, void *user);
 
-/* ---- Waves ------------------------------------------------------------------------------------------------ */
+/* ---- Distance propagation --------------------------------------------------------------------------------- */
 
-/* A wave that leaves bones and runs through the volume. */
+/* A front that starts at bones and propagates through the volume. */
 typedef struct px_bind_wave {
     pelt_context *context;
     const px_bind_volume *volume;
     const px_bind_segment *segments;
-    const float *reach; /* [target] beyond this a bone's distances count more, so that a thin limb does not take what
-                              * is thick; NULL: they do not */
-    const struct px_bind_crossings *crossings; /* it crosses these too; NULL: none */
-    bool floods;      /* quick: all bones at the same pace, voxel by voxel; owners and distances are roughly right */
-    float *distances; /* [voxel] to the bone that it belongs to, in sides along x; INFINITY where not reached */
-    uint32_t *owners; /* [voxel] the segment it belongs to, or PELT_NONE */
-    float *keys;      /* [voxel] what the distance counts */
+    /* [target] Distances beyond this are penalized, so that the bone of a thin limb does not take voxels of a thick
+     * one. NULL: no penalty. */
+    const float *reach;
+    const struct px_bind_crossings *crossings; /* propagation over bridges; NULL: none */
+    /* Breadth-first search instead of fast marching: faster; owners and distances are approximate. */
+    bool floods;
+    float *distances; /* [voxel] to the segment that owns it, in cells; INFINITY: not reached */
+    uint32_t *owners; /* [voxel] owning segment, or PELT_NONE */
+    float *keys;      /* [voxel] priority: the distance with penalties */
     uint8_t *states;  /* [voxel] WAVE_… bits */
-    uint64_t *heap;   /* of voxels by key */
+    uint64_t *heap;   /* min-heap of (key, voxel) */
     size_t heap_count, heap_capacity;
 } px_bind_wave;
 
-/* Needs to be freed, also after a failure. */
+/* Call px_bind_wave_free afterwards, also after a failure. */
 pelt_result px_bind_wave_make(pelt_context *context, const px_bind_volume *volume, const px_bind_segment *segments,
                               const float *reach, px_bind_wave *wave);
 void px_bind_wave_free(px_bind_wave *wave);
-/* Forgets everything. */
+/* Clears all distances, owners and the heap. */
 void px_bind_wave_reset(px_bind_wave *wave);
-/* A voxel is this far from a segment, whatever lies between. */
+/* Starts at a voxel with a given distance to a segment, without a line of sight. */
 pelt_result px_bind_wave_seed(px_bind_wave *wave, uint32_t voxel, float distance, uint32_t segment);
-/* The voxels that segments [first, first + count) of one bone pass through; where the bone lies outside, those nearest to
- * it, up to `most` away. *seeded: there were any. */
+/* Starts at the voxels on segments [first, first + count) of one bone; if the bone lies mostly outside, also at the
+ * voxels nearest to it, up to `most` away. *seeded: at least one voxel was found. */
 pelt_result px_bind_wave_start(px_bind_wave *wave, uint32_t first, uint32_t count, float most, bool *seeded);
-/* On until all that can be reached is. */
+/* Propagates until every reachable voxel has its final distance. */
 pelt_result px_bind_wave_run(px_bind_wave *wave);
 
-/* ---- Pieces ------------------------------------------------------------------------------------------------ */
+/* ---- Connected components ---------------------------------------------------------------------------------- */
 
-/* Two voxels that belong together though they do not touch: one of a piece that no bone reaches, and the nearest one that
- * is reached. */
+/* A link from a voxel of a component that no bone reaches to the nearest reached voxel. */
 typedef struct px_bind_bridge {
     uint32_t from, to;
 } px_bind_bridge;
@@ -182,105 +193,106 @@ typedef struct px_bind_bridge {
 typedef struct px_bind_bridges {
     uint32_t count;
     px_bind_bridge *items;
-    uint8_t *bridged; /* [voxel] it is in a piece that was reached over a bridge */
+    uint8_t *bridged; /* [voxel] 1: its component was reached over a bridge */
 } px_bind_bridges;
 
-/* Builds bridges to everything that a wave has not reached, and lets it run on. In the arena. */
+/* Bridges all components that the front has not reached and continues the propagation. Allocates in the arena. */
 pelt_result px_bind_bridges_make(px_arena *arena, px_bind_wave *wave, px_bind_bridges *bridges);
 
-/* Bridges as they are seen from their ends. */
+/* One direction of a bridge. */
 typedef struct px_bind_crossing {
     uint32_t from, to;
-    float length; /* from centre to centre, in sides along x */
+    float length; /* between the voxels' centres, in cells */
 } px_bind_crossing;
 
 typedef struct px_bind_crossings {
     uint32_t count;
-    px_bind_crossing *items; /* in the order of `from`, then `to` */
-    uint64_t *ends;          /* [voxel / 64] bits: voxels that have any */
+    px_bind_crossing *items; /* sorted by `from`, then `to`; both directions of each bridge */
+    uint64_t *ends;          /* [voxel / 64] bit set: the voxel is the end of a bridge */
 } px_bind_crossings;
 
 pelt_result px_bind_crossings_make(px_arena *arena, const px_bind_volume *volume, const px_bind_bridges *bridges,
                                    px_bind_crossings *crossings);
-/* The first crossing from a voxel; `count` where there is none. */
+/* Index of the first crossing from a voxel; `count` if it has none. */
 uint32_t px_bind_crossings_from(const px_bind_crossings *crossings, uint32_t voxel);
 
-/* Pieces of the surface: shells [class], numbered by first appearance. */
+/* Connected components of the surface: shells [class], numbered by first appearance. */
 pelt_result px_bind_shells(px_arena *arena, const px_bind_subject *subject, uint32_t *shells, uint32_t *shell_count);
 
 typedef struct px_bind_box {
-    float low[3], high[3]; /* world */
+    float low[3], high[3]; /* world space */
     uint32_t row_count;
 } px_bind_box;
 
-/* The box around each shell; NULL: out of memory. */
+/* Bounding boxes [shell]. NULL: out of memory. */
 px_bind_box *px_bind_shell_boxes(px_arena *arena, const px_bind_subject *subject, const uint32_t *shells,
                                  uint32_t shell_count);
 
-/* A copy of mesh.weld; for characters of boxes, corners of different boxes are in different classes even where boxes touch.
- * Sets count and `of`, not `first`. */
+/* Copies mesh.weld. For characters made of boxes, splits classes so that corners of different boxes never share one,
+ * even where boxes touch. Sets count and `of`, not `first`. */
 pelt_result px_bind_part_blocks(px_arena *arena, const pelt_mesh *mesh, pelt_vertex_classes *out);
 
 /* ---- Graphs ------------------------------------------------------------------------------------------------ */
 
-/* Voxels, their faces and the bridges. Lives in the arena. */
+/* Graph of the voxels; edges are shared faces and bridges. Allocated in the arena. */
 pelt_result px_graph_of_voxels(px_arena *arena, const px_bind_volume *volume, const px_bind_bridges *bridges,
                                px_graph *graph);
 
 /* ---- Fields ------------------------------------------------------------------------------------------------ */
 
-/* What a binding keeps: a number for every class and target. */
+/* The result of the solver: one value for every class and target. */
 typedef struct px_bind_fields {
     float *
         values; /* [class][target] HEAT: weights, sum 1; GEODESIC: distances over the diagonal, INFINITY: not reached */
     uint32_t method;
 } px_bind_fields;
 
-/* Where a class lies among voxels: at most eight of them, weights sum 1. */
+/* Trilinear interpolation: up to eight voxels with weights that sum to 1. */
 typedef struct px_bind_place {
     uint32_t voxels[8];
     float weights[8];
     uint32_t count;
 } px_bind_place;
-/* Only voxels that are connected to the own one within the eight count. */
+/* Of the eight voxels around the position, uses those connected through faces to the one with the largest weight. */
 void px_bind_place_at(const px_bind_volume *volume, const float position[3], px_bind_place *place);
-/* The voxel that a row is in; the nearest one for a row that no triangle uses. */
+/* The voxel that contains a position, else the nearest one (vertices without triangles). */
 uint32_t px_bind_voxel_at(const px_bind_volume *volume, const float position[3]);
 
 pelt_result px_bind_heat(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
                          const px_bind_bones *bones, const px_bind_wave *wave, const px_bind_bridges *bridges,
                          float *values);
-/* INFINITY for targets that are idle, and where a bone has no way to. */
+/* values [class][target]: INFINITY for idle targets and for classes that the bone cannot reach. */
 pelt_result px_bind_geodesic(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
                              const px_bind_bones *bones, const px_bind_bridges *bridges, uint32_t distance,
                              float *values);
 
-/* Finds voxels in which limbs touch that the skeleton holds apart; of the report, whose pairs are in the arena. Where
- * `neighbours` [voxel] (the volume's; NULL: none) are given, the limbs are parted there. */
+/* Finds voxels in which limbs touch that are far apart in the skeleton, and fills the report's touching_… fields; pairs
+ * are allocated in the arena. Where `neighbours` [voxel] (the volume's) is given, removes the faces between those
+ * limbs; NULL: leaves them. */
 pelt_result px_bind_touching(px_arena *arena, const px_bind_subject *subject, const px_bind_bones *bones,
                              const px_bind_wave *wave, uint32_t (*neighbours)[6], pelt_bind_report *report);
 
-/* ---- The binding ------------------------------------------------------------------------------------------- */
+/* ---- Binding ----------------------------------------------------------------------------------------------- */
 
 struct pelt_binding {
     pelt_context *context;
     px_arena *arena;
-    pelt_bind_desc desc; /* as it was made; its texts are copies */
+    pelt_bind_desc desc; /* as passed to create; strings are copies */
     px_bind_subject subject;
     px_bind_volume volume;
     px_bind_bones bones;
     px_bind_fields fields;
     uint32_t shell_count;
-    uint32_t *shells;              /* [class] */
-    uint8_t *bridged;              /* [class] */
-    uint8_t *idle;                 /* [joint] pelt_bind_idle, of the report */
-    pelt_transform *pose;          /* [joint] the rest pose that was fitted; NULL: the rig's own */
-    pelt_model fitted;             /* the rig with a fitted rest pose and motions, where report.fit changes any */
-    struct px_bind_output *output; /* what apply has put into the model; NULL: nothing yet */
+    uint32_t *shells;              /* [class] connected component of the surface */
+    uint8_t *bridged;              /* [class] 1: in a component that was reached over a bridge */
+    uint8_t *idle;                 /* [joint] pelt_bind_idle; report.idle */
+    pelt_transform *pose;          /* [joint] fitted rest pose; NULL: the rig's own */
+    pelt_model fitted;             /* the rig with fitted rest pose and motions; set if report.fit.changes */
+    struct px_bind_output *output; /* data that apply stored in the model; NULL before the first apply */
     pelt_bind_report report;
 };
 
-/* Fields and settings to a skin of the model. */
+/* Computes weights from fields and settings and stores the skin in the model. */
 pelt_result px_bind_apply(pelt_binding *binding, const pelt_bind_desc *desc);
 
 #endif

@@ -1,9 +1,10 @@
-/* Characters of boxes, as block games have them: the boxes of body and limbs touch face to face, with equal corners. Welding
- * by position would make them one surface, whose shared corners tear every box when a limb moves. Where nearly the whole mesh
- * is closed solids of at most eight corners, the corners of different solids stay apart.
+/* Characters made of boxes, as in block games: the boxes of body and limbs touch face to face with equal corners.
+ * Welding by position would merge them into one surface, whose shared corners tear every box when a limb moves. If
+ * nearly the whole mesh consists of closed solids of at most eight corners, corners of different solids stay separate.
  *
- * At an edge where more than two triangles meet, triangles belong together that have the inside of one solid between them:
- * each that runs forward along the edge goes with the next one, in the order of angles around it, that runs backward. */
+ * At a non-manifold edge (more than two triangles), triangles that enclose the interior of one solid are paired: each
+ * triangle that runs forward along the edge with the next one, in the order of angles around the edge, that runs
+ * backward. */
 #include "bind/bind.h"
 #include "core/groups.h"
 #include "core/math3.h"
@@ -12,19 +13,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TRIANGLES 100000u /* a character of boxes has a few hundred; larger meshes are not looked at */
+#define MAX_TRIANGLES 100000u /* characters made of boxes have a few hundred; larger meshes are skipped */
 #define MIN_SOLIDS    4u      /* a torso and limbs */
-#define BOX_CORNERS   8u      /* of a solid at most: without a loop of vertices between its ends it cannot bend */
-#define BOX_SHARE     0.9     /* of the triangles that are in such solids, at least */
+#define BOX_CORNERS   8u      /* maximum per solid: without a loop of vertices between its ends it cannot bend */
+#define BOX_SHARE     0.9     /* minimum fraction of the triangles in such solids */
 #define TURN          6.283185307179586
-#define MIN_ANGLE     1e-3 /* radians inside a solid between two of its triangles, at least */
+#define MIN_ANGLE     1e-3 /* radians: minimum dihedral angle inside a solid */
 
 typedef struct side {
-    uint32_t low, high; /* welded vertices: the edge's ends */
-    uint32_t triangle;  /* … and one of its triangles, */
-    uint32_t corner;    /* whose corner this and the next one are the ends, */
-    bool forward;       /* from low to high */
-    double angle;       /* of the triangle around the edge, −π to π */
+    uint32_t low, high; /* welded vertices at the ends of the edge */
+    uint32_t triangle;  /* a triangle at this edge */
+    uint32_t corner;    /* the edge runs from this corner of the triangle to the next one */
+    bool forward;       /* it runs from low to high */
+    double angle;       /* dihedral angle of the triangle around the edge, −π to π */
 } side;
 
 static int compare_sides(const void *left, const void *right) {
@@ -36,7 +37,7 @@ static int compare_sides(const void *left, const void *right) {
     return a->triangle < b->triangle ? -1 : a->triangle > b->triangle;
 }
 
-/* Three sides for each triangle, sorted by edge. Returns their number. */
+/* Lists three sides per triangle, sorted by edge; sides of zero length are left out. Returns their number. */
 static uint32_t list_sides(const pelt_mesh *mesh, side *sides) {
     uint32_t count = 0;
     for (uint32_t t = 0; t < mesh->triangle_count; t++)
@@ -51,7 +52,7 @@ static uint32_t list_sides(const pelt_mesh *mesh, side *sides) {
     return count;
 }
 
-/* Angles of the triangles at one edge, turning right-handed about low → high from the first of them on. */
+/* Dihedral angles of the triangles at one edge relative to the first of them, right-handed about low → high. */
 static void measure_angles(const pelt_mesh *mesh, side *sides, uint32_t count) {
     float zero[3], quarter[3];
     double length = 0;
@@ -66,14 +67,14 @@ static void measure_angles(const pelt_mesh *mesh, side *sides, uint32_t count) {
             px_sub3(high, low, along);
             px_cross3(along, across, quarter);
             px_cross3(quarter, along, zero);
-            length = sqrt((double)px_dot3(along, along)); /* zero is longer than quarter by this factor */
+            length = sqrt((double)px_dot3(along, along)); /* |zero| = length · |quarter| */
         }
         sides[n].angle = atan2(length * (double)px_dot3(across, quarter), (double)px_dot3(across, zero));
     }
 }
 
-/* Joins the triangles of one edge that have the inside of a solid between them: inside is where angles fall from a
- * triangle that runs forward, and rise from one that runs backward. */
+/* Joins the triangles of one edge that enclose the interior of a solid: the interior is at lower angles of a forward
+ * triangle, and at higher angles of a backward one. */
 static void join_at_edge(const pelt_mesh *mesh, side *sides, uint32_t count, uint32_t *solids) {
     measure_angles(mesh, sides, count);
     for (uint32_t n = 0; n < count; n++) {
@@ -81,7 +82,7 @@ static void join_at_edge(const pelt_mesh *mesh, side *sides, uint32_t count, uin
         uint32_t other = n;
         for (uint32_t m = 0; sides[n].forward && m < count; m++) {
             double inside = sides[n].angle - sides[m].angle;
-            while (inside < MIN_ANGLE) /* twice for −π against π */
+            while (inside < MIN_ANGLE) /* up to two turns: −π against π */
                 inside += TURN;
             if (!sides[m].forward && inside < least) {
                 least = inside;
@@ -105,10 +106,11 @@ static int compare_corners(const void *left, const void *right) {
     return a->vertex < b->vertex ? -1 : a->vertex > b->vertex;
 }
 
-/* [triangle] the lowest triangle of its solid. Solids that share a vertex, not only its place, are one. */
+/* solids [triangle]: the lowest triangle of its solid (union-find). Solids that share a vertex, not only its position,
+ * are merged. */
 static pelt_result find_solids(px_arena *arena, const pelt_mesh *mesh, uint32_t *solids) {
     side *sides = PX_NEW(arena, side, 3 * (size_t)mesh->triangle_count);
-    uint32_t *users = PX_NEW(arena, uint32_t, mesh->vertex_count); /* [vertex] a triangle of it + 1 */
+    uint32_t *users = PX_NEW(arena, uint32_t, mesh->vertex_count); /* [vertex] 1 + a triangle that uses it */
     if (!sides || !users)
         return PELT_ERROR_MEMORY;
     for (uint32_t t = 0; t < mesh->triangle_count; t++)
@@ -162,7 +164,7 @@ pelt_result px_bind_part_blocks(px_arena *arena, const pelt_mesh *mesh, pelt_ver
         count += !same;
         of[corners[c].vertex] = count - 1;
     }
-    for (uint32_t i = 0; i < mesh->vertex_count; i++) /* of no triangle */
+    for (uint32_t i = 0; i < mesh->vertex_count; i++) /* vertices without triangles */
         of[i] = of[i] == PELT_NONE ? count++ : of[i];
     out->count = count;
     return PELT_OK;

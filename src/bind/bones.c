@@ -1,56 +1,56 @@
-/* Where bones lie. A skeleton has joints only; a bone is where its joint begins and the next one stands.
+/* Bone segments. A skeleton has joints only; a bone runs from its joint to the next one.
  *
- *   one child       from the joint to it
- *   several         where the joints of a rig share an axis along their bones (most programs see to that), along that
- *                   axis; else to every child. A fan to many children (a face) stays a fan
- *   none            on along the axis, else the way the parent goes, until the volume ends; not on through what the
- *                   limb touches, so at most twice as far as the parent is away
- *   a flat rig      joints without any order are joined along the axis on which most of them meet another one
+ *   one child       from the joint to the child
+ *   several         along the axis that the rig's joints share with their bones, if there is one (most programs write
+ *                   such rigs); else to every child. Fans to many children (a face) stay fans
+ *   none            along that axis, else in the direction of the parent's bone, to the end of the volume; at most
+ *                   twice the distance from the parent, so as not to pass through parts that the limb touches
+ *   a flat rig      joints without hierarchy are linked along the axis on which most of them meet another one
  *
- * Joints that only steer (targets, roots outside the volume) have no bones. What weights in the file say about a joint
- * counts more than its name and place. */
+ * Control joints (targets, roots outside the volume) have no bones. Weights in the file outrank name and position of a
+ * joint in this decision. */
 #include "bind/bind.h"
 #include "core/math3.h"
 
 #define ZERO_LENGTH        1e-3f  /* of the diagonal: shorter bones have no direction */
-#define NEAR_VOLUME        0.01f  /* of the diagonal: joints this far outside still count as inside */
-#define MIN_INSIDE         0.5f   /* share of a segment inside the volume: with less it leads elsewhere … */
+#define NEAR_VOLUME        0.01f  /* of the diagonal: joints this close to the volume count as inside */
+#define MIN_INSIDE         0.5f   /* share of a segment inside the volume: with less it is no bone … */
 #define MIN_INSIDE_SEVERAL 0.75f  /* … the same for the mean of several segments */
-#define MAX_CHILDREN       6u     /* of a joint whose axis tells which child continues the bone; more are a fan */
-#define AXIS_COSINE        0.9f   /* cosine from which a direction counts as an axis' */
-#define CHILD_COSINE       0.95f  /* … from which a child stands on it … */
-#define MIN_COSINE         0.5f   /* … and from which an axis says anything about several children */
-#define MEETING_COSINE     0.985f /* … and from which a joint of a flat rig meets another */
-#define AXIS_SHARE         0.6f   /* of the joints with one child that agree on an axis */
-#define MIN_GAIN           0.1f   /* of shells that bones fill: from which an axis is better than another, or none */
-#define SAME_LENGTH        0.99f  /* of a bone: shells with so much of what another one has of it share it */
-#define LEAF_LENGTH        2.0f   /* of the way from the joint above: bones without children are no longer */
-#define POINT_LENGTH       0.3f   /* of the way to the parent: shorter leaves are mere points */
-#define POINT_LIMIT        0.5f   /* of the way to the next joints: how far a point reaches */
+#define MAX_CHILDREN       6u     /* a joint with more children has a bone to each; with fewer, its axis selects one */
+#define AXIS_COSINE        0.9f   /* minimum cosine between a bone and an axis that is along it */
+#define CHILD_COSINE       0.95f  /* minimum cosine between the axis and a child that continues the bone */
+#define MIN_COSINE         0.5f   /* minimum cosine between the axis and the best of several children */
+#define MEETING_COSINE     0.985f /* minimum cosine between the axis and the joint that it meets, in a flat rig */
+#define AXIS_SHARE         0.6f   /* share of the joints with one child that must agree on an axis */
+#define MIN_GAIN           0.1f   /* minimum increase of the filled share of shells for another axis to win */
+#define SAME_LENGTH        0.99f  /* shells that contain this share of the longest part of a bone contain it equally */
+#define LEAF_LENGTH        2.0f   /* maximum length of a bone without children / distance from the joint above */
+#define POINT_LENGTH       0.3f   /* of the distance to the parent: shorter bones without children count as points */
+#define POINT_LIMIT        0.5f   /* of the distance to the nearest joints: reach of such a point */
 
 typedef struct layout {
     px_bind_subject *s;
     const px_bind_volume *volume;
     px_bind_bones *bones;
     uint32_t joint_count;
-    uint32_t *parents; /* [joint] as in the skeleton, but for flat rigs */
-    bool *deforms;     /* [joint] it is a target and does not only steer */
-    bool *marks;       /* [joint] it is no target for want of weights, yet tells where the bone above it goes */
-    float side;        /* of a cell along x, world */
-    float zero;        /* lengths below are none, world */
-    int axis;          /* along bones: 0 to 5 for +x −x +y −y +z −z of the joints; −1: none */
+    uint32_t *parents; /* [joint] as in the skeleton; in flat rigs the found links */
+    bool *deforms;     /* [joint] a target, not a control joint */
+    bool *marks;       /* [joint] not a target because it has no weights, yet it shows where its parent's bone ends */
+    float side;        /* edge of a cell along x, world units */
+    float zero;        /* lengths below count as zero, world units */
+    int axis;          /* axis along bones: 0 to 5 for +x −x +y −y +z −z of the joints; −1: none */
     bool flat;
-    bool limbs; /* every limb has one joint: none has one child */
+    bool limbs; /* no joint has exactly one child: every limb is a single joint */
 } layout;
 
-/* ---- Small geometry ---------------------------------------------------------------------------------------- */
+/* ---- Geometry ---------------------------------------------------------------------------------------------- */
 
 static void place_of(const layout *l, uint32_t joint, float out[3]) {
     for (int c = 0; c < 3; c++)
         out[c] = l->s->joints[joint].m[4 * c + 3];
 }
 
-/* Unit direction from joint a to joint b; returns the length. */
+/* Unit direction from joint a to joint b; returns the distance. */
 static float direction(const layout *l, uint32_t a, uint32_t b, float out[3]) {
     float from[3], to[3];
     place_of(l, a, from);
@@ -67,7 +67,7 @@ static float distance(const layout *l, uint32_t a, uint32_t b) {
     return direction(l, a, b, unused);
 }
 
-/* An axis of a joint in the world. */
+/* Unit vector along an axis of a joint, world space. */
 static void axis_of(const layout *l, uint32_t joint, int axis, float out[3]) {
     float sign = axis % 2 ? -1.0f : 1.0f;
     for (int c = 0; c < 3; c++)
@@ -94,8 +94,8 @@ static bool is_target(const layout *l, uint32_t joint) {
     return l->s->joint_targets[joint] != PELT_NONE;
 }
 
-/* The next child of a joint from `from` on that may deform or marks an end (or is no target, as asked) and is not at the
- * same place; or PELT_NONE. */
+/* The next child of a joint, from index `from` on, that is not at the same position; or PELT_NONE. target: children
+ * that deform or mark an end; else those that are no targets. */
 static uint32_t next_child(const layout *l, uint32_t joint, uint32_t from, bool target) {
     for (uint32_t k = from; k < l->joint_count; k++)
         if (l->parents[k] == joint && (target ? l->deforms[k] || l->marks[k] : !is_target(l, k)) &&
@@ -111,9 +111,9 @@ static uint32_t child_count(const layout *l, uint32_t joint) {
     return count;
 }
 
-/* ---- The axis along bones ---------------------------------------------------------------------------------- */
+/* ---- Axis along bones -------------------------------------------------------------------------------------- */
 
-/* Joints with one child vote; *voters: how many. */
+/* The axis (0 to 5) that most joints with one child have along their bone, or −1; *voters: number of such joints. */
 static int vote_axis(const layout *l, uint32_t *voters) {
     uint32_t votes[6] = {0};
     *voters = 0;
@@ -135,7 +135,7 @@ static int vote_axis(const layout *l, uint32_t *voters) {
     return -1;
 }
 
-/* The nearest target straight along an axis of a joint, or PELT_NONE. */
+/* The nearest target in the direction of an axis of a joint, or PELT_NONE. */
 static uint32_t meets(const layout *l, uint32_t joint, int axis) {
     uint32_t nearest = PELT_NONE;
     float way[3], along[3], best = INFINITY;
@@ -150,7 +150,7 @@ static uint32_t meets(const layout *l, uint32_t joint, int axis) {
     return nearest;
 }
 
-/* The mean distance between the joints that have `one` but not `other`. */
+/* Mean distance between the joints in `one` but not in `other`. */
 static float spread(const layout *l, const bool *one, const bool *other) {
     double sum = 0;
     size_t count = 0;
@@ -163,7 +163,8 @@ static float spread(const layout *l, const bool *one, const bool *other) {
     return count ? (float)(sum / (double)count) : 0;
 }
 
-/* Along the right axis most joints meet another one, and chains begin nearer to each other (a palm) than they end. */
+/* Links the joints of a flat rig. Along the right axis most joints meet another one, and chains begin closer together
+ * (a palm) than they end. */
 static pelt_result join_flat(px_arena *arena, layout *l) {
     bool *begins = PX_NEW(arena, bool, l->joint_count), *ends = PX_NEW(arena, bool, l->joint_count);
     if (!begins || !ends)
@@ -195,7 +196,7 @@ static pelt_result join_flat(px_arena *arena, layout *l) {
     return PELT_OK;
 }
 
-/* ---- Joints that only steer -------------------------------------------------------------------------------- */
+/* ---- Control joints ---------------------------------------------------------------------------------------- */
 
 static bool near_volume(const layout *l, uint32_t joint) {
     float world[3], p[3], distance;
@@ -211,7 +212,7 @@ static bool below_a_bone(const layout *l, uint32_t joint) {
     return false;
 }
 
-/* A joint on top that stands outside, and does not just lead into the volume. */
+/* A root by name, or a topmost joint outside the volume whose bones are mostly outside too. */
 static bool is_outer_root(const layout *l, uint32_t joint) {
     if (px_bind_name_is_root(l->s->rig->skeleton.names[joint]))
         return true;
@@ -236,7 +237,8 @@ static bool steers(const layout *l, uint32_t joint) {
     return shared || px_bind_name_steers(names[joint]);
 }
 
-/* Joints without weights in the file. Those whose names say why (controls, roots, ends) are reported as such. */
+/* Marks joints without weights in the file. Those whose names say why (controls, roots, ends) are reported as
+ * controls. */
 static void find_marks(layout *l) {
     for (uint32_t j = 0; j < l->joint_count; j++) {
         const char *name = l->s->rig->skeleton.names[j];
@@ -252,12 +254,12 @@ static void find_steering(layout *l) {
     uint32_t left = 0;
     for (uint32_t t = 0; t < l->s->target_count; t++)
         l->deforms[l->s->targets[t]] = l->s->trusted[l->s->targets[t]] || !steers(l, l->s->targets[t]);
-    for (uint32_t t = 0; t < l->s->target_count; t++) { /* from the top: what is above is decided */
+    for (uint32_t t = 0; t < l->s->target_count; t++) { /* parents are classified first */
         uint32_t j = l->s->targets[t];
         l->deforms[j] = l->deforms[j] && (l->s->trusted[j] || below_a_bone(l, j) || !is_outer_root(l, j));
         left += l->deforms[j];
     }
-    for (uint32_t t = 0; t < l->s->target_count && left == 0; t++) /* a rig of roots: then they are what there is */
+    for (uint32_t t = 0; t < l->s->target_count && left == 0; t++) /* a rig of roots only: use them all */
         l->deforms[l->s->targets[t]] = true;
     for (uint32_t t = 0; t < l->s->target_count; t++)
         if (!l->deforms[l->s->targets[t]])
@@ -282,8 +284,8 @@ static void add_to_child(layout *l, uint32_t joint, uint32_t child) {
     add_segment(l, joint, end);
 }
 
-/* One bone for several children: to the one that stands on the axis, or as far along it as any of them is. False when
- * all of them are behind. */
+/* One bone for several children: to the child on the axis, else along the axis to the farthest extent of the children.
+ * False if all children lie off the axis or behind. */
 static bool add_along_axis(layout *l, uint32_t joint) {
     float axis[3], way[3], best = -1, longest = 0;
     uint32_t straight = PELT_NONE;
@@ -311,7 +313,7 @@ static bool add_along_axis(layout *l, uint32_t joint) {
     return longest > 0;
 }
 
-/* The way that a bone without children goes; false when nothing tells. */
+/* Direction of a bone without children; false if unknown. */
 static bool leaf_direction(const layout *l, uint32_t joint, float out[3]) {
     if (l->axis >= 0) {
         axis_of(l, joint, l->axis, out);
@@ -323,7 +325,7 @@ static bool leaf_direction(const layout *l, uint32_t joint, float out[3]) {
     return false;
 }
 
-/* The way from the next joint above that stands elsewhere; INFINITY where there is none. */
+/* Distance from the nearest ancestor at another position; INFINITY if there is none. */
 static float way_from_above(const layout *l, uint32_t joint) {
     for (uint32_t p = l->parents[joint]; p != PELT_NONE; p = l->s->rig->skeleton.parents[p])
         if (distance(l, p, joint) >= l->zero)
@@ -339,8 +341,8 @@ static float nearest_joint(const layout *l, uint32_t joint) {
     return nearest;
 }
 
-/* On until the volume ends, or as far as LEAF_LENGTH lets it. A bone that begins just outside may enter it first; one in
- * a flat rig ends before others. */
+/* Extends the bone to the end of the volume, at most by LEAF_LENGTH. A bone that begins just outside may enter the
+ * volume first; in a flat rig it ends at the distance of the nearest joint. */
 static void add_leaf(layout *l, uint32_t joint) {
     float start[3], way[3], end[3], length = 0;
     place_of(l, joint, start);
@@ -361,7 +363,7 @@ static void add_leaf(layout *l, uint32_t joint) {
     for (int c = 0; c < 3; c++)
         end[c] = start[c] + (known ? length * way[c] : 0);
     px_bind_segment *segment = add_segment(l, joint, end);
-    /* A bone that is a mere point among others (a lip, a brow) does not reach as far as they are apart. */
+    /* A point-like bone among others (a lip, a brow) reaches no farther than half the distance to its neighbours. */
     uint32_t parent = l->parents[joint];
     if (parent == PELT_NONE || !l->deforms[parent] || length >= POINT_LENGTH * distance(l, parent, joint))
         return;
@@ -388,18 +390,18 @@ static void add_bone(layout *l, uint32_t joint) {
             add_to_child(l, joint, k);
     if (children == 0)
         for (uint32_t k = next_child(l, joint, 0, false); k != PELT_NONE;
-             k = next_child(l, joint, k + 1, false)) /* nodes that mark where the bone ends */
+             k = next_child(l, joint, k + 1, false)) /* children that mark the end of the bone */
             add_to_child(l, joint, k);
     if (l->bones->segment_count > before)
         return;
     for (uint32_t k = 0; k < l->joint_count && children == 0;
-         k++) /* another joint stands at the same place: it is that one's */
+         k++) /* another joint at the same position owns the bone instead */
         if (l->parents[k] == joint && is_target(l, k) && l->deforms[k])
             return;
     add_leaf(l, joint);
 }
 
-/* All bones, with the axis as it is. */
+/* Computes all segments with the present axis. */
 static void add_bones(layout *l) {
     l->bones->segment_count = 0;
     for (uint32_t t = 0; t < l->s->target_count; t++) {
@@ -409,7 +411,7 @@ static void add_bones(layout *l) {
     }
 }
 
-/* The length of a segment's part inside a box, in sides along x. */
+/* Length of the part of a segment inside a box, in cells. */
 static float length_in_box(const layout *l, const px_bind_segment *segment, const px_bind_box *box) {
     float from = 0, to = 1, low[3], high[3], squares = 0;
     to_grid(l, box->low, low);
@@ -427,8 +429,9 @@ static float length_in_box(const layout *l, const px_bind_segment *segment, cons
     return fmaxf(to - from, 0) * sqrtf(squares);
 }
 
-/* How well bones fill the shells: the mean over rows of the longest bone in their shell, against the longest side of its
- * box. A bone is in the shell that has most of it, and in others that have as much (a hat around a head). */
+/* How well bones fill the shells: mean over rows of the longest bone inside the row's shell / the longest side of its
+ * box. A bone belongs to the shell that contains most of it, and to others that contain as much (a hat around a
+ * head). */
 static double filled(const layout *l, const px_bind_box *boxes, uint32_t shell_count, float *longest) {
     double sum = 0;
     memset(longest, 0, shell_count * sizeof *longest);
@@ -450,7 +453,7 @@ static double filled(const layout *l, const px_bind_box *boxes, uint32_t shell_c
     return sum / l->s->classes.count;
 }
 
-/* Where no joint can vote (a body, and limbs of one joint each) the axis is the one whose bones fill the shells best. */
+/* Where no joint can vote (a body with limbs of one joint each), chooses the axis whose bones fill the shells best. */
 static pelt_result try_axes(px_arena *arena, layout *l) {
     uint32_t shell_count, *shells = PX_NEW(arena, uint32_t, l->s->classes.count);
     if (!shells)

@@ -1,11 +1,13 @@
-/* Whether a skeleton has the size, direction and place of the mesh, and the similarity that mends it.
+/* Measures whether a skeleton has the size, orientation and position of the mesh, and finds the similarity transform
+ * that fits it.
  *
  * The misfit of a skeleton is the mean distance of its joints from the solid plus the RMS distance of the surface from
- * its bones, over the mesh's diagonal. A skeleton that is too large or lies elsewhere has joints outside; one that is
- * too small leaves most of the solid far from any bone, even where all of its joints are inside.
+ * its bones, over the mesh's diagonal. A skeleton that is too large or displaced has joints outside; one that is too
+ * small leaves most of the solid far from any bone, even if all of its joints are inside.
  *
- * Candidates: the factors between units that programs use, about the origin, in all 24 quarter turns; and the scale and
- * place that fit best, from where the boxes of skeleton and mesh coincide. Bare skeletons are posed too (fit_pose.c). */
+ * Candidates: the conversion factors between common units, about the origin, in all 24 quarter-turn rotations; and the
+ * scale and translation of least misfit, starting with coinciding bounding boxes. Skeletons without skin are posed too
+ * (fit_pose.c). */
 #include "bind/fit.h"
 #include "core/math3.h"
 #include "core/mesh.h"
@@ -15,21 +17,21 @@
 #include <stdio.h>
 
 #define RESOLUTION     64u  /* voxels along the mesh's longest side */
-#define SAMPLES        256u /* voxels that stand for the solid */
-#define MAX_BONES      96u  /* bones that stand for the skeleton */
-#define MAX_DISTANCE   0.4  /* of the diagonal: larger distances count as this */
-#define MAX_MISFIT     0.07 /* a skeleton with a smaller misfit fits, whatever else would fit better … */
-#define MIN_INSIDE     0.7  /* … if this share of its joints is inside */
-#define WRONG_RATIO    1.75 /* another placement must fit better by this factor for the skeleton to be reported as wrong */
+#define SAMPLES        256u /* number of boundary voxels that represent the solid */
+#define MAX_BONES      96u  /* approximate number of bones that represent the skeleton */
+#define MAX_DISTANCE   0.4  /* of the diagonal: upper bound of distances */
+#define MAX_MISFIT     0.07 /* a skeleton with a smaller misfit fits, even if another placement is better … */
+#define MIN_INSIDE     0.7  /* … if at least this share of its joints is inside */
+#define WRONG_RATIO    1.75 /* the skeleton is reported as wrong if another placement is better by this factor */
 #define MIN_JOINTS     5u   /* fewer joints do not determine the size, unless most are outside */
 #define KEEP_RATIO     1.15 /* a skeleton within this factor of the best fit is kept when a fit is asked for */
-#define UNIT_RATIO     1.25 /* prefer a factor between units unless a free scale fits better by this factor */
-#define TURN_RATIO     1.1  /* prefer a turn of the axes unless a free rotation fits better by this factor */
-#define UNIT_TOLERANCE 0.04 /* relative: a scale this near to a factor between units is that factor */
-#define POSED_RATIO    0.8  /* the first frame is used where its misfit is below this part of the rest pose's */
-#define REFINED_TURNS  4u   /* turns whose free fit is refined: the identity and the next best */
+#define UNIT_RATIO     1.25 /* prefer unit factors, and simpler rotations of the free fit, up to this factor worse */
+#define TURN_RATIO     1.1  /* among unit factors, prefer simpler rotations and factors up to this factor worse */
+#define UNIT_TOLERANCE 0.04 /* relative: a scale this close to a unit factor is replaced by that factor */
+#define POSED_RATIO    0.8  /* a posed skeleton is used if its misfit is below this fraction of the unposed one's */
+#define REFINED_TURNS  4u   /* number of rotations whose free fit is refined: the identity and the best others */
 
-/* ---- The misfit -------------------------------------------------------------------------------------------- */
+/* ---- Misfit ------------------------------------------------------------------------------------------------ */
 
 static bool is_inside(const px_fit_search *f, const double p[3]) {
     const px_grid *grid = &f->voxels->grid;
@@ -58,7 +60,7 @@ static double square_to_segment(const double p[3], const double a[3], const doub
     return square_distance(p, nearest);
 }
 
-/* How far outside the solid a place is. */
+/* Distance of a point from the solid; 0 inside, at most MAX_DISTANCE · diagonal. */
 static double outside(const px_fit_search *f, const double p[3]) {
     double best = MAX_DISTANCE * f->diagonal;
     if (is_inside(f, p))
@@ -93,7 +95,7 @@ double px_fit_misfit(const px_fit_search *f, const px_similarity *m, double *ins
     return (out / count + sqrt(far / f->sample_count)) / f->diagonal;
 }
 
-/* ---- What is measured -------------------------------------------------------------------------------------- */
+/* ---- Samples ----------------------------------------------------------------------------------------------- */
 
 static pelt_result sample_solid(pelt_context *context, px_arena *arena, px_fit_search *f, px_voxels *voxels) {
     const px_bind_subject *s = f->s;
@@ -119,7 +121,7 @@ static pelt_result sample_solid(pelt_context *context, px_arena *arena, px_fit_s
     return PELT_OK;
 }
 
-/* Joints that weights can go to, those that the skin names without weights, and those that mark where bones end. */
+/* Whether a joint enters the misfit: targets, bones of the skin without weights, and end markers of targets. */
 static bool counts(const px_bind_subject *s, uint32_t joint) {
     const char *name = s->rig->skeleton.names[joint];
     uint32_t parent = s->rig->skeleton.parents[joint];
@@ -128,7 +130,7 @@ static bool counts(const px_bind_subject *s, uint32_t joint) {
     return (named || ends) && !px_bind_name_steers(name) && !px_bind_name_is_ik(name) && !px_bind_name_is_root(name);
 }
 
-/* Joints that steer say nothing: they may stand anywhere. Of very many joints some stand for all. */
+/* Selects joints for the misfit. Control joints are left out: they may be anywhere. Large skeletons are subsampled. */
 static pelt_result choose_joints(px_arena *arena, px_fit_search *f) {
     const px_bind_subject *s = f->s;
     uint32_t all = s->rig->skeleton.joint_count, usable = 0, met = 0;
@@ -173,7 +175,7 @@ void px_fit_take(px_fit_search *f, const pelt_affine *globals) {
 
 /* ---- Candidates -------------------------------------------------------------------------------------------- */
 
-/* Moves the middle of the skeleton's box to that of the mesh. */
+/* Translates the centre of the skeleton's box to that of the mesh. */
 static void centre(const px_fit_search *f, px_similarity *m) {
     double middle[3], to[3];
     for (int c = 0; c < 3; c++) {
@@ -185,7 +187,7 @@ static void centre(const px_fit_search *f, px_similarity *m) {
         m->shift[c] = f->centre[c] - to[c];
 }
 
-/* Scales about the middle of the skeleton, so that it stays where it is. */
+/* Scales about the centre of the skeleton's box, which stays in place. */
 static void scale_about_middle(const px_fit_search *f, px_similarity *m, double factor) {
     double middle[3], before[3], after[3];
     for (int c = 0; c < 3; c++)
@@ -197,7 +199,6 @@ static void scale_about_middle(const px_fit_search *f, px_similarity *m, double 
         m->shift[c] += before[c] - after[c];
 }
 
-/* Coordinate descent on place and (with `scales`) size. */
 double px_fit_refine(const px_fit_search *f, px_similarity *m, double cost, bool scales) {
     for (double step = 0.08; step > 0.004; step *= 0.5)
         for (bool better = true; better;) {
@@ -229,8 +230,8 @@ static double skeleton_diagonal(const px_fit_search *f) {
     return sqrt(square_distance(f->low, f->high));
 }
 
-/* The simplest turn and factor between units, about the origin, that are nearly as good as the best of them; INFINITY
- * where none is near. Factors come in the order of px_unit_scale. */
+/* Simplest rotation and unit factor, about the origin, nearly as good as the best combination; INFINITY if no factor
+ * gives a comparable size. Rotations and factors are ordered by simplicity (px_unit_scale). */
 static double try_units(const px_fit_search *f, double turns[PX_TURN_COUNT][9], px_similarity *best) {
     double costs[PX_TURN_COUNT][PX_UNIT_COUNT], least[PX_TURN_COUNT], all = INFINITY, size = skeleton_diagonal(f);
     for (uint32_t t = 0; t < PX_TURN_COUNT; t++) {
@@ -252,7 +253,7 @@ static double try_units(const px_fit_search *f, double turns[PX_TURN_COUNT][9], 
     return INFINITY;
 }
 
-/* The scale and place that fit best. */
+/* Scale and translation of least misfit. */
 static double try_free(const px_fit_search *f, double turns[PX_TURN_COUNT][9], px_similarity *best) {
     double costs[PX_TURN_COUNT], least = INFINITY, size = skeleton_diagonal(f);
     px_similarity found[PX_TURN_COUNT];
@@ -308,9 +309,9 @@ static double try_all(const px_fit_search *f, px_similarity *best) {
     return simple ? unit_cost : free_cost;
 }
 
-/* ---- Bare skeletons ---------------------------------------------------------------------------------------- */
+/* ---- Skeletons without skin -------------------------------------------------------------------------------- */
 
-/* Whether the skeleton comes without a skin, which would say in which pose it belongs into a mesh. */
+/* Whether the skeleton has no skin. A skin would define its bind pose. */
 static bool is_bare(const pelt_model *rig) {
     for (uint32_t p = 0; p < rig->mesh.part_count; p++)
         if (rig->mesh.parts[p].skinned)
@@ -318,7 +319,7 @@ static bool is_bare(const pelt_model *rig) {
     return true;
 }
 
-/* Local transforms of globals [joint] that differ from those of `locals` by rotations only. */
+/* Local transforms of globals [joint]; translations and scales are those of `locals`. */
 static pelt_transform *find_locals(px_arena *arena, const pelt_skeleton *skeleton, const pelt_affine *globals,
                                    const pelt_transform *locals) {
     pelt_transform *out = PX_NEW(arena, pelt_transform, skeleton->joint_count);
@@ -333,8 +334,8 @@ static pelt_transform *find_locals(px_arena *arena, const pelt_skeleton *skeleto
     return out;
 }
 
-/* From the rest pose, or from the first frame of the first motion: whichever fits better once its limbs are turned. The
- * pose is set, and *best with it, where that fits better than the rest pose does under *best. */
+/* Poses the skeleton, starting from the rest pose and from the first frame of the first motion, at several scales. Sets
+ * the pose, and *best with it, if it fits better than the rest pose under *best. */
 static pelt_result pose_bare(px_arena *arena, px_fit_search *f, px_similarity *best, double *cost,
                              pelt_transform **pose) {
     const pelt_model *rig = f->s->rig;
@@ -420,7 +421,7 @@ pelt_result px_bind_fit_find(px_arena *arena, const px_bind_subject *subject, bo
     return f.sample_count > 0 && f.diagonal > 0 ? find(arena, &f, full, fit, pose) : PELT_OK;
 }
 
-/* ---- Words -------------------------------------------------------------------------------------------------- */
+/* ---- Text --------------------------------------------------------------------------------------------------- */
 
 static void add_text(char *text, size_t size, const char *format, ...) PELT_PRINTF(3, 4);
 static void add_text(char *text, size_t size, const char *format, ...) {

@@ -1,55 +1,59 @@
-/* Whether a skeleton has the size, direction and place of the mesh.
+/* Fits a skeleton to a mesh: size, orientation and position.
  *
- *   fit.c      measures it, and finds the similarity that mends it
- *   fit_pose.c turns the limbs of a bare skeleton into the mesh
- *   refit.c    applies that to joints, rest pose and motions */
+ *   fit.c      measures the misfit and finds the similarity transform that reduces it
+ *   fit_pose.c rotates the limbs of a skeleton without skin to follow the mesh
+ *   refit.c    applies the fit to joints, rest pose and motions */
 #ifndef PELT_BIND_FIT_H
 #define PELT_BIND_FIT_H
 
 #include "bind/bind.h"
 #include "core/similarity.h"
 
-/* Measures the skeleton of a subject and finds what would mend it. The search runs where the skeleton does not fit as
- * it is, and in any case with `full`; only then bare skeletons are posed. *pose [joint], in the arena: the rest pose to
- * take, or NULL: the skeleton's own. */
+/* Measures how well the skeleton fits and finds the transform that fits it best. The search runs if the skeleton does
+ * not fit as it is, and always with `full`; skeletons without skin are posed only with `full`. *pose [joint], in the
+ * arena: the rest pose to use; NULL: the skeleton's own. */
 pelt_result px_bind_fit_find(px_arena *arena, const px_bind_subject *subject, bool full, pelt_bind_fit *fit,
                              pelt_transform **pose);
 
-/* The rig of a subject with a fitted rest pose and fitted motions; all else is the rig's. New arrays are in the arena. */
+/* The subject's rig with fitted rest pose and motions; all other data is the rig's. New arrays are in the arena. */
 pelt_result px_bind_fit_rig(px_arena *arena, const pelt_bind_fit *fit, const pelt_transform *pose,
                             const px_bind_subject *subject, pelt_model *fitted);
-/* Moves the joints of the subject to where the fitted rig has them. */
+/* Moves the joints of the subject to their positions in the fitted rig. */
 pelt_result px_bind_fit_joints(px_arena *arena, const pelt_bind_fit *fit, const pelt_model *fitted,
                                px_bind_subject *subject);
 
-/* ---- The search from inside --------------------------------------------------------------------------------- */
+/* ---- Search ------------------------------------------------------------------------------------------------- */
 
 typedef struct px_fit_search {
     const px_bind_subject *s;
     const px_voxels *voxels;
-    double diagonal, centre[3]; /* of the mesh's box */
+    double diagonal, centre[3]; /* of the mesh's bounding box, world space */
     uint32_t sample_count;
-    double (*samples)[3]; /* voxels at its surface, world: limbs count more there than inside */
+    double (*samples)[3]; /* boundary voxels, world space: limbs get more samples from the surface than from the
+                           * volume */
     uint32_t joint_count;
-    uint32_t *joints;       /* [n] joints that should lie inside */
-    uint32_t *above;        /* [n] the next of these above it, as a place in `joints`; or itself */
-    double (*places)[3];    /* [n] of the pose that is tried */
-    double (*moved)[3];     /* [n] scratch */
-    double low[3], high[3]; /* box of places */
-    bool whole_bones;       /* bones should lie inside, not only their joints */
+    uint32_t *joints;       /* [n] joints that should lie inside the mesh */
+    uint32_t *above;        /* [n] nearest ancestor in `joints`, as an index into it; itself if it has none */
+    double (*places)[3];    /* [n] positions in the current pose, world space */
+    double (*moved)[3];     /* [n] scratch: transformed places */
+    double low[3], high[3]; /* bounding box of places */
+    bool whole_bones;       /* misfit also measures the midpoints of bones, not only joints */
 } px_fit_search;
 
-/* The misfit under a similarity. *inside, where wanted: the share of the joints that lie in voxels. */
+/* Misfit of the skeleton under a similarity transform. *inside (may be NULL): fraction of the joints that lie in
+ * voxels. */
 double px_fit_misfit(const px_fit_search *f, const px_similarity *m, double *inside);
-/* Coordinate descent on the place and, with `scales`, the size of the skeleton; `cost` is the misfit before. */
+/* Coordinate descent on translation and, with `scales`, scale of the skeleton. `cost`: misfit of *m on entry. Returns
+ * the reduced misfit. */
 double px_fit_refine(const px_fit_search *f, px_similarity *m, double cost, bool scales);
-/* Takes the joints' places, world. */
+/* Sets places and their box from globals [joint], world space. */
 void px_fit_take(px_fit_search *f, const pelt_affine *globals);
-/* Turns joints and refines size and place in turn, from globals [joint] and *m, which get the result. */
+/* Alternates between rotating joints and refining scale and translation, starting from globals [joint] and *m; both
+ * receive the result. */
 pelt_result px_fit_pose(px_arena *arena, px_fit_search *f, pelt_affine *globals, px_similarity *m, double *cost);
-/* Where the first motion of a bare skeleton stands on another ground than its rest pose (BVH files rest with the root at
- * the origin), the root gets its place from the first frame, and *m brings it back: motions then begin where the mesh
- * stands. *pose as for px_bind_fit_find. */
+/* The first motion of a skeleton without skin may stand at another height than its rest pose (BVH files rest with the
+ * root at the origin). In that case the root takes its translation from the first frame and *m compensates, so that
+ * motions start at the mesh. *pose as in px_bind_fit_find. */
 pelt_result px_fit_stand(px_arena *arena, const px_fit_search *f, px_similarity *m, pelt_transform **pose);
 
 #endif

@@ -1,32 +1,33 @@
-/* Limbs of a bare skeleton turned into the mesh: motion capture rests with legs spread or arms along x, and the mesh
- * stands otherwise. Joints are turned one by one, from the root down, in steps that get smaller, as long as the misfit
- * falls by more than the turn costs; size and place of the skeleton are refined in between. Left and right turn alike,
- * but for the last round. */
+/* Poses a skeleton without skin to fit the mesh: motion capture rests with legs apart or arms along x, and the mesh may
+ * stand otherwise. Coordinate descent: joints are rotated one by one, from the root down, by decreasing angles, as long
+ * as the misfit falls by more than the cost of the rotation; scale and translation of the skeleton are refined in
+ * between. Left and right rotate symmetrically, except in the last round. */
 #include "bind/fit.h"
 #include "core/math3.h"
 #include "core/rotation.h"
 #include "weights/weights.h"
 
 #define ROUNDS           3
-#define TURN_COST        0.008 /* of the square of a turn, in radians: turns that gain little are not made */
+#define TURN_COST        0.008 /* per squared angle in radians: rejects rotations that gain little */
 #define FIRST_STEP       0.6   /* radians */
 #define LAST_STEP        0.05
-#define GROUND_TOLERANCE 0.1 /* of the skeleton's height */
+#define GROUND_TOLERANCE 0.1 /* of the skeleton's height: smaller differences in height are ignored */
 
-/* Places and rotations of all joints, in the world. */
+/* Positions and rotations of all joints, world space. */
 typedef struct joint_pose {
     double (*places)[3];
-    px_rotation *worlds; /* what has turned each joint so far */
+    px_rotation *worlds; /* rotation of each joint from the start pose */
 } joint_pose;
 
 typedef struct poser {
     px_fit_search *f;
     const pelt_skeleton *skeleton;
     joint_pose now, saved;
-    double (*first)[3]; /* [joint] places at the start */
-    uint32_t *pairs;    /* [joint] its counterpart across x, itself or PELT_NONE */
-    bool *below;        /* [joint] scratch: it is the joint that turns, or below it */
-    bool *turnable;     /* [joint] joints that count are below it. Not roots: they turn with the similarity */
+    double (*first)[3]; /* [joint] positions in the start pose */
+    uint32_t *pairs;    /* [joint] counterpart across x, itself, or PELT_NONE */
+    bool *below;        /* [joint] scratch: it is the rotating joint or a descendant of it */
+    bool *turnable;     /* [joint] it has descendants in f->joints. Not roots: they rotate with the similarity
+                         * transform */
 } poser;
 
 static double turn_cost(const poser *p, uint32_t joint) {
@@ -64,7 +65,7 @@ static void copy_pose(const poser *p, const joint_pose *from, const joint_pose *
     memcpy(to->worlds, from->worlds, p->skeleton->joint_count * sizeof *to->worlds);
 }
 
-/* Whether a left limb has changed sides with its right one. */
+/* Whether a limb has changed sides with its counterpart. */
 static bool crosses(const poser *p) {
     for (uint32_t j = 0; j < p->skeleton->joint_count; j++) {
         uint32_t other = p->pairs[j];
@@ -82,8 +83,8 @@ static void show(const poser *p) {
         memcpy(p->f->places[n], p->now.places[p->f->joints[n]], sizeof p->f->places[n]);
 }
 
-/* Turns a joint, and with `other` its counterpart as in a mirror, where that lowers the misfit enough. Returns the misfit
- * afterwards. */
+/* Rotates a joint, and its counterpart `other` (or PELT_NONE) by the mirrored rotation, if that reduces misfit plus
+ * cost. Returns the new misfit. */
 static double turn_joint(const poser *p, const px_similarity *m, uint32_t joint, uint32_t other, double step,
                          double cost) {
     for (int move = 0; move < 6; move++) {
@@ -105,7 +106,7 @@ static double turn_joint(const poser *p, const px_similarity *m, uint32_t joint,
     return cost;
 }
 
-/* Every joint once; `alike`: both sides at the same time. */
+/* Tries every joint once; `alike`: symmetrically. */
 static double turn_all(const poser *p, const px_similarity *m, bool alike, double step, double cost) {
     for (uint32_t j = 0; j < p->skeleton->joint_count; j++) {
         uint32_t other = alike ? p->pairs[j] : PELT_NONE;
@@ -162,7 +163,7 @@ pelt_result px_fit_pose(px_arena *arena, px_fit_search *f, pelt_affine *globals,
     return PELT_OK;
 }
 
-/* The lowest joint and the height of a pose. */
+/* Height of the lowest joint and vertical extent of a pose, along y. */
 static pelt_result measure_height(px_arena *arena, const pelt_skeleton *skeleton, const pelt_transform *locals,
                                   double *low, double *height) {
     pelt_affine *globals = PX_NEW(arena, pelt_affine, skeleton->joint_count);

@@ -1,19 +1,20 @@
-/* Distances of every bone through the volume (Dionne, de Lasa 2013, sections 5 and 6).
+/* Distances from every bone through the volume (Dionne, de Lasa 2013, sections 5 and 6).
  *
- * `paper` is what their Algorithm 1 finds: the shortest ways from voxel to voxel across faces, from the voxels that a bone
- * passes through. Rounded sums grow with what is added, so the shortest ways have one length each, whatever the order in
- * which they are found. That allows an order that suits the machine: row by row, several bones side by side. A row that
- * something got nearer in passes it on, first along itself, then to the four rows beside it; rows are swept up and down
- * until nothing gets nearer.
+ * `paper` is their Algorithm 1: shortest paths from voxel to voxel across faces, from the voxels that a bone passes
+ * through. Floating-point addition is monotonic, so the length of a shortest path does not depend on the order of the
+ * search. That permits an order that suits the hardware: row by row, several bones in SIMD lanes. A row in which a
+ * distance decreased propagates it, first along itself, then to the four rows beside it; rows are swept up and down
+ * until no distance decreases.
  *
- * `isotropic` is one wave per bone (wave.c).
+ * `isotropic` is one fast-marching pass per bone (wave.c).
  *
- * Both cross bridges, so pieces that no bone touches have distances from all bones that reach what they hang on. */
+ * Both cross bridges, so components that no bone touches have distances from all bones that reach the other end of
+ * their bridges. */
 #include "bind/bind.h"
 
 #include <math.h>
 
-#define LANES 4u /* bones side by side */
+#define LANES 4u /* bones per SIMD vector */
 
 typedef struct geodesic {
     pelt_context *context;
@@ -22,12 +23,12 @@ typedef struct geodesic {
     const px_bind_bones *bones;
     px_bind_crossings crossings;
     uint32_t *firsts;       /* [target + 1] its first segment */
-    uint32_t *class_voxels; /* [class] the voxel it is in */
-    float *class_gaps;      /* [class] to that voxel's centre, in sides along x */
+    uint32_t *class_voxels; /* [class] voxel that contains it */
+    float *class_gaps;      /* [class] distance to the centre of that voxel, in cells */
     float *values;          /* [class][target] */
 } geodesic;
 
-/* ---- Shortest ways ------------------------------------------------------------------------------------------- */
+/* ---- Shortest paths ------------------------------------------------------------------------------------------ */
 
 typedef float lanes __attribute__((vector_size(4 * LANES)));
 typedef int32_t masks __attribute__((vector_size(4 * LANES)));
@@ -35,9 +36,9 @@ typedef int64_t mask_pair __attribute__((vector_size(4 * LANES)));
 
 typedef struct search {
     const geodesic *g;
-    lanes *distances;  /* [voxel] in sides along x */
-    uint8_t *nearer;   /* [row of voxels] something got nearer there */
-    uint32_t *waiting; /* [slice] such rows */
+    lanes *distances;  /* [voxel] in cells; one lane per bone */
+    uint8_t *nearer;   /* [row of voxels] 1: a distance decreased, to be propagated */
+    uint32_t *waiting; /* [slice] number of such rows */
 } search;
 
 static pelt_result search_make(const geodesic *g, search *s) {
@@ -62,7 +63,7 @@ static void mark(search *s, uint32_t voxel) {
     *nearer = 1;
 }
 
-/* The shorter of a way and one over a neighbour; whether that was the latter, in any lane. */
+/* Relaxes *to by a path through a neighbour; true if any lane decreased. */
 static inline bool shorten(lanes *to, const lanes *from, float step) {
     lanes over = *from + step;
     masks nearer = over < *to;
@@ -96,7 +97,7 @@ static void pass_on(search *s, size_t row) {
     }
 }
 
-/* Rows of a slice, up or down. */
+/* Sweeps the rows of a slice, up or down. */
 static void sweep_slice(search *s, uint32_t z, bool up) {
     uint32_t size = s->g->volume->voxels.grid.size[1];
     for (uint32_t n = 0; n < size && s->waiting[z]; n++) {
@@ -109,7 +110,7 @@ static void sweep_slice(search *s, uint32_t z, bool up) {
     }
 }
 
-/* Ways over bridges. */
+/* Relaxes distances over bridges; true if any decreased. */
 static bool cross(search *s) {
     bool any = false;
     for (uint32_t c = 0; c < s->g->crossings.count; c++) {
@@ -122,7 +123,7 @@ static bool cross(search *s) {
     return any;
 }
 
-/* Slices are swept up and down in turn, and each of them up and down when it is its turn. */
+/* Sweeps the slices up and down in turn, and within each slice the rows up and down. */
 static pelt_result run_search(search *s) {
     uint32_t size = s->g->volume->voxels.grid.size[2];
     do {
@@ -141,9 +142,9 @@ static pelt_result run_search(search *s) {
     return PELT_OK;
 }
 
-/* ---- Where they begin ---------------------------------------------------------------------------------------- */
+/* ---- Start --------------------------------------------------------------------------------------------------- */
 
-/* The part of a segment inside the grid, as parameters; false where there is none. */
+/* Clips a segment to the grid; part: parameters of the two ends. False if it lies outside. */
 static bool clip(const px_grid *grid, const px_bind_segment *segment, double part[2]) {
     part[0] = 0, part[1] = 1;
     for (int c = 0; c < 3; c++) {
@@ -164,7 +165,7 @@ static void begin(search *s, uint32_t lane, uint32_t voxel, float distance) {
     mark(s, voxel);
 }
 
-/* Begins at every voxel that a segment passes through, cell by cell. */
+/* Starts at every voxel that a segment passes through, by traversing cell by cell. */
 static void pass_through(search *s, uint32_t lane, const px_bind_segment *segment, bool *any) {
     const px_voxels *voxels = &s->g->volume->voxels;
     double part[2], next[3] = {INFINITY, INFINITY, INFINITY};
@@ -176,7 +177,7 @@ static void pass_through(search *s, uint32_t lane, const px_bind_segment *segmen
         cell[c] = (uint32_t)fmin(fmax(at, 0), voxels->grid.size[c] - 1.0);
     }
     for (int axis = 3;;) {
-        for (int c = 0; c < 3; c++) { /* where it leaves the cell */
+        for (int c = 0; c < 3; c++) { /* parameter at which the segment leaves the cell */
             double way = (double)segment->b[c] - segment->a[c];
             if ((axis == c || axis == 3) && way != 0)
                 next[c] = (cell[c] + (way > 0 ? 0.5 : -0.5) - segment->a[c]) / way;
@@ -204,7 +205,7 @@ static pelt_result begin_near(void *user, uint32_t voxel, float distance) {
     return PELT_OK;
 }
 
-/* A bone that lies wholly outside begins at the voxels nearest to it. */
+/* Starts at the voxels on the bone; for a bone that lies wholly outside, at the voxels nearest to it. */
 static pelt_result begin_target(search *s, uint32_t lane, uint32_t target) {
     const geodesic *g = s->g;
     bool any = false;
@@ -225,7 +226,7 @@ static bool is_active(const geodesic *g, size_t target) {
            g->subject->idle[g->subject->targets[target]] == PELT_BIND_ACTIVE;
 }
 
-/* Equation 7. `distances` [voxel], `stride` apart; or NULL: there are none. */
+/* Equation 7. distances [voxel], `stride` apart; NULL: the bone reaches nothing. */
 static void set_values(const geodesic *g, size_t target, const float *distances, size_t stride) {
     float *value = g->values + target;
     for (size_t i = 0; i < g->subject->classes.count; i++, value += g->subject->target_count)

@@ -1,5 +1,5 @@
-/* Voxels as a graph. An edge's weight is what a finite volume would give it: the area of the face over the distance of
- * the centres. */
+/* Voxel graph. Edge weights are those of a finite-volume discretization: area of the shared face / distance of the
+ * centres. A bridge has the weight of a face along x. */
 #include "bind/bind.h"
 
 pelt_result px_graph_of_voxels(px_arena *arena, const px_bind_volume *volume, const px_bind_bridges *bridges,
@@ -11,7 +11,8 @@ pelt_result px_graph_of_voxels(px_arena *arena, const px_bind_volume *volume, co
     graph->firsts = PX_NEW(arena, uint32_t, (size_t)count + 2);
     if (!graph->firsts)
         return PELT_ERROR_MEMORY;
-    uint32_t *ends = graph->firsts + 1; /* [node] where its next edge goes; at the end, where the next node begins */
+    uint32_t *ends = graph->firsts + 1; /* [node] where its next edge goes; in the end, the first edge of the next
+                                         * node */
     for (uint32_t v = 0; v < count; v++)
         for (int k = 0; k < 6; k++)
             graph->firsts[v + 2] += volume->neighbours[v][k] != PELT_NONE;

@@ -1,27 +1,30 @@
-/* Weights by screened diffusion: (L + H) w = H p, where L is the graph's Laplacian, p says which bone a voxel belongs to
- * and H = c / d² how firmly. H is positive everywhere, so there is always one solution, weights are in [0, 1], and those
- * of all bones sum to 1. The equation knows no length: limbs blend over a stretch in proportion to their thickness.
+/* Weights by screened diffusion: (L + H) w = H p, where L is the graph Laplacian, p indicates the voxels of a bone, and
+ * the diagonal matrix H = c / d² anchors a voxel at distance d to its bone. H is positive everywhere, so the solution
+ * is unique, weights are in [0, 1], and those of all bones sum to 1. The equation is scale-invariant: limbs blend over
+ * a length proportional to their thickness.
  *
- * Whom a voxel belongs to is first the bone that is nearest. Then, on a coarse graph, everything is diffused once more
- * with a weaker hold and each node goes to whoever has most of it there: borders between bones move to where the volume is
- * narrow (a chin is nearer to the neck's bone, yet it belongs to the head). Diffusion and decision in turn move borders
+ * Initially a voxel belongs to the nearest bone. Then, on a coarse graph, diffusion is solved once with weaker anchors
+ * and each node goes to the bone with the largest weight: borders between bones move to where the volume is narrow (a
+ * chin is nearer to the neck's bone, yet it belongs to the head). Alternating diffusion and thresholding moves borders
  * by their curvature (Merriman, Bence, Osher 1992).
  *
- * Every bone has its own system on the nodes near it, solved by conjugate gradients from the solution on the next coarser
- * graph. */
+ * Every bone has its own system on the nodes near it, solved by conjugate gradients with the solution on the next
+ * coarser graph as initial guess.
+ *
+ *   L  px_heat_level.graph, degrees     H  holds     p  labels     c  ANCHOR_WEIGHT     d  distances */
 #include "bind/heat.h"
 
 #include <math.h>
 
 #define ANCHOR_WEIGHT       5.0f   /* c */
 #define LOOSE_ANCHOR_WEIGHT 1.0f   /* c while borders move */
-#define MAX_COARSE_NODES    60000u /* a graph this small is coarse enough to move borders on */
-#define MIN_BONE_DISTANCE   0.5f   /* distance to a bone, in cells, that is not told from 0 */
-#define BONE_DISTANCE       1.5f   /* … and that is right at it */
-#define TOLERANCE           1e-7   /* of the energy of the residual, on the coarsest graph */
-#define FINE_STEPS          8u     /* iterations on the others, whose start is good */
+#define MAX_COARSE_NODES    60000u /* maximum size of the coarsest graph, on which borders move */
+#define MIN_BONE_DISTANCE   0.5f   /* in cells: lower bound of distances in H */
+#define BONE_DISTANCE       1.5f   /* in cells: voxels closer to their bone keep it when borders move */
+#define TOLERANCE           1e-7   /* relative squared residual norm on the coarsest graph */
+#define FINE_STEPS          8u     /* iterations on the finer graphs, which have a good initial guess */
 #define MAX_STEPS           400u
-#define BLOCK               4u /* targets that share scratch */
+#define BLOCK               4u /* targets per parallel block; they share scratch buffers */
 
 /* ---- Weights ------------------------------------------------------------------------------------------------- */
 
@@ -46,7 +49,8 @@ static void solve_target(const px_heat *h, uint32_t target, px_heat_scratch *s) 
     }
 }
 
-/* Scratch that no block is using, or a new one. It comes back clean, so a few serve all blocks. */
+/* Takes a scratch buffer from the free list, or allocates one. Buffers are returned clean, so a few serve all
+ * blocks. */
 static pelt_result take_scratch(px_heat *h, px_heat_scratch **out) {
     pthread_mutex_lock(&h->lock);
     px_heat_scratch *s = h->idle;
@@ -120,7 +124,7 @@ static pelt_result contend_block(void *user, size_t first, size_t count, size_t 
     return with_scratch(user, first, count, block, contend);
 }
 
-/* Whose most voxels of each node of the coarsest level are. */
+/* majorities [node of the coarsest level]: the target that owns most of its voxels. counts, most [node]: scratch, 0. */
 static void find_majorities(const px_heat *h, uint32_t *counts, uint32_t *most, uint32_t *majorities) {
     uint32_t at = h->level_count - 1;
     for (uint32_t t = 0; t < h->subject->target_count; t++) {
@@ -137,7 +141,7 @@ static void find_majorities(const px_heat *h, uint32_t *counts, uint32_t *most, 
     }
 }
 
-/* Voxels by label. */
+/* Counting sort of the voxels by label. */
 static void sort_labels(px_heat *h) {
     uint32_t targets = h->subject->target_count, count = h->levels[0].graph.count;
     memset(h->label_firsts, 0, ((size_t)targets + 1) * sizeof *h->label_firsts);
@@ -149,7 +153,8 @@ static void sort_labels(px_heat *h) {
         h->label_voxels[--h->label_firsts[h->labels[v]]] = v;
 }
 
-/* A node that changes hands takes along the voxels of who had most of it, but for those right at their bone. */
+/* If the winner of a node is not its majority target, the majority's voxels in the node change to the winner, except
+ * those next to their bone. */
 static pelt_result move_borders(px_heat *h) {
     uint32_t at = h->level_count - 1, nodes = h->levels[at].graph.count;
     size_t blocks = px_block_count(h->subject->target_count, BLOCK);

@@ -1,4 +1,5 @@
-/* Diffusion from inside: graphs from fine to coarse, and one bone's system on them. */
+/* Diffusion solver: a hierarchy of graphs, level 0 the finest, and the linear system of one bone on each. H: anchor
+ * weights, see heat.c. */
 #ifndef PELT_BIND_HEAT_H
 #define PELT_BIND_HEAT_H
 
@@ -10,7 +11,7 @@
 
 typedef struct px_heat_level {
     px_graph graph;
-    float *degrees;   /* [node] sum of its edges' weights */
+    float *degrees;   /* [node] sum of the weights of its edges */
     float *holds;     /* [node] H */
     uint32_t *groups; /* [node] node of the next coarser level; NULL on the coarsest */
 } px_heat_level;
@@ -22,19 +23,22 @@ typedef struct px_heat {
     px_heat_level levels[PX_HEAT_LEVELS];
     uint32_t level_count;
     float *holds;           /* [voxel] H */
-    float *distances;       /* [voxel] to its bone */
-    uint32_t *labels;       /* [voxel] target */
-    uint32_t *label_firsts; /* [target + 1] */
-    uint32_t *label_voxels; /* voxels by label: label_firsts[t] … label_firsts[t + 1] − 1 */
-    px_bind_place *places;  /* [class] */
-    float *values;          /* [class][target] */
-    float **strongest;      /* [block][node of the coarsest level] the largest weight of the block's targets … */
-    uint32_t **winners;     /* … and whose it is, while borders move */
-    pthread_mutex_t lock;   /* of: */
-    struct px_heat_scratch *idle; /* what solving takes, when no block is using it */
+    float *distances;       /* [voxel] to its bone, in cells */
+    uint32_t *labels;       /* [voxel] target that it belongs to */
+    uint32_t *label_firsts; /* [target + 1] prefix sums: first entry of each target in label_voxels */
+    uint32_t *label_voxels; /* voxels sorted by label */
+    px_bind_place *places;  /* [class] interpolation weights */
+    float *values;          /* [class][target] result */
+    /* While borders move: [block][node of the coarsest level] the largest weight among the block's targets … */
+    float **strongest;
+    uint32_t **winners;   /* … and the target that has it */
+    pthread_mutex_t lock; /* protects `idle` */
+    /* Free list of scratch buffers that no block is using. */
+    struct px_heat_scratch *idle;
 } px_heat;
 
-/* What solving takes. Vectors are 0 outside the nodes at hand, so that edges that lead out of them need no check. */
+/* Scratch buffers of the solver. Vectors are 0 outside of the current nodes, so that edges leading out need no
+ * check. */
 typedef struct px_heat_scratch {
     float *x[PX_HEAT_LEVELS];
     float *b, *r, *p, *ap, *faded;
@@ -46,17 +50,17 @@ typedef struct px_heat_scratch {
 } px_heat_scratch;
 
 pelt_result px_heat_scratch_make(const px_heat *h, px_arena *arena, px_heat_scratch *s);
-/* The node of a level that a voxel is in. */
+/* The node of level `at` that contains a voxel. */
 static inline uint32_t px_heat_node(const px_heat *h, uint32_t at, uint32_t voxel) {
     for (uint32_t n = 0; n < at; n++)
         voxel = h->levels[n].groups[voxel];
     return voxel;
 }
-/* A target's right-hand side H p on a level, and the nodes where its solution will not have faded, ascending. H counts
- * `hold` times. */
+/* Builds a target's right-hand side H p on a level and lists, ascending, the nodes close enough for a weight that is
+ * not negligible. `hold` scales H. */
 void px_heat_gather(const px_heat *h, uint32_t at, uint32_t target, float hold, px_heat_scratch *s);
-/* Solves for x at these nodes by conjugate gradients, from x as it is, until the residual's energy is `tolerance` times
- * that of the right-hand side, or for `most` iterations. */
+/* Conjugate gradients for x on these nodes, with x as initial guess, until the squared preconditioned
+ * residual norm is `tolerance` times that of the right-hand side, or for `most` iterations. */
 void px_heat_solve(const px_heat_level *l, float hold, px_heat_scratch *s, float *x, double tolerance, uint32_t most);
 
 #endif

@@ -1,10 +1,10 @@
-/* Both sides alike: a row and the one at its mirrored place share the mean of one's weights and the other's, mirrored.
- * One of the two is computed and the other is its image, so that they are equal to the bit. */
+/* Symmetric weights: a row and the row at its mirrored position share the mean of their weights, one of them mirrored.
+ * One of the two is computed and the other is its image, so that both are equal to the bit. */
 #include "bind/apply.h"
 #include "core/math3.h"
 #include "core/surface.h"
 
-#define SYMMETRY_TOLERANCE 1e-3 /* of the diagonal: what hands and files leave of symmetry */
+#define SYMMETRY_TOLERANCE 1e-3 /* of the diagonal: asymmetry that modelling and file formats introduce */
 #define ROW_BLOCK          256u
 
 typedef struct mirroring {
@@ -13,16 +13,17 @@ typedef struct mirroring {
     const px_weight_limits *limits;
     px_weight_table *table;
     px_mirror_plane plane;
-    double reach;       /* how far a counterpart may be off */
-    uint32_t *joints;   /* [joint] its counterpart, or itself */
-    bool *barred;       /* [joint] its counterpart may get nothing */
-    px_surface points;  /* rows as triangles without area */
-    uint32_t *partners; /* [class] the row nearest to its mirrored place, or PELT_NONE */
+    double reach;       /* maximum distance of a counterpart from the mirrored position */
+    uint32_t *joints;   /* [joint] counterpart across the plane, or itself */
+    bool *barred;       /* [joint] its counterpart cannot get weights */
+    px_surface points;  /* rows as degenerate triangles, for nearest-point queries */
+    uint32_t *partners; /* [class] row nearest to its mirrored position, or PELT_NONE */
 } mirroring;
 
 /* ---- Joints ---------------------------------------------------------------------------------------------------- */
 
-/* The plane lies where pairs of joints have their middle; as long as there are none, where joints are on average. */
+/* Finds the mirror plane: first through the mean of all joints, then, if that gives pairs, through the mean of the
+ * paired joints. */
 static pelt_result find_pairs(px_arena *arena, mirroring *m) {
     const px_bind_subject *s = &m->binding->subject;
     uint32_t count = s->rig->skeleton.joint_count, paired = 0;
@@ -111,7 +112,7 @@ static void lock_and_store(const mirroring *m, px_weight_sum *sum, size_t row) {
     px_weight_sum_store(sum, m->table, row);
 }
 
-/* A row and its partner, which may be itself. */
+/* Averages a row and its partner, which may be the same row. */
 static void average(const mirroring *m, size_t row, size_t partner) {
     const px_weight_table *t = m->table;
     px_weight_limits limits = {m->limits->influences, m->limits->threshold, NULL};
@@ -122,19 +123,19 @@ static void average(const mirroring *m, size_t row, size_t partner) {
     px_weight_sum_cut(&sum, &limits);
     for (uint32_t e = 0; e < sum.count; e++) {
         uint32_t other = m->joints[sum.bones[e]];
-        if (row == partner && px_weight_sum_of(&sum, other) == 0) /* it found no room: its image must go too */
+        if (row == partner && px_weight_sum_of(&sum, other) == 0) /* its counterpart was cut off: drop both */
             continue;
         px_weight_sum_add(&own, sum.bones[e], sum.weights[e]);
         px_weight_sum_add(&image, other, sum.weights[e]);
     }
-    if (own.count == 0) /* room for one of a pair only */
+    if (own.count == 0) /* only one of a pair fits into the limits */
         own = sum;
     lock_and_store(m, &own, row);
     if (row != partner)
         lock_and_store(m, &image, partner);
 }
 
-/* Of several rows at one place one has a partner: the others do as it does. */
+/* Several rows at one position have the same partner, but only one row is mutual: copies its weights to the others. */
 static bool copy_double(const mirroring *m, size_t row, const uint8_t *unmatched) {
     const px_weight_table *t = m->table;
     const float *places = m->binding->subject.positions;

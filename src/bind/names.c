@@ -1,5 +1,5 @@
-/* What names of joints say. People write PoleTarget.L, ik_hand_r, Bip01_Nub: names are taken word by word, where a word
- * ends at anything that is no letter and where capitals begin. */
+/* Classification of joints by name. Names such as PoleTarget.L, ik_hand_r and Bip01_Nub are split into words: a word
+ * ends at a character that is no letter and at a change to upper case. */
 #include "bind/bind.h"
 
 static bool is_upper(char c) {
@@ -9,7 +9,7 @@ static bool is_lower(char c) {
     return c >= 'a' && c <= 'z';
 }
 
-/* The length of the word at `p`: "PoleTarget" has two, "IKFoot" is IK and Foot. */
+/* Length of the word at `p`: "PoleTarget" is two words, "IKFoot" is IK and Foot. */
 static size_t word_length(const char *p) {
     size_t n = 1;
     while (is_lower(p[n]) || (is_upper(p[n]) && is_upper(p[n - 1]) && !is_lower(p[n + 1])))
@@ -25,7 +25,7 @@ static bool word_is(const char *p, size_t length, const char *word) {
     return n == length && !word[n];
 }
 
-/* Whether one of the words of a name is in a list that ends with NULL. */
+/* Whether a name contains a word of a NULL-terminated list. */
 static bool has_word(const char *name, const char *const *words) {
     while (*name) {
         if (!is_upper(*name) && !is_lower(*name)) {

@@ -1,10 +1,10 @@
-/* The voxel nearest to a place outside: voxels with a free face, sorted into bins. */
+/* Nearest-voxel search for positions outside of the volume: voxels with a free face, sorted into bins. */
 #include "bind/bind.h"
 
 #include <math.h>
 
-#define MIN_BIN_CELLS 8u  /* cells along a side of a bin */
-#define MAX_BINS      64u /* along an axis, about: bins are larger where there are many cells */
+#define MIN_BIN_CELLS 8u  /* minimum edge of a bin, number of cells */
+#define MAX_BINS      64u /* approximate maximum along an axis: larger grids get larger bins */
 
 static size_t bin_at(const px_bind_bins *b, uint32_t x, uint32_t y, uint32_t z) {
     return x + b->size[0] * (y + (size_t)b->size[1] * z);
@@ -42,7 +42,7 @@ pelt_result px_bind_bins_make(px_arena *arena, const px_bind_volume *volume, px_
     return PELT_OK;
 }
 
-/* Counts, sums up, fills. */
+/* Counting sort of the voxels by bin. */
 void px_bind_bins_fill(const px_bind_volume *volume, const uint32_t *owners, px_bind_bins *bins) {
     const px_voxels *voxels = &volume->voxels;
     memset(bins->firsts, 0, (bins->count + 1) * sizeof *bins->firsts);
@@ -51,7 +51,7 @@ void px_bind_bins_fill(const px_bind_volume *volume, const uint32_t *owners, px_
             bins->firsts[bin_of(bins, voxels->cells[v])]++;
     for (size_t n = 1; n <= bins->count; n++)
         bins->firsts[n] += bins->firsts[n - 1];
-    for (uint32_t v = voxels->count; v-- > 0;) /* downwards: a bin ends up at its first, in ascending order */
+    for (uint32_t v = voxels->count; v-- > 0;) /* descending: keeps voxels of a bin in ascending order */
         if (is_wanted(volume, owners, v))
             bins->voxels[--bins->firsts[bin_of(bins, voxels->cells[v])]] = v;
 }
@@ -71,7 +71,7 @@ static void search_bin(const px_bind_volume *volume, const px_bind_bins *bins, s
     }
 }
 
-/* Bins `ring` away from `middle`, those in the grid. */
+/* Searches the bins at Chebyshev distance `ring` from `middle` that lie in the grid. */
 static void search_ring(const px_bind_volume *volume, const px_bind_bins *bins, const int middle[3], int ring,
                         const float p[3], float *best, uint32_t *nearest) {
     int low[3], high[3];
@@ -89,8 +89,8 @@ static void search_ring(const px_bind_volume *volume, const px_bind_bins *bins, 
         }
 }
 
-/* Rings of bins, until none nearer can come. From a place outside the grid, the way to the grid and the way on make an
- * obtuse angle: their squares sum to no more than the square of the whole. */
+/* Searches rings of bins until no closer voxel is possible. If p lies outside of the grid and q is the grid point
+ * nearest to it, the angle at q is obtuse: |p − v|² ≥ |p − q|² + |q − v|² for every voxel v. */
 uint32_t px_bind_bins_nearest(const px_bind_volume *volume, const px_bind_bins *bins, const float p[3], float most,
                               float *distance) {
     float least_side = fminf(volume->step[0], fminf(volume->step[1], volume->step[2])) * (float)bins->side;
@@ -105,7 +105,7 @@ uint32_t px_bind_bins_nearest(const px_bind_volume *volume, const px_bind_bins *
         outside += off * off;
     }
     for (int ring = 0; ring <= (int)rings; ring++) {
-        float clear = fmaxf((float)(ring - 1) * least_side, 0); /* of the grid, at the least, before this ring */
+        float clear = fmaxf((float)(ring - 1) * least_side, 0); /* lower bound of |q − v| in this ring */
         if (best <= outside + clear * clear)
             break;
         search_ring(volume, bins, middle, ring, p, &best, &nearest);

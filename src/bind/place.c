@@ -1,9 +1,9 @@
-/* Where vertices lie among voxels. */
+/* Interpolation of voxel values at vertices. */
 #include "bind/bind.h"
 
 #include <math.h>
 
-/* Corners of the cube of eight voxels that are connected to corner `own` inside it. */
+/* Bit set of those of the eight voxels that are connected to voxel `own` through faces within the cube. */
 static uint32_t connected(const uint32_t corners[8], uint32_t own) {
     uint32_t reached = 1u << own;
     for (int round = 0; round < 6; round++)

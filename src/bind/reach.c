@@ -1,20 +1,20 @@
-/* How far bones reach: half the thickness of the limb around each, by rays across it. */
+/* Reach of bones: half the thickness of the limb around each, measured by casting rays across it. */
 #include "bind/bind.h"
 #include "core/math3.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define RAYS          128   /* directions, spread evenly over the sphere */
-#define SAMPLES       9     /* places along a segment */
-#define RAY_TOLERANCE 0.25f /* of a cell: how exactly the end of a ray is found */
+#define RAYS          128   /* directions, evenly distributed over the sphere */
+#define SAMPLES       9     /* sample points along a segment */
+#define RAY_TOLERANCE 0.25f /* in cells: accuracy of a ray's length */
 
 static int ascending(const void *a, const void *b) {
     float x = *(const float *)a, y = *(const float *)b;
     return x < y ? -1 : x > y;
 }
 
-/* The mean of the values that stand between two shares of all when they are sorted: a quantile that does not jump. */
+/* Trimmed mean: the mean of the sorted values between two quantiles. Unlike a single quantile it is continuous. */
 static float middle(float *values, size_t count, float low, float high) {
     qsort(values, count, sizeof *values, ascending);
     size_t first = (size_t)(low * (float)count), end = px_max_size((size_t)(high * (float)count), first + 1);
@@ -40,9 +40,9 @@ static float ray_length(const px_bind_volume *volume, const float from[3], const
     return length;
 }
 
-/* Half the thickness of the volume across a segment at p; 0 outside. */
+/* Half the thickness of the volume across a segment at p, from rays at least 60° off the segment's axis; 0 outside. */
 static float thickness(const px_bind_volume *volume, const px_bind_segment *segment, const float p[3]) {
-    const float golden = 2.39996323f; /* the angle between neighbours of a sunflower's spiral */
+    const float golden = 2.39996323f; /* golden angle of a Fibonacci sphere */
     float axis[3], lengths[RAYS];
     size_t count = 0;
     if (px_bind_voxel(volume, p) == PELT_NONE)
@@ -59,7 +59,8 @@ static float thickness(const px_bind_volume *volume, const px_bind_segment *segm
     return middle(lengths, count, 0.4f, 0.8f);
 }
 
-/* A limb often begins inside something thicker (an arm in the chest): what counts is where it is thinner. */
+/* Limbs often begin inside thicker parts (an arm in the chest), so the lower half of the widths is used. At most eight
+ * segments of a bone are sampled. */
 static float reach_of(const px_bind_volume *volume, const px_bind_segment *segments, uint32_t count) {
     float widths[SAMPLES * 8];
     size_t width_count = 0;
@@ -73,7 +74,7 @@ static float reach_of(const px_bind_volume *volume, const px_bind_segment *segme
             if (width > 0)
                 widths[width_count++] = width;
         }
-    if (width_count == 0) /* a bone outside: it may take what is near it */
+    if (width_count == 0) /* the bone lies outside: let it take voxels near it */
         return PX_BIND_OUTSIDE * volume->diagonal;
     return middle(widths, width_count, 0.1f, 0.45f);
 }

@@ -1,5 +1,5 @@
-/* A fit applied: joints of the subject, rest pose and motions of a rig. Scale goes into translations, so that no joint
- * gets a scale; roots are turned and moved too. */
+/* Applies a fit to the joints of the subject and to rest pose and motions of a rig. Scale is applied to translations,
+ * so that no joint gets a scale; roots also get rotation and translation. */
 #include "bind/fit.h"
 #include "core/math3.h"
 #include "core/rotation.h"
@@ -8,7 +8,7 @@ static px_similarity similarity_of(const pelt_bind_fit *fit) {
     return px_similarity_of(fit->scale, fit->rotation, fit->translation);
 }
 
-/* moves [joint]: it is in a tree that has joints for weights. Meshes and cameras beside the skeleton stay. */
+/* moves [joint]: its tree contains targets. Meshes and cameras beside the skeleton stay in place. */
 static bool *find_moving(px_arena *arena, const px_bind_subject *s) {
     const pelt_skeleton *skeleton = &s->rig->skeleton;
     bool *moves = PX_NEW(arena, bool, skeleton->joint_count);
@@ -37,7 +37,7 @@ pelt_result px_bind_fit_rig(px_arena *arena, const pelt_bind_fit *fit, const pel
     return px_similarity_motions(arena, &s, moves, 0, fitted);
 }
 
-/* Joints stand where a skin has them, else as in the fitted rest pose. */
+/* Transforms one bind-pose joint of a rig that was not posed. The rotation part gets no scale. */
 static pelt_affine map_joint(const pelt_bind_fit *fit, const pelt_affine *joint) {
     pelt_transform t = {.scale = {1, 1, 1}};
     memcpy(t.rotation, fit->rotation, sizeof t.rotation);

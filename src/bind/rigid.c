@@ -1,11 +1,12 @@
-/* Shells that follow one joint.
+/* Shells (connected components of the surface) that follow one joint rigidly.
  *
- * Accessories: a small shell that nearly all belongs to one joint follows it wholly, as a button does; skinned clothes
- * are larger, or spread over several joints. A smaller one that is round, or half of that, about a joint follows that, as
- * an eye does, to which the head's bone and those of the lids may be as near.
+ * Accessories: a small shell with nearly all weights on one joint follows that joint, as a button does; skinned clothes
+ * are larger, or spread over several joints. A smaller shell that is a sphere or hemisphere around a joint follows that
+ * joint, as an eye does: the bones of head and lids may be equally near.
  *
- * Machines: where most of the mesh are shells that mainly belong to one joint each, none of these bends. Diffusion leaks
- * between parts that touch, so a shell without a clear owner goes to the bone that its vertices are nearest to. */
+ * Machines: where most of the mesh consists of shells that mainly belong to one joint each, none of these bends.
+ * Diffusion leaks between parts that touch, so a shell without a clear owner follows the bone nearest to its
+ * vertices. */
 #include "bind/apply.h"
 
 #include <math.h>
@@ -13,14 +14,14 @@
 #define MAX_ACCESSORY_SIZE  0.3  /* of the mesh's diagonal */
 #define MIN_ACCESSORY_SHARE 0.8  /* of a shell's mean weights */
 #define MAX_NEAREST_SIZE    0.1  /* of the mesh's diagonal */
-#define MAX_RADIUS_SPREAD   0.1  /* of the radius: how much distances from the joint vary */
-#define MAX_MACHINE_PART    0.7  /* of the mesh's diagonal: parts of machines may be larger */
-#define MIN_MACHINE_SHARE   0.5  /* of a shell's mean weights … */
-#define MIN_MACHINE_RATIO   0.72 /* … and of the mesh in such shells, from which it is a machine … */
-#define MIN_MACHINE_SHELLS  20u  /* … with at least so many of them */
-#define BOX_VERTICES        8u   /* vertices: without a loop of them between its ends a shell cannot bend … */
-#define MIN_BOX_SHELLS      4u   /* … and a mesh of so many of these is a machine too */
-#define MAX_RADIUS_RATIO    0.45 /* of the shell's diagonal, at most: a ball has 0.29, half of one 0.33 */
+#define MAX_RADIUS_SPREAD   0.1  /* standard deviation / mean of the distances from the joint */
+#define MAX_MACHINE_PART    0.7  /* of the mesh's diagonal: machine parts may be larger than accessories */
+#define MIN_MACHINE_SHARE   0.5  /* of a shell's mean weights, on one joint */
+#define MIN_MACHINE_RATIO   0.72 /* fraction of the rows in such shells that makes the mesh a machine … */
+#define MIN_MACHINE_SHELLS  20u  /* … with at least this many shells */
+#define BOX_VERTICES        8u   /* a shell with no more vertices has no edge loop between its ends and cannot bend */
+#define MIN_BOX_SHELLS      4u   /* a mesh with at least this many shells, mostly boxes, is a machine too */
+#define MAX_RADIUS_RATIO    0.45 /* mean radius / diagonal of the shell's box: a sphere has 0.29, a hemisphere 0.33 */
 
 static double diagonal(const px_bind_box *box) {
     double sum = 0;
@@ -29,7 +30,7 @@ static double diagonal(const px_bind_box *box) {
     return sqrt(sum);
 }
 
-/* Rows of shell n are items[firsts[n]] … items[firsts[n + 1] − 1]. */
+/* Rows of shell n: items[firsts[n]] to items[firsts[n + 1] − 1]. */
 static pelt_result list_rows(px_arena *arena, const pelt_binding *b, uint32_t **firsts, uint32_t **items) {
     *firsts = PX_NEW(arena, uint32_t, (size_t)b->shell_count + 1);
     *items = PX_NEW(arena, uint32_t, b->subject.classes.count);
@@ -40,12 +41,13 @@ static pelt_result list_rows(px_arena *arena, const pelt_binding *b, uint32_t **
     for (uint32_t n = 0, sum = 0; n <= b->shell_count; n++)
         (*firsts)[n] = sum += n < b->shell_count ? (*firsts)[n] : 0;
     for (uint32_t i = b->subject.classes.count;
-         i-- > 0;) /* downwards: a shell ends up at its first, in ascending order */
+         i-- > 0;) /* descending: keeps the rows of a shell in ascending order and ends at its first row */
         (*items)[--(*firsts)[b->shells[i]]] = i;
     return PELT_OK;
 }
 
-/* The joint with the largest part of the rows' weights, and that part. `sums` [joint] are 0 before and after. */
+/* The joint with the largest share of the rows' weights, and that share. `sums` [joint]: scratch, 0 before and
+ * after. */
 static uint32_t strongest(const px_weight_table *table, const uint32_t *rows, uint32_t count, double *sums,
                           double *share) {
     uint32_t best = PELT_NONE;
@@ -73,7 +75,7 @@ static double distance(const float *p, const pelt_affine *joint) {
     return sqrt(sum);
 }
 
-/* How much the rows' distances from a joint vary, in their mean; INFINITY when that is too large. */
+/* Standard deviation / mean of the rows' distances from a joint; INFINITY if the mean is 0 or larger than `most`. */
 static double spread_about(const px_bind_subject *s, const uint32_t *rows, uint32_t count, const pelt_affine *joint,
                            double most) {
     double sum = 0, squares = 0;
@@ -85,8 +87,8 @@ static double spread_about(const px_bind_subject *s, const uint32_t *rows, uint3
     return sum > 0 && sum <= most ? sqrt(fmax(squares - sum * sum, 0)) / sum : INFINITY;
 }
 
-/* The joint that a shell is round about, of those that are there with all that is below them; or PELT_NONE. `there`
- * [joint] is scratch. */
+/* The joint at the centre of a spherical shell, or PELT_NONE. Only joints inside the shell with all of their
+ * descendants are candidates. `there` [joint]: scratch. */
 static uint32_t joint_inside(const pelt_binding *b, const px_bind_settings *settings, const px_bind_box *box,
                              const uint32_t *rows, uint32_t count, bool *there) {
     const px_bind_subject *s = &b->subject;
@@ -112,14 +114,14 @@ static uint32_t joint_inside(const pelt_binding *b, const px_bind_settings *sett
     return best;
 }
 
-/* What is known of a shell. */
+/* Measurements of one shell. */
 typedef struct shell {
-    double size;    /* its box's diagonal */
-    double share;   /* of its weights that are `joint`'s */
-    uint32_t joint; /* that has most of them, or that it is round about; PELT_NONE: it has no weights */
+    double size;    /* diagonal of its bounding box */
+    double share;   /* fraction of its weights on `joint` */
+    uint32_t joint; /* joint with the largest weight; PELT_NONE: no weights */
 } shell;
 
-/* The joint whose bone is nearest to a shell on the mean. */
+/* The joint whose bone has the least mean distance from a shell's rows. means [target]: scratch. */
 static uint32_t nearest_bone(const pelt_binding *b, const px_bind_settings *settings, const uint32_t *rows,
                              uint32_t count, double *means) {
     const px_bind_subject *s = &b->subject;
@@ -144,7 +146,7 @@ static uint32_t nearest_bone(const pelt_binding *b, const px_bind_settings *sett
     return best == PELT_NONE ? PELT_NONE : s->targets[best];
 }
 
-/* Whether the whole mesh is a machine: nearly all of it in many shells that mostly belong to one joint each, or in boxes. */
+/* Whether the mesh is a machine: most of it is many shells that mainly belong to one joint each, or boxes. */
 static bool is_machine(const shell *shells, const uint32_t *firsts, uint32_t shell_count, double whole) {
     double rigid = 0, boxes = 0, all = 0;
     for (uint32_t n = 0; n < shell_count; n++) {

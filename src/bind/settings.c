@@ -1,4 +1,4 @@
-/* What the settings say: joints by name, regions by name, α of every row. */
+/* Resolves the settings: joints by name, regions by name, falloff α of every row. */
 #include "bind/apply.h"
 #include "core/math3.h"
 
@@ -11,9 +11,9 @@ typedef struct reader {
     px_bind_settings *out;
 } reader;
 
-/* ---- Joints that may get nothing ------------------------------------------------------------------------------- */
+/* ---- Excluded joints ------------------------------------------------------------------------------------------- */
 
-/* How many links below `above` a joint is; PELT_NONE when it is not. */
+/* Number of links from a joint up to its ancestor `above`; PELT_NONE if it is no descendant. */
 static uint32_t links_below(const pelt_skeleton *skeleton, uint32_t joint, uint32_t above) {
     uint32_t links = 0;
     for (; joint != PELT_NONE && joint > above; joint = skeleton->parents[joint])
@@ -28,7 +28,8 @@ static double squared_distance(const pelt_affine *a, const pelt_affine *b) {
     return sum;
 }
 
-/* The nearest ancestor, else the nearest descendant, else whose joint is nearest. */
+/* The target that replaces an excluded one: the nearest ancestor, else the nearest descendant, else the target at the
+ * least distance. */
 static uint32_t find_heir(const reader *r, uint32_t target) {
     const px_bind_subject *s = r->s;
     const pelt_skeleton *skeleton = &s->rig->skeleton;
@@ -75,7 +76,7 @@ static pelt_result read_exclusions(const reader *r) {
     return PELT_OK;
 }
 
-/* ---- α of rows ------------------------------------------------------------------------------------------------- */
+/* ---- Falloff per row ------------------------------------------------------------------------------------------- */
 
 static pelt_result read_falloffs(const reader *r) {
     const px_bind_subject *s = r->s;
@@ -102,13 +103,13 @@ static pelt_result read_falloffs(const reader *r) {
 
 /* ---- Locks ----------------------------------------------------------------------------------------------------- */
 
-/* Rows as the model has them now, of joints: each as its first vertex. */
+/* Rows of the model's present skin, in joint indices; each class has the weights of its first vertex. */
 static pelt_result read_kept(const reader *r) {
     const px_bind_subject *s = r->s;
     const pelt_skin *skin = &s->model->skin;
     px_weight_table *kept = &r->out->kept;
     PX_TRY(px_weight_table_make(r->arena, s->classes.count, PX_WEIGHT_CAPACITY, kept));
-    uint32_t next = 0; /* rows are numbered by first appearance */
+    uint32_t next = 0; /* classes are numbered by first appearance */
     for (size_t i = 0; i < s->model->mesh.vertex_count; i++) {
         if (s->classes.of[i] != next)
             continue;
@@ -140,7 +141,7 @@ static pelt_result read_locks(const reader *r) {
 
 /* ---- Regions --------------------------------------------------------------------------------------------------- */
 
-/* Every part of this name or material follows the joint. */
+/* All parts of this name or material follow the joint. */
 static pelt_result mark_region(const reader *r, const char *name, size_t length, uint32_t joint) {
     const px_bind_subject *s = r->s;
     const pelt_mesh *mesh = &s->model->mesh;

@@ -1,5 +1,6 @@
-/* Pieces. Of the volume: what no bone reaches (buttons, eyes, a cape that hangs free) is bridged to what is nearest. Of
- * the surface: shells, to find accessories. */
+/* Connected components of the volume and of the surface. Volume components that no bone reaches (buttons, eyes, a
+ * free-hanging cape) are bridged to the nearest reached voxels. Surface components (shells) are used to find
+ * accessories. */
 #include "bind/bind.h"
 
 #include <math.h>
@@ -9,22 +10,22 @@ typedef struct bridging {
     px_bind_wave *wave;
     px_bind_bridges *out;
     px_arena *arena;
-    px_bind_bins bins; /* of what is reached */
+    px_bind_bins bins; /* of the reached voxels */
     uint32_t piece_count;
-    uint32_t *pieces;       /* [voxel] the piece that was not reached, or PELT_NONE */
-    uint32_t *piece_firsts; /* [piece + 1] into members */
-    uint32_t *members;      /* voxels of pieces */
-    uint32_t *nearest;      /* [member] reached voxel */
-    float *gaps;            /* [member] distance to it */
-    float *piece_gaps;      /* [piece] the least of these */
-    bool *done;             /* [piece] */
+    uint32_t *pieces;       /* [voxel] index of its unreached component, or PELT_NONE */
+    uint32_t *piece_firsts; /* [piece + 1] prefix sums: first voxel of each component in `members` */
+    uint32_t *members;      /* voxels of the components, sorted by component */
+    uint32_t *nearest;      /* [member] nearest reached voxel */
+    float *gaps;            /* [member] distance to it, in cells */
+    float *piece_gaps;      /* [piece] least gap of its members */
+    bool *done;             /* [piece] it has bridges */
 } bridging;
 
 static bool is_reached(const px_bind_wave *wave, uint32_t voxel) {
     return wave->owners[voxel] != PELT_NONE;
 }
 
-/* ---- Pieces -------------------------------------------------------------------------------------------------- */
+/* ---- Components ---------------------------------------------------------------------------------------------- */
 
 static pelt_result find_pieces(bridging *b, uint32_t unreached) {
     const px_bind_volume *volume = b->wave->volume;
@@ -87,8 +88,8 @@ static pelt_result build(bridging *b, uint32_t piece, float most) {
     return PELT_OK;
 }
 
-/* Near pieces first: others may hang on them. Of each, all that is about as near as its nearest voxel gets a bridge, so
- * that a sleeve follows the arm below it place by place. */
+/* One round: bridges the nearest components; farther ones may then attach to these. Within a component, every voxel
+ * nearly as close as the closest one gets a bridge, so that a sleeve follows the arm inside it locally. */
 static pelt_result round_of_bridges(bridging *b, uint32_t *left) {
     float least = INFINITY;
     px_bind_bins_fill(b->wave->volume, b->wave->owners, &b->bins);
@@ -161,7 +162,7 @@ pelt_result px_bind_crossings_make(px_arena *arena, const px_bind_volume *volume
     return PELT_OK;
 }
 
-/* Few voxels have any, so the bit is looked at first. */
+/* Lower bound by bisection. Few voxels have crossings, so the bit is tested first. */
 uint32_t px_bind_crossings_from(const px_bind_crossings *crossings, uint32_t voxel) {
     uint32_t low = 0, high = crossings->count;
     if (!(crossings->ends[voxel / 64] >> voxel % 64 & 1))
@@ -187,7 +188,7 @@ pelt_result px_bind_shells(px_arena *arena, const px_bind_subject *subject, uint
     for (size_t c = 0; c < 3 * (size_t)subject->triangle_count; c++)
         px_group_join(groups, subject->triangles[c], subject->triangles[c - c % 3]);
     *shell_count = 0;
-    for (uint32_t i = 0; i < subject->classes.count; i++) { /* a group's lowest row comes first */
+    for (uint32_t i = 0; i < subject->classes.count; i++) { /* the lowest row of a group comes first */
         uint32_t lowest = px_group_of(groups, i);
         shells[i] = lowest == i ? (*shell_count)++ : shells[lowest];
     }

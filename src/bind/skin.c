@@ -1,19 +1,20 @@
-/* Rows into the model. Bones that are there stay as they are; where a joint has none for a space of the mesh, one is
- * added that moves nothing in the bind pose. A skeleton from elsewhere comes behind the model's own nodes. */
+/* Stores rows of weights as the model's skin. Existing bones stay; if a joint lacks a bone for a space of the mesh, a
+ * bone is added whose bind matrix makes it the identity in the bind pose. A skeleton of another model is appended to
+ * the model's own nodes. */
 #include "bind/apply.h"
 #include "bind/fit.h"
 #include "core/math3.h"
 
 #define MAX_BONES 65535u
 
-/* What the model had and has got, for as long as the binding lives: a model's memory only grows, so that applying again
- * writes where it wrote before. */
+/* Previous skin and new arrays of the model, kept while the binding exists: the model's memory only grows, so applying
+ * again reuses the same arrays. */
 typedef struct px_bind_output {
     pelt_skin before;
-    bool fresh;           /* nothing of that skin is needed any more */
-    px_joined_rig joined; /* with a skeleton from elsewhere */
-    pelt_model fitted;    /* rest pose and motions of the model's own skeleton, where that was fitted */
-    uint32_t capacity;    /* influences that there is room for */
+    bool fresh;           /* no data of the previous skin is needed */
+    px_joined_rig joined; /* model with the skeleton of another model appended */
+    pelt_model fitted;    /* fitted rest pose and motions of the model's own skeleton */
+    uint32_t capacity;    /* influences per vertex that bones and weights can hold */
     uint16_t *bones;
     float *weights;
     uint32_t bone_capacity;
@@ -30,10 +31,10 @@ typedef struct putter {
     uint32_t influences;
     uint32_t bone_count;
     uint32_t *bones; /* [space][joint of the rig] bone, or PELT_NONE */
-    uint8_t *wanted; /* [space][joint of the rig] there must be one */
+    uint8_t *wanted; /* [space][joint of the rig] 1: a bone is needed */
 } putter;
 
-/* ---- Once ------------------------------------------------------------------------------------------------------ */
+/* ---- First call ------------------------------------------------------------------------------------------------ */
 
 static pelt_result make_output(putter *p) {
     const px_bind_subject *s = p->s;
@@ -62,7 +63,7 @@ static pelt_result make_output(putter *p) {
 
 /* ---- Bones ----------------------------------------------------------------------------------------------------- */
 
-/* Bones of joints with weights; in a new skin, of all that could have some. */
+/* Marks joints with weights; in a new skin, all targets of the spaces in use. */
 static void find_wanted(putter *p) {
     const px_bind_subject *s = p->s;
     size_t joint_count = s->rig->skeleton.joint_count;
@@ -102,7 +103,7 @@ static pelt_result reserve_bones(putter *p) {
     return PELT_OK;
 }
 
-/* Numbers the bones, the new ones behind the old ones. */
+/* Assigns bone indices; new bones follow the existing ones. */
 static pelt_result plan_bones(putter *p) {
     const px_bind_subject *s = p->s;
     size_t joint_count = s->rig->skeleton.joint_count, pairs = px_mul_size(s->space_count, joint_count);
@@ -138,7 +139,8 @@ static void put_bones(const putter *p) {
         uint32_t bone = p->bones[n], joint = (uint32_t)(n % joint_count);
         if (bone == PELT_NONE || (bone < before->bone_count && !p->binding->report.fit.changes))
             continue;
-        pelt_affine inverse = px_affine_identity(); /* of a joint without size, which shows nothing anyway */
+        pelt_affine inverse = px_affine_identity(); /* stays if the joint is singular (zero scale): it moves nothing
+                                                     * visible */
         px_affine_inverse(&s->joints[joint], &inverse);
         p->out->bone_joints[bone] = joint_number(p, joint);
         p->out->inverse_binds[bone] = px_affine_mul(&inverse, &s->spaces[n / joint_count]);
@@ -147,7 +149,7 @@ static void put_bones(const putter *p) {
 
 /* ---- Vertices -------------------------------------------------------------------------------------------------- */
 
-/* K: vertices that keep their weights may need more than was asked for. */
+/* Influences per vertex: vertices that keep their weights may need more than desc.influences. */
 static void count_influences(putter *p) {
     const pelt_skin *before = &p->out->before;
     for (size_t i = 0; i < p->s->model->mesh.vertex_count; i++)
@@ -196,7 +198,7 @@ static void put_vertices(const putter *p) {
 
 /* ---- Entry points ------------------------------------------------------------------------------------------ */
 
-/* Whether a part's vertices got weights. Parts without vertices did not. */
+/* Whether a part's vertices got weights; false for parts without vertices. */
 static bool is_bound(const putter *p, const pelt_part *part) {
     const pelt_mesh *mesh = &p->s->model->mesh;
     uint32_t at = part->vertex_count     ? part->first_vertex
@@ -212,7 +214,7 @@ pelt_result px_bind_put_skin(px_arena *arena, pelt_binding *binding, const px_we
     PX_TRY(make_output(&p));
     PX_TRY(plan_bones(&p));
     PX_TRY(reserve_vertices(&p));
-    put_bones(&p); /* from here on nothing can fail: these may be the model's own arrays */
+    put_bones(&p); /* cannot fail from here on: these arrays may be in use by the model */
     put_vertices(&p);
     model->skin =
         (pelt_skin){p.bone_count, p.influences, p.out->bone_joints, p.out->inverse_binds, p.out->bones, p.out->weights};

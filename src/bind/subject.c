@@ -1,5 +1,5 @@
-/* What is bound to what. Files keep vertices in the space of a skin or of a node, and skins may share joints and yet
- * place them differently; here everything is brought into the world, in the pose that the skins were bound in. */
+/* Input of the binding. Files store vertices in the space of a skin or of a node, and skins may share joints and yet
+ * place them differently; here everything is transformed to world space, in the bind pose of the skins. */
 #include "bind/bind.h"
 #include "core/math3.h"
 #include "core/mesh.h"
@@ -8,19 +8,19 @@ typedef struct maker {
     pelt_context *context;
     px_arena *arena;
     px_bind_subject *s;
-    const pelt_model *model; /* whose spaces these are */
+    const pelt_model *model; /* model whose spaces are computed */
     const pelt_bind_desc *desc;
-    pelt_affine *globals;  /* [joint of the model's own skeleton] at rest */
-    bool skinned;          /* parts have skins: those get weights; else all do */
-    uint8_t *bound;        /* [vertex] it gets weights */
-    uint32_t *groups;      /* [bone] bones of one skin lead to the same lowest one */
-    uint32_t *bone_spaces; /* [bone] */
-    uint8_t *uses;         /* [bone] what it moves: USE_… */
+    pelt_affine *globals;  /* [joint of the model's own skeleton] rest pose */
+    bool skinned;          /* some parts have a skin: only those get weights; else all parts do */
+    uint8_t *bound;        /* [vertex] 1: it gets weights */
+    uint32_t *groups;      /* [bone] union-find: bones of one skin have the same root */
+    uint32_t *bone_spaces; /* [bone] its space */
+    uint8_t *uses;         /* [bone] USE_… bits: kinds of vertices that it moves */
 } maker;
 
 enum { USE_BOUND = 1, USE_KEPT = 2 };
 
-#define ROOT_SHARE 0.25 /* of the mean joint's sum of weights: a joint on top with less may be a root */
+#define ROOT_SHARE 0.25 /* of the mean sum of weights per joint: a topmost joint with less may be a root */
 
 static pelt_affine *rest_globals(px_arena *arena, const pelt_skeleton *skeleton) {
     pelt_affine *globals = PX_NEW(arena, pelt_affine, skeleton->joint_count);
@@ -31,7 +31,7 @@ static pelt_affine *rest_globals(px_arena *arena, const pelt_skeleton *skeleton)
 
 /* ---- Spaces ------------------------------------------------------------------------------------------------ */
 
-/* Parts with a skin get weights; where there is none, all parts do. */
+/* Parts with a skin get weights; if no part has one, all parts do. */
 static pelt_result choose_vertices(maker *m) {
     const pelt_mesh *mesh = &m->model->mesh;
     m->bound = PX_NEW(m->arena, uint8_t, mesh->vertex_count);
@@ -47,7 +47,8 @@ static pelt_result choose_vertices(maker *m) {
     return PELT_OK;
 }
 
-/* Bones that move one part together are of one skin, and so of one space; so are those of parts that share a bone. */
+/* Groups bones by space. Bones that move one part belong to one skin and hence to one space; so do those of parts that
+ * share a bone. */
 static pelt_result group_bones(maker *m) {
     const pelt_mesh *mesh = &m->model->mesh;
     const pelt_skin *skin = &m->model->skin;
@@ -77,8 +78,8 @@ static double difference(const pelt_affine *a, const pelt_affine *b) {
     return off;
 }
 
-/* Bones that stand alike but for rounding are of one space, whichever parts they move: those of a skin in a file that
- * rests as it was bound, and those of nodes, which lie in the world already. */
+/* Joins bones with the same transform from their space to the world, up to rounding, whichever parts they move: those
+ * of skins in a file that rests in its bind pose, and those of nodes, which are in world space already. */
 static void join_alike(maker *m, pelt_affine *stands) {
     const pelt_mesh *mesh = &m->model->mesh;
     float low[3], high[3];
@@ -102,13 +103,13 @@ static void join_alike(maker *m, pelt_affine *stands) {
     }
 }
 
-/* Where a space stands is what its bone nearest to the root says: where the file rests in another pose than it was bound
- * in, the bones disagree. Bones that move nothing join the space that fits them best. */
+/* The transform of a space is that of its bone nearest to the root: in a file that rests in another pose than the bind
+ * pose, the bones of a space disagree. Unused bones join the space that fits best. */
 static pelt_result make_spaces(maker *m) {
     px_bind_subject *s = m->s;
     const pelt_skin *skin = &m->model->skin;
     uint32_t *numbers = PX_NEW(m->arena, uint32_t, skin->bone_count); /* [group] space + 1 */
-    uint32_t *tops = PX_NEW(m->arena, uint32_t, skin->bone_count);    /* [space] bone nearest to the root */
+    uint32_t *tops = PX_NEW(m->arena, uint32_t, skin->bone_count);    /* [space] its bone nearest to the root */
     pelt_affine *stands = PX_NEW(m->arena, pelt_affine, skin->bone_count);
     s->spaces = PX_NEW(m->arena, pelt_affine, (size_t)skin->bone_count + 1);
     if (!numbers || !tops || !stands || !s->spaces)
@@ -211,7 +212,8 @@ static pelt_result make_triangles(maker *m) {
 
 /* ---- Joints ------------------------------------------------------------------------------------------------ */
 
-/* Joints stand where the bones of the skin have them. Where there is no bone, they are to their parents as at rest. */
+/* Bind-pose transforms of the joints, from the skin's bones. Joints without a bone keep their rest transform relative
+ * to the parent. */
 static pelt_result place_joints(maker *m, const px_bind_subject *like, const pelt_affine *globals) {
     px_bind_subject *s = m->s;
     const pelt_skeleton *skeleton = &s->rig->skeleton;
@@ -240,7 +242,7 @@ static pelt_result place_joints(maker *m, const px_bind_subject *like, const pel
     return PELT_OK;
 }
 
-/* Joints that a skin names, for what will be bound; false when there is no skin. */
+/* named [joint]: it is a bone of the skin and moves vertices to be bound, or none. False if there is no skin. */
 static bool find_named(const pelt_model *rig, const uint8_t *uses, bool *named) {
     bool any = false, skinned = false;
     for (uint32_t p = 0; p < rig->mesh.part_count; p++)
@@ -251,14 +253,14 @@ static bool find_named(const pelt_model *rig, const uint8_t *uses, bool *named) 
     return any;
 }
 
-/* weighted [joint]: it has weights in the skin. trusted [joint]: … and is not just a joint on top of the others with a
- * few stray weights, as roots often have. *painted: two joints or more have weights; programs write one joint with all
- * of them for a mesh that nobody has painted yet. */
+/* weighted [joint]: it has weights in the skin. trusted [joint]: it has, and is not only a topmost joint with a few
+ * stray weights, as roots often are. *painted: two or more joints have weights; programs write one joint with all
+ * weights for a mesh that was not painted yet. */
 static pelt_result find_weighted(px_arena *arena, const pelt_model *rig, bool *weighted, bool *trusted, bool *painted) {
     const pelt_skin *skin = &rig->skin;
     const uint32_t *parents = rig->skeleton.parents, joint_count = rig->skeleton.joint_count;
     double *sums = PX_NEW(arena, double, joint_count), whole = 0;
-    bool *below = PX_NEW(arena, bool, joint_count); /* [joint] one above it has weights */
+    bool *below = PX_NEW(arena, bool, joint_count); /* [joint] an ancestor has weights */
     uint32_t count = 0;
     if (!sums || !below)
         return PELT_ERROR_MEMORY;
@@ -281,8 +283,8 @@ static pelt_result find_weighted(px_arena *arena, const pelt_model *rig, bool *w
     return PELT_OK;
 }
 
-/* Without a skin: joints that neither carry a mesh nor mark the end of a bone, and all above those. Where every joint
- * carries a mesh, those with others below have to do. */
+/* Candidates of a rig without skin: joints that neither hold a mesh nor mark the end of a bone, and their ancestors. If
+ * every joint holds a mesh, those with children. */
 static pelt_result guess_candidates(px_arena *arena, const pelt_model *rig, bool *candidates) {
     const pelt_skeleton *skeleton = &rig->skeleton;
     bool *shows = PX_NEW(arena, bool, skeleton->joint_count), *parent = PX_NEW(arena, bool, skeleton->joint_count);
@@ -318,7 +320,7 @@ static pelt_result choose_targets(maker *m, const uint8_t *uses) {
         return PELT_ERROR_MEMORY;
     PX_TRY(px_bind_mark_named(m->context, &s->rig->skeleton, m->desc->exclude, "exclude", excluded));
     PX_TRY(px_bind_mark_named(m->context, &s->rig->skeleton, m->desc->only, "only", only));
-    bool painted = false, any = false; /* any: some joint could have weights, were it not excluded */
+    bool painted = false, any = false; /* any: some joint is a candidate, excluded or not */
     if (!find_named(s->rig, uses, candidates))
         PX_TRY(guess_candidates(m->arena, s->rig, candidates));
     else if (m->desc->joints == PELT_BIND_JOINTS_WEIGHTED)
@@ -349,7 +351,7 @@ static pelt_result choose_targets(maker *m, const uint8_t *uses) {
 
 /* ---- Entry points ------------------------------------------------------------------------------------------ */
 
-/* Everything about spaces, for a model with its own skeleton. */
+/* Computes all space data of a model with its own skeleton. */
 static pelt_result find_spaces(maker *m) {
     m->globals = rest_globals(m->arena, &m->model->skeleton);
     if (!m->globals)
@@ -372,7 +374,7 @@ pelt_result px_bind_subject_make(pelt_context *context, px_arena *arena, pelt_mo
         PX_TRY(place_joints(&m, subject, m.globals));
         return choose_targets(&m, m.uses);
     }
-    /* The other model's skeleton is found in the same way as its own mesh would find it. */
+    /* The other model's joints are placed by its own skin. */
     px_bind_subject other = {0};
     maker o = {.context = context, .arena = arena, .s = &other, .model = subject->rig, .desc = desc};
     PX_TRY(find_spaces(&o));

@@ -1,9 +1,9 @@
-/* One bone's system (L + H) w = H p on the nodes near it. */
+/* The linear system (L + H) w = H p of one bone, on the nodes near it; see heat.c. */
 #include "bind/heat.h"
 
 #include <math.h>
 
-#define MAX_DECAY_LENGTHS 6.0f /* weights farther away than this many decay lengths are none: e⁻⁶ */
+#define MAX_DECAY_LENGTHS 6.0f /* weights beyond this many decay lengths are negligible: e⁻⁶ */
 
 pelt_result px_heat_scratch_make(const px_heat *h, px_arena *arena, px_heat_scratch *s) {
     size_t count = h->levels[0].graph.count;
@@ -57,7 +57,7 @@ void px_heat_gather(const px_heat *h, uint32_t at, uint32_t target, float hold, 
         }
 }
 
-/* out = (L + H) in at the nodes; returns in·out. */
+/* out = (L + H) in, on the current nodes; returns in·out. */
 static double multiply(const px_heat_level *l, float hold, const px_heat_scratch *s, const float *in, float *out) {
     double dot = 0;
     for (uint32_t k = 0; k < s->node_count; k++) {
@@ -71,7 +71,7 @@ static double multiply(const px_heat_level *l, float hold, const px_heat_scratch
     return dot;
 }
 
-/* With the diagonal as preconditioner. */
+/* Conjugate gradients with Jacobi (diagonal) preconditioner. Leaves b and p zero on all nodes for the next call. */
 void px_heat_solve(const px_heat_level *l, float hold, px_heat_scratch *s, float *x, double tolerance, uint32_t most) {
     double energy = 0, least = 0;
     multiply(l, hold, s, x, s->ap);

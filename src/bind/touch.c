@@ -1,22 +1,23 @@
-/* Where limbs touch that the skeleton holds apart: a hand at a thigh, fingers on a coarse grid. Weights would run
- * through such places as through flesh, so the limbs are parted there; and since the border may lie inside one of them,
- * people should know. */
+/* Contacts between limbs that are far apart in the skeleton: a hand at a thigh, fingers on a coarse grid. Weights would
+ * diffuse through such contacts, so the limbs are separated there. The detected border may lie inside one of the limbs,
+ * therefore the contacts are reported. */
 #include "bind/bind.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#define MIN_LINKS 4u /* between bones; neighbours in the tree meet everywhere */
+#define MIN_LINKS 4u /* links between two joints in the tree, at least; neighbours meet everywhere */
 #define MIN_DETOUR_RATIO                                                                                               \
-    4.0f /* … and the way along the skeleton against that through the place: faces have many joints */
+    4.0f /* path along the skeleton / path through the contact, at least: excludes faces with many joints */
 
 typedef struct toucher {
     const px_bind_subject *subject;
     const px_bind_bones *bones;
     const px_bind_wave *wave;
-    float *ways;               /* [target][target] along the skeleton, in sides along x; 0: not known yet, < 0: near */
-    uint32_t *counts;          /* [target][target] faces, lower target first */
-    uint32_t (*neighbours)[6]; /* of the volume, to part limbs; or NULL */
+    float *ways;               /* [target][target] path length along the skeleton, in cells; 0: not computed yet, < 0:
+                                * not far */
+    uint32_t *counts;          /* [target][target] number of shared faces; lower target first */
+    uint32_t (*neighbours)[6]; /* of the volume: faces between limbs are removed here; NULL: faces stay */
 } toucher;
 
 static float link_length(const toucher *t, uint32_t joint) {
@@ -28,7 +29,7 @@ static float link_length(const toucher *t, uint32_t joint) {
     return (float)(sqrt(sum) / t->wave->volume->voxels.grid.cell[0]);
 }
 
-/* Whether two bones come so near to each other that they share their flesh: a foot that hangs from an IK target in the
+/* Whether two bones are so close that they belong to the same limb: a foot that is the child of an IK target in the
  * tree still meets its leg. */
 static bool bones_meet(const toucher *t, uint32_t a, uint32_t b) {
     const px_bind_wave *wave = t->wave;
@@ -49,8 +50,9 @@ static bool bones_meet(const toucher *t, uint32_t a, uint32_t b) {
     return false;
 }
 
-/* Up from the joint with the higher number, until both are one: parents have lower numbers. Joints of different trees
- * are never far: nobody knows. */
+/* Path length between the joints of two targets, through their lowest common ancestor. Repeatedly replaces the joint of
+ * higher index by its parent: parents have lower indices. −1: not far; also for joints of different trees, which have
+ * no path. */
 static float measure_way(const toucher *t, uint32_t a, uint32_t b) {
     const uint32_t *parents = t->subject->rig->skeleton.parents;
     uint32_t links = 0;
@@ -90,7 +92,7 @@ static void count_voxels(const toucher *t, pelt_bind_report *report) {
                 continue;
             touches = true;
             t->counts[pair] += v < next;
-            if (t->neighbours) /* the other side sees the same, and parts its own */
+            if (t->neighbours) /* v's neighbour is handled in its own iteration */
                 t->neighbours[v][k] = PELT_NONE;
         }
         report->touching_count += touches;

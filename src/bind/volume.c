@@ -1,4 +1,4 @@
-/* Looking things up in the volume. */
+/* Voxel lookup, and distances between points and bone segments. */
 #include "bind/bind.h"
 
 #include <math.h>

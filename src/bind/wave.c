@@ -1,28 +1,28 @@
-/* How far voxels are from bones, through the volume.
+/* Distances of voxels from bones, measured through the volume.
  *
- * As long as a voxel sees the bone that its distance comes from, the distance is that to the segment itself, exact in
- * every direction: it sees it when the next voxel on the straight line there does. Behind corners the eikonal equation
- * carries the distance on (first order, from neighbours that belong to the same bone). */
+ * While a voxel has a line of sight to the segment that its distance comes from, the distance is exact: that to the
+ * segment. It has a line of sight if the next voxel on the straight line to the segment has one. Beyond corners, fast
+ * marching solves the eikonal equation (first order, from neighbours of the same bone). */
 #include "bind/bind.h"
 
 #include <math.h>
 
 enum { WAVE_FINAL = 1, WAVE_SEES = 2 };
 
-#define REACH_FACTOR  1.2f  /* distances up to this many times a bone's reach count unchanged … */
-#define LEAN_PENALTY  0.03f /* of the distance, added where a place lies along the bone rather than beside it */
-#define BEYOND_FACTOR 4.0f  /* … and what is beyond counts this many times */
-#define MIN_INSIDE    0.25f /* share of a bone inside the volume: with less the bone lies outside */
+#define REACH_FACTOR  1.2f  /* distances up to this multiple of a bone's reach are not penalized … */
+#define LEAN_PENALTY  0.03f /* maximum relative increase of keys: along the bone rather than beside it */
+#define BEYOND_FACTOR 4.0f  /* … beyond it they grow by this factor */
+#define MIN_INSIDE    0.25f /* share of a bone inside the volume: below it the bone counts as outside */
 
-/* ---- A heap ------------------------------------------------------------------------------------------------ */
+/* ---- Heap -------------------------------------------------------------------------------------------------- */
 
-/* An entry is a key above a voxel: bits of floats that are not below 0 have the order of the floats, and equal keys go by
- * voxel, so that the order is one. Four children to an entry: half as deep as with two. */
+/* An entry is a key in the high and a voxel in the low 32 bits: the bits of non-negative floats are ordered as the
+ * floats, and ties go by voxel, so the order is deterministic. The heap is 4-ary: half as deep as a binary one. */
 static uint64_t entry_of(float key, uint32_t voxel) {
     return (uint64_t)px_float_bits(key) << 32 | voxel;
 }
 
-/* Room for one more. */
+/* Reserves capacity for one more entry. */
 static pelt_result make_room(px_bind_wave *w) {
     if (w->heap_count < w->heap_capacity)
         return PELT_OK;
@@ -60,7 +60,7 @@ static uint64_t pop(px_bind_wave *w) {
     return top;
 }
 
-/* ---- Steps ------------------------------------------------------------------------------------------------- */
+/* ---- Propagation ------------------------------------------------------------------------------------------- */
 
 static float key_of(const px_bind_wave *w, uint32_t segment, float distance) {
     if (!w->reach)
@@ -83,8 +83,9 @@ static pelt_result offer(px_bind_wave *w, uint32_t voxel, float distance, uint32
     return offer_key(w, voxel, key_of(w, segment, distance), distance, segment, sees);
 }
 
-/* Behind the joint of two bones (a heel, an elbow) both are as near as the joint. There the distance to the one that
- * points farther away counts a little more, so that their border goes on straight and does not hang on rounding. */
+/* Factor on the key. Beyond the joint of two bones (heel, elbow), both are at the same distance. The key of the bone
+ * that points farther away is increased slightly, so that the border continues straight and does not depend on
+ * rounding. */
 static float lean(const px_bind_wave *w, uint32_t segment, const float centre[3], const float nearest[3],
                   float distance) {
     const px_bind_segment *s = &w->segments[segment];
@@ -102,7 +103,8 @@ static void centre_of(const px_bind_volume *volume, uint32_t voxel, float out[3]
         out[c] = (float)volume->voxels.cells[voxel][c];
 }
 
-/* Whether `voxel` sees `nearest`, a point of the segment, when the wave comes from its neighbour `from`. */
+/* Whether the voxel at `centre` has a line of sight to `nearest`, a point of the segment; the front comes from its
+ * neighbour `from`. */
 static bool sees(const px_bind_wave *w, uint32_t from, const float centre[3], const float nearest[3]) {
     float way[3], longest = 0;
     for (int c = 0; c < 3; c++) {
@@ -118,7 +120,8 @@ static bool sees(const px_bind_wave *w, uint32_t from, const float centre[3], co
            (next != PELT_NONE && w->states[next] == (WAVE_FINAL | WAVE_SEES) && w->owners[next] == w->owners[from]);
 }
 
-/* The smaller distance of the two neighbours along an axis, of those that are final and of the same bone. */
+/* The smaller distance of the two neighbours along an axis that are final and belong to the same bone; else
+ * INFINITY. */
 static float upwind(const px_bind_wave *w, uint32_t voxel, int axis, uint32_t target) {
     float least = INFINITY;
     for (int side = 0; side < 2; side++) {
@@ -129,7 +132,8 @@ static float upwind(const px_bind_wave *w, uint32_t voxel, int axis, uint32_t ta
     return least;
 }
 
-/* The root of Σ ((x − d)/h)² = 1 over as many axes, nearest first, as it is behind. */
+/* Solves Σ ((x − d)/h)² = 1 for x, with d the upwind distance and h the cell edge of an axis. Axes are added in
+ * ascending order of d while x > d. */
 static float eikonal(const px_bind_wave *w, uint32_t voxel, uint32_t target) {
     float d[3], h[3];
     int count = 0;
@@ -173,7 +177,7 @@ static pelt_result relax(px_bind_wave *w, uint32_t from, uint32_t voxel) {
     return offer(w, voxel, eikonal(w, voxel, w->segments[segment].target), segment, false);
 }
 
-/* Over bridges nothing sees anything. */
+/* Propagates over bridges, without a line of sight. */
 static pelt_result cross(px_bind_wave *w, uint32_t from) {
     const px_bind_crossings *all = w->crossings;
     for (uint32_t c = px_bind_crossings_from(all, from); c < all->count && all->items[c].from == from; c++)
@@ -182,7 +186,7 @@ static pelt_result cross(px_bind_wave *w, uint32_t from) {
     return PELT_OK;
 }
 
-/* First come, first served: what waits is a queue. */
+/* Breadth-first search; the heap array serves as the queue. */
 static pelt_result flood(px_bind_wave *w) {
     for (size_t n = 0; n < w->heap_count; n++) {
         uint32_t from = (uint32_t)w->heap[n];
@@ -224,13 +228,13 @@ pelt_result px_bind_wave_run(px_bind_wave *wave) {
     return PELT_OK;
 }
 
-/* ---- Where it starts ----------------------------------------------------------------------------------------- */
+/* ---- Start --------------------------------------------------------------------------------------------------- */
 
 pelt_result px_bind_wave_seed(px_bind_wave *wave, uint32_t voxel, float distance, uint32_t segment) {
     return offer(wave, voxel, distance, segment, false);
 }
 
-/* Calls for voxels at, or nearest to, places along a segment; `stride` half cells apart. */
+/* Calls `near` for the voxels at (most = 0) or nearest to samples along a segment, `stride` half cells apart. */
 static pelt_result along_segment(const px_bind_volume *volume, const px_bind_segment *s, uint32_t stride, float most,
                                  px_bind_near_fn *near, void *user) {
     float length = 0;

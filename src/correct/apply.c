@@ -1,4 +1,4 @@
-/* Modes become morphs of every node with a mesh, and tracks of weights. */
+/* Stores the modes as morphs of every node with a mesh, and their weights as tracks. */
 #include "core/driver.h"
 #include "core/morphs.h"
 #include "correct/correct.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Displacements under this part of the radius are lost in the rounding of positions; exact zeros need no bytes. */
+/* Displacements below this fraction of the radius vanish in the rounding of positions; exact zeros are not stored. */
 #define NOTHING 0x1p-24
 
 typedef struct apply_work {
@@ -16,12 +16,12 @@ typedef struct apply_work {
     pelt_morph_set morphs;
     pelt_motion *motions;
     uint32_t motion_count;
-    float *sampled; /* [old morph] scratch */
+    float *sampled; /* [existing morph] scratch */
 } apply_work;
 
 /* ---- Morphs ----------------------------------------------------------------------------------------------- */
 
-/* A group's share of one mode of an array [unit][3][pitch]. */
+/* The vertices of a group, from one mode of an array [unit][3][pitch]. */
 static const float *spread(const apply_work *w, const px_morph_group *g, const pelt_vertex_classes *units,
                            const double *array, size_t pitch, uint32_t mode, double nothing) {
     return px_morph_spread(w->c->model->memory, g, units->of, array + mode, pitch, nothing);
@@ -55,7 +55,7 @@ static pelt_result make_morphs(apply_work *w) {
 
 /* ---- Tracks ----------------------------------------------------------------------------------------------- */
 
-/* The weight of a mode between frames. `at`: a frame at or before the time, moved on. */
+/* Weight of a mode, interpolated linearly between frames. *at: a frame not after `time`; advanced. */
 static double weight_at(const px_correction *c, uint32_t mode, uint32_t first, uint32_t end, uint32_t *at, float time) {
     const double *weights = c->modes.weights + (size_t)mode * c->frame_count;
     while (*at + 1 < end && c->times[*at + 1] <= time)
@@ -66,7 +66,7 @@ static double weight_at(const px_correction *c, uint32_t mode, uint32_t first, u
     return weights[*at] + u * (weights[*at + 1] - weights[*at]);
 }
 
-/* Keys at every frame, and wherever the morphs that were there had theirs. */
+/* Keys at every frame and at all keys of the existing morphs. */
 static pelt_result make_track(const apply_work *w, const px_morph_group *g, uint32_t pair, const pelt_motion *motion,
                               pelt_track *out) {
     const px_correction *c = w->c;
@@ -82,7 +82,8 @@ static pelt_result make_track(const apply_work *w, const px_morph_group *g, uint
 
 /* ---- Motions ---------------------------------------------------------------------------------------------- */
 
-/* A motion with its tracks of weights; `pair` PELT_NONE: it is not corrected. */
+/* Copies a motion with extended weight tracks. pair: PELT_NONE if the motion is not corrected. old: NULL for a new
+ * motion. */
 static pelt_result make_motion(apply_work *w, const pelt_motion *old, uint32_t pair, pelt_motion *out) {
     px_correction *c = w->c;
     PX_TRY(px_motion_extend(c->model->memory, old, w->group_count, out));
@@ -137,7 +138,7 @@ pelt_result px_correct_apply(px_correction *c) {
     made.motion_count = w.motion_count;
     PX_TRY(px_morphs_fit_range(c->scratch, &model->morphs, "correction offset", &made));
     *model = made;
-    model->mesh.weld = (pelt_vertex_classes){0}; /* morphs count in it */
+    model->mesh.weld = (pelt_vertex_classes){0}; /* the weld depends on morphs: recompute it */
     model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_MOTIONS;
     return PELT_OK;
 }

@@ -1,14 +1,14 @@
-/* Progressive corrections: rank by rank, see correct.h.
+/* Progressive corrections, rank by rank; see correct.h.
  *
- * Each rank starts from two places and goes on from the better: the modes of the rank before with one more, and the
- * leading singular vectors of the displacements at rest. The first makes that no rank is worse than the one before, the
- * second that none is worse than the paper's basis, and that displacements which are of this rank are found at once.
- */
+ * Each rank has two initial guesses and continues with the better one: the modes of the previous rank plus one, and the
+ * leading singular vectors of the displacements at rest. The first guarantees that no rank is worse than the previous
+ * one, the second that none is worse than the paper's basis, and that displacements of exactly this rank are found at
+ * once. */
 #include "correct/correct.h"
 
 #include <math.h>
 
-#define SWEEP_MIN_GAIN 1e-3 /* a sweep that lowers the error by less than this part of it is the last */
+#define SWEEP_MIN_GAIN 1e-3 /* stop when a sweep reduces the error by less than this fraction */
 
 #define FIELD(name) PELT_FIELD(pelt_correct_desc, name)
 static const pelt_option options[] = {
@@ -25,7 +25,7 @@ static const pelt_option options[] = {
 
 PX_DESC(correct, options)
 
-/* ---- What is wrong ---------------------------------------------------------------------------------------- */
+/* ---- Validation ------------------------------------------------------------------------------------------- */
 
 static pelt_result check_pair(const px_correction *c, uint32_t p) {
     const pelt_correct_pair *pair = &c->pairs[p];
@@ -84,7 +84,8 @@ static void swap_modes(px_modes *a, px_modes *b) {
     *b = old;
 }
 
-/* What of a seed the orthonormal rows of the weights [rank] lack; returns its squared length. */
+/* Component of a seed orthogonal to the first `rank` rows of the weights, which are orthonormal; returns its squared
+ * norm. */
 static double lacking(const px_correction *c, const px_modes *modes, uint32_t rank, uint32_t seed, double *out) {
     size_t frames = c->frame_count;
     double length2 = 0;
@@ -102,7 +103,8 @@ static double lacking(const px_correction *c, const px_modes *modes, uint32_t ra
     return length2;
 }
 
-/* Row `rank` of the weights becomes what the others lack most of the seeds. Its displacements are still 0. */
+/* Sets row `rank` of the weights to the normalized seed component with the largest energy that the other rows lack. Its
+ * displacements are still 0. */
 static void grow(const px_correction *c, px_modes *modes, uint32_t rank) {
     double *row = modes->weights + (size_t)rank * c->frame_count, most = 0;
     uint32_t best = rank;
@@ -118,7 +120,7 @@ static void grow(const px_correction *c, px_modes *modes, uint32_t rank) {
         row[k] = length > 1e-6 ? row[k] / length : 0;
 }
 
-/* Weights and places in turn; `last` is the error before. */
+/* Alternates between weights and displacements; `last` is the error before. */
 static pelt_result alternate(px_correction *c, uint32_t rank, uint32_t sweeps, double last) {
     for (uint32_t s = 0; s < sweeps; s++) {
         double now;
@@ -139,7 +141,7 @@ pelt_result px_correct_settle(px_correction *c, uint32_t rank, uint32_t sweeps, 
     return px_correct_measure(c, &c->modes, rank, error);
 }
 
-/* One rank more in c->modes; `other` is scratch. */
+/* Extends c->modes to `rank` modes; `other` is scratch. */
 static pelt_result fit_rank(px_correction *c, px_modes *other, uint32_t rank, double *error) {
     double fresh, last;
     memset(other->places, 0, 3 * (size_t)c->units.count * c->rank_most * sizeof *other->places);
@@ -167,7 +169,7 @@ static pelt_result fit_skinned(px_correction *c) {
         PX_TRY(px_progress(c->context, "correcting", c->rank, c->rank_most));
         copy_modes(c, &c->modes, &kept);
         PX_TRY(fit_rank(c, &other, c->rank + 1, &c->errors[c->rank + 1]));
-        if (!(c->errors[c->rank + 1] < c->errors[c->rank])) { /* nothing is left but rounding */
+        if (!(c->errors[c->rank + 1] < c->errors[c->rank])) { /* only rounding errors remain */
             swap_modes(&c->modes, &kept);
             break;
         }

@@ -1,19 +1,19 @@
-/* Couples of bones. With T_jk the linear part of bone j in frame k and w the weights of a unit,
+/* Couples: pairs of bones that influence a common unit. With T_jk the linear part of bone j in frame k and w the
+ * weights of a unit,
  *
  *   BᵀB = Σ_jl w_j w_l T_jᵀ T_l = Σ_couples factor · Q_k,   Q_k = T_jᵀ T_l + T_lᵀ T_j
  *
- * and there are far fewer couples that have a unit in common than there are units. Sums over frames are therefore made
- * once for each couple, not for each unit, and sums over units once for each couple, not for each frame.
- */
+ * There are far fewer couples than units. Sums over frames are therefore computed once per couple instead of once per
+ * unit, and sums over units once per couple instead of once per frame. */
 #include "correct/correct.h"
 
-/* ---- Which ------------------------------------------------------------------------------------------------ */
+/* ---- Couples ---------------------------------------------------------------------------------------------- */
 
 typedef struct finder {
     px_correction *c;
-    uint32_t *latest;     /* [bone] couple + 1 of which it is the lower … */
-    uint32_t *before;     /* … [couple] and the one before */
-    uint32_t (*bones)[2]; /* [couple] */
+    uint32_t *latest;     /* [bone] 1 + the latest couple with this lower bone: head of a linked list */
+    uint32_t *before;     /* [couple] 1 + the next couple of the list; 0: end */
+    uint32_t (*bones)[2]; /* [couple] lower and higher bone */
 } finder;
 
 static uint32_t bones_of(const px_correction *c, uint32_t unit) {
@@ -50,9 +50,9 @@ static void use_couples(finder *f, uint32_t unit) {
                                      (a == b ? 0.5 : 1.0) * (double)skin->weights[a] * (double)skin->weights[b]};
 }
 
-/* The uses by couple, in the order of the units. */
+/* Counting sort of the uses by couple, in the order of units. */
 static void sort_uses(px_correction *c) {
-    uint32_t count = c->unit_uses[c->units.count], *next = c->couple_uses + 1; /* ends up where couple_uses is meant */
+    uint32_t count = c->unit_uses[c->units.count], *next = c->couple_uses + 1; /* offset by 1: becomes couple_uses */
     for (uint32_t n = 0; n < count; n++)
         next[c->uses[n].couple + 1]++;
     for (uint32_t p = 0; p < c->couple_count; p++)

@@ -1,31 +1,30 @@
-/* Least squares through the blended transforms: minimise Σ_u share_u Σ_k |B_uk Σ_r c_rk d_ur − e_uk|², with B the linear
- * part of the blended transform and e what the skin misses.
+/* Least squares through the blended transforms: minimise Σ_u share_u Σ_k |B_uk Σ_r c_rk d_ur − e_uk|², with B the
+ * linear part of the blended transform and e the residual of the skin.
  *
- * With the weights c fixed every unit is a problem of its own, with 3·rank unknowns, and with the places d fixed so is
- * every frame, with rank unknowns:
+ * With fixed weights c, every unit is an independent problem with 3·rank unknowns; with fixed displacements d, every
+ * frame is one with rank unknowns. Normal equations:
  *   unit u:   Σ_s (Σ_k c_rk c_sk BᵀB) d_us = Σ_k c_rk Bᵀe
  *   frame k:  Σ_s (Σ_u share d_urᵀ BᵀB d_us) c_sk = Σ_u share d_ur · Bᵀe
- * BᵀB is a sum over couples of bones, so the inner sums are two products with their squares Q (couples.c). Both are solved
- * for a change from what is there, so that the ridge which singular problems need only shortens the step: no step makes
- * it worse.
- */
+ * BᵀB is a sum over couples of bones, so the inner sums are two matrix products with their squares Q (couples.c). Both
+ * are solved for an increment of the present values, so that the ridge, which singular problems need, only shortens the
+ * step: no step increases the error. */
 #include "correct/correct.h"
 
 #include <math.h>
 
-#define RIDGE        1e-12 /* of the mean diagonal: little more than rounding */
+#define RIDGE        1e-12 /* relative to the mean diagonal: slightly above rounding */
 #define FRAME_BLOCK  8u
 #define COUPLE_BLOCK 8u
-#define LANES        16u /* parts of the units whose sums have a place each */
+#define LANES        16u /* groups of units with separate sums: deterministic for any number of threads */
 
 typedef struct fit_work {
     const px_correction *c;
     px_modes *modes;
     uint32_t rank;
     double *products; /* [frame][r ≥ s] c_rk · c_sk; or Σ_u share d_urᵀ BᵀB d_us */
-    double *table;    /* [couple][PX_SYMMETRIC][r ≥ s] */
-    double *sums;     /* [block of units] of the error */
-    double *rights;   /* [lane][frame][rank] */
+    double *table;    /* [couple][PX_SYMMETRIC][r ≥ s] inner sums per couple */
+    double *sums;     /* [block of units] partial sums of the error */
+    double *rights;   /* [lane][frame][rank] right-hand sides of the frames */
 } fit_work;
 
 static size_t square(size_t rank) {
@@ -35,7 +34,8 @@ static size_t pair_count(size_t rank) {
     return rank * (rank + 1) / 2;
 }
 
-/* Solves (a + ridge) x = b for a [n][n], whose diagonal grows by the ridge. b becomes x, or 0 when that cannot be. */
+/* Solves (a + ridge) x = b for a [n][n]; adds the ridge to a's diagonal. b becomes x, or 0 if the factorization
+ * fails. */
 static void solve_ridged(double *a, size_t n, double *b) {
     double trace = 0;
     for (size_t e = 0; e < n; e++)
@@ -46,7 +46,7 @@ static void solve_ridged(double *a, size_t n, double *b) {
         memset(b, 0, n * sizeof *b);
 }
 
-/* Bᵀe of some units as doubles, [3·count][frame]. */
+/* Converts Bᵀe of units [first, first + count) to double: [3·count][frame]. */
 static px_matrix widen(const px_correction *c, size_t first, size_t count, double *out) {
     const float *pulled = c->pulled + 3 * first * c->frame_count;
     for (size_t e = 0; e < 3 * count * c->frame_count; e++)
@@ -54,7 +54,7 @@ static px_matrix widen(const px_correction *c, size_t first, size_t count, doubl
     return px_matrix_of(out, 3 * count, c->frame_count);
 }
 
-/* ---- The error -------------------------------------------------------------------------------------------- */
+/* ---- Error ------------------------------------------------------------------------------------------------ */
 
 static double unit_error(const px_correction *c, size_t unit, const double *moved) {
     size_t frames = c->frame_count;
@@ -87,7 +87,7 @@ static pelt_result measure_block(void *user, size_t first, size_t count, size_t 
     return PELT_OK;
 }
 
-/* Runs over all units, and adds up. */
+/* Runs a function over all units and adds up its partial sums. */
 static pelt_result sum_units(fit_work *f, px_block_fn *run, double *sum) {
     const px_correction *c = f->c;
     size_t blocks = px_block_count(c->units.count, PX_UNIT_BLOCK);
@@ -115,9 +115,9 @@ pelt_result px_correct_measure(const px_correction *c, const px_modes *modes, ui
 typedef struct unit_scratch {
     double *wide;   /* [unit][3][frame] Bᵀe */
     double *right;  /* [unit][3][rank] Σ_k c_rk Bᵀe */
-    double *normal; /* [PX_SYMMETRIC][r ≥ s] */
+    double *normal; /* [PX_SYMMETRIC][r ≥ s] Σ_k c_rk c_sk BᵀB */
     double *matrix; /* [3·rank][3·rank], row 3·r + axis */
-    double *change; /* [3·rank] */
+    double *change; /* [2][3·rank] increment, then the residual of the normal equations */
 } unit_scratch;
 
 /* Σ_k c_rk c_sk Q of every couple. */
@@ -154,8 +154,8 @@ static void assemble(uint32_t rank, const double *normal, double *matrix) {
             }
 }
 
-/* With N d = h the unit's problem and m = h − N d what is left of it, its error is |e|² − d·h − d·m, and a change x that
- * solves N x = m takes x·m from it. Returns the error without |e|². */
+/* With N d = h the normal equations of the unit and m = h − N d their residual, the unit's error is |e|² − d·h − d·m,
+ * and the increment x with N x = m reduces it by x·m. Returns the error without |e|². */
 static double move_unit(const fit_work *f, size_t unit, const double *right, const unit_scratch *s) {
     size_t rank = f->rank, n = 3 * rank;
     px_matrix places = px_modes_of(f->c, f->modes, unit, 1, f->rank);
@@ -250,7 +250,7 @@ static void fold(uint32_t rank, const double *matrix, double *out) {
                              (x == y ? 0 : matrix[(y * rank + r) * n + x * rank + q]);
 }
 
-#define ROWS 64u /* units of a couple at a time */
+#define ROWS 64u /* units of a couple per matrix product */
 
 static void square_couple(const fit_work *f, size_t couple, double *rows, double *matrix) {
     const px_correction *c = f->c;

@@ -1,4 +1,4 @@
-/* What is to be corrected: which vertices are one unit, how the rig poses every frame, and what it misses. */
+/* Input of the corrections: units of vertices, the rig's pose in every frame, and residuals. */
 #include "correct/correct.h"
 
 #include "core/ball.h"
@@ -7,7 +7,7 @@
 
 /* ---- Units ------------------------------------------------------------------------------------------------ */
 
-/* The weld is that of the pairs' clips, whatever clips the model has. */
+/* Welds by the pairs' clips, independent of the clips in the model. */
 static pelt_result find_units(px_correction *c) {
     pelt_model posed = *c->model;
     pelt_clip *clips = PX_NEW(c->scratch, pelt_clip, c->pair_count);
@@ -66,7 +66,7 @@ static pelt_result make_poses(px_correction *c) {
     return PELT_OK;
 }
 
-/* The whole blended transform, 3×4. */
+/* The full blended transform, 3×4. */
 static void blend(const px_correction *c, uint32_t unit, uint32_t frame, double out[12]) {
     const pelt_skin *skin = &c->model->skin;
     px_skin_blend(skin, c->palettes + (size_t)frame * skin->bone_count, c->units.first[unit], out);
@@ -81,7 +81,7 @@ void px_correct_blend(const px_correction *c, uint32_t unit, uint32_t frame, dou
 
 /* ---- Residuals -------------------------------------------------------------------------------------------- */
 
-/* Where the rig as it is puts a unit. */
+/* Position of a unit in the uncorrected rig. */
 static void pose_unit(const px_correction *c, uint32_t unit, uint32_t frame, double out[3]) {
     const float *weights = c->morph_weights + (size_t)frame * c->model->morphs.morph_count;
     double rest[3], m[12];
@@ -139,7 +139,7 @@ static pelt_result pull_block(void *user, size_t first, size_t count, size_t blo
     return PELT_OK;
 }
 
-/* What E_rms is measured in: see pelt_difference. */
+/* Scale of E_rms; see pelt_difference. */
 static pelt_result find_scale(px_correction *c) {
     const pelt_clip *clip = c->pairs[0].clip;
     pelt_ball ball;

@@ -1,9 +1,10 @@
-/* The same displacements Σ_r c_rk d_ur in other modes: any regular matrix may stand between places and weights. */
+/* Changes of basis of the modes. The displacements Σ_r c_rk d_ur are unchanged when places are multiplied by an
+ * invertible matrix and weights by its inverse. */
 #include "correct/correct.h"
 
 #include <math.h>
 
-/* places [3·unit][rank] become places · turn [rank][rank]; `turn` may be transposed. */
+/* places [3·unit][rank] become places · turn; turn [rank][rank] may be a transposed view. */
 static pelt_result turn_places(const px_correction *c, px_modes *modes, uint32_t rank, px_matrix turn) {
     double *old = PX_ALLOC(c->context, double, 3 * PX_UNIT_BLOCK * (size_t)rank);
     if (!old)
@@ -19,7 +20,8 @@ static pelt_result turn_places(const px_correction *c, px_modes *modes, uint32_t
     return PELT_OK;
 }
 
-/* weights = left · diag(values) · right with orthonormal rows in `right`: places take left · diag(values). */
+/* SVD: weights = left · diag(values) · right, with orthonormal rows in `right`. right becomes the weights, and places
+ * are multiplied by left · diag(values). */
 pelt_result px_correct_orthonormal(const px_correction *c, px_modes *modes, uint32_t rank) {
     size_t frames = c->frame_count, square = (size_t)rank * rank;
     double *left = PX_ALLOC(c->context, double, square + rank + rank * frames);
@@ -38,7 +40,7 @@ pelt_result px_correct_orthonormal(const px_correction *c, px_modes *modes, uint
     return result;
 }
 
-/* placesᵀ · places, points counted. */
+/* Gram matrix placesᵀ · places, units weighted by their number of points. */
 static pelt_result gram_of_places(const px_correction *c, const px_modes *modes, uint32_t rank, double *gram) {
     double *rows = PX_ALLOC(c->context, double, 3 * (size_t)rank);
     if (!rows)
@@ -54,7 +56,7 @@ static pelt_result gram_of_places(const px_correction *c, const px_modes *modes,
     return PELT_OK;
 }
 
-/* Rows of `turn` are the new modes. */
+/* Rotates places and weights by an orthogonal matrix; its rows are the new modes. */
 static pelt_result turn_both(const px_correction *c, px_modes *modes, uint32_t rank, px_matrix turn) {
     size_t frames = c->frame_count;
     double *weights = PX_ALLOC(c->context, double, rank *frames);
@@ -66,7 +68,7 @@ static pelt_result turn_both(const px_correction *c, px_modes *modes, uint32_t r
     return turn_places(c, modes, rank, px_transposed(turn));
 }
 
-/* The largest weight of each mode becomes 1. */
+/* Scales each mode so that its weight of largest magnitude becomes 1. */
 static void scale_modes(const px_correction *c, px_modes *modes, uint32_t rank) {
     for (uint32_t r = 0; r < rank; r++) {
         double *weights = modes->weights + (size_t)r * c->frame_count, most = 0;
@@ -92,7 +94,7 @@ pelt_result px_correct_order(const px_correction *c, px_modes *modes, uint32_t r
     pelt_result result = gram_of_places(c, modes, rank, gram);
     if (result == PELT_OK)
         result = px_symmetric_eigen(c->context, px_matrix_of(gram, rank, rank), gram + square);
-    for (size_t r = 0; r < rank / 2u; r++) /* largest first */
+    for (size_t r = 0; r < rank / 2u; r++) /* descending eigenvalues */
         for (size_t e = 0; e < rank; e++) {
             double *a = gram + r * rank + e, *b = gram + (rank - 1 - r) * rank + e, old = *a;
             *a = *b;

@@ -1,10 +1,9 @@
-/* Corrections of normals (James and Twigg 2005, eq. 13), with the weights that the positions have, for how engines skin
- * them: by the blended transform itself (core/direction.h).
+/* Corrections of normals (James and Twigg 2005, eq. 13), with the weights of the positions, for normals skinned as
+ * engines do: by the blended transform itself (core/direction.h).
  *
- * The normals that are wanted are those of the clips' triangles; where the mesh's own tell vertices that weld apart, edges
- * are hard and stay so. Displacements of the mesh's normals are found mode by mode, in turn, by damped steps; one is kept
- * only when it brings the vertex nearer to what is wanted in all frames together.
- */
+ * Target normals are those of the clips' triangles; where the mesh's normals differ between welded vertices, edges are
+ * hard and stay hard. Displacements of the normals are found mode by mode, in turn, by damped Gauss-Newton steps; a
+ * step is kept only if it reduces the vertex's error over all frames. */
 #include "core/direction.h"
 #include "core/shading.h"
 #include "correct/correct.h"
@@ -12,18 +11,18 @@
 #include <math.h>
 
 #define SWEEPS      4u /* over the modes */
-#define TRIES       3u /* of a step, with more damping each time */
+#define TRIES       3u /* per step, with increasing damping */
 #define FRAME_BLOCK 4u
 
 typedef struct normal_work {
     px_correction *c;
     px_shading shading;
-    float *wanted;   /* [shade][frame][3] */
-    double *shares;  /* [shade] points whose first vertex is of it */
+    float *wanted;   /* [shade][frame][3] target normals */
+    double *shares;  /* [shade] number of points whose first vertex is in it */
     double *sums[2]; /* [shade] Σ over frames of squared differences, before and after */
 } normal_work;
 
-/* ---- What is wanted ---------------------------------------------------------------------------------------- */
+/* ---- Target normals ---------------------------------------------------------------------------------------- */
 
 typedef struct same_work {
     const pelt_skin *skin;
@@ -65,7 +64,7 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
     return result;
 }
 
-/* A point shows its first vertex. */
+/* A point is represented by its first vertex. */
 static pelt_result count_points(normal_work *w) {
     px_correction *c = w->c;
     uint8_t *seen = PX_ALLOC(c->context, uint8_t, c->mesh.points.count);
@@ -82,13 +81,13 @@ static pelt_result count_points(normal_work *w) {
 
 typedef struct shade_work {
     const px_correction *c;
-    const float *wanted; /* [frame][3] */
+    const float *wanted; /* [frame][3] target normals */
     double rest[3];
-    float *matrices; /* [frame][9] */
+    float *matrices; /* [frame][9] linear parts of the blended transforms */
     double *places;  /* [3][rank] displacements */
 } shade_work;
 
-/* The normal before the skin moves it in frame k, with `step` added to a mode. */
+/* The morphed normal in frame k before skinning, with `step` added to a mode. */
 static void morphed(const shade_work *s, size_t k, uint32_t mode, const double step[3], double out[3]) {
     const px_correction *c = s->c;
     for (size_t a = 0; a < 3; a++) {
@@ -99,7 +98,7 @@ static void morphed(const shade_work *s, size_t k, uint32_t mode, const double s
     }
 }
 
-/* The sum of squared angles with a step, and the system of the next one. */
+/* Sum of squared angles after a step, and the linear system of the next step. */
 static double sum_up(const shade_work *s, uint32_t mode, const double step[3], px_direction_step *system) {
     double sum = 0, n[3];
     *system = (px_direction_step){0};
@@ -168,14 +167,14 @@ static pelt_result fit_shades(void *user, size_t first, size_t count, size_t blo
     return PELT_OK;
 }
 
-/* ---- All of them ------------------------------------------------------------------------------------------- */
+/* ---- Entry point ------------------------------------------------------------------------------------------- */
 
 pelt_result px_correct_normals(px_correction *c) {
     normal_work w = {.c = c};
     same_work same = {&c->model->skin, c->mesh.normals};
     PX_TRY(px_classes_refine(c->scratch, c->mesh.vertex_count, &c->mesh.weld, same_shade, &same, &c->shades));
     PX_TRY(px_shading_make(c->scratch, &c->mesh, &w.shading));
-    w.shading.normals = NULL; /* the triangles' own, as far as edges go */
+    w.shading.normals = NULL; /* use normals of the triangles, averaged up to hard edges */
     w.wanted = PX_NEW(c->scratch, float, px_mul_size(3 * (size_t)c->shades.count, c->frame_count));
     w.shares = PX_NEW(c->scratch, double, c->shades.count);
     w.sums[0] = PX_NEW(c->scratch, double, c->shades.count);

@@ -4,14 +4,14 @@
 
 #include <math.h>
 
-/* A blended transform squeezes when its least singular value is under this part of its largest: beyond, displacements
- * at rest would be ten times those on screen and more. */
+/* A blended transform is ill-conditioned if its least singular value is below this fraction of its largest:
+ * displacements at rest would exceed those in the pose by a factor of ten or more. */
 #define SQUEEZED 0.1
-/* Gram matrices of so many shares of the units are summed in order; each takes frames² numbers. */
+/* Groups of units whose Gram matrices are summed in a fixed order; each takes frames² numbers. */
 #define SHARE_COUNT 8u
 #define PULL_UNITS  16u
 
-/* ---- Through the inverse ---------------------------------------------------------------------------------- */
+/* ---- Inverse transforms ----------------------------------------------------------------------------------- */
 
 uint32_t px_correct_pull(const px_correction *c, size_t first, size_t count, double *out) {
     uint32_t ill = 0;
@@ -36,7 +36,7 @@ uint32_t px_correct_pull(const px_correction *c, size_t first, size_t count, dou
 
 typedef struct gram_work {
     px_correction *c;
-    double *sums; /* [share][frame][frame] */
+    double *sums; /* [group of units][frame][frame] Gram matrices */
     uint32_t ill[SHARE_COUNT];
 } gram_work;
 

@@ -169,7 +169,7 @@ static void take_side(px_joint_name *name, const char *left, const char *right, 
 static void read_name(const char *text, px_joint_name *name) {
     for (const char *c = text; *c; c++)
         if ((*c == ':' || *c == '|') && c[1])
-            text = c + 1; /* name spaces */
+            text = c + 1; /* skips namespaces */
     join_words(text, true, name);
     if (!name->key[0])
         join_words(text, false, name);

@@ -1,34 +1,35 @@
-/* Collapses in the order of their harm: a heap of edges, in which an entry is out of date when one of its classes has
- * changed since. What is not allowed when its turn comes is tried the other way round and then left, until a collapse
- * beside it brings it back; when nothing is left, all edges get another turn as long as that changes anything. */
+/* Edge collapses in the order of their cost: a binary heap of edges, in which an entry is out of date if one of its
+ * classes has changed since it was pushed. An invalid collapse is tried in the opposite direction and then dropped,
+ * until a collapse next to it pushes it again. When the heap is empty, it is refilled with all edges, as long as the
+ * last pass made a collapse. */
 #include "simplify/simplify.h"
 
 #include <math.h>
 
 #define MEASURE_BLOCK 4096u
 #define PROGRESS_STEP 256u
-/* A triangle may turn by no more than this in one collapse, in any pose. */
+/* Minimum cosine between the normals of a triangle before and after a collapse, in every pose. */
 #define TURN_COSINE 0.2f
 
 typedef struct entry {
     float cost;
     uint32_t go, keep;
-    uint32_t stamps[2]; /* of both when it was measured */
-    bool last;          /* the other way round was tried before, or cannot be */
+    uint32_t stamps[2]; /* of `go` and `keep` when the cost was measured */
+    bool last;          /* the opposite direction was tried, or is not allowed */
 } entry;
 
 struct px_queue {
     px_simplify *s;
     px_topology *topology;
-    entry *entries; /* a heap, the least first */
+    entry *entries; /* a min-heap */
     size_t count, capacity;
-    uint32_t *stamps; /* [class] how often it has changed */
+    uint32_t *stamps; /* [class] number of its changes */
     bool failed;      /* out of memory */
 };
 
-/* ---- The heap --------------------------------------------------------------------------------------------- */
+/* ---- Heap ------------------------------------------------------------------------------------------------- */
 
-/* Equal costs in the order of their units, so that the order is never a matter of chance. */
+/* Ties go by class index, so that the order is deterministic. */
 static bool before(const entry *a, const entry *b) {
     if (a->cost != b->cost)
         return a->cost < b->cost;
@@ -78,7 +79,7 @@ static entry pop(px_queue *q) {
 
 /* ---- Measuring -------------------------------------------------------------------------------------------- */
 
-/* What kinds alone tell of a direction. */
+/* Whether the kinds of the classes allow this direction. */
 static bool may_go(const px_simplify *s, uint32_t go, uint32_t keep) {
     return s->kinds[go] == PX_CLASS_FREE || (s->kinds[go] == PX_CLASS_EDGE && s->kinds[keep] != PX_CLASS_FREE);
 }
@@ -89,7 +90,7 @@ static void measure(const px_queue *q, uint32_t go, uint32_t keep, bool last, en
     *out = (entry){(float)collapse.cost, go, keep, {q->stamps[go], q->stamps[keep]}, last};
 }
 
-/* The better direction of an edge; false when there is none. */
+/* Measures the cheaper direction of an edge; false if neither is allowed. */
 static bool measure_edge(const px_queue *q, uint32_t a, uint32_t b, entry *out) {
     bool ab = may_go(q->s, a, b), ba = may_go(q->s, b, a);
     entry other;
@@ -114,7 +115,7 @@ static void push_edge(void *user, uint32_t other) {
         push(r->q, &new_one);
 }
 
-/* Edges that are to be measured later stand at the end, from their lower class. */
+/* Appends an edge without cost, once: from its lower class. */
 static void list_edge(void *user, uint32_t other) {
     const ring *r = user;
     if (r->u < other && reserve(r->q))
@@ -149,10 +150,10 @@ static pelt_result fill(px_queue *q) {
     return PELT_OK;
 }
 
-/* ---- Turning ---------------------------------------------------------------------------------------------- */
+/* ---- Flipped triangles ------------------------------------------------------------------------------------ */
 
-/* Whether the triangle of a corner keeps its side in every pose when that corner moves to `to` [3][pose]. One that had no
- * area has no side to keep. */
+/* Whether the triangle of a corner keeps its orientation in every pose when the corner moves to `to` [3][pose].
+ * Degenerate triangles have none to keep. */
 static bool keeps_side(const px_simplify *s, uint32_t corner, const float *to) {
     size_t n = s->pose_count, b = px_next_corner(corner), c = px_next_corner((uint32_t)b);
     const float *p = s->places + 3 * n * px_corner_class(s, corner);
@@ -188,7 +189,7 @@ static bool keeps_sides(px_simplify *s, uint32_t u, uint32_t other, const float 
     return true;
 }
 
-/* ---- Collapsing ------------------------------------------------------------------------------------------- */
+/* ---- Collapses -------------------------------------------------------------------------------------------- */
 
 static bool try_collapse(px_queue *q, uint32_t go, uint32_t keep) {
     px_simplify *s = q->s;
@@ -218,7 +219,7 @@ static bool try_collapse(px_queue *q, uint32_t go, uint32_t keep) {
     return true;
 }
 
-/* One turn of every edge; gives the number of collapses. */
+/* Processes the heap until it is empty; *done: number of collapses. */
 static pelt_result run_once(px_queue *q, uint32_t wanted, uint32_t begun, uint32_t *done) {
     px_simplify *s = q->s;
     *done = 0;

@@ -1,26 +1,26 @@
-/* A level becomes a model's mesh: vertices that are left, in their old order, with all that they had. */
+/* Builds the simplified model: remaining vertices, in their original order, with all of their attributes. */
 #include "core/mesh.h"
 #include "simplify/simplify.h"
 
 #include <math.h>
 
-/* Rounds in which triangles that a frame's own places would turn over take them back. */
+/* Passes that reset the displacements of triangles which these would flip, in a frame of a clip. */
 #define MEND_ROUNDS 4
 
 typedef struct level {
     px_simplify *s;
     pelt_model *target;
     pelt_mesh mesh;
-    uint32_t *kept;          /* [new vertex] old vertex */
-    uint32_t *places;        /* [old vertex + 1] how many before it are kept */
-    uint32_t *kept_points;   /* [new point] old point */
-    uint32_t *roots;         /* [class] where it went in the end */
-    uint32_t *point_classes; /* [new point] */
+    uint32_t *kept;          /* [new vertex] original vertex */
+    uint32_t *places;        /* [original vertex + 1] prefix sums: number of kept vertices before it, its new index */
+    uint32_t *kept_points;   /* [new point] original point */
+    uint32_t *roots;         /* [class] remaining class that it collapsed into */
+    uint32_t *point_classes; /* [new point] class */
 } level;
 
 /* ---- Vertices and points ---------------------------------------------------------------------------------- */
 
-/* Those of triangles that are left, and of parts that never had any: points and lines. */
+/* Marks vertices of remaining triangles, and of parts that never had triangles: points and lines. */
 static void mark_vertices(const level *l, uint8_t *marks) {
     const pelt_mesh *mesh = &l->s->model->mesh;
     for (size_t t = 0; t < mesh->triangle_count; t++)
@@ -42,7 +42,7 @@ static void keep_vertices(level *l, uint8_t *marks) {
     l->places[mesh->vertex_count] = l->mesh.vertex_count;
 }
 
-/* Points of the kept vertices, in their old order. */
+/* Points of the kept vertices, in their original order. */
 static pelt_result keep_points(level *l, uint32_t *numbers) {
     const pelt_mesh *mesh = &l->s->model->mesh;
     uint32_t count = 0, *of = NULL;
@@ -67,7 +67,7 @@ static pelt_result keep_points(level *l, uint32_t *numbers) {
     return PELT_OK;
 }
 
-/* Rows [kept] of an array of rows of `size` bytes; NULL stays NULL. */
+/* Copies the kept rows of an array with rows of `size` bytes; NULL stays NULL. */
 static pelt_result gather(const level *l, const void *array, size_t size, void *out) {
     char *rows = NULL;
     if (array && !(rows = px_arena_alloc(l->target->memory, l->mesh.vertex_count, size)))
@@ -169,13 +169,13 @@ static pelt_result take_morphs(const level *l, pelt_morph_set *set) {
 
 /* ---- Clips ------------------------------------------------------------------------------------------------ */
 
-/* What placing the classes of one frame needs. */
+/* Scratch buffers to place the classes in one frame. */
 typedef struct frame_places {
-    float *positions; /* [class][3] before, as parts of the model's size */
-    float *moves;     /* [class][3] */
+    float *positions; /* [class][3] before displacement, as fractions of the model's size */
+    float *moves;     /* [class][3] displacements */
     float *quadrics;  /* [class][10] */
-    double *normals;  /* [class][3] of the surface as it was */
-    float *points;    /* [old point][3] */
+    double *normals;  /* [class][3] area-weighted normals of the original surface */
+    float *points;    /* [original point][3] */
 } frame_places;
 
 static pelt_result frame_places_create(px_arena *arena, const px_simplify *s, frame_places *f) {
@@ -186,7 +186,8 @@ static pelt_result frame_places_create(px_arena *arena, const px_simplify *s, fr
     return f->positions && f->moves && f->quadrics && f->normals && f->points ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* How much a triangle faces the way that the surface did at its corners. */
+/* Positive if a triangle faces the same way as the original surface at its corners. `moved`: factor of the
+ * displacements, 0 or 1. */
 static double facing(const px_simplify *s, const frame_places *f, const uint32_t *corners, double moved) {
     double p[3][3], way[3] = {0, 0, 0}, sum = 0;
     for (size_t c = 0; c < 3; c++) {
@@ -219,7 +220,7 @@ static void mend_turned(const px_simplify *s, frame_places *f) {
     }
 }
 
-/* Moves of a frame whose classes are in place: by the quadrics of all that went to each. */
+/* Displacements in a frame: minimize the quadrics of all classes that collapsed into each remaining one. */
 static void place_classes(const level *l, frame_places *f) {
     const px_simplify *s = l->s;
     size_t classes = s->classes.count;
@@ -243,7 +244,8 @@ static void place_classes(const level *l, frame_places *f) {
     mend_turned(s, f);
 }
 
-/* Positions of the classes from positions [class of `at`][3]: relative to the first of them, as parts of the model's size. */
+/* Positions of the classes from positions [class of `at`][3], relative to the first of them, as fractions of the
+ * model's size. */
 static void take_classes(const level *l, const float *positions, const pelt_vertex_classes *at, frame_places *f) {
     const px_simplify *s = l->s;
     const float *first = positions + 3 * (size_t)pelt_vertex_class(at, s->classes.first[0]);
@@ -314,9 +316,9 @@ static pelt_result take_clips(const level *l, pelt_clip **out) {
     return PELT_OK;
 }
 
-/* ---- All of it -------------------------------------------------------------------------------------------- */
+/* ---- Model ------------------------------------------------------------------------------------------------ */
 
-/* The rest pose: by moves at rest, or as a frame of its own. */
+/* Rest positions: by displacements at rest, or with own_places as a frame like others. */
 static pelt_result move_vertices(const level *l, px_arena *arena) {
     const px_simplify *s = l->s;
     frame_places f;

@@ -1,16 +1,16 @@
-/* The mesh before anything collapses: circles of corners, borders, folds and seams. */
+/* Connectivity of the original mesh: circular lists of corners, borders, folds and seams. */
 #include "simplify/simplify.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* Held edges weigh this much of the square of their length; triangles weigh their area. */
+/* Weights of held edges per squared length; triangles weigh their area. */
 #define BORDER_WEIGHT 1.0f
 #define SEAM_WEIGHT   0.1f
-/* Faces whose normals turn further than this are a fold, such as the rim of a leaf with two sides. */
+/* An edge between normals with a smaller cosine is a fold, such as the rim of a two-sided leaf. */
 #define FOLD_COSINE (-0.5)
 
-/* ---- Faces and circles ------------------------------------------------------------------------------------ */
+/* ---- Faces and corner lists ------------------------------------------------------------------------------- */
 
 static bool is_proper(const uint32_t *face) {
     return face[0] != face[1] && face[1] != face[2] && face[2] != face[0];
@@ -27,7 +27,7 @@ static void link_face(px_simplify *s, uint32_t triangle) {
     }
 }
 
-/* Triangles without sides show nothing and go at once; but a part of nothing else keeps them, and they their place. */
+/* Removes degenerate triangles, which are invisible. If a part has no others, it keeps them, with locked classes. */
 static void take_part(px_simplify *s, uint32_t part, uint32_t first, uint32_t count) {
     uint32_t proper = 0;
     for (uint32_t t = first; t < first + count; t++) {
@@ -95,10 +95,10 @@ static pelt_result find_parts(px_simplify *s) {
 
 /* ---- Edges ------------------------------------------------------------------------------------------------ */
 
-/* A side of a triangle, with its ends in order. */
+/* An edge of a triangle, with sorted ends. */
 typedef struct side {
     uint32_t low, high; /* classes */
-    uint32_t corner;    /* where it begins */
+    uint32_t corner;    /* at which it starts */
 } side;
 
 static int compare_sides(const void *a, const void *b) {
@@ -134,7 +134,7 @@ static bool is_fold(const px_simplify *s, uint32_t a, uint32_t b) {
     return dot < FOLD_COSINE * sqrt(mm * nn);
 }
 
-/* Whether the sides of two triangles have other UVs. */
+/* Whether the UVs of two triangles differ along their common edge. */
 static bool is_seam(const px_simplify *s, const side *a, const side *b) {
     const float *uvs = s->model->mesh.uvs;
     if (!uvs)
@@ -156,7 +156,8 @@ static void hold(px_simplify *s, const side *at, float weight) {
     s->held[s->held_count++] = (px_held_edge){at->corner / 3, at->corner % 3, weight};
 }
 
-/* One edge: sides that run one way and the other must pair off, else it is a border (or worse). */
+/* Classifies one edge. It is a border, or non-manifold, unless sides in both directions pair up. borders [class]:
+ * number of border edges, at most 3. */
 static void look_at_edge(px_simplify *s, const side *sides, size_t count, uint8_t *borders) {
     size_t forward = 0;
     for (size_t n = 0; n < count; n++)
@@ -197,10 +198,10 @@ static pelt_result look_at_edges(px_simplify *s, side *sides, uint8_t *borders) 
     return PELT_OK;
 }
 
-/* Classes that lie at one place at rest and move apart: both stay, so that nothing opens at rest. */
+/* Locks classes that coincide at rest but have different weights, so that no gap opens at rest. */
 static pelt_result lock_parting(px_simplify *s) {
     const pelt_mesh *mesh = &s->model->mesh;
-    uint32_t *seen = PX_NEW(s->arena, uint32_t, mesh->weld.count); /* class + 1 */
+    uint32_t *seen = PX_NEW(s->arena, uint32_t, mesh->weld.count); /* [welded vertex] 1 + class */
     if (!seen)
         return PELT_ERROR_MEMORY;
     for (uint32_t u = 0; u < s->classes.count; u++) {

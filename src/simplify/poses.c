@@ -1,6 +1,7 @@
-/* Poses that stand for a motion: of many candidates (the rest pose, each morph alone, frames of motions or clips) the one
- * that is farthest from those chosen so far, until all are near one. Poses are compared by distances between pairs of
- * classes, which no rigid motion changes. A pose weighs as many candidates as are nearest to it. */
+/* Selection of poses that represent a motion: farthest-point sampling. Of many candidates (the rest pose, each morph
+ * alone, frames of motions or clips), chooses the one farthest from those chosen so far, until all are close to one.
+ * Poses are compared by distances between pairs of classes, which rigid motions preserve. The weight of a pose is the
+ * share of the candidates that are nearest to it. */
 #include "core/frames.h"
 #include "core/mesh.h"
 #include "simplify/simplify.h"
@@ -9,14 +10,14 @@
 
 #define MAX_CANDIDATES 256u
 #define FEATURE_PAIRS  192u
-/* RMS over the pairs, as a part of the size: a pose nearer than this to a chosen one is not chosen. */
+/* RMS over the pairs, as a fraction of the size: a pose closer than this to a chosen one is not chosen. */
 #define POSE_TOLERANCE 1e-3
 
 typedef struct candidate {
-    const pelt_motion *motion; /* or NULL: the rest pose … */
+    const pelt_motion *motion; /* NULL: the rest pose … */
     float time;                /* seconds */
     uint32_t morph;            /* … with this morph, or PELT_NONE */
-    const pelt_clip *clip;     /* or NULL */
+    const pelt_clip *clip;     /* NULL: not a frame of a clip */
     uint32_t frame;            /* of the clip */
 } candidate;
 
@@ -25,8 +26,8 @@ typedef struct chooser {
     px_arena *arena;
     uint32_t count;
     candidate *candidates;
-    float (*features)[FEATURE_PAIRS]; /* [candidate] distances of pairs of classes */
-    /* The pose at hand: */
+    float (*features)[FEATURE_PAIRS]; /* [candidate] distances between pairs of classes */
+    /* Current pose */
     pelt_transform *locals; /* [joint] */
     pelt_affine *globals;   /* [joint] */
     pelt_affine *palette;   /* [bone] */
@@ -51,7 +52,7 @@ static pelt_result set_pose(chooser *c, const candidate *at) {
     return PELT_OK;
 }
 
-/* Where a class is in the pose, and how displacements move there. */
+/* Position of a class in the pose, and the linear map of displacements at rest. */
 static void place_class(const chooser *c, const candidate *at, uint32_t u, double place[3], double linear[9]) {
     const pelt_model *model = c->s->model;
     uint32_t vertex = c->s->classes.first[u];
@@ -85,7 +86,7 @@ static void add(chooser *c, candidate at) {
         c->candidates[c->count++] = at;
 }
 
-/* Of `total` frames those that fall to a share of the candidates; of few all. */
+/* Step between frames, such that about half of the candidates' capacity is filled; 1 for short motions. */
 static uint32_t frame_step(uint64_t total) {
     return (uint32_t)(1 + total / (MAX_CANDIDATES / 2 + 1));
 }
@@ -136,7 +137,7 @@ static pelt_result list_candidates(chooser *c) {
 
 /* ---- Choosing --------------------------------------------------------------------------------------------- */
 
-/* Pairs of classes far apart in number, the same for every pose. */
+/* Features of a candidate: distances between pairs of classes far apart in index, the same pairs for every pose. */
 static pelt_result describe(chooser *c, uint32_t n) {
     uint32_t classes = c->s->classes.count;
     PX_TRY(set_pose(c, &c->candidates[n]));
@@ -162,7 +163,7 @@ static double feature_distance(const chooser *c, uint32_t a, uint32_t b) {
     return sqrt(square / FEATURE_PAIRS);
 }
 
-/* chosen [pose] of the candidates, and what each weighs. */
+/* chosen [pose]: candidate; also sets the weights of the poses. */
 static pelt_result choose(chooser *c, uint32_t *chosen) {
     px_simplify *s = c->s;
     double *distances = PX_NEW(c->arena, double, c->count);
@@ -194,7 +195,7 @@ static pelt_result choose(chooser *c, uint32_t *chosen) {
     return PELT_OK;
 }
 
-/* ---- Places ----------------------------------------------------------------------------------------------- */
+/* ---- Positions -------------------------------------------------------------------------------------------- */
 
 static pelt_result fill_pose(chooser *c, const candidate *at, uint32_t pose) {
     px_simplify *s = c->s;
@@ -212,7 +213,7 @@ static pelt_result fill_pose(chooser *c, const candidate *at, uint32_t pose) {
                                         : "");
         if (u == 0)
             memcpy(middle, place, sizeof place);
-        for (size_t a = 0; a < 3; a++) /* near 0, where floats are fine */
+        for (size_t a = 0; a < 3; a++) /* relative to the first class: small numbers, precise floats */
             s->places[(3 * (size_t)u + a) * poses + pose] = (float)((place[a] - middle[a]) / s->size);
         for (size_t e = 0; s->linear && e < 9; e++)
             s->linear[(9 * (size_t)u + e) * poses + pose] = (float)linear[e];

@@ -1,17 +1,18 @@
-/* Quadrics in all poses: Q(x) = xᵀA x + 2 b·x + c, x from the class's own place, so that floats hold them well.
+/* Error quadrics in all poses (Garland and Heckbert 1997): Q(x) = xᵀA x + 2 b·x + c, with x relative to the class's
+ * position for precision in floats.
  *
- * A = Σ area·n nᵀ over planes with unit normals n, so its trace is the area that a quadric stands for. */
+ * A = Σ area·n nᵀ over planes with unit normals n, so its trace is the area that a quadric represents. */
 #include "core/math3.h"
 #include "simplify/simplify.h"
 
 #include <math.h>
 
-/* Of the trace: holds a vertex in place along directions that no plane constrains. */
+/* Relative to the trace: keeps a vertex in place along directions that no plane constrains. */
 #define REGULARIZATION 1e-2
 
 /* ---- Planes ----------------------------------------------------------------------------------------------- */
 
-/* One pose's accumulator. */
+/* The quadrics of one pose. */
 typedef struct sums {
     const float *positions;
     const uint32_t *owners;
@@ -19,7 +20,7 @@ typedef struct sums {
     size_t stride, pose;
 } sums;
 
-/* Adds a plane through the place of `on` to the owner of a class. */
+/* Adds a plane through the position of class `on` to the owner of class u. */
 static void add_plane(const sums *to, uint32_t u, uint32_t on, const double normal[3], double weight) {
     size_t owner = to->owners ? to->owners[u] : u;
     float *quadric = to->quadrics + PX_QUADRIC * owner * to->stride + to->pose;
@@ -69,9 +70,9 @@ void px_quadrics_add(const px_simplify *s, const float *positions, const uint32_
     }
 }
 
-/* ---- Moves ------------------------------------------------------------------------------------------------ */
+/* ---- Displacements ---------------------------------------------------------------------------------------- */
 
-/* (A + hold) x = −b by cofactors: A + hold is positive definite. */
+/* Solves (A + hold) x = −b by cofactors; A + hold is positive definite. */
 void px_quadric_solve(const double q[PX_QUADRIC], double x[3]) {
     double hold = REGULARIZATION * (q[0] + q[3] + q[5]);
     double xx = q[0] + hold, xy = q[1], xz = q[2], yy = q[3] + hold, yz = q[4], zz = q[5] + hold;
@@ -100,7 +101,7 @@ void px_quadrics_shift(uint32_t pose_count, const float *moves, float *quadrics)
     }
 }
 
-/* Both classes' quadrics about the place of `keep`. */
+/* Sum of both classes' quadrics, relative to the position of `keep`. */
 static void join(const px_simplify *s, uint32_t go, uint32_t keep, float *out) {
     size_t n = s->pose_count;
     const float *from = s->places + 3 * n * go, *to = s->places + 3 * n * keep;
@@ -114,7 +115,8 @@ static void join(const px_simplify *s, uint32_t go, uint32_t keep, float *out) {
         out[e] += own[e];
 }
 
-/* The sum over poses, drawn back to the rest pose through what moves the class there. */
+/* Sum over poses, pulled back to the rest pose: with B the linear part of the class's transform, A becomes BᵀAB and b
+ * becomes Bᵀb. */
 static void draw_back(const px_simplify *s, uint32_t u, const float *quadrics, double out[PX_QUADRIC]) {
     size_t n = s->pose_count;
     const float *q = quadrics, *b = s->linear ? s->linear + 9 * n * u : NULL;
@@ -140,7 +142,7 @@ static void draw_back(const px_simplify *s, uint32_t u, const float *quadrics, d
     }
 }
 
-/* The best move at rest, and what it is in the poses. */
+/* The best displacement at rest, and its image in each pose. */
 static void move_at_rest(const px_simplify *s, uint32_t u, const float *quadrics, double move[3], float *moves) {
     size_t n = s->pose_count;
     const float *b = s->linear ? s->linear + 9 * n * u : NULL;

@@ -29,7 +29,7 @@ static pelt_result check(pelt_context *context, const pelt_model *model, const d
     return PELT_OK;
 }
 
-/* Vertices that weld are one class unless their weights tell them apart: sums of differences up to this are rounding. */
+/* Welded vertices are one class unless their weights differ by more than this, as a sum of absolute differences. */
 #define WEIGHT_TOLERANCE 0.01
 
 static double weight_of(const pelt_skin *skin, uint32_t vertex, uint32_t bone) {
@@ -47,7 +47,7 @@ static bool same_weights(const void *user, uint32_t a, uint32_t b) {
         size_t at = (size_t)a * skin->influence_count + k;
         difference += fabs((double)skin->weights[at] - weight_of(skin, b, skin->bones[at]));
     }
-    return difference <= WEIGHT_TOLERANCE / 2; /* both sum to one: what b has beside is as much again */
+    return difference <= WEIGHT_TOLERANCE / 2; /* both rows sum to 1: bones of b that a lacks differ by as much again */
 }
 
 static void add_quadrics(const px_simplify *s, float *positions) {
@@ -122,7 +122,7 @@ pelt_result pelt_simplify(pelt_context *context, pelt_model *model, const pelt_s
 
 /* ---- Levels ----------------------------------------------------------------------------------------------- */
 
-/* A model that shares with another all but what a level replaces. */
+/* Creates a model that shares all data with the source, except what a level replaces. */
 static pelt_result create_level(px_simplify *s, pelt_model **out) {
     PX_TRY(pelt_model_create(s->context, out));
     px_arena *memory = (*out)->memory;

@@ -1,16 +1,15 @@
-/* What a collapse does to the mesh, and whether it may.
+/* Validity and execution of a collapse.
  *
- * Class `go` may go into `keep` when the surface keeps its kind: the two have no common neighbours but those of the
- * triangles between them (the link condition), no face would be there twice, no part would be gone, a border goes along
- * itself. And every wedge
- * of `go` (a vertex, with UV and normal of its own) needs one wedge of `keep` that takes its place: the one that they share
- * a triangle with. Normals may be split where UVs are not (hard edges, flat shading): such a wedge takes the one with the
- * nearest normal among those on its side of the UV seam. */
+ * Class `go` may collapse into `keep` if the surface keeps its topology: the two have no common neighbours except those
+ * of the triangles between them (the link condition), no face would be duplicated, no part would vanish, and a border
+ * collapses along itself. Every wedge of `go` (a vertex with its own UV and normal) needs a wedge of `keep` to replace
+ * it: the one with which it shares a triangle. Normals may be split where UVs are not (hard edges, flat shading): such
+ * a wedge takes the wedge with the nearest normal among those on its side of the UV seam. */
 #include "simplify/simplify.h"
 
 struct px_topology {
     px_simplify *s;
-    uint32_t stamp;  /* marks below it are of other questions */
+    uint32_t stamp;  /* marks below it belong to earlier queries */
     uint32_t *marks; /* [class] */
 };
 
@@ -23,7 +22,7 @@ pelt_result px_topology_create(px_simplify *s, px_topology **out) {
     return PELT_OK;
 }
 
-/* Numbers that no mark has yet; about four billion of them before all begin anew. */
+/* Reserves `count` unused stamps and returns the first. Marks are reset after about four billion stamps. */
 static uint32_t new_stamps(px_topology *t, uint32_t count) {
     if (t->stamp > UINT32_MAX - 2 * count) {
         memset(t->marks, 0, t->s->classes.count * sizeof *t->marks);
@@ -83,7 +82,8 @@ static float likeness(const px_simplify *s, uint32_t a, uint32_t b) {
     return m[0] * n[0] + m[1] * n[1] + m[2] * n[2];
 }
 
-/* Whether a wedge of `keep` lies on the same side of the UV seam as one of `go`, as the first `known` partners tell. */
+/* Whether wedge `to` of `keep` lies on the same side of the UV seam as wedge `from` of `go`, judged by the first
+ * `known` partners. */
 static bool same_side(const px_simplify *s, const px_wedges *wedges, uint32_t known, uint32_t from, uint32_t to) {
     for (uint32_t n = 0; n < known; n++)
         if (same_uv(s, wedges->from[n], from) && same_part(s, wedges->from[n], from) && same_uv(s, wedges->to[n], to) &&
@@ -103,16 +103,16 @@ static bool find_partner(px_simplify *s, uint32_t keep, uint32_t known, uint32_t
     return best != PELT_NONE && add_wedge(wedges, from, best);
 }
 
-/* ---- Whether it may --------------------------------------------------------------------------------------- */
+/* ---- Validity --------------------------------------------------------------------------------------------- */
 
-/* The corner of a class in the triangle of another corner, or PELT_NONE. */
+/* The corner of class u in the triangle of `corner`, or PELT_NONE. */
 static uint32_t corner_in(const px_simplify *s, uint32_t corner, uint32_t u) {
     uint32_t b = px_next_corner(corner), c = px_next_corner(b);
     return px_corner_class(s, b) == u ? b : px_corner_class(s, c) == u ? c : PELT_NONE;
 }
 
-/* Marks the neighbours of `go` with `near`, and those across its edge to `keep` with near + 1; takes the wedges there.
- * False when there is no edge, it is none that `go` may take, or a wedge would have two partners. */
+/* Marks the neighbours of `go` with `near`, and those in triangles with `keep` with near + 1; collects the wedges
+ * there. False if there is no such edge, `go` may not collapse along it, or a wedge would have two partners. */
 static bool look_at_edge(px_topology *t, uint32_t go, uint32_t keep, uint32_t near, px_wedges *wedges) {
     px_simplify *s = t->s;
     uint32_t forward = 0, backward = 0;
@@ -132,7 +132,7 @@ static bool look_at_edge(px_topology *t, uint32_t go, uint32_t keep, uint32_t ne
     return s->kinds[go] == PX_CLASS_FREE || (s->kinds[go] == PX_CLASS_EDGE && forward != backward);
 }
 
-/* Whether something would be left: of every part, and of triangles at `keep`. */
+/* Whether triangles would remain: in every part, and at `keep`. */
 static bool leaves_some(px_simplify *s, uint32_t go, uint32_t keep) {
     uint32_t between = 0, beside = 0;
     PX_CIRCLE(s, go, corner)
@@ -147,7 +147,7 @@ static bool leaves_some(px_simplify *s, uint32_t go, uint32_t keep) {
     return beside > 0;
 }
 
-/* Whether `go` has a triangle with these two. */
+/* Whether `go` has a triangle with classes a and b. */
 static bool has_face(px_simplify *s, uint32_t go, uint32_t a, uint32_t b) {
     PX_CIRCLE(s, go, corner)
     if (corner_in(s, corner, a) != PELT_NONE && corner_in(s, corner, b) != PELT_NONE)
@@ -188,7 +188,7 @@ bool px_topology_allows(px_topology *t, uint32_t go, uint32_t keep, px_wedges *w
 void px_topology_collapse(px_topology *t, uint32_t go, uint32_t keep, const px_wedges *wedges) {
     px_simplify *s = t->s;
     uint32_t first = px_circle_first(s, go), other = px_circle_first(s, keep), corner = first;
-    do { /* the circle itself changes only behind the walk */
+    do { /* changes only links that the loop has passed */
         if (corner_in(s, corner, keep) != PELT_NONE) {
             s->corners[corner - corner % 3] = PELT_NONE;
             s->part_counts[s->triangle_parts[corner / 3]]--;
