@@ -1,11 +1,11 @@
-/* Balls: around points, around two balls, and around the vertices of a node in a pose (the proof stands in bounds.c). */
+/* Enclosing spheres: of points, of two spheres, and of the vertices of a node in a pose (proof in bounds.c). */
 #include "collide/collide.h"
 
 #include <float.h>
 #include <math.h>
 
 #define UNIT 0x1p-24
-/* Squares of lengths below 1e-19 vanish in floats: a `grain` of this is more than the sum of them. */
+/* Squares of lengths below 1e-19 underflow in floats: `grain` times this exceeds the sum of such lengths. */
 #define SHORT 1e-11f
 
 static double farthest(const float (*points)[3], size_t count, const double center[3], size_t *which) {
@@ -35,8 +35,8 @@ static void middle_of_box(const float (*points)[3], size_t count, double out[3])
     }
 }
 
-/* From the middle of the box, ever smaller steps towards the farthest point (M. Bădoiu, K. L. Clarkson, "Smaller core-sets
- * for balls", 2003). The best is kept. */
+/* Starts at the centre of the bounding box and takes decreasing steps towards the farthest point (M. Bădoiu, K. L.
+ * Clarkson, "Smaller core-sets for balls", 2003). Keeps the best centre. */
 px_ball px_ball_of_points(const float (*points)[3], size_t count, int steps) {
     double center[3], best = INFINITY;
     px_ball ball = {.radius = 0};
@@ -59,7 +59,7 @@ px_ball px_ball_of_points(const float (*points)[3], size_t count, int steps) {
     return ball;
 }
 
-/* A ball that every test accepts. */
+/* An unbounded sphere: every intersection test succeeds. */
 static px_ball everywhere(void) {
     return (px_ball){{0, 0, 0}, INFINITY};
 }
@@ -74,7 +74,7 @@ px_ball px_ball_around(const px_ball *a, const px_ball *b) {
         size += fabs((double)a->center[c]) + fabs((double)b->center[c]);
     }
     distance = sqrt(distance);
-    double radius = fmax(fmax(ra, rb), (ra + rb + distance) / 2); /* the larger one alone, when it holds the other */
+    double radius = fmax(fmax(ra, rb), (ra + rb + distance) / 2); /* the larger sphere alone if it contains the other */
     double share = distance > 0 ? fmin((radius - ra) / distance, 1) : 0;
     px_ball out;
     for (int c = 0; c < 3; c++)

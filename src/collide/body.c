@@ -1,11 +1,12 @@
-/* A model in a pose: matrices and weights are set at once, balls and vertices are computed when a query reaches them. */
+/* A model in a pose: matrices and weights are set at once, spheres and vertices are computed when a query reaches
+ * them. */
 #include "collide/box.h"
 #include "core/math3.h"
 #include "run/skin.h"
 
 /* ---- Poses ------------------------------------------------------------------------------------------------ */
 
-/* Invalidates cached balls and vertices. */
+/* Invalidates cached spheres and vertices. */
 static void next_pose(pelt_body *body) {
     const pelt_bdtree *tree = body->tree;
     if (++body->pose == 0) {
@@ -17,8 +18,8 @@ static void next_pose(pelt_body *body) {
     body->positions = NULL;
 }
 
-/* An upper bound of the largest singular value: its square is an eigenvalue of AᵀA, so in one of Gershgorin's discs. Equal
- * to it where the columns are perpendicular: rotation after scale. */
+/* Upper bound on the largest singular value: its square is an eigenvalue of AᵀA, so it lies in a Gershgorin disc.
+ * Exact if the columns are perpendicular: rotation after scale. */
 static double largest_stretch(const float m[12]) {
     double most = 0;
     for (int i = 0; i < 3; i++) {
@@ -39,7 +40,7 @@ static void set_bone(const pelt_affine *matrix, px_bone *bone) {
     bone->shift = (float)(sqrt((double)m[3] * m[3] + (double)m[7] * m[7] + (double)m[11] * m[11]) * (1 + 1e-6));
 }
 
-/* With body->palette and body->weights. */
+/* Starts a pose from body->palette and body->weights. */
 static void take_pose(pelt_body *body) {
     const pelt_bdtree *tree = body->tree;
     next_pose(body);
@@ -88,7 +89,7 @@ pelt_body_stats pelt_body_query_stats(const pelt_body *body) {
 
 /* ---- Lazy evaluation -------------------------------------------------------------------------------------- */
 
-/* Same arithmetic in the same order as pelt_model_pose: the same bits. */
+/* Same arithmetic in the same order as pelt_model_pose, so the results are identical to the last bit. */
 static void skin_leaf(const pelt_body *body, uint32_t leaf, float (*out)[3]) {
     const pelt_bdtree *tree = body->tree;
     size_t first = (size_t)PX_LEAF_VERTICES * leaf;
@@ -116,7 +117,7 @@ static void skin_leaf(const pelt_body *body, uint32_t leaf, float (*out)[3]) {
     pelt_skin_run(&job);
 }
 
-/* Around the vertices of a leaf; around everything when one of them is not finite. */
+/* Bounding box of the vertices of a leaf; unbounded if one of them is not finite. */
 static px_quad_box box_of_leaf(const float (*posed)[3], bool finite) {
     if (!finite)
         return (px_quad_box){{-INFINITY, -INFINITY, -INFINITY}, {INFINITY, INFINITY, INFINITY}};
@@ -149,7 +150,7 @@ const px_opened *px_body_leaf(pelt_body *body, uint32_t leaf) {
     return out;
 }
 
-/* Around the finite vertices: triangles with other vertices meet nothing. */
+/* Enclosing sphere of the finite vertices: triangles with other vertices intersect nothing. */
 static px_ball ball_of_leaf(pelt_body *body, uint32_t leaf) {
     const px_opened *opened = px_body_leaf(body, leaf);
     float points[PX_LEAF_VERTICES][3] = {{0}};
@@ -176,7 +177,7 @@ const px_ball *px_body_ball(pelt_body *body, uint32_t n) {
     return ball;
 }
 
-/* ---- Making ----------------------------------------------------------------------------------------------- */
+/* ---- Creation --------------------------------------------------------------------------------------------- */
 
 static pelt_result make_body(pelt_body *body) {
     const pelt_bdtree *tree = body->tree;
@@ -191,7 +192,7 @@ static pelt_result make_body(pelt_body *body) {
     if (!body->locals || !body->globals || !body->palette || !body->bones || !body->weights || !body->found ||
         !body->opened)
         return PELT_ERROR_MEMORY;
-    body->palette[0] = px_affine_identity(); /* stays so without a skin */
+    body->palette[0] = px_affine_identity(); /* never changed without a skin */
     pelt_body_motion(body, NULL, 0);
     return PELT_OK;
 }

@@ -1,52 +1,56 @@
-/* Bounds of a node from which its ball in any pose follows, given matrices and morph weights alone.
+/* Bounds of a node, from which its bounding sphere in any pose follows, given only matrices and morph weights. Extends
+ * BD-trees (James and Pai 2004) to blended bones.
  *
- * A vertex i of a node is at p_i = Σ_j w_ij T_j x_i, with T_j x = A_j x + t_j, any weights w and x_i = rest_i + Σ_m a_m u_im
- * with morph weights a and displacements u. The node has a middle c⁰ and radius r⁰ of its rest positions, for each morph a
- * middle u̅_m and radius s_m of its displacements, for each bone a middle weight w̅_j and the most that one differs, δ_j.
+ * A vertex i of a node is at p_i = Σ_j w_ij T_j x_i, with T_j x = A_j x + t_j, any weights w and x_i = rest_i + Σ_m a_m
+ * u_im with morph weights a and displacements u. The node stores the centre c⁰ and radius r⁰ of its rest positions, for
+ * each morph the centre u̅_m and radius s_m of its displacements, and for each bone a mean weight w̅_j and the largest
+ * deviation δ_j from it.
  *
  *   c = c⁰ + Σ_m a_m u̅_m, r = r⁰ + Σ_m |a_m| s_m          so |x_i − c| ≤ r, as in BD-trees
- *   C = Σ_j w̅_j T_j c                                       the ball's centre
+ *   C = Σ_j w̅_j T_j c                                       centre of the sphere
  *
- * From p_i − C = Σ_j w_ij A_j (x_i − c) + Σ_j (w_ij − w̅_j) T_j c, the first sum is no longer than ω σ r, with ω the largest
- * Σ_j |w_ij| and σ the largest stretch ‖A_j‖. In the second, T_j c = (T_j c − C) + C: with d_j = |T_j c − C| it is no longer
- * than Σ_j δ_j d_j + ρ |C|, where ρ ≥ |Σ_j w_ij − Σ_j w̅_j|. As Σ_j w̅_j (T_j c − C) = (1 − Σ_j w̅_j) C, it is also no longer
- * than ω max_j d_j + ρ |C| with |1 − Σ_j w̅_j| added to ρ. The radius is the sum of both, with the shorter of the two:
+ * In p_i − C = Σ_j w_ij A_j (x_i − c) + Σ_j (w_ij − w̅_j) T_j c, the length of the first sum is at most ω σ r, with ω
+ * the largest Σ_j |w_ij| and σ the largest stretch ‖A_j‖. In the second, T_j c = (T_j c − C) + C: with d_j = |T_j c −
+ * C| its length is at most Σ_j δ_j d_j + ρ |C|, where ρ ≥ |Σ_j w_ij − Σ_j w̅_j|. As Σ_j w̅_j (T_j c − C) = (1 − Σ_j
+ * w̅_j) C, it is also at most ω max_j d_j + ρ |C| with |1 − Σ_j w̅_j| added to ρ. The radius is the sum of both bounds,
+ * with the smaller one for the second sum:
  *
  *   R = ω σ r + min(Σ_j δ_j d_j, ω max_j d_j) + ρ |C|
  *
- * A node that one rigid bone moves keeps its ball of the rest pose; where bones blend evenly a small node has small δ.
+ * A node that one rigid bone moves keeps its rest radius; where bones blend smoothly a small node has small δ.
  *
- * Rounding: no term of p_i or C is larger than S = ω max_j (σ_j X + |t_j|) in length, with X ≥ |x_i| and ω ≥ 1. With units
- * u = 2⁻²⁴, K influences, n bones, m morphs, skinning in floats is off by √3 (K + m + 5) u S at most (√3 for Frobenius
- * norms), c and C by √3 (n + m + 6) u S, d_j by √3 (n + 17) u S, and the sums of R by (n + 8) u (S + 2 S Σ δ_j + ρ S).
- * `grain` · S is more than all of these together.
+ * Rounding: no term of p_i or C is longer than S = ω max_j (σ_j X + |t_j|), with X ≥ |x_i| and ω ≥ 1. With unit
+ * roundoff u = 2⁻²⁴, K influences, n bones, m morphs, the error of skinning in floats is at most √3 (K + m + 5) u S (√3
+ * for Frobenius norms), that of c and C √3 (n + m + 6) u S, of d_j √3 (n + 17) u S, and of the sums of R (n + 8) u (S +
+ * 2 S Σ δ_j + ρ S). `grain` · S exceeds the sum of all these.
  */
 #include "collide/collide.h"
 
 #include <math.h>
 
 #define UNIT 0x1p-24
-/* A node of more bones has the ball around its children's: terms of many bones add up to more than that. */
+/* A node with more bones uses the enclosing sphere of its children's spheres: the terms of many bones sum to more
+ * than that. */
 #define MANY_SHARES 16u
-/* For balls that are made once. */
+/* Steps of px_ball_of_points for spheres that are computed once. */
 #define STEPS 16
 
-/* Of all vertices of a node. */
+/* Range of the weights of one bone over the vertices of a node. */
 typedef struct weighing {
     double low, high;
-    uint32_t count; /* vertices that have any of the bone */
+    uint32_t count; /* vertices with a nonzero weight of the bone */
 } weighing;
 
 typedef struct maker {
     pelt_bdtree *tree;
-    weighing *of_bone;         /* [bone] all 0 between nodes */
-    uint32_t *bones;           /* [bone] those of the node */
-    uint32_t *morphs;          /* [morph] those that move the node's parent first */
+    weighing *of_bone;         /* [bone] counts are 0 between nodes */
+    uint32_t *bones;           /* [bone] list of the node's bones */
+    uint32_t *morphs;          /* [morph] permutation: morphs that move the node's parent first */
     px_buffer shares, modes;   /* px_bone_share, px_mode */
-    float (*displacements)[3]; /* [leaf][8] of one morph */
+    float (*displacements)[3]; /* [leaf][8] displacements of one morph */
 } maker;
 
-/* The next float that is surely not less. */
+/* A float that is not less than value. */
 static float round_up(double value) {
     return (float)(value * (1 + 4 * UNIT));
 }
@@ -57,7 +61,7 @@ static double length3(const float v[3]) {
 
 /* ---- Shares of bones -------------------------------------------------------------------------------------- */
 
-/* What a vertex has of the bone of its influence k; 0 when an influence before is of the same one. */
+/* Total weight of the bone of influence k; 0 if an earlier influence has the same bone. */
 static double weight_of(const uint16_t *bones, const float *weights, uint32_t influences, uint32_t k) {
     double sum = 0;
     for (uint32_t l = 0; l < influences; l++)
@@ -69,7 +73,7 @@ static double weight_of(const uint16_t *bones, const float *weights, uint32_t in
     return sum;
 }
 
-/* Gathers the bones of vertices [first, end); gives how many. */
+/* Collects the bones of vertices [first, end); returns their number. */
 static uint32_t weigh(const maker *make, size_t first, size_t end) {
     const pelt_bdtree *tree = make->tree;
     uint32_t influences = tree->influence_count, bone_count = 0;
@@ -98,7 +102,7 @@ static uint32_t weigh(const maker *make, size_t first, size_t end) {
     return bone_count;
 }
 
-/* Sums of weights beside that of the means. */
+/* Sets total and uneven from the sums of weights of vertices and of the means. */
 static void set_sums(const pelt_bdtree *tree, px_node *node, size_t first, size_t end, double mean_sum,
                      double mean_total) {
     double total = fmax(1, mean_total), uneven = 0;
@@ -116,7 +120,7 @@ static void set_sums(const pelt_bdtree *tree, px_node *node, size_t first, size_
     node->uneven = round_up(uneven + fabs(1 - mean_sum) + 0x1p-50);
 }
 
-/* Means are the middles between the extremes, scaled to a sum of 1. */
+/* Means are the midpoints of the weight ranges, scaled to sum 1. Returns Σ spread. */
 static double set_shares(maker *make, px_node *node, uint32_t bone_count, size_t first, size_t end) {
     double middle_sum = 0, mean_sum = 0, mean_total = 0, spread_sum = 0;
     for (uint32_t n = 0; n < bone_count; n++) {
@@ -141,7 +145,7 @@ static double set_shares(maker *make, px_node *node, uint32_t bone_count, size_t
 
 /* ---- Modes ------------------------------------------------------------------------------------------------ */
 
-/* Displacements of vertices [first, end) of the tree; false when all are 0. */
+/* Gets the displacements of vertices [first, end) of the tree; returns false if all are 0. */
 static bool displace(const maker *make, const pelt_morph *morph, size_t first, size_t end) {
     bool any = false;
     for (size_t v = first; v < end; v++) {
@@ -156,7 +160,8 @@ static bool displace(const maker *make, const pelt_morph *morph, size_t first, s
     return any;
 }
 
-/* Of the first `count` morphs those that move vertices [first, end) come to the front. */
+/* Adds a mode for each of the first `count` morphs that moves vertices [first, end), and moves those morphs to the
+ * front. */
 static void set_modes(maker *make, px_node *node, uint32_t count, size_t first, size_t end) {
     for (uint32_t n = 0; n < count; n++) {
         uint32_t morph = make->morphs[n];
@@ -174,7 +179,7 @@ static void set_modes(maker *make, px_node *node, uint32_t count, size_t first, 
 
 /* ---- Nodes ------------------------------------------------------------------------------------------------ */
 
-/* Leaves stand in the order of the tree, so the vertices of a node are a run. */
+/* Leaves are in depth-first order, so the vertices of a node are contiguous. */
 static void find_vertices(const pelt_bdtree *tree, uint32_t n, size_t *first, size_t *end) {
     uint32_t low = n, high = n;
     while (tree->nodes[low].second)
@@ -185,7 +190,7 @@ static void find_vertices(const pelt_bdtree *tree, uint32_t n, size_t *first, si
     *end = (size_t)PX_LEAF_VERTICES * (tree->nodes[high].leaf + 1);
 }
 
-/* Gives how many of the first `morph_count` morphs move the node. */
+/* Returns how many of the first `morph_count` morphs move the node. */
 static uint32_t set_node(maker *make, px_node *node, uint32_t bone_count, uint32_t morph_count, size_t first,
                          size_t end) {
     const pelt_bdtree *tree = make->tree;
@@ -202,7 +207,7 @@ static uint32_t set_node(maker *make, px_node *node, uint32_t bone_count, uint32
     return node->mode_count;
 }
 
-/* A node and those below it. */
+/* Fills a node and its descendants. */
 static void describe(maker *make, uint32_t n, uint32_t morph_count) {
     px_node *node = &make->tree->nodes[n];
     size_t first, end;

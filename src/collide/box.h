@@ -1,4 +1,4 @@
-/* Boxes around what a leaf holds, four numbers at a time. */
+/* Axis-aligned bounding boxes of leaves and triangles, with SIMD vectors of four floats. */
 #ifndef PELT_COLLIDE_BOX_H
 #define PELT_COLLIDE_BOX_H
 

@@ -1,4 +1,4 @@
-/* Internals of collide: trees of bounding spheres, bounds of skinned nodes, bodies, exact triangle tests. */
+/* Internals of collide: trees of bounding spheres (balls), bounds of skinned nodes, bodies, exact triangle tests. */
 #ifndef PELT_COLLIDE_COLLIDE_H
 #define PELT_COLLIDE_COLLIDE_H
 
@@ -6,13 +6,13 @@
 
 #include <pelt/collide.h>
 
-/* A leaf holds as many triangles as so many vertices have: one step of the widest skinning kernel. */
+/* Capacity of a leaf in vertices: one step of the widest skinning kernel. A leaf holds the triangles that fit. */
 #define PX_LEAF_VERTICES 8u
 
-/* Bones that a node may have: those of a leaf are never more. */
+/* Upper bound on the bones of a node: a leaf never has more. */
 #define PX_MOST_SHARES (PX_LEAF_VERTICES * PELT_MAX_INFLUENCES)
 
-/* A point and an unused fourth number. */
+/* A point and an unused fourth component. */
 typedef float px_quad __attribute__((vector_size(16)));
 typedef int32_t px_quad_mask __attribute__((vector_size(16)));
 
@@ -26,46 +26,46 @@ static inline px_quad px_quad_load(const float *p) {
 /* Weights of one bone in the vertices of a node. */
 typedef struct px_bone_share {
     uint32_t bone;
-    float mean, spread; /* weight; the most that one differs from it */
+    float mean, spread; /* mean weight; largest deviation of a vertex from it */
 } px_bone_share;
 
-/* How one morph displaces the vertices of a node. */
+/* Displacements of the vertices of a node by one morph. */
 typedef struct px_mode {
     uint32_t morph;
-    float mean[3], spread; /* displacement; the most that one differs from it */
+    float mean[3], spread; /* mean displacement; largest deviation of a vertex from it, units */
     float size;            /* |mean| + spread */
 } px_mode;
 
-/* A ball at rest, and how far its vertices may come from each other in a pose: see bounds.c. */
+/* Bounding sphere at rest, and bounds on how it deforms in a pose: see bounds.c. */
 typedef struct px_node {
     float center[3], radius;
-    float size;                  /* no vertex is farther from the origin, at rest */
+    float size;                  /* largest distance of a vertex from the origin, at rest */
     float total;                 /* largest Σ |weight| of a vertex */
-    float uneven;                /* how far Σ weight may differ from 1, and from that of the means */
-    float grain;                 /* what rounding may add, relative to the largest terms */
-    uint32_t share, share_count; /* 0: too many bones, use the ball around the children's */
+    float uneven;                /* bound on |Σ weight − Σ means| + |1 − Σ means| (ρ of bounds.c) */
+    float grain;                 /* bound on rounding errors, relative to the largest terms */
+    uint32_t share, share_count; /* range in `shares`; share_count 0: too many bones, enclose the children's spheres */
     uint32_t mode, mode_count;
-    uint32_t second; /* the second child; the first child follows the node; 0: a leaf */
-    uint32_t leaf;   /* a leaf's number */
+    uint32_t second; /* index of the second child; the first child is the next node; 0: a leaf */
+    uint32_t leaf;   /* index of the leaf, for leaves */
 } px_node;
 
 typedef struct px_leaf {
-    uint32_t first, count;               /* places in `order` */
-    uint32_t vertices[PX_LEAF_VERTICES]; /* all different; the last is repeated as padding */
-    uint32_t welds[PX_LEAF_VERTICES];    /* equal where vertices are one */
+    uint32_t first, count;               /* range in `order` */
+    uint32_t vertices[PX_LEAF_VERTICES]; /* distinct; padded by repeating the last one */
+    uint32_t welds[PX_LEAF_VERTICES];    /* weld class of each vertex: equal for welded vertices */
 } px_leaf;
 
 struct pelt_bdtree {
     px_arena *memory;
     pelt_model model;         /* copy: arrays as they were when the tree was created */
-    uint32_t influence_count; /* K; 1 without a skin, when bone 0 stays where it is */
+    uint32_t influence_count; /* K; without a skin 1, with bone 0 the identity */
     uint32_t bone_count;      /* at least 1 */
     uint32_t node_count;      /* 0: no triangles */
     uint32_t leaf_count;
     px_node *nodes;
     px_leaf *leaves;
-    uint32_t *order;       /* triangles, leaf by leaf */
-    uint8_t (*corners)[3]; /* of these: places in their leaf's vertices */
+    uint32_t *order;       /* triangles, sorted by leaf */
+    uint8_t (*corners)[3]; /* [order] corners of each triangle, as indices into its leaf's vertices */
     px_bone_share *shares;
     px_mode *modes;
     float *positions; /* [leaf][8][3] at rest */
@@ -73,7 +73,7 @@ struct pelt_bdtree {
     float *weights;   /* [leaf][8][K] */
 };
 
-/* Fills node.center … mode_count of every node of a tree that has its leaves. */
+/* Fills node.center … mode_count of every node. The leaves must be complete. */
 pelt_result px_tree_bounds(pelt_context *context, pelt_bdtree *tree);
 
 /* ---- Bodies ----------------------------------------------------------------------------------------------- */
@@ -82,28 +82,28 @@ typedef struct px_ball {
     float center[3], radius; /* radius INFINITY: unbounded */
 } px_ball;
 
-/* The ball of a node, cached when a query reaches it. */
+/* Sphere of a node, computed and cached when a query reaches it. */
 typedef struct px_found {
     px_ball ball;
-    uint32_t pose; /* number of the pose it is valid for */
+    uint32_t pose; /* serial number of the pose it is valid for */
 } px_found;
 
 typedef struct px_quad_box {
-    px_quad low, high; /* the last of each is unused */
+    px_quad low, high; /* the fourth component is unused */
 } px_quad_box;
 
-/* The vertices of a leaf, cached when a query needs them. */
+/* Vertices of a leaf, computed and cached when a query needs them. */
 typedef struct px_opened {
     float posed[PX_LEAF_VERTICES][3];
-    uint32_t finite; /* a bit for every vertex; behind `posed`, of which four floats at a time are read */
-    uint32_t pose;   /* number of the pose they are valid for */
-    px_quad_box box; /* around all vertices; around everything when one is not finite */
+    uint32_t finite; /* bit mask of finite vertices; pads `posed`, which is read four floats at a time */
+    uint32_t pose;   /* serial number of the pose they are valid for */
+    px_quad_box box; /* around all vertices; unbounded if one is not finite */
 } px_opened;
 
-/* A bone matrix with bounds for balls. */
+/* A bone matrix, with the norms needed to bound deformed spheres. */
 typedef struct px_bone {
-    _Alignas(16) float columns[4][4]; /* the last of each is 0 */
-    float stretch;                    /* no direction becomes longer */
+    _Alignas(16) float columns[4][4]; /* fourth component 0 */
+    float stretch;                    /* upper bound on the largest singular value */
     float shift;                      /* length of the translation */
 } px_bone;
 
@@ -116,25 +116,26 @@ struct pelt_body {
     pelt_affine *palette;   /* [bone] */
     px_bone *bones;         /* [bone] */
     float *weights;         /* [morph] */
-    bool morphed;           /* one of them is not 0 */
-    uint32_t pose;          /* its number, from 1 on */
+    bool morphed;           /* a weight is not 0 */
+    uint32_t pose;          /* serial number of the current pose, ≥ 1 */
     px_found *found;        /* [node] */
     px_opened *opened;      /* [leaf] */
     pelt_body_stats work;
 };
 
-/* The ball around a node's triangles in the body's pose. */
+/* Returns the bounding sphere of a node's triangles in the body's pose. */
 const px_ball *px_body_ball(pelt_body *body, uint32_t node);
-/* The same from matrices, weights and what the node knows alone. */
+/* Computes that sphere from matrices, weights and the node's bounds only, without vertices. */
 px_ball px_deformed_ball(const pelt_body *body, const px_node *node);
-/* Around two others. */
+/* Returns the enclosing sphere of two spheres. */
 px_ball px_ball_around(const px_ball *a, const px_ball *b);
-/* Around points [count], finite and at least one. `steps` make it smaller: 16 come within some percent of the smallest. */
+/* Returns an enclosing sphere of points [count], finite, count ≥ 1. More `steps` make it smaller: with 16 it is
+ * within a few percent of the smallest. */
 px_ball px_ball_of_points(const float (*points)[3], size_t count, int steps);
 
-/* The vertices of a leaf in the body's pose. */
+/* Returns the vertices of a leaf in the body's pose. */
 const px_opened *px_body_leaf(pelt_body *body, uint32_t leaf);
-/* The corners of one of its triangles, by their places in the leaf; false when one is not finite. */
+/* Gets the corners of a triangle from its indices into the leaf. Returns false if one is not finite. */
 static inline bool px_leaf_corners(const px_opened *leaf, const uint8_t of_leaf[3], const float *corners[3]) {
     for (int c = 0; c < 3; c++)
         corners[c] = leaf->posed[of_leaf[c]];
@@ -143,15 +144,16 @@ static inline bool px_leaf_corners(const px_opened *leaf, const uint8_t of_leaf[
 
 /* ---- Exact tests ------------------------------------------------------------------------------------------ */
 
-/* The sign of det(b − a, c − a, d − a): −1, 0 or 1, exact for all finite floats. */
+/* Returns the sign of det(b − a, c − a, d − a): −1, 0 or 1, exact for all finite floats. */
 int px_orient(const float a[3], const float b[3], const float c[3], const float d[3]);
-/* The sign of det(u, a − o, b − o): how a line through o along u passes the edge from a to b. */
+/* Returns the sign of det(u, a − o, b − o): the side on which the line through o along u passes the edge from a to
+ * b. Exact. */
 int px_orient_line(const float o[3], const float u[3], const float a[3], const float b[3]);
-/* The side of c from a to b in the plane of axes x and y. */
+/* Returns the side of c relative to the line from a to b, projected to axes x and y. Exact. */
 int px_orient_plane(const float a[3], const float b[3], const float c[3], int x, int y);
 
 bool px_triangles_meet(const float *const a[3], const float *const b[3]);
-/* Whether the ray meets the triangle, and where. */
+/* Returns true if the ray hits the triangle; *distance along the ray, share: barycentric coordinates. */
 bool px_ray_meets(const pelt_ray *ray, const float *const corners[3], double *distance, double share[3]);
 
 #endif

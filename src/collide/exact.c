@@ -1,10 +1,10 @@
-/* Signs of determinants of floats, exactly.
+/* Exact signs of determinants of floats.
  *
- * Doubles decide nearly always: the computed determinant is off by less than 8 · 2⁻⁵³ of its permanent. Where that is not
- * enough the determinant is a sum of products of three coordinates, each of which two doubles hold exactly, and sums of
- * doubles are kept as expansions: J. R. Shewchuk, "Adaptive Precision Floating-Point Arithmetic and Fast Robust Geometric
- * Predicates", Discrete & Computational Geometry 18, 1997. No product of three floats is too large or too small for a
- * double, so this holds for all finite floats.
+ * Doubles nearly always decide: the error of the computed determinant is less than 8 · 2⁻⁵³ of its permanent. Otherwise
+ * the determinant is evaluated as a sum of products of three coordinates, each of which two doubles represent exactly,
+ * and sums of doubles are kept as expansions: J. R. Shewchuk, "Adaptive Precision Floating-Point Arithmetic and Fast
+ * Robust Geometric Predicates", Discrete & Computational Geometry 18, 1997. No product of three floats overflows or
+ * underflows a double, so this holds for all finite floats.
  */
 #include "collide/collide.h"
 
@@ -16,9 +16,9 @@ static int sign_of(double value) {
     return (value > 0) - (value < 0);
 }
 
-/* ---- Sums that lose nothing ------------------------------------------------------------------------------- */
+/* ---- Exact sums ------------------------------------------------------------------------------------------- */
 
-/* Parts that do not overlap, smallest first; their sum is the value. */
+/* A non-overlapping expansion, smallest part first; the sum of the parts is the value. */
 typedef struct exact_sum {
     double parts[48];
     int count;
@@ -64,7 +64,7 @@ static void subtract(const float a[3], const float b[3], double out[3]) {
         out[c] = (double)a[c] - (double)b[c];
 }
 
-/* The sign of det(u, v, w), or 2: in doubt. */
+/* Returns the sign of det(u, v, w), or 2 if doubles cannot decide. */
 static int quick_sign(const double u[3], const double v[3], const double w[3]) {
     double determinant = 0, permanent = 0;
     for (int x = 0; x < 3; x++) {

@@ -1,11 +1,11 @@
-/* Intersections of two moving models, frame by frame: threads take runs of frames, each with its own bodies. */
+/* Intersections of two moving models, frame by frame: threads process blocks of frames, each with its own bodies. */
 #include "collide/collide.h"
 
 #include <pelt/run.h>
 
 #define RUN_FRAMES 16u
 
-/* One of the two. */
+/* One of the two models. */
 typedef struct side {
     const pelt_mover *mover;
     pelt_bdtree *tree;
@@ -14,18 +14,18 @@ typedef struct side {
 typedef struct collision {
     pelt_context *context;
     side sides[2];
-    uint32_t side_count; /* 1: with itself */
+    uint32_t side_count; /* 1: self-intersections */
     uint32_t most;
     pelt_contacts *frames;
 } collision;
 
-/* One of the two in one run of frames. */
+/* State of one model in one block of frames. */
 typedef struct actor {
     pelt_body *body;
     pelt_affine *palette; /* [bone] */
     float *points;        /* [point][3] */
     float *positions;     /* [vertex][3] */
-    uint32_t *met;        /* [triangle] the last frame in which it met something, and one more */
+    uint32_t *met;        /* [triangle] 1 + the last frame in which it intersected */
 } actor;
 
 /* Pairs found in the current frame. */
@@ -45,7 +45,7 @@ static bool is_moved(const pelt_mover *mover) {
     return mover->offset[0] != 0 || mover->offset[1] != 0 || mover->offset[2] != 0;
 }
 
-/* Whether matrices and weights are all that changes. */
+/* Returns true if a pose is given by matrices and weights, so that vertices can be computed lazily. */
 static bool is_lazy(const pelt_mover *mover) {
     return !mover->clip && (mover->model->skin.bone_count || !is_moved(mover));
 }

@@ -1,4 +1,4 @@
-/* Triangles of two bodies that meet: both trees are descended together, the larger ball first. */
+/* Intersecting triangles of two bodies: both trees are traversed together, descending into the larger sphere first. */
 #include "collide/box.h"
 
 typedef struct pair_query {
@@ -9,7 +9,7 @@ typedef struct pair_query {
 
 /* ---- Leaves ----------------------------------------------------------------------------------------------- */
 
-/* Whether places of two leaves have a vertex in common. */
+/* Returns true if the triangles at two positions of `order` share a welded vertex. */
 static bool are_neighbours(const pelt_bdtree *tree, const px_leaf *a, uint32_t place_a, const px_leaf *b,
                            uint32_t place_b) {
     for (int e = 0; e < 9; e++)
@@ -52,7 +52,7 @@ static bool pair_leaves(const pair_query *q, uint32_t number_a, uint32_t number_
 
 /* ---- Nodes ------------------------------------------------------------------------------------------------ */
 
-/* Squares of floats do not overflow in doubles, and the rounding of doubles is far below the margin of balls. */
+/* Squares of floats do not overflow in doubles, and the rounding of doubles is far below the margin of spheres. */
 static bool balls_meet(const px_ball *a, const px_ball *b) {
     double square = 0, reach = (double)a->radius + (double)b->radius;
     for (int c = 0; c < 3; c++) {

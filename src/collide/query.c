@@ -1,6 +1,6 @@
 /* Queries of one body: first hit of a ray, nearest point, triangles within a radius.
  *
- * Balls include the rounding of floats. FUZZ covers the rounding of the queries themselves, which use doubles.
+ * The spheres include the rounding of floats. FUZZ covers the rounding of the queries themselves, which use doubles.
  */
 #include "collide/box.h"
 #include "core/math3.h"
@@ -19,14 +19,14 @@ static void widen(const float v[3], double out[3]) {
 
 typedef struct ray_query {
     pelt_body *body;
-    pelt_ray ray; /* `most` becomes less */
+    pelt_ray ray; /* `most` decreases to the distance of the nearest hit */
     double origin[3], unit[3], length;
-    double far; /* distance of the origin from 0 */
+    double far; /* distance of the ray's origin from (0, 0, 0) */
     bool found;
     pelt_body_point *out;
 } ray_query;
 
-/* Where the ray may enter the ball at the earliest; INFINITY: nowhere. */
+/* Lower bound on the distance at which the ray enters the sphere; INFINITY: it misses. */
 static double entry(const ray_query *q, uint32_t node) {
     const px_ball *ball = px_body_ball(q->body, node);
     double to[3], along = 0, square = 0;
@@ -35,7 +35,7 @@ static double entry(const ray_query *q, uint32_t node) {
         along += to[c] * q->unit[c];
         square += to[c] * to[c];
     }
-    /* The difference of the squares is off by a few units of the larger one. */
+    /* The difference of the squares has an error of a few ulps of the larger one. */
     double radius = (double)ball->radius + FUZZ * (fabs(along) + q->far);
     if (square - along * along > radius * radius + FUZZ * square || along < -radius)
         return INFINITY;
@@ -95,7 +95,7 @@ bool pelt_body_ray(pelt_body *body, const pelt_ray *ray, pelt_body_point *out) {
 
 typedef struct spot {
     double p[3];
-    double far; /* from 0 */
+    double far; /* distance from (0, 0, 0) */
 } spot;
 
 static spot make_spot(const float p[3]) {
@@ -105,13 +105,13 @@ static spot make_spot(const float p[3]) {
     return out;
 }
 
-/* A lower bound of a distance whose square was computed in doubles from corners of boxes or balls. */
+/* Lower bound on a distance, from its square as computed in doubles, minus `radius`. */
 static double at_least(const spot *from, double square, double radius) {
     double distance = sqrt(square), least = distance - radius - FUZZ * (distance + radius + from->far);
     return least > 0 ? least : 0;
 }
 
-/* Nothing in the box is nearer. */
+/* Lower bound on the distance to the box. */
 static double box_distance(const px_quad_box *box, const spot *from) {
     double square = 0;
     for (int c = 0; c < 3; c++) {
@@ -122,7 +122,7 @@ static double box_distance(const px_quad_box *box, const spot *from) {
     return at_least(from, square, 0);
 }
 
-/* The distance of a spot from a triangle in the body's pose; INFINITY when it is more than `most`, or not finite. */
+/* Distance of a point from a triangle in the body's pose; INFINITY if it exceeds `most` or a corner is not finite. */
 static double triangle_distance(const px_opened *leaf, const uint8_t of_leaf[3], const spot *from, double most,
                                 double share[3]) {
     const float *posed[3];
@@ -138,7 +138,7 @@ static double triangle_distance(const px_opened *leaf, const uint8_t of_leaf[3],
     return distance <= most ? distance : INFINITY;
 }
 
-/* Nothing in the ball is nearer. */
+/* Lower bound on the distance to the node's sphere. */
 static double ball_distance(pelt_body *body, uint32_t node, const spot *from) {
     const px_ball *ball = px_body_ball(body, node);
     double square = 0, radius = (double)ball->radius;

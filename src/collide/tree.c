@@ -1,6 +1,6 @@
-/* Building a tree. Triangles that follow the same bone most are together, as in SMA (James and Twigg 2005, section 7): a
- * skin separates parts that are near each other at rest, such as two legs. Bones are halved at the median of the middles of their
- * triangles along the longest side, then the triangles of each.
+/* Construction of the tree. Triangles with the same dominant bone are kept together, as in SMA (James and Twigg
+ * 2005, section 7): a skin separates parts that are close at rest, such as two legs. The bones are split at the
+ * median of their triangles' centroids along the longest axis, then the triangles of each bone in the same way.
  */
 #include "collide/collide.h"
 #include "core/surface.h"
@@ -9,7 +9,7 @@
 
 /* Triangles of one bone. */
 typedef struct region {
-    uint32_t first, count; /* places in the order */
+    uint32_t first, count; /* range in `order` */
 } region;
 
 typedef struct builder {
@@ -17,13 +17,13 @@ typedef struct builder {
     float *middles;         /* [triangle][3] */
     float *region_middles;  /* [region][3] */
     region *regions;        /* [region] */
-    uint32_t *region_order; /* regions, node by node */
+    uint32_t *region_order; /* permutation of regions, sorted by node */
     uint32_t region_count;
 } builder;
 
 /* ---- Regions ---------------------------------------------------------------------------------------------- */
 
-/* The bone with the largest sum of weights of a triangle's vertices, the first of several. */
+/* Returns the bone with the largest sum of weights over a triangle's vertices; ties: the lowest index. */
 static uint32_t main_bone(const pelt_skin *skin, const uint32_t corners[3]) {
     uint32_t best = 0;
     float most = -INFINITY;
@@ -43,7 +43,7 @@ static uint32_t main_bone(const pelt_skin *skin, const uint32_t corners[3]) {
     return best;
 }
 
-/* Sorts triangles by bone, and gives every bone that has any a region. */
+/* Sorts triangles by bone, and creates a region for every bone that has triangles. */
 static void make_regions(builder *b, uint32_t *bone_of, uint32_t *counts) {
     pelt_bdtree *tree = b->tree;
     const pelt_mesh *mesh = &tree->model.mesh;
@@ -56,7 +56,7 @@ static void make_regions(builder *b, uint32_t *bone_of, uint32_t *counts) {
             continue;
         b->region_order[b->region_count] = b->region_count;
         b->regions[b->region_count++] = (region){place, 0};
-        counts[j] = b->region_count; /* which is the bone's, and one more */
+        counts[j] = b->region_count; /* 1 + the bone's region */
         place += count;
     }
     for (uint32_t t = 0; t < mesh->triangle_count; t++) {
@@ -75,7 +75,8 @@ static void make_regions(builder *b, uint32_t *bone_of, uint32_t *counts) {
 
 /* ---- Halving ---------------------------------------------------------------------------------------------- */
 
-/* Halves a part of an order along the longest side of the box around its middles. */
+/* Splits a range of an order at the median along the longest side of the bounding box of its centroids; returns the
+ * size of the first half. */
 static uint32_t halve(uint32_t *order, uint32_t count, const float *middles) {
     float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (uint32_t n = 0; n < count; n++)
@@ -91,7 +92,7 @@ static uint32_t halve(uint32_t *order, uint32_t count, const float *middles) {
     return count / 2;
 }
 
-/* Makes a leaf of the triangles if it can hold their vertices. */
+/* Makes a leaf of the triangles if it has capacity for their vertices. */
 static bool make_leaf(pelt_bdtree *tree, px_node *node, uint32_t first, uint32_t count) {
     const pelt_mesh *mesh = &tree->model.mesh;
     px_leaf *leaf = &tree->leaves[tree->leaf_count];
@@ -122,7 +123,7 @@ static px_node *next_node(pelt_bdtree *tree) {
     return &tree->nodes[tree->node_count++];
 }
 
-/* Halves go down to leaves: as deep as the count has bits. */
+/* Recursion depth: the number of bits of count. */
 static void build_triangles(const builder *b, uint32_t first, uint32_t count) {
     px_node *node = next_node(b->tree);
     if (make_leaf(b->tree, node, first, count))

@@ -1,8 +1,9 @@
-/* Triangles and what meets them, decided by signs of determinants alone, so exactly, whatever has no length or area.
+/* Intersection tests of triangles, decided only by signs of determinants, so exact, also for degenerate edges and
+ * triangles.
  *
- * Two triangles meet when an edge of one meets the other: the corners of what they have in common are corners or lie on
- * edges. An edge that is not in the plane of a triangle meets it where it goes through the plane, on the same side of all
- * three edges. In the plane, edges meet edges or begin inside.
+ * Two triangles intersect if an edge of one intersects the other: every corner of their intersection is a corner or
+ * lies on an edge. An edge that is not in the plane of a triangle intersects it where it crosses the plane, on the same
+ * side of all three edges. In the plane, edges intersect edges or start inside.
  */
 #include "collide/collide.h"
 
@@ -20,8 +21,8 @@ static bool shadows_meet(const float a[3], const float b[3], const float c[3], c
            px_orient_plane(c, d, a, x, y) * px_orient_plane(c, d, b, x, y) <= 0;
 }
 
-/* One of the three shadows of a plane (or a line) on those of the axes is one to one: edges in it that meet in all of
- * their shadows meet in that one, and so in space. */
+/* The projection of a plane (or a line) to one of the three axis planes is injective: coplanar edges that intersect
+ * in all projections intersect in that one, and so in space. */
 static bool edges_meet(const float a[3], const float b[3], const float c[3], const float d[3]) {
     for (int x = 0; x < 3; x++)
         if (!shadows_meet(a, b, c, d, x, (x + 1) % 3))
@@ -29,7 +30,8 @@ static bool edges_meet(const float a[3], const float b[3], const float c[3], con
     return px_orient(a, b, c, d) == 0;
 }
 
-/* Whether p, in the plane of a triangle with area, is in it. Without area there are only edges. */
+/* Returns true if p, in the plane of a triangle with area, is in it. A triangle without area consists of its edges
+ * only. */
 static bool is_inside(const float p[3], const float *const t[3]) {
     for (int x = 0; x < 3; x++) {
         int y = (x + 1) % 3, side = px_orient_plane(t[0], t[1], t[2], x, y);
@@ -53,7 +55,7 @@ static bool is_one_side(int a, int b, int c) {
     return (a >= 0 && b >= 0 && c >= 0) || (a <= 0 && b <= 0 && c <= 0);
 }
 
-/* From p to q, which are on these sides of the triangle's plane. */
+/* Tests the edge from p to q, whose ends are on these sides of the triangle's plane. */
 static bool edge_meets(const float p[3], const float q[3], int side_p, int side_q, const float *const t[3]) {
     if (side_p * side_q > 0)
         return false;
@@ -62,7 +64,7 @@ static bool edge_meets(const float p[3], const float q[3], int side_p, int side_
     return is_one_side(px_orient(p, q, t[0], t[1]), px_orient(p, q, t[1], t[2]), px_orient(p, q, t[2], t[0]));
 }
 
-/* Where the corners of a are beside the plane of b; false: all on one side. */
+/* Computes the sides of the corners of a relative to the plane of b. Returns false if all are strictly on one side. */
 static bool find_sides(const float *const a[3], const float *const b[3], int sides[3]) {
     for (int c = 0; c < 3; c++)
         sides[c] = px_orient(b[0], b[1], b[2], a[c]);
@@ -93,7 +95,7 @@ static double along(const pelt_ray *ray, const float p[3]) {
     return dot / length2;
 }
 
-/* Volumes of the ray's direction with the edges: shares of the corners, but for rounding. */
+/* Barycentric coordinates up to rounding, from triple products of the ray's direction with the edges. */
 static void find_shares(const pelt_ray *ray, const float *const corners[3], double share[3]) {
     double from[3][3], sum = 0;
     const float *u = ray->direction;
@@ -109,10 +111,11 @@ static void find_shares(const pelt_ray *ray, const float *const corners[3], doub
         share[c] = sum > 0 ? share[c] / sum : 1.0 / 3;
 }
 
-/* The distance is a mean of those of the corners along the ray, so no rounding takes it out of the triangle's ball. */
+/* The distance is a weighted mean of the corners' distances along the ray, so rounding cannot move it out of the
+ * triangle's sphere. */
 bool px_ray_meets(const pelt_ray *ray, const float *const corners[3], double *distance, double share[3]) {
     const float *o = ray->origin, *u = ray->direction, *a = corners[0], *b = corners[1], *c = corners[2];
-    int facing = px_orient_line(a, u, b, c); /* of the triangle's normal: along u, or against it */
+    int facing = px_orient_line(a, u, b, c); /* side of the triangle's normal: along u, or against it */
     if (facing == 0 || px_orient_line(o, u, a, b) * facing < 0 || px_orient_line(o, u, b, c) * facing < 0 ||
         px_orient_line(o, u, c, a) * facing < 0)
         return false;

@@ -1,4 +1,4 @@
-/* Batches: instances of one level, one in every lane, and how their vertices get into the output. */
+/* Batches: skins instances of one level, one per lane, and writes their vertices to the output. */
 #include "crowd/crowd.h"
 
 #if defined(__x86_64__)
@@ -26,7 +26,7 @@ static void copy(const px_crowd_writer *w, const float *from, size_t count, floa
         memcpy(to, from, count * sizeof *to);
 }
 
-/* The next lane of the full stage. */
+/* Writes the next lane of the full stage. */
 static void write_lane(px_crowd_writer *w) {
     const px_crowd_target *target = w->target;
     size_t at = w->first[w->written], count = w->vertex_count;
@@ -56,7 +56,7 @@ void px_crowd_writer_begin(px_crowd_writer *w, const px_crowd_body *body, const 
 void px_crowd_writer_end(px_crowd_writer *w) {
     write_lanes(w);
 #if defined(__x86_64__)
-    _mm_sfence(); /* non-temporal stores complete before another thread may read them */
+    _mm_sfence(); /* non-temporal stores must complete before another thread reads them */
 #endif
 }
 
@@ -80,7 +80,7 @@ void px_crowd_batch(const pelt_crowd *crowd, const pelt_crowd_instance *instance
     const px_crowd_character *character = &crowd->characters[instances[order[0]].character];
     const px_crowd_level *level = &character->levels[instances[order[0]].level];
     px_crowd_pose poses[PX_CROWD_LANES];
-    for (uint32_t v = 0; v < w->body->lanes; v++) /* lanes without an instance do what the first does */
+    for (uint32_t v = 0; v < w->body->lanes; v++) /* unused lanes copy lane 0 */
         poses[v] = v < count ? px_crowd_pose_of(character, &instances[order[v]], slot, slot->posed[v]) : poses[0];
     w->body->gather(poses, level->model.skin.bone_count, slot->palette);
     for (uint32_t q = 0; q < level->quads.count; q += PX_CROWD_STAGE / 4) {

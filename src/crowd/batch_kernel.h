@@ -1,15 +1,15 @@
-/* Skinning one instance in every lane, once for every body. The includer defines LANES (see core/lanes.h) and CROWD_BODY,
- * the name of the body. Each lane goes through the same operations in the same order in every body, so all agree to the
- * last bit.
+/* Skins one instance per lane, for every instruction set. The includer defines LANES (see core/lanes.h) and
+ * CROWD_BODY, the name of the kernel. Every version does the same operations in the same order for each lane, so
+ * results are identical to the last bit.
  */
 #include "crowd/crowd.h"
 #include "run/vectors.h"
 
-#define STAGE_FLOATS (6 * (size_t)PX_CROWD_STAGE) /* of one lane */
+#define STAGE_FLOATS (6 * (size_t)PX_CROWD_STAGE) /* per lane */
 
 /* ---- Palettes --------------------------------------------------------------------------------------------- */
 
-/* m[4r + c]: row r, column c of bone j in every lane, before the world moves it. */
+/* m[4r + c]: row r, column c of bone j in every lane, before the world transform. */
 INLINE void gather_bone(const px_crowd_pose *poses, size_t j, lanes m[12]) {
 #if LANES == 1
     for (int e = 0; e < 12; e++)
@@ -50,7 +50,7 @@ static void gather(const px_crowd_pose *poses, uint32_t bone_count, float *palet
 
 /* ---- Vertices --------------------------------------------------------------------------------------------- */
 
-/* weight · bone, its columns in the order that a vertex wants: columns [4] are those of bone 0. */
+/* Adds weight · bone, with columns permuted to the vertex's axis order: columns [4] point to those of bone 0. */
 INLINE void add_bone(const px_crowd_influence *influence, const float *const *columns, bool first, lanes m[12]) {
     size_t bone = (size_t)12 * LANES * influence->bone;
     for (int r = 0; r < 3; r++)
@@ -60,7 +60,7 @@ INLINE void add_bone(const px_crowd_influence *influence, const float *const *co
         }
 }
 
-/* m has its columns in the order of the vertex. */
+/* Columns of m are in the axis order of the vertex. */
 INLINE void skin_normal(const lanes m[12], const px_crowd_vertex *vertex, lanes out[3]) {
     const float *n = vertex->normal;
     lanes b[3], c[3];
@@ -73,7 +73,7 @@ INLINE void skin_normal(const lanes m[12], const px_crowd_vertex *vertex, lanes 
     for (int e = 0; e < 3; e++)
         out[e] = lanes_flip(out[e], lanes_splat(n[0]));
     if (__builtin_expect(!lanes_all(good), 0))
-        for (uint32_t e = 0; e < 3; e++) { /* the normal at rest, where no direction is left */
+        for (uint32_t e = 0; e < 3; e++) { /* the rest normal, where the skinned one has no direction */
             uint32_t axis = (vertex->axis + e) % 3;
             float rest = n[0] == 0 ? 0 : e == 0 ? n[0] : n[0] * n[e];
             out[axis] = lanes_select(good, out[axis], lanes_splat(rest));
@@ -97,7 +97,7 @@ INLINE void skin_vertex(const px_crowd_vertex *vertex, const px_crowd_influence 
         skin_normal(m, vertex, normal);
 }
 
-/* The numbers of four vertices in the order in which they lie in the stage. */
+/* Skins four vertices; `out` is in the memory order of the stage. */
 INLINE void skin_quad(const px_crowd_quads *quads, uint32_t q, const float *palette, px_crowd_layout layout,
                       lanes out[24]) {
     size_t first = quads->first[q], count = (quads->first[q + 1] - first) / 4;
@@ -133,7 +133,8 @@ static void skin(const px_crowd_quads *quads, uint32_t first, uint32_t place, co
 
 /* ---- Non-temporal stores ---------------------------------------------------------------------------------- */
 
-/* A cache line that is stored whole need not be read first. Partial lines at the ends use normal stores, which are slow. */
+/* A cache line that is stored whole need not be read first. Partial lines at the ends use normal stores, which are
+ * slower. */
 static void stream(float *to, const float *from, size_t count) {
     size_t i = 0;
 #if LANES > 1 && defined(__x86_64__)

@@ -1,4 +1,4 @@
-/* Creating a crowd: checks, and memory for everything that frames need. */
+/* Creation of a crowd: checks, and memory for everything that frames need. */
 #include "crowd/crowd.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static pelt_result check_level(pelt_context *context, const pelt_model *first, c
 static pelt_result add_level(pelt_crowd *crowd, const pelt_model *model, px_crowd_level *level) {
     px_arena_keep(model->memory);
     level->model = *model;
-    level->model.memory = crowd->memory; /* for what is made of it here */
+    level->model.memory = crowd->memory; /* owner of data derived from the copy */
     if (model->morphs.morph_count)
         return pelt_morph_pack(crowd->context, &level->model, &level->morphs);
     return crowd->skinning == PELT_SKINNING_LINEAR ? px_crowd_quads_make(crowd->memory, model, &level->quads) : PELT_OK;
@@ -63,7 +63,7 @@ static pelt_result add_character(pelt_crowd *crowd, const pelt_crowd_character *
 
 /* ---- Slots ------------------------------------------------------------------------------------------------ */
 
-/* The most of everything that any character has. */
+/* Largest counts over all characters and levels. */
 typedef struct sizes {
     size_t joints, bones, morphs;
 } sizes;
@@ -113,7 +113,7 @@ void px_crowd_give(px_crowd_slot *slot) {
     atomic_flag_clear_explicit(&slot->taken, memory_order_release);
 }
 
-/* ---- The order of a frame --------------------------------------------------------------------------------- */
+/* ---- Capacity of a frame ---------------------------------------------------------------------------------- */
 
 pelt_result px_crowd_reserve(pelt_crowd *crowd, uint32_t instance_count) {
     if (instance_count <= crowd->capacity)

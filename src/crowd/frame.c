@@ -1,11 +1,12 @@
-/* A frame: check instances, sort them by level, find overlaps, then pose and skin them in batches on the context's threads. */
+/* A frame: check instances, sort them by level, check for overlaps, then pose and skin them in batches on the
+ * context's threads. */
 #include "crowd/crowd.h"
 
 #include <math.h>
 
 /* Large enough to hide the cost of scheduling, small enough for an even load. */
 #define BLOCK_BATCHES 4
-/* A frame of more bytes than this is evicted from the caches before it is read, so non-temporal stores write it. */
+/* A larger frame, in bytes, is evicted from the caches before it is read, so it is written with non-temporal stores. */
 #define STREAM_SIZE ((size_t)8 << 20)
 
 /* ---- Checks ----------------------------------------------------------------------------------------------- */
@@ -27,7 +28,7 @@ static pelt_result check_level(const pelt_crowd *crowd, const pelt_crowd_instanc
     return PELT_OK;
 }
 
-/* Vertices up to the next instance: whole cache lines, whatever the stride. */
+/* Vertices reserved for an instance: whole cache lines for any stride. */
 static size_t room_of(const pelt_crowd *crowd, const pelt_crowd_instance *instance) {
     size_t vertex_count = pelt_crowd_vertex_count(crowd, instance->character, instance->level);
     return px_block_count(vertex_count, PELT_CROWD_ALIGN) * PELT_CROWD_ALIGN;
@@ -39,7 +40,7 @@ static uint32_t key_of(const pelt_crowd *crowd, const pelt_crowd_instance *insta
 
 pelt_result pelt_crowd_place(pelt_crowd *crowd, pelt_crowd_instance *instances, uint32_t instance_count,
                              size_t *vertex_count) {
-    size_t *next = crowd->first_vertex; /* of the next instance of a key */
+    size_t *next = crowd->first_vertex; /* [key] first vertex of the key's next instance */
     *vertex_count = 0;
     memset(next, 0, (crowd->key_count + 1) * sizeof *next);
     for (uint32_t i = 0; i < instance_count; i++) {
@@ -103,9 +104,9 @@ typedef struct frame {
     px_crowd_target target;
 } frame;
 
-/* ---- Blocks of batches -------------------------------------------------------------------------------------------------- */
+/* ---- Blocks of batches ------------------------------------------------------------------------------------ */
 
-/* The key of batch b: first_batch[key] ≤ b < first_batch[key + 1]. */
+/* Binary search for the key of batch b: first_batch[key] ≤ b < first_batch[key + 1]. */
 static uint32_t key_of_batch(const pelt_crowd *crowd, uint32_t b) {
     uint32_t low = 0, high = crowd->key_count;
     while (high - low > 1) {
@@ -141,7 +142,7 @@ static pelt_result run_block(void *user, size_t first, size_t count, size_t bloc
     return PELT_OK;
 }
 
-/* Sorts instances by level, stable. */
+/* Stable counting sort of instances by level. */
 static void sort(pelt_crowd *crowd, const pelt_crowd_instance *instances, uint32_t count, uint32_t lanes) {
     uint32_t *first = crowd->first_instance, *next = crowd->first_batch;
     memset(first, 0, (crowd->key_count + 1) * sizeof *first);

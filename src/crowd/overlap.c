@@ -1,4 +1,4 @@
-/* Instances are written on several threads, so no two of them may write the same bytes. */
+/* Overlap check: instances are written by several threads, so no two of them may write the same bytes. */
 #include "crowd/crowd.h"
 
 #define DIGIT_BITS 8
@@ -8,7 +8,7 @@ static uint32_t vertex_count_of(const pelt_crowd *crowd, const pelt_crowd_instan
     return crowd->characters[instance->character].levels[instance->level].model.mesh.vertex_count;
 }
 
-/* pelt_crowd_place gives places in the order in which instances are skinned: then there is nothing to sort. */
+/* Returns true if the ranges ascend in skinning order, as pelt_crowd_place assigns them: then no sort is needed. */
 static bool ascending(const pelt_crowd *crowd, const pelt_crowd_instance *instances, uint32_t count) {
     size_t end = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -20,7 +20,8 @@ static bool ascending(const pelt_crowd *crowd, const pelt_crowd_instance *instan
     return true;
 }
 
-/* Places by their first vertex, then by instance: radix sort, lowest digit first, between the two halves of the array. */
+/* Sorts ranges by first vertex, then by instance: radix sort, least significant digit first, between the two halves
+ * of the array. */
 static const px_crowd_range *sort(const pelt_crowd *crowd, const pelt_crowd_instance *instances, uint32_t count,
                                   size_t vertex_count) {
     px_crowd_range *from = crowd->ranges, *to = crowd->ranges + crowd->capacity;
@@ -53,7 +54,7 @@ static pelt_result check_vertices(const pelt_crowd *crowd, const px_crowd_range 
     return PELT_OK;
 }
 
-/* The normal of vertex v + shift and the position of vertex v share bytes. */
+/* Fails if normals overlap positions, where the normal of vertex v + shift and the position of vertex v share bytes. */
 static pelt_result check_normals(const pelt_crowd *crowd, const px_crowd_range *ranges, uint32_t count, int64_t shift) {
     size_t raise_positions = shift > 0 ? (size_t)shift : 0, raise_normals = shift < 0 ? (size_t)-shift : 0;
     for (uint32_t p = 0, n = 0; p < count && n < count;) {
@@ -71,7 +72,8 @@ static pelt_result check_normals(const pelt_crowd *crowd, const px_crowd_range *
     return PELT_OK;
 }
 
-/* The numbers of vertices, at most two, by which a normal is behind the position with which it shares bytes. */
+/* Finds the shifts, at most two, for which the normal of vertex v + shift shares bytes with the position of vertex
+ * v. Returns their number. */
 static uint32_t shifts_of(const pelt_crowd_output *output, int64_t shifts[2]) {
     const int64_t size = 3 * sizeof(float), stride = output->stride ? (int64_t)output->stride : size;
     uint32_t count = 0;

@@ -1,12 +1,12 @@
-/* The pose of an instance: from samples to a palette in the world, and weights of morphs. Floats suffice: samples are
- * exact at their times, and poses in between are means of few samples. */
+/* The pose of an instance: from samples to a palette in world space, and weights of morphs. Float precision
+ * suffices: samples are exact at their times, and poses between are means of a few samples. */
 #include "crowd/crowd.h"
 
 #include "core/math3.h"
 
 #include <math.h>
 
-/* Two samples and how much of each. */
+/* Two samples and their interpolation weights. */
 typedef struct place {
     const px_crowd_motion *motion;
     size_t sample[2];
@@ -48,7 +48,7 @@ static px_crowd_pose pose_motion(const px_crowd_character *character, const px_c
 
 /* ---- Poses of the skeleton -------------------------------------------------------------------------------- */
 
-/* sum += weight · sample, with the sign of the quaternion that is nearer to the sum. */
+/* sum += weight · sample; the quaternion is negated if that is nearer to the sum. */
 static inline void add_local(const pelt_transform *sample, float weight, pelt_transform *sum) {
     const float *q = sample->rotation;
     float *s = sum->rotation;
@@ -85,7 +85,7 @@ static void blend_layers(const px_crowd_character *character, const pelt_crowd_i
         px_quat_normalize(slot->locals[j].rotation);
 }
 
-/* a·b: b first; row by row, as they lie. */
+/* a·b: applies b first. Row by row, in memory order. */
 static inline pelt_affine multiply(const pelt_affine *a, const pelt_affine *b) {
     pelt_affine out;
     for (int r = 0; r < 3; r++) {
@@ -97,7 +97,7 @@ static inline pelt_affine multiply(const pelt_affine *a, const pelt_affine *b) {
     return out;
 }
 
-/* What px_affine_from_transform does, in floats. */
+/* px_affine_from_transform in floats. */
 static inline pelt_affine affine_of(const pelt_transform *t) {
     float x = t->rotation[0], y = t->rotation[1], z = t->rotation[2], w = t->rotation[3];
     const float *s = t->scale, *at = t->translation;
@@ -125,7 +125,7 @@ static px_crowd_pose pose_locals(const px_crowd_character *character, const px_c
 
 /* ---- Instances -------------------------------------------------------------------------------------------- */
 
-/* The only layer of an instance that has any weight; NULL: there are several. */
+/* Returns the only layer with weight > 0; NULL: there are several. */
 static const pelt_crowd_layer *only_layer(const pelt_crowd_instance *instance) {
     const pelt_crowd_layer *only = NULL;
     for (uint32_t l = 0; l < instance->layer_count; l++) {

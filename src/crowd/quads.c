@@ -5,7 +5,7 @@
 
 /* ---- Quads ------------------------------------------------------------------------------------------------ */
 
-/* Influences that weigh anything; they come first. */
+/* Number of influences up to the last nonzero weight, at least 1. */
 static uint32_t influence_count(const pelt_skin *skin, uint32_t vertex) {
     const float *weights = skin->weights + (size_t)vertex * skin->influence_count;
     uint32_t count = skin->influence_count;

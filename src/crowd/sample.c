@@ -1,9 +1,11 @@
-/* Motions at regular times: local transforms for blends, palettes for motions alone, weights of morphs. */
+/* Samples motions at regular times: local transforms for blends of motions, palettes for single motions, weights of
+ * morphs. */
 #include "crowd/crowd.h"
 
 #include <math.h>
 
-/* A motion that ends this little of a sample after one ends at it: key times are rounded to float. */
+/* Fraction of a sample: a motion that ends this little after a sample ends at it, because key times are rounded to
+ * float. */
 #define SAMPLE_SLACK  1e-4
 #define BLOCK_SAMPLES 16
 
@@ -13,8 +15,8 @@ typedef struct sampling {
     pelt_crowd *crowd;
     px_crowd_character *character;
     const pelt_motion *motion; /* NULL: the rest pose */
-    uint32_t index;            /* of the motion; the rest pose's is motion_count */
-    bool asks_drivers;         /* no track says what driven morphs weigh */
+    uint32_t index;            /* index of the motion; motion_count: the rest pose */
+    bool asks_drivers;         /* the motion has no weight tracks: evaluate the drivers */
 } sampling;
 
 static bool has_weights(const pelt_motion *motion) {
@@ -24,7 +26,7 @@ static bool has_weights(const pelt_motion *motion) {
     return false;
 }
 
-/* Whether a level's palettes are its own, rather than those of a level before it. */
+/* Returns true if a level's palettes are its own, not shared with an earlier level. */
 static bool first_of_its_bones(const px_crowd_character *character, uint32_t l, uint32_t motion) {
     for (uint32_t e = 0; e < l; e++)
         if (character->levels[e].palettes[motion] == character->levels[l].palettes[motion])
@@ -58,7 +60,7 @@ static pelt_result sample_block(void *user, size_t first, size_t count, size_t b
     return PELT_OK;
 }
 
-/* q and −q are the same rotation, but their mean is none. */
+/* Makes quaternions of consecutive samples have the same sign: q and −q are the same rotation, but their mean is 0. */
 static void join_signs(const px_crowd_motion *motion, uint32_t joint_count) {
     size_t count = (size_t)motion->sample_count * joint_count;
     for (size_t e = joint_count; e < count; e++) {

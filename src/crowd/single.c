@@ -1,4 +1,4 @@
-/* Instances one by one: those that are too few for a batch, have morphs or blend dual quaternions. */
+/* Skins instances one by one: those that have morphs or blend dual quaternions. */
 #include "crowd/crowd.h"
 
 /* Vertices morphed or scattered at a time: 12 KB, which fits in the L1 cache. */
@@ -11,7 +11,7 @@ static bool any_weight(const px_crowd_level *level, const float *weights) {
     return false;
 }
 
-/* The job of a pose, but for its vertices. */
+/* The skinning job of a pose, without its vertices. */
 static pelt_skin_job make_job(const pelt_crowd *crowd, const px_crowd_level *level, px_crowd_slot *slot) {
     const pelt_skin *skin = &level->model.skin;
     const pelt_affine *palette = (const pelt_affine *)slot->palette;
@@ -25,7 +25,8 @@ static pelt_skin_job make_job(const pelt_crowd *crowd, const px_crowd_level *lev
     return job;
 }
 
-/* Vertices [first, first + job->vertex_count) of a level, to `at` in the target; `weights` NULL: no morph is active. */
+/* Skins vertices [first, first + job->vertex_count) of a level to vertex `at` of the target; `weights` NULL: no
+ * morph is active. */
 static void skin_chunk(pelt_skin_job job, const px_crowd_level *level, const float *weights, size_t first, size_t at,
                        const px_crowd_target *target) {
     float morphed[2][3 * CHUNK_VERTICES], skinned[2][3 * CHUNK_VERTICES];

@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-/* Displacements below this fraction of the size are set to 0: positions are floats. Zeros take no space in sparse files. */
+/* Displacements below this fraction of the size are set to 0: positions are floats. Zeros take no space in sparse
+ * files. */
 #define MIN_DISPLACEMENT 0x1p-24
 
 typedef struct morph_source {
@@ -15,20 +16,20 @@ typedef struct apply_work {
     px_eigenskin *e;
     px_morph_group *groups;
     uint32_t group_count;
-    uint32_t *widths; /* [group] morphs of its joint, with the new ones */
+    uint32_t *widths; /* [group] number of morphs of its joint, including the new ones */
     uint32_t added_count;
     pelt_morph *added;     /* [added] */
     morph_source *sources; /* [added] */
     uint32_t *places;      /* [added] index in `morphs` */
-    pelt_morph_set morphs; /* the morphs of the model with those added */
-    pelt_driver *drivers;  /* [driver] the old ones first */
+    pelt_morph_set morphs; /* old and added morphs of the model */
+    pelt_driver *drivers;  /* [driver] old ones first */
     uint32_t driver_count;
     pelt_motion *motions; /* [motion] */
 } apply_work;
 
 /* ---- Morphs ----------------------------------------------------------------------------------------------- */
 
-/* Displacements of one mode, rows [row, row + 3): out [unit][3]. */
+/* Writes the displacements of one mode, rows [row, row + 3), to out [unit][3]. */
 static void spread_mode(const px_eigenskin *e, const px_bend *bend, uint32_t mode, size_t row, double *out) {
     memset(out, 0, 3 * e->units.count * sizeof *out);
     for (size_t n = 0; n < bend->share_count; n++) {
@@ -40,7 +41,7 @@ static void spread_mode(const px_eigenskin *e, const px_bend *bend, uint32_t mod
     }
 }
 
-/* The run of a group's vertices that a mode displaces; count 0: none. */
+/* Returns the range of a group's vertices that a mode displaces; vertex_count 0: none. */
 static px_morph_group reached(const px_eigenskin *e, const px_morph_group *group, const double *places) {
     px_morph_group out = {.joint = group->joint};
     for (uint32_t i = group->first_vertex; i < group->first_vertex + group->vertex_count; i++) {
@@ -64,7 +65,7 @@ static const char *mode_name(const px_eigenskin *e, const px_bend *bend, uint32_
     return name;
 }
 
-/* One mode on all groups. `places` and `normals` [unit][3] are scratch, normals NULL without. */
+/* Makes the morphs of one mode for all groups. `places` and `normals` [unit][3]: scratch; normals NULL: no normals. */
 static pelt_result make_morphs(apply_work *w, uint32_t bend, uint32_t mode, double *places, double *normals) {
     px_eigenskin *e = w->e;
     const char *name = mode_name(e, &e->bends[bend], mode);
@@ -178,7 +179,7 @@ static pelt_result make_drivers(apply_work *w) {
 
 /* ---- Motions ---------------------------------------------------------------------------------------------- */
 
-/* Makes `motions` of the model, which has the new morphs and drivers; `old_count` drivers are not new. */
+/* Makes `motions` of the model, which already has the new morphs and drivers; the first `old_count` drivers are old. */
 static pelt_result make_motions(apply_work *w, uint32_t old_count) {
     px_eigenskin *e = w->e;
     const pelt_model *model = e->model;
@@ -224,7 +225,7 @@ pelt_result px_eigenskin_apply(px_eigenskin *e) {
         model->motions = motions;
         return result;
     }
-    model->mesh.weld = (pelt_vertex_classes){0}; /* the weld depends on morphs */
+    model->mesh.weld = (pelt_vertex_classes){0}; /* welding depends on morphs */
     model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_DRIVERS | (model->motion_count ? PELT_CHANGED_MOTIONS : 0);
     e->morph_count = w.added_count;
     return PELT_OK;

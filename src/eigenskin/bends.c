@@ -1,18 +1,19 @@
-/* Driving joints, the parts of their rotations, and their centres. */
+/* Driving joints, the parts of their rotations (whole, or swing and twist), and their centres. */
 #include "eigenskin/eigenskin.h"
 
 #include <stdlib.h>
 
-/* Noise of rotations at rest, radians. Angles of a joint up to MAX_REST_ANGLE count as 0 if its next larger angle is
- * MIN_ANGLE_RATIO times as large; a joint that rotates by less than MIN_DRIVING_ANGLE in all examples does not drive. Captured
- * joints are never exactly at rest, and differences between such rotations carry no information. */
+/* Noise of rotations around rest, radians. Angles of a joint up to MAX_REST_ANGLE count as 0 if its next larger
+ * angle is at least MIN_ANGLE_RATIO times as large. A joint that rotates by less than MIN_DRIVING_ANGLE in all
+ * examples does not drive. Captured joints are never exactly at rest, and differences between such rotations carry
+ * no information. */
 #define MAX_REST_ANGLE    0.07
 #define MIN_ANGLE_RATIO   4.0
 #define MIN_DRIVING_ANGLE 0.02
 
 /* ---- Rotations -------------------------------------------------------------------------------------------- */
 
-/* Direction of the bone in the joint's space: to its children, or away from its parent. */
+/* Direction of the bone in the joint's space: towards its children, or, without children, away from its parent. */
 static void find_axis(const px_eigenskin *e, uint32_t joint, float axis[3]) {
     const pelt_skeleton *skeleton = &e->model->skeleton;
     double sum[3] = {0};
@@ -52,8 +53,8 @@ static int compare_doubles(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Sets rotations that differ from rest by noise to rest, unless desc.exact. Returns the largest angle. `angles` [example] is
- * scratch. */
+/* Sets rotations that differ from rest only by noise to rest, unless desc.exact. Returns the largest angle. `angles`
+ * [example]: scratch. */
 static double settle_part(const px_eigenskin *e, px_part *part, double *angles) {
     double noise = 0;
     for (uint32_t x = 0; x < e->example_count; x++)
@@ -82,7 +83,7 @@ static pelt_result add_bend(px_eigenskin *e, uint32_t joint, double *angles) {
 
 /* ---- Poses ------------------------------------------------------------------------------------------------ */
 
-/* Whether two examples have one pose; y PELT_NONE: the rest pose. */
+/* Returns true if two examples have the same pose; y PELT_NONE: the rest pose. */
 static bool are_same(const px_eigenskin *e, uint32_t x, uint32_t y) {
     for (uint32_t j = 0; j < e->bend_count; j++)
         for (uint32_t n = 0; n < e->bends[j].part_count; n++) {
@@ -93,7 +94,7 @@ static bool are_same(const px_eigenskin *e, uint32_t x, uint32_t y) {
     return true;
 }
 
-/* Numbers the poses of examples; `firsts` [pose] is the first example of each. */
+/* Numbers the distinct poses; `firsts` [pose]: the first example of each. */
 static pelt_result find_poses(px_eigenskin *e, uint32_t *firsts) {
     for (uint32_t x = 0; x < e->example_count; x++) {
         uint32_t pose = 0;
@@ -117,7 +118,7 @@ static pelt_result find_poses(px_eigenskin *e, uint32_t *firsts) {
     return PELT_OK;
 }
 
-/* Merges examples of one pose: rotations [example] become [pose]. */
+/* Merges examples with the same pose: rotations [example] become [pose]. */
 static pelt_result merge_examples(px_eigenskin *e) {
     uint32_t *firsts = PX_NEW(e->scratch, uint32_t, e->example_count);
     e->example_poses = PX_NEW(e->scratch, uint32_t, e->example_count);
@@ -134,7 +135,7 @@ static pelt_result merge_examples(px_eigenskin *e) {
 
 /* ---- Centres ---------------------------------------------------------------------------------------------- */
 
-/* Farthest-point sampling: the rest pose, then repeatedly the pose farthest from all centres. `far` [pose] is scratch. */
+/* Farthest-point sampling: the rest pose, then repeatedly the pose farthest from all centres. `far` [pose]: scratch. */
 static void choose_centres(const px_eigenskin *e, px_bend *bend, px_part *part, double *far) {
     px_rotation last = px_rotation_identity();
     part->first_centre = bend->centre_count;

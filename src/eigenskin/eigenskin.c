@@ -1,10 +1,11 @@
-/* EigenSkin: see eigenskin.h. Examples → displacements at rest → joints that drive → kernels → supports → modes. */
+/* EigenSkin (Kry, James, Pai 2002): options and pipeline; see eigenskin.h. Examples → displacements at rest →
+ * driving joints → kernels → supports → modes. */
 #include "eigenskin/eigenskin.h"
 
 #define CENTRES_MAX 1024
-/* Above this leave-one-out error, shapes are tested for rotations against their poses. The rotations are accepted if
- * correcting them lowers the error to MAX_ERROR_RATIO of it, and the squared error of the unchanged shapes stays below
- * MAX_MISS_RATIO of what it was. */
+/* Above MIN_LEFT_OUT_ERROR, shapes are tested for rotations relative to their poses. The rotations are accepted if
+ * correcting them lowers the leave-one-out error to MAX_ERROR_RATIO of it, and the squared error against the
+ * uncorrected shapes stays below MAX_MISS_RATIO of its old value. */
 #define MIN_LEFT_OUT_ERROR   0.2
 #define MAX_ERROR_RATIO      0.7
 #define MAX_MISS_RATIO       1.25
@@ -80,7 +81,7 @@ static pelt_result report_joints(const px_eigenskin *e, const pelt_eigenskin_joi
     return PELT_OK;
 }
 
-/* All steps but the final solution, with one kernel. */
+/* Runs all steps except the final solution, with one kernel. */
 static pelt_result try_kernel(px_eigenskin *e, pelt_kernel kernel, double *error) {
     PX_TRY(px_eigenskin_candidates(e));
     PX_TRY(px_eigenskin_choose(e, kernel));
@@ -89,7 +90,7 @@ static pelt_result try_kernel(px_eigenskin *e, pelt_kernel kernel, double *error
     return px_eigenskin_choose_noise(e, error);
 }
 
-/* The choice includes supports: wide kernels need more joints at a vertex than allowed. */
+/* The comparison of kernels includes supports: wide kernels need more joints per vertex than allowed. */
 static pelt_result choose_kernel(px_eigenskin *e) {
     double smooth, error;
     bool free = e->desc.kernel == PELT_EIGENSKIN_KERNEL_AUTO, enough = false;
@@ -104,7 +105,8 @@ static pelt_result choose_kernel(px_eigenskin *e) {
     return smooth < error ? try_kernel(e, PELT_KERNEL_GAUSSIAN, &error) : PELT_OK;
 }
 
-/* All steps up to the modes, from the examples as given or with their shapes rotated to their poses. */
+/* Runs all steps up to the modes, from the examples as given, or (`refined`) with their shapes rotated to their
+ * poses. */
 static pelt_result learn(px_eigenskin *e, bool refined) {
     e->refined = refined;
     for (uint32_t j = 0; j < e->bend_count; j++)
@@ -128,8 +130,8 @@ static double distance2(const px_eigenskin *e, double *a, double *b) {
     return sum;
 }
 
-/* Whether left-out poses are predicted better with shapes rotated to their poses, also measured against the unchanged
- * shapes. Rotations that depend on the pose are not noise. */
+/* Returns true if left-out poses are predicted better with shapes rotated to their poses, also measured against the
+ * original shapes. Rotations that are a function of the pose are not noise. */
 static bool refining_helps(const px_eigenskin *e, double *raw, double raw_error) {
     double before = raw_error * raw_error * distance2(e, raw, NULL);
     double after =

@@ -1,11 +1,11 @@
 /* EigenSkin internals. Index letters: u unit, p pose (an example), j driving joint, c centre, n mode.
  *
- * Every driving joint has features, the kernels of its centres minus their values at rest, and from them a kernel matrix
- * of the poses, K_j = Z |Φ|⁻¹ Zᵀ, with Z [pose][centre] the features and Φ [centre][centre] the kernels of the
- * centres. |Φ| has the absolute values of the eigenvalues of Φ: thin plates have negative ones too. If every pose is a
- * centre, this is φ(p,q) − φ(p,0) − φ(0,q) + φ(0,0) for kernels that are positive.
- * The displacements of a unit over the poses, u = Σ_j m_j K_j a, a from (Σ_j m_j K_j + λI) a = u, are the maximum a
- * posteriori estimate for Gaussian processes of covariance m_j K_j. The same a divides them among the joints.
+ * Every driving joint has features, the kernels at its centres minus their values at rest, and from them a kernel
+ * matrix over the poses, K_j = Z |Φ|⁻¹ Zᵀ, with Z [pose][centre] the features and Φ [centre][centre] the kernels
+ * between the centres. |Φ| has the absolute eigenvalues of Φ: thin-plate kernels also have negative ones. If every pose
+ * is a centre, K_j is φ(p,q) − φ(p,0) − φ(0,q) + φ(0,0) for positive definite kernels. The displacements of a unit over
+ * the poses, u = Σ_j m_j K_j a, with a from (Σ_j m_j K_j + λI) a = u, are the maximum a posteriori estimate for
+ * Gaussian processes of covariance m_j K_j. The same a divides them among the joints.
  */
 #ifndef PELT_EIGENSKIN_INTERNAL_H
 #define PELT_EIGENSKIN_INTERNAL_H
@@ -18,55 +18,55 @@
 
 /* Radians: poses that differ by less are equal. */
 #define PX_ANGLE_TOLERANCE 1e-3
-/* Poses in which a joint must rotate for leave-one-out errors to be meaningful: with fewer, no pose can be predicted from
- * the others. */
+/* Poses in which a joint must rotate for leave-one-out errors to be meaningful: with fewer, no pose can be predicted
+ * from the others. */
 #define PX_MIN_POSES 4u
 
-/* A part of a joint's rotation, and its centres. */
+/* A component of a joint's rotation (whole, swing or twist), and its centres. */
 typedef struct px_part {
     pelt_rotation_part part;
     float axis[3];
     uint32_t first_centre, centre_count;
-    px_rotation *rotations; /* [pose] noise at rest removed */
+    px_rotation *rotations; /* [pose] rotation from rest; small noise around rest is set to the identity */
 } px_part;
 
 /* A driving joint. */
 typedef struct px_bend {
-    uint32_t joint;   /* of the model */
-    uint32_t against; /* the joint that its rotation is measured against; PELT_NONE: its parent */
+    uint32_t joint;   /* joint of the model */
+    uint32_t against; /* reference joint of its rotation; PELT_NONE: its parent */
     uint32_t part_count;
     px_part parts[2];      /* the whole rotation, or swing and twist */
-    uint32_t centre_count; /* C, of all parts; the first of each part is the rest pose */
-    uint32_t turned;       /* poses in which it is not at rest */
+    uint32_t centre_count; /* C: centres of all parts; the first of each part is the rest pose */
+    uint32_t turned;       /* number of poses in which it is not at rest */
     float *centres;        /* [centre][4] */
-    double radius;         /* of the kernel, radians */
-    double *rest;          /* [centre] the kernels in the rest pose */
+    double radius;         /* radius of the kernel, radians */
+    double *rest;          /* [centre] kernel values of the rest pose */
     double *basis;         /* [centre][centre] basis · basisᵀ = |Φ|⁻¹ */
     double *factor;        /* [pose][centre] Z · basis */
     double *kernel;        /* [pose][pose] factor · factorᵀ */
-    size_t share_count;    /* */
-    uint32_t *shares;      /* [share_count] of its units, ascending */
-    double displacement;   /* largest displacement that it causes */
-    double seen;           /* the same, bounded by the error of the skin in world space */
-    double gain;           /* factor on its corrections, 0 to 1, from left-out poses */
-    uint32_t mode_count;   /* */
-    double *weights;       /* [mode][pose] */
-    double *coefficients;  /* [mode][centre] */
+    size_t share_count;
+    uint32_t *shares;    /* [share_count] indices of its shares, ascending */
+    double displacement; /* largest displacement that it causes, world units */
+    double seen;         /* largest displacement, each bounded by the skin's error in world space */
+    double gain;         /* factor on its corrections, 0 to 1, from leave-one-out predictions */
+    uint32_t mode_count;
+    double *weights;      /* [mode][pose] */
+    double *coefficients; /* [mode][centre] */
 } px_bend;
 
 /* Hierarchy of weighted joints. */
 typedef struct px_bend_hierarchy {
-    uint8_t *weighted; /* [joint] has weights */
-    uint8_t *drives;   /* [joint] */
-    uint32_t *above;   /* [joint] nearest weighted joint above, or PELT_NONE */
-    uint32_t *against; /* [joint] the joint it is measured against, if not an ancestor; else PELT_NONE */
+    uint8_t *weighted; /* [joint] 1: has skin weights */
+    uint8_t *drives;   /* [joint] 1: drives corrections */
+    uint32_t *above;   /* [joint] nearest weighted ancestor, else the reference joint, or PELT_NONE */
+    uint32_t *against; /* [joint] reference joint, if not an ancestor; else PELT_NONE */
 } px_bend_hierarchy;
 
 /* Influence of a joint on a unit. */
 typedef struct px_share {
     uint32_t bend;
-    float prior; /* m: weight of its kernel, in sixteenths */
-    float fade;  /* of its displacements at the border of its support, 0 to 1 */
+    float prior; /* m: weight of its kernel, a multiple of 1/16 */
+    float fade;  /* factor on its displacements near the border of its support, 0 to 1 */
 } px_share;
 
 typedef struct px_eigenskin {
@@ -75,42 +75,42 @@ typedef struct px_eigenskin {
     pelt_model *model;
     uint32_t example_count;
     const pelt_pose_example *examples; /* [example] */
-    uint32_t *example_poses;           /* [example] the pose it is an example of, or PELT_NONE: the rest pose */
+    uint32_t *example_poses;           /* [example] its pose; PELT_NONE: the rest pose */
     uint32_t pose_count;               /* P: distinct poses */
     double *pose_examples;             /* [pose] number of examples; displacements are their means */
     pelt_eigenskin_desc desc;
-    pelt_kernel kernel; /* of the desc, or that of the least leave-one-out error */
+    pelt_kernel kernel; /* kernel of the desc, or the one with the least leave-one-out error */
     double noise;       /* λ, as a fraction of the mean of the diagonal */
     pelt_mesh mesh;     /* the model's, welded by the examples */
-    double size;        /* of the mesh: the diagonal of its box */
+    double size;        /* diagonal of the bounding box of the mesh */
     px_bend_hierarchy hierarchy;
     pelt_vertex_classes units;
-    double *counts;        /* [unit] its vertices */
+    double *counts;        /* [unit] number of its vertices */
     double *missed;        /* [unit] largest error of the skin in an example, world space */
     double *scales;        /* [unit] scale from mesh to world space at rest */
     pelt_affine *palettes; /* [example][bone] */
     pelt_affine *globals;  /* [example][joint] */
-    bool refined;          /* shapes are rotated against their poses */
-    double *turns;         /* [example][joint][3] rotation vectors of that, radians */
-    uint32_t width;        /* rows of a unit: 3 for its position, 3 more for its normal with desc.normals */
-    double *displacements; /* [unit][width][pose] at rest; those of positions times the unit's scale */
-    double *targets;       /* [unit][width][pose] what modes are fitted to: displacements, or denoised */
+    bool refined;          /* shapes are corrected for rotations relative to their poses */
+    double *turns;         /* [example][joint][3] rotation vectors of that correction, radians */
+    uint32_t width;        /* rows per unit: 3 for the position, 3 more for the normal with desc.normals */
+    double *displacements; /* [unit][width][pose] in the rest pose; positions are multiplied by `scales` */
+    double *targets;       /* [unit][width][pose] values that modes are fitted to: displacements, or denoised ones */
     double *residuals;     /* [unit][width][pose] targets minus modes */
     double *solutions;     /* [unit][width][pose] a */
-    uint32_t ill_count;    /* */
-    uint32_t rest_count;   /* examples in the rest pose */
-    uint32_t odd_count;    /* of these: with another shape */
-    double left_out;       /* leave-one-out error */
-    uint32_t bend_count;   /* */
+    uint32_t ill_count;
+    uint32_t rest_count; /* number of examples in the rest pose */
+    uint32_t odd_count;  /* examples in the rest pose with another shape */
+    double left_out;     /* leave-one-out error */
+    uint32_t bend_count;
     px_bend *bends;        /* [bend] ascending by joint */
-    size_t *offsets;       /* [unit + 1] where its shares begin */
-    px_share *shares;      /* [share] of a unit ascending by joint */
-    uint32_t *share_units; /* [share] */
-    uint32_t mode_count;   /* most modes of a joint */
-    double *modes;         /* [share][width][desc.modes] displacements */
-    double *errors;        /* [desc.modes + 1] in the model's memory */
-    double normal_rms[2];  /* before and after */
-    uint32_t morph_count;  /* morphs added */
+    size_t *offsets;       /* [unit + 1] first share of each unit */
+    px_share *shares;      /* [share] grouped by unit, ascending by joint */
+    uint32_t *share_units; /* [share] its unit */
+    uint32_t mode_count;   /* largest mode_count of a joint */
+    double *modes;         /* [share][width][desc.modes] displacements per mode */
+    double *errors;        /* [desc.modes + 1] relative error by number of modes; in the model's memory */
+    double normal_rms[2];  /* RMS error of normals before and after */
+    uint32_t morph_count;  /* number of morphs added */
 } px_eigenskin;
 
 static inline const float *px_eigenskin_rest(const px_eigenskin *e, uint32_t joint) {
@@ -123,42 +123,43 @@ static inline px_matrix px_unit_rows(const px_eigenskin *e, double *array, size_
 
 /* Fills the hierarchy (hierarchy.c). */
 pelt_result px_eigenskin_find_hierarchy(px_eigenskin *e);
-/* Finds driving joints, their centres and distinct poses; with desc.exact fails for examples of one pose (bends.c). */
+/* Finds driving joints, their centres and distinct poses. With desc.exact, fails if two examples have the same pose
+ * (bends.c). */
 pelt_result px_eigenskin_find_bends(px_eigenskin *e);
 
-/* Units and displacements (gather.c). */
+/* Computes units and displacements (gather.c). */
 pelt_result px_eigenskin_gather(px_eigenskin *e);
-/* Finds rotations of shapes against their poses (refine.c). */
+/* Estimates rotations of shapes relative to their poses (refine.c). */
 pelt_result px_eigenskin_refine(px_eigenskin *e, const float *morph_weights);
-/* Displacement of a vertex by those. */
+/* Displacement of a vertex by the rotations of px_eigenskin_refine. */
 void px_eigenskin_turned(const px_eigenskin *e, uint32_t example, uint32_t vertex, const double rest[3], double out[3]);
-/* RMS angle of those over weighted joints; 0 unless refined. */
+/* RMS angle of the rotations over weighted joints, degrees; 0 unless refined. */
 double px_eigenskin_turn_degrees(const px_eigenskin *e);
 
-/* Kernels of all joints, with radius and noise of the least leave-one-out error (kernels.c). */
+/* Computes kernels of all joints, with the radius and noise of the least leave-one-out error (kernels.c). */
 pelt_result px_eigenskin_choose(px_eigenskin *e, pelt_kernel kernel);
 /* Chooses the noise again, over all poses and units. */
 pelt_result px_eigenskin_choose_noise(px_eigenskin *e, double *error);
 
-/* Candidates: joints that may influence a unit (supports.c). */
+/* Finds candidates: joints that may influence a unit (supports.c). */
 pelt_result px_eigenskin_candidates(px_eigenskin *e);
-/* Supports, after a first solution. */
+/* Finds supports. Needs a first solution. */
 pelt_result px_eigenskin_supports(px_eigenskin *e);
 
 /* Solves for all units (solve.c). */
 pelt_result px_eigenskin_solve(px_eigenskin *e);
-/* Relative leave-one-out error on a sample of units: over poses of joints with at least PX_MIN_POSES poses (NaN without any),
- * and over all poses. */
+/* Relative leave-one-out error on a sample of units: over poses of joints with at least PX_MIN_POSES poses (NaN
+ * without any), and over all poses. */
 pelt_result px_eigenskin_leave_out(px_eigenskin *e, double errors[2]);
-/* Gains of the joints, targets, and the leave-one-out error with these. */
+/* Computes gains of the joints, targets, and the leave-one-out error with gains. */
 pelt_result px_eigenskin_shrink(px_eigenskin *e);
 
-/* Modes of every joint, their coefficients, and errors (modes.c). */
+/* Computes modes of every joint, their coefficients, and errors (modes.c). */
 pelt_result px_eigenskin_modes(px_eigenskin *e);
 
-/* Displacements of normals: rows 3 to 5 of every unit (normals.c). */
+/* Computes displacements of normals: rows 3 to 5 of every unit (normals.c). */
 pelt_result px_eigenskin_pull_normals(px_eigenskin *e);
-/* RMS error of normals, before and after. */
+/* Measures the RMS error of normals before and after. */
 pelt_result px_eigenskin_measure_normals(px_eigenskin *e);
 
 /* Adds the result to the model (apply.c). */

@@ -1,12 +1,12 @@
-/* Examples become displacements at rest: u_i = (Σ w T)⁻¹ v_i − v0_i (Kry, James, Pai 2002, §2.2). */
+/* Converts examples to displacements in the rest pose: u_i = (Σ w T)⁻¹ v_i − v0_i (Kry, James, Pai 2002, §2.2). */
 #include "eigenskin/eigenskin.h"
 
 #include "core/mesh.h"
 
-/* Ratio of least to largest singular value below which a blended transform is ill-conditioned: displacements at rest would be
- * more than ten times those in the pose. */
+/* A blended transform with a smaller ratio of smallest to largest singular value is ill-conditioned: displacements
+ * at rest would be more than ten times those in the pose. */
 #define MIN_SINGULAR_RATIO 0.1
-/* Deviation of an example in the rest pose, as a fraction of the size: files have few digits. */
+/* Accepted deviation of an example in the rest pose, as a fraction of the size: text formats store few digits. */
 #define REST_TOLERANCE 1e-4
 #define POSE_BLOCK     1u
 
@@ -20,7 +20,8 @@ static pelt_result read_example(pelt_context *context, const void *user, uint32_
     return PELT_OK;
 }
 
-/* Units: vertices that coincide in every example, welded by a clip of the examples. */
+/* Finds units: vertices that coincide in every example and have equal weights. They are welded through a clip of the
+ * examples. */
 static pelt_result find_units(px_eigenskin *e) {
     pelt_model posed = *e->model;
     pelt_clip clip = {.name = "examples",
@@ -46,7 +47,7 @@ static pelt_result find_units(px_eigenskin *e) {
 typedef struct pose_work {
     px_eigenskin *e;
     float *morph_weights; /* [example][morph] */
-    uint8_t *ill;         /* [pose][unit] */
+    uint8_t *ill;         /* [pose][unit] 1: ill-conditioned */
     float *missed;        /* [pose][unit] largest error of the skin, world space */
 } pose_work;
 
@@ -67,7 +68,8 @@ static pelt_result make_poses(px_eigenskin *e, float *morph_weights) {
     return PELT_OK;
 }
 
-/* Returns whether the transform is well-conditioned. */
+/* Computes the displacement in the rest pose, and in *missed the error of the skin. Returns true if the transform is
+ * well-conditioned. */
 static bool pull(const pose_work *w, size_t unit, size_t example, double out[3], double *missed) {
     const px_eigenskin *e = w->e;
     const pelt_model *model = e->model;
@@ -104,7 +106,8 @@ static pelt_result pull_example(const pose_work *w, size_t unit, uint32_t exampl
                    e->examples[example].name, e->units.first[unit]);
 }
 
-/* Meshes of one rig may have different units, which their bind poses make the same. */
+/* Scales from mesh to world space: meshes of one rig may use different units of length, which their bind matrices
+ * convert. */
 static pelt_result find_scales(px_eigenskin *e) {
     const pelt_model *model = e->model;
     pelt_affine *globals = PX_NEW(e->scratch, pelt_affine, model->skeleton.joint_count);
@@ -124,7 +127,7 @@ static pelt_result find_scales(px_eigenskin *e) {
     return PELT_OK;
 }
 
-/* The mean of a pose's examples. */
+/* Displacements of a pose: the mean over its examples. */
 static pelt_result pull_pose(const pose_work *w, uint32_t pose) {
     px_eigenskin *e = w->e;
     for (uint32_t x = 0; x < e->example_count; x++)
@@ -149,7 +152,7 @@ static pelt_result pose_block(void *user, size_t first, size_t count, size_t blo
     return PELT_OK;
 }
 
-/* Counts the examples in the rest pose with another shape; with desc.exact one is an error. */
+/* Counts the examples in the rest pose with another shape; with desc.exact such an example is an error. */
 static pelt_result check_rest(const pose_work *w) {
     px_eigenskin *e = w->e;
     for (uint32_t x = 0; x < e->example_count; x++) {

@@ -1,20 +1,20 @@
 /* Driving joints, and the joints that their rotations are measured against.
  *
- * A joint drives if weighted joints are above it and at or below it: its rotation is the bend between them.
- * Skeletons may be flat, though (those of WebXR hands are), or have several branches below a joint without weights. Of the
- * uppermost weighted joints one is then the root, and each of the others is measured against one that it shares vertices
- * with: a maximum spanning tree of shared weight, and where none is shared of proximity. Distance alone would connect
- * knuckles with each other.
+ * A joint drives if there is a weighted joint above it, and one at or below it: its rotation is the bend between them.
+ * But skeletons may be flat (those of WebXR hands are), or have several branches below a joint without weights. Then
+ * one of the topmost weighted joints is the root, and each of the others is measured against one that it shares
+ * vertices with: a maximum spanning tree of shared weight. A joint that shares none is attached to the nearest joint
+ * already in the tree. Distance alone would connect knuckles with each other.
  */
 #include "eigenskin/eigenskin.h"
 
-/* The uppermost weighted joints. */
+/* The topmost weighted joints ("tops"). */
 typedef struct top_set {
     uint32_t count;
-    uint32_t *joints;    /* [top] */
-    uint32_t *of;        /* [joint] the top at or above it, or PELT_NONE */
-    double *shared;      /* [top][top] Σ_i min of both tops' weights; on the diagonal all of one's weight */
-    double (*places)[3]; /* [top] at rest, in world space */
+    uint32_t *joints;    /* [top] its joint */
+    uint32_t *of;        /* [joint] the top at or above the joint, or PELT_NONE */
+    double *shared;      /* [top][top] Σ_i min of both tops' weights; diagonal: total weight of the top */
+    double (*places)[3]; /* [top] position at rest, world space */
 } top_set;
 
 static void find_weighted(const px_eigenskin *e, uint8_t *weighted) {
@@ -25,7 +25,7 @@ static void find_weighted(const px_eigenskin *e, uint8_t *weighted) {
             weighted[skin->bone_joints[skin->bones[n]]] = 1;
 }
 
-/* The nearest weighted joint above each, and which joints drive by that. */
+/* Finds the nearest weighted ancestor of each joint, and the joints that drive because they have one. */
 static pelt_result find_below(px_eigenskin *e) {
     const pelt_skeleton *skeleton = &e->model->skeleton;
     px_bend_hierarchy *h = &e->hierarchy;
@@ -96,7 +96,7 @@ static void share_weights(const px_eigenskin *e, const top_set *t) {
     }
 }
 
-/* Whether top a is connected better to b than to c. */
+/* Returns true if top a is connected to b more strongly than to c: by shared weight, then by distance. */
 static bool is_nearer(const top_set *t, uint32_t a, uint32_t b, uint32_t c) {
     double with_b = t->shared[(size_t)a * t->count + b], with_c = t->shared[(size_t)a * t->count + c];
     double to_b[3], to_c[3];
@@ -107,10 +107,10 @@ static bool is_nearer(const top_set *t, uint32_t a, uint32_t b, uint32_t c) {
     return with_b != with_c ? with_b > with_c : px_length3(to_b) < px_length3(to_c);
 }
 
-/* Prim's algorithm, from the top with the most weight. */
+/* Prim's algorithm, starting from the top with the most weight. */
 static pelt_result join_tops(px_eigenskin *e, const top_set *t) {
     uint32_t *on = PX_NEW(e->scratch, uint32_t, t->count),
-             root = 0; /* [top] where it would hang, itself: in the tree */
+             root = 0; /* on [top]: best neighbour in the tree; itself: in the tree */
     if (!on)
         return PELT_ERROR_MEMORY;
     for (uint32_t n = 1; n < t->count; n++)
@@ -138,7 +138,7 @@ static pelt_result join_tops(px_eigenskin *e, const top_set *t) {
     return PELT_OK;
 }
 
-/* Measures all other tops against the joint of that name. */
+/* Measures all other tops against the joint named desc.against. */
 static pelt_result join_named(px_eigenskin *e, const top_set *t) {
     const pelt_skeleton *skeleton = &e->model->skeleton;
     const char *name = e->desc.against;

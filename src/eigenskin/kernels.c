@@ -1,17 +1,17 @@
-/* Kernels of the joints: features, their metric, and the choice of the radius. */
+/* Kernels of the joints: features, their metric, and the choice of radius and noise. */
 #include "eigenskin/eigenskin.h"
 
 /* Eigenvalues of Φ are clamped to this fraction of the largest: coefficients are stored as floats, and those of nearly
  * singular kernels would exceed their precision. */
 #define MIN_EIGENVALUE_RATIO 1e-7
 #define MATRIX_BLOCK         1u
-/* λ of the first comparison of kernels, and where leave-one-out errors mean nothing for lack of poses: examples are then
- * interpolated almost exactly. */
+/* λ in the first comparison of kernels; and λ if there are too few poses for meaningful leave-one-out errors:
+ * examples are then interpolated almost exactly. */
 #define INITIAL_NOISE   1e-2
 #define FEW_POSES_NOISE 1e-4
-/* Radii of Gaussians that are tried: wider ones approach polynomials, which diverge beyond the examples. */
+/* Number of radii tried for Gaussians: wider ones approach polynomials, which diverge beyond the examples. */
 #define GAUSSIAN_RADII 4u
-/* Less noise must lower the error to this ratio to be chosen. */
+/* A smaller noise is chosen only if it lowers the error to less than this ratio. */
 #define MIN_IMPROVEMENT 0.99
 
 typedef struct kernel_work {
@@ -27,7 +27,7 @@ static double phi(const px_eigenskin *e, const px_bend *bend, px_rotation a, siz
     return px_driver_kernel(e->kernel, bend->radius, px_driver_angle(a, centre_of(bend, centre)));
 }
 
-/* basis = V |Λ|^(−1/2) with Φ = V Λ Vᵀ; parts have nothing to do with each other. */
+/* basis = V |Λ|^(−1/2) with Φ = V Λ Vᵀ; Φ is block diagonal: parts do not interact. */
 static pelt_result make_basis(const px_eigenskin *e, px_bend *bend) {
     size_t count = bend->centre_count;
     double *matrix = PX_ALLOC(e->context, double, count *count + count);
@@ -78,7 +78,7 @@ static pelt_result kernel_block(void *user, size_t first, size_t count, size_t b
     const kernel_work *w = user;
     for (size_t j = first; j < first + count; j++) {
         px_bend *bend = &w->e->bends[j];
-        bend->radius = (double)(float)w->radius; /* as drivers have it */
+        bend->radius = (double)(float)w->radius; /* rounded to float, as stored in drivers */
         PX_TRY(make_basis(w->e, bend));
         PX_TRY(make_kernel(w->e, bend));
     }
@@ -110,14 +110,14 @@ static pelt_result make_kernels(px_eigenskin *e, double radius) {
 
 typedef struct search {
     px_eigenskin *e;
-    double radius, noise; /* of the least error … */
-    double error;         /* … of poses that count if there are any, … */
-    double all;           /* … and of all poses then */
-    bool counts;          /* there are */
+    double radius, noise; /* setting with the least error so far */
+    double error;         /* its error over the counted poses, or over all if none count */
+    double all;           /* its error over all poses */
+    bool counts;          /* there are counted poses */
 } search;
 
-/* The leave-one-out error with kernels of this radius, or with those that are there. Keeps both settings if it is less
- * than `factor` of the least. */
+/* Evaluates the leave-one-out error with this radius (recomputing kernels if it differs) and noise. Keeps the
+ * setting if the error is less than `factor` times the least. */
 static pelt_result try_setting(search *s, double radius, double noise, double factor) {
     double errors[2];
     s->e->noise = noise;
@@ -147,7 +147,7 @@ static pelt_result try_radii(search *s) {
     return PELT_OK;
 }
 
-/* From large to small noise. */
+/* Tries noises in descending order. */
 static pelt_result try_noises(search *s) {
     static const double noises[] = {1, 0.3, 0.1, 0.03, 1e-2, 1e-3, 1e-4, 1e-5};
     double radius = s->radius;
@@ -171,7 +171,7 @@ pelt_result px_eigenskin_choose(px_eigenskin *e, pelt_kernel kernel) {
     search s = {.e = e, .noise = noise_is_free(e) ? INITIAL_NOISE : e->desc.exact ? 0 : e->desc.regularise};
     double error;
     e->kernel = kernel;
-    e->bends[0].radius = 0; /* no kernels are there */
+    e->bends[0].radius = 0; /* forces recomputation */
     PX_TRY(try_radii(&s));
     if (noise_is_free(e) && s.counts) {
         PX_TRY(try_noises(&s));

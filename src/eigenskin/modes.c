@@ -1,22 +1,23 @@
-/* Modes: of every joint the principal components of what it displaces (Kry, James, Pai 2002, §2.3), and their weights;
+/* Modes: for every joint the principal components of its displacements (Kry, James, Pai 2002, §2.3), and their weights;
  * then displacements of all modes at a unit, by least squares.
  *
- * Joint j displaces unit u in pose p by U_u(p) = Σ_c factor_pc β_uc with β_u = fade · m · factorᵀ a_u. With B = Σ_u β_u β_uᵀ
- * [centre][centre] = S Sᵀ, right singular vectors v of U are left ones of factor · S, with the same values σ. The weight
- * of a mode is the projection of U on it, Σ_c factor_pc (B factorᵀ v)_c / σ², which holds in any pose: there are no further
- * equations for the coefficients.
+ * Joint j displaces unit u in pose p by U_u(p) = Σ_c factor_pc β_uc with β_u = fade · m · factorᵀ a_u. With B = Σ_u β_u
+ * β_uᵀ [centre][centre] = S Sᵀ, the right singular vectors v of U are the left ones of factor · S, with the same
+ * singular values σ. The weight of a mode is the projection of U on it, Σ_c factor_pc (B factorᵀ v)_c / σ², which is
+ * valid in any pose: the coefficients need no further equations.
  *
- * With poses that move one joint each, the displacements that fit best are the principal components. With others, joints
- * that move alike share what a few modes of one cannot explain: with one mode more of each at a time, displacements are
- * fitted near the principal components and to what is there, and no farther than the error falls.
+ * If every pose moves one joint only, the displacements that fit best are the principal components. Otherwise, joints
+ * with correlated motion share the residual that a few modes of one joint cannot explain. So modes are added one level
+ * (one mode per joint) at a time; displacements are fitted to the residual, regularised towards the principal
+ * components, and a line search limits the step so that the error decreases.
  */
 #include "eigenskin/eigenskin.h"
 
-/* Singular values below this fraction of the joint's first are rounding. */
+/* Singular values below this fraction of the joint's largest are rounding errors. */
 #define MIN_SINGULAR_RATIO 1e-7
 /* Weight of the principal components in the fit, as a fraction of the poses. */
 #define RIDGE 0.03
-/* With more modes at a unit, only the new ones are fitted. */
+/* With more modes at a unit, only those of the new level are fitted. */
 #define MAX_JOINT_FIT 64u
 #define SHARE_BLOCK   32u
 #define UNIT_BLOCK    64u
@@ -30,8 +31,8 @@ typedef struct bend_scratch {
     double *root;   /* [centre][centre] eigenvectors of B, then Sᵀ */
     double *values; /* [centre] */
     double *spread; /* [pose][centre] factor · S */
-    double *left;   /* [pose][centre] its left singular vectors … */
-    double *right;  /* [centre][centre] … and right ones */
+    double *left;   /* [pose][centre] left singular vectors of `spread` */
+    double *right;  /* [centre][centre] right singular vectors of `spread` */
     double *vector; /* [pose] */
 } bend_scratch;
 
@@ -49,8 +50,8 @@ static bool make_scratch(const px_eigenskin *e, const px_bend *bend, px_arena *a
     return s->rows && s->beta && s->gram && s->root && s->values && s->spread && s->left && s->right && s->vector;
 }
 
-/* fade · m · a of the places of a joint's shares [first, first + count), times the root of how many vertices they stand
- * for. */
+/* Rows gain · fade · m · a of the positions of a joint's shares [first, first + count), times √(vertices of the
+ * unit). */
 static px_matrix load_rows(const px_eigenskin *e, const px_bend *bend, size_t first, size_t count, double *rows) {
     size_t floats = 3 * (size_t)e->pose_count;
     for (size_t n = 0; n < count; n++) {
@@ -74,7 +75,7 @@ static void sum_gram(const px_eigenskin *e, const px_bend *bend, const bend_scra
     }
 }
 
-/* σ in `values`, v in the columns of `left`. */
+/* Writes σ to `values` and v to the columns of `left`. */
 static pelt_result find_components(const px_eigenskin *e, const px_bend *bend, const bend_scratch *s) {
     size_t poses = e->pose_count, centres = bend->centre_count, rank = px_min_size(poses, centres);
     px_matrix root = px_matrix_of(s->root, centres, centres), spread = px_matrix_of(s->spread, poses, centres);
@@ -88,7 +89,7 @@ static pelt_result find_components(const px_eigenskin *e, const px_bend *bend, c
                   px_matrix_of(s->right, rank, centres));
 }
 
-/* The largest weight among the examples becomes 1. */
+/* Scales the mode so that its largest weight among the examples is 1. */
 static void take_component(const px_eigenskin *e, px_bend *bend, size_t mode, const bend_scratch *s) {
     size_t poses = e->pose_count, centres = bend->centre_count, rank = px_min_size(poses, centres);
     double *v = s->vector, sigma = s->values[mode], largest = 0;
@@ -119,7 +120,7 @@ static pelt_result find_weights(px_eigenskin *e, px_bend *bend, px_arena *arena)
     return PELT_OK;
 }
 
-/* d = U w / |w|² for all modes: what the joint alone would take. */
+/* d = U w / |w|² for all modes: the least-squares displacements if the joint acted alone. */
 static pelt_result project_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     px_eigenskin *e = user;
@@ -162,10 +163,10 @@ static pelt_result bend_block(void *user, size_t first, size_t count, size_t blo
 
 typedef struct fit_work {
     px_eigenskin *e;
-    double *sums; /* [block of units][level + 1] Σ |missing|² with so many modes of each joint */
+    double *sums; /* [block of units][level + 1] Σ |residual|² with that many modes per joint */
 } fit_work;
 
-/* A mode at a unit. */
+/* A mode of a share. */
 typedef struct entry {
     size_t share;
     size_t mode;
@@ -179,7 +180,7 @@ typedef struct unit_scratch {
     double *moved;   /* [width][pose] */
 } unit_scratch;
 
-/* The modes that are fitted together at a level, all up to it or the new ones. */
+/* Lists the modes that are fitted together at a level: all up to it, or only the new ones. */
 static size_t list_entries(const px_eigenskin *e, size_t unit, uint32_t level, entry *entries) {
     size_t count = 0, first = e->offsets[unit], end = e->offsets[unit + 1];
     size_t from = (end - first) * (level + 1u) > MAX_JOINT_FIT ? level : 0;
@@ -193,9 +194,9 @@ static double *place_of(const px_eigenskin *e, entry n, size_t row) {
     return e->modes + (n.share * e->width + row) * e->desc.modes + n.mode;
 }
 
-/* The change d of the displacements, of new modes from 0, with the least |residual − Σ d w|² + Σ ridge |d − wanted|². What
- * is wanted of the new ones is their own projection, of the others no change. Alone, a mode with ridge |w|² (1 / fade − 1)
- * stays about what it fades to. */
+/* Solves for the change d of the displacements (new modes start from 0) that minimises |residual − Σ d w|² + Σ ridge
+ * |d − wanted|². `wanted` is the mode's own projection for new modes, and 0 for the others. A single mode with ridge
+ * |w|² (1 / fade − 1) keeps about its faded displacement. */
 static bool solve_entries(const px_eigenskin *e, size_t unit, uint32_t level, size_t count, const unit_scratch *s) {
     size_t poses = e->pose_count;
     px_matrix weights = px_matrix_of(s->weights, count, poses), gram = px_matrix_of(s->gram, count, count);
@@ -216,7 +217,7 @@ static bool solve_entries(const px_eigenskin *e, size_t unit, uint32_t level, si
     return px_cholesky_solve(gram, right);
 }
 
-/* Line search along the change, at most to its end. */
+/* Exact line search along the change, with a step of at most 1. */
 static void move_entries(const px_eigenskin *e, size_t unit, uint32_t level, size_t count, const unit_scratch *s) {
     size_t poses = e->pose_count;
     px_matrix residual = px_unit_rows(e, e->residuals, unit), moved = px_matrix_of(s->moved, e->width, poses);
@@ -281,7 +282,7 @@ static pelt_result unit_block(void *user, size_t first, size_t count, size_t blo
 
 /* ---- Entry points ----------------------------------------------------------------------------------------- */
 
-/* Displacements and errors of `mode_count` modes of each joint. */
+/* Computes displacements and errors with up to `mode_count` modes per joint. */
 static pelt_result fit(px_eigenskin *e) {
     size_t blocks = px_block_count(e->units.count, UNIT_BLOCK), width = (size_t)e->desc.modes + 1;
     fit_work w = {e, PX_ALLOC(e->context, double, blocks *width)};

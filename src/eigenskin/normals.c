@@ -1,18 +1,19 @@
-/* Corrections of normals, with the weights that the positions have.
+/* Corrections of normals, with the same mode weights as the positions.
  *
- * A normal goes through the cofactors of the blended transform B, so B transposed brings it back to the rest pose, but
- * for its length: no inverse is needed. What examples have there beside the rest pose's own is fitted like places are.
- * Unless an example has normals, they are smooth ones of the surface; a unit takes the mean of its vertices.
+ * Skinning transforms a normal by the cofactor matrix of the blended transform B, so Bᵀ transforms it back to the rest
+ * pose up to its length: no inverse is needed. The difference from the rest normal is fitted like displacements of
+ * positions. If an example has no normals, smooth normals of its surface are used; a unit takes the mean of its
+ * vertices.
  */
 #include "eigenskin/eigenskin.h"
 
 typedef struct normal_work {
     px_eigenskin *e;
-    float *rest; /* [vertex][3] smooth normals at rest … */
-    float *own;  /* [vertex][3] … and of an example */
+    float *rest; /* [vertex][3] smooth normals at rest */
+    float *own;  /* [vertex][3] smooth normals of the current example */
 } normal_work;
 
-/* The normals of an example, and those at rest that they are compared with. */
+/* Gets the normals of an example, and the rest normals to compare them with. */
 static pelt_result read_normals(normal_work *w, uint32_t x, const float **wanted, const float **rest) {
     px_eigenskin *e = w->e;
     const pelt_pose_example *example = &e->examples[x];
@@ -59,7 +60,7 @@ pelt_result px_eigenskin_pull_normals(px_eigenskin *e) {
     return PELT_OK;
 }
 
-/* Squared distance of a skinned normal from the one wanted. */
+/* Squared distance of the skinned normal from the example's normal. */
 static double miss(const double b[9], const double n[3], const float wanted[3]) {
     double shown[3], sum = 0;
     px_skin_normal(b, n, shown);

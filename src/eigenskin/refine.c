@@ -1,34 +1,35 @@
-/* Rotations of shapes against their poses.
+/* Rotations of shapes relative to their poses.
  *
- * Where poses were measured, or set by hand, joints are off by a little, and whole limbs of the examples lie beside those of
- * the skin: a displacement that is no correction. Small rotations ω_a of all joints about their places, found for each
- * example by least squares, explain it: joint a moves vertex i by ω_a × s_ia with s_ia = Σ_b w_ib (x_ib − o_a), over the bones
- * b at or below it, x_ib the vertex as bone b alone moves it and o_a the joint's place. Distances, not their squares, are
- * summed (iteratively reweighted), so that bulges do not turn joints.
+ * If poses were measured, or set by hand, joints are slightly off, and whole limbs of the examples are displaced from
+ * the skin: a displacement that is not a correction. Small rotations ω_a of all joints about their positions, estimated
+ * for each example by least squares, explain it: joint a moves vertex i by ω_a × s_ia with s_ia = Σ_b w_ib (x_ib −
+ * o_a), over the bones b at or below the joint, x_ib the vertex transformed by bone b alone and o_a the position of the
+ * joint. The sum of distances, not of their squares, is minimised (iteratively reweighted least squares), so that
+ * bulges do not rotate joints.
  */
 #include "eigenskin/eigenskin.h"
 
 #include "core/mesh.h"
 
 #define ITERATIONS 12
-/* Vertices used, at most. */
+/* Upper bound on the number of vertices used. */
 #define MAX_SAMPLES 2000u
 /* Lower bound on distances, as a fraction of the size; Tikhonov damping, as a fraction of the diagonal. */
 #define MIN_DISTANCE 1e-5
 #define DAMPING      1e-6
 
-/* Places of an example. */
+/* State of one example. */
 typedef struct refine_work {
     px_eigenskin *e;
     uint32_t example;
     const pelt_affine *globals; /* [joint] */
-    double size;                /* of the example */
-    double *arms;               /* [joint][3] s of the vertex in hand */
-    uint32_t *touched;          /* [joint] those of which it is not 0 … */
+    double size;                /* diagonal of the example's bounding box */
+    double *arms;               /* [joint][3] s of the current vertex */
+    uint32_t *touched;          /* [touched_count] joints with nonzero s */
     uint32_t touched_count;
 } refine_work;
 
-/* Fills `arms` of a vertex; `at` is where it is skinned to. */
+/* Computes `arms` of a vertex; `at`: its skinned position. */
 static void find_arms(refine_work *w, uint32_t vertex, const double rest[3], double at[3]) {
     const px_eigenskin *e = w->e;
     const pelt_skin *skin = &e->model->skin;
@@ -162,7 +163,7 @@ pelt_result px_eigenskin_refine(px_eigenskin *e, const float *morph_weights) {
     return px_parallel(e->context, "turning", e->example_count, 1, example_block, &(all_work){e, morph_weights});
 }
 
-/* The same sum without lists: one vertex after the other. */
+/* Same as `turn`, for a single vertex, without the list of touched joints. */
 void px_eigenskin_turned(const px_eigenskin *e, uint32_t example, uint32_t vertex, const double rest[3],
                          double out[3]) {
     const pelt_skin *skin = &e->model->skin;

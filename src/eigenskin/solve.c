@@ -1,20 +1,20 @@
-/* Solves (Σ_j m_j K_j + λI) a = u for every unit, and predicts left-out poses. Units with equal shares have one matrix and
- * are solved together.
+/* Solves (Σ_j m_j K_j + λI) a = u for every unit, and predicts left-out poses. Units with equal shares have the same
+ * matrix and are solved together.
  *
- * With C = (Σ m K + λ)⁻¹ and without pose p, the solution is a − C_p a_p / C_pp (C_p a column): pose p misses what the
- * others predict by a_p / C_pp, and joint j predicts Σ_q m_j K_j,pq (a_q − C_qp a_p / C_pp) of it. Gains s_j of 0 to 1 with
- * the least Σ |u − Σ_j s_j prediction_j|² over all poses left out are 1 where a joint's corrections hold for poses that
- * they were not made from, and 0 where these would be nearer to the truth without.
+ * With C = (Σ m K + λI)⁻¹, the solution without pose p is a − C_p a_p / C_pp (C_p a column): the prediction of pose p
+ * from the others is off by a_p / C_pp, and joint j contributes Σ_q m_j K_j,pq (a_q − C_qp a_p / C_pp) to it. Gains s_j
+ * in [0, 1] minimise Σ |u − Σ_j s_j prediction_j|² over all left-out poses: s_j is 1 if a joint's corrections
+ * generalise to poses that they were not made from, and 0 if leaving them out predicts these poses better.
  */
 #include "eigenskin/eigenskin.h"
 
 #include <stdlib.h>
 
-/* λ as a fraction of the mean of the diagonal, for rounding alone; and its growth where the matrix is still singular: poses
- * that the joints of the unit do not distinguish. */
+/* λ as a fraction of the mean of the diagonal, against rounding only; and its growth while the matrix is still
+ * singular, because the joints of the unit do not distinguish some poses. */
 #define MIN_NOISE    1e-12
 #define NOISE_GROWTH 1e3
-/* Bounds on multiplications; beyond, units are sampled. */
+/* Bounds on the number of multiplications; above them, only every n-th group is used. */
 #define MAX_LEAVE_OUT_WORK 3e8
 #define MAX_SHRINK_WORK    2e9
 #define GROUP_SAMPLES      64u
@@ -27,7 +27,7 @@
 #define GAIN_ITERATIONS    200
 #define TARGET_BLOCK       64u
 
-/* A unit and its shares; runs of equal ones are groups. */
+/* A unit and its shares; runs of units with equal shares form groups. */
 typedef struct unit_key {
     const px_share *shares;
     uint32_t share_count, unit;
@@ -38,12 +38,12 @@ typedef enum solve_job { SOLVE, LEAVE_OUT, SHRINK } solve_job;
 typedef struct solve_work {
     px_eigenskin *e;
     solve_job job;
-    unit_key *keys; /* [unit] in groups */
-    size_t *groups; /* [group + 1] where it begins */
+    unit_key *keys; /* [unit] sorted by group */
+    size_t *groups; /* [group + 1] first key of each group */
     size_t group_count;
-    size_t step;   /* every step-th group only */
-    double **sums; /* [group] LEAVE_OUT: [2][2] Σ |miss|², Σ |u|² of poses that count, and of all;
-                      * SHRINK: [2][share_count + 1][share_count + 1] Σ of products of predictions, u the last */
+    size_t step;   /* process every step-th group only */
+    double **sums; /* [group] LEAVE_OUT: [2][2] Σ |error|², Σ |u|² over the counted poses, then over all;
+                      * SHRINK: [2][share_count + 1][share_count + 1] Gram matrix of the predictions, u last */
 } solve_work;
 
 /* ---- Groups ----------------------------------------------------------------------------------------------- */
@@ -89,7 +89,7 @@ static pelt_result find_groups(solve_work *w, px_arena *arena) {
 
 /* ---- One group -------------------------------------------------------------------------------------------- */
 
-/* The lower triangle of Σ m_j K_j + λI. */
+/* Computes the lower triangle of Σ m_j K_j + λI. */
 static void sum_kernels(const px_eigenskin *e, const unit_key *key, double noise, double *out) {
     size_t poses = e->pose_count;
     double trace = 0;
@@ -107,7 +107,7 @@ static void sum_kernels(const px_eigenskin *e, const unit_key *key, double noise
         out[p * (poses + 1)] += noise * trace / (double)poses;
 }
 
-/* `matrix` [pose][pose] becomes the Cholesky factor of the group's; false when its kernels are all 0. */
+/* Sets `matrix` [pose][pose] to the Cholesky factor of the group's matrix. Returns false if all its kernels are 0. */
 static bool factor_group(const px_eigenskin *e, const unit_key *key, px_matrix matrix) {
     for (double noise = fmax(e->noise, MIN_NOISE); noise < 1e3; noise *= NOISE_GROWTH) {
         sum_kernels(e, key, noise, matrix.data);
@@ -134,7 +134,7 @@ static void solve_group(const solve_work *w, size_t group, px_matrix factor) {
 typedef struct group_scratch {
     px_matrix matrix, inverse, product; /* [pose][pose] */
     double *predictions;                /* [sample][share + 1][3][pose] SHRINK; [3][pose] LEAVE_OUT */
-    uint8_t *counts;                    /* [pose] its leave-one-out error counts */
+    uint8_t *counts;                    /* [pose] 1: its leave-one-out error counts */
 } group_scratch;
 
 static bool make_scratch(const solve_work *w, size_t group, px_arena *arena, group_scratch *s) {
@@ -154,7 +154,8 @@ static bool make_scratch(const solve_work *w, size_t group, px_arena *arena, gro
     return s->matrix.data && s->inverse.data && (w->job != SHRINK || s->product.data) && s->predictions && s->counts;
 }
 
-/* Poses count in which joints of the unit turn, unless one of these turns too seldom. */
+/* A pose counts if a joint of the unit rotates in it, and all joints that do so rotate in at least PX_MIN_POSES
+ * poses. */
 static void find_counting(const px_eigenskin *e, const unit_key *key, uint8_t *counts) {
     size_t poses = e->pose_count;
     for (size_t p = 0; p < poses; p++) {
@@ -176,7 +177,7 @@ static void invert(px_matrix factor, px_matrix inverse) {
     px_cholesky_apply(factor, inverse);
 }
 
-/* The units of a group that stand for it: every stride-th. */
+/* Sampling step: every n-th unit of a group represents it. */
 static size_t stride_of(const solve_work *w, size_t group) {
     return 1 + (w->groups[group + 1] - w->groups[group] - 1) / GROUP_SAMPLES;
 }
@@ -203,7 +204,7 @@ static void leave_out_group(const solve_work *w, size_t group, bool solved, cons
     }
 }
 
-/* Predictions of one share for all sampled units of the group. */
+/* Computes the predictions of one share for all sampled units of the group. */
 static void predict_share(const solve_work *w, size_t group, uint32_t number, const group_scratch *s) {
     px_eigenskin *e = w->e;
     const unit_key *key = &w->keys[w->groups[group]];
@@ -327,8 +328,8 @@ pelt_result px_eigenskin_leave_out(px_eigenskin *e, double errors[2]) {
 
 /* ---- Gains ------------------------------------------------------------------------------------------------ */
 
-/* Sums of all groups: out [bend + 1][bend + 1], the displacements last, and [bend] their squares where the joint has a
- * say. */
+/* Sums over all groups: out [bend + 1][bend + 1], displacements last, followed by [bend] Σ |u|² over the units that
+ * the joint influences. */
 static void add_sums(const solve_work *w, int all, double *out) {
     size_t bends = w->e->bend_count, width = bends + 1;
     for (size_t g = 0; g < w->group_count; g++) {
@@ -346,7 +347,8 @@ static void add_sums(const solve_work *w, int all, double *out) {
     }
 }
 
-/* Least squares by coordinate descent, from 1 for all; joints that no counting pose turns stay there. */
+/* Least squares bounded to [0, 1] by coordinate descent, starting from 1; joints that rotate in no counted pose keep
+ * 1. */
 static void find_gains(px_eigenskin *e, const double *sums) {
     size_t bends = e->bend_count, width = bends + 1;
     for (int round = 0; round < GAIN_ITERATIONS; round++)
@@ -379,15 +381,15 @@ static double error_with_gains(const px_eigenskin *e, const double *sums) {
     return all > 0 ? sqrt(fmax(missed, 0) / all) : 0;
 }
 
-/* Joints that a counting pose turns correct nothing. */
+/* Sets the gain of every joint that rotates in a counted pose to 0. */
 static void drop_gains(px_eigenskin *e, const double *sums) {
     for (size_t j = 0; j < e->bend_count; j++)
         if (sums[j * (e->bend_count + (size_t)2)] > 0)
             e->bends[j].gain = 0;
 }
 
-/* Targets: what the solution says of the poses, Σ_j s_j m_j K_j a. Modes that were fitted to the displacements themselves
- * would have their noise back. */
+/* Targets: the denoised displacements Σ_j s_j m_j K_j a. Modes fitted to the original displacements would include
+ * their noise. */
 static pelt_result target_block(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     px_eigenskin *e = user;

@@ -1,25 +1,26 @@
 /* Supports: which joints influence which units.
  *
- * Where poses move one joint alone, its support is what it displaces (Kry, James, Pai 2002, §2.2). Else the units near
- * it are candidates: those with weight on its bones, on those above or on those below. After a first solution the same
- * rule cuts both: a unit belongs to a joint that displaces it by more than `support` of the joint's largest
- * displacement, of which no unit counts for more than the skin misses of it in world space: at rest, what blending
- * squeezes is displaced by many times that. Towards that border its displacements fade, so that none jumps.
+ * If poses move one joint only, its support is the set of units it displaces (Kry, James, Pai 2002, §2.2). Otherwise
+ * the units near it are candidates: those with weight on its bones, on the nearest bones above, or on those below.
+ * After a first solution the same rule prunes both: a unit belongs to a joint that displaces it by more than `support`
+ * times the joint's largest displacement. For that maximum, each displacement is bounded by the skin's error in world
+ * space: displacements at rest of tissue that blending squeezes are many times larger. Displacements fade to 0 towards
+ * the border of the support, so that they are continuous.
  */
 #include "eigenskin/eigenskin.h"
 
-/* Lengths below this fraction of the size are rounding. */
+/* Lengths below this fraction of the size are rounding errors. */
 #define LENGTH_TOLERANCE 1e-6
 #define PRIOR_STEPS      16.0
 #define BEND_BLOCK       1u
-/* Width of the fade at the border of a support, relative to the border: displacements are small at the border of a joint's
- * own support, but not where max_per_vertex cuts it. */
+/* Width of the fade at the border of a support, relative to the threshold there. Displacements are small at the
+ * border of a joint's own support, but not where max_per_vertex cuts it off. */
 #define SUPPORT_FADE 1.0
 #define CROWDED_FADE 0.1
 
-/* Rows of shares, one column per joint, while they are being found. */
+/* Dense table of shares during construction, one column per joint. */
 typedef struct say {
-    float *priors; /* [unit][bend] 0: none */
+    float *priors; /* [unit][bend] m; 0: no share */
     float *fades;  /* [unit][bend] */
 } say;
 
@@ -28,7 +29,7 @@ static double smooth_step(double x) {
     return x * x * (3 - 2 * x);
 }
 
-/* 0 up to the border, 1 at 1 + width times that; all of what is above 0 without a border. */
+/* 0 for lengths up to `border`, 1 from (1 + width) · border on. border 0: 1 for any length > 0. */
 static double fade_of(double length, double border, double width) {
     return border > 0 ? smooth_step((length / border - 1) / width) : length > 0;
 }
@@ -37,7 +38,7 @@ static float prior_of(double m) {
     return (float)(ceil(fmin(m, 1) * PRIOR_STEPS) / PRIOR_STEPS);
 }
 
-/* Compresses rows to lists of nonzero elements. */
+/* Compresses the dense table to sparse lists. */
 static pelt_result make_shares(px_eigenskin *e, const say *s) {
     size_t cells = (size_t)e->units.count * e->bend_count, count = 0;
     for (size_t n = 0; n < cells; n++)
@@ -87,7 +88,7 @@ static void free_say(const px_eigenskin *e, say *s) {
 
 /* ---- Candidates ------------------------------------------------------------------------------------------- */
 
-/* The joint that is the only one to move in a pose, or PELT_NONE. */
+/* Returns the only joint that rotates in a pose, or PELT_NONE. */
 static uint32_t moves_alone(const px_eigenskin *e, uint32_t pose) {
     uint32_t found = PELT_NONE;
     for (uint32_t j = 0; j < e->bend_count; j++)
@@ -106,7 +107,8 @@ static double displacement_of(const px_eigenskin *e, size_t unit, size_t pose) {
     return px_length3(d);
 }
 
-/* What a joint displaces where it moves alone; false when it never does. `lengths` [unit] is scratch. */
+/* Finds the units that a joint displaces in poses that move it alone. Returns false if there is no such pose.
+ * `lengths` [unit]: scratch. */
 static bool find_displaced(const px_eigenskin *e, uint32_t bend, const uint32_t *alone, double *lengths, const say *s) {
     double most = 0;
     bool any = false;
@@ -125,8 +127,8 @@ static bool find_displaced(const px_eigenskin *e, uint32_t bend, const uint32_t 
     return any;
 }
 
-/* Marks [joint] of those whose weights count for a joint: itself, the first weighted one above, and those below for
- * which it, or one with nothing weighted between, is the first. */
+/* Marks [joint] the joints whose weights count for a joint: itself, its nearest weighted ancestor, and the
+ * descendants without a weighted joint in between. */
 static void mark_near(const px_eigenskin *e, uint32_t joint, uint8_t *near) {
     const pelt_skeleton *skeleton = &e->model->skeleton;
     memset(near, 0, skeleton->joint_count);
@@ -174,7 +176,7 @@ pelt_result px_eigenskin_candidates(px_eigenskin *e) {
 
 typedef struct length_work {
     px_eigenskin *e;
-    double *lengths; /* [unit][bend] the largest displacement of all poses */
+    double *lengths; /* [unit][bend] largest displacement over all poses */
 } length_work;
 
 static pelt_result length_block(void *user, size_t first, size_t count, size_t block) {
@@ -207,8 +209,8 @@ static pelt_result length_block(void *user, size_t first, size_t count, size_t b
     return PELT_OK;
 }
 
-/* What a unit's joints must displace it by for no more than `most` of them to stay: the largest length that more reach
- * than that. */
+/* Returns the threshold above which at most `most` joints displace a unit: the largest length that more than `most`
+ * joints reach. */
 static double crowded_border(const px_eigenskin *e, size_t unit, const double *lengths, uint32_t most) {
     size_t first = e->offsets[unit], end = e->offsets[unit + 1];
     double border = 0;

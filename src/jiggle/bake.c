@@ -4,8 +4,8 @@
  * are recorded between substeps and do not affect the simulation: a caller that steps a pelt_jiggle by its substep gets
  * the same bits.
  *
- * Loops: a cycle is a whole number of substeps. Cycles are played until one ends where it began; the remaining difference
- * is distributed over the frames in proportion to their time.
+ * Loops: a cycle is a whole number of substeps. Cycles are simulated until one ends where it began; the remaining
+ * difference is distributed over the frames in proportion to their time.
  */
 #include "jiggle/object.h"
 
@@ -45,8 +45,8 @@ typedef struct bake {
     pelt_transform *locals;      /* [joint] scratch */
     pelt_transform *first;       /* [joint] at the start */
     float *weights;              /* [morph] scratch */
-    float *vertices;             /* [vertex][3] scratch … */
-    float *skin_vertices;        /* … and the same by primary motion alone */
+    float *vertices;             /* [vertex][3] scratch: shown positions */
+    float *skin_vertices;        /* [vertex][3] scratch: positions by primary motion alone */
     float *points;               /* [point][3] scratch */
     float *positions;            /* [frame][point][3] */
     double lost;                 /* Σ |change of volume| of the frame in report->jiggle */
@@ -149,7 +149,7 @@ static void keep_frame(bake *b, uint32_t k) {
 
 /* Simulates from the start to the last frame; with `keep`, records the frames. */
 static pelt_result play(bake *b, const char *phase, bool keep) {
-    double next = 1; /* substep */
+    double next = 1; /* index of the next substep */
     for (uint32_t k = 0; k < b->clip.frame_count; k++) {
         double time = k * b->frame;
         for (; next * b->substep <= time + FRAME_TOLERANCE * b->substep; next++)

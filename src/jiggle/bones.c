@@ -1,4 +1,4 @@
-/* Segments of bones, for diffusion and for parts. */
+/* Segments of bones, used by heat diffusion and by the partition of particles. */
 #include "core/math3.h"
 #include "jiggle/jiggle.h"
 
@@ -7,7 +7,7 @@ static void joint_place(const px_jiggle_subject *subject, uint32_t joint, float 
         out[c] = subject->joints[joint].m[4 * c + 3];
 }
 
-typedef struct tissue { /* of a joint: the sum of its vertices */
+typedef struct tissue { /* weighted sum of the vertices of a joint */
     double sum[3], weight;
 } tissue;
 
@@ -23,7 +23,8 @@ static void weigh_vertices(const px_jiggle_subject *subject, tissue *joints) {
     }
 }
 
-/* As far behind the middle of its vertices as the joint is before it. */
+/* Reflects the joint at the centroid of its vertices: the segment ends as far behind the centroid as it starts
+ * before it. */
 static void end_of_tissue(const tissue *f, px_jiggle_bone *bone) {
     for (int c = 0; c < 3; c++)
         bone->to[c] = f->weight > 0 ? (float)(2 * f->sum[c] / f->weight - (double)bone->from[c]) : bone->from[c];

@@ -1,8 +1,8 @@
-/* Centres of rotation of particles: the mean position of tissue with similar weights, as in "Real-time skeletal skinning with
- * optimized centers of rotation" (Le, Hodgins 2016), who integrate over the surface for every vertex. Here every pair of
- * joints that share particles gets a curve: the mean place of what the two move, as a function of log(w_b / w_a), which
- * runs evenly along a limb where weights fade exponentially (heat). The centre of a particle is the mean over its pairs,
- * each with w_a · w_b.
+/* Centres of rotation of particles: the mean position of tissue with similar weights, as in B. H. Le, J. K. Hodgins,
+ * "Real-time skeletal skinning with optimized centers of rotation" (2016), which integrates over the surface for
+ * every vertex. Here every pair of joints that share particles has a curve: the mean position of the tissue that
+ * both move, as a function of log(w_b / w_a). That parameter is linear along a limb where weights decay
+ * exponentially (heat diffusion). The centre of a particle is the mean over its pairs, weighted by w_a · w_b.
  */
 #include "jiggle/primary.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #define CURVE_KNOTS        33u  /* per curve */
-#define MAX_LOG_RATIO      8.0  /* ends of a curve: weight ratios of e^±8 */
+#define MAX_LOG_RATIO      8.0  /* range of a curve: weight ratios from e^−8 to e^8 */
 #define MIN_WEIGHT_PRODUCT 1e-6 /* pairs of smaller products are ignored */
 
 /* Mass of a particle outside the mesh, relative to a filled octant: not 0, so that curves without any filled octant are
@@ -20,16 +20,16 @@
 /* The curves of all pairs. */
 typedef struct curves {
     uint32_t count;
-    uint32_t *keys;                 /* [count] both joints, ascending */
-    double (*sums)[CURVE_KNOTS][4]; /* [count] Σ mass · place, Σ mass */
+    uint32_t *keys;                 /* [count] keys of pairs, ascending */
+    double (*sums)[CURVE_KNOTS][4]; /* [count] Σ mass · position, Σ mass */
 } curves;
 
 /* Two influences of a particle. */
 typedef struct pair {
-    uint32_t key;  /* both joints */
+    uint32_t key;  /* joint a << 16 | joint b, a < b */
     double mass;   /* w_a · w_b */
-    uint32_t knot; /* the knot below */
-    double above;  /* position between that knot and the next, 0 to 1 */
+    uint32_t knot; /* index of the knot below */
+    double above;  /* fraction of the way to the next knot, 0 to 1 */
 } pair;
 
 #define MAX_PAIRS (PX_WEIGHT_CAPACITY * (PX_WEIGHT_CAPACITY - 1) / 2)
@@ -93,7 +93,7 @@ static void add_particle(const curves *all, const pair *pairs, uint32_t count, c
     }
 }
 
-/* The knots on both sides have mass: at least that of the particle. */
+/* Both knots have mass > 0: the particle itself contributes to them. */
 static void find_centre(const curves *all, const pair *pairs, uint32_t count, float *out) {
     double sum[4] = {0};
     for (uint32_t e = 0; e < count; e++) {

@@ -1,10 +1,10 @@
-/* Colliders (spheres, capsules, planes) and the bound on the distance from the primary motion. Both act on shown positions,
- * δ x + (1 − δ) x̄. */
+/* Colliders (spheres, capsules, planes) and the bound on the distance from the primary motion. Both act on displayed
+ * positions δ x + (1 − δ) x̄. */
 #include "jiggle/swing.h"
 
 #include "core/rotation.h"
 
-/* Particles with a smaller δ do not collide: the displacement x would be the push divided by δ. */
+/* Particles with a smaller δ do not collide: their displacement x would be the push divided by δ. */
 #define MIN_DELTA 0.01f
 
 /* ---- Creation --------------------------------------------------------------------------------------------- */

@@ -6,15 +6,17 @@
 
 #include <math.h>
 
-/* Thin joints: the mean distance of their vertices from their bones is less than this, in cells … */
+/* A joint is thin if the mean distance of its vertices from its bones is below this, in cells, and its slenderness
+ * is large enough. */
 #define MAX_THIN_RADIUS 0.25
-/* … and their bones are longer than this many mean distances: fingers, but not eyes or parts of a face. */
+/* Slenderness, bone length / mean distance, above which a joint may be thin: true for fingers, false for eyes and
+ * parts of a face. */
 #define MIN_SLENDERNESS 2
 
-/* Vertices with a smaller share of the fine lattice stay in the coarse one. */
+/* Vertices with a smaller weight of the fine lattice stay in the coarse one. */
 #define MIN_OWN_SHARE 0.01f
 
-/* Side of a fine cell, in mean distances of thin tissue from its bones; its bounds, in coarse cells. */
+/* Side of a fine cell, in mean distances of thin tissue from its bones; lower and upper bound, in coarse cells. */
 #define FINE_CELL_RADII 1.5
 #define MIN_FINE_CELL   0.15
 #define MAX_FINE_CELL   0.5
@@ -53,7 +55,7 @@ static double bone_length(const px_jiggle_bones *bones, uint32_t joint) {
     return longest;
 }
 
-/* thin [joint]; *radius: the mean distance of their vertices from bones. */
+/* Sets thin [joint] and *radius, the mean distance of the vertices of thin joints from their bones. */
 static pelt_result find_thin(px_arena *arena, const px_jiggle_subject *subject, float cell, bool **thin,
                              double *radius) {
     const pelt_model *model = subject->model;
@@ -81,7 +83,8 @@ static pelt_result find_thin(px_arena *arena, const px_jiggle_subject *subject, 
 
 /* ---- Blending --------------------------------------------------------------------------------------------- */
 
-/* owns [coarse particle]: 1 at the corners of cells with thin tissue, else 0: the share falls to 0 across the next cell. */
+/* owns [coarse particle]: 1 at the corners of cells with thin tissue, else 0. Interpolated in cells, the weight
+ * falls to 0 across the next cell. */
 static pelt_result find_owns(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
                              const bool *thin, float **owns) {
     *owns = PX_NEW(arena, float, lattice->particle_count);
@@ -114,13 +117,13 @@ static float own_at(const px_lattice *lattice, const float *owns, uint32_t cell,
 
 /* ---- The fine lattice ------------------------------------------------------------------------------------- */
 
-/* Rows of the subject whose vertices go to the fine lattice, and triangles between them. */
+/* Rows of the subject whose vertices are embedded in the fine lattice, and the triangles between them. */
 typedef struct selection {
-    uint32_t *numbers; /* [row] its number in it, or PELT_NONE */
+    uint32_t *numbers; /* [row] index in the selection; PELT_NONE: not selected */
     px_lattice_source source;
     float *positions;
     uint32_t *triangles;
-    float longest; /* side of its box */
+    float longest; /* longest side of the bounding box */
 } selection;
 
 static pelt_result select_rows(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
@@ -168,7 +171,7 @@ static pelt_result make_lattice(pelt_context *context, px_arena *arena, const px
         PX_TRY(px_lattice_make(context, arena, &s->source, fine));
         if (fine->particle_count <= MAX_PARTICLE_RATIO * coarse->particle_count)
             break;
-        if ((double)fine->cell >= MAX_FINE_CELL * cell) { /* hardly finer: use the coarse lattice */
+        if ((double)fine->cell >= MAX_FINE_CELL * cell) { /* not fine enough to help: use only the coarse lattice */
             *fine = (px_lattice){0};
             return PELT_OK;
         }
@@ -191,7 +194,7 @@ static pelt_result make_lattice(pelt_context *context, px_arena *arena, const px
 
 /* ---- Between the lattices --------------------------------------------------------------------------------- */
 
-/* homes [fine particle]: a vertex near it, in whose coarse cell the particle is embedded. */
+/* homes [fine particle]: a nearby vertex; the particle is embedded in the coarse cell of that vertex. */
 static pelt_result find_homes(px_arena *arena, const px_lattice *fine, uint32_t **homes) {
     uint32_t last = 0;
     *homes = PX_NEW(arena, uint32_t, fine->particle_count);

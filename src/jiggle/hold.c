@@ -1,16 +1,16 @@
-/* Vertices of thin tissue and of rigid shells keep the skin of the rig.
+/* Blends vertices of thin tissue towards the rig's own skinning; vertices of rigid shells use it alone.
  *
- * A cell that is wider than a finger blends the weights of the whole hand, so the finger bends with the cell and not with
- * its own weights. The difference between linear blending of the lattice and of the vertices is known; the share h of it
- * is removed:
+ * A cell that is wider than a finger blends the weights of the whole hand, so the finger bends with the cell and not
+ * with its own weights. The error is the difference between linear blend skinning of the vertices and of the lattice;
+ * the share h of it is removed:
  *
  *   vertex = lattice(x) + h (skin(vertex) − lattice(x_linear))
  *
- * For h = 1 the lattice gives only x − x_linear, the difference to its own linear blending, which is smooth. Cells that
- * are not small relative to the tissue blend more than its vertices, so that difference is too large: it restores a volume
- * that the vertices do not lose. It is clamped to a fraction of the thickness of the tissue.
+ * For h = 1 the lattice contributes only x − x_linear, the deviation from its own linear blend skinning, which is
+ * smooth. Cells that are not small relative to the tissue blend more than its vertices, so that deviation is too large:
+ * it restores a volume that the vertices do not lose. It is clamped to a fraction of the thickness of the tissue.
  *
- * Rigid shells that touch share cells, which would blend their joints: their vertices have the rig's skin alone.
+ * Rigid shells that touch share cells, which would blend their joints: their vertices use the rig's skinning alone.
  */
 #include "jiggle/hold.h"
 
@@ -18,9 +18,9 @@
 
 #include <math.h>
 
-/* Bound on that difference, as a fraction of the thickness. Finger joints of fists, by volumes of closed regions of the mesh
- * (bench_jiggle_volume RIG fist), are off by 5.8, 5.3 and 7.9 % on three characters with 0.15, by 12, 23 and 20 % with 1;
- * blending alone: 9.7, 6.5 and 9.5 %. */
+/* Bound on the deviation x − x_linear, as a fraction of the thickness. Volume errors of finger joints in fists,
+ * measured on closed regions of the mesh (bench_jiggle_volume RIG fist), are 5.8, 5.3 and 7.9 % on three characters
+ * with 0.15, and 12, 23 and 20 % with 1; linear blend skinning alone: 9.7, 6.5 and 9.5 %. */
 #define MAX_DIFFERENCE 0.15f
 
 static bool is_any_held(const px_thickness *thickness, uint32_t joint_count) {
@@ -98,7 +98,7 @@ pelt_result px_hold_make(pelt_context *context, px_arena *arena, const px_jiggle
     return rest && out->morphed ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* Particles by linear blending. */
+/* Linear blend skinning of particles. */
 static void blend(const px_hold *h, const px_hold_lattice *l) {
     uint32_t capacity = l->weights->capacity;
     for (size_t p = 0; p < l->particle_count; p++) {
@@ -142,7 +142,7 @@ const float *px_hold_particles(const px_hold_lattice *l, const float *particles)
     return l->moved;
 }
 
-/* Vertices in the bind pose, with morphs as they are. */
+/* Returns the vertices in the bind pose with current morphs. */
 static const float *morphed(const px_hold *h, const px_mesh_embedding *mesh) {
     if (!h->morphed || !mesh->shape)
         return h->bind;

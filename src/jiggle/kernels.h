@@ -16,10 +16,10 @@ static inline size_t px_jiggle_padded(size_t count) {
 
 /* ---- Skinning of particles -------------------------------------------------------------------------------- */
 
-/* Motion of a joint from rest, T = translation · R · S, in the form that is blended. The identity is subtracted, so that a rig
- * at rest moves nothing, bit for bit. */
+/* Motion of a joint from rest, T = translation · R · S, in the form that is blended. The identity is subtracted, so
+ * that a rig at rest displaces particles by exactly 0. */
 typedef struct px_joint_motion {
-    float rotation[4]; /* quaternion of R, of the sign of its neighbours */
+    float rotation[4]; /* quaternion of R; its sign: choose_side (skin.c) */
     float matrix[12];  /* T − 1, as pelt_affine */
     float stretch[6];  /* S − 1: xx xy xz yy yz zz */
     float unused[2];
@@ -27,42 +27,43 @@ typedef struct px_joint_motion {
 
 typedef struct px_skin_pass {
     uint32_t block_count;
-    uint32_t influences;            /* capacity of a row */
+    uint32_t influences;            /* stride of joints and weights */
     const uint8_t *counts;          /* [block] influences in use */
     const uint16_t *joints;         /* [particle][influences] */
     const float *weights;           /* [particle][influences] */
     const float *rest;              /* [particle][4] x y z 0 */
     const float *centres;           /* [particle][4] x y z 0: centre of rotation */
     const px_joint_motion *motions; /* [joint] */
-    float amount;                   /* 0: linear blend … 1: no collapse */
+    float amount;                   /* 0: linear blend skinning … 1: rotation about the centres, no collapse */
     float *positions;               /* [particle][4] out: x y z 0 */
-    float *turns;                   /* [particle][4] out: R, a quaternion */
+    float *turns;                   /* [particle][4] out: quaternion of R */
     float *growths;                 /* [particle] out: det S − 1 */
 } px_skin_pass;
 
 /* ---- Volume ----------------------------------------------------------------------------------------------- */
 
-/* Eight cells and the octants of them that belong to the part. */
+/* Eight cells, and which of their octants belong to the part. */
 typedef struct px_volume_block {
     uint32_t corners[8][PX_JIGGLE_BLOCK]; /* [corner][cell] particles */
-    float shares[8][PX_JIGGLE_BLOCK];     /* [corner][cell] 1/8 for octants of the part, else 0 */
+    float shares[8][PX_JIGGLE_BLOCK];     /* [corner][cell] filled fraction / 8 for octants of the part, else 0 */
 } px_volume_block;
 
-/* Where octants are measured, in cells from their corner: (1 − 1/√3) / 2, of Gauss' rule for two points. */
+/* Distance from the corner at which octants are measured, in cells: (1 − 1/√3) / 2, two-point Gauss quadrature. */
 #define PX_VOLUME_GAUSS 0.21132487f
 
-/* Adds to sums [coefficient][cell] the volume of positions + λ · field as a polynomial in λ; without a field, NULL, to
- * sums[0] alone, with the same bits. */
+/* Adds the volume of positions + λ · field, as a polynomial in λ, to sums [coefficient][cell]. field NULL: adds only
+ * the constant term to sums[0], with identical bits. */
 typedef void px_volume_kernel(const px_volume_block *blocks, size_t block_count, const float *positions,
                               const float *field, float sums[4][PX_JIGGLE_BLOCK]);
 
 /* ---- Shape matching --------------------------------------------------------------------------------------- */
 
-/* Floats per particle that are summed over regions, and per region that are summed over particles. */
+/* Floats per particle summed over each region (UP), and floats per region summed over the regions of each particle
+ * (DOWN). */
 #define PX_MATCH_UP   32u
 #define PX_MATCH_DOWN 24u
 
-/* Sums over windows of chains: out[p] = Σ in[q] over the q at most `half` from p in the same chain. */
+/* Windowed sums along chains: out[p] = Σ in[q] over the q at most `half` items from p in the same chain. */
 typedef struct px_window_pass {
     const px_chains *chains;
     const uint8_t *again; /* [item] an earlier item is the same particle: add to its sum */
@@ -73,7 +74,7 @@ typedef struct px_window_pass {
 } px_window_pass;
 typedef void px_window_kernel(const px_window_pass *pass);
 
-/* Everything in cells: y = (skin − centre) / cell, and so displacements u from the skin and velocities w against it. */
+/* Unit of length: cells. y = (skin − centre) / cell; u: displacements from the skin, w: velocities relative to it. */
 typedef struct px_swing_pass {
     uint32_t block_count;
     float cell, centre[3];
@@ -81,26 +82,26 @@ typedef struct px_swing_pass {
     float pull;           /* α / h */
     float region_damping; /* 1 − exp(−rate · h) */
     const float *skin;    /* [particle][4] units */
-    const float *masses;  /* [particle] 1 / regions that it is in */
+    const float *masses;  /* [particle] 1 / Σ weights of the regions that contain it */
     const float *deltas;  /* [particle] */
-    const float *keeps;   /* [particle] exp(−damping · h) */
-    const float *pushes;  /* [particle][4] h · acceleration; or NULL: none */
+    const float *keeps;   /* [particle] velocity kept per substep, exp(−damping · h) */
+    const float *pushes;  /* [particle][4] h · acceleration; NULL: no forces */
     const float *sums;    /* [region][PX_MATCH_UP] */
-    const float *shares;  /* [region] its weight */
+    const float *shares;  /* [region] weight of the region */
     float *rotations;     /* [region][4] quaternions */
-    float *rows;          /* [particle][PX_MATCH_UP], [region][PX_MATCH_DOWN] … */
+    float *rows;          /* out: [particle][PX_MATCH_UP] or [region][PX_MATCH_DOWN] */
     const float *goals;   /* [particle][PX_MATCH_DOWN] */
     float *u, *w;         /* [particle][4] */
-    float *skin_before;   /* [particle][4] units: a substep ago; becomes `skin` */
-    float *skin_velocity; /* [particle][4] of the last substep; becomes this one's */
+    float *skin_before;   /* [particle][4] in/out, units: skin of the previous substep; set to `skin` */
+    float *skin_velocity; /* [particle][4] in/out: velocity of the skin, cells / s */
 } px_swing_pass;
 typedef void px_swing_kernel(const px_swing_pass *pass);
 
 /* ---- Mesh ------------------------------------------------------------------------------------------------- */
 
-/* Vertices of one cell; the last vertex is repeated where they do not fill a block. */
+/* Vertices of one cell; a partial block repeats its last vertex. */
 typedef struct px_mesh_block {
-    float places[3][PX_JIGGLE_BLOCK];  /* in the cell, 0 to 1 */
+    float places[3][PX_JIGGLE_BLOCK];  /* coordinates in the cell, 0 to 1 */
     float normals[3][PX_JIGGLE_BLOCK]; /* at rest */
     uint32_t vertices[PX_JIGGLE_BLOCK];
 } px_mesh_block;
@@ -108,10 +109,10 @@ typedef struct px_mesh_block {
 typedef struct px_mesh_pass {
     uint32_t cell_count;
     const uint32_t (*cells)[8]; /* [cell] particles */
-    const uint32_t *firsts;     /* [cell + 1] blocks */
+    const uint32_t *firsts;     /* [cell + 1] first block of each cell */
     const px_mesh_block *blocks;
     const float *particles; /* [particle][4] units */
-    const float *cofactors; /* [particle][12] of the deformation, rows of four; NULL: no normals */
+    const float *cofactors; /* [particle][12] cofactors of the deformation gradient, rows of 4; NULL: no normals */
     float *positions;       /* [vertex][3] */
     float *normals;         /* [vertex][3] */
 } px_mesh_pass;

@@ -1,4 +1,4 @@
-/* The kernels, eight at a time, for AVX2. Compiled with -mavx2, and only called where the machine has it. */
+/* Kernels for AVX2, eight particles or cells at a time. Compiled with -mavx2; called only if the CPU supports it. */
 #if defined(__x86_64__)
 #define LANES 8
 #include "jiggle/match_kernel.h"
@@ -9,5 +9,5 @@
 const px_jiggle_kernels px_jiggle_avx2 = {skin_particles, add_volumes,   sum_up,         sum_down,
                                           fill_rows,      match_regions, move_particles, move_vertices};
 #else
-typedef int not_this_machine; /* a file may not be empty */
+typedef int not_this_machine; /* ISO C forbids an empty translation unit */
 #endif

@@ -1,4 +1,4 @@
-/* The kernels, one particle or cell at a time: the reference for the others. */
+/* Scalar kernels, one particle or cell at a time: the reference for the SIMD versions. */
 #define LANES 1
 #include "jiggle/match_kernel.h"
 #include "jiggle/mesh_kernel.h"

@@ -1,4 +1,4 @@
-/* The kernels, four particles or cells at a time, for SSE2. */
+/* Kernels for SSE2, four particles or cells at a time. */
 #if defined(__x86_64__)
 #define LANES 4
 #include "jiggle/match_kernel.h"
@@ -9,5 +9,5 @@
 const px_jiggle_kernels px_jiggle_sse2 = {skin_particles, add_volumes,   sum_up,         sum_down,
                                           fill_rows,      match_regions, move_particles, move_vertices};
 #else
-typedef int not_this_machine; /* a file may not be empty */
+typedef int not_this_machine; /* ISO C forbids an empty translation unit */
 #endif

@@ -1,9 +1,9 @@
 /* Cells and particles around a mesh, after Chen et al., "Lattice-based skinning and deformation for real-time
  * skeleton-driven animation" (2011), section III, and Rivers and James, "FastLSM" (2007).
  *
- * Fine voxels first: every connected piece of them in a cube is a cell, so limbs that pass through one cube stay apart.
- * Cells side by side are joined where pieces go on from one to the other, and share the corners between them: a
- * particle is a class of corners. */
+ * The mesh is voxelised finely first: every connected component of fine voxels in a cube becomes a cell, so limbs that
+ * pass through one cube stay separate. Neighbouring cells are joined where components continue across the face, and
+ * share the corners of that face: a particle is an equivalence class of corners. */
 #include "jiggle/lattice.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ typedef struct blocks {
     double origin[3], side;
 } blocks;
 
-/* Averages filled fractions over blocks of 2×2×2: `fills` [node], replaced by [coarser node]. */
+/* Averages filled fractions over blocks of 2×2×2: replaces `fills` [node] by [coarser node]. */
 static pelt_result gather_fills(px_arena *arena, uint32_t count, uint32_t coarse, const uint32_t *groups,
                                 float **fills) {
     float *sums = PX_NEW(arena, float, coarse);
@@ -30,7 +30,7 @@ static pelt_result gather_fills(px_arena *arena, uint32_t count, uint32_t coarse
     return PELT_OK;
 }
 
-/* The same for octants, which make up cells. */
+/* Sums filled fractions of octants into `out->fills` [cell][corner], clamped to 1. */
 static pelt_result fill_cells(px_arena *arena, uint32_t count, const uint16_t (*places)[3], const uint32_t *groups,
                               const float *fills, blocks *out) {
     out->fills = px_arena_alloc(arena, out->graph.count, sizeof *out->fills);
@@ -71,14 +71,15 @@ static pelt_result make_cells(pelt_context *context, px_arena *arena, const px_l
 
 /* ---- Particles -------------------------------------------------------------------------------------------- */
 
-/* Joins the corners that a cell shares with its neighbour up an axis. */
+/* Joins the four corners that a cell shares with its neighbour in the + direction of an axis. */
 static void join_corners(uint32_t *classes, uint32_t cell, uint32_t next, uint32_t axis) {
     for (uint32_t k = 0; k < 8; k++)
         if (k >> axis & 1)
             px_group_join(classes, 8 * cell + k, 8 * next + (k ^ 1u << axis));
 }
 
-/* classes [cell · 8 + corner] leads to the lowest corner of each particle; returns their number. */
+/* Union-find over classes [cell · 8 + corner]: each set is a particle, its root the lowest corner. Returns the
+ * number of sets. */
 static pelt_result join_cells(px_arena *arena, const blocks *c, uint32_t **out, uint32_t *particle_count) {
     uint32_t *classes = c->graph.count <= UINT32_MAX / 8 ? PX_NEW(arena, uint32_t, 8 * (size_t)c->graph.count) : NULL;
     if (!classes)
@@ -140,7 +141,7 @@ static pelt_result place_vertices(px_arena *arena, const blocks *c, const px_lat
 
 /* ---- Links and chains ------------------------------------------------------------------------------------- */
 
-/* Edges of cells, those of several cells once. */
+/* Edges of cells; an edge shared by several cells is stored once. */
 static pelt_result make_links(px_arena *arena, px_lattice *lattice) {
     px_graph *links = &lattice->links;
     links->count = lattice->particle_count;
@@ -157,7 +158,7 @@ static pelt_result make_links(px_arena *arena, px_lattice *lattice) {
         room[p + 1] += room[p];
         links->firsts[p] = room[p];
     }
-    for (uint32_t k = 0; k < 24 * lattice->cell_count; k++) { /* `firsts` are ends while links come in */
+    for (uint32_t k = 0; k < 24 * lattice->cell_count; k++) { /* during insertion `firsts` holds the end of each list */
         const uint32_t *corners = lattice->cells[k / 24];
         uint32_t from = corners[k / 3 % 8], to = corners[k / 3 % 8 ^ 1u << k % 3], at = room[from];
         while (at < links->firsts[from] && links->to[at] != to)
@@ -179,7 +180,7 @@ static pelt_result make_links(px_arena *arena, px_lattice *lattice) {
     return PELT_OK;
 }
 
-/* The n-th neighbour up (step 1) or down (−1) an axis, or PELT_NONE. */
+/* The n-th neighbour in the + (step 1) or − (step −1) direction of an axis, or PELT_NONE. */
 static uint32_t neighbour(const px_lattice *l, uint32_t particle, uint32_t axis, int32_t step, uint32_t n) {
     for (uint32_t e = l->links.firsts[particle]; e < l->links.firsts[particle + 1]; e++)
         if (l->places[l->links.to[e]][axis] == l->places[particle][axis] + step && n-- == 0)
@@ -187,7 +188,7 @@ static uint32_t neighbour(const px_lattice *l, uint32_t particle, uint32_t axis,
     return PELT_NONE;
 }
 
-/* The chain that comes to a particle from its n-th neighbour down goes on to its n-th neighbour up. */
+/* A chain that enters a particle from its n-th − neighbour continues to its n-th + neighbour. */
 static uint32_t next_in_chain(const px_lattice *l, uint32_t before, uint32_t particle, uint32_t axis) {
     uint32_t n = 0;
     while (neighbour(l, particle, axis, -1, n) != before)
@@ -196,7 +197,7 @@ static uint32_t next_in_chain(const px_lattice *l, uint32_t before, uint32_t par
 }
 
 static pelt_result make_chains(px_arena *arena, const px_lattice *l, uint32_t axis, px_chains *chains) {
-    size_t most = l->links.firsts[l->links.count]; /* both ends of links: ample for one axis */
+    size_t most = l->links.firsts[l->links.count]; /* counts both ends of every link, so sufficient for one axis */
     chains->firsts = PX_NEW(arena, uint32_t, most / 2 + 1);
     chains->items = PX_NEW(arena, uint32_t, most);
     if (!chains->firsts || !chains->items)
@@ -235,7 +236,7 @@ static pelt_result count_particles(pelt_context *context, const px_lattice_sourc
     return result;
 }
 
-/* Particles grow with the resolution to a power of 2 (sheets) to 3 (solids). */
+/* The particle count grows with the resolution to a power between 2 (sheets) and 3 (solids). */
 static pelt_result find_resolution(pelt_context *context, const px_lattice_source *source, uint32_t *resolution) {
     const double wanted = source->particles ? source->particles : PX_LATTICE_DEFAULT_PARTICLES;
     const uint32_t most = PX_LATTICE_FINE * PX_LATTICE_MAX_CELLS;

@@ -3,7 +3,7 @@
 
 /* ---- Creation --------------------------------------------------------------------------------------------- */
 
-/* Marks items whose particle is in an earlier item. */
+/* Marks items whose particle occurs in an earlier item. */
 static pelt_result mark_again(px_arena *arena, const px_lattice *lattice, const px_chains *chains, uint8_t **out) {
     uint8_t *again = *out = PX_NEW(arena, uint8_t, chains->firsts[chains->count]);
     uint8_t *seen = PX_NEW(arena, uint8_t, lattice->particle_count);
@@ -82,7 +82,7 @@ void px_match_set_stiffness(px_match *m, const float *stiffness) {
         px_match_sum_down(m, level, add);
         add = true;
     }
-    for (size_t p = 0; p < count; p++) /* every particle is in its own region at least */
+    for (size_t p = 0; p < count; p++) /* no division by 0: every particle is in its own region */
         m->masses[p] = 1 / m->goals[p * PX_MATCH_DOWN];
 }
 

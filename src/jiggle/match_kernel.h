@@ -1,29 +1,30 @@
-/* Lattice shape matching, for every instruction set. The includer defines LANES (see core/lanes.h). Each particle goes through
- * the same operations in the same order in every body, so all agree to the last bit.
+/* Lattice shape matching, for every instruction set. The includer defines LANES (see core/lanes.h). Every version does
+ * the same operations in the same order for each particle, so results are identical to the last bit.
  *
  * A. Rivers, D. James, "FastLSM: fast lattice shape matching for robust real-time deformation", ACM Trans. Graph.
- * 26(3), 2007. What a region tries to keep is not the rest shape but the skin as it is now, x̄, so that the skin is
- * where all comes to rest in every pose. All is written in y, the skin about a common centre, and displacements from it,
- * d = δ u: where these are 0, so are their sums, without any rounding.
+ * 26(3), 2007. Regions match the current skin x̄ instead of the rest shape, so that the skin is the equilibrium of
+ * every pose. All quantities are in y, the skin relative to a common centre, and in displacements from it, d = δ u: if
+ * these are 0, so are their sums, without rounding.
  *
  * Region r with particles p, m = mass / regions of p:
  *   c = Σ m y / Σ m,  d̄ = Σ m d / Σ m,  A = Σ m (y − c + d − d̄)(y − c)ᵀ,  R = the rotation nearest to A
  *   goal of p = (R − 1)(y − c) + d̄, the mean over its regions
- * and for velocities w against the skin, so that damping keeps the momenta of every region:
+ * and for velocities w relative to the skin, so that damping preserves the momenta of every region:
  *   ω = inertia⁻¹ · Σ m (y − c) × w,  rigid velocity of p = w̄ + ω × (y − c)
  */
 #include "core/lanes.h"
 #include "jiggle/kernels.h"
 
-/* Places in a particle's row … */
+/* Offsets in a particle's row. */
 enum { UP_Y = 0, UP_YY = 3, UP_D = 9, UP_DY = 12, UP_W = 21, UP_YW = 24, UP_M = 27, UP_COUNT = 28 };
-/* … and in a region's. */
+/* Offsets in a region's row. */
 enum { DOWN_TURN = 0, DOWN_SHIFT = 9, DOWN_SPIN = 12, DOWN_DRIFT = 15, DOWN_COUNT = 18 };
 
 /* Added to the diagonal of A and of the inertia (cells²; regions weigh about 1): flat, thin and inverted regions get a
  * defined rotation, towards rest. */
 #define RIDGE 1e-3f
-/* Iterations start from the rotation of the last substep and converge quadratically; the second is for large rotations. */
+/* Iterations start from the rotation of the last substep and converge quadratically; the second is for large
+ * rotations. */
 #define POLAR_ITERATIONS 2
 /* In cells. Larger displacements and NaN are reset to 0. */
 #define MAX_DISPLACEMENT 1e6f
@@ -64,8 +65,8 @@ static void sum_down(const px_window_pass *pass) {
 
 /* ---- Small matrices --------------------------------------------------------------------------------------- */
 
-/* x of (trace(s) − s) x = b, s symmetric xx xy xz yy yz zz; where that is not positive definite (inside out), a step of
- * the same direction, by the trace. */
+/* Solves (trace(s) − s) x = b, s symmetric: xx xy xz yy yz zz. If the matrix is not positive definite (inverted
+ * region): x = b / |trace|. */
 INLINE void solve_turn(const lanes s[6], const lanes b[3], lanes x[3]) {
     lanes trace = s[0] + s[3] + s[5];
     lanes xx = trace - s[0], yy = trace - s[3], zz = trace - s[5], xy = -s[1], xz = -s[2], yz = -s[4];
@@ -80,7 +81,7 @@ INLINE void solve_turn(const lanes s[6], const lanes b[3], lanes x[3]) {
     x[2] = lanes_select(good, (c2 * b[0] + (xy * xz - xx * yz) * b[1] + minor * b[2]) * inverse, along * b[2]);
 }
 
-/* R − 1 of a unit quaternion, row by row, without loss near the identity. */
+/* R − 1 of a unit quaternion, row-major, without cancellation near the identity. */
 INLINE void turn_of(const lanes q[4], lanes e[9]) {
     lanes x = q[0] + q[0], y = q[1] + q[1], z = q[2] + q[2];
     lanes xx = q[0] * x, yy = q[1] * y, zz = q[2] * z, xy = q[0] * y, xz = q[0] * z, yz = q[1] * z;
@@ -90,7 +91,7 @@ INLINE void turn_of(const lanes q[4], lanes e[9]) {
     e[6] = xz - wy, e[7] = yz + wx, e[8] = -(xx + yy);
 }
 
-/* Turns q so that Rᵀ a comes nearer to symmetric: one step of Newton's method for the largest trace of Rᵀ a. */
+/* Rotates q so that Rᵀ a becomes more symmetric: one Newton step towards the maximum of trace(Rᵀ a). */
 INLINE void improve_rotation(const lanes a[9], lanes q[4]) {
     lanes e[9], b[9], s[6], g[3], x[3];
     turn_of(q, e);
@@ -107,7 +108,7 @@ INLINE void improve_rotation(const lanes a[9], lanes q[4]) {
                     q[2] + q[3] * x[2] + (q[0] * x[1] - q[1] * x[0]), q[3] - (q[0] * x[0] + q[1] * x[1] + q[2] * x[2])};
     lanes length2 = out[0] * out[0] + out[1] * out[1] + out[2] * out[2] + out[3] * out[3];
     lanes inverse = 1.0f / lanes_sqrt(length2);
-    lanes_mask good = (length2 > 0.5f) & (length2 < 1e30f); /* at least 1 but for rounding; else not a number */
+    lanes_mask good = (length2 > 0.5f) & (length2 < 1e30f); /* at least 1 up to rounding; otherwise NaN */
     for (int c = 0; c < 4; c++)
         q[c] = lanes_select(good, out[c] * inverse, (lanes){0} + (c == 3 ? 1.0f : 0.0f));
 }
@@ -143,10 +144,10 @@ static void fill_rows(const px_swing_pass *pass) {
 
 /* ---- Regions ---------------------------------------------------------------------------------------------- */
 
-/* The goals of a region: affine maps of y. */
+/* Goals of a region, as affine maps of y. */
 INLINE void match_region(const lanes sum[UP_COUNT], lanes q[4], lanes down[DOWN_COUNT]) {
     const lanes *y = sum + UP_Y;
-    lanes inverse = 1.0f / lanes_select(sum[UP_M] > 0, sum[UP_M], (lanes){0} + 1.0f); /* fill has no mass */
+    lanes inverse = 1.0f / lanes_select(sum[UP_M] > 0, sum[UP_M], (lanes){0} + 1.0f); /* padding has mass 0 */
     static const int symmetric[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
     lanes centre[3], d[3], w[3], s[6], a[9], l[3], away[3];
     for (int c = 0; c < 3; c++) {
@@ -194,8 +195,8 @@ static void match_regions(const px_swing_pass *pass) {
 
 /* ---- Rows to particles ------------------------------------------------------------------------------------ */
 
-/* v(t + h) = v + α (g − x) / h + h f / m, x(t + h) = x + h v (eq. 12, 13), written for velocities against the skin: the
- * skin's own change of velocity pushes the other way. */
+/* v(t + h) = v + α (g − x) / h + h f / m, x(t + h) = x + h v (eq. 12, 13), for velocities relative to the skin: the
+ * acceleration of the skin acts as an inertial force in the opposite direction. */
 static void move_particles(const px_swing_pass *pass) {
     float inverse = 1 / pass->cell, rate = inverse / pass->step;
     for (size_t i = 0; i < PX_JIGGLE_BLOCK * (size_t)pass->block_count; i += LANES) {

@@ -1,4 +1,4 @@
-/* Vertices sorted by cell, and the transformation of their normals. */
+/* Groups vertices by cell, and computes the cofactor matrices for normals. */
 #include "jiggle/mesh.h"
 
 pelt_result px_mesh_embedding_make(px_arena *arena, const px_lattice *lattice, const px_jiggle_kernels *kernels,
@@ -26,7 +26,7 @@ pelt_result px_mesh_embedding_make(px_arena *arena, const px_lattice *lattice, c
             continue;
         uint32_t at = counts[cell]++;
         px_mesh_block *block = &out->blocks[out->firsts[cell] + at / PX_JIGGLE_BLOCK];
-        for (uint32_t v = at % PX_JIGGLE_BLOCK; v < PX_JIGGLE_BLOCK; v++) { /* those behind are put right by others */
+        for (uint32_t v = at % PX_JIGGLE_BLOCK; v < PX_JIGGLE_BLOCK; v++) { /* also pads; later vertices overwrite it */
             block->vertices[v] = i;
             for (size_t c = 0; c < 3; c++) {
                 block->places[c][v] = lattice->vertex_places[3 * (size_t)i + c];
@@ -41,7 +41,8 @@ pelt_result px_mesh_embedding_make(px_arena *arena, const px_lattice *lattice, c
     return PELT_OK;
 }
 
-/* Deformation of a particle: the mean over its cells of the edges that leave it. Stored by columns, in rows of four. */
+/* Deformation gradient at a particle: the sum of the edges at it over its cells. Stored by columns, in rows of four;
+ * make_cofactors divides it. */
 static void add_edges(const px_mesh_embedding *e, const float *particles) {
     float *f = e->cofactors;
     memset(f, 0, (size_t)e->lattice->particle_count * 12 * sizeof *f);
@@ -61,7 +62,7 @@ static void add_edges(const px_mesh_embedding *e, const float *particles) {
     }
 }
 
-/* Column r of the cofactors is the cross product of the two other columns of the deformation. */
+/* Column r of the cofactor matrix is the cross product of the other two columns of the deformation gradient. */
 static void make_cofactors(const px_mesh_embedding *e) {
     for (uint32_t p = 0; p < e->lattice->particle_count; p++) {
         float *f = e->cofactors + 12 * (size_t)p, columns[9], scale2 = e->scales[p] * e->scales[p];

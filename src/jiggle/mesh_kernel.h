@@ -1,13 +1,13 @@
 /* Vertices from particles, for every instruction set. The includer defines LANES (see core/lanes.h).
  *
- * In a cell every coordinate is a trilinear polynomial of the place: its eight coefficients are made once for all
- * vertices of the cell. Normals go through the cofactors of the deformation, which particles have and cells blend alike:
- * the deformation of single cells jumps at their faces, and light would show it.
+ * In a cell every coordinate is a trilinear polynomial; its eight coefficients are computed once for all vertices of
+ * the cell. Normals are transformed by the cofactor matrix of the deformation gradient, which is stored at particles
+ * and interpolated in cells: a gradient per cell would be discontinuous at faces and visible in shading.
  */
 #include "core/lanes.h"
 #include "jiggle/kernels.h"
 
-/* [corner][width] to coefficients of 1, x, y, xy, z, xz, yz, xyz. */
+/* Converts [corner][width] to coefficients of 1, x, y, xy, z, xz, yz, xyz. */
 INLINE void make_polynomials(const px_mesh_pass *pass, size_t cell, const float *values, size_t width,
                              float out[8][12]) {
     for (int k = 0; k < 8; k++)
@@ -30,7 +30,7 @@ INLINE void scatter3(const uint32_t *vertices, const lanes in[3], float *out) {
         memcpy(out + 3 * (size_t)vertices[v], rows + 3 * v, 3 * sizeof *out);
 }
 
-/* Unit length, or as at rest where there is no direction left. */
+/* Normalises; the rest normal where the length is too small or not finite. */
 INLINE void turn_normal(float p[8][12], const lanes at[3], const lanes rest[3], lanes out[3]) {
     for (int r = 0; r < 3; r++)
         out[r] = polynomial(p, 4 * r, at) * rest[0] + polynomial(p, 4 * r + 1, at) * rest[1] +

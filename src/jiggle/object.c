@@ -1,4 +1,4 @@
-/* The stepping object: creation, poses, time, vertices. */
+/* pelt_jiggle: creation, poses, time, vertices. */
 #include "jiggle/object.h"
 
 #include "core/math3.h"
@@ -7,7 +7,8 @@
 
 #include <pelt/run.h>
 
-/* Of a substep: times closer to its end coincide with it, so that rounded sums of steps do not miss it. */
+/* Fraction of a substep: times closer to its end coincide with it, so that rounding in sums of steps does not skip
+ * it. */
 #define TIME_TOLERANCE 1e-6
 
 /* ---- Creation --------------------------------------------------------------------------------------------- */
@@ -52,7 +53,7 @@ static pelt_result make_mesh(pelt_jiggle *j, const px_lattice *lattice, const px
     return px_mesh_shape_make(j->arena, j->model, normals, mesh);
 }
 
-/* Without weights of the skin, the skin of the rig does not describe the particles: hold nothing. */
+/* Without skin weights, the rig's skinning does not describe the particles: hold nothing. */
 static pelt_result make_hold(pelt_jiggle *j, pelt_context *context) {
     if (j->desc.weights == PELT_JIGGLE_WEIGHTS_LATTICE || j->model->skin.bone_count == 0)
         return PELT_OK;
@@ -138,7 +139,7 @@ void pelt_jiggle_set_pose(pelt_jiggle *j, const pelt_transform *locals) {
     j->fresh = false;
 }
 
-/* Evaluates the path of the joints, and the primary motion there. */
+/* Evaluates the path of the joints at `part`, and the primary motion of that pose. */
 static void move_skin(pelt_jiggle *j, double part, double seconds) {
     px_path_at(&j->path, part, seconds, j->locals);
     pelt_skeleton_globals(&j->model->skeleton, j->locals, j->globals);
@@ -157,7 +158,7 @@ void pelt_jiggle_reset(pelt_jiggle *j) {
     j->fresh = true;
 }
 
-/* Whether a joint moves farther in the coming step than pelt_jiggle_desc.teleport allows. */
+/* Returns true if a joint moves farther in the coming step than pelt_jiggle_desc.teleport allows. */
 static bool jumps(pelt_jiggle *j) {
     px_path_at(&j->path, 1, 0, j->locals);
     pelt_skeleton_globals(&j->model->skeleton, j->locals, j->globals);
@@ -203,7 +204,7 @@ void pelt_jiggle_step(pelt_jiggle *j, double seconds) {
 }
 
 void px_jiggle_vertices(const pelt_jiggle *j, const float *particles, float *positions, float *normals) {
-    px_detail detail = j->detail; /* a copy: its arrays are scratch, the struct is const here */
+    px_detail detail = j->detail; /* copy of a const struct; only the scratch arrays it points to are written */
     px_hold_pose(&j->hold, &detail, j->globals);
     particles = px_hold_particles(&j->hold.coarse, particles);
     px_mesh_embedding_run(&j->mesh, particles, positions, normals);

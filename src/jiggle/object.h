@@ -1,7 +1,7 @@
-/* The stepping object.
+/* pelt_jiggle, the simulation object.
  *
  *   object.c    creation, poses, time, vertices; options.c: settings
- *   path.c      poses between those that are set
+ *   path.c      interpolation between poses
  *   swing.c     secondary motion: forces, substeps; collide.c: colliders and bounds
  *   match.c     lattice shape matching            match_kernel.h
  *   values.c    stiffness, damping and δ of particles
@@ -23,7 +23,7 @@
 struct pelt_jiggle {
     px_arena *arena;
     pelt_model *model;
-    pelt_jiggle_desc desc; /* its arrays belong to the caller and are not valid any more */
+    pelt_jiggle_desc desc; /* its pointers are dangling after creation: the caller owns the arrays */
     px_jiggle_subject subject;
     px_lattice lattice;
     px_weight_table weights;
@@ -32,13 +32,13 @@ struct pelt_jiggle {
     px_swing swing;
     px_detail detail;
     px_lattice rest;        /* the lattice without vertices of `detail` */
-    px_mesh_embedding mesh; /* in it */
+    px_mesh_embedding mesh; /* embedding in `rest` */
     px_thickness thickness;
     px_hold hold;
-    double jump; /* units: a joint that moves farther in a step resets the simulation; 0: off */
+    double jump; /* units: a joint that moves farther in one step resets the simulation; 0: off */
     uint32_t jump_count;
-    bool fresh;     /* the next pose takes effect at once */
-    double waiting; /* seconds since the last substep */
+    bool fresh;     /* the next pose is set without a transition */
+    double waiting; /* time since the last substep, seconds */
     px_path path;
     pelt_transform *locals;      /* [joint] at the current time */
     pelt_affine *globals;        /* [joint] of `locals` */

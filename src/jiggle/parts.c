@@ -1,10 +1,10 @@
-/* Deformable parts (Chen et al. 2011, figure 5): particles by the bone that moves them most, and by the joint at the end
- * of it that they are near. */
+/* Deformable parts (Chen et al. 2011, figure 5): particles are grouped by the bone with the largest weight, then by
+ * the nearer joint of that bone. */
 #include "jiggle/jiggle.h"
 
 #include <math.h>
 
-/* The joint whose part a particle of a bone is in. */
+/* Returns the joint at the nearer end of the nearest segment of `bone`. */
 static uint32_t joint_of(const px_jiggle_bones *bones, uint32_t first, uint32_t bone, const float p[3]) {
     uint32_t joint = bone;
     float least = INFINITY;
@@ -18,7 +18,7 @@ static uint32_t joint_of(const px_jiggle_bones *bones, uint32_t first, uint32_t 
     return joint;
 }
 
-/* Joints become parts, those with particles only. */
+/* Numbers the joints that have particles. */
 static void number_parts(uint32_t particle_count, uint32_t joint_count, uint32_t *numbers, px_jiggle_parts *parts) {
     for (uint32_t p = 0; p < particle_count; p++)
         numbers[parts->parts[p]] = 1;

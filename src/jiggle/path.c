@@ -1,8 +1,8 @@
-/* Interpolation of poses by cubics with continuous velocity. Linear interpolation would apply an impulse to the tissue at
- * every pose, the stronger the fewer poses there are.
+/* Interpolation of poses by cubic Hermite splines with continuous velocity. Linear interpolation would apply an impulse
+ * to the tissue at every pose, larger for fewer poses.
  *
- * The velocity at a pose is that of the parabola through it and the two before: c + (c − c₀) T / (T₀ + T), with the
- * mean velocities c, c₀ of the last two steps and their lengths. So no future pose is needed. */
+ * The velocity at a pose is that of the parabola through it and the two poses before it: c + (c − c₀) T / (T₀ + T),
+ * with the mean velocities c, c₀ of the last two steps and their lengths T, T₀. So no future pose is needed. */
 #include "jiggle/path.h"
 
 #include "core/math3.h"

@@ -1,13 +1,14 @@
-/* Interpolation of poses between those that the caller sets. */
+/* Interpolation between the poses that the caller sets. */
 #ifndef PELT_JIGGLE_PATH_H
 #define PELT_JIGGLE_PATH_H
 
 #include "core/core.h"
 
-/* Numbers of a local transform. */
+/* Floats of a local transform. */
 #define PX_PATH_NUMBERS 10
 
-/* Path of a joint over one step. Quaternions of both ends have one sign, so that components can be blended. */
+/* Path of a joint over one step. Quaternions of both ends have the same sign, so that components can be
+ * interpolated. */
 typedef struct px_joint_path {
     float from[PX_PATH_NUMBERS], to[PX_PATH_NUMBERS]; /* translation, rotation, scale */
     float leaving[PX_PATH_NUMBERS];                   /* derivative at the start, per second */
@@ -22,15 +23,15 @@ typedef struct px_path {
 } px_path;
 
 pelt_result px_path_make(px_arena *arena, const pelt_skeleton *skeleton, px_path *path);
-/* Sets the end of the step: local transforms [joint]; those that are not finite keep the previous end. */
+/* Sets the end of the step: local transforms [joint]. A transform that is not finite keeps the previous end. */
 void px_path_aim(px_path *path, const pelt_transform *locals);
 /* Sets the length of the coming step, > 0. */
 void px_path_leave(px_path *path, double seconds);
-/* Evaluates local transforms [joint] at 0 to 1; exact at 1. */
+/* Evaluates local transforms [joint] at `part`, 0 to 1, of a step of `seconds`; exact at 1. */
 void px_path_at(const px_path *path, double part, double seconds, pelt_transform *locals);
-/* Ends a step of this length; the next one begins. */
+/* Ends a step of this length and starts the next one at its end. */
 void px_path_arrive(px_path *path, double seconds);
-/* Ends the step at rest. */
+/* Ends the step with velocity 0. */
 void px_path_stop(px_path *path);
 
 #endif

@@ -1,35 +1,35 @@
 /* Connected pieces of fine voxels.
  *
- * A voxel with triangles has one piece for every sheet, a set of triangles connected within it; an interior voxel is one
- * piece. Pieces of neighbouring voxels are joined where a sheet continues from one to the other, and where only interior
- * lies between them. Surfaces with a gap between them, however narrow, or in mere contact, are not joined. */
+ * A voxel with triangles has one piece per sheet, a connected component of the triangles within it; an interior voxel
+ * is one piece. Pieces of neighbouring voxels are joined where a sheet continues across the face, and where only
+ * interior lies between them. Surfaces separated by a gap, however narrow, or only in contact, are not joined. */
 #include "core/mesh.h"
 #include "jiggle/lattice.h"
 #include "voxel/buckets.h"
 
 #include <math.h>
 
-#define MAX_SHEETS 16u /* in a voxel; more of them (hair, fragments) count as one */
+#define MAX_SHEETS 16u /* per voxel; more of them (hair, fragments) are merged into one */
 
 typedef struct maker {
     pelt_context *context;
     px_arena *arena;
     const px_lattice_source *source;
-    uint32_t *triangles; /* [triangle][3] of the source, and one without area for every vertex that is in none */
+    uint32_t *triangles; /* [triangle][3] of the source, plus one degenerate triangle per unused vertex */
     uint32_t triangle_count;
-    px_neighbours edges; /* of vertices; places in its items number the edges */
+    px_neighbours edges; /* edges between vertices; the index into its items identifies an edge */
     px_voxels voxels;
     uint32_t (*neighbours)[6]; /* [voxel] */
     px_sheets sheets;
     uint32_t *voxel_pieces;  /* [voxel + 1] its first piece */
-    px_sheet *pieces;        /* [piece]; inside, without triangles */
+    px_sheet *pieces;        /* [piece]; interior: count 0 */
     uint32_t *vertex_voxels; /* [vertex] */
     px_pairs joins;
 } maker;
 
 /* ---- Voxels ----------------------------------------------------------------------------------------------- */
 
-/* Around the box and centred on it, in whole blocks. */
+/* A grid centred on the bounding box, padded to whole cells of PX_LATTICE_FINE voxels. */
 static px_grid grid_of(const px_lattice_source *source, uint32_t resolution) {
     float low[3], high[3];
     px_box(source->positions, source->vertex_count, low, high);
@@ -113,7 +113,7 @@ static uint32_t edge_number(const px_neighbours *edges, uint32_t a, uint32_t b) 
     return (uint32_t)low;
 }
 
-/* Whether the stretch from a to b comes through a voxel or touches it. */
+/* Returns true if the segment from a to b intersects or touches a voxel. */
 static bool passes(const uint16_t cell[3], const double a[3], const double b[3]) {
     double from = 0, to = 1;
     for (int c = 0; c < 3; c++) {
@@ -128,10 +128,11 @@ static bool passes(const uint16_t cell[3], const double a[3], const double b[3])
     return from <= to;
 }
 
-/* Marks hold the number of the item that came by last, plus 1; numbers below a voxel's first item are of others. */
+/* A mark is 1 + the last item that visited the vertex or edge. Marks of earlier voxels are at most the voxel's first
+ * item, so they need no clearing. */
 typedef struct marks {
     uint32_t *vertices, *edges; /* [vertex], [edge] */
-    uint32_t *leaders;          /* [item of the voxel] */
+    uint32_t *leaders;          /* [item of the voxel] union-find */
 } marks;
 
 static void join_item(const maker *m, const marks *k, uint32_t voxel, uint32_t item) {
@@ -153,7 +154,7 @@ static void join_item(const maker *m, const marks *k, uint32_t voxel, uint32_t i
     }
 }
 
-/* Puts the items of a voxel in the order of sheets, and adds those to the pieces. `spare` [item of the voxel]. */
+/* Sorts the items of a voxel by sheet, and appends the sheets to the pieces. `spare` [item of the voxel]: scratch. */
 static void split_voxel(maker *m, const marks *k, uint32_t voxel, uint32_t *spare) {
     uint32_t first = m->sheets.firsts[voxel], count = m->sheets.firsts[voxel + 1] - first, sheets = 0, filled = first;
     uint32_t *next = &m->voxel_pieces[voxel + 1];
@@ -208,7 +209,7 @@ static void join(maker *m, uint32_t a, uint32_t b) {
     px_pairs_add(&m->joins, b, a);
 }
 
-/* The pieces of one voxel. */
+/* Joins pieces of one voxel. */
 static void join_within(maker *m, uint32_t voxel) {
     for (uint32_t a = m->voxel_pieces[voxel]; a < m->voxel_pieces[voxel + 1]; a++)
         for (uint32_t b = a + 1; b < m->voxel_pieces[voxel + 1]; b++)
@@ -216,7 +217,7 @@ static void join_within(maker *m, uint32_t voxel) {
                 join(m, a, b);
 }
 
-/* A voxel inside and the sheets of the next one: those whose inside it is. */
+/* Joins an interior voxel with the sheets of the next voxel whose inner side faces it. */
 static void join_inside(maker *m, uint32_t inside, uint32_t next, const double face[3]) {
     uint32_t own = m->voxel_pieces[inside], first = m->voxel_pieces[next], end = m->voxel_pieces[next + 1];
     for (uint32_t p = first; p < end; p++)
@@ -224,8 +225,8 @@ static void join_inside(maker *m, uint32_t inside, uint32_t next, const double f
             join(m, own, p);
 }
 
-/* Sheets of two voxels side by side: those that go on, and those that belong together. `owners` [triangle]: a piece of
- * `voxel` that has it, plus 1. */
+/* Joins sheets of two neighbouring voxels: those that share a triangle, and those that bound the same body. `owners`
+ * [triangle]: 1 + the piece of `voxel` that contains it. */
 static void join_sheets(maker *m, uint32_t voxel, uint32_t next, const uint32_t *owners) {
     for (uint32_t b = m->voxel_pieces[next]; b < m->voxel_pieces[next + 1]; b++)
         for (uint32_t a = m->voxel_pieces[voxel]; a < m->voxel_pieces[voxel + 1]; a++) {

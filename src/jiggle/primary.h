@@ -20,7 +20,7 @@ typedef struct px_swelling {
     float way[3]; /* displacement at rest for λ = 1 */
 } px_swelling;
 
-/* Tissue around a joint, whose volume is preserved. */
+/* Tissue around a joint, whose volume is preserved. Half-open ranges into arrays of px_primary. */
 typedef struct px_volume_part {
     uint32_t joint;
     uint32_t first_block, block_count;         /* of px_primary.blocks */
@@ -33,10 +33,10 @@ typedef struct px_volume_part {
 typedef struct px_swell_state {
     double cubic[4]; /* volume − target as a polynomial in λ about the current λ */
     double lambda;
-    bool known;   /* cubic[1] … cubic[3] are computed */
-    bool needed;  /* they were needed in this pose */
-    bool likely;  /* they were needed in the previous pose: compute them with the volume */
-    bool waiting; /* its volume changed since its last correction */
+    bool known;   /* cubic[1] … cubic[3] are valid */
+    bool needed;  /* cubic[1] … cubic[3] were needed in this pose */
+    bool likely;  /* they were needed in the previous pose: compute them together with the volume */
+    bool waiting; /* its volume changed after its last correction */
 } px_swell_state;
 
 typedef struct px_primary {
@@ -44,17 +44,17 @@ typedef struct px_primary {
     const uint32_t *parents;     /* [joint] */
     const pelt_affine *inverses; /* [joint] from the world to the joint, at rest */
     px_joint_motion *motions;    /* [joint] of the last pose */
-    float (*turns)[4];           /* [joint] rotation relative to its parent in the last pose; 0: none */
+    float (*turns)[4];           /* [joint] rotation relative to the parent in the last pose; all 0: no last pose */
     const px_jiggle_kernels *kernels;
     px_skin_pass pass;
-    px_volume_part *parts; /* [part] from the root outwards */
+    px_volume_part *parts; /* [part] parents before children */
     const uint32_t *particle_parts;
     float *particle_volumes; /* [particle] at rest */
     px_volume_block *blocks;
     px_swelling *swellings;
     float (*turned)[3];        /* [swelling] displacements in the last pose, where needed */
-    uint32_t *neighbours;      /* other parts whose volume the expansion of a part changes */
-    float *field;              /* [particle][4] 0 except during the correction of a part */
+    uint32_t *neighbours;      /* other parts whose volume changes when a part expands */
+    float *field;              /* [particle][4] all 0 except during the correction of a part */
     double *volumes, *targets; /* [part] scratch */
     px_swell_state *states;    /* [part] scratch */
 } px_primary;
@@ -63,33 +63,33 @@ typedef struct px_primary {
 pelt_result px_primary_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
                             const px_weight_table *weights, const px_jiggle_parts *parts, px_primary *primary);
 
-/* Moves the particles to the joints at `globals` [joint]. Returns positions [particle][4] (x y z 0), valid until the next
- * call. `amount` 0 (linear blending) to 1 (volumes as at rest). Rotations near 180° keep the direction that they had in the
- * last pose. Never allocates. */
+/* Moves the particles with the joints at `globals` [joint]. Returns positions [particle][4] (x y z 0), valid until
+ * the next call. `amount` 0 (linear blend skinning) to 1 (volumes as at rest). Rotations near 180° keep the
+ * direction of the last pose. Never allocates. */
 const float *px_primary_move(px_primary *primary, const pelt_affine *globals, float amount);
-/* The same in the last pose of another primary motion of the same skeleton, with its amount. */
+/* Like px_primary_move, with the last pose and amount of another primary motion of the same skeleton. */
 const float *px_primary_follow(px_primary *primary, const px_primary *other);
-/* Forgets the last pose. */
+/* Clears the last pose. */
 void px_primary_reset(px_primary *primary);
 
-/* Volumes [part] around joints in the last pose. Never allocates. */
+/* Reports volumes [part] of the last pose. Never allocates. */
 void px_primary_report(px_primary *primary, pelt_jiggle_volume *volumes);
 
-/* Volumes [part] of positions [particle][4], by eq. 7. Never allocates. */
+/* Computes volumes [part] of positions [particle][4], by eq. 7 of LBSD. Never allocates. */
 void px_primary_volumes(const px_primary *primary, const float *positions, double *volumes);
 
 /* ---- Shared by the files ---------------------------------------------------------------------------------- */
 
-/* centres [particle][4]; particles that one joint alone moves are their own. */
+/* Computes centres [particle][4]. The centre of a particle with a single joint is its own position. */
 pelt_result px_primary_centres(pelt_context *context, const px_lattice *lattice, const px_weight_table *weights,
                                float *centres);
-/* Makes all fields of `primary` that concern volumes. */
+/* Fills all fields of `primary` that concern volumes. */
 pelt_result px_primary_make_parts(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights,
                                   const px_jiggle_parts *parts, px_primary *primary);
-/* Moves pass.positions so that volumes of parts approach their targets, by the fraction `amount`. */
+/* Moves pass.positions so that volumes of parts approach their targets by the fraction `amount`. */
 void px_primary_swell(px_primary *primary, float amount);
-/* The λ nearest to 0, from low ≤ 0 to high ≥ 0, where c[0] + c[1] λ + c[2] λ² + c[3] λ³ is 0, else where it is nearest to 0; 0 when
- * no λ is better than that, or a coefficient is not finite. */
+/* Returns the root of c[0] + c[1] λ + c[2] λ² + c[3] λ³ nearest to 0 in [low, high], low ≤ 0 ≤ high. Without a root:
+ * the λ that minimises the absolute value. 0 if no λ improves on 0, or if a coefficient is not finite. */
 double px_cubic_nearest(const double c[4], double low, double high);
 
 #endif

@@ -1,12 +1,12 @@
 /* Detection of rigid shells of the mesh: armour, tools, limbs of robots.
  *
- * A shell is what triangles and welded vertices join. Shells may touch: vertices at one place are welded only where the same
- * joint moves them. */
+ * A shell is a connected component under triangles and welded vertices. Shells may touch: vertices at the same position
+ * are welded only if the same joint moves them. */
 #include "jiggle/rigid.h"
 
-#define RIGID_WEIGHT 0.999f /* largest weight from which on a vertex counts as moved by one joint */
+#define RIGID_WEIGHT 0.999f /* a vertex with a weight of at least this belongs to one joint */
 
-/* The joint that alone moves a vertex, or PELT_NONE. */
+/* Returns the joint that alone moves a vertex, or PELT_NONE. */
 static uint32_t only_joint(const pelt_skin *skin, size_t vertex) {
     for (size_t k = vertex * skin->influence_count; k < (vertex + 1) * skin->influence_count; k++)
         if (skin->weights[k] >= RIGID_WEIGHT)
@@ -14,7 +14,7 @@ static uint32_t only_joint(const pelt_skin *skin, size_t vertex) {
     return PELT_NONE;
 }
 
-/* Whether the settings give a δ for a joint. */
+/* Returns true if the settings give a δ for the joint. */
 static bool is_soft(const pelt_jiggle_desc *desc, uint32_t joint) {
     for (uint32_t n = 0; n < desc->joint_count; n++)
         if (desc->joints[n].joint == joint && desc->joints[n].delta >= 0)
@@ -22,8 +22,8 @@ static bool is_soft(const pelt_jiggle_desc *desc, uint32_t joint) {
     return false;
 }
 
-/* Joins vertices of one row that one joint moves. `latest` [row] and `before` [vertex] are lists of vertices + 1, one for
- * each joint. */
+/* Joins vertices of the same row and joint. `latest` [row] and `before` [vertex] form linked lists of 1 + vertex,
+ * one entry per joint of the row. */
 static void join_welded(const px_jiggle_subject *subject, const uint32_t *joints, uint32_t *latest, uint32_t *before,
                         uint32_t *shells) {
     for (uint32_t i = 0; i < subject->model->mesh.vertex_count; i++) {

@@ -1,7 +1,8 @@
 /* Morphs: displacements of vertices within their cells.
  *
- * Displacements are those of the bind pose, turned to the world as the skin has it at rest. A cell's polynomial goes on
- * beyond its faces, so they may lead out of it; where the lattice bends they should not by more than a cell.
+ * Displacements are given in the bind pose and transformed to world space by the skinning matrix at rest. The trilinear
+ * polynomial of a cell extends beyond its faces, so displaced vertices may leave the cell; where the lattice bends they
+ * should not leave it by more than one cell.
  */
 #include "core/skin.h"
 #include "jiggle/mesh.h"
@@ -43,7 +44,7 @@ pelt_result px_mesh_shape_make(px_arena *arena, const pelt_model *model, const f
     return PELT_OK;
 }
 
-/* Stores the differences of the weights from rest; returns whether they changed. */
+/* Stores current weight − rest weight; returns true if one changed. */
 static bool take_weights(px_mesh_shape *s, const float *weights) {
     bool other = false;
     for (uint32_t m = 0; m < s->model->morphs.morph_count; m++) {

@@ -1,4 +1,4 @@
-/* Classifies two sheets of a surface near each other: sides of one thin body, or surfaces with a gap between them. */
+/* Classifies two nearby sheets of a surface: sides of one thin body, or surfaces separated by a gap. */
 #include "core/math3.h"
 #include "core/surface.h"
 #include "jiggle/lattice.h"
@@ -16,7 +16,7 @@ static void corners_of(const px_sheets *s, uint32_t item, double corners[3][3]) 
         memcpy(corners[k], s->points[triangle[k]], sizeof corners[k]);
 }
 
-/* Adds a triangle's normal of length 1, outwards. */
+/* Adds the outward unit normal of a triangle. */
 static void add_normal(const px_sheets *s, uint32_t item, double corners[3][3], double sum[3]) {
     double u[3], v[3], n[3];
     for (int c = 0; c < 3; c++) {
@@ -39,7 +39,7 @@ void px_sheet_sample(const px_sheets *s, uint32_t voxel, px_sheet *sheet) {
         double square = px_triangle_nearest(middle, corners, share);
         if (square > best + 1e-9)
             continue;
-        if (square < best - 1e-9) /* else an edge or a corner that triangles share */
+        if (square < best - 1e-9) /* otherwise equal: the nearest point is on an edge or corner shared by triangles */
             memset(sheet->normal, 0, sizeof sheet->normal);
         if (square < best) {
             best = square;
@@ -51,7 +51,7 @@ void px_sheet_sample(const px_sheets *s, uint32_t voxel, px_sheet *sheet) {
     px_normalize3(sheet->normal);
 }
 
-/* Whether the segment from a to a + d intersects a triangle (Möller, Trumbore 1997). */
+/* Returns true if the segment from a to a + d intersects the triangle (Möller, Trumbore 1997). */
 static bool meets(double corners[3][3], const double a[3], const double d[3]) {
     double u[3], v[3], w[3], h[3], q[3];
     for (int c = 0; c < 3; c++) {
@@ -70,7 +70,7 @@ static bool meets(double corners[3][3], const double a[3], const double d[3]) {
     return x >= -1e-9 && y >= -1e-9 && x + y <= 1 + 1e-9 && at >= -1e-9 && at <= 1 + 1e-9;
 }
 
-/* Whether no triangle of one or two voxels lies between two points. */
+/* Returns true if no triangle of the one or two voxels intersects the segment from a to b. */
 static bool is_free(const px_sheets *s, uint32_t voxel, uint32_t next, const double a[3], const double b[3]) {
     double d[3], corners[3][3];
     for (int c = 0; c < 3; c++)
@@ -91,7 +91,7 @@ static double distance(const double a[3], const double b[3]) {
     return px_length3(off);
 }
 
-/* A point `up` above a sheet. */
+/* The point at height `up` above a sheet, along its normal. */
 static void above(const px_sheet *sheet, double up, double out[3]) {
     for (int c = 0; c < 3; c++)
         out[c] = sheet->point[c] + up * sheet->normal[c];
@@ -110,7 +110,8 @@ static bool is_thin(const px_sheets *s, const px_sheet *a, const px_sheet *b) {
     return px_dot3d(a->normal, b->normal) > 0 || !is_occupied(s->voxels, in_a) || !is_occupied(s->voxels, in_b);
 }
 
-/* The point of a sheet that only grazes a voxel may lie outside, where occlusion is unknown. */
+/* The sample point of a sheet that only grazes a voxel may lie outside it, where triangles that block the view are
+ * not listed. */
 static bool is_in(const px_voxels *voxels, uint32_t voxel, const px_sheet *sheet) {
     bool in = true;
     for (int c = 0; c < 3; c++) {

@@ -1,18 +1,19 @@
-/* Primary motion: motions of joints and one pose. Method: skin_kernel.h, volume.c. */
+/* Primary motion: motions of joints, and the evaluation of one pose. Method: skin_kernel.h, volume.c. */
 #include "core/matrix3.h"
 #include "core/rotation.h"
 #include "jiggle/primary.h"
 
 /* ---- Joints ----------------------------------------------------------------------------------------------- */
 
-/* Deviation from a rotation below which a matrix has no stretch. */
+/* A matrix whose AᵀA deviates less from the identity is a rotation, without stretch. */
 #define ROTATION_TOLERANCE 1e-5
 
-/* A joint keeps its direction of rotation against its parent up to 240°: the cosine of half of that. So a joint that passes
- * 180° continues smoothly, and blends of quaternions, at least half as long as the quaternions, never cancel. */
+/* A joint keeps its direction of rotation relative to its parent up to 240°; this is the cosine of half that angle.
+ * So a joint that passes 180° moves continuously, and blended quaternions of neighbours have at least half the unit
+ * length: they never cancel. */
 #define MIN_HALF_ANGLE_COSINE (-0.5)
 
-/* linear = R · S; S − 1 as in px_joint_motion. */
+/* Polar decomposition linear = R · S; stretch = S − 1 as in px_joint_motion. */
 static px_rotation split_motion(const double linear[9], float stretch[6]) {
     static const int rows[6] = {0, 0, 0, 1, 1, 2}, columns[6] = {0, 1, 2, 1, 2, 2};
     double off = 0, rotation[9], s[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -36,8 +37,8 @@ static px_rotation split_motion(const double linear[9], float stretch[6]) {
     return px_rotation_of(q);
 }
 
-/* Quaternions q and −q are the same rotation but blend differently. Every joint gets the sign nearer to its parent, unless it
- * came from the other one; so neighbours agree over the whole body, whatever its twist. */
+/* Quaternions q and −q are the same rotation but blend differently. Every joint gets the sign nearer to its
+ * parent's, unless the last pose used the other one; so neighbours agree over the whole body, whatever its twist. */
 static void choose_side(px_primary *p, uint32_t joint, px_rotation q) {
     uint32_t parent = p->parents[joint] == PELT_NONE ? 0 : p->parents[joint];
     float *last = p->turns[joint];
@@ -91,7 +92,7 @@ static pelt_result make_pass(px_arena *arena, const px_lattice *lattice, const p
     if (!rest || !centres || !rows || !joints || !counts || !pass->positions || !pass->turns || !pass->growths)
         return PELT_ERROR_MEMORY;
     memset(counts, 1,
-           padded / PX_JIGGLE_BLOCK); /* rows without weights do not move; the kernel needs at least one influence */
+           padded / PX_JIGGLE_BLOCK); /* padding has weight 0, so it does not move; the kernel needs ≥ 1 influence */
     for (size_t p = 0; p < lattice->particle_count; p++) {
         memcpy(rest + 4 * p, lattice->rest + 3 * p, 3 * sizeof *rest);
         for (size_t k = 0; k < capacity && weights->weights[p * capacity + k] > 0; k++) {

@@ -1,11 +1,11 @@
 /* Skinning of particles, for every instruction set. The includer defines LANES (see core/lanes.h).
  *
- * Linear blending x = Σ w T x⁰ (LBSD, eq. 1) shrinks what lies between two bones that turn against each other, to a point
- * at half a turn. Here the blend moves only the centre c of what turns together (centres.c), and the particle turns about
- * it: x = Σ w T c + R S (x⁰ − c). S is the blend of the joints' stretches, R the blend of their rotations as
- * quaternions. (R from the polar decomposition of the blended matrix Σ w T, eq. 2 as it is often read, is no help: at half
- * a turn it jumps from one bone's rotation to the other's in the middle, and the tissue in between still collapses to a
- * point. Of each joint's own T the decomposition always exists.)
+ * Linear blend skinning x = Σ w T x⁰ (LBSD, eq. 1) shrinks tissue between two bones that rotate against each other, to
+ * a point at 180°. Here the blend moves only the centre of rotation c (centres.c), and the particle rotates about it: x
+ * = Σ w T c + R S (x⁰ − c). S is the blend of the joints' stretches, R the blend of their rotations as quaternions. (R
+ * from the polar decomposition of the blended matrix Σ w T, a common reading of eq. 2, does not help: at 180° it jumps
+ * from one bone's rotation to the other's, and the tissue between still collapses to a point. The decomposition of each
+ * joint's own T always exists.)
  */
 #include "core/lanes.h"
 #include "jiggle/kernels.h"
@@ -13,15 +13,15 @@
 #define MOTION_FLOATS (sizeof(px_joint_motion) / sizeof(float))
 #define MOTION_ROWS   (MOTION_FLOATS / 4)
 
-/* Squared length below which a blend of quaternions has no direction. */
+/* Blended quaternions of a smaller squared length have no usable direction. */
 #define SHORTEST_TURN 1e-6f
 
 INLINE const float *motion_of(const px_skin_pass *pass, size_t influence) {
     return (const float *)&pass->motions[pass->joints[influence]];
 }
 
-/* Σ w · motion for particles i, i + 1 …, a variable for each float. As in run's kernel rows are blended as they lie, and
- * only the sums are turned. */
+/* Σ w · motion for particles i, i + 1 …, one vector per float. As in the kernel of run, rows are blended in memory
+ * order and only the sums are transposed. */
 INLINE void blend_motions(const px_skin_pass *pass, size_t i, lanes sum[MOTION_FLOATS]) {
     size_t count = pass->counts[i / PX_JIGGLE_BLOCK];
     memset(sum, 0, MOTION_FLOATS * sizeof *sum);
@@ -48,7 +48,7 @@ INLINE void blend_motions(const px_skin_pass *pass, size_t i, lanes sum[MOTION_F
 #endif
 }
 
-/* Unit length; where the rotations of a particle cancel each other, that of the root. */
+/* Normalises; uses the root's rotation where the rotations of a particle cancel. */
 INLINE void unit_turn(lanes q[4], const float root[4]) {
     lanes length2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
     lanes inverse = 1.0f / lanes_sqrt(length2), zero = length2 - length2;

@@ -1,4 +1,4 @@
-/* The subject: a model in world space, in its rest pose. */
+/* px_jiggle_subject: a model in world space, in its rest pose. */
 #include "core/math3.h"
 #include "jiggle/jiggle.h"
 
@@ -23,10 +23,10 @@ static bool same_place(const float *a, const float *b) {
     return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
 }
 
-/* Numbers the rows: welded vertices that the skin moves to one place. */
+/* Numbers the rows: welded vertices with equal skinned rest positions. */
 static pelt_result make_rows(px_arena *arena, px_jiggle_subject *s) {
     const pelt_mesh *mesh = &s->model->mesh;
-    uint32_t *latest = PX_NEW(arena, uint32_t, mesh->weld.count); /* [welded vertex] its last row + 1 */
+    uint32_t *latest = PX_NEW(arena, uint32_t, mesh->weld.count); /* [welded vertex] 1 + its last row; 0: none */
     s->rows = PX_NEW(arena, uint32_t, mesh->vertex_count);
     s->row_positions = PX_NEW(arena, float, 3 * (size_t)mesh->vertex_count);
     s->triangles = PX_NEW(arena, uint32_t, 3 * (size_t)mesh->triangle_count);

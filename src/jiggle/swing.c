@@ -1,9 +1,9 @@
 /* Secondary motion: forces and substeps.
  *
- * Eq. 12 by dimension is v += α (g − x) / h + h f / m. A single particle with a constant goal then oscillates with
- * 2 cos(ω h) = 2 − α, so α = 4 sin²(ω h / 2) gives it the frequency asked for, whatever the substep. α stays at 1 or
- * less, where shape matching is stable without any condition: regions that share their particles' masses evenly
- * (m = mass / regions of p) make goals of displacements by a symmetric operator between 0 and δ.
+ * Eq. 12 of FastLSM with consistent units is v += α (g − x) / h + h f / m. A single particle with a constant goal then
+ * oscillates with 2 cos(ω h) = 2 − α, so α = 4 sin²(ω h / 2) gives the requested frequency for any substep h. α is at
+ * most 1, where shape matching is unconditionally stable: with masses divided evenly among regions (m = mass / regions
+ * of p), the map from displacements to goals is a symmetric operator with eigenvalues between 0 and δ.
  */
 #include "jiggle/swing.h"
 
@@ -12,11 +12,12 @@
 /* ---- Creation --------------------------------------------------------------------------------------------- */
 
 static double pull_of(double frequency, double step) {
-    double turn = fmin(frequency * step, 1.0 / 6) * 180 * PX_DEGREE; /* half of ω h */
+    double turn = fmin(frequency * step, 1.0 / 6) * 180 * PX_DEGREE; /* ω h / 2, radians */
     return 4 * sin(turn) * sin(turn);
 }
 
-/* The particle that coordinates are relative to: small coordinates keep precision. */
+/* The particle nearest to the centre of the lattice. Coordinates relative to it are small, which keeps float
+ * precision. */
 static uint32_t middle_particle(const px_lattice *lattice) {
     uint32_t best = 0;
     double nearest = INFINITY, middle[3] = {0};
@@ -90,7 +91,7 @@ void px_swing_set_forces(px_swing *s, const pelt_jiggle_forces *forces) {
 
 /* ---- Forces ----------------------------------------------------------------------------------------------- */
 
-/* h (g − R g) of every joint, in cells / s. */
+/* Per joint: h (g − R g), cells / s. The rest shape is assumed to include gravity in the rest pose. */
 static void push_joints(px_swing *s, const pelt_affine *globals) {
     double scale = s->step / (double)s->lattice->cell;
     for (uint32_t j = 0; j < s->values.joint_count; j++) {
@@ -111,7 +112,7 @@ static void add_gravity(px_swing *s, const pelt_affine *globals) {
                 s->pushes[4 * p + c] += s->weights->weights[k] * s->joint_pushes[s->weights->bones[k]][c];
 }
 
-/* Accelerates towards the velocity of the wind, by drag over one substep. */
+/* Accelerates particles towards the wind velocity, by drag over one substep. */
 static void add_air(px_swing *s) {
     float share = (float)-expm1(-(double)s->forces.drag * s->step);
     for (size_t p = 0; p < s->lattice->particle_count; p++)

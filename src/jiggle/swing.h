@@ -1,4 +1,4 @@
-/* Secondary motion: displacements from the primary motion. */
+/* Secondary motion: displacements of particles from the primary motion. */
 #ifndef PELT_JIGGLE_SWING_H
 #define PELT_JIGGLE_SWING_H
 
@@ -7,10 +7,10 @@
 
 /* A collider in world space. */
 typedef struct px_obstacle {
-    double a[3], b[3];                   /* world; of planes b is a unit normal */
-    double a_velocity[3], b_velocity[3]; /* units / s; of planes b_velocity is 0 */
+    double a[3], b[3];                   /* world space; plane: b is the unit normal */
+    double a_velocity[3], b_velocity[3]; /* units / s; plane: b_velocity is 0 */
     double radius;
-    bool known; /* velocities are known: it existed a substep ago */
+    bool known; /* the velocities are valid: the collider existed in the previous substep */
 } px_obstacle;
 
 typedef struct px_swing {
@@ -19,40 +19,41 @@ typedef struct px_swing {
     const px_weight_table *weights;
     px_values values;
     px_match match;
-    px_swing_pass pass;             /* settings and state, as the kernels take them */
-    float *deltas, *keeps, *pushes; /* [particle] … [4] with fill */
-    uint32_t centre;                /* the particle that coordinates are relative to */
+    px_swing_pass pass;             /* settings and state passed to the kernels */
+    float *deltas, *keeps, *pushes; /* [particle], [particle], [particle][4]; padded to whole blocks */
+    uint32_t centre;                /* the particle that coordinates are relative to, to reduce rounding */
     double step;                    /* h, seconds */
     pelt_jiggle_forces forces;
     float (*joint_pushes)[3]; /* [joint] scratch */
-    float *outside;           /* [particle] distance outside the surface at rest, units; NULL: no colliders */
+    float *outside;           /* [particle] distance outside the rest surface, units; NULL: no colliders */
     uint32_t collider_count;
     pelt_collider *colliders; /* [collider_count] */
     px_obstacle *obstacles;   /* [collider_count] */
 } px_swing;
 
-/* normals [vertex][3] of the mesh at rest. Arrays live in the arena; the others must outlive it. */
+/* normals [vertex][3] of the mesh at rest. Arrays live in the arena; all other arguments must outlive it. */
 pelt_result px_swing_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
                           const px_weight_table *weights, const px_thickness *thickness,
                           const px_jiggle_kernels *kernels, const float *normals, const pelt_jiggle_desc *desc,
                           px_swing *out);
 void px_swing_set_values(px_swing *swing, const pelt_jiggle_joint *joints, uint32_t joint_count,
                          const pelt_jiggle_maps *maps);
-/* Clamps values to their ranges. */
+/* Sets the forces, clamped to their ranges. */
 void px_swing_set_forces(px_swing *swing, const pelt_jiggle_forces *forces);
 void px_swing_set_collider(px_swing *swing, uint32_t index, const pelt_collider *collider);
-/* Sets all particles to the primary motion [particle][4], at rest. */
+/* Places all particles at the primary motion [particle][4], with velocity 0. */
 void px_swing_reset(px_swing *swing, const float *skin);
 /* Advances one substep, to the primary motion `skin` [particle][4] and joints at `globals` [joint]. */
 void px_swing_step(px_swing *swing, const float *skin, const pelt_affine *globals);
-/* Shown positions `later` seconds after the last substep, with primary motion `skin`: out [particle][4]. */
+/* Computes the displayed positions out [particle][4], `later` seconds after the last substep, with primary motion
+ * `skin`. */
 void px_swing_show(const px_swing *swing, const float *skin, double later, float *out);
 
 /* ---- collide.c -------------------------------------------------------------------------------------------- */
 
 pelt_result px_swing_make_colliders(px_arena *arena, const pelt_jiggle_desc *desc, const float *normals,
                                     px_swing *swing);
-/* After a substep: resolves contacts and clamps distances from the primary motion. */
+/* Called after a substep: resolves contacts and clamps distances from the primary motion. */
 void px_swing_hold(px_swing *swing, const float *skin, const pelt_affine *globals);
 
 #endif

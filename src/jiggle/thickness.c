@@ -1,9 +1,9 @@
-/* Thickness of the tissue around joints, and what depends on it: softness, the bound on secondary motion, and where the
- * lattice is too coarse for the vertices.
+/* Thickness of the tissue around joints, and quantities derived from it: softness, the bound on secondary motion, and
+ * the share of the rig's skinning where the lattice is too coarse for the vertices.
  *
- * Thickness of a joint: mean distance of its vertices from its bone. Softness grows with thickness relative to the thickest
- * tissue of the character: torsos and thighs are soft, fingers and toes rigid. Heads are as thick as bellies, so heads,
- * hands and feet are recognised by name as well.
+ * Thickness of a joint: mean distance of its vertices from its bone. Softness grows with thickness relative to the
+ * thickest tissue of the character: torsos and thighs are soft, fingers and toes rigid. Heads are as thick as bellies,
+ * so heads, hands and feet are also recognised by name.
  */
 #include "jiggle/thickness.h"
 
@@ -11,17 +11,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define REFERENCE_QUANTILE 0.9f  /* of the thickness over particles: the reference thickness */
+#define REFERENCE_QUANTILE 0.9f  /* quantile of the thickness over particles that is the reference thickness */
 #define RIGID_BELOW        0.2f  /* of the reference: thinner tissue has no secondary motion */
 #define SOFT_ABOVE         0.6f  /* of the reference: thicker tissue has all of δ */
 #define MAX_SWING          0.12f /* of the thickness: bound on secondary motion */
-#define SKINNED_BELOW      1.0f  /* cells: vertices of thinner tissue keep the skin of the rig */
-#define EMBEDDED_ABOVE     2.0f  /* cells: vertices of thicker tissue move with the lattice alone */
+#define SKINNED_BELOW      1.0f  /* cells: vertices of thinner tissue use the rig's skinning */
+#define EMBEDDED_ABOVE     2.0f  /* cells: vertices of thicker tissue use the lattice alone */
 
 static const char *const firm_names[] = {"head",  "skull", "face", "jaw", "eye", "hand", "palm", "finger",
                                          "thumb", "foot",  "feet", "toe", "paw", "hoof", "claw"};
 
-/* Whether `text` contains `word`, which is lower case; ignores case. */
+/* Returns true if `text` contains `word` (lower case), ignoring case. */
 static bool holds(const char *text, const char *word) {
     for (; *text; text++) {
         size_t n = 0;
@@ -54,7 +54,7 @@ static float distance_from(const px_jiggle_bones *bones, uint32_t first, uint32_
     return least;
 }
 
-/* Vertices are weighted by the square of their skin weight: shared ones count less. */
+/* Vertices are weighted by their squared skin weight, so that vertices shared by several joints count less. */
 static pelt_result measure_joints(px_arena *arena, const px_jiggle_subject *subject, px_thickness *t) {
     const pelt_skin *skin = &subject->model->skin;
     uint32_t joint_count = subject->model->skeleton.joint_count;
@@ -90,7 +90,7 @@ void px_thickness_blend(const px_weight_table *weights, const float *joints, uin
     for (size_t p = 0; p < particle_count; p++) {
         const uint16_t *rows = weights->bones + p * weights->capacity;
         const float *shares = weights->weights + p * weights->capacity;
-        out[p] = joints[rows[0]]; /* exact where all are equal */
+        out[p] = joints[rows[0]]; /* sum relative to the first joint: exact if all values are equal */
         for (uint32_t k = 1; k < weights->capacity; k++)
             out[p] += shares[k] * (joints[rows[k]] - joints[rows[0]]);
     }
@@ -106,7 +106,7 @@ pelt_result px_thickness_make(px_arena *arena, const px_jiggle_subject *subject,
     float *sorted = PX_NEW(arena, float, count);
     if (!out->joints || !out->softness || !out->swings || !out->holds || !sorted)
         return PELT_ERROR_MEMORY;
-    for (uint32_t j = 0; j < joint_count; j++) { /* without a skin the thickness is unknown */
+    for (uint32_t j = 0; j < joint_count; j++) { /* defaults without a skin: the thickness is unknown */
         out->softness[j] = 1;
         out->swings[j] = INFINITY;
     }

@@ -1,10 +1,10 @@
-/* Values of particles: settings of joints are blended by the weights of the particle; maps of vertices by the embedding of
- * the vertices; particles below the surface copy those above. */
+/* Values of particles: settings of joints are blended by the weights of the particle; maps of vertices by the
+ * embedding of the vertices; particles below the surface copy the layer above them. */
 #include "jiggle/values.h"
 
 #include <math.h>
 
-/* Weight of a vertex below which it does not affect a particle. */
+/* Particles with a smaller Σ of vertex weights count as having no vertex nearby. */
 #define MIN_VERTEX_SHARE 1e-3f
 
 #define NO_LIMIT 1e30f /* units; finite, so that it can be blended */
@@ -18,7 +18,7 @@ static float corner_weight(const float place[3], uint32_t corner) {
     return weight > 0 ? weight : 0;
 }
 
-/* Breadth-first search from particles with vertices nearby. Unreached particles count as having some. */
+/* Breadth-first search from particles with vertices nearby. Particles that it does not reach are not in `inner`. */
 static pelt_result find_inner(px_arena *arena, px_values *v) {
     const px_lattice *lattice = v->lattice;
     uint32_t count = lattice->particle_count, *queue = PX_NEW(arena, uint32_t, count), filled = 0, outer;
@@ -44,7 +44,7 @@ static pelt_result find_inner(px_arena *arena, px_values *v) {
     return PELT_OK;
 }
 
-/* Whether a joint has a δ of its own, which then holds for its bone too. */
+/* Returns true if the joint has its own δ, which then applies to its bone too: the bone is not pinned. */
 static bool is_soft(const pelt_jiggle_desc *desc, uint32_t joint) {
     for (uint32_t n = 0; n < desc->joint_count; n++)
         if (desc->joints[n].joint == joint)
@@ -105,7 +105,7 @@ static float clamped(float x, float most) {
     return x >= 0 ? (x <= most ? x : most) : 0;
 }
 
-/* Vertices without a value take that of the joints. */
+/* Vertices without a value (negative) take the value of the joints. */
 static void blend_map(const px_values *v, const float *map, float most, float *out) {
     const px_lattice *lattice = v->lattice;
     memset(v->sums, 0, lattice->particle_count * sizeof *v->sums);
@@ -130,9 +130,9 @@ static void blend_map(const px_values *v, const float *map, float most, float *o
     }
 }
 
-/* One kind of value. */
+/* One kind of value: stiffness, damping, δ or pin. */
 typedef struct kind {
-    size_t offset; /* of its field in pelt_jiggle_joint */
+    size_t offset; /* offset of its field in pelt_jiggle_joint, bytes */
     float standard, most;
     const float *shares; /* [joint] factor on the default; NULL: 1 */
     const float *map;    /* [vertex] or NULL */
@@ -155,7 +155,7 @@ static void set_kind(const px_values *v, const kind *k, const pelt_jiggle_joint 
         k->out[p] = clamped(k->out[p], k->most);
 }
 
-/* δ by thickness, except where settings give one. */
+/* Bounds from thickness, except for joints whose δ the settings give; then max_distance. */
 static void set_limits(const px_values *v, const pelt_jiggle_joint *joints, uint32_t joint_count,
                        const pelt_jiggle_maps *maps) {
     for (uint32_t j = 0; j < v->joint_count; j++)

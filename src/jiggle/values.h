@@ -1,4 +1,4 @@
-/* Stiffness, damping and δ of particles, from settings of joints and vertices and from bones. */
+/* Stiffness, damping and δ per particle, from settings of joints and vertices and from pinning near bones. */
 #ifndef PELT_JIGGLE_VALUES_H
 #define PELT_JIGGLE_VALUES_H
 
@@ -8,27 +8,27 @@
 
 typedef struct px_values {
     const px_lattice *lattice;
-    const px_weight_table *weights; /* of particles */
+    const px_weight_table *weights; /* joint weights of particles */
     uint32_t joint_count;
     float standard_stiffness, standard_damping, standard_delta;
-    const px_thickness *thickness; /* NULL: equally soft everywhere */
-    uint8_t *pinned;               /* [particle] within a bone's cylinder */
-    uint32_t inner_count;          /* particles without a vertex nearby, from the surface inwards */
+    const px_thickness *thickness; /* NULL: softness 1 for all */
+    uint8_t *pinned;               /* [particle] 1: inside a bone's cylinder */
+    uint32_t inner_count;          /* particles without vertices nearby, sorted from the surface inwards */
     uint32_t *inner;               /* [inner_count] */
-    uint32_t *layers;              /* [particle] distance, in links, from particles with vertices nearby */
-    float *totals;                 /* [particle] Σ of the weights of vertices */
+    uint32_t *layers;              /* [particle] graph distance from the particles with vertices */
+    float *totals;                 /* [particle] Σ of the trilinear weights of vertices */
     float *sums;                   /* [particle] scratch */
     float *joints;                 /* [joint] scratch */
-    float *stiffness;              /* [particle] half-widths */
+    float *stiffness;              /* [particle] half-width of regions, cells */
     float *damping;                /* [particle] 1 / s */
-    float *deltas;                 /* [particle] δ, reduced by pins */
+    float *deltas;                 /* [particle] δ, reduced near pinned particles */
     float *pins;                   /* [particle] */
-    float max_distance;            /* units; 0: no bound */
-    float *limits;                 /* [particle] bound on the distance from the primary motion, units; 1e30: none */
+    float max_distance;            /* units; 0: unbounded */
+    float *limits; /* [particle] bound on the distance from the primary motion, units; 1e30: unbounded */
 } px_values;
 
-/* Cylinders of `radius` cells around bones, for particles that follow the bone more than any other. Subject is used
- * only here. */
+/* Pins particles in cylinders around bones (radius from `desc`, cells) if that bone has their largest weight.
+ * `subject` is not used after the call. */
 pelt_result px_values_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
                            const px_weight_table *weights, const px_thickness *thickness, const pelt_jiggle_desc *desc,
                            px_values *out);

@@ -1,18 +1,18 @@
 /* Volumes of parts and their correction: LBSD §III.D.
  *
- * Every part k gets a λ so that Vol(x + λ v) is what it was at rest (eq. 10). The paper's field v leads particles to the
- * nearest boundary (eq. 9); here it is the gradient of the part's volume at rest, turned with the particles
- * (volume_make.c). Stretch of joints (det S) scales the target.
+ * Every part k gets a λ so that Vol(x + λ v) equals its rest volume (eq. 10). The field v of the paper moves particles
+ * towards the nearest boundary (eq. 9); here it is the gradient of the part's volume at rest, rotated with the
+ * particles (volume_make.c). Stretch of joints (det S) scales the target.
  *
- * The paper corrects the parts once, from the root outwards, but expanding a part also changes its neighbours. So parts are
- * corrected in several sweeps (nonlinear Gauss-Seidel), skipping those whose neighbours did not move; after the first sweep
- * only the volume is recomputed and the cubic reused, which is three times faster.
+ * The paper corrects the parts once, from the root outwards, but expanding a part also changes its neighbours. So parts
+ * are corrected in several sweeps (nonlinear Gauss-Seidel), skipping parts whose neighbours did not move; after the
+ * first sweep only the volume is recomputed and the cubic reused, which is three times faster.
  */
 #include "jiggle/primary.h"
 
 #include <math.h>
 
-/* Bound on the displacement, in cells, where blending is strongest. */
+/* Bound on λ: displacement in cells of the particle with the strongest blending. */
 #define MAX_SWELLING 1.0
 
 #define MAX_SWEEPS 4
@@ -33,7 +33,7 @@ static int find_turns(const double c[4], double out[2]) {
     double a = 3 * c[3], b = c[2], root = b * b - a * c[1]; /* a x² + 2 b x + c[1] */
     if (!(root > 0) && a != 0)
         return 0;
-    double sum = b < 0 ? b - sqrt(fmax(root, 0)) : b + sqrt(fmax(root, 0)); /* no cancellation */
+    double sum = b < 0 ? b - sqrt(fmax(root, 0)) : b + sqrt(fmax(root, 0)); /* signs chosen to avoid cancellation */
     int count = 0;
     if (sum != 0)
         out[count++] = -c[1] / sum;
@@ -47,8 +47,8 @@ static int find_turns(const double c[4], double out[2]) {
     return count;
 }
 
-/* The root in an interval in which the cubic is monotonic and changes sign: Newton's method, bisecting where it would leave
- * the interval. */
+/* The root in an interval in which the cubic is monotonic and changes sign: Newton's method, with bisection when a
+ * step leaves the interval. */
 static double find_zero(const double c[4], double from, double to) {
     bool below = cubic_at(c, from) < 0;
     double x = (from + to) / 2;
@@ -67,7 +67,7 @@ static double find_zero(const double c[4], double from, double to) {
     return x;
 }
 
-/* The first root between 0 and `end`; false without one, with the argument of the least absolute value. */
+/* Finds the first root between 0 and `end`. Returns false if there is none; *at then minimises the absolute value. */
 static bool search(const double c[4], const double turns[2], int turn_count, double end, double *at) {
     double stops[3], from = 0;
     int count = 0;
@@ -105,7 +105,7 @@ double px_cubic_nearest(const double c[4], double low, double high) {
 
 /* ---- Parts ------------------------------------------------------------------------------------------------ */
 
-/* The volume of a part when the field is added λ times, as a polynomial in λ; without a field out[0] alone. */
+/* Volume of a part at positions + λ · field, as a polynomial in λ. field NULL: only out[0]. */
 static void part_volume(const px_primary *p, const px_volume_part *part, const float *positions, const float *field,
                         double out[4]) {
     float sums[4][PX_JIGGLE_BLOCK] = {{0}};
@@ -122,7 +122,7 @@ void px_primary_volumes(const px_primary *primary, const float *positions, doubl
         part_volume(primary, &primary->parts[k], positions, NULL, &volumes[k]);
 }
 
-/* Rotates the displacement of a particle; stores it twice, so that no result is read back. */
+/* Rotates the displacement of a particle; stores it twice, so that no result is read back from memory. */
 static void turn_way(const float q[4], const float v[3], float *restrict out, float *restrict copy) {
     float x = q[1] * v[2] - q[2] * v[1] + q[3] * v[0], y = q[2] * v[0] - q[0] * v[2] + q[3] * v[1];
     float z = q[0] * v[1] - q[1] * v[0] + q[3] * v[2];
@@ -131,7 +131,7 @@ static void turn_way(const float q[4], const float v[3], float *restrict out, fl
     out[2] = copy[2] = v[2] + 2 * (q[0] * y - q[1] * x);
 }
 
-/* The polynomial of a part about the positions as they are, with a field that is 0 elsewhere. */
+/* The polynomial of a part about the current positions. The field is 0 outside the part's swellings. */
 static void find_cubic(px_primary *p, const px_volume_part *part, double out[4]) {
     const px_swelling *swellings = p->swellings + part->first_swelling;
     float(*turned)[3] = p->turned + part->first_swelling;
@@ -144,7 +144,7 @@ static void find_cubic(px_primary *p, const px_volume_part *part, double out[4])
         memset(p->field + 4 * (size_t)swellings[e].particle, 0, 4 * sizeof *p->field);
 }
 
-/* Shifts the polynomial to λ = at, except the volume itself. */
+/* Re-expands the polynomial about λ = at, except for c[0], which is recomputed. */
 static void shift_cubic(double c[4], double at) {
     c[1] += at * (2 * c[2] + at * 3 * c[3]);
     c[2] += at * 3 * c[3];
@@ -186,7 +186,7 @@ static void swell_part(px_primary *p, const px_volume_part *part, double target,
         wake_neighbours(p, part);
 }
 
-/* Target volumes: those at rest, scaled by the stretch of the joints, blended with the present ones by `amount`. */
+/* Target volumes: rest volumes scaled by the stretch of the joints, blended with the current volumes by `amount`. */
 static void find_targets(px_primary *p, float amount, double *targets) {
     if (amount < 1)
         px_primary_volumes(p, p->pass.positions, p->volumes);

@@ -1,21 +1,22 @@
-/* Volumes of cells and their derivatives along a field, for every instruction set. The includer defines LANES (see core/lanes.h).
+/* Volumes of cells and their derivatives along a displacement field, for every instruction set. The includer defines
+ * LANES (see core/lanes.h).
  *
- * Eq. 7 of LBSD: the octant at corner p of a cell has the half edges from p to its three neighbours, and the volume
- * d_x · (d_y × d_z), with a sign that makes it positive at rest. Edges that run along the axes, from − to +, need no
- * signs: going to the other end of an edge turns its direction and the sign of the octant both. So a cell has 12 edges,
- * and each octant is the product of the three that meet at its corner, over 8.
+ * Eq. 7 of LBSD: the octant at corner p of a cell has the half edges d_x, d_y, d_z from p to its three neighbours, and
+ * the volume d_x · (d_y × d_z), with the sign that makes it positive at rest. Edges directed from − to + along the axes
+ * need no signs: at the other end of an edge, both its direction and the sign of the octant are reversed. So a cell has
+ * 12 edges, and the volume of an octant is the triple product of the three edges at its corner, over 8.
  *
- * That is the volume of the octant's parallelepiped and sees no twist: four corners of a cell turned against the other
- * four have square corners still, while the waist between them is thinner. So edges are taken not at the corner but
- * where Gauss' rule for two points has them, 0.21 of a cell inwards: then the eight octants add up to the exact volume
- * of the cell as it carries the mesh (trilinear), and are what they were for cells that are not bent.
+ * This is the volume of a parallelepiped and does not detect twist: if four corners of a cell rotate against the other
+ * four, angles at the corners stay right while the waist between them shrinks. So edges are evaluated not at the corner
+ * but at the nodes of two-point Gauss quadrature, 0.21 of a cell inwards. The eight octants then sum to the exact
+ * volume of the trilinear cell, and are unchanged for cells that are not bent.
  *
- * Edges a + λ a' make a · (b × c) a polynomial in λ of degree 3; its coefficients are what is added up.
+ * With edges a + λ a', the product a · (b × c) is a cubic polynomial in λ; its coefficients are summed.
  */
 #include "core/lanes.h"
 #include "jiggle/kernels.h"
 
-/* Of the particles at one corner of cells side by side in a block: points [particle][4]. */
+/* Loads one corner of LANES consecutive cells of a block: points [particle][4]. */
 INLINE void load_corner(const float *points, const uint32_t *particles, lanes out[3]) {
 #if LANES == 1
     memcpy(out, points + 4 * (size_t)particles[0], 3 * sizeof *points);
@@ -34,7 +35,7 @@ INLINE void draw_near(lanes *a, lanes *b) {
     *b -= step;
 }
 
-/* edges[axis][e]: e has the bits of the corner without the axis' own. */
+/* edges[axis][e]: the bits of e are those of the corner without the bit of `axis`. */
 INLINE void load_edges(const float *points, const px_volume_block *block, size_t lane, lanes edges[3][4][3]) {
     lanes corners[8][3];
     for (int v = 0; v < 8; v++)
@@ -72,7 +73,7 @@ INLINE void expand(const lanes *a, const lanes *b, const lanes *c, const lanes *
     out[3] = lanes_dot3(da, darea);
 }
 
-/* The volumes alone, as `expand` has them. */
+/* Adds only the constant term of `expand`. */
 INLINE void add_octants(const px_volume_block *block, size_t lane, const lanes edges[3][4][3], lanes *sum) {
     for (int v = 0; v < 8; v++) {
         int x = v >> 1, y = (v & 1) | (v & 4) >> 1, z = v & 3;

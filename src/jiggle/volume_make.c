@@ -1,27 +1,28 @@
 /* Parts whose volume is preserved: their octants, and the displacements that expand them.
  *
- * A part's volume is that of the octants of its particles (LBSD, fig. 5b and eq. 8), as far as the mesh fills them: a
- * lattice is a good deal larger than the mesh, and lies more on one side of it than on the other.
+ * The volume of a part is that of the octants of its particles (LBSD, fig. 5b and eq. 8), weighted by the fraction that
+ * the mesh fills: a lattice is considerably larger than the mesh, and extends farther on one side of it than on the
+ * other.
  *
  * A part expands along the gradient of its volume at rest: its surface moves outwards, and its borders move into the
- * neighbouring parts, which then expand in turn. So a part that is squeezed between others, as hips are, gets its volume back
- * by small moves of all around it. Displacements are smoothed over neighbours and scaled by the blending of a particle:
- * Σ 4 · w_a · w_b over pairs of its joints, at most 1. So tissue of one bone alone never moves, and volume comes back where
- * blending loses it.
+ * neighbouring parts, which then expand in turn. So a part that is squeezed between others, as hips are, regains its
+ * volume by small displacements of all parts around it. Displacements are smoothed over neighbours and scaled by the
+ * blending of a particle: Σ 4 · w_a · w_b over pairs of its joints, at most 1. So tissue of a single bone never moves,
+ * and volume is restored where blending loses it.
  */
 #include "core/math3.h"
 #include "jiggle/primary.h"
 
 #include <math.h>
 
-/* Displacements below this fraction of the largest of a part are dropped. */
+/* Displacements below this fraction of the part's largest are dropped. */
 #define MIN_DISPLACEMENT 1e-2f
 
 #define SMOOTHING_PASSES 2
 
 /* ---- Octants ---------------------------------------------------------------------------------------------- */
 
-/* Whether corner c of a cell is the first one of its part. */
+/* Returns true if corner c is the first corner of the cell in its part. */
 static bool is_first(const uint32_t *parts, const uint32_t cell[8], int c) {
     for (int e = 0; e < c; e++)
         if (parts[cell[e]] == parts[cell[c]])
@@ -29,7 +30,7 @@ static bool is_first(const uint32_t *parts, const uint32_t cell[8], int c) {
     return true;
 }
 
-/* The octants of cell i that belong to a part go to slot `slot` of the blocks. */
+/* Writes the octants of cell i that belong to `part` to slot `slot` of the blocks. */
 static void fill_slot(px_volume_block *blocks, size_t slot, const px_lattice *lattice, size_t i, const uint32_t *parts,
                       uint32_t part) {
     px_volume_block *block = &blocks[slot / PX_JIGGLE_BLOCK];
@@ -68,7 +69,7 @@ static pelt_result make_blocks(px_arena *arena, const px_lattice *lattice, const
 
 /* ---- Displacements ---------------------------------------------------------------------------------------- */
 
-/* How much joints blend a particle: 0 where one joint alone moves it, 1 between two alike. */
+/* Blending of a particle: 0 if one joint alone moves it, 1 between two joints of equal weight. */
 static float blend_of(const px_weight_table *weights, size_t particle) {
     const float *row = weights->weights + particle * weights->capacity;
     float sum = 0;
@@ -78,8 +79,9 @@ static float blend_of(const px_weight_table *weights, size_t particle) {
     return fminf(sum, 1);
 }
 
-/* How a part's volume at rest grows as particles move, over a cell's side squared: ways [particle][3]. The edges of an
- * octant lie along the axes, so that is how fast the ends of each move apart, taken where the kernel has them. */
+/* Gradient of a part's volume at rest, divided by the squared side of a cell: ways [particle][3]. At rest the edges
+ * of an octant are parallel to the axes, so the derivative along an axis depends only on the ends of the edge along
+ * it, weighted as at the Gauss points of the kernel. */
 static void find_growth(const px_lattice *lattice, const uint32_t *parts, uint32_t part, float (*ways)[3]) {
     const float near = 1 - PX_VOLUME_GAUSS, far = PX_VOLUME_GAUSS;
     memset(ways, 0, lattice->particle_count * sizeof *ways);
@@ -111,7 +113,7 @@ static void smooth_ways(const px_lattice *lattice, float (*ways)[3], float (*scr
     }
 }
 
-/* Final displacements of a part: smoothed, scaled by blending, the largest one cell long. */
+/* Final displacements of a part: smoothed, scaled by blending, normalised to a maximum of one cell. */
 static void find_ways(const px_lattice *lattice, const uint32_t *parts, uint32_t part, const float *blends,
                       float (*ways)[3], float (*scratch)[3]) {
     float longest = 0;
@@ -127,7 +129,7 @@ static void find_ways(const px_lattice *lattice, const uint32_t *parts, uint32_t
             ways[i][c] *= lattice->cell / longest;
 }
 
-/* Writes the particles that a part displaces to `out`; NULL: counts them only. */
+/* Writes the particles that a part displaces to `out`; NULL: only counts them. */
 static uint32_t list_swellings(const px_lattice *lattice, const float (*ways)[3], px_swelling *out) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < lattice->particle_count; i++) {
@@ -169,7 +171,7 @@ static pelt_result make_swellings(px_arena *arena, const px_lattice *lattice, co
 
 /* ---- Neighbours ------------------------------------------------------------------------------------------- */
 
-/* Marks [particle] the particles that the octants of a part depend on. */
+/* Marks the particles [particle] that the octants of a part depend on. */
 static void mark_corners(const px_primary *p, const px_volume_part *part, uint8_t *marks) {
     memset(marks, 0, p->particle_count);
     for (uint32_t b = part->first_block; b < part->first_block + part->block_count; b++)
@@ -189,7 +191,7 @@ static bool is_moved_by(const px_primary *p, const uint8_t *marks, const px_volu
     return false;
 }
 
-/* Which parts change the volume of which: first [part][part], then as lists. */
+/* Finds which parts change the volume of which: first as a matrix [part][part], then as lists. */
 static pelt_result make_neighbours(px_arena *arena, px_primary *p) {
     size_t count = p->part_count, total = 0;
     uint8_t *marks = PX_NEW(arena, uint8_t, p->particle_count),

@@ -1,8 +1,9 @@
-/* Which joints move a particle: from the mesh's skin, or by diffusion from the bones (Chen et al. 2011, section III.C).
+/* Joint weights of particles: from the mesh's skin, or by heat diffusion from the bones (Chen et al. 2011, section
+ * III.C).
  *
- * The paper lets heat run until nothing changes. With a bone's own particles held hot and nothing else held, that would
- * be hot everywhere; here the particles of all other bones are held cold, so that the steady state is the answer:
- * weights are harmonic, and the same solver that fills gaps in transferred weights finds them. */
+ * The paper diffuses heat until the temperatures are stationary. If only a bone's own particles were fixed, at
+ * temperature 1, the steady state would be 1 everywhere; here the particles of all other bones are fixed at 0. Then
+ * weights are harmonic, and the solver that fills gaps in transferred weights computes them. */
 #include "core/math3.h"
 #include "jiggle/jiggle.h"
 
@@ -16,7 +17,7 @@ static pelt_result neighbours_of(px_arena *arena, const px_graph *links, px_neig
     return out->offsets ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* Copies the nearest known row to rows that are not known. */
+/* Copies the nearest known row to each unknown row. */
 static void copy_nearest(const px_lattice *lattice, const uint8_t *known, px_weight_table *table) {
     for (uint32_t p = 0; p < lattice->particle_count; p++) {
         uint32_t best = PELT_NONE;
@@ -37,7 +38,7 @@ static void copy_nearest(const px_lattice *lattice, const uint8_t *known, px_wei
     }
 }
 
-/* Fills unknown rows, multiplies by the strength of joints, and cuts to the capacity. */
+/* Fills unknown rows, multiplies by the strength of joints, and truncates to the capacity. */
 static pelt_result finish(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
                           const px_lattice *lattice, const px_jiggle_heat *heat, uint8_t *known,
                           const px_weight_table *table, px_weight_table *out) {
@@ -74,7 +75,7 @@ static double share_of_corner(const float place[3], uint32_t corner) {
     return share;
 }
 
-/* Adds what a vertex has to a particle's row. */
+/* Adds the weights of a vertex, times `share`, to a particle's row. */
 static void give(const pelt_skin *skin, size_t vertex, double share, px_weight_table *table, uint32_t particle) {
     px_weight_sum sum = {0};
     px_weight_sum_add_row(&sum, table, particle, 1);
@@ -112,7 +113,7 @@ static float width_of(const px_jiggle_heat *heat, uint32_t joint) {
     return heat ? heat[joint].width : 1;
 }
 
-/* The bone that a particle is nearest to, distances in widths. */
+/* Returns the bone with the smallest distance / width. */
 static uint32_t nearest_bone(const px_jiggle_bones *bones, const px_jiggle_heat *heat, const float p[3],
                              float *distance) {
     uint32_t best = PELT_NONE;

@@ -1,4 +1,4 @@
-/* Operations that join the simulation with retargeting, helper bones and morph targets; see jiggle_rig.h. */
+/* Operations that combine the simulation with retargeting, helper bones and morph targets; see jiggle_rig.h. */
 #include "core/core.h"
 
 #include <pelt/jiggle_rig.h>
@@ -20,8 +20,8 @@ PX_DESC(jiggle_simulate, options)
 
 /* ---- Simulation ------------------------------------------------------------------------------------------- */
 
-/* Adds the source motion to the model and moves it to the front: pelt_decompose pairs clips with motions by name, the first
- * of equal names first. */
+/* Adds the source motion to the model and moves it to the front: pelt_decompose pairs clips with motions by name,
+ * the first of equal names first. */
 static pelt_result retarget(pelt_context *context, pelt_model *model, const pelt_jiggle_simulate_desc *desc,
                             pelt_retarget_report *report) {
     pelt_joint_match *found = NULL;
@@ -48,7 +48,7 @@ static pelt_result retarget(pelt_context *context, pelt_model *model, const pelt
     return PELT_OK;
 }
 
-/* Replaces a motion by its part between `from` and `to`, and in a loop by the closed cycle. */
+/* Replaces a motion by its part between `from` and `to`, closed to a cycle if `loop`. */
 static pelt_result trim(pelt_context *context, pelt_model *model, const pelt_jiggle_simulate_desc *desc, bool loop,
                         pelt_motion *motion, double *added) {
     pelt_motion part;
@@ -93,7 +93,7 @@ static pelt_result simulate(pelt_context *context, pelt_model *model, const pelt
         memcpy(replaced, model->motions, model->motion_count * sizeof *replaced);
         model->motions = replaced;
     }
-    model->clips = NULL; /* vertices are welded at rest: those of a clip may part */
+    model->clips = NULL; /* weld by the rest pose only: vertices welded at rest may separate in a clip */
     model->clip_count = 0;
     for (uint32_t c = 0; c < count; c++) {
         pelt_motion *motion = rest ? NULL : &model->motions[first + c];
@@ -104,7 +104,7 @@ static pelt_result simulate(pelt_context *context, pelt_model *model, const pelt
     }
     model->clips = clips;
     model->clip_count = count;
-    model->mesh.weld = (pelt_vertex_classes){0}; /* vertices that are one at rest may differ in the clips */
+    model->mesh.weld = (pelt_vertex_classes){0}; /* welded vertices may differ in the new clips */
     report->clip_count = count;
     report->motions = motions;
     report->added = added;
@@ -136,7 +136,7 @@ pelt_result pelt_jiggle_simulate(pelt_context *context, pelt_model *model, const
     return px_operation_end(model, result);
 }
 
-/* ---- What the rig can hold -------------------------------------------------------------------------------- */
+/* ---- Helper bones and morph targets ----------------------------------------------------------------------- */
 
 pelt_decompose_desc pelt_jiggle_bones_default(void) {
     pelt_decompose_desc desc = pelt_decompose_desc_default();

@@ -1,5 +1,5 @@
-/* Patterns as morphs: colours of the mesh are the mean over all frames, so that players that do not morph colours show the
- * mean. Weights are relative to their means, then shifted into [0, 1] by an offset target. */
+/* Patterns as morphs. The colours of the mesh are the mean over all frames, so that players without colour morphs
+ * show the mean. Weights are relative to their means, then shifted into [0, 1] by an offset target. */
 #include "core/driver.h"
 #include "core/morphs.h"
 #include "light/light.h"
@@ -11,8 +11,8 @@ typedef struct apply_work {
     px_light *l;
     px_morph_group *groups;
     uint32_t group_count;
-    double *means;  /* [R] of the weights */
-    double *scales; /* [R] the largest difference from the mean */
+    double *means;  /* [R] mean weight */
+    double *scales; /* [R] largest difference of a weight from its mean */
     float *sampled; /* [old morph] scratch */
 } apply_work;
 
@@ -26,7 +26,7 @@ static void find_means(const apply_work *w) {
     }
 }
 
-/* The colour of a vertex when its light is `value`. */
+/* Vertex colour for light `value`: multiplied by the original vertex colour, if any. */
 static float tinted(const px_light *l, size_t vertex, size_t channel, double value) {
     const float *paint = l->model->mesh.colors;
     return (float)(paint ? value * (double)paint[3 * vertex + channel] : value);
@@ -74,7 +74,7 @@ static pelt_result make_morph(const apply_work *w, const px_morph_group *g, uint
     return PELT_OK;
 }
 
-/* Where only some targets have an attribute, players use the mesh's values for the others: those get explicit zeros. */
+/* If only some targets have an attribute, players use the mesh's values for the others: those get explicit zeros. */
 static pelt_result even_out(px_light *l, pelt_morph_set *set) {
     bool normals = false, tangents = false;
     for (uint32_t m = 0; m < set->morph_count; m++) {
@@ -111,7 +111,7 @@ static pelt_result make_morphs(const apply_work *w, pelt_morph_set *set) {
 
 /* ---- Tracks ----------------------------------------------------------------------------------------------- */
 
-/* A weight at a time between a motion's frames. `at`: a frame of it at or before the time, moved on. */
+/* Interpolates a weight at `time`. `*at`: a frame at or before the time; advanced. */
 static float weight_at(const apply_work *w, uint32_t motion, uint32_t r, uint32_t *at, float time) {
     const px_light *l = w->l;
     const pelt_clip *clip = &l->clips[motion];
@@ -176,7 +176,7 @@ pelt_result px_light_apply(px_light *l) {
         PX_TRY(px_morphs_fit_range(l->arena, &model->morphs, "light offset", &made));
         PX_TRY(even_out(l, &made.morphs));
         *model = made;
-        model->mesh.weld = (pelt_vertex_classes){0}; /* morphs count in it */
+        model->mesh.weld = (pelt_vertex_classes){0}; /* welding depends on morphs */
         model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_MOTIONS;
     }
     model->mesh.colors = colors;

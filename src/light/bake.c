@@ -1,25 +1,25 @@
 /* Light at every vertex in every frame: rays against the posed triangles.
  *
- * All vertices and frames use the same directions: Fibonacci points on a sphere. Colours then change only where something moves,
- * not because a hemisphere of directions turns with the normal, so they have a low rank; the cost is that shadows look like
- * those of many small lamps instead of noise. */
+ * All vertices and frames use the same directions: Fibonacci points on a sphere. Colours then change only where
+ * something moves, not because a hemisphere of directions turns with the normal, so A has a low rank. The cost: shadows
+ * look like those of many small lamps instead of noise. */
 #include "core/math3.h"
 #include "core/mesh.h"
 #include "core/surface.h"
 #include "light/light.h"
 
 #define BLOCK      64u
-#define RAY_OFFSET 1e-4  /* of the diagonal: rays start this far above the surface */
-#define MIN_COSINE 0.02f /* flatter rays would graze the triangles around the vertex */
-#define DARK_MEAN  0.02  /* mean light of a part below which its triangles may face inwards */
-#define FLIP_RATIO 10.0  /* light its other side instead where that has this many times as much light */
+#define RAY_OFFSET 1e-4  /* fraction of the diagonal: rays start this far above the surface */
+#define MIN_COSINE 0.02f /* rays at a flatter angle would graze the triangles around the vertex */
+#define DARK_MEAN  0.02  /* parts with a lower mean light may have inverted triangles */
+#define FLIP_RATIO 10.0  /* light the back side instead if it has this many times as much light */
 
 typedef struct frame_work {
     px_light *light;
     const px_surface *surface;
     const float *positions, *normals; /* [vertex][3] */
     const float *directions;          /* [direction][3] */
-    const float *sides;               /* [class] 1; −1: the side that triangles turn away from is lit */
+    const float *sides;               /* [class] 1: front; −1: the back side of triangles is lit */
     float diagonal;
     double *out; /* [class][channel] */
 } frame_work;
@@ -34,7 +34,7 @@ static void make_directions(uint32_t count, float *out) {
     }
 }
 
-/* Light from a direction. */
+/* Radiance from a direction. */
 static double lamp(const pelt_light_desc *desc, const float way[3], uint32_t channel) {
     double up = 0.5 + 0.5 * (double)way[1];
     return desc->kind == PELT_LIGHT_AMBIENT ? 1
@@ -71,7 +71,7 @@ static pelt_result light_block(void *user, size_t first, size_t count, size_t bl
     return PELT_OK;
 }
 
-/* The vertices of a clip's frame: [vertex][3]. `points` is scratch. */
+/* Reads the vertices of one frame: out [vertex][3]. `points`: scratch. */
 static pelt_result read_frame(px_light *l, const pelt_clip *clip, uint32_t frame, float *points, float *out) {
     const pelt_mesh *mesh = &l->model->mesh;
     PX_TRY(pelt_clip_read(l->context, clip, frame, 0, clip->point_count, points));
@@ -107,7 +107,7 @@ static pelt_result light_frame(frame_work *w, float *normals) {
     return result;
 }
 
-/* The mean light of each part, of the classes that have their first vertex in it. */
+/* Mean light of each part, over the classes whose first vertex is in it. */
 static void mean_by_part(const px_light *l, const frame_work *w, double *means) {
     const pelt_mesh *mesh = &l->model->mesh;
     for (uint32_t p = 0; p < mesh->part_count; p++) {
@@ -125,8 +125,8 @@ static void mean_by_part(const px_light *l, const frame_work *w, double *means) 
     }
 }
 
-/* Triangles of mirrored rigs and of files that are inside out turn away from the light: all of such a part is dark, and its
- * other side is not. That side is lit then. `w` has the first frame; its output is scratch. */
+/* Triangles of mirrored rigs and of inverted files face away from the light: such a part is all dark, while its back
+ * side is lit. Then the back side is used. `w` holds the first frame; its output is scratch. */
 static pelt_result choose_sides(frame_work *w, float *normals, float *sides) {
     px_light *l = w->light;
     const pelt_mesh *mesh = &l->model->mesh;

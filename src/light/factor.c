@@ -1,9 +1,10 @@
 /* Colours over time, A [frame][column], as weights and patterns, A ≈ W·H.
  *
- * The truncated SVD comes from the eigenvectors of A·Aᵀ. Non-negative factors (Lee and Seung 2000) start from it: seen
- * from far away the frames are points in the space of its patterns; the corners of a simplex around them are patterns of
- * which all frames are mixtures. Negative entries of a corner are set to 0, and alternating least squares, one pattern
- * at a time, reduce the error that this causes (HALS: Cichocki and Phan 2009). */
+ * The truncated SVD comes from the eigenvectors of the Gram matrix A·Aᵀ. Non-negative matrix factorisation (Lee and
+ * Seung 2000) starts from it: under central projection the frames are points in the space of the SVD's patterns, and
+ * all frames are mixtures of the corners of a simplex around these points. Negative entries of a corner are set to 0,
+ * and alternating least squares, one pattern at a time, reduces the error that this causes (HALS: Cichocki and Phan
+ * 2009). */
 #include "light/light.h"
 
 #include <math.h>
@@ -35,7 +36,7 @@ pelt_result px_light_svd(pelt_context *context, const double *a, size_t frame_co
             double sum = 0;
             for (size_t k = 0; k < frame_count; k++)
                 sum += vector[k];
-            for (size_t k = 0; k < frame_count; k++) /* colours are ≥ 0: the first pattern then is too */
+            for (size_t k = 0; k < frame_count; k++) /* sign: colours are ≥ 0, so the first pattern then is too */
                 weights[k * rank + r] = sum < 0 ? -vector[k] : vector[k];
         }
         px_gemm(1, px_transposed(px_matrix_of(weights, frame_count, rank)), px_matrix_in(a, frame_count, column_count),
@@ -46,16 +47,17 @@ pelt_result px_light_svd(pelt_context *context, const double *a, size_t frame_co
     return result;
 }
 
-/* ---- Where the search starts ------------------------------------------------------------------------------ */
+/* ---- Initial factors -------------------------------------------------------------------------------------- */
 
-/* Corner c of a regular simplex with `corners` corners around 0, whose sides are 1 away: coordinate n. */
+/* Coordinate n of corner c of a regular simplex with `corners` corners, centred at 0, whose faces are at distance 1. */
 static double simplex(uint32_t corners, uint32_t c, uint32_t n) {
-    double d = corners - 1.0; /* also how far corners are from the middle */
+    double d = corners - 1.0; /* dimension, and distance of the corners from the centre */
     double along = sqrt((d + 1) * (d - n) / (d * (d - n + 1)));
     return d * (c < n ? 0 : c == n ? along : -along / (d - n));
 }
 
-/* W·H of the SVD becomes (W·T⁻¹)·(T·H) with patterns at the corners of a simplex around all frames; both cut at 0. */
+/* Replaces W·H of the SVD by (W·T⁻¹)·(T·H), with patterns at the corners of a simplex around all frames; both
+ * clamped at 0. */
 static pelt_result start(pelt_context *context, size_t frame_count, size_t column_count, uint32_t rank, double *weights,
                          double *patterns) {
     size_t square = (size_t)rank * rank;
@@ -78,7 +80,7 @@ static pelt_result start(pelt_context *context, size_t frame_count, size_t colum
             }
             radius = fmax(radius, sqrt(sum));
         }
-        for (uint32_t c = 0; c < rank; c++) { /* corner c in terms of the SVD's patterns */
+        for (uint32_t c = 0; c < rank; c++) { /* corner c as a combination of the SVD's patterns */
             turn[c * rank] = 1;
             for (uint32_t r = 1; r < rank; r++)
                 turn[c * rank + r] = middle[r] + radius * fmax(reach[r], 1e-12) * simplex(rank, c, r - 1);
@@ -87,7 +89,7 @@ static pelt_result start(pelt_context *context, size_t frame_count, size_t colum
                 px_matrix_of(made, rank, column_count));
         for (size_t e = 0; e < rank * column_count; e++)
             patterns[e] = fmax(made[e], 0);
-        /* Weights: each frame's shares of the corners, which are ≥ 0; sums of distances from the sides. */
+        /* Weights: barycentric coordinates of each frame, which are ≥ 0 inside the simplex. */
         for (size_t k = 0; k < frame_count; k++)
             for (uint32_t c = 0; c < rank; c++) {
                 double share = 1, size = fmax(weights[k * rank], 1e-9);
@@ -106,8 +108,8 @@ static pelt_result start(pelt_context *context, size_t frame_count, size_t colum
 
 /* ---- Alternating ------------------------------------------------------------------------------------------ */
 
-/* x [rank][n] gets the best rows ≥ 0, one after the other: those that lower ‖A − …‖ given the other factor, whose
- * products are gram [rank][rank] and right [rank][n]. */
+/* Non-negative least squares for x [rank][n], one row at a time: minimises ‖A − …‖ for a fixed other factor, whose
+ * normal equations are gram [rank][rank] and right [rank][n]. */
 static void improve_rows(uint32_t rank, size_t n, const double *gram, const double *right, double *x) {
     for (uint32_t r = 0; r < rank; r++) {
         double own = gram[r * rank + r];
@@ -123,7 +125,7 @@ static void improve_rows(uint32_t rank, size_t n, const double *gram, const doub
     }
 }
 
-typedef struct half { /* one side of A ≈ W·H: rows [rank][n] of one factor, found from the other [rank][m] */
+typedef struct half { /* one factor, x [rank][n], computed from the other one [rank][m] */
     px_matrix a;      /* [m][n] */
     const double *other;
     double *x, *gram, *right;
@@ -151,7 +153,7 @@ pelt_result px_light_nmf(pelt_context *context, const double *a, size_t frame_co
         PX_ALLOC(context, double, (size_t)rank *(rank + frame_count + px_max_size(frame_count, column_count)));
     if (!scratch)
         return PELT_ERROR_MEMORY;
-    double *turned = scratch + (size_t)rank * rank, *right = turned + rank * frame_count; /* turned: Wᵀ */
+    double *turned = scratch + (size_t)rank * rank, *right = turned + rank * frame_count; /* `turned` is Wᵀ */
     px_matrix view = px_matrix_in(a, frame_count, column_count);
     half of_patterns = {view, turned, patterns, scratch, right, rank};
     half of_weights = {px_transposed(view), patterns, turned, scratch, right, rank};

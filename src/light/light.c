@@ -1,11 +1,11 @@
-/* Options and entry point: frames of all motions, their light, its factors, the model. */
+/* Options and entry point: sample all motions, bake, factor, apply to the model. */
 #include "light/light.h"
 
 #include <pelt/run.h>
 
 #include <math.h>
 
-#define MAX_FRAMES     4096u /* the time of the SVD grows with their cube */
+#define MAX_FRAMES     4096u /* the SVD takes cubic time in the frame count */
 #define DEFAULT_FPS    30.0
 #define DEFAULT_FRAMES 120.0 /* light changes slowly: more frames take minutes and do not lower the error visibly */
 
@@ -37,7 +37,7 @@ static pelt_result check(const px_light *l) {
     return PELT_OK;
 }
 
-/* Frames per second: as asked, else DEFAULT_FPS or what gives all motions together about DEFAULT_FRAMES. */
+/* Frames per second: the option, else DEFAULT_FPS, or less so that all motions together have about DEFAULT_FRAMES. */
 static double frame_rate(const px_light *l) {
     double seconds = 0;
     for (uint32_t m = 0; m < l->model->motion_count; m++)
@@ -47,7 +47,7 @@ static double frame_rate(const px_light *l) {
     return seconds * DEFAULT_FPS > DEFAULT_FRAMES ? DEFAULT_FRAMES / seconds : DEFAULT_FPS;
 }
 
-/* A clip for every motion, or one of the rest pose. */
+/* Creates one clip per motion, or one of the rest pose. */
 static pelt_result take_frames(px_light *l) {
     const pelt_model *model = l->model;
     size_t frames = 0;

@@ -13,7 +13,8 @@ typedef struct motion_clip {
 
 /* ---- Reading ---------------------------------------------------------------------------------------------- */
 
-/* Points whose vertices lie scattered: the whole run of vertices between the outermost is posed, then picked from. */
+/* For points whose vertices are not contiguous: poses the whole range of vertices between the lowest and the
+ * highest, then picks from it. */
 static pelt_result read_scattered(pelt_context *context, const px_pose *pose, const uint32_t *vertices, uint32_t count,
                                   float *out) {
     uint32_t lowest = vertices[0], highest = vertices[0];
@@ -32,7 +33,7 @@ static pelt_result read_scattered(pelt_context *context, const px_pose *pose, co
     return PELT_OK;
 }
 
-/* Called inside parallel loops of the caller: uses no threads, and its own scratch memory. */
+/* Called inside parallel loops of the caller: uses no threads, and allocates its own scratch memory. */
 static pelt_result read_frame(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
                               float *out) {
     const motion_clip *clip = user;

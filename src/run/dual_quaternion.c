@@ -1,18 +1,18 @@
-/* The rigid part of affine matrices as unit dual quaternions.
+/* Rigid part of affine matrices as unit dual quaternions.
  *
- * The rotation is the one nearest to the 3×3 part (its polar factor). Matrices without shear, nearly all there are,
- * have it in their columns. For the rest it is the largest eigenvector of a symmetric 4×4 matrix: B. K. P. Horn,
- * "Closed-form solution of absolute orientation using unit quaternions", J. Opt. Soc. Am. A 4(4), 1987. That one is a
- * rotation for every finite input, flat and zero matrices too.
+ * The rotation is the one nearest to the 3×3 part (its polar factor). For matrices without shear, the common case, it
+ * consists of the normalised columns. Otherwise it is the eigenvector of the largest eigenvalue of a symmetric 4×4
+ * matrix: B. K. P. Horn, "Closed-form solution of absolute orientation using unit quaternions", J. Opt. Soc. Am. A
+ * 4(4), 1987. This gives a rotation for every finite input, including singular and zero matrices.
  */
 #include "core/math3.h"
 #include "run/skin.h"
 
-/* Columns whose cosines are below this count as perpendicular: products of float matrices come no nearer. */
+/* Columns with a smaller absolute cosine count as perpendicular: products of float matrices are not more accurate. */
 #define PERPENDICULAR 1e-6
 
-/* The 3×3 part with entries of at most 1. A reflection is taken out by turning the first column around, as
- * px_transform_from_affine does. False when there is nothing finite and non-zero. */
+/* The 3×3 part scaled to entries of at most 1. A reflection is removed by negating the first column, as in
+ * px_transform_from_affine. Returns false if all entries are 0 or one is not finite. */
 static bool scaled_part(const pelt_affine *a, double m[9]) {
     double largest = 0;
     for (int r = 0; r < 3; r++)
@@ -30,7 +30,7 @@ static bool scaled_part(const pelt_affine *a, double m[9]) {
     return true;
 }
 
-/* Makes the columns unit vectors; false, with m untouched, when they are not perpendicular or one is zero. */
+/* Normalises the columns. Returns false, with m unchanged, if they are not perpendicular or one is zero. */
 static bool unit_columns(double m[9]) {
     double length[3];
     for (int c = 0; c < 3; c++) {
@@ -49,7 +49,7 @@ static bool unit_columns(double m[9]) {
     return true;
 }
 
-/* One Jacobi rotation that makes n[p][q] zero, gathered in the columns of v. */
+/* One Jacobi rotation that makes n[p][q] zero, accumulated in the columns of v. */
 static void jacobi_turn(double n[4][4], double v[4][4], int p, int q) {
     if (n[p][q] == 0)
         return;
@@ -71,7 +71,7 @@ static void jacobi_turn(double n[4][4], double v[4][4], int p, int q) {
     n[p][q] = n[q][p] = 0;
 }
 
-/* The quaternion of the rotation nearest to m; rows and columns of n in the order w x y z, so that w wins ties. */
+/* Quaternion of the rotation nearest to m. Rows and columns of n are in the order w x y z, so that w wins ties. */
 static void nearest_rotation(const double m[9], float q[4]) {
     double a = m[7] - m[5], b = m[2] - m[6], c = m[3] - m[1];
     double n[4][4] = {{m[0] + m[4] + m[8], a, b, c},
@@ -79,7 +79,7 @@ static void nearest_rotation(const double m[9], float q[4]) {
                       {b, m[1] + m[3], m[4] - m[0] - m[8], m[5] + m[7]},
                       {c, m[2] + m[6], m[5] + m[7], m[8] - m[0] - m[4]}};
     double v[4][4] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}};
-    for (int sweep = 0; sweep < 12; sweep++) { /* converges quadratically: 4 or 5 do */
+    for (int sweep = 0; sweep < 12; sweep++) { /* converges quadratically: 4 or 5 sweeps suffice */
         double off = 0;
         for (int p = 0; p < 4; p++)
             for (int r = p + 1; r < 4; r++)
@@ -136,11 +136,13 @@ pelt_affine px_affine_from_dual(const pelt_dual_quaternion *dual) {
     return out;
 }
 
-/* Stretches that are a scale but for this are made one: what chains of float matrices leave over. */
+/* A stretch within these tolerances of a uniform scale, or of scale 1, is replaced by it: rounding of chains of
+ * float matrices. */
 #define SHEAR_ROUNDING 1e-4f
 #define SCALE_ROUNDING 2e-6f
 
-/* Makes a stretch that is nearly a scale, the same in all directions, exactly that. Returns whether it scales at all. */
+/* Replaces a stretch that is nearly a uniform scale by exactly that. Returns true if the stretch is not the
+ * identity. */
 static bool tidy_stretch(float m[12]) {
     float scale = (m[0] + m[5] + m[10]) / 3, off = 0;
     for (int r = 0; r < 3; r++)

@@ -1,15 +1,16 @@
-/* Packed morphs, once for every body. The includer defines LANES (see lanes.h) and MORPH_BODY, the name of the body.
- * Each vertex goes through the same operations in the same order in every body, so all agree to the last bit.
+/* Kernel for packed morphs, for every instruction set. The includer defines LANES (see lanes.h) and MORPH_BODY, the
+ * name of the function. Every version does the same operations in the same order for each vertex, so results are
+ * identical to the last bit.
  */
 #include "core/lanes.h"
 #include "run/skin.h"
 
-/* A block at a time, to amortise the cost per entry. The scalar reference takes one vertex at a time, and also processes the
- * remainder for the SIMD versions. */
+/* The SIMD versions process a block at a time, to amortise the cost per entry. The scalar reference takes one vertex
+ * at a time, and also processes the remainder for the SIMD versions. */
 #define MORPH_STEP  (LANES == 1 ? 1 : PELT_MORPH_BLOCK)
 #define MORPH_PARTS (MORPH_STEP / LANES)
 
-/* Vertices i, i + 1 …, which are in one block. */
+/* Adds the displacements of vertices i, i + 1 …, which must be in one block. */
 INLINE void add_morphs(const size_t *offsets, const pelt_packed_delta *deltas, const float *weights, size_t i,
                        lanes sums[MORPH_PARTS][3]) {
     size_t block = i / PELT_MORPH_BLOCK, at = i % PELT_MORPH_BLOCK;

@@ -5,20 +5,20 @@
 
 #include <math.h>
 
-#define NEAR_KEY   1e-6 /* seconds: a key this near to an end of a part is that end */
-#define MAX_GAP    1.5  /* steps: a pose farther from the last one does not follow it */
-#define MIN_STEPS  4.0  /* steps of a motion: fewer do not show its direction */
+#define NEAR_KEY   1e-6 /* seconds: a key this close to an end of a part coincides with it */
+#define MAX_GAP    1.5  /* steps: a pose farther from the last one is not its successor */
+#define MIN_STEPS  4.0  /* steps of a motion: with fewer, its direction is unknown */
 #define MIN_COSINE 0.5  /* between the step that closes a cycle and its neighbours */
 
 /* ---- Tracks ------------------------------------------------------------------------------------------------ */
 
-/* A track that is being made. */
+/* A track under construction. */
 typedef struct draft {
     pelt_track *track;
-    float *times, *values; /* its own */
+    float *times, *values; /* writable arrays of `track` */
 } draft;
 
-/* An empty track with memory for `key_count` keys. */
+/* Makes an empty track with capacity for `key_count` keys. */
 static pelt_result make_track(pelt_model *model, const pelt_track *like, size_t key_count, pelt_track *track,
                               draft *out) {
     size_t width = like->width * (like->interpolation == PELT_INTERPOLATION_CUBIC ? (size_t)3 : 1);
@@ -109,7 +109,8 @@ pelt_result pelt_motion_part(pelt_context *context, pelt_model *model, const pel
 
 /* ---- Cycles ------------------------------------------------------------------------------------------------ */
 
-/* Vertices at both ends and one step from each, to test whether the first pose follows the last by one step. */
+/* poses: vertices at the start, one step after it, one step before the end, at the end. Returns true if the first
+ * pose follows the last one by one step. */
 static bool misses_key(float *const poses[4], uint32_t vertex_count, double size) {
     double gap = 0, step = 0, along = 0, lengths[2] = {0, 0};
     for (size_t i = 0; i < 3 * (size_t)vertex_count; i += 3) {
@@ -148,7 +149,7 @@ static pelt_result find_missing(pelt_context *context, const pelt_model *model, 
     return result;
 }
 
-/* The value at the start, once more after the end. */
+/* Appends the value at the start as a key after the end. */
 static pelt_result close_track(pelt_model *model, const pelt_track *track, const pelt_motion *motion, float time,
                                pelt_track *closed) {
     draft out;

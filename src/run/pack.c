@@ -1,5 +1,5 @@
-/* Packing morphs: which of them move a block of vertices, and by how much, in the order in which a pass over the
- * vertices meets them. */
+/* Packs morphs: for every block of vertices, the morphs that move it and their displacements, in the order in which
+ * a pass over the vertices reads them. */
 #include "run/skin.h"
 
 #include <float.h>
@@ -25,7 +25,7 @@ static bool any(const float *deltas, const overlap *o) {
     return false;
 }
 
-/* The blocks that a morph covers, though it need not move all of them. */
+/* Half-open range of blocks that a morph covers; it need not move all of them. */
 static size_t first_block(const pelt_morph *morph) {
     return morph->first_vertex / BLOCK;
 }
@@ -40,14 +40,14 @@ static void put(uint32_t index, const float *deltas, const overlap *o, pelt_pack
         largest = fmaxf(largest, fabsf(deltas[e]));
     float scale = largest / INT16_MAX;
     *out =
-        (pelt_packed_delta){.morph = index, .scale = scale >= FLT_MIN ? scale : 0}; /* below, division is too coarse */
+        (pelt_packed_delta){.morph = index, .scale = scale >= FLT_MIN ? scale : 0}; /* denormal scales are too coarse */
     for (size_t v = o->begin; out->scale > 0 && v < o->end; v++)
         for (size_t c = 0; c < 3; c++)
             out->values[c][v] = (int16_t)lrintf(deltas[3 * (o->from + v - o->begin) + c] / out->scale);
 }
 
-/* Counts entries into offsets[block + 2], which after their sum is where a block's next entry goes, and when all are
- * put, where it ends. */
+/* Counts entries into offsets[block + 2]. After the prefix sum, offsets[block + 1] is where the block's next entry
+ * goes; after all entries are written, it is the block's end. */
 static bool count_entries(const pelt_morph_set *set, size_t block_count, size_t *offsets) {
     bool normals = false;
     for (uint32_t m = 0; m < set->morph_count; m++) {

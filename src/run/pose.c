@@ -1,11 +1,12 @@
-/* A model at a time of a motion: sample, globals, palette; then morph and skin the vertices. */
+/* Evaluates a model at a time of a motion: local transforms, global transforms, palette; then morphs and skins the
+ * vertices. */
 #include "core/math3.h"
 #include "core/skin.h"
 #include "run/skin.h"
 
-/* Vertices morphed at a time, on the stack: 12 KB, which fits in the L1 cache until they are skinned. */
+/* Vertices morphed at a time, on the stack: 12 KB, which stays in the L1 cache until they are skinned. */
 #define MORPH_VERTICES 512
-/* As in pelt_skin_run_threads. */
+/* Same as in pelt_skin_run_threads. */
 #define BLOCK_VERTICES 4096
 
 /* ---- Palette and morph weights ---------------------------------------------------------------------------- */
@@ -31,7 +32,7 @@ static pelt_result make_palette(px_pose *pose, const pelt_transform *locals) {
     return PELT_OK;
 }
 
-/* From local transforms [joint] and morph weights [morph], which must stay. */
+/* Sets the pose from local transforms [joint] and morph weights [morph]; `weights` must outlive the pose. */
 static pelt_result take_pose(px_pose *pose, const pelt_transform *locals, const float *weights) {
     const pelt_model *model = pose->model;
     for (uint32_t t = 0; t < model->morphs.morph_count; t++)
@@ -68,7 +69,7 @@ void px_pose_free(px_pose *pose) {
 
 /* ---- The vertices ----------------------------------------------------------------------------------------- */
 
-/* From rest or morphed arrays that begin at vertex `first`. */
+/* Skins rest or morphed arrays that begin at vertex `first`. */
 static void skin_range(const px_pose *pose, size_t first, size_t count, const float *positions, const float *normals,
                        float *out_positions, float *out_normals) {
     const pelt_skin *skin = &pose->model->skin;
@@ -89,7 +90,7 @@ static void skin_range(const px_pose *pose, size_t first, size_t count, const fl
     pelt_skin_run(&job);
 }
 
-/* Without a skin morphed normals are normalised here. */
+/* Normalises morphed normals if there is no skin; the skinning kernel normalises the others. */
 static void normalize_all(float *normals, size_t count) {
     for (size_t i = 0; i < count; i++) {
         float *n = normals + 3 * i;
@@ -173,7 +174,7 @@ static pelt_result pose_block(void *user, size_t first, size_t count, size_t blo
     return PELT_OK;
 }
 
-/* Frees the pose. */
+/* Evaluates all vertices on threads, then frees the pose. */
 static pelt_result pose_all(pelt_context *context, px_pose *pose, float *out_positions, float *out_normals) {
     pose_task task = {*pose, out_positions, out_normals};
     pelt_result result = px_parallel(context, NULL, pose->model->mesh.vertex_count, BLOCK_VERTICES, pose_block, &task);

@@ -1,10 +1,11 @@
-/* Preparing a skin: vertices with the same bones form groups, so that the matrices of a group are loaded once. Arrays are
- * stored in blocks of sixteen vertices, one vector per component. Vertices whose bones few others have are loose: they keep
- * their own bone indices.
+/* Preparing a skin: vertices with the same bones form groups, so that the matrices of a group are loaded once. Arrays
+ * are stored in blocks of sixteen vertices, one vector per component. Vertices whose bones are shared by few others are
+ * loose: they keep their own bone indices.
  *
  * Normals of blended groups. With a, b, c the columns of a matrix M, the cofactor matrix times n is
  *   n0 (b × c) + n1 (c × a) + n2 (a × b) = n2 ((a − α c) × (b − β c)),  α = n0 / n2, β = n1 / n2,
- * half the work. Any of the three axes can play n2's part; it should be a large one, and the same in a block.
+ * half the work. Any of the three axes can replace that of n2; its component should be large, and the axis the same in
+ * a block.
  */
 #include "core/influences.h"
 #include "run/skin.h"
@@ -14,7 +15,7 @@
 #define BLOCK PELT_PREPARED_BLOCK
 _Static_assert(BLOCK == PX_INFLUENCES_TOGETHER, "rows join what is long enough for a shared group");
 
-/* A smaller component than this would cost digits of the normal (1 / 0.25 of the rounding). */
+/* A smaller component would lose precision: rounding errors grow by 1 / 0.25. */
 #define SMALLEST_AXIS 0.25f
 
 typedef struct plan {
@@ -22,10 +23,10 @@ typedef struct plan {
     pelt_model *model;
     pelt_prepared_skin out;
     px_influences *rows;                          /* [vertex] */
-    uint32_t *order;                              /* [place] in the model's memory */
+    uint32_t *order;                              /* [place] vertex; in the model's memory */
     pelt_prepared_group *groups;                  /* [group] in the model's memory */
-    uint32_t place_count;                         /* so far */
-    size_t block_count, bone_count, weight_count; /* of the streams, so far */
+    uint32_t place_count;                         /* places filled so far */
+    size_t block_count, bone_count, weight_count; /* sizes of the streams so far */
 } plan;
 
 /* ---- Groups ----------------------------------------------------------------------------------------------- */
@@ -47,11 +48,12 @@ static void add_group(plan *p, const uint32_t *vertices, uint32_t count, bool sh
     p->block_count += blocks;
     p->bone_count += shared ? influences : (size_t)count * influences;
     p->weight_count += shared ? blocks * BLOCK * (influences - 1) : (size_t)count * influences;
-    p->weight_count = (p->weight_count + BLOCK - 1) / BLOCK * BLOCK; /* the next group begins aligned */
+    p->weight_count = (p->weight_count + BLOCK - 1) / BLOCK * BLOCK; /* alignment of the next group */
     p->out.shared_count += shared ? count : 0;
 }
 
-/* In pieces of at most PELT_PREPARED_GROUP, none of a shared run shorter than a block. */
+/* Splits a run into groups of at most PELT_PREPARED_GROUP vertices; no group of a shared run is shorter than a
+ * block. */
 static void add_run(plan *p, const uint32_t *vertices, uint32_t count, bool shared) {
     while (count > 0) {
         uint32_t piece = count <= PELT_PREPARED_GROUP ? count : PELT_PREPARED_GROUP;
@@ -63,7 +65,7 @@ static void add_run(plan *p, const uint32_t *vertices, uint32_t count, bool shar
     }
 }
 
-/* Vertices of one influence count, sorted by bones. The loose ones are gathered at the front of `sorted`. */
+/* Groups vertices of one influence count, sorted by bones. Loose vertices are collected at the front of `sorted`. */
 static void add_class(plan *p, uint32_t *sorted, uint32_t count) {
     uint32_t loose = 0;
     for (uint32_t first = 0, end; first < count; first = end) {
@@ -102,19 +104,19 @@ static pelt_result make_groups(plan *p) {
 
 /* ---- Streams ---------------------------------------------------------------------------------------------- */
 
-/* Which vertex is in a lane of a shared group's block. */
+/* Returns the vertex in a lane of a block of a shared group. */
 static uint32_t lane_vertex(const plan *p, const pelt_prepared_group *g, size_t block, size_t lane) {
     return p->order[g->first_place + px_prepared_place(g, block) + lane];
 }
 
-/* A vector's first three components of unit length, the fourth (if any) as it is. */
+/* Normalises the first three components; copies the fourth, if any. */
 static void unit_row(const float *in, uint32_t width, float out[4]) {
     double length = sqrt((double)in[0] * in[0] + (double)in[1] * in[1] + (double)in[2] * in[2]);
     for (uint32_t c = 0; c < width; c++)
         out[c] = c < 3 && length > 0 ? (float)((double)in[c] / length) : in[c];
 }
 
-/* An array [vertex][width] of the mesh in the order of the streams. */
+/* Copies an array [vertex][width] of the mesh to the order of the streams. */
 static float *make_stream(plan *p, const float *array, uint32_t width, bool unit) {
     float *stream = pelt_model_alloc(p->context, p->model, p->block_count * BLOCK, width * sizeof *stream);
     for (uint32_t g = 0; stream && g < p->out.group_count; g++) {
@@ -135,7 +137,8 @@ static float *make_stream(plan *p, const float *array, uint32_t width, bool unit
     return stream;
 }
 
-/* The axis on which no normal [3][16] of a block is small, and the normals in that form. */
+/* Finds the axis whose smallest component over the normals [3][16] of a block is largest, and divides the other
+ * components by it. Returns 3 if no axis is large enough: the normals are unchanged. */
 static uint8_t divide_by_axis(float *block) {
     uint32_t best = 3;
     float largest = SMALLEST_AXIS;
@@ -169,7 +172,7 @@ static pelt_result make_normals(plan *p) {
     return PELT_OK;
 }
 
-/* The bone of a group that weighs most: the others blend towards it. */
+/* Returns the bone with the largest total weight in a group: the base, whose weight is implied. */
 static size_t heaviest(const plan *p, const pelt_prepared_group *g) {
     double sums[PELT_MAX_INFLUENCES] = {0};
     size_t best = 0;

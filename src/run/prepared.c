@@ -1,13 +1,13 @@
-/* Running prepared skins: matrices of a group in a pose, and output of its vertices. */
+/* Runs prepared skins: matrices of a group in a pose, and output of its vertices. */
 #include "core/math3.h"
 #include "run/skin.h"
 
-/* Entries of CᵀC / s² − 1 below this: C / s changes the length of a unit vector by less than 1e-6. */
+/* Tolerance on the entries of CᵀC / s² − 1: below it, C / s changes the length of a unit vector by less than 1e-6. */
 #define RIGID 5e-7f
 
 /* ---- Matrices of a group ---------------------------------------------------------------------------------- */
 
-/* The cofactor matrix of a single bone; when it is a rotation times a scale, without that scale. Returns whether. */
+/* Cofactor matrix of a single bone. If it is a rotation times a scale, divides by the scale and returns true. */
 static bool make_cofactor(const float m[12], float c[9]) {
     for (int r = 0; r < 3; r++)
         px_cross3(m + 4 * ((r + 1) % 3), m + 4 * ((r + 2) % 3), c + 3 * r);
@@ -36,7 +36,7 @@ static void make_matrices(const pelt_affine *palette, const uint16_t *bones, px_
             pose->matrices[k + 1][e] = palette[bones[k]].m[e] - base[e];
 }
 
-/* Whether a stretch is a scale, the same in all directions: pelt_stretches makes most of them exactly that. */
+/* Returns true if a stretch is a uniform scale; pelt_stretches makes most of them exactly that. */
 static bool is_scale(const float m[12]) {
     bool alike = (m[0] > 0) & (m[5] == m[0]) & (m[10] == m[0]);
     return alike & (m[1] == 0) & (m[2] == 0) & (m[4] == 0) & (m[6] == 0) & (m[8] == 0) & (m[9] == 0);
@@ -49,7 +49,8 @@ static bool all_scales(const pelt_affine *stretches, const uint16_t *bones, uint
     return good;
 }
 
-/* q and −q are the same rotation, and blends go the short way: all on the side of the base. `scales` may be NULL. */
+/* q and −q are the same rotation: all are negated into the hemisphere of the base, so that blends take the shorter
+ * arc. `scales` may be NULL. */
 static void make_duals(const pelt_dual_quaternion *palette, const pelt_affine *scales, const uint16_t *bones,
                        px_prepared_pose *pose) {
     uint32_t last = pose->influence_count - 1;
@@ -65,7 +66,7 @@ static void make_duals(const pelt_dual_quaternion *palette, const pelt_affine *s
     }
 }
 
-/* The matrix of a single bone: rigid part and stretch. */
+/* Matrix of a single bone: rigid part times stretch. */
 static void make_single(const pelt_prepared_job *job, uint16_t bone, px_prepared_pose *pose) {
     pelt_affine m = px_affine_from_dual(&job->dual_quaternions[bone]);
     if (job->stretches)
@@ -92,7 +93,7 @@ static void make_pose(const pelt_prepared_job *job, const pelt_prepared_group *g
 
 /* ---- A group ------------------------------------------------------------------------------------------------ */
 
-/* A group whose vertices have bones of their own. */
+/* The job of a loose group, whose vertices have their own bones. */
 static pelt_skin_job loose_job(const pelt_prepared_job *job, const pelt_prepared_group *group,
                                const px_prepared_out *out) {
     const pelt_prepared_skin *p = job->prepared;
@@ -139,7 +140,7 @@ static void place_rows(const pelt_prepared_job *job, const pelt_prepared_group *
     }
 }
 
-/* By way of a buffer that fits in the L1 cache. */
+/* Writes through a buffer that fits in the L1 cache. */
 static void run_placed(const pelt_prepared_job *job, const pelt_prepared_group *group, pelt_simd simd) {
     float positions[3 * PELT_PREPARED_GROUP], normals[3 * PELT_PREPARED_GROUP], tangents[4 * PELT_PREPARED_GROUP];
     px_prepared_out out = {positions, job->out_normals ? normals : NULL, job->out_tangents ? tangents : NULL};
@@ -179,7 +180,8 @@ void pelt_prepared_run(const pelt_prepared_job *job) {
     pelt_prepared_run_simd(job, pelt_simd_best());
 }
 
-/* Groups have up to 256 vertices, of real rigs about 50: a few thousand vertices hide the cost of scheduling. */
+/* Groups have up to 256 vertices, in real rigs about 50: 64 groups are a few thousand vertices, enough to hide the
+ * cost of scheduling. */
 #define BLOCK_GROUPS 64
 
 static pelt_result run_block(void *user, size_t first, size_t count, size_t block) {

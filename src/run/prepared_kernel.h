@@ -1,14 +1,15 @@
-/* The kernel for shared groups of prepared skins, once for every body. The includer defines LANES (see lanes.h) and
- * PREPARED_BODY, the name of the body. What bones do is the same for all vertices of a group, so nothing is gathered:
- * matrices are the same in all lanes, weights differ, and positions and normals come one variable per component.
+/* Kernel for shared groups of prepared skins, for every instruction set. The includer defines LANES (see lanes.h)
+ * and PREPARED_BODY, the name of the function. All vertices of a group have the same bones, so nothing is gathered:
+ * matrices are broadcast to all lanes, only weights differ, and positions and normals are stored one vector per
+ * component.
  */
 #include "run/skin.h"
 #include "run/vectors.h"
 
 #define BLOCK ((size_t)PELT_PREPARED_BLOCK)
-#define STEPS (BLOCK / LANES) /* in a block */
+#define STEPS (BLOCK / LANES) /* steps per block */
 
-/* A group: its part of the streams, what its bones do, and where its results go. */
+/* A group: its ranges of the streams, its pose, and its output. */
 typedef struct prepared_walk {
     const pelt_prepared_group *group;
     const px_prepared_pose *pose;
@@ -16,11 +17,11 @@ typedef struct prepared_walk {
     px_prepared_out out;
 } prepared_walk;
 
-/* A step is what the lanes hold, a block or a part of it. Where its components are in a stream of `width` … */
+/* A step is LANES vertices, a block or a part of one. Offset of a step in a stream of `width` components. */
 INLINE size_t stream_at(size_t step, size_t width) {
     return step / STEPS * BLOCK * width + step % STEPS * LANES;
 }
-/* … and where its first vertex goes. */
+/* Output index of the first vertex of a step. */
 INLINE size_t place_of(const prepared_walk *walk, size_t step) {
     return px_prepared_place(walk->group, step / STEPS) + step % STEPS * LANES;
 }
@@ -30,7 +31,7 @@ INLINE void load_rows(const float *rows, int count, lanes out[]) {
         out[c] = lanes_load(rows + (size_t)c * BLOCK);
 }
 
-/* Elements [first, first + count) of rows of `width`: those of the first row, plus weights times the others. */
+/* Elements [first, first + count) of rows of `width`: those of row 0 plus Σ weight · row k. */
 INLINE void blend_rows(const float *rows, size_t width, size_t first, size_t count, const float *weights,
                        size_t influences, lanes out[]) {
     for (size_t e = 0; e < count; e++)
@@ -50,7 +51,7 @@ INLINE void blend_matrix(const prepared_walk *walk, size_t step, size_t influenc
 
 /* ---- Normals ------------------------------------------------------------------------------------------------ */
 
-/* Back to x y z. */
+/* Converts stored normals back to x y z. */
 INLINE void rest_normal(const prepared_walk *walk, size_t step, int axis, lanes n[3]) {
     load_rows(walk->normals + stream_at(step, 3), 3, n);
     if (axis < 3) {
@@ -59,8 +60,8 @@ INLINE void rest_normal(const prepared_walk *walk, size_t step, int axis, lanes 
     }
 }
 
-/* The cofactor matrix of m times the normals, of any length: with the columns a, b, c from behind the axis on,
- * (a − α c) × (b − β c), turned where the normals point against the axis. */
+/* Cofactor matrix of m times the normals, not normalised: with the columns a, b, c of m, c at the axis, (a − α c) ×
+ * (b − β c), negated for normals that point against the axis (see prepare.c). */
 INLINE void blended_normal(const prepared_walk *walk, size_t step, const lanes m[12], int axis, lanes out[3]) {
     lanes n[3], a[3], b[3];
     load_rows(walk->normals + stream_at(step, 3), 3, n);
@@ -130,7 +131,7 @@ INLINE void blended_positions(const prepared_walk *walk, size_t step_count, size
     }
 }
 
-/* Positions and normals of one step; the normals are of any length. */
+/* Positions and normals of one step; normals are not normalised. */
 INLINE void blended_step(const prepared_walk *walk, size_t step, size_t influences, int axis, lanes moved[3]) {
     lanes m[12], p[3], out[3];
     load_rows(walk->positions + stream_at(step, 3), 3, p);
@@ -140,8 +141,8 @@ INLINE void blended_step(const prepared_walk *walk, size_t step, size_t influenc
     blended_normal(walk, step, m, axis, moved);
 }
 
-/* Steps [first, end), whose normals have one axis. Normals wait until the next step is on its way: their square root
- * takes longer than anything else. */
+/* Steps [first, end), whose normals have the same axis. Software pipelining: normals are normalised after the next
+ * step was started, because the square root has the longest latency. */
 INLINE void blended_normals(const prepared_walk *walk, size_t first, size_t end, size_t influences, int axis) {
     lanes moved[3], before[3];
     blended_step(walk, first, influences, axis, moved);
@@ -155,7 +156,7 @@ INLINE void blended_normals(const prepared_walk *walk, size_t first, size_t end,
 
 /* ---- Dual quaternions --------------------------------------------------------------------------------------- */
 
-/* The matrices of the blended dual quaternions; returns the blended scales. */
+/* Computes the matrices of the blended dual quaternions; returns the blended scales. */
 INLINE lanes blend_dual(const prepared_walk *walk, size_t step, lanes m[12]) {
     lanes q[9];
     size_t influences = walk->pose->influence_count;
@@ -164,7 +165,7 @@ INLINE lanes blend_dual(const prepared_walk *walk, size_t step, lanes m[12]) {
     return q[8];
 }
 
-/* Unit normals stay unit normals. `axis` 4: no normals. */
+/* Rotations keep unit normals at unit length. `axis` 4: no normals. */
 INLINE void dual_normals(const prepared_walk *walk, size_t first, size_t end, int axis) {
     for (size_t step = first; step < end; step++) {
         lanes m[12], v[3], out[3], scale = blend_dual(walk, step, m);
@@ -181,7 +182,7 @@ INLINE void dual_normals(const prepared_walk *walk, size_t first, size_t end, in
     }
 }
 
-/* The same after blended stretches. */
+/* Like dual_normals, after applying the blended stretches. */
 INLINE void stretched_normals(const prepared_walk *walk, size_t first, size_t end, int axis) {
     for (size_t step = first; step < end; step++) {
         lanes stretch[12], m[12], v[3], out[3];
@@ -220,7 +221,7 @@ static void run_tangents(const prepared_walk *walk, size_t step_count) {
     }
 }
 
-/* ---- The body ----------------------------------------------------------------------------------------------- */
+/* ---- Entry point -------------------------------------------------------------------------------------------- */
 
 static void run_positions(const prepared_walk *walk, size_t step_count) {
     const px_prepared_pose *pose = walk->pose;
@@ -254,7 +255,7 @@ INLINE void run_axis(const prepared_walk *walk, size_t first, size_t end, int ax
         blended_normals(walk, first, end, pose->influence_count, axis);
 }
 
-/* Positions and normals, axis by axis. */
+/* Positions and normals, in runs of blocks with the same axis. */
 static void run_normals(const prepared_walk *walk, const uint8_t *axes, size_t block_count) {
     for (size_t first = 0, end; first < block_count; first = end) {
         for (end = first + 1; end < block_count && axes[end] == axes[first];)

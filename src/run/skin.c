@@ -13,7 +13,7 @@ static const body_row bodies[PELT_SIMD_COUNT] = {
 #if defined(__x86_64__)
     [PELT_SIMD_SSE2] = {"sse2", px_skin_sse2, px_morph_sse2, px_prepared_sse2},
     [PELT_SIMD_AVX2] = {"avx2", px_skin_avx2, px_morph_avx2, px_prepared_avx2},
-    [PELT_SIMD_AVX512] = {"avx512", px_skin_avx2, px_morph_avx2, px_prepared_avx512}, /* gathering gains nothing */
+    [PELT_SIMD_AVX512] = {"avx512", px_skin_avx2, px_morph_avx2, px_prepared_avx512}, /* wider gathers are not faster */
     [PELT_SIMD_NEON] = {"neon", NULL, NULL, NULL},
 #elif defined(__aarch64__)
     [PELT_SIMD_SSE2] = {"sse2", NULL, NULL, NULL},
@@ -41,7 +41,7 @@ bool pelt_simd_available(pelt_simd simd) {
     if (simd == PELT_SIMD_AVX512)
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
 #endif
-    return true; /* SSE2 and NEON belong to every x86-64 and AArch64 */
+    return true; /* SSE2 and NEON are part of every x86-64 and AArch64 CPU */
 }
 
 pelt_simd pelt_simd_best(void) {

@@ -1,5 +1,4 @@
-/* The skinning kernel, eight vertices at a time, for AVX2. Compiled with -mavx2, and only called where the machine has
- * it. */
+/* Skinning kernel, eight vertices at a time, for AVX2. Compiled with -mavx2; called only if the CPU supports it. */
 #if defined(__x86_64__)
 #define LANES         8
 #define SKIN_BODY     px_skin_avx2
@@ -9,5 +8,5 @@
 #include "run/prepared_kernel.h"
 #include "run/skin_kernel.h"
 #else
-typedef int not_this_machine; /* a file may not be empty */
+typedef int not_this_machine; /* ISO C forbids an empty translation unit */
 #endif

@@ -1,10 +1,11 @@
-/* The skinning kernel, once for every body. The includer defines LANES (see lanes.h) and SKIN_BODY, the name of the
- * body. Each output goes through the same operations in the same order in every body, so all agree to the last bit.
+/* Skinning kernel, for every instruction set. The includer defines LANES (see lanes.h) and SKIN_BODY, the name of the
+ * function. Every version does the same operations in the same order for each vertex, so results are identical to the
+ * last bit.
  *
- * Linear blend: M = Σ w·B, v' = M v, n' ∝ cof(M) n, t' ∝ M t. The cofactor matrix turns the normal of a surface into
- * the normal of the deformed surface, with the side its triangles' winding says; no inverse, so flattening is fine.
- * Dual quaternions: L. Kavan, S. Collins, J. Žára, C. O'Sullivan, "Geometric skinning with approximate dual quaternion
- * blending", ACM Trans. Graph. 27(4), 2008.
+ * Linear blend skinning: M = Σ w·B, v' = M v, n' ∝ cof(M) n, t' ∝ M t. The cofactor matrix maps the normal of a surface
+ * to the normal of the deformed surface, on the side given by the winding of its triangles; it needs no inverse, so
+ * singular matrices are allowed. Dual quaternions: L. Kavan, S. Collins, J. Žára, C. O'Sullivan, "Geometric skinning
+ * with approximate dual quaternion blending", ACM Trans. Graph. 27(4), 2008.
  */
 #include "run/skin.h"
 #include "run/vectors.h"
@@ -24,7 +25,7 @@ INLINE void blend_matrices(const pelt_skin_job *job, const pelt_affine *palette,
             m[e] += weights[k] * palette[bones[k]].m[e];
 }
 #elif LANES == 4
-/* Rows are blended as they lie in the palette, and only the sums are turned: 6 shuffles a vertex, whatever K. */
+/* Rows are blended in the palette's memory order and only the sums are transposed: 6 shuffles per vertex for any K. */
 INLINE void blend_matrices(const pelt_skin_job *job, const pelt_affine *palette, size_t i, size_t influences,
                            lanes m[12]) {
     for (size_t v = 0; v < 4; v++) {
@@ -40,7 +41,7 @@ INLINE void blend_matrices(const pelt_skin_job *job, const pelt_affine *palette,
         lanes_transpose(m + 4 * r);
 }
 #else
-/* The same with the first two rows at once. */
+/* Same method, with the first two rows in one vector. */
 INLINE void blend_matrices(const pelt_skin_job *job, const pelt_affine *palette, size_t i, size_t influences,
                            lanes m[12]) {
     lanes pairs[8];
@@ -68,7 +69,7 @@ INLINE void blend_matrices(const pelt_skin_job *job, const pelt_affine *palette,
 }
 #endif
 
-/* Vertices i, i + 1 …; the normals are of any length. */
+/* Vertices i, i + 1 …; normals are not normalised. */
 INLINE void linear_step(const pelt_skin_job *job, size_t i, size_t influences, lanes moved[3]) {
     lanes m[12], v[4], out[4];
     blend_matrices(job, job->palette, i, influences, m);
@@ -95,8 +96,8 @@ INLINE void finish_normals(const pelt_skin_job *job, size_t i, lanes moved[3]) {
     lanes_store3(job->out_normals + 3 * i, moved);
 }
 
-/* Called with constants, to be compiled for each. Normals wait until the next vertices are on their way: their square
- * root takes longer than anything else. */
+/* Called with constant arguments, so that the compiler specialises it. Software pipelining: normals are normalised
+ * after the next vertices were started, because the square root has the longest latency. */
 INLINE void linear(const pelt_skin_job *job, size_t count, size_t influences) {
     lanes moved[3], before[3];
     if (count == 0)
@@ -114,7 +115,7 @@ INLINE void linear(const pelt_skin_job *job, size_t count, size_t influences) {
 
 /* ---- Dual quaternions ------------------------------------------------------------------------------------- */
 
-/* The dual quaternions of influence k of vertices i, i + 1 … */
+/* Loads the dual quaternions of influence k of vertices i, i + 1 … */
 INLINE void gather_dual_quaternions(const pelt_skin_job *job, size_t i, size_t k, lanes q[8]) {
     const uint16_t *bones = job->bones + i * job->influence_count + k;
 #if LANES == 1
@@ -131,8 +132,8 @@ INLINE void gather_dual_quaternions(const pelt_skin_job *job, size_t i, size_t k
 #endif
 }
 
-/* Blended, of any length. q and −q are the same rotation: each is taken on the side of the first one, which has the
- * largest weight, so that blends go the short way. */
+/* Blends dual quaternions, not normalised. q and −q are the same rotation: each is negated into the hemisphere of
+ * the first one, which has the largest weight, so that the blend takes the shorter arc. */
 INLINE void blend_dual_quaternions(const pelt_skin_job *job, size_t i, lanes sum[8]) {
     size_t influences = job->influence_count;
     const float *weights = job->weights + i * influences;
@@ -184,7 +185,7 @@ INLINE void dual_quaternion(const pelt_skin_job *job, size_t i, bool stretched) 
     }
 }
 
-/* ---- The body --------------------------------------------------------------------------------------------- */
+/* ---- Entry point ------------------------------------------------------------------------------------------ */
 
 void SKIN_BODY(const pelt_skin_job *job) {
     size_t whole = job->vertex_count - job->vertex_count % LANES;

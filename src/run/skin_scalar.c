@@ -1,4 +1,4 @@
-/* The skinning kernel, one vertex at a time: the reference for the others, and their last few vertices. */
+/* Skinning kernel, one vertex at a time: the reference for the SIMD versions, which use it for the remainder. */
 #define LANES         1
 #define SKIN_BODY     px_skin_scalar
 #define MORPH_BODY    px_morph_scalar

@@ -1,4 +1,4 @@
-/* The skinning kernel, four vertices at a time, for SSE2. */
+/* Skinning kernel, four vertices at a time, for SSE2. */
 #if defined(__x86_64__)
 #define LANES         4
 #define SKIN_BODY     px_skin_sse2
@@ -8,5 +8,5 @@
 #include "run/prepared_kernel.h"
 #include "run/skin_kernel.h"
 #else
-typedef int not_this_machine; /* a file may not be empty */
+typedef int not_this_machine; /* ISO C forbids an empty translation unit */
 #endif

@@ -1,5 +1,5 @@
-/* Vectors and matrices of a few vertices at once (see lanes.h): what the skinning kernels have in common. Matrices are
- * rows of 4, as in pelt_affine.
+/* Vectors and matrices of LANES vertices (see lanes.h), shared by the skinning kernels. Matrices are rows of 4, as
+ * in pelt_affine.
  */
 #ifndef PELT_RUN_VECTORS_H
 #define PELT_RUN_VECTORS_H
@@ -8,11 +8,11 @@
 
 #include <float.h>
 
-/* Below this squared length a vector has lost its direction to rounding; above, relative errors stay at 1e-7. Reached
- * when bones scale by less than about 1e-9. */
+/* Below this squared length the direction is lost to rounding; above, relative errors stay at 1e-7. Reached when
+ * bones scale by less than about 1e-9. */
 #define SHORTEST 1e-36f
 
-/* Unit length. Returns where there is a direction left: not zero, overflow or NaN. */
+/* Normalises. Returns the lanes that have a direction: not zero, overflow or NaN. */
 INLINE lanes_mask make_unit(lanes v[3]) {
     lanes length2 = lanes_dot3(v, v);
     lanes inverse = 1.0f / lanes_sqrt(length2);
@@ -21,7 +21,7 @@ INLINE lanes_mask make_unit(lanes v[3]) {
     return (length2 > SHORTEST) & (length2 <= FLT_MAX);
 }
 
-/* Unit length, or the rest vector where there is no direction left, which is rare. */
+/* Normalises; lanes without a direction, which are rare, get the rest vector. */
 INLINE void unit(lanes v[3], const lanes rest[3]) {
     lanes_mask good = make_unit(v);
     if (__builtin_expect(!lanes_all(good), 0))
@@ -43,7 +43,7 @@ INLINE void move(const lanes m[12], const lanes v[3], lanes out[3]) {
         out[r] += m[4 * r + 3];
 }
 
-/* The cofactor matrix of m (rows of 4) times n: its row r is the cross product of the two rows behind r. */
+/* Cofactor matrix of m (rows of 4) times n: its row r is the cross product of rows r + 1 and r + 2 (mod 3) of m. */
 INLINE void cofactor(const lanes m[12], const lanes n[3], lanes out[3]) {
     for (int r = 0; r < 3; r++) {
         lanes row[3];
@@ -52,8 +52,8 @@ INLINE void cofactor(const lanes m[12], const lanes n[3], lanes out[3]) {
     }
 }
 
-/* The matrix of dual quaternions of any length: no need to make them unit ones first. Without any weight
- * all is 0, which moves nothing. */
+/* Matrix of dual quaternions of any length: no need to normalise them first. If all weights are 0 the result is the
+ * identity. */
 INLINE void dual_matrix(const lanes q[8], lanes m[12]) {
     lanes length2 = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
     lanes twice = 2.0f / length2;
