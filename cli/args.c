@@ -1,5 +1,5 @@
-/* Reading the command line by the option tables of the verb: --name value, --name=value, -n value, -nvalue, grouped
- * one-letter flags, and -- before arguments that begin with a dash. Options may stand anywhere.
+/* Command-line parser, driven by the option tables of the verb: --name value, --name=value, -n value, -nvalue, grouped
+ * one-letter flags, and -- before arguments that begin with a dash. Options may follow positional arguments.
  */
 #include "cli.h"
 
@@ -74,7 +74,7 @@ typedef struct parser {
     size_t count, next;
 } parser;
 
-/* By long name, or by letter when `name` is NULL. */
+/* Finds an option by long name, or by letter if `name` is NULL. */
 static const pelt_option *find_option(const cli_verb *verb, const char *name, size_t length, char letter) {
     for (size_t g = 0; verb_group(verb, g); g++) {
         const pelt_option_table *table = verb_group(verb, g)->table();
@@ -111,7 +111,7 @@ static exit_code set_option(parser *p, const pelt_option *option, const char *va
     return EXIT_DONE;
 }
 
-/* The next argument as the value of an option. One that is an option itself means that the value was forgotten. */
+/* Takes the next argument as the value of an option. If it is itself a known option, the value is missing. */
 static exit_code take_value(parser *p, const pelt_option *option, const char **value) {
     if (option->kind == PELT_OPTION_FLAG)
         return EXIT_DONE;
@@ -194,7 +194,7 @@ exit_code args_parse(cli_session *session, const char *const *args, size_t count
             code = arg[1] == '-' ? parse_long(&p, arg + 2) : parse_letters(&p, arg + 1);
         if (code != EXIT_DONE)
             return code;
-        /* Whoever asks for help gets it, whatever else is wrong. */
+        /* --help takes precedence over errors in later arguments. */
         if (session->common.help && session->verb)
             break;
     }

@@ -1,4 +1,4 @@
-/* pelt bind: a mesh and a skeleton become skin weights. */
+/* pelt bind: computes skin weights for a mesh and a skeleton. */
 #include "bind.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ static exit_code load(bind_work *w, const char *const *args, size_t arg_count) {
     return result == PELT_OK ? code : session_fail(session, result);
 }
 
-/* Numbers that are no falloff are somebody's mistake, and better told than bent to fit. */
+/* Reports an error for falloffs outside 0 to 1, instead of clamping them. NaN: use --falloff. */
 static exit_code check_falloffs(bind_work *w, const char *source) {
     for (uint32_t i = 0; i < w->model->mesh.vertex_count; i++) {
         if (isnan(w->falloffs[i]))
@@ -80,7 +80,8 @@ static exit_code read_falloffs(bind_work *w) {
 
 /* ---- Work ------------------------------------------------------------------------------------------------- */
 
-/* The voxels that a triangle touches: those inside cannot be seen. They live as long as the page needs them. */
+/* Adds the boundary voxels to the page; interior voxels are hidden by them. The array is in the model's memory, so that
+ * it lives until the page is written. */
 static pelt_result show_voxels(bind_work *w, pelt_page_desc *page) {
     pelt_bind_voxels voxels = pelt_binding_voxels(w->binding);
     float(*centers)[3] =
@@ -118,7 +119,7 @@ static pelt_result bind_and_write(bind_work *w) {
     return result;
 }
 
-/* A skeleton that does not fit the mesh is refused, unless the settings say what to do about it. */
+/* Rejects a skeleton that does not fit the mesh, unless --fit or --no-fit is given. */
 static exit_code check_fit(bind_work *w) {
     pelt_bind_fit fit;
     char text[256];
@@ -127,7 +128,7 @@ static exit_code check_fit(bind_work *w) {
     pelt_result result = pelt_bind_measure_fit(w->session->context, w->model, &w->desc, &fit);
     if (result != PELT_OK)
         return session_fail(w->session, result);
-    w->desc.no_fit = true; /* it is checked now */
+    w->desc.no_fit = true; /* the check is done: skip it in pelt_binding_create */
     w->inside = fit.inside_before;
     if (!fit.misfit)
         return EXIT_DONE;
@@ -139,7 +140,7 @@ static exit_code check_fit(bind_work *w) {
     return EXIT_INPUT;
 }
 
-/* Nodes that carry meshes and have no others below are no skeleton. */
+/* Root nodes that carry an unskinned mesh do not count as joints: a model with no other node has no skeleton. */
 static bool has_skeleton(const pelt_model *model) {
     const pelt_mesh *mesh = &model->mesh;
     for (uint32_t j = 0; j < model->skeleton.joint_count; j++) {

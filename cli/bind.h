@@ -1,4 +1,4 @@
-/* pelt bind: one run. */
+/* State shared by the files of pelt bind. */
 #ifndef PELT_CLI_BIND_H
 #define PELT_CLI_BIND_H
 
@@ -18,16 +18,16 @@ typedef struct bind_work {
     cli_session *session;
     const bind_settings *settings;
     pelt_bind_desc desc;
-    float *falloffs;   /* [vertex] of the map or the attribute; or NULL */
-    pelt_model *model; /* bound and written */
-    pelt_model *rig;   /* of --skeleton, or NULL */
+    float *falloffs;   /* [vertex] from --falloff-map or --falloff-attribute; or NULL */
+    pelt_model *model; /* gets the weights and is written */
+    pelt_model *rig;   /* file of --skeleton, or NULL */
     pelt_binding *binding;
     pelt_bind_report report;
-    double inside; /* share of the joints inside the mesh, measured before binding; below 0: not measured */
+    double inside; /* fraction of joints inside the mesh, measured before binding; negative: not measured */
     double seconds_load, seconds_write, seconds_total;
 } bind_work;
 
-/* The table, the report for programs, and warnings (bind_report.c). */
+/* Prints warnings and the table, and fills the JSON report (bind_report.c). */
 void bind_report(bind_work *w);
 
 #endif

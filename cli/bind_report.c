@@ -1,4 +1,4 @@
-/* What a binding has to tell: figures, joints that got nothing, and what to look at again. */
+/* Reports of pelt bind: JSON, table, and warnings about joints without weights and limbs that touch. */
 #include "bind.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static uint32_t count_idle(const bind_work *w, uint8_t why) {
     return count;
 }
 
-/* Names for people; freed by the caller. */
+/* List of the joints with this reason, for messages; freed by the caller. */
 static char *idle_names(const bind_work *w, uint8_t why) {
     const char **names = must_alloc(w->report.joint_count, sizeof *names);
     size_t count = 0;
@@ -161,7 +161,7 @@ static void report_table(const bind_work *w) {
 
 /* ---- Warnings --------------------------------------------------------------------------------------------- */
 
-/* A finer grid parts limbs with a gap between them. Nothing but another pose parts those that meet. */
+/* Limbs with a gap between them are separated by a finer grid; limbs in contact only by another bind pose. */
 static void warn_touching(const bind_work *w) {
     const pelt_bind_report *r = &w->report;
     const char *const *names = (const char *const *)skeleton_of(w)->names;
@@ -185,7 +185,7 @@ static void warn_touching(const bind_work *w) {
     free(advice);
 }
 
-/* Joints that could have weights and got none. Those that only steer, or were left out, are no news. */
+/* Warns about joints that could have weights and got none. Control joints and excluded joints need no warning. */
 static void warn_idle(const bind_work *w, uint8_t why, const char *because, const char *advice) {
     uint32_t count = count_idle(w, why);
     char *names = idle_names(w, why);

@@ -1,16 +1,16 @@
-/* The program: what its files share. Only the library's public headers are used.
+/* Declarations shared by the files of the command-line program. It uses only the library's public headers.
  *
  *   main.c      the table of verbs, signals, exit codes
- *   args.c      reading the command line by option tables
- *   inputs.c    positional arguments as inputs, choosing an animation
- *   values.c    a number for every vertex
+ *   args.c      command-line parser, driven by option tables
+ *   inputs.c    grouping of positional arguments, choice of an animation, outputs
+ *   values.c    per-vertex values from images, number files or vertex attributes
  *   terminal.c  messages and the progress line
- *   json.c      writing JSON
- *   report.c    the end of a run: its report for programs, and the page of --report
- *   table.c     reports for people
- *   picture.c   what view draws
- *   page.c      pages for browsers
- *   help.c      help from the tables; completion.c and man.c: the same for shells and for man
+ *   json.c      JSON writer
+ *   report.c    end of a run: the report of --json and the page of --report
+ *   table.c     reports as aligned text
+ *   picture.c   PNG images of pelt view
+ *   page.c      HTML pages
+ *   help.c      help texts from the option tables; completion.c: shell completion; man.c: manual pages
  *   one file per verb
  */
 #ifndef PELT_CLI_H
@@ -28,7 +28,7 @@ typedef enum exit_code {
     EXIT_USAGE = 1,
     EXIT_INPUT = 2,
     EXIT_OUTPUT = 3,
-    EXIT_QUALITY = 4, /* everything worked, but the result is worse than was asked for */
+    EXIT_QUALITY = 4, /* the run succeeded, but the result misses the requested error */
     EXIT_INTERRUPTED = 130
 } exit_code;
 
@@ -36,12 +36,13 @@ typedef struct cli_session cli_session;
 
 /* ---- Verbs ------------------------------------------------------------------------------------------------ */
 
-/* A table of options in the verb's settings: its own rows, or a library's (pelt_load_options). A name that stands in
- * several tables of a verb is one option that sets all of them; help shows the first. */
+/* A table of options whose values are stored in the verb's settings: the verb's own table, or one of the library
+ * (pelt_load_options). A name that occurs in several tables of a verb is one option that sets all of them; help shows
+ * the first. */
 typedef struct option_group {
-    const char *title;                       /* heading in the help */
-    const pelt_option_table *(*table)(void); /* its rows */
-    size_t offset;                           /* of the table's desc struct in the settings */
+    const char *title; /* heading in the help */
+    const pelt_option_table *(*table)(void);
+    size_t offset; /* bytes: position of the table's desc struct in the settings */
 } option_group;
 
 typedef struct example {
@@ -53,17 +54,17 @@ typedef struct cli_verb {
     const char *name;
     const char *summary;        /* one line, no full stop */
     const char *usage;          /* "pelt bake RIG -o CACHE" */
-    const char *about;          /* a paragraph or more, divided by empty lines; or NULL */
-    const option_group *groups; /* without the common options */
+    const char *about;          /* one or more paragraphs, separated by empty lines; or NULL */
+    const option_group *groups; /* [group_count] without the common options */
     size_t group_count;
-    size_t settings_size; /* of the struct that holds what the groups describe */
+    size_t settings_size; /* bytes of the struct that holds the values of the groups' options */
     const example *examples;
     size_t example_count;
-    bool utility; /* about the program itself: apart in the overview, and without --report */
+    bool utility; /* concerns the program itself: listed separately in the overview, has no --report */
     exit_code (*run)(cli_session *session, const void *settings, const char *const *args, size_t arg_count);
 } cli_verb;
 
-/* The table of verbs. Adding one: a file that defines `const cli_verb verb_NAME`, and a line here. */
+/* The table of verbs. To add one, define `const cli_verb verb_NAME` in a file of its own and add a line here. */
 #define VERBS(X)                                                                                                       \
     X(info)                                                                                                            \
     X(convert)                                                                                                         \
@@ -91,13 +92,13 @@ typedef struct cli_verb {
 VERBS(VERB_DECLARATION)
 #undef VERB_DECLARATION
 
-/* The verbs in order; NULL behind the last. */
+/* The verb at an index in the order of VERBS; NULL past the last. */
 const cli_verb *verb_at(size_t index);
 const cli_verb *verb_find(const char *name);
-/* As verb_find, else a usage error with the nearest name. */
+/* Finds a verb; reports a usage error with the nearest name if there is none. */
 exit_code verb_require(cli_session *session, const char *name, const cli_verb **out);
 
-/* A function that returns the table of an array of rows, for option_group. */
+/* Defines a function that returns an array of rows as an option table, for option_group.table. */
 #define OPTION_TABLE(function, rows)                                                                                   \
     const pelt_option_table *function(void) {                                                                          \
         static const pelt_option_table table = {NULL, rows, COUNT(rows)};                                              \
@@ -110,7 +111,7 @@ typedef struct cli_json {
     char *data;
     size_t size, capacity;
     uint32_t depth;
-    bool comma; /* something stands before, on this level */
+    bool comma; /* the current object or array has a member already: the next one needs a comma */
 } cli_json;
 
 typedef struct common_settings {
@@ -125,7 +126,7 @@ typedef struct common_settings {
 
 #define OPTION_MAX 128
 
-/* An option on the command line; once for every time it is there. */
+/* One occurrence of an option on the command line. */
 typedef struct given_option {
     const pelt_option *option;
     const char *value; /* NULL: a flag */
@@ -133,32 +134,32 @@ typedef struct given_option {
 
 /* One run of the program. */
 struct cli_session {
-    const cli_verb *verb; /* NULL before it is known */
+    const cli_verb *verb; /* NULL until the verb is parsed */
     common_settings common;
-    given_option *given; /* in the order of the command line */
+    given_option *given; /* [given_count] in the order of the command line */
     size_t given_count;
     pelt_context *context;
-    cli_json report;  /* what --json writes; every verb fills it … */
-    bool report_done; /* … and sets this when there is something to write, be it with an error in it */
-    FILE *out;        /* where text results go; NULL when stdout is for JSON */
-    char **warnings;  /* [warning_count] everything that warn was told */
+    cli_json report;  /* written by --json; filled by every verb */
+    bool report_done; /* set by the verb when the report is to be written, also after an error */
+    FILE *out;        /* stream for text results; NULL when stdout carries JSON */
+    char **warnings;  /* [warning_count] all messages passed to warn, without duplicates */
     size_t warning_count;
-    size_t warnings_shown;        /* the first of them */
-    bool hold_warnings;           /* they wait for show_warnings */
-    const pelt_model *page_model; /* what --report shows; NULL: nothing */
-    pelt_page_desc page;          /* and beside it */
-    pelt_model **kept;            /* [kept_count] models that go when the page is written */
+    size_t warnings_shown;        /* warnings [0, warnings_shown) are printed already */
+    bool hold_warnings;           /* defer printing until show_warnings */
+    const pelt_model *page_model; /* model shown by --report; NULL: no page */
+    pelt_page_desc page;          /* clips and settings of the page */
+    pelt_model **kept;            /* [kept_count] models to destroy after the page is written, in reverse order */
     size_t kept_count;
 };
 
-/* Prints the sentence of a failed library call and gives the exit code of its result. */
+/* Prints the error message of a failed library call and returns the exit code for its result. */
 exit_code session_fail(cli_session *session, pelt_result result);
-/* The exit code alone. */
+/* The exit code for a result; prints nothing. */
 exit_code session_exit_code(pelt_result result);
 /* Whether Ctrl-C was pressed. */
 bool session_interrupted(void);
 
-/* Zeroed memory, larger memory, text: freed by the caller. They end the program when there is no memory. */
+/* Allocate zeroed memory, resize, or format text. The caller frees the result. Out of memory ends the program. */
 void *must_alloc(size_t count, size_t size);
 void *must_resize(void *pointer, size_t count, size_t size);
 char *must_format(const char *format, ...) PELT_PRINTF(1, 2);
@@ -173,12 +174,12 @@ typedef struct arg_list {
 
 extern const option_group common_group;
 
-/* The verb's groups in order, then the common one; NULL behind. */
+/* The option groups of a verb in order, then the common group; NULL past the last. */
 const option_group *verb_group(const cli_verb *verb, size_t index);
 
-/* Reads options into session->common and `settings` (described by session->verb; both may be NULL when the verb is
- * not known yet). Positional arguments go to `rest`. `stop_at_first`: the first positional ends it, and everything
- * from there on goes to `rest`. */
+/* Parses options into session->common and `settings`, whose layout session->verb describes; both are NULL before the
+ * verb is known. Positional arguments go to `rest`. `stop_at_first`: the first positional argument ends option parsing;
+ * it and all following arguments go to `rest`. */
 exit_code args_parse(cli_session *session, const char *const *args, size_t count, bool stop_at_first, void *settings,
                      arg_list *rest);
 /* Fills a verb's settings with the defaults of its tables. */
@@ -187,15 +188,15 @@ void args_default(const cli_verb *verb, void *settings);
 bool option_given(const cli_session *session, const char *name);
 /* Whether a table has a row of this name. */
 bool table_has(const pelt_option_table *table, const char *name);
-/* Options that mean nothing in some case. */
+/* Options that have no effect under a condition. */
 typedef struct idle_options {
-    bool idle;         /* whether this is the case */
-    const char *names; /* divided by spaces */
+    bool idle;         /* the condition holds */
+    const char *names; /* separated by spaces */
     const char *why;   /* "without --method sma" */
 } idle_options;
-/* A usage error when one of them is on the command line where it means nothing. */
+/* Reports a usage error if the command line has an option that has no effect by one of the rules. */
 exit_code options_check(const cli_session *session, const idle_options *rules, size_t rule_count);
-/* All values of an option that may be given again; `items` is freed by the caller. */
+/* All values of a repeatable option, in order; the caller frees `items`. */
 arg_list option_values(const cli_session *session, const char *name);
 
 /* ---- inputs.c --------------------------------------------------------------------------------------------- */
@@ -210,83 +211,87 @@ typedef struct input_list {
     size_t count;
 } input_list;
 
-/* Groups arguments: a cache belongs to the mesh before it, a motion (AMC) to the skeleton (ASF) before it. */
+/* Groups arguments into inputs: a cache belongs to the mesh before it, a motion (AMC) to the skeleton (ASF) before
+ * it. */
 input_list inputs_group(cli_session *session, const char *const *args, size_t count);
 void inputs_free(input_list *list);
-/* The paths of an input with spaces between, for people; freed by the caller. */
+/* The paths of an input, separated by spaces, for messages; freed by the caller. */
 char *input_name(const cli_input *input);
 
-/* Reads an output back, with the motions of `saved`, the model that was written: a file that keeps its own motions is joined as
- * its source was. */
+/* Reads a written file back with the same motions as `saved`, the model that was written. If the motion count differs
+ * without joining, the file is read again with the --join setting of its source. */
 pelt_result load_written(cli_session *session, const pelt_model *saved, const char *path, pelt_model **model);
-/* A usage error where --up or --scale is about a file (FILE=VALUE) that is not on the command line; `rest`: all but options. */
+/* Reports a usage error if --up or --scale names a file (FILE=VALUE) that is not on the command line. `rest`:
+ * positional arguments. */
 exit_code check_files(const cli_session *session, const arg_list *rest);
-/* Warns that a file has other axes or units than the file `name`. */
+/* Warns that the file `other_name` has other axes or units than the file `name`. */
 void warn_of_axes(cli_session *session, const char *name, const pelt_axes *axes, const char *other_name);
-/* Does so where the points of two clips differ by axes or units in their first frames. */
+/* Compares the first frames of two clips; warns if they differ by axes or units. */
 pelt_result warn_axes(cli_session *session, const char *name, const pelt_clip *clip, const char *other_name,
                       const pelt_clip *other);
 
-/* One animation of a model: a clip it holds, or a motion of its skeleton and morphs; neither: the rest pose. */
+/* One animation of a model: one of its clips, or one of its motions (skeleton and morphs). Neither: the rest pose. */
 typedef struct cli_animation {
-    uint32_t clip; /* or PELT_NONE */
-    const pelt_motion *motion;
+    uint32_t clip;             /* index, or PELT_NONE */
+    const pelt_motion *motion; /* or NULL */
 } cli_animation;
 
-/* The animation that `wanted` (a name or an index; NULL: the first) says, among the clips of a model, or among its
- * motions when it has no clips or when `motions_only`. Without any animation and nothing wanted: the rest pose. */
+/* Finds the animation `wanted` (a name or an index; NULL: the first) among the clips of a model, or among its motions
+ * if it has no clips or `motions_only`. Without any animation and with `wanted` NULL: the rest pose. */
 exit_code choose_animation(cli_session *session, const pelt_model *model, const char *wanted, bool motions_only,
                            cli_animation *out);
-/* It as a clip, evaluated when read. */
+/* The animation as a clip. Motions are evaluated when the clip is read. */
 pelt_result animation_clip(cli_session *session, pelt_model *model, const cli_animation *animation, double fps,
                            pelt_skinning skinning, pelt_clip *clip);
-/* Makes it one of the model's clips and gives the index. */
+/* Appends the animation to the model's clips, unless it is one of them; `clip` receives the index. */
 pelt_result animation_add(cli_session *session, pelt_model *model, const cli_animation *animation, double fps,
                           pelt_skinning skinning, uint32_t *clip);
-/* `count` motions of a rig become the clips of a model, evaluated on the rig when read; it must stay. */
+/* Makes motions [first, first + count) of a rig the clips of `model`. They are evaluated on `source` when read; it must
+ * outlive the clips. */
 pelt_result motions_to_clips(cli_session *session, pelt_model *source, uint32_t first, uint32_t count, double fps,
                              pelt_model *model);
-/* Clips [count] of the same points one after another, without times; they must stay. */
+/* Concatenates clips [count] of the same points; the result has no times. The clips must outlive it. */
 pelt_clip join_clips(const pelt_clip *clips, uint32_t count);
-/* The model's mesh, welded, with the normals of its triangles in place of its own, which say where edges are hard. The
- * new ones are in the model's memory. */
+/* The model's mesh, welded, with normals computed from its triangles. The mesh's own normals only tell which edges are
+ * hard. The new normals are in the model's memory. */
 pelt_result edged_mesh(cli_session *session, pelt_model *model, pelt_mesh *mesh);
-/* "90,0,-0.5" */
+/* Parses three numbers, such as "90,0,-0.5". */
 bool read_three(const char *text, double out[3]);
-/* A name from a file for people, who cannot see an empty one. */
+/* A name for messages: the name itself, or "(no name)" if it is empty. */
 const char *shown_name(const char *name);
+/* Seconds from the first to the last frame. */
 double clip_duration(const pelt_clip *clip);
-/* Frames per second of a clip that was made with `fps`: that, unless it does not divide the duration. */
+/* Frames per second of a clip that was sampled at `fps`. Not `fps` if the duration is no multiple of 1 / fps. */
 double clip_rate(const pelt_clip *clip, double fps);
 
-/* Saves the model as a mesh in its rest pose: the model's own positions are those of the bind pose. `ply` is a
+/* Saves the model as a mesh in its rest pose. The model's own positions are those of the bind pose. `ply`:
  * pelt_ply_encoding. */
 pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *path, uint32_t ply, bool one_object);
-/* Saves a clip as a cache or a sequence and, unless mesh_path is NULL, the mesh that it belongs to, in its rest pose and as one
- * object. Both files appear, or none. */
+/* Saves a clip as a cache or a sequence and, unless mesh_path is NULL, its mesh in the rest pose as one object. Either
+ * both files are written or neither. */
 pelt_result save_frames(cli_session *session, pelt_model *model, const char *path, const char *mesh_path,
                         const pelt_save_desc *desc);
-/* Whether a path stands for many files: it holds a printf pattern. */
+/* Whether a path is a printf pattern (%d, %4d, %04d) for a sequence of files. */
 bool is_pattern(const char *path);
-/* The file of a pattern with this number; freed by the caller. */
+/* The path for one number of a pattern; freed by the caller. */
 char *pattern_path(const char *pattern, uint32_t number);
-/* Bytes of a written file; of all `frame_count` files of a pattern. */
+/* Bytes of a file, or of all `frame_count` files of a pattern; 0 if there is no regular file. */
 uint64_t written_size(const char *path, uint32_t frame_count);
 
-/* The format of an output, or a usage error that lists what there is. */
+/* Finds the format of an output; reports a usage error with the writable extensions if there is none. */
 exit_code output_format(cli_session *session, const char *path, const pelt_format_info **format);
-/* A usage error unless the path (NULL: none was given) is one of a format that holds meshes with skins. */
+/* Reports a usage error unless the path (NULL: not given) has a format that stores meshes with skins. */
 exit_code output_rig(cli_session *session, const char *path);
 
 /* ---- values.c --------------------------------------------------------------------------------------------- */
 
 bool is_picture(const char *path);
-/* A number for every vertex of a model, out [vertex]: from a file (a picture over its UVs, or numbers), or where `path` is
- * NULL, from a vertex attribute. `option` is what the path was given with. */
+/* Reads a number per vertex into out [vertex]: from a file (an image sampled at the UVs, or a list of numbers), or from
+ * a vertex attribute if `path` is NULL. `option`: name of the option that gave the path, for messages. */
 exit_code vertex_values(cli_session *session, const pelt_model *model, const char *option, const char *path,
                         const char *attribute, float *out);
 
-/* Gives a model the colours of the file that it was read from (glTF, COLOR_0), where it has any; whether it has. */
+/* Reads the vertex colours of the model's source file (glTF, COLOR_0) into the model. Returns false if it has none. */
 bool vertex_colors(cli_session *session, pelt_model *model);
 
 /* ---- terminal.c ------------------------------------------------------------------------------------------- */
@@ -294,23 +299,23 @@ bool vertex_colors(cli_session *session, pelt_model *model);
 typedef enum message_kind { MESSAGE_ERROR, MESSAGE_WARNING, MESSAGE_NOTE, MESSAGE_DETAIL } message_kind;
 
 void terminal_start(const cli_session *session);
-/* One message on stderr. Quiet leaves errors only; details need --verbose. */
+/* Prints one message on stderr. --quiet suppresses all but errors; MESSAGE_DETAIL needs --verbose. */
 void say(const cli_session *session, message_kind kind, const char *format, ...) PELT_PRINTF(3, 4);
-/* An error in how the program was called, with where to find help. */
+/* Prints a command-line error and how to get help; returns EXIT_USAGE. */
 exit_code usage_error(const cli_session *session, const char *format, ...) PELT_PRINTF(2, 3);
-/* A warning on stderr, which is also part of the report. */
+/* Prints a warning on stderr and adds it to the report. */
 void warn(cli_session *session, const char *format, ...) PELT_PRINTF(2, 3);
-/* Shows the warnings that were held back. */
+/* Prints the warnings that hold_warnings deferred. */
 void show_warnings(cli_session *session);
 pelt_log_fn terminal_log;           /* user: the session */
 pelt_progress_fn terminal_progress; /* user: the session */
-/* Takes the progress line away. */
+/* Erases the progress line. */
 void terminal_clear(void);
-/* Whether this stream may have colours. */
+/* Whether colours may be written to this stream. */
 bool terminal_colours(FILE *stream);
-/* Text from files, made harmless in place for a terminal: control characters become '?'. */
+/* Makes text from files safe for a terminal, in place: control characters become '?'. */
 void make_printable(char *text);
-/* Seconds from some fixed moment. */
+/* Monotonic time in seconds; only differences are meaningful. */
 double now(void);
 
 /* ---- json.c ----------------------------------------------------------------------------------------------- */
@@ -325,55 +330,57 @@ void json_flag(cli_json *json, const char *key, bool value);
 void json_real(cli_json *json, const char *key, double value);
 void json_reals(cli_json *json, const char *key, const double *values, size_t count);
 void json_floats(cli_json *json, const char *key, const float *values, size_t count);
-/* Writes it to a file (beside, then renamed) or "-". */
+/* Writes the text to a file (to a temporary file, then renamed), or to stdout if the path is "-". */
 exit_code json_write(const cli_session *session, const cli_json *json, const char *path);
 
 /* ---- table.c ---------------------------------------------------------------------------------------------- */
 
-/* Rows of a name and a value. */
+/* A table with two columns: name and value. */
 typedef struct cli_table {
     char **cells; /* name, value, name, value … */
     size_t row_count;
 } cli_table;
 
 void table_row(cli_table *table, const char *name, const char *format, ...) PELT_PRINTF(3, 4);
-/* Prints under a title (NULL: none) and empties the table. `out` NULL: only empties. */
+/* Prints the table under a title (NULL: none) and clears it. `out` NULL: only clears it. */
 void table_print(cli_table *table, FILE *out, const char *title);
-/* Prints cells [row][column] under each other, the first `left` columns to the left and numbers to the right. */
+/* Prints cells [row][column] in aligned columns: the first `left` columns left-aligned, the others right-aligned. */
 void columns_print(FILE *out, char *const *cells, size_t row_count, size_t column_count, size_t left);
-/* "hips, chest and 3 more": the first `most` of names that are not empty; freed by the caller. */
+/* "hips, chest and 3 more": the first `most` non-empty names; freed by the caller. */
 char *list_names(const char *const *names, size_t count, size_t most);
-#define NAMES_SHOWN 8u /* where all of them would be too many */
+#define NAMES_SHOWN 8u /* longest list in a message or table */
 /* "8,431" in one of a few static buffers. */
 const char *grouped(uint64_t value);
-/* "4.9 MB", likewise. */
+/* "4.9 MB" in one of the same buffers. */
 const char *bytes_text(uint64_t bytes);
 
 /* ---- report.c --------------------------------------------------------------------------------------------- */
 
-/* What the page of --report shows: the model beside clips of its points [clip_count]. More may be set in what it gives;
- * title and report are filled in later. All of it must stay until the end of the run: see keep_model. */
+/* Sets the content of the --report page: the model beside clips [clip_count] of its points. The caller may set more
+ * fields of the returned desc; title and report are filled in later. Model and clips must live until the end of the
+ * run: see keep_model. */
 pelt_page_desc *report_page(cli_session *session, const pelt_model *model, const pelt_clip *clips, uint32_t clip_count,
                             double fps);
-/* Destroys a model (NULL: nothing) at the end of the run, when no page needs it any more. */
+/* Defers destruction of a model (or NULL) to the end of the run, after the page is written. Models are destroyed in
+ * reverse order of these calls. */
 void keep_model(cli_session *session, pelt_model *model);
-/* A curve of the report, inside its list "curves". */
+/* Writes a curve; call inside the report's array "curves". */
 void report_curve(cli_json *json, const char *title, const char *x, const char *y, const double (*points)[2],
                   size_t count);
-/* The same of values at 0, 1, 2 … */
+/* Writes a curve of values at x = 0, 1, 2 … */
 void report_steps(cli_json *json, const char *title, const char *x, const char *y, const double *values, size_t count);
-/* What corrections came to (correct.c). */
+/* Writes the results of pelt_correct (correct.c). */
 void report_corrections(cli_json *json, const pelt_correct_report *report);
-/* Differences of normals, where they were measured: those of triangles, and skinned ones; for programs, for people. */
+/* Writes normal errors, if measured, as JSON and as table rows: normals of the triangles, and skinned normals. */
 void report_normals(cli_json *json, const pelt_difference *difference);
 void normal_rows(cli_table *table, const pelt_difference *difference);
-/* Ends the report with settings and warnings; writes it and the page, when the verb had something to say. */
+/* Appends settings and warnings to the report, writes the files of --json and --report, destroys kept models. */
 exit_code report_finish(cli_session *session, const void *settings, exit_code code);
 
 /* ---- pose.c ----------------------------------------------------------------------------------------------- */
 
-/* The mesh of a model with a skin, in world space and without what moves it: in a pose of local transforms [joint] and
- * morph weights [morph]. Its arrays live in the model's memory. */
+/* Evaluates the mesh of a skinned model in a pose: local transforms [joint] and morph weights [morph]. `posed` receives
+ * a static mesh in world space, without skeleton, skin, morphs or motions. Its arrays are in the memory of `model`. */
 pelt_result pose_mesh(cli_session *session, pelt_model *model, const pelt_transform *locals, const float *weights,
                       pelt_skinning skinning, pelt_model *posed);
 
@@ -387,21 +394,22 @@ typedef struct picture_settings {
     bool sheet;
 } picture_settings;
 
-/* Its own options; those of `picture` are the library's. */
+/* Options of the other fields; those of `picture` are in a table of the library. */
 const pelt_option_table *picture_table(void);
-/* What is wrong is told before any work. Takes --size into the picture. */
+/* Checks the settings before any work. Copies --size to settings->picture. */
 exit_code picture_check(cli_session *session, picture_settings *settings);
 exit_code picture_draw(cli_session *session, const picture_settings *settings, const pelt_model *model);
 
 /* ---- page.c ----------------------------------------------------------------------------------------------- */
 
-/* A usage error unless the path, the value of this option, is one of a page. */
+/* Reports a usage error unless the path, the value of this option, is that of an HTML page. */
 exit_code page_check(const cli_session *session, const char *option, const char *path);
-/* Writes a page: the model beside the clips, or else the motions, of its source (NULL: beside clips of its own). `desc`
- * says the rest. The points of the model become those of the source. */
+/* Writes a page that shows the model beside the clips of its source, or beside the source's motions if it has no
+ * clips (source NULL: beside the model's own clips). `desc`: other settings. The model takes over the points of the
+ * source. */
 exit_code page_write(cli_session *session, pelt_model *model, pelt_model *source, const pelt_page_desc *desc,
                      const char *path);
-/* Says what was written. */
+/* Reports the written page. */
 void page_report(cli_session *session, const char *path, double seconds);
 /* Opens a page in the user's browser. */
 void page_open(const cli_session *session, const char *path);
@@ -412,7 +420,7 @@ void help_overview(FILE *out);
 void help_verb(const cli_verb *verb, FILE *out);
 /* "FILE", "linear|dual-quaternion", or NULL for flags. */
 const char *option_value_name(const pelt_option *option);
-/* Calls visit for every option of the verb once, group by group; `title` is the group's at its first option, else NULL. */
+/* Visits every option of the verb once, group by group. `title`: the group's title at its first option, else NULL. */
 typedef void option_fn(const cli_verb *verb, const char *title, const pelt_option *option, void *user);
 void each_option(const cli_verb *verb, option_fn *visit, void *user);
 

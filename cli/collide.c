@@ -1,4 +1,4 @@
-/* pelt collide: in which frames two animations meet, and where; or one with itself. */
+/* pelt collide: finds the frames and triangles in which two animations intersect, or one intersects itself. */
 #include "cli.h"
 
 #include <math.h>
@@ -62,7 +62,7 @@ static exit_code load_side(cli_session *session, const collide_settings *setting
     result =
         animation_clip(session, side->model, &animation, settings->fps, (pelt_skinning)settings->skinning, &side->clip);
     if (result == PELT_OK)
-        result = pelt_model_weld(session->context, side->model); /* what seams part is one */
+        result = pelt_model_weld(session->context, side->model); /* neighbours across a seam share vertices */
     if (result != PELT_OK)
         return session_fail(session, result);
     bool posed = animation.clip == PELT_NONE && settings->skinning == PELT_SKINNING_LINEAR;
@@ -76,15 +76,15 @@ static exit_code load_side(cli_session *session, const collide_settings *setting
 
 /* ---- Report ----------------------------------------------------------------------------------------------- */
 
-/* All frames. */
+/* Totals over all frames. */
 typedef struct summary {
-    const pelt_contacts *frames;
-    const float *times; /* of the longer one */
+    const pelt_contacts *frames; /* [count] */
+    const float *times;          /* [count] seconds, of the longer animation */
     uint32_t count;
-    uint32_t meeting; /* frames in which something meets */
-    uint32_t first;   /* of these */
-    uint32_t worst;   /* the one with most pairs */
-    double opened;    /* share of the surface that was looked at, all frames */
+    uint32_t meeting; /* number of frames with contacts */
+    uint32_t first;   /* first frame with contacts, or PELT_NONE */
+    uint32_t worst;   /* frame with the most pairs */
+    double opened;    /* fraction of the surface that was tested, mean over all frames */
 } summary;
 
 static summary summarise(const pelt_contacts *frames, const collide_side sides[2], size_t side_count) {
@@ -144,7 +144,7 @@ static void report(cli_json *json, const summary *s, bool two) {
     free(pairs);
 }
 
-/* "3 to 17, 20", the first runs of them; freed by the caller. */
+/* "3 to 17, 20 …": the first NAMES_SHOWN runs of consecutive frames with contacts; freed by the caller. */
 static char *list_runs(const summary *s) {
     char *text = must_format("%s", "");
     uint32_t shown = 0;

@@ -1,4 +1,4 @@
-/* pelt compare: how far one animation is from another, and one skin from another. */
+/* pelt compare: measures the error of one animation against another, and the difference of two skins. */
 #include "cli.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ static OPTION_TABLE(own_table, own_options)
         {"Options", pelt_load_options, offsetof(compare_settings, load)},
 };
 
-/* One of the two. */
+/* One of the two inputs; side 0 is the reference. */
 typedef struct compare_side {
     cli_input input;
     char *name;
@@ -41,7 +41,8 @@ typedef struct compare_side {
 
 /* ---- Two inputs ------------------------------------------------------------------------------------------- */
 
-/* One mesh with caches: two caches are compared with each other, one with the mesh's own animation. */
+/* Makes two inputs of one mesh with caches: two caches are compared with each other, one cache with the mesh's own
+ * animation. */
 static void split_caches(const cli_input *whole, compare_side sides[2]) {
     for (size_t s = 0; s < 2; s++)
         sides[s].input = (cli_input){must_alloc(2, sizeof(char *)), 0};
@@ -83,7 +84,8 @@ static exit_code load_side(cli_session *session, const compare_settings *setting
     return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
 }
 
-/* Files of one mesh have their own points: one without clips, which are stored per point, takes those of the other. */
+/* Files of the same mesh may merge vertices into points differently. Clips are stored per point, so the model without
+ * clips takes over the points of the other. */
 static exit_code match_points(cli_session *session, const compare_side sides[2]) {
     pelt_model *a = sides[0].model, *b = sides[1].model;
     pelt_result result = PELT_OK;
@@ -94,7 +96,8 @@ static exit_code match_points(cli_session *session, const compare_side sides[2])
     return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
 }
 
-/* --motion says which of several: the only animation of an input needs no such choice when the other has several. */
+/* --motion chooses among several animations: it does not apply to an input with one animation if the other input has
+ * several. */
 static exit_code animate_side(cli_session *session, const compare_settings *settings, compare_side *side,
                               const compare_side *other) {
     bool only = animation_count(side->model) < 2 && animation_count(other->model) > 1;
@@ -188,14 +191,15 @@ static void weight_rows(cli_table *table, const pelt_weight_difference *d) {
 
 /* ---- The verb --------------------------------------------------------------------------------------------- */
 
-/* With a cache the cache is what is meant, not the rig that it was made from. */
+/* Whether to compare weights: both inputs are skinned, have the same vertex count, and neither is given with a
+ * cache. */
 static bool are_rigs(const compare_side sides[2]) {
     const pelt_model *a = sides[0].model, *b = sides[1].model;
     return !a->clip_count && !b->clip_count && a->skin.bone_count && b->skin.bone_count &&
            a->mesh.vertex_count == b->mesh.vertex_count;
 }
 
-/* B beside A: its motion plays A's clip; frames that B has are a clip of their own. */
+/* Sets the page: B beside A. A motion of B is shown against A's clip; if B has frames, they are a second clip. */
 static pelt_result show(cli_session *session, const compare_settings *settings, const compare_side sides[2]) {
     pelt_model *model = sides[1].model;
     const pelt_motion *motion = sides[1].animation.motion;
@@ -215,8 +219,8 @@ static bool is_skinned(const compare_side *side) {
     return side->animation.clip == PELT_NONE && side->model->skin.bone_count;
 }
 
-/* The reference's mesh, whose normals are the ones to show. A rig beside frames is what is measured: its own normals may
- * be what made it so, and only say where edges are hard. */
+/* The mesh of the reference, with reference normals. If the reference is skinned and the other is not, normals are
+ * computed from the triangles: those of a rig may be fitted to its skinning, and only tell which edges are hard. */
 static pelt_result wanted_mesh(cli_session *session, const compare_side sides[2], pelt_mesh *mesh) {
     if (is_skinned(&sides[0]) && !is_skinned(&sides[1]))
         return edged_mesh(session, sides[0].model, mesh);
@@ -232,7 +236,7 @@ static exit_code compare(cli_session *session, const compare_settings *settings,
     bool rigs = are_rigs(sides);
     pelt_difference clips = {0};
     pelt_weight_difference weights = {0};
-    /* Welded, so that normals do not break at seams. */
+    /* Weld, so that normals are continuous across seams. */
     pelt_result result = mesh ? pelt_model_weld(session->context, sides[0].model) : PELT_OK;
     for (int s = 0; mesh && s < 2 && result == PELT_OK; s++)
         if (is_skinned(&sides[s]))

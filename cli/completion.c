@@ -1,4 +1,4 @@
-/* pelt completion: scripts that let bash and zsh complete verbs, options and values, made from the tables. */
+/* pelt completion: completion scripts for bash and zsh, generated from the tables of verbs and options. */
 #include "cli.h"
 
 #include <string.h>
@@ -7,13 +7,13 @@ static bool takes_file(const pelt_option *option) {
     return option->value && strcmp(option->value, "FILE") == 0;
 }
 
-/* "a|b" as "a b". */
+/* Prints "a|b" as "a b". */
 static void print_choices(const char *choices) {
     for (; *choices; choices++)
         putchar(*choices == '|' ? ' ' : *choices);
 }
 
-/* What follows some verbs instead of files. */
+/* Whether the positional arguments of a verb are names of verbs, not files. */
 static bool takes_verbs(const cli_verb *verb) {
     return verb == &verb_help || verb == &verb_man;
 }
@@ -79,7 +79,7 @@ static void print_bash(void) {
 
 /* ---- zsh -------------------------------------------------------------------------------------------------- */
 
-/* Inside single quotes and a description. */
+/* Escapes text for a description in single quotes. */
 static void print_zsh_text(const char *text) {
     for (; *text; text++) {
         if (*text == '\'')

@@ -1,4 +1,4 @@
-/* pelt convert: one input into another format. */
+/* pelt convert: reads an input and writes it in another format. */
 #include "cli.h"
 
 #include <stddef.h>
@@ -35,7 +35,7 @@ static OPTION_TABLE(own_table, own_options)
         {"Options", pelt_load_options, offsetof(convert_settings, load)},
 };
 
-/* Frames of a clip or of a motion into a cache or a sequence. */
+/* Writes the frames of a clip or of a motion as a cache or a sequence. */
 static exit_code write_frames(cli_session *session, const convert_settings *settings, pelt_model *model,
                               const char *path, uint32_t *frames) {
     cli_animation animation;
@@ -61,7 +61,7 @@ static exit_code write_frames(cli_session *session, const convert_settings *sett
     return result == PELT_OK ? EXIT_DONE : session_fail(session, result);
 }
 
-/* A skeleton with one motion. */
+/* Writes the skeleton with one motion (BVH). */
 static exit_code write_motion(cli_session *session, const convert_settings *settings, const pelt_model *model,
                               const char *path) {
     cli_animation animation;

@@ -1,6 +1,7 @@
-/* pelt correct: what a rig misses of an animation becomes morph targets.
+/* pelt correct: adds morph targets for the residual between a rig and an animation.
  *
- * The final error was measured on the file: it is read back, evaluated at the animation's own times and compared with it.
+ * The final error is measured on the written file: it is read back, evaluated at the animation's own times and compared
+ * with the animation.
  */
 #include "correct.h"
 
@@ -44,7 +45,7 @@ typedef struct work {
     correct_input in;
     pelt_model *written; /* the output, read back */
     pelt_correct_report report;
-    pelt_clip played; /* of `written` */
+    pelt_clip played; /* motion of `written` at the times of in.clip */
     pelt_difference difference;
     double *frame_rms; /* [frame] */
     uint64_t bytes_out;
@@ -62,7 +63,7 @@ static pelt_result measure(work *w) {
         result = pelt_model_take_points(context, w->written, w->in.rig);
     if (result != PELT_OK)
         return result;
-    bool added = w->in.motion == PELT_NONE; /* behind the others */
+    bool added = w->in.motion == PELT_NONE; /* pelt_correct appended the motion */
     uint32_t count = w->written->motion_count, number = added ? count - 1 : w->in.motion;
     const pelt_motion *motion = number < count ? &w->written->motions[number] : NULL;
     float *times = must_alloc(clip->frame_count, sizeof *times);
@@ -126,7 +127,7 @@ static void report_json(const work *w, double seconds) {
     w->session->report_done = true;
 }
 
-/* Of many ranks, those that people ask for. */
+/* Whether the table lists a rank: all up to 12 ranks; of more, round numbers and the last. */
 static bool is_shown(uint32_t rank, uint32_t last) {
     return last <= 12 || rank <= 2 || rank == 5 || rank % (rank < 50 ? 10 : 50) == 0 || rank == last;
 }
@@ -173,7 +174,7 @@ static exit_code correct(work *w) {
     double seconds = now() - w->start;
     report_json(w, seconds);
     report_table(w, seconds);
-    if (w->desc.error == 0 || w->difference.error_rms <= 1.001 * w->desc.error) /* room for rounding to floats */
+    if (w->desc.error == 0 || w->difference.error_rms <= 1.001 * w->desc.error) /* 0.1 % for rounding to floats */
         return EXIT_DONE;
     warn(w->session, "E_rms is %.4g; %.4g was asked for", w->difference.error_rms, w->desc.error);
     return EXIT_QUALITY;
@@ -188,13 +189,13 @@ static exit_code correct_by_time(cli_session *session, const correct_settings *s
     if (code == EXIT_DONE)
         code = correct(&w);
     free(w.frame_rms);
-    keep_model(session, w.in.source); /* the last one kept goes first */
+    keep_model(session, w.in.source); /* destroyed last: the clip may read from it */
     keep_model(session, w.in.rig);
     keep_model(session, w.written);
     return code;
 }
 
-/* Options of one kind of corrections say nothing to the other. */
+/* Reports a usage error for options of the other driver. */
 static exit_code check_options(cli_session *session, bool by_pose) {
     static const char *const pose_inputs[] = {"poses", "unseen", "hold-out"};
     for (size_t o = 0; o < session->given_count; o++) {

@@ -1,5 +1,5 @@
-/* What the two halves of pelt correct share: corrections that time drives (correct.c) and that the pose drives
- * (correct_pose.c, with examples that poses.c reads). */
+/* Shared by the two drivers of pelt correct: morph targets whose weights are animated (correct.c) or computed from the
+ * pose (EigenSkin; correct_pose.c, with example poses read by poses.c). */
 #ifndef PELT_CLI_CORRECT_H
 #define PELT_CLI_CORRECT_H
 
@@ -21,15 +21,15 @@ typedef struct correct_settings {
     bool sparse;
 } correct_settings;
 
-/* A rig with a motion, and what that should look like. */
+/* A rig with a motion, and the target shape of each frame. */
 typedef struct correct_input {
-    pelt_model *rig, *source; /* source NULL: the rig has the clip */
-    uint32_t motion;          /* of the rig, or PELT_NONE: its rest pose */
-    pelt_clip clip;
-    uint64_t bytes; /* of the rig's file */
+    pelt_model *rig, *source; /* source: model of the clip; NULL: the rig has it */
+    uint32_t motion;          /* index in the rig, or PELT_NONE: its rest pose */
+    pelt_clip clip;           /* target shapes */
+    uint64_t bytes;           /* size of the rig's file */
 } correct_input;
 
-/* Reads them; the models are the caller's, whatever it gives. */
+/* Reads rig, motion and clip. The caller owns the models, also after an error. */
 exit_code correct_read(cli_session *session, const correct_settings *settings, const char *const *args,
                        size_t arg_count, correct_input *in);
 
@@ -38,24 +38,24 @@ exit_code correct_by_pose(cli_session *session, const correct_settings *settings
 
 /* ---- poses.c ---------------------------------------------------------------------------------------------- */
 
-/* Examples of the right shape; everything in them lives in the rig's memory. */
+/* Example poses with their target shapes; all data is in the rig's memory. */
 typedef struct pose_set {
     pelt_pose_example *items;
     uint32_t count;
 } pose_set;
 
-/* From a folder of meshes that have a pose file each, or from a file of poses that are named as morph targets of the
- * rig. */
+/* Reads examples from a folder of meshes with a pose file each, or from a file of poses that have the names of morph
+ * targets of the rig. */
 exit_code poses_read(cli_session *session, pelt_model *rig, const char *path, const pelt_load_desc *load,
                      pose_set *out);
-/* Whether a path is neither: an animation, then. */
+/* Whether a path is an animation: neither a folder nor a file of poses. */
 bool poses_are_frames(const char *path);
-/* The frames of the clip in the poses of the motion (poses_clip.c): every frame number `hold_out` (0: none) goes to
- * `unseen`. */
+/* Makes the frames of the clip examples, in the poses of the motion (poses_clip.c). Every `hold_out`th frame (0: none)
+ * goes to `unseen`. */
 exit_code poses_of_clip(cli_session *session, const correct_input *in, uint32_t hold_out, pose_set *seen,
                         pose_set *unseen);
-/* The other way round, for pages: the model gets a motion through the poses, a second apart, with the weights that its
- * drivers give them; the clip, in its memory, has the right shapes. */
+/* Makes examples an animation, for pages: adds a motion with a key per pose, one second apart, with the morph weights
+ * that the model's drivers compute. `clip`, in the model's memory, receives the target shapes. */
 pelt_result poses_motion(cli_session *session, pelt_model *model, const pose_set *set, const char *name,
                          pelt_clip *clip);
 

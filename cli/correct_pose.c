@@ -1,6 +1,8 @@
-/* pelt correct --driver pose: what a rig gets wrong in example poses becomes morph targets that any pose drives.
+/* pelt correct --driver pose: adds morph targets for the errors of a rig in example poses, with weights computed from
+ * the pose.
  *
- * Errors were measured on the file: it is read back, its drivers are asked for every example, and its vertices compared.
+ * * Errors are measured on the written file: it is read back, its drivers are evaluated for every example, and its
+ * vertices are compared with the example.
  */
 #include "correct.h"
 
@@ -8,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Errors under this are rounding, for --exact. */
+/* --exact: relative errors below this are rounding. */
 #define EXACT 1e-3
 
-/* How far the written rig is from examples. */
+/* Error of a rig over a set of examples. */
 typedef struct misfit {
-    double missed;   /* Σ |skinned − right|² before it was corrected, in world space */
-    double relative; /* √(the same in the file / that) */
+    double missed;   /* Σ |skinned − target|² before correction, in world space */
+    double relative; /* √(the same sum for the written file / missed) */
     pelt_difference before, after;
 } misfit;
 
@@ -34,7 +36,7 @@ typedef struct work {
 
 /* ---- Reading ---------------------------------------------------------------------------------------------- */
 
-/* A rig and an animation, of which `more` is the end. */
+/* Reads a rig and an animation; `more` is one more path of the animation, or NULL. */
 static exit_code read_frames(work *w, const char *const *args, size_t arg_count, const char *more) {
     const char **all = must_alloc(arg_count + 1, sizeof *all);
     for (size_t a = 0; a < arg_count; a++)
@@ -72,7 +74,8 @@ static exit_code read_all(work *w, const char *const *args, size_t arg_count) {
 
 /* ---- Measuring what was written --------------------------------------------------------------------------- */
 
-/* A rig in the pose of every example, made [pose][vertex][3], and Σ |made − right|² over all of them. */
+/* Evaluates the rig in the pose of every example: made [pose][vertex][3], and the sum of |made − target|² over all
+ * examples. */
 static pelt_result play(cli_session *session, const pelt_model *model, const pose_set *set, float *made, double *sum) {
     size_t floats = (size_t)3 * model->mesh.vertex_count;
     float *weights = must_alloc(model->morphs.morph_count, sizeof *weights);
@@ -91,7 +94,7 @@ static pelt_result play(cli_session *session, const pelt_model *model, const pos
     return result;
 }
 
-/* A clip of the examples, a second apart, from positions [pose][vertex][3]. */
+/* A clip with a frame per example, from positions [pose][vertex][3]. */
 static pelt_clip clip_of(const work *w, const pose_set *set, const float *times, const float *positions) {
     return (pelt_clip){.name = "",
                        .frame_count = set->count,
@@ -100,7 +103,7 @@ static pelt_clip clip_of(const work *w, const pose_set *set, const float *times,
                        .positions = positions};
 }
 
-/* What the rig misses of the examples as it is now, `before` it is corrected or as it was written. */
+/* Measures the error over the examples: of the input rig (`before`), or of the written rig. */
 static pelt_result measure_set(const work *w, const pose_set *set, bool before, misfit *out) {
     size_t floats = (size_t)3 * w->in.rig->mesh.vertex_count;
     if (set->count == 0)
@@ -127,8 +130,8 @@ static pelt_result measure_set(const work *w, const pose_set *set, bool before, 
     return result;
 }
 
-/* What the page of --report shows: the corrected rig beside the truth, of which a clip has all frames. Poses of files become
- * frames of a motion, a second apart. */
+/* Sets the page of --report: the corrected rig beside the target shapes. A clip is shown with all its frames; poses
+ * from files become keys of a motion, one second apart. */
 static pelt_result show(work *w) {
     pelt_context *context = w->session->context;
     pelt_model *model = w->written;
@@ -163,7 +166,7 @@ static pelt_result measure_before(work *w) {
 static pelt_result measure(work *w) {
     const char *path = w->settings->output;
     pelt_result result = load_written(w->session, w->in.rig, path, &w->written);
-    /* A rig has its own document, which keeps nodes and vertices in order. */
+    /* Writing edits the glTF document of the rig, which keeps the order of nodes and vertices. */
     bool same = result == PELT_OK && w->written->skeleton.joint_count == w->in.rig->skeleton.joint_count &&
                 w->written->mesh.vertex_count == w->in.rig->mesh.vertex_count;
     if (result == PELT_OK && !same)
@@ -254,7 +257,7 @@ static void table_misfit(cli_table *table, const char *name, const pose_set *set
               set->items[m->after.max_frame].name, m->after.max_point);
 }
 
-/* Where there are many, all of them only for those who ask. */
+/* Adds a row per joint: at most NAMES_SHOWN joints without --verbose. */
 static void table_joints(cli_table *table, const work *w) {
     uint32_t count = w->report.joint_count;
     uint32_t shown = w->session->common.verbose || count <= NAMES_SHOWN ? count : NAMES_SHOWN;
@@ -295,7 +298,8 @@ static void report_table(const work *w, double seconds) {
     table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
 }
 
-/* Names of joints of which none or a part of the corrections was kept; NULL: there are none. Freed by the caller. */
+/* Names of the joints whose corrections were dropped (`none`), or only scaled down; NULL: no such joint. Freed by the
+ * caller. */
 static char *shrunk_names(const work *w, bool none) {
     const char **names = must_alloc(w->report.joint_count, sizeof *names);
     size_t count = 0;
@@ -309,7 +313,7 @@ static char *shrunk_names(const work *w, bool none) {
     return list;
 }
 
-/* Says what was not learned, and why. */
+/* Warns about corrections that were dropped or reduced, and why. */
 static void warn_of_poses(const work *w) {
     const pelt_eigenskin_report *r = &w->report;
     char *none = shrunk_names(w, true), *part = shrunk_names(w, false);
@@ -367,7 +371,7 @@ static exit_code correct(work *w) {
     return EXIT_QUALITY;
 }
 
-/* What --exact settles cannot be asked for beside it. */
+/* Reports a usage error for options whose values --exact determines. */
 static exit_code check_exact(cli_session *session, const pelt_eigenskin_desc *desc) {
     static const char *const names[] = {"support", "modes", "error", "max-per-vertex", "regularise", "centres"};
     for (size_t n = 0; desc->exact && n < COUNT(names); n++)

@@ -1,4 +1,4 @@
-/* What corrections are made from: a rig with a motion, and an animation of its mesh. */
+/* Reads the inputs of pelt correct: a rig with a motion, and an animation of its mesh. */
 #include "correct.h"
 
 #include <math.h>
@@ -14,13 +14,13 @@ static exit_code load(reader *r, const cli_input *input, pelt_model **model) {
     return result == PELT_OK ? EXIT_DONE : session_fail(r->session, result);
 }
 
-/* A mesh of its own tells which vertices of the rig are which points of the animation. */
+/* Maps vertices of the rig to points of the animation by the animation's own mesh. */
 static exit_code match_source(reader *r) {
     pelt_result result = pelt_model_take_points(r->session->context, r->in->rig, r->in->source);
     return result == PELT_OK ? EXIT_DONE : session_fail(r->session, result);
 }
 
-/* The animation to come near to. */
+/* Chooses the target animation. */
 static exit_code take_clip(reader *r) {
     pelt_model *model = r->in->source ? r->in->source : r->in->rig;
     cli_animation animation;
@@ -37,7 +37,7 @@ static exit_code take_clip(reader *r) {
     return result == PELT_OK ? EXIT_DONE : session_fail(r->session, result);
 }
 
-/* What the animation begins with beside how the rig plays. */
+/* Compares the first frame of the animation with the rig at the start of the motion; warns if axes or units differ. */
 static exit_code check_axes(reader *r, const pelt_motion *motion) {
     pelt_clip own;
     float start = motion ? motion->start : 0;

@@ -1,7 +1,7 @@
-/* pelt decompose: a vertex animation becomes bones, weights and motions in one glTF file.
+/* pelt decompose: skinning decomposition of a vertex animation into bones, weights and motions in one glTF file.
  *
- * What is reported was measured on the file: it is read back, evaluated at the input's own times and compared with the
- * input.
+ * Reported errors are measured on the written file: it is read back, evaluated at the input's own times and compared
+ * with the input.
  */
 #include "decompose.h"
 
@@ -46,8 +46,8 @@ static const option_group groups[] = {
 
 /* ---- Input ------------------------------------------------------------------------------------------------ */
 
-/* The motions of a rig become the clips of the model. They are evaluated on the rig as read, since decomposing replaces the
- * skeleton that they move. */
+/* Makes the motions of a rig the clips of the model. They are evaluated on the original rig (`source`), because
+ * decomposition replaces the skeleton of the model. */
 static exit_code clips_from_motions(decompose_work *w, const cli_animation *only) {
     w->source = w->model;
     uint32_t first = (uint32_t)(only->motion - w->source->motions);
@@ -89,7 +89,7 @@ static exit_code load_input(decompose_work *w) {
 
 /* ---- Settings --------------------------------------------------------------------------------------------- */
 
-/* What the target needs, unless the command line says otherwise. */
+/* Applies the limits of the target. Transforms on the command line take precedence; influences are always limited. */
 static void apply_target(decompose_work *w) {
     const target *t = target_at(w->settings->target);
     cli_session *session = w->session;
@@ -112,7 +112,7 @@ static void apply_target(decompose_work *w) {
 
 /* ---- Rig, rest pose, locks -------------------------------------------------------------------------------- */
 
-/* The rig of --skeleton and --weights. When it is the input, only what changes of it is written. */
+/* Loads the rig of --skeleton and --weights. If it is the input, the file is edited and only changes are written. */
 static exit_code load_rig(decompose_work *w) {
     const decompose_settings *s = w->settings;
     const char *path = s->skeleton ? s->skeleton : s->rig_weights;
@@ -131,7 +131,7 @@ static exit_code load_rig(decompose_work *w) {
     return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
 }
 
-/* A frame number, or the points of a mesh. */
+/* Reads --rest: a frame number, or the points of a mesh. */
 static exit_code load_rest(decompose_work *w) {
     const char *rest = w->settings->rest;
     const pelt_mesh *mesh = &w->model->mesh;
@@ -160,7 +160,7 @@ static exit_code load_rest(decompose_work *w) {
     return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
 }
 
-/* Names may stand in a file instead. */
+/* The text itself, or the contents of the file that it names. */
 static const char *names_or_file(const char *text, char **list) {
     FILE *file = text ? fopen(text, "rb") : NULL;
     if (!file)
@@ -212,7 +212,7 @@ static void warn_of_morphs(const decompose_work *w, const pelt_morph_set *lost, 
     uint32_t count = 0, shown = 0;
     for (uint32_t m = 0; m < lost->morph_count; m++) {
         const pelt_morph *morph = &lost->morphs[m];
-        bool seen = false; /* one of every part of the mesh */
+        bool seen = false; /* parts of the mesh repeat the targets */
         for (uint32_t other = 0; other < m && !seen; other++)
             seen = lost->morphs[other].index == morph->index && strcmp(lost->morphs[other].name, morph->name) == 0;
         if (seen)
@@ -262,7 +262,7 @@ static pelt_result decompose_and_write(decompose_work *w) {
 exit_code decompose_clips(decompose_work *w) {
     for (uint32_t c = 0; c < w->model->clip_count; c++)
         w->frame_count += w->model->clips[c].frame_count;
-    if (w->bytes_in == 0) /* folders, patterns, motions: what the frames would take */
+    if (w->bytes_in == 0) /* folders, patterns, motions: size of all frames as floats */
         w->bytes_in = (uint64_t)w->frame_count * w->model->mesh.points.count * 12;
     apply_target(w);
     exit_code code = load_known(w);
@@ -272,7 +272,7 @@ exit_code decompose_clips(decompose_work *w) {
     return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
 }
 
-#define WRONG_NORMALS 25.0 /* degrees RMS: seen at once. The papers' animations have 6 to 21 */
+#define WRONG_NORMALS 25.0 /* degrees RMS: obvious to the eye. The papers' animations have 6 to 21 */
 
 static void warn_shading(const decompose_work *w) {
     double degrees = w->whole.skinned_normal_degrees; /* NaN: not measured */
@@ -294,7 +294,7 @@ static void warn_size(const decompose_work *w) {
              strcmp(w->settings->rest, "first") == 0 && !w->desc.rig ? ", from which the rest pose starts" : "");
 }
 
-/* 0.1 % is allowed for the rounding of floats and whole numbers. */
+/* Tolerates 0.1 % for rounding to floats and integers in the file. */
 exit_code decompose_verdict(const decompose_work *w) {
     double asked = w->desc.error;
     if (asked == 0 || w->whole.error_rms <= 1.001 * asked)
@@ -342,7 +342,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     code = decompose(&w);
     show_warnings(session);
     session->hold_warnings = false;
-    keep_model(session, w.source); /* the last one kept goes first */
+    keep_model(session, w.source); /* destroyed last: the model's clips read from it */
     keep_model(session, w.model);
     decompose_free(&w);
     return code;

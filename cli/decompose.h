@@ -1,4 +1,4 @@
-/* What the files of pelt decompose share. */
+/* Shared by the files of pelt decompose and pelt jiggle. */
 #ifndef PELT_CLI_DECOMPOSE_H
 #define PELT_CLI_DECOMPOSE_H
 
@@ -22,56 +22,57 @@ typedef struct decompose_settings {
 typedef struct decompose_work {
     cli_session *session;
     const decompose_settings *settings;
-    pelt_decompose_desc desc; /* the settings, made safe for the target */
+    pelt_decompose_desc desc; /* the settings, restricted to what --target supports */
     pelt_result (*solve)(pelt_context *context, pelt_model *model, const pelt_decompose_desc *desc,
                          const pelt_decompose_corrected_desc *corrected,
                          pelt_decompose_corrected_report *report); /* NULL: pelt_decompose_corrected */
     const char *const *paths;
     size_t path_count;
-    pelt_model *source;  /* a rig whose motions are the clips of `model`; NULL: model has clips itself */
-    pelt_model *model;   /* what is decomposed */
-    pelt_mesh shape;     /* its mesh before, with the normals to reproduce */
-    pelt_model *rig;     /* the file of --skeleton or --weights, unless that is the input */
-    pelt_model *rest;    /* the file of --rest */
-    char *lists[2];      /* texts of files with names to lock */
+    pelt_model *source;  /* rig whose motions are the clips of `model`; NULL: the model has clips of its own */
+    pelt_model *model;   /* decomposed */
+    pelt_mesh shape;     /* mesh of `model` before decomposition, with the normals to reproduce */
+    pelt_model *rig;     /* file of --skeleton or --weights; NULL if it is the input */
+    pelt_model *rest;    /* file of --rest, or NULL */
+    char *lists[2];      /* contents of the files of --lock-bones and --lock-vertices; NULL: names were given */
     pelt_model *written; /* the output, read back */
-    pelt_clip *played;   /* [clip] motions of it, at the times of the model's clips */
+    pelt_clip *played;   /* [clip] motions of `written`, evaluated at the times of the model's clips */
     uint32_t frame_count;
     uint64_t bytes_in, bytes_out;
     pelt_decompose_corrected_report report;
     pelt_difference whole;       /* all clips together */
     pelt_difference *clip_error; /* [clip] */
-    double *frame_rms;           /* [frame] of all clips */
-    uint32_t *motions;           /* [clip] its motion in the file, or PELT_NONE; in the memory of `model` */
+    double *frame_rms;           /* [frame] over all clips */
+    uint32_t *motions;           /* [clip] index of its motion in `written`, or PELT_NONE; in the memory of `model` */
     double seconds_load, seconds_write, seconds_total;
 } decompose_work;
 
-/* A program that files are made for. */
+/* Limits of a program that plays the files (--target). */
 typedef struct target {
     const char *name;
-    const char *transforms; /* what its bones can do; NULL: everything */
+    const char *transforms; /* supported value of --transforms; NULL: all */
     const char *transforms_reason;
-    uint32_t influences; /* bones per vertex at most */
+    uint32_t influences; /* maximum bones per vertex */
     const char *influences_reason;
     uint32_t played; /* bones per vertex that may be written without a warning */
 } target;
-/* By the choice of --target. */
+/* The target by index among the choices of --target. */
 const target *target_at(uint32_t index);
 
-/* Options of the file: --target, --sparse. */
+/* Options of the written file: --target, --sparse. */
 const pelt_option_table *decompose_skin_table(void);
-/* Decomposes the clips of `model` by `settings`, writes the file and measures it. bytes_in 0: that of the frames. */
+/* Decomposes the clips of `model` by `settings`, writes the file and measures it. bytes_in 0: set to the size of all
+ * frames as floats. */
 exit_code decompose_clips(decompose_work *w);
-/* Whether it reached the error that was asked for: done, or a warning and EXIT_QUALITY. */
+/* EXIT_DONE if the result reached the error of --error; else warns and returns EXIT_QUALITY. */
 exit_code decompose_verdict(const decompose_work *w);
-/* Frees what that made, but for `model`; what the page shows stays. */
+/* Frees the results of decompose_clips, except `model`. Models that the page shows are kept until it is written. */
 void decompose_free(decompose_work *w);
 /* Reads the written file back and compares it with the input, at the input's own times. */
 pelt_result decompose_measure(decompose_work *w);
-/* The figures, for programs and for people … */
+/* The results as JSON and as table rows. */
 void decompose_json(cli_json *json, const decompose_work *w);
 void decompose_rows(cli_table *table, const decompose_work *w);
-/* … as the report of a run, and what the page shows. */
+/* Reports the results of a run of pelt decompose, and sets the content of the page. */
 void decompose_report(decompose_work *w);
 
 #endif

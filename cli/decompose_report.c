@@ -1,4 +1,4 @@
-/* What pelt decompose reports. It is measured on the file. */
+/* Measures the file written by pelt decompose, and reports the results. */
 #include "decompose.h"
 
 #include <stdlib.h>
@@ -25,7 +25,8 @@ static pelt_result compare(decompose_work *w) {
     return result;
 }
 
-/* The motion of a clip in the file. Those of a rig may stand in another order. `next`: the first not used yet. */
+/* Index in the file of a clip's motion, or PELT_NONE. Motions are in the order of the clips; in the file of a rig they
+ * may be in another order and are found by name. `next`: index of the first unused motion. */
 static uint32_t motion_of(const decompose_work *w, const pelt_model *file, uint32_t clip, uint32_t *next) {
     const char *name = w->model->clips[clip].name;
     uint32_t m = w->model->clips[clip].frame_count ? (*next)++ : file->motion_count;
@@ -36,12 +37,12 @@ static uint32_t motion_of(const decompose_work *w, const pelt_model *file, uint3
     return m < file->motion_count ? m : PELT_NONE;
 }
 
-/* Reads the written file back, with the input's points; `motions` [clip] become its motions of the clips. */
+/* Reads the written file back with the input's points; motions [clip] receives the index of each clip's motion. */
 static pelt_result read_back(decompose_work *w, pelt_model **model, uint32_t *motions) {
     pelt_result result = load_written(w->session, w->model, w->settings->output, model);
     if (result == PELT_OK)
         result = pelt_model_take_points(w->session->context, *model, w->model);
-    uint32_t next = 0; /* clips without frames have none */
+    uint32_t next = 0; /* clips without frames have no motion */
     for (uint32_t c = 0; result == PELT_OK && c < w->model->clip_count; c++)
         motions[c] = motion_of(w, *model, c, &next);
     return result;
@@ -69,14 +70,14 @@ pelt_result decompose_measure(decompose_work *w) {
 
 static void report_errors(cli_json *json, const pelt_difference *d) {
     json_real(json, "error_rms", d->error_rms);
-    if (d->error_kg <= 1e300) /* else nothing moves */
+    if (d->error_kg <= 1e300) /* infinite if nothing moves */
         json_real(json, "error_kg", d->error_kg);
     json_real(json, "error_max", d->error_max);
     if (d->ball_frame > 0)
         json_count(json, "ball_frame", d->ball_frame);
 }
 
-/* The error of every frame; of several clips, clip by clip. */
+/* Writes the error per frame, grouped by clip if there are several. */
 static void report_clips(const decompose_work *w, cli_json *json) {
     const double *frame_rms = w->frame_rms;
     if (w->model->clip_count == 1) {
@@ -97,7 +98,7 @@ static void report_clips(const decompose_work *w, cli_json *json) {
     json_close(json, ']');
 }
 
-/* What more bones were worth, where they were searched for. */
+/* Writes the curve of error against bone count, if the count was searched for (--error). */
 static void report_search(const pelt_decompose_report *r, cli_json *json) {
     if (r->search_count == 0)
         return;

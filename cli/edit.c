@@ -1,6 +1,6 @@
-/* pelt edit: what is done to a rig's rest pose, once, is there in every frame.
+/* pelt edit: applies one edit of a rig's rest shape to every frame of its animations.
  *
- * How far the animation has moved is measured on the file: it is read back and played beside what the rig did before.
+ * The change of the animation is measured on the written file: it is read back and compared with the original rig.
  */
 #include "cli.h"
 
@@ -124,7 +124,7 @@ static exit_code take_pose(work *w) {
         say(w->session, MESSAGE_ERROR, "%s: there is no motion in it for --frame or --time", w->rig->path);
         return EXIT_INPUT;
     }
-    pelt_clip frames; /* numbered as in what 'pelt bake' writes */
+    pelt_clip frames; /* same frame numbers as the output of 'pelt bake' */
     pelt_result result =
         pelt_clip_from_motion(w->session->context, w->rig, w->motion, settings->fps, PELT_SKINNING_LINEAR, &frames);
     if (result != PELT_OK)
@@ -142,7 +142,7 @@ static exit_code take_pose(work *w) {
     return EXIT_DONE;
 }
 
-/* Reads the first frame of the rig at rest, [vertex][3]. */
+/* Evaluates the rig in its rest pose: positions [vertex][3]. */
 static pelt_result read_rest(work *w, float *positions) {
     uint32_t count = w->rig->mesh.vertex_count;
     pelt_clip clip;
@@ -153,13 +153,13 @@ static pelt_result read_rest(work *w, float *positions) {
     return PELT_OK;
 }
 
-/* Warns where the edited mesh has other axes than the rig both as it was bound and at rest. */
+/* Warns if the edited mesh has other axes than the rig in both bind pose and rest pose. */
 static pelt_result check_axes(work *w) {
     const pelt_model *other = w->original ? w->original : w->edited;
     uint32_t count = w->rig->mesh.vertex_count, *vertices = must_alloc(count, sizeof *vertices);
     float *points = must_alloc((size_t)6 * count, sizeof *points), *rest = points + (size_t)3 * count;
     pelt_result result = PELT_OK;
-    /* Meshes that do not match fail in the edit itself. */
+    /* Meshes that do not match are reported by the edit itself. */
     if (pelt_model_match(w->session->context, w->rig, other, vertices) == PELT_OK) {
         pelt_axes bound, posed;
         for (uint32_t i = 0; i < count; i++)
@@ -194,7 +194,7 @@ static exit_code read_all(work *w, const char *rig) {
 
 /* ---- Work ------------------------------------------------------------------------------------------------- */
 
-/* Plays the file beside what the rig did before. */
+/* Compares the written file with the animation of the rig before the edit. */
 static pelt_result measure(work *w, const pelt_clip *before) {
     pelt_context *context = w->session->context;
     const char *path = w->settings->output;

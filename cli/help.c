@@ -1,4 +1,4 @@
-/* Help from the tables of verbs and options. */
+/* Help texts, generated from the tables of verbs and options. */
 #include "cli.h"
 
 #include <string.h>
@@ -8,7 +8,8 @@
 
 /* ---- Text in lines ---------------------------------------------------------------------------------------- */
 
-/* Prints words from `column` on, further lines at `indent`; empty lines divide paragraphs. */
+/* Prints word-wrapped text: the first line starts at `column`, further lines at `indent`. Empty lines separate
+ * paragraphs. */
 static void print_wrapped(FILE *out, const char *text, int column, int indent) {
     bool at_start = true;
     while (*text) {

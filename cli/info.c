@@ -1,4 +1,4 @@
-/* pelt info: what is in files. */
+/* pelt info: lists the contents of files. */
 #include "cli.h"
 
 #include <float.h>
@@ -13,7 +13,7 @@ typedef struct info_settings {
 
 static const option_group groups[] = {{"Reading", pelt_load_options, offsetof(info_settings, load)}};
 
-/* Everything that is counted for one input. */
+/* Statistics of one input. */
 typedef struct info_facts {
     const pelt_model *model;
     uint64_t file_size; /* of the named files; 0 for folders and patterns */
@@ -45,7 +45,7 @@ static void count_box(info_facts *facts, const float *positions) {
     }
 }
 
-/* The box of the rest pose: a skinned mesh's own positions are those of the bind pose. */
+/* Bounding box of the rest pose. Positions of a skinned mesh are those of the bind pose, so it is evaluated. */
 static pelt_result measure_box(cli_session *session, info_facts *facts) {
     const pelt_model *model = facts->model;
     if (model->skin.bone_count == 0 && model->morphs.morph_count == 0) {
@@ -130,7 +130,7 @@ static void mesh_rows(cli_table *table, const info_facts *facts) {
         table_row(table, "not finite", "%s vertices", grouped(facts->non_finite));
 }
 
-/* Morphs, and the joints whose rotations drive them. */
+/* Rows of morph targets, and of the joints whose rotations drive them. */
 static void morph_rows(cli_table *table, const pelt_model *model) {
     uint32_t morph_count = model->morphs.morph_count, driver_count = model->driver_count;
     const char **names = must_alloc(morph_count > driver_count ? morph_count : driver_count, sizeof *names);
@@ -170,7 +170,7 @@ static void print_facts(const cli_session *session, const cli_input *input, cons
     table_row(&table, "format", "%s", facts->model->format);
     if (facts->file_size)
         table_row(&table, "file size", "%s", bytes_text(facts->file_size));
-    if (facts->model->mesh.vertex_count || facts->model->skeleton.joint_count == 0) /* else a skeleton alone */
+    if (facts->model->mesh.vertex_count || facts->model->skeleton.joint_count == 0) /* else only a skeleton */
         mesh_rows(&table, facts);
     rig_rows(&table, facts, session->common.verbose);
     for (size_t w = session->warnings_shown; w < session->warning_count; w++)
@@ -313,7 +313,7 @@ static exit_code show_input(cli_session *session, const info_settings *settings,
         show_warnings(session);
     session->warnings_shown = session->warning_count;
     free(facts.materials);
-    if (result == PELT_OK && session->common.page_path) { /* of the only input */
+    if (result == PELT_OK && session->common.page_path) { /* --report takes one input only */
         report_page(session, model, model->clips, model->clip_count, settings->load.fps);
         keep_model(session, model);
     } else
@@ -332,7 +332,7 @@ static exit_code run(cli_session *session, const void *settings, const char *con
         inputs_free(&inputs);
         return code;
     }
-    session->hold_warnings = true; /* they stand among the facts */
+    session->hold_warnings = true; /* the table lists them */
     json_open(&session->report, "inputs", '[');
     for (size_t n = 0; n < inputs.count && code != EXIT_INTERRUPTED; n++) {
         if (blank && session->out)

@@ -1,4 +1,4 @@
-/* Positional arguments as inputs, the animation of a model that a verb works on, and outputs. */
+/* Grouping of positional arguments into inputs, choice of an animation of a model, and outputs. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -9,7 +9,8 @@
 
 /* ---- Inputs ----------------------------------------------------------------------------------------------- */
 
-/* By content when the file can be read, else by name: a missing cache is to be missed beside its mesh. */
+/* Format by content if the file can be read, else by extension: a missing cache must still belong to its mesh, so that
+ * the error names it. */
 static uint32_t format_flags(cli_session *session, const char *path) {
     const pelt_format_info *format = pelt_format_of_file(session->context, path);
     if (!format)
@@ -17,7 +18,7 @@ static uint32_t format_flags(cli_session *session, const char *path) {
     return format ? format->flags : PELT_FORMAT_MESH;
 }
 
-/* Whether a file adds to an input that begins with a file of format `first`. */
+/* Whether a file belongs to an input whose first file has the format flags `first`. */
 static bool belongs(uint32_t flags, uint32_t first) {
     if (flags & PELT_FORMAT_CACHE)
         return !(first & PELT_FORMAT_CACHE);
@@ -26,7 +27,7 @@ static bool belongs(uint32_t flags, uint32_t first) {
 
 input_list inputs_group(cli_session *session, const char *const *args, size_t count) {
     input_list list = {must_alloc(count, sizeof(cli_input)), 0};
-    uint32_t first = PELT_FORMAT_CACHE; /* of the last input; nothing belongs to no input */
+    uint32_t first = PELT_FORMAT_CACHE; /* flags of the current input's first file; a cache: no file belongs to it */
     for (size_t a = 0; a < count; a++) {
         uint32_t flags = format_flags(session, args[a]);
         if (!belongs(flags, first)) {
@@ -70,7 +71,7 @@ pelt_result load_written(cli_session *session, const pelt_model *saved, const ch
     return result;
 }
 
-/* Files may be arguments or values of options (--rest z.obj). */
+/* FILE may be a positional argument or the value of another option (--rest z.obj). */
 exit_code check_files(const cli_session *session, const arg_list *rest) {
     const char **paths = must_alloc(rest->count + session->given_count, sizeof *paths);
     size_t path_count = 0;
@@ -130,7 +131,7 @@ static exit_code no_such_animation(cli_session *session, const char *wanted, con
                        count);
 }
 
-/* The index of `wanted` among names: by name, else by number; count when it is none. */
+/* The index of `wanted` among names [count]: by name, else as a number; `count` if not found. */
 static size_t find_animation(const char *wanted, const char *const *names, size_t count) {
     for (size_t n = 0; n < count; n++)
         if (strcmp(names[n], wanted) == 0)
@@ -203,7 +204,7 @@ pelt_result motions_to_clips(cli_session *session, pelt_model *source, uint32_t 
     return result;
 }
 
-/* The clip of a frame of all, whose number becomes that in the clip. */
+/* The clip that contains a frame of the concatenation; `frame` becomes the frame number in that clip. */
 static const pelt_clip *clip_of(const pelt_clip *clips, uint32_t *frame) {
     for (; *frame >= clips->frame_count; clips++)
         *frame -= clips->frame_count;
@@ -272,7 +273,7 @@ double clip_rate(const pelt_clip *clip, double fps) {
 
 /* ---- Outputs ---------------------------------------------------------------------------------------------- */
 
-/* The model in its rest pose: itself where nothing poses it, else `posed`. */
+/* The model in its rest pose: the model itself if it has neither skin nor morphs, else `posed`. */
 static pelt_result rest_pose(cli_session *session, pelt_model *model, pelt_model *posed, const pelt_model **out) {
     *out = model;
     if (!model->skin.bone_count && !model->morphs.morph_count)
@@ -309,7 +310,7 @@ pelt_result save_frames(cli_session *session, pelt_model *model, const char *pat
                : result;
 }
 
-/* The only %d, %4d or %04d of a path; NULL. */
+/* Finds the only %d, %4d or %04d of a path; NULL if there is none or another %. */
 static const char *find_number(const char *path, int *width, const char **end) {
     const char *percent = strchr(path, '%');
     if (!percent)

@@ -160,7 +160,7 @@ static void show_clips(jiggle_work *w, const pelt_model *model, const uint32_t *
 
 static exit_code write_cache(jiggle_work *w) {
     pelt_save_desc save = pelt_save_desc_default();
-    save.fps = w->settings->bake.fps; /* of readers; the file tells how far apart frames are at that rate */
+    save.fps = w->settings->bake.fps; /* rate of readers; the file stores the frame spacing at that rate */
     pelt_result result = save_frames(w->session, w->rig, w->settings->skin.output, w->settings->mesh, &save);
     if (result != PELT_OK)
         return session_fail(w->session, result);
@@ -208,7 +208,7 @@ static exit_code work_all(jiggle_work *w, const char *const *args, size_t arg_co
         code = simulate(w);
     if (code != EXIT_DONE)
         return code;
-    jiggle_report_simulation(w); /* now: bones made anew replace those that it speaks of */
+    jiggle_report_simulation(w); /* before new bones replace the joints of the report */
     pelt_result result = w->session->common.page_path ? jiggle_show_lattice(w) : PELT_OK;
     if (result != PELT_OK)
         return session_fail(w->session, result);
@@ -236,7 +236,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     table_print(&w.table, shown ? session->out : NULL, settings->skin.output);
     show_warnings(session);
     session->hold_warnings = false;
-    keep_model(session, w.rig); /* the last one kept goes first */
+    keep_model(session, w.rig); /* destroyed after the models kept below */
     if (w.skin.session)
         decompose_free(&w.skin);
     retarget_free(&w.retarget);

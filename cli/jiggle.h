@@ -5,18 +5,18 @@
 #include "decompose.h"
 #include "retarget.h"
 
-/* What the result is written as. */
+/* Representation of the result. */
 typedef enum jiggle_as { AS_AUTO, AS_CACHE, AS_MORPHS, AS_BONES } jiggle_as;
 
 typedef struct jiggle_settings {
     pelt_jiggle_desc jiggle;
     pelt_jiggle_bake_desc bake;
     retarget_settings retarget;
-    decompose_settings skin; /* of bones and morphs; `output` is that of the verb */
+    decompose_settings skin; /* for helper bones and morph targets; skin.output is the output of the verb */
     pelt_jiggle_simulate_desc simulate;
     const char *mesh;
     uint32_t as; /* jiggle_as */
-    /* Repeatable options: the last value; jiggle_values.c reads all of them. */
+    /* Repeatable options: the last value. jiggle_values.c reads all values from the session. */
     const char *soft, *pin, *stiffness, *damping, *heat, *heat_width, *collider;
     const char *soft_map, *pin_map, *stiffness_map, *damping_map;
     const char *gravity, *wind;
@@ -29,24 +29,24 @@ typedef struct value_key value_key;
 
 /* Settings of joints and vertices, and colliders, as the library takes them. */
 typedef struct jiggle_values {
-    value_key *keys; /* [key_count] by joint, kind and time */
+    value_key *keys; /* [key_count] sorted by joint, kind and time */
     size_t key_count;
     bool changing;             /* a setting has more than one key */
     pelt_jiggle_joint *joints; /* [joint_count] at the current time */
     uint32_t joint_count;
-    pelt_jiggle_maps maps; /* of `map_values` */
+    pelt_jiggle_maps maps; /* pointers to `map_values` */
     float *map_values[4];  /* [vertex] or NULL */
     pelt_collider *colliders;
     uint32_t collider_count;
 } jiggle_values;
 
-/* Their options. */
+/* Options read by jiggle_values_read. */
 const pelt_option_table *jiggle_soft_table(void);
 const pelt_option_table *jiggle_force_table(void);
 /* Reads the options into `desc`. Call jiggle_values_free in any case. */
 exit_code jiggle_values_read(cli_session *session, const jiggle_settings *settings, const pelt_model *rig,
                              jiggle_values *values, pelt_jiggle_desc *desc);
-/* Sets the values of a time if they changed; user is the jiggle_values. */
+/* Sets the values at a time if they changed; user: the jiggle_values. */
 pelt_jiggle_at_fn jiggle_values_at;
 void jiggle_values_free(jiggle_values *values);
 
@@ -61,7 +61,7 @@ typedef struct jiggle_work {
     pelt_jiggle_simulate_desc simulate;
     pelt_jiggle_simulate_report simulated;
     pelt_model *rig;        /* with the simulated clips */
-    retarget_work retarget; /* without a source: the motions are the rig's own */
+    retarget_work retarget; /* source NULL: the motions are the rig's own */
     jiggle_values values;
     pelt_page_lattice lattice;
     decompose_settings skin_settings;

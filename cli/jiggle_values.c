@@ -84,7 +84,7 @@ static int compare_keys(const void *a, const void *b) {
     return (l->time > r->time) - (l->time < r->time);
 }
 
-/* Takes "@1.5" off the end of a name; 0 where there is none. */
+/* Removes a time such as "@1.5" from the end of a name and returns it; 0 if there is none. */
 static double take_time(char *name) {
     char *at = strrchr(name, '@'), *end;
     double time = at ? strtod(at + 1, &end) : 0;
@@ -101,11 +101,11 @@ static exit_code no_joint(cli_session *session, const char *option, const char *
     return EXIT_INPUT;
 }
 
-/* "belly=0.8", "ear*@1.5=0.2": a key for every joint of the name. */
+/* Parses "belly=0.8" or "ear*@1.5=0.2": adds a key for every joint that matches the name. */
 static exit_code read_key(cli_session *session, const pelt_skeleton *skeleton, size_t kind, char *text,
                           jiggle_values *values) {
     const char *option = kinds[kind].option;
-    char *equals = strrchr(text, '='), *end; /* names may have one, numbers not */
+    char *equals = strrchr(text, '='), *end; /* the last '=': names may contain one */
     double value = equals ? strtod(equals + 1, &end) : NAN;
     if (!equals || equals == text || end == equals + 1 || *end || !(value >= 0 && value <= kinds[kind].most))
         return usage_error(session, "--%s %s: give a joint and a number from 0 to %g, as in belly=0.8", option, text,
@@ -197,7 +197,8 @@ static bool is_file(const char *path) {
     return file;
 }
 
-/* A file, or else an attribute; a picture's white is `white`. */
+/* Reads a map from a file or, if there is none of that name, from a vertex attribute. White in an image means
+ * `white`. */
 static exit_code read_map(cli_session *session, const pelt_model *rig, const char *option, const char *source,
                           double white, const float **map, float **memory) {
     if (!source)
@@ -228,7 +229,7 @@ static exit_code read_maps(cli_session *session, const jiggle_settings *s, const
 
 /* ---- Forces and colliders --------------------------------------------------------------------------------- */
 
-/* Numbers with commas between, at most `most` of them; their count, or 0 when something else is there. */
+/* Parses at most `most` numbers separated by commas. Returns their count, or 0 on a syntax error. */
 static size_t read_numbers(const char *text, float *numbers, size_t most) {
     for (size_t n = 0; n < most; n++) {
         char *end;
@@ -257,7 +258,7 @@ static exit_code read_forces(cli_session *session, const jiggle_settings *s, pel
     return EXIT_DONE;
 }
 
-/* What the numbers of a kind are, in their order. */
+/* Collider shapes by name, with an example of their numbers. */
 static const struct {
     const char *name;
     size_t count; /* without friction */
@@ -287,7 +288,7 @@ static void place(size_t shape, const float *n, pelt_collider *c) {
         c->radius = n[6];
 }
 
-/* `text` is "sphere:0,1,0,0.3,0.5@head", in pieces when it comes back. */
+/* Parses "sphere:0,1,0,0.3,0.5@head"; modifies `text`. */
 static exit_code read_collider(cli_session *session, const pelt_model *rig, char *text, pelt_collider *out) {
     char *at = strchr(text, '@'), *numbers = strchr(text, ':');
     float n[8];

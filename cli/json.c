@@ -1,4 +1,4 @@
-/* Writing JSON (RFC 8259): objects and lists one member a line, lists of numbers on one line. */
+/* JSON writer (RFC 8259): one member of an object or array per line; arrays of numbers on one line. */
 #include "cli.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static void add_text(cli_json *json, const char *text) {
 
 /* ---- Strings ---------------------------------------------------------------------------------------------- */
 
-/* The length of the well-formed UTF-8 character at p, or 0. */
+/* Bytes of the well-formed UTF-8 character at p; 0 if it is malformed. */
 static size_t character_length(const unsigned char *p) {
     if (p[0] < 0x80)
         return 1;
@@ -36,7 +36,7 @@ static size_t character_length(const unsigned char *p) {
     return too_long || no_character ? 0 : length;
 }
 
-/* Bytes that are no UTF-8 (file names may hold any) become U+FFFD. */
+/* Malformed UTF-8 (file names may contain any bytes) becomes U+FFFD. */
 static void add_quoted(cli_json *json, const char *text) {
     add_text(json, "\"");
     for (const unsigned char *p = (const unsigned char *)text; *p;) {
@@ -109,7 +109,7 @@ void json_flag(cli_json *json, const char *key, bool value) {
     add_text(json, value ? "true" : "false");
 }
 
-/* The shortest spelling that reads back as the same number. */
+/* Writes the shortest decimal that reads back as the same number; `single`: the same float. */
 static void add_number(cli_json *json, double value, bool single) {
     char text[40] = "null";
     int digits = single ? 6 : 15, most = single ? 9 : 17;
@@ -147,12 +147,12 @@ void json_floats(cli_json *json, const char *key, const float *values, size_t co
 /* ---- Files ------------------------------------------------------------------------------------------------ */
 
 exit_code json_write(const cli_session *session, const cli_json *json, const char *path) {
-    if (strcmp(path, "-") == 0) { /* a failure stays in stdout's error flag, which main reads */
+    if (strcmp(path, "-") == 0) { /* main checks the error flag of stdout */
         fwrite(json->data, 1, json->size, stdout);
         fputc('\n', stdout);
         return EXIT_DONE;
     }
-    pelt_context *context; /* of its own: a report tells, too, that memory was at its limit */
+    pelt_context *context; /* separate: the session's may have reached its memory limit */
     pelt_result made = pelt_context_create(NULL, &context);
     if (made != PELT_OK) {
         say(session, MESSAGE_ERROR, "%s: %s", path, pelt_result_text(made));

@@ -1,4 +1,4 @@
-/* pelt light: how light falls on a rig while it moves, as vertex colours that morph. */
+/* pelt light: bakes the lighting of a moving rig into vertex colours with morph targets. */
 #include "cli.h"
 
 #include <stddef.h>
@@ -28,7 +28,7 @@ typedef struct work {
     const light_settings *settings;
     pelt_light_desc desc;
     pelt_model *rig;
-    bool painted; /* the file has colours */
+    bool painted; /* the file has vertex colours */
     pelt_light_report report;
     uint64_t bytes;
 } work;

@@ -1,4 +1,4 @@
-/* pelt: the program's beginning and end. The table of verbs is in cli.h. */
+/* Entry point of pelt: signals, exit codes, dispatch to verbs. The table of verbs is in cli.h. */
 #include "cli.h"
 
 #include <ctype.h>
@@ -79,7 +79,7 @@ char *must_format(const char *format, ...) {
 
 static atomic_int interrupts;
 
-/* The first signal asks for an orderly end, which removes unfinished files; the second does not wait for it. */
+/* The first signal requests an orderly end, which removes unfinished files; the second exits at once. */
 static void on_signal(int number) {
     (void)number;
     if (atomic_fetch_add(&interrupts, 1) > 0)
@@ -95,7 +95,7 @@ bool session_interrupted(void) {
     return cancel(NULL);
 }
 
-/* Somebody has shortened a large input, which is mapped, while it was read. */
+/* SIGBUS: a memory-mapped input was truncated while it was read. */
 static void on_lost_input(int number) {
     (void)number;
     static const char text[] = "pelt: an input became shorter while it was read; run again when it is complete\n";
@@ -104,8 +104,9 @@ static void on_lost_input(int number) {
     _exit(EXIT_INPUT);
 }
 
-/* A signal that was ignored when the program began (nohup) stays so, and one that comes interrupts waiting for a pipe. A
- * closed pipe or a file grown too large is to be a failed write with its usual cleaning up, not death. */
+/* Signals that were ignored at program start (nohup) stay ignored. Without SA_RESTART, a signal interrupts a blocking
+ * read of a pipe. SIGPIPE and SIGXFSZ are ignored, so that a closed pipe or the file size limit is a failed write with
+ * the usual cleanup. */
 static void install_signals(void) {
     static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t n = 0; n < COUNT(stopping); n++) {
@@ -148,7 +149,7 @@ exit_code session_exit_code(pelt_result result) {
     return EXIT_INPUT;
 }
 
-/* Whether `word` stands in a text, with no letter, digit or '_' beside it. */
+/* Whether a text contains `word` as a whole word: no letter, digit or '_' before or after it. */
 static bool has_word(const char *text, const char *word) {
     size_t length = strlen(word);
     for (const char *p = strstr(text, word); p; p = strstr(p + 1, word)) {
@@ -159,8 +160,8 @@ static bool has_word(const char *text, const char *word) {
     return false;
 }
 
-/* The library names fields of its settings; the command line has flags for them: " (--bones, --error)". Freed by the
- * caller. */
+/* The library's messages name desc fields. Lists the options of the fields in a message: " (--bones, --error)". Freed
+ * by the caller. */
 static char *flags_named(const cli_session *session, const char *text) {
     char *list = must_format("%s", "");
     for (size_t g = 0; session->verb && g < session->verb->group_count; g++) {
@@ -196,7 +197,7 @@ exit_code session_fail(cli_session *session, pelt_result result) {
 
 /* ---- A run ------------------------------------------------------------------------------------------------ */
 
-/* The context that the verb works with; the one that checked the options goes. */
+/* Creates the verb's context by the parsed options; it replaces the context used for parsing. */
 static exit_code make_context(cli_session *session) {
     pelt_context_destroy(session->context);
     pelt_context_desc desc = pelt_context_desc_default();
@@ -243,7 +244,7 @@ static exit_code run_verb(cli_session *session, const char *const *args, size_t 
     return report_finish(session, settings, code);
 }
 
-/* What stands before the verb, then the verb. */
+/* Parses the options before the verb, then runs the verb. */
 static exit_code run(cli_session *session, const char *const *args, size_t count) {
     arg_list rest = {0};
     if (count > 0 && strcmp(args[0], "--version") == 0)
@@ -267,13 +268,13 @@ static exit_code run(cli_session *session, const char *const *args, size_t count
     return code;
 }
 
-/* Results count only when they have arrived. */
+/* Flushes stdout. A failed write makes a successful run fail. */
 static exit_code close_stdout(const cli_session *session, exit_code code) {
     errno = 0;
     bool failed = fflush(stdout) != 0 || ferror(stdout);
     if (!failed)
         return code;
-    if (errno != EPIPE) /* a reader that has seen enough needs no message */
+    if (errno != EPIPE) /* no message if the reader closed the pipe */
         say(session, MESSAGE_ERROR, "standard output: %s", strerror(errno ? errno : EIO));
     return code == EXIT_DONE ? EXIT_OUTPUT : code;
 }

@@ -1,4 +1,4 @@
-/* pelt man: manual pages (troff, man macros) from the tables. */
+/* pelt man: manual pages (troff, man macros), generated from the tables of verbs and options. */
 #include "cli.h"
 
 #include <stddef.h>
@@ -19,7 +19,7 @@ static OPTION_TABLE(own_table, own_options)
 
 /* ---- troff ------------------------------------------------------------------------------------------------ */
 
-/* Text with troff's own characters made plain. At the start of a line a dot or quote would be a command. */
+/* Prints text with troff's special characters escaped. A dot or quote at the start of a line would be a request. */
 static void print_text(FILE *out, const char *text) {
     bool line_start = true;
     for (; *text; text++) {
@@ -142,7 +142,8 @@ static void print_main_page(FILE *out) {
 
 #define PAGE_SIZE_MAX ((size_t)1 << 20) /* bytes; the longest page has 12 kB */
 
-/* One page into a file; `verb` NULL: the main page. Not by open_memstream: glibc's loses what it has no memory for. */
+/* Writes one page to a file; `verb` NULL: the main page. Not with open_memstream: glibc's drops data silently when out
+ * of memory. */
 static exit_code write_page(cli_session *session, const char *folder, const cli_verb *verb) {
     char *path = must_format("%s/pelt%s%s.1", folder, verb ? "-" : "", verb ? verb->name : "");
     char *text = must_alloc(PAGE_SIZE_MAX, 1);

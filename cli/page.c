@@ -1,4 +1,4 @@
-/* Pages: a model beside its source in one HTML file. */
+/* HTML pages that show a model beside its source. */
 #include "cli.h"
 
 #include <spawn.h>
@@ -16,7 +16,7 @@ exit_code page_check(const cli_session *session, const char *option, const char 
     return usage_error(session, "%s %s: a page's name must end in .html", option, path);
 }
 
-/* The clips of the source; of a rig, its motions as clips. */
+/* Sets the clips of the page: the clips of the source, or its motions as clips if it has none. */
 static pelt_result source_clips(cli_session *session, pelt_model *source, double fps, pelt_page_desc *desc) {
     desc->clips = source->clips;
     desc->clip_count = source->clip_count;

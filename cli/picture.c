@@ -1,4 +1,4 @@
-/* Pictures of view: one, one for each of many frames, or many frames on a sheet. */
+/* Images of pelt view: one frame, a sequence of frames, or a contact sheet. */
 #include "cli.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHEET_FRAMES 12u /* where --frames does not say which */
+#define SHEET_FRAMES 12u /* without --frames */
 
 static const pelt_option picture_options[] = {
     {"png", 0, PELT_OPTION_TEXT, PELT_FIELD(picture_settings, png), NULL, 0, 0, NULL, "FILE",
@@ -23,7 +23,7 @@ OPTION_TABLE(picture_table, picture_options)
 
 /* ---- What is asked for ------------------------------------------------------------------------------------ */
 
-/* "1280x720" as two options of the picture, checked by their table. */
+/* Parses "1280x720" into width and height; the option table checks their ranges. */
 static exit_code set_size(cli_session *session, const char *text, pelt_picture_desc *picture) {
     const char *cross = strchr(text, 'x');
     if (!cross || cross == text || !cross[1])
@@ -53,12 +53,12 @@ exit_code picture_check(cli_session *session, picture_settings *settings) {
     return settings->size ? set_size(session, settings->size, &settings->picture) : EXIT_DONE;
 }
 
-/* Frames first, first + step … below end. */
+/* Every `step`th frame of the half-open range [first, end). */
 typedef struct frame_range {
     uint32_t first, end, step;
 } frame_range;
 
-/* A part of FIRST:END:STEP, which may be empty, and the colon behind; false when it is no number. */
+/* Reads a part of FIRST:END:STEP, which may be empty, and the colon after it. Returns false on a syntax error. */
 static bool read_part(const char **text, uint32_t *value) {
     size_t length = strspn(*text, "0123456789");
     if (length > 9)
@@ -101,7 +101,7 @@ static uint32_t range_count(const frame_range *range) {
 
 /* ---- Sheets ----------------------------------------------------------------------------------------------- */
 
-/* The grid whose cells are nearest to 5 : 4, with few of them empty. */
+/* Number of columns that brings the aspect ratio of the cells near 5 : 4 and leaves few cells empty. */
 static uint32_t best_columns(const pelt_picture_desc *picture, uint32_t count) {
     uint32_t best = 1;
     double least = INFINITY;
@@ -136,7 +136,7 @@ static exit_code lay_out(cli_session *session, const frame_range *range, pelt_pi
 
 /* ---- Drawing ---------------------------------------------------------------------------------------------- */
 
-/* One after the other. Every file is complete or not there. */
+/* Writes one image per frame. Each file is written completely or not at all. */
 static pelt_result draw_sequence(cli_session *session, const picture_settings *settings, const frame_range *range,
                                  const pelt_model *model, uint64_t *bytes) {
     pelt_picture_desc picture = settings->picture;
@@ -194,7 +194,7 @@ exit_code picture_draw(cli_session *session, const picture_settings *given, cons
     if (result != PELT_OK)
         return session_fail(session, result);
     if (picture->max == 0 && picture->second_mode == 0)
-        picture->max = facts.max; /* not to be found again for every picture */
+        picture->max = facts.max; /* computed once, not for every image */
     bool sequence = is_pattern(settings.png);
     frame_range range = {0};
     exit_code code = EXIT_DONE;

@@ -1,4 +1,4 @@
-/* pelt pose: a rig with its corrections, evaluated for one pose, as a mesh. */
+/* pelt pose: evaluates a rig with its corrections in one pose and writes the mesh. */
 #include "cli.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ typedef struct work {
     pelt_model *model;
     pelt_transform *locals; /* [joint] */
     float *weights;         /* [morph] */
-    uint32_t turned;        /* joints that are not at rest */
+    uint32_t turned;        /* number of joints that are not at rest */
     double start;
 } work;
 
@@ -74,7 +74,7 @@ pelt_result pose_mesh(cli_session *session, pelt_model *model, const pelt_transf
     pelt_mesh *mesh = &posed->mesh;
     mesh->positions = pelt_model_alloc(session->context, model, floats, sizeof(float));
     mesh->normals = mesh->normals ? pelt_model_alloc(session->context, model, floats, sizeof(float)) : NULL;
-    mesh->tangents = NULL; /* of the rest pose */
+    mesh->tangents = NULL; /* those of the rest pose are wrong here */
     if (!mesh->positions || (model->mesh.normals && !mesh->normals))
         return PELT_ERROR_MEMORY;
     posed->skeleton = (pelt_skeleton){0};
@@ -91,7 +91,7 @@ pelt_result pose_mesh(cli_session *session, pelt_model *model, const pelt_transf
 
 /* ---- The pose --------------------------------------------------------------------------------------------- */
 
-/* The only pose of a file. */
+/* Starts from the pose of a file, which must hold exactly one. */
 static exit_code begin_with_file(work *w) {
     pelt_pose *poses;
     uint32_t count;
@@ -130,7 +130,7 @@ static bool read_degrees(const char *text, double degrees[3]) {
 }
 
 static exit_code turn_joint(work *w, const char *value) {
-    const char *equals = strrchr(value, '='); /* names may have one, numbers not */
+    const char *equals = strrchr(value, '='); /* the last '=': names may contain one */
     double degrees[3];
     uint32_t joint;
     if (!equals || equals == value || !read_degrees(equals + 1, degrees))

@@ -1,5 +1,5 @@
-/* Examples of the right shape of a rig in poses: a folder of meshes with a pose each, poses of the rig's own morph targets,
- * or the frames of a clip. */
+/* Example poses of a rig with their target shapes: a folder of meshes with a pose each, or poses of the rig's own morph
+ * targets. poses_clip.c makes examples of the frames of a clip. */
 #include "correct.h"
 
 #include <dirent.h>
@@ -21,7 +21,7 @@ static exit_code no_memory(const reader *r) {
     return session_fail(r->session, PELT_ERROR_MEMORY);
 }
 
-/* Room for examples, before any is added. */
+/* Allocates capacity for `count` examples. */
 static exit_code make_room(const reader *r, size_t count, pose_set *set) {
     set->items = pelt_model_alloc(r->session->context, r->rig, count, sizeof *set->items);
     return set->items ? EXIT_DONE : no_memory(r);
@@ -33,7 +33,7 @@ static float *new_positions(const reader *r) {
 
 /* ---- Meshes ----------------------------------------------------------------------------------------------- */
 
-/* Where the vertices of a mesh that was read stand, in world space: [vertex][3], freed by the caller. */
+/* Vertex positions of a loaded model at rest, in world space: [vertex][3], freed by the caller. */
 static pelt_result stand(const reader *r, const pelt_model *model, float **positions) {
     size_t size = (size_t)3 * model->mesh.vertex_count * sizeof(float);
     *positions = must_alloc(size, 1);
@@ -44,7 +44,7 @@ static pelt_result stand(const reader *r, const pelt_model *model, float **posit
     return PELT_OK;
 }
 
-/* The positions of a mesh as those of the rig's vertices, out [rig vertex][3]. */
+/* Copies the positions of a mesh to the matching vertices of the rig, out [rig vertex][3]. */
 static exit_code take_mesh(const reader *r, const pelt_model *model, float *out) {
     uint32_t count = r->rig->mesh.vertex_count, *vertices = must_alloc(count, sizeof *vertices);
     float *positions = NULL;
@@ -92,17 +92,17 @@ static exit_code read_pose(const reader *r, const char *path, pelt_pose *pose) {
 
 /* ---- A folder --------------------------------------------------------------------------------------------- */
 
-/* The files of a folder that may be meshes or poses, by name. */
+/* Files of a folder that may be meshes or poses, sorted by name. */
 typedef struct file_list {
     char **names;
     size_t count;
 } file_list;
 
-/* In the order in which they are taken when there are several. */
+/* Extensions in order of preference. */
 static const char *const mesh_kinds[] = {"obj", "ply", "glb", "gltf"};
 static const char *const pose_kinds[] = {"json", "bvh", "glb", "gltf"};
 
-/* The place of a file's extension among kinds [4], or 4. */
+/* Index of a file's extension in kinds [4]; 4 if it is not there. */
 static size_t kind_of(const char *name, const char *const *kinds) {
     const char *dot = strrchr(name, '.');
     size_t kind = 0;
@@ -141,7 +141,7 @@ static bool same_stem(const char *a, const char *b) {
     return stem_length(a) == stem_length(b) && strncmp(a, b, stem_length(a)) == 0;
 }
 
-/* The file named as `name` but for its extension that comes first in `kinds`, and is not `other`; NULL. */
+/* Of the files with the same stem as `name`, except `other`: the one whose extension is first in `kinds`; or NULL. */
 static const char *find_beside(const file_list *files, const char *name, const char *const *kinds, const char *other) {
     const char *found = NULL;
     for (size_t f = 0; f < files->count; f++) {
@@ -153,7 +153,7 @@ static const char *find_beside(const file_list *files, const char *name, const c
     return found;
 }
 
-/* The example of a mesh and a pose that are named alike. */
+/* Reads an example: a mesh and a pose file with the same stem. */
 static exit_code read_pair(const reader *r, const char *folder, const char *mesh, const char *pose) {
     float *positions = new_positions(r);
     char *mesh_path = must_format("%s/%s", folder, mesh), *pose_path = must_format("%s/%s", folder, pose);
@@ -174,7 +174,7 @@ static exit_code read_files(const reader *r, const char *folder, const file_list
     for (size_t f = 0; code == EXIT_DONE && f < files->count; f++) {
         const char *name = files->names[f];
         const char *mesh = find_beside(files, name, mesh_kinds, NULL);
-        if (mesh && mesh != name) /* then it is its turn */
+        if (mesh && mesh != name) /* the pair is read at its mesh */
             continue;
         const char *pose = find_beside(files, name, pose_kinds, mesh);
         if (mesh && pose) {
@@ -201,7 +201,8 @@ static exit_code read_folder(const reader *r, const char *folder) {
 
 /* ---- Morph targets ---------------------------------------------------------------------------------------- */
 
-/* Weights at rest but for the targets of this name, which are whole; false: there is none. */
+/* Sets the weights of targets with this name to 1, all others to their rest weight. Returns false if no target has the
+ * name. */
 static bool target_weights(const pelt_morph_set *morphs, const char *name, float *weights) {
     bool found = false;
     for (uint32_t m = 0; m < morphs->morph_count; m++) {

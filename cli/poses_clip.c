@@ -1,4 +1,5 @@
-/* The frames of a clip as examples: a motion tells the poses, the clip the shapes. And examples as a motion and a clip. */
+/* Conversion of frames to examples (poses from a motion, shapes from a clip), and of examples to a motion and a
+ * clip. */
 #include "correct.h"
 
 #include <stddef.h>
@@ -62,7 +63,7 @@ exit_code poses_of_clip(cli_session *session, const correct_input *in, uint32_t 
 
 /* ---- Poses as a motion ------------------------------------------------------------------------------------ */
 
-/* One property of one joint in every pose; values [pose][width] are filled in by the caller. */
+/* Creates a track of one property of one joint with a key per pose; the caller fills values [pose][width]. */
 static pelt_track track_of(pelt_context *context, pelt_model *model, uint32_t joint, pelt_path path, uint32_t width,
                            const float *times, uint32_t count, float **values) {
     *values = pelt_model_alloc(context, model, (size_t)count * width, sizeof **values);
@@ -70,7 +71,7 @@ static pelt_track track_of(pelt_context *context, pelt_model *model, uint32_t jo
         .joint = joint, .path = path, .width = width, .key_count = count, .times = times, .values = *values};
 }
 
-/* Tracks of all transforms. */
+/* Adds tracks for the local transforms of all joints. */
 static pelt_result add_transforms(pelt_context *context, pelt_model *model, const pose_set *set, const float *times,
                                   pelt_motion *motion) {
     static const struct {
@@ -94,7 +95,7 @@ static pelt_result add_transforms(pelt_context *context, pelt_model *model, cons
     return PELT_OK;
 }
 
-/* Tracks of the weights that the poses drive. */
+/* Adds tracks for the morph weights that the drivers compute in the poses. */
 static pelt_result add_weights(pelt_context *context, pelt_model *model, const pose_set *set, const float *times,
                                pelt_motion *motion) {
     const pelt_morph_set *morphs = &model->morphs;

@@ -1,4 +1,4 @@
-/* The end of a run: settings and warnings join the report, which goes to --json and onto the page of --report. */
+/* End of a run: appends settings and warnings to the report, and writes it to --json and to the page of --report. */
 #include "cli.h"
 
 #include <math.h>
@@ -75,7 +75,7 @@ typedef struct settings_report {
     const void *settings;
 } settings_report;
 
-/* The name of a choice, of `length` bytes. */
+/* The name of the choice at an index; it has `length` bytes and no terminator. */
 static const char *choice_name(const char *choices, uint32_t index, int *length) {
     for (; index > 0 && strchr(choices, '|'); index--)
         choices = strchr(choices, '|') + 1;
@@ -118,7 +118,7 @@ static void report_field(cli_json *json, const pelt_option *option, const void *
     }
 }
 
-/* Only the verb's own: how it was run (threads, messages) changes nothing in the result. */
+/* Writes a setting of the verb's own groups. Common options (threads, messages) do not change the result. */
 static void report_option(const cli_verb *verb, const char *title, const pelt_option *option, void *user) {
     (void)title;
     const settings_report *r = user;
@@ -164,7 +164,7 @@ exit_code report_finish(cli_session *session, const void *settings, exit_code co
     exit_code written = EXIT_DONE;
     if (common->json_path && session->report_done)
         written = json_write(session, &session->report, common->json_path);
-    bool good = code == EXIT_DONE || code == EXIT_QUALITY; /* a missed target is all the more to be looked at */
+    bool good = code == EXIT_DONE || code == EXIT_QUALITY; /* a missed quality target gets a page too */
     if (common->page_path && good && written == EXIT_DONE)
         written = write_page(session);
     terminal_clear();

@@ -1,4 +1,4 @@
-/* pelt retarget: a motion of one skeleton on another. */
+/* pelt retarget: transfers a motion from one skeleton to another. */
 #include "retarget.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ static const char *partner_name(const retarget_work *w, uint32_t joint) {
     return partner == PELT_NONE ? NULL : w->source->skeleton.names[partner];
 }
 
-/* The table of matches: the rig's joint, the motion's, and how they were found. */
+/* Prints the table of matches: joint of the rig, joint of the motion, and how the match was found. */
 static void print_matches(const retarget_work *w) {
     const pelt_skeleton *skeleton = &w->rig->skeleton;
     cli_table table = {0};

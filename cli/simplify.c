@@ -1,6 +1,7 @@
-/* pelt simplify: levels of detail of whatever moves.
+/* pelt simplify: levels of detail of animated meshes.
  *
- * How far a level is from the whole is measured surface to surface, over frames of every motion or clip, evenly spread.
+ * The error of a level is the surface-to-surface distance from the input, over evenly spaced frames of every motion or
+ * clip.
  */
 #include "cli.h"
 
@@ -10,10 +11,10 @@
 #include <string.h>
 
 #define LEVELS_MAX 16u
-#define SAMPLES    2000u /* places on each surface */
+#define SAMPLES    2000u /* sample points on each surface */
 
-/* Without options: half of the triangles, but no collapse that moves the surface by more than this share of the size. Boxes
- * and other meshes of few triangles cannot be halved. */
+/* Default limit of --error, a fraction of the model's size: halve the triangle count, but stop at collapses that move
+ * the surface further. Boxes and other meshes of few triangles cannot be halved. */
 #define DEFAULT_ERROR 0.02
 
 typedef struct simplify_settings {
@@ -54,11 +55,11 @@ typedef struct work {
     const simplify_settings *settings;
     pelt_model *model;
     uint32_t level_count;
-    pelt_model *levels[LEVELS_MAX]; /* the first may be the model itself */
+    pelt_model *levels[LEVELS_MAX]; /* level 0 may be `model` itself */
     pelt_simplify_report reports[LEVELS_MAX];
     pelt_surface_difference differences[LEVELS_MAX];
-    char *paths[LEVELS_MAX];    /* where each level went; of all levels in one file only the first */
-    uint64_t bytes[LEVELS_MAX]; /* likewise */
+    char *paths[LEVELS_MAX];    /* [level] output; with --one-file only paths[0] */
+    uint64_t bytes[LEVELS_MAX]; /* [level] size of the output; with --one-file only bytes[0] */
     double start;
 } work;
 
@@ -96,7 +97,7 @@ static exit_code check(cli_session *session, const simplify_settings *settings) 
 
 /* ---- Simplifying ------------------------------------------------------------------------------------------ */
 
-/* The first of several levels is the model as it is, unless a ratio is given. */
+/* Level 0 of several levels is the unchanged model, unless --ratio is given. */
 static pelt_result make_levels(work *w) {
     pelt_simplify_desc desc = w->settings->simplify;
     bool given = option_given(w->session, "ratio"), whole = w->level_count > 1 && !given;
@@ -120,7 +121,7 @@ static pelt_result make_levels(work *w) {
     return result;
 }
 
-/* "hero.glb" gives hero.glb, hero_lod1.glb …; a pattern its numbers. */
+/* Path of a level: hero.glb, hero_lod1.glb …; a pattern with the level's number. */
 static char *level_path(const char *output, uint32_t level) {
     const char *dot = strrchr(output, '.');
     if (is_pattern(output))
@@ -137,13 +138,13 @@ static pelt_result write_levels(work *w) {
     const char *paths[LEVELS_MAX];
     memcpy(levels, w->levels, sizeof levels);
     uint32_t file_count = settings->one_file ? 1 : w->level_count;
-    for (uint32_t n = 0; n < file_count; n++) /* the pattern of one level is that of its frames */
+    for (uint32_t n = 0; n < file_count; n++) /* one level: a pattern numbers frames */
         paths[n] = w->paths[n] =
             w->level_count > 1 ? level_path(settings->output, n) : must_format("%s", settings->output);
     pelt_result result;
     if (settings->one_file)
         result = pelt_save_levels(context, levels, w->level_count, settings->output, &save);
-    else if (settings->mesh) /* with a cache, which has one level */
+    else if (settings->mesh) /* output is a cache: one level */
         result = save_frames(w->session, w->levels[0], settings->output, settings->mesh, &save);
     else
         result = pelt_save_all(context, levels, paths, file_count, &save);
@@ -175,7 +176,7 @@ static pelt_clip thin(thinned *t, const pelt_clip *clip, uint32_t most) {
     return out;
 }
 
-/* One after another: the whole ball and all frames count. */
+/* Merges the errors of a further clip, weighted by frame counts. The first clip's enclosing ball is the unit. */
 static void add_difference(pelt_surface_difference *sum, const pelt_surface_difference *d) {
     double frames = sum->frame_count, more = d->frame_count;
     if (sum->frame_count == 0)

@@ -1,6 +1,6 @@
-/* pelt study: an animation stored in many ways, in one table (the columns of FESAM's Table 2 and SMA's Table 1).
+/* pelt study: compares representations of an animation in one table (the columns of FESAM's Table 2 and SMA's Table 1).
  *
- * Errors are those of what is stored: skins in memory as floats, played at the frames' own times; no file is written.
+ * Errors are measured in memory, on skins stored as floats and evaluated at the frames' own times; no file is written.
  */
 #include "study.h"
 
@@ -48,7 +48,7 @@ static OPTION_TABLE(own_table, own_options)
 
 /* ---- Lists ------------------------------------------------------------------------------------------------ */
 
-/* Numbers divided by commas. */
+/* Parses numbers separated by commas. */
 static exit_code parse_numbers(const cli_session *session, const char *option, const char *text, uint32_t most,
                                number_list *list) {
     list->items = must_alloc(strlen(text) + 1, sizeof *list->items);
@@ -65,7 +65,7 @@ static exit_code parse_numbers(const cli_session *session, const char *option, c
     }
 }
 
-/* Whether a name [length] of the list is this method, or a family of methods that it is of. */
+/* Whether a name [length] in --methods is this method or its family: "sma" selects "sma-…". */
 static bool is_meant(const char *name, size_t length, const char *method) {
     return strncmp(name, method, length) == 0 && (method[length] == 0 || method[length] == '-');
 }
@@ -87,7 +87,7 @@ static exit_code parse_methods(study_work *w) {
     }
 }
 
-/* Options of methods that are not compared. */
+/* Reports a usage error for options of methods that are not in --methods. */
 static exit_code check_options(const study_work *w) {
     bool fesam = false, sma = false, sad = false, cpca = false, svd = false;
     for (size_t m = 0; m < study_method_count; m++) {
@@ -122,7 +122,7 @@ static exit_code parse_settings(study_work *w) {
     if (code == EXIT_DONE)
         code = parse_numbers(w->session, "ranks", s->ranks ? s->ranks : s->bones, 4 * MOST_BONES, &w->ranks);
     for (size_t n = 0; !s->ranks && n < w->ranks.count; n++)
-        w->ranks.items[n] *= 4; /* the columns of a bone's transforms */
+        w->ranks.items[n] *= 4; /* a bone's transform has 4 columns */
     w->once = (number_list){must_alloc(1, sizeof(uint32_t)), 1};
     return code;
 }
@@ -145,7 +145,7 @@ static exit_code load_input(study_work *w) {
     return EXIT_INPUT;
 }
 
-/* A method that the input is not made for is left out, when others were not. */
+/* Skips a method that does not support the input, if the table has rows of other methods. */
 static exit_code run_method(study_work *w, const study_method *method) {
     const number_list *counts = (const number_list *)((const char *)w + method->counts);
     for (size_t n = 0; n < counts->count; n++) {
@@ -188,7 +188,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     free(w.ranks.items);
     free(w.once.items);
     pelt_study_destroy(w.study);
-    keep_model(session, w.source); /* the last one kept goes first */
+    keep_model(session, w.source); /* destroyed last: `best` borrows from it */
     keep_model(session, w.best);
     return code;
 }

@@ -1,8 +1,8 @@
-/* What the files of pelt study share.
+/* Shared by the files of pelt study.
  *
  *   study.c          the verb
- *   study_methods.c  the ways to store an animation; each adds rows
- *   study_report.c   the rows as a table, CSV, JSON, and as curves
+ *   study_methods.c  representations of an animation; each adds rows
+ *   study_report.c   the rows as a table, CSV, JSON and curves
  *   study_plot.c     curves as SVG
  */
 #ifndef PELT_CLI_STUDY_H
@@ -13,11 +13,11 @@
 typedef struct study_settings {
     pelt_load_desc load;
     const char *methods;
-    const char *bones, *clusters, *ranks; /* lists of numbers; NULL: as many as there are bones, or 4 times that */
+    const char *bones, *clusters, *ranks; /* lists of numbers; clusters NULL: as bones; ranks NULL: 4 times bones */
     uint32_t components;
     uint32_t rounds;
     uint32_t corrections; /* morph targets */
-    uint32_t basis;       /* pelt_correct_basis of them */
+    uint32_t basis;       /* pelt_correct_basis of the corrections */
     uint32_t influences;
     uint32_t iterations;
     double rotation_tolerance;
@@ -33,31 +33,31 @@ typedef struct number_list {
 typedef struct study_work study_work;
 typedef struct study_method study_method;
 
-/* A way to store an animation. */
+/* A representation of an animation. */
 struct study_method {
-    const char *name;  /* in --methods; "sma" is all that begin with "sma-" */
+    const char *name;  /* in --methods; "sma" selects all names that begin with "sma-" */
     const char *title; /* in tables */
     pelt_result (*run)(study_work *w, const study_method *method, uint32_t count);
-    size_t counts;       /* offset in study_work of the number_list that it runs for */
+    size_t counts;       /* offset in study_work of the number_list with the counts to run */
     uint32_t transforms; /* pelt_transforms of its bones */
-    uint32_t solver;     /* pelt_weight_solver of SMA */
+    uint32_t solver;     /* pelt_weight_solver, SMA only */
 };
 extern const study_method study_methods[];
 extern const size_t study_method_count;
 
-/* A line of the table. */
+/* A row of the table. */
 typedef struct study_row {
     const study_method *method;
-    uint32_t bones;        /* clusters for components */
-    uint32_t components;   /* of each cluster; 0: it is a skin */
+    uint32_t bones;        /* number of bones; of clusters if components > 0 */
+    uint32_t components;   /* principal components per cluster; 0: a skin */
     uint32_t corrections;  /* morph targets */
-    uint32_t negative;     /* vertices whose weights had to be made positive */
-    double vertex_bytes;   /* what is stored for each vertex … */
-    double frame_bytes;    /* … and for each frame */
-    double ratio;          /* of what all positions take as floats to that */
-    double seconds;        /* that it took to find, without reading and measuring */
-    pelt_difference error; /* of what is stored, against the source */
-    double *rank_errors;   /* [corrections + 1] E_rms with fewer morph targets; NULL without */
+    uint32_t negative;     /* vertices whose negative weights were made positive */
+    double vertex_bytes;   /* stored bytes per vertex */
+    double frame_bytes;    /* stored bytes per frame */
+    double ratio;          /* compression ratio: bytes of all positions as floats / stored bytes */
+    double seconds;        /* time to solve, without reading and measuring */
+    pelt_difference error; /* of the stored animation against the source */
+    double *rank_errors;   /* [corrections + 1] E_rms by number of morph targets; NULL without corrections */
 } study_row;
 
 /* One run. */
@@ -67,26 +67,26 @@ struct study_work {
     const char *const *paths;
     size_t path_count;
     pelt_model *source; /* its clips are the animation */
-    pelt_clip whole;    /* all of them, one after another */
+    pelt_clip whole;    /* all clips of the source, concatenated */
     bool *wanted;       /* [method] */
     number_list bones, clusters, ranks, once;
     pelt_study *study; /* NULL until a method needs it */
     double study_seconds;
     study_row *rows;
     size_t row_count;
-    pelt_model *best; /* the skin of least error, for --report */
+    pelt_model *best; /* the skin with the smallest error, for --report; or NULL */
     double best_error;
 };
 
-/* The figures, for programs and for people; the files that were asked for. */
+/* Reports the rows as JSON and as a table; writes the files of --csv and --svg. */
 exit_code study_report(study_work *w);
 
 /* ---- study_plot.c ----------------------------------------------------------------------------------------- */
 
 typedef struct plot_series {
     char *name;
-    uint32_t colour; /* an index */
-    bool dashed;     /* and with hollow marks */
+    uint32_t colour; /* index in the palette */
+    bool dashed;     /* dashed line with hollow marks */
     double (*points)[2];
     size_t count;
 } plot_series;
@@ -97,7 +97,7 @@ typedef struct plot {
     size_t count;
 } plot;
 
-/* Plots beside each other with one legend, errors on a logarithmic scale; freed by the caller. */
+/* SVG text of plots side by side with one legend; the error axis is logarithmic. Freed by the caller. */
 char *plot_svg(const char *title, const plot *plots, size_t count);
 
 #endif

@@ -1,4 +1,4 @@
-/* The ways to store an animation that pelt study compares. */
+/* The representations of an animation that pelt study compares. */
 #include "study.h"
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 /* ---- Rows ------------------------------------------------------------------------------------------------- */
 
-/* Numbers of bones and clusters are stored as bytes while that is enough. */
+/* Bytes of a bone or cluster index: 1 up to 256 of them, else 2. */
 static double number_bytes(uint32_t count) {
     return count <= 256 ? 1 : 2;
 }
@@ -29,8 +29,8 @@ static pelt_result add_row(study_work *w, study_row row, const pelt_clip *result
 
 /* ---- Skins ------------------------------------------------------------------------------------------------ */
 
-/* A skin and what it stores: the position at rest, all weights but the last, the numbers of the bones, and displacements
- * of morph targets; their weights and the bones' transforms, 7 numbers when they are rigid and 12 otherwise. */
+/* Adds the row of a skin. Stored per vertex: rest position, all weights but the last, bone indices, and displacements
+ * of morph targets. Stored per frame: morph weights and bone transforms, 7 numbers each if rigid, else 12. */
 static pelt_result add_skin(study_work *w, study_row row, pelt_model *model) {
     uint32_t K = model->skin.influence_count, clip_count = w->source->clip_count;
     pelt_clip *played = must_alloc(clip_count, sizeof *played);
@@ -65,7 +65,7 @@ static pelt_result correct(study_work *w, study_row row, pelt_model *model) {
     double start = now();
     pelt_result result = pelt_correct(w->session->context, model, pairs, count, &desc, &report);
     free(pairs);
-    if (result != PELT_OK || report.rank == 0) /* nothing is left to correct */
+    if (result != PELT_OK || report.rank == 0) /* no residual to correct */
         return result;
     row.seconds += now() - start;
     row.corrections = report.rank;
@@ -75,7 +75,7 @@ static pelt_result correct(study_work *w, study_row row, pelt_model *model) {
     return add_skin(w, row, model);
 }
 
-/* The model stays for the page when it is the best so far; else it goes. */
+/* Keeps the model for the page if its error is the smallest so far; else destroys it. */
 static void keep_best(study_work *w, pelt_model *model) {
     double error = w->rows[w->row_count - 1].error.error_rms;
     bool best = w->session->common.page_path && (!w->best || error < w->best_error);
@@ -105,7 +105,7 @@ static pelt_result find_skin(study_work *w, const study_method *method, pelt_dec
     return result;
 }
 
-/* Methods change a model in place: each gets one borrowed from the source. */
+/* Runs a method on a model borrowed from the source, because methods change the model in place. */
 static pelt_result run_skin(study_work *w, const study_method *method, pelt_decompose_desc *desc) {
     pelt_model *model;
     pelt_result result = pelt_model_borrow(w->session->context, w->source, &model);

@@ -1,21 +1,21 @@
-/* Curves as SVG, readable on light and on dark ground. */
+/* SVG plots of curves, readable on light and dark backgrounds. Lengths are in SVG user units. */
 #include "study.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDTH   440.0 /* of a plot with its labels */
-#define LEFT    58.0  /* what is around its frame */
+#define WIDTH   440.0 /* width of a plot with its labels */
+#define LEFT    58.0  /* margins around the frame */
 #define RIGHT   14.0
 #define TOP     62.0
 #define FRAME   280.0 /* height of the frame */
 #define BOTTOM  58.0
-#define LINE    20.0 /* height of a line of the legend */
-#define COLUMNS 2u   /* of the legend, for each plot */
-#define DECADES 3.0  /* at most: what is smaller lies on the ground */
+#define LINE    20.0 /* height of a legend line */
+#define COLUMNS 2u   /* legend columns per plot */
+#define DECADES 3.0  /* maximum range of the error axis; smaller errors are clipped */
 
-/* Apart from each other for people who see few colours, and from white and black. */
+/* Distinguishable with colour blindness, and from white and black. */
 static const char *const colours[] = {"#2f81d8", "#b58900", "#dc7a1e", "#8a6fd1",
                                       "#d0559b", "#d8443c", "#22a06b", "#7d8590"};
 
@@ -24,16 +24,16 @@ static const char *const colours[] = {"#2f81d8", "#b58900", "#dc7a1e", "#8a6fd1"
 typedef struct frame {
     FILE *out;
     const plot *plot;
-    double x0, y0, width; /* upper left corner */
-    double x_end;         /* from 0 */
-    double low, high;     /* logarithms */
+    double x0, y0, width; /* upper left corner and width of the frame */
+    double x_end;         /* the x axis shows [0, x_end] */
+    double low, high;     /* range of the y axis, log10 */
 } frame;
 
 static double place_x(const frame *f, double x) {
     return f->x0 + f->width * x / f->x_end;
 }
 
-/* Below the frame, where clipping hides it, when it is too small to show. */
+/* Values below the range are placed below the frame, where they are clipped. */
 static double place_y(const frame *f, double y) {
     double value = y > 0 ? fmax(log10(y), f->low - 1) : f->low - 1;
     return f->y0 + FRAME * (f->high - value) / (f->high - f->low);
@@ -56,7 +56,7 @@ static void find_ranges(frame *f) {
     f->low = fmin(fmax(log10(least) - 0.08, f->high - DECADES), f->high - 0.5);
 }
 
-/* 1, 2 or 5 times a power of ten, so that there are six at most up to the end. */
+/* Tick distance: 1, 2 or 5 times a power of ten, at least 1, with at most six ticks up to `end`. */
 static double step_to(double end) {
     double power = pow(10, floor(log10(end / 6)));
     for (double step = power;; step *= step < 1.5 * power ? 2 : step < 3 * power ? 2.5 : 2)

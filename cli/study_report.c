@@ -1,4 +1,4 @@
-/* What pelt study reports: a table for people, CSV and JSON for programs, curves for both. */
+/* Reports of pelt study: text table, CSV, JSON, and curves. */
 #include "study.h"
 
 #include <math.h>
@@ -49,7 +49,7 @@ static void print_table(const study_work *w) {
     free(cells);
 }
 
-/* No title has a comma or a quote in it. */
+/* Titles need no quoting: none contains a comma or a quote. */
 static char *csv_text(const study_work *w) {
     char *text = must_format(
         "method,bones,components,corrections,E_rms,E_kg,E_max,ratio,seconds,bytes_per_vertex,bytes_per_frame\n");
@@ -77,8 +77,8 @@ static void add_point(plot_series *s, double x, double y) {
     s->points[s->count++][1] = y;
 }
 
-/* Rows of a method, without and with corrections. Components count as a quarter of a bone: they are as much for each
- * frame. */
+/* Two series per method: without and with corrections. A principal component counts as a quarter of a bone, because it
+ * stores a quarter of the data per frame. */
 static plot bones_plot(const study_work *w) {
     plot p = {.title = "error against bones", .x = "bones (clusters; components / 4)"};
     for (size_t m = 0; m < study_method_count; m++)
@@ -96,7 +96,7 @@ static plot bones_plot(const study_work *w) {
     return p;
 }
 
-/* Each skin with the most bones, and components alone. */
+/* A series per method, from its row with the most bones; and one for principal components alone. */
 static plot ranks_plot(const study_work *w) {
     plot p = {.title = "error against corrections", .x = "morph targets (components)"};
     uint32_t most = 0;

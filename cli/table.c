@@ -1,4 +1,4 @@
-/* Results for people: aligned names and values. */
+/* Text tables with aligned columns. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ void table_row(cli_table *table, const char *name, const char *format, ...) {
     table->row_count++;
 }
 
-/* Characters, not bytes. */
+/* Width in characters of UTF-8 text. */
 static size_t width_of(const char *text) {
     size_t width = 0;
     for (; *text; text++)

@@ -1,6 +1,6 @@
-/* Programs that files are made for: what a rig may have to play there. docs/formats.md, "Targets", has the source of every
- * fact. A row is there only for a program that needs another setting than the defaults, or that takes more than 4 bones per
- * vertex, which the defaults would warn of. */
+/* Limits of the programs of --target. docs/formats.md, "Targets", has the source of every value. A program has a row
+ * only if it needs settings other than the defaults, or supports more than 4 bones per vertex, which cause a warning by
+ * default. */
 #include "decompose.h"
 
 /* In the order of the choices of --target. */

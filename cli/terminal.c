@@ -1,5 +1,5 @@
-/* Messages and one progress line, both on stderr. The line shows only on a terminal, and is taken away before anything
- * else is written.
+/* Messages and a progress line, both on stderr. The progress line appears only on a terminal and is erased before other
+ * output.
  */
 #include "cli.h"
 
@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The terminal is one for the whole program. */
+/* Global state: the process has one terminal. */
 static struct {
     bool shows_progress;
     bool line_shown;
@@ -43,7 +43,7 @@ void make_printable(char *text) {
     for (unsigned char *p = (unsigned char *)text; *p; p++) {
         if ((*p < 0x20 && *p != '\t') || *p == 0x7f)
             *p = '?';
-        else if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) /* U+0080 to U+009F, some of which terminals obey */
+        else if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0) /* U+0080 to U+009F: C1 control characters */
             p[0] = p[1] = '?';
     }
 }
@@ -95,7 +95,7 @@ void warn(cli_session *session, const char *format, ...) {
     char *text = must_format_list(format, list);
     va_end(list);
     for (size_t n = session->warnings_shown; n < session->warning_count; n++)
-        if (strcmp(session->warnings[n], text) == 0) { /* once is enough, of a file that is written twice */
+        if (strcmp(session->warnings[n], text) == 0) { /* a file that is written twice warns once */
             free(text);
             return;
         }
@@ -136,7 +136,7 @@ static void draw_line(const char *phase, double fraction, double elapsed) {
     terminal.line_shown = true;
 }
 
-/* Nothing for the first half second, then ten times a second at most. */
+/* Draws nothing for the first half second, then at most ten times a second. */
 void terminal_progress(void *user, const char *phase, double fraction) {
     (void)user;
     if (!terminal.shows_progress)

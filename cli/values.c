@@ -1,11 +1,11 @@
-/* A number for every vertex, from a painted picture, a file of numbers or a vertex attribute; colours of vertices. */
+/* Per-vertex values from an image, a file of numbers or a vertex attribute; vertex colours. */
 #include "cli.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What is no regular file can be read only once: it is taken for numbers. */
+/* Only regular files are checked for a PNG signature. Others can be read only once and are taken for numbers. */
 bool is_picture(const char *path) {
     static const char signature[8] = "\x89PNG\r\n\x1a\n";
     char bytes[8];

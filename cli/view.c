@@ -1,4 +1,4 @@
-/* pelt view: a page or pictures of a model. */
+/* pelt view: an HTML page or images of a model. */
 #include "cli.h"
 
 #include <stddef.h>
@@ -37,7 +37,7 @@ static pelt_result load_source(cli_session *session, const view_settings *settin
     return result;
 }
 
-/* What is wrong is told before any work. */
+/* Checks the settings before any work. */
 static exit_code check(cli_session *session, view_settings *settings) {
     if (!settings->picture.png && !settings->page)
         return usage_error(session, "view needs an output: -o PAGE.html or --png FILE");

@@ -1,4 +1,4 @@
-/* pelt weights: what people do to skin weights. */
+/* pelt weights: editing of skin weights. */
 #include "cli.h"
 
 #include <stddef.h>
@@ -37,8 +37,8 @@ static OPTION_TABLE(own_table, own_options)
 typedef struct work {
     cli_session *session;
     const weights_settings *settings;
-    pelt_model *model; /* what is written */
-    pelt_model *from;  /* transfer: where weights are from */
+    pelt_model *model; /* edited and written */
+    pelt_model *from;  /* transfer: source of the weights; else NULL */
     cli_table table;
 } work;
 
@@ -63,7 +63,7 @@ static bool is_bone(const pelt_model *model, uint32_t joint) {
     return false;
 }
 
-/* Joints of the skin: pairs, those that are their own, and those without counterpart. */
+/* Reports the bones of the skin: mirrored pairs, bones that mirror to themselves, and bones without counterpart. */
 static void report_pairs(work *w, const uint32_t *pairs) {
     static const char *const keys[] = {"pairs", "middle", "unmatched"};
     static const char *const titles[] = {"pair", "in the middle", "no counterpart"};
@@ -179,9 +179,9 @@ typedef struct action {
     const char *name;
     pelt_result (*run)(work *w);
     size_t input_count;
-    const char *inputs; /* what it needs, for people */
-    bool scoped;        /* it takes the options of what may change … */
-    const char *group;  /* … and those of this group; NULL: none */
+    const char *inputs; /* description of the inputs, for messages */
+    bool scoped;        /* takes the scope options */
+    const char *group;  /* group whose options it takes; NULL: none */
 } action;
 
 static const action actions[] = {
@@ -207,7 +207,7 @@ static exit_code find_action(cli_session *session, const char *name, const actio
     return usage_error(session, "weights needs to know what to do: transfer, smooth, prune, mirror or normalise");
 }
 
-/* Options of other actions would do nothing: better said than ignored. */
+/* Reports a usage error for options of other actions, which would have no effect. */
 static exit_code check_options(cli_session *session, const action *what) {
     for (size_t n = 0; n < session->given_count; n++) {
         const char *name = session->given[n].option->name;

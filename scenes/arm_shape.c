@@ -1,7 +1,7 @@
 /* The ground-truth shape of the arm: a deformation of space.
  *
  *   the axis     turns through a zone about every joint instead of at a point, and is as long as its chord;
- *   the section  of every wedge about the axis keeps its volume: inside of a bend the flesh swells, outside it thins;
+ *   the section  of every wedge about the axis keeps its volume: inside of a bend the tissue swells, outside it thins;
  *   muscles      swell in the middle and thin at their ends by as much, as the joint bends that they pull at;
  *   the skin     slides along the bone, towards the joint outside of a bend and away from it inside.
  * Outside of zones and muscles the truth is that of the bones, so nothing but the skin's own work is to be learned.
@@ -124,7 +124,7 @@ static double slid(const arm_pose *p, double s, vec side) {
 }
 
 /* How much wider a wedge of unit radius must be when the space at radius r is 1 − g·r: ρ²/2 − gρ³/3 = 1/2. Beyond a
- * g of about a half there is no such room, and flesh would fold: it is pressed together then. */
+ * g of about a half there is no solution and the tissue would fold: g is limited, which compresses the tissue. */
 static double swell(double g) {
     double limit = g * g / 0.25, rho = 1;
     g /= sqrt(sqrt(1 + limit * limit));

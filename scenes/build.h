@@ -1,7 +1,7 @@
 /* Building blocks of scenes: exact sines, random numbers, closed surfaces, shells, skeletons, weights, motions.
  *
  * Only additions, products, quotients and square roots are used, so a scene has the same bytes on every IEEE machine.
- * Scratch memory is a model that is thrown away: this room sees public headers only.
+ * Scratch memory is a temporary model, because scenes include public headers only.
  */
 #ifndef PELT_SCENES_BUILD_H
 #define PELT_SCENES_BUILD_H
