@@ -235,10 +235,14 @@ static pelt_result start(pelt_context *context, pelt_model *scratch, const scene
             s->triangles[3 * (size_t)s->triangle_count + c] = corner[fan[c]];
         s->triangle_count += 2;
     }
-    s->turn = quat_mul(quat_turn((vec){0, 1, 0}, scene_random_range(random, -0.4, 0.4)),
-                       quat_turn((vec){1, 0, 0}, scene_random_range(random, 0.15, 0.4)));
-    vec spin = {scene_random_range(random, -0.8, -0.3), 0, scene_random_range(random, -0.3, 0.3)};
-    vec drift = {scene_random_range(random, -0.2, 0.2), 0, scene_random_range(random, 0.3, 0.6)};
+    /* One number per statement: compilers evaluate arguments in different orders. */
+    double tilt = scene_random_range(random, 0.15, 0.4);
+    double heading = scene_random_range(random, -0.4, 0.4);
+    s->turn = quat_mul(quat_turn((vec){0, 1, 0}, heading), quat_turn((vec){1, 0, 0}, tilt));
+    vec spin = {scene_random_range(random, -0.8, -0.3), 0, 0};
+    spin.z = scene_random_range(random, -0.3, 0.3);
+    vec drift = {scene_random_range(random, -0.2, 0.2), 0, 0};
+    drift.z = scene_random_range(random, 0.3, 0.6);
     for (uint32_t i = 0; i < s->count; i++) {
         vec off = quat_apply(s->turn, s->rest[i]);
         s->positions[i] = vec_add(off, (vec){0, 3.0, 0});

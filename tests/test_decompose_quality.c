@@ -8,14 +8,13 @@ typedef struct row {
     const char *scene;
     uint32_t bones;
     pelt_transforms kind;
-    double
-        error; /* E_rms when the row was written; the larger of gcc's and clang's where the scenes' rounding differs */
+    double error; /* E_rms when the row was written */
 } row;
 
 static const row rows[] = {
     {"cloth", 16, PELT_TRANSFORMS_AFFINE, 1.7848},     {"cloth", 16, PELT_TRANSFORMS_TRS, 1.9659},
     {"cloth", 16, PELT_TRANSFORMS_RIGID, 2.9069},      {"softbody", 6, PELT_TRANSFORMS_AFFINE, 0.6849},
-    {"softbody", 6, PELT_TRANSFORMS_TRS, 0.8009},      {"softbody", 6, PELT_TRANSFORMS_RIGID, 1.1040},
+    {"softbody", 6, PELT_TRANSFORMS_TRS, 0.8009},      {"softbody", 6, PELT_TRANSFORMS_RIGID, 1.0485},
     {"creature", 16, PELT_TRANSFORMS_AFFINE, 0.5263},  {"creature", 16, PELT_TRANSFORMS_TRS, 0.6563},
     {"creature", 16, PELT_TRANSFORMS_RIGID, 0.7962},   {"production", 20, PELT_TRANSFORMS_AFFINE, 0.1846},
     {"production", 20, PELT_TRANSFORMS_RIGID, 0.2407}, /* local minima: neighbouring settings give 0.17 to 0.24 */
