@@ -21,13 +21,13 @@
 typedef struct bench {
     pelt_context *context;
     pelt_model *model; /* a waving grid of quads with texture coordinates and normals */
-    char folder[256];  /* */
-    char path[320];    /* of the file being measured */
-    uint32_t rounds;   /* */
-    char *copies[2];   /* for memcpy */
-    size_t copy_size;  /* of each */
-    float *frame;      /* [point][3] */
-    double sum;        /* of what was read: keeps the work from being optimised away */
+    char folder[256];
+    char path[320]; /* of the file being measured */
+    uint32_t rounds;
+    char *copies[2];  /* for memcpy */
+    size_t copy_size; /* of each */
+    float *frame;     /* [point][3] */
+    double sum;       /* of what was read: keeps the work from being optimised away */
 } bench;
 
 static void check(const bench *b, pelt_result result) {

@@ -79,7 +79,7 @@ typedef struct comparison {
     double *carried;            /* [joint] the artist's weight, over vertices */
     double *lost, *displaced;   /* [joint] numerator and denominator of R */
     double *off, *subtree;      /* [joint] W_ours − W_artist and W_artist of one vertex */
-    rig_details details;        /* */
+    rig_details details;
 } comparison;
 
 static bool *skinned_vertices(px_arena *arena, const pelt_mesh *mesh) {

@@ -52,11 +52,11 @@ typedef struct test_context {
     bool fail_after;              /* all behind it fail too */
     _Atomic int64_t live_size;    /* bytes */
     char log[4096];               /* all messages, a line each; cut when full */
-    uint32_t warning_count;       /* */
-    uint32_t progress_count;      /* calls */
-    double progress_last;         /* fraction of the last one */
-    _Atomic uint64_t asked;       /* how often cancel was asked */
-    _Atomic uint64_t cancel_at;   /* the number of the question answered with yes, and all behind it; 0: none */
+    uint32_t warning_count;
+    uint32_t progress_count;    /* calls */
+    double progress_last;       /* fraction of the last one */
+    _Atomic uint64_t asked;     /* how often cancel was asked */
+    _Atomic uint64_t cancel_at; /* the number of the question answered with yes, and all behind it; 0: none */
 } test_context;
 
 static inline void *test_resize(void *user, void *pointer, size_t old_size, size_t new_size) {

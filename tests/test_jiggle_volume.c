@@ -12,19 +12,19 @@ static void cubics_have_their_root_nearest_to_zero(void **state) {
     const struct {
         double c[4], root;
     } rows[] = {
-        {{-0.1, 1, 0, 0}, 0.1},                /* a line */
-        {{0.06, -0.5, 1, 0}, 0.2},             /* (x − 0.2)(x − 0.3) */
-        {{-0.012, -0.08, 0.1, 1}, -0.2},       /* (x + 0.2)(x − 0.3)(x + 0.2): a double root */
-        {{0.006, -0.11, 0.6, -1}, 0.1},        /* (0.1 − x)(0.2 − x)(0.3 − x) */
-        {{0.5, 0, 1, 0}, 0},                   /* none, and nothing better than 0 */
-        {{0.5, -0.2, 1, 0}, 0.1},              /* none: where it is least */
-        {{-5, 1, 0, 0}, 0.5},                  /* too far away: as far as may be */
-        {{1, 0, 0, 0}, 0},                     /* flat */
-        {{0, 0, 0, 0}, 0},                     /* nothing wanted */
-        {{0, -1, 3, 4}, 0},                    /* */
-        {{(double)NAN, 1, 0, 0}, 0},           /* */
-        {{1, (double)INFINITY, 0, 0}, 0},      /* */
-        {{1e300, 1e300, -1e300, 1e300}, -0.5}, /* */
+        {{-0.1, 1, 0, 0}, 0.1},          /* a line */
+        {{0.06, -0.5, 1, 0}, 0.2},       /* (x − 0.2)(x − 0.3) */
+        {{-0.012, -0.08, 0.1, 1}, -0.2}, /* (x + 0.2)(x − 0.3)(x + 0.2): a double root */
+        {{0.006, -0.11, 0.6, -1}, 0.1},  /* (0.1 − x)(0.2 − x)(0.3 − x) */
+        {{0.5, 0, 1, 0}, 0},             /* none, and nothing better than 0 */
+        {{0.5, -0.2, 1, 0}, 0.1},        /* none: where it is least */
+        {{-5, 1, 0, 0}, 0.5},            /* too far away: as far as may be */
+        {{1, 0, 0, 0}, 0},               /* flat */
+        {{0, 0, 0, 0}, 0},               /* nothing wanted */
+        {{0, -1, 3, 4}, 0},
+        {{(double)NAN, 1, 0, 0}, 0},
+        {{1, (double)INFINITY, 0, 0}, 0},
+        {{1e300, 1e300, -1e300, 1e300}, -0.5},
     };
     for (size_t r = 0; r < PX_COUNT(rows); r++) {
         double root = px_cubic_nearest(rows[r].c, -0.5, 0.5);

@@ -362,9 +362,9 @@ static void test_softbody(void **state) {
 
 typedef struct topology {
     uint32_t boundary, crowded; /* edges with one triangle, with three or more */
-    uint32_t edges, shells;     /* */
-    uint32_t flat, unused;      /* triangles without area, vertices without triangle */
-    uint32_t twins;             /* vertices that share their place with an earlier one */
+    uint32_t edges, shells;
+    uint32_t flat, unused; /* triangles without area, vertices without triangle */
+    uint32_t twins;        /* vertices that share their place with an earlier one */
 } topology;
 
 static int compare_edges(const void *a, const void *b) {

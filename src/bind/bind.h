@@ -228,6 +228,9 @@ typedef struct px_bind_box {
 px_bind_box *px_bind_shell_boxes(px_arena *arena, const px_bind_subject *subject, const uint32_t *shells,
                                  uint32_t shell_count);
 
+#define PX_BIND_BOX_CORNERS 8u /* a shell with no more vertices has no edge loop between its ends and cannot bend */
+#define PX_BIND_MIN_BOXES   4u /* a torso and limbs: from this many on a mesh of boxes is a character of rigid parts */
+
 /* Copies mesh.weld. For characters made of boxes, splits classes so that corners of different boxes never share one,
  * even where boxes touch. Sets count and `of`, not `first`. */
 pelt_result px_bind_part_blocks(px_arena *arena, const pelt_mesh *mesh, pelt_vertex_classes *out);

@@ -14,9 +14,8 @@
 #include <string.h>
 
 #define MAX_TRIANGLES 100000u /* characters made of boxes have a few hundred; larger meshes are skipped */
-#define MIN_SOLIDS    4u      /* a torso and limbs */
-#define BOX_CORNERS   8u      /* maximum per solid: without a loop of vertices between its ends it cannot bend */
 #define BOX_SHARE     0.9     /* minimum fraction of the triangles in such solids */
+#define MAX_SIDES     64u     /* triangles at one edge that are paired; more are one solid, which bounds the time */
 #define TURN          6.283185307179586
 #define MIN_ANGLE     1e-3 /* radians: minimum dihedral angle inside a solid */
 
@@ -76,6 +75,10 @@ static void measure_angles(const pelt_mesh *mesh, side *sides, uint32_t count) {
 /* Joins the triangles of one edge that enclose the interior of a solid: the interior is at lower angles of a forward
  * triangle, and at higher angles of a backward one. */
 static void join_at_edge(const pelt_mesh *mesh, side *sides, uint32_t count, uint32_t *solids) {
+    for (uint32_t n = 1; n < count && count > MAX_SIDES; n++)
+        px_group_join(solids, sides[0].triangle, sides[n].triangle);
+    if (count > MAX_SIDES)
+        return;
     measure_angles(mesh, sides, count);
     for (uint32_t n = 0; n < count; n++) {
         double least = INFINITY;
@@ -154,9 +157,9 @@ pelt_result px_bind_part_blocks(px_arena *arena, const pelt_mesh *mesh, pelt_ver
         uint32_t different = 1;
         for (end = c + 1; end < corner_count && corners[end].solid == corners[c].solid; end++)
             different += corners[end].weld != corners[end - 1].weld;
-        in_boxes += different <= BOX_CORNERS ? end - c : 0;
+        in_boxes += different <= PX_BIND_BOX_CORNERS ? end - c : 0;
     }
-    if (solid_count < MIN_SOLIDS || in_boxes < BOX_SHARE * corner_count)
+    if (solid_count < PX_BIND_MIN_BOXES || in_boxes < BOX_SHARE * corner_count)
         return PELT_OK;
     memset(of, 0xff, mesh->vertex_count * sizeof *of);
     for (uint32_t c = 0; c < corner_count; c++) {

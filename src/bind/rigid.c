@@ -19,8 +19,6 @@
 #define MIN_MACHINE_SHARE   0.5  /* of a shell's mean weights, on one joint */
 #define MIN_MACHINE_RATIO   0.72 /* fraction of the rows in such shells that makes the mesh a machine … */
 #define MIN_MACHINE_SHELLS  20u  /* … with at least this many shells */
-#define BOX_VERTICES        8u   /* a shell with no more vertices has no edge loop between its ends and cannot bend */
-#define MIN_BOX_SHELLS      4u   /* a mesh with at least this many shells, mostly boxes, is a machine too */
 #define MAX_RADIUS_RATIO    0.45 /* mean radius / diagonal of the shell's box: a sphere has 0.29, a hemisphere 0.33 */
 
 static double diagonal(const px_bind_box *box) {
@@ -153,10 +151,10 @@ static bool is_machine(const shell *shells, const uint32_t *firsts, uint32_t she
         double rows = firsts[n + 1] - firsts[n];
         all += rows;
         rigid += shells[n].size < MAX_MACHINE_PART * whole && shells[n].share >= MIN_MACHINE_SHARE ? rows : 0;
-        boxes += shells[n].size < MAX_MACHINE_PART * whole && rows <= BOX_VERTICES ? rows : 0;
+        boxes += shells[n].size < MAX_MACHINE_PART * whole && rows <= PX_BIND_BOX_CORNERS ? rows : 0;
     }
     return (shell_count >= MIN_MACHINE_SHELLS && rigid >= MIN_MACHINE_RATIO * all) ||
-           (shell_count >= MIN_BOX_SHELLS && boxes >= MIN_MACHINE_RATIO * all);
+           (shell_count >= PX_BIND_MIN_BOXES && boxes >= MIN_MACHINE_RATIO * all);
 }
 
 pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const px_bind_settings *settings,
@@ -187,9 +185,9 @@ pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *b, const p
             round = joint_inside(b, settings, &boxes[n], items + firsts[n], count, there);
         if (machine && share < MIN_ACCESSORY_SHARE)
             joint = nearest_bone(b, settings, items + firsts[n], count, means);
-        double least = !machine                                                   ? MIN_ACCESSORY_SHARE
-                       : size < MAX_NEAREST_SIZE * whole || count <= BOX_VERTICES ? 0
-                                                                                  : MIN_MACHINE_SHARE;
+        double least = !machine                                                          ? MIN_ACCESSORY_SHARE
+                       : size < MAX_NEAREST_SIZE * whole || count <= PX_BIND_BOX_CORNERS ? 0
+                                                                                         : MIN_MACHINE_SHARE;
         if (round == PELT_NONE && (joint == PELT_NONE || share < least))
             continue;
         for (uint32_t k = firsts[n]; k < firsts[n + 1]; k++)

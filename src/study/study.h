@@ -5,8 +5,8 @@
  *   components.c  clustered principal components
  *   spread.c      bones by farthest-point sampling
  */
-#ifndef PELT_STUDY_ROOM_H
-#define PELT_STUDY_ROOM_H
+#ifndef PELT_STUDY_STUDY_H
+#define PELT_STUDY_STUDY_H
 
 #include <pelt/study.h>
 
