@@ -46,7 +46,7 @@ static double skewness(const px_fit *fit) {
 /* Every point is a vertex of its own here. */
 static pelt_result plan_all(pelt_context *context, px_arena *arena, const pelt_clip *clip, px_gathered *plan) {
     float *frame = PX_NEW(arena, float, 3 * (size_t)clip->point_count);
-    plan->point_count = clip->point_count;
+    plan->classes.count = clip->point_count;
     plan->points = PX_NEW(arena, uint32_t, clip->point_count);
     if (!frame || !plan->points)
         return PELT_ERROR_MEMORY;

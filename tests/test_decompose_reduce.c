@@ -54,7 +54,8 @@ static void begin(fixture *f, uint32_t vertex_count, uint32_t frame_count, uint3
     f->clips[1] = (pelt_clip){.name = "two", .frame_count = frame_count - half, .point_count = vertex_count};
     f->clips[1].positions = f->positions + 3 * (size_t)half * vertex_count;
     f->model = (pelt_model){.clip_count = 2, .clips = f->clips};
-    f->plan = (px_gathered){.point_count = vertex_count, .points = f->points, .center = {0.5, -1, 2}, .radius = 4};
+    f->plan =
+        (px_gathered){.classes = {.count = vertex_count}, .points = f->points, .center = {0.5, -1, 2}, .radius = 4};
     f->desc = pelt_decompose_desc_default();
     f->desc.bones = 4000;
     f->fit = (px_fit){.context = f->test.context,
@@ -283,7 +284,7 @@ static void not_finite_is_reported(void **state) {
                 uint32_t N = f.vertex_count, F = f.frame_count, k = last ? F - 1 : F / 2, i = last ? N - 1 : 3;
                 f.positions[3 * ((size_t)k * N + i) + 1] = last ? NAN : INFINITY;
                 char words[128];
-                snprintf(words, sizeof words, "clip 'two', frame %u, vertex %u: the position is not finite", k - F / 2,
+                snprintf(words, sizeof words, "clip 'two', frame %u, point %u: the position is not finite", k - F / 2,
                          i);
                 test_fails(&f.test, px_fit_gather(&f.fit, f.model.clips, &f.plan, &f.desc), PELT_ERROR_INPUT, words);
                 end(&f);

@@ -151,7 +151,7 @@ static pelt_result mark_region(const reader *r, const char *name, size_t length,
         return PELT_ERROR_MEMORY;
     for (uint32_t p = 0; p < mesh->part_count; p++)
         if (px_is_name(mesh->parts[p].name, name, length) || px_is_name(mesh->parts[p].material, name, length)) {
-            px_mark_part(mesh, &mesh->parts[p], NULL, marks);
+            px_mark_part(mesh, &mesh->parts[p], marks);
             found = true;
         }
     for (uint32_t i = 0; i < mesh->vertex_count; i++)

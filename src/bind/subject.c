@@ -39,7 +39,7 @@ static pelt_result choose_vertices(maker *m) {
         return PELT_ERROR_MEMORY;
     for (uint32_t p = 0; p < mesh->part_count; p++)
         if (mesh->parts[p].skinned) {
-            px_mark_part(mesh, &mesh->parts[p], NULL, m->bound);
+            px_mark_part(mesh, &mesh->parts[p], m->bound);
             m->skinned = true;
         }
     if (!m->skinned)

@@ -25,7 +25,7 @@ typedef struct px_neighbours {
 pelt_result px_neighbours_make(px_arena *arena, const pelt_mesh *mesh, const pelt_vertex_classes *classes,
                                px_neighbours *out);
 
-/* Sets marks[vertices[i]] = 1 for every vertex i of a part; `vertices` NULL: marks[i]. */
-void px_mark_part(const pelt_mesh *mesh, const pelt_part *part, const uint32_t *vertices, uint8_t *marks);
+/* Sets marks[i] = 1 for every vertex i of a part. */
+void px_mark_part(const pelt_mesh *mesh, const pelt_part *part, uint8_t *marks);
 
 #endif

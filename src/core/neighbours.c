@@ -51,10 +51,10 @@ pelt_result px_neighbours_make(px_arena *arena, const pelt_mesh *mesh, const pel
     return PELT_OK;
 }
 
-void px_mark_part(const pelt_mesh *mesh, const pelt_part *part, const uint32_t *vertices, uint8_t *marks) {
+void px_mark_part(const pelt_mesh *mesh, const pelt_part *part, uint8_t *marks) {
     for (uint32_t i = part->first_vertex; i < part->first_vertex + part->vertex_count; i++)
-        marks[vertices ? vertices[i] : i] = 1;
+        marks[i] = 1;
     for (size_t e = 3 * (size_t)part->first_triangle; e < 3 * ((size_t)part->first_triangle + part->triangle_count);
          e++)
-        marks[vertices ? vertices[mesh->triangles[e]] : mesh->triangles[e]] = 1;
+        marks[mesh->triangles[e]] = 1;
 }

@@ -167,7 +167,7 @@ static pelt_result build_vertices(build *b) {
     if (!b->out.skin.bones || !b->out.skin.weights || !b->positions || !b->normals)
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < N; i++) {
-        uint32_t f = b->plan->vertices[i];
+        uint32_t f = pelt_vertex_class(&b->plan->classes, i);
         vertex_skin(b, f, b->out.skin.bones + i * K, b->out.skin.weights + i * K);
         for (int axis = 0; axis < 3; axis++)
             b->positions[3 * (size_t)i + (size_t)axis] =

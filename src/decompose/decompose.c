@@ -1,5 +1,6 @@
 /* The decomposer: reads and reduces the clips, runs a decomposition method, builds the model. */
 #include "core/ball.h"
+#include "core/classes.h"
 #include "core/skin_parts.h"
 #include "decompose/build.h"
 #include "decompose/decomposer.h"
@@ -69,30 +70,29 @@ static const px_decompose_method *const methods[] = {PX_DECOMPOSE_METHODS(ENTRY)
 
 /* ---- Input -------------------------------------------------------------------------------------------------- */
 
-/* Fills plan->points with one point per welded vertex (the first, in ascending order) and plan->vertices with the fit's
- * vertex of every mesh vertex. */
-static pelt_result plan_points(px_fit *fit, const pelt_model *model, px_gathered *plan) {
-    const pelt_mesh *mesh = &model->mesh;
-    plan->point_count = mesh->points.count;
+/* Sets plan->classes and plan->points. */
+static pelt_result plan_classes(px_fit *fit, const pelt_mesh *mesh, px_gathered *plan) {
     plan->points = PX_NEW(fit->arena, uint32_t, mesh->weld.count);
-    plan->vertices = PX_NEW(fit->arena, uint32_t, mesh->vertex_count);
-    uint32_t *fit_of_weld = PX_ALLOC(fit->context, uint32_t, mesh->weld.count);
-    bool ready = plan->points && plan->vertices && fit_of_weld;
+    uint32_t *of = PX_NEW(fit->arena, uint32_t, mesh->vertex_count);
+    uint32_t *numbers = PX_ALLOC(fit->context, uint32_t, mesh->weld.count); /* [class of the weld] its number here */
+    bool ready = plan->points && of && numbers;
     if (ready)
-        memset(fit_of_weld, 0xFF, mesh->weld.count * sizeof *fit_of_weld);
+        memset(numbers, 0xFF, mesh->weld.count * sizeof *numbers);
     uint32_t count = 0;
     for (uint32_t p = 0; ready && p < mesh->points.count; p++) {
-        uint32_t *place = &fit_of_weld[mesh->weld.of[pelt_class_vertex(&mesh->points, p)]];
-        if (*place == PELT_NONE) {
-            *place = count;
+        uint32_t *number = &numbers[pelt_vertex_class(&mesh->weld, pelt_class_vertex(&mesh->points, p))];
+        if (*number == PELT_NONE) {
+            *number = count;
             plan->points[count++] = p;
         }
     }
     for (uint32_t i = 0; ready && i < mesh->vertex_count; i++)
-        plan->vertices[i] = fit_of_weld[mesh->weld.of[i]];
+        of[i] = numbers[pelt_vertex_class(&mesh->weld, i)];
+    px_free(fit->context, numbers);
+    if (!ready)
+        return PELT_ERROR_MEMORY;
     fit->vertex_count = count;
-    px_free(fit->context, fit_of_weld);
-    return ready ? PELT_OK : PELT_ERROR_MEMORY;
+    return px_classes_make(fit->arena, mesh->vertex_count, count, of, &plan->classes);
 }
 
 /* Normalisation by an enclosing sphere. Where px_clip_ball rejects the first frame as too small, the frame chosen in
@@ -143,7 +143,7 @@ static pelt_result keep_home(px_fit *fit) {
 
 static pelt_result gather_and_seed(pelt_decomposer *d) {
     px_fit *fit = &d->fit;
-    PX_TRY(plan_points(fit, d->model, &d->plan));
+    PX_TRY(plan_classes(fit, &d->model->mesh, &d->plan));
     PX_TRY(plan_space(d));
     double begin = px_seconds();
     uint32_t wanted = d->desc.bones;
@@ -165,9 +165,7 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
     PX_TRY(px_fit_make_moments(fit));
     d->report.seconds_reduce = px_seconds() - start;
     if (d->desc.smooth > 0 || d->desc.seed_method == PELT_SEED_REGIONS)
-        PX_TRY(px_neighbours_make(fit->arena, &d->model->mesh,
-                                  &(pelt_vertex_classes){.count = fit->vertex_count, .of = d->plan.vertices},
-                                  &d->neighbours));
+        PX_TRY(px_neighbours_make(fit->arena, &d->model->mesh, &d->plan.classes, &d->neighbours));
     PX_TRY(d->method->start(d));
     d->report.seconds_seed = px_seconds() - begin - d->report.seconds_reduce - d->report.seconds_solve;
     return PELT_OK;

@@ -8,6 +8,8 @@
  *   vertices    H = T_rᵀ T_r (Gram matrix), and Y = T_rᵀ C, computed block by block when needed
  * Coordinates are normalised: the enclosing sphere of the first frame becomes the unit sphere (see px_clip_ball).
  *
+ * A vertex of the fit is a class of mesh vertices (px_gathered.classes).
+ *
  *   paper   here           shape
  *   A       (never held)   [vertex][row], row = 3·frame + axis
  *   B       basis          [row][dimension]
@@ -42,7 +44,7 @@ typedef struct px_fit {
     pelt_context *context;
     px_arena *arena;
     const px_bone_kind *kind;
-    uint32_t vertex_count;    /* N, welded */
+    uint32_t vertex_count;    /* N, classes of mesh vertices */
     uint32_t row_count;       /* 3F */
     uint32_t dimension;       /* d */
     uint32_t bone_count;      /* P, current */

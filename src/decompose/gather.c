@@ -31,7 +31,7 @@ static pelt_result fail_not_finite(const reading *job, const pelt_clip *clip, ui
     for (const float *p = points; i + 1 < job->count; i++, p = points + 3 * (size_t)(index[i] - index[0]))
         if (!isfinite(p[0]) || !isfinite(p[1]) || !isfinite(p[2]))
             break;
-    return px_fail(job->r->fit->context, PELT_ERROR_INPUT, "clip '%s', frame %u, vertex %u: the position is not finite",
+    return px_fail(job->r->fit->context, PELT_ERROR_INPUT, "clip '%s', frame %u, point %u: the position is not finite",
                    clip->name, frame, index[i]);
 }
 

@@ -19,11 +19,10 @@ typedef struct px_reduction_cache {
 } px_reduction_cache;
 void px_reduction_cache_free(pelt_context *context, px_reduction_cache *cache);
 
-/* Mapping from mesh to fit vertices, and the normalisation y = (x − center) / radius. */
+/* The classes of mesh vertices that the fit solves for, and the normalisation y = (x − center) / radius. */
 typedef struct px_gathered {
-    uint32_t point_count;
-    uint32_t *points;   /* [fit vertex] its first point, ascending */
-    uint32_t *vertices; /* [mesh vertex] its fit vertex */
+    pelt_vertex_classes classes; /* the weld, numbered by first point: clips are read in the order of their points */
+    uint32_t *points;            /* [class] its first point, ascending */
     double center[3];
     double radius;
     size_t rest_row;           /* 3 · frame of the initial rest pose */

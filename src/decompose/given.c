@@ -142,10 +142,9 @@ static uint32_t find_near(const slanted *sorted, uint32_t count, const float *po
     return PELT_NONE;
 }
 
-/* Fills given->vertices by position. *matched is false if a vertex has no counterpart within 1e-5 of the radius. `own`
- * [fit vertex]: a vertex of the mesh. */
+/* Fills given->vertices by position. *matched is false if a vertex has no counterpart within 1e-5 of the radius. */
 static pelt_result match_places(px_given *given, px_fit *fit, const px_gathered *plan, const pelt_mesh *mesh,
-                                const uint32_t *own, bool *matched) {
+                                bool *matched) {
     const pelt_mesh *other = &given->rig->mesh;
     double distance = 1e-5 * plan->radius; /* precision of files with rounded numbers */
     slanted *sorted = PX_ALLOC(fit->context, slanted, other->vertex_count);
@@ -156,8 +155,8 @@ static pelt_result match_places(px_given *given, px_fit *fit, const px_gathered 
     qsort(sorted, other->vertex_count, sizeof *sorted, compare_slanted);
     *matched = true;
     for (uint32_t f = 0; f < fit->vertex_count && *matched; f++) {
-        given->vertices[f] =
-            find_near(sorted, other->vertex_count, other->positions, mesh->positions + 3 * (size_t)own[f], distance);
+        given->vertices[f] = find_near(sorted, other->vertex_count, other->positions,
+                                       mesh->positions + 3 * (size_t)pelt_class_vertex(&plan->classes, f), distance);
         *matched = given->vertices[f] != PELT_NONE;
     }
     px_free(fit->context, sorted);
@@ -168,22 +167,20 @@ static pelt_result match_places(px_given *given, px_fit *fit, const px_gathered 
  * position. */
 static pelt_result match_vertices(px_given *given, px_fit *fit, const px_gathered *plan, const pelt_mesh *mesh) {
     const pelt_mesh *other = &given->rig->mesh;
-    uint32_t *own = PX_NEW(fit->arena, uint32_t, fit->vertex_count);
     uint32_t *vertices = given->vertices = PX_NEW(fit->arena, uint32_t, fit->vertex_count);
-    if (!own || !vertices)
+    if (!vertices)
         return PELT_ERROR_MEMORY;
-    for (uint32_t i = mesh->vertex_count; i-- > 0;)
-        own[plan->vertices[i]] = i;
     bool by_vertex = other->vertex_count == mesh->vertex_count, ordered = true, matched = false;
     bool by_point = !by_vertex && other->vertex_count == mesh->points.count;
-    for (uint32_t f = 0; f < fit->vertex_count && (by_vertex || by_point) && ordered; f++)
-        ordered = is_near(other->positions + 3 * (size_t)(by_vertex ? own[f] : plan->points[f]),
-                          mesh->positions + 3 * (size_t)own[f], 1e-5 * plan->radius);
-    if (!(by_vertex || by_point) || !ordered)
-        PX_TRY(match_places(given, fit, plan, mesh, own, &matched));
-    for (uint32_t f = 0; f < fit->vertex_count && (by_vertex || by_point) && !matched; f++)
-        vertices[f] = by_vertex ? own[f] : plan->points[f];
-    if (!by_vertex && !by_point && !matched)
+    const uint32_t *by_index = by_vertex ? plan->classes.first : by_point ? plan->points : NULL;
+    for (uint32_t f = 0; f < fit->vertex_count && by_index && ordered; f++)
+        ordered = is_near(other->positions + 3 * (size_t)by_index[f],
+                          mesh->positions + 3 * (size_t)pelt_class_vertex(&plan->classes, f), 1e-5 * plan->radius);
+    if (!by_index || !ordered)
+        PX_TRY(match_places(given, fit, plan, mesh, &matched));
+    if (by_index && !matched)
+        memcpy(vertices, by_index, fit->vertex_count * sizeof *vertices);
+    if (!by_index && !matched)
         given->vertices = NULL;
     given->in_order = by_vertex && !matched;
     return PELT_OK;
@@ -233,7 +230,7 @@ pelt_result px_given_plan(px_given *given, px_fit *fit, const px_gathered *plan,
 const float *px_given_position(const px_given *given, const pelt_mesh *mesh, const px_gathered *plan, uint32_t i) {
     if (!given->vertices)
         return mesh->positions + 3 * (size_t)i;
-    return given->rig->mesh.positions + 3 * (size_t)given->vertices[plan->vertices[i]];
+    return given->rig->mesh.positions + 3 * (size_t)given->vertices[pelt_vertex_class(&plan->classes, i)];
 }
 
 void px_given_normal(const px_given *given, const pelt_mesh *mesh, uint32_t i, float normal[3], float tangent[4]) {
@@ -249,7 +246,7 @@ void px_given_normal(const px_given *given, const pelt_mesh *mesh, uint32_t i, f
 static pelt_result set_rest(const px_given *given, px_fit *fit, const px_gathered *plan, const pelt_model *model,
                             const float *positions) {
     for (uint32_t i = 0; i < model->mesh.vertex_count; i++) {
-        uint32_t f = plan->vertices[i];
+        uint32_t f = pelt_vertex_class(&plan->classes, i);
         const float *p =
             positions ? positions + 3 * (size_t)plan->points[f] : px_given_position(given, &model->mesh, plan, i);
         for (size_t axis = 0; axis < 3; axis++) {
@@ -355,17 +352,22 @@ static pelt_result lock_named_parts(px_fit *fit, const px_gathered *plan, const 
                                     uint8_t *locked) {
     const char *name;
     size_t length;
+    uint8_t *marks = PX_NEW(fit->arena, uint8_t, mesh->vertex_count);
+    if (!marks)
+        return PELT_ERROR_MEMORY;
     while (names && px_next_name(&names, &name, &length)) {
         bool found = false;
         for (uint32_t p = 0; p < mesh->part_count; p++)
             if (px_is_name(mesh->parts[p].name, name, length) || px_is_name(mesh->parts[p].material, name, length)) {
-                px_mark_part(mesh, &mesh->parts[p], plan->vertices, locked);
+                px_mark_part(mesh, &mesh->parts[p], marks);
                 found = true;
             }
         if (!found)
             return px_fail(fit->context, PELT_ERROR_INPUT, "the mesh has no part or material '%.*s' to lock",
                            (int)length, name);
     }
+    for (uint32_t i = 0; i < mesh->vertex_count; i++)
+        locked[pelt_vertex_class(&plan->classes, i)] |= marks[i];
     return PELT_OK;
 }
 

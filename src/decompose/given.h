@@ -9,7 +9,7 @@ typedef struct px_given {
     const pelt_model *rig; /* NULL: no rig */
     uint32_t bone_count;   /* bones of the rig */
     uint32_t *motions;     /* [clip] index of the rig's motion; NULL: its motion is not used */
-    uint32_t *vertices;    /* [fit vertex] the rig's vertex; NULL: the meshes do not match */
+    uint32_t *vertices;    /* [class] the rig's vertex; NULL: the meshes do not match */
     bool in_order;         /* the rig's vertices are those of the mesh, in the same order */
     double *transforms;    /* [row][4P] matrices of the rig's bones, normalised; NULL: its motion is not used */
     bool kept;             /* some bones keep their motion, so the rig's skeleton and motions are kept */

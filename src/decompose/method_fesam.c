@@ -80,7 +80,7 @@ static pelt_result settle(pelt_decomposer *d) {
     bool firms = !d->given.rig, unconstrained = d->fit.kind->unconstrained;
     double wrong = 0;
     if (firms && unconstrained && !d->desc.free_bones && d->desc.error == 0)
-        PX_TRY(px_turn_wrong(&d->fit, &d->model->mesh, d->plan.vertices, &wrong));
+        PX_TRY(px_turn_wrong(&d->fit, &d->model->mesh, &d->plan.classes, &wrong));
     bool thin = wrong > THIN_WRONG;
     if (firms)
         PX_TRY(thin ? px_solver_firm_thin(&d->solver) : px_solver_firm(&d->solver));
@@ -90,7 +90,7 @@ static pelt_result settle(pelt_decomposer *d) {
     double cost = 1 + (thin ? THIN_COST : OUTSIDE_COST), most = fmax(d->fit.now.objective * cost * cost, exact);
     if (!firms || !unconstrained)
         return PELT_OK;
-    return thin ? px_turn_bones(&d->fit, &d->model->mesh, d->plan.vertices, most) : px_pull_outside(&d->fit, most);
+    return thin ? px_turn_bones(&d->fit, &d->model->mesh, &d->plan.classes, most) : px_pull_outside(&d->fit, most);
 }
 
 const px_decompose_method px_method_fesam = {.name = "fesam", .start = start, .step = step, .settle = settle};

@@ -29,11 +29,11 @@ pelt_result px_pull_rotations(px_fit *fit, double *out, double *away);
  * objective is at most `most`. */
 pelt_result px_pull_outside(px_fit *fit, double most);
 /* Share of all vertices and frames in which affine bones rotate the rest normal to the wrong side of the surface.
- * vertices [mesh vertex]: the fit's vertex. */
-pelt_result px_turn_wrong(const px_fit *fit, const pelt_mesh *mesh, const uint32_t *vertices, double *share);
+ * classes: the fit's vertices (px_gathered.classes). */
+pelt_result px_turn_wrong(const px_fit *fit, const pelt_mesh *mesh, const pelt_vertex_classes *classes, double *share);
 /* For a finished fit with affine bones: sets fit->outside such that bones rotate normals as the surface rotates, while
  * the objective is at most `most`. */
-pelt_result px_turn_bones(px_fit *fit, const pelt_mesh *mesh, const uint32_t *vertices, double most);
+pelt_result px_turn_bones(px_fit *fit, const pelt_mesh *mesh, const pelt_vertex_classes *classes, double most);
 /* size_j² of bone j. Needs the moments. */
 double px_pull_size(const px_fit *fit, size_t bone);
 

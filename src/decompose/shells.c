@@ -48,14 +48,15 @@ static int larger_first(const void *a, const void *b) {
 
 /* Connected components with union-find, then a counting sort of the vertices. Components of fewer than three vertices,
  * such as vertices without a triangle, are no shells. `connected` and `places` [vertex] are scratch. */
-static void find_shells(finding *f, const pelt_mesh *mesh, const uint32_t *vertices, uint32_t *connected,
+static void find_shells(finding *f, const pelt_mesh *mesh, const pelt_vertex_classes *classes, uint32_t *connected,
                         uint32_t *places) {
     uint32_t N = f->fit->vertex_count, first = 0;
     for (uint32_t i = 0; i < N; i++)
         connected[i] = i;
     for (size_t t = 0; t < mesh->triangle_count; t++)
         for (size_t c = 1; c < 3; c++)
-            px_group_join(connected, vertices[mesh->triangles[3 * t]], vertices[mesh->triangles[3 * t + c]]);
+            px_group_join(connected, pelt_vertex_class(classes, mesh->triangles[3 * t]),
+                          pelt_vertex_class(classes, mesh->triangles[3 * t + c]));
     memset(places, 0, N * sizeof *places);
     for (uint32_t i = 0; i < N; i++)
         places[px_group_of(connected, i)]++;
@@ -214,7 +215,7 @@ pelt_result px_shells_find(px_fit *fit, const pelt_model *input, const px_gather
     uint32_t *connected = PX_NEW(scratch, uint32_t, N), *places = PX_NEW(scratch, uint32_t, N);
     bool ready = f.members && f.shells && f.leaders && f.origins && f.rest && f.frame && connected && places;
     if (ready)
-        find_shells(&f, &input->mesh, plan->vertices, connected, places);
+        find_shells(&f, &input->mesh, &plan->classes, connected, places);
     pelt_result result = ready ? find(&f, input, plan, most, out) : PELT_ERROR_MEMORY;
     px_arena_destroy(scratch);
     return result;

@@ -50,12 +50,12 @@ static void invert(const double o[9], double area2, double out[9]) {
 
 #define FLAT 1e-12 /* twice the area, normalised to the unit sphere: floats have edges to 1e-7 */
 
-static void take_triangles(turning *t, const pelt_mesh *mesh, const uint32_t *vertices, const double *rest) {
+static void take_triangles(turning *t, const pelt_mesh *mesh, const pelt_vertex_classes *classes, const double *rest) {
     px_sma *sma = t->sma;
     for (uint32_t n = 0; n < mesh->triangle_count; n++) {
         uint32_t *corners = sma->corners[sma->triangle_count];
         for (size_t c = 0; c < 3; c++)
-            corners[c] = vertices[mesh->triangles[3 * (size_t)n + c]];
+            corners[c] = pelt_vertex_class(classes, mesh->triangles[3 * (size_t)n + c]);
         double o[9], area2 = orient(rest, t->vertex_count, corners, o);
         if (!(area2 > FLAT)) {
             sma->flat_count++;
@@ -103,7 +103,7 @@ static pelt_result read_rest(px_reduction *r, double *out) {
 static pelt_result turn_all(turning *t, px_reduction *r, const pelt_mesh *mesh) {
     px_sma *sma = t->sma;
     PX_TRY(read_rest(r, r->block));
-    take_triangles(t, mesh, r->plan->vertices, r->block);
+    take_triangles(t, mesh, &r->plan->classes, r->block);
     if (sma->triangle_count == 0)
         return px_fail(r->fit->context, PELT_ERROR_INPUT,
                        "there is no triangle with an area at rest, and the method sma goes by how triangles turn; the "

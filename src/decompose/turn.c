@@ -22,11 +22,11 @@
 typedef struct turning {
     const px_fit *fit;
     const pelt_mesh *mesh;
-    const uint32_t *vertices; /* [mesh vertex] the fit's vertex */
-    double *rest;             /* [vertex][3] unit normals at rest */
-    double *cross;            /* [row][4P] N X_nᵀ; NULL: not computed */
-    const double *transforms; /* [row][4P], used for `wrong` */
-    uint32_t *wrong;          /* [frame] number of vertices with inverted normals; NULL: not counted */
+    const pelt_vertex_classes *classes; /* px_gathered.classes */
+    double *rest;                       /* [vertex][3] unit normals at rest */
+    double *cross;                      /* [row][4P] N X_nᵀ; NULL: not computed */
+    const double *transforms;           /* [row][4P], used for `wrong` */
+    uint32_t *wrong;                    /* [frame] number of vertices with inverted normals; NULL: not counted */
 } turning;
 
 /* Area-weighted unit normals [vertex][3]; positions [vertex][pitch], x, y, z first. Zero for vertices without area. */
@@ -36,7 +36,7 @@ static void find_normals(const turning *t, const double *positions, size_t pitch
         size_t corners[3];
         double u[3], v[3];
         for (size_t c = 0; c < 3; c++)
-            corners[c] = t->vertices[t->mesh->triangles[3 * f + c]];
+            corners[c] = pelt_vertex_class(t->classes, t->mesh->triangles[3 * f + c]);
         for (size_t c = 0; c < 3; c++) {
             u[c] = positions[corners[1] * pitch + c] - positions[corners[0] * pitch + c];
             v[c] = positions[corners[2] * pitch + c] - positions[corners[0] * pitch + c];
@@ -120,9 +120,9 @@ static void add_scatter(const turning *t, double *scatter) {
                         s->weights[i * K + a] * s->weights[i * K + b] * t->rest[3 * i + e / 3] * t->rest[3 * i + e % 3];
 }
 
-pelt_result px_turn_wrong(const px_fit *fit, const pelt_mesh *mesh, const uint32_t *vertices, double *share) {
+pelt_result px_turn_wrong(const px_fit *fit, const pelt_mesh *mesh, const pelt_vertex_classes *classes, double *share) {
     size_t n = 4 * (size_t)fit->bone_count, rows = fit->row_count, N = fit->vertex_count;
-    turning t = {.fit = fit, .mesh = mesh, .vertices = vertices};
+    turning t = {.fit = fit, .mesh = mesh, .classes = classes};
     double *transforms = PX_ALLOC(fit->context, double, px_mul_size(rows, n) + 3 * N);
     pelt_result result = PELT_ERROR_MEMORY;
     t.wrong = PX_ALLOC(fit->context, uint32_t, rows / 3);
@@ -160,9 +160,9 @@ static void add_inside(const px_fit *fit, double factor, double *out) {
             px_matrix_of(out, n, rows));
 }
 
-pelt_result px_turn_bones(px_fit *fit, const pelt_mesh *mesh, const uint32_t *vertices, double most) {
+pelt_result px_turn_bones(px_fit *fit, const pelt_mesh *mesh, const pelt_vertex_classes *classes, double most) {
     size_t n = 4 * (size_t)fit->bone_count, rows = fit->row_count, d = fit->dimension, size = px_mul_size(rows, n);
-    turning t = {.fit = fit, .mesh = mesh, .vertices = vertices};
+    turning t = {.fit = fit, .mesh = mesh, .classes = classes};
     double *outside = PX_NEW(fit->arena, double, size);
     double *memory = PX_ALLOC(fit->context, double, px_mul_size(4, size) + 2 * n * n + 3 * (size_t)fit->vertex_count);
     pelt_result result = outside && memory ? px_fit_moments(fit) : PELT_ERROR_MEMORY;

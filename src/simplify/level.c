@@ -28,7 +28,7 @@ static void mark_vertices(const level *l, uint8_t *marks) {
             marks[l->s->corners[c]] = 1;
     for (uint32_t p = 0; p < mesh->part_count; p++)
         if (mesh->parts[p].triangle_count == 0)
-            px_mark_part(mesh, &mesh->parts[p], NULL, marks);
+            px_mark_part(mesh, &mesh->parts[p], marks);
 }
 
 static void keep_vertices(level *l, uint8_t *marks) {

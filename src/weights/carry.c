@@ -135,7 +135,7 @@ static pelt_result carry_onto(px_arena *arena, const pelt_model *from, pelt_mode
         return PELT_ERROR_MEMORY;
     for (uint32_t p = 0; c->frozen && p < to->mesh.part_count; p++)
         if (!to->mesh.parts[p].skinned && to->mesh.parts[p].joint != PELT_NONE)
-            px_mark_part(&to->mesh, &to->mesh.parts[p], NULL, c->frozen);
+            px_mark_part(&to->mesh, &to->mesh.parts[p], c->frozen);
     return PELT_OK;
 }
 

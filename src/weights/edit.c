@@ -52,7 +52,7 @@ static pelt_result freeze_others(px_edit *edit, const char *names) {
         bool found = false;
         for (uint32_t p = 0; p < mesh->part_count; p++)
             if (px_is_name(mesh->parts[p].name, name, length) || px_is_name(mesh->parts[p].material, name, length)) {
-                px_mark_part(mesh, &mesh->parts[p], NULL, wanted);
+                px_mark_part(mesh, &mesh->parts[p], wanted);
                 found = true;
             }
         if (!found)
@@ -72,7 +72,7 @@ static pelt_result set_frozen(px_edit *edit, const pelt_weights_scope *scope) {
         return PELT_ERROR_MEMORY;
     for (uint32_t p = 0; p < mesh->part_count; p++)
         if (!mesh->parts[p].skinned && mesh->parts[p].joint != PELT_NONE)
-            px_mark_part(mesh, &mesh->parts[p], NULL, edit->frozen);
+            px_mark_part(mesh, &mesh->parts[p], edit->frozen);
     if (scope->parts)
         PX_TRY(freeze_others(edit, scope->parts));
     memset(edit->fixed, 1, mesh->weld.count);
