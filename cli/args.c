@@ -96,7 +96,7 @@ bool table_has(const pelt_option_table *table, const char *name) {
 }
 
 /* Sets the option in every group that has it. */
-static exit_code set_option(parser *p, const pelt_option *option, const char *value) {
+static exit_code store_option(parser *p, const pelt_option *option, const char *value) {
     cli_session *session = p->session;
     for (size_t g = 0; verb_group(session->verb, g); g++) {
         const option_group *group = verb_group(session->verb, g);
@@ -106,6 +106,42 @@ static exit_code set_option(parser *p, const pelt_option *option, const char *va
         if (pelt_options_set(session->context, group->table(), desc, option->name, value) != PELT_OK)
             return usage_error(session, "--%s", pelt_error_text(session->context));
     }
+    return EXIT_DONE;
+}
+
+static bool has_preset(const pelt_option_table *table, const char *name) {
+    for (size_t v = 0; v < table->preset_count; v++)
+        if (strcmp(table->presets[v].preset, name) == 0)
+            return true;
+    return false;
+}
+
+/* Applies the last --preset to every table that has it, then the options of the command line again: they take
+ * precedence, in any order. */
+static exit_code apply_preset(parser *p) {
+    cli_session *session = p->session;
+    const char *preset = NULL;
+    exit_code code = EXIT_DONE;
+    for (size_t o = 0; o < session->given_count; o++)
+        if (strcmp(session->given[o].option->name, "preset") == 0)
+            preset = session->given[o].value;
+    for (size_t g = 0; preset && g < session->verb->group_count; g++) {
+        const option_group *group = &session->verb->groups[g];
+        if (has_preset(group->table(), preset) &&
+            pelt_options_preset(session->context, group->table(), (char *)p->settings + group->offset, preset) !=
+                PELT_OK)
+            return usage_error(session, "--preset %s: %s", preset, pelt_error_text(session->context));
+    }
+    for (size_t o = 0; preset && code == EXIT_DONE && o < session->given_count; o++)
+        code = store_option(p, session->given[o].option, session->given[o].value);
+    return code;
+}
+
+static exit_code set_option(parser *p, const pelt_option *option, const char *value) {
+    cli_session *session = p->session;
+    exit_code code = store_option(p, option, value);
+    if (code != EXIT_DONE)
+        return code;
     session->given = must_resize(session->given, session->given_count + 1, sizeof *session->given);
     session->given[session->given_count++] = (given_option){option, value};
     return EXIT_DONE;
@@ -198,5 +234,5 @@ exit_code args_parse(cli_session *session, const char *const *args, size_t count
         if (session->common.help && session->verb)
             break;
     }
-    return EXIT_DONE;
+    return session->verb ? apply_preset(&p) : EXIT_DONE;
 }

@@ -101,7 +101,7 @@ exit_code verb_require(cli_session *session, const char *name, const cli_verb **
 /* Defines a function that returns an array of rows as an option table, for option_group.table. */
 #define OPTION_TABLE(function, rows)                                                                                   \
     const pelt_option_table *function(void) {                                                                          \
-        static const pelt_option_table table = {NULL, rows, COUNT(rows)};                                              \
+        static const pelt_option_table table = {NULL, rows, COUNT(rows), NULL, 0};                                     \
         return &table;                                                                                                 \
     }
 

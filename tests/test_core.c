@@ -492,7 +492,9 @@ static const pelt_option rows[] = {
     {"name", 0, PELT_OPTION_TEXT, PELT_FIELD(settings, name), NULL, 0, 0, NULL, "TEXT", "name"},
     {"place", 0, PELT_OPTION_VECTOR, PELT_FIELD(settings, place), "1,2,-3", -10, 10, NULL, "X,Y,Z", "place"},
 };
-static const pelt_option_table table = {NULL, rows, PX_COUNT(rows)};
+static const pelt_preset_value presets[] = {
+    {"few", "bones", "3"}, {"few", "loud", NULL}, {"many", "bones", "900"}, {"wrong", "bones", "0"}};
+static const pelt_option_table table = {NULL, rows, PX_COUNT(rows), presets, PX_COUNT(presets)};
 
 static void option_defaults(void **state) {
     (void)state;
@@ -557,6 +559,23 @@ static void option_values(void **state) {
     test_end(&test);
 }
 
+static void option_presets(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    settings s;
+    pelt_options_default(&table, &s);
+    test_ok(&test, pelt_options_set(context, &table, &s, "rate", "5"));
+    test_ok(&test, pelt_options_preset(context, &table, &s, "few"));
+    assert_true(s.loud && s.bones == 3 && s.rate == 5 && s.kind == 2);
+    test_ok(&test, pelt_options_preset(context, &table, &s, "many"));
+    assert_true(s.loud && s.bones == 900);
+    test_fails(&test, pelt_options_preset(context, &table, &s, "none"), PELT_ERROR_USAGE, "no such preset");
+    test_fails(&test, pelt_options_preset(context, &table, &s, "wrong"), PELT_ERROR_USAGE, "from 1 to 1000");
+    assert_true(s.bones == 900);
+    test_end(&test);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results_have_names),
@@ -577,6 +596,7 @@ int main(void) {
         cmocka_unit_test(allocation_from_threads),
         cmocka_unit_test(option_defaults),
         cmocka_unit_test(option_values),
+        cmocka_unit_test(option_presets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,11 +105,20 @@ typedef struct pelt_option {
 /* Offset and name of a field, for a row. */
 #define PELT_FIELD(type, field) offsetof(type, field), #field
 
+/* One value of a preset. A preset is a named set of option values, such as those of a published method. */
+typedef struct pelt_preset_value {
+    const char *preset; /* name of the preset, "lattice2011" */
+    const char *option; /* name of an option of the same table */
+    const char *text;   /* its value, as text in the form a user would type; NULL: a flag */
+} pelt_preset_value;
+
 /* The rows of one desc. */
 typedef struct pelt_option_table {
-    const char *desc;        /* the desc's type, "pelt_bind_desc"; NULL: a struct without a cookie */
-    const pelt_option *rows; /* [count] */
-    size_t count;            /* number of rows */
+    const char *desc;                 /* the desc's type, "pelt_bind_desc"; NULL: a struct without a cookie */
+    const pelt_option *rows;          /* [count] */
+    size_t count;                     /* number of rows */
+    const pelt_preset_value *presets; /* [preset_count] values of all presets; NULL: none */
+    size_t preset_count;              /* number of values */
 } pelt_option_table;
 
 /* Sets the cookie, and every field that the table describes to its default. */
@@ -122,6 +131,10 @@ PELT_API pelt_result pelt_options_check(pelt_context *context, const pelt_option
  * copied. */
 PELT_API pelt_result pelt_options_set(pelt_context *context, const pelt_option_table *table, void *desc,
                                       const char *name, const char *text);
+/* Sets the fields that a preset names; the others stay. Fails with PELT_ERROR_USAGE when the table has no preset of
+ * this name. */
+PELT_API pelt_result pelt_options_preset(pelt_context *context, const pelt_option_table *table, void *desc,
+                                         const char *preset);
 
 /* ---- Context ---------------------------------------------------------------------------------------------- */
 

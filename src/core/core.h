@@ -56,11 +56,15 @@ double px_seconds(void);
 
 /* ---- Descriptions ------------------------------------------------------------------------------------------ */
 
-/* Defines the option table and the default function of pelt_NAME_desc from an array of rows. */
-#define PX_DESC(name, rows) PX_DESC_OF(pelt_##name##_desc, pelt_##name##_options, rows)
-#define PX_DESC_OF(type, table_function, rows)                                                                         \
+/* Defines the option table and the default function of pelt_NAME_desc from an array of rows; PX_DESC_PRESETS: with an
+ * array of pelt_preset_value. */
+#define PX_DESC(name, rows)                    PX_DESC_OF(pelt_##name##_desc, pelt_##name##_options, rows)
+#define PX_DESC_OF(type, table_function, rows) PX_DESC_TABLE(type, table_function, rows, NULL, 0)
+#define PX_DESC_PRESETS(name, rows, presets)                                                                           \
+    PX_DESC_TABLE(pelt_##name##_desc, pelt_##name##_options, rows, presets, PX_COUNT(presets))
+#define PX_DESC_TABLE(type, table_function, rows, presets, preset_count)                                               \
     const pelt_option_table *table_function(void) {                                                                    \
-        static const pelt_option_table table = {#type, rows, PX_COUNT(rows)};                                          \
+        static const pelt_option_table table = {#type, rows, PX_COUNT(rows), presets, preset_count};                   \
         return &table;                                                                                                 \
     }                                                                                                                  \
     type type##_default(void) {                                                                                        \

@@ -133,6 +133,18 @@ pelt_result pelt_options_set(pelt_context *context, const pelt_option_table *tab
     return px_fail(context, PELT_ERROR_USAGE, "%s: there is no such option", name);
 }
 
+pelt_result pelt_options_preset(pelt_context *context, const pelt_option_table *table, void *desc, const char *preset) {
+    bool found = false;
+    for (size_t v = 0; v < table->preset_count; v++) {
+        const pelt_preset_value *value = &table->presets[v];
+        if (strcmp(value->preset, preset) != 0)
+            continue;
+        PX_TRY(pelt_options_set(context, table, desc, value->option, value->text));
+        found = true;
+    }
+    return found ? PELT_OK : px_fail(context, PELT_ERROR_USAGE, "%s: there is no such preset", preset);
+}
+
 /* ---- Defaults ----------------------------------------------------------------------------------------------- */
 
 static void clear_field(pelt_option_kind kind, void *field) {
