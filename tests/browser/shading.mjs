@@ -47,7 +47,7 @@ const apart = (a, b) => {
     assert.equal(a.length, b.length);
     return a.reduce((most, x, n) => Math.max(most, Math.abs(x - b[n])), 0);
 };
-const shownNormals = (page) => support.floats(page, "() => window.pelt.viewer.stage.result.normals");
+const shownNormals = (page) => support.floats(page, "() => window.pelt.drawn().normals");
 const trianglesOf = (page) => page.evaluate(() => Array.from(window.pelt.viewer.subject.model.triangles));
 
 await support.checks(browser, {

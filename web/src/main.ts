@@ -211,6 +211,10 @@ const hook = {
         viewer.subject.result(viewer.animation, frame, new Float32Array(count), false, out);
         return out;
     },
+    /** Positions and normals [vertex][3] of the current pose as the GPU draws them. */
+    drawn(): { positions: Float32Array; normals: Float32Array } {
+        return viewer.drawn();
+    },
     source(frame: number): Float32Array {
         const out = new Float32Array(3 * viewer.subject.model.vertexCount);
         if (viewer.animation.clip) viewer.subject.source(viewer.animation.clip, frame, out);

@@ -52,12 +52,14 @@ export class Panels {
     onTurn: (degrees: number[]) => void = () => {};
     private tabs: Tab[] = [];
     private turns: { input: HTMLInputElement; output: HTMLOutputElement }[] = [];
+    private morphValue: ((morph: Morph) => number) | undefined;
     private sliders: { morph: Morph; input: HTMLInputElement; output: HTMLOutputElement }[] = [];
 
     /** Replaces the pages by those of a subject. */
     setSubject(subject: Subject): void {
         this.sliders = [];
         this.turns = [];
+        this.morphValue = undefined;
         const pages: [string, HTMLElement][] = [["Report", this.reportPage(subject)]];
         if (subject.model.joints.length > 0) pages.push(["Bones", this.bonesPage(subject)]);
         if (subject.poser.morphs.length > 0) pages.push(["Morphs", this.morphsPage(subject.poser.morphs)]);
@@ -94,6 +96,7 @@ export class Panels {
             button.setAttribute("aria-selected", String(other === name));
             button.tabIndex = other === name ? 0 : -1;
         }
+        if (this.morphValue) this.showMorphs(this.morphValue); // hidden sliders do not follow
     }
 
     /** Arrow keys move between tabs. */
@@ -253,6 +256,8 @@ export class Panels {
     }
 
     showMorphs(value: (morph: Morph) => number): void {
+        this.morphValue = value;
+        if (this.tabs.find(({ name }) => name === "Morphs")?.page.hidden) return;
         for (const { morph, input, output } of this.sliders) {
             const now = value(morph);
             if (document.activeElement !== input) input.value = String(now);

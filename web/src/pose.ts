@@ -2,6 +2,7 @@
  * joints and set morph weights on top of it; correctors run after both, before skinning. */
 import { type AnimationAction, AnimationMixer, Euler, MathUtils, Matrix3, Matrix4, type Object3D, Quaternion } from "three";
 import type { Model, Part } from "./model";
+import { MorphTable } from "./morphs";
 
 /** A time of an animation of the GLB; undefined: the rest pose. */
 export interface Moment {
@@ -27,11 +28,13 @@ export class Poser {
     private motion = -1;
     /** The user has rotated joints of the current pose. */
     private turned = false;
-    private readonly palette: Float64Array;
+    readonly table: MorphTable;
+    /** [bone][3][4] and, for normals, [bone][3][3]: how bones move the vertices in the current pose. */
+    readonly palette: Float64Array;
+    readonly directions: Float64Array;
     private readonly shape: Float32Array;
-    /** Normals of all vertices, if the file has them: morphed, and how bones turn them, [bone][9]. */
+    /** Morphed normals of all vertices, if the file has them. */
     private readonly normals: Float32Array | undefined;
-    private readonly directions: Float64Array;
     private readonly matrix = new Matrix4();
     private readonly matrix3 = new Matrix3();
     /** Rotated joints: the rotation, and the transform of the animation. */
@@ -40,6 +43,7 @@ export class Poser {
 
     constructor(private readonly model: Model) {
         this.mixer = new AnimationMixer(model.root);
+        this.table = new MorphTable(model);
         this.palette = new Float64Array(12 * model.bones.length);
         this.shape = model.rest.slice();
         const every = model.parts.every(({ object }) => object.geometry.hasAttribute("normal"));
@@ -64,6 +68,13 @@ export class Poser {
         this.model.root.updateMatrixWorld(true);
     }
 
+    /** Sets all nodes, morph weights and bone matrices: all that the vertices of a pose depend on. */
+    prepare(moment: Moment | undefined, untouched = false): void {
+        this.place(moment, untouched);
+        this.table.gather();
+        this.fillPalette();
+    }
+
     /** The file has normals. */
     get hasNormals(): boolean {
         return this.normals !== undefined;
@@ -71,10 +82,12 @@ export class Poser {
 
     /** Poses the model and writes vertex positions [vertex][3] to `out`; also normals, if requested and available. */
     pose(moment: Moment | undefined, out: Float32Array, untouched = false, normals?: Float32Array): void {
-        this.place(moment, untouched);
-        this.morph(this.shape, this.model.rest, "position");
-        if (normals && this.normals) this.morph(this.normals, this.model.normals!, "normal");
-        this.fillPalette();
+        const { table, model } = this;
+        this.prepare(moment, untouched);
+        if (table.weights.length > 0) {
+            table.add(table.positions, model.rest, this.shape);
+            if (normals && this.normals && table.normals) table.add(table.normals, model.normals!, this.normals);
+        }
         for (const { firstVertex: first, vertexCount, twin } of this.model.parts)
             if (twin) {
                 for (const array of [out, normals])
@@ -90,23 +103,6 @@ export class Poser {
         this.mixer.stopAllAction(); // which brings the rest pose back
         this.motion = motion;
         this.action = motion < 0 ? undefined : this.mixer.clipAction(this.model.animations[motion]).play();
-    }
-
-    private morph(out: Float32Array, rest: Float32Array, attribute: "position" | "normal"): void {
-        for (const part of this.model.parts) {
-            const targets = part.object.geometry.morphAttributes[attribute];
-            const values = part.object.morphTargetInfluences;
-            if (!targets || !values) continue;
-            const first = 3 * part.firstVertex;
-            const shape = out.subarray(first, first + 3 * part.vertexCount);
-            shape.set(rest.subarray(first, first + 3 * part.vertexCount));
-            targets.forEach((target, t) => {
-                const value = values[t];
-                if (!value) return;
-                for (let i = 0; i < part.vertexCount; i++)
-                    for (let c = 0; c < 3; c++) shape[3 * i + c] += value * target.getComponent(i, c);
-            });
-        }
     }
 
     private fillPalette(): void {

@@ -20,7 +20,9 @@ import {
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { CLAY } from "./colors";
 import type { Extent } from "./extent";
+import { GpuSkin } from "./gpu";
 import type { Model } from "./model";
+import type { Poser } from "./pose";
 import type { View } from "./state";
 
 function dynamic(array: Float32Array, width = 3): BufferAttribute {
@@ -34,6 +36,24 @@ interface Materials {
     plain: MeshLambertMaterial;
     /** One per part. */
     looks: MeshLambertMaterial[];
+    wire: LineBasicMaterial;
+}
+
+/** Materials of a shape; `skin` moves its vertices in their shaders. */
+function makeMaterials(model: Model, skin?: GpuSkin): Materials {
+    const surface = {
+        vertexColors: true,
+        side: DoubleSide,
+        polygonOffset: true,
+        polygonOffsetFactor: 1,
+        polygonOffsetUnits: 1,
+    };
+    const painted = new MeshLambertMaterial(surface);
+    const plain = new MeshLambertMaterial({ ...surface, vertexColors: false, color: new ThreeColor(...CLAY) });
+    const looks = model.parts.map(({ map }) => new MeshLambertMaterial({ ...surface, map, alphaTest: map ? 0.5 : 0 }));
+    const wire = new LineBasicMaterial({ transparent: true, opacity: 0.35 });
+    if (skin) for (const material of [painted, plain, wire, ...looks]) skin.patch(material);
+    return { painted, plain, looks, wire };
 }
 
 /** One displayed copy of the model: result or source. */
@@ -41,19 +61,13 @@ export class Shape {
     readonly positions: Float32Array;
     readonly normals: Float32Array;
     readonly mesh: Mesh;
-    private readonly painted: MeshLambertMaterial;
-    private readonly plain: MeshLambertMaterial;
-    private readonly looks: MeshLambertMaterial[];
     private wire: LineSegments | undefined;
 
     constructor(
         private readonly model: Model,
         colors: BufferAttribute,
-        { painted, plain, looks }: Materials,
+        private readonly materials: Materials,
     ) {
-        this.painted = painted;
-        this.plain = plain;
-        this.looks = looks;
         this.positions = new Float32Array(3 * model.vertexCount);
         this.normals = new Float32Array(3 * model.vertexCount);
         const geometry = new BufferGeometry();
@@ -63,7 +77,7 @@ export class Shape {
         geometry.setAttribute("color", colors);
         if (model.uvs) geometry.setAttribute("uv", new BufferAttribute(model.uvs, 2));
         model.parts.forEach(({ firstIndex, indexCount }, part) => geometry.addGroup(firstIndex, indexCount, part));
-        this.mesh = new Mesh(geometry, painted);
+        this.mesh = new Mesh(geometry, materials.painted);
         this.mesh.frustumCulled = false;
     }
 
@@ -75,15 +89,16 @@ export class Shape {
 
     /** Vertex colours alone, the file's own materials, or neither. */
     use(surface: Surface): void {
-        this.mesh.material = surface === "materials" ? this.looks : surface === "colors" ? this.painted : this.plain;
+        const { looks, painted, plain } = this.materials;
+        this.mesh.material = surface === "materials" ? looks : surface === "colors" ? painted : plain;
     }
 
-    showWireframe(shown: boolean, material: LineBasicMaterial): void {
+    showWireframe(shown: boolean): void {
         if (shown && !this.wire) {
             const lines = new BufferGeometry();
             lines.setIndex(new BufferAttribute(edgesOf(this.model.triangles), 1));
             lines.setAttribute("position", this.mesh.geometry.attributes.position);
-            this.wire = new LineSegments(lines, material);
+            this.wire = new LineSegments(lines, this.materials.wire);
             this.wire.frustumCulled = false;
             this.mesh.add(this.wire);
         }
@@ -128,14 +143,17 @@ export class Stage {
     marked = 0xffffff;
     result: Shape | undefined;
     source: Shape | undefined;
+    /** Moves the vertices of the result; undefined: its tables are too large, or it has no vertices. */
+    skin: GpuSkin | undefined;
     view: View = "result";
     /** The user has moved the camera. */
     moved = false;
     private readonly renderer: WebGLRenderer;
     private readonly scene = new Scene();
     private readonly ground = new LineSegments(new BufferGeometry(), new LineBasicMaterial());
-    private readonly wireMaterial = new LineBasicMaterial({ transparent: true, opacity: 0.35 });
-    private materials: MeshLambertMaterial[] = [];
+    /** Of the result and of the source. */
+    private materials: Materials[] = [];
+    private wireColor = 0;
     private extent: Extent = {
         low: new Vector3(-1, -1, -1),
         high: new Vector3(1, 1, 1),
@@ -161,37 +179,39 @@ export class Stage {
     }
 
     /** Replaces the shapes by those of a model. */
-    setModel(model: Model, colors: Float32Array): BufferAttribute {
+    setModel(model: Model, poser: Poser, colors: Float32Array): BufferAttribute {
         for (const shape of [this.result, this.source]) {
             if (shape) this.scene.remove(shape.mesh);
             shape?.dispose();
         }
-        for (const material of this.materials) material.dispose();
-        const surface = {
-            vertexColors: true,
-            side: DoubleSide,
-            polygonOffset: true,
-            polygonOffsetFactor: 1,
-            polygonOffsetUnits: 1,
-        };
-        const painted = new MeshLambertMaterial(surface);
-        const plain = new MeshLambertMaterial({ ...surface, vertexColors: false, color: new ThreeColor(...CLAY) });
-        const looks = model.parts.map(
-            ({ map }) => new MeshLambertMaterial({ ...surface, map, alphaTest: map ? 0.5 : 0 }),
-        );
-        this.materials = [painted, plain, ...looks];
+        for (const { painted, plain, looks, wire } of this.materials)
+            for (const material of [painted, plain, wire, ...looks]) material.dispose();
+        this.skin?.dispose();
+        const fits = GpuSkin.fits(model, poser, this.renderer.capabilities.maxTextureSize);
+        this.skin = fits ? new GpuSkin(model, poser) : undefined;
         const attribute = dynamic(colors);
-        this.result = new Shape(model, attribute, { painted, plain, looks });
-        this.source = new Shape(model, attribute, { painted, plain, looks });
+        this.materials = [makeMaterials(model, this.skin), makeMaterials(model)];
+        this.colorWires();
+        [this.result, this.source] = this.materials.map((materials) => new Shape(model, attribute, materials));
         this.scene.add(this.result.mesh, this.source.mesh);
         return attribute;
+    }
+
+    /** Positions and normals of the result as drawn; undefined: they are those of the shape. */
+    readSkin(): { positions: Float32Array; normals: Float32Array } | undefined {
+        return this.skin?.on ? this.skin.read(this.renderer) : undefined;
+    }
+
+    private colorWires(): void {
+        for (const { wire } of this.materials) wire.color.set(this.wireColor);
     }
 
     useTheme(dark: boolean): void {
         const theme = THEMES[dark ? "dark" : "light"];
         this.renderer.setClearColor(new ThreeColor(theme.background));
         (this.ground.material as LineBasicMaterial).color.set(theme.ground);
-        this.wireMaterial.color.set(theme.wire);
+        this.wireColor = theme.wire;
+        this.colorWires();
         this.marked = theme.marked;
         this.invalidate();
     }
@@ -203,7 +223,7 @@ export class Stage {
     }
 
     showWireframe(shown: boolean): void {
-        for (const shape of [this.result, this.source]) shape?.showWireframe(shown, this.wireMaterial);
+        for (const shape of [this.result, this.source]) shape?.showWireframe(shown);
         this.invalidate();
     }
 

@@ -39,6 +39,10 @@ export class Viewer {
     private restPose = new Float32Array(0);
     private displacement = new Float32Array(0);
     private error = new Float32Array(0);
+    /** The positions and normals of the result shape are those of an earlier frame. */
+    private stale = true;
+    /** Displacements and errors are those of an earlier frame. */
+    private unmeasured = true;
     private shadingError = new Float32Array(0);
     /** The animation shown before the rest pose. */
     private before: Pick<State, "animation" | "frame" | "playing"> | undefined;
@@ -82,7 +86,7 @@ export class Viewer {
         this.subject = subject;
         const { model } = subject;
         this.shading = new Shading(model);
-        this.colors = this.stage.setModel(model, new Float32Array(3 * model.vertexCount));
+        this.colors = this.stage.setModel(model, subject.poser, new Float32Array(3 * model.vertexCount));
         this.displacement = new Float32Array(model.vertexCount);
         this.error = new Float32Array(model.vertexCount);
         this.shadingError = new Float32Array(model.vertexCount);
@@ -213,39 +217,71 @@ export class Viewer {
 
     /** The shape that colours and vertex facts refer to. */
     private get shown(): Shape {
-        return this.store.state.view === "source" ? this.stage.source! : this.stage.result!;
+        return this.store.state.view === "source" ? this.stage.source! : this.current();
+    }
+
+    /** The result is shaded with the normals of its file, as in engines, unless the user chose triangle normals. */
+    private get ownNormals(): boolean {
+        return this.subject.poser.hasNormals && !this.store.state.triangles;
+    }
+
+    /** The result with the vertices and normals of this frame, evaluated here even if the GPU draws it. */
+    private current(): Shape {
+        const result = this.stage.result!;
+        if (!this.stale) return result;
+        this.stale = false;
+        this.subject.result(this.animation, this.store.state.frame, result.positions, false, result.normals);
+        if (!this.ownNormals) this.shading.normals(result.positions, result.normals);
+        return result;
     }
 
     showFrame(): void {
         const { subject, stage, animation, overlays, store } = this;
-        const { frame } = store.state;
-        const [result, source] = [stage.result!, stage.source!];
-        subject.result(animation, frame, result.positions, false, result.normals);
+        const { frame, view, vertex } = store.state;
+        subject.poser.prepare(subject.moment(animation, frame));
+        this.stale = this.unmeasured = true;
         overlays.skeleton.update();
-        if (store.state.view !== "source") this.place(result);
-        if (animation.clip) subject.source(animation.clip, frame, source.positions);
-        if (animation.clip && store.state.view !== "result") this.place(source);
-        distances(this.shown.positions, this.restPose, this.displacement);
-        if (isCompared(this.animation)) distances(result.positions, source.positions, this.error);
-        if (this.mode.moves) this.paint();
+        if (view !== "source") this.placeResult();
+        if (animation.clip) subject.source(animation.clip, frame, stage.source!.positions);
+        if (animation.clip && view !== "result") this.placeSource();
         this.panels.showMorphs((morph) => subject.poser.morphValue(morph));
+        if (this.mode.moves) this.paint();
         this.showTurn();
-        if (store.state.vertex >= 0) this.showVertex();
+        if (vertex >= 0) this.showVertex();
         stage.invalidate();
     }
 
-    /** The result is shaded with the normals of its file, as in engines, unless the user chose triangle normals. */
-    private place(shape: Shape): void {
-        const own = shape === this.stage.result && this.subject.poser.hasNormals && !this.store.state.triangles;
-        if (!own) this.shading.normals(shape.positions, shape.normals);
-        shape.update();
+    /** The GPU moves the vertices. Normals of triangles need the vertices here. */
+    private placeResult(): void {
+        const { skin } = this.stage;
+        if (skin) skin.on = this.ownNormals;
+        if (skin?.on) skin.update();
+        else this.current().update();
+    }
+
+    private placeSource(): void {
+        const source = this.stage.source!;
+        this.shading.normals(source.positions, source.normals);
+        source.update();
+    }
+
+    /** Distances of this frame from the rest pose and from the source. */
+    private measure(): void {
+        if (!this.unmeasured) return;
+        this.unmeasured = false;
+        distances(this.shown.positions, this.restPose, this.displacement);
+        if (isCompared(this.animation)) distances(this.current().positions, this.stage.source!.positions, this.error);
     }
 
     private measureShading(): void {
-        const [result, source] = [this.stage.result!, this.stage.source!];
-        this.place(result);
-        this.place(source);
-        angles(result.normals, source.normals, this.shadingError);
+        const result = this.current();
+        this.placeSource();
+        angles(result.normals, this.stage.source!.normals, this.shadingError);
+    }
+
+    /** Positions and normals of the result as they are drawn. */
+    drawn(): { positions: Float32Array; normals: Float32Array } {
+        return this.stage.readSkin() ?? this.current();
     }
 
     private showView(): void {
@@ -262,6 +298,7 @@ export class Viewer {
     }
 
     private modeInput(): ModeInput {
+        if (this.mode.moves) this.measure();
         return {
             model: this.subject.model,
             joint: this.store.state.joint,
@@ -318,7 +355,7 @@ export class Viewer {
     vertexAt(x: number, y: number): number {
         const place = this.stage.locate(x, y);
         const { origin, direction } = rayThrough(this.stage.camera, place.x, place.y);
-        const shape = place.shape === "source" ? this.stage.source! : this.stage.result!;
+        const shape = place.shape === "source" ? this.stage.source! : this.current();
         return vertexOnRay(origin, direction, shape.positions, this.subject.model.triangles);
     }
 
@@ -340,6 +377,7 @@ export class Viewer {
     facts(vertex: number): VertexFacts {
         const { model } = this.subject;
         const { curve } = this.measures;
+        this.measure();
         const [x, y, z] = this.shown.positions.subarray(3 * vertex, 3 * vertex + 3);
         return {
             vertex,
