@@ -137,7 +137,7 @@ static void steps_find_the_least(void **state) {
     c.scratch = px_arena_create(s.context);
     c.pairs = &(pelt_correct_pair){0, &s.clip};
     test_ok(&s.test, px_correct_begin(&c));
-    size_t places = (size_t)3 * c.units.count * c.rank_most;
+    size_t places = (size_t)3 * c.classes.count * c.rank_most;
     test_random random = {1};
     for (size_t n = 0; n < places; n++)
         c.modes.places[n] = test_random_real(&random, -0.1, 0.1);

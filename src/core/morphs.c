@@ -38,11 +38,11 @@ pelt_result px_morph_groups_find(px_arena *arena, const pelt_model *model, px_mo
     return PELT_OK;
 }
 
-float *px_morph_spread(px_arena *arena, const px_morph_group *group, const uint32_t *units, const double *array,
-                       size_t pitch, double nothing) {
+float *px_morph_spread(px_arena *arena, const px_morph_group *group, const pelt_vertex_classes *classes,
+                       const double *array, size_t pitch, double nothing) {
     float *out = PX_NEW(arena, float, 3 * (size_t)group->vertex_count);
     for (size_t i = 0; out && i < group->vertex_count; i++) {
-        const double *from = array + 3 * (size_t)units[group->first_vertex + i] * pitch;
+        const double *from = array + 3 * (size_t)pelt_vertex_class(classes, group->first_vertex + i) * pitch;
         bool counts = fabs(from[0]) > nothing || fabs(from[pitch]) > nothing || fabs(from[2 * pitch]) > nothing;
         for (size_t a = 0; counts && a < 3; a++)
             out[3 * i + a] = (float)from[a * pitch];

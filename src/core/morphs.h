@@ -14,11 +14,11 @@ typedef struct px_morph_group {
 pelt_result px_morph_groups_find(px_arena *arena, const pelt_model *model, px_morph_group **groups,
                                  uint32_t *group_count);
 
-/* The displacements [vertex][3] of a group's vertices, gathered from one column of an array [unit][3][pitch] (`array`
+/* The displacements [vertex][3] of a group's vertices, gathered from one column of an array [class][3][pitch] (`array`
  * points to the column's first element). Displacements with no component above `nothing` become exactly 0, which sparse
- * storage omits. `units` [vertex]: row of a vertex. NULL when out of memory. */
-float *px_morph_spread(px_arena *arena, const px_morph_group *group, const uint32_t *units, const double *array,
-                       size_t pitch, double nothing);
+ * storage omits. NULL when out of memory. */
+float *px_morph_spread(px_arena *arena, const px_morph_group *group, const pelt_vertex_classes *classes,
+                       const double *array, size_t pitch, double nothing);
 
 /* The model's morphs and `added` merged into one set, sorted by joint and index; in the model's memory. */
 pelt_result px_morphs_with(const pelt_model *model, const pelt_morph *added, uint32_t added_count, pelt_morph_set *set);

@@ -21,10 +21,10 @@ typedef struct apply_work {
 
 /* ---- Morphs ----------------------------------------------------------------------------------------------- */
 
-/* The vertices of a group, from one mode of an array [unit][3][pitch]. */
-static const float *spread(const apply_work *w, const px_morph_group *g, const pelt_vertex_classes *units,
+/* The vertices of a group, from one mode of an array [class][3][pitch]. */
+static const float *spread(const apply_work *w, const px_morph_group *g, const pelt_vertex_classes *classes,
                            const double *array, size_t pitch, uint32_t mode, double nothing) {
-    return px_morph_spread(w->c->model->memory, g, units->of, array + mode, pitch, nothing);
+    return px_morph_spread(w->c->model->memory, g, classes, array + mode, pitch, nothing);
 }
 
 static pelt_result make_morph(const apply_work *w, const px_morph_group *g, uint32_t mode, pelt_morph *morph) {
@@ -36,9 +36,9 @@ static pelt_result make_morph(const apply_work *w, const px_morph_group *g, uint
                           .index = g->old_count + mode,
                           .first_vertex = g->first_vertex,
                           .vertex_count = g->vertex_count};
-    morph->positions = spread(w, g, &c->units, c->modes.places, c->rank_most, mode, NOTHING * c->radius);
+    morph->positions = spread(w, g, &c->classes, c->modes.places, c->rank_most, mode, NOTHING * c->radius);
     if (c->normals)
-        morph->normals = spread(w, g, &c->shades, c->normals, c->rank, mode, NOTHING);
+        morph->normals = spread(w, g, &c->normal_classes, c->normals, c->rank, mode, NOTHING);
     return morph->name && morph->positions && (morph->normals || !c->normals) ? PELT_OK : PELT_ERROR_MEMORY;
 }
 

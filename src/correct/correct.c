@@ -68,13 +68,13 @@ static pelt_result check(px_correction *c) {
 /* ---- Modes ------------------------------------------------------------------------------------------------ */
 
 static bool make_modes(const px_correction *c, px_modes *modes) {
-    modes->places = PX_NEW(c->scratch, double, px_mul_size(3 * (size_t)c->units.count, c->rank_most));
+    modes->places = PX_NEW(c->scratch, double, px_mul_size(3 * (size_t)c->classes.count, c->rank_most));
     modes->weights = PX_NEW(c->scratch, double, px_mul_size(c->rank_most, c->frame_count));
     return modes->places && modes->weights;
 }
 
 static void copy_modes(const px_correction *c, const px_modes *from, px_modes *to) {
-    memcpy(to->places, from->places, 3 * (size_t)c->units.count * c->rank_most * sizeof *to->places);
+    memcpy(to->places, from->places, 3 * (size_t)c->classes.count * c->rank_most * sizeof *to->places);
     memcpy(to->weights, from->weights, (size_t)c->rank_most * c->frame_count * sizeof *to->weights);
 }
 
@@ -144,7 +144,7 @@ pelt_result px_correct_settle(px_correction *c, uint32_t rank, uint32_t sweeps, 
 /* Extends c->modes to `rank` modes; `other` is scratch. */
 static pelt_result fit_rank(px_correction *c, px_modes *other, uint32_t rank, double *error) {
     double fresh, last;
-    memset(other->places, 0, 3 * (size_t)c->units.count * c->rank_most * sizeof *other->places);
+    memset(other->places, 0, 3 * (size_t)c->classes.count * c->rank_most * sizeof *other->places);
     memcpy(other->weights, c->seeds, (size_t)rank * c->frame_count * sizeof *c->seeds);
     PX_TRY(px_correct_fit_places(c, other, rank, &fresh));
     grow(c, &c->modes, rank - 1);
@@ -190,7 +190,7 @@ static pelt_result fit_at_rest(px_correction *c) {
 pelt_result px_correct_begin(px_correction *c) {
     PX_TRY(check(c));
     PX_TRY(px_correct_gather(c));
-    c->rank_most = (uint32_t)px_min_size(px_min_size(c->desc.rank, c->frame_count), 3 * (size_t)c->units.count);
+    c->rank_most = (uint32_t)px_min_size(px_min_size(c->desc.rank, c->frame_count), 3 * (size_t)c->classes.count);
     c->errors = PX_NEW_LASTING(c->model->memory, double, (size_t)c->rank_most + 1);
     if (!c->errors || !make_modes(c, &c->modes))
         return PELT_ERROR_MEMORY;
@@ -226,7 +226,7 @@ pelt_result pelt_correct(pelt_context *context, pelt_model *model, const pelt_co
     if (result == PELT_OK && report)
         *report = (pelt_correct_report){.rank = c.rank,
                                         .frame_count = c.frame_count,
-                                        .vertex_count = c.units.count,
+                                        .vertex_count = c.classes.count,
                                         .ill_conditioned = c.ill_count,
                                         .errors = c.errors,
                                         .normals_before = c.normal_rms[0],

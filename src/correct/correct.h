@@ -1,5 +1,4 @@
-/* Corrective morphs on top of a skin (internal header). Index letters: u unit, k frame, r mode. A unit is a class of
- * vertices that get the same displacement. Frames of all pairs are numbered consecutively.
+/* Corrective morphs on top of a skin (internal header). Index letters: u class of vertices, k frame, r mode. Frames of all pairs are numbered consecutively.
  *
  *   B  linear part of the blended transform     e  residuals     d  px_modes.places     c  px_modes.weights */
 #ifndef PELT_CORRECT_INTERNAL_H
@@ -12,13 +11,13 @@
 
 /* Displacements and their weights; the caller passes the rank in use. */
 typedef struct px_modes {
-    double *places;  /* [unit][3][rank_most] displacements at rest */
+    double *places;  /* [class][3][rank_most] displacements at rest */
     double *weights; /* [rank_most][frame] */
 } px_modes;
 
-/* A unit that both bones of a couple influence; see couples.c. */
+/* A class that both bones of a couple influence; see couples.c. */
 typedef struct px_couple_use {
-    uint32_t unit, couple;
+    uint32_t class, couple;
     double factor;
 } px_couple_use;
 
@@ -31,18 +30,18 @@ typedef struct px_correction {
     uint32_t pair_count;
     pelt_correct_desc desc;
     uint32_t frame_count, rank_most;
-    uint32_t *pair_frames;     /* [pair + 1] its first frame */
-    float *times;              /* [frame] time in its motion, seconds */
-    pelt_vertex_classes units; /* vertices that get the same displacement */
-    double *shares;            /* [unit] number of points it represents; a point is divided among its vertices */
-    pelt_affine *palettes;     /* [frame][bone] skinning matrices */
-    float *morph_weights;      /* [frame][morph] */
-    float *residuals;          /* [unit][frame][3] e: clip position − skinned position */
-    float *pulled;             /* [unit][3][frame] Bᵀe, with B the linear part of the blended transform */
+    uint32_t *pair_frames;       /* [pair + 1] its first frame */
+    float *times;                /* [frame] time in its motion, seconds */
+    pelt_vertex_classes classes; /* vertices that get the same displacement */
+    double *shares;              /* [class] number of points it represents; a point is divided among its vertices */
+    pelt_affine *palettes;       /* [frame][bone] skinning matrices */
+    float *morph_weights;        /* [frame][morph] */
+    float *residuals;            /* [class][frame][3] e: clip position − skinned position */
+    float *pulled;               /* [class][3][frame] Bᵀe, with B the linear part of the blended transform */
     uint32_t couple_count;
     double *squares;       /* [couple][PX_SYMMETRIC][frame] Q: BᵀB = Σ factor · Q */
-    px_couple_use *uses;   /* sorted by unit */
-    uint32_t *unit_uses;   /* [unit + 1] first entry of a unit in `uses` */
+    px_couple_use *uses;   /* sorted by class */
+    uint32_t *class_uses;  /* [class + 1] first entry of a class in `uses` */
     uint32_t *sorted;      /* indices into `uses`, sorted by couple */
     uint32_t *couple_uses; /* [couple + 1] first entry of a couple in `sorted` */
     double radius;         /* of the enclosing sphere of the first frame */
@@ -50,21 +49,21 @@ typedef struct px_correction {
     double *seeds;       /* [rank_most][frame] right singular vectors of the displacements at rest, largest first … */
     double *seed_values; /* [rank_most] … and their squared singular values */
     double *errors;      /* [rank_most + 1] in the model's memory */
-    uint32_t ill_count;  /* units whose transform is ill-conditioned in some frame */
+    uint32_t ill_count;  /* classes whose transform is ill-conditioned in some frame */
     px_modes modes;      /* result: the first `rank` modes */
     uint32_t rank;       /* number of modes found */
-    pelt_vertex_classes shades; /* vertices with equal normals too; only with desc.normals */
-    double *normals;            /* [shade][3][rank] displacements of normals, or NULL */
-    double normal_rms[2];       /* RMS error of normals before and after */
+    pelt_vertex_classes normal_classes; /* vertices with equal normals too; only with desc.normals */
+    double *normals;                    /* [class of normal_classes][3][rank] displacements of normals, or NULL */
+    double normal_rms[2];               /* RMS error of normals before and after */
 } px_correction;
 
-#define PX_UNIT_BLOCK 32u
-#define PX_SYMMETRIC  6u /* elements of a symmetric 3×3 matrix: xx xy xz yy yz zz */
+#define PX_CLASS_BLOCK 32u
+#define PX_SYMMETRIC   6u /* elements of a symmetric 3×3 matrix: xx xy xz yy yz zz */
 
-/* View of the displacements of `count` units: [3 · count][rank]. */
-static inline px_matrix px_modes_of(const px_correction *c, const px_modes *modes, size_t unit, size_t count,
+/* View of the displacements of `count` classes: [3 · count][rank]. */
+static inline px_matrix px_modes_of(const px_correction *c, const px_modes *modes, size_t class, size_t count,
                                     uint32_t rank) {
-    return (px_matrix){modes->places + 3 * unit * c->rank_most, 3 * count, rank, c->rank_most, false};
+    return (px_matrix){modes->places + 3 * class * c->rank_most, 3 * count, rank, c->rank_most, false};
 }
 static inline px_matrix px_modes_weights(const px_correction *c, const px_modes *modes, uint32_t rank) {
     return px_matrix_of(modes->weights, rank, c->frame_count);
@@ -82,7 +81,7 @@ static inline uint32_t px_correct_pair_of(const px_correction *c, uint32_t frame
 }
 
 /* Linear part of the blended transform, row-major. */
-void px_correct_blend(const px_correction *c, uint32_t unit, uint32_t frame, double out[9]);
+void px_correct_blend(const px_correction *c, uint32_t class, uint32_t frame, double out[9]);
 
 /* Validates the input, gathers, allocates modes and measures the skin alone (correct.c). Requires context, scratch,
  * model, pairs, pair_count and desc. */
@@ -90,15 +89,15 @@ pelt_result px_correct_begin(px_correction *c);
 /* Fits displacements to the weights in c->modes, then alternates at most `sweeps` times. *error: E_rms. */
 pelt_result px_correct_settle(px_correction *c, uint32_t rank, uint32_t sweeps, double *error);
 
-/* Computes units, poses and residuals; requires pairs and desc (gather.c). */
+/* Computes classes, poses and residuals; requires pairs and desc (gather.c). */
 pelt_result px_correct_gather(px_correction *c);
 
 /* Computes the couples of bones; requires poses (couples.c). */
 pelt_result px_correct_couple(px_correction *c);
 
-/* Displacements at rest of units [first, first + count): out [count][3][frame], residuals times the inverse linear
+/* Displacements at rest of classes [first, first + count): out [count][3][frame], residuals times the inverse linear
  * transforms. In ill-conditioned transforms, singular values below a tenth of the largest are replaced by a tenth.
- * Returns the number of such units (rest.c). */
+ * Returns the number of such classes (rest.c). */
 uint32_t px_correct_pull(const px_correction *c, size_t first, size_t count, double *out);
 /* Computes seeds, seed_values and ill_count. */
 pelt_result px_correct_seed(px_correction *c);

@@ -1,10 +1,10 @@
-/* Couples: pairs of bones that influence a common unit. With T_jk the linear part of bone j in frame k and w the
- * weights of a unit,
+/* Couples: pairs of bones that influence a common class. With T_jk the linear part of bone j in frame k and w the
+ * weights of a class,
  *
  *   BᵀB = Σ_jl w_j w_l T_jᵀ T_l = Σ_couples factor · Q_k,   Q_k = T_jᵀ T_l + T_lᵀ T_j
  *
- * There are far fewer couples than units. Sums over frames are therefore computed once per couple instead of once per
- * unit, and sums over units once per couple instead of once per frame. */
+ * There are far fewer couples than classes. Sums over frames are therefore computed once per couple instead of once per
+ * class, and sums over classes once per couple instead of once per frame. */
 #include "correct/correct.h"
 
 /* ---- Couples ---------------------------------------------------------------------------------------------- */
@@ -16,9 +16,9 @@ typedef struct finder {
     uint32_t (*bones)[2]; /* [couple] lower and higher bone */
 } finder;
 
-static uint32_t bones_of(const px_correction *c, uint32_t unit) {
+static uint32_t bones_of(const px_correction *c, uint32_t class) {
     const pelt_skin *skin = &c->model->skin;
-    const float *weights = skin->weights + (size_t)c->units.first[unit] * skin->influence_count;
+    const float *weights = skin->weights + (size_t)pelt_class_vertex(&c->classes, class) * skin->influence_count;
     uint32_t count = 0;
     while (count < skin->influence_count && weights[count] > 0)
         count++;
@@ -39,20 +39,20 @@ static uint32_t couple_of(finder *f, uint32_t a, uint32_t b) {
     return couple - 1;
 }
 
-static void use_couples(finder *f, uint32_t unit) {
+static void use_couples(finder *f, uint32_t class) {
     px_correction *c = f->c;
     const pelt_skin *skin = &c->model->skin;
-    size_t row = (size_t)c->units.first[unit] * skin->influence_count, count = bones_of(c, unit);
-    px_couple_use *use = c->uses + c->unit_uses[unit];
+    size_t row = (size_t)pelt_class_vertex(&c->classes, class) * skin->influence_count, count = bones_of(c, class);
+    px_couple_use *use = c->uses + c->class_uses[class];
     for (size_t a = row; a < row + count; a++)
         for (size_t b = row; b <= a; b++)
-            *use++ = (px_couple_use){unit, couple_of(f, skin->bones[a], skin->bones[b]),
+            *use++ = (px_couple_use){class, couple_of(f, skin->bones[a], skin->bones[b]),
                                      (a == b ? 0.5 : 1.0) * (double)skin->weights[a] * (double)skin->weights[b]};
 }
 
-/* Counting sort of the uses by couple, in the order of units. */
+/* Counting sort of the uses by couple, in the order of classes. */
 static void sort_uses(px_correction *c) {
-    uint32_t count = c->unit_uses[c->units.count], *next = c->couple_uses + 1; /* offset by 1: becomes couple_uses */
+    uint32_t count = c->class_uses[c->classes.count], *next = c->couple_uses + 1; /* offset by 1: becomes couple_uses */
     for (uint32_t n = 0; n < count; n++)
         next[c->uses[n].couple + 1]++;
     for (uint32_t p = 0; p < c->couple_count; p++)
@@ -88,17 +88,17 @@ static pelt_result squares_block(void *user, size_t first, size_t count, size_t 
 }
 
 pelt_result px_correct_couple(px_correction *c) {
-    c->unit_uses = PX_NEW(c->scratch, uint32_t, (size_t)c->units.count + 1);
-    if (!c->unit_uses)
+    c->class_uses = PX_NEW(c->scratch, uint32_t, (size_t)c->classes.count + 1);
+    if (!c->class_uses)
         return PELT_ERROR_MEMORY;
-    for (uint32_t u = 0; u < c->units.count; u++) {
+    for (uint32_t u = 0; u < c->classes.count; u++) {
         uint32_t bones = bones_of(c, u);
-        if (c->unit_uses[u] > UINT32_MAX - bones * (bones + 1) / 2)
+        if (c->class_uses[u] > UINT32_MAX - bones * (bones + 1) / 2)
             return px_fail(c->context, PELT_ERROR_INPUT, "%u bones at each vertex are too many",
                            c->model->skin.influence_count);
-        c->unit_uses[u + 1] = c->unit_uses[u] + bones * (bones + 1) / 2;
+        c->class_uses[u + 1] = c->class_uses[u] + bones * (bones + 1) / 2;
     }
-    size_t uses = c->unit_uses[c->units.count];
+    size_t uses = c->class_uses[c->classes.count];
     finder f = {.c = c,
                 .latest = PX_NEW(c->scratch, uint32_t, c->model->skin.bone_count),
                 .before = PX_NEW(c->scratch, uint32_t, uses),
@@ -107,7 +107,7 @@ pelt_result px_correct_couple(px_correction *c) {
     c->sorted = PX_NEW(c->scratch, uint32_t, uses);
     if (!f.latest || !f.before || !f.bones || !c->uses || !c->sorted)
         return PELT_ERROR_MEMORY;
-    for (uint32_t u = 0; u < c->units.count; u++)
+    for (uint32_t u = 0; u < c->classes.count; u++)
         use_couples(&f, u);
     c->couple_uses = PX_NEW(c->scratch, uint32_t, (size_t)c->couple_count + 2);
     c->squares = PX_NEW(c->scratch, double, px_mul_size(px_mul_size(c->couple_count, PX_SYMMETRIC), c->frame_count));

@@ -1,9 +1,9 @@
 /* Least squares through the blended transforms: minimise Σ_u share_u Σ_k |B_uk Σ_r c_rk d_ur − e_uk|², with B the
  * linear part of the blended transform and e the residual of the skin.
  *
- * With fixed weights c, every unit is an independent problem with 3·rank unknowns; with fixed displacements d, every
+ * With fixed weights c, every class is an independent problem with 3·rank unknowns; with fixed displacements d, every
  * frame is one with rank unknowns. Normal equations:
- *   unit u:   Σ_s (Σ_k c_rk c_sk BᵀB) d_us = Σ_k c_rk Bᵀe
+ *   class u:   Σ_s (Σ_k c_rk c_sk BᵀB) d_us = Σ_k c_rk Bᵀe
  *   frame k:  Σ_s (Σ_u share d_urᵀ BᵀB d_us) c_sk = Σ_u share d_ur · Bᵀe
  * BᵀB is a sum over couples of bones, so the inner sums are two matrix products with their squares Q (couples.c). Both
  * are solved for an increment of the present values, so that the ridge, which singular problems need, only shortens the
@@ -15,7 +15,7 @@
 #define RIDGE        1e-12 /* relative to the mean diagonal: slightly above rounding */
 #define FRAME_BLOCK  8u
 #define COUPLE_BLOCK 8u
-#define LANES        16u /* groups of units with separate sums: deterministic for any number of threads */
+#define LANES        16u /* groups of classes with separate sums: deterministic for any number of threads */
 
 typedef struct fit_work {
     const px_correction *c;
@@ -23,7 +23,7 @@ typedef struct fit_work {
     uint32_t rank;
     double *products; /* [frame][r ≥ s] c_rk · c_sk; or Σ_u share d_urᵀ BᵀB d_us */
     double *table;    /* [couple][PX_SYMMETRIC][r ≥ s] inner sums per couple */
-    double *sums;     /* [block of units] partial sums of the error */
+    double *sums;     /* [block of classes] partial sums of the error */
     double *rights;   /* [lane][frame][rank] right-hand sides of the frames */
 } fit_work;
 
@@ -46,7 +46,7 @@ static void solve_ridged(double *a, size_t n, double *b) {
         memset(b, 0, n * sizeof *b);
 }
 
-/* Converts Bᵀe of units [first, first + count) to double: [3·count][frame]. */
+/* Converts Bᵀe of classes [first, first + count) to double: [3·count][frame]. */
 static px_matrix widen(const px_correction *c, size_t first, size_t count, double *out) {
     const float *pulled = c->pulled + 3 * first * c->frame_count;
     for (size_t e = 0; e < 3 * count * c->frame_count; e++)
@@ -56,20 +56,20 @@ static px_matrix widen(const px_correction *c, size_t first, size_t count, doubl
 
 /* ---- Error ------------------------------------------------------------------------------------------------ */
 
-static double unit_error(const px_correction *c, size_t unit, const double *moved) {
+static double class_error(const px_correction *c, size_t class, const double *moved) {
     size_t frames = c->frame_count;
     double sum = 0;
     for (size_t k = 0; k < frames; k++) {
-        const float *e = c->residuals + (unit * frames + k) * 3;
+        const float *e = c->residuals + (class * frames + k) * 3;
         const double *x = moved + k;
         double b[9];
-        px_correct_blend(c, (uint32_t)unit, (uint32_t)k, b);
+        px_correct_blend(c, (uint32_t) class, (uint32_t)k, b);
         for (int a = 0; a < 3; a++) {
             double r = (double)e[a] - (b[3 * a] * x[0] + b[3 * a + 1] * x[frames] + b[3 * a + 2] * x[2 * frames]);
             sum += r * r;
         }
     }
-    return c->shares[unit] * sum;
+    return c->shares[class] * sum;
 }
 
 static pelt_result measure_block(void *user, size_t first, size_t count, size_t block) {
@@ -82,19 +82,19 @@ static pelt_result measure_block(void *user, size_t first, size_t count, size_t 
         px_gemm(1, px_modes_of(c, f->modes, first, count, f->rank), px_modes_weights(c, f->modes, f->rank), 0,
                 px_matrix_of(moved, 3 * count, c->frame_count));
     for (size_t u = 0; u < count; u++)
-        f->sums[block] += unit_error(c, first + u, moved + 3 * u * c->frame_count);
+        f->sums[block] += class_error(c, first + u, moved + 3 * u * c->frame_count);
     px_free(c->context, moved);
     return PELT_OK;
 }
 
-/* Runs a function over all units and adds up its partial sums. */
-static pelt_result sum_units(fit_work *f, px_block_fn *run, double *sum) {
+/* Runs a function over all classes and adds up its partial sums. */
+static pelt_result sum_classes(fit_work *f, px_block_fn *run, double *sum) {
     const px_correction *c = f->c;
-    size_t blocks = px_block_count(c->units.count, PX_UNIT_BLOCK);
+    size_t blocks = px_block_count(c->classes.count, PX_CLASS_BLOCK);
     f->sums = PX_ALLOC(c->context, double, blocks);
     if (!f->sums)
         return PELT_ERROR_MEMORY;
-    pelt_result result = px_parallel(c->context, NULL, c->units.count, PX_UNIT_BLOCK, run, f);
+    pelt_result result = px_parallel(c->context, NULL, c->classes.count, PX_CLASS_BLOCK, run, f);
     *sum = 0;
     for (size_t b = 0; b < blocks; b++)
         *sum += f->sums[b];
@@ -105,20 +105,20 @@ static pelt_result sum_units(fit_work *f, px_block_fn *run, double *sum) {
 pelt_result px_correct_measure(const px_correction *c, const px_modes *modes, uint32_t rank, double *error) {
     px_modes same = *modes;
     double sum = 0;
-    PX_TRY(sum_units(&(fit_work){.c = c, .modes = &same, .rank = rank}, measure_block, &sum));
+    PX_TRY(sum_classes(&(fit_work){.c = c, .modes = &same, .rank = rank}, measure_block, &sum));
     *error = c->scale * sqrt(sum);
     return PELT_OK;
 }
 
 /* ---- Places ----------------------------------------------------------------------------------------------- */
 
-typedef struct unit_scratch {
-    double *wide;   /* [unit][3][frame] Bᵀe */
-    double *right;  /* [unit][3][rank] Σ_k c_rk Bᵀe */
+typedef struct class_scratch {
+    double *wide;   /* [class][3][frame] Bᵀe */
+    double *right;  /* [class][3][rank] Σ_k c_rk Bᵀe */
     double *normal; /* [PX_SYMMETRIC][r ≥ s] Σ_k c_rk c_sk BᵀB */
     double *matrix; /* [3·rank][3·rank], row 3·r + axis */
     double *change; /* [2][3·rank] increment, then the residual of the normal equations */
-} unit_scratch;
+} class_scratch;
 
 /* Σ_k c_rk c_sk Q of every couple. */
 static pelt_result table_block(void *user, size_t first, size_t count, size_t block) {
@@ -131,11 +131,11 @@ static pelt_result table_block(void *user, size_t first, size_t count, size_t bl
     return PELT_OK;
 }
 
-static void make_normal(const fit_work *f, size_t unit, double *normal) {
+static void make_normal(const fit_work *f, size_t class, double *normal) {
     const px_correction *c = f->c;
     size_t size = PX_SYMMETRIC * pair_count(f->rank);
     memset(normal, 0, size * sizeof *normal);
-    for (uint32_t n = c->unit_uses[unit]; n < c->unit_uses[unit + 1]; n++) {
+    for (uint32_t n = c->class_uses[class]; n < c->class_uses[class + 1]; n++) {
         const double *from = f->table + c->uses[n].couple * size, factor = c->uses[n].factor;
         for (size_t e = 0; e < size; e++)
             normal[e] += factor * from[e];
@@ -154,11 +154,11 @@ static void assemble(uint32_t rank, const double *normal, double *matrix) {
             }
 }
 
-/* With N d = h the normal equations of the unit and m = h − N d their residual, the unit's error is |e|² − d·h − d·m,
+/* With N d = h the normal equations of the class and m = h − N d their residual, the class's error is |e|² − d·h − d·m,
  * and the increment x with N x = m reduces it by x·m. Returns the error without |e|². */
-static double move_unit(const fit_work *f, size_t unit, const double *right, const unit_scratch *s) {
+static double move_class(const fit_work *f, size_t class, const double *right, const class_scratch *s) {
     size_t rank = f->rank, n = 3 * rank;
-    px_matrix places = px_modes_of(f->c, f->modes, unit, 1, f->rank);
+    px_matrix places = px_modes_of(f->c, f->modes, class, 1, f->rank);
     double error = 0, *left = s->change + n;
     assemble(f->rank, s->normal, s->matrix);
     for (size_t e = 0; e < n; e++) {
@@ -177,13 +177,13 @@ static double move_unit(const fit_work *f, size_t unit, const double *right, con
     return error;
 }
 
-static bool make_scratch(const fit_work *f, px_arena *arena, size_t count, unit_scratch *s) {
+static bool make_scratch(const fit_work *f, px_arena *arena, size_t count, class_scratch *s) {
     size_t n = 3 * (size_t)f->rank;
-    *s = (unit_scratch){.wide = PX_NEW(arena, double, 3 * count * f->c->frame_count),
-                        .right = PX_NEW(arena, double, n *count),
-                        .normal = PX_NEW(arena, double, PX_SYMMETRIC *pair_count(f->rank)),
-                        .matrix = PX_NEW(arena, double, n *n),
-                        .change = PX_NEW(arena, double, 2 * n)};
+    *s = (class_scratch){.wide = PX_NEW(arena, double, 3 * count * f->c->frame_count),
+                         .right = PX_NEW(arena, double, n *count),
+                         .normal = PX_NEW(arena, double, PX_SYMMETRIC *pair_count(f->rank)),
+                         .matrix = PX_NEW(arena, double, n *n),
+                         .change = PX_NEW(arena, double, 2 * n)};
     return s->wide && s->right && s->normal && s->matrix && s->change;
 }
 
@@ -191,7 +191,7 @@ static pelt_result places_block(void *user, size_t first, size_t count, size_t b
     const fit_work *f = user;
     const px_correction *c = f->c;
     px_arena *arena = px_arena_create(c->context);
-    unit_scratch s;
+    class_scratch s;
     if (!arena || !make_scratch(f, arena, count, &s)) {
         px_arena_destroy(arena);
         return PELT_ERROR_MEMORY;
@@ -200,7 +200,7 @@ static pelt_result places_block(void *user, size_t first, size_t count, size_t b
             px_matrix_of(s.right, 3 * count, f->rank));
     for (size_t u = 0; u < count; u++) {
         make_normal(f, first + u, s.normal);
-        f->sums[block] += c->shares[first + u] * move_unit(f, first + u, s.right + 3 * u * f->rank, &s);
+        f->sums[block] += c->shares[first + u] * move_class(f, first + u, s.right + 3 * u * f->rank, &s);
     }
     px_arena_destroy(arena);
     return PELT_OK;
@@ -231,7 +231,7 @@ pelt_result px_correct_fit_places(const px_correction *c, px_modes *modes, uint3
     if (result == PELT_OK)
         result = px_parallel(c->context, NULL, c->couple_count, COUPLE_BLOCK, table_block, &f);
     if (result == PELT_OK)
-        result = sum_units(&f, places_block, &sum);
+        result = sum_classes(&f, places_block, &sum);
     *error = c->scale * sqrt(fmax(whole * whole + sum, 0));
     free_work(&f);
     return result;
@@ -250,7 +250,7 @@ static void fold(uint32_t rank, const double *matrix, double *out) {
                              (x == y ? 0 : matrix[(y * rank + r) * n + x * rank + q]);
 }
 
-#define ROWS 64u /* units of a couple per matrix product */
+#define ROWS 64u /* classes of a couple per matrix product */
 
 static void square_couple(const fit_work *f, size_t couple, double *rows, double *matrix) {
     const px_correction *c = f->c;
@@ -260,8 +260,8 @@ static void square_couple(const fit_work *f, size_t couple, double *rows, double
         count = px_min_size(ROWS, end - at);
         for (size_t row = 0; row < count; row++) {
             const px_couple_use *use = &c->uses[c->sorted[at + row]];
-            const double *d = f->modes->places + 3 * (size_t)use->unit * c->rank_most;
-            double factor = sqrt(use->factor * c->shares[use->unit]);
+            const double *d = f->modes->places + 3 * (size_t)use->class * c->rank_most;
+            double factor = sqrt(use->factor * c->shares[use->class]);
             for (size_t e = 0; e < n; e++)
                 rows[row * n + e] = factor * d[e / rank * c->rank_most + e % rank];
         }
@@ -287,10 +287,10 @@ static pelt_result right_lane(void *user, size_t first, size_t count, size_t lan
     const fit_work *f = user;
     const px_correction *c = f->c;
     size_t frames = c->frame_count, rank = f->rank, n;
-    double *wide = PX_ALLOC(c->context, double, 3 * PX_UNIT_BLOCK * (frames + rank));
+    double *wide = PX_ALLOC(c->context, double, 3 * PX_CLASS_BLOCK * (frames + rank));
     for (size_t u = first; wide && u < first + count; u += n) {
-        n = px_min_size(PX_UNIT_BLOCK, first + count - u);
-        double *rows = wide + 3 * PX_UNIT_BLOCK * frames;
+        n = px_min_size(PX_CLASS_BLOCK, first + count - u);
+        double *rows = wide + 3 * PX_CLASS_BLOCK * frames;
         for (size_t e = 0; e < 3 * n * rank; e++)
             rows[e] = c->shares[u + e / (3 * rank)] * f->modes->places[(3 * u + e / rank) * c->rank_most + e % rank];
         px_gemm(1, px_transposed(widen(c, u, n, wide)), px_matrix_of(rows, 3 * n, rank), 1,
@@ -343,7 +343,8 @@ pelt_result px_correct_fit_weights(const px_correction *c, px_modes *modes, uint
     if (result == PELT_OK)
         result = px_parallel(c->context, NULL, c->couple_count, COUPLE_BLOCK, couple_block, &f);
     if (result == PELT_OK)
-        result = px_parallel(c->context, NULL, c->units.count, px_block_count(c->units.count, LANES), right_lane, &f);
+        result =
+            px_parallel(c->context, NULL, c->classes.count, px_block_count(c->classes.count, LANES), right_lane, &f);
     if (result == PELT_OK)
         result = px_parallel(c->context, NULL, c->frame_count, FRAME_BLOCK, frame_block, &f);
     px_free(c->context, f.rights);

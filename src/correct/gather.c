@@ -1,14 +1,14 @@
-/* Input of the corrections: units of vertices, the rig's pose in every frame, and residuals. */
+/* Input of the corrections: classes of vertices, the rig's pose in every frame, and residuals. */
 #include "correct/correct.h"
 
 #include "core/ball.h"
 
 #include <math.h>
 
-/* ---- Units ------------------------------------------------------------------------------------------------ */
+/* ---- Classes ------------------------------------------------------------------------------------------------ */
 
 /* Welds by the pairs' clips, independent of the clips in the model. */
-static pelt_result find_units(px_correction *c) {
+static pelt_result find_classes(px_correction *c) {
     pelt_model posed = *c->model;
     pelt_clip *clips = PX_NEW(c->scratch, pelt_clip, c->pair_count);
     if (!clips)
@@ -20,19 +20,19 @@ static pelt_result find_units(px_correction *c) {
     posed.mesh.weld = (pelt_vertex_classes){0};
     PX_TRY(pelt_model_weld(c->context, &posed));
     c->mesh = posed.mesh;
-    return px_classes_by_weights(c->scratch, &c->mesh, &c->model->skin, &c->units);
+    return px_classes_by_weights(c->scratch, &c->mesh, &c->model->skin, &c->classes);
 }
 
 static pelt_result find_shares(px_correction *c) {
     const pelt_mesh *mesh = &c->mesh;
     uint32_t *counts = PX_NEW(c->scratch, uint32_t, mesh->points.count);
-    c->shares = PX_NEW(c->scratch, double, c->units.count);
+    c->shares = PX_NEW(c->scratch, double, c->classes.count);
     if (!counts || !c->shares)
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
         counts[px_correct_point(c, i)]++;
     for (uint32_t i = 0; i < mesh->vertex_count; i++)
-        c->shares[c->units.of[i]] += 1.0 / counts[px_correct_point(c, i)];
+        c->shares[pelt_vertex_class(&c->classes, i)] += 1.0 / counts[px_correct_point(c, i)];
     return PELT_OK;
 }
 
@@ -67,26 +67,26 @@ static pelt_result make_poses(px_correction *c) {
 }
 
 /* The full blended transform, 3×4. */
-static void blend(const px_correction *c, uint32_t unit, uint32_t frame, double out[12]) {
+static void blend(const px_correction *c, uint32_t class, uint32_t frame, double out[12]) {
     const pelt_skin *skin = &c->model->skin;
-    px_skin_blend(skin, c->palettes + (size_t)frame * skin->bone_count, c->units.first[unit], out);
+    px_skin_blend(skin, c->palettes + (size_t)frame * skin->bone_count, pelt_class_vertex(&c->classes, class), out);
 }
 
-void px_correct_blend(const px_correction *c, uint32_t unit, uint32_t frame, double out[9]) {
+void px_correct_blend(const px_correction *c, uint32_t class, uint32_t frame, double out[9]) {
     double whole[12];
-    blend(c, unit, frame, whole);
+    blend(c, class, frame, whole);
     for (int e = 0; e < 9; e++)
         out[e] = whole[e + e / 3];
 }
 
 /* ---- Residuals -------------------------------------------------------------------------------------------- */
 
-/* Position of a unit in the uncorrected rig. */
-static void pose_unit(const px_correction *c, uint32_t unit, uint32_t frame, double out[3]) {
+/* Position of a class in the uncorrected rig. */
+static void pose_class(const px_correction *c, uint32_t class, uint32_t frame, double out[3]) {
     const float *weights = c->morph_weights + (size_t)frame * c->model->morphs.morph_count;
     double rest[3], m[12];
-    px_morphed_place(c->model, weights, c->units.first[unit], rest);
-    blend(c, unit, frame, m);
+    px_morphed_place(c->model, weights, pelt_class_vertex(&c->classes, class), rest);
+    blend(c, class, frame, m);
     for (int a = 0; a < 3; a++)
         out[a] = m[4 * a] * rest[0] + m[4 * a + 1] * rest[1] + m[4 * a + 2] * rest[2] + m[4 * a + 3];
 }
@@ -96,11 +96,11 @@ static pelt_result subtract_frame(const px_correction *c, uint32_t frame, float 
     const pelt_clip *clip = c->pairs[pair].clip;
     PX_TRY(pelt_clip_read(c->context, clip, number, 0, clip->point_count, points));
     px_clip_release(clip, clip->point_count);
-    for (uint32_t u = 0; u < c->units.count; u++) {
-        uint32_t point = px_correct_point(c, c->units.first[u]);
+    for (uint32_t u = 0; u < c->classes.count; u++) {
+        uint32_t point = px_correct_point(c, pelt_class_vertex(&c->classes, u));
         float *out = c->residuals + ((size_t)u * c->frame_count + frame) * 3;
         double posed[3];
-        pose_unit(c, u, frame, posed);
+        pose_class(c, u, frame, posed);
         for (int a = 0; a < 3; a++) {
             out[a] = (float)((double)points[3 * (size_t)point + a] - posed[a]);
             if (!isfinite(out[a]))
@@ -150,16 +150,16 @@ static pelt_result find_scale(px_correction *c) {
 }
 
 pelt_result px_correct_gather(px_correction *c) {
-    PX_TRY(find_units(c));
+    PX_TRY(find_classes(c));
     PX_TRY(find_shares(c));
     PX_TRY(make_poses(c));
-    size_t numbers = px_mul_size(px_mul_size(c->units.count, c->frame_count), 3);
+    size_t numbers = px_mul_size(px_mul_size(c->classes.count, c->frame_count), 3);
     c->residuals = PX_NEW(c->scratch, float, numbers);
     c->pulled = PX_NEW(c->scratch, float, numbers);
     if (!c->residuals || !c->pulled)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_parallel(c->context, "reading", c->frame_count, 4, residual_block, c));
-    PX_TRY(px_parallel(c->context, NULL, c->units.count, PX_UNIT_BLOCK, pull_block, c));
+    PX_TRY(px_parallel(c->context, NULL, c->classes.count, PX_CLASS_BLOCK, pull_block, c));
     PX_TRY(px_correct_couple(c));
     return find_scale(c);
 }

@@ -4,13 +4,13 @@
 
 #include <math.h>
 
-/* places [3·unit][rank] become places · turn; turn [rank][rank] may be a transposed view. */
+/* places [3·class][rank] become places · turn; turn [rank][rank] may be a transposed view. */
 static pelt_result turn_places(const px_correction *c, px_modes *modes, uint32_t rank, px_matrix turn) {
-    double *old = PX_ALLOC(c->context, double, 3 * PX_UNIT_BLOCK * (size_t)rank);
+    double *old = PX_ALLOC(c->context, double, 3 * PX_CLASS_BLOCK * (size_t)rank);
     if (!old)
         return PELT_ERROR_MEMORY;
-    for (size_t u = 0; u < c->units.count; u += PX_UNIT_BLOCK) {
-        size_t count = px_min_size(PX_UNIT_BLOCK, c->units.count - u);
+    for (size_t u = 0; u < c->classes.count; u += PX_CLASS_BLOCK) {
+        size_t count = px_min_size(PX_CLASS_BLOCK, c->classes.count - u);
         px_matrix places = px_modes_of(c, modes, u, count, rank);
         for (size_t row = 0; row < 3 * count; row++)
             memcpy(old + row * rank, px_matrix_at(places, row, 0), rank * sizeof *old);
@@ -40,12 +40,12 @@ pelt_result px_correct_orthonormal(const px_correction *c, px_modes *modes, uint
     return result;
 }
 
-/* Gram matrix placesᵀ · places, units weighted by their number of points. */
+/* Gram matrix placesᵀ · places, classes weighted by their number of points. */
 static pelt_result gram_of_places(const px_correction *c, const px_modes *modes, uint32_t rank, double *gram) {
     double *rows = PX_ALLOC(c->context, double, 3 * (size_t)rank);
     if (!rows)
         return PELT_ERROR_MEMORY;
-    for (size_t u = 0; u < c->units.count; u++) {
+    for (size_t u = 0; u < c->classes.count; u++) {
         px_matrix places = px_modes_of(c, modes, u, 1, rank);
         double factor = sqrt(c->shares[u]);
         for (size_t e = 0; e < 3 * (size_t)rank; e++)
@@ -78,7 +78,7 @@ static void scale_modes(const px_correction *c, px_modes *modes, uint32_t rank) 
             continue;
         for (uint32_t k = 0; k < c->frame_count; k++)
             weights[k] /= most;
-        for (size_t row = 0; row < 3 * (size_t)c->units.count; row++)
+        for (size_t row = 0; row < 3 * (size_t)c->classes.count; row++)
             modes->places[row * c->rank_most + r] *= most;
     }
 }

@@ -17,9 +17,9 @@
 typedef struct normal_work {
     px_correction *c;
     px_shading shading;
-    float *wanted;   /* [shade][frame][3] target normals */
-    double *shares;  /* [shade] number of points whose first vertex is in it */
-    double *sums[2]; /* [shade] Σ over frames of squared differences, before and after */
+    float *wanted;   /* [class][frame][3] target normals */
+    double *shares;  /* [class] number of points whose first vertex is in it */
+    double *sums[2]; /* [class] Σ over frames of squared differences, before and after */
 } normal_work;
 
 /* ---- Target normals ---------------------------------------------------------------------------------------- */
@@ -29,7 +29,7 @@ typedef struct same_work {
     const float *normals;
 } same_work;
 
-static bool same_shade(const void *user, uint32_t a, uint32_t b) {
+static bool same_normal(const void *user, uint32_t a, uint32_t b) {
     const same_work *w = user;
     size_t count = w->skin->influence_count;
     return memcmp(w->normals + 3 * (size_t)a, w->normals + 3 * (size_t)b, 3 * sizeof *w->normals) == 0 &&
@@ -56,9 +56,9 @@ static pelt_result read_frames(void *user, size_t first, size_t count, size_t bl
         if (result != PELT_OK)
             break;
         px_shading_frame(&w->shading, points, sums, normals, NULL);
-        for (size_t s = 0; s < c->shades.count; s++)
-            memcpy(w->wanted + 3 * (s * c->frame_count + k), normals + 3 * (size_t)c->shades.first[s],
-                   3 * sizeof *normals);
+        for (size_t s = 0; s < c->normal_classes.count; s++)
+            memcpy(w->wanted + 3 * (s * c->frame_count + k),
+                   normals + 3 * (size_t)pelt_class_vertex(&c->normal_classes, s), 3 * sizeof *normals);
     }
     px_arena_destroy(arena);
     return result;
@@ -72,23 +72,23 @@ static pelt_result count_points(normal_work *w) {
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < c->mesh.vertex_count; i++)
         if (!seen[px_correct_point(c, i)]++)
-            w->shares[c->shades.of[i]] += 1;
+            w->shares[pelt_vertex_class(&c->normal_classes, i)] += 1;
     px_free(c->context, seen);
     return PELT_OK;
 }
 
-/* ---- One shade --------------------------------------------------------------------------------------------- */
+/* ---- One class --------------------------------------------------------------------------------------------- */
 
-typedef struct shade_work {
+typedef struct class_work {
     const px_correction *c;
     const float *wanted; /* [frame][3] target normals */
     double rest[3];
     float *matrices; /* [frame][9] linear parts of the blended transforms */
     double *places;  /* [3][rank] displacements */
-} shade_work;
+} class_work;
 
 /* The morphed normal in frame k before skinning, with `step` added to a mode. */
-static void morphed(const shade_work *s, size_t k, uint32_t mode, const double step[3], double out[3]) {
+static void morphed(const class_work *s, size_t k, uint32_t mode, const double step[3], double out[3]) {
     const px_correction *c = s->c;
     for (size_t a = 0; a < 3; a++) {
         out[a] = s->rest[a];
@@ -99,7 +99,7 @@ static void morphed(const shade_work *s, size_t k, uint32_t mode, const double s
 }
 
 /* Sum of squared angles after a step, and the linear system of the next step. */
-static double sum_up(const shade_work *s, uint32_t mode, const double step[3], px_direction_step *system) {
+static double sum_up(const class_work *s, uint32_t mode, const double step[3], px_direction_step *system) {
     double sum = 0, n[3];
     *system = (px_direction_step){0};
     for (size_t k = 0; k < s->c->frame_count; k++) {
@@ -110,7 +110,7 @@ static double sum_up(const shade_work *s, uint32_t mode, const double step[3], p
     return sum;
 }
 
-static void improve(const shade_work *s, uint32_t mode) {
+static void improve(const class_work *s, uint32_t mode) {
     static const double none[3];
     px_direction_step here, there;
     double step[3], damping = PX_DAMPING, sum = sum_up(s, mode, none, &here);
@@ -124,7 +124,7 @@ static void improve(const shade_work *s, uint32_t mode) {
 }
 
 /* Σ over frames of squared differences of unit normals. */
-static double miss(const shade_work *s) {
+static double miss(const class_work *s) {
     static const double none[3];
     double sum = 0;
     for (size_t k = 0; k < s->c->frame_count; k++) {
@@ -139,7 +139,7 @@ static double miss(const shade_work *s) {
     return sum;
 }
 
-static pelt_result fit_shades(void *user, size_t first, size_t count, size_t block) {
+static pelt_result fit_classes(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const normal_work *w = user;
     const px_correction *c = w->c;
@@ -147,14 +147,14 @@ static pelt_result fit_shades(void *user, size_t first, size_t count, size_t blo
     if (!matrices)
         return PELT_ERROR_MEMORY;
     for (size_t n = first; n < first + count; n++) {
-        uint32_t vertex = c->shades.first[n];
-        shade_work s = {.c = c, .wanted = w->wanted + 3 * n * c->frame_count, .matrices = matrices};
+        uint32_t vertex = pelt_class_vertex(&c->normal_classes, n);
+        class_work s = {.c = c, .wanted = w->wanted + 3 * n * c->frame_count, .matrices = matrices};
         s.places = c->normals + 3 * n * c->rank;
         for (size_t a = 0; a < 3; a++)
             s.rest[a] = (double)c->mesh.normals[3 * (size_t)vertex + a];
         for (uint32_t k = 0; k < c->frame_count; k++) {
             double b[9];
-            px_correct_blend(c, c->units.of[vertex], k, b);
+            px_correct_blend(c, pelt_vertex_class(&c->classes, vertex), k, b);
             for (size_t e = 0; e < 9; e++)
                 matrices[9 * (size_t)k + e] = (float)b[e];
         }
@@ -172,22 +172,22 @@ static pelt_result fit_shades(void *user, size_t first, size_t count, size_t blo
 pelt_result px_correct_normals(px_correction *c) {
     normal_work w = {.c = c};
     same_work same = {&c->model->skin, c->mesh.normals};
-    PX_TRY(px_classes_refine(c->scratch, c->mesh.vertex_count, &c->mesh.weld, same_shade, &same, &c->shades));
+    PX_TRY(px_classes_refine(c->scratch, c->mesh.vertex_count, &c->mesh.weld, same_normal, &same, &c->normal_classes));
     PX_TRY(px_shading_make(c->scratch, &c->mesh, &w.shading));
     w.shading.normals = NULL; /* use normals of the triangles, averaged up to hard edges */
-    w.wanted = PX_NEW(c->scratch, float, px_mul_size(3 * (size_t)c->shades.count, c->frame_count));
-    w.shares = PX_NEW(c->scratch, double, c->shades.count);
-    w.sums[0] = PX_NEW(c->scratch, double, c->shades.count);
-    w.sums[1] = PX_NEW(c->scratch, double, c->shades.count);
-    c->normals = PX_NEW(c->scratch, double, 3 * (size_t)c->shades.count * c->rank);
+    w.wanted = PX_NEW(c->scratch, float, px_mul_size(3 * (size_t)c->normal_classes.count, c->frame_count));
+    w.shares = PX_NEW(c->scratch, double, c->normal_classes.count);
+    w.sums[0] = PX_NEW(c->scratch, double, c->normal_classes.count);
+    w.sums[1] = PX_NEW(c->scratch, double, c->normal_classes.count);
+    c->normals = PX_NEW(c->scratch, double, 3 * (size_t)c->normal_classes.count * c->rank);
     if (!w.wanted || !w.shares || !w.sums[0] || !w.sums[1] || !c->normals)
         return PELT_ERROR_MEMORY;
     PX_TRY(count_points(&w));
     PX_TRY(px_parallel(c->context, "normals", c->frame_count, FRAME_BLOCK, read_frames, &w));
-    PX_TRY(px_parallel(c->context, "normals", c->shades.count, PX_UNIT_BLOCK, fit_shades, &w));
+    PX_TRY(px_parallel(c->context, "normals", c->normal_classes.count, PX_CLASS_BLOCK, fit_classes, &w));
     for (int after = 0; after < 2; after++) {
         double sum = 0, count = 0;
-        for (size_t s = 0; s < c->shades.count; s++) {
+        for (size_t s = 0; s < c->normal_classes.count; s++) {
             sum += w.shares[s] * w.sums[after][s];
             count += w.shares[s] * c->frame_count;
         }

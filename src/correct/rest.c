@@ -7,9 +7,9 @@
 /* A blended transform is ill-conditioned if its least singular value is below this fraction of its largest:
  * displacements at rest would exceed those in the pose by a factor of ten or more. */
 #define SQUEEZED 0.1
-/* Groups of units whose Gram matrices are summed in a fixed order; each takes frames² numbers. */
-#define SHARE_COUNT 8u
-#define PULL_UNITS  16u
+/* Groups of classes whose Gram matrices are summed in a fixed order; each takes frames² numbers. */
+#define SHARE_COUNT  8u
+#define PULL_CLASSES 16u
 
 /* ---- Inverse transforms ----------------------------------------------------------------------------------- */
 
@@ -36,7 +36,7 @@ uint32_t px_correct_pull(const px_correction *c, size_t first, size_t count, dou
 
 typedef struct gram_work {
     px_correction *c;
-    double *sums; /* [group of units][frame][frame] Gram matrices */
+    double *sums; /* [group of classes][frame][frame] Gram matrices */
     uint32_t ill[SHARE_COUNT];
 } gram_work;
 
@@ -53,10 +53,10 @@ static pelt_result gram_block(void *user, size_t first, size_t count, size_t blo
     gram_work *g = user;
     const px_correction *c = g->c;
     size_t frames = c->frame_count;
-    double *rows = PX_ALLOC(c->context, double, 3 * PULL_UNITS * frames);
+    double *rows = PX_ALLOC(c->context, double, 3 * PULL_CLASSES * frames);
     px_matrix sum = px_matrix_of(g->sums + block * frames * frames, frames, frames);
-    for (size_t u = first; rows && u < first + count; u += PULL_UNITS) {
-        size_t n = px_min_size(PULL_UNITS, first + count - u);
+    for (size_t u = first; rows && u < first + count; u += PULL_CLASSES) {
+        size_t n = px_min_size(PULL_CLASSES, first + count - u);
         g->ill[block] += px_correct_pull(c, u, n, rows);
         scale_rows(c, u, n, rows);
         px_syrk(1, px_transposed(px_matrix_of(rows, 3 * n, frames)), 1, sum);
@@ -84,9 +84,9 @@ pelt_result px_correct_seed(px_correction *c) {
     c->seeds = PX_NEW(c->scratch, double, c->rank_most *frames);
     c->seed_values = PX_NEW(c->scratch, double, c->rank_most);
     pelt_result result = g.sums && c->seeds && c->seed_values ? PELT_OK : PELT_ERROR_MEMORY;
-    size_t share = px_max_size(1, px_block_count(c->units.count, SHARE_COUNT));
+    size_t share = px_max_size(1, px_block_count(c->classes.count, SHARE_COUNT));
     if (result == PELT_OK)
-        result = px_parallel(c->context, "seeding", c->units.count, share, gram_block, &g);
+        result = px_parallel(c->context, "seeding", c->classes.count, share, gram_block, &g);
     for (size_t s = 1; result == PELT_OK && s < SHARE_COUNT; s++)
         for (size_t e = 0; e < square; e++)
             g.sums[e] += g.sums[s * square + e];
@@ -122,5 +122,6 @@ static pelt_result project_block(void *user, size_t first, size_t count, size_t 
 
 pelt_result px_correct_project(px_correction *c, px_modes *modes, uint32_t rank) {
     memcpy(modes->weights, c->seeds, (size_t)rank * c->frame_count * sizeof *c->seeds);
-    return px_parallel(c->context, NULL, c->units.count, PX_UNIT_BLOCK, project_block, &(project_work){c, modes, rank});
+    return px_parallel(c->context, NULL, c->classes.count, PX_CLASS_BLOCK, project_block,
+                       &(project_work){c, modes, rank});
 }

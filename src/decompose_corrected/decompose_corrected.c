@@ -53,11 +53,11 @@ typedef struct adding {
     float *out; /* [frame][point][3] */
 } adding;
 
-/* Displacements of a unit's rest position, through the blended transform. */
-static void add_unit(const px_correction *c, uint32_t unit, uint32_t frame, float out[3]) {
-    px_matrix places = px_modes_of(c, &c->modes, unit, 1, c->rank_most);
+/* Displacements of a class's rest position, through the blended transform. */
+static void add_class(const px_correction *c, uint32_t u, uint32_t frame, float out[3]) {
+    px_matrix places = px_modes_of(c, &c->modes, u, 1, c->rank_most);
     double b[9], x[3] = {0};
-    px_correct_blend(c, unit, frame, b);
+    px_correct_blend(c, u, frame, b);
     for (size_t r = 0; r < c->rank_most; r++)
         for (size_t a = 0; a < 3; a++)
             x[a] += c->modes.weights[r * c->frame_count + frame] * *px_matrix_at(places, a, r);
@@ -72,10 +72,10 @@ static pelt_result add_frames(void *user, size_t first, size_t count, size_t blo
     for (size_t k = first; k < first + count; k++) {
         float *out = job->out + 3 * k * c->mesh.points.count;
         for (uint32_t i = 0; i < c->mesh.vertex_count; i++) {
-            uint32_t unit = c->units.of[i], same = c->units.first[unit];
+            uint32_t u = pelt_vertex_class(&c->classes, i), same = pelt_class_vertex(&c->classes, u);
             float *place = out + 3 * (size_t)px_correct_point(c, i);
             if (same == i)
-                add_unit(c, unit, (uint32_t)k, place);
+                add_class(c, u, (uint32_t)k, place);
             else
                 memmove(place, out + 3 * (size_t)px_correct_point(c, same), 3 * sizeof *place);
         }

@@ -29,15 +29,15 @@ typedef struct apply_work {
 
 /* ---- Morphs ----------------------------------------------------------------------------------------------- */
 
-/* Writes the displacements of one mode, rows [row, row + 3), to out [unit][3]. */
+/* Writes the displacements of one mode, rows [row, row + 3), to out [class][3]. */
 static void spread_mode(const px_eigenskin *e, const px_bend *bend, uint32_t mode, size_t row, double *out) {
-    memset(out, 0, 3 * e->units.count * sizeof *out);
+    memset(out, 0, 3 * e->classes.count * sizeof *out);
     for (size_t n = 0; n < bend->share_count; n++) {
         uint32_t share = bend->shares[n];
         const double *modes = e->modes + (size_t)share * e->width * e->desc.modes;
-        double scale = row == 0 ? e->scales[e->share_units[share]] : 1;
+        double scale = row == 0 ? e->scales[e->share_classes[share]] : 1;
         for (size_t a = 0; a < 3; a++)
-            out[3 * (size_t)e->share_units[share] + a] = modes[(row + a) * e->desc.modes + mode] / scale;
+            out[3 * (size_t)e->share_classes[share] + a] = modes[(row + a) * e->desc.modes + mode] / scale;
     }
 }
 
@@ -45,7 +45,7 @@ static void spread_mode(const px_eigenskin *e, const px_bend *bend, uint32_t mod
 static px_morph_group reached(const px_eigenskin *e, const px_morph_group *group, const double *places) {
     px_morph_group out = {.joint = group->joint};
     for (uint32_t i = group->first_vertex; i < group->first_vertex + group->vertex_count; i++) {
-        if (!(px_length3(places + 3 * (size_t)e->units.of[i]) > MIN_DISPLACEMENT * e->size))
+        if (!(px_length3(places + 3 * (size_t)pelt_vertex_class(&e->classes, i)) > MIN_DISPLACEMENT * e->size))
             continue;
         out.first_vertex = out.vertex_count ? out.first_vertex : i;
         out.vertex_count = i + 1 - out.first_vertex;
@@ -65,7 +65,7 @@ static const char *mode_name(const px_eigenskin *e, const px_bend *bend, uint32_
     return name;
 }
 
-/* Makes the morphs of one mode for all groups. `places` and `normals` [unit][3]: scratch; normals NULL: no normals. */
+/* Makes the morphs of one mode for all groups. `places` and `normals` [class][3]: scratch; normals NULL: no normals. */
 static pelt_result make_morphs(apply_work *w, uint32_t bend, uint32_t mode, double *places, double *normals) {
     px_eigenskin *e = w->e;
     const char *name = mode_name(e, &e->bends[bend], mode);
@@ -85,9 +85,9 @@ static pelt_result make_morphs(apply_work *w, uint32_t bend, uint32_t mode, doub
                               .first_vertex = run.first_vertex,
                               .vertex_count = run.vertex_count};
         w->sources[w->added_count++] = (morph_source){bend, mode};
-        morph->positions = px_morph_spread(e->model->memory, &run, e->units.of, places, 1, MIN_DISPLACEMENT * e->size);
+        morph->positions = px_morph_spread(e->model->memory, &run, &e->classes, places, 1, MIN_DISPLACEMENT * e->size);
         if (normals)
-            morph->normals = px_morph_spread(e->model->memory, &run, e->units.of, normals, 1, MIN_DISPLACEMENT);
+            morph->normals = px_morph_spread(e->model->memory, &run, &e->classes, normals, 1, MIN_DISPLACEMENT);
         if (!morph->positions || (normals && !morph->normals))
             return PELT_ERROR_MEMORY;
     }
@@ -96,7 +96,7 @@ static pelt_result make_morphs(apply_work *w, uint32_t bend, uint32_t mode, doub
 
 static pelt_result make_all_morphs(apply_work *w) {
     px_eigenskin *e = w->e;
-    size_t floats = 3 * (size_t)e->units.count, most = 0;
+    size_t floats = 3 * (size_t)e->classes.count, most = 0;
     for (uint32_t j = 0; j < e->bend_count; j++)
         most += (size_t)e->bends[j].mode_count * w->group_count;
     double *places = PX_NEW(e->scratch, double, floats);

@@ -67,7 +67,7 @@ static pelt_result report_joints(const px_eigenskin *e, const pelt_eigenskin_joi
         const px_bend *bend = &e->bends[j];
         double vertices = 0;
         for (size_t n = 0; n < bend->share_count; n++)
-            vertices += e->counts[e->share_units[bend->shares[n]]];
+            vertices += e->counts[e->share_classes[bend->shares[n]]];
         joints[j] = (pelt_eigenskin_joint){.joint = bend->joint,
                                            .against = bend->against,
                                            .vertex_count = (uint32_t)vertices,
@@ -120,8 +120,8 @@ static pelt_result learn(px_eigenskin *e, bool refined) {
 /* Σ |a − b|² of displacements; b may be NULL. */
 static double distance2(const px_eigenskin *e, double *a, double *b) {
     double sum = 0;
-    for (size_t u = 0; u < e->units.count; u++) {
-        const double *x = px_unit_rows(e, a, u).data, *y = b ? px_unit_rows(e, b, u).data : NULL;
+    for (size_t u = 0; u < e->classes.count; u++) {
+        const double *x = px_class_rows(e, a, u).data, *y = b ? px_class_rows(e, b, u).data : NULL;
         for (size_t k = 0; k < 3 * (size_t)e->pose_count; k++) {
             double d = x[k] - (y ? y[k] : 0);
             sum += e->counts[u] * d * d;
@@ -193,7 +193,7 @@ pelt_result pelt_eigenskin(pelt_context *context, pelt_model *model, const pelt_
                                           .turn_degrees = px_eigenskin_turn_degrees(&e),
                                           .mode_count = e.mode_count,
                                           .morph_count = e.morph_count,
-                                          .vertex_count = e.units.count,
+                                          .vertex_count = e.classes.count,
                                           .ill_conditioned = e.ill_count,
                                           .errors = e.errors,
                                           .left_out_error = e.left_out,

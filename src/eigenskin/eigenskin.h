@@ -1,9 +1,9 @@
-/* EigenSkin internals. Index letters: u unit, p pose (an example), j driving joint, c centre, n mode.
+/* EigenSkin internals. Index letters: u class, p pose (an example), j driving joint, c centre, n mode.
  *
  * Every driving joint has features, the kernels at its centres minus their values at rest, and from them a kernel
  * matrix over the poses, K_j = Z |Φ|⁻¹ Zᵀ, with Z [pose][centre] the features and Φ [centre][centre] the kernels
  * between the centres. |Φ| has the absolute eigenvalues of Φ: thin-plate kernels also have negative ones. If every pose
- * is a centre, K_j is φ(p,q) − φ(p,0) − φ(0,q) + φ(0,0) for positive definite kernels. The displacements of a unit over
+ * is a centre, K_j is φ(p,q) − φ(p,0) − φ(0,q) + φ(0,0) for positive definite kernels. The displacements of a class over
  * the poses, u = Σ_j m_j K_j a, with a from (Σ_j m_j K_j + λI) a = u, are the maximum a posteriori estimate for
  * Gaussian processes of covariance m_j K_j. The same a divides them among the joints.
  */
@@ -62,7 +62,7 @@ typedef struct px_bend_hierarchy {
     uint32_t *against; /* [joint] reference joint, if not an ancestor; else PELT_NONE */
 } px_bend_hierarchy;
 
-/* Influence of a joint on a unit. */
+/* Influence of a joint on a class. */
 typedef struct px_share {
     uint32_t bend;
     float prior; /* m: weight of its kernel, a multiple of 1/16 */
@@ -84,41 +84,41 @@ typedef struct px_eigenskin {
     pelt_mesh mesh;     /* the model's, welded by the examples */
     double size;        /* diagonal of the bounding box of the mesh */
     px_bend_hierarchy hierarchy;
-    pelt_vertex_classes units;
-    double *counts;        /* [unit] number of its vertices */
-    double *missed;        /* [unit] largest error of the skin in an example, world space */
-    double *scales;        /* [unit] scale from mesh to world space at rest */
+    pelt_vertex_classes classes;
+    double *counts;        /* [class] number of its vertices */
+    double *missed;        /* [class] largest error of the skin in an example, world space */
+    double *scales;        /* [class] scale from mesh to world space at rest */
     pelt_affine *palettes; /* [example][bone] */
     pelt_affine *globals;  /* [example][joint] */
     bool refined;          /* shapes are corrected for rotations relative to their poses */
     double *turns;         /* [example][joint][3] rotation vectors of that correction, radians */
-    uint32_t width;        /* rows per unit: 3 for the position, 3 more for the normal with desc.normals */
-    double *displacements; /* [unit][width][pose] in the rest pose; positions are multiplied by `scales` */
-    double *targets;       /* [unit][width][pose] values that modes are fitted to: displacements, or denoised ones */
-    double *residuals;     /* [unit][width][pose] targets minus modes */
-    double *solutions;     /* [unit][width][pose] a */
+    uint32_t width;        /* rows per class: 3 for the position, 3 more for the normal with desc.normals */
+    double *displacements; /* [class][width][pose] in the rest pose; positions are multiplied by `scales` */
+    double *targets;       /* [class][width][pose] values that modes are fitted to: displacements, or denoised ones */
+    double *residuals;     /* [class][width][pose] targets minus modes */
+    double *solutions;     /* [class][width][pose] a */
     uint32_t ill_count;
     uint32_t rest_count; /* number of examples in the rest pose */
     uint32_t odd_count;  /* examples in the rest pose with another shape */
     double left_out;     /* leave-one-out error */
     uint32_t bend_count;
-    px_bend *bends;        /* [bend] ascending by joint */
-    size_t *offsets;       /* [unit + 1] first share of each unit */
-    px_share *shares;      /* [share] grouped by unit, ascending by joint */
-    uint32_t *share_units; /* [share] its unit */
-    uint32_t mode_count;   /* largest mode_count of a joint */
-    double *modes;         /* [share][width][desc.modes] displacements per mode */
-    double *errors;        /* [desc.modes + 1] relative error by number of modes; in the model's memory */
-    double normal_rms[2];  /* RMS error of normals before and after */
-    uint32_t morph_count;  /* number of morphs added */
+    px_bend *bends;          /* [bend] ascending by joint */
+    size_t *offsets;         /* [class + 1] first share of each class */
+    px_share *shares;        /* [share] grouped by class, ascending by joint */
+    uint32_t *share_classes; /* [share] its class */
+    uint32_t mode_count;     /* largest mode_count of a joint */
+    double *modes;           /* [share][width][desc.modes] displacements per mode */
+    double *errors;          /* [desc.modes + 1] relative error by number of modes; in the model's memory */
+    double normal_rms[2];    /* RMS error of normals before and after */
+    uint32_t morph_count;    /* number of morphs added */
 } px_eigenskin;
 
 static inline const float *px_eigenskin_rest(const px_eigenskin *e, uint32_t joint) {
     return e->model->skeleton.rest[joint].rotation;
 }
-/* Rows of a unit in displacements or solutions, as a view [width][pose]. */
-static inline px_matrix px_unit_rows(const px_eigenskin *e, double *array, size_t unit) {
-    return px_matrix_of(array + unit * e->width * e->pose_count, e->width, e->pose_count);
+/* Rows of a class in displacements or solutions, as a view [width][pose]. */
+static inline px_matrix px_class_rows(const px_eigenskin *e, double *array, size_t class) {
+    return px_matrix_of(array + class * e->width * e->pose_count, e->width, e->pose_count);
 }
 
 /* Fills the hierarchy (hierarchy.c). */
@@ -127,7 +127,7 @@ pelt_result px_eigenskin_find_hierarchy(px_eigenskin *e);
  * (bends.c). */
 pelt_result px_eigenskin_find_bends(px_eigenskin *e);
 
-/* Computes units and displacements (gather.c). */
+/* Computes classes and displacements (gather.c). */
 pelt_result px_eigenskin_gather(px_eigenskin *e);
 /* Estimates rotations of shapes relative to their poses (refine.c). */
 pelt_result px_eigenskin_refine(px_eigenskin *e, const float *morph_weights);
@@ -138,17 +138,17 @@ double px_eigenskin_turn_degrees(const px_eigenskin *e);
 
 /* Computes kernels of all joints, with the radius and noise of the least leave-one-out error (kernels.c). */
 pelt_result px_eigenskin_choose(px_eigenskin *e, pelt_kernel kernel);
-/* Chooses the noise again, over all poses and units. */
+/* Chooses the noise again, over all poses and classes. */
 pelt_result px_eigenskin_choose_noise(px_eigenskin *e, double *error);
 
-/* Finds candidates: joints that may influence a unit (supports.c). */
+/* Finds candidates: joints that may influence a class (supports.c). */
 pelt_result px_eigenskin_candidates(px_eigenskin *e);
 /* Finds supports. Needs a first solution. */
 pelt_result px_eigenskin_supports(px_eigenskin *e);
 
-/* Solves for all units (solve.c). */
+/* Solves for all classes (solve.c). */
 pelt_result px_eigenskin_solve(px_eigenskin *e);
-/* Relative leave-one-out error on a sample of units: over poses of joints with at least PX_MIN_POSES poses (NaN
+/* Relative leave-one-out error on a sample of classes: over poses of joints with at least PX_MIN_POSES poses (NaN
  * without any), and over all poses. */
 pelt_result px_eigenskin_leave_out(px_eigenskin *e, double errors[2]);
 /* Computes gains of the joints, targets, and the leave-one-out error with gains. */
@@ -157,7 +157,7 @@ pelt_result px_eigenskin_shrink(px_eigenskin *e);
 /* Computes modes of every joint, their coefficients, and errors (modes.c). */
 pelt_result px_eigenskin_modes(px_eigenskin *e);
 
-/* Computes displacements of normals: rows 3 to 5 of every unit (normals.c). */
+/* Computes displacements of normals: rows 3 to 5 of every class (normals.c). */
 pelt_result px_eigenskin_pull_normals(px_eigenskin *e);
 /* Measures the RMS error of normals before and after. */
 pelt_result px_eigenskin_measure_normals(px_eigenskin *e);

@@ -10,7 +10,7 @@
 #define REST_TOLERANCE 1e-4
 #define POSE_BLOCK     1u
 
-/* ---- Units ------------------------------------------------------------------------------------------------ */
+/* ---- Classes ------------------------------------------------------------------------------------------------ */
 
 static pelt_result read_example(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
                                 float *out) {
@@ -20,9 +20,9 @@ static pelt_result read_example(pelt_context *context, const void *user, uint32_
     return PELT_OK;
 }
 
-/* Finds units: vertices that coincide in every example and have equal weights. They are welded through a clip of the
+/* Finds classes: vertices that coincide in every example and have equal weights. They are welded through a clip of the
  * examples. */
-static pelt_result find_units(px_eigenskin *e) {
+static pelt_result find_classes(px_eigenskin *e) {
     pelt_model posed = *e->model;
     pelt_clip clip = {.name = "examples",
                       .frame_count = e->example_count,
@@ -34,11 +34,11 @@ static pelt_result find_units(px_eigenskin *e) {
     posed.mesh.points = (pelt_vertex_classes){.count = posed.mesh.vertex_count};
     PX_TRY(pelt_model_weld(e->context, &posed));
     e->mesh = posed.mesh;
-    PX_TRY(px_classes_by_weights(e->scratch, &e->mesh, &e->model->skin, &e->units));
-    if (!(e->counts = PX_NEW(e->scratch, double, e->units.count)))
+    PX_TRY(px_classes_by_weights(e->scratch, &e->mesh, &e->model->skin, &e->classes));
+    if (!(e->counts = PX_NEW(e->scratch, double, e->classes.count)))
         return PELT_ERROR_MEMORY;
     for (uint32_t i = 0; i < e->mesh.vertex_count; i++)
-        e->counts[e->units.of[i]]++;
+        e->counts[pelt_vertex_class(&e->classes, i)]++;
     return PELT_OK;
 }
 
@@ -47,8 +47,8 @@ static pelt_result find_units(px_eigenskin *e) {
 typedef struct pose_work {
     px_eigenskin *e;
     float *morph_weights; /* [example][morph] */
-    uint8_t *ill;         /* [pose][unit] 1: ill-conditioned */
-    float *missed;        /* [pose][unit] largest error of the skin, world space */
+    uint8_t *ill;         /* [pose][class] 1: ill-conditioned */
+    float *missed;        /* [pose][class] largest error of the skin, world space */
 } pose_work;
 
 static pelt_result make_poses(px_eigenskin *e, float *morph_weights) {
@@ -70,10 +70,10 @@ static pelt_result make_poses(px_eigenskin *e, float *morph_weights) {
 
 /* Computes the displacement in the rest pose, and in *missed the error of the skin. Returns true if the transform is
  * well-conditioned. */
-static bool pull(const pose_work *w, size_t unit, size_t example, double out[3], double *missed) {
+static bool pull(const pose_work *w, size_t class, size_t example, double out[3], double *missed) {
     const px_eigenskin *e = w->e;
     const pelt_model *model = e->model;
-    uint32_t vertex = e->units.first[unit];
+    uint32_t vertex = pelt_class_vertex(&e->classes, class);
     const float *wanted = e->examples[example].positions + 3 * (size_t)vertex;
     double rest[3], m[12], linear[9], inverse[9], missing[3];
     px_morphed_place(model, w->morph_weights + example * model->morphs.morph_count, vertex, rest);
@@ -96,14 +96,14 @@ static bool pull(const pose_work *w, size_t unit, size_t example, double out[3],
     return well;
 }
 
-static pelt_result pull_example(const pose_work *w, size_t unit, uint32_t example, double out[3], double *missed,
+static pelt_result pull_example(const pose_work *w, size_t class, uint32_t example, double out[3], double *missed,
                                 bool *well) {
     const px_eigenskin *e = w->e;
-    *well = pull(w, unit, example, out, missed);
+    *well = pull(w, class, example, out, missed);
     if (isfinite(out[0]) && isfinite(out[1]) && isfinite(out[2]))
         return PELT_OK;
     return px_fail(e->context, PELT_ERROR_INPUT, "example '%s', vertex %u: its distance from the skin is not finite",
-                   e->examples[example].name, e->units.first[unit]);
+                   e->examples[example].name, pelt_class_vertex(&e->classes, class));
 }
 
 /* Scales from mesh to world space: meshes of one rig may use different units of length, which their bind matrices
@@ -112,14 +112,14 @@ static pelt_result find_scales(px_eigenskin *e) {
     const pelt_model *model = e->model;
     pelt_affine *globals = PX_NEW(e->scratch, pelt_affine, model->skeleton.joint_count);
     pelt_affine *palette = PX_NEW(e->scratch, pelt_affine, model->skin.bone_count);
-    e->scales = PX_NEW(e->scratch, double, e->units.count);
+    e->scales = PX_NEW(e->scratch, double, e->classes.count);
     if (!globals || !palette || !e->scales)
         return PELT_ERROR_MEMORY;
     pelt_skeleton_globals(&model->skeleton, model->skeleton.rest, globals);
     pelt_skin_palette(&model->skin, globals, palette);
-    for (size_t u = 0; u < e->units.count; u++) {
+    for (size_t u = 0; u < e->classes.count; u++) {
         double m[12], sum = 0;
-        px_skin_blend(&model->skin, palette, e->units.first[u], m);
+        px_skin_blend(&model->skin, palette, pelt_class_vertex(&e->classes, u), m);
         for (int c = 0; c < 9; c++)
             sum += m[c + c / 3] * m[c + c / 3];
         e->scales[u] = sum > 0 && isfinite(sum) ? sqrt(sum / 3) : 1;
@@ -131,15 +131,15 @@ static pelt_result find_scales(px_eigenskin *e) {
 static pelt_result pull_pose(const pose_work *w, uint32_t pose) {
     px_eigenskin *e = w->e;
     for (uint32_t x = 0; x < e->example_count; x++)
-        for (size_t u = 0; e->example_poses[x] == pose && u < e->units.count; u++) {
+        for (size_t u = 0; e->example_poses[x] == pose && u < e->classes.count; u++) {
             double out[3], missed;
             bool well;
             PX_TRY(pull_example(w, u, x, out, &missed, &well));
-            float *most = &w->missed[pose * e->units.count + u];
+            float *most = &w->missed[pose * e->classes.count + u];
             *most = fmaxf(*most, (float)missed);
-            w->ill[pose * e->units.count + u] |= !well;
+            w->ill[pose * e->classes.count + u] |= !well;
             for (size_t a = 0; a < 3; a++)
-                *px_matrix_at(px_unit_rows(e, e->displacements, u), a, pose) +=
+                *px_matrix_at(px_class_rows(e, e->displacements, u), a, pose) +=
                     e->scales[u] * out[a] / e->pose_examples[pose];
         }
     return PELT_OK;
@@ -157,7 +157,7 @@ static pelt_result check_rest(const pose_work *w) {
     px_eigenskin *e = w->e;
     for (uint32_t x = 0; x < e->example_count; x++) {
         double most = 0;
-        for (size_t u = 0; e->example_poses[x] == PELT_NONE && u < e->units.count; u++) {
+        for (size_t u = 0; e->example_poses[x] == PELT_NONE && u < e->classes.count; u++) {
             double out[3], missed;
             bool well;
             PX_TRY(pull_example(w, u, x, out, &missed, &well));
@@ -175,12 +175,12 @@ static pelt_result check_rest(const pose_work *w) {
 }
 
 static void sum_up(px_eigenskin *e, const pose_work *w) {
-    for (size_t u = 0; u < e->units.count; u++) {
+    for (size_t u = 0; u < e->classes.count; u++) {
         bool any = false;
         for (size_t p = 0; p < e->pose_count; p++)
-            any |= w->ill[p * e->units.count + u];
+            any |= w->ill[p * e->classes.count + u];
         for (size_t p = 0; p < e->pose_count; p++)
-            e->missed[u] = fmax(e->missed[u], (double)w->missed[p * e->units.count + u]);
+            e->missed[u] = fmax(e->missed[u], (double)w->missed[p * e->classes.count + u]);
         e->ill_count += any;
     }
 }
@@ -190,19 +190,19 @@ pelt_result px_eigenskin_gather(px_eigenskin *e) {
     e->width = e->desc.normals ? 6 : 3;
     e->ill_count = e->odd_count = 0;
     e->size = px_box(e->model->mesh.positions, e->model->mesh.vertex_count, low, high);
-    PX_TRY(find_units(e));
+    PX_TRY(find_classes(e));
     PX_TRY(find_scales(e));
-    size_t rows = px_mul_size(e->width, e->pose_count), units = e->units.count;
+    size_t rows = px_mul_size(e->width, e->pose_count), classes = e->classes.count;
     pose_work w = {.e = e,
                    .morph_weights =
                        PX_NEW(e->scratch, float, px_mul_size(e->example_count, e->model->morphs.morph_count)),
-                   .ill = PX_NEW(e->scratch, uint8_t, px_mul_size(e->pose_count, units)),
-                   .missed = PX_NEW(e->scratch, float, px_mul_size(e->pose_count, units))};
-    e->missed = PX_NEW(e->scratch, double, units);
-    e->displacements = PX_NEW(e->scratch, double, px_mul_size(units, rows));
+                   .ill = PX_NEW(e->scratch, uint8_t, px_mul_size(e->pose_count, classes)),
+                   .missed = PX_NEW(e->scratch, float, px_mul_size(e->pose_count, classes))};
+    e->missed = PX_NEW(e->scratch, double, classes);
+    e->displacements = PX_NEW(e->scratch, double, px_mul_size(classes, rows));
     e->targets = e->displacements;
-    e->residuals = PX_NEW(e->scratch, double, px_mul_size(units, rows));
-    e->solutions = PX_NEW(e->scratch, double, px_mul_size(units, rows));
+    e->residuals = PX_NEW(e->scratch, double, px_mul_size(classes, rows));
+    e->solutions = PX_NEW(e->scratch, double, px_mul_size(classes, rows));
     if (!w.morph_weights || !w.ill || !w.missed || !e->missed || !e->displacements || !e->residuals || !e->solutions)
         return PELT_ERROR_MEMORY;
     PX_TRY(make_poses(e, w.morph_weights));

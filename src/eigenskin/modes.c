@@ -1,7 +1,7 @@
 /* Modes: for every joint the principal components of its displacements (Kry, James, Pai 2002, §2.3), and their weights;
- * then displacements of all modes at a unit, by least squares.
+ * then displacements of all modes at a class, by least squares.
  *
- * Joint j displaces unit u in pose p by U_u(p) = Σ_c factor_pc β_uc with β_u = fade · m · factorᵀ a_u. With B = Σ_u β_u
+ * Joint j displaces class u in pose p by U_u(p) = Σ_c factor_pc β_uc with β_u = fade · m · factorᵀ a_u. With B = Σ_u β_u
  * β_uᵀ [centre][centre] = S Sᵀ, the right singular vectors v of U are the left ones of factor · S, with the same
  * singular values σ. The weight of a mode is the projection of U on it, Σ_c factor_pc (B factorᵀ v)_c / σ², which is
  * valid in any pose: the coefficients need no further equations.
@@ -17,10 +17,10 @@
 #define MIN_SINGULAR_RATIO 1e-7
 /* Weight of the principal components in the fit, as a fraction of the poses. */
 #define RIDGE 0.03
-/* With more modes at a unit, only those of the new level are fitted. */
+/* With more modes at a class, only those of the new level are fitted. */
 #define MAX_JOINT_FIT 64u
 #define SHARE_BLOCK   32u
-#define UNIT_BLOCK    64u
+#define CLASS_BLOCK   64u
 
 /* ---- Principal components of a joint ---------------------------------------------------------------------- */
 
@@ -51,14 +51,14 @@ static bool make_scratch(const px_eigenskin *e, const px_bend *bend, px_arena *a
 }
 
 /* Rows gain · fade · m · a of the positions of a joint's shares [first, first + count), times √(vertices of the
- * unit). */
+ * class). */
 static px_matrix load_rows(const px_eigenskin *e, const px_bend *bend, size_t first, size_t count, double *rows) {
     size_t floats = 3 * (size_t)e->pose_count;
     for (size_t n = 0; n < count; n++) {
         const px_share *share = &e->shares[bend->shares[first + n]];
-        uint32_t unit = e->share_units[bend->shares[first + n]];
-        const double *from = px_unit_rows(e, e->solutions, unit).data;
-        double scale = bend->gain * (double)share->prior * (double)share->fade * sqrt(e->counts[unit]);
+        uint32_t class = e->share_classes[bend->shares[first + n]];
+        const double *from = px_class_rows(e, e->solutions, class).data;
+        double scale = bend->gain * (double)share->prior * (double)share->fade * sqrt(e->counts[class]);
         for (size_t k = 0; k < floats; k++)
             rows[n * floats + k] = scale * from[k];
     }
@@ -140,7 +140,7 @@ static pelt_result project_block(void *user, size_t first, size_t count, size_t 
             const px_share *share = &e->shares[bend->shares[n]];
             px_matrix modes = {e->modes + bend->shares[n] * e->width * most, e->width, bend->mode_count, most, false};
             px_gemm(bend->gain * (double)share->prior * (double)share->fade,
-                    px_unit_rows(e, e->solutions, e->share_units[bend->shares[n]]), px_transposed(turn), 0, modes);
+                    px_class_rows(e, e->solutions, e->share_classes[bend->shares[n]]), px_transposed(turn), 0, modes);
         }
     }
     px_free(e->context, turned);
@@ -159,11 +159,11 @@ static pelt_result bend_block(void *user, size_t first, size_t count, size_t blo
     return result;
 }
 
-/* ---- Displacements of a unit ------------------------------------------------------------------------------ */
+/* ---- Displacements of a class ------------------------------------------------------------------------------ */
 
 typedef struct fit_work {
     px_eigenskin *e;
-    double *sums; /* [block of units][level + 1] Σ |residual|² with that many modes per joint */
+    double *sums; /* [block of classes][level + 1] Σ |residual|² with that many modes per joint */
 } fit_work;
 
 /* A mode of a share. */
@@ -172,17 +172,17 @@ typedef struct entry {
     size_t mode;
 } entry;
 
-typedef struct unit_scratch {
+typedef struct class_scratch {
     entry *entries;  /* [entry] */
     double *weights; /* [entry][pose] */
     double *gram;    /* [entry][entry] */
     double *right;   /* [entry][width] */
     double *moved;   /* [width][pose] */
-} unit_scratch;
+} class_scratch;
 
 /* Lists the modes that are fitted together at a level: all up to it, or only the new ones. */
-static size_t list_entries(const px_eigenskin *e, size_t unit, uint32_t level, entry *entries) {
-    size_t count = 0, first = e->offsets[unit], end = e->offsets[unit + 1];
+static size_t list_entries(const px_eigenskin *e, size_t class, uint32_t level, entry *entries) {
+    size_t count = 0, first = e->offsets[class], end = e->offsets[class + 1];
     size_t from = (end - first) * (level + 1u) > MAX_JOINT_FIT ? level : 0;
     for (size_t n = first; n < end; n++)
         for (size_t m = from; m < px_min_size(level + 1u, e->bends[e->shares[n].bend].mode_count); m++)
@@ -197,7 +197,7 @@ static double *place_of(const px_eigenskin *e, entry n, size_t row) {
 /* Solves for the change d of the displacements (new modes start from 0) that minimises |residual − Σ d w|² + Σ ridge
  * |d − wanted|². `wanted` is the mode's own projection for new modes, and 0 for the others. A single mode with ridge
  * |w|² (1 / fade − 1) keeps about its faded displacement. */
-static bool solve_entries(const px_eigenskin *e, size_t unit, uint32_t level, size_t count, const unit_scratch *s) {
+static bool solve_entries(const px_eigenskin *e, size_t class, uint32_t level, size_t count, const class_scratch *s) {
     size_t poses = e->pose_count;
     px_matrix weights = px_matrix_of(s->weights, count, poses), gram = px_matrix_of(s->gram, count, count);
     px_matrix right = px_matrix_of(s->right, count, e->width);
@@ -206,7 +206,7 @@ static bool solve_entries(const px_eigenskin *e, size_t unit, uint32_t level, si
         memcpy(s->weights + n * poses, bend->weights + s->entries[n].mode * poses, poses * sizeof *s->weights);
     }
     px_syrk(1, weights, 0, gram);
-    px_gemm(1, weights, px_transposed(px_unit_rows(e, e->residuals, unit)), 0, right);
+    px_gemm(1, weights, px_transposed(px_class_rows(e, e->residuals, class)), 0, right);
     for (size_t n = 0; n < count; n++) {
         double fade = (double)e->shares[s->entries[n].share].fade;
         double ridge = *px_matrix_at(gram, n, n) * (1 / fade - 1 + RIDGE);
@@ -218,9 +218,9 @@ static bool solve_entries(const px_eigenskin *e, size_t unit, uint32_t level, si
 }
 
 /* Exact line search along the change, with a step of at most 1. */
-static void move_entries(const px_eigenskin *e, size_t unit, uint32_t level, size_t count, const unit_scratch *s) {
+static void move_entries(const px_eigenskin *e, size_t class, uint32_t level, size_t count, const class_scratch *s) {
     size_t poses = e->pose_count;
-    px_matrix residual = px_unit_rows(e, e->residuals, unit), moved = px_matrix_of(s->moved, e->width, poses);
+    px_matrix residual = px_class_rows(e, e->residuals, class), moved = px_matrix_of(s->moved, e->width, poses);
     px_matrix right = px_matrix_of(s->right, count, e->width);
     double dot = 0, length2 = 0;
     px_gemm(1, px_transposed(right), px_matrix_of(s->weights, count, poses), 0, moved);
@@ -238,44 +238,45 @@ static void move_entries(const px_eigenskin *e, size_t unit, uint32_t level, siz
         }
 }
 
-static double left_of(const px_eigenskin *e, size_t unit) {
-    const double *left = px_unit_rows(e, e->residuals, unit).data, *all = px_unit_rows(e, e->displacements, unit).data;
-    const double *target = px_unit_rows(e, e->targets, unit).data;
+static double left_of(const px_eigenskin *e, size_t class) {
+    const double *left = px_class_rows(e, e->residuals, class).data,
+                 *all = px_class_rows(e, e->displacements, class).data;
+    const double *target = px_class_rows(e, e->targets, class).data;
     double sum = 0;
     for (size_t k = 0; k < 3 * (size_t)e->pose_count; k++)
         sum += (left[k] + all[k] - target[k]) * (left[k] + all[k] - target[k]);
-    return e->counts[unit] * sum;
+    return e->counts[class] * sum;
 }
 
-static void fit_unit(const fit_work *w, size_t unit, const unit_scratch *s, double *sums) {
+static void fit_class(const fit_work *w, size_t class, const class_scratch *s, double *sums) {
     px_eigenskin *e = w->e;
-    px_matrix residual = px_unit_rows(e, e->residuals, unit);
-    memcpy(residual.data, px_unit_rows(e, e->targets, unit).data,
+    px_matrix residual = px_class_rows(e, e->residuals, class);
+    memcpy(residual.data, px_class_rows(e, e->targets, class).data,
            residual.rows * residual.columns * sizeof *residual.data);
-    sums[0] += left_of(e, unit);
+    sums[0] += left_of(e, class);
     for (uint32_t level = 0; level < e->mode_count; level++) {
-        size_t count = list_entries(e, unit, level, s->entries);
-        if (count && solve_entries(e, unit, level, count, s))
-            move_entries(e, unit, level, count, s);
-        sums[level + 1] += left_of(e, unit);
+        size_t count = list_entries(e, class, level, s->entries);
+        if (count && solve_entries(e, class, level, count, s))
+            move_entries(e, class, level, count, s);
+        sums[level + 1] += left_of(e, class);
     }
 }
 
-static pelt_result unit_block(void *user, size_t first, size_t count, size_t block) {
+static pelt_result class_block(void *user, size_t first, size_t count, size_t block) {
     const fit_work *w = user;
     px_eigenskin *e = w->e;
     size_t most = px_max_size(MAX_JOINT_FIT, e->bend_count);
     px_arena *arena = px_arena_create(e->context);
     if (!arena)
         return PELT_ERROR_MEMORY;
-    unit_scratch s = {.entries = PX_NEW(arena, entry, most),
-                      .weights = PX_NEW(arena, double, most * e->pose_count),
-                      .gram = PX_NEW(arena, double, most *most),
-                      .right = PX_NEW(arena, double, most * e->width),
-                      .moved = PX_NEW(arena, double, e->width * e->pose_count)};
+    class_scratch s = {.entries = PX_NEW(arena, entry, most),
+                       .weights = PX_NEW(arena, double, most * e->pose_count),
+                       .gram = PX_NEW(arena, double, most *most),
+                       .right = PX_NEW(arena, double, most * e->width),
+                       .moved = PX_NEW(arena, double, e->width * e->pose_count)};
     bool ready = s.entries && s.weights && s.gram && s.right && s.moved;
     for (size_t u = first; ready && u < first + count; u++)
-        fit_unit(w, u, &s, w->sums + block * ((size_t)e->desc.modes + 1));
+        fit_class(w, u, &s, w->sums + block * ((size_t)e->desc.modes + 1));
     px_arena_destroy(arena);
     return ready ? PELT_OK : PELT_ERROR_MEMORY;
 }
@@ -284,13 +285,13 @@ static pelt_result unit_block(void *user, size_t first, size_t count, size_t blo
 
 /* Computes displacements and errors with up to `mode_count` modes per joint. */
 static pelt_result fit(px_eigenskin *e) {
-    size_t blocks = px_block_count(e->units.count, UNIT_BLOCK), width = (size_t)e->desc.modes + 1;
+    size_t blocks = px_block_count(e->classes.count, CLASS_BLOCK), width = (size_t)e->desc.modes + 1;
     fit_work w = {e, PX_ALLOC(e->context, double, blocks *width)};
     if (!w.sums)
         return PELT_ERROR_MEMORY;
     pelt_result result = px_parallel(e->context, NULL, e->bend_count, 1, project_block, e);
     if (result == PELT_OK)
-        result = px_parallel(e->context, "modes", e->units.count, UNIT_BLOCK, unit_block, &w);
+        result = px_parallel(e->context, "modes", e->classes.count, CLASS_BLOCK, class_block, &w);
     for (size_t n = 0; n <= e->mode_count; n++) {
         for (size_t b = 1; b < blocks; b++)
             w.sums[n] += w.sums[b * width + n];
@@ -309,7 +310,7 @@ static void limit_modes(px_eigenskin *e, uint32_t count) {
 
 pelt_result px_eigenskin_modes(px_eigenskin *e) {
     size_t most = e->desc.modes;
-    if (!(e->modes = PX_NEW(e->scratch, double, px_mul_size(e->offsets[e->units.count], e->width * most))))
+    if (!(e->modes = PX_NEW(e->scratch, double, px_mul_size(e->offsets[e->classes.count], e->width * most))))
         return PELT_ERROR_MEMORY;
     for (uint32_t j = 0; j < e->bend_count; j++) {
         e->bends[j].weights = PX_NEW(e->scratch, double, most * e->pose_count);

@@ -2,7 +2,7 @@
  *
  * Skinning transforms a normal by the cofactor matrix of the blended transform B, so Bᵀ transforms it back to the rest
  * pose up to its length: no inverse is needed. The difference from the rest normal is fitted like displacements of
- * positions. If an example has no normals, smooth normals of its surface are used; a unit takes the mean of its
+ * positions. If an example has no normals, smooth normals of its surface are used; a class takes the mean of its
  * vertices.
  */
 #include "eigenskin/eigenskin.h"
@@ -46,14 +46,14 @@ pelt_result px_eigenskin_pull_normals(px_eigenskin *e) {
             continue;
         PX_TRY(read_normals(&w, x, &wanted, &rest));
         for (uint32_t i = 0; i < e->mesh.vertex_count; i++) {
-            uint32_t unit = e->units.of[i];
+            uint32_t class = pelt_vertex_class(&e->classes, i);
             const float *n = wanted + 3 * (size_t)i;
             double b[9], back[3];
             blend(e, x, i, b);
             px_unskin_normal(b, n, back);
             for (size_t a = 0; a < 3; a++)
-                *px_matrix_at(px_unit_rows(e, e->displacements, unit), 3 + a, p) +=
-                    (back[a] - (double)rest[3 * (size_t)i + a]) / (e->counts[unit] * e->pose_examples[p]);
+                *px_matrix_at(px_class_rows(e, e->displacements, class), 3 + a, p) +=
+                    (back[a] - (double)rest[3 * (size_t)i + a]) / (e->counts[class] * e->pose_examples[p]);
         }
         PX_TRY(px_cancelled(e->context));
     }
@@ -81,8 +81,8 @@ pelt_result px_eigenskin_measure_normals(px_eigenskin *e) {
         PX_TRY(read_normals(&w, x, &wanted, &rest));
         count += e->mesh.vertex_count;
         for (uint32_t i = 0; i < e->mesh.vertex_count; i++) {
-            px_matrix all = px_unit_rows(e, e->targets, e->units.of[i]);
-            px_matrix left = px_unit_rows(e, e->residuals, e->units.of[i]);
+            px_matrix all = px_class_rows(e, e->targets, pelt_vertex_class(&e->classes, i));
+            px_matrix left = px_class_rows(e, e->residuals, pelt_vertex_class(&e->classes, i));
             double b[9], n[2][3];
             for (size_t a = 0; a < 3; a++) {
                 n[0][a] = (double)rest[3 * (size_t)i + a];

@@ -107,14 +107,14 @@ static pelt_result refine_example(px_eigenskin *e, uint32_t example, px_arena *a
     w.size = px_box(e->examples[example].positions, model->mesh.vertex_count, low, high);
     px_matrix gram = px_matrix_of(square, unknowns, unknowns);
     double *omegas = e->turns + example * unknowns;
-    uint32_t step = 1 + e->units.count / MAX_SAMPLES;
+    uint32_t step = 1 + e->classes.count / MAX_SAMPLES;
     memset(omegas, 0, unknowns * sizeof *omegas);
     for (int round = 0; round < ITERATIONS; round++) {
         double trace = 0;
         memset(square, 0, unknowns * unknowns * sizeof *square);
         memset(right, 0, unknowns * sizeof *right);
-        for (size_t u = 0; u < e->units.count; u += step) {
-            uint32_t vertex = e->units.first[u];
+        for (size_t u = 0; u < e->classes.count; u += step) {
+            uint32_t vertex = pelt_class_vertex(&e->classes, u);
             double rest[3], at[3], turned[3], missing[3], left[3];
             px_morphed_place(model, morph_weights, vertex, rest);
             find_arms(&w, vertex, rest, at);

@@ -1,4 +1,4 @@
-/* Solves (Σ_j m_j K_j + λI) a = u for every unit, and predicts left-out poses. Units with equal shares have the same
+/* Solves (Σ_j m_j K_j + λI) a = u for every class, and predicts left-out poses. Classes with equal shares have the same
  * matrix and are solved together.
  *
  * With C = (Σ m K + λI)⁻¹, the solution without pose p is a − C_p a_p / C_pp (C_p a column): the prediction of pose p
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* λ as a fraction of the mean of the diagonal, against rounding only; and its growth while the matrix is still
- * singular, because the joints of the unit do not distinguish some poses. */
+ * singular, because the joints of the class do not distinguish some poses. */
 #define MIN_NOISE    1e-12
 #define NOISE_GROWTH 1e3
 /* Bounds on the number of multiplications; above them, only every n-th group is used. */
@@ -27,19 +27,19 @@
 #define GAIN_ITERATIONS    200
 #define TARGET_BLOCK       64u
 
-/* A unit and its shares; runs of units with equal shares form groups. */
-typedef struct unit_key {
+/* A class and its shares; runs of classes with equal shares form groups. */
+typedef struct class_key {
     const px_share *shares;
-    uint32_t share_count, unit;
-} unit_key;
+    uint32_t share_count, class;
+} class_key;
 
 typedef enum solve_job { SOLVE, LEAVE_OUT, SHRINK } solve_job;
 
 typedef struct solve_work {
     px_eigenskin *e;
     solve_job job;
-    unit_key *keys; /* [unit] sorted by group */
-    size_t *groups; /* [group + 1] first key of each group */
+    class_key *keys; /* [class] sorted by group */
+    size_t *groups;  /* [group + 1] first key of each group */
     size_t group_count;
     size_t step;   /* process every step-th group only */
     double **sums; /* [group] LEAVE_OUT: [2][2] Σ |error|², Σ |u|² over the counted poses, then over all;
@@ -49,7 +49,7 @@ typedef struct solve_work {
 /* ---- Groups ----------------------------------------------------------------------------------------------- */
 
 static int compare_keys(const void *a, const void *b) {
-    const unit_key *x = a, *y = b;
+    const class_key *x = a, *y = b;
     if (x->share_count != y->share_count)
         return x->share_count < y->share_count ? -1 : 1;
     for (uint32_t n = 0; n < x->share_count; n++) {
@@ -62,27 +62,27 @@ static int compare_keys(const void *a, const void *b) {
     return 0;
 }
 
-static int compare_units(const void *a, const void *b) {
-    const unit_key *x = a, *y = b;
+static int compare_classes(const void *a, const void *b) {
+    const class_key *x = a, *y = b;
     int order = compare_keys(a, b);
-    return order ? order : (x->unit > y->unit) - (x->unit < y->unit);
+    return order ? order : (x->class > y->class) - (x->class < y->class);
 }
 
 static pelt_result find_groups(solve_work *w, px_arena *arena) {
     const px_eigenskin *e = w->e;
-    uint32_t units = e->units.count;
-    w->keys = PX_NEW(arena, unit_key, units);
-    w->groups = PX_NEW(arena, size_t, (size_t)units + 1);
+    uint32_t classes = e->classes.count;
+    w->keys = PX_NEW(arena, class_key, classes);
+    w->groups = PX_NEW(arena, size_t, (size_t)classes + 1);
     if (!w->keys || !w->groups)
         return PELT_ERROR_MEMORY;
-    for (uint32_t u = 0; u < units; u++)
-        w->keys[u] = (unit_key){e->shares + e->offsets[u], (uint32_t)(e->offsets[u + 1] - e->offsets[u]), u};
-    qsort(w->keys, units, sizeof *w->keys, compare_units);
+    for (uint32_t u = 0; u < classes; u++)
+        w->keys[u] = (class_key){e->shares + e->offsets[u], (uint32_t)(e->offsets[u + 1] - e->offsets[u]), u};
+    qsort(w->keys, classes, sizeof *w->keys, compare_classes);
     size_t count = 0;
-    for (uint32_t u = 0; u < units; u++)
+    for (uint32_t u = 0; u < classes; u++)
         if (u == 0 || compare_keys(&w->keys[u - 1], &w->keys[u]) != 0)
             w->groups[count++] = u;
-    w->groups[count] = units;
+    w->groups[count] = classes;
     w->group_count = count;
     return PELT_OK;
 }
@@ -90,7 +90,7 @@ static pelt_result find_groups(solve_work *w, px_arena *arena) {
 /* ---- One group -------------------------------------------------------------------------------------------- */
 
 /* Computes the lower triangle of Σ m_j K_j + λI. */
-static void sum_kernels(const px_eigenskin *e, const unit_key *key, double noise, double *out) {
+static void sum_kernels(const px_eigenskin *e, const class_key *key, double noise, double *out) {
     size_t poses = e->pose_count;
     double trace = 0;
     memset(out, 0, poses * poses * sizeof *out);
@@ -108,7 +108,7 @@ static void sum_kernels(const px_eigenskin *e, const unit_key *key, double noise
 }
 
 /* Sets `matrix` [pose][pose] to the Cholesky factor of the group's matrix. Returns false if all its kernels are 0. */
-static bool factor_group(const px_eigenskin *e, const unit_key *key, px_matrix matrix) {
+static bool factor_group(const px_eigenskin *e, const class_key *key, px_matrix matrix) {
     for (double noise = fmax(e->noise, MIN_NOISE); noise < 1e3; noise *= NOISE_GROWTH) {
         sum_kernels(e, key, noise, matrix.data);
         if (px_cholesky(matrix))
@@ -120,12 +120,12 @@ static bool factor_group(const px_eigenskin *e, const unit_key *key, px_matrix m
 static void solve_group(const solve_work *w, size_t group, px_matrix factor) {
     px_eigenskin *e = w->e;
     for (size_t n = w->groups[group]; n < w->groups[group + 1]; n++) {
-        px_matrix rows = px_unit_rows(e, e->solutions, w->keys[n].unit);
+        px_matrix rows = px_class_rows(e, e->solutions, w->keys[n].class);
         size_t bytes = rows.rows * rows.columns * sizeof *rows.data;
         memset(rows.data, 0, bytes);
         if (!factor.data)
             continue;
-        memcpy(rows.data, px_unit_rows(e, e->displacements, w->keys[n].unit).data, bytes);
+        memcpy(rows.data, px_class_rows(e, e->displacements, w->keys[n].class).data, bytes);
         px_cholesky_apply(factor, px_transposed(rows));
     }
 }
@@ -138,10 +138,10 @@ typedef struct group_scratch {
 } group_scratch;
 
 static bool make_scratch(const solve_work *w, size_t group, px_arena *arena, group_scratch *s) {
-    size_t poses = w->e->pose_count, square = px_mul_size(poses, poses), unit_count = 1, share_count = 1;
+    size_t poses = w->e->pose_count, square = px_mul_size(poses, poses), class_count = 1, share_count = 1;
     if (w->job == SHRINK) {
         size_t all = w->groups[group + 1] - w->groups[group];
-        unit_count = all < GROUP_SAMPLES ? all : GROUP_SAMPLES;
+        class_count = all < GROUP_SAMPLES ? all : GROUP_SAMPLES;
         share_count += w->keys[w->groups[group]].share_count;
     }
     s->matrix = px_matrix_of(PX_NEW(arena, double, square), poses, poses);
@@ -149,14 +149,14 @@ static bool make_scratch(const solve_work *w, size_t group, px_arena *arena, gro
         return s->matrix.data;
     s->inverse = px_matrix_of(PX_NEW(arena, double, square), poses, poses);
     s->product = px_matrix_of(w->job == SHRINK ? PX_NEW(arena, double, square) : NULL, poses, poses);
-    s->predictions = PX_NEW(arena, double, px_mul_size(3 * unit_count * share_count, poses));
+    s->predictions = PX_NEW(arena, double, px_mul_size(3 * class_count * share_count, poses));
     s->counts = PX_NEW(arena, uint8_t, poses);
     return s->matrix.data && s->inverse.data && (w->job != SHRINK || s->product.data) && s->predictions && s->counts;
 }
 
-/* A pose counts if a joint of the unit rotates in it, and all joints that do so rotate in at least PX_MIN_POSES
+/* A pose counts if a joint of the class rotates in it, and all joints that do so rotate in at least PX_MIN_POSES
  * poses. */
-static void find_counting(const px_eigenskin *e, const unit_key *key, uint8_t *counts) {
+static void find_counting(const px_eigenskin *e, const class_key *key, uint8_t *counts) {
     size_t poses = e->pose_count;
     for (size_t p = 0; p < poses; p++) {
         bool often = false, seldom = false;
@@ -177,7 +177,7 @@ static void invert(px_matrix factor, px_matrix inverse) {
     px_cholesky_apply(factor, inverse);
 }
 
-/* Sampling step: every n-th unit of a group represents it. */
+/* Sampling step: every n-th class of a group represents it. */
 static size_t stride_of(const solve_work *w, size_t group) {
     return 1 + (w->groups[group + 1] - w->groups[group] - 1) / GROUP_SAMPLES;
 }
@@ -187,9 +187,9 @@ static void leave_out_group(const solve_work *w, size_t group, bool solved, cons
     size_t poses = e->pose_count, stride = stride_of(w, group);
     double *sums = w->sums[group], *solution = s->predictions;
     for (size_t n = w->groups[group]; n < w->groups[group + 1]; n += stride) {
-        uint32_t unit = w->keys[n].unit;
-        px_matrix rows = px_matrix_of(px_unit_rows(e, e->displacements, unit).data, 3, poses);
-        double weight = (double)stride * e->counts[unit];
+        uint32_t class = w->keys[n].class;
+        px_matrix rows = px_matrix_of(px_class_rows(e, e->displacements, class).data, 3, poses);
+        double weight = (double)stride * e->counts[class];
         if (solved)
             px_gemm(1, rows, s->inverse, 0, px_matrix_of(solution, 3, poses));
         for (size_t row = 0; row < 3; row++)
@@ -204,10 +204,10 @@ static void leave_out_group(const solve_work *w, size_t group, bool solved, cons
     }
 }
 
-/* Computes the predictions of one share for all sampled units of the group. */
+/* Computes the predictions of one share for all sampled classes of the group. */
 static void predict_share(const solve_work *w, size_t group, uint32_t number, const group_scratch *s) {
     px_eigenskin *e = w->e;
-    const unit_key *key = &w->keys[w->groups[group]];
+    const class_key *key = &w->keys[w->groups[group]];
     size_t poses = e->pose_count, stride = stride_of(w, group), sample = 0;
     const px_share *share = &key->shares[number];
     px_gemm((double)share->prior, px_matrix_of(e->bends[share->bend].kernel, poses, poses), s->inverse, 0, s->product);
@@ -219,23 +219,24 @@ static void predict_share(const solve_work *w, size_t group, uint32_t number, co
     }
     for (size_t n = w->groups[group]; n < w->groups[group + 1]; n += stride, sample++) {
         double *to = s->predictions + (sample * (key->share_count + 1u) + number) * 3 * poses;
-        px_gemm(1, px_matrix_of(px_unit_rows(e, e->displacements, w->keys[n].unit).data, 3, poses),
+        px_gemm(1, px_matrix_of(px_class_rows(e, e->displacements, w->keys[n].class).data, 3, poses),
                 px_transposed(s->product), 0, px_matrix_of(to, 3, poses));
     }
 }
 
 static void shrink_group(const solve_work *w, size_t group, bool solved, const group_scratch *s) {
     px_eigenskin *e = w->e;
-    const unit_key *key = &w->keys[w->groups[group]];
+    const class_key *key = &w->keys[w->groups[group]];
     size_t poses = e->pose_count, stride = stride_of(w, group), width = key->share_count + 1u, sample = 0;
     for (uint32_t k = 0; solved && k < key->share_count; k++)
         predict_share(w, group, k, s);
     for (size_t n = w->groups[group]; n < w->groups[group + 1]; n += stride, sample++) {
-        uint32_t unit = w->keys[n].unit;
-        double *rows = s->predictions + sample * width * 3 * poses, weight = (double)stride * e->counts[unit];
+        uint32_t class = w->keys[n].class;
+        double *rows = s->predictions + sample * width * 3 * poses, weight = (double)stride * e->counts[class];
         if (!solved)
             memset(rows, 0, width * 3 * poses * sizeof *rows);
-        memcpy(rows + (width - 1) * 3 * poses, px_unit_rows(e, e->displacements, unit).data, 3 * poses * sizeof *rows);
+        memcpy(rows + (width - 1) * 3 * poses, px_class_rows(e, e->displacements, class).data,
+               3 * poses * sizeof *rows);
         for (size_t k = 0; k < width; k++)
             for (size_t l = 0; l < width; l++) {
                 const double *x = rows + k * 3 * poses, *y = rows + l * 3 * poses;
@@ -252,7 +253,7 @@ static void shrink_group(const solve_work *w, size_t group, bool solved, const g
 
 static void do_group(const solve_work *w, size_t group, const group_scratch *s) {
     const px_eigenskin *e = w->e;
-    const unit_key *key = &w->keys[w->groups[group]];
+    const class_key *key = &w->keys[w->groups[group]];
     bool solved = factor_group(e, key, s->matrix);
     if (w->job == SOLVE) {
         solve_group(w, group, solved ? s->matrix : (px_matrix){0});
@@ -328,12 +329,12 @@ pelt_result px_eigenskin_leave_out(px_eigenskin *e, double errors[2]) {
 
 /* ---- Gains ------------------------------------------------------------------------------------------------ */
 
-/* Sums over all groups: out [bend + 1][bend + 1], displacements last, followed by [bend] Σ |u|² over the units that
+/* Sums over all groups: out [bend + 1][bend + 1], displacements last, followed by [bend] Σ |u|² over the classes that
  * the joint influences. */
 static void add_sums(const solve_work *w, int all, double *out) {
     size_t bends = w->e->bend_count, width = bends + 1;
     for (size_t g = 0; g < w->group_count; g++) {
-        const unit_key *key = &w->keys[w->groups[g]];
+        const class_key *key = &w->keys[w->groups[g]];
         size_t own = key->share_count + 1u;
         for (size_t k = 0; k < own; k++) {
             if (k + 1 < own)
@@ -396,17 +397,17 @@ static pelt_result target_block(void *user, size_t first, size_t count, size_t b
     for (size_t u = first; u < first + count; u++)
         for (size_t n = e->offsets[u]; n < e->offsets[u + 1]; n++) {
             const px_bend *bend = &e->bends[e->shares[n].bend];
-            px_gemm(bend->gain * (double)e->shares[n].prior, px_unit_rows(e, e->solutions, u),
-                    px_matrix_of(bend->kernel, e->pose_count, e->pose_count), 1, px_unit_rows(e, e->targets, u));
+            px_gemm(bend->gain * (double)e->shares[n].prior, px_class_rows(e, e->solutions, u),
+                    px_matrix_of(bend->kernel, e->pose_count, e->pose_count), 1, px_class_rows(e, e->targets, u));
         }
     return PELT_OK;
 }
 
 static pelt_result make_targets(px_eigenskin *e) {
     size_t rows = px_mul_size(e->width, e->pose_count);
-    if (!(e->targets = PX_NEW(e->scratch, double, px_mul_size(e->units.count, rows))))
+    if (!(e->targets = PX_NEW(e->scratch, double, px_mul_size(e->classes.count, rows))))
         return PELT_ERROR_MEMORY;
-    return px_parallel(e->context, NULL, e->units.count, TARGET_BLOCK, target_block, e);
+    return px_parallel(e->context, NULL, e->classes.count, TARGET_BLOCK, target_block, e);
 }
 
 pelt_result px_eigenskin_shrink(px_eigenskin *e) {

@@ -1,8 +1,8 @@
-/* Supports: which joints influence which units.
+/* Supports: which joints influence which classes.
  *
- * If poses move one joint only, its support is the set of units it displaces (Kry, James, Pai 2002, §2.2). Otherwise
- * the units near it are candidates: those with weight on its bones, on the nearest bones above, or on those below.
- * After a first solution the same rule prunes both: a unit belongs to a joint that displaces it by more than `support`
+ * If poses move one joint only, its support is the set of classes it displaces (Kry, James, Pai 2002, §2.2). Otherwise
+ * the classes near it are candidates: those with weight on its bones, on the nearest bones above, or on those below.
+ * After a first solution the same rule prunes both: a class belongs to a joint that displaces it by more than `support`
  * times the joint's largest displacement. For that maximum, each displacement is bounded by the skin's error in world
  * space: displacements at rest of tissue that blending squeezes are many times larger. Displacements fade to 0 towards
  * the border of the support, so that they are continuous.
@@ -20,8 +20,8 @@
 
 /* Dense table of shares during construction, one column per joint. */
 typedef struct say {
-    float *priors; /* [unit][bend] m; 0: no share */
-    float *fades;  /* [unit][bend] */
+    float *priors; /* [class][bend] m; 0: no share */
+    float *fades;  /* [class][bend] */
 } say;
 
 static double smooth_step(double x) {
@@ -40,31 +40,31 @@ static float prior_of(double m) {
 
 /* Compresses the dense table to sparse lists. */
 static pelt_result make_shares(px_eigenskin *e, const say *s) {
-    size_t cells = (size_t)e->units.count * e->bend_count, count = 0;
+    size_t cells = (size_t)e->classes.count * e->bend_count, count = 0;
     for (size_t n = 0; n < cells; n++)
         count += s->priors[n] > 0;
-    e->offsets = PX_NEW(e->scratch, size_t, (size_t)e->units.count + 1);
+    e->offsets = PX_NEW(e->scratch, size_t, (size_t)e->classes.count + 1);
     e->shares = PX_NEW(e->scratch, px_share, count);
-    e->share_units = PX_NEW(e->scratch, uint32_t, count);
+    e->share_classes = PX_NEW(e->scratch, uint32_t, count);
     uint32_t *lists = PX_NEW(e->scratch, uint32_t, count);
-    if (!e->offsets || !e->shares || !e->share_units || !lists)
+    if (!e->offsets || !e->shares || !e->share_classes || !lists)
         return PELT_ERROR_MEMORY;
     for (uint32_t j = 0; j < e->bend_count; j++) {
         e->bends[j].share_count = 0;
-        for (size_t u = 0; u < e->units.count; u++)
+        for (size_t u = 0; u < e->classes.count; u++)
             e->bends[j].share_count += s->priors[u * e->bend_count + j] > 0;
         e->bends[j].shares = lists;
         lists += e->bends[j].share_count;
         e->bends[j].share_count = 0;
     }
     count = 0;
-    for (uint32_t u = 0; u < e->units.count; u++) {
+    for (uint32_t u = 0; u < e->classes.count; u++) {
         for (uint32_t j = 0; j < e->bend_count; j++) {
             size_t cell = (size_t)u * e->bend_count + j;
             if (!(s->priors[cell] > 0))
                 continue;
             e->bends[j].shares[e->bends[j].share_count++] = (uint32_t)count;
-            e->share_units[count] = u;
+            e->share_classes[count] = u;
             e->shares[count++] = (px_share){j, s->priors[cell], s->fades[cell]};
         }
         e->offsets[u + 1] = count;
@@ -73,7 +73,7 @@ static pelt_result make_shares(px_eigenskin *e, const say *s) {
 }
 
 static bool make_say(const px_eigenskin *e, say *s) {
-    size_t cells = px_mul_size(e->units.count, e->bend_count);
+    size_t cells = px_mul_size(e->classes.count, e->bend_count);
     s->priors = PX_ALLOC(e->context, float, cells);
     s->fades = s->priors ? PX_ALLOC(e->context, float, cells) : NULL;
     for (size_t n = 0; s->fades && n < cells; n++)
@@ -101,26 +101,26 @@ static uint32_t moves_alone(const px_eigenskin *e, uint32_t pose) {
     return found;
 }
 
-static double displacement_of(const px_eigenskin *e, size_t unit, size_t pose) {
-    px_matrix rows = px_unit_rows(e, e->displacements, unit);
+static double displacement_of(const px_eigenskin *e, size_t class, size_t pose) {
+    px_matrix rows = px_class_rows(e, e->displacements, class);
     double d[3] = {*px_matrix_at(rows, 0, pose), *px_matrix_at(rows, 1, pose), *px_matrix_at(rows, 2, pose)};
     return px_length3(d);
 }
 
-/* Finds the units that a joint displaces in poses that move it alone. Returns false if there is no such pose.
- * `lengths` [unit]: scratch. */
+/* Finds the classes that a joint displaces in poses that move it alone. Returns false if there is no such pose.
+ * `lengths` [class]: scratch. */
 static bool find_displaced(const px_eigenskin *e, uint32_t bend, const uint32_t *alone, double *lengths, const say *s) {
     double most = 0;
     bool any = false;
-    memset(lengths, 0, e->units.count * sizeof *lengths);
+    memset(lengths, 0, e->classes.count * sizeof *lengths);
     for (uint32_t p = 0; p < e->pose_count; p++) {
         any |= alone[p] == bend;
-        for (size_t u = 0; alone[p] == bend && u < e->units.count; u++) {
+        for (size_t u = 0; alone[p] == bend && u < e->classes.count; u++) {
             lengths[u] = fmax(lengths[u], displacement_of(e, u, p));
             most = fmax(most, fmin(lengths[u], e->missed[u]));
         }
     }
-    for (size_t u = 0; u < e->units.count; u++) {
+    for (size_t u = 0; u < e->classes.count; u++) {
         double border = fmax(e->desc.support * most, LENGTH_TOLERANCE * e->size * e->scales[u]);
         s->priors[u * e->bend_count + bend] = any && lengths[u] > border;
     }
@@ -144,8 +144,8 @@ static void mark_near(const px_eigenskin *e, uint32_t joint, uint8_t *near) {
 
 static void find_near(const px_eigenskin *e, uint32_t bend, const uint8_t *near, const say *s) {
     const pelt_skin *skin = &e->model->skin;
-    for (size_t u = 0; u < e->units.count; u++) {
-        size_t row = (size_t)e->units.first[u] * skin->influence_count;
+    for (size_t u = 0; u < e->classes.count; u++) {
+        size_t row = (size_t)pelt_class_vertex(&e->classes, u) * skin->influence_count;
         double sum = 0;
         for (size_t n = row; n < row + skin->influence_count; n++)
             sum += near[skin->bone_joints[skin->bones[n]]] ? (double)skin->weights[n] : 0;
@@ -156,7 +156,7 @@ static void find_near(const px_eigenskin *e, uint32_t bend, const uint8_t *near,
 pelt_result px_eigenskin_candidates(px_eigenskin *e) {
     uint8_t *near = PX_NEW(e->scratch, uint8_t, e->model->skeleton.joint_count);
     uint32_t *alone = PX_NEW(e->scratch, uint32_t, e->pose_count);
-    double *lengths = PX_NEW(e->scratch, double, e->units.count);
+    double *lengths = PX_NEW(e->scratch, double, e->classes.count);
     say s = {0};
     pelt_result result = near && alone && lengths && make_say(e, &s) ? PELT_OK : PELT_ERROR_MEMORY;
     for (uint32_t p = 0; result == PELT_OK && p < e->pose_count; p++)
@@ -176,7 +176,7 @@ pelt_result px_eigenskin_candidates(px_eigenskin *e) {
 
 typedef struct length_work {
     px_eigenskin *e;
-    double *lengths; /* [unit][bend] largest displacement over all poses */
+    double *lengths; /* [class][bend] largest displacement over all poses */
 } length_work;
 
 static pelt_result length_block(void *user, size_t first, size_t count, size_t block) {
@@ -192,27 +192,27 @@ static pelt_result length_block(void *user, size_t first, size_t count, size_t b
         bend->displacement = bend->seen = 0;
         for (size_t n = 0; n < bend->share_count; n++) {
             const px_share *share = &e->shares[bend->shares[n]];
-            uint32_t unit = e->share_units[bend->shares[n]];
+            uint32_t class = e->share_classes[bend->shares[n]];
             double most = 0;
-            px_gemm((double)share->prior, px_matrix_of(px_unit_rows(e, e->solutions, unit).data, 3, poses),
+            px_gemm((double)share->prior, px_matrix_of(px_class_rows(e, e->solutions, class).data, 3, poses),
                     px_matrix_of(bend->kernel, poses, poses), 0, px_matrix_of(moved, 3, poses));
             for (size_t p = 0; p < poses; p++) {
                 double d[3] = {moved[p], moved[poses + p], moved[2 * poses + p]};
                 most = fmax(most, px_length3(d));
             }
-            w->lengths[(size_t)unit * e->bend_count + j] = most;
+            w->lengths[(size_t) class * e->bend_count + j] = most;
             bend->displacement = fmax(bend->displacement, most);
-            bend->seen = fmax(bend->seen, fmin(most, e->missed[unit]));
+            bend->seen = fmax(bend->seen, fmin(most, e->missed[class]));
         }
     }
     px_free(e->context, moved);
     return PELT_OK;
 }
 
-/* Returns the threshold above which at most `most` joints displace a unit: the largest length that more than `most`
+/* Returns the threshold above which at most `most` joints displace a class: the largest length that more than `most`
  * joints reach. */
-static double crowded_border(const px_eigenskin *e, size_t unit, const double *lengths, uint32_t most) {
-    size_t first = e->offsets[unit], end = e->offsets[unit + 1];
+static double crowded_border(const px_eigenskin *e, size_t class, const double *lengths, uint32_t most) {
+    size_t first = e->offsets[class], end = e->offsets[class + 1];
     double border = 0;
     for (size_t n = first; n < end; n++) {
         double length = lengths[e->shares[n].bend];
@@ -225,28 +225,28 @@ static double crowded_border(const px_eigenskin *e, size_t unit, const double *l
     return border;
 }
 
-static void cut_unit(const px_eigenskin *e, size_t unit, const double *lengths, const say *s) {
+static void cut_class(const px_eigenskin *e, size_t class, const double *lengths, const say *s) {
     double crowded = 0;
     if (e->desc.max_per_vertex && e->desc.modes)
-        crowded = crowded_border(e, unit, lengths, e->desc.max_per_vertex / e->desc.modes);
-    for (size_t n = e->offsets[unit]; n < e->offsets[unit + 1]; n++) {
+        crowded = crowded_border(e, class, lengths, e->desc.max_per_vertex / e->desc.modes);
+    for (size_t n = e->offsets[class]; n < e->offsets[class + 1]; n++) {
         const px_share *share = &e->shares[n];
         double length = lengths[share->bend], most = e->bends[share->bend].seen;
         double fade = fade_of(length, e->desc.support * most, SUPPORT_FADE) * fade_of(length, crowded, CROWDED_FADE);
-        size_t cell = unit * e->bend_count + share->bend;
+        size_t cell = class * e->bend_count + share->bend;
         s->fades[cell] = (float)fade;
         s->priors[cell] = prior_of((double)share->prior * fade);
     }
 }
 
 pelt_result px_eigenskin_supports(px_eigenskin *e) {
-    length_work w = {e, PX_ALLOC(e->context, double, px_mul_size(e->units.count, e->bend_count))};
+    length_work w = {e, PX_ALLOC(e->context, double, px_mul_size(e->classes.count, e->bend_count))};
     say s = {0};
     pelt_result result = w.lengths && make_say(e, &s) ? PELT_OK : PELT_ERROR_MEMORY;
     if (result == PELT_OK)
         result = px_parallel(e->context, NULL, e->bend_count, BEND_BLOCK, length_block, &w);
-    for (size_t u = 0; result == PELT_OK && u < e->units.count; u++)
-        cut_unit(e, u, w.lengths + u * e->bend_count, &s);
+    for (size_t u = 0; result == PELT_OK && u < e->classes.count; u++)
+        cut_class(e, u, w.lengths + u * e->bend_count, &s);
     if (result == PELT_OK)
         result = make_shares(e, &s);
     free_say(e, &s);

@@ -117,36 +117,35 @@ static float own_at(const px_lattice *lattice, const float *owns, uint32_t cell,
 
 /* ---- The fine lattice ------------------------------------------------------------------------------------- */
 
-/* Rows of the subject whose vertices are embedded in the fine lattice, and the triangles between them. */
+/* Classes of the subject whose vertices are embedded in the fine lattice, and the triangles between them. */
 typedef struct selection {
-    uint32_t *numbers; /* [row] index in the selection; PELT_NONE: not selected */
+    uint32_t *numbers; /* [class] index in the selection; PELT_NONE: not selected */
     px_lattice_source source;
     float *positions;
     uint32_t *triangles;
     float longest; /* longest side of the bounding box */
 } selection;
 
-static pelt_result select_rows(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
-                               const float *owns, selection *out) {
+static pelt_result select_classes(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
+                                  const float *owns, selection *out) {
     uint32_t triangle_count = subject->model->mesh.triangle_count, count = 0, kept = 0;
-    *out = (selection){.numbers = PX_NEW(arena, uint32_t, subject->row_count),
-                       .positions = PX_NEW(arena, float, 3 * (size_t)subject->row_count),
+    *out = (selection){.numbers = PX_NEW(arena, uint32_t, subject->classes.count),
+                       .positions = PX_NEW(arena, float, 3 * (size_t)subject->classes.count),
                        .triangles = PX_NEW(arena, uint32_t, 3 * (size_t)triangle_count)};
     if (!out->numbers || !out->positions || !out->triangles)
         return PELT_ERROR_MEMORY;
-    memset(out->numbers, 0xFF, subject->row_count * sizeof *out->numbers);
+    memset(out->numbers, 0xFF, subject->classes.count * sizeof *out->numbers);
     for (size_t i = 0; i < lattice->vertex_count; i++) {
-        uint32_t *number = &out->numbers[subject->rows[i]];
+        uint32_t c = pelt_vertex_class(&subject->classes, i), *number = &out->numbers[c];
         if (*number != PELT_NONE ||
             !(own_at(lattice, owns, lattice->vertex_cells[i], lattice->vertex_places + 3 * i) > MIN_OWN_SHARE))
             continue;
-        memcpy(out->positions + 3 * (size_t)count, subject->row_positions + 3 * (size_t)subject->rows[i],
-               3 * sizeof(float));
+        memcpy(out->positions + 3 * (size_t)count, subject->class_positions + 3 * (size_t)c, 3 * sizeof(float));
         *number = count++;
     }
     for (size_t t = 0; t < triangle_count; t++) {
-        const uint32_t *rows = subject->triangles + 3 * t;
-        uint32_t a = out->numbers[rows[0]], b = out->numbers[rows[1]], c = out->numbers[rows[2]];
+        const uint32_t *corners = subject->triangles + 3 * t;
+        uint32_t a = out->numbers[corners[0]], b = out->numbers[corners[1]], c = out->numbers[corners[2]];
         if (a == PELT_NONE || b == PELT_NONE || c == PELT_NONE)
             continue;
         memcpy(out->triangles + 3 * (size_t)kept++, (uint32_t[3]){a, b, c}, 3 * sizeof a);
@@ -181,7 +180,7 @@ static pelt_result make_lattice(pelt_context *context, px_arena *arena, const px
     if (!cells || !places)
         return PELT_ERROR_MEMORY;
     for (size_t i = 0; i < coarse->vertex_count; i++) {
-        uint32_t number = s->numbers[subject->rows[i]];
+        uint32_t number = s->numbers[pelt_vertex_class(&subject->classes, i)];
         cells[i] = number == PELT_NONE ? PELT_NONE : fine->vertex_cells[number];
         if (number != PELT_NONE)
             memcpy(places + 3 * i, fine->vertex_places + 3 * (size_t)number, 3 * sizeof *places);
@@ -249,7 +248,7 @@ pelt_result px_detail_make(pelt_context *context, px_arena *arena, const px_jigg
         return PELT_OK;
     PX_TRY(find_thin(arena, subject, lattice->cell, &d->thin, &radius));
     PX_TRY(find_owns(arena, subject, lattice, d->thin, &owns));
-    PX_TRY(select_rows(arena, subject, lattice, owns, &s));
+    PX_TRY(select_classes(arena, subject, lattice, owns, &s));
     if (s.source.triangle_count == 0)
         return PELT_OK;
     PX_TRY(make_lattice(context, arena, subject, lattice, radius, &s, &d->lattice));

@@ -20,10 +20,9 @@ typedef struct px_jiggle_subject {
     float *positions;        /* [vertex][3] output of pelt_model_pose at rest */
     pelt_affine *joints;     /* [joint] global transforms at rest */
     pelt_affine *inverses;   /* [joint] inverses of `joints`; singular: the parent's inverse, for a root the identity */
-    uint32_t row_count;      /* classes of welded vertices with equal rest positions */
-    uint32_t *rows;          /* [vertex] its row */
-    float *row_positions;    /* [row][3] */
-    uint32_t *triangles;     /* [triangle of the mesh][3] rows */
+    pelt_vertex_classes classes; /* the weld, split by rest positions in world space */
+    float *class_positions;      /* [class][3] */
+    uint32_t *triangles;         /* [triangle of the mesh][3] classes */
 } px_jiggle_subject;
 
 /* Welds the model. Arrays live in the arena. */

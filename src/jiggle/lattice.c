@@ -287,25 +287,26 @@ pelt_result px_lattice_make(pelt_context *context, px_arena *arena, const px_lat
 
 pelt_result px_jiggle_lattice(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject, uint32_t cells,
                               uint32_t particles, px_lattice *out) {
-    const px_lattice_source source = {.positions = subject->row_positions,
-                                      .vertex_count = subject->row_count,
+    const px_lattice_source source = {.positions = subject->class_positions,
+                                      .vertex_count = subject->classes.count,
                                       .triangles = subject->triangles,
                                       .triangle_count = subject->model->mesh.triangle_count,
                                       .cells = cells,
                                       .particles = particles};
-    px_lattice rows;
+    px_lattice made;
     *out = (px_lattice){0};
-    PX_TRY(px_lattice_make(context, arena, &source, &rows));
+    PX_TRY(px_lattice_make(context, arena, &source, &made));
     uint32_t vertex_count = subject->model->mesh.vertex_count;
     uint32_t *vertex_cells = PX_NEW(arena, uint32_t, vertex_count);
     float *vertex_places = PX_NEW(arena, float, 3 * (size_t)vertex_count);
     if (!vertex_cells || !vertex_places)
         return PELT_ERROR_MEMORY;
     for (size_t i = 0; i < vertex_count; i++) {
-        vertex_cells[i] = rows.vertex_cells[subject->rows[i]];
-        memcpy(vertex_places + 3 * i, rows.vertex_places + 3 * (size_t)subject->rows[i], 3 * sizeof *vertex_places);
+        uint32_t c = pelt_vertex_class(&subject->classes, i);
+        vertex_cells[i] = made.vertex_cells[c];
+        memcpy(vertex_places + 3 * i, made.vertex_places + 3 * (size_t)c, 3 * sizeof *vertex_places);
     }
-    *out = rows;
+    *out = made;
     out->vertex_count = vertex_count;
     out->vertex_cells = vertex_cells;
     out->vertex_places = vertex_places;

@@ -22,12 +22,12 @@ static bool is_soft(const pelt_jiggle_desc *desc, uint32_t joint) {
     return false;
 }
 
-/* Joins vertices of the same row and joint. `latest` [row] and `before` [vertex] form linked lists of 1 + vertex,
- * one entry per joint of the row. */
+/* Joins vertices of the same class and joint. `latest` [class] and `before` [vertex] form linked lists of 1 + vertex,
+ * one entry per joint of the class. */
 static void join_welded(const px_jiggle_subject *subject, const uint32_t *joints, uint32_t *latest, uint32_t *before,
                         uint32_t *shells) {
     for (uint32_t i = 0; i < subject->model->mesh.vertex_count; i++) {
-        uint32_t *first = &latest[subject->rows[i]], at = *first;
+        uint32_t *first = &latest[pelt_vertex_class(&subject->classes, i)], at = *first;
         while (at && joints[at - 1] != joints[i])
             at = before[at - 1];
         if (at) {
@@ -47,7 +47,7 @@ pelt_result px_rigid_find(px_arena *arena, const px_jiggle_subject *subject, con
     if (desc->softness != PELT_JIGGLE_SOFTNESS_THICKNESS || desc->maps.delta)
         return PELT_OK;
     uint32_t *joints = PX_NEW(arena, uint32_t, count), *shells = PX_NEW(arena, uint32_t, count);
-    uint32_t *latest = PX_NEW(arena, uint32_t, subject->row_count), *before = PX_NEW(arena, uint32_t, count);
+    uint32_t *latest = PX_NEW(arena, uint32_t, subject->classes.count), *before = PX_NEW(arena, uint32_t, count);
     bool *stiff = PX_NEW(arena, bool, count), *soft = PX_NEW(arena, bool, count), one_joint = true, any = false;
     if (!joints || !shells || !latest || !before || !stiff || !soft)
         return PELT_ERROR_MEMORY;

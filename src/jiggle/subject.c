@@ -1,4 +1,5 @@
 /* px_jiggle_subject: a model in world space, in its rest pose. */
+#include "core/classes.h"
 #include "core/math3.h"
 #include "jiggle/jiggle.h"
 
@@ -19,31 +20,17 @@ static pelt_result place_joints(px_arena *arena, px_jiggle_subject *s) {
     return PELT_OK;
 }
 
-static bool same_place(const float *a, const float *b) {
-    return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
+static bool same_place(const void *user, uint32_t a, uint32_t b) {
+    const float *positions = user, *p = positions + 3 * (size_t)a, *q = positions + 3 * (size_t)b;
+    return p[0] == q[0] && p[1] == q[1] && p[2] == q[2];
 }
 
-/* Numbers the rows: welded vertices with equal skinned rest positions. */
-static pelt_result make_rows(px_arena *arena, px_jiggle_subject *s) {
+static pelt_result make_classes(px_arena *arena, px_jiggle_subject *s) {
     const pelt_mesh *mesh = &s->model->mesh;
-    uint32_t *latest = PX_NEW(arena, uint32_t, mesh->weld.count); /* [welded vertex] 1 + its last row; 0: none */
-    s->rows = PX_NEW(arena, uint32_t, mesh->vertex_count);
-    s->row_positions = PX_NEW(arena, float, 3 * (size_t)mesh->vertex_count);
-    s->triangles = PX_NEW(arena, uint32_t, 3 * (size_t)mesh->triangle_count);
-    if (!latest || !s->rows || !s->row_positions || !s->triangles)
-        return PELT_ERROR_MEMORY;
-    for (size_t i = 0; i < mesh->vertex_count; i++) {
-        const float *p = s->positions + 3 * i;
-        uint32_t *row = &latest[mesh->weld.of[i]];
-        if (*row == 0 || !same_place(s->row_positions + 3 * (size_t)(*row - 1), p)) {
-            memcpy(s->row_positions + 3 * (size_t)s->row_count, p, 3 * sizeof *p);
-            *row = ++s->row_count;
-        }
-        s->rows[i] = *row - 1;
-    }
-    for (size_t e = 0; e < 3 * (size_t)mesh->triangle_count; e++)
-        s->triangles[e] = s->rows[mesh->triangles[e]];
-    return PELT_OK;
+    PX_TRY(px_classes_refine(arena, mesh->vertex_count, &mesh->weld, same_place, s->positions, &s->classes));
+    s->class_positions = px_class_positions(arena, &s->classes, s->positions);
+    s->triangles = px_class_triangles(arena, mesh, &s->classes);
+    return s->class_positions && s->triangles ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 pelt_result px_jiggle_subject_make(pelt_context *context, px_arena *arena, pelt_model *model,
@@ -64,5 +51,5 @@ pelt_result px_jiggle_subject_make(pelt_context *context, px_arena *arena, pelt_
                                "and try again",
                                i);
     PX_TRY(place_joints(arena, subject));
-    return make_rows(arena, subject);
+    return make_classes(arena, subject);
 }
