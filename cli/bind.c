@@ -10,6 +10,8 @@ static const pelt_option own_options[] = {
      "the rig (.glb, .gltf); may be the input"},
     {"skeleton", 's', PELT_OPTION_TEXT, PELT_FIELD(bind_settings, skeleton), NULL, 0, 0, NULL, "FILE",
      "whose joints and motions the mesh gets; without this its own"},
+    {"also", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, also), NULL, 0, 0, NULL, "MESH=FILE",
+     "weight another mesh in the same voxels and write it; repeatable"},
     {"falloff-map", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, falloff_map), NULL, 0, 0, NULL, "IMAGE",
      "a PNG painted over the mesh's UVs: black is falloff 0, white 1"},
     {"falloff-attribute", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, falloff_attribute), NULL, 0, 0, NULL, "NAME",
@@ -116,7 +118,7 @@ static pelt_result bind_and_write(bind_work *w) {
     save.weights = w->settings->format;
     result = pelt_save(context, w->model, w->settings->output, &save);
     w->seconds_write = now() - start;
-    return result;
+    return result == PELT_OK ? bind_also_run(w) : result;
 }
 
 /* Rejects a skeleton that does not fit the mesh, unless --fit or --no-fit is given. */
@@ -195,7 +197,10 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     if ((code = options_check(session, rules, COUNT(rules))) != EXIT_DONE)
         return code;
     bind_work w = {.session = session, .settings = settings, .desc = settings->bind, .inside = -1};
-    code = work_all(&w, args, arg_count);
+    code = bind_also_list(&w);
+    if (code == EXIT_DONE)
+        code = work_all(&w, args, arg_count);
+    bind_also_free(&w);
     pelt_binding_destroy(w.binding);
     keep_model(session, w.model);
     keep_model(session, w.rig);
@@ -209,6 +214,8 @@ static const example examples[] = {
     {"pelt bind scan.obj --skeleton walk.bvh -o scan.glb --fit", "… whose size, axes and pose are others"},
     {"pelt bind hero.glb -o hero.glb --exclude prop_l,prop_r --rigid sword=hand_r", "who moves what"},
     {"pelt bind hero.glb -o hero.glb --lock jaw,eye_l,eye_r", "painted weights of the face stay"},
+    {"pelt bind hero.glb -o hero.glb --also shirt.obj=shirt.glb --also low.glb=low.glb",
+     "a garment and a level of detail get the weights of the same voxels"},
     {"pelt bind hero.glb -o hero.glb --resolution 512 --report hero.html", "finer voxels, and a page that shows them"},
 };
 
@@ -217,16 +224,19 @@ const cli_verb verb_bind = {
     .summary = "give a mesh and a skeleton skin weights",
     .usage = "pelt bind RIG -o FILE [options]\n"
              "       pelt bind MESH --skeleton SKELETON -o FILE [options]",
-    .about = "The mesh becomes voxels, so that holes, shells and triangles through triangles do no harm, and weights "
-             "spread from the bones through them. Every vertex gets weights. Parts that no bone reaches are bridged to "
-             "the nearest that one does; parts that are plainly accessories follow one joint.\n\n"
-             "A rig is bound in the pose that its skin was bound in, else in its rest pose. Only weights change: "
-             "materials, motions, morphs and everything else in the file stay as they were.\n\n"
-             "Joints with weights in the file's own skin are used, the others are named in a warning; where nobody has "
-             "painted weights yet, and with --joints all, names and places tell which joints only steer.\n\n"
-             "A skeleton of other units or axes than the mesh is refused; --fit scales, turns and moves it, and its "
-             "motions with it. Limbs of a skeleton without a skin (BVH) are turned into the mesh too.\n\n"
-             "The table tells which joints got nothing and why, and warnings tell where the voxels are too coarse.",
+    .about =
+        "The mesh becomes voxels, so that holes, shells and triangles through triangles do no harm, and weights "
+        "spread from the bones through them. Every vertex gets weights. Parts that no bone reaches are bridged to "
+        "the nearest that one does; parts that are plainly accessories follow one joint.\n\n"
+        "A rig is bound in the pose that its skin was bound in, else in its rest pose. Only weights change: "
+        "materials, motions, morphs and everything else in the file stay as they were.\n\n"
+        "Joints with weights in the file's own skin are used, the others are named in a warning; where nobody has "
+        "painted weights yet, and with --joints all, names and places tell which joints only steer.\n\n"
+        "A skeleton of other units or axes than the mesh is refused; --fit scales, turns and moves it, and its "
+        "motions with it. Limbs of a skeleton without a skin (BVH) are turned into the mesh too.\n\n"
+        "--also weights other meshes in the same voxels: garments, edited meshes, levels of detail. A mesh without "
+        "the joints gets the skeleton and the motions.\n\n"
+        "The table tells which joints got nothing and why, and warnings tell where the voxels are too coarse.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(bind_settings),

@@ -10,9 +10,17 @@ typedef struct bind_settings {
     const char *skeleton;
     const char *falloff_map;
     const char *falloff_attribute;
-    uint32_t format; /* pelt_weight_format */
+    const char *also; /* the last one; see option_values */
+    uint32_t format;  /* pelt_weight_format */
     pelt_load_desc load;
 } bind_settings;
+
+/* One --also. */
+typedef struct bind_also {
+    char *input;
+    const char *output;
+    pelt_bind_report report; /* without its arrays */
+} bind_also;
 
 typedef struct bind_work {
     cli_session *session;
@@ -23,9 +31,18 @@ typedef struct bind_work {
     pelt_model *rig;   /* file of --skeleton, or NULL */
     pelt_binding *binding;
     pelt_bind_report report;
+    bind_also *also; /* [also_count] */
+    size_t also_count;
     double inside; /* fraction of joints inside the mesh, measured before binding; negative: not measured */
     double seconds_load, seconds_write, seconds_total;
 } bind_work;
+
+/* Parses the values of --also; weights and writes their meshes; reports them (bind_also.c). */
+exit_code bind_also_list(bind_work *w);
+pelt_result bind_also_run(bind_work *w);
+void bind_also_json(const bind_work *w, cli_json *json);
+void bind_also_rows(const bind_work *w, cli_table *table);
+void bind_also_free(bind_work *w);
 
 /* Prints warnings and the table, and fills the JSON report (bind_report.c). */
 void bind_report(bind_work *w);

@@ -60,7 +60,8 @@ static pelt_result build_bridges(pelt_context *context, px_arena *arena, scene *
 }
 
 static pelt_result run_scene(pelt_context *context, scene *s, uint32_t distance) {
-    return px_bind_geodesic(context, &s->subject, &s->volume, &s->bones, &s->bridges, distance, s->values);
+    return px_bind_geodesic(context, &s->subject, &s->volume, &s->bones, &s->bridges, distance,
+                            &(px_bind_fields){.values = s->values, .method = PELT_BIND_GEODESIC});
 }
 
 /* ---- Paper ------------------------------------------------------------------------------------------------ */

@@ -65,6 +65,8 @@ typedef struct pelt_bind_desc {
     const char *exclude;        /* names, separated by commas, of joints that get no weights; NULL (default): none */
     const char *only;           /* names of the only joints that get weights, overriding all rules; NULL (default):
                                   * see `joints` */
+    bool keep_fields;           /* keep the fields of the voxels, for pelt_binding_reuse: 8 bytes per voxel and joint
+                                  * near it (heat), 4 per voxel and joint (geodesic); default false */
 
     /* Settings of pelt_binding_apply, together with `exclude` and `only` among the joints of the binding: weights of
      * removed joints go to the others in proportion. Vertices of a removed joint alone go to its nearest remaining
@@ -128,6 +130,7 @@ typedef struct pelt_bind_report {
     uint32_t bridged_count;          /* of these, in shells that no bone reaches: weighted as the nearest part */
     uint32_t rigid_count;            /* of these, in shells or regions that follow one joint rigidly */
     uint32_t unmatched_count;        /* of these, with `mirror`: without a vertex at the mirrored position */
+    uint32_t outside_count;          /* of these, in no voxel: weighted as the nearest one */
     uint32_t bridged_part_count;     /* parts that have bridged vertices */
     const uint32_t *bridged_parts;   /* [bridged part] mesh.parts that have bridged vertices */
     uint32_t joint_count;            /* joints of the skeleton (of desc.skeleton, if given) */
@@ -164,6 +167,13 @@ PELT_API pelt_result pelt_binding_create(pelt_context *context, pelt_model *mode
 /* Writes weights to the model. `desc` NULL: the settings of pelt_binding_create. Replaces the weights of an earlier call
  * and reuses their memory. */
 PELT_API pelt_result pelt_binding_apply(pelt_binding *binding, const pelt_bind_desc *desc);
+/* A binding of another mesh in the voxels of this one, which has desc.keep_fields: a garment, an edited mesh, another level
+ * of detail. Nothing is voxelized or solved. The mesh must be in the same place as the first; vertices outside of the
+ * voxels get the weights of the nearest one (report.outside_count). A model whose skeleton has all joints of the binding by
+ * name keeps it; one with none of them gets the binding's skeleton and motions; some of them are PELT_ERROR_INPUT. Settings
+ * are those of this binding, without vertex_falloff. `binding` and both models are borrowed until *reused is destroyed. On
+ * failure *reused is NULL. */
+PELT_API pelt_result pelt_binding_reuse(const pelt_binding *binding, pelt_model *model, pelt_binding **reused);
 /* The report so far; its arrays live as long as the binding. */
 PELT_API pelt_bind_report pelt_binding_report(const pelt_binding *binding);
 /* NULL is allowed. */

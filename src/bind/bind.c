@@ -146,8 +146,9 @@ static pelt_result make_fields(pelt_binding *b) {
     px_bind_bridges bridges = {0};
     b->fields.method = b->desc.method;
     b->fields.values = PX_NEW(b->arena, float, px_mul_size(s->classes.count, s->target_count));
-    b->bridged = PX_NEW(b->arena, uint8_t, s->classes.count);
-    if (!b->fields.values || !b->bridged)
+    if (b->desc.keep_fields)
+        b->fields.voxels = PX_NEW(b->arena, px_bind_field, s->target_count);
+    if (!b->fields.values || (b->desc.keep_fields && !b->fields.voxels))
         return PELT_ERROR_MEMORY;
     pelt_result result = px_bind_wave_make(b->context, &b->volume, b->bones.segments, b->bones.reach, &wave);
     wave.floods = b->desc.method == PELT_BIND_GEODESIC;
@@ -161,13 +162,24 @@ static pelt_result make_fields(pelt_binding *b) {
     if (result == PELT_OK)
         result = px_bind_bridges_make(b->arena, &wave, &bridges);
     if (result == PELT_OK && b->desc.method == PELT_BIND_HEAT)
-        result = px_bind_heat(b->context, s, &b->volume, &b->bones, &wave, &bridges, b->fields.values);
+        result = px_bind_heat(b->context, s, &b->volume, &b->bones, &wave, &bridges, &b->fields);
     else if (result == PELT_OK)
-        result = px_bind_geodesic(b->context, s, &b->volume, &b->bones, &bridges, b->desc.distance, b->fields.values);
+        result = px_bind_geodesic(b->context, s, &b->volume, &b->bones, &bridges, b->desc.distance, &b->fields);
     px_bind_wave_free(&wave);
-    for (size_t i = 0; result == PELT_OK && i < s->classes.count; i++)
-        b->bridged[i] = bridges.bridged[px_bind_voxel_at(&b->volume, s->positions + 3 * i)];
+    b->bridged_voxels = bridges.bridged;
     return result;
+}
+
+/* Properties of the classes and shells, from the voxels. */
+static pelt_result make_rows(pelt_binding *b) {
+    const px_bind_subject *s = &b->subject;
+    b->shells = PX_NEW(b->arena, uint32_t, s->classes.count);
+    b->bridged = PX_NEW(b->arena, uint8_t, s->classes.count);
+    if (!b->shells || !b->bridged)
+        return PELT_ERROR_MEMORY;
+    for (size_t i = 0; i < s->classes.count; i++)
+        b->bridged[i] = b->bridged_voxels[px_bind_voxel_at(&b->volume, s->positions + 3 * i)];
+    return px_bind_shells(b->arena, s, b->shells, &b->shell_count);
 }
 
 /* ---- Entry points ------------------------------------------------------------------------------------------ */
@@ -225,8 +237,13 @@ static pelt_result report_volume(pelt_binding *b) {
     memcpy(b->idle, b->subject.idle, r->joint_count);
     r->idle = b->idle;
     for (uint32_t i = 0; i < b->subject.model->mesh.vertex_count; i++) {
-        r->vertex_count += b->subject.classes.of[i] != PELT_NONE;
+        uint32_t row = b->subject.classes.of[i], cell[3];
+        r->vertex_count += row != PELT_NONE;
         r->bridged_count += is_bridged(b, i);
+        if (row == PELT_NONE)
+            continue;
+        px_grid_cell(&voxels->grid, b->subject.positions + 3 * (size_t)row, cell);
+        r->outside_count += px_voxel_at(voxels, cell[0], cell[1], cell[2]) == PELT_NONE;
     }
     return report_parts(b);
 }
@@ -273,34 +290,100 @@ static pelt_result fill(pelt_binding *b, pelt_model *model, const pelt_bind_desc
     start = px_seconds();
     PX_TRY(px_bind_bones_make(b->context, b->arena, &b->subject, &b->volume, &b->bones));
     PX_TRY(make_fields(b));
-    b->shells = PX_NEW(b->arena, uint32_t, b->subject.classes.count);
-    if (!b->shells)
-        return PELT_ERROR_MEMORY;
-    PX_TRY(px_bind_shells(b->arena, &b->subject, b->shells, &b->shell_count));
+    PX_TRY(make_rows(b));
     b->report.seconds_solve = px_seconds() - start;
     return report_volume(b);
+}
+
+/* An empty binding. NULL: out of memory. */
+static pelt_binding *binding_new(pelt_context *context, pelt_model *model) {
+    px_arena *arena = px_arena_create(context);
+    pelt_binding *b = arena ? PX_NEW(arena, pelt_binding, 1) : NULL;
+    if (!b) {
+        px_arena_destroy(arena);
+        return NULL;
+    }
+    px_arena_keep(model->memory);
+    b->context = context;
+    b->arena = arena;
+    return b;
 }
 
 pelt_result pelt_binding_create(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc,
                                 pelt_binding **binding) {
     *binding = NULL;
     PX_TAKE_DESC(context, bind, desc, settings);
-    px_arena *arena = px_arena_create(context);
-    pelt_binding *b = arena ? PX_NEW(arena, pelt_binding, 1) : NULL;
-    if (!b) {
-        px_arena_destroy(arena);
+    pelt_binding *b = binding_new(context, model);
+    if (!b)
         return PELT_ERROR_MEMORY;
-    }
-    px_arena_keep(model->memory);
-    b->context = context;
-    b->arena = arena;
     const char *subject = px_subject(context, model->path[0] ? model->path : NULL);
     pelt_result result = fill(b, model, &settings);
     px_subject(context, subject);
     if (result == PELT_OK)
         *binding = b;
     else
-        px_arena_destroy(arena);
+        pelt_binding_destroy(b);
+    return result;
+}
+
+/* ---- Other meshes in the same voxels --------------------------------------------------------------------------- */
+
+/* The bones of `from` for targets in the order of `columns`. */
+static pelt_result share_bones(pelt_binding *b, const px_bind_bones *from, const uint32_t *columns) {
+    px_bind_bones *bones = &b->bones;
+    bones->segments = PX_NEW(b->arena, px_bind_segment, from->segment_count);
+    if (!bones->segments)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t t = 0; t < b->subject.target_count; t++)
+        for (uint32_t k = 0; k < from->segment_count; k++)
+            if (from->segments[k].target == columns[t]) {
+                bones->segments[bones->segment_count] = from->segments[k];
+                bones->segments[bones->segment_count++].target = t;
+            }
+    return PELT_OK;
+}
+
+static pelt_result share(pelt_binding *b, const pelt_binding *from, pelt_model *model) {
+    double start = px_seconds();
+    uint32_t *columns;
+    PX_TRY(keep_desc(b, &from->desc));
+    b->desc.vertex_falloff = NULL;
+    b->desc.keep_fields = false;
+    PX_TRY(px_bind_subject_share(b->context, b->arena, model, &from->subject,
+                                 from->report.fit.changes ? &from->fitted : from->subject.rig, &b->subject, &columns));
+    if (from->report.fit.changes && b->subject.rig == model)
+        return px_fail(b->context, PELT_ERROR_INPUT,
+                       "the mesh has a skeleton of its own, which does not fit; bind it without fit, or on its own");
+    b->volume = from->volume;
+    b->bridged_voxels = from->bridged_voxels;
+    b->report.fit = from->report.fit;
+    b->fields.method = from->fields.method;
+    b->fields.values = PX_NEW(b->arena, float, px_mul_size(b->subject.classes.count, b->subject.target_count));
+    if (!b->fields.values)
+        return PELT_ERROR_MEMORY;
+    PX_TRY(share_bones(b, &from->bones, columns));
+    PX_TRY(px_bind_sample_kept(b->context, &from->fields, columns, &b->subject, &b->volume, &b->fields));
+    PX_TRY(make_rows(b));
+    b->report.touching_joints[0] = b->report.touching_joints[1] = PELT_NONE;
+    b->report.seconds_solve = px_seconds() - start;
+    return report_volume(b);
+}
+
+pelt_result pelt_binding_reuse(const pelt_binding *binding, pelt_model *model, pelt_binding **reused) {
+    pelt_context *context = binding->context;
+    *reused = NULL;
+    if (!binding->fields.voxels)
+        return px_fail(context, PELT_ERROR_USAGE, "set keep_fields to weight other meshes in the voxels of a binding");
+    pelt_binding *b = binding_new(context, model);
+    if (!b)
+        return PELT_ERROR_MEMORY;
+    const char *subject = px_subject(context, model->path[0] ? model->path : NULL);
+    pelt_result result = share(b, binding, model);
+    px_subject(context, subject);
+    if (result == PELT_OK)
+        *reused = b;
+    else
+        pelt_binding_destroy(b);
     return result;
 }
 
@@ -339,8 +422,10 @@ pelt_bind_report pelt_binding_report(const pelt_binding *binding) {
 }
 
 void pelt_binding_destroy(pelt_binding *binding) {
-    if (binding)
-        px_arena_destroy(binding->arena);
+    if (!binding)
+        return;
+    px_bind_fields_free(binding->context, &binding->fields, binding->subject.target_count);
+    px_arena_destroy(binding->arena);
 }
 
 pelt_bind_voxels pelt_binding_voxels(const pelt_binding *binding) {

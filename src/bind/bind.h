@@ -14,6 +14,7 @@
  *   graph.c     voxel graph
  *   heat.c      weights by diffusion; system.c: the linear system of one bone
  *   geodesic.c  distances from every bone
+ *   fields.c    fields of voxels: sampled at vertices, kept for other meshes
  *   apply.h     weights from fields and settings, and the skin of the model
  *   touch.c     contacts between limbs that are far apart in the skeleton
  *   bind.c      entry points
@@ -56,6 +57,12 @@ typedef struct px_bind_subject {
 /* Arrays are allocated in the arena. */
 pelt_result px_bind_subject_make(pelt_context *context, px_arena *arena, pelt_model *model, const pelt_bind_desc *desc,
                                  px_bind_subject *subject);
+
+/* The subject of another mesh that shares joints with `source`: those of its own skeleton if it has all of the source's
+ * targets, else those of `rig`, which is not the model. columns [target]: the source's target of the same joint. */
+pelt_result px_bind_subject_share(pelt_context *context, px_arena *arena, pelt_model *model,
+                                  const px_bind_subject *source, const pelt_model *rig, px_bind_subject *subject,
+                                  uint32_t **columns);
 
 /* ---- Names ------------------------------------------------------------------------------------------------ */
 
@@ -243,11 +250,19 @@ pelt_result px_graph_of_voxels(px_arena *arena, const px_bind_volume *volume, co
 
 /* ---- Fields ------------------------------------------------------------------------------------------------ */
 
+/* The field of one target on the voxels: weights (HEAT) or distances in cells (GEODESIC). */
+typedef struct px_bind_field {
+    uint32_t count;   /* 0: the target reaches nothing */
+    uint32_t *voxels; /* [count] ascending, the values of others are 0; NULL: all voxels */
+    float *values;    /* [count] */
+} px_bind_field;
+
 /* The result of the solver: one value for every class and target. */
 typedef struct px_bind_fields {
     float *
         values; /* [class][target] HEAT: weights, sum 1; GEODESIC: distances over the diagonal, INFINITY: not reached */
     uint32_t method;
+    px_bind_field *voxels; /* [target] NULL unless desc.keep_fields. Freed by px_bind_fields_free */
 } px_bind_fields;
 
 /* Trilinear interpolation: up to eight voxels with weights that sum to 1. */
@@ -261,13 +276,35 @@ void px_bind_place_at(const px_bind_volume *volume, const float position[3], px_
 /* The voxel that contains a position, else the nearest one (vertices without triangles). */
 uint32_t px_bind_voxel_at(const px_bind_volume *volume, const float position[3]);
 
+/* Where the classes of a subject are in the voxels. */
+typedef struct px_bind_sampler {
+    uint32_t class_count, target_count;
+    float diagonal;        /* of the mesh, in cells */
+    px_bind_place *places; /* [class] HEAT: interpolation weights */
+    uint32_t *voxels;      /* [class] GEODESIC: voxel that contains it … */
+    float *gaps;           /* [class] … and the distance to its centre, in cells */
+} px_bind_sampler;
+pelt_result px_bind_sampler_make(pelt_context *context, px_arena *arena, const px_bind_subject *subject,
+                                 const px_bind_volume *volume, uint32_t method, px_bind_sampler *sampler);
+/* Sets values [class][target] of one target from its field [voxel], `stride` apart; NULL: the target reaches
+ * nothing. */
+void px_bind_sample(const px_bind_sampler *sampler, uint32_t target, const float *field, size_t stride, float *values);
+/* Stores the field of a target if fields->voxels is set. `voxels` [count] lists those that are not 0; NULL: all
+ * `count` voxels. */
+pelt_result px_bind_keep_field(pelt_context *context, px_bind_fields *fields, uint32_t target, const float *field,
+                               size_t stride, const uint32_t *voxels, uint32_t count);
+/* Fills out->values from kept fields; target t of `subject` is target columns[t] of `kept`. */
+pelt_result px_bind_sample_kept(pelt_context *context, const px_bind_fields *kept, const uint32_t *columns,
+                                const px_bind_subject *subject, const px_bind_volume *volume, px_bind_fields *out);
+void px_bind_fields_free(pelt_context *context, px_bind_fields *fields, uint32_t target_count);
+
 pelt_result px_bind_heat(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
                          const px_bind_bones *bones, const px_bind_wave *wave, const px_bind_bridges *bridges,
-                         float *values);
-/* values [class][target]: INFINITY for idle targets and for classes that the bone cannot reach. */
+                         px_bind_fields *fields);
+/* fields->values [class][target]: INFINITY for idle targets and for classes that the bone cannot reach. */
 pelt_result px_bind_geodesic(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
                              const px_bind_bones *bones, const px_bind_bridges *bridges, uint32_t distance,
-                             float *values);
+                             px_bind_fields *fields);
 
 /* Finds voxels in which limbs touch that are far apart in the skeleton, and fills the report's touching_… fields; pairs
  * are allocated in the arena. Where `neighbours` [voxel] (the volume's) is given, removes the faces between those
@@ -287,7 +324,8 @@ struct pelt_binding {
     px_bind_fields fields;
     uint32_t shell_count;
     uint32_t *shells;              /* [class] connected component of the surface */
-    uint8_t *bridged;              /* [class] 1: in a component that was reached over a bridge */
+    uint8_t *bridged_voxels;       /* [voxel] 1: its component was reached over a bridge */
+    uint8_t *bridged;              /* [class] 1: in such a component */
     uint8_t *idle;                 /* [joint] pelt_bind_idle; report.idle */
     pelt_transform *pose;          /* [joint] fitted rest pose; NULL: the rig's own */
     pelt_model fitted;             /* the rig with fitted rest pose and motions; set if report.fit.changes */

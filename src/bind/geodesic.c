@@ -22,10 +22,9 @@ typedef struct geodesic {
     const px_bind_volume *volume;
     const px_bind_bones *bones;
     px_bind_crossings crossings;
-    uint32_t *firsts;       /* [target + 1] its first segment */
-    uint32_t *class_voxels; /* [class] voxel that contains it */
-    float *class_gaps;      /* [class] distance to the centre of that voxel, in cells */
-    float *values;          /* [class][target] */
+    uint32_t *firsts; /* [target + 1] its first segment */
+    px_bind_sampler sampler;
+    px_bind_fields *fields;
 } geodesic;
 
 /* ---- Shortest paths ------------------------------------------------------------------------------------------ */
@@ -226,12 +225,12 @@ static bool is_active(const geodesic *g, size_t target) {
            g->subject->idle[g->subject->targets[target]] == PELT_BIND_ACTIVE;
 }
 
-/* Equation 7. distances [voxel], `stride` apart; NULL: the bone reaches nothing. */
-static void set_values(const geodesic *g, size_t target, const float *distances, size_t stride) {
-    float *value = g->values + target;
-    for (size_t i = 0; i < g->subject->classes.count; i++, value += g->subject->target_count)
-        *value =
-            distances ? (distances[stride * g->class_voxels[i]] + g->class_gaps[i]) / g->volume->diagonal : INFINITY;
+/* distances [voxel], `stride` apart; NULL: the bone reaches nothing. */
+static pelt_result set_values(const geodesic *g, size_t target, const float *distances, size_t stride) {
+    px_bind_sample(&g->sampler, (uint32_t)target, distances, stride, g->fields->values);
+    return distances ? px_bind_keep_field(g->context, g->fields, (uint32_t)target, distances, stride, NULL,
+                                          g->volume->voxels.count)
+                     : PELT_OK;
 }
 
 static pelt_result paper_lanes(search *s, size_t first, size_t count) {
@@ -244,7 +243,7 @@ static pelt_result paper_lanes(search *s, size_t first, size_t count) {
             PX_TRY(begin_target(s, n, (uint32_t)first + n));
     PX_TRY(run_search(s));
     for (uint32_t n = 0; n < count; n++)
-        set_values(g, first + n, (const float *)s->distances + n, LANES);
+        PX_TRY(set_values(g, first + n, is_active(g, first + n) ? (const float *)s->distances + n : NULL, LANES));
     return PELT_OK;
 }
 
@@ -278,7 +277,7 @@ static pelt_result isotropic_block(void *user, size_t first, size_t count, size_
         if (is_active(g, t))
             result = run_wave(g, (uint32_t)t, &wave);
         if (result == PELT_OK)
-            set_values(g, t, is_active(g, t) ? wave.distances : NULL, 1);
+            result = set_values(g, t, is_active(g, t) ? wave.distances : NULL, 1);
     }
     px_bind_wave_free(&wave);
     return result;
@@ -286,29 +285,10 @@ static pelt_result isotropic_block(void *user, size_t first, size_t count, size_
 
 /* ---- Entry points ------------------------------------------------------------------------------------------ */
 
-static pelt_result place_classes(px_arena *arena, geodesic *g) {
-    const px_grid *grid = &g->volume->voxels.grid;
-    g->class_voxels = PX_NEW(arena, uint32_t, g->subject->classes.count);
-    g->class_gaps = PX_NEW(arena, float, g->subject->classes.count);
-    if (!g->class_voxels || !g->class_gaps)
-        return PELT_ERROR_MEMORY;
-    for (size_t i = 0; i < g->subject->classes.count; i++) {
-        const float *position = g->subject->positions + 3 * i;
-        uint32_t voxel = g->class_voxels[i] = px_bind_voxel_at(g->volume, position);
-        double sum = 0;
-        for (uint32_t c = 0; c < 3; c++) {
-            double off = position[c] - px_grid_centre(grid, g->volume->voxels.cells[voxel][c], c);
-            sum += off * off;
-        }
-        g->class_gaps[i] = (float)(sqrt(sum) / grid->cell[0]);
-    }
-    return PELT_OK;
-}
-
 static pelt_result run(px_arena *arena, geodesic *g, const px_bind_bridges *bridges, uint32_t distance) {
     uint32_t targets = g->subject->target_count;
     PX_TRY(px_bind_crossings_make(arena, g->volume, bridges, &g->crossings));
-    PX_TRY(place_classes(arena, g));
+    PX_TRY(px_bind_sampler_make(g->context, arena, g->subject, g->volume, PELT_BIND_GEODESIC, &g->sampler));
     g->firsts = PX_NEW(arena, uint32_t, (size_t)targets + 1);
     if (!g->firsts)
         return PELT_ERROR_MEMORY;
@@ -323,8 +303,8 @@ static pelt_result run(px_arena *arena, geodesic *g, const px_bind_bridges *brid
 
 pelt_result px_bind_geodesic(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
                              const px_bind_bones *bones, const px_bind_bridges *bridges, uint32_t distance,
-                             float *values) {
-    geodesic g = {.context = context, .subject = subject, .volume = volume, .bones = bones, .values = values};
+                             px_bind_fields *fields) {
+    geodesic g = {.context = context, .subject = subject, .volume = volume, .bones = bones, .fields = fields};
     px_arena *arena = px_arena_create(context);
     if (!arena)
         return PELT_ERROR_MEMORY;

@@ -28,7 +28,7 @@
 
 /* ---- Weights ------------------------------------------------------------------------------------------------- */
 
-static void solve_target(const px_heat *h, uint32_t target, px_heat_scratch *s) {
+static pelt_result solve_target(const px_heat *h, uint32_t target, px_heat_scratch *s) {
     uint32_t coarsest = h->level_count - 1;
     for (uint32_t at = h->level_count; at-- > 0;) {
         const px_heat_level *l = &h->levels[at];
@@ -40,13 +40,8 @@ static void solve_target(const px_heat *h, uint32_t target, px_heat_scratch *s) 
         }
         px_heat_solve(l, 1, s, s->x[at], TOLERANCE, at == coarsest ? MAX_STEPS : FINE_STEPS);
     }
-    for (size_t i = 0; i < h->subject->classes.count; i++) {
-        const px_bind_place *place = &h->places[i];
-        float sum = 0;
-        for (uint32_t k = 0; k < place->count; k++)
-            sum += place->weights[k] * s->x[0][place->voxels[k]];
-        h->values[i * h->subject->target_count + target] = fminf(fmaxf(sum, 0), 1);
-    }
+    px_bind_sample(&h->sampler, target, s->x[0], 1, h->fields->values);
+    return px_bind_keep_field(h->context, h->fields, target, s->x[0], 1, s->nodes, s->node_count);
 }
 
 /* Takes a scratch buffer from the free list, or allocates one. Buffers are returned clean, so a few serve all
@@ -78,22 +73,24 @@ static void give_scratch(px_heat *h, px_heat_scratch *s) {
 }
 
 static pelt_result with_scratch(px_heat *h, size_t first, size_t count, size_t block,
-                                void (*run)(const px_heat *h, uint32_t target, px_heat_scratch *s, size_t block)) {
+                                pelt_result (*run)(const px_heat *h, uint32_t target, px_heat_scratch *s,
+                                                   size_t block)) {
     px_heat_scratch *s;
     PX_TRY(take_scratch(h, &s));
     pelt_result result = PELT_OK;
     for (size_t t = first; t < first + count && result == PELT_OK; t++) {
         if (h->label_firsts[t + 1] > h->label_firsts[t])
-            run(h, (uint32_t)t, s, block);
-        result = px_cancelled(h->context);
+            result = run(h, (uint32_t)t, s, block);
+        if (result == PELT_OK)
+            result = px_cancelled(h->context);
     }
     give_scratch(h, s);
     return result;
 }
 
-static void weights_of(const px_heat *h, uint32_t target, px_heat_scratch *s, size_t block) {
+static pelt_result weights_of(const px_heat *h, uint32_t target, px_heat_scratch *s, size_t block) {
     (void)block;
-    solve_target(h, target, s);
+    return solve_target(h, target, s);
 }
 
 static pelt_result weights_block(void *user, size_t first, size_t count, size_t block) {
@@ -102,7 +99,7 @@ static pelt_result weights_block(void *user, size_t first, size_t count, size_t 
 
 /* ---- Borders ------------------------------------------------------------------------------------------------- */
 
-static void contend(const px_heat *h, uint32_t target, px_heat_scratch *s, size_t block) {
+static pelt_result contend(const px_heat *h, uint32_t target, px_heat_scratch *s, size_t block) {
     uint32_t at = h->level_count - 1;
     const px_heat_level *l = &h->levels[at];
     const float hold = LOOSE_ANCHOR_WEIGHT / ANCHOR_WEIGHT;
@@ -118,6 +115,7 @@ static void contend(const px_heat *h, uint32_t target, px_heat_scratch *s, size_
             h->winners[block][i] = target;
         }
     }
+    return PELT_OK;
 }
 
 static pelt_result contend_block(void *user, size_t first, size_t count, size_t block) {
@@ -243,37 +241,20 @@ static pelt_result label_voxels(px_heat *h, const px_bind_volume *volume, const 
     return PELT_OK;
 }
 
-typedef struct place_job {
-    const px_heat *h;
-    const px_bind_volume *volume;
-} place_job;
-
-static pelt_result place_block(void *user, size_t first, size_t count, size_t block) {
-    (void)block;
-    const place_job *job = user;
-    for (size_t i = first; i < first + count; i++)
-        px_bind_place_at(job->volume, job->h->subject->positions + 3 * i, &job->h->places[i]);
-    return PELT_OK;
-}
-
 static pelt_result run(px_heat *h, const px_bind_volume *volume, const px_bind_bones *bones, const px_bind_wave *wave,
                        const px_bind_bridges *bridges) {
     PX_TRY(label_voxels(h, volume, bones, wave));
     PX_TRY(make_levels(h, volume, bridges));
     sort_labels(h);
-    h->places = PX_NEW(h->arena, px_bind_place, h->subject->classes.count);
-    if (!h->places)
-        return PELT_ERROR_MEMORY;
-    place_job places = {h, volume};
-    PX_TRY(px_parallel(h->context, NULL, h->subject->classes.count, 1024, place_block, &places));
+    PX_TRY(px_bind_sampler_make(h->context, h->arena, h->subject, volume, PELT_BIND_HEAT, &h->sampler));
     PX_TRY(move_borders(h));
     return px_parallel(h->context, "heat", h->subject->target_count, BLOCK, weights_block, h);
 }
 
 pelt_result px_bind_heat(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
                          const px_bind_bones *bones, const px_bind_wave *wave, const px_bind_bridges *bridges,
-                         float *values) {
-    px_heat h = {.context = context, .subject = subject, .values = values, .arena = px_arena_create(context)};
+                         px_bind_fields *fields) {
+    px_heat h = {.context = context, .subject = subject, .fields = fields, .arena = px_arena_create(context)};
     if (!h.arena)
         return PELT_ERROR_MEMORY;
     pthread_mutex_init(&h.lock, NULL);

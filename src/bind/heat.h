@@ -27,8 +27,8 @@ typedef struct px_heat {
     uint32_t *labels;       /* [voxel] target that it belongs to */
     uint32_t *label_firsts; /* [target + 1] prefix sums: first entry of each target in label_voxels */
     uint32_t *label_voxels; /* voxels sorted by label */
-    px_bind_place *places;  /* [class] interpolation weights */
-    float *values;          /* [class][target] result */
+    px_bind_sampler sampler;
+    px_bind_fields *fields; /* result */
     /* While borders move: [block][node of the coarsest level] the largest weight among the block's targets … */
     float **strongest;
     uint32_t **winners;   /* … and the target that has it */

@@ -381,3 +381,93 @@ pelt_result px_bind_subject_make(pelt_context *context, px_arena *arena, pelt_mo
     PX_TRY(place_joints(&m, &other, o.globals));
     return choose_targets(&m, o.uses);
 }
+
+/* ---- Other meshes ------------------------------------------------------------------------------------------ */
+
+static bool same_skeleton(const pelt_skeleton *a, const pelt_skeleton *b) {
+    bool same = a->joint_count == b->joint_count;
+    for (uint32_t j = 0; same && j < a->joint_count; j++)
+        same = a->parents[j] == b->parents[j] && strcmp(a->names[j], b->names[j]) == 0;
+    return same;
+}
+
+/* own [source's joint]: the joint of the same name, or PELT_NONE. Fails if some of the targets have one and some do not.
+ * *any: all targets have one. */
+static pelt_result match_joints(pelt_context *context, const px_bind_subject *source, const pelt_skeleton *skeleton,
+                                uint32_t *own, bool *any) {
+    const pelt_skeleton *theirs = &source->rig->skeleton;
+    bool same = same_skeleton(theirs, skeleton);
+    uint32_t missing = PELT_NONE;
+    *any = false;
+    for (uint32_t j = 0; j < theirs->joint_count; j++)
+        own[j] = same ? j : px_joint_named(skeleton, theirs->names[j], strlen(theirs->names[j]), 0);
+    for (uint32_t t = 0; t < source->target_count; t++)
+        if (own[source->targets[t]] == PELT_NONE)
+            missing = source->targets[t];
+        else
+            *any = true;
+    if (*any && missing != PELT_NONE)
+        return px_fail_joint(context, skeleton, "the skeleton of this mesh", theirs->names[missing],
+                             strlen(theirs->names[missing]));
+    return PELT_OK;
+}
+
+/* Targets of the model's own skeleton, ascending. */
+static pelt_result own_targets(maker *m, const px_bind_subject *source, const uint32_t *own, uint32_t *columns) {
+    px_bind_subject *s = m->s;
+    uint32_t joint_count = s->rig->skeleton.joint_count;
+    s->targets = PX_NEW(m->arena, uint32_t, source->target_count);
+    s->joint_targets = PX_NEW(m->arena, uint32_t, joint_count);
+    s->trusted = PX_NEW(m->arena, bool, joint_count);
+    s->idle = PX_NEW(m->arena, uint8_t, joint_count);
+    if (!s->targets || !s->joint_targets || !s->trusted || !s->idle)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t j = 0; j < joint_count; j++) {
+        s->joint_targets[j] = PELT_NONE;
+        s->idle[j] = PELT_BIND_UNWEIGHTED;
+    }
+    for (uint32_t j = 0; j < source->rig->skeleton.joint_count; j++)
+        if (own[j] != PELT_NONE) {
+            s->idle[own[j]] = source->idle[j];
+            s->trusted[own[j]] = source->trusted[j];
+            s->joint_targets[own[j]] = source->joint_targets[j];
+        }
+    for (uint32_t j = 0; j < joint_count; j++)
+        if (s->joint_targets[j] != PELT_NONE) {
+            columns[s->target_count] = s->joint_targets[j];
+            s->joint_targets[j] = s->target_count;
+            s->targets[s->target_count++] = j;
+        }
+    return PELT_OK;
+}
+
+pelt_result px_bind_subject_share(pelt_context *context, px_arena *arena, pelt_model *model,
+                                  const px_bind_subject *source, const pelt_model *rig, px_bind_subject *subject,
+                                  uint32_t **columns) {
+    uint32_t *own = PX_NEW(arena, uint32_t, source->rig->skeleton.joint_count);
+    bool any;
+    *columns = PX_NEW(arena, uint32_t, source->target_count);
+    if (!own || !*columns)
+        return PELT_ERROR_MEMORY;
+    *subject = (px_bind_subject){.model = model, .rig = model};
+    maker m = {.context = context, .arena = arena, .s = subject, .model = model};
+    PX_TRY(pelt_model_weld(context, model));
+    PX_TRY(find_spaces(&m));
+    PX_TRY(make_classes(&m));
+    PX_TRY(make_triangles(&m));
+    PX_TRY(match_joints(context, source, &model->skeleton, own, &any));
+    if (any) {
+        PX_TRY(place_joints(&m, subject, m.globals));
+        return own_targets(&m, source, own, *columns);
+    }
+    subject->rig = rig;
+    subject->target_count = source->target_count;
+    subject->targets = source->targets;
+    subject->joint_targets = source->joint_targets;
+    subject->trusted = source->trusted;
+    subject->joints = source->joints;
+    subject->idle = source->idle;
+    for (uint32_t t = 0; t < source->target_count; t++)
+        (*columns)[t] = t;
+    return PELT_OK;
+}

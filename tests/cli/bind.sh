@@ -263,4 +263,16 @@ run 2 bind tube.glb -o no.glb --falloff-map tube.glb
 err "cannot be read as a PNG"
 missing no.glb
 
+# Other meshes in the same voxels: the rig itself gets the same file, a bare mesh the skeleton; joints that lack are named.
+run 0 convert rig.glb -o bare.obj
+run 0 bind rig.glb -o bound.glb $coarse --also rig.glb=again.glb --also bare.obj=dressed.glb --json report.json
+cmp bound.glb again.glb || fail "the same mesh has other weights"
+out "dressed.glb: "
+json report.json 'r.also.length === 2 && r.also[0].output === "again.glb" && r.also[0].outside_vertices === 0 && r.also[1].vertices > 0'
+run 0 info dressed.glb
+out "29"
+run 1 bind rig.glb -o bound.glb $coarse --also bare.obj
+err "--also bare.obj: give a mesh and an output"
+run 1 bind rig.glb -o bound.glb $coarse --also bare.obj=bare.obj
+
 exit 0

@@ -1,0 +1,181 @@
+/* Other meshes in the voxels of a binding. */
+#include "bind_models.h"
+
+/* Every triangle in four. */
+static pelt_model *divide(test_context *test, const pelt_model *model) {
+    const pelt_mesh *mesh = &model->mesh;
+    uint32_t vertices = mesh->vertex_count + 3 * mesh->triangle_count;
+    float *positions = malloc(3 * sizeof(float) * vertices);
+    uint32_t *triangles = malloc(12 * sizeof(uint32_t) * mesh->triangle_count);
+    memcpy(positions, mesh->positions, 3 * sizeof(float) * mesh->vertex_count);
+    for (uint32_t t = 0; t < mesh->triangle_count; t++) {
+        const uint32_t *c = mesh->triangles + 3 * (size_t)t;
+        uint32_t m = mesh->vertex_count + 3 * t;
+        for (uint32_t k = 0; k < 9; k++)
+            positions[3 * (size_t)m + k] = 0.5f * (mesh->positions[3 * (size_t)c[k / 3] + k % 3] +
+                                                   mesh->positions[3 * (size_t)c[(k / 3 + 1) % 3] + k % 3]);
+        const uint32_t four[12] = {c[0], m, m + 2, c[1], m + 1, m, c[2], m + 2, m + 1, m, m + 1, m + 2};
+        memcpy(triangles + 12 * (size_t)t, four, sizeof four);
+    }
+    pelt_model *fine = make_mesh(test, positions, vertices, triangles, 4 * mesh->triangle_count);
+    free(positions);
+    free(triangles);
+    return fine;
+}
+
+static void test_reuse_gives_the_same_mesh_the_same_weights(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    for (uint32_t method = PELT_BIND_HEAT; method <= PELT_BIND_GEODESIC; method++)
+        for (uint32_t distance = 0; distance < 2; distance++) {
+            pelt_model *model = make_arms(&test, true), *again = make_arms(&test, true);
+            pelt_bind_desc desc = quick_desc();
+            pelt_binding *binding, *reused;
+            desc.method = method;
+            desc.distance = distance;
+            desc.mirror = PELT_BIND_MIRROR_X;
+            desc.keep_fields = true;
+            test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
+            test_ok(&test, pelt_binding_apply(binding, NULL));
+            test_ok(&test, pelt_binding_reuse(binding, again, &reused));
+            test_ok(&test, pelt_binding_apply(reused, NULL));
+            size_t count = (size_t)model->mesh.vertex_count * model->skin.influence_count;
+            assert_int_equal(model->skin.influence_count, again->skin.influence_count);
+            assert_memory_equal(model->skin.bones, again->skin.bones, count * sizeof(uint16_t));
+            assert_memory_equal(model->skin.weights, again->skin.weights, count * sizeof(float));
+            pelt_bind_report a = pelt_binding_report(binding), b = pelt_binding_report(reused);
+            assert_int_equal(a.vertex_count, b.vertex_count);
+            assert_int_equal(a.bridged_count, b.bridged_count);
+            assert_int_equal(a.rigid_count, b.rigid_count);
+            assert_int_equal(b.outside_count, 0);
+            assert_memory_equal(a.idle, b.idle, a.joint_count);
+            pelt_binding_destroy(reused);
+            pelt_binding_destroy(binding);
+            pelt_model_destroy(model);
+            pelt_model_destroy(again);
+        }
+    test_end(&test);
+}
+
+/* A finer mesh without skeleton gets the skeleton, and weights close to a binding of its own; its first vertices are
+ * those of the coarse one and have the same weights. */
+static void test_reuse_weights_a_finer_mesh(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 2);
+    for (uint32_t method = PELT_BIND_HEAT; method <= PELT_BIND_GEODESIC; method++) {
+        pelt_model *model = make_arms(&test, false), *fine = divide(&test, model), *own = divide(&test, model);
+        pelt_bind_desc desc = quick_desc();
+        pelt_binding *binding, *reused;
+        desc.method = method;
+        desc.rigid_parts = PELT_BIND_RIGID_OFF;
+        desc.keep_fields = true;
+        test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
+        test_ok(&test, pelt_binding_apply(binding, NULL));
+        test_ok(&test, pelt_binding_reuse(binding, fine, &reused));
+        test_ok(&test, pelt_binding_apply(reused, NULL));
+        assert_sound(&test, fine, desc.influences);
+        assert_int_equal(fine->skeleton.joint_count, ARMS);
+        assert_true(mean_distance(model, fine, NULL) < 1e-6);
+        add_skeleton(&test, own, arms_joints, ARMS);
+        test_ok(&test, pelt_bind(test.context, own, &desc, NULL));
+        assert_true(mean_distance(own, fine, NULL) < 0.02);
+        pelt_binding_destroy(reused);
+        pelt_binding_destroy(binding);
+        pelt_model_destroy(model);
+        pelt_model_destroy(fine);
+        pelt_model_destroy(own);
+    }
+    test_end(&test);
+}
+
+/* Joints are found by name, in whatever order; vertices outside are counted and move as what is near. */
+static void test_reuse_finds_joints_by_name(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    static const test_joint other[ARMS + 1] = {{"Mid", PELT_NONE, {0, 0, 0}}, {"Arm_R", 0, {-0.5f, 0, 0}},
+                                               {"Fore_R", 1, {-1.25f, 0, 0}}, {"Arm_L", 0, {0.5f, 0, 0}},
+                                               {"Fore_L", 3, {1.25f, 0, 0}},  {"Extra", 4, {2, 0, 0}}};
+    static const uint32_t joints[ARMS] = {0, 3, 4, 1, 2};
+    pelt_model *model = make_arms(&test, true), *swapped = make_arms(&test, false);
+    pelt_bind_desc desc = quick_desc();
+    pelt_binding *binding, *reused;
+    test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
+    assert_int_equal(pelt_binding_reuse(binding, swapped, &reused), PELT_ERROR_USAGE);
+    assert_null(reused);
+    pelt_binding_destroy(binding);
+    desc.keep_fields = true;
+    test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
+    test_ok(&test, pelt_binding_apply(binding, NULL));
+    add_skeleton(&test, swapped, other, ARMS + 1);
+    for (uint32_t i = 0; i < 8; i++)
+        swapped->mesh.positions[3 * i] -= 1; /* the end of the right arm */
+    test_ok(&test, pelt_binding_reuse(binding, swapped, &reused));
+    test_ok(&test, pelt_binding_apply(reused, NULL));
+    assert_int_equal(pelt_binding_report(reused).outside_count, 8);
+    for (uint32_t i = 0; i < model->mesh.vertex_count; i++)
+        for (uint32_t j = 0; j < ARMS; j++)
+            assert_true(fabs(joint_weight(model, i, j) - joint_weight(swapped, i, joints[j])) < 0.02);
+    pelt_binding_destroy(reused);
+    swapped->skeleton.names[2] = "Elsewhere";
+    assert_int_equal(pelt_binding_reuse(binding, swapped, &reused), PELT_ERROR_INPUT);
+    assert_non_null(strstr(pelt_error_text(test.context), "Fore_R"));
+    pelt_binding_destroy(binding);
+    pelt_model_destroy(model);
+    pelt_model_destroy(swapped);
+    test_end(&test);
+}
+
+/* A failure leaves no binding and the mesh as it was. */
+static pelt_result reuse_once(pelt_context *context, void *user) {
+    test_context quiet;
+    test_begin(&quiet, 1);
+    pelt_model *made = make_arms(&quiet, false), *bare = divide(&quiet, made), *models[2] = {NULL, NULL};
+    pelt_bind_desc desc = quick_desc();
+    pelt_binding *binding = NULL, *reused = NULL;
+    desc.method = *(const uint32_t *)user;
+    desc.resolution = 16;
+    desc.keep_fields = true;
+    pelt_result result = pelt_model_create(context, &models[0]);
+    if (result == PELT_OK)
+        result = pelt_model_create(context, &models[1]);
+    for (int n = 0; n < 2 && result == PELT_OK; n++) {
+        struct px_arena *memory = models[n]->memory;
+        *models[n] = n ? *bare : *made;
+        models[n]->memory = memory;
+    }
+    if (result == PELT_OK)
+        result = pelt_binding_create(context, models[0], &desc, &binding);
+    if (result == PELT_OK)
+        result = pelt_binding_reuse(binding, models[1], &reused);
+    if (result == PELT_OK)
+        result = pelt_binding_apply(reused, NULL);
+    if (result != PELT_OK && models[1] && models[1]->mesh.vertex_count)
+        assert_int_equal(models[1]->skin.bone_count, 0);
+    pelt_binding_destroy(reused);
+    pelt_binding_destroy(binding);
+    pelt_model_destroy(models[0]);
+    pelt_model_destroy(models[1]);
+    pelt_model_destroy(bare);
+    pelt_model_destroy(made);
+    test_end(&quiet);
+    return result;
+}
+
+static void test_failing_allocations(void **state) {
+    (void)state;
+    for (uint32_t method = PELT_BIND_HEAT; method <= PELT_BIND_GEODESIC; method++)
+        test_fail_each_allocation(1, reuse_once, &method);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reuse_gives_the_same_mesh_the_same_weights),
+        cmocka_unit_test(test_reuse_weights_a_finer_mesh),
+        cmocka_unit_test(test_reuse_finds_joints_by_name),
+        cmocka_unit_test(test_failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
