@@ -10,6 +10,7 @@ typedef struct bake_settings {
     double fps;
     const char *motion;
     uint32_t skinning; /* pelt_skinning */
+    uint32_t normals;  /* pelt_frame_normals */
 } bake_settings;
 
 static const pelt_option own_options[] = {
@@ -22,6 +23,11 @@ static const pelt_option own_options[] = {
      "which motion; without this the first"},
     {"skinning", 0, PELT_OPTION_CHOICE, PELT_FIELD(bake_settings, skinning), "linear", 0, 0, "linear|dual-quaternion",
      NULL, "how bones are blended"},
+    {"normals", 0, PELT_OPTION_CHOICE, PELT_FIELD(bake_settings, normals), "none", 0, 0, "none|matrix|inverse|accurate",
+     NULL,
+     "write normals into mesh sequences, moved by the blended matrix (as most engines do), by its inverse transpose, "
+     "or "
+     "accurately: with the gradient of the weights"},
 };
 static OPTION_TABLE(own_table, own_options)
 
@@ -42,6 +48,9 @@ static exit_code check_outputs(cli_session *session, const bake_settings *settin
     if (sequence && !is_pattern(settings->output))
         return usage_error(session, "%s: one %s file holds one frame; use a pattern like 'f_%%04d.%s'",
                            settings->output, format->name, format->extensions);
+    if (!sequence && settings->normals)
+        return usage_error(session, "%s: %s holds no normals; use a pattern like 'f_%%04d.obj'", settings->output,
+                           format->name);
     if (!sequence && !(format->flags & PELT_FORMAT_CACHE))
         return usage_error(session, "%s: %s is no cache; bake writes .pc2, .mdd or a pattern of .obj or .ply",
                            settings->output, format->name);
@@ -96,6 +105,9 @@ static exit_code bake(cli_session *session, const bake_settings *settings, pelt_
     save.fps = settings->fps;
     pelt_result result =
         animation_add(session, model, &animation, settings->fps, (pelt_skinning)settings->skinning, &save.clip);
+    save.normals = settings->normals;
+    if (result == PELT_OK && save.normals && model->skin.bone_count)
+        result = pelt_clip_skin_normals(session->context, model, &model->clips[save.clip]);
     if (result == PELT_OK)
         result = save_frames(session, model, settings->output, settings->mesh, &save);
     if (result != PELT_OK)
@@ -125,7 +137,7 @@ static const example examples[] = {
     {"pelt bake wolf.glb -o wolf.pc2", "the first motion at 30 frames per second"},
     {"pelt bake wolf.glb -o run.pc2 --mesh wolf.obj --motion run --fps 60",
      "another motion, and the mesh: 'wolf.obj run.pc2' is then an input"},
-    {"pelt bake wolf.glb -o 'wolf_%04d.obj'", "one mesh file for every frame"},
+    {"pelt bake wolf.glb -o 'wolf_%04d.obj' --normals accurate", "one mesh file for every frame, with normals"},
 };
 
 const cli_verb verb_bake = {

@@ -312,7 +312,9 @@ const cli_verb verb_compare = {
         "E_rms: 1000 · ‖A − B‖ / √(3 · points · frames). E_kg: percent of A's distance from its mean over time. "
         "E_max: the largest distance of a vertex, as a fraction of the ball's diameter. Normals: root mean square "
         "length of the difference of unit normals, and angle between them; those of the triangles, and for a rig also "
-        "those that its skin moves, against the other's triangles. Two rigs with the same vertices are also compared "
+        "those that its skin moves (by the blended matrix, by its inverse transpose, and accurately, with the gradient "
+        "of "
+        "the weights), against the other's triangles. Two rigs with the same vertices are also compared "
         "by their "
         "weights: the sum over joints (matched by name) of absolute differences, 0 to 2.",
     .groups = groups,

@@ -217,10 +217,10 @@ static pelt_result read_joined(pelt_context *context, const void *user, uint32_t
     return pelt_clip_read(context, clip, frame, first, count, out);
 }
 
-static pelt_result read_joined_normals(pelt_context *context, const void *user, uint32_t frame, uint32_t first,
-                                       uint32_t count, float *out) {
+static pelt_result read_joined_normals(pelt_context *context, const void *user, uint32_t frame, bool by_vertex,
+                                       uint32_t first, uint32_t count, float *out) {
     const pelt_clip *clip = clip_of(user, &frame);
-    return clip->source.read_normals(context, clip->source.user, frame, first, count, out);
+    return clip->source.read_normals(context, clip->source.user, frame, by_vertex, first, count, out);
 }
 
 pelt_clip join_clips(const pelt_clip *clips, uint32_t count) {

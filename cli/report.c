@@ -46,6 +46,8 @@ void report_normals(cli_json *json, const pelt_difference *d) {
     json_real(json, "skinned_normal_degrees", d->skinned_normal_degrees);
     json_real(json, "inverse_normal_rms", d->inverse_normal_rms);
     json_real(json, "inverse_normal_degrees", d->inverse_normal_degrees);
+    json_real(json, "accurate_normal_rms", d->accurate_normal_rms);
+    json_real(json, "accurate_normal_degrees", d->accurate_normal_degrees);
 }
 
 void normal_rows(cli_table *table, const pelt_difference *d) {
@@ -54,8 +56,9 @@ void normal_rows(cli_table *table, const pelt_difference *d) {
     if (!isnan(d->skinned_normal_rms))
         table_row(table, "",
                   "%.4g, %.3g° (skinned by the blended matrix, as three.js, Babylon.js and Godot do; %.3g° by its "
-                  "inverse transposed)",
-                  d->skinned_normal_rms, d->skinned_normal_degrees, d->inverse_normal_degrees);
+                  "inverse transposed, %.3g° accurate)",
+                  d->skinned_normal_rms, d->skinned_normal_degrees, d->inverse_normal_degrees,
+                  d->accurate_normal_degrees);
 }
 
 void report_steps(cli_json *json, const char *title, const char *x, const char *y, const double *values, size_t count) {

@@ -206,7 +206,8 @@ static void decompose_scene(const test_context *test, uint32_t transforms, bool 
         memcpy(mesh->normals + 3 * i, mesh->tangents + 4 * i, 3 * sizeof(float));
     along = play(test, model);
     mesh->normals = held;
-    float *points = calloc(mesh->points.count, 3 * sizeof *points), *shown = calloc(*count, 6 * sizeof *shown);
+    float *points = calloc(mesh->points.count, 3 * sizeof *points),
+          *shown = calloc(*count, 3 * PELT_NORMAL_RULES * sizeof *shown);
     float *n = calloc(*count, 3 * sizeof *n), *t = calloc(*count, 3 * sizeof *t);
     double *sums = calloc(*count, 3 * sizeof *sums);
     *normals = calloc(*count, sizeof **normals), *tangents = calloc(*count, sizeof **tangents);
@@ -214,10 +215,10 @@ static void decompose_scene(const test_context *test, uint32_t transforms, bool 
     for (uint32_t k = 0; k < played.frame_count; k++) {
         test_ok(test, pelt_clip_read(context, &model->clips[0], k, 0, *count, points));
         px_shading_frame(&shading, points, sums, n, t);
-        test_ok(test, played.source.read_normals(context, played.source.user, k, 0, *count, shown));
-        add_angles(shown, n, 6, *count, *normals);
-        test_ok(test, along.source.read_normals(context, along.source.user, k, 0, *count, shown));
-        add_angles(shown, t, 6, *count, *tangents);
+        test_ok(test, played.source.read_normals(context, played.source.user, k, false, 0, *count, shown));
+        add_angles(shown, n, 3 * PELT_NORMAL_RULES, *count, *normals);
+        test_ok(test, along.source.read_normals(context, along.source.user, k, false, 0, *count, shown));
+        add_angles(shown, t, 3 * PELT_NORMAL_RULES, *count, *tangents);
     }
     free(points), free(shown), free(n), free(t), free(sums);
     pelt_model_destroy(model);

@@ -125,6 +125,14 @@ PELT_API pelt_result pelt_load_poses_memory(pelt_context *context, pelt_model *m
 /* Encoding of PLY files. */
 typedef enum pelt_ply_encoding { PELT_PLY_BINARY, PELT_PLY_BIG_ENDIAN, PELT_PLY_ASCII } pelt_ply_encoding;
 
+/* Normals in mesh sequences of clips that a skin moves (pelt_clip_skin_normals): none, or 1 + pelt_normal_rule. */
+typedef enum pelt_frame_normals {
+    PELT_FRAME_NORMALS_NONE,
+    PELT_FRAME_NORMALS_MATRIX,
+    PELT_FRAME_NORMALS_INVERSE,
+    PELT_FRAME_NORMALS_ACCURATE
+} pelt_frame_normals;
+
 /* Order of vertices (glTF): KEPT: as in the model. SKIN: vertices of a skinned part are sorted by influence count, then by
  * bones, as pelt_skin_prepare does. The image is the same. */
 typedef enum pelt_vertex_order { PELT_ORDER_KEPT, PELT_ORDER_SKIN } pelt_vertex_order;
@@ -149,6 +157,7 @@ typedef struct pelt_save_desc {
     /* How many bones per vertex the programs blend that will play the file (glTF): a warning counts vertices with more.
      * Default 4 (0 means the same); 8: no warning. */
     uint32_t player_influences;
+    uint32_t normals; /* pelt_frame_normals: normals of frames that a skin moves (OBJ, PLY sequences); default none */
 } pelt_save_desc;
 PELT_API const pelt_option_table *pelt_save_options(void);
 PELT_API pelt_save_desc pelt_save_desc_default(void);

@@ -43,6 +43,8 @@ typedef struct pelt_difference {
     double skinned_normal_rms, skinned_normal_degrees;
     /* The same, transformed by the inverse transpose. */
     double inverse_normal_rms, inverse_normal_degrees;
+    /* The same, transformed by the inverse transpose of the deformation gradient (PELT_NORMALS_ACCURATE). */
+    double accurate_normal_rms, accurate_normal_degrees;
 } pelt_difference;
 
 /* Compares clip b with the reference a: same points, same frames. `mesh` has the triangles for normals and the points of

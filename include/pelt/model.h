@@ -91,6 +91,14 @@ typedef struct pelt_mesh {
 
 /* ---- Clip: a vertex animation ----------------------------------------------------------------------------- */
 
+/* Rules by which a skin moves normals. */
+typedef enum pelt_normal_rule {
+    PELT_NORMALS_MATRIX,   /* by the blended matrix itself, as most engines do */
+    PELT_NORMALS_INVERSE,  /* by its inverse transpose */
+    PELT_NORMALS_ACCURATE, /* by the inverse transpose of the deformation gradient, which includes that of the weights */
+    PELT_NORMAL_RULES
+} pelt_normal_rule;
+
 /* Reads frames of a clip that are not one array in memory. `read` copies positions of points [first, first + count) of one
  * frame to `out` [count][3]. Called from several threads at once. */
 typedef struct pelt_clip_source {
@@ -101,10 +109,11 @@ typedef struct pelt_clip_source {
     /* Hint: `count` points of a frame were read and are not needed again soon; a mapped file may drop the pages. NULL:
      * nothing to release. Also called for clips with `positions`. */
     void (*release)(const void *user, uint32_t count);
-    /* As `read`, for unit normals that a skin moves, to `out` [count][2][3]: by the blended matrix (most engines), and by
-     * its inverse transpose. NULL: only normals of the triangles. Also used for clips with `positions`. */
-    pelt_result (*read_normals)(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
-                                float *out);
+    /* Unit normals that a skin moves, to `out` [count][PELT_NORMAL_RULES][3]: of the first vertices of points [first,
+     * first + count), or, if `by_vertex`, of these vertices of the clip's mesh. NULL: only normals of the triangles. Also
+     * used for clips with `positions`. */
+    pelt_result (*read_normals)(pelt_context *context, const void *user, uint32_t frame, bool by_vertex, uint32_t first,
+                                uint32_t count, float *out);
 } pelt_clip_source;
 
 /* One vertex animation: the positions of all points in every frame. */

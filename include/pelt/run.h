@@ -43,6 +43,24 @@ PELT_API bool pelt_simd_available(pelt_simd simd);
 /* The fastest available one. */
 PELT_API pelt_simd pelt_simd_best(void);
 
+/* How the weight of one bone changes along the surface at a vertex: gradient = scale · value, in 1 / object units. */
+typedef struct pelt_weight_gradient {
+    uint16_t bone;    /* index into the palette */
+    int16_t value[3]; /* x, y, z; the values of all bones of a vertex sum to 0 where its weights sum to 1 */
+} pelt_weight_gradient;
+
+/* Gradients of the weights on the rest surface, for accurate normals of LINEAR jobs. */
+typedef struct pelt_weight_gradients {
+    const uint32_t *offsets;             /* [vertex + 1] first entry of each vertex; NULL: no gradients */
+    const pelt_weight_gradient *entries; /* [entry] none for vertices around which the weights are constant */
+    const float *scales;                 /* [vertex] 0 for vertices without entries */
+} pelt_weight_gradients;
+
+/* Computes the gradients of the model's skin, which it must have: least squares in the tangent plane over the edges of a
+ * vertex; hard edges of the mesh's normals separate surfaces. Welds the model. The result lives in the model's memory; later
+ * changes of the model do not affect it. */
+PELT_API pelt_result pelt_skin_gradients(pelt_context *context, pelt_model *model, pelt_weight_gradients *gradients);
+
 /* One skinning job: `vertex_count` vertices from in to out. in and out arrays must not overlap. */
 typedef struct pelt_skin_job {
     uint32_t vertex_count;                        /* number of vertices */
@@ -51,18 +69,21 @@ typedef struct pelt_skin_job {
     const float *weights;                         /* [vertex][K] sum 1 */
     const pelt_affine *palette;                   /* [bone], LINEAR */
     const pelt_dual_quaternion *dual_quaternions; /* [bone], DUAL_QUATERNION */
-    const pelt_affine *stretches; /* [bone], DUAL_QUATERNION: blended and applied before the rigid part; or NULL */
-    pelt_skinning skinning;       /* LINEAR or DUAL_QUATERNION */
-    const float *positions;       /* [vertex][3] */
-    const float *normals;         /* [vertex][3] or NULL */
-    const float *tangents;        /* [vertex][4] or NULL */
-    float *out_positions;         /* [vertex][3] */
-    float *out_normals;           /* [vertex][3] unit length; NULL exactly when normals is NULL */
-    float *out_tangents;          /* [vertex][4] unit length, handedness kept; NULL exactly when tangents is */
+    const pelt_affine *stretches;    /* [bone], DUAL_QUATERNION: blended and applied before the rigid part; or NULL */
+    pelt_skinning skinning;          /* LINEAR or DUAL_QUATERNION */
+    const float *positions;          /* [vertex][3] */
+    const float *normals;            /* [vertex][3] or NULL */
+    const float *tangents;           /* [vertex][4] or NULL */
+    float *out_positions;            /* [vertex][3] */
+    float *out_normals;              /* [vertex][3] unit length; NULL exactly when normals is NULL */
+    float *out_tangents;             /* [vertex][4] unit length, handedness kept; NULL exactly when tangents is */
+    pelt_weight_gradients gradients; /* LINEAR: accurate normals; {0}: cofactor matrix of the blended matrix */
 } pelt_skin_job;
 
 /* Runs a job with the best kernel of this machine on the calling thread. Normals of LINEAR jobs go through the
- * cofactor matrix of the blended 3×3 part (correct for scale and shear), tangents through the 3×3 part itself. */
+ * cofactor matrix of the blended 3×3 part (correct for scale and shear), tangents through the 3×3 part itself. With
+ * `gradients`, normals go through the cofactor matrix of the deformation gradient, which includes the change of the weights
+ * along the surface. */
 PELT_API void pelt_skin_run(const pelt_skin_job *job);
 /* The same with a given instruction set, which must be available. */
 PELT_API void pelt_skin_run_simd(const pelt_skin_job *job, pelt_simd simd);
@@ -200,7 +221,7 @@ PELT_API pelt_result pelt_motion_part(pelt_context *context, pelt_model *model, 
 PELT_API pelt_result pelt_motion_close(pelt_context *context, pelt_model *model, const pelt_motion *motion,
                                        pelt_motion *closed, double *added);
 /* Adds normals as players show them to a clip made by pelt_clip_from_motion: those of the mesh (smooth ones of the rest pose
- * where it has none; that welds the model) plus morph displacements, skinned by both rules (`source.read_normals`).
+ * where it has none; that welds the model) plus morph displacements, skinned by every rule (`source.read_normals`).
  * pelt_difference measures them. */
 PELT_API pelt_result pelt_clip_skin_normals(pelt_context *context, pelt_model *model, pelt_clip *clip);
 

@@ -16,8 +16,8 @@
 #define FRAME_BLOCK 4u
 #define DEGREES     57.295779513082321 /* of one radian */
 
-/* Kinds of normals: of triangles; skinned by the blended matrix; skinned by its inverse transpose. */
-enum { OF_TRIANGLES, BY_MATRIX, BY_INVERSE, KINDS };
+/* Kinds of normals: of triangles; skinned by each pelt_normal_rule. */
+enum { OF_TRIANGLES, BY_RULE, KINDS = BY_RULE + PELT_NORMAL_RULES };
 
 /* Partial sums of one frame. */
 typedef struct frame_sums {
@@ -85,7 +85,7 @@ static pelt_result mean_block(void *user, size_t first, size_t count, size_t blo
 typedef struct frame_scratch {
     float *a, *b;                  /* [point][3]; NULL when the clip is in memory */
     double *normals_a, *normals_b; /* [normal][3]; NULL without a mesh */
-    float *skinned;                /* [point][2][3]; NULL without such normals … */
+    float *skinned;                /* [point][PELT_NORMAL_RULES][3]; NULL without such normals … */
     float *shown;                  /* [vertex][3] … or without shading, */
     double *sums;                  /* [piece][3] likewise */
 } frame_scratch;
@@ -130,11 +130,11 @@ static void add_normals(const double a[3], const double b[3], int kind, frame_su
 static void compare_skinned(const comparison *c, uint32_t p, const frame_scratch *s, const double of_triangles[3],
                             frame_sums *sums) {
     double wanted[3] = {of_triangles[0], of_triangles[1], of_triangles[2]};
-    const float *own = s->skinned + 6 * (size_t)p;
+    const float *own = s->skinned + 3 * PELT_NORMAL_RULES * (size_t)p;
     for (size_t e = 0; e < 3 && c->shading; e++)
         wanted[e] = (double)s->shown[3 * (size_t)pelt_class_vertex(&c->mesh->points, p) + e];
-    for (int rule = 0; rule < 2; rule++, own += 3)
-        add_normals(wanted, (double[3]){(double)own[0], (double)own[1], (double)own[2]}, BY_MATRIX + rule, sums);
+    for (int rule = 0; rule < PELT_NORMAL_RULES; rule++, own += 3)
+        add_normals(wanted, (double[3]){(double)own[0], (double)own[1], (double)own[2]}, BY_RULE + rule, sums);
 }
 
 static void compare_normals(const comparison *c, const float *a, const float *b, const frame_scratch *s,
@@ -169,8 +169,8 @@ static pelt_result compare_frames(const comparison *c, uint32_t first, uint32_t 
         PX_TRY(frame_points(c, c->b, k, 0, c->point_count, s->b, &b));
         PX_TRY(compare_positions(c, k, a, b, sums));
         if (c->skinned)
-            PX_TRY(
-                c->skinned->source.read_normals(c->context, c->skinned->source.user, k, 0, c->point_count, s->skinned));
+            PX_TRY(c->skinned->source.read_normals(c->context, c->skinned->source.user, k, false, 0, c->point_count,
+                                                   s->skinned));
         if (c->mesh)
             compare_normals(c, a, b, s, sums);
         px_clip_release(c->a, c->point_count);
@@ -191,7 +191,7 @@ static pelt_result compare_block(void *user, size_t first, size_t count, size_t 
                  (c->b->positions || (s.b = PX_NEW(arena, float, point_floats))) &&
                  (!c->mesh || ((s.normals_a = PX_NEW(arena, double, normal_doubles)) &&
                                (s.normals_b = PX_NEW(arena, double, normal_doubles)))) &&
-                 (!c->skinned || (s.skinned = PX_NEW(arena, float, 2 * point_floats))) &&
+                 (!c->skinned || (s.skinned = PX_NEW(arena, float, PELT_NORMAL_RULES *point_floats))) &&
                  (!c->shading || ((s.shown = PX_NEW(arena, float, 3 * (size_t)c->mesh->vertex_count)) &&
                                   (s.sums = PX_NEW(arena, double, 3 * (size_t)c->shading->pieces.count))));
     pelt_result result = ready ? compare_frames(c, (uint32_t)first, (uint32_t)count, &s) : PELT_ERROR_MEMORY;
@@ -280,8 +280,9 @@ static void sum_up(const comparison *c, pelt_difference *d, double *frame_rms) {
     d->error_max_units = sqrt(max2);
     d->error_max = ratio(sqrt(max2), 2 * radius);
     sum_normals(c, OF_TRIANGLES, &d->normal_rms, &d->normal_degrees);
-    sum_normals(c, BY_MATRIX, &d->skinned_normal_rms, &d->skinned_normal_degrees);
-    sum_normals(c, BY_INVERSE, &d->inverse_normal_rms, &d->inverse_normal_degrees);
+    sum_normals(c, BY_RULE + PELT_NORMALS_MATRIX, &d->skinned_normal_rms, &d->skinned_normal_degrees);
+    sum_normals(c, BY_RULE + PELT_NORMALS_INVERSE, &d->inverse_normal_rms, &d->inverse_normal_degrees);
+    sum_normals(c, BY_RULE + PELT_NORMALS_ACCURATE, &d->accurate_normal_rms, &d->accurate_normal_degrees);
 }
 
 static pelt_result compare(comparison *c, px_arena *arena, pelt_difference *difference, double *frame_rms) {

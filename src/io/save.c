@@ -25,26 +25,45 @@ static const pelt_option options[] = {
      "leave vertex animations out without a warning (glTF)"},
     {"player-influences", 0, PELT_OPTION_UINT, FIELD(player_influences), "4", 0, PELT_MAX_INFLUENCES, NULL, "N",
      "bones per vertex that the programs blend which will play the file; a warning counts vertices with more"},
+    {"normals", 0, PELT_OPTION_CHOICE, FIELD(normals), "none", 0, 0, "none|matrix|inverse|accurate", NULL,
+     "write normals that the skin moves into mesh sequences: by the blended matrix as most engines do, by its inverse "
+     "transpose, or with the gradient of the weights"},
 };
 
 PX_DESC(save, options)
 
-/* One file per frame: the model with the frame's positions in place of its own. */
+/* Reads the normals of all vertices in a frame by one rule; `rows` [vertex][PELT_NORMAL_RULES][3] is scratch. */
+static pelt_result read_normals(const px_write *write, const pelt_clip *clip, uint32_t k, float *rows, float *normals) {
+    uint32_t count = write->model->mesh.vertex_count, rule = write->desc->normals - 1;
+    PX_TRY(clip->source.read_normals(write->context, clip->source.user, k, true, 0, count, rows));
+    for (size_t i = 0; i < count; i++)
+        memcpy(normals + 3 * i, rows + 3 * (PELT_NORMAL_RULES * i + rule), 3 * sizeof *normals);
+    return PELT_OK;
+}
+
+/* One file per frame: the model with the frame's positions and normals in place of its own. */
 static pelt_result write_sequence(const px_write *write, const px_format *format, px_arena *scratch) {
     const pelt_model *model = write->model;
     const pelt_mesh *mesh = &model->mesh;
     const pelt_clip *clip = &model->clips[write->desc->clip];
     float *points = PX_NEW(scratch, float, (size_t)3 * mesh->points.count);
     float *positions = PX_NEW(scratch, float, (size_t)3 * mesh->vertex_count);
-    if (!points || !positions)
+    size_t normal_count = write->desc->normals && clip->source.read_normals ? mesh->vertex_count : 0;
+    float *normals = PX_NEW(scratch, float, 3 * normal_count);
+    float *rows = PX_NEW(scratch, float, 3 * PELT_NORMAL_RULES * normal_count);
+    if (!points || !positions || !normals || !rows)
         return PELT_ERROR_MEMORY;
     pelt_model frame = *model;
     frame.mesh.positions = positions;
-    frame.mesh.normals = NULL; /* the rest pose's */
+    frame.mesh.normals = normal_count ? normals : NULL; /* not those of the rest pose */
+    if (normal_count)
+        frame.document = NULL; /* an OBJ's shares normals between corners */
     for (uint32_t k = 0; k < clip->frame_count; k++) {
         PX_TRY(px_progress(write->context, "write", k, clip->frame_count));
         PX_TRY(pelt_clip_read(write->context, clip, k, 0, mesh->points.count, points));
         pelt_vertex_classes_spread(&mesh->points, mesh->vertex_count, points, positions);
+        if (normal_count)
+            PX_TRY(read_normals(write, clip, k, rows, normals));
         px_write one = *write;
         one.model = &frame;
         one.path = px_sequence_path(scratch, write->path, k);

@@ -223,11 +223,11 @@ static pelt_result read_mapped(pelt_context *context, const void *user, uint32_t
     return PELT_OK;
 }
 
-static pelt_result read_mapped_normals(pelt_context *context, const void *user, uint32_t frame, uint32_t first,
-                                       uint32_t count, float *out) {
+static pelt_result read_mapped_normals(pelt_context *context, const void *user, uint32_t frame, bool by_vertex,
+                                       uint32_t first, uint32_t count, float *out) {
     const mapped_clip *m = user;
-    PX_TRY(m->clip.source.read_normals(context, m->clip.source.user, frame, first, count, out));
-    map_all(&m->turn, out, (size_t)2 * count, 3);
+    PX_TRY(m->clip.source.read_normals(context, m->clip.source.user, frame, by_vertex, first, count, out));
+    map_all(&m->turn, out, (size_t)PELT_NORMAL_RULES * count, 3);
     return PELT_OK;
 }
 

@@ -8,7 +8,8 @@ typedef struct motion_clip {
     pelt_model model;          /* copy: arrays replaced in the model later do not change the clip */
     const pelt_motion *motion; /* NULL: rest pose */
     pelt_skinning skinning;
-    const float *times; /* [frame] */
+    const float *times;              /* [frame] */
+    pelt_weight_gradients gradients; /* set with the normals */
 } motion_clip;
 
 /* ---- Reading ---------------------------------------------------------------------------------------------- */
@@ -50,13 +51,15 @@ static pelt_result read_frame(pelt_context *context, const void *user, uint32_t 
     return result;
 }
 
-static pelt_result read_normals(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
-                                float *out) {
+static pelt_result read_normals(pelt_context *context, const void *user, uint32_t frame, bool by_vertex, uint32_t first,
+                                uint32_t count, float *out) {
     const motion_clip *clip = user;
     px_pose pose;
     PX_TRY(px_pose_make(context, &clip->model, clip->motion, clip->times[frame], clip->skinning, &pose));
+    pose.gradients = clip->gradients;
+    float(*rows)[PELT_NORMAL_RULES][3] = (void *)out;
     for (uint32_t p = 0; p < count; p++)
-        px_pose_normals(&pose, pelt_class_vertex(&clip->model.mesh.points, first + p), out + (size_t)6 * p);
+        px_pose_normals(&pose, by_vertex ? first + p : pelt_class_vertex(&clip->model.mesh.points, first + p), rows[p]);
     px_pose_free(&pose);
     return PELT_OK;
 }
@@ -127,17 +130,23 @@ pelt_result pelt_clip_skin_normals(pelt_context *context, pelt_model *model, pel
     if (clip->source.read != read_frame)
         return px_fail(context, PELT_ERROR_USAGE, "clip '%s' is not one of a motion: no skin moves its normals",
                        clip->name);
+    PX_TRY(pelt_model_weld(context, model));
+    motion_clip *user = PX_NEW(model->memory, motion_clip, 1);
+    if (!user)
+        return PELT_ERROR_MEMORY;
+    *user = *old;
     if (!old->model.mesh.normals) {
-        PX_TRY(pelt_model_weld(context, model));
-        motion_clip *user = PX_NEW(model->memory, motion_clip, 1);
         float *normals = PX_NEW(model->memory, float, 3 * (size_t)model->mesh.vertex_count);
-        if (!user || !normals)
+        if (!normals)
             return PELT_ERROR_MEMORY;
         PX_TRY(pelt_mesh_normals(context, &model->mesh, old->model.mesh.positions, normals));
-        *user = *old;
         user->model.mesh.normals = normals;
-        clip->source.user = user;
     }
+    pelt_model posed = user->model; /* as the clip was made, with today's weld */
+    posed.mesh.weld = model->mesh.weld;
+    if (posed.skin.bone_count)
+        PX_TRY(pelt_skin_gradients(context, &posed, &user->gradients));
+    clip->source.user = user;
     clip->source.read_normals = read_normals;
     return PELT_OK;
 }

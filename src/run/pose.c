@@ -135,16 +135,31 @@ void px_pose_range(const px_pose *pose, size_t first, size_t count, float *out_p
     }
 }
 
-void px_pose_normals(const px_pose *pose, uint32_t vertex, float out[6]) {
+/* Adds Σ (palette · place) gradientᵀ to `linear`: the change of the weights along the surface. */
+static void add_gradients(const px_pose *pose, uint32_t vertex, const float place[3], double linear[9]) {
+    const pelt_weight_gradients *g = &pose->gradients;
+    for (uint32_t n = g->offsets[vertex]; n < g->offsets[vertex + 1]; n++) {
+        const float *m = pose->palette[g->entries[n].bone].m;
+        for (int e = 0; e < 9; e++) {
+            const float *row = m + e / 3 * 4;
+            double moved = (double)row[0] * place[0] + (double)row[1] * place[1] + (double)row[2] * place[2] + row[3];
+            linear[e] += moved * (double)g->scales[vertex] * g->entries[n].value[e % 3];
+        }
+    }
+}
+
+void px_pose_normals(const px_pose *pose, uint32_t vertex, float out[PELT_NORMAL_RULES][3]) {
     const pelt_model *model = pose->model;
-    double m[12], linear[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, rest[3], shown[2][3];
+    double m[12], linear[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, rest[3], shown[PELT_NORMAL_RULES][3];
     float place[3], normal[3];
     if (pose->dual_quaternions) {
-        px_pose_range(pose, vertex, 1, place, out);
-        memcpy(out + 3, out, 3 * sizeof *out);
+        px_pose_range(pose, vertex, 1, place, out[0]);
+        for (int rule = 1; rule < PELT_NORMAL_RULES; rule++)
+            memcpy(out[rule], out[0], sizeof out[0]);
         return;
     }
     memcpy(normal, model->mesh.normals + 3 * (size_t)vertex, sizeof normal);
+    memcpy(place, model->mesh.positions + 3 * (size_t)vertex, sizeof place);
     if (pose->weights)
         px_morph_range(&model->mesh, &model->morphs, pose->weights, vertex, 1, place, normal, NULL);
     if (pose->palette)
@@ -153,10 +168,13 @@ void px_pose_normals(const px_pose *pose, uint32_t vertex, float out[6]) {
         linear[e] = m[e + e / 3];
     for (int c = 0; c < 3; c++)
         rest[c] = (double)normal[c];
-    px_skin_direction(linear, rest, shown[0]);
-    px_skin_normal(linear, rest, shown[1]);
-    for (int c = 0; c < 6; c++)
-        out[c] = (float)shown[c / 3][c % 3];
+    px_skin_direction(linear, rest, shown[PELT_NORMALS_MATRIX]);
+    px_skin_normal(linear, rest, shown[PELT_NORMALS_INVERSE]);
+    if (pose->palette && pose->gradients.offsets)
+        add_gradients(pose, vertex, place, linear);
+    px_skin_normal(linear, rest, shown[PELT_NORMALS_ACCURATE]);
+    for (int e = 0; e < 3 * PELT_NORMAL_RULES; e++)
+        out[e / 3][e % 3] = (float)shown[e / 3][e % 3];
 }
 
 /* ---- Whole models ----------------------------------------------------------------------------------------- */

@@ -66,6 +66,10 @@ static inline pelt_skin_job px_skin_range(const pelt_skin_job *job, size_t first
         part.normals += 3 * first;
         part.out_normals += 3 * first;
     }
+    if (job->gradients.offsets) {
+        part.gradients.offsets += first;
+        part.gradients.scales += first;
+    }
     if (job->tangents) {
         part.tangents += 4 * first;
         part.out_tangents += 4 * first;
@@ -86,6 +90,7 @@ typedef struct px_pose {
     pelt_affine *palette;                   /* [bone] or NULL: no skin */
     pelt_dual_quaternion *dual_quaternions; /* [bone] or NULL: not DUAL_QUATERNION */
     pelt_affine *stretches;                 /* [bone] or NULL: not DUAL_QUATERNION, or bones do not scale */
+    pelt_weight_gradients gradients;        /* for accurate normals of px_pose_normals, set by the caller; or {0} */
     px_arena *scratch;
 } px_pose;
 
@@ -98,9 +103,8 @@ void px_pose_free(px_pose *pose);
 /* Evaluates positions and, if out_normals is not NULL, normals of vertices [first, first + count) on the calling
  * thread. Out arrays hold only these. Safe from any thread. Never allocates. */
 void px_pose_range(const px_pose *pose, size_t first, size_t count, float *out_positions, float *out_normals);
-/* Computes the unit normal of a vertex as engines skin it: out[0..2] by the blended matrix itself, out[3..5] by its
- * inverse transpose. Dual quaternions are rigid, so both are equal. The mesh must have normals. Safe from any
- * thread. */
-void px_pose_normals(const px_pose *pose, uint32_t vertex, float out[6]);
+/* Computes the unit normal of a vertex by every rule. Dual quaternions are rigid, so all are equal; without gradients
+ * ACCURATE is INVERSE. The mesh must have normals. Safe from any thread. */
+void px_pose_normals(const px_pose *pose, uint32_t vertex, float out[PELT_NORMAL_RULES][3]);
 
 #endif

@@ -187,18 +187,18 @@ static pelt_result smooth_normals(pelt_context *context, const pelt_mesh *mesh, 
 static pelt_result skinned_normals(pelt_context *context, const pelt_model *model, const pelt_motion *motion,
                                    double time, float *normals) {
     const pelt_mesh *mesh = &model->mesh;
-    float both[6];
+    float rules[PELT_NORMAL_RULES][3];
     px_pose pose;
     PX_TRY(px_pose_make(context, model, motion, (float)time, PELT_SKINNING_LINEAR, &pose));
     for (uint32_t i = 0; i < mesh->vertex_count; i++) {
-        px_pose_normals(&pose, i, both);
-        memcpy(normals + (size_t)3 * i, both, 3 * sizeof *both);
+        px_pose_normals(&pose, i, rules);
+        memcpy(normals + (size_t)3 * i, rules[PELT_NORMALS_MATRIX], sizeof rules[0]);
     }
     for (uint32_t p = 0; p < mesh->part_count; p++) {
         const pelt_part *part = &mesh->parts[p];
         for (uint32_t i = 0; i < part->vertex_count && !part->skinned; i++) {
-            px_pose_normals(&pose, part->first_vertex + i, both);
-            memcpy(normals + (size_t)3 * (part->first_vertex + i), both + 3, 3 * sizeof *both);
+            px_pose_normals(&pose, part->first_vertex + i, rules);
+            memcpy(normals + (size_t)3 * (part->first_vertex + i), rules[PELT_NORMALS_INVERSE], sizeof rules[0]);
         }
     }
     px_pose_free(&pose);

@@ -39,6 +39,21 @@ missing f_005.obj
 run 0 bake -q strip.gltf -o four.pc2 --fps 4
 run 0 compare 'f_%03d.obj' bend.obj four.pc2 --max-error 1e-3
 
+# Normals by every rule; caches have none.
+"$PELT_SCENES" tube -o tube.glb --vertices 200 --frames 4 >log/out || fail "pelt-scenes"
+run 0 bake -q tube.glb -o 'n_%03d.obj'
+grep -q '^vn' n_003.obj && fail "normals that nobody asked for"
+for rule in matrix inverse accurate; do
+    run 0 bake -q tube.glb -o "${rule}_%03d.obj" --normals $rule
+    grep -q '^vn' ${rule}_003.obj || fail "no normals by $rule"
+    run 0 compare 'n_%03d.obj' "${rule}_%03d.obj" --max-error 0
+    cmp -s inverse_003.obj ${rule}_003.obj && [ $rule != inverse ] && fail "$rule is inverse"
+done
+run 0 compare 'n_%03d.obj' tube.glb --json report.json
+json report.json 'r.accurate_normal_degrees < 0.9 * r.inverse_normal_degrees'
+run 1 bake strip.gltf -o no.pc2 --normals accurate
+err "holds no normals"
+
 # Dual quaternions are another surface.
 run 0 bake -q strip.gltf -o dq.pc2 --skinning dual-quaternion
 run 4 compare bend.obj bend.pc2 dq.pc2 --max-error 0.01

@@ -34,6 +34,8 @@ const KNOWN: Record<string, [label: string, write?: (value: number) => string, h
     skinned_normal_degrees: ["skinned normals, angle", degrees, "As three.js, Babylon.js and Godot skin them"],
     inverse_normal_rms: ["by the inverse transpose", undefined, "RMS difference of normals transformed by the inverse transpose"],
     inverse_normal_degrees: ["by the inverse transpose, angle", degrees],
+    accurate_normal_rms: ["accurate", undefined, "RMS difference of normals that follow the gradient of the weights too"],
+    accurate_normal_degrees: ["accurate, angle", degrees],
     bones: ["bones"],
     influences: ["influences"],
     dimension: ["dimension"],
