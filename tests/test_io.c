@@ -4,7 +4,11 @@
 #include "io/io.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 
 /* ---- Small files ------------------------------------------------------------------------------------------ */
 
@@ -310,6 +314,116 @@ static void test_output_is_atomic(void **state) {
     test_end(&test);
 }
 
+static void check_text(const char *name, const char *wanted) {
+    char text[8] = "";
+    FILE *file = fopen(in_folder(name), "rb");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    fclose(file);
+    assert_string_equal(text, wanted);
+}
+
+/* Files are renamed one after the other. Where one cannot be, those before it are as they were: the file that existed
+ * has its old content again, the one that did not is gone. The main file, opened first, is the last to appear. */
+static void test_all_are_renamed_or_none(void **state) {
+    (void)state;
+    static const char *const names[] = {"main.txt", "second.txt", "third.txt"};
+    test_context test;
+    test_begin(&test, 1);
+    put("second.txt", "old");
+    for (int blocked = 1; blocked >= 0; blocked--) {
+        px_output *output = px_output_begin(test.context, true);
+        for (size_t n = 0; n < 3; n++) {
+            px_output_file *file;
+            test_ok(&test, px_output_open(output, in_folder(names[n]), &file));
+            test_ok(&test, px_output_write(file, "new", 3));
+        }
+        if (blocked) {
+            assert_int_equal(mkdir(in_folder("main.txt"), 0777), 0); /* a file cannot replace a folder */
+            test_fails(&test, px_output_commit(output), PELT_ERROR_OUTPUT, "cannot be put in place");
+            assert_int_equal(rmdir(in_folder("main.txt")), 0);
+            assert_int_equal(file_count(), 1);
+            check_text("second.txt", "old");
+        } else {
+            test_ok(&test, px_output_commit(output));
+            assert_int_equal(file_count(), 3);
+            for (size_t n = 0; n < 3; n++)
+                check_text(names[n], "new");
+        }
+    }
+    test_end(&test);
+}
+
+/* ---- Signals ---------------------------------------------------------------------------------------------- */
+
+static atomic_int alarms;
+
+static void on_alarm(int number) {
+    (void)number;
+    atomic_fetch_add(&alarms, 1);
+}
+
+static void wait_for_alarms(int count) {
+    for (int end = atomic_load(&alarms) + count; atomic_load(&alarms) < end;)
+        usleep(1000);
+}
+
+#define PIPE_SIZE ((size_t)1 << 18) /* more than a pipe holds: who writes it waits for who reads */
+
+typedef struct pipe_end {
+    const char *path;
+    bool reads;
+    size_t done; /* bytes */
+} pipe_end;
+
+/* The other end of the pipe: opens it late and is slow, so that each call of the main thread is interrupted. */
+static void *run_slow_end(void *user) {
+    static char bytes[PIPE_SIZE];
+    pipe_end *end = user;
+    wait_for_alarms(3);
+    int pipe = open(end->path, end->reads ? O_RDONLY : O_WRONLY);
+    wait_for_alarms(3);
+    for (ssize_t size = 1; size > 0 && end->done<PIPE_SIZE; end->done += size> 0 ? (size_t)size : 0)
+        size = end->reads ? read(pipe, bytes, PIPE_SIZE) : write(pipe, bytes, PIPE_SIZE - end->done);
+    close(pipe);
+    return NULL;
+}
+
+/* Signals that do not cancel interrupt open, read and write (EINTR); they are called again. */
+static void test_interrupted_calls(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    const char *path = in_folder("pipe");
+    assert_int_equal(mkfifo(path, 0666), 0);
+    struct sigaction action = {.sa_handler = on_alarm}, before; /* without SA_RESTART */
+    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+    sigset_t alarm_only;
+    sigemptyset(&alarm_only);
+    sigaddset(&alarm_only, SIGALRM);
+    char *bytes = calloc(PIPE_SIZE, 1);
+    pipe_end ends[2] = {{.path = path, .reads = true}, {.path = path, .reads = false}};
+    for (size_t n = 0; n < 2; n++) {
+        pthread_t thread;
+        pthread_sigmask(SIG_BLOCK, &alarm_only, NULL); /* inherited: only the main thread is interrupted */
+        assert_int_equal(pthread_create(&thread, NULL, run_slow_end, &ends[n]), 0);
+        pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
+        setitimer(ITIMER_REAL, &(struct itimerval){{0, 3000}, {0, 3000}}, NULL);
+        px_arena *arena = px_arena_create(test.context);
+        px_file file = {.size = PIPE_SIZE};
+        pelt_result result =
+            ends[n].reads ? pelt_file_write(test.context, path, bytes, PIPE_SIZE) : px_file_open(arena, path, &file);
+        pthread_join(thread, NULL);
+        setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
+        test_ok(&test, result);
+        assert_true(ends[n].done == PIPE_SIZE && file.size == PIPE_SIZE);
+        px_arena_destroy(arena);
+    }
+    free(bytes);
+    sigaction(SIGALRM, &before, NULL);
+    test_end(&test);
+}
+
 static void test_cancel_leaves_nothing(void **state) {
     (void)state;
     put_triangle("c_0.obj", 0, "f 1 2 3");
@@ -363,6 +477,8 @@ int main(void) {
         FOLDER_TEST(test_detection),
         cmocka_unit_test(test_cache_in_memory),
         FOLDER_TEST(test_output_is_atomic),
+        FOLDER_TEST(test_all_are_renamed_or_none),
+        FOLDER_TEST(test_interrupted_calls),
         FOLDER_TEST(test_cancel_leaves_nothing),
         FOLDER_TEST(test_failed_allocations),
     };

@@ -149,18 +149,19 @@ struct px_output_file {
     const char *path;      /* as given by the caller */
     const char *place;     /* final path */
     const char *temporary; /* path while it is written; NULL: written directly, or already renamed */
+    const char *backup;    /* the file that was at `place` before, until all files are renamed; NULL: none */
+    bool renamed;
 };
 
 struct px_output {
     px_arena *arena;
     bool replace;
-    px_output_file *files; /* in the order of opening, which is the order of renaming */
-    px_output_file **last;
-    px_output_file *open; /* the one being written, or NULL */
-    int descriptor;       /* descriptor of `open` */
-    size_t used;          /* bytes used in buffer */
-    char *buffer;         /* [OUTPUT_BUFFER] */
-    px_buffer *memory;    /* written instead of files; NULL: files */
+    px_output_file *files; /* the last opened first, which is the order of renaming: the main file appears last */
+    px_output_file *open;  /* the one being written, or NULL */
+    int descriptor;        /* descriptor of `open` */
+    size_t used;           /* bytes used in buffer */
+    char *buffer;          /* [OUTPUT_BUFFER] */
+    px_buffer *memory;     /* written instead of files; NULL: files */
 };
 
 px_output *px_output_begin(pelt_context *context, bool replace) {
@@ -172,7 +173,6 @@ px_output *px_output_begin(pelt_context *context, bool replace) {
         return NULL;
     }
     *output = (px_output){.arena = arena, .replace = replace, .buffer = buffer};
-    output->last = &output->files;
     return output;
 }
 
@@ -183,12 +183,12 @@ px_output *px_output_begin_memory(pelt_context *context, px_buffer *memory) {
     return output;
 }
 
-/* Temporary path in the same folder: "folder/.name.pelt-1234" for "folder/name". */
-static const char *temporary_path(px_output *output, const char *path) {
+/* Temporary path in the same folder: "folder/.name.pelt-1234" for "folder/name", with the ending behind it. */
+static const char *temporary_path(px_output *output, const char *path, const char *ending) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     px_buffer text = {.context = px_arena_context(output->arena)};
-    px_buffer_format(&text, "%.*s.%s.pelt-%ld", (int)(name - path), path, name, (long)getpid());
+    px_buffer_format(&text, "%.*s.%s.pelt-%ld%s", (int)(name - path), path, name, (long)getpid(), ending);
     const char *copy = text.failed ? NULL : px_arena_text(output->arena, text.data, text.size);
     px_buffer_free(&text);
     return copy;
@@ -267,7 +267,7 @@ static pelt_result open_output(px_output *output, px_output_file *file) {
     } else if (regular) {
         const char *place = exists && realpath(path, real) ? real : path;
         file->place = px_arena_text(output->arena, place, strlen(place));
-        if (!file->place || !(file->temporary = temporary_path(output, place)))
+        if (!file->place || !(file->temporary = temporary_path(output, place, "")))
             return PELT_ERROR_MEMORY;
         unlink(file->temporary); /* never write through an existing file or link */
         PX_TRY(open_descriptor(context, file->temporary, O_WRONLY | O_CREAT | O_EXCL, &output->descriptor));
@@ -286,8 +286,8 @@ pelt_result px_output_open(px_output *output, const char *path, px_output_file *
     file->output = output;
     if (!output->memory)
         PX_TRY(open_output(output, file));
-    *output->last = output->open = *out = file;
-    output->last = &file->next;
+    file->next = output->files;
+    output->files = output->open = *out = file;
     return PELT_OK;
 }
 
@@ -304,15 +304,46 @@ pelt_result px_output_write(px_output_file *file, const void *data, size_t size)
     return PELT_OK;
 }
 
+/* Keeps the file at `place` under a second name. Without hard links (FAT, some network file systems) it is renamed, and
+ * `place` is empty until the new file follows. */
+static pelt_result back_up(px_output *output, px_output_file *file) {
+    struct stat status;
+    if (lstat(file->place, &status) != 0 || !S_ISREG(status.st_mode)) /* a folder made meanwhile: rename refuses it */
+        return PELT_OK;
+    const char *backup = temporary_path(output, file->place, "-old");
+    if (!backup)
+        return PELT_ERROR_MEMORY;
+    unlink(backup);
+    if (link(file->place, backup) == 0 || (errno != ENOSPC && errno != EDQUOT && rename(file->place, backup) == 0)) {
+        file->backup = backup;
+        return PELT_OK;
+    }
+    return fail_output(output, file->path, "cannot be put in place", errno);
+}
+
+static pelt_result put_in_place(px_output *output, px_output_file *file) {
+    if (!file->temporary)
+        return PELT_OK;
+    if (output->files->next) /* a single file needs no backup: rename replaces it or fails */
+        PX_TRY(back_up(output, file));
+    if (rename(file->temporary, file->place) != 0)
+        return fail_output(output, file->path, "cannot be put in place", errno);
+    file->temporary = NULL;
+    file->renamed = true;
+    return PELT_OK;
+}
+
 pelt_result px_output_commit(px_output *output) {
     pelt_result result = finish_open(output);
-    for (px_output_file *file = output->files; file && result == PELT_OK; file = file->next) {
-        if (!file->temporary)
-            continue;
-        if (rename(file->temporary, file->place) != 0)
-            result = fail_output(output, file->path, "cannot be put in place", errno);
-        else
-            file->temporary = NULL;
+    for (px_output_file *file = output->files; file && result == PELT_OK; file = file->next)
+        result = put_in_place(output, file);
+    for (px_output_file *file = output->files; file; file = file->next) {
+        if (result != PELT_OK && file->renamed && !file->backup)
+            unlink(file->place);
+        /* Where putting the old file back fails, it stays under its second name. A rename between two names of one file
+         * leaves both (POSIX). */
+        if (file->backup && (result == PELT_OK || rename(file->backup, file->place) == 0))
+            unlink(file->backup);
     }
     px_output_abort(output);
     return result;

@@ -1,9 +1,10 @@
 /* A library to be preloaded (LD_PRELOAD): one fault in a run of a program, at a place that is the same in every run.
  *
  *   PELT_FAULT="memory N"           the N-th allocation fails
- *   PELT_FAULT="file N"             the disk is full from the N-th call on that creates, writes, closes or renames a file
+ *   PELT_FAULT="file N"             the disk is full from the N-th call on that creates, writes or closes a file
+ *   PELT_FAULT="place N"            the N-th call that links or renames a file finds the disk full
  *   PELT_FAULT="INT memory N"       the N-th allocation first raises SIGINT; "TERM file N" and so on likewise
- *   PELT_FAULT_COUNTS=FILE          write "ALLOCATIONS FILE-CALLS" there when main returns
+ *   PELT_FAULT_COUNTS=FILE          write "ALLOCATIONS FILE-CALLS RENAMES" there when main returns
  *
  * Only calls made while main runs count, so neither the loader nor what runs at exit (gcov) is hit. Files are written in
  * pieces of at most PIECE bytes, which a file system may do, so that small files have many places too. */
@@ -23,7 +24,8 @@
 #define EXPORT __attribute__((visibility("default")))
 #define PIECE  4096u
 
-enum { MEMORY, FILES, CALL_KINDS };
+enum { MEMORY, FILES, PLACES, CALL_KINDS };
+static const char *const kind_names[CALL_KINDS] = {"memory", "file", "place"};
 
 static atomic_bool armed;
 static atomic_long counts[CALL_KINDS];
@@ -43,7 +45,7 @@ static bool fault(int kind) {
         return false;
     }
     errno = kind == MEMORY ? ENOMEM : ENOSPC;
-    return kind == MEMORY ? count == fault_at : count >= fault_at;
+    return kind == FILES ? count >= fault_at : count == fault_at;
 }
 
 /* ---- Memory ----------------------------------------------------------------------------------------------- */
@@ -105,8 +107,12 @@ EXPORT int close(int descriptor) {
     return -1;
 }
 
+EXPORT int link(const char *from, const char *to) {
+    return fault(PLACES) ? -1 : REAL(link)(from, to);
+}
+
 EXPORT int rename(const char *from, const char *to) {
-    return fault(FILES) ? -1 : REAL(rename)(from, to);
+    return fault(PLACES) ? -1 : REAL(rename)(from, to);
 }
 
 /* ---- main ------------------------------------------------------------------------------------------------- */
@@ -121,14 +127,17 @@ static int run(int argc, char **argv, char **environment) {
         sscanf(text, "%7s %7s %ld", signal_name, kind, &fault_at) != 3)
         return 99;
     fault_signal = strcmp(signal_name, "INT") == 0 ? SIGINT : strcmp(signal_name, "TERM") == 0 ? SIGTERM : 0;
-    fault_kind = strcmp(kind, "memory") == 0 ? MEMORY : strcmp(kind, "file") == 0 ? FILES : -1;
+    for (int k = 0; k < CALL_KINDS; k++)
+        if (strcmp(kind, kind_names[k]) == 0)
+            fault_kind = k;
     atomic_store(&armed, true);
     int code = program(argc, argv, environment);
     atomic_store(&armed, false);
     const char *path = getenv("PELT_FAULT_COUNTS");
     FILE *file = path ? fopen(path, "w") : NULL;
     if (file) {
-        fprintf(file, "%ld %ld\n", atomic_load(&counts[MEMORY]), atomic_load(&counts[FILES]));
+        for (int k = 0; k < CALL_KINDS; k++)
+            fprintf(file, "%ld%c", atomic_load(&counts[k]), k + 1 < CALL_KINDS ? ' ' : '\n');
         fclose(file);
     }
     return code;
