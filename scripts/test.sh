@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
 # test.sh [--all]: every test.
 #
-# coverage (dev with gcov) runs all of them but one, and at least 85 % of the lines of src/ must have run; dev-clang has to build
-# without warnings, and is installed (others cannot link a library with gcov in it); asan runs the tests of the library and
-# of the program, the fuzz corpora and the broken files; tsan runs what uses several threads. Each build, and the coverage,
-# counts as one test.
+#   coverage   gcc, with gcov: the tests of the library (test_*) and the fuzz corpora; at least 85 % of the lines of src/ must have run
+#   dev-clang  clang, optimised; must build without warnings: all other tests, that is those of the program, the documentation, the page
+#              in a browser, other readers of our files, the installed package, the quick parts of gauntlet and interop
+#   asan       clang, address and undefined-behaviour sanitizers: the tests of the library and of the program, fuzz corpora, broken files
+#   tsan       clang, thread sanitizer: tests that together enter every parallel loop (THREAD_TESTS in tests/CMakeLists.txt)
 #
-# --all adds what is slow or needs other programs: every test of the library under tsan, interruptions at 20 times as many places,
-# the whole gauntlet, all of interop, other build switches, and MINUTES=5 of every fuzz target; each is one test.
+# Each build, and the coverage, counts as one test. Real data is used by coverage and dev-clang only; under sanitizers it would only
+# take long.
+#
+# --all adds what is slow or needs other programs: every test of the library and of the program under tsan, interruptions at 20 times
+# as many places, the whole gauntlet, all of interop, other build switches, and MINUTES=5 of every fuzz target; each is one test.
 #
 # The end is a summary with a line for each part. Its last line is `N passed, N failed`, with `, N skipped` behind when tests
 # had no data to run on; fails when anything failed.
@@ -35,7 +39,7 @@ one() {
     return $status
 }
 
-build() { one "$1: build" scripts/build.sh "$1"; }
+build() { one "${1%%:*}: build" scripts/build.sh "$1"; }
 
 # run PRESET CTEST-ARGUMENTS…: as many tests as there are, counted from CTest's own record.
 run() {
@@ -63,17 +67,18 @@ covered() {
     awk -v least="$1" '{ exit !($1 >= least) }' <<<"$all"
 }
 
-build coverage && find build/coverage -name '*.gcda' -delete && run coverage -E '^install$' &&
+build coverage && find build/coverage -name '*.gcda' -delete && run coverage -R '^(test_|replay_)' &&
     one "coverage: 85 % of lines" covered 85
-build dev-clang && run dev-clang -R '^install$'
-# Under sanitizers tests go without the real data, which would only take long. tsan's own start does not survive the limit
-# on the size of files that cli_hostile sets; test_repeat calls twenty times what other tests call once.
-build asan && PELT_DATA=/none run asan -R '^(test_|cli_|replay_)' && run asan -R '^data_broken'
-build tsan && PELT_DATA=/none run tsan -L threads -E '^(cli_hostile|test_repeat)$'
+build dev-clang && run dev-clang -E '^(test_|replay_)'
+# test_repeat calls twenty times what other tests call once.
+build asan && PELT_DATA_BROKEN=${PELT_DATA:-$PWD/../shared/data} PELT_DATA=/none \
+    run asan -R '^(test_|cli_|replay_|data_broken)' -E '^test_repeat$'
+build tsan:thread_tests && PELT_DATA=/none run tsan -L threads
 
 if [ "${1:-}" = --all ]; then
     programs=(build/release/bin/pelt build/release/bin/pelt-scenes)
-    [ ! -d build/tsan ] || PELT_DATA=/none run tsan -R '^test_' -LE threads
+    # The start of tsan's runtime does not survive the limit on the size of files that cli_hostile sets.
+    build tsan && PELT_DATA=/none run tsan -R '^(test_|cli_)' -LE threads -E '^cli_hostile$'
     build release &&
         one "interrupt: dense" node tests/interrupt/interrupt.mjs "${programs[@]}" build/release/lib/libfault.so --dense &&
         one "gauntlet: whole" node tests/gauntlet/gauntlet.mjs "${programs[@]}" build/release/bin/tool_pose &&

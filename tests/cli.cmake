@@ -4,7 +4,7 @@ list(FILTER CLI_TESTS EXCLUDE REGEX "/lib\\.sh$")
 foreach(script ${CLI_TESTS})
     get_filename_component(name ${script} NAME_WE)
     add_test(NAME cli_${name} COMMAND sh ${script})
-    set_tests_properties(cli_${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS threads
+    set_tests_properties(cli_${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77
         ENVIRONMENT "PELT=$<TARGET_FILE:pelt>;PELT_SCENES=${CMAKE_BINARY_DIR}/bin/pelt-scenes")
     pelt_test_parts(cli_${name} ${script})
 endforeach()

@@ -574,7 +574,7 @@ static void wrong_settings(void **state) {
 
 static pelt_result run_once(pelt_context *context, void *user) {
     pelt_model *model = NULL;
-    pelt_result result = make_parts(context, 60, &model);
+    pelt_result result = make_parts(context, 27, &model);
     if (result == PELT_OK)
         result = pelt_decompose(context, model, user, NULL);
     pelt_model_destroy(model);
