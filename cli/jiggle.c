@@ -12,6 +12,8 @@ static const pelt_option own_options[] = {
      "a cache (.pc2, .mdd), a pattern of meshes ('f_%04d.obj', 'f_%04d.ply') or a rig (.glb, .gltf)"},
     {"as", 0, PELT_OPTION_CHOICE, FIELD(as), "auto", 0, 0, "auto|cache|morphs|bones", NULL,
      "kind of result; auto: a cache for cache formats, bones for rigs"},
+    {"preset", 0, PELT_OPTION_CHOICE, FIELD(preset), "none", 0, 0, "none|lattice2011", NULL,
+     "settings of a published method, Chen et al. 2011; other options take precedence"},
     {"mesh", 0, PELT_OPTION_TEXT, FIELD(mesh), NULL, 0, 0, NULL, "FILE",
      "also write the mesh that a cache belongs to, in its rest pose (.obj, .ply)"},
 };

@@ -15,7 +15,8 @@ typedef struct jiggle_settings {
     decompose_settings skin; /* for helper bones and morph targets; skin.output is the output of the verb */
     pelt_jiggle_simulate_desc simulate;
     const char *mesh;
-    uint32_t as; /* jiggle_as */
+    uint32_t as;     /* jiggle_as */
+    uint32_t preset; /* applied by the parser */
     /* Repeatable options: the last value. jiggle_values.c reads all values from the session. */
     const char *soft, *pin, *stiffness, *damping, *heat, *heat_width, *collider;
     const char *soft_map, *pin_map, *stiffness_map, *damping_map;

@@ -16,16 +16,20 @@ typedef struct arm_test {
     pelt_transform locals[ARM_JOINTS];
 } arm_test;
 
-static inline void arm_begin(arm_test *t, uint32_t particles, pelt_jiggle_weights weights) {
+static inline void arm_begin_desc(arm_test *t, const pelt_jiggle_desc *desc) {
     pelt_context *context = test_begin(&t->test, 1);
     scene_desc size = {.vertex_count = 4000, .frame_count = 1};
+    test_ok(&t->test, scene_find("wring")->make(context, &size, &t->model));
+    test_ok(&t->test, pelt_jiggle_create(context, t->model, desc, &t->jiggle));
+    assert_int_equal(t->model->skeleton.joint_count, ARM_JOINTS);
+    memcpy(t->locals, t->model->skeleton.rest, sizeof t->locals);
+}
+
+static inline void arm_begin(arm_test *t, uint32_t particles, pelt_jiggle_weights weights) {
     pelt_jiggle_desc desc = pelt_jiggle_desc_default();
     desc.particles = particles;
     desc.weights = weights;
-    test_ok(&t->test, scene_find("wring")->make(context, &size, &t->model));
-    test_ok(&t->test, pelt_jiggle_create(context, t->model, &desc, &t->jiggle));
-    assert_int_equal(t->model->skeleton.joint_count, ARM_JOINTS);
-    memcpy(t->locals, t->model->skeleton.rest, sizeof t->locals);
+    arm_begin_desc(t, &desc);
 }
 
 static inline void arm_end(arm_test *t) {

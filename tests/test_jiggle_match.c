@@ -26,7 +26,7 @@ static float *floats(fixture *f, size_t count) {
 }
 
 static void use_body(fixture *f, pelt_simd simd) {
-    test_ok(&f->test, px_match_make(f->arena, &f->lattice, px_jiggle_kernels_of(simd), &f->match));
+    test_ok(&f->test, px_match_make(f->arena, &f->lattice, px_jiggle_kernels_of(simd), PELT_JIGGLE_REGIONS_SKIN, &f->match));
 }
 
 /* A lattice around a scene: limbs that branch, and particles that are in several chains. */

@@ -105,7 +105,8 @@ static pelt_result block_make(pelt_context *context, float cell, bool apart, blo
             f->lattice.cells[i][c] = x + (c & 1) + SIDE * (y + (c >> 1 & 1)) + SIDE * SIDE * (z + (c >> 2));
             f->lattice.fills[i][c] = 1;
         }
-    return px_primary_make(f->arena, &f->subject, &f->lattice, &f->weights, &f->parts, &f->primary);
+    pelt_jiggle_desc desc = pelt_jiggle_desc_default();
+    return px_primary_make(f->arena, &f->subject, &f->lattice, &f->weights, &f->parts, &desc, &f->primary);
 }
 
 /* Eq. 7 at rest: eight octants inside, four on a face, two on an edge, one at a corner, to the last bit. */

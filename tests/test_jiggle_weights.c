@@ -220,6 +220,8 @@ static pelt_result make_all(pelt_context *context, void *user) {
     if (result == PELT_OK)
         result = px_jiggle_weights_by_heat(context, m.arena, &m.subject, &m.lattice, NULL, &t);
     if (result == PELT_OK)
+        result = px_jiggle_weights_by_iteration(context, m.arena, &m.subject, &m.lattice, NULL, &t);
+    if (result == PELT_OK)
         result = px_jiggle_parts_make(m.arena, &m.subject, &m.lattice, &t, &parts);
     unmake(&m);
     return result;

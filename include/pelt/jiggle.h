@@ -23,11 +23,33 @@ extern "C" {
 
 #define PELT_JIGGLE_MAX_STIFFNESS 8u
 
-/* How joints move particles. */
+/* Source of the joint weights of particles. */
 typedef enum pelt_jiggle_weights {
-    PELT_JIGGLE_WEIGHTS_SKIN,   /* weights of the skin, transferred to the particles */
-    PELT_JIGGLE_WEIGHTS_LATTICE /* heat that diffuses from the bones through the lattice */
+    PELT_JIGGLE_WEIGHTS_SKIN,    /* weights of the skin, transferred to the particles */
+    PELT_JIGGLE_WEIGHTS_LATTICE, /* heat that diffuses from the bones through the lattice: the Laplace equation, solved */
+    PELT_JIGGLE_WEIGHTS_ITERATED /* heat as in Chen et al., eq. 3 to 5: means over the 26 neighbours, iterated; the four
+                                  * largest weights */
 } pelt_jiggle_weights;
+
+/* How joints move particles. */
+typedef enum pelt_jiggle_blend {
+    PELT_JIGGLE_BLEND_CENTRES, /* blended quaternions, about the centre of tissue with similar weights */
+    PELT_JIGGLE_BLEND_POLAR /* Chen et al., eq. 1 and 2: rotation of the blended matrix, by polar decomposition, about
+                                * the joint of the particle's part */
+} pelt_jiggle_blend;
+
+/* Displacements that restore the volume of a part. */
+typedef enum pelt_jiggle_volume_field {
+    PELT_JIGGLE_VOLUME_GRADIENT, /* gradient of the volume that the mesh fills; all parts solved together */
+    PELT_JIGGLE_VOLUME_BOUNDARY /* Chen et al., eq. 6 to 10: towards the nearest boundary of the lattice, volume of whole
+                                  * cells; one pass from the root outwards */
+} pelt_jiggle_volume_field;
+
+/* Shape that regions keep in shape matching. */
+typedef enum pelt_jiggle_regions {
+    PELT_JIGGLE_REGIONS_SKIN, /* the primary motion of the pose, which is then the equilibrium */
+    PELT_JIGGLE_REGIONS_REST  /* Chen et al., eq. 11 to 13: the rest shape; bent tissue is straightened by δ */
+} pelt_jiggle_regions;
 
 /* How δ varies over the mesh. */
 typedef enum pelt_jiggle_softness {
@@ -48,9 +70,8 @@ typedef struct pelt_jiggle_joint {
     float damping;   /* as pelt_jiggle_desc.damping */
     float delta;     /* as pelt_jiggle_desc.delta. Given at creation: the bone has no rigid cylinder */
     float pin;       /* fraction by which delta is reduced, 0 to 1; 1: rigid. Negative: 0 */
-    float
-        strength; /* strength of the heat of the joint with WEIGHTS_LATTICE, > 0; negative: 1. Read at creation only */
-    float width;  /* distance from the bone, in cells, within which it alone heats, with WEIGHTS_LATTICE; negative: 1.
+    float strength;  /* strength of the heat of the joint with heat weights, > 0; negative: 1. Read at creation only */
+    float width;     /* distance from the bone, in cells, within which it alone heats, with heat weights; negative: 1.
                       * Read at creation only */
 } pelt_jiggle_joint;
 /* Every value inherited. */
@@ -94,14 +115,17 @@ typedef struct pelt_jiggle_forces {
 typedef struct pelt_jiggle_desc {
     uint32_t cookie; /* set by pelt_jiggle_desc_default; do not change */
     /* Lattice and primary motion. */
-    uint32_t cells;     /* along the longest side of the mesh, 1 to 1024; 0 (default): chosen for `particles` */
-    uint32_t particles; /* approximate number of particles, 8 to 1,000,000; default 2000. Ignored with `cells` */
-    uint32_t weights;   /* pelt_jiggle_weights; default skin. A model without a skin uses lattice */
-    double volume;      /* fraction of the change of volume in bends that is corrected, 0 to 1; default 1 */
+    uint32_t cells;        /* along the longest side of the mesh, 1 to 1024; 0 (default): chosen for `particles` */
+    uint32_t particles;    /* approximate number of particles, 8 to 1,000,000; default 2000. Ignored with `cells` */
+    uint32_t weights;      /* pelt_jiggle_weights; default skin. A model without a skin uses lattice */
+    uint32_t blend;        /* pelt_jiggle_blend; default centres */
+    uint32_t volume_field; /* pelt_jiggle_volume_field; default gradient */
+    double volume;         /* fraction of the change of volume in bends that is corrected, 0 to 1; default 1 */
 
     /* Secondary motion. */
     double stiffness;   /* half-width, in cells, of the regions that shape matching keeps rigid, 0 to 8, fractions
                             * allowed; default 2 */
+    uint32_t regions;   /* pelt_jiggle_regions; default skin */
     double delta;       /* δ, 0 to 1: 0 no secondary motion, 1 held by bones alone; default 0.9 */
     uint32_t softness;  /* pelt_jiggle_softness; default thickness. A model without a skin uses even */
     double bone_radius; /* radius of the rigid cylinder around each bone, in cells, ≥ 0; default 1; 0: none */
@@ -123,7 +147,7 @@ typedef struct pelt_jiggle_desc {
     uint32_t collider_count;         /* length of `colliders` */
     const pelt_collider *colliders;  /* [collider_count] */
 } pelt_jiggle_desc;
-/* The fields from cells to substep. */
+/* The fields from cells to substep. Preset lattice2011: the forms of Chen et al. */
 PELT_API const pelt_option_table *pelt_jiggle_options(void);
 PELT_API pelt_jiggle_desc pelt_jiggle_desc_default(void);
 

@@ -30,7 +30,7 @@ typedef struct px_detail {
 
 /* Builds fine cells where tissue is thin. A subject without a skin gets none. */
 pelt_result px_detail_make(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
-                           const px_lattice *lattice, px_detail *detail);
+                           const px_lattice *lattice, const pelt_jiggle_desc *desc, px_detail *detail);
 /* Copies the coarse lattice and removes the vertices that the fine lattice holds. */
 pelt_result px_detail_rest(px_arena *arena, const px_detail *detail, const px_lattice *lattice, px_lattice *rest);
 

@@ -3,7 +3,7 @@
  *   subject.c   mesh and joints in world space, in the rest pose
  *   lattice.c   cells, particles, chains, embedding of vertices; pieces.c: connected pieces of voxels
  *   bones.c     segments of bones
- *   weights.c   joint weights of particles
+ *   weights.c   joint weights of particles; diffuse.c: by iterated diffusion
  *   parts.c     grouping of particles by bone and by joint
  */
 #ifndef PELT_JIGGLE_INTERNAL_H
@@ -101,7 +101,7 @@ float px_jiggle_bone_distance(const px_jiggle_bone *bone, const float p[3], floa
 
 #define PX_JIGGLE_INFLUENCES 8u
 
-/* Both functions compute a row of joints (not bones) for every particle, at most PX_JIGGLE_INFLUENCES, with sum 1.
+/* These functions compute a row of joints (not bones) for every particle, at most PX_JIGGLE_INFLUENCES, with sum 1.
  * Particles without a row copy the row of the nearest particle that has one. */
 
 /* From the skin of the subject's model: weights of vertices are distributed to the corners of their cells, and
@@ -121,6 +121,19 @@ typedef struct px_jiggle_heat {
  * [joint] or NULL: strength and width 1. */
 pelt_result px_jiggle_weights_by_heat(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
                                       const px_lattice *lattice, const px_jiggle_heat *heat, px_weight_table *weights);
+/* The same by iterated means over the 26 neighbours, at most four joints (diffuse.c). */
+pelt_result px_jiggle_weights_by_iteration(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
+                                           const px_lattice *lattice, const px_jiggle_heat *heat,
+                                           px_weight_table *weights);
+
+/* Shared by the two: rows of the particles of bones, marked in `known` [particle]. */
+pelt_result px_jiggle_heat_sources(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
+                                   const px_lattice *lattice, const px_jiggle_heat *heat, px_weight_table *table,
+                                   uint8_t **known);
+/* Copies rows to particles that are not `known`, multiplies by the strength of joints and keeps the largest influences. */
+pelt_result px_jiggle_weights_cut(px_arena *arena, const px_lattice *lattice, const px_jiggle_heat *heat,
+                                  uint32_t influences, const uint8_t *known, px_weight_table *table,
+                                  px_weight_table *out);
 
 /* ---- Parts ------------------------------------------------------------------------------------------------ */
 

@@ -6,6 +6,7 @@
 
 #include "jiggle/jiggle.h"
 
+#include <pelt/jiggle.h>
 #include <pelt/run.h>
 
 /* Particles and cells per block; the last block is padded with elements of weight 0. */
@@ -34,11 +35,12 @@ typedef struct px_skin_pass {
     const float *rest;              /* [particle][4] x y z 0 */
     const float *centres;           /* [particle][4] x y z 0: centre of rotation */
     const px_joint_motion *motions; /* [joint] */
-    float amount;                   /* 0: linear blend skinning … 1: rotation about the centres, no collapse */
+    float amount;                   /* 0: linear blend skinning … 1: rotation about the centres */
     float *positions;               /* [particle][4] out: x y z 0 */
     float *turns;                   /* [particle][4] out: quaternion of R */
     float *growths;                 /* [particle] out: det S − 1 */
 } px_skin_pass;
+typedef void px_skin_kernel(const px_skin_pass *pass);
 
 /* ---- Volume ----------------------------------------------------------------------------------------------- */
 
@@ -52,8 +54,8 @@ typedef struct px_volume_block {
 #define PX_VOLUME_GAUSS 0.21132487f
 
 /* Adds the volume of positions + λ · field, as a polynomial in λ, to sums [coefficient][cell]. field NULL: adds only
- * the constant term to sums[0], with identical bits. */
-typedef void px_volume_kernel(const px_volume_block *blocks, size_t block_count, const float *positions,
+ * the constant term to sums[0], with identical bits. `inset`: PX_VOLUME_GAUSS, or 0 to measure octants at the corners. */
+typedef void px_volume_kernel(const px_volume_block *blocks, size_t block_count, float inset, const float *positions,
                               const float *field, float sums[4][PX_JIGGLE_BLOCK]);
 
 /* ---- Shape matching --------------------------------------------------------------------------------------- */
@@ -82,6 +84,7 @@ typedef struct px_swing_pass {
     float pull;           /* α / h */
     float region_damping; /* 1 − exp(−rate · h) */
     const float *skin;    /* [particle][4] units */
+    const float *shape;   /* [particle][4] cells: rest shape, for PELT_JIGGLE_REGIONS_REST */
     const float *masses;  /* [particle] 1 / Σ weights of the regions that contain it */
     const float *deltas;  /* [particle] */
     const float *keeps;   /* [particle] velocity kept per substep, exp(−damping · h) */
@@ -96,6 +99,10 @@ typedef struct px_swing_pass {
     float *skin_velocity; /* [particle][4] in/out: velocity of the skin, cells / s */
 } px_swing_pass;
 typedef void px_swing_kernel(const px_swing_pass *pass);
+/* The steps of one substep, in order; between them rows are summed over regions, and back. */
+typedef struct px_match_kernels {
+    px_swing_kernel *fill_rows, *match_regions, *move_particles;
+} px_match_kernels;
 
 /* ---- Mesh ------------------------------------------------------------------------------------------------- */
 
@@ -121,12 +128,19 @@ typedef void px_mesh_kernel(const px_mesh_pass *pass);
 /* ---- Dispatch --------------------------------------------------------------------------------------------- */
 
 typedef struct px_jiggle_kernels {
-    void (*skin)(const px_skin_pass *pass);
+    px_skin_kernel *skin[PELT_JIGGLE_BLEND_POLAR + 1]; /* [pelt_jiggle_blend] */
     px_volume_kernel *volume;
     px_window_kernel *sum_up, *sum_down;
-    px_swing_kernel *fill_rows, *match_regions, *move_particles;
+    px_match_kernels match[PELT_JIGGLE_REGIONS_REST + 1]; /* [pelt_jiggle_regions] */
     px_mesh_kernel *mesh;
 } px_jiggle_kernels;
+/* The functions that the kernel headers define. */
+#define PX_JIGGLE_KERNELS                                                                                              \
+    {                                                                                                                  \
+        {skin_about_centres, skin_by_polar}, add_volumes, sum_up, sum_down,                                            \
+            {{fill_rows, match_regions, move_particles}, {fill_rest_rows, match_rest_regions, move_rest_particles}},   \
+            move_vertices                                                                                              \
+    }
 
 extern const px_jiggle_kernels px_jiggle_scalar, px_jiggle_sse2, px_jiggle_avx2, px_jiggle_neon;
 /* The kernels for an instruction set, which must be available. */

@@ -6,8 +6,7 @@
 #include "jiggle/skin_kernel.h"
 #include "jiggle/volume_kernel.h"
 
-const px_jiggle_kernels px_jiggle_neon = {skin_particles, add_volumes,   sum_up,         sum_down,
-                                          fill_rows,      match_regions, move_particles, move_vertices};
+const px_jiggle_kernels px_jiggle_neon = PX_JIGGLE_KERNELS;
 #else
 typedef int not_this_machine; /* ISO C forbids an empty translation unit */
 #endif

@@ -5,5 +5,4 @@
 #include "jiggle/skin_kernel.h"
 #include "jiggle/volume_kernel.h"
 
-const px_jiggle_kernels px_jiggle_scalar = {skin_particles, add_volumes,   sum_up,         sum_down,
-                                            fill_rows,      match_regions, move_particles, move_vertices};
+const px_jiggle_kernels px_jiggle_scalar = PX_JIGGLE_KERNELS;

@@ -16,9 +16,10 @@ static pelt_result mark_again(px_arena *arena, const px_lattice *lattice, const 
     return PELT_OK;
 }
 
-pelt_result px_match_make(px_arena *arena, const px_lattice *lattice, const px_jiggle_kernels *kernels, px_match *out) {
+pelt_result px_match_make(px_arena *arena, const px_lattice *lattice, const px_jiggle_kernels *kernels,
+                          pelt_jiggle_regions regions, px_match *out) {
     size_t count = px_jiggle_padded(lattice->particle_count);
-    *out = (px_match){.lattice = lattice, .kernels = kernels, .padded = count};
+    *out = (px_match){.lattice = lattice, .kernels = kernels, .regions = regions, .padded = count};
     for (int axis = 0; axis < 3; axis++)
         PX_TRY(mark_again(arena, lattice, &lattice->chains[axis], &out->again[axis]));
     for (int n = 0; n < 3; n++)
@@ -30,13 +31,14 @@ pelt_result px_match_make(px_arena *arena, const px_lattice *lattice, const px_j
     out->rotations = PX_NEW(arena, float, px_mul_size(count, 4 * PX_MATCH_LEVELS));
     if (!out->goals || !out->masses || !out->shares || !out->rotations)
         return PELT_ERROR_MEMORY;
-    px_match_reset(out);
+    px_match_reset(out, NULL);
     return PELT_OK;
 }
 
-void px_match_reset(px_match *m) {
+void px_match_reset(px_match *m, const float *turns) {
+    bool turned = m->regions == PELT_JIGGLE_REGIONS_REST && turns;
     for (size_t i = 0; i < PX_MATCH_LEVELS * m->padded; i++)
-        memcpy(m->rotations + 4 * i, (float[4]){0, 0, 0, 1}, 4 * sizeof(float));
+        memcpy(m->rotations + 4 * i, turned ? turns + 4 * (i % m->padded) : (float[4]){0, 0, 0, 1}, 4 * sizeof(float));
 }
 
 /* ---- Sums ------------------------------------------------------------------------------------------------- */
@@ -93,7 +95,8 @@ void px_match_run(px_match *m, px_swing_pass *pass) {
     pass->block_count = (uint32_t)(m->padded / PX_JIGGLE_BLOCK);
     pass->masses = m->masses;
     pass->rows = m->rows[0];
-    m->kernels->fill_rows(pass);
+    const px_match_kernels *steps = &m->kernels->match[m->regions];
+    steps->fill_rows(pass);
     pass->sums = m->rows[1];
     pass->rows = m->rows[2];
     for (uint32_t level = 0; level < PX_MATCH_LEVELS; level++) {
@@ -102,10 +105,10 @@ void px_match_run(px_match *m, px_swing_pass *pass) {
         px_match_sum_up(m, level);
         pass->shares = m->shares + level * m->padded;
         pass->rotations = m->rotations + 4 * level * m->padded;
-        m->kernels->match_regions(pass);
+        steps->match_regions(pass);
         px_match_sum_down(m, level, add);
         add = true;
     }
     pass->goals = m->goals;
-    m->kernels->move_particles(pass);
+    steps->move_particles(pass);
 }

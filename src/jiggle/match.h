@@ -15,6 +15,7 @@
 typedef struct px_match {
     const px_lattice *lattice;
     const px_jiggle_kernels *kernels;
+    pelt_jiggle_regions regions;
     size_t padded;                /* particles, padded to whole blocks */
     uint8_t *again[3];            /* [axis][item of its chains] 1: an earlier item is the same particle */
     bool active[PX_MATCH_LEVELS]; /* a region of this half-width has a weight > 0 */
@@ -25,9 +26,11 @@ typedef struct px_match {
     float *goals;     /* [particle][PX_MATCH_DOWN] sums of the goals of its regions */
 } px_match;
 
-pelt_result px_match_make(px_arena *arena, const px_lattice *lattice, const px_jiggle_kernels *kernels, px_match *out);
-/* Resets rotations to the identity. */
-void px_match_reset(px_match *match);
+pelt_result px_match_make(px_arena *arena, const px_lattice *lattice, const px_jiggle_kernels *kernels,
+                          pelt_jiggle_regions regions, px_match *out);
+/* Resets rotations: regions of the skin to the identity, those of the rest shape to `turns` [particle][4]; NULL: the
+ * identity. */
+void px_match_reset(px_match *match, const float *turns);
 /* Sets the half-width [particle] of regions, 0 to 8; fractions weight the two nearest half-widths. */
 void px_match_set_stiffness(px_match *match, const float *stiffness);
 /* Runs one substep. `pass` holds skin, displacements, velocities and settings; the other fields are set here. */

@@ -11,18 +11,19 @@
  *   goal of p = (R − 1)(y − c) + d̄, the mean over its regions
  * and for velocities w relative to the skin, so that damping preserves the momenta of every region:
  *   ω = inertia⁻¹ · Σ m (y − c) × w,  rigid velocity of p = w̄ + ω × (y − c)
+ *
+ * With the rest shape x⁰ (LBSD, eq. 11), z = x⁰ relative to the same particle, e = y + d:
+ *   A = Σ m (e − ē)(z − z̄)ᵀ,  goal of p = R (z − z̄) + ē, the mean over its regions
  */
 #include "core/lanes.h"
 #include "jiggle/kernels.h"
+#include "jiggle/polar_kernel.h"
 
 /* Offsets in a particle's row. */
-enum { UP_Y = 0, UP_YY = 3, UP_D = 9, UP_DY = 12, UP_W = 21, UP_YW = 24, UP_M = 27, UP_COUNT = 28 };
+enum { UP_Y = 0, UP_YY = 3, UP_D = 9, UP_DY = 12, UP_W = 21, UP_YW = 24, UP_M = 27, UP_COUNT = 28, UP_Z = 28 };
 /* Offsets in a region's row. */
 enum { DOWN_TURN = 0, DOWN_SHIFT = 9, DOWN_SPIN = 12, DOWN_DRIFT = 15, DOWN_COUNT = 18 };
 
-/* Added to the diagonal of A and of the inertia (cells²; regions weigh about 1): flat, thin and inverted regions get a
- * defined rotation, towards rest. */
-#define RIDGE 1e-3f
 /* Iterations start from the rotation of the last substep and converge quadratically; the second is for large
  * rotations. */
 #define POLAR_ITERATIONS 2
@@ -63,70 +64,23 @@ static void sum_down(const px_window_pass *pass) {
     sum_windows(pass, PX_MATCH_DOWN);
 }
 
-/* ---- Small matrices --------------------------------------------------------------------------------------- */
-
-/* Solves (trace(s) − s) x = b, s symmetric: xx xy xz yy yz zz. If the matrix is not positive definite (inverted
- * region): x = b / |trace|. */
-INLINE void solve_turn(const lanes s[6], const lanes b[3], lanes x[3]) {
-    lanes trace = s[0] + s[3] + s[5];
-    lanes xx = trace - s[0], yy = trace - s[3], zz = trace - s[5], xy = -s[1], xz = -s[2], yz = -s[4];
-    lanes c0 = yy * zz - yz * yz, c1 = xz * yz - xy * zz, c2 = xy * yz - xz * yy;
-    lanes minor = xx * yy - xy * xy, det = xx * c0 + xy * c1 + xz * c2;
-    lanes_mask good = (xx > RIDGE * RIDGE) & (minor > RIDGE * RIDGE * RIDGE) & (det > RIDGE * RIDGE * RIDGE * RIDGE);
-    lanes inverse = 1.0f / lanes_select(good, det, trace * trace + RIDGE * RIDGE);
-    lanes along = lanes_sqrt(trace * trace) * inverse; /* b / |trace|, kept finite */
-    x[0] = lanes_select(good, (c0 * b[0] + c1 * b[1] + c2 * b[2]) * inverse, along * b[0]);
-    x[1] = lanes_select(good, (c1 * b[0] + (xx * zz - xz * xz) * b[1] + (xy * xz - xx * yz) * b[2]) * inverse,
-                        along * b[1]);
-    x[2] = lanes_select(good, (c2 * b[0] + (xy * xz - xx * yz) * b[1] + minor * b[2]) * inverse, along * b[2]);
-}
-
-/* R − 1 of a unit quaternion, row-major, without cancellation near the identity. */
-INLINE void turn_of(const lanes q[4], lanes e[9]) {
-    lanes x = q[0] + q[0], y = q[1] + q[1], z = q[2] + q[2];
-    lanes xx = q[0] * x, yy = q[1] * y, zz = q[2] * z, xy = q[0] * y, xz = q[0] * z, yz = q[1] * z;
-    lanes wx = q[3] * x, wy = q[3] * y, wz = q[3] * z;
-    e[0] = -(yy + zz), e[1] = xy - wz, e[2] = xz + wy;
-    e[3] = xy + wz, e[4] = -(xx + zz), e[5] = yz - wx;
-    e[6] = xz - wy, e[7] = yz + wx, e[8] = -(xx + yy);
-}
-
-/* Rotates q so that Rᵀ a becomes more symmetric: one Newton step towards the maximum of trace(Rᵀ a). */
-INLINE void improve_rotation(const lanes a[9], lanes q[4]) {
-    lanes e[9], b[9], s[6], g[3], x[3];
-    turn_of(q, e);
-    for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 3; c++)
-            b[3 * r + c] = a[3 * r + c] + (e[r] * a[c] + e[3 + r] * a[3 + c] + e[6 + r] * a[6 + c]);
-    s[0] = b[0], s[3] = b[4], s[5] = b[8];
-    s[1] = 0.5f * (b[1] + b[3]), s[2] = 0.5f * (b[2] + b[6]), s[4] = 0.5f * (b[5] + b[7]);
-    g[0] = b[7] - b[5], g[1] = b[2] - b[6], g[2] = b[3] - b[1];
-    solve_turn(s, g, x);
-    for (int c = 0; c < 3; c++)
-        x[c] *= 0.5f;
-    lanes out[4] = {q[0] + q[3] * x[0] + (q[1] * x[2] - q[2] * x[1]), q[1] + q[3] * x[1] + (q[2] * x[0] - q[0] * x[2]),
-                    q[2] + q[3] * x[2] + (q[0] * x[1] - q[1] * x[0]), q[3] - (q[0] * x[0] + q[1] * x[1] + q[2] * x[2])};
-    lanes length2 = out[0] * out[0] + out[1] * out[1] + out[2] * out[2] + out[3] * out[3];
-    lanes inverse = 1.0f / lanes_sqrt(length2);
-    lanes_mask good = (length2 > 0.5f) & (length2 < 1e30f); /* at least 1 up to rounding; otherwise NaN */
-    for (int c = 0; c < 4; c++)
-        q[c] = lanes_select(good, out[c] * inverse, (lanes){0} + (c == 3 ? 1.0f : 0.0f));
-}
-
 /* ---- Particles to rows ------------------------------------------------------------------------------------ */
 
-static void fill_rows(const px_swing_pass *pass) {
+INLINE void fill_all_rows(const px_swing_pass *pass, bool rest) {
     float inverse = 1 / pass->cell;
     for (size_t i = 0; i < PX_JIGGLE_BLOCK * (size_t)pass->block_count; i += LANES) {
-        lanes y[4], u[4], w[4], row[UP_COUNT], m = lanes_load(pass->masses + i);
+        lanes y[4], u[4], w[4], z[4], row[PX_MATCH_UP], m = lanes_load(pass->masses + i);
         lanes md = m * lanes_load(pass->deltas + i), mw[3];
         lanes_load4(pass->skin + 4 * i, y);
         lanes_load4(pass->u + 4 * i, u);
         lanes_load4(pass->w + 4 * i, w);
+        if (rest)
+            lanes_load4(pass->shape + 4 * i, z);
         for (int c = 0; c < 3; c++) {
             y[c] = (y[c] - pass->centre[c]) * inverse;
             row[UP_Y + c] = m * y[c];
-            row[UP_D + c] = md * u[c];
+            row[UP_D + c] = rest ? m * y[c] + md * u[c] : md * u[c];
+            row[UP_Z + c] = rest ? m * z[c] : m;
             row[UP_W + c] = mw[c] = m * w[c];
         }
         for (int r = 0, e = UP_YY; r < 3; r++)
@@ -134,24 +88,33 @@ static void fill_rows(const px_swing_pass *pass) {
                 row[e++] = row[UP_Y + r] * y[c];
         for (int r = 0; r < 3; r++)
             for (int c = 0; c < 3; c++)
-                row[UP_DY + 3 * r + c] = row[UP_D + r] * y[c];
+                row[UP_DY + 3 * r + c] = row[UP_D + r] * (rest ? z[c] : y[c]);
         lanes_cross3(y, mw, row + UP_YW);
-        row[UP_M] = m;
-        for (int e = 0; e < UP_COUNT; e += 4)
+        row[UP_M] = row[PX_MATCH_UP - 1] = m;
+        for (int e = 0; e < (rest ? (int)PX_MATCH_UP : UP_COUNT); e += 4)
             lanes_store4_stride(pass->rows + i * PX_MATCH_UP + e, PX_MATCH_UP, row + e);
     }
 }
 
+static void fill_rows(const px_swing_pass *pass) {
+    fill_all_rows(pass, false);
+}
+
+static void fill_rest_rows(const px_swing_pass *pass) {
+    fill_all_rows(pass, true);
+}
+
 /* ---- Regions ---------------------------------------------------------------------------------------------- */
 
-/* Goals of a region, as affine maps of y. */
-INLINE void match_region(const lanes sum[UP_COUNT], lanes q[4], lanes down[DOWN_COUNT]) {
+/* Goals of a region, as affine maps of y; with the rest shape, of z. */
+INLINE void match_region(const lanes sum[PX_MATCH_UP], lanes q[4], lanes down[DOWN_COUNT], bool rest) {
     const lanes *y = sum + UP_Y;
     lanes inverse = 1.0f / lanes_select(sum[UP_M] > 0, sum[UP_M], (lanes){0} + 1.0f); /* padding has mass 0 */
     static const int symmetric[9] = {0, 1, 2, 1, 3, 4, 2, 4, 5};
-    lanes centre[3], d[3], w[3], s[6], a[9], l[3], away[3];
+    lanes centre[3], shape[3], d[3], w[3], s[6], a[9], l[3], away[3], turn[9];
     for (int c = 0; c < 3; c++) {
         centre[c] = y[c] * inverse;
+        shape[c] = rest ? sum[UP_Z + c] * inverse : centre[c];
         d[c] = sum[UP_D + c] * inverse;
         w[c] = sum[UP_W + c] * inverse;
     }
@@ -159,15 +122,20 @@ INLINE void match_region(const lanes sum[UP_COUNT], lanes q[4], lanes down[DOWN_
         for (int c = r; c < 3; c++, e++)
             s[e] = sum[UP_YY + e] - centre[r] * y[c];
     s[0] += RIDGE, s[3] += RIDGE, s[5] += RIDGE;
+    if (rest)
+        turn_of(q, turn); /* the ridge has the last rotation */
     for (int r = 0; r < 3; r++)
         for (int c = 0; c < 3; c++)
-            a[3 * r + c] = s[symmetric[3 * r + c]] + (sum[UP_DY + 3 * r + c] - d[r] * y[c]);
+            a[3 * r + c] = rest ? RIDGE * (turn[3 * r + c] + (r == c ? 1.0f : 0.0f)) +
+                                      (sum[UP_DY + 3 * r + c] - d[r] * sum[UP_Z + c])
+                                : s[symmetric[3 * r + c]] + (sum[UP_DY + 3 * r + c] - d[r] * y[c]);
     for (int n = 0; n < POLAR_ITERATIONS; n++)
         improve_rotation(a, q);
     turn_of(q, down + DOWN_TURN);
     for (int r = 0; r < 3; r++) {
         const lanes *e = down + DOWN_TURN + 3 * r;
-        down[DOWN_SHIFT + r] = d[r] - (e[0] * centre[0] + e[1] * centre[1] + e[2] * centre[2]);
+        lanes shift = rest ? d[r] - shape[r] : d[r];
+        down[DOWN_SHIFT + r] = shift - (e[0] * shape[0] + e[1] * shape[1] + e[2] * shape[2]);
     }
     lanes_cross3(centre, sum + UP_W, l);
     for (int c = 0; c < 3; c++)
@@ -178,13 +146,13 @@ INLINE void match_region(const lanes sum[UP_COUNT], lanes q[4], lanes down[DOWN_
         down[DOWN_DRIFT + c] = w[c] - away[c];
 }
 
-static void match_regions(const px_swing_pass *pass) {
+INLINE void match_all_regions(const px_swing_pass *pass, bool rest) {
     for (size_t i = 0; i < PX_JIGGLE_BLOCK * (size_t)pass->block_count; i += LANES) {
-        lanes sum[UP_COUNT], q[4], down[PX_MATCH_DOWN] = {0}, share = lanes_load(pass->shares + i);
-        for (int e = 0; e < UP_COUNT; e += 4)
+        lanes sum[PX_MATCH_UP], q[4], down[PX_MATCH_DOWN] = {0}, share = lanes_load(pass->shares + i);
+        for (int e = 0; e < (rest ? (int)PX_MATCH_UP : UP_COUNT); e += 4)
             lanes_load4_stride(pass->sums + i * PX_MATCH_UP + e, PX_MATCH_UP, sum + e);
         lanes_load4(pass->rotations + 4 * i, q);
-        match_region(sum, q, down);
+        match_region(sum, q, down, rest);
         lanes_store4(pass->rotations + 4 * i, q);
         for (int e = 0; e < DOWN_COUNT; e++)
             down[e] *= share;
@@ -193,14 +161,22 @@ static void match_regions(const px_swing_pass *pass) {
     }
 }
 
+static void match_regions(const px_swing_pass *pass) {
+    match_all_regions(pass, false);
+}
+
+static void match_rest_regions(const px_swing_pass *pass) {
+    match_all_regions(pass, true);
+}
+
 /* ---- Rows to particles ------------------------------------------------------------------------------------ */
 
 /* v(t + h) = v + α (g − x) / h + h f / m, x(t + h) = x + h v (eq. 12, 13), for velocities relative to the skin: the
  * acceleration of the skin acts as an inertial force in the opposite direction. */
-static void move_particles(const px_swing_pass *pass) {
+INLINE void move_all_particles(const px_swing_pass *pass, bool rest) {
     float inverse = 1 / pass->cell, rate = inverse / pass->step;
     for (size_t i = 0; i < PX_JIGGLE_BLOCK * (size_t)pass->block_count; i += LANES) {
-        lanes skin[4], before[4], speed[4], u[4], w[4], y[3], rigid[3], push[4] = {0}, goal[DOWN_COUNT + 2];
+        lanes skin[4], before[4], speed[4], u[4], w[4], y[3], z[4], rigid[3], push[4] = {0}, goal[DOWN_COUNT + 2];
         lanes m = lanes_load(pass->masses + i), keep = lanes_load(pass->keeps + i);
         lanes_load4(pass->skin + 4 * i, skin);
         lanes_load4(pass->skin_before + 4 * i, before);
@@ -211,12 +187,17 @@ static void move_particles(const px_swing_pass *pass) {
             lanes_load4(pass->pushes + 4 * i, push);
         for (int e = 0; e < DOWN_COUNT; e += 4)
             lanes_load4_stride(pass->goals + i * PX_MATCH_DOWN + e, PX_MATCH_DOWN, goal + e);
+        if (rest)
+            lanes_load4(pass->shape + 4 * i, z);
         for (int c = 0; c < 3; c++)
             y[c] = (skin[c] - pass->centre[c]) * inverse;
         lanes_cross3(goal + DOWN_SPIN, y, rigid);
         for (int c = 0; c < 3; c++) {
             const lanes *e = goal + DOWN_TURN + 3 * c;
-            lanes wanted = m * (e[0] * y[0] + e[1] * y[1] + e[2] * y[2] + goal[DOWN_SHIFT + c]);
+            const lanes *of = rest ? z : y;
+            lanes wanted = m * (e[0] * of[0] + e[1] * of[1] + e[2] * of[2] + goal[DOWN_SHIFT + c]);
+            if (rest)
+                wanted += z[c] - y[c];
             lanes with = m * (rigid[c] + goal[DOWN_DRIFT + c]), now = (skin[c] - before[c]) * rate;
             w[c] = keep * (w[c] + pass->region_damping * (with - w[c])) + pass->pull * (wanted - u[c]) +
                    (push[c] - (now - speed[c]));
@@ -234,4 +215,12 @@ static void move_particles(const px_swing_pass *pass) {
         lanes_store4(pass->skin_before + 4 * i, skin);
         lanes_store4(pass->skin_velocity + 4 * i, speed);
     }
+}
+
+static void move_particles(const px_swing_pass *pass) {
+    move_all_particles(pass, false);
+}
+
+static void move_rest_particles(const px_swing_pass *pass) {
+    move_all_particles(pass, true);
 }

@@ -13,6 +13,15 @@
 
 /* ---- Creation --------------------------------------------------------------------------------------------- */
 
+/* Weights of a model without a skin, or where the settings do not ask for its skin. */
+static pelt_result (*const by_heat[])(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
+                                      const px_lattice *lattice, const px_jiggle_heat *heat,
+                                      px_weight_table *weights) = {
+    [PELT_JIGGLE_WEIGHTS_SKIN] = px_jiggle_weights_by_heat,
+    [PELT_JIGGLE_WEIGHTS_LATTICE] = px_jiggle_weights_by_heat,
+    [PELT_JIGGLE_WEIGHTS_ITERATED] = px_jiggle_weights_by_iteration,
+};
+
 static pelt_result make_weights(pelt_jiggle *j, pelt_context *context) {
     uint32_t joint_count = j->model->skeleton.joint_count;
     if (j->desc.weights == PELT_JIGGLE_WEIGHTS_SKIN && j->model->skin.bone_count > 0)
@@ -27,7 +36,7 @@ static pelt_result make_weights(pelt_jiggle *j, pelt_context *context) {
         heat[from->joint].strength = from->strength > 0 ? from->strength : 1;
         heat[from->joint].width = from->width > 0 ? from->width : 1;
     }
-    return px_jiggle_weights_by_heat(context, j->arena, &j->subject, &j->lattice, heat, &j->weights);
+    return by_heat[j->desc.weights](context, j->arena, &j->subject, &j->lattice, heat, &j->weights);
 }
 
 /* Normals of the mesh in the rest pose; smooth normals where it has none. */
@@ -55,7 +64,7 @@ static pelt_result make_mesh(pelt_jiggle *j, const px_lattice *lattice, const px
 
 /* Without skin weights, the rig's skinning does not describe the particles: hold nothing. */
 static pelt_result make_hold(pelt_jiggle *j, pelt_context *context) {
-    if (j->desc.weights == PELT_JIGGLE_WEIGHTS_LATTICE || j->model->skin.bone_count == 0)
+    if (j->desc.weights != PELT_JIGGLE_WEIGHTS_SKIN || j->model->skin.bone_count == 0)
         return PELT_OK;
     bool *rigid;
     PX_TRY(px_rigid_find(j->arena, &j->subject, &j->desc, &rigid));
@@ -87,13 +96,13 @@ static pelt_result fill(pelt_jiggle *j, pelt_context *context) {
     PX_TRY(px_jiggle_lattice(context, j->arena, &j->subject, j->desc.cells, j->desc.particles, &j->lattice));
     PX_TRY(make_weights(j, context));
     PX_TRY(px_jiggle_parts_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->parts));
-    PX_TRY(px_primary_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->parts, &j->primary));
+    PX_TRY(px_primary_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->parts, &j->desc, &j->primary));
     PX_TRY(make_normals(j, context, &normals));
     PX_TRY(px_thickness_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->thickness));
     PX_TRY(px_swing_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->thickness, kernels, normals, &j->desc,
                          &j->swing));
     if (j->desc.weights == PELT_JIGGLE_WEIGHTS_SKIN)
-        PX_TRY(px_detail_make(context, j->arena, &j->subject, &j->lattice, &j->detail));
+        PX_TRY(px_detail_make(context, j->arena, &j->subject, &j->lattice, &j->desc, &j->detail));
     px_detail_relieve(&j->detail, &j->primary);
     PX_TRY(px_detail_rest(j->arena, &j->detail, &j->lattice, &j->rest));
     PX_TRY(make_mesh(j, &j->rest, kernels, normals, &j->mesh));
@@ -152,7 +161,7 @@ void pelt_jiggle_reset(pelt_jiggle *j) {
     px_path_stop(&j->path);
     move_skin(j, 1, 0);
     memcpy(j->globals_before, j->globals, j->model->skeleton.joint_count * sizeof *j->globals);
-    px_swing_reset(&j->swing, j->skin);
+    px_swing_reset(&j->swing, j->skin, j->primary.pass.turns);
     px_swing_show(&j->swing, j->skin, 0, j->shown);
     j->waiting = 0;
     j->fresh = true;

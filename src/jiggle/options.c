@@ -8,12 +8,19 @@ static const pelt_option options[] = {
      "cells along the longest side of the mesh; 0: chosen for --particles"},
     {"particles", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_jiggle_desc, particles), "2000", 8, 1000000, NULL, "N",
      "approximate number of particles"},
-    {"weights", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_jiggle_desc, weights), "skin", 0, 0, "skin|lattice", NULL,
-     "how joints move particles: by the rig's skin, or by heat from the bones"},
+    {"weights", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_jiggle_desc, weights), "skin", 0, 0, "skin|lattice|iterated",
+     NULL, "weights of particles: of the rig's skin, or heat from the bones, solved, or iterated as in LBSD"},
+    {"blend", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_jiggle_desc, blend), "centres", 0, 0, "centres|polar", NULL,
+     "how joints move particles: rotation about centres of tissue, or of the blended matrix as in LBSD"},
+    {"volume-field", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_jiggle_desc, volume_field), "gradient", 0, 0,
+     "gradient|boundary", NULL,
+     "how bends regain volume: along its gradient, or towards the nearest boundary as in LBSD"},
     {"volume", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, volume), "1", 0, 1, NULL, "V",
      "fraction of the volume lost in bends that is restored"},
     {"stiffness", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, stiffness), "2", 0, PELT_JIGGLE_MAX_STIFFNESS, NULL,
      "W", "half-width of the regions that shape matching keeps rigid, in cells"},
+    {"regions", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_jiggle_desc, regions), "skin", 0, 0, "skin|rest", NULL,
+     "shape that regions keep: the posed skin, or the rest shape as in LBSD"},
     {"delta", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_jiggle_desc, delta), "0.9", 0, 1, NULL, "D",
      "amount of secondary motion: 0 none, 1 held by bones alone"},
     {"softness", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_jiggle_desc, softness), "thickness", 0, 0, "thickness|even",
@@ -34,7 +41,15 @@ static const pelt_option options[] = {
      "SECONDS", "length of a simulation step"},
 };
 
-PX_DESC(jiggle, options)
+/* Chen et al. 2011: their forms, one δ for all tissue, and time step and region size of their table I. */
+static const pelt_preset_value presets[] = {
+    {"lattice2011", "weights", "iterated"},      {"lattice2011", "blend", "polar"},
+    {"lattice2011", "volume-field", "boundary"}, {"lattice2011", "regions", "rest"},
+    {"lattice2011", "softness", "even"},         {"lattice2011", "stiffness", "2"},
+    {"lattice2011", "particles", "1906"},        {"lattice2011", "substep", "0.016"},
+};
+
+PX_DESC_PRESETS(jiggle, options, presets)
 
 pelt_jiggle_joint pelt_jiggle_joint_default(uint32_t joint) {
     return (pelt_jiggle_joint){joint, -1, -1, -1, -1, -1, -1};

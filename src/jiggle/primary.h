@@ -39,6 +39,19 @@ typedef struct px_swell_state {
     bool waiting; /* its volume changed after its last correction */
 } px_swell_state;
 
+typedef struct px_growth px_growth;
+
+/* How the parts of pelt_jiggle_volume_field are measured and expand; a row per field in volume_make.c. */
+typedef struct px_volume_method {
+    /* Finds the displacements [particle][3] of a part for λ = 1, at most one cell, from growth->outward and others. */
+    void (*find_ways)(const px_growth *growth, uint32_t part, float (*ways)[3]);
+    bool filled;  /* weight octants by the fraction that the mesh fills */
+    float inset;  /* as in px_volume_kernel */
+    int sweeps;   /* over all parts, from the root outwards */
+    double limit; /* bound on |λ| */
+} px_volume_method;
+const px_volume_method *px_volume_method_of(pelt_jiggle_volume_field field);
+
 typedef struct px_primary {
     uint32_t particle_count, joint_count, part_count;
     const uint32_t *parents;     /* [joint] */
@@ -46,6 +59,8 @@ typedef struct px_primary {
     px_joint_motion *motions;    /* [joint] of the last pose */
     float (*turns)[4];           /* [joint] rotation relative to the parent in the last pose; all 0: no last pose */
     const px_jiggle_kernels *kernels;
+    pelt_jiggle_blend blend;
+    const px_volume_method *volume;
     px_skin_pass pass;
     px_volume_part *parts; /* [part] parents before children */
     const uint32_t *particle_parts;
@@ -59,9 +74,11 @@ typedef struct px_primary {
     px_swell_state *states;    /* [part] scratch */
 } px_primary;
 
-/* Arrays live in the arena; subject, lattice, weights and parts must outlive it. */
+/* Settings: desc->blend and volume_field. Arrays live in the arena; subject, lattice, weights and parts must outlive
+ * it. */
 pelt_result px_primary_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
-                            const px_weight_table *weights, const px_jiggle_parts *parts, px_primary *primary);
+                            const px_weight_table *weights, const px_jiggle_parts *parts, const pelt_jiggle_desc *desc,
+                            px_primary *primary);
 
 /* Moves the particles with the joints at `globals` [joint]. Returns positions [particle][4] (x y z 0), valid until
  * the next call. `amount` 0 (linear blend skinning) to 1 (volumes as at rest). Rotations near 180° keep the

@@ -72,10 +72,36 @@ static void move_joints(px_primary *p, const pelt_affine *globals) {
 
 /* ---- Entry points ----------------------------------------------------------------------------------------- */
 
-static pelt_result make_pass(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights,
+static pelt_result tissue_centres(const px_jiggle_subject *subject, const px_lattice *lattice,
+                                  const px_weight_table *weights, const px_jiggle_parts *parts, px_arena *arena,
+                                  float *centres) {
+    (void)subject, (void)parts;
+    return px_primary_centres(px_arena_context(arena), lattice, weights, centres);
+}
+
+/* The joint of a particle's part, about which both bones of the part rotate. */
+static pelt_result part_joints(const px_jiggle_subject *subject, const px_lattice *lattice,
+                               const px_weight_table *weights, const px_jiggle_parts *parts, px_arena *arena,
+                               float *centres) {
+    (void)weights, (void)arena;
+    for (size_t p = 0; p < lattice->particle_count; p++)
+        for (size_t c = 0; c < 3; c++)
+            centres[4 * p + c] = subject->joints[parts->joints[parts->parts[p]]].m[4 * c + 3];
+    return PELT_OK;
+}
+
+/* Centres of rotation [particle][4], by pelt_jiggle_blend. */
+static pelt_result (*const find_centres[])(const px_jiggle_subject *subject, const px_lattice *lattice,
+                                           const px_weight_table *weights, const px_jiggle_parts *parts,
+                                           px_arena *arena, float *centres) = {
+    [PELT_JIGGLE_BLEND_CENTRES] = tissue_centres,
+    [PELT_JIGGLE_BLEND_POLAR] = part_joints,
+};
+
+static pelt_result make_pass(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights, float *centres,
                              px_skin_pass *pass) {
     size_t padded = px_jiggle_padded(lattice->particle_count), capacity = weights->capacity, all = padded * capacity;
-    float *rest = PX_NEW(arena, float, 4 * padded), *centres = PX_NEW(arena, float, 4 * padded);
+    float *rest = PX_NEW(arena, float, 4 * padded);
     float *rows = PX_NEW(arena, float, all);
     uint16_t *joints = PX_NEW(arena, uint16_t, all);
     uint8_t *counts = PX_NEW(arena, uint8_t, padded / PX_JIGGLE_BLOCK);
@@ -89,7 +115,7 @@ static pelt_result make_pass(px_arena *arena, const px_lattice *lattice, const p
                            .positions = PX_NEW(arena, float, 4 * padded),
                            .turns = PX_NEW(arena, float, 4 * padded),
                            .growths = PX_NEW(arena, float, padded)};
-    if (!rest || !centres || !rows || !joints || !counts || !pass->positions || !pass->turns || !pass->growths)
+    if (!rest || !rows || !joints || !counts || !pass->positions || !pass->turns || !pass->growths)
         return PELT_ERROR_MEMORY;
     memset(counts, 1,
            padded / PX_JIGGLE_BLOCK); /* padding has weight 0, so it does not move; the kernel needs ≥ 1 influence */
@@ -102,11 +128,13 @@ static pelt_result make_pass(px_arena *arena, const px_lattice *lattice, const p
             *count = (uint8_t)px_max_size(*count, k + 1);
         }
     }
-    return px_primary_centres(px_arena_context(arena), lattice, weights, centres);
+    return PELT_OK;
 }
 
 pelt_result px_primary_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
-                            const px_weight_table *weights, const px_jiggle_parts *parts, px_primary *primary) {
+                            const px_weight_table *weights, const px_jiggle_parts *parts, const pelt_jiggle_desc *desc,
+                            px_primary *primary) {
+    float *centres = PX_NEW(arena, float, 4 * px_jiggle_padded(lattice->particle_count));
     const pelt_skeleton *skeleton = &subject->model->skeleton;
     *primary = (px_primary){.particle_count = lattice->particle_count,
                             .joint_count = skeleton->joint_count,
@@ -114,10 +142,13 @@ pelt_result px_primary_make(px_arena *arena, const px_jiggle_subject *subject, c
                             .inverses = subject->inverses,
                             .motions = PX_NEW(arena, px_joint_motion, skeleton->joint_count),
                             .turns = px_arena_alloc(arena, skeleton->joint_count, sizeof *primary->turns),
-                            .kernels = px_jiggle_kernels_of(pelt_simd_best())};
-    if (!primary->motions || !primary->turns)
+                            .kernels = px_jiggle_kernels_of(pelt_simd_best()),
+                            .blend = (pelt_jiggle_blend)desc->blend,
+                            .volume = px_volume_method_of((pelt_jiggle_volume_field)desc->volume_field)};
+    if (!centres || !primary->motions || !primary->turns)
         return PELT_ERROR_MEMORY;
-    PX_TRY(make_pass(arena, lattice, weights, &primary->pass));
+    PX_TRY(make_pass(arena, lattice, weights, centres, &primary->pass));
+    PX_TRY(find_centres[primary->blend](subject, lattice, weights, parts, arena, centres));
     primary->pass.motions = primary->motions;
     return px_primary_make_parts(arena, lattice, weights, parts, primary);
 }
@@ -128,7 +159,7 @@ void px_primary_reset(px_primary *primary) {
 
 static void move_particles(px_primary *primary, float amount) {
     primary->pass.amount = amount;
-    primary->kernels->skin(&primary->pass);
+    primary->kernels->skin[primary->blend](&primary->pass);
     if (amount > 0)
         px_primary_swell(primary, amount);
 }

@@ -1,20 +1,27 @@
 /* Skinning of particles, for every instruction set. The includer defines LANES (see core/lanes.h).
  *
  * Linear blend skinning x = Σ w T x⁰ (LBSD, eq. 1) shrinks tissue between two bones that rotate against each other, to
- * a point at 180°. Here the blend moves only the centre of rotation c (centres.c), and the particle rotates about it: x
- * = Σ w T c + R S (x⁰ − c). S is the blend of the joints' stretches, R the blend of their rotations as quaternions. (R
- * from the polar decomposition of the blended matrix Σ w T, a common reading of eq. 2, does not help: at 180° it jumps
- * from one bone's rotation to the other's, and the tissue between still collapses to a point. The decomposition of each
- * joint's own T always exists.)
+ * a point at 180°. Here the blend moves only the centre of rotation c, and the particle rotates about it: x = Σ w T c +
+ * R S (x⁰ − c), with S the blend of the joints' stretches. Two forms of R (pelt_jiggle_blend):
+ *
+ *   centres   the blend of the joints' rotations as quaternions; c: centres.c
+ *   polar     the rotation of the polar decomposition of the blended matrix Σ w T (eq. 2); c: the joint of the part, about
+ *             which its two bones rotate. At 180° R jumps from one bone's rotation to the other's, and the tissue between
+ *             still collapses
  */
 #include "core/lanes.h"
 #include "jiggle/kernels.h"
+#include "jiggle/polar_kernel.h"
 
 #define MOTION_FLOATS (sizeof(px_joint_motion) / sizeof(float))
 #define MOTION_ROWS   (MOTION_FLOATS / 4)
 
 /* Blended quaternions of a smaller squared length have no usable direction. */
 #define SHORTEST_TURN 1e-6f
+
+/* Newton steps from the blended quaternion to the rotation of the blended matrix; four are exact to float precision for
+ * joints up to 150° apart. */
+#define POLAR_STEPS 4
 
 INLINE const float *motion_of(const px_skin_pass *pass, size_t influence) {
     return (const float *)&pass->motions[pass->joints[influence]];
@@ -64,11 +71,23 @@ INLINE lanes growth_of(const lanes s[6]) {
     return xx + yy + zz + minors + det;
 }
 
-INLINE void skin_at(const px_skin_pass *pass, size_t i) {
+/* Replaces q by the rotation of the blended matrix. */
+INLINE void polar_turn(const lanes *matrix, lanes q[4]) {
+    lanes a[9];
+    for (int r = 0; r < 3; r++)
+        for (int c = 0; c < 3; c++)
+            a[3 * r + c] = matrix[4 * r + c] + (r == c ? 1.0f : 0.0f);
+    for (int n = 0; n < POLAR_STEPS; n++)
+        improve_rotation(a, q);
+}
+
+INLINE void skin_at(const px_skin_pass *pass, size_t i, bool polar) {
     lanes m[MOTION_FLOATS], rest[4], centre[4], arm[3], stretched[3], turned[3], out[4];
     blend_motions(pass, i, m);
     unit_turn(m, pass->motions[0].rotation);
     const lanes *matrix = m + 4, *s = m + 16;
+    if (polar)
+        polar_turn(matrix, m);
     lanes_load4(pass->rest + 4 * i, rest);
     lanes_load4(pass->centres + 4 * i, centre);
     for (int c = 0; c < 3; c++)
@@ -89,7 +108,12 @@ INLINE void skin_at(const px_skin_pass *pass, size_t i) {
     lanes_store(pass->growths + i, growth_of(s));
 }
 
-static void skin_particles(const px_skin_pass *pass) {
+static void skin_about_centres(const px_skin_pass *pass) {
     for (size_t i = 0; i < (size_t)pass->block_count * PX_JIGGLE_BLOCK; i += LANES)
-        skin_at(pass, i);
+        skin_at(pass, i, false);
+}
+
+static void skin_by_polar(const px_skin_pass *pass) {
+    for (size_t i = 0; i < (size_t)pass->block_count * PX_JIGGLE_BLOCK; i += LANES)
+        skin_at(pass, i, true);
 }

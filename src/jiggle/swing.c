@@ -50,6 +50,20 @@ static pelt_result make_state(px_arena *arena, px_swing *s) {
     return s->deltas && s->keeps && s->joint_pushes ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
+/* The rest shape, for the regions that keep it. */
+static pelt_result make_shape(px_arena *arena, px_swing *s) {
+    const px_lattice *lattice = s->lattice;
+    if (s->match.regions != PELT_JIGGLE_REGIONS_REST)
+        return PELT_OK;
+    float *shape = PX_NEW(arena, float, px_mul_size(4, s->match.padded));
+    for (size_t p = 0; shape && p < lattice->particle_count; p++)
+        for (size_t c = 0; c < 3; c++)
+            shape[4 * p + c] =
+                (lattice->rest[3 * p + c] - lattice->rest[3 * (size_t)s->centre + c]) * (1 / lattice->cell);
+    s->pass.shape = shape;
+    return shape ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
 pelt_result px_swing_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
                           const px_weight_table *weights, const px_thickness *thickness,
                           const px_jiggle_kernels *kernels, const float *normals, const pelt_jiggle_desc *desc,
@@ -65,8 +79,9 @@ pelt_result px_swing_make(px_arena *arena, const px_jiggle_subject *subject, con
                                .pull = (float)(pull_of(desc->frequency, desc->substep) / desc->substep),
                                .region_damping = (float)-expm1(-desc->region_damping * desc->substep)}};
     PX_TRY(px_values_make(arena, subject, lattice, weights, thickness, desc, &out->values));
-    PX_TRY(px_match_make(arena, lattice, kernels, &out->match));
+    PX_TRY(px_match_make(arena, lattice, kernels, (pelt_jiggle_regions)desc->regions, &out->match));
     PX_TRY(make_state(arena, out));
+    PX_TRY(make_shape(arena, out));
     PX_TRY(px_swing_make_colliders(arena, desc, normals, out));
     px_swing_set_values(out, desc->joints, desc->joint_count, &desc->maps);
     return PELT_OK;
@@ -123,13 +138,13 @@ static void add_air(px_swing *s) {
 
 /* ---- Time ------------------------------------------------------------------------------------------------- */
 
-void px_swing_reset(px_swing *s, const float *skin) {
+void px_swing_reset(px_swing *s, const float *skin, const float *turns) {
     size_t size = 4 * s->match.padded * sizeof(float);
     memset(s->pass.u, 0, size);
     memset(s->pass.w, 0, size);
     memset(s->pass.skin_velocity, 0, size);
     memcpy(s->pass.skin_before, skin, size);
-    px_match_reset(&s->match);
+    px_match_reset(&s->match, turns);
     for (uint32_t n = 0; n < s->collider_count; n++)
         s->obstacles[n].known = false;
 }

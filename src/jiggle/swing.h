@@ -41,8 +41,8 @@ void px_swing_set_values(px_swing *swing, const pelt_jiggle_joint *joints, uint3
 /* Sets the forces, clamped to their ranges. */
 void px_swing_set_forces(px_swing *swing, const pelt_jiggle_forces *forces);
 void px_swing_set_collider(px_swing *swing, uint32_t index, const pelt_collider *collider);
-/* Places all particles at the primary motion [particle][4], with velocity 0. */
-void px_swing_reset(px_swing *swing, const float *skin);
+/* Places all particles at the primary motion, with velocity 0: positions and rotations [particle][4]. */
+void px_swing_reset(px_swing *swing, const float *skin, const float *turns);
 /* Advances one substep, to the primary motion `skin` [particle][4] and joints at `globals` [joint]. */
 void px_swing_step(px_swing *swing, const float *skin, const pelt_affine *globals);
 /* Computes the displayed positions out [particle][4], `later` seconds after the last substep, with primary motion

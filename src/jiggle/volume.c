@@ -1,21 +1,16 @@
 /* Volumes of parts and their correction: LBSD §III.D.
  *
  * Every part k gets a λ so that Vol(x + λ v) equals its rest volume (eq. 10). The field v of the paper moves particles
- * towards the nearest boundary (eq. 9); here it is the gradient of the part's volume at rest, rotated with the
- * particles (volume_make.c). Stretch of joints (det S) scales the target.
+ * towards the nearest boundary (eq. 9); by default it is the gradient of the part's volume at rest. Both are rotated with
+ * the particles (volume_make.c). Stretch of joints (det S) scales the target.
  *
- * The paper corrects the parts once, from the root outwards, but expanding a part also changes its neighbours. So parts
- * are corrected in several sweeps (nonlinear Gauss-Seidel), skipping parts whose neighbours did not move; after the
+ * The paper corrects the parts once, from the root outwards, but expanding a part also changes its neighbours. So by
+ * default parts are corrected in several sweeps (nonlinear Gauss-Seidel), skipping parts whose neighbours did not move; after the
  * first sweep only the volume is recomputed and the cubic reused, which is three times faster.
  */
 #include "jiggle/primary.h"
 
 #include <math.h>
-
-/* Bound on λ: displacement in cells of the particle with the strongest blending. */
-#define MAX_SWELLING 1.0
-
-#define MAX_SWEEPS 4
 
 /* Relative error of a volume that is accepted. */
 #define VOLUME_TOLERANCE 1e-3
@@ -109,7 +104,7 @@ double px_cubic_nearest(const double c[4], double low, double high) {
 static void part_volume(const px_primary *p, const px_volume_part *part, const float *positions, const float *field,
                         double out[4]) {
     float sums[4][PX_JIGGLE_BLOCK] = {{0}};
-    p->kernels->volume(p->blocks + part->first_block, part->block_count, positions, field, sums);
+    p->kernels->volume(p->blocks + part->first_block, part->block_count, p->volume->inset, positions, field, sums);
     for (int e = 0; e < (field ? 4 : 1); e++) {
         out[e] = 0;
         for (uint32_t lane = 0; lane < PX_JIGGLE_BLOCK; lane++)
@@ -178,7 +173,7 @@ static void swell_part(px_primary *p, const px_volume_part *part, double target,
         return;
     state->known = state->needed = true;
     cubic[0] -= target;
-    double step = px_cubic_nearest(cubic, -MAX_SWELLING - state->lambda, MAX_SWELLING - state->lambda);
+    double step = px_cubic_nearest(cubic, -p->volume->limit - state->lambda, p->volume->limit - state->lambda);
     add_field(p, part, (float)step);
     shift_cubic(cubic, step);
     state->lambda += step;
@@ -202,7 +197,7 @@ void px_primary_swell(px_primary *p, float amount) {
     find_targets(p, amount, p->targets);
     for (uint32_t k = 0; k < p->part_count; k++)
         p->states[k] = (px_swell_state){.waiting = p->parts[k].swelling_count > 0, .likely = p->states[k].needed};
-    for (int sweep = 0; sweep < MAX_SWEEPS; sweep++)
+    for (int sweep = 0; sweep < p->volume->sweeps; sweep++)
         for (uint32_t k = 0; k < p->part_count; k++)
             if (p->states[k].waiting)
                 swell_part(p, &p->parts[k], p->targets[k], &p->states[k]);

@@ -9,7 +9,8 @@
  * This is the volume of a parallelepiped and does not detect twist: if four corners of a cell rotate against the other
  * four, angles at the corners stay right while the waist between them shrinks. So edges are evaluated not at the corner
  * but at the nodes of two-point Gauss quadrature, 0.21 of a cell inwards. The eight octants then sum to the exact
- * volume of the trilinear cell, and are unchanged for cells that are not bent.
+ * volume of the trilinear cell, and are unchanged for cells that are not bent. With `inset` 0 they are at the corners,
+ * as printed.
  *
  * With edges a + λ a', the product a · (b × c) is a cubic polynomial in λ; its coefficients are summed.
  */
@@ -29,14 +30,15 @@ INLINE void load_corner(const float *points, const uint32_t *particles, lanes ou
 #endif
 }
 
-INLINE void draw_near(lanes *a, lanes *b) {
-    lanes step = PX_VOLUME_GAUSS * (*b - *a);
+INLINE void draw_near(float inset, lanes *a, lanes *b) {
+    lanes step = inset * (*b - *a);
     *a += step;
     *b -= step;
 }
 
 /* edges[axis][e]: the bits of e are those of the corner without the bit of `axis`. */
-INLINE void load_edges(const float *points, const px_volume_block *block, size_t lane, lanes edges[3][4][3]) {
+INLINE void load_edges(const float *points, const px_volume_block *block, size_t lane, float inset,
+                       lanes edges[3][4][3]) {
     lanes corners[8][3];
     for (int v = 0; v < 8; v++)
         load_corner(points, &block->corners[v][lane], corners[v]);
@@ -50,10 +52,10 @@ INLINE void load_edges(const float *points, const px_volume_block *block, size_t
     for (int axis = 0; axis < 3; axis++)
         for (int c = 0; c < 3; c++) {
             lanes(*e)[3] = edges[axis];
-            draw_near(&e[0][c], &e[1][c]);
-            draw_near(&e[2][c], &e[3][c]);
-            draw_near(&e[0][c], &e[2][c]);
-            draw_near(&e[1][c], &e[3][c]);
+            draw_near(inset, &e[0][c], &e[1][c]);
+            draw_near(inset, &e[2][c], &e[3][c]);
+            draw_near(inset, &e[0][c], &e[2][c]);
+            draw_near(inset, &e[1][c], &e[3][c]);
         }
 }
 
@@ -83,15 +85,15 @@ INLINE void add_octants(const px_volume_block *block, size_t lane, const lanes e
     }
 }
 
-INLINE void add_cells(const px_volume_block *block, size_t lane, const float *positions, const float *field,
-                      lanes sums[4]) {
+INLINE void add_cells(const px_volume_block *block, size_t lane, float inset, const float *positions,
+                      const float *field, lanes sums[4]) {
     lanes edges[3][4][3], moves[3][4][3];
-    load_edges(positions, block, lane, edges);
+    load_edges(positions, block, lane, inset, edges);
     if (!field) {
         add_octants(block, lane, (const lanes(*)[4][3])edges, &sums[0]);
         return;
     }
-    load_edges(field, block, lane, moves);
+    load_edges(field, block, lane, inset, moves);
     for (int v = 0; v < 8; v++) {
         int x = v >> 1, y = (v & 1) | (v & 4) >> 1, z = v & 3;
         lanes octant[4], share = lanes_load(&block->shares[v][lane]);
@@ -101,14 +103,14 @@ INLINE void add_cells(const px_volume_block *block, size_t lane, const float *po
     }
 }
 
-static void add_volumes(const px_volume_block *blocks, size_t block_count, const float *positions, const float *field,
-                        float sums[4][PX_JIGGLE_BLOCK]) {
+static void add_volumes(const px_volume_block *blocks, size_t block_count, float inset, const float *positions,
+                        const float *field, float sums[4][PX_JIGGLE_BLOCK]) {
     for (size_t lane = 0; lane < PX_JIGGLE_BLOCK; lane += LANES) {
         lanes wide[4];
         for (int e = 0; e < 4; e++)
             wide[e] = lanes_load(&sums[e][lane]);
         for (size_t b = 0; b < block_count; b++)
-            add_cells(&blocks[b], lane, positions, field, wide);
+            add_cells(&blocks[b], lane, inset, positions, field, wide);
         for (int e = 0; e < 4; e++)
             lanes_store(&sums[e][lane], wide[e]);
     }

@@ -4,11 +4,16 @@
  * the mesh fills: a lattice is considerably larger than the mesh, and extends farther on one side of it than on the
  * other.
  *
- * A part expands along the gradient of its volume at rest: its surface moves outwards, and its borders move into the
+ * Fields of displacements (pelt_jiggle_volume_field):
+ *
+ * gradient: a part expands along the gradient of its volume at rest: its surface moves outwards, and its borders move into the
  * neighbouring parts, which then expand in turn. So a part that is squeezed between others, as hips are, regains its
  * volume by small displacements of all parts around it. Displacements are smoothed over neighbours and scaled by the
  * blending of a particle: Σ 4 · w_a · w_b over pairs of its joints, at most 1. So tissue of a single bone never moves,
  * and volume is restored where blending loses it.
+ *
+ * boundary (LBSD, eq. 9): the particles of a part move towards the nearest boundary of the lattice, by 1 / (1 + steps to
+ * it). The volume is that of whole cells, measured at their corners (eq. 7).
  */
 #include "core/math3.h"
 #include "jiggle/primary.h"
@@ -19,6 +24,20 @@
 #define MIN_DISPLACEMENT 1e-2f
 
 #define SMOOTHING_PASSES 2
+
+/* Bounds on λ, in cells: displacement of the particle that moves farthest. The paper has none; 100 cells keep a part
+ * without a root finite. */
+#define MAX_SWELLING          1.0
+#define MAX_BOUNDARY_SWELLING 100.0
+
+/* Input of px_volume_method.find_ways. */
+struct px_growth {
+    const px_lattice *lattice;
+    const uint32_t *parts; /* [particle] */
+    float *blends;         /* [particle] blend_of */
+    float (*outward)[3];   /* [particle] find_outward */
+    float (*scratch)[3];   /* [particle] */
+};
 
 /* ---- Octants ---------------------------------------------------------------------------------------------- */
 
@@ -32,12 +51,14 @@ static bool is_first(const uint32_t *parts, const uint32_t cell[8], int c) {
 
 /* Writes the octants of cell i that belong to `part` to slot `slot` of the blocks. */
 static void fill_slot(px_volume_block *blocks, size_t slot, const px_lattice *lattice, size_t i, const uint32_t *parts,
-                      uint32_t part) {
+                      uint32_t part, bool filled) {
     px_volume_block *block = &blocks[slot / PX_JIGGLE_BLOCK];
     for (int c = 0; c < 8; c++) {
         uint32_t particle = lattice->cells[i][c];
         block->corners[c][slot % PX_JIGGLE_BLOCK] = particle;
-        block->shares[c][slot % PX_JIGGLE_BLOCK] = parts[particle] == part ? lattice->fills[i][c] / 8 : 0;
+        block->shares[c][slot % PX_JIGGLE_BLOCK] = parts[particle] != part ? 0
+                                                   : filled                ? lattice->fills[i][c] / 8
+                                                                           : 1.0f / 8;
     }
 }
 
@@ -62,7 +83,8 @@ static pelt_result make_blocks(px_arena *arena, const px_lattice *lattice, const
         for (int c = 0; c < 8; c++)
             if (is_first(parts, lattice->cells[i], c)) {
                 uint32_t part = parts[lattice->cells[i][c]];
-                fill_slot(p->blocks + p->parts[part].first_block, counts[part]++, lattice, i, parts, part);
+                fill_slot(p->blocks + p->parts[part].first_block, counts[part]++, lattice, i, parts, part,
+                          p->volume->filled);
             }
     return PELT_OK;
 }
@@ -113,20 +135,74 @@ static void smooth_ways(const px_lattice *lattice, float (*ways)[3], float (*scr
     }
 }
 
-/* Final displacements of a part: smoothed, scaled by blending, normalised to a maximum of one cell. */
-static void find_ways(const px_lattice *lattice, const uint32_t *parts, uint32_t part, const float *blends,
-                      float (*ways)[3], float (*scratch)[3]) {
+/* The gradient, smoothed, scaled by blending, normalised to a maximum of one cell. */
+static void gradient_ways(const px_growth *g, uint32_t part, float (*ways)[3]) {
+    const px_lattice *lattice = g->lattice;
     float longest = 0;
-    find_growth(lattice, parts, part, ways);
-    smooth_ways(lattice, ways, scratch);
+    find_growth(lattice, g->parts, part, ways);
+    smooth_ways(lattice, ways, g->scratch);
     for (size_t i = 0; i < lattice->particle_count; i++) {
         for (int c = 0; c < 3; c++)
-            ways[i][c] *= blends[i];
+            ways[i][c] *= g->blends[i];
         longest = fmaxf(longest, sqrtf(px_dot3(ways[i], ways[i])));
     }
     for (size_t i = 0; i < lattice->particle_count && longest > 0; i++)
         for (int c = 0; c < 3; c++)
             ways[i][c] *= lattice->cell / longest;
+}
+
+/* Unit vectors towards the nearest boundary, over 1 + the number of links to it. At the boundary they point away from
+ * the cells around the particle; inside, they are the mean of the neighbours one layer farther out. */
+static pelt_result find_outward(px_arena *arena, const px_lattice *lattice, float (*outward)[3]) {
+    uint32_t count = lattice->particle_count, filled = 0, *layers = PX_NEW(arena, uint32_t, count),
+             *queue = PX_NEW(arena, uint32_t, count), *cells = PX_NEW(arena, uint32_t, count);
+    if (!layers || !queue || !cells)
+        return PELT_ERROR_MEMORY;
+    for (size_t e = 0; e < 8 * (size_t)lattice->cell_count; e++) {
+        uint32_t particle = lattice->cells[e / 8][e % 8];
+        cells[particle]++;
+        for (uint32_t axis = 0; axis < 3; axis++)
+            outward[particle][axis] += e >> axis & 1 ? 1 : -1;
+    }
+    for (uint32_t p = 0; p < count; p++) {
+        layers[p] = cells[p] < 8 ? 1 : 0; /* 0: not reached yet */
+        if (layers[p])
+            queue[filled++] = p;
+    }
+    for (uint32_t at = 0; at < filled; at++) {
+        uint32_t p = queue[at];
+        for (uint32_t e = lattice->links.firsts[p]; e < lattice->links.firsts[p + 1]; e++) {
+            uint32_t to = lattice->links.to[e];
+            if (!layers[to]) {
+                layers[to] = layers[p] + 1;
+                queue[filled++] = to;
+            }
+            for (int c = 0; c < 3 && layers[p] > 1 && layers[to] + 1 == layers[p]; c++)
+                outward[p][c] += outward[to][c];
+        }
+        float length = sqrtf(px_dot3(outward[p], outward[p]));
+        for (int c = 0; c < 3; c++)
+            outward[p][c] = length > 1e-6f ? outward[p][c] / length : 0;
+    }
+    for (uint32_t p = 0; p < count; p++)
+        for (int c = 0; c < 3 && layers[p]; c++)
+            outward[p][c] /= (float)layers[p];
+    return PELT_OK;
+}
+
+static void boundary_ways(const px_growth *g, uint32_t part, float (*ways)[3]) {
+    for (size_t i = 0; i < g->lattice->particle_count; i++)
+        for (int c = 0; c < 3; c++)
+            ways[i][c] = g->parts[i] == part ? g->lattice->cell * g->outward[i][c] : 0;
+}
+
+static const px_volume_method methods[] = {
+    [PELT_JIGGLE_VOLUME_GRADIENT] = {gradient_ways, true, PX_VOLUME_GAUSS, 4, MAX_SWELLING},
+    [PELT_JIGGLE_VOLUME_BOUNDARY] = {boundary_ways, false, 0, 1, MAX_BOUNDARY_SWELLING},
+};
+
+const px_volume_method *px_volume_method_of(pelt_jiggle_volume_field field) {
+    return &methods[field];
 }
 
 /* Writes the particles that a part displaces to `out`; NULL: only counts them. */
@@ -144,16 +220,20 @@ static uint32_t list_swellings(const px_lattice *lattice, const float (*ways)[3]
 
 static pelt_result make_swellings(px_arena *arena, const px_lattice *lattice, const px_weight_table *weights,
                                   px_primary *p) {
-    float *blends = PX_NEW(arena, float, p->particle_count);
+    px_growth growth = {.lattice = lattice,
+                        .parts = p->particle_parts,
+                        .blends = PX_NEW(arena, float, p->particle_count),
+                        .outward = px_arena_alloc(arena, p->particle_count, sizeof *growth.outward),
+                        .scratch = px_arena_alloc(arena, p->particle_count, sizeof *growth.scratch)};
     float(*ways)[3] = px_arena_alloc(arena, p->particle_count, sizeof *ways);
-    float(*scratch)[3] = px_arena_alloc(arena, p->particle_count, sizeof *scratch);
-    if (!blends || !ways || !scratch)
+    if (!growth.blends || !growth.outward || !growth.scratch || !ways)
         return PELT_ERROR_MEMORY;
+    PX_TRY(find_outward(arena, lattice, growth.outward));
     for (size_t i = 0; i < p->particle_count; i++)
-        blends[i] = blend_of(weights, i);
+        growth.blends[i] = blend_of(weights, i);
     uint32_t total = 0;
     for (uint32_t k = 0; k < p->part_count; k++) {
-        find_ways(lattice, p->particle_parts, k, blends, ways, scratch);
+        p->volume->find_ways(&growth, k, ways);
         p->parts[k].first_swelling = total;
         p->parts[k].swelling_count = list_swellings(lattice, (const float(*)[3])ways, NULL);
         total += p->parts[k].swelling_count;
@@ -163,7 +243,7 @@ static pelt_result make_swellings(px_arena *arena, const px_lattice *lattice, co
     if (!p->swellings || !p->turned)
         return PELT_ERROR_MEMORY;
     for (uint32_t k = 0; k < p->part_count; k++) {
-        find_ways(lattice, p->particle_parts, k, blends, ways, scratch);
+        p->volume->find_ways(&growth, k, ways);
         list_swellings(lattice, (const float(*)[3])ways, p->swellings + p->parts[k].first_swelling);
     }
     return PELT_OK;
@@ -236,7 +316,7 @@ pelt_result px_primary_make_parts(px_arena *arena, const px_lattice *lattice, co
     float octant = lattice->cell * lattice->cell * lattice->cell / 8;
     for (size_t i = 0; i < lattice->cell_count; i++)
         for (int c = 0; c < 8; c++)
-            p->particle_volumes[lattice->cells[i][c]] += octant * lattice->fills[i][c];
+            p->particle_volumes[lattice->cells[i][c]] += p->volume->filled ? octant * lattice->fills[i][c] : octant;
     PX_TRY(make_blocks(arena, lattice, parts->parts, p));
     PX_TRY(make_swellings(arena, lattice, weights, p));
     PX_TRY(make_neighbours(arena, p));

@@ -38,26 +38,31 @@ static void copy_nearest(const px_lattice *lattice, const uint8_t *known, px_wei
     }
 }
 
-/* Fills unknown rows, multiplies by the strength of joints, and truncates to the capacity. */
-static pelt_result finish(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
-                          const px_lattice *lattice, const px_jiggle_heat *heat, uint8_t *known,
-                          const px_weight_table *table, px_weight_table *out) {
-    const px_weight_limits limits = {.influences = PX_JIGGLE_INFLUENCES, .threshold = 1e-4};
-    px_neighbours neighbours;
-    px_weight_table work = *table;
-    PX_TRY(neighbours_of(arena, &lattice->links, &neighbours));
-    PX_TRY(px_fill(context, &work, &neighbours, lattice->rest, subject->model->skeleton.joint_count, known));
-    copy_nearest(lattice, known, &work);
-    PX_TRY(px_weight_table_make(arena, lattice->particle_count, PX_JIGGLE_INFLUENCES, out));
+pelt_result px_jiggle_weights_cut(px_arena *arena, const px_lattice *lattice, const px_jiggle_heat *heat,
+                                  uint32_t influences, const uint8_t *known, px_weight_table *table,
+                                  px_weight_table *out) {
+    const px_weight_limits limits = {.influences = influences, .threshold = 1e-4};
+    copy_nearest(lattice, known, table);
+    PX_TRY(px_weight_table_make(arena, lattice->particle_count, influences, out));
     for (uint32_t p = 0; p < lattice->particle_count; p++) {
         px_weight_sum sum = {0};
-        px_weight_sum_add_row(&sum, &work, p, 1);
+        px_weight_sum_add_row(&sum, table, p, 1);
         for (uint32_t e = 0; heat && e < sum.count; e++)
             sum.weights[e] *= (double)heat[sum.bones[e]].strength;
         px_weight_sum_cut(&sum, &limits);
         px_weight_sum_store(&sum, out, p);
     }
     return PELT_OK;
+}
+
+/* Fills unknown rows harmonically. */
+static pelt_result finish(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
+                          const px_lattice *lattice, const px_jiggle_heat *heat, uint8_t *known, px_weight_table *table,
+                          px_weight_table *out) {
+    px_neighbours neighbours;
+    PX_TRY(neighbours_of(arena, &lattice->links, &neighbours));
+    PX_TRY(px_fill(context, table, &neighbours, lattice->rest, subject->model->skeleton.joint_count, known));
+    return px_jiggle_weights_cut(arena, lattice, heat, PX_JIGGLE_INFLUENCES, known, table, out);
 }
 
 static pelt_result begin(px_arena *arena, const px_lattice *lattice, px_weight_table *table, uint8_t **known) {
@@ -149,23 +154,23 @@ static void hold(px_weight_table *table, uint32_t particle, uint32_t joint, uint
     known[particle] = 1;
 }
 
-pelt_result px_jiggle_weights_by_heat(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
-                                      const px_lattice *lattice, const px_jiggle_heat *heat, px_weight_table *weights) {
-    px_weight_table table;
+pelt_result px_jiggle_heat_sources(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
+                                   const px_lattice *lattice, const px_jiggle_heat *heat, px_weight_table *table,
+                                   uint8_t **out_known) {
     px_jiggle_bones bones;
     uint8_t *known, *held = PX_NEW(arena, uint8_t, subject->model->skeleton.joint_count);
-    *weights = (px_weight_table){0};
     if (!held)
         return PELT_ERROR_MEMORY;
     if (subject->model->skeleton.joint_count == 0)
         return px_fail(context, PELT_ERROR_INPUT, "there is no skeleton for heat to come from");
     PX_TRY(px_jiggle_bones_make(arena, subject, &bones));
-    PX_TRY(begin(arena, lattice, &table, &known));
+    PX_TRY(begin(arena, lattice, table, &known));
+    *out_known = known;
     for (uint32_t p = 0; p < lattice->particle_count; p++) {
         float distance;
         uint32_t joint = nearest_bone(&bones, heat, lattice->rest + 3 * (size_t)p, &distance);
         if (distance <= lattice->cell) {
-            hold(&table, p, joint, known);
+            hold(table, p, joint, known);
             held[joint] = 1;
         }
     }
@@ -176,7 +181,16 @@ pelt_result px_jiggle_weights_by_heat(pelt_context *context, px_arena *arena, co
         particle = nearest_particle(lattice, &bones, joint);
         held[joint] = 1;
         if (!known[particle])
-            hold(&table, particle, joint, known);
+            hold(table, particle, joint, known);
     }
+    return PELT_OK;
+}
+
+pelt_result px_jiggle_weights_by_heat(pelt_context *context, px_arena *arena, const px_jiggle_subject *subject,
+                                      const px_lattice *lattice, const px_jiggle_heat *heat, px_weight_table *weights) {
+    px_weight_table table;
+    uint8_t *known;
+    *weights = (px_weight_table){0};
+    PX_TRY(px_jiggle_heat_sources(context, arena, subject, lattice, heat, &table, &known));
     return finish(context, arena, subject, lattice, heat, known, &table, weights);
 }
