@@ -1,6 +1,6 @@
 /* Light on moving rigs: rays, factors, and what becomes of the model. */
-#include "core/surface.h"
 #include "light/light.h"
+#include "light/rays.h"
 #include "scenes.h"
 #include "support.h"
 
@@ -21,44 +21,201 @@ static pelt_light_desc quick(void) {
 
 /* ---- Rays ----------------------------------------------------------------------------------------------------- */
 
-/* The tree says what every triangle alone says, along axes too. */
-static void test_blocks(void **state) {
+enum { TRIANGLES = 200, ORIGINS = 200, WAYS = 12 };
+
+typedef struct rays {
+    float from[3 * ORIGINS], normals[3 * ORIGINS], way[3], far;
+    uint8_t open[ORIGINS];
+    px_ray_hit hits[ORIGINS];
+} rays;
+
+static void cast(const test_context *test, rays *r, const px_ray_mesh *mesh, pelt_simd simd, bool nearest) {
+    px_view view;
+    test_ok(test, px_view_make(test->context, mesh, &view));
+    px_ray_job job = {.mesh = mesh,
+                      .view = &view,
+                      .count = ORIGINS,
+                      .from = r->from,
+                      .normals = r->normals,
+                      .cosine = 0.02f,
+                      .far = r->far,
+                      .open = r->open,
+                      .hits = nearest ? r->hits : NULL};
+    memcpy(job.way, r->way, sizeof job.way);
+    px_rays_of(simd)(&job);
+    px_view_free(test->context, &view);
+}
+
+/* Möller and Trumbore in doubles. `margin`: how far the ray is from an edge or an end, at most 1. */
+static bool meets(const float *const p[3], const float *from, const float *way, double far, double *margin) {
+    double u[3], v[3], w[3], a[3], b[3], det = 0, x = 0, y = 0, at = 0;
+    for (int c = 0; c < 3; c++) {
+        u[c] = (double)p[1][c] - (double)p[0][c];
+        v[c] = (double)p[2][c] - (double)p[0][c];
+        w[c] = (double)from[c] - (double)p[0][c];
+    }
+    for (int c = 0; c < 3; c++) {
+        int d = (c + 1) % 3, e = (c + 2) % 3;
+        a[c] = (double)way[d] * v[e] - (double)way[e] * v[d];
+        b[c] = w[d] * u[e] - w[e] * u[d];
+    }
+    for (int c = 0; c < 3; c++) {
+        det += u[c] * a[c];
+        x += w[c] * a[c];
+        y += (double)way[c] * b[c];
+        at += v[c] * b[c];
+    }
+    x /= det;
+    y /= det;
+    at /= det;
+    *margin = fmin(fmin(fabs(x), fabs(y)), fmin(fabs(1 - x - y), fmin(fabs(at), fabs(far - at))));
+    return det != 0 && x >= 0 && y >= 0 && x + y <= 1 && at > 0 && at < far;
+}
+
+/* Rays meet what they meet of every triangle alone, with every instruction set, along axes too, before and after the
+ * mesh moved; and what double precision says, away from edges. */
+static void test_rays(void **state) {
     (void)state;
-    enum { TRIANGLES = 200, RAYS = 3000 };
-    static float positions[9 * TRIANGLES];
+    static float positions[9 * TRIANGLES], moved[9 * TRIANGLES];
     static uint32_t triangles[3 * TRIANGLES];
+    static rays all, one, expected;
+    static px_ray_hit hits[ORIGINS];
     test_random random = {5};
     test_context test;
     px_arena *arena = px_arena_create(test_begin(&test, 1));
-    px_surface all, one;
+    px_ray_mesh mesh, single;
     for (uint32_t v = 0; v < 3 * TRIANGLES; v++) {
-        for (uint32_t c = 0; c < 3; c++)
+        for (uint32_t c = 0; c < 3; c++) {
             positions[3 * v + c] = v % 3 ? positions[3 * (v - v % 3) + c] + (float)test_random_real(&random, -0.2, 0.2)
                                          : (float)test_random_real(&random, -1, 1);
+            moved[3 * v + c] = positions[3 * v + c] + (c == 0 ? 0.7f * sinf(3 * positions[3 * v + 1]) : 0);
+        }
         triangles[v] = v;
     }
-    test_ok(&test, px_surface_make(arena, positions, triangles, TRIANGLES, &all));
-    uint32_t hits = 0;
-    for (uint32_t n = 0; n < RAYS; n++) {
-        float from[3], way[3], far = n % 3 ? INFINITY : 0.5f;
-        bool blocked = false;
+    test_ok(&test, px_ray_mesh_make(arena, positions, triangles, TRIANGLES, &mesh));
+    uint32_t blocked = 0, checked = 0, near_edges = 0;
+    for (uint32_t n = 0; n < WAYS; n++) {
+        if (n == WAYS / 2)
+            test_ok(&test, px_ray_mesh_move(test.context, &mesh, moved));
+        const float *place = n < WAYS / 2 ? positions : moved;
+        double length = 0;
+        all.far = n % 3 ? INFINITY : 0.5f;
         for (uint32_t c = 0; c < 3; c++) {
-            from[c] = (float)test_random_real(&random, -1, 1);
-            way[c] = n % 4 ? (float)test_random_real(&random, -1, 1) : c == n / 4 % 3;
+            all.way[c] = n % 4 ? (float)test_random_real(&random, -1, 1) : (n % 8 ? -1.0f : 1.0f) * (c == n / 4 % 3);
+            length += (double)all.way[c] * (double)all.way[c];
         }
-        for (uint32_t t = 0; t < TRIANGLES && !blocked; t++) {
-            px_surface_node node = all.nodes[0];
-            uint32_t order = t;
-            node.first = 0;
-            node.count = 1;
-            one = (px_surface){positions, triangles, 1, &node, &order};
-            blocked = px_surface_blocks(&one, from, way, far);
+        for (uint32_t c = 0; c < 3; c++)
+            all.way[c] = (float)((double)all.way[c] / sqrt(length));
+        for (uint32_t e = 0; e < 3 * ORIGINS; e++) {
+            all.from[e] = (float)test_random_real(&random, -1, 1);
+            all.normals[e] = (float)test_random_real(&random, -1, 1);
         }
-        assert_int_equal(px_surface_blocks(&all, from, way, far), blocked);
-        hits += blocked;
+        one = expected = all;
+        for (uint32_t t = 0; t < TRIANGLES; t++) {
+            test_ok(&test, px_ray_mesh_make(arena, place, triangles + 3 * t, 1, &single));
+            cast(&test, &one, &single, PELT_SIMD_SCALAR, true);
+            for (uint32_t r = 0; r < ORIGINS; r++) {
+                double margin;
+                const float *corners[3] = {place + 9 * t, place + 9 * t + 3, place + 9 * t + 6};
+                float cosine = all.normals[3 * r] * all.way[0] + all.normals[3 * r + 1] * all.way[1] +
+                               all.normals[3 * r + 2] * all.way[2];
+                expected.open[r] = t == 0 ? one.open[r] : expected.open[r] & one.open[r];
+                if (!(cosine > 0.02f))
+                    continue;
+                bool truth = meets(corners, all.from + 3 * r, all.way, (double)all.far, &margin);
+                checked++;
+                near_edges += margin < 1e-4;
+                assert_true(margin < 1e-4 || truth == (one.hits[r].triangle == 0));
+            }
+        }
+        for (pelt_simd simd = PELT_SIMD_SCALAR; simd < PELT_SIMD_COUNT; simd++) {
+            if (!pelt_simd_available(simd))
+                continue;
+            for (int nearest = 0; nearest < 2; nearest++) {
+                cast(&test, &all, &mesh, simd, nearest);
+                assert_memory_equal(all.open, expected.open, sizeof all.open);
+            }
+            if (simd == PELT_SIMD_SCALAR)
+                memcpy(hits, all.hits, sizeof hits);
+            assert_memory_equal(all.hits, hits, sizeof hits);
+        }
+        for (uint32_t r = 0; r < ORIGINS; r++) { /* the nearest hit is where its coordinates say, on the ray */
+            const px_ray_hit *hit = &hits[r];
+            if (hit->triangle == PELT_NONE)
+                continue;
+            double off[3], along = 0, normal[3], towards = 0;
+            const float *p = place + 9 * (size_t)hit->triangle;
+            for (int c = 0; c < 3; c++) {
+                off[c] = -(double)all.from[3 * r + (uint32_t)c];
+                for (int k = 0; k < 3; k++)
+                    off[c] += (double)hit->shares[k] * (double)p[3 * k + c];
+                along += off[c] * (double)all.way[c];
+            }
+            for (int c = 0; c < 3; c++) {
+                int d = (c + 1) % 3, e = (c + 2) % 3;
+                normal[c] = ((double)p[3 + d] - (double)p[d]) * ((double)p[6 + e] - (double)p[e]) -
+                            ((double)p[3 + e] - (double)p[e]) * ((double)p[6 + d] - (double)p[d]);
+                towards += normal[c] * (double)all.way[c];
+                assert_float_equal(off[c], along * (double)all.way[c], 1e-3);
+            }
+            assert_true(along > 0 && hit->front == (towards < 0));
+            blocked++;
+        }
     }
-    assert_in_range(hits, RAYS / 10, RAYS * 9 / 10);
+    assert_in_range(blocked, WAYS * ORIGINS / 20, WAYS * ORIGINS / 2);
+    assert_true(near_edges < checked / 100);
     px_arena_destroy(arena);
+    test_end(&test);
+}
+
+/* What is below the tangent plane of an origin is not tested, and no answer changes. */
+static void test_below(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_scene(&test, "troll", 600, 2);
+    pelt_mesh *mesh = &model->mesh;
+    px_arena *arena = px_arena_create(test.context);
+    px_ray_mesh tree;
+    test_ok(&test, pelt_model_weld(test.context, model));
+    test_ok(&test, px_ray_mesh_make(arena, mesh->positions, mesh->triangles, mesh->triangle_count, &tree));
+    float *normals = PX_NEW(arena, float, 3 * (size_t)mesh->vertex_count),
+          *from = PX_NEW(arena, float, 3 * (size_t)mesh->vertex_count);
+    px_ray_own *own = PX_NEW(arena, px_ray_own, mesh->vertex_count);
+    uint8_t *open[2] = {PX_NEW(arena, uint8_t, mesh->vertex_count), PX_NEW(arena, uint8_t, mesh->vertex_count)};
+    px_view view;
+    uint32_t below = 0;
+    test_ok(&test, pelt_mesh_normals(test.context, mesh, NULL, normals));
+    test_ok(&test, px_view_make(test.context, &tree, &view));
+    for (uint32_t i = 0; i < mesh->vertex_count; i++) {
+        for (uint32_t c = 0; c < 3; c++)
+            from[3 * i + c] = mesh->positions[3 * i + c] + 2e-4f * normals[3 * i + c];
+        for (own[i].group = 0; own[i].leaves == 0 && own[i].group < tree.group_count; own[i].group++)
+            px_ray_mesh_below(&tree, from + 3 * i, normals + 3 * i, &own[i]);
+        own[i].group--;
+        below += own[i].leaves != 0;
+    }
+    assert_true(below > mesh->vertex_count / 2);
+    for (int n = 0; n < 6; n++) {
+        for (int o = 0; o < 2; o++) {
+            px_ray_job job = {.mesh = &tree,
+                              .view = &view,
+                              .count = mesh->vertex_count,
+                              .from = from,
+                              .normals = normals,
+                              .own = o ? own : NULL,
+                              .cosine = 0.02f,
+                              .far = INFINITY,
+                              .open = open[o]};
+            job.way[n % 3] = n < 3 ? 0.8f : -0.8f;
+            job.way[(n + 1) % 3] = 0.6f;
+            px_rays_of(pelt_simd_best())(&job);
+        }
+        assert_memory_equal(open[0], open[1], mesh->vertex_count);
+    }
+    px_view_free(test.context, &view);
+    px_arena_destroy(arena);
+    pelt_model_destroy(model);
     test_end(&test);
 }
 
@@ -361,11 +518,17 @@ static void test_failing_allocations(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks),       cmocka_unit_test(test_known_light),
-        cmocka_unit_test(test_factors),      cmocka_unit_test(test_frames),
-        cmocka_unit_test(test_default_rate), cmocka_unit_test(test_few_patterns),
-        cmocka_unit_test(test_files),        cmocka_unit_test(test_inside_out),
-        cmocka_unit_test(test_bad_input),    cmocka_unit_test(test_failing_allocations),
+        cmocka_unit_test(test_rays),
+        cmocka_unit_test(test_below),
+        cmocka_unit_test(test_known_light),
+        cmocka_unit_test(test_factors),
+        cmocka_unit_test(test_frames),
+        cmocka_unit_test(test_default_rate),
+        cmocka_unit_test(test_few_patterns),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_inside_out),
+        cmocka_unit_test(test_bad_input),
+        cmocka_unit_test(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

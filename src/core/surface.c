@@ -86,23 +86,44 @@ static void build(const builder *b, uint32_t first, uint32_t count) {
 
 pelt_result px_surface_make(px_arena *arena, const float *positions, const uint32_t *triangles, uint32_t triangle_count,
                             px_surface *out) {
-    pelt_context *context = px_arena_context(arena);
     *out = (px_surface){.positions = positions, .triangles = triangles};
     out->nodes = PX_NEW(arena, px_surface_node, px_max_size(1, triangle_count)); /* leaves have 2 triangles or more */
     out->order = PX_NEW(arena, uint32_t, triangle_count);
-    builder b = {out, PX_ALLOC(context, float, 3 * (size_t)triangle_count)};
-    if (!out->nodes || !out->order || !b.middles) {
-        px_free(context, b.middles);
+    if (!out->nodes || !out->order)
         return PELT_ERROR_MEMORY;
-    }
+    return px_surface_rebuild(px_arena_context(arena), out, triangle_count);
+}
+
+pelt_result px_surface_rebuild(pelt_context *context, px_surface *surface, uint32_t triangle_count) {
+    builder b = {surface, PX_ALLOC(context, float, 3 * (size_t)triangle_count)};
+    if (!b.middles)
+        return PELT_ERROR_MEMORY;
     uint32_t count = 0;
     for (uint32_t t = 0; t < triangle_count; t++)
-        if (set_middle(out, t, b.middles + 3 * (size_t)t))
-            out->order[count++] = t;
+        if (set_middle(surface, t, b.middles + 3 * (size_t)t))
+            surface->order[count++] = t;
+    surface->node_count = 0;
     if (count > 0)
         build(&b, 0, count);
     px_free(context, b.middles);
     return PELT_OK;
+}
+
+/* Nodes come before their children. */
+void px_surface_move(px_surface *surface, const float *positions) {
+    surface->positions = positions;
+    for (uint32_t n = surface->node_count; n-- > 0;) {
+        px_surface_node *node = &surface->nodes[n];
+        if (node->count > 0) {
+            set_box(surface, node, node->first, node->count);
+            continue;
+        }
+        const px_surface_node *one = node + 1, *other = &surface->nodes[node->first];
+        for (int axis = 0; axis < 3; axis++) {
+            node->low[axis] = fminf(one->low[axis], other->low[axis]);
+            node->high[axis] = fmaxf(one->high[axis], other->high[axis]);
+        }
+    }
 }
 
 /* ---- The nearest point ------------------------------------------------------------------------------------ */
@@ -214,55 +235,4 @@ bool px_surface_nearest(const px_surface *surface, const double p[3], double dis
     if (surface->node_count > 0)
         look_at(&q, surface->nodes);
     return q.found;
-}
-
-/* ---- Occlusion -------------------------------------------------------------------------------------------- */
-
-/* Slab test of a ray and a box. */
-static bool enters(const px_surface_node *node, const float from[3], const float inverse[3], float far) {
-    float in = 0, out = far;
-    for (int axis = 0; axis < 3; axis++) {
-        float a = (node->low[axis] - from[axis]) * inverse[axis], b = (node->high[axis] - from[axis]) * inverse[axis];
-        float near = a < b ? a : b, beyond = a < b ? b : a;
-        in = near > in ? near : in; /* 0 · ∞ (origin on a slab plane, ray parallel to it) is NaN */
-        out = beyond < out ? beyond : out;
-    }
-    return in <= out;
-}
-
-/* Ray-triangle intersection (Möller and Trumbore 1997), both sides. */
-static bool meets(const px_surface *surface, uint32_t triangle, const float from[3], const float way[3], float far) {
-    const float *a = corner(surface, triangle, 0);
-    float u[3], v[3], w[3], p[3], q[3];
-    px_sub3(corner(surface, triangle, 1), a, u);
-    px_sub3(corner(surface, triangle, 2), a, v);
-    px_sub3(from, a, w);
-    px_cross3(way, v, p);
-    px_cross3(w, u, q);
-    float det = px_dot3(u, p);
-    if (det == 0)
-        return false;
-    float x = px_dot3(w, p) / det, y = px_dot3(way, q) / det, at = px_dot3(v, q) / det;
-    return x >= 0 && y >= 0 && x + y <= 1 && at > 0 && at < far;
-}
-
-bool px_surface_blocks(const px_surface *surface, const float from[3], const float way[3], float far) {
-    uint32_t stack[64], depth = 0; /* halves: never deeper than a count has bits */
-    const float inverse[3] = {1 / way[0], 1 / way[1], 1 / way[2]};
-    if (surface->node_count > 0)
-        stack[depth++] = 0;
-    while (depth > 0) {
-        uint32_t at = stack[--depth];
-        const px_surface_node *node = &surface->nodes[at];
-        if (!enters(node, from, inverse, far))
-            continue;
-        for (uint32_t n = node->first; n < node->first + node->count; n++)
-            if (meets(surface, surface->order[n], from, way, far))
-                return true;
-        if (node->count == 0) {
-            stack[depth++] = node->first;
-            stack[depth++] = at + 1;
-        }
-    }
-    return false;
 }

@@ -1,4 +1,5 @@
-/* Bounding volume hierarchy (axis-aligned boxes) over triangles: nearest point on a surface, occlusion of rays. */
+/* Bounding volume hierarchy (axis-aligned boxes) over triangles: nearest point on a surface. light/rays.h traces
+ * rays through it. */
 #ifndef PELT_CORE_SURFACE_H
 #define PELT_CORE_SURFACE_H
 
@@ -22,6 +23,11 @@ typedef struct px_surface {
 pelt_result px_surface_make(px_arena *arena, const float *positions, const uint32_t *triangles, uint32_t triangle_count,
                             px_surface *out);
 
+/* Refits the boxes to other positions of the same vertices, which must be finite. The tree stays as it was built. */
+void px_surface_move(px_surface *surface, const float *positions);
+/* Builds the tree again, for the present positions. */
+pelt_result px_surface_rebuild(pelt_context *context, px_surface *surface, uint32_t triangle_count);
+
 /* A point on the surface. */
 typedef struct px_surface_point {
     uint32_t triangle;
@@ -40,10 +46,6 @@ bool px_surface_nearest(const px_surface *surface, const double p[3], double dis
 /* Quickselect (Hoare): partially sorts `order` [count] by keys[3 · element], so that no key before `place` is larger
  * and no key after it is smaller than the one at `place`. count ≥ 1; no key may be NaN. */
 void px_select(uint32_t *order, uint32_t count, uint32_t place, const float *keys);
-
-/* Occlusion test: true when the ray from + t · way hits a triangle, from either side, for 0 < t < far (INFINITY:
- * unlimited). Thread-safe. */
-bool px_surface_blocks(const px_surface *surface, const float from[3], const float way[3], float far);
 
 /* The point of a triangle nearest to p: returns the squared distance; `share`: its barycentric coordinates, sum 1.
  * Degenerate triangles are treated as their edges. */

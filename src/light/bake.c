@@ -5,70 +5,168 @@
  * look like those of many small lamps instead of noise. */
 #include "core/math3.h"
 #include "core/mesh.h"
-#include "core/surface.h"
 #include "light/light.h"
+#include "light/rays.h"
 
-#define BLOCK      64u
-#define RAY_OFFSET 1e-4  /* fraction of the diagonal: rays start this far above the surface */
-#define MIN_COSINE 0.02f /* rays at a flatter angle would graze the triangles around the vertex */
-#define DARK_MEAN  0.02  /* parts with a lower mean light may have inverted triangles */
-#define FLIP_RATIO 10.0  /* light the back side instead if it has this many times as much light */
+#define RECEIVER_BLOCK  64u
+#define DIRECTION_BLOCK 4u
+#define SIDE_DIRECTIONS 64u                /* to decide which side of triangles is lit */
+#define HIT_BYTES       ((size_t)16 << 20) /* results of rays held at a time, about */
+#define RAY_OFFSET      1e-4               /* fraction of the diagonal: rays start this far above the surface */
+#define MIN_COSINE      0.02f              /* rays at a flatter angle would graze the triangles around the vertex */
+#define DARK_MEAN       0.02               /* parts with a lower mean light may have inverted triangles */
+#define FLIP_RATIO      10.0               /* light the back side instead if it has this many times as much light */
+
+/* Directions, and the light that comes from each. */
+typedef struct lamps {
+    uint32_t count, channel_count;
+    float *ways;      /* [direction][3] */
+    double *radiance; /* [direction][channel] */
+} lamps;
+
+/* Where light is measured: the classes of mesh.weld. */
+typedef struct receivers {
+    size_t count;
+    uint32_t *classes; /* [receiver] in the order of the tree: neighbours are near each other */
+    float *from;       /* [receiver][3] origins of rays … */
+    float *normals;    /* … and the side that is lit */
+    px_ray_own *own;   /* [receiver] */
+    double *weights;   /* [receiver] Σ cosines */
+    double *sums;      /* [receiver][channel] Σ cosines · light */
+} receivers;
 
 typedef struct frame_work {
     px_light *light;
-    const px_surface *surface;
-    const float *positions, *normals; /* [vertex][3] */
-    const float *directions;          /* [direction][3] */
-    const float *sides;               /* [class] 1: front; −1: the back side of triangles is lit */
-    float diagonal;
-    double *out; /* [class][channel] */
+    px_ray_fn *trace;
+    px_ray_mesh mesh;
+    const lamps *lamps;
+    receivers to;
+    float *positions, *normals; /* [vertex][3] */
+    float *sides;               /* [class] 1: front; −1: the back side of triangles is lit */
+    float far;
+    /* Rays of some directions. */
+    uint32_t first, chunk; /* directions */
+    uint8_t *open;         /* [direction of the chunk][receiver] */
 } frame_work;
 
-static void make_directions(uint32_t count, float *out) {
+/* Fibonacci points. */
+static pelt_result make_lamps(const px_light *l, uint32_t kind, uint32_t count, lamps *out) {
     const double golden = 3.14159265358979323846 * (3 - sqrt(5));
+    *out = (lamps){.count = count, .channel_count = kind == PELT_LIGHT_SKY ? 3 : 1};
+    out->ways = PX_NEW(l->arena, float, 3 * (size_t)count);
+    out->radiance = PX_NEW(l->arena, double, (size_t)out->channel_count *count);
+    if (!out->ways || !out->radiance)
+        return PELT_ERROR_MEMORY;
     for (uint32_t n = 0; n < count; n++) {
         double y = 1 - (2.0 * n + 1) / count, radius = sqrt(1 - y * y);
-        out[3 * (size_t)n] = (float)(radius * cos(golden * n));
-        out[3 * (size_t)n + 1] = (float)y;
-        out[3 * (size_t)n + 2] = (float)(radius * sin(golden * n));
+        float *way = out->ways + 3 * (size_t)n;
+        way[0] = (float)(radius * cos(golden * n));
+        way[1] = (float)y;
+        way[2] = (float)(radius * sin(golden * n));
+        double up = 0.5 + 0.5 * (double)way[1];
+        for (uint32_t c = 0; c < out->channel_count; c++)
+            out->radiance[(size_t)n * out->channel_count + c] =
+                kind == PELT_LIGHT_AMBIENT ? 1 : l->desc.ground[c] + up * (l->desc.sky[c] - l->desc.ground[c]);
     }
-}
-
-/* Radiance from a direction. */
-static double lamp(const pelt_light_desc *desc, const float way[3], uint32_t channel) {
-    double up = 0.5 + 0.5 * (double)way[1];
-    return desc->kind == PELT_LIGHT_AMBIENT ? 1
-                                            : desc->ground[channel] + up * (desc->sky[channel] - desc->ground[channel]);
-}
-
-static void light_class(const frame_work *w, size_t u) {
-    const px_light *l = w->light;
-    size_t vertex = l->model->mesh.weld.first[u];
-    const float *p = w->positions + 3 * vertex, *outward = w->normals + 3 * vertex;
-    const float normal[3] = {w->sides[u] * outward[0], w->sides[u] * outward[1], w->sides[u] * outward[2]};
-    float from[3], far = l->desc.reach > 0 ? (float)l->desc.reach * w->diagonal : INFINITY;
-    double all = 0, sums[3] = {0};
-    for (int c = 0; c < 3; c++)
-        from[c] = p[c] + (float)RAY_OFFSET * w->diagonal * normal[c];
-    for (uint32_t n = 0; n < l->desc.directions; n++) {
-        const float *way = w->directions + 3 * (size_t)n;
-        float cosine = px_dot3(normal, way);
-        if (!(cosine > MIN_COSINE))
-            continue;
-        all += (double)cosine;
-        if (!px_surface_blocks(w->surface, from, way, far))
-            for (uint32_t c = 0; c < l->channel_count; c++)
-                sums[c] += (double)cosine * lamp(&l->desc, way, c);
-    }
-    for (uint32_t c = 0; c < l->channel_count; c++)
-        w->out[u * l->channel_count + c] = all > 0 ? sums[c] / all : 0;
-}
-
-static pelt_result light_block(void *user, size_t first, size_t count, size_t block) {
-    (void)block;
-    for (size_t u = first; u < first + count; u++)
-        light_class(user, u);
     return PELT_OK;
+}
+
+static pelt_result make_receivers(const px_light *l, receivers *r) {
+    r->count = l->model->mesh.weld.count;
+    r->classes = PX_NEW(l->arena, uint32_t, r->count);
+    r->from = PX_NEW(l->arena, float, 3 * r->count);
+    r->normals = PX_NEW(l->arena, float, 3 * r->count);
+    r->own = PX_NEW(l->arena, px_ray_own, r->count);
+    r->weights = PX_NEW(l->arena, double, r->count);
+    r->sums = PX_NEW(l->arena, double, px_mul_size(r->count, l->channel_count));
+    return r->classes && r->from && r->normals && r->own && r->weights && r->sums ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+static void place_receivers(frame_work *w) {
+    const pelt_mesh *mesh = &w->light->model->mesh;
+    float low[3], high[3], diagonal = (float)px_box(w->positions, mesh->vertex_count, low, high);
+    w->far = w->light->desc.reach > 0 ? (float)w->light->desc.reach * diagonal : INFINITY;
+    for (size_t r = 0; r < w->to.count; r++) {
+        uint32_t u = w->to.classes[r];
+        size_t vertex = mesh->weld.first[u];
+        for (size_t c = 0; c < 3; c++) {
+            float normal = w->sides[u] * w->normals[3 * vertex + c];
+            w->to.normals[3 * r + c] = normal;
+            w->to.from[3 * r + c] = w->positions[3 * vertex + c] + (float)RAY_OFFSET * diagonal * normal;
+        }
+        px_ray_mesh_below(&w->mesh, w->to.from + 3 * r, w->to.normals + 3 * r, &w->to.own[r]);
+    }
+}
+
+/* ---- Rays of a frame --------------------------------------------------------------------------------------- */
+
+static pelt_result trace_directions(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const frame_work *w = user;
+    px_view view;
+    PX_TRY(px_view_make(w->light->context, &w->mesh, &view));
+    px_ray_job job = {.mesh = &w->mesh,
+                      .view = &view,
+                      .count = w->to.count,
+                      .from = w->to.from,
+                      .normals = w->to.normals,
+                      .own = w->to.own,
+                      .cosine = MIN_COSINE,
+                      .far = w->far};
+    for (size_t n = first; n < first + count; n++) {
+        memcpy(job.way, w->lamps->ways + 3 * (w->first + n), sizeof job.way);
+        job.open = w->open + n * w->to.count;
+        w->trace(&job);
+    }
+    px_view_free(w->light->context, &view);
+    return PELT_OK;
+}
+
+/* Adds the directions of the chunk, in their order. */
+static pelt_result add_light(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const frame_work *w = user;
+    const receivers *to = &w->to;
+    size_t channels = w->lamps->channel_count;
+    for (size_t n = 0; n < w->chunk; n++) {
+        const float *way = w->lamps->ways + 3 * (w->first + n);
+        const double *radiance = w->lamps->radiance + (w->first + n) * channels;
+        for (size_t r = first; r < first + count; r++) {
+            float cosine = px_dot3(to->normals + 3 * r, way);
+            if (!(cosine > MIN_COSINE))
+                continue;
+            to->weights[r] += (double)cosine;
+            if (w->open[n * to->count + r])
+                for (size_t c = 0; c < channels; c++)
+                    to->sums[r * channels + c] += (double)cosine * radiance[c];
+        }
+    }
+    return PELT_OK;
+}
+
+/* Lights all receivers: out [class][channel]. */
+static pelt_result light_frame(frame_work *w, double *out) {
+    pelt_context *context = w->light->context;
+    receivers *to = &w->to;
+    size_t channels = w->lamps->channel_count;
+    uint32_t most = (uint32_t)px_min_size(w->lamps->count, px_max_size(HIT_BYTES / to->count, DIRECTION_BLOCK));
+    pelt_result result = PELT_OK;
+    memset(to->weights, 0, to->count * sizeof *to->weights);
+    memset(to->sums, 0, to->count * channels * sizeof *to->sums);
+    w->open = PX_ALLOC(context, uint8_t, px_mul_size(most, to->count));
+    if (!w->open)
+        return PELT_ERROR_MEMORY;
+    for (w->first = 0; result == PELT_OK && w->first < w->lamps->count; w->first += w->chunk) {
+        w->chunk = (uint32_t)px_min_size(most, w->lamps->count - w->first);
+        result = px_parallel(context, NULL, w->chunk, DIRECTION_BLOCK, trace_directions, w);
+        if (result == PELT_OK)
+            result = px_parallel(context, NULL, to->count, RECEIVER_BLOCK, add_light, w);
+    }
+    px_free(context, w->open);
+    for (size_t r = 0; r < to->count; r++)
+        for (size_t c = 0; c < channels; c++)
+            out[to->classes[r] * channels + c] = to->weights[r] > 0 ? to->sums[r * channels + c] / to->weights[r] : 0;
+    return result;
 }
 
 /* Reads the vertices of one frame: out [vertex][3]. `points`: scratch. */
@@ -87,28 +185,8 @@ static pelt_result read_frame(px_light *l, const pelt_clip *clip, uint32_t frame
     return PELT_OK;
 }
 
-static pelt_result light_frame(frame_work *w, float *normals) {
-    px_light *l = w->light;
-    const pelt_mesh *mesh = &l->model->mesh;
-    px_arena *arena = px_arena_create(l->context);
-    px_surface surface;
-    float low[3], high[3];
-    pelt_result result = arena ? PELT_OK : PELT_ERROR_MEMORY;
-    w->diagonal = (float)px_box(w->positions, mesh->vertex_count, low, high);
-    if (result == PELT_OK)
-        result = pelt_mesh_normals(l->context, mesh, w->positions, normals);
-    if (result == PELT_OK)
-        result = px_surface_make(arena, w->positions, mesh->triangles, mesh->triangle_count, &surface);
-    w->normals = normals;
-    w->surface = &surface;
-    if (result == PELT_OK)
-        result = px_parallel(l->context, NULL, mesh->weld.count, BLOCK, light_block, w);
-    px_arena_destroy(arena);
-    return result;
-}
-
 /* Mean light of each part, over the classes whose first vertex is in it. */
-static void mean_by_part(const px_light *l, const frame_work *w, double *means) {
+static void mean_by_part(const px_light *l, const double *light, double *means) {
     const pelt_mesh *mesh = &l->model->mesh;
     for (uint32_t p = 0; p < mesh->part_count; p++) {
         const pelt_part *part = &mesh->parts[p];
@@ -117,71 +195,118 @@ static void mean_by_part(const px_light *l, const frame_work *w, double *means) 
         for (size_t u = 0; u < mesh->weld.count; u++)
             if (mesh->weld.first[u] >= part->first_vertex &&
                 mesh->weld.first[u] - part->first_vertex < part->vertex_count) {
-                for (uint32_t c = 0; c < l->channel_count; c++)
-                    sum += w->out[u * l->channel_count + c];
-                count += l->channel_count;
+                sum += light[u];
+                count++;
             }
         means[p] = count ? sum / (double)count : 1;
     }
 }
 
 /* Triangles of mirrored rigs and of inverted files face away from the light: such a part is all dark, while its back
- * side is lit. Then the back side is used. `w` holds the first frame; its output is scratch. */
-static pelt_result choose_sides(frame_work *w, float *normals, float *sides) {
+ * side is lit. Then the back side is used. `w` holds the first frame. */
+static pelt_result choose_sides(frame_work *w) {
     px_light *l = w->light;
     const pelt_mesh *mesh = &l->model->mesh;
-    double *means = PX_NEW(l->arena, double, mesh->part_count), *others = PX_NEW(l->arena, double, mesh->part_count);
-    bool any = false;
-    if (!means || !others)
+    const lamps *given = w->lamps;
+    double *means[2] = {PX_NEW(l->arena, double, mesh->part_count), PX_NEW(l->arena, double, mesh->part_count)};
+    double *light = PX_NEW(l->arena, double, mesh->weld.count);
+    lamps few;
+    PX_TRY(make_lamps(l, PELT_LIGHT_AMBIENT, SIDE_DIRECTIONS, &few));
+    if (!means[0] || !means[1] || !light)
         return PELT_ERROR_MEMORY;
+    w->lamps = &few;
+    for (int back = 0; back < 2; back++) {
+        bool dark = false;
+        for (size_t u = 0; u < mesh->weld.count; u++)
+            w->sides[u] = back ? -1 : 1;
+        place_receivers(w);
+        PX_TRY(light_frame(w, light));
+        mean_by_part(l, light, means[back]);
+        for (uint32_t p = 0; p < mesh->part_count; p++)
+            dark |= means[0][p] < DARK_MEAN;
+        if (!dark)
+            break;
+    }
+    w->lamps = given;
     for (size_t u = 0; u < mesh->weld.count; u++)
-        sides[u] = 1;
-    PX_TRY(light_frame(w, normals));
-    mean_by_part(l, w, means);
-    for (uint32_t p = 0; p < mesh->part_count; p++)
-        any |= means[p] < DARK_MEAN;
-    if (!any)
-        return PELT_OK;
-    for (size_t u = 0; u < mesh->weld.count; u++)
-        sides[u] = -1;
-    PX_TRY(light_frame(w, normals));
-    mean_by_part(l, w, others);
-    for (size_t u = 0; u < mesh->weld.count; u++)
-        sides[u] = 1;
+        w->sides[u] = 1;
     for (uint32_t p = 0; p < mesh->part_count; p++) {
         const pelt_part *part = &mesh->parts[p];
-        if (!(means[p] < DARK_MEAN && others[p] > FLIP_RATIO * means[p] && others[p] > DARK_MEAN))
+        if (!(means[0][p] < DARK_MEAN && means[1][p] > FLIP_RATIO * means[0][p] && means[1][p] > DARK_MEAN))
             continue;
         px_log(l->context, PELT_LOG_WARNING, "part '%s' is inside out: the other side of its triangles is lit",
                part->name);
         for (size_t u = 0; u < mesh->weld.count; u++)
             if (mesh->weld.first[u] >= part->first_vertex &&
                 mesh->weld.first[u] - part->first_vertex < part->vertex_count)
-                sides[u] = -1;
+                w->sides[u] = -1;
     }
+    return PELT_OK;
+}
+
+/* Classes in the order in which the tree's leaves name them; those without triangles come last. */
+static pelt_result order_classes(frame_work *w) {
+    const px_ray_mesh *rays = &w->mesh;
+    const pelt_mesh *mesh = &w->light->model->mesh;
+    uint8_t *seen = PX_ALLOC(w->light->context, uint8_t, mesh->weld.count);
+    if (!seen)
+        return PELT_ERROR_MEMORY;
+    size_t count = 0;
+    for (uint32_t g = 0; g < rays->group_count; g++)
+        for (uint32_t n = rays->groups[g].first; n < rays->groups[g].first + rays->groups[g].count; n++)
+            for (uint32_t e = 0; e < 3 * rays->leaves[n].count; e++) {
+                uint32_t u = mesh->weld.of[mesh->triangles[3 * (size_t)rays->leaves[n].triangles[e / 3] + e % 3]];
+                if (!seen[u]) {
+                    w->to.own[count].group = g;
+                    w->to.classes[count++] = u;
+                    seen[u] = 1;
+                }
+            }
+    for (uint32_t u = 0; u < mesh->weld.count; u++)
+        if (!seen[u]) {
+            w->to.own[count].group = 0;
+            w->to.classes[count++] = u;
+        }
+    px_free(w->light->context, seen);
+    return PELT_OK;
+}
+
+/* Reads a frame and moves the tree to it; builds the tree for frame 0 and decides which sides are lit. */
+static pelt_result take_frame(frame_work *w, uint32_t motion, uint32_t frame, bool first, float *points) {
+    px_light *l = w->light;
+    const pelt_mesh *mesh = &l->model->mesh;
+    PX_TRY(read_frame(l, &l->clips[motion], frame, points, w->positions));
+    PX_TRY(pelt_mesh_normals(l->context, mesh, w->positions, w->normals));
+    if (first) {
+        PX_TRY(px_ray_mesh_make(l->arena, w->positions, mesh->triangles, mesh->triangle_count, &w->mesh));
+        PX_TRY(order_classes(w));
+        PX_TRY(choose_sides(w));
+    } else {
+        PX_TRY(px_ray_mesh_move(l->context, &w->mesh, w->positions));
+        PX_TRY(order_classes(w)); /* the tree may be another */
+    }
+    place_receivers(w);
     return PELT_OK;
 }
 
 pelt_result px_light_bake(px_light *l) {
     const pelt_mesh *mesh = &l->model->mesh;
     float *points = PX_NEW(l->arena, float, 3 * (size_t)mesh->points.count);
-    float *positions = PX_NEW(l->arena, float, 3 * (size_t)mesh->vertex_count);
-    float *normals = PX_NEW(l->arena, float, 3 * (size_t)mesh->vertex_count);
-    float *directions = PX_NEW(l->arena, float, 3 * (size_t)l->desc.directions);
-    float *sides = PX_NEW(l->arena, float, mesh->weld.count);
+    lamps given;
+    frame_work w = {.light = l, .trace = px_rays_of(pelt_simd_best()), .lamps = &given};
+    w.positions = PX_NEW(l->arena, float, 3 * (size_t)mesh->vertex_count);
+    w.normals = PX_NEW(l->arena, float, 3 * (size_t)mesh->vertex_count);
+    w.sides = PX_NEW(l->arena, float, mesh->weld.count);
     l->colors = PX_NEW(l->arena, double, px_mul_size(l->frame_count, l->column_count));
-    if (!points || !positions || !normals || !directions || !sides || !l->colors)
+    if (!points || !w.positions || !w.normals || !w.sides || !l->colors)
         return PELT_ERROR_MEMORY;
-    make_directions(l->desc.directions, directions);
+    PX_TRY(make_lamps(l, l->desc.kind, l->desc.directions, &given));
+    PX_TRY(make_receivers(l, &w.to));
     for (uint32_t m = 0, k = 0; m < l->motion_count; m++)
         for (uint32_t f = 0; f < l->clips[m].frame_count; f++, k++) {
-            frame_work w = {.light = l, .positions = positions, .directions = directions, .sides = sides};
-            w.out = l->colors + k * l->column_count;
             PX_TRY(px_progress(l->context, "light", k, l->frame_count));
-            PX_TRY(read_frame(l, &l->clips[m], f, points, positions));
-            if (k == 0)
-                PX_TRY(choose_sides(&w, normals, sides));
-            PX_TRY(light_frame(&w, normals));
+            PX_TRY(take_frame(&w, m, f, k == 0, points));
+            PX_TRY(light_frame(&w, l->colors + k * l->column_count));
         }
     l->ray_count = (uint64_t)l->frame_count * mesh->weld.count * (l->desc.directions / 2);
     return PELT_OK;

@@ -1,6 +1,7 @@
 /* Baked lighting: ambient occlusion or sky light per vertex and frame, factored into a few morphs of vertex colours.
  *
  *   light.c    options and entry point
+ *   rays.h     occlusion of bundles of rays
  *   bake.c     light at every vertex in every frame
  *   factor.c   low-rank factorisation of colours over time, A ≈ W·H
  *   apply.c    patterns H as morphs of the model, weights W as tracks
@@ -11,6 +12,8 @@
 #include "numeric/numeric.h"
 
 #include <pelt/light.h>
+
+#define PX_LIGHT_CHANNELS 16u /* at most */
 
 typedef struct px_light {
     pelt_context *context;

@@ -1,0 +1,8 @@
+/* Rays for NEON, four rays at a time. */
+#if defined(__aarch64__)
+#define LANES     4
+#define RAYS_BODY px_rays_neon
+#include "light/rays_kernel.h"
+#else
+typedef int not_this_machine; /* ISO C forbids an empty translation unit */
+#endif
