@@ -16,6 +16,8 @@ static const pelt_option own_options[] = {
      "a PNG painted over the mesh's UVs: black is falloff 0, white 1"},
     {"falloff-attribute", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, falloff_attribute), NULL, 0, 0, NULL, "NAME",
      "a vertex attribute of the glTF file: _FALLOFF, COLOR_0 (its red), COLOR_0.g"},
+    {"paint-file", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, paint_file), NULL, 0, 0, NULL, "FILE",
+     "strokes of --paint, one per line"},
     {"weights-format", 0, PELT_OPTION_CHOICE, PELT_FIELD(bind_settings, format), "f32", 0, 0, "f32|u16|u8", NULL,
      "numbers that weights are written as"},
 };
@@ -160,6 +162,8 @@ static exit_code work_all(bind_work *w, const char *const *args, size_t arg_coun
     exit_code code = load(w, args, arg_count);
     if (code == EXIT_DONE)
         code = read_falloffs(w);
+    if (code == EXIT_DONE)
+        code = bind_read_regions(w);
     if (code == EXIT_DONE && !has_skeleton(w->rig ? w->rig : w->model)) {
         say(w->session, MESSAGE_ERROR, "%s: there is no skeleton; give one with --skeleton FILE",
             w->rig ? w->rig->path : w->model->path);
@@ -192,6 +196,8 @@ static exit_code run(cli_session *session, const void *given, const char *const 
         return usage_error(session, "--fit and --no-fit exclude each other; give one of them");
     if (settings->falloff_map && settings->falloff_attribute)
         return usage_error(session, "--falloff-map and --falloff-attribute say the same thing; give one of them");
+    if (settings->paint_file && settings->bind.paint)
+        return usage_error(session, "--paint and --paint-file say the same thing; give one of them");
     const idle_options rules[] = {
         {settings->bind.method == PELT_BIND_HEAT, "curve distance", "without --method geodesic"}};
     if ((code = options_check(session, rules, COUNT(rules))) != EXIT_DONE)
@@ -201,6 +207,7 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     if (code == EXIT_DONE)
         code = work_all(&w, args, arg_count);
     bind_also_free(&w);
+    bind_free_regions(&w);
     pelt_binding_destroy(w.binding);
     keep_model(session, w.model);
     keep_model(session, w.rig);
@@ -213,6 +220,9 @@ static const example examples[] = {
     {"pelt bind scan.obj --skeleton walk.bvh -o scan.glb", "a mesh without a rig gets a skeleton with its motion"},
     {"pelt bind scan.obj --skeleton walk.bvh -o scan.glb --fit", "… whose size, axes and pose are others"},
     {"pelt bind hero.glb -o hero.glb --exclude prop_l,prop_r --rigid sword=hand_r", "who moves what"},
+    {"pelt bind hero.glb -o hero.glb --rigid 'sphere(0 1.7 0 0.15)=head' --falloffs coat=0.9 --paint '-box(0 0 0 1 1 "
+     "1)'",
+     "regions by place: a rigid skull, a stiff coat, voxels that must not be there"},
     {"pelt bind hero.glb -o hero.glb --lock jaw,eye_l,eye_r", "painted weights of the face stay"},
     {"pelt bind hero.glb -o hero.glb --also shirt.obj=shirt.glb --also low.glb=low.glb",
      "a garment and a level of detail get the weights of the same voxels"},

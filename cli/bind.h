@@ -10,6 +10,7 @@ typedef struct bind_settings {
     const char *skeleton;
     const char *falloff_map;
     const char *falloff_attribute;
+    const char *paint_file;
     const char *also; /* the last one; see option_values */
     uint32_t format;  /* pelt_weight_format */
     pelt_load_desc load;
@@ -22,11 +23,16 @@ typedef struct bind_also {
     pelt_bind_report report; /* without its arrays */
 } bind_also;
 
+#define MAX_ATTRIBUTES 16u /* that regions may name */
+
 typedef struct bind_work {
     cli_session *session;
     const bind_settings *settings;
     pelt_bind_desc desc;
-    float *falloffs;   /* [vertex] from --falloff-map or --falloff-attribute; or NULL */
+    float *falloffs; /* [vertex] from --falloff-map or --falloff-attribute; or NULL */
+    pelt_bind_attribute attributes[MAX_ATTRIBUTES];
+    uint32_t attribute_count;
+    char *paint;       /* text of --paint-file, or NULL */
     pelt_model *model; /* gets the weights and is written */
     pelt_model *rig;   /* file of --skeleton, or NULL */
     pelt_binding *binding;
@@ -43,6 +49,10 @@ pelt_result bind_also_run(bind_work *w);
 void bind_also_json(const bind_work *w, cli_json *json);
 void bind_also_rows(const bind_work *w, cli_table *table);
 void bind_also_free(bind_work *w);
+
+/* Reads what regions refer to: vertex attributes and --paint-file (bind_regions.c). */
+exit_code bind_read_regions(bind_work *w);
+void bind_free_regions(bind_work *w);
 
 /* Prints warnings and the table, and fills the JSON report (bind_report.c). */
 void bind_report(bind_work *w);

@@ -285,6 +285,8 @@ exit_code output_rig(cli_session *session, const char *path);
 
 /* ---- values.c --------------------------------------------------------------------------------------------- */
 
+/* Reads a text file; `what` it holds, for messages: "a mapping". *text is freed by the caller, also after a failure. */
+exit_code read_text(cli_session *session, const char *path, const char *what, char **text);
 bool is_picture(const char *path);
 /* Reads a number per vertex into out [vertex]: from a file (an image sampled at the UVs, or a list of numbers), or from
  * a vertex attribute if `path` is NULL. `option`: name of the option that gave the path, for messages. */

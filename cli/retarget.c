@@ -39,24 +39,6 @@ static const option_group groups[] = {
 
 /* ---- Reading ---------------------------------------------------------------------------------------------- */
 
-/* Reads a text file; freed by the caller. */
-static exit_code read_text(cli_session *session, const char *path, char **text) {
-    FILE *file = fopen(path, "rb");
-    size_t size = 0, capacity = 1 << 12;
-    char *data = must_alloc(capacity, 1);
-    while (file && (size += fread(data + size, 1, capacity - 1 - size, file)) == capacity - 1 && capacity < 1 << 24)
-        data = must_resize(data, capacity *= 2, 1);
-    bool failed = !file || ferror(file) || size == capacity - 1;
-    if (failed)
-        say(session, MESSAGE_ERROR, "%s: cannot be read as a mapping: %s", path,
-            file && !ferror(file) ? "it is too large" : strerror(errno));
-    if (file)
-        fclose(file);
-    data[size] = 0;
-    *text = data;
-    return failed ? EXIT_INPUT : EXIT_DONE;
-}
-
 exit_code retarget_load(cli_session *session, const retarget_settings *settings, const cli_input *input,
                         pelt_model **model) {
     pelt_result result = pelt_load(session->context, input->paths, input->path_count, &settings->load, model);
@@ -178,7 +160,7 @@ static exit_code match(retarget_work *w) {
 }
 
 exit_code retarget_match(retarget_work *w, const cli_input *input) {
-    exit_code code = w->settings->map ? read_text(w->session, w->settings->map, &w->map) : EXIT_DONE;
+    exit_code code = w->settings->map ? read_text(w->session, w->settings->map, "a mapping", &w->map) : EXIT_DONE;
     if (code == EXIT_DONE)
         code = retarget_load(w->session, w->settings, input, &w->source);
     if (code == EXIT_DONE)

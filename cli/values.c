@@ -1,6 +1,7 @@
 /* Per-vertex values from an image, a file of numbers or a vertex attribute; vertex colours. */
 #include "cli.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,4 +47,21 @@ bool vertex_colors(cli_session *session, pelt_model *model) {
     if (found)
         model->mesh.colors = colors;
     return found;
+}
+
+exit_code read_text(cli_session *session, const char *path, const char *what, char **text) {
+    FILE *file = fopen(path, "rb");
+    size_t size = 0, capacity = 1 << 12;
+    char *data = must_alloc(capacity, 1);
+    while (file && (size += fread(data + size, 1, capacity - 1 - size, file)) == capacity - 1 && capacity < 1 << 24)
+        data = must_resize(data, capacity *= 2, 1);
+    bool failed = !file || ferror(file) || size == capacity - 1;
+    if (failed)
+        say(session, MESSAGE_ERROR, "%s: cannot be read as %s: %s", path, what,
+            file && !ferror(file) ? "it is too large" : strerror(errno));
+    if (file)
+        fclose(file);
+    data[size] = 0;
+    *text = data;
+    return failed ? EXIT_INPUT : EXIT_DONE;
 }

@@ -292,6 +292,127 @@ static void test_rigid_regions(void **state) {
 
 /* ---- Locks ----------------------------------------------------------------------------------------------------- */
 
+/* Regions by box, sphere, vertices and attribute. */
+static void test_regions_by_place(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_arms(&test, true);
+    uint32_t count = model->mesh.vertex_count;
+    float *chosen = calloc(count, sizeof *chosen);
+    for (uint32_t i = 0; i < count; i++)
+        chosen[i] = model->mesh.positions[3 * i] > 1.9f;
+    const pelt_bind_attribute attributes[] = {{"mask", chosen}};
+    static const char *const texts[] = {"box(1.9 -1 -1 3 1 1)=Arm_R", "sphere(2.4 0 0 0.55)=Arm_R",
+                                        "vertices(256-263)=Arm_R", "attribute(mask)=Arm_R"};
+    pelt_bind_desc desc = quick_desc();
+    pelt_binding *binding;
+    test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
+    desc.attributes = attributes;
+    desc.attribute_count = 1;
+    for (size_t n = 0; n < 4; n++) {
+        desc.rigid = texts[n];
+        test_ok(&test, pelt_binding_apply(binding, &desc));
+        for (uint32_t i = 0; i < count; i++)
+            if (chosen[i])
+                assert_true(joint_weight(model, i, ARM_R) == 1);
+            else if (model->mesh.positions[3 * i] > 1.5f)
+                assert_true(joint_weight(model, i, ARM_R) == 0);
+    }
+    static const char *const wrong[][2] = {{"box(1 2 3)=Mid", "six numbers"},
+                                           {"box(1 0 0 0 1 1)=Mid", "six numbers"},
+                                           {"sphere(0 0 0 -1)=Mid", "four numbers"},
+                                           {"sphere(9 9 9 1)=Mid", "no vertex that gets weights"},
+                                           {"vertices(1 x)=Mid", "indices and ranges below"},
+                                           {"vertices(0-9999)=Mid", "indices and ranges below"},
+                                           {"attribute(other)=Mid", "is not among pelt_bind_desc.attributes"},
+                                           {"nothing=Mid", "there is no part or material 'nothing'"},
+                                           {"sphere(0 0 0 1)=Foot", "there is no joint 'Foot'"}};
+    for (size_t n = 0; n < sizeof wrong / sizeof wrong[0]; n++) {
+        desc.rigid = wrong[n][0];
+        assert_int_not_equal(pelt_binding_apply(binding, &desc), PELT_OK);
+        assert_non_null(strstr(pelt_error_text(test.context), wrong[n][1]));
+    }
+    pelt_binding_destroy(binding);
+    pelt_model_destroy(model);
+    free(chosen);
+    test_end(&test);
+}
+
+/* α of a region, which a joint's rotation changes. */
+static void test_falloffs_of_regions_and_poses(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_arms(&test, true);
+    pelt_bind_desc desc = quick_desc();
+    pelt_binding *binding;
+    double blends[4]; /* weight of the forearm beside the elbow */
+    pelt_transform pose[ARMS];
+    desc.rigid_parts = PELT_BIND_RIGID_OFF;
+    test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
+    test_ok(&test, pelt_binding_apply(binding, NULL));
+    uint32_t beside = 0;
+    while (model->mesh.positions[3 * beside] < 1.1f)
+        beside++;
+    double before = joint_weight(model, beside, FORE_L);
+    assert_true(before > 0.02 && before < 0.48);
+    for (uint32_t n = 0; n < 4; n++) {
+        desc.falloffs = n ? "box(0.5 -1 -1 2 1 1)=0.7 0 90 Fore_L" : "box(0.5 -1 -1 2 1 1)=0";
+        memcpy(pose, model->skeleton.rest, sizeof pose);
+        double half = n == 2 ? 0.25 * 0.7853981633974483 * 2 : 0.7853981633974483; /* 45°, then 90° */
+        if (n > 1) {
+            pose[FORE_L].rotation[2] = (float)sin(half);
+            pose[FORE_L].rotation[3] = (float)cos(half);
+        }
+        test_ok(&test, pelt_binding_apply_pose(binding, &desc, n ? pose : NULL));
+        blends[n] = joint_weight(model, beside, FORE_L);
+        for (uint32_t i = 0; i < model->mesh.vertex_count; i++)
+            if (model->mesh.positions[3 * i] < -1.3f)
+                assert_true(joint_weight(model, i, FORE_L) == 0);
+    }
+    assert_true(fabs(blends[1] - before) < 1e-6);
+    assert_true(blends[2] > blends[1] + 0.002 && blends[3] > blends[2] + 0.002);
+    assert_true(fabs(blends[3] - blends[0]) < 1e-6);
+    static const char *const wrong[] = {"body=2", "body=0.5 0.5", "body=0.1 0.2 0 Mid", "body=0.1 0.2 90 Foot", "body"};
+    for (size_t n = 0; n < sizeof wrong / sizeof wrong[0]; n++) {
+        desc.falloffs = wrong[n];
+        assert_int_not_equal(pelt_binding_apply(binding, &desc), PELT_OK);
+    }
+    pelt_binding_destroy(binding);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* Voxels painted out divide the tube, so that heat does not pass; painted in, they are there. */
+static void test_painted_voxels(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_arms(&test, true);
+    pelt_bind_desc desc = quick_desc();
+    pelt_bind_report plain, painted;
+    test_ok(&test, pelt_bind(test.context, model, &desc, &plain));
+    desc.paint = "-box(-0.5 -1 -1 0.5 1 1)";
+    test_ok(&test, pelt_bind(test.context, model, &desc, &painted));
+    uint32_t all = plain.interior_voxel_count + plain.boundary_voxel_count;
+    uint32_t rest = painted.interior_voxel_count + painted.boundary_voxel_count;
+    assert_true(rest < all && fabs(rest / (double)all - 0.75) < 0.05 && painted.outside_count > 0);
+    assert_sound(&test, model, desc.influences);
+    desc.paint = "-box(-9 -9 -9 9 9 9)\n+sphere(0 0 0 0.2)";
+    test_ok(&test, pelt_bind(test.context, model, &desc, &painted));
+    assert_true(painted.boundary_voxel_count == 0 && painted.interior_voxel_count > 8);
+    desc.paint = "-button";
+    test_ok(&test, pelt_bind(test.context, model, &desc, &painted));
+    assert_true(painted.outside_count > 0 && painted.boundary_voxel_count < plain.boundary_voxel_count);
+    desc.paint = "-box(-9 -9 -9 9 9 9)";
+    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_INPUT, "paint removes all voxels");
+    desc.paint = "body";
+    test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_USAGE, "begin with +");
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 static void test_locked_joints_keep_their_weights(void **state) {
     (void)state;
     test_context test;
@@ -598,6 +719,9 @@ int main(void) {
         cmocka_unit_test(test_small_shells_follow_one_joint),
         cmocka_unit_test(test_eyes_follow_their_joint),
         cmocka_unit_test(test_rigid_regions),
+        cmocka_unit_test(test_regions_by_place),
+        cmocka_unit_test(test_falloffs_of_regions_and_poses),
+        cmocka_unit_test(test_painted_voxels),
         cmocka_unit_test(test_locked_joints_keep_their_weights),
         cmocka_unit_test(test_mirror_is_exact),
         cmocka_unit_test(test_mirror_respects_exclusions),

@@ -48,6 +48,15 @@ typedef enum pelt_bind_joints {
 /* AUTO: shells that are accessories follow one joint rigidly, see pelt_bind_desc.rigid_parts. OFF: they do not. */
 typedef enum pelt_bind_rigid { PELT_BIND_RIGID_AUTO, PELT_BIND_RIGID_OFF } pelt_bind_rigid;
 
+/* Numbers per vertex that regions refer to by name. */
+typedef struct pelt_bind_attribute {
+    const char *name;    /* in attribute(NAME) */
+    const float *values; /* [vertex] selected where ≥ ½ */
+} pelt_bind_attribute;
+
+/* Regions in `rigid`, `falloffs` and `paint`: the name of a part or material, "box(X Y Z X Y Z)" (lower and upper corner, in
+ * the space of the bind pose), "sphere(X Y Z R)", "vertices(0 7-12)" (indices of the mesh) or "attribute(NAME)" (a name in
+ * `attributes`). */
 typedef struct pelt_bind_desc {
     uint32_t cookie; /* set by pelt_bind_desc_default; do not change */
     /* Settings of pelt_binding_create. */
@@ -65,6 +74,12 @@ typedef struct pelt_bind_desc {
     const char *exclude;        /* names, separated by commas, of joints that get no weights; NULL (default): none */
     const char *only;           /* names of the only joints that get weights, overriding all rules; NULL (default):
                                   * see `joints` */
+    const char *paint;          /* "+REGION,-REGION,…", in this order: voxels to add or remove, where the mesh leaves no
+                                  * other way. Boxes and spheres: voxels whose centre they contain, inside the box of the
+                                  * mesh; other regions: those that a triangle of three selected vertices touches. NULL
+                                  * (default): none */
+    const pelt_bind_attribute *attributes; /* [attribute_count] for regions; borrowed like vertex_falloff; default NULL */
+    uint32_t attribute_count;              /* default 0 */
     bool keep_fields;           /* keep the fields of the voxels, for pelt_binding_reuse: 8 bytes per voxel and joint
                                   * near it (heat), 4 per voxel and joint (geodesic); default false */
 
@@ -74,6 +89,9 @@ typedef struct pelt_bind_desc {
     double falloff; /* α, 0 to 1: higher is stiffer; default 0.7, which leaves the weights of heat unchanged */
     const float *vertex_falloff; /* [vertex] α per vertex, 0 to 1; NULL (default): use falloff. Borrowed as long as the
                                   * desc is used, and as long as the binding if apply is called with `desc` NULL */
+    const char *falloffs;        /* "REGION=A,…": α of regions; later ones override earlier ones, vertex_falloff and falloff.
+                                  * "REGION=A B DEGREES JOINT": α goes from A to B as the joint turns by DEGREES from its
+                                  * rest pose; see pelt_binding_apply_pose. NULL (default): none */
     uint32_t curve;              /* pelt_bind_curve, geodesic only; default sharp */
     uint32_t influences;         /* K, 1 to 8; default 4. Vertices with locked weights may have more */
     double prune;                /* drop weights below this, except the largest of each vertex; default 0.01 */
@@ -84,8 +102,8 @@ typedef struct pelt_bind_desc {
     uint32_t rigid_parts;        /* pelt_bind_rigid: whether accessories (small shells with nearly all weights from one
                                   * joint) and parts of machines (meshes of many shells that mainly belong to one joint
                                   * each) follow one joint rigidly; default auto */
-    const char *rigid;           /* "REGION=JOINT,…": names of parts or materials that follow one joint rigidly,
-                                  * overriding other settings; NULL (default): none */
+    const char *rigid;           /* "REGION=JOINT,…": regions that follow one joint rigidly, overriding other settings; NULL
+                                  * (default): none */
     const char *lock;            /* joints that keep their weights of the existing skin, which is required; the other
                                   * joints share the rest. NULL (default): none */
 } pelt_bind_desc;
@@ -167,11 +185,15 @@ PELT_API pelt_result pelt_binding_create(pelt_context *context, pelt_model *mode
 /* Writes weights to the model. `desc` NULL: the settings of pelt_binding_create. Replaces the weights of an earlier call
  * and reuses their memory. */
 PELT_API pelt_result pelt_binding_apply(pelt_binding *binding, const pelt_bind_desc *desc);
+/* The same with the falloffs of a pose: desc.falloffs are evaluated with the local rotations of pose [joint of the binding's
+ * skeleton]. For weights that change with the pose, call it every frame: it costs as much as pelt_binding_apply. `pose`
+ * NULL: the rest pose. */
+PELT_API pelt_result pelt_binding_apply_pose(pelt_binding *binding, const pelt_bind_desc *desc, const pelt_transform *pose);
 /* A binding of another mesh in the voxels of this one, which has desc.keep_fields: a garment, an edited mesh, another level
  * of detail. Nothing is voxelized or solved. The mesh must be in the same place as the first; vertices outside of the
  * voxels get the weights of the nearest one (report.outside_count). A model whose skeleton has all joints of the binding by
  * name keeps it; one with none of them gets the binding's skeleton and motions; some of them are PELT_ERROR_INPUT. Settings
- * are those of this binding, without vertex_falloff. `binding` and both models are borrowed until *reused is destroyed. On
+ * are those of this binding, without vertex_falloff, lock, attributes, and regions that the mesh does not have. `binding` and both models are borrowed until *reused is destroyed. On
  * failure *reused is NULL. */
 PELT_API pelt_result pelt_binding_reuse(const pelt_binding *binding, pelt_model *model, pelt_binding **reused);
 /* The report so far; its arrays live as long as the binding. */

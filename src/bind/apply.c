@@ -213,11 +213,11 @@ static void find_idle(pelt_binding *b, const px_bind_settings *settings, const p
             b->idle[table->bones[e]] = PELT_BIND_ACTIVE;
 }
 
-static pelt_result apply(px_arena *arena, pelt_binding *b, const pelt_bind_desc *desc) {
+static pelt_result apply(px_arena *arena, pelt_binding *b, const pelt_bind_desc *desc, const pelt_transform *pose) {
     px_bind_settings settings;
     px_weight_table table;
     uint8_t *unmatched = NULL;
-    PX_TRY(px_bind_settings_make(arena, b, desc, &settings));
+    PX_TRY(px_bind_settings_make(arena, b, desc, pose, &settings));
     PX_TRY(px_weight_table_make(arena, b->subject.classes.count, PX_WEIGHT_CAPACITY, &table));
     weighing w = {b, &settings, {desc->influences, desc->prune, settings.locked}, &table};
     PX_TRY(each_row(&w, weigh_block));
@@ -238,9 +238,9 @@ static pelt_result apply(px_arena *arena, pelt_binding *b, const pelt_bind_desc 
     return PELT_OK;
 }
 
-pelt_result px_bind_apply(pelt_binding *binding, const pelt_bind_desc *desc) {
+pelt_result px_bind_apply(pelt_binding *binding, const pelt_bind_desc *desc, const pelt_transform *pose) {
     px_arena *arena = px_arena_create(binding->context);
-    pelt_result result = arena ? apply(arena, binding, desc) : PELT_ERROR_MEMORY;
+    pelt_result result = arena ? apply(arena, binding, desc, pose) : PELT_ERROR_MEMORY;
     px_arena_destroy(arena);
     return result;
 }

@@ -27,7 +27,7 @@ typedef struct px_bind_settings {
 
 /* Validates the settings and resolves names; arrays are allocated in the arena. */
 pelt_result px_bind_settings_make(px_arena *arena, const pelt_binding *binding, const pelt_bind_desc *desc,
-                                  px_bind_settings *settings);
+                                  const pelt_transform *pose, px_bind_settings *settings);
 
 /* Sets settings->follows for shells that are accessories or machine parts, except for rows that have a joint. */
 pelt_result px_bind_rigid_shells(px_arena *arena, const pelt_binding *binding, const px_bind_settings *settings,

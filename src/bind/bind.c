@@ -1,5 +1,6 @@
 /* Entry points: create a binding (subject, volume, bones, fields), then apply it any number of times. */
 #include "bind/fit.h"
+#include "bind/regions.h"
 
 #include <math.h>
 
@@ -26,6 +27,10 @@ static const pelt_option options[] = {
      "joints that may deform, and no others; with or without weights in the file"},
     {"falloff", 'a', PELT_OPTION_REAL, PELT_FIELD(pelt_bind_desc, falloff), "0.7", 0, 1, NULL, "A",
      "how stiff: 1 keeps bones apart, 0 blends them widely"},
+    {"falloffs", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_bind_desc, falloffs), NULL, 0, 0, NULL, "REGION=A",
+     "falloffs of regions, divided by commas; regions as for --rigid"},
+    {"paint", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_bind_desc, paint), NULL, 0, 0, NULL, "±REGION",
+     "voxels to add (+) or remove (-), divided by commas; regions as for --rigid"},
     {"curve", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_bind_desc, curve), "sharp", 0, 0, "paper|sharp", NULL,
      "geodesic: the falloff's shape"},
     {"influences", 'k', PELT_OPTION_UINT, PELT_FIELD(pelt_bind_desc, influences), "4", 1, PELT_MAX_INFLUENCES, NULL,
@@ -39,7 +44,8 @@ static const pelt_option options[] = {
     {"rigid-parts", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_bind_desc, rigid_parts), "auto", 0, 0, "auto|off", NULL,
      "whether accessories and parts of machines follow one joint"},
     {"rigid", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_bind_desc, rigid), NULL, 0, 0, NULL, "REGION=JOINT",
-     "parts or materials, divided by commas, that follow one joint"},
+     "regions, divided by commas, that follow one joint: a part, a material, box(X Y Z X Y Z), sphere(X Y Z R), "
+     "vertices(A B-C), attribute(NAME)"},
     {"lock", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_bind_desc, lock), NULL, 0, 0, NULL, "JOINTS",
      "joints that keep the weights they have in the file"},
 };
@@ -85,6 +91,46 @@ static pelt_result parse_views(pelt_context *context, const char *text, uint32_t
     return PELT_OK;
 }
 
+/* One "+REGION" or "-REGION". */
+static pelt_result parse_stroke(pelt_binding *b, const char *text, size_t length, px_voxel_paint *paint) {
+    const px_bind_subject *s = &b->subject;
+    px_bind_region region;
+    uint8_t *rows, *triangles;
+    uint32_t count;
+    if (length < 2 || (text[0] != '+' && text[0] != '-'))
+        return px_fail(b->context, PELT_ERROR_USAGE, "paint %.*s: begin with + to add or - to remove voxels",
+                       (int)length, text);
+    PX_TRY(px_bind_region_parse(b->context, "paint", text + 1, length - 1, &region));
+    *paint = (px_voxel_paint){.add = text[0] == '+', .kind = PX_PAINT_TRIANGLES};
+    memcpy(paint->numbers, region.numbers, sizeof paint->numbers);
+    if (region.kind == PX_REGION_BOX || region.kind == PX_REGION_SPHERE) {
+        paint->kind = region.kind == PX_REGION_BOX ? PX_PAINT_BOX : PX_PAINT_SPHERE;
+        return PELT_OK;
+    }
+    PX_TRY(px_bind_region_rows(b->arena, b->context, s, &b->desc, "paint", &region, &rows, &count));
+    paint->triangles = triangles = PX_NEW(b->arena, uint8_t, s->triangle_count);
+    if (!triangles)
+        return PELT_ERROR_MEMORY;
+    for (size_t t = 0; t < s->triangle_count; t++)
+        triangles[t] = rows[s->triangles[3 * t]] && rows[s->triangles[3 * t + 1]] && rows[s->triangles[3 * t + 2]];
+    return PELT_OK;
+}
+
+static pelt_result parse_paint(pelt_binding *b, px_voxel_paint **paints, uint32_t *paint_count) {
+    const char *rest = b->desc.paint, *text;
+    size_t length;
+    uint32_t count = 0;
+    while (rest && px_next_name(&rest, &text, &length))
+        count++;
+    *paints = PX_NEW(b->arena, px_voxel_paint, count);
+    *paint_count = 0;
+    if (!*paints)
+        return PELT_ERROR_MEMORY;
+    for (rest = b->desc.paint; rest && px_next_name(&rest, &text, &length);)
+        PX_TRY(parse_stroke(b, text, length, &(*paints)[(*paint_count)++]));
+    return PELT_OK;
+}
+
 static pelt_result make_volume(pelt_binding *b) {
     const px_bind_subject *s = &b->subject;
     px_bind_volume *volume = &b->volume;
@@ -102,10 +148,15 @@ static pelt_result make_volume(pelt_binding *b) {
     if (b->desc.grid)
         PX_TRY(parse_grid(b->context, b->desc.grid, size));
     px_grid grid = b->desc.grid ? px_grid_of_size(low, high, size) : px_grid_around(low, high, b->desc.resolution);
-    PX_TRY(px_voxels_make(b->context, b->arena, s->positions, s->classes.count, s->triangles, s->triangle_count, &grid,
-                          views, &volume->voxels));
+    px_voxel_paint *paints;
+    uint32_t paint_count;
+    PX_TRY(parse_paint(b, &paints, &paint_count));
+    PX_TRY(px_voxels_make_painted(b->context, b->arena, s->positions, s->classes.count, s->triangles, s->triangle_count,
+                                  &grid, views, paints, paint_count, &volume->voxels));
     if (volume->voxels.count == 0)
-        return px_fail(b->context, PELT_ERROR_INPUT, "the mesh has no triangles; a surface is needed to bind it");
+        return px_fail(b->context, PELT_ERROR_INPUT,
+                       s->triangle_count ? "paint removes all voxels"
+                                         : "the mesh has no triangles; a surface is needed to bind it");
     volume->neighbours = px_arena_alloc(b->arena, volume->voxels.count, sizeof *volume->neighbours);
     if (!volume->neighbours)
         return PELT_ERROR_MEMORY;
@@ -187,8 +238,8 @@ static pelt_result make_rows(pelt_binding *b) {
 /* Copies the strings of the description: apply reads them again. */
 static pelt_result keep_desc(pelt_binding *b, const pelt_bind_desc *desc) {
     b->desc = *desc;
-    const char **texts[] = {&b->desc.grid, &b->desc.views, &b->desc.exclude,
-                            &b->desc.only, &b->desc.rigid, &b->desc.lock};
+    const char **texts[] = {&b->desc.grid,  &b->desc.views, &b->desc.exclude,  &b->desc.only,
+                            &b->desc.rigid, &b->desc.lock,  &b->desc.falloffs, &b->desc.paint};
     for (size_t n = 0; n < PX_COUNT(texts); n++)
         if (*texts[n] && !(*texts[n] = px_arena_text(b->arena, *texts[n], strlen(*texts[n]))))
             return PELT_ERROR_MEMORY;
@@ -348,6 +399,10 @@ static pelt_result share(pelt_binding *b, const pelt_binding *from, pelt_model *
     uint32_t *columns;
     PX_TRY(keep_desc(b, &from->desc));
     b->desc.vertex_falloff = NULL;
+    b->desc.attributes = NULL;
+    b->desc.attribute_count = 0;
+    b->desc.lock = NULL;
+    b->shared = true;
     b->desc.keep_fields = false;
     PX_TRY(px_bind_subject_share(b->context, b->arena, model, &from->subject,
                                  from->report.fit.changes ? &from->fitted : from->subject.rig, &b->subject, &columns));
@@ -406,12 +461,16 @@ pelt_result pelt_bind_measure_fit(pelt_context *context, pelt_model *model, cons
 }
 
 pelt_result pelt_binding_apply(pelt_binding *binding, const pelt_bind_desc *desc) {
+    return pelt_binding_apply_pose(binding, desc, NULL);
+}
+
+pelt_result pelt_binding_apply_pose(pelt_binding *binding, const pelt_bind_desc *desc, const pelt_transform *pose) {
     desc = desc ? desc : &binding->desc;
     PX_TRY(pelt_options_check(binding->context, pelt_bind_options(), desc));
     double start = px_seconds();
     const char *subject =
         px_subject(binding->context, binding->subject.model->path[0] ? binding->subject.model->path : NULL);
-    pelt_result result = px_bind_apply(binding, desc);
+    pelt_result result = px_bind_apply(binding, desc, pose);
     px_subject(binding->context, subject);
     binding->report.seconds_weights = px_seconds() - start;
     return result;

@@ -1,6 +1,7 @@
 /* Automatic skinning: bind a mesh to a skeleton through a voxelized volume (internal header).
  *
  *   subject.c   input: vertex classes, joints and spaces, all in world space
+ *   regions.h   regions of the mesh that options name
  *   blocks.c    separates touching boxes that the weld would merge
  *   names.c     classifies joints by name
  *   volume.c    voxel lookup, distance to segments
@@ -318,6 +319,7 @@ struct pelt_binding {
     pelt_context *context;
     px_arena *arena;
     pelt_bind_desc desc; /* as passed to create; strings are copies */
+    bool shared;         /* the voxels are those of another mesh: regions that this one does not have are left out */
     px_bind_subject subject;
     px_bind_volume volume;
     px_bind_bones bones;
@@ -333,7 +335,8 @@ struct pelt_binding {
     pelt_bind_report report;
 };
 
-/* Computes weights from fields and settings and stores the skin in the model. */
-pelt_result px_bind_apply(pelt_binding *binding, const pelt_bind_desc *desc);
+/* Computes weights from fields and settings and stores the skin in the model. pose [joint]: for falloffs; NULL: at
+ * rest. */
+pelt_result px_bind_apply(pelt_binding *binding, const pelt_bind_desc *desc, const pelt_transform *pose);
 
 #endif

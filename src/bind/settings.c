@@ -1,5 +1,6 @@
 /* Resolves the settings: joints by name, regions by name, falloff α of every row. */
 #include "bind/apply.h"
+#include "bind/regions.h"
 #include "core/math3.h"
 
 typedef struct reader {
@@ -8,6 +9,7 @@ typedef struct reader {
     const pelt_binding *binding;
     const px_bind_subject *s;
     const pelt_bind_desc *desc;
+    const pelt_transform *pose; /* [joint] for falloffs; NULL: at rest */
     px_bind_settings *out;
 } reader;
 
@@ -76,31 +78,6 @@ static pelt_result read_exclusions(const reader *r) {
     return PELT_OK;
 }
 
-/* ---- Falloff per row ------------------------------------------------------------------------------------------- */
-
-static pelt_result read_falloffs(const reader *r) {
-    const px_bind_subject *s = r->s;
-    if (!r->desc->vertex_falloff)
-        return PELT_OK;
-    float *sums = r->out->falloffs = PX_NEW(r->arena, float, s->classes.count);
-    uint32_t *counts = PX_NEW(r->arena, uint32_t, s->classes.count);
-    if (!sums || !counts)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t i = 0; i < s->model->mesh.vertex_count; i++) {
-        float falloff = r->desc->vertex_falloff[i];
-        if (s->classes.of[i] == PELT_NONE)
-            continue;
-        if (!(falloff >= 0 && falloff <= 1))
-            return px_fail(r->context, PELT_ERROR_USAGE, "the falloff of vertex %u is %g, should be from 0 to 1", i,
-                           (double)falloff);
-        sums[s->classes.of[i]] += falloff;
-        counts[s->classes.of[i]]++;
-    }
-    for (uint32_t i = 0; i < s->classes.count; i++)
-        sums[i] /= (float)counts[i];
-    return PELT_OK;
-}
-
 /* ---- Locks ----------------------------------------------------------------------------------------------------- */
 
 /* Rows of the model's present skin, in joint indices; each class has the weights of its first vertex. */
@@ -141,70 +118,171 @@ static pelt_result read_locks(const reader *r) {
 
 /* ---- Regions --------------------------------------------------------------------------------------------------- */
 
-/* All parts of this name or material follow the joint. */
-static pelt_result mark_region(const reader *r, const char *name, size_t length, uint32_t joint) {
-    const px_bind_subject *s = r->s;
-    const pelt_mesh *mesh = &s->model->mesh;
-    uint8_t *marks = PX_NEW(r->arena, uint8_t, mesh->vertex_count);
-    bool found = false, bound = false;
-    if (!marks)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t p = 0; p < mesh->part_count; p++)
-        if (px_is_name(mesh->parts[p].name, name, length) || px_is_name(mesh->parts[p].material, name, length)) {
-            px_mark_part(mesh, &mesh->parts[p], marks);
-            found = true;
-        }
-    for (uint32_t i = 0; i < mesh->vertex_count; i++)
-        if (marks[i] && s->classes.of[i] != PELT_NONE) {
-            r->out->follows[s->classes.of[i]] = joint;
-            r->out->regions[s->classes.of[i]] = 1;
-            bound = true;
-        }
-    if (!bound)
+/* One "REGION=VALUE" of a list. */
+typedef struct pair {
+    px_bind_region region;
+    const char *value;
+    size_t value_length;
+    uint8_t *rows;  /* [class] 1: in the region */
+    uint32_t count; /* of these */
+} pair;
+
+/* Reads a pair and finds the rows of its region. Regions that a mesh in the voxels of another does not have are
+ * empty. */
+static pelt_result read_pair(const reader *r, const char *option, const char *hint, const char *text, size_t length,
+                             pair *out) {
+    size_t divide = length, end;
+    while (divide > 0 && text[divide - 1] != '=')
+        divide--;
+    for (end = divide ? divide - 1 : 0; end > 0 && text[end - 1] == ' ';)
+        end--;
+    while (divide < length && text[divide] == ' ')
+        divide++;
+    if (end == 0 || divide == length)
+        return px_fail(r->context, PELT_ERROR_USAGE, "%s %.*s: give a part or material and %s", option, (int)length,
+                       text, hint);
+    *out = (pair){.value = text + divide, .value_length = length - divide};
+    PX_TRY(px_bind_region_parse(r->context, option, text, end, &out->region));
+    uint32_t kind = out->region.kind;
+    pelt_result result =
+        px_bind_region_rows(r->arena, r->context, r->s, r->desc, option, &out->region, &out->rows, &out->count);
+    bool absent = kind == PX_REGION_NAME || kind == PX_REGION_VERTICES || kind == PX_REGION_ATTRIBUTE;
+    if (r->binding->shared && absent && (result == PELT_ERROR_INPUT || result == PELT_ERROR_USAGE)) {
+        out->count = 0;
+        return PELT_OK;
+    }
+    if (result == PELT_OK && out->count == 0 && !r->binding->shared)
         return px_fail(r->context, PELT_ERROR_INPUT,
-                       found ? "rigid: the part '%.*s' follows a node and gets no weights"
-                             : "rigid: there is no part or material '%.*s'",
-                       (int)length, name);
-    return PELT_OK;
+                       kind == PX_REGION_NAME ? "%s: the part '%.*s' follows a node and gets no weights"
+                                              : "%s: no vertex that gets weights is in %.*s",
+                       option, (int)end, text);
+    return result;
 }
 
-static pelt_result read_regions(const reader *r) {
-    const char *rest = r->desc->rigid, *name;
+static pelt_result read_rigid(const reader *r) {
+    const char *rest = r->desc->rigid, *text;
     size_t length;
     r->out->follows = PX_NEW(r->arena, uint32_t, r->s->classes.count);
     r->out->regions = PX_NEW(r->arena, uint8_t, r->s->classes.count);
     if (!r->out->follows || !r->out->regions)
         return PELT_ERROR_MEMORY;
     memset(r->out->follows, 0xff, r->s->classes.count * sizeof *r->out->follows);
-    while (rest && px_next_name(&rest, &name, &length)) {
-        size_t divide = length, end;
-        while (divide > 0 && name[divide - 1] != '=')
-            divide--;
-        for (end = divide ? divide - 1 : 0; end > 0 && name[end - 1] == ' ';)
-            end--;
-        while (divide < length && name[divide] == ' ')
-            divide++;
-        if (end == 0 || divide == length)
-            return px_fail(r->context, PELT_ERROR_USAGE,
-                           "rigid %.*s: give a part or material and a joint, like Sword=RightHand", (int)length, name);
+    while (rest && px_next_name(&rest, &text, &length)) {
+        pair p;
         const pelt_skeleton *skeleton = &r->s->rig->skeleton;
-        uint32_t joint = px_joint_named(skeleton, name + divide, length - divide, 0);
+        PX_TRY(read_pair(r, "rigid", "a joint, like Sword=RightHand", text, length, &p));
+        uint32_t joint = px_joint_named(skeleton, p.value, p.value_length, 0);
         if (joint == PELT_NONE)
-            return px_fail_joint(r->context, skeleton, "rigid", name + divide, length - divide);
-        PX_TRY(mark_region(r, name, end, joint));
+            return px_fail_joint(r->context, skeleton, "rigid", p.value, p.value_length);
+        for (uint32_t i = 0; i < r->s->classes.count && p.count; i++)
+            if (p.rows[i]) {
+                r->out->follows[i] = joint;
+                r->out->regions[i] = 1;
+            }
+    }
+    return PELT_OK;
+}
+
+/* ---- Falloff per row ------------------------------------------------------------------------------------------- */
+
+/* Angle in degrees between the rotations of a joint in the pose and at rest. */
+static double turned_by(const reader *r, uint32_t joint) {
+    if (!r->pose)
+        return 0;
+    const float *a = r->pose[joint].rotation, *b = r->s->rig->skeleton.rest[joint].rotation;
+    double dot = 0, aa = 0, bb = 0;
+    for (int c = 0; c < 4; c++) {
+        dot += (double)a[c] * (double)b[c];
+        aa += (double)a[c] * (double)a[c];
+        bb += (double)b[c] * (double)b[c];
+    }
+    return 2 * acos(fmin(fabs(dot) / sqrt(aa * bb), 1)) * 57.29577951308232;
+}
+
+/* "A" or "A B DEGREES JOINT". */
+static pelt_result read_alpha(const reader *r, const pair *p, double *alpha) {
+    const char *at = p->value, *end = at + p->value_length;
+    const pelt_skeleton *skeleton = &r->s->rig->skeleton;
+    double numbers[3];
+    uint32_t count = 0;
+    for (; count < 3 && at < end; count++) {
+        const char *next = px_parse_double(at, end, &numbers[count]);
+        if (next == at)
+            break;
+        for (at = next; at < end && *at == ' ';)
+            at++;
+    }
+    bool sound = (count == 1 && at == end) || (count == 3 && at < end && numbers[2] > 0);
+    for (uint32_t n = 0; n < count && n < 2 && sound; n++)
+        sound = numbers[n] >= 0 && numbers[n] <= 1;
+    if (!sound)
+        return px_fail(r->context, PELT_ERROR_USAGE,
+                       "falloffs: '%.*s' should be a falloff from 0 to 1, or two, an angle in degrees and a joint",
+                       (int)p->value_length, p->value);
+    *alpha = numbers[0];
+    if (count == 1)
+        return PELT_OK;
+    uint32_t joint = px_joint_named(skeleton, at, (size_t)(end - at), 0);
+    if (joint == PELT_NONE)
+        return px_fail_joint(r->context, skeleton, "falloffs", at, (size_t)(end - at));
+    *alpha += (numbers[1] - numbers[0]) * fmin(turned_by(r, joint) / numbers[2], 1);
+    return PELT_OK;
+}
+
+/* The mean of vertex_falloff over the vertices of each class. */
+static pelt_result average_falloffs(const reader *r) {
+    const px_bind_subject *s = r->s;
+    float *sums = r->out->falloffs;
+    uint32_t *counts = PX_NEW(r->arena, uint32_t, s->classes.count);
+    if (!counts)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t i = 0; i < s->model->mesh.vertex_count; i++) {
+        float falloff = r->desc->vertex_falloff[i];
+        if (s->classes.of[i] == PELT_NONE)
+            continue;
+        if (!(falloff >= 0 && falloff <= 1))
+            return px_fail(r->context, PELT_ERROR_USAGE, "the falloff of vertex %u is %g, should be from 0 to 1", i,
+                           (double)falloff);
+        sums[s->classes.of[i]] += falloff;
+        counts[s->classes.of[i]]++;
+    }
+    for (uint32_t i = 0; i < s->classes.count; i++)
+        sums[i] /= (float)counts[i];
+    return PELT_OK;
+}
+
+static pelt_result read_falloffs(const reader *r) {
+    const char *rest = r->desc->falloffs, *text;
+    size_t length;
+    if (!r->desc->vertex_falloff && !r->desc->falloffs)
+        return PELT_OK;
+    float *falloffs = r->out->falloffs = PX_NEW(r->arena, float, r->s->classes.count);
+    if (!falloffs)
+        return PELT_ERROR_MEMORY;
+    if (r->desc->vertex_falloff)
+        PX_TRY(average_falloffs(r));
+    for (uint32_t i = 0; i < r->s->classes.count && !r->desc->vertex_falloff; i++)
+        falloffs[i] = (float)r->desc->falloff;
+    while (rest && px_next_name(&rest, &text, &length)) {
+        pair p;
+        double alpha = 0;
+        PX_TRY(read_pair(r, "falloffs", "a falloff, like Coat=0.9", text, length, &p));
+        PX_TRY(read_alpha(r, &p, &alpha));
+        for (uint32_t i = 0; i < r->s->classes.count && p.count; i++)
+            falloffs[i] = p.rows[i] ? (float)alpha : falloffs[i];
     }
     return PELT_OK;
 }
 
 pelt_result px_bind_settings_make(px_arena *arena, const pelt_binding *binding, const pelt_bind_desc *desc,
-                                  px_bind_settings *settings) {
+                                  const pelt_transform *pose, px_bind_settings *settings) {
     *settings = (px_bind_settings){.desc = desc};
-    reader r = {binding->context, arena, binding, &binding->subject, desc, settings};
+    reader r = {binding->context, arena, binding, &binding->subject, desc, pose, settings};
     if (r.s->rig->skeleton.joint_count > UINT16_MAX)
         return px_fail(r.context, PELT_ERROR_UNSUPPORTED, "the skeleton has %u joints; at most %u can be used",
                        r.s->rig->skeleton.joint_count, UINT16_MAX);
     PX_TRY(read_exclusions(&r));
     PX_TRY(read_falloffs(&r));
     PX_TRY(read_locks(&r));
-    return read_regions(&r);
+    return read_rigid(&r);
 }

@@ -81,6 +81,23 @@ pelt_result px_voxels_make(pelt_context *context, px_arena *arena, const float *
                            const uint32_t *triangles, uint32_t triangle_count, const px_grid *grid, uint32_t views,
                            px_voxels *out);
 
+enum { PX_PAINT_BOX, PX_PAINT_SPHERE, PX_PAINT_TRIANGLES };
+
+/* Cells to add or remove by hand. */
+typedef struct px_voxel_paint {
+    bool add;                 /* false: remove */
+    uint32_t kind;            /* PX_PAINT_… */
+    double numbers[6];        /* BOX: low, high; SPHERE: centre, radius: cells whose centre they contain */
+    const uint8_t *triangles; /* TRIANGLES: [triangle] 1: the cells that it touches */
+} px_voxel_paint;
+
+/* px_voxels_make; then paints [paint_count] add or remove cells, in this order. Cells of the margin are not added; added
+ * ones are INTERIOR unless a triangle touches them. */
+pelt_result px_voxels_make_painted(pelt_context *context, px_arena *arena, const float *positions,
+                                   uint32_t vertex_count, const uint32_t *triangles, uint32_t triangle_count,
+                                   const px_grid *grid, uint32_t views, const px_voxel_paint *paints,
+                                   uint32_t paint_count, px_voxels *out);
+
 /* The triangles that touch each voxel, in compressed rows. */
 typedef struct px_voxel_contents {
     uint32_t *firsts; /* [voxel + 1] */

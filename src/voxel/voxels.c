@@ -10,6 +10,8 @@
  */
 #include "voxel/soup.h"
 
+#include <math.h>
+
 typedef struct piece { /* result of a block of slices */
     px_buffer runs;    /* [run] run_piece */
     px_buffer kinds;   /* [voxel] uint8_t */
@@ -24,6 +26,8 @@ typedef struct run_piece {
 typedef struct build {
     px_soup soup;
     uint32_t views;
+    const px_voxel_paint *paints; /* [paint_count] */
+    uint32_t paint_count;
     uint32_t words; /* 64-bit words per row of bits */
     px_slices along_y, along_z;
     px_buckets *changes; /* [block of y] changes of lines along z, bucketed by slice: x | y << 16 */
@@ -59,9 +63,10 @@ typedef struct slab {
     px_buckets hits_x;             /* by slice and y */
     px_buckets hits_y;             /* by slice and x */
     uint64_t *boundary;            /* [slice][y][word] */
+    uint64_t *painted;             /* [paint][slice][y][word] cells that the triangles of a paint touch */
     uint64_t *inside_z;            /* [y][word] inside along z, in the current slice */
     uint64_t *changes_y;           /* [y][word] changes along y, in the current slice */
-    uint64_t *row_x, *row_y, *row; /* [word] inside along x; inside along y; occupied */
+    uint64_t *row_x, *row_y, *row; /* [word] inside along x, then the cells of a paint; inside along y; occupied */
     uint8_t *row_kinds;            /* [x] */
 } slab;
 
@@ -119,6 +124,48 @@ static uint32_t write_row(const slab *s, const uint64_t *boundary, piece *out) {
     return run_count;
 }
 
+/* The cells of a row whose centres a box or a sphere contains, without the margin. Returns false if there are none. */
+static bool paint_cells(const px_grid *grid, const px_voxel_paint *paint, uint32_t y, uint32_t z, uint32_t *first,
+                        uint32_t *end) {
+    const double *n = paint->numbers;
+    double at[2] = {px_grid_centre(grid, y, 1), px_grid_centre(grid, z, 2)}, low = n[0], high = n[3];
+    if (y == 0 || z == 0 || y + 1 >= grid->size[1] || z + 1 >= grid->size[2])
+        return false;
+    if (paint->kind == PX_PAINT_SPHERE) {
+        double square = n[3] * n[3] - (at[0] - n[1]) * (at[0] - n[1]) - (at[1] - n[2]) * (at[1] - n[2]);
+        if (!(square >= 0))
+            return false;
+        low = n[0] - sqrt(square);
+        high = n[0] + sqrt(square);
+    } else if (at[0] < n[1] || at[0] > n[4] || at[1] < n[2] || at[1] > n[5]) {
+        return false;
+    }
+    low = ceil((low - grid->origin[0]) / grid->cell[0] - 0.5);
+    high = floor((high - grid->origin[0]) / grid->cell[0] - 0.5);
+    *first = (uint32_t)fmin(fmax(low, 1), grid->size[0] - 1.0);
+    *end = (uint32_t)fmin(fmax(high + 1, 1), grid->size[0] - 1.0);
+    return *first < *end;
+}
+
+/* Adds and removes cells of a row. */
+static void paint_row(const slab *s, uint32_t slice, uint32_t y) {
+    const build *b = s->build;
+    const px_grid *grid = b->soup.grid;
+    size_t plane = (size_t)grid->size[1] * b->words;
+    for (uint32_t p = 0; p < b->paint_count; p++) {
+        const px_voxel_paint *paint = &b->paints[p];
+        uint32_t first, end;
+        memset(s->row_x, 0, sizeof(uint64_t) * b->words);
+        if (paint->kind == PX_PAINT_TRIANGLES)
+            memcpy(s->row_x, s->painted + p * plane * s->count + slice * plane + (size_t)y * b->words,
+                   sizeof(uint64_t) * b->words);
+        else if (paint_cells(grid, paint, y, s->first + slice, &first, &end))
+            px_bits_set(s->row_x, first, end);
+        for (uint32_t w = 0; w < b->words; w++)
+            s->row[w] = paint->add ? s->row[w] | s->row_x[w] : s->row[w] & ~s->row_x[w];
+    }
+}
+
 /* Counts the votes of row y of a slice (equation 6). */
 static void do_row(const slab *s, uint32_t slice, uint32_t y, piece *out) {
     const build *b = s->build;
@@ -134,8 +181,12 @@ static void do_row(const slab *s, uint32_t slice, uint32_t y, piece *out) {
         s->row_y[w] ^= s->changes_y[(size_t)y * b->words + w];
         uint64_t vx = s->row_x[w], vy = s->row_y[w], vz = s->inside_z[(size_t)y * b->words + w];
         uint64_t interior = three ? (vx & vy) | (vz & (vx | vy)) : vx | vy | vz;
-        any |= s->row[w] = interior | boundary[w];
-        out->interior_count += (uint32_t)__builtin_popcountll(interior & ~boundary[w]);
+        s->row[w] = interior | boundary[w];
+    }
+    paint_row(s, slice, y);
+    for (uint32_t w = 0; w < b->words; w++) {
+        any |= s->row[w];
+        out->interior_count += (uint32_t)__builtin_popcountll(s->row[w] & ~boundary[w]);
     }
     size_t row = (size_t)(s->first + slice) * size[1] + y;
     b->out->row_runs[row + 1] = any ? write_row(s, boundary, out) : 0;
@@ -148,6 +199,11 @@ static pelt_result do_slices(slab *s, uint32_t block) {
     const px_buckets *bins = &b->along_z.triangles;
     for (uint32_t t = bins->starts[block]; t < bins->starts[block + 1]; t++)
         px_boundary_set(&b->soup, bins->values[t], s->first, s->first + s->count, b->words, s->boundary);
+    for (uint32_t p = 0; p < b->paint_count; p++)
+        for (uint32_t t = bins->starts[block]; t < bins->starts[block + 1]; t++)
+            if (b->paints[p].kind == PX_PAINT_TRIANGLES && b->paints[p].triangles[bins->values[t]])
+                px_boundary_set(&b->soup, bins->values[t], s->first, s->first + s->count, b->words,
+                                s->painted + p * (size_t)size[1] * b->words * s->count);
     change_z(s, 0, s->first);
     for (uint32_t slice = 0; slice < s->count; slice++) {
         change_z(s, s->first + slice, s->first + slice + 1);
@@ -166,7 +222,8 @@ static pelt_result do_slab(void *user, size_t first, size_t count, size_t block)
     slab s = {.build = b, .first = (uint32_t)first, .count = (uint32_t)count};
     size_t plane = (size_t)size[1] * b->words;
     b->pieces[block].runs.context = b->pieces[block].kinds.context = context;
-    uint64_t *bits = PX_ALLOC(context, uint64_t, plane * (count + 2) + 3 * (size_t)b->words);
+    uint64_t *bits =
+        PX_ALLOC(context, uint64_t, plane * (count * (1 + (size_t)b->paint_count) + 2) + 3 * (size_t)b->words);
     s.row_kinds = PX_ALLOC(context, uint8_t, size[0]);
     pelt_result result = bits && s.row_kinds ? PELT_OK : PELT_ERROR_MEMORY;
     if (result == PELT_OK)
@@ -180,6 +237,7 @@ static pelt_result do_slab(void *user, size_t first, size_t count, size_t block)
         s.row_x = s.changes_y + plane;
         s.row_y = s.row_x + b->words;
         s.row = s.row_y + b->words;
+        s.painted = s.row + b->words;
         result = do_slices(&s, (uint32_t)block);
     }
     px_buckets_free(context, &s.hits_x);
@@ -259,12 +317,15 @@ static pelt_result make(build *b, px_arena *arena, const float *positions, uint3
     return put_together(b, arena);
 }
 
-pelt_result px_voxels_make(pelt_context *context, px_arena *arena, const float *positions, uint32_t vertex_count,
-                           const uint32_t *triangles, uint32_t triangle_count, const px_grid *grid, uint32_t views,
-                           px_voxels *out) {
+pelt_result px_voxels_make_painted(pelt_context *context, px_arena *arena, const float *positions,
+                                   uint32_t vertex_count, const uint32_t *triangles, uint32_t triangle_count,
+                                   const px_grid *grid, uint32_t views, const px_voxel_paint *paints,
+                                   uint32_t paint_count, px_voxels *out) {
     *out = (px_voxels){.grid = *grid};
     build b = {.soup = {.context = context, .grid = grid, .triangles = triangles, .triangle_count = triangle_count},
                .views = views,
+               .paints = paints,
+               .paint_count = paint_count,
                .words = (grid->size[0] + 63) / 64,
                .out = out};
     pelt_result result = make(&b, arena, positions, vertex_count);
@@ -283,4 +344,11 @@ pelt_result px_voxels_make(pelt_context *context, px_arena *arena, const float *
     if (result != PELT_OK)
         *out = (px_voxels){0};
     return result;
+}
+
+pelt_result px_voxels_make(pelt_context *context, px_arena *arena, const float *positions, uint32_t vertex_count,
+                           const uint32_t *triangles, uint32_t triangle_count, const px_grid *grid, uint32_t views,
+                           px_voxels *out) {
+    return px_voxels_make_painted(context, arena, positions, vertex_count, triangles, triangle_count, grid, views, NULL,
+                                  0, out);
 }

@@ -275,4 +275,26 @@ run 1 bind rig.glb -o bound.glb $coarse --also bare.obj
 err "--also bare.obj: give a mesh and an output"
 run 1 bind rig.glb -o bound.glb $coarse --also bare.obj=bare.obj
 
+# Regions by place, falloffs of regions, voxels painted in and out.
+run 0 bind rig.glb -o bound.glb $coarse --rigid 'box(-9 -9 -9 9 9 9)=head' --json report.json
+json report.json 'r.rigid_vertices === r.vertices'
+run 2 bind rig.glb -o no.glb $coarse --rigid 'sphere(99 0 0 1)=head'
+err "rigid: no vertex that gets weights is in sphere(99 0 0 1)"
+run 2 bind rig.glb -o no.glb $coarse --rigid 'attribute(_HELM)=head'
+err 'no vertex attribute "_HELM"'
+run 0 bind rig.glb -o bound.glb $coarse --rigid 'attribute(POSITION)=head' --json report.json
+json report.json 'r.rigid_vertices > 0 && r.rigid_vertices < r.vertices'
+run 1 bind rig.glb -o no.glb $coarse --falloffs 'box(-9 -9 -9 9 9 9)=2'
+err "should be a falloff from 0 to 1"
+run 0 bind rig.glb -o bound.glb $coarse --falloffs 'box(-9 -9 -9 9 9 9)=0.7'
+printf '# nothing left of x = 0\n-box(-9 -9 -9 0 9 9)\n\n' >paint.txt
+run 0 bind rig.glb -o half.glb $coarse --paint-file paint.txt --json half.json
+run 0 bind rig.glb -o half.glb $coarse --paint '-box(-9 -9 -9 0 9 9)' --json report.json
+json half.json 'r.interior_voxels > 0 && r.warnings.length >= 0'
+run 1 bind rig.glb -o no.glb --paint -head --paint-file paint.txt
+err "say the same thing"
+run 2 bind rig.glb -o no.glb --paint-file none.txt
+err "none.txt: cannot be read as a list of regions"
+missing no.glb
+
 exit 0
