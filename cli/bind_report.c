@@ -105,6 +105,8 @@ static void report_json(const bind_work *w) {
             json_text(json, NULL, skeleton_of(w)->names[r->touching[n].joints[k]]);
         json_close(json, ']');
         json_count(json, "faces", r->touching[n].face_count);
+        json_real(json, "gap", r->touching[n].gap);
+        json_count(json, "separating_resolution", r->touching[n].resolution);
         json_close(json, '}');
     }
     json_close(json, ']');
@@ -167,19 +169,23 @@ static void report_table(const bind_work *w) {
 static void warn_touching(const bind_work *w) {
     const pelt_bind_report *r = &w->report;
     const char *const *names = (const char *const *)skeleton_of(w)->names;
+    uint32_t finest = 0, tight = 0; /* pairs without a gap */
     if (r->touching_pair_count == 0)
         return;
     const char **pairs = must_alloc(r->touching_pair_count, sizeof *pairs);
-    for (uint32_t n = 0; n < r->touching_pair_count; n++)
+    for (uint32_t n = 0; n < r->touching_pair_count; n++) {
         pairs[n] = must_format("'%s' and '%s'", shown_name(names[r->touching[n].joints[0]]),
                                shown_name(names[r->touching[n].joints[1]]));
+        finest = r->touching[n].resolution > finest ? r->touching[n].resolution : finest;
+        tight += r->touching[n].resolution == 0;
+    }
     char *list = list_names(pairs, r->touching_pair_count, NAMES_SHOWN);
-    char *advice =
-        w->desc.grid ? must_format("a finer --grid") : must_format("--resolution %u", 2 * w->desc.resolution);
-    warn(w->session,
-         "limbs touch at this resolution, in %s voxels: what %s move; %s parts them if there is a gap, else bind the "
-         "mesh in a pose in which they are apart",
-         grouped(r->touching_count), list, advice);
+    char *advice = finest && w->desc.grid ? must_format("a finer --grid separates those with a gap")
+                   : finest
+                       ? must_format("--resolution %u separates %s", finest, tight ? "those with a gap" : "them")
+                       : must_format("there is no gap to resolve: bind the mesh in a pose in which they are apart");
+    warn(w->session, "limbs touch at this resolution, in %s voxels: what %s move; %s", grouped(r->touching_count), list,
+         advice);
     for (uint32_t n = 0; n < r->touching_pair_count; n++)
         free((void *)(uintptr_t)pairs[n]);
     free(pairs);

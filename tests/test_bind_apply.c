@@ -507,7 +507,7 @@ static void test_mirror_respects_exclusions(void **state) {
 /* ---- Report ---------------------------------------------------------------------------------------------------- */
 
 /* A U: two long limbs side by side with a gap that only a fine grid sees. */
-static pelt_model *make_fork(test_context *test) {
+static pelt_model *make_thick_fork(test_context *test, double half) {
     static const test_joint joints[] = {{"Palm", PELT_NONE, {0, 0, 0}}, {"A1", 0, {-0.15f, 0.2f, 0}},
                                         {"A2", 1, {-0.15f, 0.8f, 0}},   {"A3", 2, {-0.15f, 1.4f, 0}},
                                         {"B1", 0, {0.15f, 0.2f, 0}},    {"B2", 4, {0.15f, 0.8f, 0}},
@@ -515,14 +515,18 @@ static pelt_model *make_fork(test_context *test) {
     shape *s = calloc(1, sizeof *s);
     shape_part(s, "hand", NULL);
     shape_tube(s, 1, -0.4, 0.1, 4, 0.3, (double[3]){0, 0, 0});
-    shape_tube(s, 1, 0, 2, 16, 0.13, (double[3]){-0.15, 0, 0});
-    shape_tube(s, 1, 0, 2, 16, 0.13, (double[3]){0.15, 0, 0});
+    shape_tube(s, 1, 0, 2, 16, half, (double[3]){-0.15, 0, 0});
+    shape_tube(s, 1, 0, 2, 16, half, (double[3]){0.15, 0, 0});
     shape_part_end(s);
     pelt_model *model = shape_model(test, s);
     free(s);
     add_skeleton(test, model, joints, 7);
     add_skin(test, model, joints, 7);
     return model;
+}
+
+static pelt_model *make_fork(test_context *test) {
+    return make_thick_fork(test, 0.13);
 }
 
 static void test_touching_limbs_are_reported(void **state) {
@@ -544,10 +548,38 @@ static void test_touching_limbs_are_reported(void **state) {
             assert_memory_equal(report.touching[0].joints, report.touching_joints, sizeof report.touching_joints);
             for (uint32_t n = 1; n < report.touching_pair_count; n++)
                 assert_true(report.touching[n].face_count <= report.touching[n - 1].face_count);
+            for (uint32_t n = 0; n < report.touching_pair_count; n++) /* the gap is 0.04 along x, the mesh 2.4 long */
+                assert_true(fabs(report.touching[n].gap - 0.04) < 1e-6 && report.touching[n].resolution >= 120 &&
+                            report.touching[n].resolution <= 121);
         } else {
             assert_int_equal(report.touching_joints[0], PELT_NONE);
             assert_int_equal(report.touching_pair_count, 0);
         }
+        pelt_model_destroy(model);
+    }
+    test_end(&test);
+}
+
+/* The resolution follows from the gap; without one there is none. */
+static void test_limbs_are_separated(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    for (uint32_t n = 0; n < 3; n++) {
+        pelt_model *model = make_thick_fork(&test, n == 2 ? 0.15 : 0.13);
+        pelt_bind_desc desc = quick_desc();
+        pelt_bind_report report;
+        desc.resolution = 24;
+        desc.separate = true;
+        desc.max_resolution = n == 1 ? 40 : 200;
+        test_ok(&test, pelt_bind(test.context, model, &desc, &report));
+        static const uint32_t cells[3] = {123, 42, 26};
+        assert_int_equal(report.grid[1], cells[n]);
+        assert_int_equal(report.touching_count > 0, n > 0);
+        assert_int_equal(report.touching_count && report.touching[0].resolution > 0, n == 1);
+        assert_sound(&test, model, desc.influences);
+        desc.grid = "9,9,9";
+        test_fails(&test, pelt_bind(test.context, model, &desc, NULL), PELT_ERROR_USAGE, "leave it or grid out");
         pelt_model_destroy(model);
     }
     test_end(&test);
@@ -726,6 +758,7 @@ int main(void) {
         cmocka_unit_test(test_mirror_is_exact),
         cmocka_unit_test(test_mirror_respects_exclusions),
         cmocka_unit_test(test_touching_limbs_are_reported),
+        cmocka_unit_test(test_limbs_are_separated),
         cmocka_unit_test(test_touching_limbs_are_parted),
         cmocka_unit_test(test_joints_without_weights_say_why),
         cmocka_unit_test(test_bridged_parts_are_named),

@@ -103,6 +103,10 @@ CALL(pelt_binding_apply) {
     return pelt_binding_apply(s->binding, desc);
 }
 
+CALL(pelt_binding_apply_pose) {
+    return pelt_binding_apply_pose(s->binding, desc, NULL);
+}
+
 CALL(pelt_correct) {
     pelt_correct_pair pair = {0, &s->rig->clips[0]};
     return pelt_correct(s->context, s->rig, &pair, 1, desc, NULL);
@@ -297,6 +301,7 @@ static const struct contract {
     ROW(pelt_bind_measure_fit, pelt_bind_desc, pelt_bind_options),
     ROW(pelt_binding_create, pelt_bind_desc, pelt_bind_options),
     ROW(pelt_binding_apply, pelt_bind_desc, pelt_bind_options),
+    ROW(pelt_binding_apply_pose, pelt_bind_desc, pelt_bind_options),
     ROW(pelt_correct, pelt_correct_desc, pelt_correct_options),
     ROW(pelt_eigenskin, pelt_eigenskin_desc, pelt_eigenskin_options),
     ROW(pelt_crowd_create, pelt_crowd_desc, pelt_crowd_options),

@@ -67,6 +67,9 @@ typedef struct pelt_bind_desc {
     uint32_t distance;          /* pelt_bind_distance, geodesic only; default paper */
     const pelt_model *skeleton; /* model whose skeleton and motions are used; NULL (default): the model's own.
                                   * Borrowed until the binding is destroyed; may be the model itself */
+    bool separate;              /* raise the resolution, at most to max_resolution, until limbs with a gap between them do
+                                  * not touch in the voxels (report.touching); not with `grid`; default false */
+    uint32_t max_resolution;    /* with `separate`; default 1024 */
     bool fit;                   /* scale, rotate and translate the skeleton and its motions to fit the mesh before
                                   * binding; a skeleton that fits is not changed; default false */
     bool no_fit;                /* do not check whether the skeleton fits the mesh; default false */
@@ -137,6 +140,10 @@ typedef enum pelt_bind_idle {
 typedef struct pelt_bind_touch {
     uint32_t joints[2];  /* the lower index first */
     uint32_t face_count; /* faces between voxels of one and voxels of the other */
+    double gap;          /* least distance between their surfaces there, object units; 0: no gap was found: the surfaces
+                          * touch or meet in a crease */
+    uint32_t resolution; /* estimate of the resolution that separates them: no voxel of one has a face in common with the
+                          * other; 0: none does */
 } pelt_bind_touch;
 
 typedef struct pelt_bind_report {

@@ -9,6 +9,10 @@ static const pelt_option options[] = {
      "how weights spread: by diffusion, or by a falloff of distances"},
     {"resolution", 'r', PELT_OPTION_UINT, PELT_FIELD(pelt_bind_desc, resolution), "256", 8, PX_GRID_MAX - 2, NULL, "N",
      "voxels along the longest side of the mesh"},
+    {"separate", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_bind_desc, separate), NULL, 0, 0, NULL, NULL,
+     "raise the resolution until limbs with a gap between them do not touch"},
+    {"max-resolution", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_bind_desc, max_resolution), "1024", 8, PX_GRID_MAX - 2,
+     NULL, "N", "with --separate: at most"},
     {"grid", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_bind_desc, grid), NULL, 0, 0, NULL, "X,Y,Z",
      "voxels along each side instead"},
     {"views", 0, PELT_OPTION_TEXT, PELT_FIELD(pelt_bind_desc, views), NULL, 0, 0, NULL, "VIEWS",
@@ -191,9 +195,18 @@ static pelt_result start_wave(pelt_binding *b, px_bind_wave *wave) {
     return PELT_OK;
 }
 
-static pelt_result make_fields(pelt_binding *b) {
+/* With desc.separate: the resolution that separates limbs which touch, if it is finer; else 0. */
+static uint32_t finer_resolution(const pelt_binding *b) {
+    uint32_t need = 0, most = b->desc.max_resolution, now = b->desc.resolution;
+    for (uint32_t n = 0; b->desc.separate && n < b->report.touching_pair_count; n++)
+        need = b->report.touching[n].resolution > need ? b->report.touching[n].resolution : need;
+    need = need > now ? (uint32_t)px_max_size(need, now + now / 4) : 0; /* in few steps, whatever is found next */
+    need = need > most ? most : need;
+    return need > now ? need : 0;
+}
+
+static pelt_result solve(pelt_binding *b, px_bind_wave *wave) {
     px_bind_subject *s = &b->subject;
-    px_bind_wave wave;
     px_bind_bridges bridges = {0};
     b->fields.method = b->desc.method;
     b->fields.values = PX_NEW(b->arena, float, px_mul_size(s->classes.count, s->target_count));
@@ -201,6 +214,17 @@ static pelt_result make_fields(pelt_binding *b) {
         b->fields.voxels = PX_NEW(b->arena, px_bind_field, s->target_count);
     if (!b->fields.values || (b->desc.keep_fields && !b->fields.voxels))
         return PELT_ERROR_MEMORY;
+    PX_TRY(px_bind_bridges_make(b->arena, wave, &bridges));
+    b->bridged_voxels = bridges.bridged;
+    if (b->desc.method == PELT_BIND_HEAT)
+        return px_bind_heat(b->context, s, &b->volume, &b->bones, wave, &bridges, &b->fields);
+    return px_bind_geodesic(b->context, s, &b->volume, &b->bones, &bridges, b->desc.distance, &b->fields);
+}
+
+/* *finer: the resolution to begin again with, without fields; 0: done. */
+static pelt_result make_fields(pelt_binding *b, uint32_t *finer) {
+    px_bind_wave wave;
+    *finer = 0;
     pelt_result result = px_bind_wave_make(b->context, &b->volume, b->bones.segments, b->bones.reach, &wave);
     wave.floods = b->desc.method == PELT_BIND_GEODESIC;
     if (result == PELT_OK)
@@ -208,16 +232,11 @@ static pelt_result make_fields(pelt_binding *b) {
     if (result == PELT_OK)
         result = px_bind_wave_run(&wave);
     if (result == PELT_OK)
-        result = px_bind_touching(b->arena, s, &b->bones, &wave,
+        result = px_bind_touching(b->arena, &b->subject, &b->bones, &wave,
                                   b->desc.method == PELT_BIND_HEAT ? b->volume.neighbours : NULL, &b->report);
-    if (result == PELT_OK)
-        result = px_bind_bridges_make(b->arena, &wave, &bridges);
-    if (result == PELT_OK && b->desc.method == PELT_BIND_HEAT)
-        result = px_bind_heat(b->context, s, &b->volume, &b->bones, &wave, &bridges, &b->fields);
-    else if (result == PELT_OK)
-        result = px_bind_geodesic(b->context, s, &b->volume, &b->bones, &bridges, b->desc.distance, &b->fields);
+    if (result == PELT_OK && !(*finer = finer_resolution(b)))
+        result = solve(b, &wave);
     px_bind_wave_free(&wave);
-    b->bridged_voxels = bridges.bridged;
     return result;
 }
 
@@ -334,15 +353,26 @@ static pelt_result fill(pelt_binding *b, pelt_model *model, const pelt_bind_desc
     PX_TRY(px_bind_subject_make(b->context, b->arena, model, &b->desc, &b->subject));
     PX_TRY(fit_skeleton(b));
     b->report.seconds_fit = px_seconds() - start;
-    start = px_seconds();
-    PX_TRY(px_progress(b->context, "voxels", 0, 1));
-    PX_TRY(make_volume(b));
-    b->report.seconds_voxelize = px_seconds() - start;
-    start = px_seconds();
-    PX_TRY(px_bind_bones_make(b->context, b->arena, &b->subject, &b->volume, &b->bones));
-    PX_TRY(make_fields(b));
+    uint32_t joint_count = b->subject.rig->skeleton.joint_count, finer = 0;
+    uint8_t *idle = PX_NEW(b->arena, uint8_t, joint_count);
+    if (!idle)
+        return PELT_ERROR_MEMORY;
+    if (b->desc.separate && b->desc.grid)
+        return px_fail(b->context, PELT_ERROR_USAGE, "separate chooses a resolution; leave it or grid out");
+    memcpy(idle, b->subject.idle, joint_count);
+    do {
+        start = px_seconds();
+        memcpy(b->subject.idle, idle, joint_count); /* bones and fields change it */
+        PX_TRY(px_progress(b->context, "voxels", 0, 1));
+        PX_TRY(make_volume(b));
+        b->report.seconds_voxelize += px_seconds() - start;
+        start = px_seconds();
+        PX_TRY(px_bind_bones_make(b->context, b->arena, &b->subject, &b->volume, &b->bones));
+        PX_TRY(make_fields(b, &finer));
+        b->desc.resolution = finer ? finer : b->desc.resolution;
+        b->report.seconds_solve += px_seconds() - start;
+    } while (finer);
     PX_TRY(make_rows(b));
-    b->report.seconds_solve = px_seconds() - start;
     return report_volume(b);
 }
 

@@ -18,6 +18,7 @@
  *   fields.c    fields of voxels: sampled at vertices, kept for other meshes
  *   apply.h     weights from fields and settings, and the skin of the model
  *   touch.c     contacts between limbs that are far apart in the skeleton
+ *   gaps.c      the gap between them, and the resolution that separates them
  *   bind.c      entry points
  *
  * Target: a joint that may get weights. Shell: a connected component of the surface. Grid space: the centre of voxel
@@ -312,6 +313,20 @@ pelt_result px_bind_geodesic(pelt_context *context, const px_bind_subject *subje
  * limbs; NULL: leaves them. */
 pelt_result px_bind_touching(px_arena *arena, const px_bind_subject *subject, const px_bind_bones *bones,
                              const px_bind_wave *wave, uint32_t (*neighbours)[6], pelt_bind_report *report);
+
+/* A voxel in which limbs touch: pair = lower target · target_count + higher target. */
+typedef struct px_bind_contact {
+    uint32_t voxel, pair;
+} px_bind_contact;
+
+typedef struct px_bind_gap {
+    double distance; /* least distance between the surfaces, object units; INFINITY: none found */
+    double cell;     /* edge of a cell below which the surfaces are in no adjacent voxels; INFINITY */
+} px_bind_gap;
+
+/* The smallest gap at the contacts of each pair: updates gaps [pair]. */
+pelt_result px_bind_gaps(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
+                         const px_bind_contact *contacts, size_t contact_count, px_bind_gap *gaps);
 
 /* ---- Binding ----------------------------------------------------------------------------------------------- */
 

@@ -2,6 +2,7 @@
  * diffuse through such contacts, so the limbs are separated there. The detected border may lie inside one of the limbs,
  * therefore the contacts are reported. */
 #include "bind/bind.h"
+#include "core/mesh.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ typedef struct toucher {
     float *ways;               /* [target][target] path length along the skeleton, in cells; 0: not computed yet, < 0:
                                 * not far */
     uint32_t *counts;          /* [target][target] number of shared faces; lower target first */
+    px_buffer contacts;        /* [] px_bind_contact */
     uint32_t (*neighbours)[6]; /* of the volume: faces between limbs are removed here; NULL: faces stay */
 } toucher;
 
@@ -81,7 +83,7 @@ static bool is_far(const toucher *t, uint32_t v, uint32_t next, uint32_t *pair) 
     return *way > MIN_DETOUR_RATIO * (wave->distances[v] + wave->distances[next]);
 }
 
-static void count_voxels(const toucher *t, pelt_bind_report *report) {
+static void count_voxels(toucher *t, pelt_bind_report *report) {
     const px_bind_wave *wave = t->wave;
     for (uint32_t v = 0; v < wave->volume->voxels.count; v++) {
         bool touches = false;
@@ -92,6 +94,7 @@ static void count_voxels(const toucher *t, pelt_bind_report *report) {
                 continue;
             touches = true;
             t->counts[pair] += v < next;
+            px_buffer_add(&t->contacts, &(px_bind_contact){v, pair}, sizeof(px_bind_contact));
             if (t->neighbours) /* v's neighbour is handled in its own iteration */
                 t->neighbours[v][k] = PELT_NONE;
         }
@@ -108,7 +111,21 @@ static int compare_pairs(const void *a, const void *b) {
     return x->joints[1] < y->joints[1] ? -1 : x->joints[1] > y->joints[1];
 }
 
-static pelt_result list_pairs(px_arena *arena, const toucher *t, size_t pairs, pelt_bind_report *report) {
+#define MIN_REFINEMENT 0.8 /* cells of the separating resolution / present ones, at most: the limbs touch now */
+
+/* Cells along the longest side of the mesh that are small enough for a gap; 0: none. */
+static uint32_t separating(const toucher *t, const px_bind_gap *gap) {
+    const px_bind_subject *s = t->subject;
+    float low[3], high[3], longest = 0;
+    px_box(s->positions, s->classes.count, low, high);
+    for (int c = 0; c < 3; c++)
+        longest = fmaxf(longest, high[c] - low[c]);
+    double cells = ceil((double)longest / fmin(gap->cell, MIN_REFINEMENT * t->wave->volume->voxels.grid.cell[0]));
+    return isfinite(gap->cell) && cells <= PX_GRID_MAX - 2 ? (uint32_t)cells : 0;
+}
+
+static pelt_result list_pairs(px_arena *arena, const toucher *t, size_t pairs, const px_bind_gap *gaps,
+                              pelt_bind_report *report) {
     const px_bind_subject *s = t->subject;
     uint32_t count = 0;
     for (size_t p = 0; p < pairs; p++)
@@ -120,28 +137,53 @@ static pelt_result list_pairs(px_arena *arena, const toucher *t, size_t pairs, p
     for (size_t p = 0; p < pairs; p++)
         if (t->counts[p])
             list[report->touching_pair_count++] =
-                (pelt_bind_touch){{s->targets[p / s->target_count], s->targets[p % s->target_count]}, t->counts[p]};
+                (pelt_bind_touch){{s->targets[p / s->target_count], s->targets[p % s->target_count]},
+                                  t->counts[p],
+                                  isfinite(gaps[p].distance) ? gaps[p].distance : 0,
+                                  separating(t, &gaps[p])};
     qsort(list, count, sizeof *list, compare_pairs);
     for (int n = 0; n < 2 && count; n++)
         report->touching_joints[n] = list[0].joints[n];
     return PELT_OK;
 }
 
+static pelt_result find_touching(px_arena *arena, toucher *t, size_t pairs, pelt_bind_report *report) {
+    pelt_context *context = t->wave->context;
+    px_bind_gap *gaps = PX_ALLOC(context, px_bind_gap, pairs);
+    t->ways = PX_ALLOC(context, float, pairs);
+    t->counts = PX_ALLOC(context, uint32_t, pairs);
+    pelt_result result = t->ways && t->counts && gaps ? PELT_OK : PELT_ERROR_MEMORY;
+    for (size_t p = 0; p < pairs && result == PELT_OK; p++)
+        gaps[p] = (px_bind_gap){INFINITY, INFINITY};
+    if (result == PELT_OK)
+        count_voxels(t, report);
+    if (result == PELT_OK && t->contacts.failed)
+        result = PELT_ERROR_MEMORY;
+    if (result == PELT_OK && t->contacts.size)
+        result =
+            px_bind_gaps(context, t->subject, t->wave->volume, (const px_bind_contact *)(const void *)t->contacts.data,
+                         t->contacts.size / sizeof(px_bind_contact), gaps);
+    if (result == PELT_OK)
+        result = list_pairs(arena, t, pairs, gaps, report);
+    px_free(context, gaps);
+    return result;
+}
+
 pelt_result px_bind_touching(px_arena *arena, const px_bind_subject *subject, const px_bind_bones *bones,
                              const px_bind_wave *wave, uint32_t (*neighbours)[6], pelt_bind_report *report) {
     size_t pairs = px_mul_size(subject->target_count, subject->target_count);
-    toucher t = {.subject = subject, .bones = bones, .wave = wave, .neighbours = neighbours};
-    pelt_result result = PELT_ERROR_MEMORY;
+    toucher t = {.subject = subject,
+                 .bones = bones,
+                 .wave = wave,
+                 .contacts = {.context = wave->context},
+                 .neighbours = neighbours};
+    report->touching_count = report->touching_pair_count = 0;
     report->touching_joints[0] = report->touching_joints[1] = PELT_NONE;
     if (pairs > UINT32_MAX)
         return PELT_OK;
-    t.ways = PX_ALLOC(wave->context, float, pairs);
-    t.counts = PX_ALLOC(wave->context, uint32_t, pairs);
-    if (t.ways && t.counts) {
-        count_voxels(&t, report);
-        result = list_pairs(arena, &t, pairs, report);
-    }
+    pelt_result result = find_touching(arena, &t, pairs, report);
     px_free(wave->context, t.ways);
     px_free(wave->context, t.counts);
+    px_buffer_free(&t.contacts);
     return result;
 }

@@ -136,8 +136,13 @@ typedef struct filler {
 
 static void fill_cells(void *user, uint32_t first, uint32_t end, uint32_t y, uint32_t z) {
     filler *f = user;
-    uint32_t voxel = px_voxel_at(f->voxels, first, y, z); /* touched cells are occupied: consecutive in one run */
-    for (uint32_t x = first; x < end; x++, voxel++) {
+    for (uint32_t x = first, voxel = PELT_NONE; x < end; x++) {
+        /* touched cells are occupied unless painted out: consecutive in one run */
+        bool next = voxel != PELT_NONE && voxel + 1 < f->voxels->count && f->voxels->cells[voxel + 1][0] == x &&
+                    f->voxels->cells[voxel + 1][1] == y;
+        voxel = next ? voxel + 1 : px_voxel_at(f->voxels, x, y, z);
+        if (voxel == PELT_NONE)
+            continue;
         if (f->triangles)
             f->triangles[f->places[voxel]] = f->triangle;
         f->places[voxel]++;

@@ -105,7 +105,7 @@ typedef struct px_voxel_contents {
         *triangles; /* triangles that touch voxel v, ascending: half-open range triangles[firsts[v] .. firsts[v + 1]) */
 } px_voxel_contents;
 
-/* Lists the triangles of each voxel, for voxels that px_voxels_make created from the same soup. Allocated in the
+/* Lists the triangles of each voxel, for voxels created from the same soup. Allocated in the
  * arena. */
 pelt_result px_voxels_contents(pelt_context *context, px_arena *arena, const float *positions, uint32_t vertex_count,
                                const uint32_t *triangles, uint32_t triangle_count, const px_voxels *voxels,
