@@ -98,15 +98,15 @@ static px_quad image(const px_bone *bone, const float c[3]) {
 }
 
 px_ball px_deformed_ball(const pelt_body *body, const px_node *node) {
-    float c[3] = {node->center[0], node->center[1], node->center[2]}, r = node->radius, size = node->size;
+    px_quad morphed = px_quad_load(node->center); /* center and radius */
+    float size = node->size;
     const px_mode *modes = body->tree->modes + node->mode;
     for (uint32_t m = 0; body->morphed && m < node->mode_count; m++) {
         float weight = body->weights[modes[m].morph], most = fabsf(weight);
-        for (int x = 0; x < 3; x++)
-            c[x] += weight * modes[m].mean[x];
-        r += most * modes[m].spread;
+        morphed += (px_quad){weight, weight, weight, most} * px_quad_load(modes[m].mean);
         size += most * modes[m].size;
     }
+    const float c[3] = {morphed[0], morphed[1], morphed[2]}, r = morphed[3];
     const px_bone_share *shares = body->tree->shares + node->share;
     px_quad images[PX_MOST_SHARES], center = {0, 0, 0, 0};
     float stretch = 0, reach = 0;

@@ -2,7 +2,8 @@
  * them. */
 #include "collide/box.h"
 #include "core/math3.h"
-#include "run/skin.h"
+
+#include <pelt/run.h>
 
 /* ---- Poses ------------------------------------------------------------------------------------------------ */
 
@@ -12,6 +13,8 @@ static void next_pose(pelt_body *body) {
     if (++body->pose == 0) {
         memset(body->found, 0, tree->node_count * sizeof *body->found);
         memset(body->opened, 0, tree->leaf_count * sizeof *body->opened);
+        if (tree->block_count)
+            memset(body->block_poses, 0, tree->block_count * sizeof *body->block_poses);
         body->pose = 1;
     }
     body->work = (pelt_body_stats){.node_count = tree->node_count, .leaf_count = tree->leaf_count};
@@ -89,32 +92,62 @@ pelt_body_stats pelt_body_query_stats(const pelt_body *body) {
 
 /* ---- Lazy evaluation -------------------------------------------------------------------------------------- */
 
-/* Same arithmetic in the same order as pelt_model_pose, so the results are identical to the last bit. */
-static void skin_leaf(const pelt_body *body, uint32_t leaf, float (*out)[3]) {
+#define BLOCK_QUADS (3 * PX_LEAF_VERTICES / 4)
+
+/* Skins the vertices of a leaf or a block. Same arithmetic in the same order as pelt_model_pose, so the results are
+ * identical to the last bit. */
+static void skin_vertices(const pelt_body *body, const uint16_t *bones, const float *weights, const float *rest,
+                          float (*out)[3]) {
     const pelt_bdtree *tree = body->tree;
-    size_t first = (size_t)PX_LEAF_VERTICES * leaf;
-    float morphed[PX_LEAF_VERTICES][3];
-    const float *rest = tree->positions + 3 * first;
-    if (body->morphed) {
-        for (size_t v = 0; v < PX_LEAF_VERTICES; v++)
-            px_morph_range(&tree->model.mesh, &tree->model.morphs, body->weights, tree->leaves[leaf].vertices[v], 1,
-                           morphed[v], NULL, NULL);
-        rest = morphed[0];
-    }
     if (!tree->model.skin.bone_count) {
-        memcpy(out, rest, sizeof morphed);
+        memcpy(out, rest, PX_LEAF_VERTICES * sizeof *out);
         return;
     }
     pelt_skin_job job = {
         .vertex_count = PX_LEAF_VERTICES,
         .influence_count = tree->influence_count,
-        .bones = tree->bones + first * tree->influence_count,
-        .weights = tree->weights + first * tree->influence_count,
+        .bones = bones,
+        .weights = weights,
         .palette = body->palette,
         .positions = rest,
         .out_positions = out[0],
     };
     pelt_skin_run(&job);
+}
+
+/* Morphs as px_morph_range, and skins. */
+static void pose_block(const pelt_body *body, uint32_t number) {
+    const pelt_bdtree *tree = body->tree;
+    const px_block *block = &tree->blocks[number];
+    size_t first = (size_t)PX_LEAF_VERTICES * tree->influence_count * number;
+    px_quad sums[BLOCK_QUADS];
+    float morphed[PX_LEAF_VERTICES][3];
+    memcpy(sums, block->rest, sizeof sums);
+    for (uint32_t m = block->morph; m < block->morph + block->morph_count; m++) {
+        float weight = body->weights[tree->block_morphs[m]];
+        for (size_t e = 0; e < BLOCK_QUADS && weight != 0; e++)
+            sums[e] += weight * px_quad_load(tree->shifts[m][0] + 4 * e);
+    }
+    memcpy(morphed, sums, sizeof sums);
+    skin_vertices(body, tree->block_bones + first, tree->block_weights + first, morphed[0], body->posed[number]);
+    body->block_poses[number] = body->pose;
+}
+
+static void pose_leaf(const pelt_body *body, uint32_t number, float (*out)[3]) {
+    const pelt_bdtree *tree = body->tree;
+    const px_leaf *leaf = &tree->leaves[number];
+    size_t first = (size_t)PX_LEAF_VERTICES * number;
+    if (!body->morphed) {
+        skin_vertices(body, tree->bones + first * tree->influence_count, tree->weights + first * tree->influence_count,
+                      tree->positions + 3 * first, out);
+        return;
+    }
+    for (uint32_t v = 0; v < PX_LEAF_VERTICES; v++) {
+        uint32_t block = leaf->slots[v] / PX_LEAF_VERTICES;
+        if (body->block_poses[block] != body->pose)
+            pose_block(body, block);
+        memcpy(out[v], body->posed[block][leaf->slots[v] % PX_LEAF_VERTICES], sizeof out[v]);
+    }
 }
 
 /* Bounding box of the vertices of a leaf; unbounded if one of them is not finite. */
@@ -140,19 +173,36 @@ const px_opened *px_body_leaf(pelt_body *body, uint32_t leaf) {
             memcpy(out->posed[v], body->positions + 3 * (size_t)body->tree->leaves[leaf].vertices[v],
                    sizeof out->posed[v]);
     else
-        skin_leaf(body, leaf, out->posed);
+        pose_leaf(body, leaf, out->posed);
     out->finite = 0;
-    for (unsigned v = 0; v < PX_LEAF_VERTICES; v++)
-        if (isfinite(out->posed[v][0]) && isfinite(out->posed[v][1]) && isfinite(out->posed[v][2]))
-            out->finite |= 1u << v;
+    for (unsigned v = 0; v < PX_LEAF_VERTICES; v++) {
+        float none = (out->posed[v][0] - out->posed[v][0]) + (out->posed[v][1] - out->posed[v][1]) +
+                     (out->posed[v][2] - out->posed[v][2]); /* 0, or NaN */
+        out->finite |= (unsigned)(none == 0) << v;
+    }
     out->box = box_of_leaf((const float(*)[3])out->posed, out->finite == (1u << PX_LEAF_VERTICES) - 1);
     body->work.open_count++;
     return out;
 }
 
+/* Sphere around the middle of a leaf's box, all of whose vertices are finite. Differences of floats are rounded to half a
+ * unit in the last place, and squares of those below 1e-19 underflow. */
+static px_ball ball_of_box(const px_opened *opened) {
+    px_quad middle = 0.5f * opened->box.low + 0.5f * opened->box.high;
+    float most = 0;
+    for (uint32_t v = 0; v < PX_LEAF_VERTICES; v++) {
+        px_quad off = px_quad_load(opened->posed[v]) - middle, square = off * off;
+        float length2 = square[0] + square[1] + square[2];
+        most = length2 > most ? length2 : most;
+    }
+    return (px_ball){{middle[0], middle[1], middle[2]}, sqrtf(most) * (1 + 0x1p-20f) + 1e-18f};
+}
+
 /* Enclosing sphere of the finite vertices: triangles with other vertices intersect nothing. */
 static px_ball ball_of_leaf(pelt_body *body, uint32_t leaf) {
     const px_opened *opened = px_body_leaf(body, leaf);
+    if (opened->finite == (1u << PX_LEAF_VERTICES) - 1)
+        return ball_of_box(opened);
     float points[PX_LEAF_VERTICES][3] = {{0}};
     size_t count = 0;
     for (unsigned v = 0; v < PX_LEAF_VERTICES; v++)
@@ -177,6 +227,32 @@ const px_ball *px_body_ball(pelt_body *body, uint32_t n) {
     return ball;
 }
 
+/* Nodes with more leaves are left to their children: their vertices cost more than the tests they save. */
+#define TIGHT_LEAVES 8u
+
+/* Sphere around the vertices, or the bound if that is known and smaller. */
+static const px_ball *tight_ball(pelt_body *body, uint32_t n) {
+    const px_node *node = &body->tree->nodes[n];
+    px_found *found = &body->found[n];
+    if (found->tight == body->pose)
+        return &found->ball;
+    px_ball ball = node->second ? px_ball_around(tight_ball(body, n + 1), tight_ball(body, node->second))
+                                : ball_of_leaf(body, node->leaf);
+    body->work.ball_count += found->pose != body->pose;
+    if (found->pose != body->pose || ball.radius < found->ball.radius)
+        found->ball = ball;
+    found->pose = found->tight = body->pose;
+    return &found->ball;
+}
+
+bool px_body_tighten(pelt_body *body, uint32_t n) {
+    if (!body->morphed || body->positions || body->tree->nodes[n].leaf_count > TIGHT_LEAVES ||
+        body->found[n].tight == body->pose)
+        return false;
+    tight_ball(body, n);
+    return true;
+}
+
 /* ---- Creation --------------------------------------------------------------------------------------------- */
 
 static pelt_result make_body(pelt_body *body) {
@@ -185,12 +261,14 @@ static pelt_result make_body(pelt_body *body) {
     body->locals = PX_NEW(body->memory, pelt_transform, model->skeleton.joint_count);
     body->globals = PX_NEW(body->memory, pelt_affine, model->skeleton.joint_count);
     body->palette = PX_NEW(body->memory, pelt_affine, tree->bone_count);
+    body->posed = px_arena_alloc(body->memory, tree->block_count, sizeof *body->posed);
+    body->block_poses = PX_NEW(body->memory, uint32_t, tree->block_count);
     body->bones = PX_NEW(body->memory, px_bone, tree->bone_count);
     body->weights = PX_NEW(body->memory, float, model->morphs.morph_count);
     body->found = PX_NEW(body->memory, px_found, tree->node_count);
     body->opened = PX_NEW(body->memory, px_opened, tree->leaf_count);
-    if (!body->locals || !body->globals || !body->palette || !body->bones || !body->weights || !body->found ||
-        !body->opened)
+    if (!body->posed || !body->block_poses || !body->locals || !body->globals || !body->palette || !body->bones ||
+        !body->weights || !body->found || !body->opened)
         return PELT_ERROR_MEMORY;
     body->palette[0] = px_affine_identity(); /* never changed without a skin */
     pelt_body_motion(body, NULL, 0);

@@ -34,6 +34,9 @@
 #define MANY_SHARES 16u
 /* Steps of px_ball_of_points for spheres that are computed once. */
 #define STEPS 16
+/* Nodes with more vertices take fewer: they are many times as much work, and queries go on to their children anyway. */
+#define MANY_POINTS 128
+#define FEW_STEPS   4
 
 /* Range of the weights of one bone over the vertices of a node. */
 typedef struct weighing {
@@ -41,13 +44,20 @@ typedef struct weighing {
     uint32_t count; /* vertices with a nonzero weight of the bone */
 } weighing;
 
+/* Of the weights of the vertices of a node. */
+typedef struct node_sums {
+    double total;     /* largest Σ |weight| of a vertex, at least 1 */
+    double low, high; /* range of Σ weight */
+} node_sums;
+
 typedef struct maker {
     pelt_bdtree *tree;
-    weighing *of_bone;         /* [bone] counts are 0 between nodes */
-    uint32_t *bones;           /* [bone] list of the node's bones */
-    uint32_t *morphs;          /* [morph] permutation: morphs that move the node's parent first */
-    px_buffer shares, modes;   /* px_bone_share, px_mode */
-    float (*displacements)[3]; /* [leaf][8] displacements of one morph */
+    weighing *of_bone;       /* [bone] counts are 0 between nodes */
+    uint32_t *bones;         /* [bone] list of the node's bones */
+    uint32_t bone_count;     /* in that list */
+    node_sums *sums;         /* [node] */
+    px_buffer ranges;        /* [share] weighing */
+    px_buffer shares, modes; /* px_bone_share, px_mode */
 } maker;
 
 /* A float that is not less than value. */
@@ -73,55 +83,67 @@ static double weight_of(const uint16_t *bones, const float *weights, uint32_t in
     return sum;
 }
 
-/* Collects the bones of vertices [first, end); returns their number. */
-static uint32_t weigh(const maker *make, size_t first, size_t end) {
-    const pelt_bdtree *tree = make->tree;
-    uint32_t influences = tree->influence_count, bone_count = 0;
-    for (size_t v = first; v < end; v++)
-        for (uint32_t k = 0; k < influences; k++) {
-            const uint16_t *bones = tree->bones + influences * v;
-            double weight = weight_of(bones, tree->weights + influences * v, influences, k);
-            weighing *w = &make->of_bone[bones[k]];
-            if (weight == 0)
-                continue;
-            if (w->count == 0) {
-                make->bones[bone_count++] = bones[k];
-                *w = (weighing){weight, weight, 0};
-            }
-            w->low = fmin(w->low, weight);
-            w->high = fmax(w->high, weight);
-            w->count++;
-        }
-    for (uint32_t n = 0; n < bone_count; n++) {
-        weighing *w = &make->of_bone[make->bones[n]];
-        if (w->count < end - first) {
-            w->low = fmin(w->low, 0);
-            w->high = fmax(w->high, 0);
-        }
-    }
-    return bone_count;
+/* Widens the range of a bone's weights. */
+static void widen(weighing *w, double low, double high) {
+    w->low = low < w->low ? low : w->low;
+    w->high = high > w->high ? high : w->high;
 }
 
-/* Sets total and uneven from the sums of weights of vertices and of the means. */
-static void set_sums(const pelt_bdtree *tree, px_node *node, size_t first, size_t end, double mean_sum,
-                     double mean_total) {
-    double total = fmax(1, mean_total), uneven = 0;
-    for (size_t v = first; v < end; v++) {
+/* Adds a bone with a range of weights over `count` of the node's vertices to the node's list. */
+static void add_range(maker *make, uint32_t bone, double low, double high, uint32_t count) {
+    weighing *w = &make->of_bone[bone];
+    if (w->count == 0) {
+        make->bones[make->bone_count++] = bone;
+        *w = (weighing){low, high, 0};
+    }
+    widen(w, low, high);
+    w->count += count;
+}
+
+/* Collects the bones of the vertices of a leaf, and the sums of their weights. */
+static void weigh_leaf(maker *make, size_t first, node_sums *sums) {
+    const pelt_bdtree *tree = make->tree;
+    uint32_t influences = tree->influence_count;
+    *sums = (node_sums){1, INFINITY, -INFINITY};
+    for (size_t v = first; v < first + PX_LEAF_VERTICES; v++) {
+        const uint16_t *bones = tree->bones + influences * v;
         double sum = 0, size = 0;
-        for (uint32_t k = 0; k < tree->influence_count; k++) {
-            double weight = (double)tree->weights[tree->influence_count * v + k];
+        for (uint32_t k = 0; k < influences; k++) {
+            double weight = weight_of(bones, tree->weights + influences * v, influences, k);
+            if (weight != 0)
+                add_range(make, bones[k], weight, weight, 1);
+            weight = (double)tree->weights[influences * v + k];
             sum += weight;
             size += fabs(weight);
         }
-        total = fmax(total, size);
-        uneven = fmax(uneven, fabs(sum - mean_sum));
+        sums->total = fmax(sums->total, size);
+        sums->low = fmin(sums->low, sum);
+        sums->high = fmax(sums->high, sum);
     }
-    node->total = round_up(total);
-    node->uneven = round_up(uneven + fabs(1 - mean_sum) + 0x1p-50);
+}
+
+/* The same for a node, from its children; returns false if one has too many bones. */
+static bool weigh_children(maker *make, const px_node *node, node_sums *sums) {
+    const px_node *children[2] = {node + 1, &make->tree->nodes[node->second]};
+    *sums = (node_sums){1, INFINITY, -INFINITY};
+    for (int c = 0; c < 2; c++) {
+        const node_sums *own = &make->sums[children[c] - make->tree->nodes];
+        const weighing *ranges = (const weighing *)(const void *)make->ranges.data;
+        const px_bone_share *shares = (const px_bone_share *)(const void *)make->shares.data;
+        if (make->ranges.failed || make->shares.failed || !children[c]->share_count)
+            return false;
+        for (uint32_t n = children[c]->share; n < children[c]->share + children[c]->share_count; n++)
+            add_range(make, shares[n].bone, ranges[n].low, ranges[n].high, ranges[n].count);
+        sums->total = fmax(sums->total, own->total);
+        sums->low = fmin(sums->low, own->low);
+        sums->high = fmax(sums->high, own->high);
+    }
+    return true;
 }
 
 /* Means are the midpoints of the weight ranges, scaled to sum 1. Returns Σ spread. */
-static double set_shares(maker *make, px_node *node, uint32_t bone_count, size_t first, size_t end) {
+static double set_shares(maker *make, px_node *node, const node_sums *sums) {
+    uint32_t bone_count = make->bone_count;
     double middle_sum = 0, mean_sum = 0, mean_total = 0, spread_sum = 0;
     for (uint32_t n = 0; n < bone_count; n++) {
         const weighing *w = &make->of_bone[make->bones[n]];
@@ -137,43 +159,68 @@ static double set_shares(maker *make, px_node *node, uint32_t bone_count, size_t
         mean_total += fabs((double)share.mean);
         spread_sum += (double)share.spread;
         px_buffer_add(&make->shares, &share, sizeof share);
+        px_buffer_add(&make->ranges, w, sizeof *w);
     }
     node->share_count = bone_count;
-    set_sums(make->tree, node, first, end, mean_sum, mean_total);
+    node->total = round_up(fmax(sums->total, mean_total));
+    double uneven = fmax(fabs(sums->low - mean_sum), fabs(sums->high - mean_sum));
+    node->uneven = round_up(uneven + fabs(1 - mean_sum) + 0x1p-50);
     return spread_sum;
 }
 
 /* ---- Modes ------------------------------------------------------------------------------------------------ */
 
-/* Gets the displacements of vertices [first, end) of the tree; returns false if all are 0. */
-static bool displace(const maker *make, const pelt_morph *morph, size_t first, size_t end) {
-    bool any = false;
-    for (size_t v = first; v < end; v++) {
-        size_t i =
-            make->tree->leaves[v / PX_LEAF_VERTICES].vertices[v % PX_LEAF_VERTICES] - (size_t)morph->first_vertex;
-        for (size_t c = 0; c < 3; c++) {
-            float value = i < morph->vertex_count ? morph->positions[3 * i + c] : 0;
-            make->displacements[v - first][c] = value;
-            any = any || value != 0;
-        }
-    }
-    return any;
+static px_mode make_mode(uint32_t morph, const px_ball *ball) {
+    px_mode mode = {.morph = morph, .spread = ball->radius};
+    memcpy(mode.mean, ball->center, sizeof mode.mean);
+    mode.size = round_up(length3(mode.mean) + (double)mode.spread);
+    return mode;
 }
 
-/* Adds a mode for each of the first `count` morphs that moves vertices [first, end), and moves those morphs to the
- * front. */
-static void set_modes(maker *make, px_node *node, uint32_t count, size_t first, size_t end) {
-    for (uint32_t n = 0; n < count; n++) {
-        uint32_t morph = make->morphs[n];
-        if (!displace(make, &make->tree->model.morphs.morphs[morph], first, end))
+/* Adds the displacements of a leaf by each morph that moves it. */
+static void add_leaf_modes(maker *make, px_node *node) {
+    const pelt_bdtree *tree = make->tree;
+    const px_leaf *leaf = &tree->leaves[node->leaf];
+    for (uint32_t m = 0; m < tree->model.morphs.morph_count; m++) {
+        const pelt_morph *morph = &tree->model.morphs.morphs[m];
+        float shift[PX_LEAF_VERTICES][3] = {{0}};
+        bool any = false;
+        for (size_t v = 0; v < PX_LEAF_VERTICES; v++) {
+            size_t i = leaf->vertices[v] - (size_t)morph->first_vertex;
+            if (i < morph->vertex_count)
+                memcpy(shift[v], morph->positions + 3 * i, sizeof shift[v]);
+            any = any || shift[v][0] != 0 || shift[v][1] != 0 || shift[v][2] != 0;
+        }
+        if (!any)
             continue;
-        make->morphs[n] = make->morphs[node->mode_count];
-        make->morphs[node->mode_count++] = morph;
-        px_ball ball = px_ball_of_points((const float(*)[3])make->displacements, end - first, STEPS);
-        px_mode mode = {.morph = morph, .spread = ball.radius};
-        memcpy(mode.mean, ball.center, sizeof mode.mean);
-        mode.size = round_up(length3(mode.mean) + (double)mode.spread);
+        px_ball ball = px_ball_of_points((const float(*)[3])shift, PX_LEAF_VERTICES, 0);
+        px_mode mode = make_mode(m, &ball);
         px_buffer_add(&make->modes, &mode, sizeof mode);
+        node->mode_count++;
+    }
+}
+
+/* Merges the sorted modes of both children. A morph that moves only one of them leaves the other where it is. */
+static void add_merged_modes(maker *make, px_node *node, const px_node *first, const px_node *second) {
+    uint32_t m = 0, n = 0;
+    while ((m < first->mode_count || n < second->mode_count) && !make->modes.failed) {
+        const px_mode *modes = (const px_mode *)(const void *)make->modes.data;
+        const px_mode *a = m < first->mode_count ? &modes[first->mode + m] : NULL;
+        const px_mode *b = n < second->mode_count ? &modes[second->mode + n] : NULL;
+        uint32_t morph = !b || (a && a->morph < b->morph) ? a->morph : b->morph;
+        px_ball balls[2] = {{{0}, 0}, {{0}, 0}};
+        if (a && a->morph == morph) {
+            balls[0] = (px_ball){{a->mean[0], a->mean[1], a->mean[2]}, a->spread};
+            m++;
+        }
+        if (b && b->morph == morph) {
+            balls[1] = (px_ball){{b->mean[0], b->mean[1], b->mean[2]}, b->spread};
+            n++;
+        }
+        px_ball ball = px_ball_around(&balls[0], &balls[1]);
+        px_mode mode = make_mode(morph, &ball);
+        px_buffer_add(&make->modes, &mode, sizeof mode);
+        node->mode_count++;
     }
 }
 
@@ -190,37 +237,52 @@ static void find_vertices(const pelt_bdtree *tree, uint32_t n, size_t *first, si
     *end = (size_t)PX_LEAF_VERTICES * (tree->nodes[high].leaf + 1);
 }
 
-/* Returns how many of the first `morph_count` morphs move the node. */
-static uint32_t set_node(maker *make, px_node *node, uint32_t bone_count, uint32_t morph_count, size_t first,
-                         size_t end) {
+/* The children must be complete. */
+static void set_node(maker *make, px_node *node, const node_sums *sums, size_t first, size_t end) {
+    uint32_t bone_count = make->bone_count;
     const pelt_bdtree *tree = make->tree;
-    px_ball ball = px_ball_of_points((const float(*)[3])(tree->positions + 3 * first), end - first, STEPS);
+    px_ball ball = px_ball_of_points((const float(*)[3])(tree->positions + 3 * first), end - first,
+                                     end - first > MANY_POINTS ? FEW_STEPS : STEPS);
     memcpy(node->center, ball.center, sizeof node->center);
     node->radius = ball.radius;
     node->size = round_up(length3(ball.center) + (double)ball.radius);
     node->share = (uint32_t)(make->shares.size / sizeof(px_bone_share));
     node->mode = (uint32_t)(make->modes.size / sizeof(px_mode));
-    double spread_sum = set_shares(make, node, bone_count, first, end);
-    set_modes(make, node, morph_count, first, end);
+    double spread_sum = set_shares(make, node, sums);
+    if (node->second)
+        add_merged_modes(make, node, node + 1, &tree->nodes[node->second]);
+    else
+        add_leaf_modes(make, node);
     double terms = tree->influence_count + 2.0 * bone_count + 2.0 * node->mode_count + 32;
     node->grain = round_up(4 * UNIT * (terms * (1 + (double)node->uneven) + 2 * spread_sum * (bone_count + 8.0)));
-    return node->mode_count;
 }
 
-/* Fills a node and its descendants. */
-static void describe(maker *make, uint32_t n, uint32_t morph_count) {
+/* Fills a node and its descendants, children first. */
+static void describe(maker *make, uint32_t n) {
     px_node *node = &make->tree->nodes[n];
     size_t first, end;
-    find_vertices(make->tree, n, &first, &end);
-    uint32_t bone_count = weigh(make, first, end);
-    if (bone_count <= MANY_SHARES || !node->second)
-        morph_count = set_node(make, node, bone_count, morph_count, first, end);
-    for (uint32_t b = 0; b < bone_count; b++)
-        make->of_bone[make->bones[b]].count = 0;
     if (node->second) {
-        describe(make, n + 1, morph_count);
-        describe(make, node->second, morph_count);
+        describe(make, n + 1);
+        describe(make, node->second);
     }
+    find_vertices(make->tree, n, &first, &end);
+    node->leaf = (uint32_t)(first / PX_LEAF_VERTICES);
+    node->leaf_count = (uint32_t)((end - first) / PX_LEAF_VERTICES);
+    make->bone_count = 0;
+    bool few = true;
+    if (node->second)
+        few = weigh_children(make, node, &make->sums[n]) && make->bone_count <= MANY_SHARES;
+    else
+        weigh_leaf(make, first, &make->sums[n]);
+    for (uint32_t b = 0; b < make->bone_count; b++) {
+        weighing *w = &make->of_bone[make->bones[b]];
+        if (w->count < end - first)
+            widen(w, 0, 0);
+    }
+    if (few)
+        set_node(make, node, &make->sums[n], first, end);
+    for (uint32_t b = 0; b < make->bone_count; b++)
+        make->of_bone[make->bones[b]].count = 0;
 }
 
 static void *keep(px_arena *arena, const px_buffer *buffer) {
@@ -230,18 +292,13 @@ static void *keep(px_arena *arena, const px_buffer *buffer) {
 
 static pelt_result make_bounds(px_arena *scratch, maker *make) {
     pelt_bdtree *tree = make->tree;
-    uint32_t morph_count = tree->model.morphs.morph_count;
     make->of_bone = PX_NEW(scratch, weighing, tree->bone_count);
     make->bones = PX_NEW(scratch, uint32_t, tree->bone_count);
-    make->morphs = PX_NEW(scratch, uint32_t, morph_count);
-    make->displacements =
-        px_arena_alloc(scratch, morph_count ? (size_t)PX_LEAF_VERTICES * tree->leaf_count : 0, sizeof(float[3]));
-    if (!make->of_bone || !make->bones || !make->morphs || !make->displacements)
+    make->sums = PX_NEW(scratch, node_sums, tree->node_count);
+    if (!make->of_bone || !make->bones || !make->sums)
         return PELT_ERROR_MEMORY;
-    for (uint32_t m = 0; m < morph_count; m++)
-        make->morphs[m] = m;
-    describe(make, 0, morph_count);
-    if (make->shares.failed || make->modes.failed)
+    describe(make, 0);
+    if (make->shares.failed || make->modes.failed || make->ranges.failed)
         return PELT_ERROR_MEMORY;
     tree->shares = keep(tree->memory, &make->shares);
     tree->modes = keep(tree->memory, &make->modes);
@@ -252,10 +309,12 @@ pelt_result px_tree_bounds(pelt_context *context, pelt_bdtree *tree) {
     px_arena *scratch = px_arena_create(context);
     if (!scratch)
         return PELT_ERROR_MEMORY;
-    maker make = {.tree = tree, .shares = {.context = context}, .modes = {.context = context}};
+    maker make = {
+        .tree = tree, .shares = {.context = context}, .modes = {.context = context}, .ranges = {.context = context}};
     pelt_result result = make_bounds(scratch, &make);
     px_buffer_free(&make.shares);
     px_buffer_free(&make.modes);
+    px_buffer_free(&make.ranges);
     px_arena_destroy(scratch);
     return result;
 }

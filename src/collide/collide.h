@@ -31,9 +31,9 @@ typedef struct px_bone_share {
 
 /* Displacements of the vertices of a node by one morph. */
 typedef struct px_mode {
-    uint32_t morph;
-    float mean[3], spread; /* mean displacement; largest deviation of a vertex from it, units */
+    float mean[3], spread; /* mean displacement; largest deviation of a vertex from it, units; read as one px_quad */
     float size;            /* |mean| + spread */
+    uint32_t morph;
 } px_mode;
 
 /* Bounding sphere at rest, and bounds on how it deforms in a pose: see bounds.c. */
@@ -44,16 +44,26 @@ typedef struct px_node {
     float uneven;                /* bound on |Σ weight − Σ means| + |1 − Σ means| (ρ of bounds.c) */
     float grain;                 /* bound on rounding errors, relative to the largest terms */
     uint32_t share, share_count; /* range in `shares`; share_count 0: too many bones, enclose the children's spheres */
-    uint32_t mode, mode_count;
-    uint32_t second; /* index of the second child; the first child is the next node; 0: a leaf */
-    uint32_t leaf;   /* index of the leaf, for leaves */
+    uint32_t mode, mode_count;   /* range in `modes`, sorted by morph */
+    uint32_t second;             /* index of the second child; the first child is the next node; 0: a leaf */
+    uint32_t leaf;               /* index of the first leaf under it; of a leaf, its own */
+    uint32_t leaf_count;
 } px_node;
 
 typedef struct px_leaf {
     uint32_t first, count;               /* range in `order` */
     uint32_t vertices[PX_LEAF_VERTICES]; /* distinct; padded by repeating the last one */
     uint32_t welds[PX_LEAF_VERTICES];    /* weld class of each vertex: equal for welded vertices */
+    uint32_t slots[PX_LEAF_VERTICES];    /* place of each vertex in the blocks; set if the model has morphs */
 } px_leaf;
+
+/* Vertices of a model with morphs that are evaluated together. Leaves share vertices, and morphs are many, so they are
+ * evaluated by blocks of distinct vertices, in the order in which leaves use them. */
+typedef struct px_block {
+    float rest[PX_LEAF_VERTICES][3];
+    uint32_t morph,
+        morph_count; /* range in `block_morphs` and `shifts`: morphs that move a vertex of the block, ascending */
+} px_block;
 
 struct pelt_bdtree {
     px_arena *memory;
@@ -68,13 +78,21 @@ struct pelt_bdtree {
     uint8_t (*corners)[3]; /* [order] corners of each triangle, as indices into its leaf's vertices */
     px_bone_share *shares;
     px_mode *modes;
-    float *positions; /* [leaf][8][3] at rest */
-    uint16_t *bones;  /* [leaf][8][K] */
-    float *weights;   /* [leaf][8][K] */
+    float *positions;     /* [leaf][8][3] at rest */
+    uint16_t *bones;      /* [leaf][8][K] */
+    float *weights;       /* [leaf][8][K] */
+    uint32_t block_count; /* 0: no morphs */
+    px_block *blocks;
+    uint32_t *block_morphs;               /* [shift] */
+    float (*shifts)[PX_LEAF_VERTICES][3]; /* displacements of the vertices of a block by one morph */
+    uint16_t *block_bones;                /* [block][8][K] */
+    float *block_weights;                 /* [block][8][K] */
 };
 
 /* Fills node.center … mode_count of every node. The leaves must be complete. */
 pelt_result px_tree_bounds(pelt_context *context, pelt_bdtree *tree);
+/* Makes the blocks, if the model has morphs. The leaves must be complete. */
+pelt_result px_tree_blocks(pelt_context *context, pelt_bdtree *tree);
 
 /* ---- Bodies ----------------------------------------------------------------------------------------------- */
 
@@ -85,7 +103,8 @@ typedef struct px_ball {
 /* Sphere of a node, computed and cached when a query reaches it. */
 typedef struct px_found {
     px_ball ball;
-    uint32_t pose; /* serial number of the pose it is valid for */
+    uint32_t pose;  /* serial number of the pose it is valid for */
+    uint32_t tight; /* the same, if it was tightened */
 } px_found;
 
 typedef struct px_quad_box {
@@ -110,21 +129,27 @@ typedef struct px_bone {
 struct pelt_body {
     px_arena *memory;
     const pelt_bdtree *tree;
-    const float *positions; /* [vertex][3] or NULL: skinned */
-    pelt_transform *locals; /* [joint] */
-    pelt_affine *globals;   /* [joint] */
-    pelt_affine *palette;   /* [bone] */
-    px_bone *bones;         /* [bone] */
-    float *weights;         /* [morph] */
-    bool morphed;           /* a weight is not 0 */
-    uint32_t pose;          /* serial number of the current pose, ≥ 1 */
-    px_found *found;        /* [node] */
-    px_opened *opened;      /* [leaf] */
+    const float *positions;              /* [vertex][3] or NULL: skinned */
+    pelt_transform *locals;              /* [joint] */
+    pelt_affine *globals;                /* [joint] */
+    pelt_affine *palette;                /* [bone] */
+    px_bone *bones;                      /* [bone] */
+    float *weights;                      /* [morph] */
+    bool morphed;                        /* a weight is not 0 */
+    float (*posed)[PX_LEAF_VERTICES][3]; /* [block] vertices, computed when a leaf needs them; only with morphs */
+    uint32_t *block_poses;               /* [block] serial number of the pose they are valid for */
+    uint32_t pose;                       /* serial number of the current pose, ≥ 1 */
+    px_found *found;                     /* [node] */
+    px_opened *opened;                   /* [leaf] */
     pelt_body_stats work;
 };
 
 /* Returns the bounding sphere of a node's triangles in the body's pose. */
 const px_ball *px_body_ball(pelt_body *body, uint32_t node);
+/* Replaces that sphere by a smaller one from the vertices, if the bound may be loose: it adds the deviations of all
+ * morphs, which hardly point the same way in one vertex. For nodes whose sphere meets what a query looks for. Returns
+ * true if it may have changed. */
+bool px_body_tighten(pelt_body *body, uint32_t node);
 /* Computes that sphere from matrices, weights and the node's bounds only, without vertices. */
 px_ball px_deformed_ball(const pelt_body *body, const px_node *node);
 /* Returns the enclosing sphere of two spheres. */

@@ -71,6 +71,9 @@ static bool pair_nodes(const pair_query *q, uint32_t m, uint32_t n) {
     const px_ball *of_a = px_body_ball(q->a, m), *of_b = px_body_ball(q->b, n);
     if (!balls_meet(of_a, of_b))
         return true;
+    bool tighter = px_body_tighten(q->a, m);
+    if ((px_body_tighten(q->b, n) || tighter) && !balls_meet(of_a, of_b))
+        return true;
     if (!a->second && !b->second)
         return pair_leaves(q, a->leaf, b->leaf);
     if (a->second && (!b->second || of_a->radius >= of_b->radius))

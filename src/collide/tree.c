@@ -226,6 +226,7 @@ static pelt_result make_tree(pelt_context *context, pelt_bdtree *tree) {
     px_arena_destroy(scratch);
     PX_TRY(result);
     PX_TRY(copy_leaves(tree));
+    PX_TRY(px_tree_blocks(context, tree));
     return px_tree_bounds(context, tree);
 }
 
