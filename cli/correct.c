@@ -25,6 +25,8 @@ static const pelt_option own_options[] = {
      "more of them, to tell the error for; nothing is learned from these"},
     {"hold-out", 0, PELT_OPTION_UINT, PELT_FIELD(correct_settings, hold_out), "0", 0, 1000000, NULL, "N",
      "the same with every Nth frame of a cache; 0: none"},
+    {"preset", 0, PELT_OPTION_CHOICE, PELT_FIELD(correct_settings, preset), "none", 0, 0, "none|eigenskin2002", NULL,
+     "settings of a published method; options given beside it take precedence"},
     {"sparse", 0, PELT_OPTION_FLAG, PELT_FIELD(correct_settings, sparse), NULL, 0, 0, NULL, NULL,
      "smaller files where morph targets are mostly zero, which Godot 3 misreads"},
 };
@@ -197,7 +199,7 @@ static exit_code correct_by_time(cli_session *session, const correct_settings *s
 
 /* Reports a usage error for options of the other driver. */
 static exit_code check_options(cli_session *session, bool by_pose) {
-    static const char *const pose_inputs[] = {"poses", "unseen", "hold-out"};
+    static const char *const pose_inputs[] = {"poses", "unseen", "hold-out", "preset"};
     for (size_t o = 0; o < session->given_count; o++) {
         const char *name = session->given[o].option->name;
         bool of_time = table_has(pelt_correct_options(), name), of_pose = table_has(pelt_eigenskin_options(), name);

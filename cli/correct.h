@@ -15,6 +15,7 @@ typedef struct correct_settings {
     const char *motion;
     double fps;
     uint32_t driver; /* correct_driver */
+    uint32_t preset; /* used by the parser only */
     const char *poses;
     const char *unseen;
     uint32_t hold_out;

@@ -210,6 +210,7 @@ static void report_joints(cli_json *json, const work *w) {
         json_real(json, "radius", joint->radius);
         json_real(json, "displacement", joint->displacement);
         json_real(json, "kept", joint->gain);
+        json_reals(json, "singular_values", joint->singular_values, joint->mode_count);
         json_close(json, '}');
     }
     json_close(json, ']');

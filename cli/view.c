@@ -46,13 +46,17 @@ static exit_code check(cli_session *session, view_settings *settings) {
     if (settings->open && !settings->page)
         return usage_error(session, "--open needs a page: -o PAGE.html");
     const pelt_picture_desc *p = &settings->picture.picture;
-    bool weights = p->mode == PELT_PICTURE_WEIGHTS || p->second_mode == PELT_PICTURE_WEIGHTS + 1;
+    bool joint = p->mode == PELT_PICTURE_WEIGHTS || p->second_mode == PELT_PICTURE_WEIGHTS + 1 ||
+                 p->mode == PELT_PICTURE_SUPPORT || p->second_mode == PELT_PICTURE_SUPPORT + 1;
+    bool morph = p->mode == PELT_PICTURE_MORPH || p->second_mode == PELT_PICTURE_MORPH + 1;
     const idle_options rules[] = {
         {!settings->picture.png,
-         "size width height frames sheet mode second-mode joint max motion rest frame time yaw pitch zoom fit-pose "
+         "size width height frames sheet mode second-mode joint morph max motion rest frame time yaw pitch zoom "
+         "fit-pose "
          "background skeleton wireframe floating no-legend labels columns rows samples",
          "without --png: a page has all of it at hand"},
-        {!weights, "joint", "without --mode weights"},
+        {!joint, "joint", "without --mode weights or support"},
+        {!morph, "morph", "without --mode morph"},
     };
     exit_code code = options_check(session, rules, COUNT(rules));
     if (code == EXIT_DONE && settings->page)

@@ -113,7 +113,7 @@ function write(pages, bin, names) {
 }
 
 const [first, ...names] = process.argv.slice(2);
-const pages = readdirSync(path.join(root, "docs"))
+const pages = readdirSync(path.join(root, "docs"), { recursive: true })
     .filter((name) => name.endsWith(".md"))
     .map((name) => path.join(root, "docs", name));
 if (first === "--check") process.exitCode = check(pages) ? 0 : 1;

@@ -1,6 +1,7 @@
 /* The scenes: valid, the same bytes every time, of the size asked for, moving, and with the flaws they promise. */
 #include "support.h"
 
+#include "hand.h"
 #include "scenes.h"
 
 #include <math.h>
@@ -521,8 +522,8 @@ static double volume_of(const pelt_mesh *mesh, const float *positions) {
 
 /* What linear blend skinning makes of a pose. */
 static void skin_pose(const pelt_model *model, const pelt_transform *locals, float *out) {
-    pelt_affine globals[8], palette[8];
-    assert_true(model->skeleton.joint_count <= 8 && model->skin.bone_count <= 8);
+    pelt_affine globals[32], palette[32];
+    assert_true(model->skeleton.joint_count <= 32 && model->skin.bone_count <= 32);
     pelt_skeleton_globals(&model->skeleton, locals, globals);
     pelt_skin_palette(&model->skin, globals, palette);
     pelt_skin_job job = {.vertex_count = model->mesh.vertex_count,
@@ -595,6 +596,79 @@ static void test_arm_out_of_memory(void **state) {
     test_fail_each_allocation(1, run_poses, NULL);
 }
 
+/* ---- The hand --------------------------------------------------------------------------------------------- */
+
+#define HAND_HASH  UINT64_C(0xB79116C404B1AC84)
+#define HAND_SMALL 1200u /* vertices: 30 training and 7 test poses of coarse tissue */
+
+static void test_hand_poses(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    scene_desc desc = {HAND_SMALL, 2, 0};
+    pelt_model *model = make_scene(context, "hand", HAND_SMALL, 2, 0);
+    scene_poses poses;
+    assert_int_equal(model->skeleton.joint_count, HAND_JOINTS);
+    assert_int_equal(scene_find("hand")->poses(context, &desc, model, &poses), PELT_OK);
+    assert_int_equal(poses.seen_count, 30);
+    assert_int_equal(poses.unseen_count, 7);
+    uint64_t hash = UINT64_C(0xCBF29CE484222325);
+    size_t count = model->mesh.vertex_count;
+    float *skinned = malloc(12 * count);
+    assert_non_null(skinned);
+    for (uint32_t k = 0; k < poses.seen_count + poses.unseen_count; k++) {
+        bool seen = k < poses.seen_count;
+        const scene_pose *pose = seen ? &poses.seen[k] : &poses.unseen[k - poses.seen_count];
+        skin_pose(model, pose->locals, skinned);
+        double volume = volume_of(&model->mesh, pose->positions) / volume_of(&model->mesh, model->mesh.positions);
+        double moved = largest_move(skinned, pose->positions, (uint32_t)count);
+        assert_int_equal(joints_turned(model, pose->locals), seen ? 1 : 16);
+        assert_true(fabs(volume - 1) < 0.04);
+        assert_true(moved > 0.003 && moved < 0.4);
+        hash_bytes(&hash, pose->positions, 12 * count);
+    }
+    free(skinned);
+    if (hash != HAND_HASH) /* the same on every compiler and machine */
+        fail_msg("other bytes: 0x%016llX", (unsigned long long)hash);
+    pelt_model_destroy(model);
+    pelt_context_destroy(context);
+    assert_int_equal(test.live_size, 0);
+}
+
+/* Unbent tissue stays as it is. */
+static void test_hand_at_rest(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    pelt_model *model = make_scene(context, "hand", HAND_SMALL, 2, 0);
+    hand_tissue *tissue;
+    uint32_t count = model->mesh.vertex_count;
+    float *positions = malloc(12 * (size_t)count);
+    assert_non_null(positions);
+    assert_int_equal(hand_tissue_make(context, model, 0.12, 1e-3, model->mesh.positions, count, &tissue), PELT_OK);
+    hand_tissue_solve(tissue, (hand_bend[HAND_JOINTS]){{0, 0}}, positions);
+    assert_true(largest_move(model->mesh.positions, positions, count) < 1e-6);
+    free(positions);
+    pelt_model_destroy(model);
+    pelt_context_destroy(context);
+}
+
+static void test_hand_out_of_memory(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    scene_desc desc = {HAND_SMALL, 2, 0};
+    pelt_model *model = make_scene(context, "hand", HAND_SMALL, 2, 0);
+    scene_poses poses;
+    for (uint64_t fail_at = 1; fail_at < 24; fail_at += 4) { /* all over the tissue */
+        test.fail_at = test.allocations + fail_at;
+        assert_int_equal(scene_find("hand")->poses(context, &desc, model, &poses), PELT_ERROR_MEMORY);
+    }
+    pelt_model_destroy(model);
+    pelt_context_destroy(context);
+    assert_int_equal(test.live_size, 0);
+}
+
 /* ---- Memory ----------------------------------------------------------------------------------------------- */
 
 static void test_out_of_memory(void **state) {
@@ -641,6 +715,9 @@ int main(void) {
         cmocka_unit_test(test_production_has_its_flaws),
         cmocka_unit_test(test_arm_poses),
         cmocka_unit_test(test_arm_out_of_memory),
+        cmocka_unit_test(test_hand_poses),
+        cmocka_unit_test(test_hand_at_rest),
+        cmocka_unit_test(test_hand_out_of_memory),
         cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,6 +177,50 @@ static void test_error_is_drawn_as_the_same_weight(void **state) {
     test_end(&test);
 }
 
+/* Colours of morph targets, and of the vertices that a joint's targets displace. */
+static void test_morphs_and_supports(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 1);
+    pelt_model *model = make_rig(context);
+    const float moved[12] = {0, 0, 0.2f, 0, 0, 0.2f, 0, 0, 0.2f, 0, 0, 0.2f};
+    const uint32_t driven[1] = {1};
+    const float coefficients[1] = {0.5f};
+    pelt_morph morphs[2] = {{.name = "none", .vertex_count = 0},
+                            {.name = "forward",
+                             .first_vertex = 4,
+                             .vertex_count = 4,
+                             .index = 1,
+                             .positions = keep(context, model, moved, 12, sizeof *moved)}};
+    pelt_driver driver = {.joint = 1, .radius = 1, .morph_count = 1, .morphs = driven, .coefficients = coefficients};
+    model->morphs = (pelt_morph_set){2, keep(context, model, morphs, 2, sizeof *morphs)};
+    model->driver_count = 1;
+    model->drivers = keep(context, model, &driver, 1, sizeof driver);
+    pelt_picture_desc desc = plain_desc();
+    desc.skeleton = PELT_PICTURE_SKELETON_OFF;
+    desc.mode = PELT_PICTURE_MORPH;
+    const char *names[] = {"forward", "1"};
+    image out;
+    for (int n = 0; n < 2; n++) {
+        desc.morph = names[n];
+        render(context, model, &desc, out); /* z is blue; the other square is grey */
+        const uint8_t *left = out[SIDE / 2][SIDE / 4], *right = out[SIDE / 2][3 * SIDE / 4];
+        assert_true(abs(left[0] - left[2]) < 12 && right[2] > right[0] + 30 && right[0] > 0);
+    }
+    desc.morph = "no such";
+    test_fails(&test, pelt_picture_render(context, model, &desc, &out[0][0][0]), PELT_ERROR_USAGE, "no morph target");
+    desc.mode = PELT_PICTURE_SUPPORT;
+    desc.joint = "right";
+    render(context, model, &desc, out);
+    assert_looks(out[SIDE / 2][3 * SIDE / 4], px_color_heat(0.6f), px_color_clay());
+    assert_looks(out[SIDE / 2][SIDE / 4], px_color_clay(), px_color_heat(0.6f));
+    desc.joint = "left"; /* drives nothing */
+    render(context, model, &desc, out);
+    assert_looks(out[SIDE / 2][3 * SIDE / 4], px_color_clay(), px_color_heat(0.6f));
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 static void test_sources_that_do_not_fit(void **state) {
     (void)state;
     test_context test;
@@ -468,6 +512,7 @@ int main(void) {
         cmocka_unit_test(test_error_of_one_model),
         cmocka_unit_test(test_displacement),
         cmocka_unit_test(test_error_is_drawn_as_the_same_weight),
+        cmocka_unit_test(test_morphs_and_supports),
         cmocka_unit_test(test_sources_that_do_not_fit),
         cmocka_unit_test(test_letters),
         cmocka_unit_test(test_legends),

@@ -9,7 +9,8 @@
  *
  * Examples may move any number of joints. Displacements of examples that move several are divided among the joints near a
  * vertex by least squares: u_i = Σ_j m_ij f_j(rotation of j), with the smoothest f_j that are 0 at rest. For examples that
- * move one joint each this is the interpolation by radial basis functions of the paper.
+ * move one joint each this is the interpolation by radial basis functions of the paper; preset "eigenskin2002"
+ * (pelt_options_preset) has the paper's settings.
  */
 #ifndef PELT_EIGENSKIN_H
 #define PELT_EIGENSKIN_H
@@ -39,6 +40,8 @@ typedef struct pelt_eigenskin_desc {
                               * least leave-one-out error */
     bool exact;        /* interpolate every example: no regularisation, unbounded supports, all modes and centres,
                               * whatever the fields for these; default false. Two examples of one pose are then an error */
+    bool interpolate;  /* interpolate the examples as far as supports and modes allow: no regularisation, no factors on
+                              * corrections, no fit of rotations to the shapes; default false. Implied by `exact` */
     const char *against; /* name of the joint that the roots of a flat skeleton (weighted joints without a weighted
                               * joint above them, where there are several) are measured against; NULL (default): for each
                               * the joint that shares most vertices with it, else the nearest */
@@ -58,13 +61,15 @@ typedef struct pelt_pose_example {
 
 /* A joint that drives morph targets. */
 typedef struct pelt_eigenskin_joint {
-    uint32_t joint;        /* index into the skeleton */
-    uint32_t against;      /* the joint that its rotation is measured against; PELT_NONE: its parent */
-    uint32_t vertex_count; /* vertices in its support */
-    uint32_t mode_count;   /* morph targets that it drives */
-    uint32_t centre_count; /* centres of its kernel */
-    double radius;         /* of its kernel, radians */
-    double displacement;   /* largest displacement that it causes in the examples, object units */
+    uint32_t joint;                /* index into the skeleton */
+    uint32_t against;              /* the joint that its rotation is measured against; PELT_NONE: its parent */
+    uint32_t vertex_count;         /* vertices in its support */
+    uint32_t mode_count;           /* morph targets that it drives */
+    uint32_t centre_count;         /* centres of its kernel */
+    double radius;                 /* of its kernel, radians */
+    double displacement;           /* largest displacement that it causes in the examples, object units */
+    const double *singular_values; /* [mode_count] of its displacements over vertices and examples, object units: the
+                                    * importance of each mode; lives in the model */
     double gain; /* 0 to 1: factor on its corrections. Below 1: full corrections would have made left-out poses
                             * worse; 0: any would have */
 } pelt_eigenskin_joint;

@@ -25,6 +25,8 @@ typedef enum pelt_picture_mode {
     PELT_PICTURE_ERROR,        /* from the vertex of the source at the same time */
     PELT_PICTURE_DISPLACEMENT, /* from the rest pose */
     PELT_PICTURE_COLORS,       /* the mesh's own colours, morphed */
+    PELT_PICTURE_MORPH,        /* displacement of one morph target: x, y, z as red, green, blue, grey at 0 */
+    PELT_PICTURE_SUPPORT,      /* vertices that the morph targets driven by one joint displace */
     PELT_PICTURE_MODE_COUNT
 } pelt_picture_mode;
 
@@ -48,7 +50,8 @@ typedef struct pelt_picture_desc {
     uint32_t mode;          /* pelt_picture_mode; default SHADED */
     uint32_t second_mode;   /* 0 (default): none; else 1 + the pelt_picture_mode of a sheet's lower half of rows, or of
                              * its right half of columns when it has one row */
-    const char *joint;      /* WEIGHTS: joint, by name or index; default NULL: that of the first bone */
+    const char *joint;      /* WEIGHTS, SUPPORT: joint, by name or index; default NULL: that of the first bone */
+    const char *morph;      /* MORPH: morph target, by name or index; default NULL: the first */
     const pelt_model *source; /* ERROR: reference model, see below; default NULL: the model's own clips */
     double max;          /* ERROR, DISPLACEMENT: distance of the darkest colour, object units; 0 (default): the largest
                              * of all frames, so that pictures of one animation match */

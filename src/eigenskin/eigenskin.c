@@ -32,13 +32,22 @@ static const pelt_option options[] = {
      "noise to expect in the examples, as a part of what there is; 0: by leave-one-out error"},
     {"exact", 0, PELT_OPTION_FLAG, FIELD(exact), NULL, 0, 0, NULL, NULL,
      "meet every example: no noise, no end of supports, and as many modes as that takes"},
+    {"interpolate", 0, PELT_OPTION_FLAG, FIELD(interpolate), NULL, 0, 0, NULL, NULL,
+     "meet the examples as far as supports and modes allow: expect no noise, and trust every joint in full"},
     {"against", 0, PELT_OPTION_TEXT, FIELD(against), NULL, 0, 0, NULL, "JOINT",
      "what joints of a flat skeleton turn against; without this the one they share most vertices with"},
     {"centres", 0, PELT_OPTION_UINT, FIELD(centres), "64", 2, CENTRES_MAX, NULL, "N",
      "poses of a joint to keep, at most; with more, examples are met in least squares"},
 };
 
-PX_DESC(eigenskin, options)
+/* The paper's method: interpolation by exp(−r/r0), supports of 4 %, 5 modes, 10 displacements per vertex. */
+static const pelt_preset_value presets[] = {
+    {"eigenskin2002", "kernel", "exponential"}, {"eigenskin2002", "interpolate", NULL},
+    {"eigenskin2002", "support", "0.04"},       {"eigenskin2002", "modes", "5"},
+    {"eigenskin2002", "max-per-vertex", "10"},
+};
+
+PX_DESC_PRESETS(eigenskin, options, presets)
 
 static pelt_result check(const px_eigenskin *e) {
     const pelt_eigenskin_desc *d = &e->desc;
@@ -75,6 +84,7 @@ static pelt_result report_joints(const px_eigenskin *e, const pelt_eigenskin_joi
                                            .centre_count = bend->centre_count,
                                            .radius = bend->radius,
                                            .gain = bend->gain,
+                                           .singular_values = bend->singular,
                                            .displacement = bend->displacement};
     }
     *out = joints;
@@ -98,7 +108,7 @@ static pelt_result choose_kernel(px_eigenskin *e) {
         enough |= e->bends[j].turned >= PX_MIN_POSES;
     if (!free)
         return try_kernel(e, (pelt_kernel)e->desc.kernel, &error);
-    if (e->desc.exact || !enough)
+    if (e->desc.interpolate || !enough)
         return try_kernel(e, PELT_KERNEL_EXPONENTIAL, &error);
     PX_TRY(try_kernel(e, PELT_KERNEL_GAUSSIAN, &smooth));
     PX_TRY(try_kernel(e, PELT_KERNEL_EXPONENTIAL, &error));
@@ -143,6 +153,7 @@ static bool refining_helps(const px_eigenskin *e, double *raw, double raw_error)
 static pelt_result fit(px_eigenskin *e, const pelt_eigenskin_joint **joints) {
     PX_TRY(check(e));
     if (e->desc.exact) {
+        e->desc.interpolate = true;
         e->desc.support = 0;
         e->desc.max_per_vertex = 0;
         e->desc.modes = PELT_EIGENSKIN_MODES_MAX;
@@ -154,7 +165,7 @@ static pelt_result fit(px_eigenskin *e, const pelt_eigenskin_joint **joints) {
     PX_TRY(learn(e, false));
     double error = e->left_out;
     double *raw = e->displacements;
-    if (!e->desc.exact && error > MIN_LEFT_OUT_ERROR) {
+    if (!e->desc.interpolate && error > MIN_LEFT_OUT_ERROR) {
         PX_TRY(learn(e, true));
         if (!refining_helps(e, raw, error))
             PX_TRY(learn(e, false));

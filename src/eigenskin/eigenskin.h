@@ -52,6 +52,7 @@ typedef struct px_bend {
     uint32_t mode_count;
     double *weights;      /* [mode][pose] */
     double *coefficients; /* [mode][centre] */
+    double *singular;     /* [desc.modes] singular values of the modes; in the model's memory */
 } px_bend;
 
 /* Hierarchy of weighted joints. */

@@ -164,11 +164,11 @@ static pelt_result settle(search *s, double *error) {
 }
 
 static bool noise_is_free(const px_eigenskin *e) {
-    return !e->desc.exact && !(e->desc.regularise > 0);
+    return !e->desc.interpolate && !(e->desc.regularise > 0);
 }
 
 pelt_result px_eigenskin_choose(px_eigenskin *e, pelt_kernel kernel) {
-    search s = {.e = e, .noise = noise_is_free(e) ? INITIAL_NOISE : e->desc.exact ? 0 : e->desc.regularise};
+    search s = {.e = e, .noise = noise_is_free(e) ? INITIAL_NOISE : e->desc.interpolate ? 0 : e->desc.regularise};
     double error;
     e->kernel = kernel;
     e->bends[0].radius = 0; /* forces recomputation */

@@ -117,6 +117,7 @@ static pelt_result find_weights(px_eigenskin *e, px_bend *bend, px_arena *arena)
     PX_TRY(find_components(e, bend, &s));
     for (; bend->mode_count < most && s.values[bend->mode_count] > MIN_SINGULAR_RATIO * s.values[0]; bend->mode_count++)
         take_component(e, bend, bend->mode_count, &s);
+    memcpy(bend->singular, s.values, bend->mode_count * sizeof *s.values);
     return PELT_OK;
 }
 
@@ -315,7 +316,8 @@ pelt_result px_eigenskin_modes(px_eigenskin *e) {
     for (uint32_t j = 0; j < e->bend_count; j++) {
         e->bends[j].weights = PX_NEW(e->scratch, double, most * e->pose_count);
         e->bends[j].coefficients = PX_NEW(e->scratch, double, most * e->bends[j].centre_count);
-        if (!e->bends[j].weights || !e->bends[j].coefficients)
+        e->bends[j].singular = PX_NEW_LASTING(e->model->memory, double, most);
+        if (!e->bends[j].weights || !e->bends[j].coefficients || !e->bends[j].singular)
             return PELT_ERROR_MEMORY;
     }
     PX_TRY(px_parallel(e->context, NULL, e->bend_count, 1, bend_block, e));

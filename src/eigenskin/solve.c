@@ -419,12 +419,12 @@ pelt_result px_eigenskin_shrink(px_eigenskin *e) {
     if (result == PELT_OK) {
         add_sums(&w, 0, sums);
         add_sums(&w, 1, sums + square);
-        if (!e->desc.exact)
+        if (!e->desc.interpolate)
             find_gains(e, sums);
-        if (!e->desc.exact && error_with_gains(e, sums) > MAX_LEFT_OUT_ERROR)
+        if (!e->desc.interpolate && error_with_gains(e, sums) > MAX_LEFT_OUT_ERROR)
             drop_gains(e, sums);
         e->left_out = error_with_gains(e, sums + square);
-        if (!e->desc.exact)
+        if (!e->desc.interpolate)
             result = make_targets(e);
     }
     px_arena_destroy(arena);

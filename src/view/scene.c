@@ -146,6 +146,48 @@ static pelt_result color_vertices(px_arena *arena, const px_shot *shot, double t
     return PELT_OK;
 }
 
+/* The displacement of a morph target: the largest component of all is full red, green or blue, or none of it. */
+static pelt_result color_morph(pelt_context *context, const pelt_model *model, const char *text, px_scene *scene) {
+    uint32_t count = model->morphs.morph_count, chosen = 0;
+    if (count == 0)
+        return px_fail(context, PELT_ERROR_INPUT, "mode morph needs morph targets, and there are none");
+    if (text) {
+        char *end;
+        while (chosen < count && strcmp(model->morphs.morphs[chosen].name, text) != 0)
+            chosen++;
+        unsigned long long number = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : UINT64_MAX;
+        if (chosen == count && (number >= count || *end != 0))
+            return px_fail(context, PELT_ERROR_USAGE,
+                           "there is no morph target '%s': give a name, or an index below %u", text, count);
+        chosen = chosen == count ? (uint32_t)number : chosen;
+    }
+    const pelt_morph *morph = &model->morphs.morphs[chosen];
+    size_t floats = morph->positions ? 3 * (size_t)morph->vertex_count : 0;
+    float most = 0;
+    for (size_t e = 0; e < floats; e++)
+        most = fmaxf(most, fabsf(morph->positions[e]));
+    for (uint32_t i = 0; i < scene->vertex_count; i++)
+        px_scene_color(scene->colors, i, (px_color){0.5f, 0.5f, 0.5f});
+    for (size_t e = 0; most > 0 && e < floats; e++)
+        scene->colors[3 * (size_t)morph->first_vertex + e] = 0.5f + 0.5f * morph->positions[e] / most;
+    return PELT_OK;
+}
+
+static pelt_result color_support(pelt_context *context, const pelt_model *model, const char *name, px_scene *scene) {
+    uint32_t joint;
+    PX_TRY(px_view_joint(context, model, name, &joint));
+    for (uint32_t d = 0; d < model->driver_count; d++)
+        for (uint32_t m = 0; model->drivers[d].joint == joint && m < model->drivers[d].morph_count; m++) {
+            const pelt_morph *morph = &model->morphs.morphs[model->drivers[d].morphs[m]];
+            for (uint32_t i = 0; morph->positions && i < morph->vertex_count; i++) {
+                const float *p = morph->positions + 3 * (size_t)i;
+                if (p[0] != 0 || p[1] != 0 || p[2] != 0)
+                    px_scene_color(scene->colors, morph->first_vertex + i, px_color_heat(0.6f));
+            }
+        }
+    return PELT_OK;
+}
+
 static pelt_result color_distances(pelt_context *context, const px_shot *shot, const px_reference *reference,
                                    double time, px_scene *scene) {
     float *distances = PX_ALLOC(context, float, scene->vertex_count);
@@ -183,6 +225,11 @@ static pelt_result color_scene(px_arena *arena, const px_shot *shot, pelt_pictur
         return color_distances(context, shot, px_shot_reference(shot, mode), time, scene);
     case PELT_PICTURE_COLORS:
         return color_vertices(arena, shot, time, scene);
+    case PELT_PICTURE_MORPH:
+        return color_morph(context, model, shot->desc->morph, scene);
+    case PELT_PICTURE_SUPPORT:
+        PX_TRY(need_skin(context, model, "support"));
+        return color_support(context, model, shot->desc->joint, scene);
     case PELT_PICTURE_SHADED:
     case PELT_PICTURE_MODE_COUNT:
         break;

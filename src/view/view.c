@@ -5,7 +5,7 @@
 
 #define FIT_TIMES 13u /* sample times of an animation for the camera fit, besides the drawn times */
 
-#define MODES       "shaded|bones|weights|influences|parts|error|displacement|colors"
+#define MODES       "shaded|bones|weights|influences|parts|error|displacement|colors|morph|support"
 #define FIELD(name) PELT_FIELD(pelt_picture_desc, name)
 static const pelt_option options[] = {
     {"width", 0, PELT_OPTION_UINT, FIELD(width), "1280", 1, PELT_PICTURE_MAX_SIDE, NULL, "PIXELS",
@@ -16,7 +16,9 @@ static const pelt_option options[] = {
     {"second-mode", 0, PELT_OPTION_CHOICE, FIELD(second_mode), "none", 0, 0, "none|" MODES, NULL,
      "mode of a sheet's lower rows, or of its right columns when it has one row"},
     {"joint", 0, PELT_OPTION_TEXT, FIELD(joint), NULL, 0, 0, NULL, "NAME|INDEX",
-     "joint whose weights mode weights shows; default the first bone"},
+     "joint whose weights mode weights shows, or whose driven morph targets mode support; default the first bone"},
+    {"morph", 0, PELT_OPTION_TEXT, FIELD(morph), NULL, 0, 0, NULL, "NAME|INDEX",
+     "morph target that mode morph shows; default the first"},
     {"max", 0, PELT_OPTION_REAL, FIELD(max), "0", 0, 1e30, NULL, "UNITS",
      "distance of the darkest colour in modes error and displacement; 0: the largest of all frames"},
     {"motion", 0, PELT_OPTION_TEXT, FIELD(motion), NULL, 0, 0, NULL, "NAME|INDEX",

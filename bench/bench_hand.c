@@ -1,0 +1,198 @@
+/* EigenSkin on the hand of pelt-scenes, the example of the paper (Kry, James, Pai 2002): 120 training poses of one joint each, 25
+ * unseen poses that move all joints. Prints the tables of docs/papers/eigenskin.md.
+ *
+ *   bench_hand curve     relative error against eigendisplacements per joint (Fig. 7), with the paper's settings and the
+ *                        defaults: training poses of the thumb's metacarpal, all training poses, unseen poses
+ *   bench_hand joints    supports (Fig. 3) and singular values (Fig. 5)
+ *   bench_hand settings  unseen error by settings
+ *   [VERTICES]           of the hand; default 7000, as the paper's mesh of 13,976 triangles
+ */
+#include "scenes.h"
+
+#include <pelt/pelt.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MODES 5u
+
+typedef struct work {
+    pelt_context *context;
+    pelt_model *hand; /* without corrections */
+    scene_poses poses;
+} work;
+
+/* Settings to compare: a preset and options, as one would type them. */
+typedef struct setting {
+    const char *name, *preset;
+    const char *options[4][2];
+} setting;
+
+static pelt_result learn(const work *w, const setting *s, pelt_model **out, pelt_eigenskin_report *report) {
+    pelt_context *context = w->context;
+    const pelt_option_table *table = pelt_eigenskin_options();
+    pelt_eigenskin_desc desc = pelt_eigenskin_desc_default();
+    pelt_pose_example *examples = calloc(w->poses.seen_count, sizeof *examples);
+    if (!examples)
+        return PELT_ERROR_MEMORY;
+    pelt_result result = s->preset ? pelt_options_preset(context, table, &desc, s->preset) : PELT_OK;
+    for (int n = 0; n < 4 && s->options[n][0] && result == PELT_OK; n++)
+        result = pelt_options_set(context, table, &desc, s->options[n][0], s->options[n][1]);
+    for (uint32_t p = 0; p < w->poses.seen_count; p++) {
+        const scene_pose *pose = &w->poses.seen[p];
+        examples[p] = (pelt_pose_example){pose->name, pose->locals, pose->positions, NULL};
+    }
+    if (result == PELT_OK)
+        result = pelt_model_borrow(context, w->hand, out);
+    if (result == PELT_OK)
+        result = pelt_eigenskin(context, *out, examples, w->poses.seen_count, &desc, report);
+    free(examples);
+    return result;
+}
+
+/* The number of a mode in its joint, "elbow mode 3"; 0: the offset or another morph. */
+static unsigned mode_number(const char *name) {
+    const char *at = strstr(name, " mode ");
+    return at ? (unsigned)strtoul(at + 6, NULL, 10) : 0;
+}
+
+/* Σ |made − right|² over poses whose name begins like `prefix`, with the first `modes` modes of every joint. */
+static pelt_result miss(const work *w, const pelt_model *m, const scene_pose *poses, uint32_t count, const char *prefix,
+                        unsigned modes, double *sum) {
+    size_t floats = 3 * (size_t)m->mesh.vertex_count;
+    float *weights = calloc(m->morphs.morph_count + 1u, sizeof *weights), *made = calloc(floats, sizeof *made);
+    pelt_result result = weights && made ? PELT_OK : PELT_ERROR_MEMORY;
+    *sum = 0;
+    for (uint32_t p = 0; result == PELT_OK && p < count; p++) {
+        if (strncmp(poses[p].name, prefix, strlen(prefix)) != 0)
+            continue;
+        pelt_motion_sample(m, NULL, 0, NULL, weights);
+        pelt_pose_weights(m, poses[p].locals, weights);
+        for (uint32_t n = 0; n < m->morphs.morph_count; n++)
+            weights[n] = mode_number(m->morphs.morphs[n].name) > modes ? 0 : weights[n];
+        result = pelt_model_pose_locals(w->context, m, poses[p].locals, weights, PELT_SKINNING_LINEAR, made, NULL);
+        for (size_t c = 0; result == PELT_OK && c < floats; c++)
+            *sum +=
+                ((double)made[c] - (double)poses[p].positions[c]) * ((double)made[c] - (double)poses[p].positions[c]);
+    }
+    free(weights);
+    free(made);
+    return result;
+}
+
+/* Relative errors with `modes` modes: thumb, training poses, unseen poses. */
+static pelt_result measure(const work *w, const pelt_model *m, unsigned modes, double errors[3]) {
+    const scene_poses *p = &w->poses;
+    for (int n = 0; n < 3; n++) {
+        double before, after;
+        const scene_pose *poses = n < 2 ? p->seen : p->unseen;
+        uint32_t count = n < 2 ? p->seen_count : p->unseen_count;
+        const char *prefix = n ? "" : "thumb-metacarpal_";
+        pelt_result result = miss(w, w->hand, poses, count, prefix, 0, &before);
+        if (result == PELT_OK)
+            result = miss(w, m, poses, count, prefix, modes, &after);
+        if (result != PELT_OK)
+            return result;
+        errors[n] = sqrt(after / before);
+    }
+    return PELT_OK;
+}
+
+static const setting paper = {"the paper's", "eigenskin2002", {{0}}};
+static const setting own = {"default", NULL, {{0}}};
+
+static pelt_result print_curve(const work *w) {
+    static const char *const published[MODES + 1] = {"1.000", "0.161", "0.160", "0.100", "0.098", "0.065"};
+    const setting *settings[2] = {&paper, &own};
+    double errors[2][MODES + 1][3];
+    for (int s = 0; s < 2; s++) {
+        pelt_model *m = NULL;
+        pelt_result result = learn(w, settings[s], &m, NULL);
+        for (unsigned n = 0; result == PELT_OK && n <= MODES; n++)
+            result = measure(w, m, n, errors[s][n]);
+        pelt_model_destroy(m);
+        if (result != PELT_OK)
+            return result;
+    }
+    printf("| eigendisplacements per joint | published, one thumb pose | paper's settings: thumb | all | unseen | "
+           "default: "
+           "thumb | all | unseen |\n|---|---|---|---|---|---|---|---|\n");
+    for (unsigned n = 0; n <= MODES; n++) {
+        printf("| %u | %s |", n, published[n]);
+        for (int s = 0; s < 2; s++)
+            printf(" %.3f | %.3f | %.3f |", errors[s][n][0], errors[s][n][1], errors[s][n][2]);
+        printf("\n");
+    }
+    return PELT_OK;
+}
+
+static pelt_result print_joints(const work *w) {
+    pelt_eigenskin_report report;
+    pelt_model *m = NULL;
+    pelt_result result = learn(w, &paper, &m, &report);
+    if (result == PELT_OK)
+        printf("| joint | vertices in its support | of the hand | singular values, σ₁ to σ₅ |\n|---|---|---|---|\n");
+    for (uint32_t j = 0; result == PELT_OK && j < report.joint_count; j++) {
+        const pelt_eigenskin_joint *joint = &report.joints[j];
+        printf("| %s | %u | %.0f %% |", m->skeleton.names[joint->joint], joint->vertex_count,
+               100.0 * joint->vertex_count / m->mesh.vertex_count);
+        for (uint32_t n = 0; n < joint->mode_count; n++)
+            printf("%s%.3f", n ? ", " : " ", joint->singular_values[n]);
+        printf(" |\n");
+    }
+    pelt_model_destroy(m);
+    return result;
+}
+
+static pelt_result print_settings(const work *w) {
+    static const setting list[] = {
+        {"the paper's (`--preset eigenskin2002`)", "eigenskin2002", {{0}}},
+        {"and `--max-per-vertex 0`", "eigenskin2002", {{"max-per-vertex", "0"}}},
+        {"and `--modes 10 --max-per-vertex 0`", "eigenskin2002", {{"modes", "10"}, {"max-per-vertex", "0"}}},
+        {"`--exact`", NULL, {{"exact", NULL}}},
+        {"default", NULL, {{0}}},
+        {"`--max-per-vertex 0`", NULL, {{"max-per-vertex", "0"}}},
+        {"`--support 0.01 --max-per-vertex 0`", NULL, {{"support", "0.01"}, {"max-per-vertex", "0"}}},
+        {"`--split`", NULL, {{"split", NULL}}},
+        {"`--kernel gaussian`", NULL, {{"kernel", "gaussian"}}},
+    };
+    printf("| settings | targets | training | left out | unseen |\n|---|---|---|---|---|\n");
+    for (size_t n = 0; n < sizeof list / sizeof list[0]; n++) {
+        pelt_model *m = NULL;
+        pelt_eigenskin_report report;
+        double errors[3];
+        pelt_result result = learn(w, &list[n], &m, &report);
+        if (result == PELT_OK)
+            result = measure(w, m, 1000, errors);
+        if (result == PELT_OK)
+            printf("| %s | %u | %.3f | %.3f | %.3f |\n", list[n].name, report.morph_count, errors[1],
+                   report.left_out_error, errors[2]);
+        pelt_model_destroy(m);
+        if (result != PELT_OK)
+            return result;
+    }
+    return PELT_OK;
+}
+
+int main(int count, char **texts) {
+    const char *name = count > 1 ? texts[1] : "curve";
+    scene_desc size = {.vertex_count = count > 2 ? (uint32_t)strtoul(texts[2], NULL, 10) : 7000};
+    work w = {0};
+    if (pelt_context_create(NULL, &w.context) != PELT_OK)
+        return 1;
+    const scene *hand = scene_find("hand");
+    pelt_result result = hand->make(w.context, &size, &w.hand);
+    if (result == PELT_OK)
+        result = hand->poses(w.context, &size, w.hand, &w.poses);
+    if (result == PELT_OK)
+        result = (strcmp(name, "joints") == 0     ? print_joints
+                  : strcmp(name, "settings") == 0 ? print_settings
+                                                  : print_curve)(&w);
+    if (result != PELT_OK)
+        fprintf(stderr, "bench_hand: %s\n", pelt_error_text(w.context));
+    pelt_model_destroy(w.hand);
+    pelt_context_destroy(w.context);
+    return result == PELT_OK ? 0 : 1;
+}
