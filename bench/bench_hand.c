@@ -82,17 +82,18 @@ static pelt_result miss(const work *w, const pelt_model *m, const scene_pose *po
     return result;
 }
 
-/* Relative errors with `modes` modes: thumb, training poses, unseen poses. */
-static pelt_result measure(const work *w, const pelt_model *m, unsigned modes, double errors[3]) {
-    const scene_poses *p = &w->poses;
-    for (int n = 0; n < 3; n++) {
+enum { POSE, THUMB, TRAINING, UNSEEN, ERRORS };
+
+/* Relative errors with `modes` modes: one pose of the thumb, all of that joint, training poses, unseen poses. */
+static pelt_result measure(const work *w, const pelt_model *m, unsigned modes, double errors[ERRORS]) {
+    static const char *const prefixes[ERRORS] = {"thumb-metacarpal_40_0", "thumb-metacarpal_", "", ""};
+    for (int n = 0; n < ERRORS; n++) {
         double before, after;
-        const scene_pose *poses = n < 2 ? p->seen : p->unseen;
-        uint32_t count = n < 2 ? p->seen_count : p->unseen_count;
-        const char *prefix = n ? "" : "thumb-metacarpal_";
-        pelt_result result = miss(w, w->hand, poses, count, prefix, 0, &before);
+        const scene_pose *poses = n < UNSEEN ? w->poses.seen : w->poses.unseen;
+        uint32_t count = n < UNSEEN ? w->poses.seen_count : w->poses.unseen_count;
+        pelt_result result = miss(w, w->hand, poses, count, prefixes[n], 0, &before);
         if (result == PELT_OK)
-            result = miss(w, m, poses, count, prefix, modes, &after);
+            result = miss(w, m, poses, count, prefixes[n], modes, &after);
         if (result != PELT_OK)
             return result;
         errors[n] = sqrt(after / before);
@@ -106,7 +107,7 @@ static const setting own = {"default", NULL, {{0}}};
 static pelt_result print_curve(const work *w) {
     static const char *const published[MODES + 1] = {"1.000", "0.161", "0.160", "0.100", "0.098", "0.065"};
     const setting *settings[2] = {&paper, &own};
-    double errors[2][MODES + 1][3];
+    double errors[2][MODES + 1][ERRORS];
     for (int s = 0; s < 2; s++) {
         pelt_model *m = NULL;
         pelt_result result = learn(w, settings[s], &m, NULL);
@@ -116,13 +117,15 @@ static pelt_result print_curve(const work *w) {
         if (result != PELT_OK)
             return result;
     }
-    printf("| eigendisplacements per joint | published, one thumb pose | paper's settings: thumb | all | unseen | "
-           "default: "
-           "thumb | all | unseen |\n|---|---|---|---|---|---|---|---|\n");
+    printf(
+        "| eigendisplacements per joint | published, one pose of the thumb | paper's settings: thumb at 40° | thumb | "
+        "training | unseen | default: thumb at 40° | thumb | training | unseen "
+        "|\n|---|---|---|---|---|---|---|---|---|---|\n");
     for (unsigned n = 0; n <= MODES; n++) {
         printf("| %u | %s |", n, published[n]);
         for (int s = 0; s < 2; s++)
-            printf(" %.3f | %.3f | %.3f |", errors[s][n][0], errors[s][n][1], errors[s][n][2]);
+            for (int k = 0; k < ERRORS; k++)
+                printf(" %.3f |", errors[s][n][k]);
         printf("\n");
     }
     return PELT_OK;
@@ -162,13 +165,13 @@ static pelt_result print_settings(const work *w) {
     for (size_t n = 0; n < sizeof list / sizeof list[0]; n++) {
         pelt_model *m = NULL;
         pelt_eigenskin_report report;
-        double errors[3];
+        double errors[ERRORS];
         pelt_result result = learn(w, &list[n], &m, &report);
         if (result == PELT_OK)
             result = measure(w, m, 1000, errors);
         if (result == PELT_OK)
-            printf("| %s | %u | %.3f | %.3f | %.3f |\n", list[n].name, report.morph_count, errors[1],
-                   report.left_out_error, errors[2]);
+            printf("| %s | %u | %.3f | %.3f | %.3f |\n", list[n].name, report.morph_count, errors[TRAINING],
+                   report.left_out_error, errors[UNSEEN]);
         pelt_model_destroy(m);
         if (result != PELT_OK)
             return result;

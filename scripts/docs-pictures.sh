@@ -125,3 +125,26 @@ for file in "$out"/*.png "$out"/*.svg; do
     [ "$size" -le 200000 ] || { echo "docs-pictures: $file is over 200 KB" >&2; status=1; }
 done
 exit $status
+# The hand of the EigenSkin paper: a pose outside the training set (Figs 1, 7: linear blend skinning, one and five
+# eigendisplacements, truth), training poses (Fig. 4), skeleton (Fig. 6), supports (Fig. 3), eigendisplacements (Fig. 5).
+hand() { "$bin/pelt" correct "$scenes/hand.glb" --driver pose --poses "$scenes/handposes" --preset eigenskin2002 -o "$scenes/hand_$1.glb" --quiet "${@:2}"; }
+"$bin/pelt-scenes" hand -o "$scenes/hand.glb" --vertices 12000 --poses "$scenes/handposes" --unseen "$scenes/handunseen" >/dev/null
+hand 1 --modes 1
+hand 5
+unseen=$scenes/handunseen/unseen_09
+n=0
+for rig in hand hand_1 hand_5; do "$bin/pelt" pose "$scenes/$rig.glb" --pose "$unseen.json" -o "$scenes/grip_$((n++)).obj" --quiet; done
+cp "$unseen.obj" "$scenes/grip_3.obj"
+view eigenskin-hand "$scenes/grip_%d.obj" --sheet --frames 0:4:1 --columns 4 --size 1240x400 --yaw 15 --fit-pose
+n=0
+for pose in thumb-metacarpal_40_0 thumb-metacarpal_0_-30 thumb-phalanx-distal_75_0 index-finger-phalanx-proximal_90_0 index-finger-phalanx-intermediate_100_0 index-finger-phalanx-proximal_0_15; do
+    cp "$scenes/handposes/$pose.obj" "$scenes/lesson_$((n++)).obj"
+done
+view eigenskin-poses "$scenes/lesson_%d.obj" --sheet --frames 0:6:1 --columns 6 --size 1240x300 --yaw 15 --fit-pose
+view eigenskin-skeleton "$scenes/hand.glb" --rest --skeleton on --size 300x400 --yaw 15
+for joint in thumb-metacarpal thumb-phalanx-proximal thumb-phalanx-distal index-finger-phalanx-proximal; do
+    view "eigenskin-support-$joint" "$scenes/hand_5.glb" --rest --mode support --joint "$joint" --skeleton off --size 230x300 --yaw 15
+done
+for n in 1 2 3 4; do
+    view "eigenskin-mode-$n" "$scenes/hand_5.glb" --rest --mode morph --morph "thumb-metacarpal mode $n" --size 230x300 --yaw 15
+done
