@@ -79,6 +79,12 @@ awk 'FNR == 1 { base = points; shift += 5.4 }
     "$scenes/level_0.obj" "$scenes/level_2.obj" "$scenes/level_4.obj" >"$scenes/levels.obj"
 view simplify "$scenes/levels.obj" --size 1200x260 --yaw 90 --pitch 8 --zoom 1.1 --wireframe
 
+# Characters decomposed by SMA that fall on each other: their surfaces collide.
+"$bin/pelt-scenes" creature -o "$scenes/few.glb" --vertices 3000 >/dev/null
+"$bin/pelt" bake -q "$scenes/few.glb" -o "$scenes/few.pc2" --mesh "$scenes/few.obj"
+"$bin/pelt" decompose -q "$scenes/few.obj" "$scenes/few.pc2" -o "$scenes/sma.glb" --method sma
+"$bin/example_fall" "$scenes/sma.glb" "$out/fall.png" >/dev/null
+
 # A crowd of ten thousand.
 "$bin/bench_crowd" --picture "$out/stampede.png"
 
