@@ -18,6 +18,8 @@ static const pelt_option own_options[] = {
      "a vertex attribute of the glTF file: _FALLOFF, COLOR_0 (its red), COLOR_0.g"},
     {"paint-file", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, paint_file), NULL, 0, 0, NULL, "FILE",
      "strokes of --paint, one per line"},
+    {"section", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, section), NULL, 0, 0, NULL, "SECTION=FILE",
+     "a PNG of a section through the voxels: 'z=FILE', 'x 0.1 weights=FILE', 'z Hand=FILE'; repeatable"},
     {"weights-format", 0, PELT_OPTION_CHOICE, PELT_FIELD(bind_settings, format), "f32", 0, 0, "f32|u16|u8", NULL,
      "numbers that weights are written as"},
 };
@@ -120,6 +122,8 @@ static pelt_result bind_and_write(bind_work *w) {
     save.weights = w->settings->format;
     result = pelt_save(context, w->model, w->settings->output, &save);
     w->seconds_write = now() - start;
+    if (result == PELT_OK)
+        result = bind_section_write(w);
     return result == PELT_OK ? bind_also_run(w) : result;
 }
 
@@ -205,6 +209,8 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     bind_work w = {.session = session, .settings = settings, .desc = settings->bind, .inside = -1};
     code = bind_also_list(&w);
     if (code == EXIT_DONE)
+        code = bind_section_check(&w);
+    if (code == EXIT_DONE)
         code = work_all(&w, args, arg_count);
     bind_also_free(&w);
     bind_free_regions(&w);
@@ -226,6 +232,9 @@ static const example examples[] = {
     {"pelt bind hero.glb -o hero.glb --lock jaw,eye_l,eye_r", "painted weights of the face stay"},
     {"pelt bind hero.glb -o hero.glb --also shirt.obj=shirt.glb --also low.glb=low.glb",
      "a garment and a level of detail get the weights of the same voxels"},
+    {"pelt bind hero.glb -o hero.glb --section z=voxels.png --section 'z weights=weights.png' --section 'z "
+     "head=head.png'",
+     "look inside: kinds of voxels, weights of all joints, the field of one"},
     {"pelt bind hero.glb -o hero.glb --resolution 512 --report hero.html", "finer voxels, and a page that shows them"},
 };
 

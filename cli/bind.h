@@ -11,6 +11,7 @@ typedef struct bind_settings {
     const char *falloff_map;
     const char *falloff_attribute;
     const char *paint_file;
+    const char *section; /* the last one; see option_values */
     const char *also; /* the last one; see option_values */
     uint32_t format;  /* pelt_weight_format */
     pelt_load_desc load;
@@ -53,6 +54,10 @@ void bind_also_free(bind_work *w);
 /* Reads what regions refer to: vertex attributes and --paint-file (bind_regions.c). */
 exit_code bind_read_regions(bind_work *w);
 void bind_free_regions(bind_work *w);
+
+/* Checks the values of --section; writes the pictures (bind_section.c). */
+exit_code bind_section_check(bind_work *w);
+pelt_result bind_section_write(bind_work *w);
 
 /* Prints warnings and the table, and fills the JSON report (bind_report.c). */
 void bind_report(bind_work *w);

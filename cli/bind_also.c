@@ -21,7 +21,7 @@ exit_code bind_also_list(bind_work *w) {
         code = output_rig(w->session, also->output);
     }
     free(values.items);
-    w->desc.keep_fields = w->also_count > 0;
+    w->desc.keep_fields |= w->also_count > 0;
     return code;
 }
 

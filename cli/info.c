@@ -9,9 +9,19 @@
 
 typedef struct info_settings {
     pelt_load_desc load;
+    bool intersections;
 } info_settings;
 
-static const option_group groups[] = {{"Reading", pelt_load_options, offsetof(info_settings, load)}};
+static const pelt_option own_options[] = {
+    {"intersections", 0, PELT_OPTION_FLAG, PELT_FIELD(info_settings, intersections), NULL, 0, 0, NULL, NULL,
+     "count the triangles that intersect others in the rest pose"},
+};
+static OPTION_TABLE(own_table, own_options)
+
+    static const option_group groups[] = {
+        {"Options", own_table, 0},
+        {"Reading", pelt_load_options, offsetof(info_settings, load)},
+};
 
 /* Statistics of one input. */
 typedef struct info_facts {
@@ -21,6 +31,8 @@ typedef struct info_facts {
     size_t material_count;
     float min[3], max[3]; /* rest pose, finite positions only */
     uint64_t non_finite;  /* rest positions that are infinite or NaN */
+    pelt_mesh_defects defects;
+    pelt_contacts crossing; /* triangles of the rest pose that intersect others; only with --intersections */
     uint32_t influence_max;
     double influence_mean;
 } info_facts;
@@ -89,12 +101,23 @@ static void list_materials(info_facts *facts) {
     }
 }
 
-static pelt_result gather(cli_session *session, const cli_input *input, info_facts *facts) {
+static pelt_result count_defects(cli_session *session, const info_settings *settings, info_facts *facts) {
+    pelt_result result = pelt_mesh_count_defects(session->context, &facts->model->mesh, &facts->defects);
+    float start = 0;
+    pelt_mover mover = {.model = facts->model, .frame_count = 1, .times = &start};
+    if (result == PELT_OK && settings->intersections)
+        result = pelt_collide(session->context, &mover, NULL, 0, &facts->crossing);
+    return result;
+}
+
+static pelt_result gather(cli_session *session, const info_settings *settings, const cli_input *input,
+                          info_facts *facts) {
     for (size_t p = 0; p < input->path_count; p++)
         facts->file_size += written_size(input->paths[p], 0);
     list_materials(facts);
     count_influences(facts);
-    return measure_box(session, facts);
+    pelt_result result = count_defects(session, settings, facts);
+    return result == PELT_OK ? measure_box(session, facts) : result;
 }
 
 /* ---- For people ------------------------------------------------------------------------------------------- */
@@ -106,13 +129,20 @@ static void row_of_names(cli_table *table, const char *title, const char *const 
     free(list);
 }
 
-static void mesh_rows(cli_table *table, const info_facts *facts) {
+static void mesh_rows(cli_table *table, const info_facts *facts, bool show_crossing) {
     const pelt_mesh *mesh = &facts->model->mesh;
     table_row(table, "vertices", "%s", grouped(mesh->vertex_count));
     table_row(table, "points", "%s", grouped(mesh->points.count));
     table_row(table, "welded", "%s", grouped(mesh->weld.count));
     table_row(table, "triangles", "%s", grouped(mesh->triangle_count));
     table_row(table, "polygons", "%s", grouped(mesh->polygon_count));
+    const pelt_mesh_defects *d = &facts->defects;
+    table_row(table, "shells", "%s", grouped(d->shell_count));
+    table_row(table, "holes", "%s, of %s edges", grouped(d->hole_count), grouped(d->boundary_edge_count));
+    table_row(table, "non-manifold", "%s edges, %s vertices", grouped(d->nonmanifold_edge_count),
+              grouped(d->nonmanifold_vertex_count));
+    if (show_crossing)
+        table_row(table, "intersecting", "%s triangles", grouped(facts->crossing.triangle_count[0]));
     const char **names = must_alloc(mesh->part_count, sizeof *names);
     for (uint32_t p = 0; p < mesh->part_count; p++)
         names[p] = mesh->parts[p].name;
@@ -171,7 +201,7 @@ static void print_facts(const cli_session *session, const cli_input *input, cons
     if (facts->file_size)
         table_row(&table, "file size", "%s", bytes_text(facts->file_size));
     if (facts->model->mesh.vertex_count || facts->model->skeleton.joint_count == 0) /* else only a skeleton */
-        mesh_rows(&table, facts);
+        mesh_rows(&table, facts, option_given(session, "intersections"));
     rig_rows(&table, facts, session->common.verbose);
     for (size_t w = session->warnings_shown; w < session->warning_count; w++)
         table_row(&table, w > session->warnings_shown ? "" : "warnings", "%s", session->warnings[w]);
@@ -182,7 +212,7 @@ static void print_facts(const cli_session *session, const cli_input *input, cons
 
 /* ---- For programs ----------------------------------------------------------------------------------------- */
 
-static void report_mesh(cli_json *json, const info_facts *facts) {
+static void report_mesh(cli_json *json, const info_facts *facts, bool show_crossing) {
     const pelt_mesh *mesh = &facts->model->mesh;
     json_count(json, "vertices", mesh->vertex_count);
     json_count(json, "points", mesh->points.count);
@@ -210,6 +240,14 @@ static void report_mesh(cli_json *json, const info_facts *facts) {
         json_close(json, '}');
     }
     json_count(json, "not_finite", facts->non_finite);
+    const pelt_mesh_defects *d = &facts->defects;
+    json_count(json, "shells", d->shell_count);
+    json_count(json, "holes", d->hole_count);
+    json_count(json, "boundary_edges", d->boundary_edge_count);
+    json_count(json, "nonmanifold_edges", d->nonmanifold_edge_count);
+    json_count(json, "nonmanifold_vertices", d->nonmanifold_vertex_count);
+    if (show_crossing)
+        json_count(json, "intersecting_triangles", facts->crossing.triangle_count[0]);
 }
 
 static void report_animations(cli_json *json, const pelt_model *model) {
@@ -284,7 +322,7 @@ static void report_input(cli_session *session, const cli_input *input, const inf
     else {
         json_text(json, "format", facts->model->format);
         json_count(json, "file_size", facts->file_size);
-        report_mesh(json, facts);
+        report_mesh(json, facts, option_given(session, "intersections"));
         report_animations(json, facts->model);
         report_rig(json, facts);
     }
@@ -304,7 +342,7 @@ static exit_code show_input(cli_session *session, const info_settings *settings,
         result = pelt_model_weld(session->context, model);
     info_facts facts = {.model = model};
     if (result == PELT_OK)
-        result = gather(session, input, &facts);
+        result = gather(session, settings, input, &facts);
     exit_code code = result == PELT_OK ? EXIT_DONE : session_fail(session, result);
     report_input(session, input, &facts, result == PELT_OK ? NULL : pelt_error_text(session->context));
     if (result == PELT_OK)
@@ -352,6 +390,7 @@ static const example examples[] = {
     {"pelt info horse.obj horse.pc2", "show a mesh and its cache; a cache belongs to the mesh before it"},
     {"pelt info frames/ --fps 24", "show a folder of OBJ files as a sequence at 24 frames per second"},
     {"pelt info skeleton.asf walk.amc run.amc", "show a skeleton and two motions of it"},
+    {"pelt info hero.glb --intersections", "shells, holes, non-manifold edges and triangles that intersect others"},
     {"pelt info *.glb --json -", "write everything about many files as JSON"},
 };
 
@@ -359,13 +398,16 @@ const cli_verb verb_info = {
     .name = "info",
     .summary = "show the contents of files",
     .usage = "pelt info INPUT… [options]",
-    .about = "Prints for each input: format, counts, parts, materials, bounding box of the rest pose, clips, skeleton, "
-             "skin, "
-             "morph targets, joints that drive them, motions and warnings. Files that cannot be read are reported on "
-             "standard error; the others are still shown, and the exit code is 2.\n\n"
-             "Vertices count as welded when their positions are equal in every frame and every morph target. --verbose "
-             "lists "
-             "all joints.",
+    .about =
+        "Prints for each input: format, counts, parts, materials, bounding box of the rest pose, clips, skeleton, "
+        "skin, "
+        "morph targets, joints that drive them, motions and warnings. Files that cannot be read are reported on "
+        "standard error; the others are still shown, and the exit code is 2.\n\n"
+        "Shells, holes (connected boundary edges) and non-manifold edges and vertices are those of the welded mesh; "
+        "--intersections counts triangles that intersect others that they share no vertex with, tested exactly.\n\n"
+        "Vertices count as welded when their positions are equal in every frame and every morph target. --verbose "
+        "lists "
+        "all joints.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(info_settings),

@@ -128,6 +128,55 @@ static void test_reuse_finds_joints_by_name(void **state) {
     test_end(&test);
 }
 
+static uint32_t count_color(const pelt_bind_section *s, uint8_t r, uint8_t g, uint8_t b) {
+    uint32_t count = 0;
+    for (size_t n = 0; n < (size_t)s->width * s->height; n++)
+        count += s->pixels[4 * n] == r && s->pixels[4 * n + 1] == g && s->pixels[4 * n + 2] == b;
+    return count;
+}
+
+/* Sections show the voxels of a slice, bones in it, and fields that are lightest at their bone. */
+static void test_sections(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    for (uint32_t method = PELT_BIND_HEAT; method <= PELT_BIND_GEODESIC; method++) {
+        pelt_model *model = make_arms(&test, true);
+        pelt_bind_desc desc = quick_desc();
+        pelt_binding *binding;
+        pelt_bind_section section;
+        desc.method = method;
+        test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
+        assert_int_equal(pelt_binding_section(binding, PELT_BIND_SECTION_WEIGHTS, 2, 0, 0, &section), PELT_ERROR_USAGE);
+        pelt_binding_destroy(binding);
+        desc.keep_fields = true;
+        test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
+        pelt_bind_voxels voxels = pelt_binding_voxels(binding);
+        uint32_t slice = (uint32_t)((0 - voxels.origin[2]) / voxels.cell[2]), boundary = 0, interior = 0;
+        for (uint32_t v = 0; v < voxels.count; v++)
+            if (voxels.cells[v][2] == slice)
+                *(voxels.boundary[v] ? &boundary : &interior) += 1;
+        test_ok(&test, pelt_binding_section(binding, PELT_BIND_SECTION_VOXELS, 2, 0, 0, &section));
+        uint32_t blue = count_color(&section, 51, 89, 217), red = count_color(&section, 217, 64, 51);
+        uint32_t white = count_color(&section, 255, 255, 255);
+        assert_true(white > 20 && white < 60);
+        assert_int_equal(blue + red + white, boundary + interior);
+        assert_int_equal(count_color(&section, 0, 0, 0) + boundary + interior, section.width * section.height);
+        pelt_bind_section_free(test.context, &section);
+        for (uint32_t kind = PELT_BIND_SECTION_FIELD; kind <= PELT_BIND_SECTION_WEIGHTS; kind++) {
+            test_ok(&test, pelt_binding_section(binding, kind, 2, NAN, FORE_L, &section));
+            assert_int_equal(count_color(&section, 0, 0, 0) > 0, 1);
+            pelt_bind_section_free(test.context, &section);
+        }
+        assert_int_equal(pelt_binding_section(binding, PELT_BIND_SECTION_FIELD, 2, 0, 99, &section), PELT_ERROR_INPUT);
+        assert_int_equal(pelt_binding_section(binding, PELT_BIND_SECTION_VOXELS, 3, 0, 0, &section), PELT_ERROR_USAGE);
+        assert_null(section.pixels);
+        pelt_binding_destroy(binding);
+        pelt_model_destroy(model);
+    }
+    test_end(&test);
+}
+
 /* A failure leaves no binding and the mesh as it was. */
 static pelt_result reuse_once(pelt_context *context, void *user) {
     test_context quiet;
@@ -176,6 +225,7 @@ int main(void) {
         cmocka_unit_test(test_reuse_gives_the_same_mesh_the_same_weights),
         cmocka_unit_test(test_reuse_weights_a_finer_mesh),
         cmocka_unit_test(test_reuse_finds_joints_by_name),
+        cmocka_unit_test(test_sections),
         cmocka_unit_test(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,8 @@
 /* core/mesh.c: clips read, vertices welded, normals. */
 #include "support.h"
+#include "weights_models.h"
+
+#include <pelt/measure.h>
 
 #include "core/core.h"
 
@@ -360,12 +363,45 @@ static void normals_by_area(void **state) {
     test_end(&test);
 }
 
+/* A tetrahedron, two that share a vertex, two that share an edge, and one without a face. */
+static void test_defects(void **state) {
+    (void)state;
+    static const float positions[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, -1, 0, 0, 0, -1, 0, 0, 0, -1, 1, -1, -1};
+    static const uint32_t triangles[] = {0, 2, 1, 0, 1, 3, 1, 2, 3, 0, 3, 2,  /* tetrahedron */
+                                         0, 5, 4, 0, 4, 6, 4, 5, 6, 0, 6, 5,  /* at vertex 0 */
+                                         0, 7, 1, 0, 1, 5, 1, 7, 5, 0, 5, 7}; /* at edge 0 1 */
+    static const struct {
+        uint32_t first, count;
+        pelt_mesh_defects want;
+    } cases[] = {{0, 4, {1, 6, 0, 0, 0, 0}},
+                 {0, 3, {1, 6, 3, 1, 0, 0}},
+                 {0, 8, {1, 12, 0, 0, 0, 1}},
+                 {0, 12, {1, 16, 0, 0, 2, 0}},
+                 {2, 1, {1, 3, 3, 1, 0, 0}}};
+    test_context test;
+    test_begin(&test, 1);
+    for (size_t n = 0; n < sizeof cases / sizeof cases[0]; n++) {
+        pelt_model *model = make_mesh(&test, positions, 8, triangles + 3 * cases[n].first, cases[n].count);
+        pelt_mesh_defects d;
+        test_ok(&test, pelt_model_weld(test.context, model));
+        test_ok(&test, pelt_mesh_count_defects(test.context, &model->mesh, &d));
+        assert_memory_equal(&d, &cases[n].want, sizeof d);
+        pelt_model_destroy(model);
+    }
+    test_end(&test);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(clip_read_checks),          cmocka_unit_test(weld_is_the_definition),
-        cmocka_unit_test(weld_closes_rounded_seams), cmocka_unit_test(weld_large),
-        cmocka_unit_test(weld_reads_what_it_must),   cmocka_unit_test(weld_can_be_cancelled),
-        cmocka_unit_test(weld_without_memory),       cmocka_unit_test(normals_by_area),
+        cmocka_unit_test(clip_read_checks),
+        cmocka_unit_test(weld_is_the_definition),
+        cmocka_unit_test(weld_closes_rounded_seams),
+        cmocka_unit_test(weld_large),
+        cmocka_unit_test(weld_reads_what_it_must),
+        cmocka_unit_test(weld_can_be_cancelled),
+        cmocka_unit_test(weld_without_memory),
+        cmocka_unit_test(normals_by_area),
+        cmocka_unit_test(test_defects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ typedef struct pelt_bind_desc {
                                   * (default): none */
     const pelt_bind_attribute *attributes; /* [attribute_count] for regions; borrowed like vertex_falloff; default NULL */
     uint32_t attribute_count;              /* default 0 */
-    bool keep_fields;           /* keep the fields of the voxels, for pelt_binding_reuse: 8 bytes per voxel and joint
+    bool keep_fields;           /* keep the fields of the voxels, for pelt_binding_reuse and sections: 8 bytes per voxel and joint
                                   * near it (heat), 4 per voxel and joint (geodesic); default false */
 
     /* Settings of pelt_binding_apply, together with `exclude` and `only` among the joints of the binding: weights of
@@ -217,6 +217,26 @@ typedef struct pelt_bind_voxels {
 } pelt_bind_voxels;
 /* The arrays live as long as the binding. */
 PELT_API pelt_bind_voxels pelt_binding_voxels(const pelt_binding *binding);
+
+/* What a section through the voxels shows. */
+typedef enum pelt_bind_section_kind {
+    PELT_BIND_SECTION_VOXELS, /* interior red, boundary blue, voxels on bones white */
+    PELT_BIND_SECTION_FIELD,  /* of one joint: distances in bands, near is light (geodesic), or weights (heat) */
+    PELT_BIND_SECTION_WEIGHTS /* joints in colours of their own, mixed by their weights */
+} pelt_bind_section_kind;
+
+/* A picture of a section: one pixel per cell. */
+typedef struct pelt_bind_section {
+    uint32_t width, height; /* cells: along z and y (axis x), x and z (y), x and y (z) */
+    double position;        /* of the section along its axis, object units */
+    uint8_t *pixels;        /* [height][width][4] red, green, blue, alpha; upper row first */
+} pelt_bind_section;
+/* Draws the section perpendicular to an axis (0 to 2) through a position (NaN: where most voxels are). Fields and weights
+ * need desc.keep_fields; `joint` is used by FIELD only and must be one that gets weights. On failure *section is empty. */
+PELT_API pelt_result pelt_binding_section(const pelt_binding *binding, uint32_t kind, uint32_t axis, double position,
+                                          uint32_t joint, pelt_bind_section *section);
+/* Frees the pixels. */
+PELT_API void pelt_bind_section_free(pelt_context *context, pelt_bind_section *section);
 
 #ifdef __cplusplus
 }

@@ -105,6 +105,19 @@ typedef struct pelt_weight_difference {
 PELT_API pelt_result pelt_compare_weights(pelt_context *context, const pelt_model *a, const pelt_model *b,
                                           pelt_weight_difference *difference);
 
+/* Defects of a mesh's connectivity. Vertices at the same place (mesh.weld) are one; triangles with two equal corners do not
+ * count. */
+typedef struct pelt_mesh_defects {
+    uint32_t shell_count;              /* connected components */
+    uint32_t edge_count;               /* edges */
+    uint32_t boundary_edge_count;      /* edges of one triangle */
+    uint32_t hole_count;               /* connected components of the boundary edges */
+    uint32_t nonmanifold_edge_count;   /* edges of three triangles or more */
+    uint32_t nonmanifold_vertex_count; /* vertices whose triangles form several fans */
+} pelt_mesh_defects;
+/* Needs mesh.weld. For triangles that intersect see pelt_collide. */
+PELT_API pelt_result pelt_mesh_count_defects(pelt_context *context, const pelt_mesh *mesh, pelt_mesh_defects *defects);
+
 #ifdef __cplusplus
 }
 #endif

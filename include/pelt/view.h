@@ -107,6 +107,11 @@ PELT_API pelt_result pelt_picture_render(pelt_context *context, const pelt_model
 PELT_API pelt_result pelt_picture_save(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc,
                                        const char *path);
 
+/* Writes pixels [height][width][4] (red, green, blue, straight alpha; rows from the top) to a PNG file, which appears only
+ * when complete. */
+PELT_API pelt_result pelt_image_save(pelt_context *context, const char *path, uint32_t width, uint32_t height,
+                                     const uint8_t *pixels);
+
 /* The brightness of a PNG picture, 0 (black) to 1 (white) as it was painted, at places `uvs` [count][2]: v upwards,
  * repeating outside 0 to 1, blended between pixels; alpha is ignored. out [count]; NaN where a place is not
  * finite. On failure `out` is as it was. */

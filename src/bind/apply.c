@@ -26,8 +26,7 @@ static double sharpen(double weight, double alpha) {
     return s == 1 || !(weight > 0) ? weight : pow(weight, s);
 }
 
-/* Equation 8. */
-static double falloff(double distance, double alpha, uint32_t curve) {
+double px_bind_falloff(double distance, double alpha, uint32_t curve) {
     if (!isfinite(distance))
         return 0;
     double d = fmin(fmax(distance, MIN_DISTANCE), 1), w = 1 / ((1 - alpha) * d + alpha * d * d);
@@ -77,8 +76,9 @@ static double make_weights(const weighing *w, size_t row, px_weight_sum *sum) {
     double alpha = settings->falloffs ? (double)settings->falloffs[row] : settings->desc->falloff, total = 0;
     for (uint32_t e = 0; e < sum->count; e++) {
         double value = sum->weights[e];
-        sum->weights[e] = w->binding->fields.method == PELT_BIND_HEAT ? sharpen(value, alpha)
-                                                                      : falloff(-value, alpha, settings->desc->curve);
+        sum->weights[e] = w->binding->fields.method == PELT_BIND_HEAT
+                              ? sharpen(value, alpha)
+                              : px_bind_falloff(-value, alpha, settings->desc->curve);
         total += sum->weights[e];
     }
     return total;

@@ -25,6 +25,9 @@ typedef struct px_bind_settings {
     uint8_t *regions;     /* [class] 1: `follows` was set by desc.rigid and overrides all other settings */
 } px_bind_settings;
 
+/* Equation 8 of Dionne and de Lasa 2013. `distance`: over the diagonal; curve: pelt_bind_curve. */
+double px_bind_falloff(double distance, double alpha, uint32_t curve);
+
 /* Validates the settings and resolves names; arrays are allocated in the arena. */
 pelt_result px_bind_settings_make(px_arena *arena, const pelt_binding *binding, const pelt_bind_desc *desc,
                                   const pelt_transform *pose, px_bind_settings *settings);

@@ -19,6 +19,7 @@
  *   apply.h     weights from fields and settings, and the skin of the model
  *   touch.c     contacts between limbs that are far apart in the skeleton
  *   gaps.c      the gap between them, and the resolution that separates them
+ *   section.c   pictures of sections
  *   bind.c      entry points
  *
  * Target: a joint that may get weights. Shell: a connected component of the surface. Grid space: the centre of voxel

@@ -273,3 +273,11 @@ pelt_result pelt_picture_save(pelt_context *context, const pelt_model *model, co
     px_free(context, pixels);
     return result;
 }
+
+pelt_result pelt_image_save(pelt_context *context, const char *path, uint32_t width, uint32_t height,
+                            const uint8_t *pixels) {
+    if (width == 0 || height == 0)
+        return px_fail(context, PELT_ERROR_USAGE, "%s: a picture of %u × %u pixels cannot be written", path, width,
+                       height);
+    return px_png_write(context, path, width, height, pixels);
+}

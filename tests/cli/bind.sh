@@ -300,4 +300,15 @@ run 2 bind rig.glb -o no.glb --paint-file none.txt
 err "none.txt: cannot be read as a list of regions"
 missing no.glb
 
+# Sections through the voxels.
+run 0 bind rig.glb -o bound.glb $coarse --section z=a.png --section 'x 0 weights=b.png' --section 'y head=c.png'
+for picture in a b c; do
+    head -c 4 $picture.png | grep -q PNG || fail "$picture.png is no picture"
+done
+run 1 bind rig.glb -o no.glb $coarse --section w=a.png
+err "--section w=a.png: give an axis and a picture"
+run 2 bind rig.glb -o bound.glb $coarse --section 'z nobody=d.png'
+err "there is no joint 'nobody'"
+missing d.png
+
 exit 0

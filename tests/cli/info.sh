@@ -86,6 +86,14 @@ if cp quad.obj "$name" 2>/dev/null; then
     json log/out 'r.inputs[0].paths[0].startsWith("quote\"\\")'
 fi
 
+# Defects of the mesh: a quad has one hole; two triangles that cross are found on demand.
+run 0 info quad.obj --json report.json
+json report.json '((i) => i.shells === 1 && i.holes === 1 && i.nonmanifold_edges === 0 && !("intersecting_triangles" in i))(r.inputs[0])'
+printf 'v 0 0 0\nv 2 0 0\nv 0 2 0\nv 0.5 0.5 -1\nv 0.5 0.5 1\nv 0.6 0.4 1\nf 1 2 3\nf 4 5 6\n' >cross.obj
+run 0 info cross.obj --intersections --json report.json
+out "2 triangles"
+json report.json '((i) => i.shells === 2 && i.holes === 2 && i.boundary_edges === 6 && i.intersecting_triangles === 2)(r.inputs[0])'
+
 # The memory limit holds.
 run 2 info --max-memory 1K quad.obj
 err "memory"
