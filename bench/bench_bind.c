@@ -4,7 +4,7 @@
  * of all. Characters without motions are left out of the mean of E. Files that are no characters are named with the
  * reason. The artist's weights must be 0 from themselves, or the program stops.
  *
- *   bench_bind [FILTER] [--set NAME=VALUE]… [--threads N] [--worst | --fit | --invariance | --robots | --scaling | --paper | --apply]
+ *   bench_bind [FILTER] [--set NAME=VALUE]… [--threads N] [--worst | --fit | --invariance | --robots | --scaling | --paper | --apply | --defects | --methods | --coarse | --curve]
  *
  *   FILTER        only files whose path contains this
  *   --set         an option of the binder: method=geodesic, resolution=128
@@ -18,8 +18,12 @@
  *   --scaling     seconds against threads, resolution and joints
  *   --paper       seconds of the paper's method on the paper's grid
  *   --apply       milliseconds that other settings take on a generated mesh
+ *   --defects     shells, holes, non-manifold edges and intersecting faces
+ *   --methods     methods against the artists' weights, and what a limit of four influences takes away
+ *   --coarse      how weights of the paper's method change on coarser grids
+ *   --curve       the paper's weighting function
  *
- * --invariance, --scaling and --paper take a few characters of different kinds unless there is a FILTER.
+ * --invariance, --scaling, --paper, --defects and --coarse take a few characters of different kinds unless there is a FILTER.
  */
 #include "bind_bench.h"
 
@@ -34,7 +38,9 @@ static bool parse(int argc, char **argv, bind_bench *b, table_fn **table) {
         const char *name;
         table_fn *table;
     } tables[] = {{"--fit", bind_fit},         {"--invariance", bind_invariance}, {"--robots", bind_robots},
-                  {"--scaling", bind_scaling}, {"--paper", bind_paper},           {"--apply", bind_apply}};
+                  {"--scaling", bind_scaling}, {"--paper", bind_paper},           {"--apply", bind_apply},
+                  {"--defects", bind_defects}, {"--methods", bind_methods},       {"--coarse", bind_coarse},
+                  {"--curve", bind_curve}};
     for (int a = 1; a < argc; a++) {
         bool known = false;
         for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
@@ -63,7 +69,8 @@ int main(int argc, char **argv) {
     table_fn *table = bind_table;
     if (!parse(argc, argv, &b, &table)) {
         fprintf(stderr, "usage: bench_bind [FILTER] [--set NAME=VALUE]… [--threads N] "
-                        "[--worst | --fit | --invariance | --robots | --scaling | --paper | --apply]\n");
+                        "[--worst | --fit | --invariance | --robots | --scaling | --paper | --apply | --defects | "
+                        "--methods | --coarse | --curve]\n");
         return 1;
     }
     pelt_context_desc desc = pelt_context_desc_default();

@@ -40,5 +40,9 @@ int bind_robots(pelt_context *context, const bind_bench *b);
 int bind_scaling(pelt_context *context, const bind_bench *b);
 int bind_paper(pelt_context *context, const bind_bench *b);
 int bind_apply(pelt_context *context, const bind_bench *b);
+int bind_defects(pelt_context *context, const bind_bench *b);
+int bind_methods(pelt_context *context, const bind_bench *b);
+int bind_coarse(pelt_context *context, const bind_bench *b);
+int bind_curve(pelt_context *context, const bind_bench *b);
 
 #endif

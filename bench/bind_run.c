@@ -23,6 +23,8 @@ static pelt_result set_option(pelt_context *context, pelt_bind_desc *desc, const
         return px_fail(context, PELT_ERROR_USAGE, "'%s' is no option of the binder", setting);
     memcpy(name, setting, length);
     name[length] = 0;
+    if (strcmp(name, "preset") == 0)
+        return pelt_options_preset(context, pelt_bind_options(), desc, setting + length + (setting[length] != 0));
     return pelt_options_set(context, pelt_bind_options(), desc, name, setting[length] ? setting + length + 1 : NULL);
 }
 

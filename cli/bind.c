@@ -8,6 +8,8 @@
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(bind_settings, output), NULL, 0, 0, NULL, "FILE",
      "the rig (.glb, .gltf); may be the input"},
+    {"preset", 0, PELT_OPTION_CHOICE, PELT_FIELD(bind_settings, preset), "none", 0, 0, "none|voxel2013", NULL,
+     "the settings of a paper: voxel2013 is Dionne and de Lasa; other options take precedence"},
     {"skeleton", 's', PELT_OPTION_TEXT, PELT_FIELD(bind_settings, skeleton), NULL, 0, 0, NULL, "FILE",
      "whose joints and motions the mesh gets; without this its own"},
     {"also", 0, PELT_OPTION_TEXT, PELT_FIELD(bind_settings, also), NULL, 0, 0, NULL, "MESH=FILE",
@@ -203,7 +205,10 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     if (settings->paint_file && settings->bind.paint)
         return usage_error(session, "--paint and --paint-file say the same thing; give one of them");
     const idle_options rules[] = {
-        {settings->bind.method == PELT_BIND_HEAT, "curve distance", "without --method geodesic"}};
+        {settings->bind.method != PELT_BIND_GEODESIC, "distance", "without --method geodesic"},
+        {settings->bind.method == PELT_BIND_HEAT || settings->bind.method == PELT_BIND_SURFACE, "curve",
+         "without --method geodesic"},
+        {settings->bind.method > PELT_BIND_GEODESIC, "also", "without --method heat or geodesic"}};
     if ((code = options_check(session, rules, COUNT(rules))) != EXIT_DONE)
         return code;
     bind_work w = {.session = session, .settings = settings, .desc = settings->bind, .inside = -1};

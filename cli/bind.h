@@ -6,6 +6,7 @@
 
 typedef struct bind_settings {
     pelt_bind_desc bind;
+    uint32_t preset; /* applied by args.c */
     const char *output;
     const char *skeleton;
     const char *falloff_map;

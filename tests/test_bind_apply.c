@@ -36,7 +36,7 @@ static void test_every_setting_gives_sound_weights(void **state) {
     (void)state;
     test_context test;
     test_begin(&test, 2);
-    for (uint32_t method = PELT_BIND_HEAT; method <= PELT_BIND_GEODESIC; method++)
+    for (uint32_t method = PELT_BIND_HEAT; method <= PELT_BIND_HIERARCHY; method++)
         for (uint32_t n = 0; n < 24; n++) {
             pelt_model *model = make_arms(&test, true);
             pelt_bind_desc desc = quick_desc();
@@ -585,6 +585,45 @@ static void test_limbs_are_separated(void **state) {
     test_end(&test);
 }
 
+/* Straight distances reach across the gap, in the hierarchy they do not; heat on the surface stays on its shell. */
+static void test_methods_for_comparison(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    double other[5]; /* mean weight of the B joints on the side of limb A that faces B */
+    for (uint32_t method = PELT_BIND_HEAT; method <= PELT_BIND_HIERARCHY; method++) {
+        pelt_model *model = make_fork(&test);
+        pelt_bind_desc desc = quick_desc();
+        uint32_t count = 0;
+        desc.method = method;
+        desc.resolution = 130;
+        desc.curve = PELT_BIND_CURVE_PAPER;
+        desc.rigid_parts = PELT_BIND_RIGID_OFF;
+        desc.joints = PELT_BIND_JOINTS_ALL;
+        test_ok(&test, pelt_bind(test.context, model, &desc, NULL));
+        assert_sound(&test, model, desc.influences);
+        other[method] = 0;
+        for (uint32_t i = 0; i < model->mesh.vertex_count; i++) {
+            const float *p = model->mesh.positions + 3 * (size_t)i;
+            if (p[0] < -0.01f && p[0] > -0.03f && p[1] > 1) {
+                other[method] += joint_weight(model, i, 5) + joint_weight(model, i, 6);
+                count++;
+            }
+        }
+        other[method] /= count;
+        desc.keep_fields = true;
+        pelt_binding *binding;
+        pelt_result want = method > PELT_BIND_GEODESIC ? PELT_ERROR_USAGE : PELT_OK;
+        assert_int_equal(pelt_binding_create(test.context, model, &desc, &binding), want);
+        pelt_binding_destroy(binding);
+        pelt_model_destroy(model);
+    }
+    assert_true(other[PELT_BIND_HEAT] < 0.01 && other[PELT_BIND_SURFACE] < 0.01);
+    assert_true(other[PELT_BIND_HIERARCHY] == 0);
+    assert_true(other[PELT_BIND_CLOSEST] > 0.1 && other[PELT_BIND_GEODESIC] < 0.02);
+    test_end(&test);
+}
+
 /* Weights do not spread where limbs touch: what is farther than a voxel from there has none of the other limb. */
 static void test_touching_limbs_are_parted(void **state) {
     (void)state;
@@ -759,6 +798,7 @@ int main(void) {
         cmocka_unit_test(test_mirror_respects_exclusions),
         cmocka_unit_test(test_touching_limbs_are_reported),
         cmocka_unit_test(test_limbs_are_separated),
+        cmocka_unit_test(test_methods_for_comparison),
         cmocka_unit_test(test_touching_limbs_are_parted),
         cmocka_unit_test(test_joints_without_weights_say_why),
         cmocka_unit_test(test_bridged_parts_are_named),

@@ -18,7 +18,10 @@ extern "C" {
 /* How weights are computed. */
 typedef enum pelt_bind_method {
     PELT_BIND_HEAT, /* heat diffusion through the solid, with a source term that falls with the squared distance from the bone */
-    PELT_BIND_GEODESIC /* a falloff of the distance of each bone through the solid */
+    PELT_BIND_GEODESIC,  /* a falloff of the distance of each bone through the solid */
+    PELT_BIND_SURFACE,   /* for comparison: heat diffusion on the surface (Baran, Popović 2007) */
+    PELT_BIND_CLOSEST,   /* for comparison: a falloff of the straight distance of each bone */
+    PELT_BIND_HIERARCHY  /* for comparison: the same, of bones at most two links from the nearest one */
 } pelt_bind_method;
 
 typedef enum pelt_bind_distance {
@@ -83,7 +86,7 @@ typedef struct pelt_bind_desc {
                                   * (default): none */
     const pelt_bind_attribute *attributes; /* [attribute_count] for regions; borrowed like vertex_falloff; default NULL */
     uint32_t attribute_count;              /* default 0 */
-    bool keep_fields;           /* keep the fields of the voxels, for pelt_binding_reuse and sections: 8 bytes per voxel and joint
+    bool keep_fields;           /* heat and geodesic: keep the fields of the voxels, for pelt_binding_reuse and sections: 8 bytes per voxel and joint
                                   * near it (heat), 4 per voxel and joint (geodesic); default false */
 
     /* Settings of pelt_binding_apply, together with `exclude` and `only` among the joints of the binding: weights of

@@ -76,7 +76,7 @@ static double make_weights(const weighing *w, size_t row, px_weight_sum *sum) {
     double alpha = settings->falloffs ? (double)settings->falloffs[row] : settings->desc->falloff, total = 0;
     for (uint32_t e = 0; e < sum->count; e++) {
         double value = sum->weights[e];
-        sum->weights[e] = w->binding->fields.method == PELT_BIND_HEAT
+        sum->weights[e] = px_bind_gives_weights(w->binding->fields.method)
                               ? sharpen(value, alpha)
                               : px_bind_falloff(-value, alpha, settings->desc->curve);
         total += sum->weights[e];
@@ -90,7 +90,7 @@ static void read_fields(const weighing *w, size_t row, px_weight_sum *sum, px_we
     const px_bind_subject *s = &w->binding->subject;
     const px_bind_settings *settings = w->settings;
     const float *values = w->binding->fields.values + row * s->target_count;
-    bool heat = w->binding->fields.method == PELT_BIND_HEAT;
+    bool heat = px_bind_gives_weights(w->binding->fields.method);
     sum->count = lost->count = 0;
     for (uint32_t t = 0; t < s->target_count; t++) {
         if (heat ? !(values[t] > 0) : !(values[t] < INFINITY))

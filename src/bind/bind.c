@@ -5,8 +5,9 @@
 #include <math.h>
 
 static const pelt_option options[] = {
-    {"method", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_bind_desc, method), "heat", 0, 0, "heat|geodesic", NULL,
-     "how weights spread: by diffusion, or by a falloff of distances"},
+    {"method", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_bind_desc, method), "heat", 0, 0,
+     "heat|geodesic|surface|closest|hierarchy", NULL,
+     "how weights spread: by diffusion, or by a falloff of distances; the last three are for comparison"},
     {"resolution", 'r', PELT_OPTION_UINT, PELT_FIELD(pelt_bind_desc, resolution), "256", 8, PX_GRID_MAX - 2, NULL, "N",
      "voxels along the longest side of the mesh"},
     {"separate", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_bind_desc, separate), NULL, 0, 0, NULL, NULL,
@@ -54,7 +55,14 @@ static const pelt_option options[] = {
      "joints that keep the weights they have in the file"},
 };
 
-PX_DESC(bind, options)
+/* Dionne, de Lasa 2013: section 7 (four influences, α), section 8 (grid, distances). */
+static const pelt_preset_value presets[] = {
+    {"voxel2013", "method", "geodesic"}, {"voxel2013", "grid", "256,256,128"}, {"voxel2013", "distance", "paper"},
+    {"voxel2013", "curve", "paper"},     {"voxel2013", "falloff", "0.7"},      {"voxel2013", "influences", "4"},
+    {"voxel2013", "prune", "0"},         {"voxel2013", "rigid-parts", "off"},
+};
+
+PX_DESC_PRESETS(bind, options, presets)
 
 /* ---- Voxels -------------------------------------------------------------------------------------------------- */
 
@@ -216,9 +224,18 @@ static pelt_result solve(pelt_binding *b, px_bind_wave *wave) {
         return PELT_ERROR_MEMORY;
     PX_TRY(px_bind_bridges_make(b->arena, wave, &bridges));
     b->bridged_voxels = bridges.bridged;
-    if (b->desc.method == PELT_BIND_HEAT)
+    switch (b->desc.method) {
+    case PELT_BIND_SURFACE:
+        return px_bind_surface(b->context, s, &b->volume, &b->bones, &b->fields);
+    case PELT_BIND_CLOSEST:
+    case PELT_BIND_HIERARCHY:
+        return px_bind_closest(b->context, s, &b->volume, &b->bones, b->desc.method == PELT_BIND_HIERARCHY,
+                               b->fields.values);
+    case PELT_BIND_HEAT:
         return px_bind_heat(b->context, s, &b->volume, &b->bones, wave, &bridges, &b->fields);
-    return px_bind_geodesic(b->context, s, &b->volume, &b->bones, &bridges, b->desc.distance, &b->fields);
+    default:
+        return px_bind_geodesic(b->context, s, &b->volume, &b->bones, &bridges, b->desc.distance, &b->fields);
+    }
 }
 
 /* *finer: the resolution to begin again with, without fields; 0: done. */
@@ -226,7 +243,7 @@ static pelt_result make_fields(pelt_binding *b, uint32_t *finer) {
     px_bind_wave wave;
     *finer = 0;
     pelt_result result = px_bind_wave_make(b->context, &b->volume, b->bones.segments, b->bones.reach, &wave);
-    wave.floods = b->desc.method == PELT_BIND_GEODESIC;
+    wave.floods = b->desc.method != PELT_BIND_HEAT;
     if (result == PELT_OK)
         result = start_wave(b, &wave);
     if (result == PELT_OK)
@@ -357,6 +374,8 @@ static pelt_result fill(pelt_binding *b, pelt_model *model, const pelt_bind_desc
     uint8_t *idle = PX_NEW(b->arena, uint8_t, joint_count);
     if (!idle)
         return PELT_ERROR_MEMORY;
+    if (b->desc.keep_fields && b->desc.method > PELT_BIND_GEODESIC)
+        return px_fail(b->context, PELT_ERROR_USAGE, "keep_fields: only heat and geodesic have fields of voxels");
     if (b->desc.separate && b->desc.grid)
         return px_fail(b->context, PELT_ERROR_USAGE, "separate chooses a resolution; leave it or grid out");
     memcpy(idle, b->subject.idle, joint_count);

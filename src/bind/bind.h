@@ -19,6 +19,7 @@
  *   apply.h     weights from fields and settings, and the skin of the model
  *   touch.c     contacts between limbs that are far apart in the skeleton
  *   gaps.c      the gap between them, and the resolution that separates them
+ *   closest.c   comparison: distances without the mesh; surface.c: heat on the surface
  *   section.c   pictures of sections
  *   bind.c      entry points
  *
@@ -262,8 +263,7 @@ typedef struct px_bind_field {
 
 /* The result of the solver: one value for every class and target. */
 typedef struct px_bind_fields {
-    float *
-        values; /* [class][target] HEAT: weights, sum 1; GEODESIC: distances over the diagonal, INFINITY: not reached */
+    float *values; /* [class][target] weights, sum 1, or distances over the diagonal, INFINITY: not reached */
     uint32_t method;
     px_bind_field *voxels; /* [target] NULL unless desc.keep_fields. Freed by px_bind_fields_free */
 } px_bind_fields;
@@ -314,6 +314,16 @@ pelt_result px_bind_geodesic(pelt_context *context, const px_bind_subject *subje
  * limbs; NULL: leaves them. */
 pelt_result px_bind_touching(px_arena *arena, const px_bind_subject *subject, const px_bind_bones *bones,
                              const px_bind_wave *wave, uint32_t (*neighbours)[6], pelt_bind_report *report);
+
+/* Methods for comparison. */
+pelt_result px_bind_closest(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
+                            const px_bind_bones *bones, bool hierarchy, float *values);
+pelt_result px_bind_surface(pelt_context *context, const px_bind_subject *subject, const px_bind_volume *volume,
+                            const px_bind_bones *bones, px_bind_fields *fields);
+/* Whether the values of a method are weights; else they are distances. */
+static inline bool px_bind_gives_weights(uint32_t method) {
+    return method == PELT_BIND_HEAT || method == PELT_BIND_SURFACE;
+}
 
 /* A voxel in which limbs touch: pair = lower target · target_count + higher target. */
 typedef struct px_bind_contact {

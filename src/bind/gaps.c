@@ -15,9 +15,17 @@
 #include <math.h>
 
 #define MIN_DETOUR       0.03 /* of the diagonal: half of it reaches from the middle of a finger to its root */
-#define MIN_DETOUR_RATIO 2.0
+#define MIN_DETOUR_RATIO 1.5
 #define MIN_FACING       0.05 /* cosine between a normal and the direction to the other surface, at least */
 #define MAX_NEAR         256u /* triangles around a contact that are compared; of more, every second, third … */
+
+#define MAX_NORM 2.31 /* largest |n|₁ + |n|∞ of a unit vector: 4 / √3 */
+
+/* A triangle near a contact. */
+typedef struct candidate {
+    uint32_t triangle;
+    double normal[3], centre[3], radius; /* unit normal; centroid and the distance of the farthest corner from it */
+} candidate;
 
 typedef struct gap_search {
     const px_bind_subject *subject;
@@ -132,8 +140,14 @@ static double edge_length(const px_bind_subject *s, uint32_t a, uint32_t b) {
     return sqrt(sum);
 }
 
-/* Path lengths along edges from the corners of a triangle, up to `most`: relaxed until nothing changes. */
-static void walk_from(gap_search *s, uint32_t triangle, double most) {
+static bool is_corner(const px_bind_subject *s, uint32_t triangle, uint32_t row) {
+    const uint32_t *corners = s->triangles + 3 * (size_t)triangle;
+    return corners[0] == row || corners[1] == row || corners[2] == row;
+}
+
+/* Whether a path along edges of at most this length leads from one triangle to another. Paths are relaxed until nothing
+ * changes; most searches end early, at a neighbour on the same piece of the surface. */
+static bool is_near(gap_search *s, uint32_t triangle, uint32_t other, double most) {
     for (uint32_t n = 0; n < s->queue_count; n++)
         s->ways[s->queue[n]] = INFINITY;
     s->queue_count = 0;
@@ -156,36 +170,37 @@ static void walk_from(gap_search *s, uint32_t triangle, double most) {
                     s->queue[s->queue_count++] = to;
                 s->ways[to] = way;
                 changed = true;
+                if (is_corner(s->subject, other, to))
+                    return true;
             }
         }
     }
-}
-
-static bool is_reached(const gap_search *s, uint32_t triangle) {
-    bool reached = false;
-    for (size_t c = 0; c < 3; c++)
-        reached |= s->ways[s->subject->triangles[3 * (size_t)triangle + c]] < INFINITY;
-    return reached;
+    return false;
 }
 
 static double facing(const double normal[3], const closest *c) {
     return (normal[0] * c->between[0] + normal[1] * c->between[1] + normal[2] * c->between[2]) / c->distance;
 }
 
+/* Lower bound of the distance of two triangles, from spheres around their centroids. */
+static double apart(const candidate *a, const candidate *b) {
+    double sum = 0;
+    for (int c = 0; c < 3; c++)
+        sum += (a->centre[c] - b->centre[c]) * (a->centre[c] - b->centre[c]);
+    return sqrt(sum) - a->radius - b->radius;
+}
+
 /* Compares a triangle with those after it in the list. */
-static void compare(gap_search *s, const uint32_t *near, uint32_t count, uint32_t n, px_bind_gap *gap) {
+static void compare(gap_search *s, const candidate *near, uint32_t count, uint32_t n, px_bind_gap *gap) {
     const float *own[3], *other[3];
-    double normal[3], opposite[3];
-    bool walked = false;
-    if (!normal_of(s, near[n], normal))
-        return;
-    corners_of(s, near[n], own);
+    corners_of(s, near[n].triangle, own);
     for (uint32_t m = n + 1; m < count; m++) {
-        if (share_corner(s->subject, near[n], near[m]) || !normal_of(s, near[m], opposite))
+        if (apart(&near[n], &near[m]) >= MAX_NORM * gap->cell ||
+            share_corner(s->subject, near[n].triangle, near[m].triangle))
             continue;
-        corners_of(s, near[m], other);
+        corners_of(s, near[m].triangle, other);
         closest c = triangle_distance(own, other);
-        if (!(c.distance > 0) || facing(normal, &c) < MIN_FACING || facing(opposite, &c) > -MIN_FACING)
+        if (!(c.distance > 0) || facing(near[n].normal, &c) < MIN_FACING || facing(near[m].normal, &c) > -MIN_FACING)
             continue;
         double sum = 0, most = 0;
         for (int k = 0; k < 3; k++) {
@@ -195,12 +210,29 @@ static void compare(gap_search *s, const uint32_t *near, uint32_t count, uint32_
         double cell = c.distance / (sum + most);
         if (cell >= gap->cell)
             continue;
-        if (!walked)
-            walk_from(s, near[n], fmax(MIN_DETOUR * s->diagonal, MIN_DETOUR_RATIO * c.distance));
-        walked = true;
-        if (!is_reached(s, near[m]))
+        if (!is_near(s, near[n].triangle, near[m].triangle,
+                     fmax(MIN_DETOUR * s->diagonal, MIN_DETOUR_RATIO * c.distance)))
             *gap = (px_bind_gap){c.distance, cell};
     }
+}
+
+/* Measures the triangles of a list; those without area are left out. Returns their number. */
+static uint32_t measure(const gap_search *s, const uint32_t *triangles, uint32_t count, candidate *out) {
+    uint32_t kept = 0;
+    for (uint32_t n = 0; n < count; n++) {
+        candidate *c = &out[kept];
+        const float *corners[3];
+        *c = (candidate){.triangle = triangles[n]};
+        kept += normal_of(s, triangles[n], c->normal);
+        corners_of(s, triangles[n], corners);
+        for (int k = 0; k < 9; k++)
+            c->centre[k % 3] += (double)corners[k / 3][k % 3] / 3;
+        for (int k = 0; k < 3; k++) {
+            double x = corners[k][0] - c->centre[0], y = corners[k][1] - c->centre[1], z = corners[k][2] - c->centre[2];
+            c->radius = fmax(c->radius, sqrt(x * x + y * y + z * z));
+        }
+    }
+    return kept;
 }
 
 /* The triangles in the 27 voxels around a contact, without duplicates; at most MAX_NEAR of them, evenly chosen. */
@@ -232,6 +264,7 @@ static pelt_result search(px_arena *arena, pelt_context *context, gap_search *s,
     pelt_mesh rows = {.triangle_count = subject->triangle_count, .triangles = subject->triangles};
     float low[3], high[3];
     uint32_t near[MAX_NEAR];
+    candidate candidates[MAX_NEAR];
     s->diagonal = px_box(subject->positions, subject->classes.count, low, high);
     s->ways = PX_NEW(arena, double, subject->classes.count);
     s->queue = PX_NEW(arena, uint32_t, subject->classes.count);
@@ -245,9 +278,9 @@ static pelt_result search(px_arena *arena, pelt_context *context, gap_search *s,
     for (size_t n = 0; n < contact_count; n++) {
         if (n && contacts[n].voxel == contacts[n - 1].voxel && contacts[n].pair == contacts[n - 1].pair)
             continue;
-        uint32_t count = list_near(s, contacts[n].voxel, near);
+        uint32_t count = measure(s, near, list_near(s, contacts[n].voxel, near), candidates);
         for (uint32_t k = 0; k < count; k++)
-            compare(s, near, count, k, &gaps[contacts[n].pair]);
+            compare(s, candidates, count, k, &gaps[contacts[n].pair]);
         PX_TRY(px_cancelled(context));
     }
     return PELT_OK;

@@ -139,8 +139,7 @@ static void find_majorities(const px_heat *h, uint32_t *counts, uint32_t *most, 
     }
 }
 
-/* Counting sort of the voxels by label. */
-static void sort_labels(px_heat *h) {
+void px_heat_sort_labels(px_heat *h) {
     uint32_t targets = h->subject->target_count, count = h->levels[0].graph.count;
     memset(h->label_firsts, 0, ((size_t)targets + 1) * sizeof *h->label_firsts);
     for (uint32_t v = 0; v < count; v++)
@@ -181,7 +180,7 @@ static pelt_result move_borders(px_heat *h) {
         if (h->labels[v] == majorities[node] && h->distances[v] > BONE_DISTANCE && h->strongest[0][node] > 0)
             h->labels[v] = h->winners[0][node];
     }
-    sort_labels(h);
+    px_heat_sort_labels(h);
     return PELT_OK;
 }
 
@@ -245,7 +244,7 @@ static pelt_result run(px_heat *h, const px_bind_volume *volume, const px_bind_b
                        const px_bind_bridges *bridges) {
     PX_TRY(label_voxels(h, volume, bones, wave));
     PX_TRY(make_levels(h, volume, bridges));
-    sort_labels(h);
+    px_heat_sort_labels(h);
     PX_TRY(px_bind_sampler_make(h->context, h->arena, h->subject, volume, PELT_BIND_HEAT, &h->sampler));
     PX_TRY(move_borders(h));
     return px_parallel(h->context, "heat", h->subject->target_count, BLOCK, weights_block, h);

@@ -50,6 +50,8 @@ typedef struct px_heat_scratch {
 } px_heat_scratch;
 
 pelt_result px_heat_scratch_make(const px_heat *h, px_arena *arena, px_heat_scratch *s);
+/* Counting sort of the voxels by label. */
+void px_heat_sort_labels(px_heat *h);
 /* The node of level `at` that contains a voxel. */
 static inline uint32_t px_heat_node(const px_heat *h, uint32_t at, uint32_t voxel) {
     for (uint32_t n = 0; n < at; n++)

@@ -311,4 +311,12 @@ run 2 bind rig.glb -o bound.glb $coarse --section 'z nobody=d.png'
 err "there is no joint 'nobody'"
 missing d.png
 
+# Settings of the paper; other options take precedence. Methods for comparison.
+run 0 bind rig.glb -o bound.glb --preset voxel2013 --grid 64,64,32 --json report.json
+json report.json 'r.settings.method === "geodesic" && r.settings.curve === "paper" && r.settings.grid === "64,64,32" && r.settings.prune === 0'
+for method in surface closest hierarchy; do
+    run 0 bind rig.glb -o bound.glb $coarse --method $method
+done
+run 1 bind rig.glb -o bound.glb $coarse --method closest --also rig.glb=no.glb
+
 exit 0
