@@ -145,9 +145,11 @@ static void tree_misses_nothing(void **state) {
     static float points[point_count * pitch];
     test_random random = {12};
     make_points(&random, points);
-    px_shift_points all = {points, point_count, dimension, pitch};
+    static float all[point_count * PX_SHIFT_SKETCH];
+    for (size_t p = 0; p < point_count; p++)
+        px_shift_sketch(points + p * pitch, dimension, all + p * PX_SHIFT_SKETCH);
     px_shift_tree tree;
-    test_ok(&test, px_shift_tree_create(test.context, &all, NULL, point_count, &tree));
+    test_ok(&test, px_shift_tree_create(test.context, all, point_count, &tree));
     size_t skipped = 0;
     for (size_t first = 0; first < point_count; first += 5) { /* five places at once */
         float sketches[5 * PX_SHIFT_SKETCH];

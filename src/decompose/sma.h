@@ -8,8 +8,9 @@
  * not change.
  *
  *   paper   here              shape
- *   z_j     rotations         [triangle][pitch], entry e of the matrix in frame k at e·F + k
- *   h       bandwidth         9Fε, in the L1 norm
+ *   z_j     points            [triangle][9 · frame], in at most 96 frames that are evenly spread over the animation:
+ *                             the mean difference of two rotations over many frames hardly depends on which ones
+ *   h       bandwidth         9Fε, in the L1 norm; F: the number of those frames
  *   T_b     (of `bones`)      triangles whose shifted point ends within h/4 of the mode of bone b
  *   a_i     masses            area at rest; here times the kernel weight of the triangle at its mode
  *   η       core_count / triangle_count
@@ -27,17 +28,13 @@ typedef struct px_sma {
     uint32_t (*corners)[3]; /* [triangle] fit vertices */
     double *masses;         /* [triangle] weight in the fit of its bone's motion */
     uint32_t *bones;        /* [triangle] its bone; PELT_NONE: outlier */
-    float *rotations;       /* [triangle][pitch] */
-    size_t pitch;           /* 9F padded with zeros to a multiple of PX_SHIFT_LANES */
+    double *rotations;      /* [bone][frame][9] sums of the rotations of its triangles, weighted by `masses` */
 } px_sma;
 
 /* Finds triangles, their rotations and the bones. Allocates from the fit's arena and uses only the fit's counts and
  * context. */
 pelt_result px_sma_find(px_sma *sma, px_fit *fit, const pelt_model *model, const px_gathered *plan,
                         const pelt_decompose_desc *desc);
-/* The same up to the rotations, without the bones. */
-pelt_result px_sma_rotations(px_sma *sma, px_fit *fit, const pelt_model *model, const px_gathered *plan,
-                             const pelt_decompose_desc *desc);
 
 /* After the reduction: sets the transforms of the bones. */
 pelt_result px_sma_bones(const px_sma *sma, px_fit *fit);
@@ -67,21 +64,36 @@ typedef struct px_shift_points {
 pelt_result px_mean_shift(pelt_context *context, const px_shift_points *points, double bandwidth, uint32_t least,
                           uint32_t *modes, float *offsets, uint32_t *mode_count);
 
+/* Inner loops (sma_kernels.h). Pitches of floats are multiples of PX_SHIFT_LANES, of bytes of PX_SHIFT_BYTES. */
+#define PX_SHIFT_BYTES 64u
+typedef struct px_shift_kernels {
+    /* The L1 distance of bytes; if it exceeds `limit`, any value above `limit`. */
+    uint32_t (*byte_distance)(const uint8_t *a, const uint8_t *b, size_t pitch, uint32_t limit);
+    /* sum [pitch] += Σ weights[n] · points[near[n]], n below `count`. */
+    void (*add_weighted)(const float *points, size_t pitch, const uint32_t *near, const float *weights, size_t count,
+                         float *sum);
+    float (*distance)(const float *a, const float *b, size_t pitch); /* the L1 distance */
+    float (*box_distance)(const float *box, const float *sketch);    /* box: [2][PX_SHIFT_SKETCH] */
+} px_shift_kernels;
+extern const px_shift_kernels px_shift_avx2;
+/* The fastest for this machine. */
+const px_shift_kernels *px_shift_kernels_best(void);
+
 /* Bounding box tree for range queries. It works on sketches: sums over runs of coordinates, PX_SHIFT_SKETCH per point,
  * whose L1 distance is a lower bound of that of the points. A query therefore never misses a point within the radius.
  */
 typedef struct px_shift_tree {
     pelt_context *context;
+    const px_shift_kernels *kernels;
     size_t count;
     size_t levels;   /* levels of nodes; 2^levels − 1 nodes, children of node n at 2n + 1 and 2n + 2 */
     uint32_t *order; /* [place] the point; each leaf is a contiguous range of places */
     float *sketches; /* [place][PX_SHIFT_SKETCH] */
-    float *boxes;    /* [node][2][PX_SHIFT_SKETCH] minimum and maximum */
+    float *boxes;    /* [node][2][PX_SHIFT_SKETCH] minimum and maximum; its memory holds the other arrays too */
 } px_shift_tree;
 
-/* Builds a tree over the points `chosen` [count]; NULL: over all points. */
-pelt_result px_shift_tree_create(pelt_context *context, const px_shift_points *points, const uint32_t *chosen,
-                                 size_t count, px_shift_tree *tree);
+/* Builds a tree over points with these sketches [count][PX_SHIFT_SKETCH]. */
+pelt_result px_shift_tree_create(pelt_context *context, const float *sketches, size_t count, px_shift_tree *tree);
 void px_shift_tree_free(px_shift_tree *tree);
 void px_shift_sketch(const float *point, size_t dimension, float sketch[static PX_SHIFT_SKETCH]);
 /* Range queries for up to PX_SHIFT_PLACES positions at once: calls near(user, place, point) for each point whose sketch

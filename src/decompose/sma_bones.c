@@ -21,9 +21,9 @@ static void centroid(const px_sma *sma, const px_fit *fit, size_t triangle, doub
     }
 }
 
-/* Sums S and Q of the centroids, and the rotations [bone][9F]. `coords` [dimension] is scratch. */
-static void add_triangles(const px_sma *sma, px_fit *fit, double *rotations, double *coords) {
-    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension, turns = 3 * (size_t)fit->row_count;
+/* Sums S and Q of the centroids. `coords` [dimension] is scratch. */
+static void add_triangles(const px_sma *sma, px_fit *fit, double *coords) {
+    size_t n = 4 * (size_t)fit->bone_count, d = fit->dimension;
     memset(fit->scatter, 0, n * n * sizeof *fit->scatter);
     memset(fit->cross, 0, n * d * sizeof *fit->cross);
     for (size_t t = 0; t < sma->triangle_count; t++) {
@@ -38,9 +38,6 @@ static void add_triangles(const px_sma *sma, px_fit *fit, double *rotations, dou
             for (size_t e = 0; e < d; e++)
                 fit->cross[(4 * j + r) * d + e] += mass * place[r] * coords[e];
         }
-        const float *turn = sma->rotations + t * sma->pitch;
-        for (size_t e = 0; e < turns; e++)
-            rotations[j * turns + e] += mass * (double)turn[e];
     }
 }
 
@@ -51,10 +48,8 @@ static void put_rigid(px_fit *fit, size_t j, const double *rotations, double *mi
     px_gemm(1 / sums[3], px_matrix_in(fit->basis, rows, d),
             px_transposed(px_matrix_in(fit->cross + (4 * j + 3) * d, 1, d)), 0, px_matrix_of(middles, rows, 1));
     for (size_t k = 0; k < F; k++) {
-        double sum[9], rotation[9];
-        for (size_t e = 0; e < 9; e++)
-            sum[e] = rotations[e * F + k];
-        px_polar3(sum, rotation, NULL);
+        double rotation[9];
+        px_polar3(rotations + 9 * k, rotation, NULL);
         for (size_t r = 0; r < 3; r++) {
             const double *line = rotation + 3 * r;
             double *out = fit->now.full + (3 * k + r) * n + 4 * j;
@@ -66,10 +61,10 @@ static void put_rigid(px_fit *fit, size_t j, const double *rotations, double *mi
 
 static void fit_rigid(const px_sma *sma, px_fit *fit, double *scratch) {
     size_t P = fit->bone_count, turns = 3 * (size_t)fit->row_count;
-    double *rotations = scratch, *coords = rotations + P * turns, *middles = coords + fit->dimension;
-    add_triangles(sma, fit, rotations, coords);
+    double *coords = scratch, *middles = coords + fit->dimension;
+    add_triangles(sma, fit, coords);
     for (size_t j = 0; j < P; j++)
-        put_rigid(fit, j, rotations + j * turns, middles);
+        put_rigid(fit, j, sma->rotations + j * turns, middles);
     px_blocks_reduce(fit);
     for (size_t e = 0; fit->now.axes && e < 9 * P; e++)
         fit->now.axes[e] = e % 9 % 4 == 0;
@@ -79,7 +74,7 @@ pelt_result px_sma_bones(const px_sma *sma, px_fit *fit) {
     fit->bone_count = sma->bone_count;
     size_t n = 4 * (size_t)fit->bone_count, rows = fit->row_count;
     double *full = fit->now.full, *own = full ? NULL : PX_ALLOC(fit->context, double, px_mul_size(n, rows));
-    double *scratch = PX_ALLOC(fit->context, double, px_mul_size(n, 3 * rows) + fit->dimension + rows);
+    double *scratch = PX_ALLOC(fit->context, double, fit->dimension + rows);
     bool ready = scratch && (full || own);
     if (ready) {
         fit->now.full = full ? full : own;

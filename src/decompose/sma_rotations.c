@@ -8,15 +8,21 @@
 #include "decompose/reduce.h"
 #include "decompose/sma.h"
 
-#define FRAMES 16u /* frames read at a time, fewer if there are many vertices */
-#define BLOCK  256u
+#define FRAMES       16u /* frames read at a time, fewer if there are many vertices */
+#define BLOCK        256u
+#define SAMPLED_MOST 96u /* frames whose rotations are clustered, evenly spread over more of them */
 
 typedef struct turning {
     px_sma *sma;
+    px_reduction reduction;
     size_t vertex_count, frame_count;
-    double *inverses;     /* [triangle][9] Õ⁻¹ */
-    const double *block;  /* [3 · count][vertex] */
-    size_t first, frames; /* frames of the block */
+    size_t stride;    /* frames between two whose rotations are clustered */
+    double *inverses; /* [triangle][9] Õ⁻¹ */
+    float *points;    /* [triangle][pitch] sampled rotations, entry e of the matrix in sample s at e · samples + s */
+    size_t samples, pitch; /* pitch: 9 · samples padded with zeros to a multiple of PX_SHIFT_LANES */
+    uint32_t *order;       /* [triangle] triangles by bone */
+    uint32_t *firsts;      /* [bone + 1] first place of each bone in `order` */
+    size_t first, frames;  /* frames of the block */
 } turning;
 
 /* O, row-major: its columns are two edges and the unit normal. Returns twice the area. */
@@ -66,22 +72,89 @@ static void take_triangles(turning *t, const pelt_mesh *mesh, const pelt_vertex_
     }
 }
 
-static pelt_result turn_some(void *user, size_t first, size_t count, size_t block) {
+#define NEWTON_STEPS 12
+#define NEWTON_LAST  1e-14 /* squared change of the matrix after which it is a rotation to double precision */
+
+/* The polar factor by Newton's iteration X ← (X + X⁻ᵀ) / 2 (Higham 1986), several times as fast as px_polar3. Returns
+ * false if it has not converged: the matrix is nearly singular. */
+static bool polar_newton(const double m[9], double x[9]) {
+    memcpy(x, m, 9 * sizeof *x);
+    for (int n = 0; n < NEWTON_STEPS; n++) {
+        double cofactors[9], change = 0;
+        for (int r = 0; r < 3; r++)
+            for (int c = 0; c < 3; c++) {
+                const double *a = x + (r + 1) % 3 * 3, *b = x + (r + 2) % 3 * 3;
+                cofactors[3 * r + c] = a[(c + 1) % 3] * b[(c + 2) % 3] - a[(c + 2) % 3] * b[(c + 1) % 3];
+            }
+        double determinant = x[0] * cofactors[0] + x[1] * cofactors[1] + x[2] * cofactors[2];
+        if (!(determinant > 1e-6))
+            return false;
+        for (int e = 0; e < 9; e++) {
+            double next = 0.5 * (x[e] + cofactors[e] / determinant);
+            change += (next - x[e]) * (next - x[e]);
+            x[e] = next;
+        }
+        if (change < NEWTON_LAST)
+            return true;
+    }
+    return false;
+}
+
+/* The rotation of triangle n in frame k of the block. */
+static void rotation_of(const turning *t, size_t n, size_t k, double rotation[9]) {
+    const double *inverse = t->inverses + 9 * n;
+    double o[9], gradient[9];
+    orient(t->reduction.block + 3 * k * t->vertex_count, t->vertex_count, t->sma->corners[n], o);
+    for (int e = 0; e < 9; e++)
+        gradient[e] = o[e / 3 * 3] * inverse[e % 3] + o[e / 3 * 3 + 1] * inverse[3 + e % 3] +
+                      o[e / 3 * 3 + 2] * inverse[6 + e % 3];
+    if (!polar_newton(gradient, rotation))
+        px_polar3(gradient, rotation, NULL);
+}
+
+/* Stores the rotations of triangles in the sampled frames of the block. */
+static pelt_result sample_some(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const turning *t = user;
-    for (size_t n = first; n < first + count; n++) {
-        float *out = t->sma->rotations + n * t->sma->pitch + t->first;
-        const double *inverse = t->inverses + 9 * n;
+    for (size_t n = first; n < first + count; n++)
         for (size_t k = 0; k < t->frames; k++) {
-            double o[9], gradient[9], rotation[9];
-            orient(t->block + 3 * k * t->vertex_count, t->vertex_count, t->sma->corners[n], o);
-            for (int e = 0; e < 9; e++)
-                gradient[e] = o[e / 3 * 3] * inverse[e % 3] + o[e / 3 * 3 + 1] * inverse[3 + e % 3] +
-                              o[e / 3 * 3 + 2] * inverse[6 + e % 3];
-            px_polar3(gradient, rotation, NULL);
+            double rotation[9];
+            if ((t->first + k) % t->stride != 0)
+                continue;
+            rotation_of(t, n, k, rotation);
             for (size_t e = 0; e < 9; e++)
-                out[e * t->frame_count + k] = (float)rotation[e];
+                t->points[n * t->pitch + e * t->samples + (t->first + k) / t->stride] = (float)rotation[e];
         }
+    return PELT_OK;
+}
+
+/* Sums the rotations of the triangles of some bones in the frames of the block. */
+static pelt_result sum_some(void *user, size_t first, size_t count, size_t block) {
+    (void)block;
+    const turning *t = user;
+    const px_sma *sma = t->sma;
+    for (size_t j = first; j < first + count; j++)
+        for (size_t place = t->firsts[j]; place < t->firsts[j + 1]; place++)
+            for (size_t k = 0; k < t->frames; k++) {
+                size_t n = t->order[place];
+                double rotation[9], *sum = sma->rotations + 9 * (j * t->frame_count + t->first + k);
+                rotation_of(t, n, k, rotation);
+                for (size_t e = 0; e < 9; e++)
+                    sum[e] += sma->masses[n] * rotation[e];
+            }
+    return PELT_OK;
+}
+
+/* Reads all frames, a block at a time, and runs `work` over `count` items for each. */
+static pelt_result each_block(turning *t, const char *phase, size_t count, size_t size, px_block_fn *work) {
+    px_fit *fit = t->reduction.fit;
+    size_t most = px_min_size(px_max_size(PX_REDUCE_BLOCK / (3 * t->vertex_count), 1), FRAMES);
+    for (t->first = 0; t->first < t->frame_count; t->first += t->frames) {
+        t->frames = px_min_size(most, t->frame_count - t->first);
+        PX_TRY(px_progress(fit->context, phase, t->first, t->frame_count));
+        PX_TRY(px_reduction_read(&t->reduction, 0, fit->vertex_count, (uint32_t)t->first, (uint32_t)t->frames,
+                                 t->reduction.block));
+        PX_TRY(px_parallel(fit->context, NULL, count, size, work, t));
     }
     return PELT_OK;
 }
@@ -100,52 +173,6 @@ static pelt_result read_rest(px_reduction *r, double *out) {
     return PELT_OK;
 }
 
-static pelt_result turn_all(turning *t, px_reduction *r, const pelt_mesh *mesh) {
-    px_sma *sma = t->sma;
-    PX_TRY(read_rest(r, r->block));
-    take_triangles(t, mesh, &r->plan->classes, r->block);
-    if (sma->triangle_count == 0)
-        return px_fail(r->fit->context, PELT_ERROR_INPUT,
-                       "there is no triangle with an area at rest, and the method sma goes by how triangles turn; the "
-                       "default method needs none");
-    size_t size = px_mul_size(px_mul_size(sma->triangle_count, sma->pitch), 2 * sizeof(float));
-    if (r->desc->memory > 0 && size > r->desc->memory)
-        return px_fail(r->fit->context, PELT_ERROR_MEMORY,
-                       "the method sma holds the rotations of %u triangles twice, %zu MB, more than memory allows; "
-                       "the default method takes less",
-                       sma->triangle_count, size >> 20);
-    if (!(sma->rotations = PX_NEW(r->fit->arena, float, px_mul_size(sma->triangle_count, sma->pitch))))
-        return PELT_ERROR_MEMORY;
-    size_t most = px_min_size(px_max_size(PX_REDUCE_BLOCK / (3 * t->vertex_count), 1), FRAMES);
-    for (t->first = 0; t->first < t->frame_count; t->first += t->frames) {
-        t->frames = px_min_size(most, t->frame_count - t->first);
-        PX_TRY(px_progress(r->fit->context, "rotations", t->first, t->frame_count));
-        PX_TRY(px_reduction_read(r, 0, r->fit->vertex_count, (uint32_t)t->first, (uint32_t)t->frames, r->block));
-        PX_TRY(px_parallel(r->fit->context, NULL, sma->triangle_count, BLOCK, turn_some, t));
-    }
-    return PELT_OK;
-}
-
-pelt_result px_sma_rotations(px_sma *sma, px_fit *fit, const pelt_model *model, const px_gathered *plan,
-                             const pelt_decompose_desc *desc) {
-    uint32_t triangle_count = model->mesh.triangle_count;
-    size_t N = fit->vertex_count, F = fit->row_count / 3;
-    size_t frames = px_min_size(px_max_size(PX_REDUCE_BLOCK / (3 * N), 1), FRAMES);
-    *sma = (px_sma){.pitch = (9 * F + PX_SHIFT_LANES - 1) / PX_SHIFT_LANES * PX_SHIFT_LANES};
-    sma->corners = px_arena_alloc(fit->arena, triangle_count + (size_t)1, sizeof *sma->corners);
-    sma->masses = PX_NEW(fit->arena, double, triangle_count);
-    sma->bones = PX_NEW(fit->arena, uint32_t, triangle_count);
-    px_reduction r = {.fit = fit, .clips = model->clips, .plan = plan, .desc = desc};
-    r.block = PX_ALLOC(fit->context, double, px_mul_size(3 * frames, N));
-    turning t = {.sma = sma, .vertex_count = N, .frame_count = F, .block = r.block};
-    t.inverses = PX_ALLOC(fit->context, double, px_mul_size(9, triangle_count + (size_t)1));
-    bool ready = sma->corners && sma->masses && sma->bones && r.block && t.inverses;
-    pelt_result result = ready ? turn_all(&t, &r, &model->mesh) : PELT_ERROR_MEMORY;
-    px_free(fit->context, t.inverses);
-    px_free(fit->context, r.block);
-    return result;
-}
-
 /* ---- Bones ------------------------------------------------------------------------------------------------ */
 
 /* Fewest triangles of a mode that becomes a bone: a hundredth of all, at least LEAST_CORE, which determine a motion,
@@ -160,31 +187,99 @@ pelt_result px_sma_rotations(px_sma *sma, px_fit *fit, const pelt_model *model, 
  * minimum, TRACE², so that no bone has zero mass. */
 #define TRACE 1e-2f
 
-static float say(float offset) {
+static float kernel(float offset) {
     float x = fmaxf(1 - offset, TRACE);
     return x * x;
 }
 
-pelt_result px_sma_find(px_sma *sma, px_fit *fit, const pelt_model *model, const px_gathered *plan,
-                        const pelt_decompose_desc *desc) {
-    PX_TRY(px_sma_rotations(sma, fit, model, plan, desc));
+static pelt_result find_triangles(turning *t, const pelt_model *model) {
+    px_sma *sma = t->sma;
+    px_reduction *r = &t->reduction;
+    PX_TRY(read_rest(r, r->block));
+    take_triangles(t, &model->mesh, &r->plan->classes, r->block);
+    if (sma->triangle_count == 0)
+        return px_fail(r->fit->context, PELT_ERROR_INPUT,
+                       "there is no triangle with an area at rest, and the method sma goes by how triangles turn; the "
+                       "default method needs none");
+    size_t size = px_mul_size(px_mul_size(sma->triangle_count, t->pitch), 3 * sizeof(float));
+    if (r->desc->memory > 0 && size > r->desc->memory)
+        return px_fail(r->fit->context, PELT_ERROR_MEMORY,
+                       "the method sma holds the rotations of %u triangles, %zu MB, more than memory allows; the "
+                       "default method takes less",
+                       sma->triangle_count, size >> 20);
+    t->points = PX_ALLOC(r->fit->context, float, px_mul_size(sma->triangle_count, t->pitch));
+    return t->points ? each_block(t, "rotations", sma->triangle_count, BLOCK, sample_some) : PELT_ERROR_MEMORY;
+}
+
+/* Clusters the rotations: bones, masses and counts. */
+static pelt_result find_clusters(turning *t) {
+    px_sma *sma = t->sma;
+    px_fit *fit = t->reduction.fit;
     size_t least = px_max_size(px_min_size(sma->triangle_count / LEAST_SHARE, ENOUGH_CORE), LEAST_CORE);
-    px_shift_points points = {sma->rotations, sma->triangle_count, 3 * (size_t)fit->row_count, sma->pitch};
-    float *offsets = PX_NEW(fit->arena, float, sma->triangle_count);
+    px_shift_points points = {t->points, sma->triangle_count, 9 * t->samples, t->pitch};
+    float *offsets = PX_ALLOC(fit->context, float, sma->triangle_count);
     if (!offsets)
         return PELT_ERROR_MEMORY;
-    PX_TRY(px_mean_shift(fit->context, &points, (double)points.dimension * desc->rotation_tolerance, (uint32_t)least,
-                         sma->bones, offsets, &sma->bone_count));
-    if (sma->bone_count > MOST_BONES)
-        return px_fail(fit->context, PELT_ERROR_INPUT,
-                       "%u bones with this rotation_tolerance are more than %u; a larger one finds fewer",
-                       sma->bone_count, MOST_BONES);
-    for (uint32_t n = 0; n < sma->triangle_count; n++) {
+    pelt_result result =
+        px_mean_shift(fit->context, &points, (double)points.dimension * t->reduction.desc->rotation_tolerance,
+                      (uint32_t)least, sma->bones, offsets, &sma->bone_count);
+    for (uint32_t n = 0; result == PELT_OK && n < sma->triangle_count; n++) {
         sma->core_count += sma->bones[n] != PELT_NONE && offsets[n] < 1;
-        sma->masses[n] *= (double)say(offsets[n]);
+        sma->masses[n] *= (double)kernel(offsets[n]);
     }
-    if (sma->flat_count > 0)
+    px_free(fit->context, offsets);
+    if (result == PELT_OK && sma->bone_count > MOST_BONES)
+        result = px_fail(fit->context, PELT_ERROR_INPUT,
+                         "%u bones with this rotation_tolerance are more than %u; a larger one finds fewer",
+                         sma->bone_count, MOST_BONES);
+    return result;
+}
+
+/* Counting sort of the triangles by bone, then their sums of rotations. */
+static pelt_result sum_rotations(turning *t) {
+    px_sma *sma = t->sma;
+    px_fit *fit = t->reduction.fit;
+    sma->rotations = PX_NEW(fit->arena, double, px_mul_size(9 * (size_t)sma->bone_count, t->frame_count));
+    t->order = PX_ALLOC(fit->context, uint32_t, sma->triangle_count);
+    t->firsts = PX_ALLOC(fit->context, uint32_t, sma->bone_count + (size_t)2);
+    if (!sma->rotations || !t->order || !t->firsts)
+        return PELT_ERROR_MEMORY;
+    for (uint32_t n = 0; n < sma->triangle_count; n++)
+        if (sma->bones[n] != PELT_NONE)
+            t->firsts[sma->bones[n] + 2]++;
+    for (uint32_t j = 2; j < sma->bone_count + 2; j++)
+        t->firsts[j] += t->firsts[j - 1];
+    for (uint32_t n = 0; n < sma->triangle_count; n++)
+        if (sma->bones[n] != PELT_NONE)
+            t->order[t->firsts[sma->bones[n] + 1]++] = n;
+    return each_block(t, "bones", sma->bone_count, 1, sum_some);
+}
+
+pelt_result px_sma_find(px_sma *sma, px_fit *fit, const pelt_model *model, const px_gathered *plan,
+                        const pelt_decompose_desc *desc) {
+    uint32_t triangle_count = model->mesh.triangle_count;
+    size_t N = fit->vertex_count, F = fit->row_count / 3;
+    size_t frames = px_min_size(px_max_size(PX_REDUCE_BLOCK / (3 * N), 1), FRAMES);
+    *sma = (px_sma){.corners = px_arena_alloc(fit->arena, triangle_count + (size_t)1, sizeof *sma->corners)};
+    sma->masses = PX_NEW(fit->arena, double, triangle_count);
+    sma->bones = PX_NEW(fit->arena, uint32_t, triangle_count);
+    turning t = {.sma = sma, .vertex_count = N, .frame_count = F, .stride = (F + SAMPLED_MOST - 1) / SAMPLED_MOST};
+    t.reduction = (px_reduction){.fit = fit, .clips = model->clips, .plan = plan, .desc = desc};
+    t.samples = (F + t.stride - 1) / t.stride;
+    t.pitch = (9 * t.samples + PX_SHIFT_LANES - 1) / PX_SHIFT_LANES * PX_SHIFT_LANES;
+    t.reduction.block = PX_ALLOC(fit->context, double, px_mul_size(3 * frames, N));
+    t.inverses = PX_ALLOC(fit->context, double, px_mul_size(9, triangle_count + (size_t)1));
+    bool ready = sma->corners && sma->masses && sma->bones && t.reduction.block && t.inverses;
+    pelt_result result = ready ? find_triangles(&t, model) : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
+        result = find_clusters(&t);
+    if (result == PELT_OK)
+        result = sum_rotations(&t);
+    void *const arrays[] = {t.inverses, t.reduction.block, t.points, t.order, t.firsts};
+    for (size_t a = 0; a < PX_COUNT(arrays); a++)
+        px_free(fit->context, arrays[a]);
+    if (result == PELT_OK && sma->flat_count > 0)
         px_log(fit->context, PELT_LOG_WARNING, "%u of %u triangles have no area at rest and say nothing about bones",
                sma->flat_count, sma->flat_count + sma->triangle_count);
-    return PELT_OK;
+    return result;
 }

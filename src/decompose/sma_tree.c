@@ -27,12 +27,12 @@ void px_shift_sketch(const float *point, size_t dimension, float sketch[static P
 
 typedef struct sorted {
     float key;
-    uint32_t place; /* index among the chosen points */
+    uint32_t place; /* index of the sketch */
 } sorted;
 
 typedef struct building {
     px_shift_tree *tree;
-    const float *sketches; /* [index among the chosen points] */
+    const float *sketches; /* [index of the sketch] */
     sorted *order;         /* [place in the tree] */
 } building;
 
@@ -67,47 +67,42 @@ static void build_node(const building *b, size_t node, size_t first, size_t end)
     build_node(b, 2 * node + 2, middle, end);
 }
 
-static void build_tree(const building *b, const uint32_t *chosen) {
+static void build_tree(const building *b) {
     px_shift_tree *tree = b->tree;
     for (size_t p = 0; p < tree->count; p++)
         b->order[p].place = (uint32_t)p;
     build_node(b, 0, 0, tree->count);
     for (size_t p = 0; p < tree->count; p++) {
         uint32_t place = b->order[p].place;
-        tree->order[p] = chosen ? chosen[place] : place;
+        tree->order[p] = place;
         memcpy(tree->sketches + p * PX_SHIFT_SKETCH, b->sketches + place * PX_SHIFT_SKETCH,
                PX_SHIFT_SKETCH * sizeof *tree->sketches);
     }
 }
 
-pelt_result px_shift_tree_create(pelt_context *context, const px_shift_points *points, const uint32_t *chosen,
-                                 size_t count, px_shift_tree *tree) {
-    *tree = (px_shift_tree){.context = context, .count = count, .levels = 1};
+pelt_result px_shift_tree_create(pelt_context *context, const float *sketches, size_t count, px_shift_tree *tree) {
+    *tree = (px_shift_tree){.context = context, .kernels = px_shift_kernels_best(), .count = count, .levels = 1};
     while (count >> (tree->levels - 1) > LEAF)
         tree->levels++;
     size_t nodes = ((size_t)1 << tree->levels) - 1, size = px_mul_size(count, PX_SHIFT_SKETCH);
-    float *sketches = PX_ALLOC(context, float, size);
     sorted *order = PX_ALLOC(context, sorted, count);
-    tree->order = PX_ALLOC(context, uint32_t, count);
-    tree->sketches = PX_ALLOC(context, float, size);
-    tree->boxes = PX_ALLOC(context, float, nodes * 2 * PX_SHIFT_SKETCH);
-    bool ready = sketches && order && tree->order && tree->sketches && tree->boxes;
-    for (size_t p = 0; ready && p < count; p++)
-        px_shift_sketch(points->values + (chosen ? chosen[p] : p) * points->pitch, points->dimension,
-                        sketches + p * PX_SHIFT_SKETCH);
-    if (ready)
-        build_tree(&(building){tree, sketches, order}, chosen);
+    tree->boxes = PX_ALLOC(context, float, size + nodes * 2 * PX_SHIFT_SKETCH + count);
+    bool ready = order && tree->boxes;
+    if (ready) {
+        tree->sketches = tree->boxes + nodes * 2 * PX_SHIFT_SKETCH;
+        tree->order = (uint32_t *)(void *)(tree->sketches + size);
+    }
+    if (ready && count > 0)
+        build_tree(&(building){tree, sketches, order});
     else
         px_shift_tree_free(tree);
     px_free(context, order);
-    px_free(context, sketches);
     return ready ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 void px_shift_tree_free(px_shift_tree *tree) {
     px_free(tree->context, tree->boxes);
-    px_free(tree->context, tree->sketches);
-    px_free(tree->context, tree->order);
+    *tree = (px_shift_tree){.context = tree->context};
 }
 
 /* ---- Finding ---------------------------------------------------------------------------------------------- */
@@ -120,40 +115,13 @@ typedef struct search {
     void *user;
 } search;
 
-static float sum_lanes(const float lanes[PX_SHIFT_LANES]) {
-    float sum = 0;
-    for (size_t l = 0; l < PX_SHIFT_LANES; l++)
-        sum += lanes[l];
-    return sum;
-}
-
-static float box_distance(const float *box, const float *sketch) {
-    const float *low = box, *high = box + PX_SHIFT_SKETCH;
-    float lanes[PX_SHIFT_LANES] = {0};
-    for (size_t s = 0; s < PX_SHIFT_SKETCH; s += PX_SHIFT_LANES)
-        for (size_t l = 0; l < PX_SHIFT_LANES; l++) {
-            float below = low[s + l] - sketch[s + l], above = sketch[s + l] - high[s + l];
-            float off = below > above ? below : above;
-            lanes[l] += off > 0 ? off : 0;
-        }
-    return sum_lanes(lanes);
-}
-
-static float sketch_distance(const float *a, const float *b) {
-    float lanes[PX_SHIFT_LANES] = {0};
-    for (size_t s = 0; s < PX_SHIFT_SKETCH; s += PX_SHIFT_LANES)
-        for (size_t l = 0; l < PX_SHIFT_LANES; l++)
-            lanes[l] += fabsf(a[s + l] - b[s + l]);
-    return sum_lanes(lanes);
-}
-
 /* Visits a node with places [first, end) for the query positions whose bits are set in `places`. */
 static void visit(const search *find, unsigned places, size_t node, size_t first, size_t end) {
     const px_shift_tree *tree = find->tree;
     unsigned inside = 0;
     for (unsigned n = 0; places >> n; n++)
-        if (places >> n & 1 && box_distance(tree->boxes + node * 2 * PX_SHIFT_SKETCH,
-                                            find->sketches + n * PX_SHIFT_SKETCH) <= find->radius)
+        if (places >> n & 1 && tree->kernels->box_distance(tree->boxes + node * 2 * PX_SHIFT_SKETCH,
+                                                           find->sketches + n * PX_SHIFT_SKETCH) <= find->radius)
             inside |= 1u << n;
     if (inside == 0)
         return;
@@ -165,8 +133,9 @@ static void visit(const search *find, unsigned places, size_t node, size_t first
     }
     for (size_t p = first; p < end; p++)
         for (unsigned n = 0; inside >> n; n++)
-            if (inside >> n & 1 && sketch_distance(tree->sketches + p * PX_SHIFT_SKETCH,
-                                                   find->sketches + n * PX_SHIFT_SKETCH) <= find->radius)
+            if (inside >> n & 1 &&
+                tree->kernels->distance(tree->sketches + p * PX_SHIFT_SKETCH, find->sketches + n * PX_SHIFT_SKETCH,
+                                        PX_SHIFT_SKETCH) <= find->radius)
                 find->near(find->user, n, tree->order[p]);
 }
 
