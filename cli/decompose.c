@@ -13,6 +13,8 @@
 static const pelt_option own_options[] = {
     {"output", 'o', PELT_OPTION_TEXT, PELT_FIELD(decompose_settings, output), NULL, 0, 0, NULL, "FILE",
      "the rig (.glb, .gltf)"},
+    {"preset", 0, PELT_OPTION_CHOICE, PELT_FIELD(decompose_settings, preset), "none", 0, 0, "none|fesam2010|sma2005",
+     NULL, "a method as published, Kavan et al. 2010 or James and Twigg 2005; other options take precedence"},
     {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(decompose_settings, fps), "30", 0.001, 100000, NULL, "N",
      "frames per second of inputs that do not say, and at which motions of rigs are evaluated"},
     {"motion", 0, PELT_OPTION_TEXT, PELT_FIELD(decompose_settings, motion), NULL, 0, 0, NULL, "NAME|INDEX",
@@ -189,6 +191,11 @@ static exit_code load_known(decompose_work *w) {
 static exit_code check_options(const cli_session *session, const decompose_settings *s) {
     const pelt_decompose_desc *d = &s->decompose;
     bool sma = d->method == PELT_DECOMPOSE_SMA, rig = s->skeleton || s->rig_weights || d->add > 0;
+    if (sma && d->published && d->weight_solver != PELT_WEIGHT_SOLVER_NNLS)
+        return usage_error(session,
+                           "files hold no negative weights: with --published, --weight-solver %s is only for "
+                           "'pelt study', which writes no skin",
+                           d->weight_solver == PELT_WEIGHT_SOLVER_TSVD ? "tsvd" : "bounded");
     const idle_options rules[] = {
         {!sma, "rotation-tolerance weight-solver min-weight", "without --method sma"},
         {d->weight_solver != PELT_WEIGHT_SOLVER_BOUNDED, "min-weight", "without --weight-solver bounded"},

@@ -14,6 +14,7 @@ typedef struct decompose_settings {
     const char *rest;
     double fps;
     uint32_t target;
+    uint32_t preset; /* applied by the parser */
     pelt_decompose_corrected_desc corrected;
     bool sparse;
 } decompose_settings;

@@ -125,6 +125,7 @@ void decompose_json(cli_json *json, const decompose_work *w) {
     json_count(json, "dimension", w->report.decompose.dimension);
     if (w->desc.method == PELT_DECOMPOSE_SMA) {
         json_real(json, "near_rigid", w->report.decompose.near_rigid);
+        json_real(json, "core_fraction", w->report.decompose.core_fraction);
         json_count(json, "flat_triangles", w->report.decompose.flat_count);
         json_real(json, "error_rms_weights", w->report.decompose.error_weights);
         json_count(json, "negative_vertices", w->report.decompose.negative_count);
@@ -162,7 +163,8 @@ void decompose_rows(cli_table *table, const decompose_work *w) {
     table_row(table, "bones", "%s, at most %u a vertex", grouped(r->bone_count), r->influence_count);
     table_row(table, "dimension", "%s", grouped(r->dimension));
     if (w->desc.method == PELT_DECOMPOSE_SMA)
-        table_row(table, "near-rigid", "%.1f %% of the triangles", 100 * r->near_rigid);
+        table_row(table, "near-rigid", "%.1f %% of the triangles; %.1f %% within the tolerance of their bone",
+                  100 * r->near_rigid, 100 * r->core_fraction);
     if (r->negative_count > 0)
         table_row(table, "negative", "%s vertices had weights below 0, which no file holds; E_rms with them %.4g",
                   grouped(r->negative_count), r->error_weights);

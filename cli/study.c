@@ -31,8 +31,12 @@ static const pelt_option own_options[] = {
      "bones of a vertex, at most"},
     {"iterations", 0, PELT_OPTION_UINT, PELT_FIELD(study_settings, iterations), "42", 1, 10000, NULL, "N",
      "of fesam, at most"},
-    {"rotation-tolerance", 0, PELT_OPTION_REAL, PELT_FIELD(study_settings, rotation_tolerance), "0.05", 1e-6, 10, NULL,
-     "E", "of sma: a larger one finds fewer bones"},
+    {"rotation-tolerance", 0, PELT_OPTION_TEXT, PELT_FIELD(study_settings, rotation_tolerance), "0.05", 0, 0, NULL,
+     "LIST", "of sma: a larger one finds fewer bones"},
+    {"published", 0, PELT_OPTION_FLAG, PELT_FIELD(study_settings, published), NULL, 0, 0, NULL, NULL,
+     "fesam and sma as published, see --preset of 'pelt decompose'"},
+    {"write", 0, PELT_OPTION_TEXT, PELT_FIELD(study_settings, write), NULL, 0, 0, NULL, "FOLDER",
+     "write the animation of each row as a cache (.pc2) of the input's mesh"},
     {"fps", 0, PELT_OPTION_REAL, PELT_FIELD(study_settings, fps), "30", 0.001, 100000, NULL, "N",
      "frames per second of inputs that do not say, and at which motions of rigs are evaluated"},
     {"csv", 0, PELT_OPTION_TEXT, PELT_FIELD(study_settings, csv), NULL, 0, 0, NULL, "FILE", "write the table as CSV"},
@@ -59,6 +63,23 @@ static exit_code parse_numbers(const cli_session *session, const char *option, c
             return usage_error(session, "--%s %s: it takes numbers from 1 to %u with commas between", option, text,
                                most);
         list->items[list->count++] = (uint32_t)value;
+        if (!*end)
+            return EXIT_DONE;
+        p = end;
+    }
+}
+
+/* Parses tolerances separated by commas, as millionths. */
+static exit_code parse_tolerances(study_work *w) {
+    const char *text = w->settings->rotation_tolerance;
+    w->tolerances.items = must_alloc(strlen(text) + 1, sizeof *w->tolerances.items);
+    for (const char *p = text;; p++) {
+        char *end = NULL;
+        double value = strspn(p, "0123456789.") ? strtod(p, &end) : 0;
+        if (!(value >= 1e-4 && value <= 1) || (*end && *end != ','))
+            return usage_error(w->session,
+                               "--rotation-tolerance %s: it takes numbers from 0.0001 to 1 with commas between", text);
+        w->tolerances.items[w->tolerances.count++] = (uint32_t)(value * 1e6 + 0.5);
         if (!*end)
             return EXIT_DONE;
         p = end;
@@ -102,6 +123,7 @@ static exit_code check_options(const study_work *w) {
         {!fesam && !sad && !cpca && !svd, "bones", "to sma, which finds the number of bones by itself"},
         {!fesam && !sma && !sad, "corrections influences", "without fesam, sma or sad among --methods"},
         {!fesam, "iterations", "without fesam among --methods"},
+        {!fesam && !sma, "published", "without fesam or sma among --methods"},
         {!sma, "rotation-tolerance", "without sma among --methods"},
         {!cpca, "clusters components rounds", "without cpca among --methods"},
         {!svd, "ranks", "without svd among --methods"},
@@ -123,8 +145,7 @@ static exit_code parse_settings(study_work *w) {
         code = parse_numbers(w->session, "ranks", s->ranks ? s->ranks : s->bones, 4 * MOST_BONES, &w->ranks);
     for (size_t n = 0; !s->ranks && n < w->ranks.count; n++)
         w->ranks.items[n] *= 4; /* a bone's transform has 4 columns */
-    w->once = (number_list){must_alloc(1, sizeof(uint32_t)), 1};
-    return code;
+    return code == EXIT_DONE ? parse_tolerances(w) : code;
 }
 
 /* ---- The verb --------------------------------------------------------------------------------------------- */
@@ -165,6 +186,10 @@ static exit_code study(study_work *w) {
     exit_code code = parse_settings(w);
     if (code == EXIT_DONE)
         code = load_input(w);
+    if (code == EXIT_DONE) {
+        pelt_result made = pelt_decompose_cache_create(w->session->context, &w->cache);
+        code = made == PELT_OK ? EXIT_DONE : session_fail(w->session, made);
+    }
     for (size_t m = 0; m < study_method_count && code == EXIT_DONE; m++)
         if (w->wanted[m])
             code = run_method(w, &study_methods[m]);
@@ -186,7 +211,8 @@ static exit_code run(cli_session *session, const void *given, const char *const 
     free(w.bones.items);
     free(w.clusters.items);
     free(w.ranks.items);
-    free(w.once.items);
+    free(w.tolerances.items);
+    pelt_decompose_cache_destroy(w.cache);
     pelt_study_destroy(w.study);
     keep_model(session, w.source); /* destroyed last: `best` borrows from it */
     keep_model(session, w.best);
@@ -197,7 +223,10 @@ static const example examples[] = {
     {"pelt study horse.obj horse.pc2", "all methods, skins with 10, 20 and 30 bones"},
     {"pelt study cow.obj cow.pc2 --bones 18 --csv cow.csv", "a row of FESAM's Table 2"},
     {"pelt study flag.obj flag.pc2 --methods fesam,sad --bones 10,20,40,80 --svg flag.svg", "how far more bones help"},
-    {"pelt study horse.obj horse.pc2 --methods sma --basis rest", "as in SMA's Table 1, with its own corrections"},
+    {"pelt study horse.obj horse.pc2 --methods sma --published --basis rest", "a row of SMA's Table 1"},
+    {"pelt study horse.obj horse.pc2 --methods sma-affine-nnls --published --rotation-tolerance 0.05,0.1,0.2 --svg "
+     "f.svg",
+     "SMA's Figure 12: error against bones"},
 };
 
 const cli_verb verb_study = {
@@ -206,7 +235,9 @@ const cli_verb verb_study = {
     .usage = "pelt study INPUT… [options]",
     .about = "The input is that of 'pelt decompose'. Each method stores the whole animation; each row has its error "
              "and size.\n\nfesam: bones and weights of 'pelt decompose'. sma: bones where triangles rotate alike, "
-             "rigid or affine, with weights by truncated SVD or non-negative least squares. sad: bones spread evenly, "
+             "rigid or affine, with weights by truncated SVD or non-negative least squares. --published takes the "
+             "steps of the papers only, and "
+             "keeps negative weights. sad: bones spread evenly, "
              "weights by distance, transforms by least squares. cpca: principal components of clusters of vertices. "
              "svd: principal components of all vertices. Skins have a second row with --corrections morph "
              "targets.\n\nBy default cpca has 4 components for each of as many clusters as there are bones, and svd 4 "

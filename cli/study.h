@@ -20,7 +20,9 @@ typedef struct study_settings {
     uint32_t basis;       /* pelt_correct_basis of the corrections */
     uint32_t influences;
     uint32_t iterations;
-    double rotation_tolerance;
+    const char *rotation_tolerance; /* list of numbers */
+    bool published;
+    const char *write; /* folder for the animations of the rows; NULL: none */
     double fps;
     const char *csv, *svg;
 } study_settings;
@@ -56,6 +58,9 @@ typedef struct study_row {
     double frame_bytes;    /* stored bytes per frame */
     double ratio;          /* compression ratio: bytes of all positions as floats / stored bytes */
     double seconds;        /* time to solve, without reading and measuring */
+    double seconds_init;   /* of that, before the first iteration: reduction and seeds */
+    double seconds_step;   /* of one iteration; 0: none */
+    double near_rigid;     /* η of SMA; 0: another method */
     pelt_difference error; /* of the stored animation against the source */
     double *rank_errors;   /* [corrections + 1] E_rms by number of morph targets; NULL without corrections */
 } study_row;
@@ -69,7 +74,9 @@ struct study_work {
     pelt_model *source; /* its clips are the animation */
     pelt_clip whole;    /* all clips of the source, concatenated */
     bool *wanted;       /* [method] */
-    number_list bones, clusters, ranks, once;
+    number_list bones, clusters, ranks;
+    number_list tolerances; /* in millionths */
+    pelt_decompose_cache *cache;
     pelt_study *study; /* NULL until a method needs it */
     double study_seconds;
     study_row *rows;

@@ -12,10 +12,34 @@ static double number_bytes(uint32_t count) {
     return count <= 256 ? 1 : 2;
 }
 
+/* Writes the animation of a row as FOLDER/METHOD-NUMBER.pc2, or METHOD-NUMBER-corrected.pc2. */
+static pelt_result write_row(study_work *w, const study_row *row, const pelt_clip *result) {
+    pelt_model *model;
+    pelt_result done = pelt_model_borrow(w->session->context, w->source, &model);
+    if (done != PELT_OK)
+        return done;
+    char *path =
+        must_format("%s/%s-%u%s.pc2", w->settings->write, row->method->name,
+                    row->components ? row->bones * row->components : row->bones, row->corrections ? "-corrected" : "");
+    pelt_clip clip = *result;
+    model->clips = &clip;
+    model->clip_count = 1;
+    pelt_save_desc save = pelt_save_desc_default();
+    save.fps = w->settings->fps;
+    done = pelt_save(w->session->context, model, path, &save);
+    model->clip_count = 0;
+    pelt_model_destroy(model);
+    free(path);
+    return done;
+}
+
 /* Takes over row.rank_errors. */
 static pelt_result add_row(study_work *w, study_row row, const pelt_clip *result) {
     double points = w->whole.point_count, frames = w->whole.frame_count;
-    pelt_result compared = pelt_compare_clips(w->session->context, &w->whole, result, NULL, &row.error, NULL);
+    const pelt_mesh *mesh = w->source->mesh.triangle_count > 0 ? &w->source->mesh : NULL;
+    pelt_result compared = pelt_compare_clips(w->session->context, &w->whole, result, mesh, &row.error, NULL);
+    if (compared == PELT_OK && w->settings->write)
+        compared = write_row(w, &row, result);
     if (compared != PELT_OK) {
         free(row.rank_errors);
         return compared;
@@ -98,7 +122,11 @@ static pelt_result find_skin(study_work *w, const study_method *method, pelt_dec
         result = pelt_decompose(w->session->context, model, desc, &report);
     if (result != PELT_OK)
         return result;
-    study_row row = {.method = method, .seconds = now() - start, .negative = report.negative_count};
+    double total = now() - start, solve = report.iteration_count > 0 ? report.seconds_solve : 0;
+    study_row row = {.method = method, .seconds = total, .negative = report.negative_count};
+    row.seconds_init = report.seconds_reduce + report.seconds_seed;
+    row.seconds_step = report.iteration_count > 0 ? solve / report.iteration_count : 0;
+    row.near_rigid = report.near_rigid;
     result = add_skin(w, row, model);
     if (result == PELT_OK && w->settings->corrections > 0)
         result = correct(w, row, model);
@@ -115,6 +143,7 @@ static pelt_result run_skin(study_work *w, const study_method *method, pelt_deco
     desc->influences = w->settings->influences;
     desc->transforms = method->transforms;
     desc->key_tolerance = 0; /* every frame is stored */
+    desc->cache = w->cache;
     result = find_skin(w, method, desc, model);
     if (result == PELT_OK)
         keep_best(w, model);
@@ -125,17 +154,21 @@ static pelt_result run_skin(study_work *w, const study_method *method, pelt_deco
 
 static pelt_result run_fesam(study_work *w, const study_method *method, uint32_t bones) {
     pelt_decompose_desc desc = pelt_decompose_desc_default();
+    pelt_result result = PELT_OK;
+    if (w->settings->published)
+        result = pelt_options_preset(w->session->context, pelt_decompose_options(), &desc, "fesam2010");
     desc.bones = bones;
-    desc.iterations = w->settings->iterations;
-    return run_skin(w, method, &desc);
+    if (!w->settings->published || option_given(w->session, "iterations"))
+        desc.iterations = w->settings->iterations;
+    return result == PELT_OK ? run_skin(w, method, &desc) : result;
 }
 
-static pelt_result run_sma(study_work *w, const study_method *method, uint32_t once) {
-    (void)once;
+static pelt_result run_sma(study_work *w, const study_method *method, uint32_t millionths) {
     pelt_decompose_desc desc = pelt_decompose_desc_default();
     desc.method = PELT_DECOMPOSE_SMA;
     desc.weight_solver = method->solver;
-    desc.rotation_tolerance = w->settings->rotation_tolerance;
+    desc.published = w->settings->published;
+    desc.rotation_tolerance = millionths / 1e6;
     return run_skin(w, method, &desc);
 }
 
@@ -189,10 +222,10 @@ static pelt_result run_svd(study_work *w, const study_method *method, uint32_t r
 #define LIST(name) offsetof(study_work, name)
 const study_method study_methods[] = {
     {"fesam", "FESAM", run_fesam, LIST(bones), PELT_TRANSFORMS_AFFINE, 0},
-    {"sma-rigid-tsvd", "SMA rigid TSVD", run_sma, LIST(once), PELT_TRANSFORMS_RIGID, PELT_WEIGHT_SOLVER_TSVD},
-    {"sma-rigid-nnls", "SMA rigid NNLS", run_sma, LIST(once), PELT_TRANSFORMS_RIGID, PELT_WEIGHT_SOLVER_NNLS},
-    {"sma-affine-tsvd", "SMA affine TSVD", run_sma, LIST(once), PELT_TRANSFORMS_AFFINE, PELT_WEIGHT_SOLVER_TSVD},
-    {"sma-affine-nnls", "SMA affine NNLS", run_sma, LIST(once), PELT_TRANSFORMS_AFFINE, PELT_WEIGHT_SOLVER_NNLS},
+    {"sma-rigid-tsvd", "SMA rigid TSVD", run_sma, LIST(tolerances), PELT_TRANSFORMS_RIGID, PELT_WEIGHT_SOLVER_TSVD},
+    {"sma-rigid-nnls", "SMA rigid NNLS", run_sma, LIST(tolerances), PELT_TRANSFORMS_RIGID, PELT_WEIGHT_SOLVER_NNLS},
+    {"sma-affine-tsvd", "SMA affine TSVD", run_sma, LIST(tolerances), PELT_TRANSFORMS_AFFINE, PELT_WEIGHT_SOLVER_TSVD},
+    {"sma-affine-nnls", "SMA affine NNLS", run_sma, LIST(tolerances), PELT_TRANSFORMS_AFFINE, PELT_WEIGHT_SOLVER_NNLS},
     {"sad", "SAD", run_sad, LIST(bones), PELT_TRANSFORMS_AFFINE, 0},
     {"cpca", "CPCA", run_cpca, LIST(clusters), 0, 0},
     {"svd", "SVD", run_svd, LIST(ranks), 0, 0},

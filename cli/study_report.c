@@ -23,8 +23,8 @@ static char *row_contents(const study_row *row) {
                             : must_format("%u %s bone%s", row->bones, kind, s);
 }
 
-static const char *const headings[] = {"method", "stored",  "E_rms",        "E_kg %",
-                                       "ratio",  "seconds", "bytes/vertex", "bytes/frame"};
+static const char *const headings[] = {"method",       "stored",      "E_rms",  "E_kg %", "ratio",    "seconds",
+                                       "bytes/vertex", "bytes/frame", "init s", "step s", "normals °"};
 
 static void print_table(const study_work *w) {
     size_t columns = COUNT(headings), count = columns * (w->row_count + 1);
@@ -40,6 +40,9 @@ static void print_table(const study_work *w) {
         *cell++ = must_format("%.2f", row->seconds);
         *cell++ = must_format("%s", grouped((uint64_t)row->vertex_bytes));
         *cell++ = must_format("%s", grouped((uint64_t)row->frame_bytes));
+        *cell++ = must_format("%.3f", row->seconds_init);
+        *cell++ = row->seconds_step > 0 ? must_format("%.3f", row->seconds_step) : must_format("–");
+        *cell++ = isnan(row->error.normal_degrees) ? must_format("–") : must_format("%.2f", row->error.normal_degrees);
     }
     terminal_clear();
     fprintf(w->session->out, "%s vertices, %s frames\n", grouped(w->whole.point_count), grouped(w->whole.frame_count));
@@ -52,12 +55,14 @@ static void print_table(const study_work *w) {
 /* Titles need no quoting: none contains a comma or a quote. */
 static char *csv_text(const study_work *w) {
     char *text = must_format(
-        "method,bones,components,corrections,E_rms,E_kg,E_max,ratio,seconds,bytes_per_vertex,bytes_per_frame\n");
+        "method,bones,components,corrections,E_rms,E_kg,E_max,ratio,seconds,bytes_per_vertex,bytes_per_frame,"
+        "seconds_init,seconds_step,normal_degrees\n");
     for (const study_row *row = w->rows; row < w->rows + w->row_count; row++) {
         char *longer =
-            must_format("%s%s,%u,%u,%u,%.9g,%.9g,%.9g,%.9g,%.3f,%.0f,%.0f\n", text, row->method->title, row->bones,
-                        row->components, row->corrections, row->error.error_rms, row->error.error_kg,
-                        row->error.error_max, row->ratio, row->seconds, row->vertex_bytes, row->frame_bytes);
+            must_format("%s%s,%u,%u,%u,%.9g,%.9g,%.9g,%.9g,%.3f,%.0f,%.0f,%.3f,%.4f,%.9g\n", text, row->method->title,
+                        row->bones, row->components, row->corrections, row->error.error_rms, row->error.error_kg,
+                        row->error.error_max, row->ratio, row->seconds, row->vertex_bytes, row->frame_bytes,
+                        row->seconds_init, row->seconds_step, row->error.normal_degrees);
         free(text);
         text = longer;
     }
@@ -158,6 +163,11 @@ static void report_rows(const study_work *w, cli_json *json) {
         json_real(json, "bytes_per_vertex", row->vertex_bytes);
         json_real(json, "bytes_per_frame", row->frame_bytes);
         json_count(json, "negative_vertices", row->negative);
+        json_real(json, "seconds_init", row->seconds_init);
+        json_real(json, "seconds_step", row->seconds_step);
+        json_real(json, "normal_degrees", row->error.normal_degrees);
+        json_real(json, "normal_rms", row->error.normal_rms);
+        json_real(json, "near_rigid", row->near_rigid);
         json_close(json, '}');
     }
     json_close(json, ']');

@@ -112,7 +112,7 @@ static void regions_follow_motion(void **state) {
             px_neighbours_make(fit.arena, &mesh, &(pelt_vertex_classes){.count = fit.vertex_count}, &neighbours));
     assert_int_equal(neighbours.offsets[1] - neighbours.offsets[0], 2); /* a corner of the strip, each neighbour once */
     assert_int_equal(neighbours.offsets[11] - neighbours.offsets[10], 4);
-    test_ok(&test, px_fit_seed_regions(&fit, &neighbours, 2));
+    test_ok(&test, px_fit_seed_regions(&fit, &(px_seed_surface){.neighbours = &neighbours}, 2));
     assert_int_equal(fit.bone_count, 2);
     uint16_t left = fit.now.bones[0], right = fit.now.bones[4 * (2 * COLUMNS - 1)];
     assert_int_not_equal(left, right);

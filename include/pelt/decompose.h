@@ -40,13 +40,14 @@ typedef enum pelt_reduction {
     PELT_REDUCE_MAX,          /* the longest remaining column, one after another */
     PELT_REDUCE_GRAM_SCHMIDT, /* the columns in order */
     PELT_REDUCE_POWER1,       /* the longest remaining column after one power iteration */
-    PELT_REDUCE_POWER2        /* the same after two */
+    PELT_REDUCE_POWER2,       /* the same after two */
+    PELT_REDUCE_MAX_PLAIN     /* as max, without line 5 of Algorithm 1, which keeps the basis orthogonal */
 } pelt_reduction;
 
 /* How the first bones are found. */
 typedef enum pelt_seed_method {
     PELT_SEED_SPLIT,  /* clusters of similar motion, split where their error is largest */
-    PELT_SEED_REGIONS /* regions grown over the surface from distant seeds, as in the paper */
+    PELT_SEED_REGIONS /* regions grown over the surface from distant seed triangles, as in FESAM §4.1 */
 } pelt_seed_method;
 
 typedef struct pelt_decompose_desc {
@@ -57,7 +58,7 @@ typedef struct pelt_decompose_desc {
     double error;        /* E_rms to reach with as few bones as possible; default 0: no target */
     uint32_t influences; /* K, bones per vertex at most, 1 to 8; default 4 */
     uint32_t transforms; /* pelt_transforms; default affine */
-    uint32_t iterations; /* at most, from 1; default 42 */
+    uint32_t iterations; /* at most, from 0: the initial segmentation, one bone per vertex; default 42 */
     double tolerance; /* stop when ten iterations lower the error by less than this fraction, 0 to 1; default 0.005 */
     double epsilon;   /* E_rms that the reduction may lose; default 0: a negligible amount for this number of bones */
     uint32_t reduce;  /* pelt_reduction; default svd */
@@ -78,6 +79,7 @@ typedef struct pelt_decompose_desc {
     bool turned_normals; /* rotate rest normals with the rest pose only; default false: fit them, see "Normals" */
     bool hierarchy;      /* join rigid bones to a skeleton where their motions are most similar; default false: flat */
 
+    bool published;            /* only the steps of the method's paper, see "As published"; default false */
     uint32_t method;           /* pelt_decompose_method; default fesam. The next three fields are for sma */
     double rotation_tolerance; /* ε, 1e-4 to 1: mean difference of rotation matrix entries within a bone; larger: fewer
                                 * bones; default 0.05 */
@@ -97,6 +99,8 @@ typedef struct pelt_decompose_desc {
     uint32_t add; /* helper bones to add to the rig, 0 to 1000; fewer where E_rms falls below 0.01; default 0 */
     const char *lock_bones; /* names of bones that keep motion and weights, separated by commas or newlines; or NULL */
     const char *lock_vertices; /* names of parts or materials whose vertices keep their weights, likewise; or NULL */
+
+    struct pelt_decompose_cache *cache; /* of earlier calls with the same clips; NULL (default): none */
 } pelt_decompose_desc;
 PELT_API const pelt_option_table *pelt_decompose_options(void);
 PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
@@ -121,9 +125,24 @@ PELT_API pelt_decompose_desc pelt_decompose_desc_default(void);
  * rig. Motions are matched to clips by name, else by order; they must be as long and are evaluated at the times of the clips.
  * Vertices of the rig are matched to the vertices (or points) of the mesh by order, else by rest position. */
 
+/* As published. Presets of pelt_decompose_options: `fesam2010` and `sma2005`. With `published`, the method fesam takes the steps
+ * of FESAM §4 and no others: no extrapolation, relocation of bones, regularisation or search for better sets of bones; weights
+ * are those of the `influences` bones that predict a vertex best alone. The error may rise in an iteration. The method sma takes
+ * the steps of SMA §4 and §5: bones are fitted to core triangles by their areas, a vertex has the bones of least γ (eq. 5),
+ * and negative weights (weight_solver tsvd and bounded) are kept. Files of glTF cannot hold negative weights. */
+
+/* A cache for repeated decompositions of the same clips on the same mesh, with the same rest pose and without a rig: the
+ * reduction and the clusters of the method sma (for the same rotation_tolerance and `published`) are computed once. Results
+ * do not depend on it. It is used by one call at a time. */
+typedef struct pelt_decompose_cache pelt_decompose_cache;
+/* Creates an empty cache. */
+PELT_API pelt_result pelt_decompose_cache_create(pelt_context *context, pelt_decompose_cache **cache);
+/* NULL is allowed. */
+PELT_API void pelt_decompose_cache_destroy(pelt_decompose_cache *cache);
+
 /* Method sma: the rest pose is kept; `iterations`, `tolerance`, `seed_method` and `smooth` are ignored; `bones`, `error` and
  * `rig` are usage errors, since the number of bones follows from rotation_tolerance. Vertices with negative weights, which
- * files cannot hold, get the best non-negative weights of the same bones. seconds_seed is the time of the clustering,
+ * files cannot hold, get the best non-negative weights of the same bones (unless `published`). seconds_seed is the time of the clustering,
  * seconds_solve that of transforms and weights. */
 
 /* Normals. three.js, Babylon.js and Godot skin normals by the blended matrix itself, n' = M n / |M n|. Rest normals and tangents
@@ -151,7 +170,9 @@ typedef struct pelt_decompose_report {
     uint32_t search_count;        /* numbers of bones tried; 0: `bones` or a rig gave the number */
     const uint32_t *search_bones; /* [search] numbers of bones tried, ascending */
     const float *search_errors;   /* [search] E_rms reached with each */
-    double near_rigid;            /* sma: η, fraction of triangles that rotate with their bone; else 0 */
+    double near_rigid;            /* sma: η, fraction of triangles that belong to a bone (SMA §4.2); else 0 */
+    double core_fraction;         /* sma: fraction of triangles whose rotations are within one bandwidth of their bone's */
+    double basis_error;           /* largest entry of |BᵀB − I| of the subspace's basis B; 0: not measured (reduce svd) */
     uint32_t flat_count;          /* sma: triangles without area at rest, not counted in η */
     double error_weights;         /* sma: E_rms of the first weights, which may be negative */
     uint32_t negative_count;      /* sma: vertices whose weights were replaced by non-negative ones */

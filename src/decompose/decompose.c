@@ -20,14 +20,14 @@ static const pelt_option options[] = {
     {"transforms", 't', PELT_OPTION_CHOICE, PELT_FIELD(pelt_decompose_desc, transforms), "affine", 0, 0,
      &("" PX_BONE_KINDS(CHOICE))[1], NULL,
      "matrices of a bone: any; rotation and scale along fixed axes; rotation; rotation and one scale"},
-    {"iterations", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_decompose_desc, iterations), "42", 1, 100000, NULL, "N",
-     "iterations at most"},
+    {"iterations", 0, PELT_OPTION_UINT, PELT_FIELD(pelt_decompose_desc, iterations), "42", 0, 100000, NULL, "N",
+     "iterations at most; 0: the initial segmentation, one bone per vertex"},
     {"tolerance", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, tolerance), "0.005", 0, 1, NULL, "X",
      "stop when ten iterations lower the error by less than this fraction"},
     {"epsilon", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, epsilon), "0", 0, 1e6, NULL, "E",
      "E_rms that the reduction may lose; 0: negligible for this number of bones"},
     {"reduce", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_decompose_desc, reduce), "svd", 0, 0,
-     "svd|max|gram-schmidt|power1|power2", NULL, "how the animation is reduced to a subspace"},
+     "svd|max|gram-schmidt|power1|power2|max-plain", NULL, "how the animation is reduced to a subspace"},
     {"memory", 0, PELT_OPTION_SIZE, PELT_FIELD(pelt_decompose_desc, memory), "0", 0, 0, NULL, "SIZE",
      "memory to use at most beside the model; 0: no limit"},
     {"key-tolerance", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, key_tolerance), "0.01", 0, 1, NULL, "X",
@@ -52,6 +52,8 @@ static const pelt_option options[] = {
      "parts or materials whose vertices keep their weights, separated by commas"},
     {"hierarchy", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_decompose_desc, hierarchy), NULL, 0, 0, NULL, NULL,
      "join rigid bones to a skeleton; default: all are children of one root"},
+    {"published", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_decompose_desc, published), NULL, 0, 0, NULL, NULL,
+     "only the steps of the method's paper, without extensions"},
     {"method", 0, PELT_OPTION_CHOICE, PELT_FIELD(pelt_decompose_desc, method), "fesam", 0, 0,
      &("" PX_DECOMPOSE_METHODS(CHOICE))[1], NULL,
      "iterations from seeds, or clusters of triangles with similar rotations"},
@@ -63,7 +65,24 @@ static const pelt_option options[] = {
      "sma: lower bound of --weight-solver bounded"},
 };
 
-PX_DESC(decompose, options)
+/* Kavan, Sloan, O'Sullivan 2010, §3 to §5; James, Twigg 2005, §4 and §5 with their recommended weights. */
+static const pelt_preset_value presets[] = {
+    {"fesam2010", "method", "fesam"},
+    {"fesam2010", "published", NULL},
+    {"fesam2010", "reduce", "max"},
+    {"fesam2010", "epsilon", "0.5"},
+    {"fesam2010", "iterations", "15"},
+    {"fesam2010", "tolerance", "0"},
+    {"fesam2010", "seed-method", "regions"},
+    {"fesam2010", "influences", "4"},
+    {"sma2005", "method", "sma"},
+    {"sma2005", "published", NULL},
+    {"sma2005", "influences", "4"},
+    {"sma2005", "weight-solver", "nnls"},
+    {"sma2005", "rotation-tolerance", "0.05"},
+};
+
+PX_DESC_PRESETS(decompose, options, presets)
 
 #define ENTRY(name) &px_method_##name,
 static const px_decompose_method *const methods[] = {PX_DECOMPOSE_METHODS(ENTRY)};
@@ -154,7 +173,7 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
     PX_TRY(px_fit_state_make(fit, &fit->now));
     PX_TRY(px_fit_state_make(fit, &fit->before));
     PX_TRY(px_fit_state_make(fit, &d->spare));
-    if (!(d->errors = PX_NEW(fit->arena, float, d->desc.iterations)))
+    if (!(d->errors = PX_NEW(fit->arena, float, d->desc.iterations + (size_t)1)))
         return PELT_ERROR_MEMORY;
     double start = px_seconds();
     const pelt_clip *clips = d->model->clips;
@@ -166,6 +185,7 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
     d->report.seconds_reduce = px_seconds() - start;
     if (d->desc.smooth > 0 || d->desc.seed_method == PELT_SEED_REGIONS)
         PX_TRY(px_neighbours_make(fit->arena, &d->model->mesh, &d->plan.classes, &d->neighbours));
+    d->report.basis_error = fit->basis_error;
     PX_TRY(d->method->start(d));
     d->report.seconds_seed = px_seconds() - begin - d->report.seconds_reduce - d->report.seconds_solve;
     return PELT_OK;
@@ -203,7 +223,8 @@ pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const
     }
     px_arena_keep(model->memory);
     d->desc = settings;
-    d->plan.cache = cache;
+    d->cache = settings.rig || settings.memory > 0 ? NULL : settings.cache;
+    d->plan.cache = cache || !d->cache ? cache : &d->cache->reduction;
     d->was = *model;
     d->joined = settings.rig == model && settings.add > 0; /* helper bones may influence vertices of all parts */
     d->method = method;
@@ -213,6 +234,7 @@ pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const
     d->fit = (px_fit){.context = context, .arena = arena, .kind = kind};
     d->fit.row_count = 3 * frame_count;
     d->fit.influence_count = d->desc.influences;
+    d->fit.published = d->desc.published;
     d->fit.fixed_rest = d->desc.fixed_rest || method->keeps_rest;
     d->solver.fit = &d->fit;
     d->report.frame_count = frame_count;
@@ -251,7 +273,8 @@ pelt_result pelt_decomposer_step(pelt_decomposer *d, bool *done) {
     d->errors[n] = (float)pelt_decomposer_error(d);
     d->report.iteration_count = n + 1;
     d->report.seconds_solve += px_seconds() - start;
-    bool settled = n >= 10 && d->errors[n] > (float)((1 - d->desc.tolerance) * (double)d->errors[n - 10]);
+    bool settled =
+        n >= 10 && d->desc.tolerance > 0 && d->errors[n] > (float)((1 - d->desc.tolerance) * (double)d->errors[n - 10]);
     *done = settled || n + 1 >= d->desc.iterations || (double)d->errors[n] < PX_FIT_EXACT;
     return PELT_OK;
 }
@@ -260,8 +283,28 @@ pelt_result px_decomposer_settle(pelt_decomposer *d) {
     if (d->settled)
         return PELT_OK;
     d->settled = true;
-    return d->method->settle ? d->method->settle(d) : PELT_OK;
+    return d->method->settle && !d->desc.published && d->desc.iterations > 0 ? d->method->settle(d) : PELT_OK;
 }
+
+/* ---- Cache -------------------------------------------------------------------------------------------------- */
+
+pelt_result pelt_decompose_cache_create(pelt_context *context, pelt_decompose_cache **cache) {
+    *cache = PX_ALLOC(context, pelt_decompose_cache, 1);
+    if (!*cache)
+        return PELT_ERROR_MEMORY;
+    (*cache)->context = context;
+    return PELT_OK;
+}
+
+void pelt_decompose_cache_destroy(pelt_decompose_cache *cache) {
+    if (!cache)
+        return;
+    px_reduction_cache_free(cache->context, &cache->reduction);
+    px_arena_destroy(cache->memory);
+    px_free(cache->context, cache);
+}
+
+/* ---- Result ------------------------------------------------------------------------------------------------- */
 
 /* Copies an array into the model's memory. */
 static const void *keep(pelt_model *model, const void *data, size_t count, size_t size) {

@@ -30,7 +30,17 @@ typedef struct px_decompose_method {
 PX_DECOMPOSE_METHODS(PX_METHOD_DECLARE)
 #undef PX_METHOD_DECLARE
 
+struct pelt_decompose_cache {
+    pelt_context *context;
+    px_reduction_cache reduction;
+    px_arena *memory; /* of `sma`; NULL: no clusters yet */
+    px_sma sma;
+    double rotation_tolerance; /* of `sma` */
+    bool published;            /* of `sma` */
+};
+
 struct pelt_decomposer {
+    pelt_decompose_cache *cache; /* NULL: none */
     const px_decompose_method *method;
     px_fit fit;
     px_gathered plan;

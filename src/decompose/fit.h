@@ -51,6 +51,8 @@ typedef struct px_fit {
     uint32_t bone_capacity;   /* capacity for P */
     uint32_t influence_count; /* K */
     bool fixed_rest;
+    bool published;     /* only the steps of the paper; see pelt_decompose_desc */
+    double basis_error; /* largest entry of |BᵀB − I|; 0: not measured */
     const double *home; /* [vertex][3] target of the penalty on rest positions (pulls.h); NULL: no penalty */
     double rest_pull;   /* weight of that penalty, in frames: 1 counts like one more frame at the target */
     double bone_pull;   /* weight of the penalty on affine bones, relative to size_j² (pulls.h); 0: no penalty */

@@ -17,14 +17,16 @@
 /* ---- Initial bones ------------------------------------------------------------------------------------------ */
 
 static pelt_result start_seeded(pelt_decomposer *d) {
-    if (d->desc.seed_method == PELT_SEED_REGIONS)
-        PX_TRY(px_fit_seed_regions(&d->fit, &d->neighbours, d->fit.bone_capacity));
-    else {
+    if (d->desc.seed_method == PELT_SEED_REGIONS) {
+        px_seed_surface surface = {&d->neighbours, d->model->mesh.triangles, d->model->mesh.triangle_count,
+                                   &d->plan.classes};
+        PX_TRY(px_fit_seed_regions(&d->fit, &surface, d->fit.bone_capacity));
+    } else {
         uint32_t most = d->fit.bone_capacity > PX_SHELLS_MOST ? d->fit.bone_capacity : PX_SHELLS_MOST;
         PX_TRY(px_shells_find(&d->fit, d->model, &d->plan, most, &d->shells));
         PX_TRY(px_fit_seed(&d->fit, &d->shells, d->fit.bone_capacity));
     }
-    PX_TRY(px_fit_vertices(&d->fit, false));
+    PX_TRY(d->desc.published || d->desc.iterations == 0 ? px_fit_measure(&d->fit) : px_fit_vertices(&d->fit, false));
     px_solver_restart(&d->solver);
     return PELT_OK;
 }
@@ -66,6 +68,8 @@ static pelt_result move_bones(pelt_decomposer *d) {
 }
 
 static pelt_result step(pelt_decomposer *d) {
+    if (d->desc.published)
+        return px_solver_step_published(&d->solver);
     PX_TRY(move_bones(d));
     return px_solver_step(&d->solver);
 }

@@ -7,7 +7,15 @@
 
 /* Seeds of FESAM: distant seeds, then region growing over the surface in the order of prediction error. A connected
  * component without a seed joins the bone that predicts it best. Sets bone_count. */
-pelt_result px_fit_seed_regions(px_fit *fit, const px_neighbours *neighbours, uint32_t count);
+/* Surface on which regions grow. */
+typedef struct px_seed_surface {
+    const px_neighbours *neighbours;
+    const uint32_t *triangles; /* [triangle_count][3] vertices of the mesh */
+    uint32_t triangle_count;
+    const pelt_vertex_classes *classes; /* mesh vertices as vertices of the fit; not used without triangles */
+} px_seed_surface;
+/* Initial clusters as px_fit_seed, grown over the surface from distant seeds. */
+pelt_result px_fit_seed_regions(px_fit *fit, const px_seed_surface *surface, uint32_t count);
 
 /* Penalty on the weights in the vertex step: strength · ‖w_i − mean of the neighbours' weights in `from`‖². */
 typedef struct px_smoothing {

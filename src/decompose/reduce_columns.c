@@ -1,8 +1,8 @@
 /* Algorithm 1 of FESAM: picks directions one at a time from the columns of the residual of A.
  *
  * `max` takes the longest column, `gram-schmidt` the columns in order, `power1` and `power2` the longest column after
- * one or two power iterations. They exist for comparison (Table 1 of the paper); the exact reduction is more accurate
- * and faster. A is held in memory whole.
+ * one or two power iterations; `max-plain` is `max` without the stabilisation of line 5. They exist for comparison
+ * (Table 1 and Figure 4 of the paper); the exact reduction is more accurate and faster. A is held in memory whole.
  *
  *   paper   here      shape
  *   A_i     left      [vertex][row] residual
@@ -142,6 +142,22 @@ static double squares_left(const columns *c) {
     return sum;
 }
 
+static void normalise(double *v, size_t count) {
+    double length = sqrt(dot(v, v, count));
+    for (size_t e = 0; e < count && length > 0; e++)
+        v[e] /= length;
+}
+
+/* Largest entry of |BᵀB − I|. */
+static double basis_error(const columns *c) {
+    size_t rows = c->r->fit->row_count;
+    double most = 0;
+    for (size_t a = 0; a < c->count; a++)
+        for (size_t b = 0; b <= a; b++)
+            most = fmax(most, fabs(dot(c->directions + a * rows, c->directions + b * rows, rows) - (a == b)));
+    return most;
+}
+
 static pelt_result find_directions(columns *c) {
     const px_fit *fit = c->r->fit;
     double epsilon = c->r->desc->epsilon > 0 ? c->r->desc->epsilon : DEFAULT_EPSILON;
@@ -153,7 +169,9 @@ static pelt_result find_directions(columns *c) {
         PX_TRY(px_progress(fit->context, "reduce", c->count, most));
         PX_TRY(grow(c));
         PX_TRY(pick(c));
-        if (px_orthonormalise(c->directions, c->count, fit->row_count, c->scratch) == 0) {
+        if (c->r->desc->reduce == PELT_REDUCE_MAX_PLAIN)
+            normalise(c->direct, fit->row_count);
+        else if (px_orthonormalise(c->directions, c->count, fit->row_count, c->scratch) == 0) {
             if (c->r->desc->reduce == PELT_REDUCE_GRAM_SCHMIDT)
                 continue; /* column in the span of the previous ones: try the next */
             break;
@@ -176,7 +194,7 @@ static pelt_result copy_block(px_reduction *r, void *user, uint32_t first, uint3
 }
 
 static pelt_result check_memory(const px_reduction *r) {
-    static const char *const names[] = {"svd", "max", "gram-schmidt", "power1", "power2"};
+    static const char *const names[] = {"svd", "max", "gram-schmidt", "power1", "power2", "max-plain"};
     size_t size = px_mul_size(px_mul_size(r->fit->vertex_count, r->fit->row_count), sizeof(double));
     if (r->desc->memory == 0 || size <= r->desc->memory)
         return PELT_OK;
@@ -198,6 +216,7 @@ static pelt_result reduce_columns(columns *c) {
         return PELT_ERROR_MEMORY;
     PX_TRY(px_reduction_each_block(c->r, "reduce", copy_block, c));
     PX_TRY(find_directions(c));
+    fit->basis_error = basis_error(c);
     fit->dimension = (uint32_t)px_max_size(c->count, 1); /* all positions are zero: one zero direction */
     fit->basis = PX_NEW(fit->arena, double, px_mul_size(rows, fit->dimension));
     if (!fit->basis)

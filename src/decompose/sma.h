@@ -12,8 +12,8 @@
  *                             the mean difference of two rotations over many frames hardly depends on which ones
  *   h       bandwidth         9Fε, in the L1 norm; F: the number of those frames
  *   T_b     (of `bones`)      triangles whose shifted point ends within h/4 of the mode of bone b
- *   a_i     masses            area at rest; here times the kernel weight of the triangle at its mode
- *   η       core_count / triangle_count
+ *   a_i     masses            area at rest; unless desc->published, times the triangle's kernel weight at its mode
+ *   η       member_count / triangle_count
  */
 #ifndef PELT_DECOMPOSE_SMA_H
 #define PELT_DECOMPOSE_SMA_H
@@ -23,6 +23,7 @@
 typedef struct px_sma {
     uint32_t triangle_count; /* triangles with an area at rest */
     uint32_t flat_count;     /* triangles without: their rotation is undetermined */
+    uint32_t member_count;   /* triangles that belong to a bone */
     uint32_t core_count;     /* triangles within one bandwidth of their bone's mode */
     uint32_t bone_count;
     uint32_t (*corners)[3]; /* [triangle] fit vertices */
@@ -40,9 +41,11 @@ pelt_result px_sma_find(px_sma *sma, px_fit *fit, const pelt_model *model, const
 pelt_result px_sma_bones(const px_sma *sma, px_fit *fit);
 /* Sets bones and weights of the vertices, residuals and the objective. Needs the current H. */
 pelt_result px_sma_weights(px_fit *fit, const pelt_decompose_desc *desc);
-/* Replaces negative weights, which a skin must not have, by the best non-negative weights for the same bones of the
- * vertex. *negative_count: number of such vertices. */
-pelt_result px_sma_convex(px_fit *fit, uint32_t *negative_count);
+/* Number of vertices with negative weights. */
+uint32_t px_sma_negative(const px_fit *fit);
+/* Replaces negative weights, which files cannot hold, by the best non-negative weights for the same bones of the
+ * vertex. */
+pelt_result px_sma_convex(px_fit *fit);
 
 /* ---- Mean shift ------------------------------------------------------------------------------------------- */
 

@@ -224,8 +224,10 @@ static pelt_result find_clusters(turning *t) {
         px_mean_shift(fit->context, &points, (double)points.dimension * t->reduction.desc->rotation_tolerance,
                       (uint32_t)least, sma->bones, offsets, &sma->bone_count);
     for (uint32_t n = 0; result == PELT_OK && n < sma->triangle_count; n++) {
+        sma->member_count += sma->bones[n] != PELT_NONE;
         sma->core_count += sma->bones[n] != PELT_NONE && offsets[n] < 1;
-        sma->masses[n] *= (double)kernel(offsets[n]);
+        if (!fit->published)
+            sma->masses[n] *= (double)kernel(offsets[n]);
     }
     px_free(fit->context, offsets);
     if (result == PELT_OK && sma->bone_count > MOST_BONES)

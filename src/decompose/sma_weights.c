@@ -7,7 +7,7 @@
  *
  * The paper gives a vertex the K bones that predict it best individually (smallest γ). These are often nearly equal,
  * and the bone that would complement them is missing. Here 2K bones are candidates: non-negative least squares selects
- * among them, and each solver works on that selection.
+ * among them, and each solver works on that selection. With fit->published the K best are taken.
  */
 #include "decompose/sma.h"
 #include "numeric/simplex.h"
@@ -36,7 +36,7 @@ typedef struct pass {
 
 /* Finds the candidates: bones with the smallest γ, ascending; ties by index. */
 static void find_candidates(const px_fit *fit, const double *v, const double m[10], const double *y, problem *p) {
-    size_t most = px_min_size(2 * (size_t)fit->influence_count, PX_SIMPLEX_MAX);
+    size_t most = px_min_size((fit->published ? 1 : 2) * (size_t)fit->influence_count, PX_SIMPLEX_MAX);
     double values[PX_SIMPLEX_MAX];
     p->count = 0;
     for (size_t j = 0; j < fit->bone_count; j++) {
@@ -229,7 +229,8 @@ static pelt_result solve_some(void *user, size_t first, size_t count, size_t blo
         make_problem(task, i, y + (i - first) * n, &p);
         if (!task->negative_only) {
             augment(&p, fit->norms[i]);
-            choose_bones(&p, fit->influence_count);
+            if (!fit->published)
+                choose_bones(&p, fit->influence_count);
         }
         result = task->solve(task, &p);
         if (result == PELT_OK)
@@ -250,10 +251,14 @@ pelt_result px_sma_weights(px_fit *fit, const pelt_decompose_desc *desc) {
     return run(&p);
 }
 
-pelt_result px_sma_convex(px_fit *fit, uint32_t *negative_count) {
-    *negative_count = 0;
+uint32_t px_sma_negative(const px_fit *fit) {
+    uint32_t count = 0;
     for (size_t i = 0; i < fit->vertex_count; i++)
-        *negative_count += has_negative(fit, i);
+        count += has_negative(fit, i);
+    return count;
+}
+
+pelt_result px_sma_convex(px_fit *fit) {
     pass p = {.fit = fit, .solve = solve_convex, .negative_only = true};
-    return *negative_count > 0 ? run(&p) : PELT_OK;
+    return run(&p);
 }

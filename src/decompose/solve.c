@@ -79,6 +79,14 @@ pelt_result px_solver_step(px_solver *solver) {
     return step_below(solver, solver->fit->now.objective, &taken);
 }
 
+pelt_result px_solver_step_published(px_solver *solver) {
+    px_fit *fit = solver->fit;
+    PX_TRY(px_fit_moments(fit));
+    PX_TRY(px_fit_transforms(fit));
+    px_fit_gram(fit);
+    return px_fit_vertices(fit, true);
+}
+
 /* ---- Well-conditioned bones -------------------------------------------------------------------------------- */
 
 #define FIRM_STEPS 8

@@ -5,6 +5,8 @@
  * and at most one is exchanged (WIDE_EXCHANGES with fit->wide). A change is kept only if it lowers the vertex's error,
  * so the error never rises (FESAM picks the K nearest columns afresh, which can raise it).
  *
+ * With fit->published the K bones that predict the vertex best alone are taken, as in FESAM §4.4, without a search.
+ *
  * The locked bones of a vertex act as one bone with index P, the mixture (their weighted sum). With fit->base the
  * mixture is a member of the active set and its weight may shrink; without, its contribution is subtracted and the
  * other bones share the weight that remains.
@@ -412,6 +414,23 @@ static double subtract_mixture(worker *w, double share) {
     return offset;
 }
 
+/* Makes the bones with the least error at weight 1 the active set, the best one with weight 1. */
+static void take_nearest(worker *w) {
+    w->keeps_bones = true;
+    for (size_t j = 0; j < w->fit->bone_count; j++)
+        w->slope[j] = is_locked(w->fit, j) ? INFINITY : diagonal(w, j) - 2 * w->linear[j];
+    while (w->count < w->limit) {
+        size_t best = 0;
+        for (size_t j = 1; j < w->fit->bone_count; j++)
+            if (w->slope[j] < w->slope[best])
+                best = j;
+        if (!(w->slope[best] < INFINITY))
+            return;
+        add_member(w, best, w->count == 0);
+        w->slope[best] = INFINITY;
+    }
+}
+
 #define LEAST_SHARE 1e-6 /* free share below which all bones of a vertex count as locked: rounding of weights */
 
 static double vertex_weights(worker *w, uint32_t i, const double *y) {
@@ -435,9 +454,11 @@ static double vertex_weights(worker *w, uint32_t i, const double *y) {
         join_mixture(w, i);
     else if (w->held_count > 0)
         offset = subtract_mixture(w, share);
-    for (size_t a = 0; a < s->counts[i] && w->count < w->limit; a++)
+    for (size_t a = 0; !fit->published && a < s->counts[i] && w->count < w->limit; a++)
         if (!is_locked(fit, s->bones[i * K + a]))
             add_member(w, s->bones[i * K + a], s->weights[i * K + a] / share);
+    if (fit->published)
+        take_nearest(w);
     double value = fit->wide && w->limit > 1 ? solve_wide(w) : solve_weights(w);
     store_vertex(w, i, share);
     return offset + share * share * value;
@@ -467,7 +488,7 @@ static pelt_result vertex_block(void *user, size_t first, size_t count, size_t b
     double sum = 0;
     for (size_t i = first; result == PELT_OK && i < first + count; i++) {
         const double *y = w.y + (i - first) * 4 * P;
-        for (int turn = 0; turn < (p->rest ? TURNS : 1); turn++) {
+        for (int turn = 0; turn < (p->rest && !fit->published ? TURNS : 1); turn++) {
             if (p->rest)
                 vertex_rest(fit, (uint32_t)i, y);
             w.keeps_bones = p->rest && turn + 1 < TURNS;

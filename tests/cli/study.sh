@@ -24,7 +24,7 @@ cat >agree.js <<'JS'
 const fs = require("fs"), assert = require("assert");
 const rows = JSON.parse(fs.readFileSync("rows.json")).rows;
 const names = ["method", "bones", "components", "corrections", "error_rms", "error_kg", "error_max", "ratio", "seconds",
-               "bytes_per_vertex", "bytes_per_frame"];
+               "bytes_per_vertex", "bytes_per_frame", "seconds_init", "seconds_step", "normal_degrees"];
 const csv = fs.readFileSync("rows.csv", "utf8").trim().split("\n").slice(1);
 const table = fs.readFileSync("table", "utf8").trim().split("\n").slice(2);
 assert(csv.length === rows.length && table.length === rows.length);
@@ -78,6 +78,14 @@ cp hare.obj 'a<b>&c.obj'
 run 0 study -q 'a<b>&c.obj' hare.pc2 --methods svd --ranks 1,3 --svg odd.svg
 no_out
 node tags.js odd.svg >/dev/null || fail "the plot with an odd name is not well-formed"
+
+# As published: TSVD weights are negative and fit better than non-negative ones; several tolerances; animations as files.
+mkdir rows
+run 0 study -q hare.obj hare.pc2 --methods fesam,sma-affine,cpca --bones 4 --published --corrections 0 --rotation-tolerance 0.05,0.2 --write rows --json published.json
+json published.json 'r.rows.filter((x) => x.method === "SMA affine TSVD").length === 2 && r.rows.filter((x) => /SMA/.test(x.method)).every((x) => x.near_rigid > 0)'
+json published.json '(() => { const [t, n] = ["SMA affine TSVD", "SMA affine NNLS"].map((m) => r.rows.find((x) => x.method === m)); return t.bones === n.bones && (t.bones < 2 || (t.negative_vertices > 0 && t.error_rms < n.error_rms)) && n.negative_vertices === 0; })()'
+run 0 study -q hare.obj rows/cpca-16.pc2 --methods svd --ranks 2
+run 1 study hare.obj hare.pc2 --rotation-tolerance 0.1,,0.2
 
 # Lists: methods by name or family, clusters and ranks of their own, no corrections; results depend on no thread.
 run 0 study -q hare.obj hare.pc2 --methods cpca,svd --clusters 3 --ranks 5,6 --components 2 --json lists.json
