@@ -348,13 +348,13 @@ static void threads_and_memory_change_nothing(void **state) {
 /* The whole decomposition stays within the bound, and is the same. */
 static void whole_stays_within_memory(void **state) {
     (void)state;
-    const size_t bound = (size_t)24 << 20;
+    const size_t bound = (size_t)14 << 20;
     uint64_t hashes[2];
     for (int bounded = 0; bounded < 2; bounded++) {
         test_context test;
         test_begin(&test, 2);
         pelt_model *model;
-        scene_desc desc = {.vertex_count = 12000, .frame_count = 60, .seed = 1};
+        scene_desc desc = {.vertex_count = 6000, .frame_count = 60, .seed = 1};
         test_ok(&test, scene_find("cloth")->make(test.context, &desc, &model));
         test_ok(&test, pelt_model_weld(test.context, model));
         size_t before = pelt_context_memory(test.context).current;

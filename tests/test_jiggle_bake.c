@@ -247,7 +247,7 @@ static pelt_result bake_small(pelt_context *context, void *user) {
 
 static void failures_leave_nothing(void **state) {
     (void)state;
-    test_fail_some_allocations(1, 40, bake_small, NULL);
+    test_fail_some_allocations(1, 16, bake_small, NULL);
     baked b;
     begin(&b, 1);
     atomic_store(&b.test.asked, 0);

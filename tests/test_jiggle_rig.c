@@ -238,7 +238,7 @@ static pelt_result run_all(pelt_context *context, void *user) {
 
 static void failures_leave_the_model_as_it_was(void **state) {
     (void)state;
-    test_fail_some_allocations(1, 10, run_all, NULL);
+    test_fail_some_allocations(1, 6, run_all, NULL);
     test_context test;
     test_begin(&test, 1);
     test_ok(&test, run_all(test.context, NULL));

@@ -436,7 +436,7 @@ static void test_creature_is_closed(void **state) {
     test_context test;
     pelt_context *context = test_begin(&test, 1);
     for (uint64_t seed = 0; seed < 3; seed++) {
-        pelt_model *model = make_scene(context, "creature", 8000, 2, seed);
+        pelt_model *model = make_scene(context, "creature", 4000, 2, seed);
         topology t = study(context, model);
         assert_int_equal(t.boundary, 0);
         assert_int_equal(t.shells, 1);

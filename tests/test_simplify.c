@@ -263,7 +263,7 @@ static void poses_pay(void **state) {
                 pelt_simplify_desc desc = pelt_simplify_desc_default();
                 desc.poses = poses ? desc.poses : 1;
                 desc.keep_positions = !moved;
-                begin_with(&t, scenes[n], 4000, 0.125, desc, 2);
+                begin_with(&t, scenes[n], 2000, 0.125, desc, 2);
                 errors[poses][moved] = error_of(&t).error_rms;
                 end(&t);
             }
@@ -565,8 +565,8 @@ static pelt_result run_small(pelt_context *context, void *user) {
 static void memory_fails(void **state) {
     (void)state;
     char tube[] = "tube", softbody[] = "softbody";
-    test_fail_some_allocations(1, 200, run_small, tube);
-    test_fail_some_allocations(1, 200, run_small, softbody);
+    test_fail_some_allocations(1, 80, run_small, tube);
+    test_fail_some_allocations(1, 80, run_small, softbody);
 }
 
 static void is_cancelled(void **state) {
