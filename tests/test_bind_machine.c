@@ -1,6 +1,8 @@
 /* Characters of rigid parts: hulls along the bones, and bolts on them. Every shell follows its joint. */
 #include "bind_models.h"
 
+#include "bind/bind.h"
+
 enum { BONES = 4, BOLTS = 6 };
 static const test_joint chain[BONES] = {
     {"a", PELT_NONE, {0, 0, 0}}, {"b", 0, {1, 0, 0}}, {"c", 1, {2, 0, 0}}, {"d", 2, {3, 0, 0}}};
@@ -82,8 +84,8 @@ static const float limb_boxes[LIMBS][2][3] = {{{-2, 6, -1}, {2, 12, 1}}, {{-2, 1
                                               {{2, 6, -1}, {4, 12, 1}},  {{-4, 6, -1}, {-2, 12, 1}},
                                               {{0, 0, -1}, {2, 6, 1}},   {{-2, 0, -1}, {0, 6, 1}}};
 
-/* Six faces with four vertices each. */
-static void shape_box(shape *s, const float box[2][3]) {
+/* Six faces with four vertices each; `diagonal`, 0 or 1, along which of two they are cut. */
+static void shape_box(shape *s, const float box[2][3], uint32_t diagonal) {
     for (uint32_t face = 0; face < 6; face++) {
         uint32_t axis = face / 2, high = face % 2, u = (axis + 1) % 3, v = (axis + 2) % 3, first = s->vertex_count;
         for (uint32_t k = 0; k < 4; k++) {
@@ -92,7 +94,10 @@ static void shape_box(shape *s, const float box[2][3]) {
             p[u] = box[k == 1 || k == 2][u];
             p[v] = box[k >= 2][v];
         }
-        shape_quad(s, first, first + (high ? 1 : 3), first + 2, first + (high ? 3 : 1));
+        uint32_t corners[4];
+        for (uint32_t k = 0; k < 4; k++)
+            corners[k] = first + (high ? k + diagonal : 4 + diagonal - k) % 4;
+        shape_quad(s, corners[0], corners[1], corners[2], corners[3]);
     }
 }
 
@@ -100,7 +105,7 @@ static pelt_model *make_block_character(test_context *test) {
     shape *s = calloc(1, sizeof *s);
     shape_part(s, "character", "paper");
     for (uint32_t j = 0; j < LIMBS; j++)
-        shape_box(s, limb_boxes[j]);
+        shape_box(s, limb_boxes[j], 0);
     shape_part_end(s);
     pelt_model *model = shape_model(test, s);
     free(s);
@@ -129,9 +134,47 @@ static void test_boxes_that_touch_follow_their_joints(void **state) {
     test_end(&test);
 }
 
+/* Eight boxes around a point, however they are turned: at their edges up to eight triangles meet, pairs of which coincide, and
+ * rounding puts those opposite the first at −π or π. Each box remains a solid of eight corners. */
+static void test_coinciding_faces_stay_apart(void **state) {
+    (void)state;
+    test_random random = {5};
+    for (int round = 0; round < 60; round++) {
+        test_context test;
+        test_begin(&test, 1);
+        shape *s = calloc(1, sizeof *s);
+        shape_part(s, "boxes", "paper");
+        for (uint32_t n = 0; n < 8; n++) {
+            float x = n & 1 ? -1 : 0, y = n & 2 ? -1 : 0, z = n & 4 ? -1 : 0;
+            shape_box(s, (const float[2][3]){{x, y, z}, {x + 1, y + 1, z + 1}},
+                      (n ^ n >> 1 ^ n >> 2) & 1); /* neighbours differ */
+        }
+        shape_part_end(s);
+        double angle = test_random_real(&random, 0, 6), c = cos(angle), b = sin(angle);
+        for (uint32_t i = 0; i < s->vertex_count && round > 0; i++) {
+            float *p = s->positions + 3 * (size_t)i, x = p[0], y = p[1];
+            p[0] = (float)(c * (double)x - b * (double)y);
+            p[1] = (float)(0.6 * (b * (double)x + c * (double)y) - 0.8 * (double)p[2]);
+            p[2] = (float)(0.8 * (b * (double)x + c * (double)y) + 0.6 * (double)p[2]);
+        }
+        pelt_model *model = shape_model(&test, s);
+        free(s);
+        test_ok(&test, pelt_model_weld(test.context, model));
+        assert_int_equal(model->mesh.weld.count, 27);
+        px_arena *arena = px_arena_create(test.context);
+        pelt_vertex_classes corners;
+        test_ok(&test, px_bind_part_blocks(arena, &model->mesh, &corners));
+        assert_int_equal(corners.count, 64);
+        px_arena_destroy(arena);
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_shell_follows_its_joint),
                                        cmocka_unit_test(test_excluded_joints_get_no_shell),
-                                       cmocka_unit_test(test_boxes_that_touch_follow_their_joints)};
+                                       cmocka_unit_test(test_boxes_that_touch_follow_their_joints),
+                                       cmocka_unit_test(test_coinciding_faces_stay_apart)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -697,6 +697,22 @@ static void noise_does_no_harm(void **state) {
         }
 }
 
+/* Thin-plate kernels have negative eigenvalues, whose absolute values count: clamping them to 0 gives 0.1185. */
+static void thin_plates_have_negative_eigenvalues(void **state) {
+    (void)state;
+    test_context test;
+    pelt_context *context = test_begin(&test, 2);
+    arm a = arm_open(&test);
+    float **unseen = plain_skins(&test, a.model, a.poses.unseen, a.poses.unseen_count);
+    pelt_eigenskin_desc desc = pelt_eigenskin_desc_default();
+    desc.kernel = PELT_KERNEL_THIN_PLATE;
+    test_ok(&test, pelt_eigenskin(context, a.model, a.examples, a.poses.seen_count, &desc, NULL));
+    double error = relative_error(&test, a.model, a.poses.unseen, a.poses.unseen_count, unseen);
+    assert_true(error < 0.115); /* 0.1120 */
+    pelt_model_destroy(a.model);
+    test_end(&test);
+}
+
 /* Examples whose shapes have nothing to do with their poses teach nothing: the rig stays as it is, and says so. */
 static void nonsense_teaches_nothing(void **state) {
     (void)state;
@@ -782,6 +798,7 @@ int main(void) {
         cmocka_unit_test(memory_may_run_out),
         cmocka_unit_test(bad_input_is_reported),
         cmocka_unit_test(noise_does_no_harm),
+        cmocka_unit_test(thin_plates_have_negative_eigenvalues),
         cmocka_unit_test(nonsense_teaches_nothing),
         cmocka_unit_test(few_examples_are_trusted),
         cmocka_unit_test(equal_poses_are_merged),
