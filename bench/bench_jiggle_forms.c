@@ -243,9 +243,149 @@ static void table1_table(void) {
     }
 }
 
+/* ---- Figures ---------------------------------------------------------------------------------------------- */
+
+/* Least seconds of lattice skinning (particles and vertices, without volumes), and of linear skinning of the mesh. */
+static void skinning_seconds(rig *r, double out[2]) {
+    pelt_jiggle *j = r->jiggle;
+    out[0] = out[1] = INFINITY;
+    set_pose(r, 0.3);
+    pelt_skeleton_globals(&r->model->skeleton, r->locals, j->globals);
+    float *weights = calloc(r->model->morphs.morph_count + 1, sizeof *weights);
+    check(r, weights ? PELT_OK : PELT_ERROR_MEMORY);
+    for (size_t n = 0; n < 10 * rounds; n++) {
+        double start = seconds_now();
+        px_mesh_embedding_run(&j->mesh, px_primary_move(&j->primary, j->globals, 0), r->positions, NULL);
+        out[0] = fmin(out[0], seconds_now() - start);
+        start = seconds_now();
+        check(r, pelt_model_pose_locals(r->context, r->model, r->locals, weights, PELT_SKINNING_LINEAR, r->positions,
+                                        NULL));
+        out[1] = fmin(out[1], seconds_now() - start);
+    }
+    free(weights);
+}
+
+/* Share of the edges of triangles that are twice as long as at rest, or half as long. */
+static double distorted(const rig *r, const float *positions) {
+    const pelt_mesh *mesh = &r->model->mesh;
+    const float *rest = r->jiggle->subject.positions;
+    size_t count = 0, bad = 0;
+    for (size_t e = 0; e < 3 * (size_t)mesh->triangle_count; e++) {
+        size_t a = mesh->triangles[e], b = mesh->triangles[e % 3 == 2 ? e - 2 : e + 1];
+        double now = 0, before = 0;
+        for (size_t c = 0; c < 3; c++) {
+            now += pow((double)positions[3 * a + c] - (double)positions[3 * b + c], 2);
+            before += pow((double)rest[3 * a + c] - (double)rest[3 * b + c], 2);
+        }
+        count += before > 0;
+        bad += before > 0 && (now > 4 * before || 4 * now < before);
+    }
+    return (double)bad / (double)count;
+}
+
+/* The largest share over the motion; of linear skinning of the mesh if `linear`. */
+static double most_distorted(rig *r, bool linear) {
+    double most = 0;
+    float *weights = calloc(r->model->morphs.morph_count + 1, sizeof *weights);
+    check(r, weights ? PELT_OK : PELT_ERROR_MEMORY);
+    for (int n = 0; n < 20; n++) {
+        set_pose(r, n * 0.1);
+        pelt_jiggle_reset(r->jiggle);
+        if (linear)
+            check(r, pelt_model_pose_locals(r->context, r->model, r->locals, weights, PELT_SKINNING_LINEAR,
+                                            r->positions, NULL));
+        else
+            pelt_jiggle_positions(r->jiggle, r->positions, NULL);
+        most = fmax(most, distorted(r, r->positions));
+    }
+    free(weights);
+    return most;
+}
+
+/* Largest distance of a vertex from its primary motion in the motion of the scene, in parts of the mesh's diagonal. */
+static double swing_of(rig *r) {
+    double most = 0, size = r->jiggle->jump; /* one diagonal: the default of teleport */
+    float *skin = pelt_model_alloc(r->context, r->model, r->model->mesh.vertex_count, 3 * sizeof(float));
+    check(r, skin ? PELT_OK : PELT_ERROR_MEMORY);
+    for (int n = 0; n < 120; n++) {
+        set_pose(r, n * STEP);
+        pelt_jiggle_step(r->jiggle, STEP);
+        pelt_jiggle_positions(r->jiggle, r->positions, NULL);
+        px_jiggle_vertices(r->jiggle, r->jiggle->skin, skin, NULL);
+        for (size_t i = 0; i < r->model->mesh.vertex_count; i++) {
+            double squared = 0;
+            for (size_t c = 0; c < 3; c++)
+                squared += pow((double)r->positions[3 * i + c] - (double)skin[3 * i + c], 2);
+            most = fmax(most, sqrt(squared));
+        }
+    }
+    return most / size;
+}
+
+static uint32_t bone_part_count(const pelt_jiggle *j) {
+    uint32_t count = 0;
+    for (uint32_t joint = 0; joint < j->model->skeleton.joint_count; joint++)
+        for (uint32_t p = 0; p < j->lattice.particle_count; p++)
+            if (j->parts.bones[p] == joint) {
+                count++;
+                break;
+            }
+    return count;
+}
+
+static void figures_table(void) {
+    rig preset = make(&forms[PRESET], "production", VERTICES, 1906),
+        standard = make(&forms[DEFAULT], "production", VERTICES, 1906);
+    rig coarse[] = {make(&forms[PRESET + 1], "production", VERTICES, 1072),
+                    make(&forms[DEFAULT], "production", VERTICES, 1072)};
+    rig fine[] = {make(&forms[PRESET + 1], "production", VERTICES, 1906),
+                  make(&forms[DEFAULT], "production", VERTICES, 1906)};
+    const pelt_jiggle *a = preset.jiggle, *b = standard.jiggle;
+    double skinning[2][2];
+    printf("| figure | published | preset `lattice2011` | default |\n|---|---|---|---|\n");
+    printf(
+        "| 1: secondary motion, largest in the motion of `production` | picture | %.2f %% of the size | %.2f %% of the "
+        "size |\n",
+        100 * swing_of(&preset), 100 * swing_of(&standard));
+    printf("| 3: cells, particles | 976, 1,906 | %u, %u | %u, %u; fine lattice %u, %u |\n", a->lattice.cell_count,
+           a->lattice.particle_count, b->lattice.cell_count, b->lattice.particle_count, b->detail.lattice.cell_count,
+           b->detail.lattice.particle_count);
+    printf("| 4: vertices, triangles, joints | 28,059, 55,888, 38 | %u, %u, %u | the same |\n",
+           preset.model->mesh.vertex_count, preset.model->mesh.triangle_count, preset.model->skeleton.joint_count);
+    printf("| 5: parts of bones (a), of joints (b) | picture | %u, %u | %u, %u |\n", bone_part_count(a),
+           a->parts.part_count, bone_part_count(b), b->parts.part_count);
+    skinning_seconds(&preset, skinning[0]);
+    skinning_seconds(&standard, skinning[1]);
+    printf("| 6: time of lattice skinning to linear skinning of the mesh | \"almost\" 1 | %.2f | %.2f |\n",
+           skinning[0][0] / skinning[0][1], skinning[1][0] / skinning[1][1]);
+    printf(
+        "| 7: edges distorted by 2, 1,072 → 1,906 particles (linear skinning of the mesh: %.2f %%) | picture: fewer | "
+        "%.2f → %.2f %% | %.2f → %.2f %% |\n",
+        100 * most_distorted(&standard, true), 100 * most_distorted(&coarse[0], false),
+        100 * most_distorted(&fine[0], false), 100 * most_distorted(&coarse[1], false),
+        100 * most_distorted(&fine[1], false));
+    printf("| 8: volume at elbow, wrist, hips without → with preservation | picture: closer |");
+    for (int n = 0; n < 2; n++) {
+        const form *without = n ? &forms[0] : &forms[PRESET + 2], *with = n ? &forms[DEFAULT] : &forms[PRESET + 1];
+        for (size_t p = 0; p < PX_COUNT(poses); p++)
+            printf("%s%+.1f → %+.1f %%", p ? ", " : " ", 100 * volume_change(without, &poses[p]),
+                   100 * volume_change(with, &poses[p]));
+        printf(" |");
+    }
+    printf("\n");
+    destroy(&preset);
+    destroy(&standard);
+    for (int n = 0; n < 2; n++) {
+        destroy(&coarse[n]);
+        destroy(&fine[n]);
+    }
+}
+
 int main(int count, char **words) {
     if (count > 1 && strcmp(words[1], "table1") == 0)
         table1_table();
+    else if (count > 1 && strcmp(words[1], "figures") == 0)
+        figures_table();
     else {
         if (count > 1 && atoi(words[1]) > 0)
             rounds = (size_t)atoi(words[1]);

@@ -49,7 +49,7 @@ static pelt_result make_regions(measure *m) {
                 best = k;
         table.bones[i] = (uint16_t)skin->bone_joints[skin->bones[best]];
     }
-    PX_TRY(px_jiggle_parts_make(m->arena, &m->jiggle->subject, &vertices, &table, &m->vertex_parts));
+    PX_TRY(px_jiggle_parts_make(m->arena, &m->jiggle->subject, &vertices, &table, NULL, &m->vertex_parts));
     m->regions = mesh_regions_make(&m->rig->mesh, m->vertex_parts.parts, m->vertex_parts.part_count);
     return PELT_OK;
 }

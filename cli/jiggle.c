@@ -12,6 +12,8 @@ static const pelt_option own_options[] = {
      "a cache (.pc2, .mdd), a pattern of meshes ('f_%04d.obj', 'f_%04d.ply') or a rig (.glb, .gltf)"},
     {"as", 0, PELT_OPTION_CHOICE, FIELD(as), "auto", 0, 0, "auto|cache|morphs|bones", NULL,
      "kind of result; auto: a cache for cache formats, bones for rigs"},
+    {"centre-joints", 0, PELT_OPTION_FLAG, FIELD(centre_joints), NULL, 0, 0, NULL, NULL,
+     "first move joints of a rough skeleton to the middle of their limbs' volume"},
     {"preset", 0, PELT_OPTION_CHOICE, FIELD(preset), "none", 0, 0, "none|lattice2011", NULL,
      "settings of a published method, Chen et al. 2011; other options take precedence"},
     {"mesh", 0, PELT_OPTION_TEXT, FIELD(mesh), NULL, 0, 0, NULL, "FILE",
@@ -133,12 +135,18 @@ static exit_code load(jiggle_work *w, const char *const *args, size_t arg_count)
 
 /* ---- Work ------------------------------------------------------------------------------------------------- */
 
+static exit_code centre(jiggle_work *w) {
+    pelt_result result = pelt_centre_joints(w->session->context, w->rig, 0, &w->centred);
+    return result == PELT_OK ? EXIT_DONE : session_fail(w->session, result);
+}
+
 static exit_code simulate(jiggle_work *w) {
     pelt_jiggle_bake_desc bake = w->settings->bake;
     if (w->values.changing) {
         bake.at = jiggle_values_at;
         bake.user = &w->values;
     }
+    bake.keep_lattice = w->session->common.page_path;
     w->simulate.jiggle = &w->desc;
     w->simulate.bake = &bake;
     w->simulate.source = w->retarget.source;
@@ -206,6 +214,8 @@ static exit_code work_all(jiggle_work *w, const char *const *args, size_t arg_co
     exit_code code = load(w, args, arg_count);
     if (code == EXIT_DONE)
         code = jiggle_values_read(w->session, w->settings, w->rig, &w->values, &w->desc);
+    if (code == EXIT_DONE && w->settings->centre_joints)
+        code = centre(w);
     if (code == EXIT_DONE)
         code = simulate(w);
     if (code != EXIT_DONE)

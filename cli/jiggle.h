@@ -17,8 +17,9 @@ typedef struct jiggle_settings {
     const char *mesh;
     uint32_t as;     /* jiggle_as */
     uint32_t preset; /* applied by the parser */
+    bool centre_joints;
     /* Repeatable options: the last value. jiggle_values.c reads all values from the session. */
-    const char *soft, *pin, *stiffness, *damping, *heat, *heat_width, *collider;
+    const char *soft, *pin, *stiffness, *damping, *frequency, *merge, *split, *heat, *heat_width, *collider;
     const char *soft_map, *pin_map, *stiffness_map, *damping_map;
     const char *gravity, *wind;
     double drag;
@@ -39,6 +40,8 @@ typedef struct jiggle_values {
     float *map_values[4];  /* [vertex] or NULL */
     pelt_collider *colliders;
     uint32_t collider_count;
+    uint32_t part_count;
+    pelt_jiggle_part *parts; /* [part_count] */
 } jiggle_values;
 
 /* Options read by jiggle_values_read. */
@@ -64,6 +67,7 @@ typedef struct jiggle_work {
     pelt_model *rig;        /* with the simulated clips */
     retarget_work retarget; /* source NULL: the motions are the rig's own */
     jiggle_values values;
+    pelt_centre_joints_report centred; /* with --centre-joints */
     pelt_page_lattice lattice;
     decompose_settings skin_settings;
     decompose_work skin;
@@ -75,7 +79,7 @@ typedef struct jiggle_work {
 void jiggle_report_simulation(jiggle_work *w);
 /* Reports the written file. */
 void jiggle_report_file(jiggle_work *w);
-/* Records the lattice at rest for the page. */
+/* Gives the page the lattice, at rest and in the frames of all clips. */
 pelt_result jiggle_show_lattice(jiggle_work *w);
 
 #endif

@@ -42,18 +42,22 @@ pelt_result jiggle_show_lattice(jiggle_work *w) {
     if (result != PELT_OK)
         return result;
     pelt_jiggle_lattice lattice = pelt_jiggle_get_lattice(jiggle);
+    pelt_clip *clips = pelt_model_alloc(context, w->rig, w->simulated.clip_count, sizeof *clips);
+    for (uint32_t c = 0; clips && c < w->simulated.clip_count; c++)
+        clips[c] = w->simulated.bakes[c].lattice;
     edge *edges = pelt_model_alloc(context, w->rig, (size_t)12 * lattice.cell_count, sizeof *edges);
     float *positions = pelt_model_alloc(context, w->rig, (size_t)3 * lattice.particle_count, sizeof *positions);
-    if (edges && positions) {
+    if (clips && edges && positions) {
         for (size_t p = 0; p < lattice.particle_count; p++)
             memcpy(positions + 3 * p, lattice.positions[p], 3 * sizeof *positions);
         w->lattice = (pelt_page_lattice){.positions = positions,
                                          .point_count = lattice.particle_count,
                                          .edge_count = (uint32_t)cell_edges(&lattice, edges),
-                                         .edges = &edges[0].a};
+                                         .edges = &edges[0].a,
+                                         .clips = clips};
     }
     pelt_jiggle_destroy(jiggle);
-    return edges && positions ? PELT_OK : PELT_ERROR_MEMORY;
+    return clips && edges && positions ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 /* ---- Simulation ------------------------------------------------------------------------------------------- */
@@ -81,6 +85,9 @@ static void report_clip(cli_json *json, const jiggle_work *w, uint32_t c) {
         const pelt_jiggle_volume *volume = &r->jiggle.volumes[v];
         json_open(json, NULL, '{');
         json_text(json, "joint", w->rig->skeleton.names[volume->joint]);
+        if (volume->bone != PELT_NONE)
+            json_text(json, "bone", w->rig->skeleton.names[volume->bone]);
+        json_count(json, "particles", volume->particle_count);
         json_real(json, "rest", volume->rest);
         json_real(json, "before", volume->before);
         json_real(json, "after", volume->after);
@@ -114,10 +121,13 @@ static void volume_rows(jiggle_work *w, const pelt_jiggle_report *r) {
     table_row(&w->table, "volume", "%+.2f %% by the skin alone, %+.2f %% now, in the frame where it changes most",
               percent(all.before, all.rest), percent(all.after, all.rest));
     for (size_t v = 0; v < shown; v++)
-        table_row(&w->table, "", "%+.2f %%, %+.2f %% at %s", percent(sorted[v].before, sorted[v].rest),
-                  percent(sorted[v].after, sorted[v].rest), shown_name(w->rig->skeleton.names[sorted[v].joint]));
+        table_row(&w->table, "", "%+.2f %%, %+.2f %% at %s%s%s, %s particles",
+                  percent(sorted[v].before, sorted[v].rest), percent(sorted[v].after, sorted[v].rest),
+                  shown_name(w->rig->skeleton.names[sorted[v].joint]), sorted[v].bone != PELT_NONE ? ", half of " : "",
+                  sorted[v].bone != PELT_NONE ? shown_name(w->rig->skeleton.names[sorted[v].bone]) : "",
+                  grouped(sorted[v].particle_count));
     if (shown < r->volume_count)
-        table_row(&w->table, "", "and %zu joints more (--verbose)", r->volume_count - shown);
+        table_row(&w->table, "", "and %zu parts more (--verbose)", r->volume_count - shown);
     free(sorted);
 }
 
@@ -149,6 +159,17 @@ void jiggle_report_simulation(jiggle_work *w) {
     json_count(json, "cells", r->cell_count);
     json_real(json, "cell", r->cell);
     json_count(json, "pinned", r->pinned_count);
+    if (w->settings->centre_joints) {
+        const pelt_centre_joints_report *c = &w->centred;
+        json_open(json, "centred_joints", '{');
+        json_count(json, "moved", c->moved_count);
+        json_real(json, "farthest", c->farthest);
+        if (c->moved_count)
+            json_text(json, "farthest_joint", w->rig->skeleton.names[c->farthest_joint]);
+        json_close(json, '}');
+        table_row(&w->table, "joints", "%u moved to the middle of their limbs, %s by %.4g units", c->moved_count,
+                  c->moved_count ? shown_name(w->rig->skeleton.names[c->farthest_joint]) : "none", c->farthest);
+    }
     json_open(json, "clips", '[');
     for (uint32_t c = 0; c < w->rig->clip_count; c++)
         report_clip(json, w, c);

@@ -17,6 +17,12 @@ static const pelt_option soft_options[] = {
      "--stiffness of joints"},
     {"joint-damping", 0, PELT_OPTION_TEXT, FIELD(damping), NULL, 0, 0, NULL, "JOINT[@TIME]=RATE,…",
      "--damping of joints"},
+    {"joint-frequency", 0, PELT_OPTION_TEXT, FIELD(frequency), NULL, 0, 0, NULL, "JOINT[@TIME]=HZ,…",
+     "--frequency of joints"},
+    {"merge-parts", 0, PELT_OPTION_TEXT, FIELD(merge), NULL, 0, 0, NULL, "JOINT=JOINT,…",
+     "make the part of one joint, whose volume is preserved, a part of another's"},
+    {"split-parts", 0, PELT_OPTION_TEXT, FIELD(split), NULL, 0, 0, NULL, "JOINT,…",
+     "split the part of a joint into the halves of its two bones"},
     {"heat", 0, PELT_OPTION_TEXT, FIELD(heat), NULL, 0, 0, NULL, "JOINT=S,…",
      "strength of the heat of joints, with --weights lattice; default 1"},
     {"heat-width", 0, PELT_OPTION_TEXT, FIELD(heat_width), NULL, 0, 0, NULL, "JOINT=CELLS,…",
@@ -60,6 +66,7 @@ static const struct {
     {"pin", offsetof(pelt_jiggle_joint, pin), 1, false},
     {"joint-stiffness", offsetof(pelt_jiggle_joint, stiffness), PELT_JIGGLE_MAX_STIFFNESS, false},
     {"joint-damping", offsetof(pelt_jiggle_joint, damping), 1e6, false},
+    {"joint-frequency", offsetof(pelt_jiggle_joint, frequency), 1000, false},
     {"heat", offsetof(pelt_jiggle_joint, strength), 1e6, true},
     {"heat-width", offsetof(pelt_jiggle_joint, width), 1e6, true},
 };
@@ -186,6 +193,49 @@ void jiggle_values_at(void *user, double time, pelt_jiggle *jiggle) {
         pelt_jiggle_set_values(jiggle, joints, values->joint_count, &values->maps);
     }
     free(joints);
+}
+
+/* ---- Parts ------------------------------------------------------------------------------------------------ */
+
+/* Adds a change for every joint whose name matches; `into` NULL: split. */
+static exit_code change_parts(cli_session *session, const pelt_skeleton *skeleton, const char *option, const char *name,
+                              const char *into, jiggle_values *values) {
+    uint32_t whole = PELT_NONE;
+    bool found = false;
+    for (uint32_t j = 0; into && j < skeleton->joint_count; j++)
+        if (strcmp(skeleton->names[j], into) == 0)
+            whole = j;
+    if (into && whole == PELT_NONE)
+        return no_joint(session, option, into, skeleton);
+    values->parts = must_resize(values->parts, values->part_count + skeleton->joint_count, sizeof *values->parts);
+    for (uint32_t j = 0; j < skeleton->joint_count; j++)
+        if (j != whole && fnmatch(name, skeleton->names[j], 0) == 0) {
+            values->parts[values->part_count++] = (pelt_jiggle_part){j, whole};
+            found = true;
+        }
+    return found ? EXIT_DONE : no_joint(session, option, name, skeleton);
+}
+
+static exit_code read_parts(cli_session *session, const pelt_skeleton *skeleton, const char *option, bool merge,
+                            jiggle_values *values) {
+    exit_code code = EXIT_DONE;
+    arg_list given = option_values(session, option);
+    for (size_t a = 0; code == EXIT_DONE && a < given.count; a++) {
+        char *list = must_format("%s", given.items[a]), *rest = list, *text;
+        while (code == EXIT_DONE && (text = strsep(&rest, ","))) {
+            char *equals = merge ? strrchr(text, '=') : NULL;
+            if (merge && (!equals || equals == text || !equals[1]))
+                code = usage_error(session, "--%s %s: give two joints, as in thumb.L=hand.L", option, text);
+            else {
+                if (equals)
+                    *equals++ = 0;
+                code = change_parts(session, skeleton, option, text, equals, values);
+            }
+        }
+        free(list);
+    }
+    free(given.items);
+    return code;
 }
 
 /* ---- Values of vertices ----------------------------------------------------------------------------------- */
@@ -331,6 +381,10 @@ exit_code jiggle_values_read(cli_session *session, const jiggle_settings *settin
                              jiggle_values *values, pelt_jiggle_desc *desc) {
     exit_code code = read_joints(session, &rig->skeleton, values);
     if (code == EXIT_DONE)
+        code = read_parts(session, &rig->skeleton, "merge-parts", true, values);
+    if (code == EXIT_DONE)
+        code = read_parts(session, &rig->skeleton, "split-parts", false, values);
+    if (code == EXIT_DONE)
         code = read_maps(session, settings, rig, values);
     if (code == EXIT_DONE)
         code = read_forces(session, settings, &desc->forces);
@@ -341,6 +395,8 @@ exit_code jiggle_values_read(cli_session *session, const jiggle_settings *settin
         desc->delta = 0;
     desc->joints = values->joints;
     desc->joint_count = values->joint_count;
+    desc->parts = values->parts;
+    desc->part_count = values->part_count;
     desc->maps = values->maps;
     desc->colliders = values->colliders;
     desc->collider_count = values->collider_count;
@@ -350,6 +406,7 @@ exit_code jiggle_values_read(cli_session *session, const jiggle_settings *settin
 void jiggle_values_free(jiggle_values *values) {
     free(values->keys);
     free(values->joints);
+    free(values->parts);
     free(values->colliders);
     for (size_t m = 0; m < COUNT(values->map_values); m++)
         free(values->map_values[m]);

@@ -304,7 +304,7 @@ static void stepping_never_allocates(void **state) {
         pelt_jiggle_set_pose(f.jiggle, f.locals);
         pelt_jiggle_set_forces(f.jiggle, &desc.forces);
         pelt_jiggle_set_collider(f.jiggle, 0, &ball);
-        pelt_jiggle_set_values(f.jiggle, &(pelt_jiggle_joint){1, 3, 2, 1, 0, 1, 1}, 1,
+        pelt_jiggle_set_values(f.jiggle, &(pelt_jiggle_joint){1, 3, 2, 12, 1, 0, 1, 1}, 1,
                                &(pelt_jiggle_maps){.stiffness = map, .damping = map, .delta = map, .pin = map});
         pelt_jiggle_step(f.jiggle, 0.011);
         pelt_jiggle_positions(f.jiggle, f.positions, f.normals);

@@ -15,7 +15,7 @@ typedef struct fixture {
     px_arena *arena;
     px_lattice lattice;
     px_match match;
-    float *skin, *u, *w, *before, *speed, *deltas, *keeps; /* [particle with fill][4] or [particle with fill] */
+    float *skin, *u, *w, *before, *speed, *deltas, *keeps, *pulls; /* [particle with fill][4] or [particle with fill] */
     test_random random;
 } fixture;
 
@@ -26,7 +26,8 @@ static float *floats(fixture *f, size_t count) {
 }
 
 static void use_body(fixture *f, pelt_simd simd) {
-    test_ok(&f->test, px_match_make(f->arena, &f->lattice, px_jiggle_kernels_of(simd), PELT_JIGGLE_REGIONS_SKIN, &f->match));
+    test_ok(&f->test,
+            px_match_make(f->arena, &f->lattice, px_jiggle_kernels_of(simd), PELT_JIGGLE_REGIONS_SKIN, &f->match));
 }
 
 /* A lattice around a scene: limbs that branch, and particles that are in several chains. */
@@ -51,11 +52,17 @@ static void begin(fixture *f, const char *name) {
         *rows[n] = floats(f, 4 * padded);
     f->deltas = floats(f, padded);
     f->keeps = floats(f, padded);
+    f->pulls = floats(f, padded);
     for (size_t p = 0; p < f->lattice.particle_count; p++) {
         memcpy(f->skin + 4 * p, f->lattice.rest + 3 * p, 3 * sizeof(float));
         memcpy(f->before + 4 * p, f->lattice.rest + 3 * p, 3 * sizeof(float));
         f->deltas[p] = f->keeps[p] = 1;
     }
+}
+
+static void set_pull(fixture *f, float pull) {
+    for (size_t p = 0; p < f->match.padded; p++)
+        f->pulls[p] = pull;
 }
 
 static void end(fixture *f) {
@@ -81,6 +88,7 @@ static px_swing_pass pass_of(fixture *f) {
                            .skin = f->skin,
                            .deltas = f->deltas,
                            .keeps = f->keeps,
+                           .pulls = f->pulls,
                            .u = f->u,
                            .w = f->w,
                            .skin_before = f->before,
@@ -187,7 +195,7 @@ static void rigid_motion_is_wanted(void **state) {
         set_stiffness(&f, 2, 1.5f);
         displace_rigidly(&f, angles[n]);
         px_swing_pass pass = pass_of(&f);
-        pass.pull = 1;
+        set_pull(&f, 1);
         double worst = 0;
         for (int round = 0; round < 8; round++) { /* rotations start from the round before */
             memset(f.w, 0, 4 * f.match.padded * sizeof *f.w);
@@ -265,7 +273,7 @@ static void all_bodies_agree(void **state) {
         randomize(&f, f.u, 3);
         randomize(&f, f.w, 10);
         px_swing_pass pass = pass_of(&f);
-        pass.pull = 40;
+        set_pull(&f, 40);
         pass.region_damping = 0.1f;
         for (int n = 0; n < 20; n++)
             px_match_run(&f.match, &pass);

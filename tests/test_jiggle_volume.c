@@ -83,9 +83,10 @@ static pelt_result block_make(pelt_context *context, float cell, bool apart, blo
     f->lattice.links = (px_graph){.count = count, .firsts = PX_NEW(f->arena, uint32_t, count + 1)}; /* none */
     f->parts = (px_jiggle_parts){.parts = PX_NEW(f->arena, uint32_t, count),
                                  .part_count = apart ? count : 1,
-                                 .joints = PX_NEW(f->arena, uint32_t, count)};
+                                 .joints = PX_NEW(f->arena, uint32_t, count),
+                                 .halves = PX_NEW(f->arena, uint32_t, count)};
     if (!f->lattice.cells || !f->lattice.fills || !f->lattice.rest || !f->lattice.links.firsts || !f->parts.parts ||
-        !f->parts.joints)
+        !f->parts.joints || !f->parts.halves)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_weight_table_make(f->arena, count, 2, &f->weights));
     for (uint32_t p = 0; p < count; p++) {

@@ -163,7 +163,7 @@ static void test_parts(void **state) {
     px_jiggle_parts parts;
     test_ok(&test, make(test.context, "arm", 0, &m));
     test_ok(&test, px_jiggle_weights_from_skin(test.context, m.arena, &m.subject, &m.lattice, &t));
-    test_ok(&test, px_jiggle_parts_make(m.arena, &m.subject, &m.lattice, &t, &parts));
+    test_ok(&test, px_jiggle_parts_make(m.arena, &m.subject, &m.lattice, &t, NULL, &parts));
     const uint32_t *parents = m.model->skeleton.parents;
     uint32_t *counts = PX_NEW(m.arena, uint32_t, parts.part_count), crossing = 0;
     for (uint32_t p = 0; p < m.lattice.particle_count; p++) {
@@ -222,7 +222,7 @@ static pelt_result make_all(pelt_context *context, void *user) {
     if (result == PELT_OK)
         result = px_jiggle_weights_by_iteration(context, m.arena, &m.subject, &m.lattice, NULL, &t);
     if (result == PELT_OK)
-        result = px_jiggle_parts_make(m.arena, &m.subject, &m.lattice, &t, &parts);
+        result = px_jiggle_parts_make(m.arena, &m.subject, &m.lattice, &t, NULL, &parts);
     unmake(&m);
     return result;
 }

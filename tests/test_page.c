@@ -108,7 +108,7 @@ static void test_blocks(void **state) {
     desc.clip_count = 1;
     desc.report = "{\"warnings\": [\"</script><!-- <b>\"], \"error_rms\": 0.1}";
     desc.voxels = (pelt_page_voxels){.centers = model->mesh.positions, .count = 8, .size = 0.25f};
-    desc.lattice = (pelt_page_lattice){model->mesh.positions, 8, edges, 1};
+    desc.lattice = (pelt_page_lattice){model->mesh.positions, 8, edges, 1, &clip};
     test_ok(&test, pelt_page_save(context, model, &desc, file.path));
     read_page(&file);
 
@@ -135,7 +135,8 @@ static void test_blocks(void **state) {
     } blocks[] = {{"clip-0", clip.positions, 288},
                   {"voxels", model->mesh.positions, 96},
                   {"lattice-points", model->mesh.positions, 96},
-                  {"lattice-edges", edges, 8}};
+                  {"lattice-edges", edges, 8},
+                  {"lattice-clip-0", clip.positions, 288}};
     for (size_t b = 0; b < PX_COUNT(blocks); b++) {
         bytes = decode_block(&file, blocks[b].name, &size);
         assert_int_equal(size, blocks[b].size);

@@ -68,6 +68,7 @@ typedef struct pelt_jiggle_joint {
     uint32_t joint;  /* index into the skeleton */
     float stiffness; /* as pelt_jiggle_desc.stiffness */
     float damping;   /* as pelt_jiggle_desc.damping */
+    float frequency; /* as pelt_jiggle_desc.frequency */
     float delta;     /* as pelt_jiggle_desc.delta. Given at creation: the bone has no rigid cylinder */
     float pin;       /* fraction by which delta is reduced, 0 to 1; 1: rigid. Negative: 0 */
     float strength;  /* strength of the heat of the joint with heat weights, > 0; negative: 1. Read at creation only */
@@ -85,6 +86,13 @@ typedef struct pelt_jiggle_maps {
     const float *delta;     /* 0 to 1 */
     const float *pin;       /* 0 to 1 */
 } pelt_jiggle_maps;
+
+/* A change of the deformable parts, whose volume is preserved. A part is the tissue around a joint: the second half of the
+ * bone that ends there and the first half of the bone that starts there. */
+typedef struct pelt_jiggle_part {
+    uint32_t joint; /* joint of the part */
+    uint32_t into;  /* joint of the part that it becomes a part of; PELT_NONE: split into its two halves */
+} pelt_jiggle_part;
 
 /* ---- Colliders and forces --------------------------------------------------------------------------------- */
 
@@ -144,6 +152,8 @@ typedef struct pelt_jiggle_desc {
     uint32_t joint_count;            /* length of `joints` */
     const pelt_jiggle_joint *joints; /* [joint_count] each joint at most once. Copied, as are maps and colliders */
     pelt_jiggle_maps maps;           /* default all NULL */
+    uint32_t part_count;             /* length of `parts` */
+    const pelt_jiggle_part *parts;   /* [part_count] each joint at most once, no cycles; default none */
     uint32_t collider_count;         /* length of `colliders` */
     const pelt_collider *colliders;  /* [collider_count] */
 } pelt_jiggle_desc;
@@ -188,18 +198,21 @@ PELT_API void pelt_jiggle_set_weights(pelt_jiggle *jiggle, const float *weights)
 PELT_API void pelt_jiggle_set_forces(pelt_jiggle *jiggle, const pelt_jiggle_forces *forces);
 /* Replaces a collider; `index` below pelt_jiggle_desc.collider_count. The collider does not sweep from its old place. */
 PELT_API void pelt_jiggle_set_collider(pelt_jiggle *jiggle, uint32_t index, const pelt_collider *collider);
-/* Replaces all settings of joints [joint_count] and maps. NULL or 0: none. Copied. */
+/* Replaces all settings of joints [joint_count] and maps: stiffness, damping, frequency, delta and pin. NULL or 0: none.
+ * Copied. */
 PELT_API void pelt_jiggle_set_values(pelt_jiggle *jiggle, const pelt_jiggle_joint *joints, uint32_t joint_count,
                                      const pelt_jiggle_maps *maps);
 
 /* ---- Report ----------------------------------------------------------------------------------------------- */
 
-/* Volume of the tissue around a joint in the pose of the last substep, in cubic units. */
+/* A deformable part: its volume in the pose of the last substep, in cubic units. */
 typedef struct pelt_jiggle_volume {
-    uint32_t joint; /* index into the skeleton */
-    double rest;    /* in the rest pose */
-    double before;  /* moved by the skeleton alone */
-    double after;   /* with the correction of volume */
+    uint32_t joint;          /* the joint that it is around */
+    uint32_t bone;           /* joint of the bone whose half it is, if the part was split; PELT_NONE: not split */
+    uint32_t particle_count; /* particles of the part */
+    double rest;             /* in the rest pose */
+    double before;           /* moved by the skeleton alone */
+    double after;            /* with the correction of volume */
 } pelt_jiggle_volume;
 
 typedef struct pelt_jiggle_report {
@@ -241,8 +254,9 @@ typedef struct pelt_jiggle_bake_desc {
                       * bit for bit. For cycles without a last key see pelt_motion_close */
     pelt_jiggle_at_fn *at; /* NULL (default): settings do not change */
     void *user;            /* passed to `at` */
+    bool keep_lattice;     /* record the lattice too, in pelt_jiggle_bake_report.lattice; default false */
 } pelt_jiggle_bake_desc;
-/* All fields but at and user. */
+/* The fields from fps to loop. */
 PELT_API const pelt_option_table *pelt_jiggle_bake_options(void);
 PELT_API pelt_jiggle_bake_desc pelt_jiggle_bake_desc_default(void);
 
@@ -254,6 +268,8 @@ typedef struct pelt_jiggle_bake_report {
     double fps;                /* frames per second of the clip */
     uint32_t turns;            /* cycles simulated with `loop`, else 0 */
     double seam;               /* distance between the ends of the last cycle, units, before it was distributed */
+    pelt_clip lattice; /* particles of the lattice in every frame of the clip, with keep_lattice: points are particles,
+                        * as in pelt_jiggle_lattice; they live in the model's memory. Else empty */
 } pelt_jiggle_bake_report;
 
 /* Simulates a motion of the model (NULL: its rest pose). The simulation does not depend on `fps`. The clip lives in the

@@ -1,5 +1,6 @@
 /* Pelt: soft-tissue simulation as operations on a rig.
  *
+ *   pelt_centre_joints      joints of a rough skeleton move to the middle of their limbs
  *   pelt_jiggle_simulate    motions of the model, or a motion of another skeleton, become clips
  *   pelt_jiggle_add_bones   the clips become helper bones beside the bones of the rig
  *   pelt_jiggle_add_morphs  the clips become morph targets with animated weights
@@ -18,6 +19,21 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+typedef struct pelt_centre_joints_report {
+    uint32_t moved_count;    /* joints that moved */
+    uint32_t farthest_joint; /* the joint that moved farthest */
+    double farthest;         /* by this distance, units */
+    double cell;             /* side of a cell of the lattice that volumes were measured with, units */
+} pelt_centre_joints_report;
+
+/* Moves joints to the middle of their limb's volume: across the limb, to the centroid of the tissue that blends the joint
+ * and its parent; weights of the skin, or heat from the bones without one. The rest shape of the mesh, the axes of joints
+ * and their rotations in motions stay; translations in motions move along. Roots, joints whose tissue does not blend and
+ * nodes of parts without a skin stay. `cells` along the longest side of the mesh, at most 1024; 0: 96. `report` may be
+ * NULL. */
+PELT_EXPERIMENTAL PELT_API pelt_result pelt_centre_joints(pelt_context *context, pelt_model *model, uint32_t cells,
+                                                          pelt_centre_joints_report *report);
 
 typedef struct pelt_jiggle_simulate_desc {
     uint32_t cookie;       /* set by pelt_jiggle_simulate_desc_default; do not change */

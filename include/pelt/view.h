@@ -133,6 +133,9 @@ typedef struct pelt_page_lattice {
     uint32_t point_count;   /* number of points */
     const uint32_t *edges;  /* [edge_count][2] points */
     uint32_t edge_count;    /* 0 (default): none */
+    const pelt_clip
+        *clips; /* [pelt_page_desc.clip_count] the points in the frames of each clip; NULL (default): the rest
+                             * pose only */
 } pelt_page_lattice;
 
 typedef struct pelt_page_desc {

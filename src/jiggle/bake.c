@@ -49,6 +49,7 @@ typedef struct bake {
     float *skin_vertices;        /* [vertex][3] scratch: positions by primary motion alone */
     float *points;               /* [point][3] scratch */
     float *positions;            /* [frame][point][3] */
+    float *particles;            /* [frame][particle][3] or NULL */
     double lost;                 /* Σ |change of volume| of the frame in report->jiggle */
     pelt_jiggle_volume *volumes; /* [volume] of the report */
     pelt_jiggle_bake_report *report;
@@ -145,6 +146,9 @@ static void keep_frame(bake *b, uint32_t k) {
     pelt_vertex_classes_gather(&mesh->points, b->vertices, out);
     measure_swing(b, k);
     keep_volumes(b);
+    pelt_jiggle_lattice lattice = pelt_jiggle_get_lattice(b->jiggle);
+    for (size_t p = 0; b->particles && p < lattice.particle_count; p++)
+        memcpy(b->particles + 3 * (lattice.particle_count * (size_t)k + p), lattice.positions[p], 3 * sizeof(float));
 }
 
 /* Simulates from the start to the last frame; with `keep`, records the frames. */
@@ -186,16 +190,16 @@ static pelt_result check_cycle(bake *b) {
                    b->motion->name, apart);
 }
 
-static void close_seam(bake *b) {
-    uint32_t last = b->clip.frame_count - 1;
-    size_t floats = (size_t)3 * b->clip.point_count;
-    float *first_frame = b->positions, *last_frame = b->positions + floats * last;
-    for (size_t e = 0; e < floats; e++)
-        b->points[e] = first_frame[e] - last_frame[e];
-    for (uint32_t k = 1; k < last; k++)
-        for (size_t e = 0; e < floats; e++)
-            b->positions[floats * k + e] += (float)k / (float)last * b->points[e];
-    memcpy(last_frame, first_frame, floats * sizeof *last_frame);
+/* Distributes the difference of the ends over the frames [frame][floats]. */
+static void close_seam(uint32_t frame_count, float *positions, size_t floats) {
+    uint32_t last = frame_count - 1;
+    float *last_frame = positions + floats * last;
+    for (size_t e = 0; e < floats; e++) {
+        float apart = positions[e] - last_frame[e];
+        for (uint32_t k = 1; k < last; k++)
+            positions[floats * k + e] += (float)k / (float)last * apart;
+        last_frame[e] = positions[e];
+    }
 }
 
 static pelt_result play_loop(bake *b) {
@@ -213,7 +217,9 @@ static pelt_result play_loop(bake *b) {
         if (b->report->seam <= SEAM_TOLERANCE * b->size)
             break;
     }
-    close_seam(b);
+    close_seam(b->clip.frame_count, b->positions, (size_t)3 * b->clip.point_count);
+    if (b->particles)
+        close_seam(b->clip.frame_count, b->particles, (size_t)3 * b->report->lattice.point_count);
     return PELT_OK;
 }
 
@@ -248,6 +254,21 @@ static pelt_result make_report(bake *b) {
     return b->volumes ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
+static pelt_result make_lattice(bake *b) {
+    uint32_t count = pelt_jiggle_get_lattice(b->jiggle).particle_count, frame_count = b->clip.frame_count;
+    float *times = PX_NEW_LASTING(b->model->memory, float, frame_count);
+    b->particles = PX_NEW_LASTING(b->model->memory, float, px_mul_size(px_mul_size(3, count), frame_count));
+    if (!times || !b->particles)
+        return PELT_ERROR_MEMORY;
+    memcpy(times, b->clip.times, frame_count * sizeof *times);
+    b->report->lattice = (pelt_clip){.name = b->clip.name,
+                                     .frame_count = frame_count,
+                                     .point_count = count,
+                                     .times = times,
+                                     .positions = b->particles};
+    return PELT_OK;
+}
+
 static pelt_result work(bake *b, px_arena *scratch) {
     const pelt_mesh *mesh = &b->model->mesh;
     size_t floats = px_mul_size(3, b->clip.point_count);
@@ -261,6 +282,8 @@ static pelt_result work(bake *b, px_arena *scratch) {
     if (!b->locals || !b->first || !b->weights || !b->vertices || !b->skin_vertices || !b->points || !b->positions)
         return PELT_ERROR_MEMORY;
     PX_TRY(make_report(b));
+    if (b->desc.keep_lattice)
+        PX_TRY(make_lattice(b));
     PX_TRY(measure_size(b));
     if (b->desc.loop)
         return play_loop(b);

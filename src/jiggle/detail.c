@@ -256,7 +256,7 @@ pelt_result px_detail_make(pelt_context *context, px_arena *arena, const px_jigg
         return PELT_OK;
     PX_TRY(place_particles(arena, lattice, owns, d));
     PX_TRY(px_jiggle_weights_from_skin(context, arena, subject, &d->lattice, &d->weights));
-    PX_TRY(px_jiggle_parts_make(arena, subject, &d->lattice, &d->weights, &d->parts));
+    PX_TRY(px_jiggle_parts_make(arena, subject, &d->lattice, &d->weights, desc, &d->parts));
     PX_TRY(px_primary_make(arena, subject, &d->lattice, &d->weights, &d->parts, desc, &d->primary));
     d->shown = PX_NEW(arena, float, 4 * px_jiggle_padded(d->lattice.particle_count));
     return d->shown ? PELT_OK : PELT_ERROR_MEMORY;

@@ -12,6 +12,8 @@
 #include "voxel/graph.h"
 #include "weights/weights.h"
 
+#include <pelt/jiggle.h>
+
 /* ---- Subject ---------------------------------------------------------------------------------------------- */
 
 /* A model in world space, in its rest pose. A joint at global G moves its tissue by G · joints[j]⁻¹. */
@@ -143,9 +145,11 @@ typedef struct px_jiggle_parts {
     uint32_t *parts; /* [particle] its part: first half of a bone: its joint's; second half: the child joint's */
     uint32_t part_count;
     uint32_t *joints; /* [part] its joint, ascending */
+    uint32_t *halves; /* [part] of a split part: the bone whose half it is; else PELT_NONE */
 } px_jiggle_parts;
 
+/* desc->parts: parts to merge or split; `desc` NULL: none. */
 pelt_result px_jiggle_parts_make(px_arena *arena, const px_jiggle_subject *subject, const px_lattice *lattice,
-                                 const px_weight_table *weights, px_jiggle_parts *parts);
+                                 const px_weight_table *weights, const pelt_jiggle_desc *desc, px_jiggle_parts *parts);
 
 #endif

@@ -81,13 +81,13 @@ typedef struct px_swing_pass {
     uint32_t block_count;
     float cell, centre[3];
     float step;           /* h, seconds */
-    float pull;           /* α / h */
     float region_damping; /* 1 − exp(−rate · h) */
     const float *skin;    /* [particle][4] units */
     const float *shape;   /* [particle][4] cells: rest shape, for PELT_JIGGLE_REGIONS_REST */
     const float *masses;  /* [particle] 1 / Σ weights of the regions that contain it */
     const float *deltas;  /* [particle] */
     const float *keeps;   /* [particle] velocity kept per substep, exp(−damping · h) */
+    const float *pulls;   /* [particle] α / h */
     const float *pushes;  /* [particle][4] h · acceleration; NULL: no forces */
     const float *sums;    /* [region][PX_MATCH_UP] */
     const float *shares;  /* [region] weight of the region */

@@ -177,7 +177,7 @@ INLINE void move_all_particles(const px_swing_pass *pass, bool rest) {
     float inverse = 1 / pass->cell, rate = inverse / pass->step;
     for (size_t i = 0; i < PX_JIGGLE_BLOCK * (size_t)pass->block_count; i += LANES) {
         lanes skin[4], before[4], speed[4], u[4], w[4], y[3], z[4], rigid[3], push[4] = {0}, goal[DOWN_COUNT + 2];
-        lanes m = lanes_load(pass->masses + i), keep = lanes_load(pass->keeps + i);
+        lanes m = lanes_load(pass->masses + i), keep = lanes_load(pass->keeps + i), pull = lanes_load(pass->pulls + i);
         lanes_load4(pass->skin + 4 * i, skin);
         lanes_load4(pass->skin_before + 4 * i, before);
         lanes_load4(pass->skin_velocity + 4 * i, speed);
@@ -199,7 +199,7 @@ INLINE void move_all_particles(const px_swing_pass *pass, bool rest) {
             if (rest)
                 wanted += z[c] - y[c];
             lanes with = m * (rigid[c] + goal[DOWN_DRIFT + c]), now = (skin[c] - before[c]) * rate;
-            w[c] = keep * (w[c] + pass->region_damping * (with - w[c])) + pass->pull * (wanted - u[c]) +
+            w[c] = keep * (w[c] + pass->region_damping * (with - w[c])) + pull * (wanted - u[c]) +
                    (push[c] - (now - speed[c]));
             u[c] += pass->step * w[c];
             speed[c] = now;

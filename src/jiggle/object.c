@@ -95,7 +95,7 @@ static pelt_result fill(pelt_jiggle *j, pelt_context *context) {
     PX_TRY(px_jiggle_subject_make(context, j->arena, j->model, &j->subject));
     PX_TRY(px_jiggle_lattice(context, j->arena, &j->subject, j->desc.cells, j->desc.particles, &j->lattice));
     PX_TRY(make_weights(j, context));
-    PX_TRY(px_jiggle_parts_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->parts));
+    PX_TRY(px_jiggle_parts_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->desc, &j->parts));
     PX_TRY(px_primary_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->parts, &j->desc, &j->primary));
     PX_TRY(make_normals(j, context, &normals));
     PX_TRY(px_thickness_make(j->arena, &j->subject, &j->lattice, &j->weights, &j->thickness));

@@ -52,7 +52,7 @@ static const pelt_preset_value presets[] = {
 PX_DESC_PRESETS(jiggle, options, presets)
 
 pelt_jiggle_joint pelt_jiggle_joint_default(uint32_t joint) {
-    return (pelt_jiggle_joint){joint, -1, -1, -1, -1, -1, -1};
+    return (pelt_jiggle_joint){joint, -1, -1, -1, -1, -1, -1, -1};
 }
 
 static bool finite3(const float v[3]) {
@@ -79,17 +79,50 @@ static pelt_result check_joints(pelt_context *context, const pelt_skeleton *skel
         for (uint32_t other = 0; other < n; other++)
             if (desc->joints[other].joint == j->joint)
                 return px_fail(context, PELT_ERROR_USAGE, "joint '%s' has values twice; give them once", name);
-        if (!(j->stiffness <= PELT_JIGGLE_MAX_STIFFNESS && j->delta <= 1 && j->pin <= 1 && isfinite(j->damping)))
+        if (!(j->stiffness <= PELT_JIGGLE_MAX_STIFFNESS && j->delta <= 1 && j->pin <= 1 && isfinite(j->damping) &&
+              j->frequency <= 1000))
             return px_fail(context, PELT_ERROR_USAGE,
                            "joint '%s': stiffness %g should be at most %u, delta %g and pin %g at most 1, damping %g "
-                           "finite",
+                           "finite, frequency %g at most 1000",
                            name, (double)j->stiffness, PELT_JIGGLE_MAX_STIFFNESS, (double)j->delta, (double)j->pin,
-                           (double)j->damping);
+                           (double)j->damping, (double)j->frequency);
         if (j->strength == 0 || !isfinite(j->strength) || !isfinite(j->width))
             return px_fail(context, PELT_ERROR_USAGE,
                            "joint '%s': the heat's strength %g should be more than 0 and its width %g finite", name,
                            (double)j->strength, (double)j->width);
     }
+    return PELT_OK;
+}
+
+/* The part that a part finally belongs to, or PELT_NONE where merges go round in a circle. */
+static uint32_t last_part(const pelt_jiggle_desc *desc, uint32_t joint) {
+    for (uint32_t round = 0; round <= desc->part_count; round++) {
+        uint32_t next = joint;
+        for (uint32_t n = 0; n < desc->part_count; n++)
+            if (desc->parts[n].joint == joint && desc->parts[n].into != PELT_NONE)
+                next = desc->parts[n].into;
+        if (next == joint)
+            return joint;
+        joint = next;
+    }
+    return PELT_NONE;
+}
+
+static pelt_result check_parts(pelt_context *context, const pelt_skeleton *skeleton, const pelt_jiggle_desc *desc) {
+    for (uint32_t n = 0; n < desc->part_count; n++) {
+        const pelt_jiggle_part *p = &desc->parts[n];
+        if (p->joint >= skeleton->joint_count || (p->into != PELT_NONE && p->into >= skeleton->joint_count))
+            return px_fail(context, PELT_ERROR_USAGE, "part %u names joints %u and %u, but there are %u joints", n,
+                           p->joint, p->into, skeleton->joint_count);
+        for (uint32_t other = 0; other < n; other++)
+            if (desc->parts[other].joint == p->joint)
+                return px_fail(context, PELT_ERROR_USAGE, "the part of joint '%s' is changed twice",
+                               skeleton->names[p->joint]);
+    }
+    for (uint32_t n = 0; n < desc->part_count; n++)
+        if (desc->parts[n].into == desc->parts[n].joint || last_part(desc, desc->parts[n].joint) == PELT_NONE)
+            return px_fail(context, PELT_ERROR_USAGE, "the part of joint '%s' is merged into itself",
+                           skeleton->names[desc->parts[n].joint]);
     return PELT_OK;
 }
 
@@ -129,6 +162,7 @@ pelt_result px_jiggle_check(pelt_context *context, const pelt_model *model, cons
         return px_fail(context, PELT_ERROR_INPUT, "the model has no joints that could move it; bind it to a skeleton");
     PX_TRY(check_forces(context, &desc->forces));
     PX_TRY(check_joints(context, &model->skeleton, desc));
+    PX_TRY(check_parts(context, &model->skeleton, desc));
     PX_TRY(check_colliders(context, &model->skeleton, desc));
     uint32_t count = model->mesh.vertex_count;
     PX_TRY(check_map(context, "stiffness", desc->maps.stiffness, count, PELT_JIGGLE_MAX_STIFFNESS));

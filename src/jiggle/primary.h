@@ -22,7 +22,8 @@ typedef struct px_swelling {
 
 /* Tissue around a joint, whose volume is preserved. Half-open ranges into arrays of px_primary. */
 typedef struct px_volume_part {
-    uint32_t joint;
+    uint32_t joint, half; /* as in px_jiggle_parts */
+    uint32_t particle_count;
     uint32_t first_block, block_count;         /* of px_primary.blocks */
     uint32_t first_swelling, swelling_count;   /* of px_primary.swellings */
     uint32_t first_neighbour, neighbour_count; /* of px_primary.neighbours */

@@ -187,6 +187,8 @@ void px_primary_report(px_primary *primary, pelt_jiggle_volume *volumes) {
     }
     for (uint32_t k = 0; k < primary->part_count; k++) {
         volumes[k].joint = primary->parts[k].joint;
+        volumes[k].bone = primary->parts[k].half;
+        volumes[k].particle_count = primary->parts[k].particle_count;
         volumes[k].rest = primary->parts[k].rest;
     }
 }

@@ -44,10 +44,12 @@ static pelt_result make_state(px_arena *arena, px_swing *s) {
             return PELT_ERROR_MEMORY;
     s->deltas = PX_NEW(arena, float, padded);
     s->keeps = PX_NEW(arena, float, padded);
+    s->pulls = PX_NEW(arena, float, padded);
     s->joint_pushes = px_arena_alloc(arena, s->values.joint_count, sizeof *s->joint_pushes);
     s->pass.deltas = s->deltas;
     s->pass.keeps = s->keeps;
-    return s->deltas && s->keeps && s->joint_pushes ? PELT_OK : PELT_ERROR_MEMORY;
+    s->pass.pulls = s->pulls;
+    return s->deltas && s->keeps && s->pulls && s->joint_pushes ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 /* The rest shape, for the regions that keep it. */
@@ -73,10 +75,10 @@ pelt_result px_swing_make(px_arena *arena, const px_jiggle_subject *subject, con
                       .weights = weights,
                       .centre = middle_particle(lattice),
                       .step = desc->substep,
+                      .frequency = desc->frequency,
                       .forces = desc->forces,
                       .pass = {.cell = lattice->cell,
                                .step = (float)desc->substep,
-                               .pull = (float)(pull_of(desc->frequency, desc->substep) / desc->substep),
                                .region_damping = (float)-expm1(-desc->region_damping * desc->substep)}};
     PX_TRY(px_values_make(arena, subject, lattice, weights, thickness, desc, &out->values));
     PX_TRY(px_match_make(arena, lattice, kernels, (pelt_jiggle_regions)desc->regions, &out->match));
@@ -94,6 +96,12 @@ void px_swing_set_values(px_swing *s, const pelt_jiggle_joint *joints, uint32_t 
     memcpy(s->deltas, s->values.deltas, s->lattice->particle_count * sizeof *s->deltas);
     for (uint32_t p = 0; p < s->lattice->particle_count; p++)
         s->keeps[p] = (float)exp(-(double)s->values.damping[p] * s->step);
+    float last = -1, pull = (float)(pull_of(s->frequency, s->step) / s->step);
+    for (uint32_t p = 0; p < s->lattice->particle_count; p++) {
+        if (s->values.frequencies[p] != last)
+            pull = (float)(pull_of((double)(last = s->values.frequencies[p]), s->step) / s->step);
+        s->pulls[p] = pull;
+    }
 }
 
 void px_swing_set_forces(px_swing *s, const pelt_jiggle_forces *forces) {

@@ -19,10 +19,11 @@ typedef struct px_swing {
     const px_weight_table *weights;
     px_values values;
     px_match match;
-    px_swing_pass pass;             /* settings and state passed to the kernels */
-    float *deltas, *keeps, *pushes; /* [particle], [particle], [particle][4]; padded to whole blocks */
-    uint32_t centre;                /* the particle that coordinates are relative to, to reduce rounding */
-    double step;                    /* h, seconds */
+    px_swing_pass pass;                     /* settings and state passed to the kernels */
+    float *deltas, *keeps, *pulls, *pushes; /* [particle], [particle], [particle], [particle][4]; padded to blocks */
+    uint32_t centre;                        /* the particle that coordinates are relative to, to reduce rounding */
+    double step;                            /* h, seconds */
+    double frequency;                       /* Hz, of joints without their own */
     pelt_jiggle_forces forces;
     float (*joint_pushes)[3]; /* [joint] scratch */
     float *outside;           /* [particle] distance outside the rest surface, units; NULL: no colliders */

@@ -79,11 +79,12 @@ pelt_result px_values_make(px_arena *arena, const px_jiggle_subject *subject, co
                        .joint_count = subject->model->skeleton.joint_count,
                        .standard_stiffness = (float)desc->stiffness,
                        .standard_damping = (float)desc->damping,
+                       .standard_frequency = (float)desc->frequency,
                        .standard_delta = (float)desc->delta,
                        .thickness = desc->softness == PELT_JIGGLE_SOFTNESS_THICKNESS ? thickness : NULL,
                        .max_distance = (float)desc->max_distance};
     float **arrays[] = {&out->totals, &out->sums, &out->stiffness, &out->damping,
-                        &out->deltas, &out->pins, &out->limits};
+                        &out->deltas, &out->pins, &out->limits,    &out->frequencies};
     for (size_t n = 0; n < PX_COUNT(arrays); n++)
         if (!(*arrays[n] = PX_NEW(arena, float, count)))
             return PELT_ERROR_MEMORY;
@@ -130,7 +131,7 @@ static void blend_map(const px_values *v, const float *map, float most, float *o
     }
 }
 
-/* One kind of value: stiffness, damping, δ or pin. */
+/* One kind of value: stiffness, damping, frequency, δ or pin. */
 typedef struct kind {
     size_t offset; /* offset of its field in pelt_jiggle_joint, bytes */
     float standard, most;
@@ -175,12 +176,18 @@ void px_values_set(px_values *v, const pelt_jiggle_joint *joints, uint32_t joint
         {offsetof(pelt_jiggle_joint, stiffness), v->standard_stiffness, PELT_JIGGLE_MAX_STIFFNESS, NULL,
          maps->stiffness, v->stiffness},
         {offsetof(pelt_jiggle_joint, damping), v->standard_damping, 1e6f, NULL, maps->damping, v->damping},
+        {offsetof(pelt_jiggle_joint, frequency), v->standard_frequency, 1000, NULL, NULL, v->frequencies},
         {offsetof(pelt_jiggle_joint, delta), v->standard_delta, 1, v->thickness ? v->thickness->softness : NULL,
          maps->delta, v->deltas},
         {offsetof(pelt_jiggle_joint, pin), 0, 1, NULL, maps->pin, v->pins},
     };
     for (size_t n = 0; n < PX_COUNT(kinds); n++)
         set_kind(v, &kinds[n], joints, joint_count);
+    bool own = false;
+    for (uint32_t n = 0; n < joint_count; n++)
+        own |= joints[n].frequency >= 0 && joints[n].joint < v->joint_count;
+    for (uint32_t p = 0; p < v->lattice->particle_count && !own; p++)
+        v->frequencies[p] = -1;
     for (uint32_t p = 0; p < v->lattice->particle_count; p++)
         v->deltas[p] = v->pinned[p] ? 0 : v->deltas[p] * (1 - v->pins[p]);
     set_limits(v, joints, joint_count, maps);

@@ -10,7 +10,7 @@ typedef struct px_values {
     const px_lattice *lattice;
     const px_weight_table *weights; /* joint weights of particles */
     uint32_t joint_count;
-    float standard_stiffness, standard_damping, standard_delta;
+    float standard_stiffness, standard_damping, standard_frequency, standard_delta;
     const px_thickness *thickness; /* NULL: softness 1 for all */
     uint8_t *pinned;               /* [particle] 1: inside a bone's cylinder */
     uint32_t inner_count;          /* particles without vertices nearby, sorted from the surface inwards */
@@ -21,6 +21,7 @@ typedef struct px_values {
     float *joints;                 /* [joint] scratch */
     float *stiffness;              /* [particle] half-width of regions, cells */
     float *damping;                /* [particle] 1 / s */
+    float *frequencies;            /* [particle] Hz; negative: of the settings, no joint has its own */
     float *deltas;                 /* [particle] δ, reduced near pinned particles */
     float *pins;                   /* [particle] */
     float max_distance;            /* units; 0: unbounded */

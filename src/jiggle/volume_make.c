@@ -25,10 +25,9 @@
 
 #define SMOOTHING_PASSES 2
 
-/* Bounds on λ, in cells: displacement of the particle that moves farthest. The paper has none; 100 cells keep a part
- * without a root finite. */
-#define MAX_SWELLING          1.0
-#define MAX_BOUNDARY_SWELLING 100.0
+/* Bound on λ, in cells: displacement of the particle that moves farthest. The paper has none; but thighs bent by 90° have
+ * no root nearer than ten cells, which would turn the part inside out. */
+#define MAX_SWELLING 1.0
 
 /* Input of px_volume_method.find_ways. */
 struct px_growth {
@@ -198,7 +197,7 @@ static void boundary_ways(const px_growth *g, uint32_t part, float (*ways)[3]) {
 
 static const px_volume_method methods[] = {
     [PELT_JIGGLE_VOLUME_GRADIENT] = {gradient_ways, true, PX_VOLUME_GAUSS, 4, MAX_SWELLING},
-    [PELT_JIGGLE_VOLUME_BOUNDARY] = {boundary_ways, false, 0, 1, MAX_BOUNDARY_SWELLING},
+    [PELT_JIGGLE_VOLUME_BOUNDARY] = {boundary_ways, false, 0, 1, MAX_SWELLING},
 };
 
 const px_volume_method *px_volume_method_of(pelt_jiggle_volume_field field) {
@@ -311,8 +310,12 @@ pelt_result px_primary_make_parts(px_arena *arena, const px_lattice *lattice, co
     p->states = PX_NEW(arena, px_swell_state, parts->part_count);
     if (!p->parts || !p->particle_volumes || !p->field || !p->volumes || !p->targets || !p->states)
         return PELT_ERROR_MEMORY;
-    for (uint32_t k = 0; k < parts->part_count; k++)
+    for (uint32_t k = 0; k < parts->part_count; k++) {
         p->parts[k].joint = parts->joints[k];
+        p->parts[k].half = parts->halves[k];
+    }
+    for (uint32_t i = 0; i < lattice->particle_count; i++)
+        p->parts[parts->parts[i]].particle_count++;
     float octant = lattice->cell * lattice->cell * lattice->cell / 8;
     for (size_t i = 0; i < lattice->cell_count; i++)
         for (int c = 0; c < 8; c++)

@@ -232,6 +232,21 @@ static pelt_result put_clips(page *p) {
 
 /* ---- Title and data --------------------------------------------------------------------------------------- */
 
+static pelt_result put_lattice_clip(page *p, const pelt_clip *clip, px_json *list) {
+    px_json *json = px_json_append(list, px_json_object(p->arena));
+    char name[32];
+    set(p, json, "name", px_json_new_string(p->arena, clip->name));
+    set(p, json, "points", px_json_new_uint(p->arena, clip->point_count));
+    set(p, json, "format", px_json_new_string(p->arena, p->narrow ? "u16" : "f32"));
+    set(p, json, "times", px_json_array(p->arena)); /* those of the clip */
+    snprintf(name, sizeof name, "lattice-clip-%u", px_json_count(list) - 1);
+    if (px_mul_size(px_mul_size(p->narrow ? 6 : 12, clip->point_count), clip->frame_count) > CLIP_BYTES_MAX)
+        return PELT_OK;
+    PX_TRY(open_block(p, name));
+    PX_TRY(put_frames(p, clip, json));
+    return close_block(p);
+}
+
 static pelt_result put_overlays(page *p) {
     const pelt_page_voxels *voxels = &p->desc->voxels;
     const pelt_page_lattice *lattice = &p->desc->lattice;
@@ -243,6 +258,9 @@ static pelt_result put_overlays(page *p) {
     if (lattice->edge_count > 0) {
         PX_TRY(put_block(p, "lattice-points", lattice->positions, px_mul_size(lattice->point_count, 12)));
         PX_TRY(put_block(p, "lattice-edges", lattice->edges, px_mul_size(lattice->edge_count, 8)));
+        px_json *list = set(p, p->data, "lattice_clips", px_json_array(p->arena));
+        for (uint32_t c = 0; lattice->clips && c < p->desc->clip_count; c++)
+            PX_TRY(put_lattice_clip(p, &lattice->clips[c], list));
     }
     return PELT_OK;
 }

@@ -312,15 +312,27 @@ await support.checks(browser, {
         await changedPixels(page);
         await page.click("[data-overlay=lattice]");
         await pictureChanges(page, (count) => count > 1000, "the lattice shows nothing");
-        const box = await page.evaluate(() => {
-            const { lattice } = window.pelt.viewer.overlays;
-            lattice.geometry.computeBoundingBox();
-            const { min, max } = lattice.geometry.boundingBox;
-            return [min.toArray(), max.toArray()];
-        });
-        const [rest] = support.libraryPoses(rig, []);
-        for (let i = 0; i < rest.length; i++)
-            assert(rest[i] >= box[0][i % 3] - 1e-5 && rest[i] <= box[1][i % 3] + 1e-5, "a vertex outside");
+        /** Corners of the lattice's box, and its points. */
+        const lattice = () =>
+            page.evaluate(() => {
+                const { geometry } = window.pelt.viewer.overlays.lattice.lines;
+                geometry.computeBoundingBox();
+                const { min, max } = geometry.boundingBox;
+                return { box: [min.toArray(), max.toArray()], points: Array.from(geometry.attributes.position.array) };
+            });
+        const inside = (positions, { box }) =>
+            positions.every((x, i) => x >= box[0][i % 3] - 1e-2 && x <= box[1][i % 3] + 1e-2);
+        let before = [];
+        for (const frame of [0, 3, 5]) {
+            await page.evaluate((k) => window.pelt.viewer.store.set({ frame: k, playing: false }), frame);
+            const now = await lattice();
+            const source = await page.evaluate(() => Array.from(window.pelt.viewer.stage.source.positions));
+            assert(inside(source, now), `frame ${frame}: a vertex outside`);
+            assert(now.points.some((x, i) => Math.abs(x - before[i]) > 1e-3) || frame === 0, "the lattice stands still");
+            before = now.points;
+        }
+        await page.evaluate(() => window.pelt.viewer.store.set({ animation: window.pelt.viewer.subject.animations.length - 1, frame: 0 }));
+        assert(inside(Array.from(support.libraryPoses(rig, [])[0]), await lattice()), "at rest, a vertex outside");
         assert.deepEqual(page.complaints, []);
         await page.close();
     },

@@ -18,6 +18,7 @@ interface DataJson {
     fps: number;
     clips: ClipJson[];
     voxels?: { size: number };
+    lattice_clips?: ClipJson[];
     report?: JsonObject;
 }
 
@@ -43,6 +44,11 @@ export class Clip {
         this.radius = json.radius ?? NaN;
     }
 
+    /** Frames that the page holds. */
+    get frameCount(): number {
+        return this.pointCount > 0 ? this.numbers.length / (3 * this.pointCount) : 0;
+    }
+
     /** Positions [point][3] of a frame, in `out` or in place. */
     read(frame: number, out: Float32Array): Float32Array {
         const size = 3 * this.pointCount;
@@ -65,6 +71,8 @@ export interface Voxels {
 export interface Lattice {
     points: Float32Array;
     edges: Uint32Array;
+    /** The points in the frames of the clips, by index. */
+    clips: Clip[];
 }
 
 /** Everything the page shows. */
@@ -98,8 +106,8 @@ function block(name: string): ArrayBuffer | undefined {
     return bytes.buffer as ArrayBuffer;
 }
 
-function readClip(json: ClipJson, index: number): Clip {
-    const bytes = block(`clip-${index}`) ?? new ArrayBuffer(0);
+function readClip(json: ClipJson, index: number, prefix = ""): Clip {
+    const bytes = block(`${prefix}clip-${index}`) ?? new ArrayBuffer(0);
     return new Clip(json, json.format === "u16" ? new Uint16Array(bytes) : new Float32Array(bytes), json.boxes);
 }
 
@@ -117,10 +125,14 @@ export function readPage(): PageData | undefined {
         fps: json.fps,
         glb,
         points: points && new Uint32Array(points),
-        clips: json.clips.map(readClip),
+        clips: json.clips.map((clip, index) => readClip(clip, index)),
         voxels: centers && json.voxels && { centers: new Float32Array(centers), size: json.voxels.size },
         lattice: latticePoints &&
-            latticeEdges && { points: new Float32Array(latticePoints), edges: new Uint32Array(latticeEdges) },
+            latticeEdges && {
+                points: new Float32Array(latticePoints),
+                edges: new Uint32Array(latticeEdges),
+                clips: (json.lattice_clips ?? []).map((clip, index) => readClip(clip, index, "lattice-")),
+            },
         report: json.report,
     };
 }

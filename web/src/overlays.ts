@@ -1,13 +1,10 @@
 /** Overlays: skeleton, voxels, lattice, marker of the picked vertex. */
 import {
     BoxGeometry,
-    BufferAttribute,
     BufferGeometry,
     Color as ThreeColor,
     Group,
     InstancedMesh,
-    LineBasicMaterial,
-    LineSegments,
     Matrix4,
     MeshBasicMaterial,
     MeshLambertMaterial,
@@ -18,6 +15,7 @@ import {
 } from "three";
 import { category } from "./colors";
 import type { Lattice, Voxels } from "./data";
+import { LatticeLines } from "./lattice";
 import type { Model } from "./model";
 
 const UP = new Vector3(0, 1, 0);
@@ -103,29 +101,17 @@ function drawVoxels({ centers, size }: Voxels): InstancedMesh {
     return mesh;
 }
 
-function drawLattice({ points, edges }: Lattice): LineSegments {
-    const geometry = new BufferGeometry();
-    geometry.setAttribute("position", new BufferAttribute(points, 3));
-    geometry.setIndex(new BufferAttribute(edges, 1));
-    const lines = new LineSegments(
-        geometry,
-        new LineBasicMaterial({ color: 0xd98f3f, transparent: true, opacity: 0.7 }),
-    );
-    lines.frustumCulled = false;
-    return lines;
-}
-
 export class Overlays {
     readonly skeleton: Skeleton;
     readonly voxels: InstancedMesh | undefined;
-    readonly lattice: LineSegments | undefined;
+    readonly lattice: LatticeLines | undefined;
     readonly mark: Mesh;
 
     constructor(parent: Group, model: Model, size: number, voxels?: Voxels, lattice?: Lattice) {
         parent.clear();
         this.skeleton = new Skeleton(model, size * 0.006);
         this.voxels = voxels && drawVoxels(voxels);
-        this.lattice = lattice && drawLattice(lattice);
+        this.lattice = lattice && new LatticeLines(lattice);
         this.mark = new Mesh(
             new OctahedronGeometry(size * 0.006),
             new MeshBasicMaterial({ color: 0xffffff, depthTest: false }),
@@ -133,7 +119,7 @@ export class Overlays {
         this.mark.renderOrder = 20;
         this.mark.visible = false;
         parent.add(this.skeleton.group, this.mark);
-        for (const object of [this.voxels, this.lattice]) if (object) parent.add(object);
+        for (const object of [this.voxels, this.lattice?.lines]) if (object) parent.add(object);
     }
 
     /** Moves the marker to a vertex; −1 hides it. */

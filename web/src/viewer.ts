@@ -154,11 +154,11 @@ export class Viewer {
     toggle(overlay: Overlay): void {
         if (!overlaysOf(this.subject).includes(overlay)) return;
         this.store.set({ [overlay]: !this.store.state[overlay] });
-        if (overlay === "voxels" || overlay === "lattice")
-            this.showRestPose(this.store.state.voxels || this.store.state.lattice);
+        const still = this.store.state.lattice && !this.overlays.lattice?.moves;
+        if (overlay === "voxels" || overlay === "lattice") this.showRestPose(this.store.state.voxels || still);
     }
 
-    /** Voxels and lattices are those of the rest pose: it is shown with them, and the previous animation is restored afterwards. */
+    /** Voxels, and lattices without frames, are those of the rest pose: it is shown with them, and the previous animation is restored afterwards. */
     private showRestPose(shown: boolean): void {
         const { animation, frame, playing } = this.store.state;
         const rest = this.subject.animations.length - 1;
@@ -241,6 +241,7 @@ export class Viewer {
         subject.poser.prepare(subject.moment(animation, frame));
         this.stale = this.unmeasured = true;
         overlays.skeleton.update();
+        if (store.state.lattice) this.placeLattice();
         if (view !== "source") this.placeResult();
         if (animation.clip) subject.source(animation.clip, frame, stage.source!.positions);
         if (animation.clip && view !== "result") this.placeSource();
@@ -249,6 +250,11 @@ export class Viewer {
         this.showTurn();
         if (vertex >= 0) this.showVertex();
         stage.invalidate();
+    }
+
+    private placeLattice(): void {
+        const { clip } = this.animation;
+        this.overlays.lattice?.show(clip ? this.subject.data.clips.indexOf(clip) : -1, this.store.state.frame);
     }
 
     /** The GPU moves the vertices. Normals of triangles need the vertices here. */
@@ -330,7 +336,8 @@ export class Viewer {
         const { skeleton, voxels, lattice } = this.overlays;
         skeleton.group.visible = state.skeleton || state.pose;
         if (voxels) voxels.visible = state.voxels;
-        if (lattice) lattice.visible = state.lattice;
+        if (lattice) lattice.lines.visible = state.lattice;
+        if (state.lattice) this.placeLattice();
         this.stage.showWireframe(state.wireframe);
         showTools(state);
         this.stage.invalidate();
