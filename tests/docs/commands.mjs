@@ -13,7 +13,8 @@ import { fileURLToPath } from "node:url";
 const root = join(dirname(fileURLToPath(import.meta.url)), "../..");
 const [pelt, scenes] = process.argv.slice(2);
 const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "THIRD_PARTY.md",
-    ...readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md")).map((name) => `docs/${name}`)];
+    ...["docs", "docs/papers"].flatMap((folder) =>
+        readdirSync(join(root, folder)).filter((name) => name.endsWith(".md")).map((name) => `${folder}/${name}`))];
 
 // ---- Checks of a page's text ----
 
