@@ -224,6 +224,8 @@ static pelt_result solve(pelt_binding *b, px_bind_wave *wave) {
         return PELT_ERROR_MEMORY;
     PX_TRY(px_bind_bridges_make(b->arena, wave, &bridges));
     b->bridged_voxels = bridges.bridged;
+    if (b->desc.method != PELT_BIND_HEAT)
+        px_bind_wave_free(wave); /* a third of the memory; only heat reads it */
     switch (b->desc.method) {
     case PELT_BIND_SURFACE:
         return px_bind_surface(b->context, s, &b->volume, &b->bones, &b->fields);
