@@ -5,9 +5,10 @@
  *                        defaults: training poses of the thumb's metacarpal, all training poses, unseen poses
  *   bench_hand joints    supports (Fig. 3) and singular values (Fig. 5)
  *   bench_hand settings  unseen error by settings
+ *   bench_hand coupled   unseen error of joints that drive alone and as pairs, with COUPLED more training poses of all joints
  *   [VERTICES]           of the hand; default 7000, as the paper's mesh of 13,976 triangles
  */
-#include "scenes.h"
+#include "hand.h"
 
 #include <pelt/pelt.h>
 
@@ -16,7 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MODES 5u
+#define MODES   5u
+#define COUPLED 75u
 
 typedef struct work {
     pelt_context *context;
@@ -149,20 +151,29 @@ static pelt_result print_joints(const work *w) {
     return result;
 }
 
-static pelt_result print_settings(const work *w) {
-    static const setting list[] = {
-        {"the paper's (`--preset eigenskin2002`)", "eigenskin2002", {{0}}},
-        {"and `--max-per-vertex 0`", "eigenskin2002", {{"max-per-vertex", "0"}}},
-        {"and `--modes 10 --max-per-vertex 0`", "eigenskin2002", {{"modes", "10"}, {"max-per-vertex", "0"}}},
-        {"`--exact`", NULL, {{"exact", NULL}}},
-        {"default", NULL, {{0}}},
-        {"`--max-per-vertex 0`", NULL, {{"max-per-vertex", "0"}}},
-        {"`--support 0.01 --max-per-vertex 0`", NULL, {{"support", "0.01"}, {"max-per-vertex", "0"}}},
-        {"`--split`", NULL, {{"split", NULL}}},
-        {"`--kernel gaussian`", NULL, {{"kernel", "gaussian"}}},
-    };
+/* Adds training poses that move all joints. */
+static pelt_result add_coupled(work *w) {
+    pelt_model *memory = NULL;
+    hand_tissue *tissue;
+    uint32_t count = w->poses.seen_count;
+    scene_pose *seen = pelt_model_alloc(w->context, w->hand, count + COUPLED, sizeof *seen);
+    pelt_result result = seen ? pelt_model_create(w->context, &memory) : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
+        result = hand_tissue_of(w->context, w->hand, memory, &tissue);
+    if (result == PELT_OK)
+        result = hand_random_poses(w->context, w->hand, tissue, 12345, "coupled", COUPLED, seen + count);
+    pelt_model_destroy(memory);
+    if (result != PELT_OK)
+        return result;
+    memcpy(seen, w->poses.seen, count * sizeof *seen);
+    w->poses.seen = seen;
+    w->poses.seen_count += COUPLED;
+    return PELT_OK;
+}
+
+static pelt_result print_settings(const work *w, const setting *list, size_t count) {
     printf("| settings | targets | training | left out | unseen |\n|---|---|---|---|---|\n");
-    for (size_t n = 0; n < sizeof list / sizeof list[0]; n++) {
+    for (size_t n = 0; n < count; n++) {
         pelt_model *m = NULL;
         pelt_eigenskin_report report;
         double errors[ERRORS];
@@ -179,6 +190,35 @@ static pelt_result print_settings(const work *w) {
     return PELT_OK;
 }
 
+static pelt_result print_coupled(const work *given) {
+    static const setting list[] = {
+        {"additive", NULL, {{0}}},
+        {"pairs, `--coupled`", NULL, {{"coupled", NULL}}},
+        {"additive, `--max-per-vertex 20`", NULL, {{"max-per-vertex", "20"}}},
+        {"pairs, `--coupled --max-per-vertex 20`", NULL, {{"coupled", NULL}, {"max-per-vertex", "20"}}},
+        {"additive, `--max-per-vertex 0`", NULL, {{"max-per-vertex", "0"}}},
+        {"pairs, `--coupled --max-per-vertex 0`", NULL, {{"coupled", NULL}, {"max-per-vertex", "0"}}},
+    };
+    work w = *given;
+    pelt_result result = add_coupled(&w);
+    return result == PELT_OK ? print_settings(&w, list, sizeof list / sizeof list[0]) : result;
+}
+
+static pelt_result print_own_settings(const work *w) {
+    static const setting list[] = {
+        {"the paper's (`--preset eigenskin2002`)", "eigenskin2002", {{0}}},
+        {"and `--max-per-vertex 0`", "eigenskin2002", {{"max-per-vertex", "0"}}},
+        {"and `--modes 10 --max-per-vertex 0`", "eigenskin2002", {{"modes", "10"}, {"max-per-vertex", "0"}}},
+        {"`--exact`", NULL, {{"exact", NULL}}},
+        {"default", NULL, {{0}}},
+        {"`--max-per-vertex 0`", NULL, {{"max-per-vertex", "0"}}},
+        {"`--support 0.01 --max-per-vertex 0`", NULL, {{"support", "0.01"}, {"max-per-vertex", "0"}}},
+        {"`--split`", NULL, {{"split", NULL}}},
+        {"`--kernel gaussian`", NULL, {{"kernel", "gaussian"}}},
+    };
+    return print_settings(w, list, sizeof list / sizeof list[0]);
+}
+
 int main(int count, char **texts) {
     const char *name = count > 1 ? texts[1] : "curve";
     scene_desc size = {.vertex_count = count > 2 ? (uint32_t)strtoul(texts[2], NULL, 10) : 7000};
@@ -191,7 +231,8 @@ int main(int count, char **texts) {
         result = hand->poses(w.context, &size, w.hand, &w.poses);
     if (result == PELT_OK)
         result = (strcmp(name, "joints") == 0     ? print_joints
-                  : strcmp(name, "settings") == 0 ? print_settings
+                  : strcmp(name, "settings") == 0 ? print_own_settings
+                  : strcmp(name, "coupled") == 0  ? print_coupled
                                                   : print_curve)(&w);
     if (result != PELT_OK)
         fprintf(stderr, "bench_hand: %s\n", pelt_error_text(w.context));

@@ -202,6 +202,8 @@ static void report_joints(cli_json *json, const work *w) {
         const pelt_eigenskin_joint *joint = &w->report.joints[j];
         json_open(json, NULL, '{');
         json_text(json, "name", w->in.rig->skeleton.names[joint->joint]);
+        if (joint->with != PELT_NONE)
+            json_text(json, "with", w->in.rig->skeleton.names[joint->with]);
         if (joint->against != PELT_NONE)
             json_text(json, "against", w->in.rig->skeleton.names[joint->against]);
         json_count(json, "vertices", joint->vertex_count);
@@ -268,8 +270,10 @@ static void table_joints(cli_table *table, const work *w) {
             table_row(table, shown_name(w->in.rig->skeleton.names[joint->joint]),
                       joint->gain > 0 ? "corrections shrunk to %.0f %%" : "no corrections", 100 * joint->gain);
         table_row(table, joint->gain < 1 ? "" : shown_name(w->in.rig->skeleton.names[joint->joint]),
-                  "%u modes on %s vertices, %u centres of radius %.3g, up to %.4g units", joint->mode_count,
-                  grouped(joint->vertex_count), joint->centre_count, joint->radius, joint->displacement);
+                  "%s%s%u modes on %s vertices, %u centres of radius %.3g, up to %.4g units",
+                  joint->with == PELT_NONE ? "" : shown_name(w->in.rig->skeleton.names[joint->with]),
+                  joint->with == PELT_NONE ? "" : " too: ", joint->mode_count, grouped(joint->vertex_count),
+                  joint->centre_count, joint->radius, joint->displacement);
     }
     if (shown < count)
         table_row(table, "", "and %u joints more (--verbose)", count - shown);

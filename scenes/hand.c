@@ -138,6 +138,21 @@ static pelt_result fill_pose(pelt_context *context, pelt_model *model, const sce
     return pelt_mesh_normals(context, mesh, positions, normals);
 }
 
+pelt_result hand_random_poses(pelt_context *context, pelt_model *model, hand_tissue *tissue, uint64_t seed,
+                              const char *name, uint32_t count, scene_pose *poses) {
+    scene_joint joints[HAND_JOINTS];
+    scene_random random = {seed};
+    hand_joints(joints);
+    for (uint32_t k = 0; k < count; k++) {
+        char text[64];
+        hand_bend bends[HAND_JOINTS];
+        random_pose(&random, bends);
+        snprintf(text, sizeof text, "%.40s_%02u", name, k + 1);
+        SCENE_TRY(fill_pose(context, model, joints, tissue, bends, text, &poses[k]));
+    }
+    return PELT_OK;
+}
+
 static pelt_result solve_poses(pelt_context *context, const scene_desc *desc, pelt_model *model, hand_tissue *tissue,
                                uint32_t stride, scene_poses *out) {
     scene_joint joints[HAND_JOINTS];
@@ -160,27 +175,24 @@ static pelt_result solve_poses(pelt_context *context, const scene_desc *desc, pe
             snprintf(name, sizeof name, "%s_%g_%g", joints[j].name, bends[j].flex, bends[j].spread);
             SCENE_TRY(fill_pose(context, model, joints, tissue, bends, name, &seen[out->seen_count++]));
         }
-    scene_random random = {desc->seed};
-    for (uint32_t k = 0; k < UNSEEN; k += stride) {
-        hand_bend bends[HAND_JOINTS];
-        random_pose(&random, bends);
-        snprintf(name, sizeof name, "unseen_%02u", out->unseen_count + 1);
-        SCENE_TRY(fill_pose(context, model, joints, tissue, bends, name, &unseen[out->unseen_count++]));
-    }
-    return PELT_OK;
+    out->unseen_count = (UNSEEN + stride - 1) / stride;
+    return hand_random_poses(context, model, tissue, desc->seed, "unseen", out->unseen_count, unseen);
+}
+
+pelt_result hand_tissue_of(pelt_context *context, const pelt_model *model, pelt_model *memory, hand_tissue **tissue) {
+    const pelt_mesh *mesh = &model->mesh;
+    bool small = mesh->vertex_count < SMALL;
+    double cell = small ? 0.12 : CELL * sqrt(scene_clamp((double)VERTICES / mesh->vertex_count, 0.25, 2));
+    return hand_tissue_make(context, memory, cell, small ? 2e-3 : 2e-4, mesh->positions, mesh->vertex_count, tissue);
 }
 
 static pelt_result make_poses(pelt_context *context, const scene_desc *desc, pelt_model *model, scene_poses *out) {
     pelt_model *memory;
     hand_tissue *tissue;
-    const pelt_mesh *mesh = &model->mesh;
-    bool small = mesh->vertex_count < SMALL;
-    double cell = small ? 0.12 : CELL * sqrt(scene_clamp((double)VERTICES / mesh->vertex_count, 0.25, 2));
     SCENE_TRY(pelt_model_create(context, &memory));
-    pelt_result result =
-        hand_tissue_make(context, memory, cell, small ? 2e-3 : 2e-4, mesh->positions, mesh->vertex_count, &tissue);
+    pelt_result result = hand_tissue_of(context, model, memory, &tissue);
     if (result == PELT_OK)
-        result = solve_poses(context, desc, model, tissue, small ? 4 : 1, out);
+        result = solve_poses(context, desc, model, tissue, model->mesh.vertex_count < SMALL ? 4 : 1, out);
     pelt_model_destroy(memory);
     return result;
 }

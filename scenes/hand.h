@@ -55,4 +55,10 @@ pelt_result hand_tissue_make(pelt_context *context, pelt_model *memory, double c
 /* Positions [point][3] in equilibrium. */
 void hand_tissue_solve(hand_tissue *tissue, const hand_bend *bends, float *positions);
 
+/* The tissue of a hand that the scene made, with its resolution. */
+pelt_result hand_tissue_of(pelt_context *context, const pelt_model *model, pelt_model *memory, hand_tissue **tissue);
+/* Random poses of all joints, NAME_01 …, with the shape of the tissue in each; in the memory of `model`, the hand. */
+pelt_result hand_random_poses(pelt_context *context, pelt_model *model, hand_tissue *tissue, uint64_t seed,
+                              const char *name, uint32_t count, scene_pose *poses);
+
 #endif

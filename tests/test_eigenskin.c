@@ -419,6 +419,83 @@ static void siblings_drive_as_children_do(void **state) {
     assert_true(errors[2] < 1);
 }
 
+/* ---- Pairs ------------------------------------------------------------------------------------------------ */
+
+#define COUPLED 60u
+
+/* Poses of shoulder and elbow about x, the second half within the range of the first; around the elbow the skin swells with the product of both angles (`product`), or
+ * with a sum of functions of each. */
+static void couple(const test_context *test, arm *a, bool product, pelt_pose_example *examples) {
+    pelt_mesh *mesh = &a->model->mesh;
+    size_t joints = a->model->skeleton.joint_count, floats = 3 * (size_t)mesh->vertex_count;
+    pelt_transform *locals = pelt_model_alloc(test->context, a->model, COUPLED * joints, sizeof *locals);
+    float *rest = pelt_model_alloc(test->context, a->model, floats, sizeof *rest);
+    assert_true(locals && rest);
+    memcpy(rest, mesh->positions, floats * sizeof *rest);
+    scene_random random = {3};
+    for (uint32_t x = 0; x < COUPLED; x++, locals += joints) {
+        double angles[2];
+        memcpy(locals, a->model->skeleton.rest, joints * sizeof *locals);
+        for (int j = 0; j < 2; j++) {
+            angles[j] = (x < COUPLED / 2 ? 1 : 0.75) * scene_random_range(&random, -1, 1);
+            locals[j + 1].rotation[0] = (float)sin(angles[j] / 2);
+            locals[j + 1].rotation[3] = (float)cos(angles[j] / 2);
+        }
+        double swelling = product ? angles[0] * angles[1] : angles[0] * angles[0] - angles[1] / 2;
+        for (size_t i = 0; i < mesh->vertex_count; i++) {
+            double u = (rest[3 * i + 1] - 1.6) / 0.5, bump = u * u < 1 ? (1 - u * u) * (1 - u * u) : 0;
+            for (int c = 0; c < 3; c += 2)
+                mesh->positions[3 * i + (size_t)c] = (float)(rest[3 * i + (size_t)c] * (1 + 0.5 * swelling * bump));
+        }
+        examples[x] = (pelt_pose_example){"coupled", locals, driven(test, a->model, locals), NULL};
+    }
+    memcpy(mesh->positions, rest, floats * sizeof *rest);
+}
+
+/* Two joints that displace the skin together drive as a pair, which is kept only if it predicts poses better. */
+static void joints_drive_as_pairs(void **state) {
+    (void)state;
+    double errors[2][2];
+    for (int n = 0; n < 4; n++) {
+        test_context test;
+        pelt_context *context = test_begin(&test, 2);
+        arm a = {0};
+        test_ok(&test, arm_make(context, &(scene_desc){.vertex_count = 200, .frame_count = 2, .seed = 1}, &a));
+        pelt_pose_example examples[COUPLED];
+        bool product = n / 2, coupled = n % 2;
+        couple(&test, &a, product, examples);
+        pelt_eigenskin_desc desc = pelt_eigenskin_desc_default();
+        desc.coupled = coupled;
+        desc.max_per_vertex = 0;
+        pelt_eigenskin_report r;
+        test_ok(&test, pelt_eigenskin(context, a.model, examples, COUPLED / 2, &desc, &r));
+        test_ok(&test, pelt_model_validate(context, a.model));
+        if (product || !coupled)
+            assert_int_equal(r.joint_count, coupled ? 3 : 2);
+        if (product && coupled) {
+            assert_int_equal(r.joints[2].joint, 2);
+            assert_int_equal(r.joints[2].with, 1);
+            assert_int_equal(r.joints[2].against, 0);
+        }
+        double missed = 0, all = 0;
+        uint32_t drivers = a.model->driver_count;
+        for (uint32_t x = COUPLED / 2; x < COUPLED; x++) {
+            const float *plain = driven(&test, a.model, examples[x].locals);
+            difference d = compare(a.model, plain, examples[x].positions);
+            missed += d.root * d.root;
+            a.model->driver_count = 0;
+            d = compare(a.model, driven(&test, a.model, examples[x].locals), examples[x].positions);
+            a.model->driver_count = drivers;
+            all += d.root * d.root;
+        }
+        errors[product][coupled] = sqrt(missed / all);
+        pelt_model_destroy(a.model);
+        test_end(&test);
+    }
+    assert_true(errors[0][0] < 0.2 && errors[0][1] < 1.1 * errors[0][0]);
+    assert_true(errors[1][0] > 0.5 && errors[1][1] < 0.5 * errors[1][0]);
+}
+
 /* ---- Units ------------------------------------------------------------------------------------------------ */
 
 /* Half of the vertices in centimetres, the others in metres, with bones for each that make them fit: the same corrections. */
@@ -783,6 +860,7 @@ int main(void) {
         cmocka_unit_test(few_modes_are_enough),
         cmocka_unit_test(exact_at_the_examples),
         cmocka_unit_test(any_poses_will_do),
+        cmocka_unit_test(joints_drive_as_pairs),
         cmocka_unit_test(few_centres_are_least_squares),
         cmocka_unit_test(as_few_modes_as_reach_the_error),
         cmocka_unit_test(supports_do_not_leak),

@@ -162,7 +162,7 @@ static void nonsense_is_left_out(void **state) {
         {ONE("\"joint\":2,\"against\":[]"), "its \"against\" must be a list of nodes"},
         {ONE("\"joint\":2,\"against\":4"), "its \"against\" must be a list of nodes"},
         {ONE("\"joint\":2,\"against\":[4]"), "its \"against\" must be a list of nodes"},
-        {ONE("\"against\":[2]," HEAD "\"centres\":[],\"targets\":[]"), "which must be one in another branch"},
+        {ONE("\"against\":[2]," HEAD "\"centres\":[],\"targets\":[]"), "which must not be below it"},
         {"{\"pelt_drivers\":{\"version\":1}}", "its \"drivers\" must be a list"},
         {"{\"pelt_drivers\":{\"version\":1,\"drivers\":[3]}}", "driver 0: its \"joint\" is missing"},
         {ONE("\"joint\":\"knee\""), "driver 0: \"joint\" must be an index"},

@@ -348,21 +348,20 @@ static pelt_result check_morphs(pelt_context *context, const pelt_model *model) 
     return PELT_OK;
 }
 
-/* True when one joint is an ancestor of the other, or both are the same. */
-static bool are_in_line(const pelt_skeleton *skeleton, uint32_t a, uint32_t b) {
-    uint32_t low = a < b ? a : b, high = a < b ? b : a;
-    while (high != PELT_NONE && high > low)
-        high = skeleton->parents[high];
-    return high == low;
+/* True when a joint is another one or below it. */
+static bool is_below(const pelt_skeleton *skeleton, uint32_t joint, uint32_t other) {
+    while (joint != PELT_NONE && joint > other)
+        joint = skeleton->parents[joint];
+    return joint == other;
 }
 
 static pelt_result check_driver(pelt_context *context, const pelt_model *model, uint32_t d) {
     const pelt_driver *driver = &model->drivers[d];
     if (driver->joint >= model->skeleton.joint_count)
         WRONG("driver %u: follows joint %u of %u", d, driver->joint, model->skeleton.joint_count);
-    if (driver->relative && (driver->against >= model->skeleton.joint_count ||
-                             are_in_line(&model->skeleton, driver->joint, driver->against)))
-        WRONG("driver %u: joint %u turns against joint %u of %u, which must be one in another branch", d, driver->joint,
+    if (driver->relative &&
+        (driver->against >= model->skeleton.joint_count || is_below(&model->skeleton, driver->against, driver->joint)))
+        WRONG("driver %u: joint %u turns against joint %u of %u, which must not be below it", d, driver->joint,
               driver->against, model->skeleton.joint_count);
     if ((unsigned)driver->part > PELT_ROTATION_TWIST || (unsigned)driver->kernel > PELT_KERNEL_THIN_PLATE)
         WRONG("driver %u: unknown part of a rotation or kernel", d);

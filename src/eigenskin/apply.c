@@ -56,7 +56,9 @@ static px_morph_group reached(const px_eigenskin *e, const px_morph_group *group
 static const char *mode_name(const px_eigenskin *e, const px_bend *bend, uint32_t mode) {
     const char *joint = e->model->skeleton.names[bend->joint];
     px_buffer text = {.context = e->context};
-    if (*joint)
+    if (bend->with != PELT_NONE)
+        px_buffer_format(&text, "%s and %s mode %u", joint, e->model->skeleton.names[bend->with], mode + 1);
+    else if (*joint)
         px_buffer_format(&text, "%s mode %u", joint, mode + 1);
     else
         px_buffer_format(&text, "joint %u mode %u", bend->joint, mode + 1);

@@ -68,9 +68,9 @@ static double settle_part(const px_eigenskin *e, px_part *part, double *angles) 
     return angles[e->example_count - 1];
 }
 
-static pelt_result add_bend(px_eigenskin *e, uint32_t joint, double *angles) {
+static pelt_result add_bend(px_eigenskin *e, uint32_t joint, uint32_t with, uint32_t against, double *angles) {
     px_bend *bend = &e->bends[e->bend_count];
-    *bend = (px_bend){.joint = joint, .against = e->hierarchy.against[joint], .gain = 1};
+    *bend = (px_bend){.joint = joint, .with = with, .against = against, .gain = 1};
     PX_TRY(add_part(e, bend, e->desc.split ? PELT_ROTATION_SWING : PELT_ROTATION_WHOLE));
     if (e->desc.split)
         PX_TRY(add_part(e, bend, PELT_ROTATION_TWIST));
@@ -78,6 +78,34 @@ static pelt_result add_bend(px_eigenskin *e, uint32_t joint, double *angles) {
     for (uint32_t n = 0; n < bend->part_count; n++)
         most = fmax(most, settle_part(e, &bend->parts[n], angles));
     e->bend_count += most > (e->desc.exact ? PX_ANGLE_TOLERANCE : MIN_DRIVING_ANGLE);
+    return PELT_OK;
+}
+
+/* Number of examples in which two bends rotate. */
+static uint32_t count_both(const px_eigenskin *e, const px_bend *a, const px_bend *b) {
+    uint32_t count = 0;
+    for (uint32_t x = 0; x < e->example_count; x++) {
+        bool turned[2] = {false, false};
+        for (uint32_t n = 0; n < a->part_count; n++) {
+            turned[0] |= angle_from_rest(a->parts[n].rotations[x]) > PX_ANGLE_TOLERANCE;
+            turned[1] |= angle_from_rest(b->parts[n].rotations[x]) > PX_ANGLE_TOLERANCE;
+        }
+        count += turned[0] && turned[1];
+    }
+    return count;
+}
+
+/* Pairs of a joint and the driving joint above it that rotate together in PX_MIN_POSES examples or more: the rotation of
+ * both, against the joint above them. Its kernels are functions of two joints that no sum of functions of each is. */
+static pelt_result add_pairs(px_eigenskin *e, double *angles) {
+    for (uint32_t j = 0; j < e->single_count; j++)
+        for (uint32_t k = 0; k < j; k++) {
+            const px_bend *low = &e->bends[j], *high = &e->bends[k];
+            uint32_t above = e->hierarchy.above[high->joint];
+            if (e->hierarchy.above[low->joint] == high->joint && low->against == PELT_NONE &&
+                high->against == PELT_NONE && above != PELT_NONE && count_both(e, low, high) >= PX_MIN_POSES)
+                PX_TRY(add_bend(e, low->joint, high->joint, above, angles));
+        }
     return PELT_OK;
 }
 
@@ -173,15 +201,18 @@ static pelt_result add_centres(px_eigenskin *e, px_bend *bend, double *far) {
 pelt_result px_eigenskin_find_bends(px_eigenskin *e) {
     PX_TRY(px_eigenskin_find_hierarchy(e));
     double *far = PX_NEW(e->scratch, double, e->example_count);
-    e->bends = PX_NEW(e->scratch, px_bend, e->model->skeleton.joint_count);
+    e->bends = PX_NEW(e->scratch, px_bend, 2 * (size_t)e->model->skeleton.joint_count);
     if (!far || !e->bends)
         return PELT_ERROR_MEMORY;
     for (uint32_t j = 0; j < e->model->skeleton.joint_count; j++)
         if (e->hierarchy.drives[j])
-            PX_TRY(add_bend(e, j, far));
+            PX_TRY(add_bend(e, j, PELT_NONE, e->hierarchy.against[j], far));
+    e->single_count = e->bend_count;
     if (e->bend_count == 0)
         return px_fail(e->context, PELT_ERROR_INPUT,
                        "no joint turns against another in the examples, so nothing can drive corrections");
+    if (e->desc.coupled)
+        PX_TRY(add_pairs(e, far));
     PX_TRY(merge_examples(e));
     for (uint32_t j = 0; j < e->bend_count; j++)
         PX_TRY(add_centres(e, &e->bends[j], far));

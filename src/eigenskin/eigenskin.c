@@ -9,6 +9,7 @@
 #define MIN_LEFT_OUT_ERROR   0.2
 #define MAX_ERROR_RATIO      0.7
 #define MAX_MISS_RATIO       1.25
+#define MAX_PAIR_RATIO       0.98 /* pairs of joints are kept if they lower the leave-one-out error to this */
 #define CLEAR_ERROR_RATIO    0.33 /* below this ratio MAX_CLEAR_MISS_RATIO applies */
 #define MAX_CLEAR_MISS_RATIO 2.0
 
@@ -34,6 +35,8 @@ static const pelt_option options[] = {
      "meet every example: no noise, no end of supports, and as many modes as that takes"},
     {"interpolate", 0, PELT_OPTION_FLAG, FIELD(interpolate), NULL, 0, 0, NULL, NULL,
      "meet the examples as far as supports and modes allow: expect no noise, and trust every joint in full"},
+    {"coupled", 0, PELT_OPTION_FLAG, FIELD(coupled), NULL, 0, 0, NULL, NULL,
+     "joints that bend together with the one above also drive as pairs, where that predicts left-out poses better"},
     {"against", 0, PELT_OPTION_TEXT, FIELD(against), NULL, 0, 0, NULL, "JOINT",
      "what joints of a flat skeleton turn against; without this the one they share most vertices with"},
     {"centres", 0, PELT_OPTION_UINT, FIELD(centres), "64", 2, CENTRES_MAX, NULL, "N",
@@ -79,6 +82,7 @@ static pelt_result report_joints(const px_eigenskin *e, const pelt_eigenskin_joi
             vertices += e->counts[e->share_classes[bend->shares[n]]];
         joints[j] = (pelt_eigenskin_joint){.joint = bend->joint,
                                            .against = bend->against,
+                                           .with = bend->with,
                                            .vertex_count = (uint32_t)vertices,
                                            .mode_count = bend->mode_count,
                                            .centre_count = bend->centre_count,
@@ -150,6 +154,17 @@ static bool refining_helps(const px_eigenskin *e, double *raw, double raw_error)
     return e->left_out < MAX_ERROR_RATIO * raw_error && after < miss * before;
 }
 
+/* Keeps the pairs of joints if left-out poses are predicted better with them. */
+static pelt_result try_pairs(px_eigenskin *e, uint32_t pairs) {
+    double single = e->left_out;
+    e->bend_count += pairs;
+    PX_TRY(learn(e, e->refined));
+    if (e->left_out < MAX_PAIR_RATIO * single)
+        return PELT_OK;
+    e->bend_count -= pairs;
+    return learn(e, e->refined);
+}
+
 static pelt_result fit(px_eigenskin *e, const pelt_eigenskin_joint **joints) {
     PX_TRY(check(e));
     if (e->desc.exact) {
@@ -162,6 +177,8 @@ static pelt_result fit(px_eigenskin *e, const pelt_eigenskin_joint **joints) {
     if (!(e->errors = PX_NEW_LASTING(e->model->memory, double, (size_t)e->desc.modes + 1)))
         return PELT_ERROR_MEMORY;
     PX_TRY(px_eigenskin_find_bends(e));
+    uint32_t pairs = e->bend_count - e->single_count;
+    e->bend_count = e->single_count;
     PX_TRY(learn(e, false));
     double error = e->left_out;
     double *raw = e->displacements;
@@ -170,6 +187,8 @@ static pelt_result fit(px_eigenskin *e, const pelt_eigenskin_joint **joints) {
         if (!refining_helps(e, raw, error))
             PX_TRY(learn(e, false));
     }
+    if (pairs > 0)
+        PX_TRY(try_pairs(e, pairs));
     PX_TRY(px_eigenskin_modes(e));
     if (e->desc.normals)
         PX_TRY(px_eigenskin_measure_normals(e));

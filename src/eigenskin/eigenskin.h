@@ -34,6 +34,7 @@ typedef struct px_part {
 typedef struct px_bend {
     uint32_t joint;   /* joint of the model */
     uint32_t against; /* reference joint of its rotation; PELT_NONE: its parent */
+    uint32_t with;    /* a pair: the driving joint above it, whose rotation is included; else PELT_NONE */
     uint32_t part_count;
     px_part parts[2];      /* the whole rotation, or swing and twist */
     uint32_t centre_count; /* C: centres of all parts; the first of each part is the rest pose */
@@ -103,7 +104,8 @@ typedef struct px_eigenskin {
     uint32_t odd_count;  /* examples in the rest pose with another shape */
     double left_out;     /* leave-one-out error */
     uint32_t bend_count;
-    px_bend *bends;          /* [bend] ascending by joint */
+    uint32_t single_count;   /* bends of one joint; those of pairs follow */
+    px_bend *bends;          /* [bend] ascending by joint, pairs last */
     size_t *offsets;         /* [class + 1] first share of each class */
     px_share *shares;        /* [share] grouped by class, ascending by joint */
     uint32_t *share_classes; /* [share] its class */

@@ -90,6 +90,8 @@ static pelt_result make_room(px_eigenskin *e) {
     for (uint32_t j = 0; j < e->bend_count; j++) {
         px_bend *bend = &e->bends[j];
         size_t count = bend->centre_count;
+        if (bend->kernel)
+            continue;
         bend->rest = PX_NEW(e->scratch, double, count);
         bend->basis = PX_NEW(e->scratch, double, count *count);
         bend->factor = PX_NEW(e->scratch, double, px_mul_size(poses, count));
@@ -101,8 +103,7 @@ static pelt_result make_room(px_eigenskin *e) {
 }
 
 static pelt_result make_kernels(px_eigenskin *e, double radius) {
-    if (!e->bends[0].kernel)
-        PX_TRY(make_room(e));
+    PX_TRY(make_room(e));
     return px_parallel(e->context, NULL, e->bend_count, MATRIX_BLOCK, kernel_block, &(kernel_work){e, radius});
 }
 

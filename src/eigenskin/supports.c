@@ -91,7 +91,7 @@ static void free_say(const px_eigenskin *e, say *s) {
 /* Returns the only joint that rotates in a pose, or PELT_NONE. */
 static uint32_t moves_alone(const px_eigenskin *e, uint32_t pose) {
     uint32_t found = PELT_NONE;
-    for (uint32_t j = 0; j < e->bend_count; j++)
+    for (uint32_t j = 0; j < e->single_count; j++)
         for (uint32_t n = 0; n < e->bends[j].part_count; n++)
             if (px_driver_angle(e->bends[j].parts[n].rotations[pose], px_rotation_identity()) > PX_ANGLE_TOLERANCE) {
                 if (found != PELT_NONE && found != j)

@@ -154,18 +154,22 @@ pelt_result px_gltf_read_drivers(px_gltf *doc, pelt_model *model) {
 
 /* ---- Writing ---------------------------------------------------------------------------------------------- */
 
-/* Joints from one up to below the first that is above another one, too. */
-static void put_chain(px_gltf_writer *w, px_json *json, const char *key, uint32_t joint, uint32_t other) {
+/* Joints from one up to below the first that is above another one, too; a joint above the other is in both lists, where
+ * its rotations cancel. */
+static void put_chain(px_gltf_writer *w, px_json *json, const char *key, uint32_t joint, const pelt_driver *driver) {
     const uint32_t *parents = w->model->skeleton.parents;
     px_json *list = NULL;
+    uint32_t other = joint == driver->against ? driver->joint : driver->against;
     for (; joint != PELT_NONE; joint = parents[joint]) {
         uint32_t above = other;
         while (above != PELT_NONE && above > joint)
             above = parents[above];
-        if (above == joint)
+        if (above == joint && joint != driver->against)
             return;
         list = list ? list : px_gltf_put(w, json, key, px_json_array(w->arena));
         px_gltf_push_uint(w, list, w->joint_indices[joint]);
+        if (above == joint)
+            return;
     }
 }
 
@@ -175,9 +179,9 @@ static void put_driver(px_gltf_writer *w, px_json *list, const pelt_driver *driv
     px_gltf_put_uint(w, json, "joint", w->joint_indices[driver->joint]);
     px_gltf_put(w, json, "name", px_json_new_string(w->arena, model->skeleton.names[driver->joint]));
     if (driver->relative) {
-        put_chain(w, json, "against", driver->against, driver->joint);
+        put_chain(w, json, "against", driver->against, driver);
         if (model->skeleton.parents[driver->joint] != PELT_NONE)
-            put_chain(w, json, "above", model->skeleton.parents[driver->joint], driver->against);
+            put_chain(w, json, "above", model->skeleton.parents[driver->joint], driver);
     }
     px_gltf_put(w, json, "part", px_json_new_string(w->arena, PARTS[driver->part]));
     if (driver->part != PELT_ROTATION_WHOLE)

@@ -14,6 +14,12 @@ const browser = await support.launch();
 const [arm, rig, posed] = ["arm.glb", "better.glb", "posed.glb"].map(place);
 run(support.sceneMaker, ["arm", "-o", arm, "--poses", place("poses"), "--vertices", "600"]);
 run(support.pelt, ["correct", "-q", arm, "--driver", "pose", "--poses", place("poses"), "--normals", "-o", rig]);
+/* The same with pairs of joints, learned from a clip. */
+const [clip, paired] = ["clip.obj", "paired.glb"].map(place);
+run(support.sceneMaker, ["arm", "-o", clip, "--vertices", "600"]);
+const learn = ["correct", "-q", arm, place("clip.pc2"), "--driver", "pose", "--coupled", "--max-per-vertex", "0"];
+run(support.pelt, [...learn, "--normals", "-o", paired]);
+const pairs = support.makePage("paired.html", paired);
 const corrected = support.makePage("better.html", rig);
 const plain = support.makePage("arm.html", arm);
 
@@ -35,26 +41,34 @@ function turn(page, joints) {
 
 const furthest = (a, b) => a.reduce((most, x, n) => Math.max(most, Math.abs(x - b[n])), 0);
 
+/** Compares driven poses of a page with `pelt pose`. */
+async function driven(file, rig) {
+    const page = await support.open(browser, file);
+    const [wide, bare] = [await support.open(browser, plain), []];
+    for (const joints of [{ elbow: [70, 0, 0] }, { elbow: [40, 0, 15], wrist: [-30, 20, 0], shoulder: [0, 20, 30] }]) {
+        await turn(page, joints);
+        const turns = Object.entries(joints).flatMap(([name, degrees]) => ["--joint", `${name}=${degrees}`]);
+        run(support.pelt, ["pose", "-q", rig, ...turns, "-o", posed]);
+        const { positions, normals } = await drawn(page);
+        const apart = support.difference(node.positionsOf(posed), positions);
+        assert(apart < TOLERANCE, `${apart} of the size`);
+        const evaluated = await support.floats(page, "() => window.pelt.normals(0)");
+        assert(furthest(normals, evaluated) < TOLERANCE, `normals: ${furthest(normals, evaluated)}`);
+        await turn(wide, joints);
+        bare.push(support.difference(positions, (await drawn(wide)).positions));
+    }
+    assert(Math.min(...bare) > 0.005, "the corrections are too small to be seen");
+    assert.deepEqual([...page.complaints, ...wide.complaints], []);
+    await page.close();
+    await wide.close();
+}
+
 await support.checks(browser, {
-    "positions and normals of driven poses are the library's": async () => {
-        const page = await support.open(browser, corrected);
-        const [wide, bare] = [await support.open(browser, plain), []];
-        for (const joints of [{ elbow: [70, 0, 0] }, { elbow: [40, 0, 15], wrist: [-30, 20, 0], shoulder: [0, 20, 30] }]) {
-            await turn(page, joints);
-            const turns = Object.entries(joints).flatMap(([name, degrees]) => ["--joint", `${name}=${degrees}`]);
-            run(support.pelt, ["pose", "-q", rig, ...turns, "-o", posed]);
-            const { positions, normals } = await drawn(page);
-            const apart = support.difference(node.positionsOf(posed), positions);
-            assert(apart < TOLERANCE, `${apart} of the size`);
-            const evaluated = await support.floats(page, "() => window.pelt.normals(0)");
-            assert(furthest(normals, evaluated) < TOLERANCE, `normals: ${furthest(normals, evaluated)}`);
-            await turn(wide, joints);
-            bare.push(support.difference(positions, (await drawn(wide)).positions));
-        }
-        assert(Math.min(...bare) > 0.005, "the corrections are too small to be seen");
-        assert.deepEqual([...page.complaints, ...wide.complaints], []);
-        await page.close();
-        await wide.close();
+    "positions and normals of driven poses are the library's": () => driven(corrected, rig),
+    "so are those that pairs of joints drive": async () => {
+        const { drivers } = node.readGltf(paired).document.extras.pelt_drivers;
+        assert(drivers.some(({ against, above }) => against?.length === 1 && above?.includes(against[0])), "no pair");
+        await driven(pairs, paired);
     },
     "frames are drawn without evaluating vertices here, until something needs them": async () => {
         const page = await support.open(browser, corrected);
