@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define MODES   5u
-#define COUPLED 75u
+#define COUPLED 40u
 
 typedef struct work {
     pelt_context *context;
@@ -194,8 +194,6 @@ static pelt_result print_coupled(const work *given) {
     static const setting list[] = {
         {"additive", NULL, {{0}}},
         {"pairs, `--coupled`", NULL, {{"coupled", NULL}}},
-        {"additive, `--max-per-vertex 20`", NULL, {{"max-per-vertex", "20"}}},
-        {"pairs, `--coupled --max-per-vertex 20`", NULL, {{"coupled", NULL}, {"max-per-vertex", "20"}}},
         {"additive, `--max-per-vertex 0`", NULL, {{"max-per-vertex", "0"}}},
         {"pairs, `--coupled --max-per-vertex 0`", NULL, {{"coupled", NULL}, {"max-per-vertex", "0"}}},
     };

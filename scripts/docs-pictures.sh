@@ -134,7 +134,7 @@ exit $status
 # The hand of the EigenSkin paper: a pose outside the training set (Figs 1, 7: linear blend skinning, one and five
 # eigendisplacements, truth), training poses (Fig. 4), skeleton (Fig. 6), supports (Fig. 3), eigendisplacements (Fig. 5).
 hand() { "$bin/pelt" correct "$scenes/hand.glb" --driver pose --poses "$scenes/handposes" --preset eigenskin2002 -o "$scenes/hand_$1.glb" --quiet "${@:2}"; }
-"$bin/pelt-scenes" hand -o "$scenes/hand.glb" --vertices 12000 --poses "$scenes/handposes" --unseen "$scenes/handunseen" >/dev/null
+"$bin/pelt-scenes" hand -o "$scenes/hand.glb" --vertices 7000 --poses "$scenes/handposes" --unseen "$scenes/handunseen" >/dev/null
 hand 1 --modes 1
 hand 5
 unseen=$scenes/handunseen/unseen_09
