@@ -60,6 +60,10 @@ for volume in 0 1; do
     cp "$scenes/frame_30.obj" "$scenes/wrung_$volume.obj"
 done
 view volume "$scenes/wrung_%d.obj" --sheet --frames 0:2:1 --columns 2 --size 1000x460 --yaw 60 --fit-pose
+# The lattice of a simulation, moving with the animation.
+"$bin/pelt-scenes" troll -o "$scenes/troll.glb" --vertices 6000 >/dev/null
+(pelt=$PWD/$bin/pelt && cd "$scenes" && "$pelt" jiggle troll.glb -o soft.glb --quiet --report lattice.html)
+node scripts/page-picture.mjs "$scenes/lattice.html" "$out/lattice.png" 900x560 light '#frame=13&lattice=1'
 # Baked sky light on a moving character: shaded above, vertex colours below.
 "$bin/pelt-scenes" troll -o "$scenes/troll.glb" --vertices 6000 >/dev/null
 "$bin/pelt" light "$scenes/troll.glb" -o "$scenes/lit.glb" --kind sky --sky 0.45,0.7,1 --ground 0.6,0.2,0.05 --fps 10 --quiet

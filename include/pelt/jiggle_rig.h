@@ -30,7 +30,7 @@ typedef struct pelt_centre_joints_report {
 /* Moves joints to the middle of their limb's volume: across the limb, to the centroid of the tissue that blends the joint
  * and its parent; weights of the skin, or heat from the bones without one. The rest shape of the mesh, the axes of joints
  * and their rotations in motions stay; translations in motions move along. Roots, joints whose tissue does not blend and
- * nodes of parts without a skin stay. `cells` along the longest side of the mesh, at most 1024; 0: 96. `report` may be
+ * nodes of parts without a skin stay. `cells` along the longest side of the mesh, at most 1024; 0: 48. `report` may be
  * NULL. */
 PELT_EXPERIMENTAL PELT_API pelt_result pelt_centre_joints(pelt_context *context, pelt_model *model, uint32_t cells,
                                                           pelt_centre_joints_report *report);

@@ -12,7 +12,7 @@
 
 #include <pelt/jiggle_rig.h>
 
-#define DEFAULT_CELLS 96u
+#define DEFAULT_CELLS 48u
 #define MAX_ROUNDS    8    /* directions of limbs follow the joints */
 #define MIN_MOVE      0.02 /* cells: smaller moves are rounding; a round without larger ones is the last */
 #define MIN_MASS      0.05 /* blended tissue, in filled cells, that a centroid needs */
