@@ -274,6 +274,20 @@ static void print_checks(herd *h, int rounds) {
 
 /* ---- A picture -------------------------------------------------------------------------------------------- */
 
+/* Each animal has a coat of its own, from dark to pale and from grey to chestnut, with a pale belly and dark stripes across
+ * its back; linear colours. */
+static void paint_animal(const pelt_mesh *animal, scene_random *random, float *out) {
+    double coat = scene_random_range(random, 0.07, 0.6), warm = scene_random_range(random, 0, 0.45);
+    double stripes = scene_random_range(random, -0.6, 0.7);
+    for (size_t i = 0; i < animal->vertex_count; i++) {
+        const float *p = animal->positions + 3 * i;
+        double under = (double)animal->normals[3 * i + 1], band = sin(14 * (double)p[2]);
+        double shade = under < -0.4 ? 1.7 : under > 0 && band > 0.2 ? 1 - fmax(stripes, 0) : 1;
+        for (int c = 0; c < 3; c++)
+            out[3 * i + (size_t)c] = (float)fmin(coat * shade * (1 - c * warm), 0.9);
+    }
+}
+
 /* One mesh of all animals as they stand. */
 static void save_picture(herd *h, const char *path) {
     pelt_context *context = h->context[1];
@@ -288,7 +302,8 @@ static void save_picture(herd *h, const char *path) {
     mesh->normals = pelt_model_alloc(context, model, h->room, 3 * sizeof(float));
     mesh->triangles = pelt_model_alloc(context, model, mesh->triangle_count, 3 * sizeof(uint32_t));
     mesh->parts = pelt_model_alloc(context, model, 1, sizeof *mesh->parts);
-    if (!mesh->positions || !mesh->normals || !mesh->triangles || !mesh->parts)
+    mesh->colors = pelt_model_alloc(context, model, h->room, 3 * sizeof(float));
+    if (!mesh->colors || !mesh->positions || !mesh->normals || !mesh->triangles || !mesh->parts)
         check(context, PELT_ERROR_MEMORY);
     mesh->part_count = 1;
     mesh->parts[0] = (pelt_part){.name = "", .triangle_count = mesh->triangle_count, .joint = PELT_NONE};
@@ -297,13 +312,16 @@ static void save_picture(herd *h, const char *path) {
     pelt_crowd_output output = {mesh->positions, mesh->normals, 0, h->room};
     check(context, pelt_crowd_frame(h->crowd[1], h->animals, h->count, &output));
     uint32_t *corner = mesh->triangles;
+    scene_random random = {11};
     for (uint32_t i = 0; i < h->count; i++) {
         const pelt_mesh *animal = &h->models[h->animals[i].character][h->animals[i].level]->mesh;
+        paint_animal(animal, &random, mesh->colors + 3 * h->animals[i].first_vertex);
         for (size_t e = 0; e < 3 * (size_t)animal->triangle_count; e++)
             *corner++ = animal->triangles[e] + (uint32_t)h->animals[i].first_vertex;
     }
     pelt_picture_desc desc = pelt_picture_desc_default();
     desc.width = 600, desc.height = 210;
+    desc.mode = PELT_PICTURE_COLORS;
     desc.yaw = 0, desc.pitch = 15;
     desc.zoom = 2.4; /* what is beside the picture is skinned all the same */
     check(context, pelt_picture_save(context, model, &desc, path));

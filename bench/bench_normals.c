@@ -59,7 +59,7 @@ static void measure_time(const pelt_model *model, const pelt_motion *motion, con
 
 static pelt_result measure(pelt_context *context, pelt_model *model, int rounds, row *out) {
     const pelt_motion *motion = model->motion_count ? &model->motions[0] : NULL;
-    pelt_clip plain, skinned;
+    pelt_clip plain = {0}, skinned;
     pelt_difference d;
     pelt_weight_gradients gradients = {0};
     pelt_result result = pelt_model_weld(context, model);

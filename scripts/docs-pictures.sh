@@ -91,6 +91,8 @@ view simplify "$scenes/levels.obj" --size 1200x260 --yaw 90 --pitch 8 --zoom 1.1
 
 # A crowd of ten thousand.
 "$bin/bench_crowd" --picture "$out/stampede.png"
+"$bin/pelt" view -q "$scenes/few.glb" -o "$scenes/few.html"
+node scripts/page-picture.mjs "$scenes/few.html" "$out/stampede-page.png" 870x430 light '#frame=5&crowd=10000'
 
 # pairs NAME FRAMES OPTIONS…: frames of a-%d.obj in $scenes/pairs, and under them those of b-%d.obj.
 pairs() {

@@ -11,11 +11,11 @@ const VIEWS = ["result", "source", "side"] as const;
 export function readLink(hash: string, stage: Stage): Partial<State> {
     const link = new URLSearchParams(hash.replace(/^#/, ""));
     const patch: Partial<State> = {};
-    const number = (key: "animation" | "frame" | "joint" | "vertex" | "speed"): void => {
+    const number = (key: "animation" | "frame" | "joint" | "vertex" | "speed" | "crowd"): void => {
         const value = Number(link.get(key));
         if (link.has(key) && value >= 0) patch[key] = value;
     };
-    for (const key of ["animation", "frame", "joint", "vertex", "speed"] as const) number(key);
+    for (const key of ["animation", "frame", "joint", "vertex", "speed", "crowd"] as const) number(key);
     const mode = MODES.find(({ name }) => name === link.get("mode"));
     if (mode) patch.mode = mode.name;
     const view = VIEWS.find((name) => name === link.get("view"));
@@ -37,6 +37,7 @@ export function writeLink(state: State, stage: Stage): string {
     if (state.joint >= 0) link.set("joint", String(state.joint));
     if (state.vertex >= 0) link.set("vertex", String(state.vertex));
     for (const flag of FLAGS) if (state[flag]) link.set(flag, "1");
+    if (state.crowd > 1) link.set("crowd", String(state.crowd));
     const numbers = [...stage.camera.position.toArray(), ...stage.controls.target.toArray()];
     if (stage.moved) link.set("camera", numbers.map((x) => Number(x.toPrecision(5))).join(","));
     return `#${link.toString().replaceAll("%2C", ",")}`;
@@ -45,7 +46,7 @@ export function writeLink(state: State, stage: Stage): string {
 /** Updates the address while nothing plays, in batches, because browsers limit the rate of changes. */
 export function keepAddress(store: Store, stage: Stage): void {
     let waiting = false;
-    store.on(["animation", "frame", "view", "mode", "joint", "vertex", "playing", ...FLAGS], () => {
+    store.on(["animation", "frame", "view", "mode", "joint", "vertex", "playing", "crowd", ...FLAGS], () => {
         if (waiting || store.state.playing) return;
         waiting = true;
         setTimeout(() => {

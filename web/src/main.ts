@@ -164,6 +164,7 @@ function run(): void {
         timeline.tick(Math.min(now - last, 250) / 1000);
         last = now;
         stage.draw();
+        viewer.showCrowdFigures();
         requestAnimationFrame(loop);
     };
     requestAnimationFrame(loop);

@@ -19,6 +19,7 @@ import {
 } from "three";
 import { OrbitControls } from "three/examples/jsm/controls/OrbitControls.js";
 import { CLAY } from "./colors";
+import type { Crowd } from "./crowd";
 import type { Extent } from "./extent";
 import { GpuSkin } from "./gpu";
 import type { Model } from "./model";
@@ -146,6 +147,8 @@ export class Stage {
     /** Moves the vertices of the result; undefined: its tables are too large, or it has no vertices. */
     skin: GpuSkin | undefined;
     view: View = "result";
+    /** Drawn in the place of the result. */
+    private crowd: Crowd | undefined;
     /** The user has moved the camera. */
     moved = false;
     private readonly renderer: WebGLRenderer;
@@ -197,6 +200,20 @@ export class Stage {
         return attribute;
     }
 
+    /** Draws a crowd in the place of the result; undefined: the result. */
+    setCrowd(crowd: Crowd | undefined): void {
+        if (this.crowd) this.scene.remove(this.crowd.group);
+        this.crowd?.dispose();
+        this.crowd = crowd;
+        this.ground.visible = !crowd;
+        if (crowd) {
+            this.scene.add(crowd.group);
+            this.camera.far = Math.max(this.camera.far, 6 * crowd.reach);
+            this.controls.maxDistance = Math.max(this.controls.maxDistance, 3 * crowd.reach);
+        }
+        this.reframe();
+    }
+
     /** Positions and normals of the result as drawn; undefined: they are those of the shape. */
     readSkin(): { positions: Float32Array; normals: Float32Array } | undefined {
         return this.skin?.on ? this.skin.read(this.renderer) : undefined;
@@ -241,6 +258,17 @@ export class Stage {
         this.reframe();
     }
 
+    /** Before the first row and above it: near and far animals are seen. */
+    private frameCrowd({ reach, size }: Crowd): void {
+        this.controls.target.set(0, 0.3 * size, 0.6 * reach);
+        this.camera.position.set(0.04 * reach, 1.1 * size + 0.035 * reach, reach + 2.4 * size);
+    }
+
+    /** What the camera frames. */
+    get bounds(): Extent {
+        return this.extent;
+    }
+
     reframe(): void {
         const [yaw, pitch] = [30, 12].map((degrees) => (degrees * Math.PI) / 180);
         const toward = new Vector3(Math.sin(yaw) * Math.cos(pitch), Math.sin(pitch), Math.cos(yaw) * Math.cos(pitch));
@@ -253,6 +281,7 @@ export class Stage {
         target.addScaledVector(right, across.center).addScaledVector(up, along.center);
         this.controls.target.copy(target);
         this.camera.position.copy(target).addScaledVector(toward, Math.max(across.distance, along.distance) || 1);
+        if (this.crowd) this.frameCrowd(this.crowd);
         this.moved = false;
         this.camera.updateProjectionMatrix();
         this.controls.update();
@@ -341,8 +370,10 @@ export class Stage {
         if (!this.dirty || !this.result || !this.source) return;
         this.dirty = false;
         const { clientWidth: width, clientHeight: height } = this.canvas;
+        this.crowd?.update(this.camera);
         const pass = (shown: "result" | "source", left: number, right: number): void => {
-            this.result!.mesh.visible = shown === "result";
+            this.result!.mesh.visible = shown === "result" && !this.crowd;
+            if (this.crowd) this.crowd.group.visible = shown === "result";
             this.source!.mesh.visible = shown === "source";
             this.overlays.visible = shown === "result" || this.view === "source";
             this.renderer.setViewport(left, 0, right - left, height);
@@ -356,6 +387,7 @@ export class Stage {
             pass("source", 0, Math.floor(width / 2));
             pass("result", Math.floor(width / 2), width);
         } else pass(this.view, 0, width);
+        this.crowd?.drawn(performance.now());
     }
 
     /** A point of the window as a ray: which shape it is over, and where in its half, −1 to 1. */

@@ -23,6 +23,8 @@ export interface State {
     lattice: boolean;
     /** Joints can be dragged. */
     pose: boolean;
+    /** Copies of the result, each at its own time and place. */
+    crowd: number;
 }
 
 export const INITIAL: State = {
@@ -40,6 +42,7 @@ export const INITIAL: State = {
     voxels: false,
     lattice: false,
     pose: false,
+    crowd: 1,
 };
 
 type Key = keyof State;

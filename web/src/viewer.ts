@@ -1,6 +1,7 @@
 /** Shows a subject and updates colours, overlays and panels when the state changes. */
 import { type BufferAttribute, Quaternion } from "three";
 import { strip } from "./charts";
+import { Crowd, CROWDS } from "./crowd";
 import type { PageData } from "./data";
 import { announce, byId, figure, h } from "./dom";
 import { ErrorCurve } from "./errors";
@@ -46,6 +47,7 @@ export class Viewer {
     private shadingError = new Float32Array(0);
     /** The animation shown before the rest pose. */
     private before: Pick<State, "animation" | "frame" | "playing"> | undefined;
+    crowd: Crowd | undefined;
     private measures: Measures = { curve: undefined, frameErrors: [], displacementScale: 1 };
 
     constructor() {
@@ -55,6 +57,7 @@ export class Viewer {
         store.on(["mode", "joint"], () => this.paint());
         store.on(["mode"], () => showTools(store.state));
         store.on(["view"], () => this.showView());
+        store.on(["crowd", "animation"], () => this.showCrowd());
         store.on(["joint"], () => this.showJoint());
         store.on(["vertex"], () => this.showVertex());
         store.on(["skeleton", "wireframe", "triangles", "voxels", "lattice", "pose"], () => this.showOverlays());
@@ -74,6 +77,10 @@ export class Viewer {
             grab: (joint) => store.set({ joint, playing: false }),
             turn: (joint, rotation) => this.turnJoint(joint, rotation),
         });
+        byId("crowd").replaceChildren(...CROWDS.map((count) => h("option", { value: String(count) }, figure(count))));
+        byId("crowd").addEventListener("change", (event) =>
+            store.set({ crowd: Number((event.target as HTMLSelectElement).value) }),
+        );
         byId<HTMLSelectElement>("mode").addEventListener("change", (event) =>
             this.setMode((event.target as HTMLSelectElement).value as ModeName),
         );
@@ -107,6 +114,7 @@ export class Viewer {
         this.timeline.setAnimations(subject.animations);
         this.title();
         this.showAnimation();
+        this.showCrowd();
         this.showJoint();
         this.showOverlays();
         this.stage.resize();
@@ -235,9 +243,49 @@ export class Viewer {
         return result;
     }
 
+    // ---- Crowds ----
+
+    /** Crowds need bones; those of a large motion are sampled. */
+    private showCrowd(): void {
+        const { subject, stage, animation, store } = this;
+        const { model, poser } = subject;
+        const possible = model.vertexCount > 0 && model.bones.length <= 1000 && subject.hasResult(animation);
+        const count = possible ? Math.min(Math.max(Math.round(store.state.crowd), 1), 100000) : 1;
+        byId("crowd-pick").hidden = !possible;
+        byId<HTMLSelectElement>("crowd").value = String(count);
+        byId("crowd-figures").hidden = count < 2;
+        if (count < 2) {
+            if (this.crowd) stage.setCrowd((this.crowd = undefined));
+            return;
+        }
+        const samples = Math.min(animation.times.length, 60);
+        const palettes = new Float32Array(12 * model.bones.length * samples);
+        for (let s = 0; s < samples; s++) {
+            const frame = Math.floor((s * animation.times.length) / samples);
+            poser.prepare(subject.moment(animation, frame), true);
+            palettes.set(poser.palette, 12 * model.bones.length * s);
+        }
+        const { low, high } = stage.bounds;
+        const size = Math.max(high.x - low.x, high.y - low.y, high.z - low.z);
+        const middle = low.clone().add(high).multiplyScalar(0.5);
+        this.crowd = new Crowd(model, { samples, palettes }, this.colors, count, size, middle);
+        stage.setCrowd(this.crowd);
+        this.showFrame();
+    }
+
+    /** How many animals there are, how much is drawn, and how long a frame takes while it plays. */
+    showCrowdFigures(): void {
+        if (!this.crowd) return;
+        const { animals, levels, triangles, milliseconds } = this.crowd.figures();
+        const time = this.store.state.playing && milliseconds > 0 ? ` · ${milliseconds.toFixed(1)} ms per frame` : "";
+        const text = `${figure(animals)} animals, ${triangles.toLocaleString("en")} triangles, by level ${levels.join(", ")}${time}`;
+        if (byId("crowd-figures").textContent !== text) byId("crowd-figures").textContent = text;
+    }
+
     showFrame(): void {
         const { subject, stage, animation, overlays, store } = this;
         const { frame, view, vertex } = store.state;
+        if (this.crowd) this.crowd.time = frame / Math.max(animation.times.length, 1);
         subject.poser.prepare(subject.moment(animation, frame));
         this.stale = this.unmeasured = true;
         overlays.skeleton.update();
