@@ -56,8 +56,8 @@ typedef struct pelt_weight_gradients {
     const float *scales;                 /* [vertex] 0 for vertices without entries */
 } pelt_weight_gradients;
 
-/* Computes the gradients of the model's skin, which it must have: least squares in the tangent plane over the edges of a
- * vertex; hard edges of the mesh's normals separate surfaces. Welds the model. The result lives in the model's memory; later
+/* Computes the gradients of the model's skin, which it must have: the mean of those in the triangles of a vertex, weighted
+ * by area; hard edges of the mesh's normals separate surfaces. Welds the model. The result lives in the model's memory; later
  * changes of the model do not affect it. */
 PELT_API pelt_result pelt_skin_gradients(pelt_context *context, pelt_model *model, pelt_weight_gradients *gradients);
 

@@ -1,8 +1,9 @@
 /* Gradients of skin weights along the rest surface, for accurate normals.
  *
- * At a vertex with edges e to its neighbours, the gradient g of a bone's weight w minimises Σ (g · e − Δw)² / |e|² in the
- * tangent plane. Edges are those of the triangles of the vertex's smooth piece of surface (core/shading.h): across seams,
- * not across hard edges. Along a straight line of edges, the part of the gradient across it is unknown, and 0.
+ * The gradient at a vertex is the mean of those of the linear weights in its triangles, weighted by area as the normal of a
+ * vertex is, in the tangent plane. Triangles are those of the vertex's smooth piece of surface (core/shading.h): across
+ * seams, not across hard edges. Measured on nine rigs, that is closer to the posed surface than a least-squares fit over
+ * the edges (horse of 30 bones: 7.4 against 7.8 degrees, CesiumMan 4.2 against 5.3).
  */
 #include "core/core.h"
 #include "core/math3.h"
@@ -17,8 +18,8 @@
 #define LARGEST 32000
 /* Weights that change by less along the longest edge are constant: floats are not more precise. */
 #define CONSTANT 1e-6
-/* Below this determinant, relative to the square of the trace, edges are one line. */
-#define ONE_LINE 1e-6
+/* Below this square of the sine between two edges, their triangle has no area. */
+#define NO_AREA 1e-12
 
 typedef struct maker {
     const pelt_mesh *mesh;
@@ -29,7 +30,7 @@ typedef struct maker {
     double *normals;   /* [piece][3] sums */
     uint32_t *slots;   /* [bone] 1 + index into `bones`; 0 between vertices */
     uint32_t *bones;   /* [bone] those around the vertex */
-    double (*sums)[2]; /* [bone] right-hand sides in the tangent plane, then gradients */
+    double (*sums)[2]; /* [bone] sums of gradients in the tangent plane */
     uint32_t bone_count;
     double longest2;   /* square of the longest edge of the vertex */
     px_buffer entries; /* pelt_weight_gradient */
@@ -49,12 +50,12 @@ static void sort_corners(maker *make) {
         make->corners[--make->starts[of[mesh->triangles[e]]]] = (uint32_t)e;
 }
 
-/* Adds weight · edge of the vertex's bones to their right-hand sides. */
-static void add_weights(maker *make, uint32_t vertex, double factor, const double edge[2]) {
+/* Adds weight · slope of the vertex's bones to their sums. */
+static void add_weights(maker *make, uint32_t vertex, const double slope[2]) {
     size_t influences = make->skin->influence_count;
     for (size_t k = influences * vertex; k < influences * (vertex + (size_t)1); k++) {
         uint16_t bone = make->skin->bones[k];
-        double weight = factor * (double)make->skin->weights[k];
+        double weight = (double)make->skin->weights[k];
         if (weight == 0)
             continue;
         if (!make->slots[bone]) {
@@ -63,42 +64,40 @@ static void add_weights(maker *make, uint32_t vertex, double factor, const doubl
             make->slots[bone] = ++make->bone_count;
         }
         for (int c = 0; c < 2; c++)
-            make->sums[make->slots[bone] - 1][c] += weight * edge[c];
+            make->sums[make->slots[bone] - 1][c] += weight * slope[c];
     }
 }
 
-/* Sums the normal equations of a vertex over its edges: Σ e eᵀ / |e|² to `matrix` (xx, xy, yy). */
-static void sum_edges(maker *make, uint32_t piece, const double axes[2][3], double matrix[3]) {
+/* Adds area · gradient of the weights in the triangles of a piece; returns the sum of their areas (twice each). With the
+ * edges a, b from the vertex, the function that is 1 at the end of a and 0 at that of b has the gradient
+ * (a |b|² − b a·b) / |a × b|². */
+static double sum_triangles(maker *make, uint32_t piece, const double axes[2][3]) {
     const pelt_mesh *mesh = make->mesh;
+    double areas = 0;
     for (uint32_t n = make->starts[piece]; n < make->starts[piece + 1]; n++) {
-        uint32_t corner = make->corners[n], first = corner / 3 * 3, from = mesh->triangles[corner];
-        for (uint32_t other = 1; other < 3; other++) {
-            uint32_t to = mesh->triangles[first + (corner + other - first) % 3];
-            double e[3], flat[2];
-            for (size_t c = 0; c < 3; c++)
-                e[c] = (double)mesh->positions[3 * (size_t)to + c] - (double)mesh->positions[3 * (size_t)from + c];
-            double length2 = px_dot3d(e, e);
-            if (!(length2 > 0) || !isfinite(1 / length2))
-                continue;
-            make->longest2 = fmax(make->longest2, length2);
-            flat[0] = px_dot3d(e, axes[0]), flat[1] = px_dot3d(e, axes[1]);
-            matrix[0] += flat[0] * flat[0] / length2;
-            matrix[1] += flat[0] * flat[1] / length2;
-            matrix[2] += flat[1] * flat[1] / length2;
-            add_weights(make, to, 1 / length2, flat);
-            add_weights(make, from, -1 / length2, flat);
+        uint32_t corner = make->corners[n], first = corner / 3 * 3, v[3];
+        double e[2][3], slopes[3][2] = {{0}};
+        for (uint32_t c = 0; c < 3; c++)
+            v[c] = mesh->triangles[first + (corner + c - first) % 3];
+        for (size_t c = 0; c < 6; c++)
+            e[c / 3][c % 3] = (double)mesh->positions[3 * (size_t)v[1 + c / 3] + c % 3] -
+                              (double)mesh->positions[3 * (size_t)v[0] + c % 3];
+        double aa = px_dot3d(e[0], e[0]), bb = px_dot3d(e[1], e[1]), ab = px_dot3d(e[0], e[1]);
+        double area2 = aa * bb - ab * ab, area = sqrt(area2);
+        if (!(area2 > NO_AREA * aa * bb) || !isfinite(1 / area))
+            continue;
+        make->longest2 = fmax(make->longest2, fmax(aa, bb));
+        for (int x = 0; x < 2; x++) {
+            double a = px_dot3d(e[0], axes[x]), b = px_dot3d(e[1], axes[x]);
+            slopes[1][x] = (a * bb - b * ab) / area;
+            slopes[2][x] = (b * aa - a * ab) / area;
+            slopes[0][x] = -slopes[1][x] - slopes[2][x];
         }
+        for (int c = 0; c < 3; c++)
+            add_weights(make, v[c], slopes[c]);
+        areas += area;
     }
-}
-
-/* Solves matrix · g = sum. */
-static void solve(const double matrix[3], double g[2]) {
-    double trace = matrix[0] + matrix[2], det = matrix[0] * matrix[2] - matrix[1] * matrix[1], x = g[0], y = g[1];
-    if (det > ONE_LINE * trace * trace) {
-        g[0] = (matrix[2] * x - matrix[1] * y) / det;
-        g[1] = (matrix[0] * y - matrix[1] * x) / det;
-    } else
-        g[0] = trace > 0 ? x / trace : 0, g[1] = trace > 0 ? y / trace : 0;
+    return areas;
 }
 
 /* Two unit vectors across a unit normal. */
@@ -147,15 +146,16 @@ static float add_entries(maker *make, const double axes[2][3]) {
 }
 
 static float add_vertex(maker *make, uint32_t vertex) {
-    double normal[3], axes[2][3], matrix[3] = {0};
+    double normal[3], axes[2][3];
     uint32_t piece = make->shading.pieces.of[vertex];
     px_normal_unit(make->normals + 3 * (size_t)piece, normal);
     tangent_axes(normal, axes);
     make->bone_count = 0;
     make->longest2 = 0;
-    sum_edges(make, piece, (const double(*)[3])axes, matrix);
+    double areas = sum_triangles(make, piece, (const double(*)[3])axes);
     for (uint32_t n = 0; n < make->bone_count; n++) {
-        solve(matrix, make->sums[n]);
+        for (int x = 0; x < 2; x++)
+            make->sums[n][x] /= areas;
         make->slots[make->bones[n]] = 0;
     }
     return add_entries(make, (const double(*)[3])axes);
