@@ -427,7 +427,7 @@ static pelt_result own_targets(maker *m, const px_bind_subject *source, const ui
         s->idle[j] = PELT_BIND_UNWEIGHTED;
     }
     for (uint32_t j = 0; j < source->rig->skeleton.joint_count; j++)
-        if (own[j] != PELT_NONE) {
+        if (own[j] != PELT_NONE && s->joint_targets[own[j]] == PELT_NONE) { /* the first of several of one name */
             s->idle[own[j]] = source->idle[j];
             s->trusted[own[j]] = source->trusted[j];
             s->joint_targets[own[j]] = source->joint_targets[j];
