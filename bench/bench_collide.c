@@ -98,7 +98,7 @@ static void refit(box_tree *tree) {
 }
 
 static void skin_and_refit(box_tree *tree, const pelt_affine *palette) {
-    const pelt_model *model = &tree->shape->model;
+    const pelt_model *model = tree->shape->model;
     pelt_skin_job job = {.vertex_count = model->mesh.vertex_count,
                          .influence_count = model->skin.influence_count,
                          .bones = model->skin.bones,

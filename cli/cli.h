@@ -381,10 +381,10 @@ exit_code report_finish(cli_session *session, const void *settings, exit_code co
 
 /* ---- pose.c ----------------------------------------------------------------------------------------------- */
 
-/* Evaluates the mesh of a skinned model in a pose: local transforms [joint] and morph weights [morph]. `posed` receives
- * a static mesh in world space, without skeleton, skin, morphs or motions. Its arrays are in the memory of `model`. */
+/* Evaluates the mesh of a skinned model in a pose: local transforms [joint] and morph weights [morph]. `posed` is
+ * a static mesh in world space, without skeleton, skin, morphs or motions: borrowed from the model, kept (keep_model). */
 pelt_result pose_mesh(cli_session *session, pelt_model *model, const pelt_transform *locals, const float *weights,
-                      pelt_skinning skinning, pelt_model *posed);
+                      pelt_skinning skinning, pelt_model **posed);
 
 /* ---- picture.c -------------------------------------------------------------------------------------------- */
 

@@ -273,15 +273,16 @@ double clip_rate(const pelt_clip *clip, double fps) {
 
 /* ---- Outputs ---------------------------------------------------------------------------------------------- */
 
-/* The model in its rest pose: the model itself if it has neither skin nor morphs, else `posed`. */
-static pelt_result rest_pose(cli_session *session, pelt_model *model, pelt_model *posed, const pelt_model **out) {
+/* The model in its rest pose: the model itself if it has neither skin nor morphs. */
+static pelt_result rest_pose(cli_session *session, pelt_model *model, const pelt_model **out) {
     *out = model;
     if (!model->skin.bone_count && !model->morphs.morph_count)
         return PELT_OK;
-    *out = posed;
+    pelt_model *posed;
     float *weights = must_alloc(model->morphs.morph_count, sizeof *weights);
     pelt_motion_sample(model, NULL, 0, NULL, weights);
-    pelt_result result = pose_mesh(session, model, model->skeleton.rest, weights, PELT_SKINNING_LINEAR, posed);
+    pelt_result result = pose_mesh(session, model, model->skeleton.rest, weights, PELT_SKINNING_LINEAR, &posed);
+    *out = posed;
     free(weights);
     return result;
 }
@@ -290,9 +291,8 @@ pelt_result save_rest_pose(cli_session *session, pelt_model *model, const char *
     pelt_save_desc desc = pelt_save_desc_default();
     desc.ply = ply;
     desc.one_object = one_object;
-    pelt_model posed;
     const pelt_model *rest;
-    pelt_result result = rest_pose(session, model, &posed, &rest);
+    pelt_result result = rest_pose(session, model, &rest);
     return result == PELT_OK ? pelt_save(session->context, rest, path, &desc) : result;
 }
 
@@ -302,9 +302,8 @@ pelt_result save_frames(cli_session *session, pelt_model *model, const char *pat
         return pelt_save(session->context, model, path, desc);
     pelt_save_desc both = *desc;
     both.one_object = true;
-    pelt_model posed;
     const pelt_model *models[] = {model, NULL};
-    pelt_result result = rest_pose(session, model, &posed, &models[1]);
+    pelt_result result = rest_pose(session, model, &models[1]);
     return result == PELT_OK
                ? pelt_save_all(session->context, models, (const char *const[]){path, mesh_path}, COUNT(models), &both)
                : result;

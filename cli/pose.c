@@ -54,38 +54,30 @@ typedef struct work {
 
 /* ---- The posed mesh --------------------------------------------------------------------------------------- */
 
-static pelt_result copy_parts(cli_session *session, pelt_model *model, pelt_mesh *mesh) {
-    pelt_part *parts = pelt_model_alloc(session->context, model, mesh->part_count, sizeof *parts);
-    if (!parts)
-        return PELT_ERROR_MEMORY;
-    for (uint32_t p = 0; p < mesh->part_count; p++) {
-        parts[p] = mesh->parts[p];
-        parts[p].joint = PELT_NONE;
-        parts[p].skinned = false;
-    }
-    mesh->parts = parts;
-    return PELT_OK;
-}
-
 pelt_result pose_mesh(cli_session *session, pelt_model *model, const pelt_transform *locals, const float *weights,
-                      pelt_skinning skinning, pelt_model *posed) {
+                      pelt_skinning skinning, pelt_model **out) {
     size_t floats = (size_t)3 * model->mesh.vertex_count;
-    *posed = *model;
+    pelt_result result = pelt_model_borrow(session->context, model, out);
+    if (result != PELT_OK)
+        return result;
+    pelt_model *posed = *out;
     pelt_mesh *mesh = &posed->mesh;
-    mesh->positions = pelt_model_alloc(session->context, model, floats, sizeof(float));
-    mesh->normals = mesh->normals ? pelt_model_alloc(session->context, model, floats, sizeof(float)) : NULL;
+    keep_model(session, posed);
+    mesh->positions = pelt_model_alloc(session->context, posed, floats, sizeof(float));
+    mesh->normals = mesh->normals ? pelt_model_alloc(session->context, posed, floats, sizeof(float)) : NULL;
     mesh->tangents = NULL; /* those of the rest pose are wrong here */
     if (!mesh->positions || (model->mesh.normals && !mesh->normals))
         return PELT_ERROR_MEMORY;
+    for (uint32_t p = 0; p < mesh->part_count; p++) {
+        mesh->parts[p].joint = PELT_NONE;
+        mesh->parts[p].skinned = false;
+    }
     posed->skeleton = (pelt_skeleton){0};
     posed->skin = (pelt_skin){0};
     posed->morphs = (pelt_morph_set){0};
     posed->motion_count = posed->clip_count = posed->driver_count = 0;
     posed->changed |= PELT_CHANGED_POSITIONS | PELT_CHANGED_SKIN | PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS |
                       PELT_CHANGED_MORPHS | PELT_CHANGED_DRIVERS;
-    pelt_result result = copy_parts(session, model, mesh);
-    if (result != PELT_OK)
-        return result;
     return pelt_model_pose_locals(session->context, model, locals, weights, skinning, mesh->positions, mesh->normals);
 }
 
@@ -225,10 +217,9 @@ static exit_code load(work *w, const char *const *args, size_t arg_count) {
 static exit_code save(work *w) {
     pelt_save_desc desc = pelt_save_desc_default();
     desc.ply = w->settings->ply;
-    pelt_model *posed = pelt_model_alloc(w->session->context, w->model, 1, sizeof *posed);
+    pelt_model *posed = NULL;
     pelt_result result =
-        posed ? pose_mesh(w->session, w->model, w->locals, w->weights, (pelt_skinning)w->settings->skinning, posed)
-              : PELT_ERROR_MEMORY;
+        pose_mesh(w->session, w->model, w->locals, w->weights, (pelt_skinning)w->settings->skinning, &posed);
     if (result == PELT_OK)
         result = pelt_save(w->session->context, posed, w->settings->output, &desc);
     if (result != PELT_OK)

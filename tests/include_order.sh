@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # include_order.sh: includes in src/ and include/pelt/ follow the dependency order of docs/architecture.md, programs
-# include public headers and their own only, and no type has two definitions.
+# include public headers and their own only, no type has two definitions, and models are not copied by value: their
+# memory has one owner (pelt_model_borrow, px_operation).
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 temp=$(mktemp -d)
@@ -62,6 +63,12 @@ check() {
     local twice
     twice=$(cd "$1" && grep -rhoE '^\} px_[a-z0-9_]+;' src --include='*.h' | sort | uniq -d | tr -d '};\n')
     [ -z "$twice" ] || { echo "defined twice:$twice"; return 1; }
+    # A copy at its declaration, a copy to a struct that exists, a member that is a model.
+    local copies='pelt_model +[a-z_]+ *= *\*|= *\*[a-z_>.-]*\b(model|rig)\b *[,;})]|^ *pelt_model +[a-z_]+;'
+    if (cd "$1" && grep -rnE "$copies" src cli scenes --include='*.[ch]' | grep -vE '^src/core/(model\.c|core\.h):'); then
+        echo "copies a model: use pelt_model_borrow or px_operation_begin"
+        return 1
+    fi
 }
 
 # The check must reject each kind of breach.
@@ -87,6 +94,10 @@ rejects 'core may not include numeric' include/pelt/measure.h '#include <pelt/nu
 rejects 'not public' cli/b.c '#include "core/core.h"'
 rejects 'not in the dependency order' src/other/b.c '#include "other/b.h"'
 rejects 'defined twice: px_a' src/run/run.h '} px_a;'
+rejects 'copies a model' src/run/b.c '    pelt_model made = *old;'
+rejects 'copies a model' cli/b.c '    *posed = *w->model;'
+rejects 'copies a model' src/run/b.c '    work w = {.from = *model, .to = to};'
+rejects 'copies a model' src/run/b.h '    pelt_model view;'
 
 check "$root" || exit 1
-echo "includes follow the dependency order"
+echo "includes follow the dependency order, and no model is copied by value"

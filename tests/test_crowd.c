@@ -400,7 +400,7 @@ static void bodies_agree(void **state) {
     herd h;
     begin_scene(&h, "creature", 1);
     const px_crowd_level *level = &h.crowd->characters[0].levels[0];
-    uint32_t bones = level->model.skin.bone_count;
+    uint32_t bones = level->model->skin.bone_count;
     pelt_affine worlds[PX_CROWD_LANES];
     px_crowd_pose poses[PX_CROWD_LANES];
     for (uint32_t v = 0; v < PX_CROWD_LANES; v++) {

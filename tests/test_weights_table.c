@@ -105,18 +105,18 @@ static void spread_again(void **state) {
     px_arena *arena = px_arena_create(context);
     px_weight_table table;
     pelt_skin out = {0};
-    test_ok(&test, px_weight_table_read(arena, model, NULL, &table));
+    test_ok(&test, px_weight_table_read(arena, model, &model->mesh.weld, NULL, &table));
     assert_int_equal(table.row_count, model->mesh.weld.count);
-    test_ok(&test, px_weight_table_spread(&table, model, NULL, skin->influence_count, &out));
+    test_ok(&test, px_weight_table_spread(&table, model, &model->mesh.weld, NULL, skin->influence_count, &out));
     for (size_t e = 0; e < (size_t)model->mesh.vertex_count * skin->influence_count; e++)
         assert_true(fabsf(out.weights[e] - skin->weights[e]) < 1e-6f);
     /* Frozen vertices count nothing and keep what they have, all of it. */
     uint8_t *frozen = PX_NEW(arena, uint8_t, model->mesh.vertex_count);
     memset(frozen, 1, model->mesh.vertex_count);
-    test_ok(&test, px_weight_table_read(arena, model, frozen, &table));
+    test_ok(&test, px_weight_table_read(arena, model, &model->mesh.weld, frozen, &table));
     for (size_t r = 0; r < table.row_count; r++)
         assert_true(table.weights[r * table.capacity] == 0);
-    test_ok(&test, px_weight_table_spread(&table, model, frozen, 1, &out));
+    test_ok(&test, px_weight_table_spread(&table, model, &model->mesh.weld, frozen, 1, &out));
     assert_true(out.influence_count >= 2);
     for (size_t i = 0; i < model->mesh.vertex_count; i++)
         for (size_t a = 0; a < skin->influence_count; a++)
@@ -147,8 +147,8 @@ static void smooth_rows(void **state) {
     locked[bone] = true;
     memset(fixed, 1, rows / 2);
     test_ok(&test, px_neighbours_make(arena, &model->mesh, &model->mesh.weld, &around));
-    test_ok(&test, px_weight_table_read(arena, model, NULL, &before));
-    test_ok(&test, px_weight_table_read(arena, model, NULL, &table));
+    test_ok(&test, px_weight_table_read(arena, model, &model->mesh.weld, NULL, &before));
+    test_ok(&test, px_weight_table_read(arena, model, &model->mesh.weld, NULL, &table));
     px_weight_smoothing how = {.strength = 0.5, .iterations = 3, .locked = locked, .fixed = fixed};
     test_ok(&test, px_weight_table_smooth(context, &table, &around, &how));
     size_t moved = 0;
@@ -310,7 +310,7 @@ static pelt_result run_all(pelt_context *context, void *user) {
     px_neighbours around;
     uint32_t pairs[64];
     float positions[3 * 64] = {0};
-    pelt_result result = px_weight_table_read(arena, model, NULL, &table);
+    pelt_result result = px_weight_table_read(arena, model, &model->mesh.weld, NULL, &table);
     if (result == PELT_OK)
         result = px_neighbours_make(arena, &model->mesh, &model->mesh.weld, &around);
     px_weight_smoothing how = {.strength = 1, .iterations = 1};

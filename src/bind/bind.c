@@ -359,10 +359,15 @@ static pelt_result fit_skeleton(pelt_binding *b) {
                                .inside_after = fit->inside_before};
     if (!fit->changes)
         return PELT_OK;
-    PX_TRY(px_bind_fit_rig(b->arena, fit, b->pose, s, &b->fitted));
-    PX_TRY(px_bind_fit_joints(b->arena, fit, &b->fitted, s));
+    pelt_transform *rest;
+    pelt_motion *motions;
+    PX_TRY(px_bind_fit_rig(b->arena, fit, b->pose, s, &rest, &motions));
+    PX_TRY(px_bind_fit_joints(b->arena, fit, rest, s));
+    PX_TRY(px_model_borrow(b->arena, s->rig, &b->fitted));
+    b->fitted->skeleton.rest = rest;
+    b->fitted->motions = motions;
     if (s->rig != s->model)
-        s->rig = &b->fitted;
+        s->rig = b->fitted;
     return PELT_OK;
 }
 
@@ -456,7 +461,7 @@ static pelt_result share(pelt_binding *b, const pelt_binding *from, pelt_model *
     b->shared = true;
     b->desc.keep_fields = false;
     PX_TRY(px_bind_subject_share(b->context, b->arena, model, &from->subject,
-                                 from->report.fit.changes ? &from->fitted : from->subject.rig, &b->subject, &columns));
+                                 from->report.fit.changes ? from->fitted : from->subject.rig, &b->subject, &columns));
     if (from->report.fit.changes && b->subject.rig == model)
         return px_fail(b->context, PELT_ERROR_INPUT,
                        "the mesh has a skeleton of its own, which does not fit; bind it without fit, or on its own");
@@ -583,6 +588,6 @@ static pelt_result bind(pelt_context *context, pelt_model *model, const pelt_bin
 pelt_result pelt_bind(pelt_context *context, pelt_model *model, const pelt_bind_desc *desc, pelt_bind_report *report) {
     pelt_bind_report unused, *out = report ? report : &unused;
     *out = (pelt_bind_report){0};
-    px_operation_begin(model);
-    return px_operation_end(model, bind(context, model, desc, out));
+    px_operation operation = px_operation_begin(model);
+    return px_operation_end(&operation, bind(context, model, desc, out));
 }

@@ -356,7 +356,7 @@ struct pelt_binding {
     uint8_t *bridged;              /* [class] 1: in such a component */
     uint8_t *idle;                 /* [joint] pelt_bind_idle; report.idle */
     pelt_transform *pose;          /* [joint] fitted rest pose; NULL: the rig's own */
-    pelt_model fitted;             /* the rig with fitted rest pose and motions; set if report.fit.changes */
+    pelt_model *fitted;            /* the rig with fitted rest pose and motions; set if report.fit.changes */
     struct px_bind_output *output; /* data that apply stored in the model; NULL before the first apply */
     pelt_bind_report report;
 };

@@ -15,11 +15,11 @@
 pelt_result px_bind_fit_find(px_arena *arena, const px_bind_subject *subject, bool full, pelt_bind_fit *fit,
                              pelt_transform **pose);
 
-/* The subject's rig with fitted rest pose and motions; all other data is the rig's. New arrays are in the arena. */
+/* The fitted rest pose [joint] and motions [motion] of the subject's rig, in the arena. */
 pelt_result px_bind_fit_rig(px_arena *arena, const pelt_bind_fit *fit, const pelt_transform *pose,
-                            const px_bind_subject *subject, pelt_model *fitted);
-/* Moves the joints of the subject to their positions in the fitted rig. */
-pelt_result px_bind_fit_joints(px_arena *arena, const pelt_bind_fit *fit, const pelt_model *fitted,
+                            const px_bind_subject *subject, pelt_transform **rest, pelt_motion **motions);
+/* Moves the joints of the subject to their positions in the fitted rest pose. */
+pelt_result px_bind_fit_joints(px_arena *arena, const pelt_bind_fit *fit, const pelt_transform *rest,
                                px_bind_subject *subject);
 
 /* ---- Search ------------------------------------------------------------------------------------------------- */

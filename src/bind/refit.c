@@ -24,17 +24,15 @@ static bool *find_moving(px_arena *arena, const px_bind_subject *s) {
 }
 
 pelt_result px_bind_fit_rig(px_arena *arena, const pelt_bind_fit *fit, const pelt_transform *pose,
-                            const px_bind_subject *subject, pelt_model *fitted) {
+                            const px_bind_subject *subject, pelt_transform **rest, pelt_motion **motions) {
     const pelt_model *rig = subject->rig;
     bool *moves = find_moving(arena, subject);
-    pelt_transform *rest = PX_NEW(arena, pelt_transform, rig->skeleton.joint_count);
-    if (!moves || !rest)
+    *rest = PX_NEW(arena, pelt_transform, rig->skeleton.joint_count);
+    if (!moves || !*rest)
         return PELT_ERROR_MEMORY;
     const px_similarity s = similarity_of(fit);
-    px_similarity_rest(&s, &rig->skeleton, moves, pose ? pose : rig->skeleton.rest, rest);
-    *fitted = *rig;
-    fitted->skeleton.rest = rest;
-    return px_similarity_motions(arena, &s, moves, 0, fitted);
+    px_similarity_rest(&s, &rig->skeleton, moves, pose ? pose : rig->skeleton.rest, *rest);
+    return px_similarity_motions(arena, &s, moves, 0, rig, motions);
 }
 
 /* Transforms one bind-pose joint of a rig that was not posed. The rotation part gets no scale. */
@@ -50,15 +48,15 @@ static pelt_affine map_joint(const pelt_bind_fit *fit, const pelt_affine *joint)
     return out;
 }
 
-pelt_result px_bind_fit_joints(px_arena *arena, const pelt_bind_fit *fit, const pelt_model *fitted,
+pelt_result px_bind_fit_joints(px_arena *arena, const pelt_bind_fit *fit, const pelt_transform *rest,
                                px_bind_subject *subject) {
     bool *moves = find_moving(arena, subject);
     if (!moves)
         return PELT_ERROR_MEMORY;
     if (fit->posed)
-        pelt_skeleton_globals(&fitted->skeleton, fitted->skeleton.rest, subject->joints);
+        pelt_skeleton_globals(&subject->rig->skeleton, rest, subject->joints);
     else
-        for (uint32_t j = 0; j < fitted->skeleton.joint_count; j++)
+        for (uint32_t j = 0; j < subject->rig->skeleton.joint_count; j++)
             if (moves[j])
                 subject->joints[j] = map_joint(fit, &subject->joints[j]);
     return PELT_OK;

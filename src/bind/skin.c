@@ -13,7 +13,8 @@ typedef struct px_bind_output {
     pelt_skin before;
     bool fresh;           /* no data of the previous skin is needed */
     px_joined_rig joined; /* model with the skeleton of another model appended */
-    pelt_model fitted;    /* fitted rest pose and motions of the model's own skeleton */
+    pelt_transform *rest; /* fitted rest pose of the model's own skeleton */
+    pelt_motion *motions; /* fitted motions of the same */
     uint32_t capacity;    /* influences per vertex that bones and weights can hold */
     uint16_t *bones;
     float *weights;
@@ -56,7 +57,7 @@ static pelt_result make_output(putter *p) {
     if (s->rig != model)
         PX_TRY(px_rig_join(model->memory, model, s->rig, &out->joined));
     else if (p->binding->report.fit.changes)
-        PX_TRY(px_bind_fit_rig(model->memory, &p->binding->report.fit, p->binding->pose, s, &out->fitted));
+        PX_TRY(px_bind_fit_rig(model->memory, &p->binding->report.fit, p->binding->pose, s, &out->rest, &out->motions));
     p->out = p->binding->output = out;
     return PELT_OK;
 }
@@ -224,8 +225,8 @@ pelt_result px_bind_put_skin(px_arena *arena, pelt_binding *binding, const px_we
     if (p.s->rig == model && !binding->report.fit.changes)
         return PELT_OK;
     if (p.s->rig == model) {
-        model->skeleton.rest = p.out->fitted.skeleton.rest;
-        model->motions = p.out->fitted.motions;
+        model->skeleton.rest = p.out->rest;
+        model->motions = p.out->motions;
         model->changed |= PELT_CHANGED_SKELETON | PELT_CHANGED_MOTIONS;
         return PELT_OK;
     }

@@ -32,8 +32,8 @@ static bool displace(const pelt_morph *morph, const uint32_t *vertices, uint32_t
 }
 
 static pelt_result make_blocks(px_arena *scratch, pelt_bdtree *tree, px_buffer *morphs, px_buffer *shifts) {
-    const pelt_mesh *mesh = &tree->model.mesh;
-    const pelt_skin *skin = &tree->model.skin;
+    const pelt_mesh *mesh = &tree->model->mesh;
+    const pelt_skin *skin = &tree->model->skin;
     size_t influences = tree->influence_count;
     uint32_t *places = PX_NEW(scratch, uint32_t, mesh->vertex_count);
     uint32_t *vertices = PX_NEW(scratch, uint32_t, mesh->vertex_count);
@@ -60,9 +60,9 @@ static pelt_result make_blocks(px_arena *scratch, pelt_bdtree *tree, px_buffer *
             }
         }
         block->morph = (uint32_t)(morphs->size / sizeof(uint32_t));
-        for (uint32_t m = 0; m < tree->model.morphs.morph_count; m++) {
+        for (uint32_t m = 0; m < tree->model->morphs.morph_count; m++) {
             float shift[PX_LEAF_VERTICES][3];
-            if (!displace(&tree->model.morphs.morphs[m], own, own_count, shift))
+            if (!displace(&tree->model->morphs.morphs[m], own, own_count, shift))
                 continue;
             px_buffer_add(morphs, &m, sizeof m);
             px_buffer_add(shifts, shift, sizeof shift);
@@ -83,7 +83,7 @@ static pelt_result make_blocks(px_arena *scratch, pelt_bdtree *tree, px_buffer *
 }
 
 pelt_result px_tree_blocks(pelt_context *context, pelt_bdtree *tree) {
-    if (tree->model.morphs.morph_count == 0)
+    if (tree->model->morphs.morph_count == 0)
         return PELT_OK;
     px_arena *scratch = px_arena_create(context);
     if (!scratch)

@@ -50,24 +50,24 @@ static void take_pose(pelt_body *body) {
     for (uint32_t j = 0; j < tree->bone_count; j++)
         set_bone(&body->palette[j], &body->bones[j]);
     body->morphed = false;
-    for (uint32_t m = 0; m < tree->model.morphs.morph_count; m++)
+    for (uint32_t m = 0; m < tree->model->morphs.morph_count; m++)
         body->morphed = body->morphed || body->weights[m] != 0;
 }
 
 static void copy_weights(pelt_body *body, const float *weights) {
-    if (body->tree->model.morphs.morph_count && weights != body->weights)
-        memcpy(body->weights, weights, body->tree->model.morphs.morph_count * sizeof *weights);
+    if (body->tree->model->morphs.morph_count && weights != body->weights)
+        memcpy(body->weights, weights, body->tree->model->morphs.morph_count * sizeof *weights);
 }
 
 void pelt_body_palette(pelt_body *body, const pelt_affine *palette, const float *weights) {
     copy_weights(body, weights);
-    if (body->tree->model.skin.bone_count)
+    if (body->tree->model->skin.bone_count)
         memcpy(body->palette, palette, body->tree->bone_count * sizeof *palette);
     take_pose(body);
 }
 
 void pelt_body_locals(pelt_body *body, const pelt_transform *locals, const float *weights) {
-    const pelt_model *model = &body->tree->model;
+    const pelt_model *model = body->tree->model;
     copy_weights(body, weights);
     if (model->skin.bone_count) {
         pelt_skeleton_globals(&model->skeleton, locals, body->globals);
@@ -77,7 +77,7 @@ void pelt_body_locals(pelt_body *body, const pelt_transform *locals, const float
 }
 
 void pelt_body_motion(pelt_body *body, const pelt_motion *motion, float time) {
-    pelt_motion_sample(&body->tree->model, motion, time, body->locals, body->weights);
+    pelt_motion_sample(body->tree->model, motion, time, body->locals, body->weights);
     pelt_body_locals(body, body->locals, body->weights);
 }
 
@@ -99,7 +99,7 @@ pelt_body_stats pelt_body_query_stats(const pelt_body *body) {
 static void skin_vertices(const pelt_body *body, const uint16_t *bones, const float *weights, const float *rest,
                           float (*out)[3]) {
     const pelt_bdtree *tree = body->tree;
-    if (!tree->model.skin.bone_count) {
+    if (!tree->model->skin.bone_count) {
         memcpy(out, rest, PX_LEAF_VERTICES * sizeof *out);
         return;
     }
@@ -257,7 +257,7 @@ bool px_body_tighten(pelt_body *body, uint32_t n) {
 
 static pelt_result make_body(pelt_body *body) {
     const pelt_bdtree *tree = body->tree;
-    const pelt_model *model = &tree->model;
+    const pelt_model *model = tree->model;
     body->locals = PX_NEW(body->memory, pelt_transform, model->skeleton.joint_count);
     body->globals = PX_NEW(body->memory, pelt_affine, model->skeleton.joint_count);
     body->palette = PX_NEW(body->memory, pelt_affine, tree->bone_count);

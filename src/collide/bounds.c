@@ -181,8 +181,8 @@ static px_mode make_mode(uint32_t morph, const px_ball *ball) {
 static void add_leaf_modes(maker *make, px_node *node) {
     const pelt_bdtree *tree = make->tree;
     const px_leaf *leaf = &tree->leaves[node->leaf];
-    for (uint32_t m = 0; m < tree->model.morphs.morph_count; m++) {
-        const pelt_morph *morph = &tree->model.morphs.morphs[m];
+    for (uint32_t m = 0; m < tree->model->morphs.morph_count; m++) {
+        const pelt_morph *morph = &tree->model->morphs.morphs[m];
         float shift[PX_LEAF_VERTICES][3] = {{0}};
         bool any = false;
         for (size_t v = 0; v < PX_LEAF_VERTICES; v++) {

@@ -67,7 +67,7 @@ typedef struct px_block {
 
 struct pelt_bdtree {
     px_arena *memory;
-    pelt_model model;         /* copy: arrays as they were when the tree was created */
+    pelt_model *model;        /* borrowed: arrays as they were when the tree was created */
     uint32_t influence_count; /* K; without a skin 1, with bone 0 the identity */
     uint32_t bone_count;      /* at least 1 */
     uint32_t node_count;      /* 0: no triangles */

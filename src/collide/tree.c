@@ -46,9 +46,9 @@ static uint32_t main_bone(const pelt_skin *skin, const uint32_t corners[3]) {
 /* Sorts triangles by bone, and creates a region for every bone that has triangles. */
 static void make_regions(builder *b, uint32_t *bone_of, uint32_t *counts) {
     pelt_bdtree *tree = b->tree;
-    const pelt_mesh *mesh = &tree->model.mesh;
+    const pelt_mesh *mesh = &tree->model->mesh;
     for (uint32_t t = 0; t < mesh->triangle_count; t++)
-        counts[bone_of[t] = main_bone(&tree->model.skin, mesh->triangles + 3 * (size_t)t)]++;
+        counts[bone_of[t] = main_bone(&tree->model->skin, mesh->triangles + 3 * (size_t)t)]++;
     uint32_t place = 0;
     for (uint32_t j = 0; j < tree->bone_count; j++) {
         uint32_t count = counts[j];
@@ -94,7 +94,7 @@ static uint32_t halve(uint32_t *order, uint32_t count, const float *middles) {
 
 /* Makes a leaf of the triangles if it has capacity for their vertices. */
 static bool make_leaf(pelt_bdtree *tree, px_node *node, uint32_t first, uint32_t count) {
-    const pelt_mesh *mesh = &tree->model.mesh;
+    const pelt_mesh *mesh = &tree->model->mesh;
     px_leaf *leaf = &tree->leaves[tree->leaf_count];
     uint32_t used = 0;
     for (uint32_t n = first; n < first + count; n++)
@@ -164,7 +164,7 @@ static void *copy(px_arena *arena, const void *data, size_t count, size_t size) 
 
 /* Nodes and leaves are built in scratch memory for the largest possible number of them. */
 static pelt_result build(px_arena *scratch, pelt_bdtree *tree) {
-    uint32_t triangle_count = tree->model.mesh.triangle_count;
+    uint32_t triangle_count = tree->model->mesh.triangle_count;
     size_t region_most = px_min_size(tree->bone_count, triangle_count);
     tree->nodes = PX_NEW(scratch, px_node, 2 * (size_t)triangle_count);
     tree->leaves = PX_NEW(scratch, px_leaf, triangle_count);
@@ -180,7 +180,7 @@ static pelt_result build(px_arena *scratch, pelt_bdtree *tree) {
     if (!tree->nodes || !tree->leaves || !b.middles || !b.region_middles || !b.regions || !b.region_order || !bone_of ||
         !counts)
         return PELT_ERROR_MEMORY;
-    set_middles(&tree->model.mesh, b.middles);
+    set_middles(&tree->model->mesh, b.middles);
     make_regions(&b, bone_of, counts);
     build_regions(&b, 0, b.region_count);
     tree->nodes = copy(tree->memory, tree->nodes, tree->node_count, sizeof *tree->nodes);
@@ -192,8 +192,8 @@ static pelt_result build(px_arena *scratch, pelt_bdtree *tree) {
 
 /* Copies positions, bones and weights of every leaf's vertices into contiguous arrays. */
 static pelt_result copy_leaves(pelt_bdtree *tree) {
-    const pelt_mesh *mesh = &tree->model.mesh;
-    const pelt_skin *skin = &tree->model.skin;
+    const pelt_mesh *mesh = &tree->model->mesh;
+    const pelt_skin *skin = &tree->model->skin;
     size_t vertex_count = (size_t)PX_LEAF_VERTICES * tree->leaf_count, influences = tree->influence_count;
     tree->positions = PX_NEW(tree->memory, float, 3 * vertex_count);
     tree->bones = PX_NEW(tree->memory, uint16_t, influences * vertex_count);
@@ -212,7 +212,7 @@ static pelt_result copy_leaves(pelt_bdtree *tree) {
 }
 
 static pelt_result make_tree(pelt_context *context, pelt_bdtree *tree) {
-    uint32_t triangle_count = tree->model.mesh.triangle_count;
+    uint32_t triangle_count = tree->model->mesh.triangle_count;
     if (triangle_count == 0)
         return PELT_OK;
     tree->order = PX_NEW(tree->memory, uint32_t, triangle_count);
@@ -238,15 +238,15 @@ pelt_result pelt_bdtree_create(pelt_context *context, const pelt_model *model, p
         px_arena_destroy(memory);
         return PELT_ERROR_MEMORY;
     }
-    px_arena_keep(model->memory);
     bool skinned = model->skin.bone_count > 0;
     *tree = (pelt_bdtree){
         .memory = memory,
-        .model = *model,
         .influence_count = skinned ? model->skin.influence_count : 1,
         .bone_count = skinned ? model->skin.bone_count : 1,
     };
-    pelt_result result = make_tree(context, tree);
+    pelt_result result = px_model_borrow(memory, model, &tree->model);
+    if (result == PELT_OK)
+        result = make_tree(context, tree);
     if (result != PELT_OK) {
         px_arena_destroy(memory);
         return result;

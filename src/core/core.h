@@ -124,16 +124,25 @@ bool px_arena_holds(const px_arena *arena, const void *pointer);
 void *px_arena_alloc_lasting(px_arena *arena, size_t count, size_t size);
 #define PX_NEW_LASTING(arena, type, count) ((type *)px_arena_alloc_lasting(arena, count, sizeof(type)))
 
-/* Bracket an operation that replaces data of a model. px_operation_end frees the memory of this operation and of
- * earlier ones that no array of the model points into, and returns `result`. Operations nest. Both do nothing for a
- * copy of a pelt_model. An object that keeps pointers to arrays of a model must call px_arena_keep(model->memory) when
- * it is created; arrays that a later operation replaces then stay valid. */
-void px_operation_begin(pelt_model *model);
-pelt_result px_operation_end(pelt_model *model, pelt_result result);
+/* An operation that replaces data of a model. It writes to arrays of its own only, never to those that the model had
+ * when it began. */
+typedef struct px_operation {
+    pelt_model *model;
+    pelt_model before; /* the model as it was */
+} px_operation;
+/* Bracket an operation. px_operation_end gives the model back its former data unless `result` is PELT_OK, frees the
+ * memory of this operation and of earlier ones that no array of the model points into, and returns `result`. Operations
+ * nest. An object that keeps pointers to arrays of a model must call px_arena_keep(model->memory) when it is created;
+ * arrays that a later operation replaces then stay valid. */
+px_operation px_operation_begin(pelt_model *model);
+pelt_result px_operation_end(const px_operation *operation, pelt_result result);
 
-/* Replaces the data of a model, except its clips, by the data of `borrowed` (made from it by pelt_model_borrow), and
- * takes ownership of the memory of `borrowed`. On failure the model is unchanged and `borrowed` is destroyed. */
-pelt_result px_model_adopt(pelt_model *model, const pelt_model *borrowed);
+/* pelt_model_borrow in an arena of the caller, which may be that of the source: arrays that are replaced in the source
+ * later do not change the borrowed model. */
+pelt_result px_model_borrow(px_arena *memory, const pelt_model *source, pelt_model **model);
+/* Replaces the data of a model by that of `borrowed` (made from it by pelt_model_borrow), and takes ownership of the
+ * memory of `borrowed`. */
+void px_model_adopt(pelt_model *model, const pelt_model *borrowed);
 
 /* ---- Deterministic parallel loops ------------------------------------------------------------------------- */
 

@@ -13,7 +13,9 @@
 
 typedef struct drive_work {
     pelt_context *context;
-    pelt_model posed; /* with the drivers in hand alone */
+    const pelt_model *model;
+    const pelt_driver *drivers; /* [driver_count] those to bake */
+    uint32_t driver_count;
     const pelt_motion *motion;
     pelt_transform *locals; /* [joint] scratch */
     float *sampled;         /* [morph] scratch */
@@ -24,8 +26,8 @@ typedef struct drive_work {
 
 /* weights [morph]: of those that are driven. */
 static void weights_at(const drive_work *d, double time, float *weights) {
-    pelt_motion_sample(&d->posed, d->motion, (float)time, d->locals, NULL);
-    pelt_pose_weights(&d->posed, d->locals, weights);
+    pelt_motion_sample(d->model, d->motion, (float)time, d->locals, NULL);
+    px_drivers_weights(&d->model->skeleton, d->drivers, d->driver_count, d->locals, weights);
 }
 
 /* ---- Times ------------------------------------------------------------------------------------------------ */
@@ -34,7 +36,7 @@ static void weights_at(const drive_work *d, double time, float *weights) {
 static bool is_straight(const drive_work *d, float first, float last, double u, const float *before, const float *after,
                         float *row) {
     weights_at(d, (1 - u) * (double)first + u * (double)last, row);
-    for (uint32_t m = 0; m < d->posed.morphs.morph_count; m++) {
+    for (uint32_t m = 0; m < d->model->morphs.morph_count; m++) {
         double linear = (1 - u) * (double)before[m] + u * (double)after[m];
         if (d->limits[m] >= 0 && fabs((double)row[m] - linear) > (double)d->limits[m])
             return false;
@@ -46,7 +48,7 @@ static bool is_straight(const drive_work *d, float first, float last, double u, 
  * room for more. A quarter tells curves that cross the line in the middle. */
 static void add_times(drive_work *d, float first, float last, int depth, const float *before, const float *after,
                       float *rows) {
-    float middle = (float)(((double)first + (double)last) / 2), *next = rows + d->posed.morphs.morph_count;
+    float middle = (float)(((double)first + (double)last) / 2), *next = rows + d->model->morphs.morph_count;
     bool divides = depth < MAX_DEPTH && middle > first && middle < last;
     if (!divides || (is_straight(d, first, last, 0.25, before, after, rows) &&
                      is_straight(d, first, last, 0.5, before, after, rows))) {
@@ -71,12 +73,12 @@ static bool carries(const pelt_skeleton *skeleton, uint32_t joint, uint32_t othe
 }
 
 static bool drives(const drive_work *d, uint32_t joint) {
-    for (uint32_t n = 0; n < d->posed.driver_count; n++) {
-        const pelt_driver *driver = &d->posed.drivers[n];
+    for (uint32_t n = 0; n < d->driver_count; n++) {
+        const pelt_driver *driver = &d->drivers[n];
         if (driver->joint == joint)
             return true;
-        if (driver->relative &&
-            (carries(&d->posed.skeleton, joint, driver->joint) || carries(&d->posed.skeleton, joint, driver->against)))
+        if (driver->relative && (carries(&d->model->skeleton, joint, driver->joint) ||
+                                 carries(&d->model->skeleton, joint, driver->against)))
             return true;
     }
     return false;
@@ -85,7 +87,7 @@ static bool drives(const drive_work *d, uint32_t joint) {
 /* Fills `times`: none when no joint that drives turns. */
 static pelt_result find_times(drive_work *d) {
     px_buffer keys = {.context = d->context};
-    size_t morphs = d->posed.morphs.morph_count;
+    size_t morphs = d->model->morphs.morph_count;
     float *before = d->rows, *after = d->rows + morphs;
     for (uint32_t t = 0; t < d->motion->track_count; t++) {
         const pelt_track *track = &d->motion->tracks[t];
@@ -115,12 +117,12 @@ static pelt_result find_times(drive_work *d) {
 
 /* The track of one joint's weights: driven ones as they are driven, others as they were. */
 static pelt_result drive_joint(drive_work *d, uint32_t joint, uint32_t width, pelt_motion *out) {
-    const pelt_morph_set *morphs = &d->posed.morphs;
+    const pelt_morph_set *morphs = &d->model->morphs;
     const float *times = (const float *)(const void *)d->times.data;
     uint32_t count = (uint32_t)(d->times.size / sizeof *times);
     pelt_track track;
     float *values;
-    PX_TRY(px_weights_rekey(&d->posed, d->motion, joint, width, times, count, d->sampled, &track, &values));
+    PX_TRY(px_weights_rekey(d->model, d->motion, joint, width, times, count, d->sampled, &track, &values));
     for (uint32_t k = 0; k < track.key_count; k++) {
         weights_at(d, (double)track.times[k], d->rows);
         for (uint32_t m = 0; m < morphs->morph_count; m++)
@@ -132,12 +134,12 @@ static pelt_result drive_joint(drive_work *d, uint32_t joint, uint32_t width, pe
 }
 
 static pelt_result drive_joints(drive_work *d, pelt_motion *out) {
-    const pelt_morph_set *morphs = &d->posed.morphs;
+    const pelt_morph_set *morphs = &d->model->morphs;
     uint32_t joint_count = 0, width;
     for (uint32_t m = 0; m < morphs->morph_count; m++)
         joint_count += m == 0 || morphs->morphs[m].joint != morphs->morphs[m - 1].joint;
     pelt_motion extended;
-    PX_TRY(px_motion_extend(d->posed.memory, d->motion, joint_count, &extended));
+    PX_TRY(px_motion_extend(d->model->memory, d->motion, joint_count, &extended));
     for (uint32_t first = 0; first < morphs->morph_count; first += width) {
         uint32_t joint = morphs->morphs[first].joint;
         bool driven = false;
@@ -160,13 +162,13 @@ static float limit_of(double size, const pelt_morph *morph) {
 
 static void find_limits(drive_work *d) {
     float low[3], high[3];
-    double size = px_box(d->posed.mesh.positions, d->posed.mesh.vertex_count, low, high);
-    for (uint32_t m = 0; m < d->posed.morphs.morph_count; m++)
+    double size = px_box(d->model->mesh.positions, d->model->mesh.vertex_count, low, high);
+    for (uint32_t m = 0; m < d->model->morphs.morph_count; m++)
         d->limits[m] = -1;
-    for (uint32_t n = 0; n < d->posed.driver_count; n++)
-        for (uint32_t m = 0; m < d->posed.drivers[n].morph_count; m++) {
-            uint32_t at = d->posed.drivers[n].morphs[m];
-            d->limits[at] = limit_of(size, &d->posed.morphs.morphs[at]);
+    for (uint32_t n = 0; n < d->driver_count; n++)
+        for (uint32_t m = 0; m < d->drivers[n].morph_count; m++) {
+            uint32_t at = d->drivers[n].morphs[m];
+            d->limits[at] = limit_of(size, &d->model->morphs.morphs[at]);
         }
 }
 
@@ -177,9 +179,12 @@ pelt_result px_motion_drive(pelt_context *context, px_arena *scratch, const pelt
         return PELT_OK;
     }
     size_t morphs = model->morphs.morph_count;
-    drive_work d = {.context = context, .posed = *model, .motion = motion, .times = {.context = context}};
-    d.posed.drivers += first_driver;
-    d.posed.driver_count -= first_driver;
+    drive_work d = {.context = context,
+                    .model = model,
+                    .drivers = model->drivers + first_driver,
+                    .driver_count = model->driver_count - first_driver,
+                    .motion = motion,
+                    .times = {.context = context}};
     d.locals = PX_NEW(scratch, pelt_transform, model->skeleton.joint_count);
     d.sampled = PX_NEW(scratch, float, morphs);
     d.rows = PX_NEW(scratch, float, (MAX_DEPTH + 4) * morphs);

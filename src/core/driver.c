@@ -77,21 +77,26 @@ static void add_weights(const pelt_driver *driver, px_rotation rotation, uint32_
         weights[driver->morphs[first + m]] += (float)sums[m];
 }
 
-void pelt_pose_weights(const pelt_model *model, const pelt_transform *locals, float *weights) {
-    for (uint32_t d = 0; d < model->driver_count; d++)
-        for (uint32_t m = 0; m < model->drivers[d].morph_count; m++)
-            weights[model->drivers[d].morphs[m]] = 0;
-    for (uint32_t d = 0; d < model->driver_count; d++) {
-        const pelt_driver *driver = &model->drivers[d];
+void px_drivers_weights(const pelt_skeleton *skeleton, const pelt_driver *drivers, uint32_t driver_count,
+                        const pelt_transform *locals, float *weights) {
+    for (uint32_t d = 0; d < driver_count; d++)
+        for (uint32_t m = 0; m < drivers[d].morph_count; m++)
+            weights[drivers[d].morphs[m]] = 0;
+    for (uint32_t d = 0; d < driver_count; d++) {
+        const pelt_driver *driver = &drivers[d];
         uint32_t against = driver->relative ? driver->against : PELT_NONE;
-        px_rotation rest = px_driver_local(&model->skeleton, model->skeleton.rest, driver->joint, against);
-        px_rotation local = px_driver_local(&model->skeleton, locals, driver->joint, against);
+        px_rotation rest = px_driver_local(skeleton, skeleton->rest, driver->joint, against);
+        px_rotation local = px_driver_local(skeleton, locals, driver->joint, against);
         px_rotation rotation = px_driver_rotation(rest, local, driver->part, driver->axis);
         for (uint32_t first = 0; first < driver->morph_count; first += MORPH_BLOCK) {
             uint32_t left = driver->morph_count - first;
             add_weights(driver, rotation, first, left < MORPH_BLOCK ? left : MORPH_BLOCK, weights);
         }
     }
+}
+
+void pelt_pose_weights(const pelt_model *model, const pelt_transform *locals, float *weights) {
+    px_drivers_weights(&model->skeleton, model->drivers, model->driver_count, locals, weights);
 }
 
 pelt_result px_drivers_follow(px_arena *arena, const pelt_model *model, const pelt_morph_set *morphs,

@@ -33,4 +33,8 @@ pelt_result px_motion_drive(pelt_context *context, px_arena *scratch, const pelt
 /* The driver checks of pelt_model_validate; skeleton and morphs must have been validated before. */
 pelt_result px_drivers_validate(pelt_context *context, const pelt_model *model);
 
+/* pelt_pose_weights of the given drivers only. */
+void px_drivers_weights(const pelt_skeleton *skeleton, const pelt_driver *drivers, uint32_t driver_count,
+                        const pelt_transform *locals, float *weights);
+
 #endif

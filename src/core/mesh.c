@@ -249,11 +249,10 @@ static double weld_tolerance(const pelt_mesh *mesh) {
 /* ---- Welding: the steps ----------------------------------------------------------------------------------- */
 
 /* Lists the morphs that move each vertex, in two passes: `entries` NULL counts, the second call fills. */
-static void list_morphs(const pelt_model *model, size_t *offsets, uint32_t *entries) {
-    uint32_t vertex_count = model->mesh.vertex_count;
+static void list_morphs(const pelt_morph_set *morphs, uint32_t vertex_count, size_t *offsets, uint32_t *entries) {
     static const float zero[3] = {0, 0, 0};
-    for (uint32_t m = 0; m < model->morphs.morph_count; m++) {
-        const pelt_morph *morph = &model->morphs.morphs[m];
+    for (uint32_t m = 0; m < morphs->morph_count; m++) {
+        const pelt_morph *morph = &morphs->morphs[m];
         for (uint32_t v = 0; v < morph->vertex_count; v++) {
             if (equal3(morph->positions + 3 * (size_t)v, zero))
                 continue;
@@ -272,21 +271,21 @@ static void list_morphs(const pelt_model *model, size_t *offsets, uint32_t *entr
     }
 }
 
-static pelt_result refine_by_morphs(partition *p, const pelt_model *model) {
-    if (model->morphs.morph_count == 0 || p->follower_count == 0)
+static pelt_result refine_by_morphs(partition *p, const pelt_morph_set *morphs) {
+    if (morphs->morph_count == 0 || p->follower_count == 0)
         return PELT_OK;
     size_t *offsets = PX_ALLOC(p->context, size_t, (size_t)p->vertex_count + 1);
     if (!offsets)
         return PELT_ERROR_MEMORY;
-    list_morphs(model, offsets, NULL);
+    list_morphs(morphs, p->vertex_count, offsets, NULL);
     uint32_t *entries = PX_ALLOC(p->context, uint32_t, offsets[p->vertex_count]);
     pelt_result result = PELT_ERROR_MEMORY;
     if (entries) {
-        list_morphs(model, offsets, entries);
+        list_morphs(morphs, p->vertex_count, offsets, entries);
         keys by = {.equal = morphs_equal,
                    .hash = morphs_hash,
                    .hash_count = 1,
-                   .morphs = model->morphs.morphs,
+                   .morphs = morphs->morphs,
                    .offsets = offsets,
                    .entries = entries};
         result = refine(p, &by);
@@ -327,38 +326,41 @@ static pelt_result refine_by_clip(partition *p, const pelt_mesh *mesh, const pel
     return result;
 }
 
-static pelt_result refine_all(partition *p, const pelt_model *model) {
-    for (uint32_t i = 1; i < p->vertex_count; i++) /* all begin in vertex 0's class */
-        p->followers[p->follower_count++] = i;
-    keys rest = position_keys(NULL, weld_tolerance(&model->mesh));
-    rest.positions = model->mesh.positions;
-    PX_TRY(refine(p, &rest));
-    PX_TRY(refine_by_morphs(p, model));
-    for (uint32_t c = 0; c < model->clip_count; c++)
-        PX_TRY(refine_by_clip(p, &model->mesh, &model->clips[c], rest.tolerance));
-    return PELT_OK;
-}
-
-pelt_result pelt_model_weld(pelt_context *context, pelt_model *model) {
-    pelt_mesh *mesh = &model->mesh;
-    if (mesh->weld.of)
-        return PELT_OK;
+pelt_result px_weld(px_arena *arena, const pelt_mesh *mesh, const pelt_morph_set *morphs, const pelt_clip *clips,
+                    uint32_t clip_count, pelt_vertex_classes *out) {
+    pelt_context *context = px_arena_context(arena);
     partition p = {.context = context, .vertex_count = mesh->vertex_count};
     p.heads = PX_ALLOC(context, uint32_t, mesh->vertex_count);
     p.followers = PX_ALLOC(context, uint32_t, mesh->vertex_count);
     p.leaves = PX_ALLOC(context, uint8_t, mesh->vertex_count);
-    bool ready = p.heads && p.followers && p.leaves;
-    pelt_result result = ready ? refine_all(&p, model) : PELT_ERROR_MEMORY;
+    pelt_result result = p.heads && p.followers && p.leaves ? PELT_OK : PELT_ERROR_MEMORY;
+    for (uint32_t i = 1; result == PELT_OK && i < p.vertex_count; i++) /* all begin in vertex 0's class */
+        p.followers[p.follower_count++] = i;
+    keys rest = position_keys(NULL, weld_tolerance(mesh));
+    rest.positions = mesh->positions;
+    if (result == PELT_OK)
+        result = refine(&p, &rest);
+    if (result == PELT_OK)
+        result = refine_by_morphs(&p, morphs);
+    for (uint32_t c = 0; c < clip_count && result == PELT_OK; c++)
+        result = refine_by_clip(&p, mesh, &clips[c], rest.tolerance);
     if (result == PELT_OK) {
-        uint32_t *of = PX_NEW(model->memory, uint32_t, mesh->vertex_count), count = 0;
+        uint32_t *of = PX_NEW(arena, uint32_t, mesh->vertex_count), count = 0;
         for (uint32_t i = 0; of && i < mesh->vertex_count; i++)
             of[i] = p.heads[i] == i ? count++ : of[p.heads[i]];
-        result = of ? px_classes_make(model->memory, mesh->vertex_count, count, of, &mesh->weld) : PELT_ERROR_MEMORY;
+        result = of ? px_classes_make(arena, mesh->vertex_count, count, of, out) : PELT_ERROR_MEMORY;
     }
     px_free(context, p.leaves);
     px_free(context, p.followers);
     px_free(context, p.heads);
     return result;
+}
+
+pelt_result pelt_model_weld(pelt_context *context, pelt_model *model) {
+    (void)context;
+    if (model->mesh.weld.of)
+        return PELT_OK;
+    return px_weld(model->memory, &model->mesh, &model->morphs, model->clips, model->clip_count, &model->mesh.weld);
 }
 
 /* ---- Normals ---------------------------------------------------------------------------------------------- */

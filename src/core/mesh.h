@@ -25,6 +25,11 @@ typedef struct px_neighbours {
 pelt_result px_neighbours_make(px_arena *arena, const pelt_mesh *mesh, const pelt_vertex_classes *classes,
                                px_neighbours *out);
 
+/* The classes of coincident vertices, at rest, in all frames of the clips (of mesh->points) and in all morphs, in the
+ * arena. Ignores mesh->weld. */
+pelt_result px_weld(px_arena *arena, const pelt_mesh *mesh, const pelt_morph_set *morphs, const pelt_clip *clips,
+                    uint32_t clip_count, pelt_vertex_classes *out);
+
 /* Sets marks[i] = 1 for every vertex i of a part. */
 void px_mark_part(const pelt_mesh *mesh, const pelt_part *part, uint8_t *marks);
 

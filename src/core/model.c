@@ -26,36 +26,37 @@ static void *copy_items(px_arena *arena, const void *items, size_t count, size_t
     return out && count > 0 ? memcpy(out, items, count * size) : out;
 }
 
-pelt_result pelt_model_borrow(pelt_context *context, const pelt_model *source, pelt_model **out) {
-    PX_TRY(pelt_model_create(context, out));
+pelt_result px_model_borrow(px_arena *memory, const pelt_model *source, pelt_model **out) {
     px_arena_keep(source->memory);
-    pelt_model *model = *out;
-    px_arena *memory = model->memory;
+    pelt_model *model = PX_NEW(memory, pelt_model, 1);
+    if (!model)
+        return PELT_ERROR_MEMORY;
     *model = *source;
     model->memory = memory;
     model->mesh.parts = COPY(memory, source->mesh.parts, source->mesh.part_count);
     model->clips = COPY(memory, source->clips, source->clip_count);
     model->motions = COPY(memory, source->motions, source->motion_count);
     model->drivers = COPY(memory, source->drivers, source->driver_count);
-    if (model->mesh.parts && model->clips && model->motions && model->drivers)
+    *out = model;
+    return model->mesh.parts && model->clips && model->motions && model->drivers ? PELT_OK : PELT_ERROR_MEMORY;
+}
+
+pelt_result pelt_model_borrow(pelt_context *context, const pelt_model *source, pelt_model **out) {
+    *out = NULL;
+    px_arena *memory = px_arena_create(context);
+    pelt_result result = memory ? px_model_borrow(memory, source, out) : PELT_ERROR_MEMORY;
+    if (result == PELT_OK)
         return PELT_OK;
     px_arena_destroy(memory);
     *out = NULL;
-    return PELT_ERROR_MEMORY;
+    return result;
 }
 
-static void destroy_arena(void *arena) {
-    px_arena_destroy(arena);
-}
-
-pelt_result px_model_adopt(pelt_model *model, const pelt_model *borrowed) {
-    pelt_model adopted = *borrowed;
-    adopted.memory = model->memory;
-    adopted.clips = model->clips;
-    adopted.clip_count = model->clip_count;
-    PX_TRY(px_arena_defer(model->memory, destroy_arena, borrowed->memory));
-    *model = adopted;
-    return PELT_OK;
+void px_model_adopt(pelt_model *model, const pelt_model *borrowed) {
+    px_arena *memory = model->memory;
+    *model = *borrowed;
+    model->memory = memory;
+    px_arena_adopt(memory, borrowed->memory);
 }
 
 void *pelt_model_alloc(pelt_context *context, pelt_model *model, size_t count, size_t size) {
@@ -104,7 +105,8 @@ static bool model_uses(const void *user, const px_arena *part) {
               mesh->weld.first) ||
         HOLDS(skeleton->names, skeleton->parents, skeleton->rest) ||
         HOLDS(skin->bone_joints, skin->inverse_binds, skin->bones, skin->weights) ||
-        HOLDS(model->clips, model->motions, model->morphs.morphs, model->drivers, model->path, model->format))
+        HOLDS(model->clips, model->motions, model->morphs.morphs, model->drivers, model->path, model->format,
+              model->document))
         return true;
     for (uint32_t p = 0; p < mesh->part_count; p++)
         if (HOLDS(mesh->parts[p].name, mesh->parts[p].material))
@@ -133,17 +135,21 @@ static bool model_uses(const void *user, const px_arena *part) {
     return false;
 }
 
-/* True for a copy of the struct: its pointers do not tell which arrays the model itself uses. */
+/* True for a copy of the struct that a caller made: its pointers do not tell which arrays the model itself uses. */
 static bool is_copy(const pelt_model *model) {
     return !px_arena_holds(model->memory, model);
 }
 
-void px_operation_begin(pelt_model *model) {
+px_operation px_operation_begin(pelt_model *model) {
     if (!is_copy(model))
         px_arena_open(model->memory);
+    return (px_operation){model, *model};
 }
 
-pelt_result px_operation_end(pelt_model *model, pelt_result result) {
+pelt_result px_operation_end(const px_operation *operation, pelt_result result) {
+    pelt_model *model = operation->model;
+    if (result != PELT_OK)
+        *model = operation->before;
     if (!is_copy(model))
         px_arena_close(model->memory, model_uses, model);
     return result;

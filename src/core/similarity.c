@@ -72,7 +72,7 @@ static pelt_result map_track(px_arena *arena, const px_similarity *s, bool is_ro
 }
 
 pelt_result px_similarity_motions(px_arena *arena, const px_similarity *s, const bool *moves, uint32_t first_motion,
-                                  pelt_model *model) {
+                                  const pelt_model *model, pelt_motion **out) {
     pelt_motion *motions = PX_NEW(arena, pelt_motion, model->motion_count);
     if (!motions)
         return PELT_ERROR_MEMORY;
@@ -90,6 +90,6 @@ pelt_result px_similarity_motions(px_arena *arena, const px_similarity *s, const
                 PX_TRY(map_track(arena, s, model->skeleton.parents[track->joint] == PELT_NONE, track));
         }
     }
-    model->motions = motions;
+    *out = motions;
     return PELT_OK;
 }

@@ -22,10 +22,10 @@ px_similarity px_similarity_of(double scale, const float rotation[4], const doub
  * transform; NULL: all. */
 void px_similarity_rest(const px_similarity *s, const pelt_skeleton *skeleton, const bool *moves,
                         const pelt_transform *from, pelt_transform *out);
-/* The same for the keys of the model's motions with index ≥ `first_motion`. Replaces model->motions by an array in the
- * arena. */
+/* The same for the keys of the model's motions with index ≥ `first_motion`. *out: [motion] all of
+ * them, in the arena. */
 pelt_result px_similarity_motions(px_arena *arena, const px_similarity *s, const bool *moves, uint32_t first_motion,
-                                  pelt_model *model);
+                                  const pelt_model *model, pelt_motion **out);
 
 /* ---- Units and axes ---------------------------------------------------------------------------------------- */
 

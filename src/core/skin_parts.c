@@ -151,7 +151,7 @@ static void remove_bones(joining *j) {
         skin->bones[k] = (uint16_t)(skin->weights[k] > 0 ? numbers[skin->bones[k]] : 0);
 }
 
-/* Copies every array that join_part and remove_bones write to: the model must stay as it was on failure. */
+/* Copies every array that join_part and remove_bones write to: operations leave the arrays of the model alone. */
 static pelt_result copy_changed_arrays(pelt_model *model) {
     pelt_mesh *mesh = &model->mesh;
     pelt_skin *skin = &model->skin;
@@ -180,24 +180,22 @@ static pelt_result copy_changed_arrays(pelt_model *model) {
     return PELT_OK;
 }
 
-static pelt_result join(joining *j, pelt_model *out) {
+static pelt_result join(joining *j) {
+    pelt_model *model = j->model;
     uint32_t count = 0;
     find_users(j);
-    for (uint32_t b = 0; b < out->skin.bone_count; b++) {
+    for (uint32_t b = 0; b < model->skin.bone_count; b++) {
         j->to[b] = j->skinned[b] ? PELT_NONE : find_other(j, b, &j->moved[b]);
         count += j->to[b] != PELT_NONE;
     }
     if (count == 0)
         return PELT_OK;
-    pelt_model joined = *out;
-    j->model = &joined;
-    PX_TRY(copy_changed_arrays(&joined));
-    for (uint32_t p = 0; p < joined.mesh.part_count; p++)
-        PX_TRY(join_part(j, &joined.mesh.parts[p]));
+    PX_TRY(copy_changed_arrays(model));
+    for (uint32_t p = 0; p < model->mesh.part_count; p++)
+        PX_TRY(join_part(j, &model->mesh.parts[p]));
     remove_bones(j);
-    joined.mesh.weld = (pelt_vertex_classes){0}; /* rest positions changed: other vertices coincide */
-    joined.changed |= PELT_CHANGED_SKIN;         /* the writer then writes vertices and targets whose space changed */
-    *out = joined;
+    model->mesh.weld = (pelt_vertex_classes){0}; /* rest positions changed: other vertices coincide */
+    model->changed |= PELT_CHANGED_SKIN;         /* the writer then writes vertices and targets whose space changed */
     return PELT_OK;
 }
 
@@ -215,7 +213,8 @@ pelt_result px_skin_join_parts(pelt_model *model) {
                  .to = PX_NEW(scratch, uint32_t, model->skin.bone_count),
                  .moved = PX_NEW(scratch, pelt_affine, model->skin.bone_count)};
     bool ready = j.skinned && j.rigid && j.moves && j.to && j.moved;
-    pelt_result result = ready ? join(&j, model) : PELT_ERROR_MEMORY;
+    px_operation operation = px_operation_begin(model);
+    pelt_result result = px_operation_end(&operation, ready ? join(&j) : PELT_ERROR_MEMORY);
     px_arena_destroy(scratch);
     return result;
 }

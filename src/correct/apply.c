@@ -131,13 +131,12 @@ pelt_result px_correct_apply(px_correction *c) {
     PX_TRY(make_motions(&w));
     PX_TRY(make_morphs(&w));
     PX_TRY(px_drivers_follow(model->memory, model, &w.morphs, &drivers));
-    pelt_model made = *model;
-    made.morphs = w.morphs;
-    made.drivers = drivers;
-    made.motions = w.motions;
-    made.motion_count = w.motion_count;
-    PX_TRY(px_morphs_fit_range(c->scratch, &model->morphs, "correction offset", &made));
-    *model = made;
+    const pelt_morph_set kept = model->morphs;
+    model->morphs = w.morphs;
+    model->drivers = drivers;
+    model->motions = w.motions;
+    model->motion_count = w.motion_count;
+    PX_TRY(px_morphs_fit_range(c->scratch, &kept, "correction offset", model));
     model->mesh.weld = (pelt_vertex_classes){0}; /* the weld depends on morphs: recompute it */
     model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_MOTIONS;
     return PELT_OK;

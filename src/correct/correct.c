@@ -221,8 +221,8 @@ pelt_result pelt_correct(pelt_context *context, pelt_model *model, const pelt_co
                        .scratch = px_arena_create(context)};
     if (!c.scratch)
         return PELT_ERROR_MEMORY;
-    px_operation_begin(model);
-    pelt_result result = px_operation_end(model, correct(&c));
+    px_operation operation = px_operation_begin(model);
+    pelt_result result = px_operation_end(&operation, correct(&c));
     if (result == PELT_OK && report)
         *report = (pelt_correct_report){.rank = c.rank,
                                         .frame_count = c.frame_count,

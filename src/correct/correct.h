@@ -119,7 +119,7 @@ pelt_result px_correct_order(const px_correction *c, px_modes *modes, uint32_t r
 /* Displacements of normals for the weights found (normals.c). */
 pelt_result px_correct_normals(px_correction *c);
 
-/* Stores morphs and weight tracks in the model (apply.c). */
+/* Stores morphs and weight tracks in the model, as part of an operation (px_operation) (apply.c). */
 pelt_result px_correct_apply(px_correction *c);
 
 #endif

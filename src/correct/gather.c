@@ -2,6 +2,7 @@
 #include "correct/correct.h"
 
 #include "core/ball.h"
+#include "core/mesh.h"
 
 #include <math.h>
 
@@ -9,17 +10,13 @@
 
 /* Welds by the pairs' clips, independent of the clips in the model. */
 static pelt_result find_classes(px_correction *c) {
-    pelt_model posed = *c->model;
     pelt_clip *clips = PX_NEW(c->scratch, pelt_clip, c->pair_count);
     if (!clips)
         return PELT_ERROR_MEMORY;
     for (uint32_t p = 0; p < c->pair_count; p++)
         clips[p] = *c->pairs[p].clip;
-    posed.clips = clips;
-    posed.clip_count = c->pair_count;
-    posed.mesh.weld = (pelt_vertex_classes){0};
-    PX_TRY(pelt_model_weld(c->context, &posed));
-    c->mesh = posed.mesh;
+    c->mesh = c->model->mesh;
+    PX_TRY(px_weld(c->scratch, &c->mesh, &c->model->morphs, clips, c->pair_count, &c->mesh.weld));
     return px_classes_by_weights(c->scratch, &c->mesh, &c->model->skin, &c->classes);
 }
 

@@ -82,12 +82,12 @@ void px_crowd_batch(const pelt_crowd *crowd, const pelt_crowd_instance *instance
     px_crowd_pose poses[PX_CROWD_LANES];
     for (uint32_t v = 0; v < w->body->lanes; v++) /* unused lanes copy lane 0 */
         poses[v] = v < count ? px_crowd_pose_of(character, &instances[order[v]], slot, slot->posed[v]) : poses[0];
-    w->body->gather(poses, level->model.skin.bone_count, slot->palette);
+    w->body->gather(poses, level->model->skin.bone_count, slot->palette);
     for (uint32_t q = 0; q < level->quads.count; q += PX_CROWD_STAGE / 4) {
         uint32_t quad_count = (uint32_t)px_min_size(PX_CROWD_STAGE / 4, level->quads.count - q);
         fill(&level->quads, q, quad_count, slot->palette, w);
         w->lane_count = count;
-        w->vertex_count = px_min_size(4 * (size_t)quad_count, level->model.mesh.vertex_count - 4 * (size_t)q);
+        w->vertex_count = px_min_size(4 * (size_t)quad_count, level->model->mesh.vertex_count - 4 * (size_t)q);
         for (uint32_t v = 0; v < count; v++)
             w->first[v] = instances[order[v]].first_vertex + 4 * (size_t)q;
     }

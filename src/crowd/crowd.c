@@ -36,11 +36,9 @@ static pelt_result check_level(pelt_context *context, const pelt_model *first, c
 }
 
 static pelt_result add_level(pelt_crowd *crowd, const pelt_model *model, px_crowd_level *level) {
-    px_arena_keep(model->memory);
-    level->model = *model;
-    level->model.memory = crowd->memory; /* owner of data derived from the copy */
+    PX_TRY(px_model_borrow(crowd->memory, model, &level->model));
     if (model->morphs.morph_count)
-        return pelt_morph_pack(crowd->context, &level->model, &level->morphs);
+        return pelt_morph_pack(crowd->context, level->model, &level->morphs);
     return crowd->skinning == PELT_SKINNING_LINEAR ? px_crowd_quads_make(crowd->memory, model, &level->quads) : PELT_OK;
 }
 
@@ -72,7 +70,7 @@ static sizes largest(const pelt_crowd *crowd) {
     sizes most = {0};
     for (uint32_t c = 0; c < crowd->character_count; c++)
         for (uint32_t l = 0; l < crowd->characters[c].level_count; l++) {
-            const pelt_model *model = &crowd->characters[c].levels[l].model;
+            const pelt_model *model = crowd->characters[c].levels[l].model;
             most.joints = px_max_size(most.joints, model->skeleton.joint_count);
             most.bones = px_max_size(most.bones, model->skin.bone_count);
             most.morphs = px_max_size(most.morphs, model->morphs.morph_count);

@@ -46,7 +46,7 @@ typedef struct px_crowd_quads {
 } px_crowd_quads;
 
 typedef struct px_crowd_level {
-    pelt_model model;          /* copy: arrays as they were when the crowd was created */
+    pelt_model *model;         /* borrowed: arrays as they were when the crowd was created */
     px_crowd_quads quads;      /* vertices prepared for batches */
     pelt_packed_morphs morphs; /* vertex_count 0: no morphs */
     pelt_affine **palettes;    /* [motion] [sample][bone]; levels with the same bones share them */

@@ -14,7 +14,7 @@
 uint32_t pelt_crowd_vertex_count(const pelt_crowd *crowd, uint32_t character, uint32_t level) {
     if (character >= crowd->character_count || level >= crowd->characters[character].level_count)
         return 0;
-    return crowd->characters[character].levels[level].model.mesh.vertex_count;
+    return crowd->characters[character].levels[level].model->mesh.vertex_count;
 }
 
 static pelt_result check_level(const pelt_crowd *crowd, const pelt_crowd_instance *instance, uint32_t i) {
@@ -84,7 +84,7 @@ static pelt_result check_layers(const pelt_crowd *crowd, const pelt_crowd_instan
 
 static pelt_result check_output(const pelt_crowd *crowd, const pelt_crowd_instance *instance, uint32_t i,
                                 const pelt_crowd_output *output) {
-    const pelt_mesh *mesh = &crowd->characters[instance->character].levels[instance->level].model.mesh;
+    const pelt_mesh *mesh = &crowd->characters[instance->character].levels[instance->level].model->mesh;
     if (instance->first_vertex > output->vertex_count ||
         mesh->vertex_count > output->vertex_count - instance->first_vertex)
         return px_fail(crowd->context, PELT_ERROR_USAGE,

@@ -5,7 +5,7 @@
 #define DIGITS     (1u << DIGIT_BITS)
 
 static uint32_t vertex_count_of(const pelt_crowd *crowd, const pelt_crowd_instance *instance) {
-    return crowd->characters[instance->character].levels[instance->level].model.mesh.vertex_count;
+    return crowd->characters[instance->character].levels[instance->level].model->mesh.vertex_count;
 }
 
 /* Returns true if the ranges ascend in skinning order, as pelt_crowd_place assigns them: then no sort is needed. */

@@ -35,12 +35,12 @@ static void blend_weights(const place *at, uint32_t morph_count, float share, fl
 
 static px_crowd_pose pose_motion(const px_crowd_character *character, const px_crowd_level *level, uint32_t motion,
                                  const pelt_crowd_layer *layer, px_crowd_slot *slot) {
-    size_t bones = level->model.skin.bone_count;
+    size_t bones = level->model->skin.bone_count;
     place at = find_place(&character->motions[motion], layer);
     const pelt_affine *palettes = level->palettes[motion];
     if (level->morphs.vertex_count) {
-        memset(slot->weights, 0, level->model.morphs.morph_count * sizeof *slot->weights);
-        blend_weights(&at, level->model.morphs.morph_count, 1, slot->weights);
+        memset(slot->weights, 0, level->model->morphs.morph_count * sizeof *slot->weights);
+        blend_weights(&at, level->model->morphs.morph_count, 1, slot->weights);
     }
     return (px_crowd_pose){
         {palettes + at.sample[0] * bones, palettes + at.sample[1] * bones}, {at.weight[0], at.weight[1]}, NULL};
@@ -63,7 +63,7 @@ static inline void add_local(const pelt_transform *sample, float weight, pelt_tr
 
 static void blend_layers(const px_crowd_character *character, const pelt_crowd_instance *instance,
                          px_crowd_slot *slot) {
-    const pelt_model *model = &character->levels[0].model;
+    const pelt_model *model = character->levels[0].model;
     uint32_t joints = model->skeleton.joint_count, morphs = model->morphs.morph_count;
     float sum = 0;
     for (uint32_t l = 0; l < instance->layer_count; l++)
@@ -109,8 +109,8 @@ static inline pelt_affine affine_of(const pelt_transform *t) {
 
 static px_crowd_pose pose_locals(const px_crowd_character *character, const px_crowd_level *level,
                                  const pelt_transform *locals, px_crowd_slot *slot, pelt_affine *posed) {
-    const pelt_model *model = &character->levels[0].model;
-    const pelt_skin *skin = &level->model.skin;
+    const pelt_model *model = character->levels[0].model;
+    const pelt_skin *skin = &level->model->skin;
     for (uint32_t j = 0; j < model->skeleton.joint_count; j++) {
         pelt_affine local = affine_of(&locals[j]);
         uint32_t parent = model->skeleton.parents[j];
@@ -142,7 +142,7 @@ static px_crowd_pose find_pose(const px_crowd_character *character, const pelt_c
     static const pelt_crowd_layer rest = {.weight = 1};
     const px_crowd_level *level = &character->levels[instance->level];
     if (instance->locals) {
-        const pelt_morph_set *morphs = &character->levels[0].model.morphs;
+        const pelt_morph_set *morphs = &character->levels[0].model->morphs;
         for (uint32_t m = 0; m < morphs->morph_count; m++)
             slot->weights[m] = morphs->morphs[m].weight;
         return pose_locals(character, level, instance->locals, slot, posed);

@@ -38,7 +38,7 @@ static pelt_result sample_block(void *user, size_t first, size_t count, size_t b
     (void)block;
     const sampling *s = user;
     const px_crowd_character *character = s->character;
-    const pelt_model *model = &character->levels[0].model;
+    const pelt_model *model = character->levels[0].model;
     const px_crowd_motion *motion = &character->motions[s->index];
     px_crowd_slot *slot = px_crowd_take(s->crowd);
     for (size_t k = first; k < first + count; k++) {
@@ -52,8 +52,8 @@ static pelt_result sample_block(void *user, size_t first, size_t count, size_t b
         for (uint32_t l = 0; l < character->level_count; l++) {
             const px_crowd_level *level = &character->levels[l];
             if (first_of_its_bones(character, l, s->index))
-                pelt_skin_palette(&level->model.skin, slot->globals,
-                                  level->palettes[s->index] + k * level->model.skin.bone_count);
+                pelt_skin_palette(&level->model->skin, slot->globals,
+                                  level->palettes[s->index] + k * level->model->skin.bone_count);
         }
     }
     px_crowd_give(slot);
@@ -80,10 +80,10 @@ static bool same_bones(const pelt_skin *a, const pelt_skin *b) {
 static pelt_result add_palettes(pelt_crowd *crowd, px_crowd_character *character, uint32_t index) {
     for (uint32_t l = 0; l < character->level_count; l++) {
         px_crowd_level *level = &character->levels[l];
-        const pelt_skin *skin = &level->model.skin;
+        const pelt_skin *skin = &level->model->skin;
         pelt_affine **palette = &level->palettes[index];
         for (uint32_t e = 0; e < l && !*palette; e++)
-            if (same_bones(skin, &character->levels[e].model.skin))
+            if (same_bones(skin, &character->levels[e].model->skin))
                 *palette = character->levels[e].palettes[index];
         if (!*palette)
             *palette = PX_NEW(crowd->memory, pelt_affine,
@@ -97,7 +97,7 @@ static pelt_result add_palettes(pelt_crowd *crowd, px_crowd_character *character
 /* `given` NULL: the rest pose. */
 static pelt_result add_motion(pelt_crowd *crowd, px_crowd_character *character, const pelt_motion *given, double fps,
                               uint32_t index) {
-    const pelt_model *model = &character->levels[0].model;
+    const pelt_model *model = character->levels[0].model;
     px_crowd_motion *motion = &character->motions[index];
     *motion = (px_crowd_motion){.sample_count = 1};
     if (given) {
@@ -125,7 +125,7 @@ static pelt_result add_motion(pelt_crowd *crowd, px_crowd_character *character, 
 /* ---- All motions ------------------------------------------------------------------------------------------ */
 
 static pelt_result sample_character(pelt_crowd *crowd, px_crowd_character *character, double fps) {
-    const pelt_model *model = &character->levels[0].model;
+    const pelt_model *model = character->levels[0].model;
     size_t motion_count = (size_t)model->motion_count + 1;
     character->motion_count = model->motion_count;
     character->motions = PX_NEW(crowd->memory, px_crowd_motion, motion_count);

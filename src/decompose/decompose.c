@@ -225,12 +225,10 @@ pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const
     d->desc = settings;
     d->cache = settings.rig || settings.memory > 0 ? NULL : settings.cache;
     d->plan.cache = cache || !d->cache ? cache : &d->cache->reduction;
-    d->was = *model;
-    d->joined = settings.rig == model && settings.add > 0; /* helper bones may influence vertices of all parts */
     d->method = method;
     if ((d->desc.rig || method->count_bones) && !(d->desc.epsilon > 0))
         d->desc.epsilon = 1e-3; /* a rig may fit exactly, and rigid bones do not lie in the subspace: lose little */
-    d->model = model;
+    d->model = d->target = model;
     d->fit = (px_fit){.context = context, .arena = arena, .kind = kind};
     d->fit.row_count = 3 * frame_count;
     d->fit.influence_count = d->desc.influences;
@@ -238,9 +236,16 @@ pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const
     d->fit.fixed_rest = d->desc.fixed_rest || method->keeps_rest;
     d->solver.fit = &d->fit;
     d->report.frame_count = frame_count;
-    pelt_result result = d->joined ? px_skin_join_parts(model) : PELT_OK;
+    pelt_result result = PELT_OK;
+    if (settings.rig == model && settings.add > 0) { /* helper bones may influence vertices of all parts */
+        d->model = NULL;
+        result = pelt_model_borrow(context, model, &d->model);
+        d->desc.rig = d->model;
+        if (result == PELT_OK)
+            result = px_skin_join_parts(d->model);
+    }
     if (result == PELT_OK)
-        result = pelt_model_weld(context, model);
+        result = pelt_model_weld(context, d->model);
     if (result == PELT_OK)
         result = gather_and_seed(d);
     if (result == PELT_OK)
@@ -253,8 +258,8 @@ pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const
 void pelt_decomposer_destroy(pelt_decomposer *d) {
     if (!d)
         return;
-    if (d->joined)
-        *d->model = d->was;
+    if (d->model != d->target)
+        pelt_model_destroy(d->model);
     px_arena_destroy(d->fit.arena);
 }
 
@@ -320,10 +325,10 @@ pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *re
     r.influence_count = d->fit.influence_count;
     r.dimension = d->fit.dimension;
     r.error_fit = pelt_decomposer_error(d);
-    r.iteration_errors = keep(d->model, d->errors, r.iteration_count, sizeof(float));
-    r.search_bones = keep(d->model, r.search_bones, r.search_count, sizeof(uint32_t));
-    r.search_errors = keep(d->model, r.search_errors, r.search_count, sizeof(float));
-    uint32_t *motions = PX_NEW_LASTING(d->model->memory, uint32_t, d->model->clip_count);
+    r.iteration_errors = keep(d->target, d->errors, r.iteration_count, sizeof(float));
+    r.search_bones = keep(d->target, r.search_bones, r.search_count, sizeof(uint32_t));
+    r.search_errors = keep(d->target, r.search_errors, r.search_count, sizeof(float));
+    uint32_t *motions = PX_NEW_LASTING(d->target->memory, uint32_t, d->model->clip_count);
     if (!r.iteration_errors || !r.search_bones || !r.search_errors || !motions)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_fit_build(&d->fit, &d->plan, &d->given, &d->desc, d->model));
@@ -333,7 +338,11 @@ pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *re
     }
     r.motions = motions;
     r.keeps_morphs = d->given.keeps_morphs;
-    d->joined = false;
+    if (d->model != d->target) {
+        d->model->clips = d->target->clips; /* callers may hold pointers to them */
+        px_model_adopt(d->target, d->model);
+    }
+    d->model = d->target;
     if (report)
         *report = r;
     return PELT_OK;
@@ -358,6 +367,6 @@ pelt_result pelt_decompose(pelt_context *context, pelt_model *model, const pelt_
                            pelt_decompose_report *report) {
     if (report)
         *report = (pelt_decompose_report){0};
-    px_operation_begin(model);
-    return px_operation_end(model, decompose(context, model, desc, report));
+    px_operation operation = px_operation_begin(model);
+    return px_operation_end(&operation, decompose(context, model, desc, report));
 }

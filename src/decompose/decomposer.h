@@ -48,9 +48,8 @@ struct pelt_decomposer {
     px_solver solver;
     px_fit_state spare;
     pelt_decompose_desc desc;
-    pelt_model *model;
-    pelt_model was; /* copy of the model before its parts were joined to the skin */
-    bool joined;    /* the parts were joined: `was` is restored unless the result is built */
+    pelt_model *model;  /* what is decomposed: `target`, or a model borrowed from it with parts joined to the skin */
+    pelt_model *target; /* receives the result */
     pelt_decompose_report report;
     px_shells shells;         /* rigid components; empty with a rig or seed method `regions` */
     px_neighbours neighbours; /* filled for smoothing and seed method `regions` only */

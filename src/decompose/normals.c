@@ -51,6 +51,6 @@ static pelt_result fit_again(pelt_context *context, pelt_model *model, const pel
 }
 
 pelt_result pelt_decompose_normals(pelt_context *context, pelt_model *model, const pelt_mesh *source) {
-    px_operation_begin(model);
-    return px_operation_end(model, fit_again(context, model, source));
+    px_operation operation = px_operation_begin(model);
+    return px_operation_end(&operation, fit_again(context, model, source));
 }

@@ -156,14 +156,16 @@ static pelt_result try_round(rounds *t, float ahead, double *error) {
         return result;
     }
     t->errors[++t->round_count] = *error;
-    return px_model_adopt(t->model, bones);
+    bones->clips = t->model->clips;
+    px_model_adopt(t->model, bones);
+    return PELT_OK;
 }
 
 static pelt_result run_rounds(rounds *t, uint32_t most) {
     const pelt_model *model = t->model;
     size_t frames = 0;
     t->clips = PX_NEW(t->scratch, pelt_clip, model->clip_count);
-    t->errors = PX_NEW(model->memory, double, (size_t)most + 1);
+    t->errors = PX_NEW_LASTING(model->memory, double, (size_t)most + 1);
     if (!t->clips || !t->errors)
         return PELT_ERROR_MEMORY;
     for (uint32_t c = 0; c < model->clip_count; c++) {
@@ -261,20 +263,13 @@ pelt_result pelt_decompose_corrected(pelt_context *context, pelt_model *model, c
     PX_TAKE_DESC(context, decompose, bones, settings);
     PX_TAKE_DESC(context, decompose_corrected, desc, corrected);
     pelt_decompose_corrected_report made = {0};
-    rounds t = {.context = context, .desc = settings, .correct = pelt_correct_desc_default()};
+    rounds t = {.context = context, .model = model, .desc = settings, .correct = pelt_correct_desc_default()};
     t.correct.rank = corrected.corrections;
-    PX_TRY(pelt_model_borrow(context, model, &t.model)); /* replaces the model's data on success */
-    if (settings.rig == model)
-        t.desc.rig = t.model;
     t.scratch = px_arena_create(context);
+    px_operation operation = px_operation_begin(model);
     pelt_result result = t.scratch ? decompose_and_correct(&t, &corrected, &made) : PELT_ERROR_MEMORY;
     px_arena_destroy(t.scratch);
-    if (result != PELT_OK) {
-        pelt_model_destroy(t.model);
-        return result;
-    }
-    PX_TRY(px_model_adopt(model, t.model));
-    if (report)
+    if (report && result == PELT_OK)
         *report = made;
-    return PELT_OK;
+    return px_operation_end(&operation, result);
 }

@@ -208,25 +208,14 @@ pelt_result px_eigenskin_apply(px_eigenskin *e) {
     if (w.added_count == 0)
         return PELT_OK;
     PX_TRY(make_drivers(&w));
-    pelt_morph_set morphs = model->morphs;
-    pelt_driver *drivers = model->drivers;
-    pelt_motion *motions = model->motions;
+    const pelt_morph_set kept = model->morphs;
     uint32_t driver_count = model->driver_count;
     model->morphs = w.morphs;
     model->drivers = w.drivers;
     model->driver_count = w.driver_count;
-    pelt_result result = make_motions(&w, driver_count);
-    if (result == PELT_OK) {
-        model->motions = w.motions;
-        result = px_morphs_fit_range(e->scratch, &morphs, "mode offset", model);
-    }
-    if (result != PELT_OK) {
-        model->morphs = morphs;
-        model->drivers = drivers;
-        model->driver_count = driver_count;
-        model->motions = motions;
-        return result;
-    }
+    PX_TRY(make_motions(&w, driver_count));
+    model->motions = w.motions;
+    PX_TRY(px_morphs_fit_range(e->scratch, &kept, "mode offset", model));
     model->mesh.weld = (pelt_vertex_classes){0}; /* welding depends on morphs */
     model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_DRIVERS | (model->motion_count ? PELT_CHANGED_MOTIONS : 0);
     e->morph_count = w.added_count;

@@ -211,8 +211,8 @@ pelt_result pelt_eigenskin(pelt_context *context, pelt_model *model, const pelt_
     if (!e.scratch)
         return PELT_ERROR_MEMORY;
     const pelt_eigenskin_joint *joints = NULL;
-    px_operation_begin(model);
-    pelt_result result = px_operation_end(model, fit(&e, &joints));
+    px_operation operation = px_operation_begin(model);
+    pelt_result result = px_operation_end(&operation, fit(&e, &joints));
     if (result == PELT_OK && report)
         *report = (pelt_eigenskin_report){.example_count = example_count,
                                           .pose_count = e.pose_count,

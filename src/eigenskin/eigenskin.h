@@ -165,7 +165,7 @@ pelt_result px_eigenskin_pull_normals(px_eigenskin *e);
 /* Measures the RMS error of normals before and after. */
 pelt_result px_eigenskin_measure_normals(px_eigenskin *e);
 
-/* Adds the result to the model (apply.c). */
+/* Adds the result to the model, as part of an operation (px_operation) (apply.c). */
 pelt_result px_eigenskin_apply(px_eigenskin *e);
 
 #endif

@@ -23,17 +23,13 @@ static pelt_result read_example(pelt_context *context, const void *user, uint32_
 /* Finds classes: vertices that coincide in every example and have equal weights. They are welded through a clip of the
  * examples. */
 static pelt_result find_classes(px_eigenskin *e) {
-    pelt_model posed = *e->model;
+    e->mesh = e->model->mesh;
     pelt_clip clip = {.name = "examples",
                       .frame_count = e->example_count,
-                      .point_count = posed.mesh.vertex_count,
+                      .point_count = e->mesh.vertex_count,
                       .source = {.read = read_example, .user = e}};
-    posed.clips = &clip;
-    posed.clip_count = 1;
-    posed.mesh.weld = (pelt_vertex_classes){0};
-    posed.mesh.points = (pelt_vertex_classes){.count = posed.mesh.vertex_count};
-    PX_TRY(pelt_model_weld(e->context, &posed));
-    e->mesh = posed.mesh;
+    e->mesh.points = (pelt_vertex_classes){.count = e->mesh.vertex_count};
+    PX_TRY(px_weld(e->scratch, &e->mesh, &e->model->morphs, &clip, 1, &e->mesh.weld));
     PX_TRY(px_classes_by_weights(e->scratch, &e->mesh, &e->model->skin, &e->classes));
     if (!(e->counts = PX_NEW(e->scratch, double, e->classes.count)))
         return PELT_ERROR_MEMORY;

@@ -70,6 +70,7 @@ typedef struct px_read {
 typedef struct px_write {
     pelt_context *context;
     const pelt_model *model;
+    const pelt_mesh *mesh; /* the model's, or in a sequence with the positions of a frame; for formats without rigs */
     const char *path;
     const pelt_save_desc *desc;
     px_output *output;

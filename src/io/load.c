@@ -282,11 +282,9 @@ pelt_result pelt_load_memory(pelt_context *context, const void *data, size_t siz
 pelt_result pelt_load_cache_memory(pelt_context *context, const void *data, size_t size, const char *name,
                                    const pelt_load_desc *desc, pelt_model *model) {
     PX_TAKE_DESC(context, load, desc, settings);
-    pelt_model before = *model;
+    px_operation operation = px_operation_begin(model);
     const char *previous = px_subject(context, name);
     pelt_result result = load_bytes(context, data, size, name, &settings, model);
     px_subject(context, previous);
-    if (result != PELT_OK)
-        *model = before;
-    return result;
+    return px_operation_end(&operation, result);
 }

@@ -277,8 +277,10 @@ static pelt_result write_all(writer *w) {
 
 pelt_result px_obj_write(const px_write *write) {
     writer w = {.context = write->context,
-                .mesh = &write->model->mesh,
-                .document = find_document(write->model),
+                .mesh = write->mesh,
+                /* normals of a frame are its own: the document shares those of the rest pose between corners */
+                .document =
+                    write->mesh == &write->model->mesh || !write->mesh->normals ? find_document(write->model) : NULL,
                 .one_object = write->desc->one_object};
     w.text.context = write->context;
     PX_TRY(px_output_open(write->output, write->path, &w.file));

@@ -138,7 +138,7 @@ static pelt_result write_all(writer *w) {
 
 pelt_result px_ply_write(const px_write *write) {
     static const ply_encoding encodings[] = {PLY_LITTLE, PLY_BIG, PLY_ASCII};
-    const pelt_mesh *mesh = &write->model->mesh;
+    const pelt_mesh *mesh = write->mesh;
     if (mesh->vertex_count > INT32_MAX)
         return px_fail(write->context, PELT_ERROR_OUTPUT, "PLY cannot count %u vertices", mesh->vertex_count);
     writer w = {.context = write->context, .mesh = mesh, .encoding = encodings[write->desc->ply]};

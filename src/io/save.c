@@ -41,7 +41,7 @@ static pelt_result read_normals(const px_write *write, const pelt_clip *clip, ui
     return PELT_OK;
 }
 
-/* One file per frame: the model with the frame's positions and normals in place of its own. */
+/* One file per frame. */
 static pelt_result write_sequence(const px_write *write, const px_format *format, px_arena *scratch) {
     const pelt_model *model = write->model;
     const pelt_mesh *mesh = &model->mesh;
@@ -53,11 +53,9 @@ static pelt_result write_sequence(const px_write *write, const px_format *format
     float *rows = PX_NEW(scratch, float, 3 * PELT_NORMAL_RULES * normal_count);
     if (!points || !positions || !normals || !rows)
         return PELT_ERROR_MEMORY;
-    pelt_model frame = *model;
-    frame.mesh.positions = positions;
-    frame.mesh.normals = normal_count ? normals : NULL; /* not those of the rest pose */
-    if (normal_count)
-        frame.document = NULL; /* an OBJ's shares normals between corners */
+    pelt_mesh frame = *mesh;
+    frame.positions = positions;
+    frame.normals = normal_count ? normals : NULL; /* not those of the rest pose */
     for (uint32_t k = 0; k < clip->frame_count; k++) {
         PX_TRY(px_progress(write->context, "write", k, clip->frame_count));
         PX_TRY(pelt_clip_read(write->context, clip, k, 0, mesh->points.count, points));
@@ -65,7 +63,7 @@ static pelt_result write_sequence(const px_write *write, const px_format *format
         if (normal_count)
             PX_TRY(read_normals(write, clip, k, rows, normals));
         px_write one = *write;
-        one.model = &frame;
+        one.mesh = &frame;
         one.path = px_sequence_path(scratch, write->path, k);
         if (!one.path)
             return PELT_ERROR_MEMORY;
@@ -135,8 +133,12 @@ pelt_result pelt_save_all(pelt_context *context, const pelt_model *const *models
         return PELT_ERROR_MEMORY;
     px_output *output = px_output_begin(context, settings.replace);
     for (uint32_t n = 0; n < count; n++)
-        writes[n] =
-            (px_write){.context = context, .model = models[n], .path = paths[n], .desc = &settings, .output = output};
+        writes[n] = (px_write){.context = context,
+                               .model = models[n],
+                               .mesh = &models[n]->mesh,
+                               .path = paths[n],
+                               .desc = &settings,
+                               .output = output};
     pelt_result result = save(writes, count);
     px_free(context, writes);
     return result;
@@ -151,6 +153,7 @@ pelt_result pelt_save_levels(pelt_context *context, const pelt_model *const *lev
         return px_fail(context, PELT_ERROR_USAGE, "%s: several levels in one file go into glTF only", path);
     px_write write = {.context = context,
                       .model = levels[0],
+                      .mesh = &levels[0]->mesh,
                       .path = path,
                       .desc = &settings,
                       .levels = levels + 1,
@@ -162,7 +165,8 @@ pelt_result pelt_save_levels(pelt_context *context, const pelt_model *const *lev
 pelt_result px_save_memory(pelt_context *context, const pelt_model *model, const char *name, const pelt_save_desc *desc,
                            px_buffer *buffer) {
     PX_TAKE_DESC(context, save, desc, settings);
-    px_write write = {.context = context, .model = model, .path = name, .desc = &settings, .in_memory = true};
+    px_write write = {
+        .context = context, .model = model, .mesh = &model->mesh, .path = name, .desc = &settings, .in_memory = true};
     write.output = px_output_begin_memory(context, buffer);
     return save(&write, 1);
 }

@@ -260,7 +260,7 @@ pelt_result px_space_apply(pelt_model *model, const px_space *space, uint32_t cl
     map_binds(&model->skin, &s);
     if (model->skeleton.joint_count)
         px_similarity_rest(&s, &model->skeleton, NULL, model->skeleton.rest, model->skeleton.rest);
-    PX_TRY(px_similarity_motions(model->memory, &s, NULL, 0, model));
+    PX_TRY(px_similarity_motions(model->memory, &s, NULL, 0, model, &model->motions));
     for (uint32_t c = 0; c < clip_count; c++)
         PX_TRY(map_clip(model->memory, &s, &model->clips[c]));
     model->changed |= PELT_CHANGED_POSITIONS;
@@ -280,7 +280,8 @@ pelt_result px_space_apply(pelt_model *model, const px_space *space, uint32_t cl
 
 pelt_result px_space_motions(pelt_model *model, const px_space *space, uint32_t first_motion) {
     px_similarity s = similarity_of(space);
-    return is_identity(&s) ? PELT_OK : px_similarity_motions(model->memory, &s, NULL, first_motion, model);
+    return is_identity(&s) ? PELT_OK
+                           : px_similarity_motions(model->memory, &s, NULL, first_motion, model, &model->motions);
 }
 
 /* ---- Caches beside a mesh ---------------------------------------------------------------------------------- */

@@ -234,10 +234,10 @@ pelt_result pelt_centre_joints(pelt_context *context, pelt_model *model, uint32_
     px_arena *arena = px_arena_create(context);
     if (!arena)
         return PELT_ERROR_MEMORY;
-    px_operation_begin(model);
+    px_operation operation = px_operation_begin(model);
     pelt_result result = centre(context, arena, model, cells, report);
     px_arena_destroy(arena);
     if (result != PELT_OK)
         *report = (pelt_centre_joints_report){0};
-    return px_operation_end(model, result);
+    return px_operation_end(&operation, result);
 }

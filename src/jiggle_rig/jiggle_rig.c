@@ -118,22 +118,11 @@ pelt_result pelt_jiggle_simulate(pelt_context *context, pelt_model *model, const
     report = report ? report : &unwanted;
     *report = (pelt_jiggle_simulate_report){0};
     PX_TAKE_DESC(context, jiggle_simulate, desc, settings);
-    pelt_motion *motions = model->motions;
-    pelt_clip *clips = model->clips;
-    uint32_t motion_count = model->motion_count, clip_count = model->clip_count, changed = model->changed;
-    pelt_vertex_classes weld = model->mesh.weld;
-    px_operation_begin(model);
+    px_operation operation = px_operation_begin(model);
     pelt_result result = simulate(context, model, &settings, report);
-    if (result == PELT_OK)
-        return px_operation_end(model, PELT_OK);
-    *report = (pelt_jiggle_simulate_report){0};
-    model->motions = motions;
-    model->motion_count = motion_count;
-    model->clips = clips;
-    model->clip_count = clip_count;
-    model->changed = changed;
-    model->mesh.weld = weld;
-    return px_operation_end(model, result);
+    if (result != PELT_OK)
+        *report = (pelt_jiggle_simulate_report){0};
+    return px_operation_end(&operation, result);
 }
 
 /* ---- Helper bones and morph targets ----------------------------------------------------------------------- */
@@ -157,19 +146,13 @@ pelt_result pelt_jiggle_add_bones(pelt_context *context, pelt_model *model, cons
     scope.influences = settings.influences > 1 ? settings.influences / 2 : 1;
     pelt_prune_desc keep_small = pelt_prune_desc_default();
     keep_small.threshold = 0;
-    pelt_skin skin = model->skin;
-    uint32_t changed = model->changed;
     pelt_result result = PELT_OK;
-    px_operation_begin(model);
+    px_operation operation = px_operation_begin(model);
     if (settings.add && model->skin.influence_count > scope.influences)
         result = pelt_weights_prune(context, model, &scope, &keep_small, NULL);
     if (result == PELT_OK)
         result = pelt_decompose_corrected(context, model, &settings, corrected, report);
-    if (result != PELT_OK) {
-        model->skin = skin;
-        model->changed = changed;
-    }
-    return px_operation_end(model, result);
+    return px_operation_end(&operation, result);
 }
 
 pelt_correct_desc pelt_jiggle_morphs_default(void) {

@@ -169,13 +169,12 @@ pelt_result px_light_apply(px_light *l) {
             PX_TRY(make_motion(&w, m, &motions[m]));
         PX_TRY(make_morphs(&w, &morphs));
         PX_TRY(px_drivers_follow(model->memory, model, &morphs, &drivers));
-        pelt_model made = *model;
-        made.morphs = morphs;
-        made.drivers = drivers;
-        made.motions = motions;
-        PX_TRY(px_morphs_fit_range(l->arena, &model->morphs, "light offset", &made));
-        PX_TRY(even_out(l, &made.morphs));
-        *model = made;
+        const pelt_morph_set kept = model->morphs;
+        model->morphs = morphs;
+        model->drivers = drivers;
+        model->motions = motions;
+        PX_TRY(px_morphs_fit_range(l->arena, &kept, "light offset", model));
+        PX_TRY(even_out(l, &model->morphs));
         model->mesh.weld = (pelt_vertex_classes){0}; /* welding depends on morphs */
         model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_MOTIONS;
     }

@@ -130,8 +130,8 @@ pelt_result pelt_light(pelt_context *context, pelt_model *model, const pelt_ligh
     if (!l.arena)
         return PELT_ERROR_MEMORY;
     const char *subject = px_subject(context, model->path[0] ? model->path : NULL);
-    px_operation_begin(model);
-    pelt_result result = px_operation_end(model, run(&l, out));
+    px_operation operation = px_operation_begin(model);
+    pelt_result result = px_operation_end(&operation, run(&l, out));
     px_subject(context, subject);
     px_arena_destroy(l.arena);
     if (result != PELT_OK)

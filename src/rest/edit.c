@@ -358,8 +358,8 @@ static pelt_result run(pelt_context *context, pelt_model *model, const pelt_edit
     PX_TAKE_DESC(context, edit, desc, settings);
     edit e = {.context = context, .model = model, .desc = settings};
     e.scratch = px_arena_create(context);
-    px_operation_begin(model);
-    pelt_result result = px_operation_end(model, e.scratch ? way(&e, given) : PELT_ERROR_MEMORY);
+    px_operation operation = px_operation_begin(model);
+    pelt_result result = px_operation_end(&operation, e.scratch ? way(&e, given) : PELT_ERROR_MEMORY);
     px_arena_destroy(e.scratch);
     if (report && result == PELT_OK)
         *report = e.report;

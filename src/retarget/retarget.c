@@ -318,8 +318,8 @@ pelt_result pelt_retarget(pelt_context *context, const pelt_model *source, const
     px_arena *arena = px_arena_create(context);
     if (!arena)
         return PELT_ERROR_MEMORY;
-    px_operation_begin(rig);
-    pelt_result result = px_operation_end(rig, run(&w, source, &settings, rig, arena, &found));
+    px_operation operation = px_operation_begin(rig);
+    pelt_result result = px_operation_end(&operation, run(&w, source, &settings, rig, arena, &found));
     px_arena_destroy(arena);
     if (report && result == PELT_OK)
         *report = found;

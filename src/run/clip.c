@@ -5,7 +5,7 @@
 #include <math.h>
 
 typedef struct motion_clip {
-    pelt_model model;          /* copy: arrays replaced in the model later do not change the clip */
+    const pelt_model *model;   /* borrowed: arrays replaced in the model later do not change the clip */
     const pelt_motion *motion; /* NULL: rest pose */
     pelt_skinning skinning;
     const float *times;              /* [frame] */
@@ -41,10 +41,10 @@ static pelt_result read_frame(pelt_context *context, const void *user, uint32_t 
     if (count == 0)
         return PELT_OK;
     px_pose pose;
-    PX_TRY(px_pose_make(context, &clip->model, clip->motion, clip->times[frame], clip->skinning, &pose));
+    PX_TRY(px_pose_make(context, clip->model, clip->motion, clip->times[frame], clip->skinning, &pose));
     pelt_result result = PELT_OK;
-    if (clip->model.mesh.points.of)
-        result = read_scattered(context, &pose, clip->model.mesh.points.first + first, count, out);
+    if (clip->model->mesh.points.of)
+        result = read_scattered(context, &pose, clip->model->mesh.points.first + first, count, out);
     else
         px_pose_range(&pose, first, count, out, NULL);
     px_pose_free(&pose);
@@ -55,11 +55,12 @@ static pelt_result read_normals(pelt_context *context, const void *user, uint32_
                                 uint32_t count, float *out) {
     const motion_clip *clip = user;
     px_pose pose;
-    PX_TRY(px_pose_make(context, &clip->model, clip->motion, clip->times[frame], clip->skinning, &pose));
+    PX_TRY(px_pose_make(context, clip->model, clip->motion, clip->times[frame], clip->skinning, &pose));
     pose.gradients = clip->gradients;
     float(*rows)[PELT_NORMAL_RULES][3] = (void *)out;
     for (uint32_t p = 0; p < count; p++)
-        px_pose_normals(&pose, by_vertex ? first + p : pelt_class_vertex(&clip->model.mesh.points, first + p), rows[p]);
+        px_pose_normals(&pose, by_vertex ? first + p : pelt_class_vertex(&clip->model->mesh.points, first + p),
+                        rows[p]);
     px_pose_free(&pose);
     return PELT_OK;
 }
@@ -85,11 +86,12 @@ static const float *make_times(pelt_model *model, const pelt_motion *motion, dou
 
 static pelt_result make_clip(pelt_model *model, const pelt_motion *motion, const float *times, uint32_t frame_count,
                              pelt_skinning skinning, pelt_clip *clip) {
+    pelt_model *borrowed;
     motion_clip *user = PX_NEW(model->memory, motion_clip, 1);
     if (!user)
         return PELT_ERROR_MEMORY;
-    px_arena_keep(model->memory);
-    *user = (motion_clip){.model = *model, .motion = motion, .skinning = skinning, .times = times};
+    PX_TRY(px_model_borrow(model->memory, model, &borrowed));
+    *user = (motion_clip){.model = borrowed, .motion = motion, .skinning = skinning, .times = times};
     *clip = (pelt_clip){
         .name = motion ? motion->name : "rest",
         .frame_count = frame_count,
@@ -131,21 +133,23 @@ pelt_result pelt_clip_skin_normals(pelt_context *context, pelt_model *model, pel
         return px_fail(context, PELT_ERROR_USAGE, "clip '%s' is not one of a motion: no skin moves its normals",
                        clip->name);
     PX_TRY(pelt_model_weld(context, model));
+    pelt_model *posed; /* as the clip was made, with today's weld */
     motion_clip *user = PX_NEW(model->memory, motion_clip, 1);
     if (!user)
         return PELT_ERROR_MEMORY;
+    PX_TRY(px_model_borrow(model->memory, old->model, &posed));
+    posed->mesh.weld = model->mesh.weld;
     *user = *old;
-    if (!old->model.mesh.normals) {
+    user->model = posed;
+    if (!posed->mesh.normals) {
         float *normals = PX_NEW(model->memory, float, 3 * (size_t)model->mesh.vertex_count);
         if (!normals)
             return PELT_ERROR_MEMORY;
-        PX_TRY(pelt_mesh_normals(context, &model->mesh, old->model.mesh.positions, normals));
-        user->model.mesh.normals = normals;
+        PX_TRY(pelt_mesh_normals(context, &model->mesh, posed->mesh.positions, normals));
+        posed->mesh.normals = normals;
     }
-    pelt_model posed = user->model; /* as the clip was made, with today's weld */
-    posed.mesh.weld = model->mesh.weld;
-    if (posed.skin.bone_count)
-        PX_TRY(pelt_skin_gradients(context, &posed, &user->gradients));
+    if (posed->skin.bone_count)
+        PX_TRY(pelt_skin_gradients(context, posed, &user->gradients));
     clip->source.user = user;
     clip->source.read_normals = read_normals;
     return PELT_OK;

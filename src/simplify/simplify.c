@@ -89,6 +89,17 @@ static uint32_t wanted_count(const px_simplify *s, double ratio) {
     return (uint32_t)llround(ratio * s->model->mesh.triangle_count);
 }
 
+/* A model that shares all data with the source, except what a level replaces. */
+static pelt_result create_level(px_simplify *s, pelt_model **out) {
+    PX_TRY(pelt_model_borrow(s->context, s->model, out));
+    pelt_result result = px_simplify_build(s, *out);
+    if (result == PELT_OK)
+        return PELT_OK;
+    pelt_model_destroy(*out);
+    *out = NULL;
+    return result;
+}
+
 /* ---- In place --------------------------------------------------------------------------------------------- */
 
 static pelt_result simplify(px_simplify *s, pelt_simplify_report *report) {
@@ -96,11 +107,11 @@ static pelt_result simplify(px_simplify *s, pelt_simplify_report *report) {
     PX_TRY(prepare(s));
     PX_TRY(px_queue_create(s, &queue));
     uint32_t wanted = wanted_count(s, s->desc.ratio);
-    pelt_model built = *s->model;
+    pelt_model *built;
     PX_TRY(px_queue_run(queue, wanted));
-    PX_TRY(px_simplify_build(s, &built));
-    report_level(s, &built.mesh, wanted, report);
-    *s->model = built;
+    PX_TRY(create_level(s, &built));
+    report_level(s, &built->mesh, wanted, report);
+    px_model_adopt(s->model, built);
     return PELT_OK;
 }
 
@@ -114,22 +125,13 @@ pelt_result pelt_simplify(pelt_context *context, pelt_model *model, const pelt_s
     PX_TRY(check(context, model, &s.desc.ratio, 1));
     if (!(s.arena = px_arena_create(context)))
         return PELT_ERROR_MEMORY;
-    px_operation_begin(model);
-    pelt_result result = px_operation_end(model, simplify(&s, report));
+    px_operation operation = px_operation_begin(model);
+    pelt_result result = px_operation_end(&operation, simplify(&s, report));
     px_arena_destroy(s.arena);
     return result;
 }
 
 /* ---- Levels ----------------------------------------------------------------------------------------------- */
-
-/* Creates a model that shares all data with the source, except what a level replaces. */
-static pelt_result create_level(px_simplify *s, pelt_model **out) {
-    PX_TRY(pelt_model_create(s->context, out));
-    px_arena *memory = (*out)->memory;
-    **out = *s->model;
-    (*out)->memory = memory;
-    return px_simplify_build(s, *out);
-}
 
 static pelt_result make_levels(px_simplify *s, const double *ratios, uint32_t level_count, pelt_model **levels,
                                pelt_simplify_report *reports) {

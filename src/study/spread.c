@@ -143,10 +143,10 @@ pelt_result pelt_study_spread(pelt_context *context, pelt_model *model, uint32_t
     uint32_t *places = PX_ALLOC(context, uint32_t, bones);
     double *nearest2 = PX_ALLOC(context, double, model->mesh.vertex_count);
     pelt_result result = PELT_ERROR_MEMORY;
-    px_operation_begin(model);
+    px_operation operation = px_operation_begin(model);
     if (places && nearest2)
         result = spread(context, model, places, bones, influences, nearest2);
     px_free(context, places);
     px_free(context, nearest2);
-    return px_operation_end(model, result);
+    return px_operation_end(&operation, result);
 }

@@ -15,23 +15,25 @@ static uint32_t number_below(const char *text, uint32_t count) {
     return *end == 0 && value < count ? (uint32_t)value : PELT_NONE;
 }
 
-static uint32_t find_animation(const pelt_model *model, const char *text) {
-    for (uint32_t c = 0; c < model->clip_count; c++)
+/* Index of an animation by name, or by index among those from `first` on. */
+static uint32_t find_animation(const pelt_model *model, uint32_t first, const char *text) {
+    for (uint32_t c = first; c < model->clip_count; c++)
         if (strcmp(model->clips[c].name, text) == 0)
             return c;
     for (uint32_t m = 0; m < model->motion_count; m++)
         if (strcmp(model->motions[m].name, text) == 0)
             return model->clip_count + m;
-    return number_below(text, model->clip_count + model->motion_count);
+    uint32_t number = number_below(text, model->clip_count + model->motion_count - first);
+    return number == PELT_NONE ? PELT_NONE : first + number;
 }
 
 pelt_result px_animation_find(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc,
-                              px_animation *animation) {
+                              bool motions_only, px_animation *animation) {
     *animation = (px_animation){0};
-    uint32_t count = model->clip_count + model->motion_count;
+    uint32_t first = motions_only ? model->clip_count : 0, count = model->clip_count + model->motion_count - first;
     if (desc->rest || (!desc->motion && count == 0))
         return PELT_OK;
-    uint32_t index = desc->motion ? find_animation(model, desc->motion) : 0;
+    uint32_t index = desc->motion ? find_animation(model, first, desc->motion) : first;
     if (index == PELT_NONE)
         return px_fail(context, PELT_ERROR_USAGE,
                        "there is no animation '%s': give a name, or an index below %u (clips, then motions)",

@@ -132,14 +132,11 @@ static pelt_result find_max(pelt_context *context, const px_shot *shot, px_refer
 pelt_result px_shot_make(px_arena *arena, const pelt_model *model, const pelt_picture_desc *desc, px_shot *shot) {
     pelt_context *context = px_arena_context(arena);
     bool error = px_picture_has(desc, PELT_PICTURE_ERROR), moved = px_picture_has(desc, PELT_PICTURE_DISPLACEMENT);
-    pelt_model candidate = *model;
-    if (error && !desc->source)
-        candidate.clip_count = 0; /* the clips are the source */
     *shot = (px_shot){.model = model, .desc = desc, .rest = {.model = model}};
     for (uint32_t m = 0; m < PELT_PICTURE_MODE_COUNT && px_is_skeleton(model); m++)
         if (m != PELT_PICTURE_SHADED && m != PELT_PICTURE_BONES && px_picture_has(desc, (pelt_picture_mode)m))
             return px_fail(context, PELT_ERROR_INPUT, "has joints and no surface; use mode shaded or bones");
-    PX_TRY(px_animation_find(context, &candidate, desc, &shot->animation));
+    PX_TRY(px_animation_find(context, model, desc, error && !desc->source, &shot->animation));
     if (error)
         PX_TRY(find_source(arena, shot));
     shot->source.max = shot->rest.max = desc->max;

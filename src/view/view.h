@@ -35,8 +35,9 @@ typedef struct px_animation {
     double start, end; /* seconds */
 } px_animation;
 
+/* The animation that the settings name, else the first. `motions_only`: clips do not count. */
 pelt_result px_animation_find(pelt_context *context, const pelt_model *model, const pelt_picture_desc *desc,
-                              px_animation *animation);
+                              bool motions_only, px_animation *animation);
 /* The animation of a model by index, clips before motions. Index out of range: the rest pose. */
 px_animation px_animation_at(const pelt_model *model, uint32_t index);
 /* The number of frames of a clip, or of a motion sampled at `fps`; 1 for the rest pose. The time of a frame, in

@@ -190,7 +190,7 @@ static pelt_result choose_bones(px_arena *arena, const pelt_model *to, const px_
 pelt_result px_carry_finish(px_arena *arena, const px_carried *c, const px_weight_table *table, uint32_t influences,
                             pelt_model *to) {
     pelt_skin skin = c->skin;
-    PX_TRY(px_weight_table_spread(table, to, c->frozen, influences, &skin));
+    PX_TRY(px_weight_table_spread(table, to, &to->mesh.weld, c->frozen, influences, &skin));
     if (c->own && to->skin.bone_count > 0)
         PX_TRY(choose_bones(arena, to, c, &skin));
     for (uint32_t p = 0; p < to->mesh.part_count; p++)

@@ -15,10 +15,11 @@ static bool share_joint(const void *user, uint32_t a, uint32_t b) {
     return false;
 }
 
-pelt_result px_weight_classes(pelt_context *context, px_arena *arena, pelt_model *model) {
-    pelt_mesh *mesh = &model->mesh;
-    PX_TRY(pelt_model_weld(context, model));
-    return px_classes_refine(arena, mesh->vertex_count, &mesh->weld, share_joint, &model->skin, &mesh->weld);
+pelt_result px_weight_classes(px_arena *arena, const pelt_model *model, pelt_vertex_classes *out) {
+    pelt_vertex_classes weld = model->mesh.weld;
+    if (!weld.of)
+        PX_TRY(px_weld(arena, &model->mesh, &model->morphs, model->clips, model->clip_count, &weld));
+    return px_classes_refine(arena, model->mesh.vertex_count, &weld, share_joint, &model->skin, out);
 }
 
 double *px_class_normals(px_arena *arena, const pelt_mesh *mesh, const float *positions) {

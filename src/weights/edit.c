@@ -65,7 +65,7 @@ static pelt_result freeze_others(px_edit *edit, const char *names) {
 }
 
 static pelt_result set_frozen(px_edit *edit, const pelt_weights_scope *scope) {
-    const pelt_mesh *mesh = &edit->view.mesh;
+    const pelt_mesh *mesh = &edit->mesh;
     edit->frozen = PX_NEW(edit->arena, uint8_t, mesh->vertex_count);
     edit->fixed = PX_NEW(edit->arena, uint8_t, mesh->weld.count);
     if (!edit->frozen || !edit->fixed)
@@ -89,11 +89,11 @@ static pelt_result begin(px_edit *edit, const pelt_weights_scope *scope) {
         return px_fail(edit->context, PELT_ERROR_INPUT, "%s: has no skin; its weights cannot be edited", model->path);
     edit->limits.influences = scope->influences ? scope->influences : model->skin.influence_count;
     PX_TRY(pelt_model_weld(edit->context, model));
-    edit->view = *model;
-    PX_TRY(px_weight_classes(edit->context, edit->arena, &edit->view));
+    edit->mesh = model->mesh;
+    PX_TRY(px_weight_classes(edit->arena, model, &edit->mesh.weld));
     PX_TRY(set_locks(edit, scope));
     PX_TRY(set_frozen(edit, scope));
-    PX_TRY(px_weight_table_read(edit->arena, &edit->view, NULL, &edit->before));
+    PX_TRY(px_weight_table_read(edit->arena, model, &edit->mesh.weld, NULL, &edit->before));
     PX_TRY(px_weight_table_make(edit->arena, edit->before.row_count, edit->before.capacity, &edit->table));
     size_t count = (size_t)edit->table.row_count * edit->table.capacity;
     memcpy(edit->table.bones, edit->before.bones, count * sizeof *edit->table.bones);
@@ -107,12 +107,12 @@ pelt_result px_edit_begin(pelt_context *context, pelt_model *model, const pelt_w
     *out = (px_edit){.context = context, .model = model, .arena = px_arena_create(context)};
     if (!out->arena)
         return PELT_ERROR_MEMORY;
-    px_operation_begin(model);
+    out->operation = px_operation_begin(model);
     pelt_result result = begin(out, scope ? scope : &all);
     if (result == PELT_OK)
         return PELT_OK;
     px_arena_destroy(out->arena);
-    return px_operation_end(model, result);
+    return px_operation_end(&out->operation, result);
 }
 
 static double row_change(const px_edit *edit, size_t row) {
@@ -149,7 +149,8 @@ pelt_result px_edit_finish(px_edit *edit, pelt_result result, pelt_weights_repor
     pelt_skin skin = model->skin;
     if (result == PELT_OK) {
         px_weight_table_cut(&edit->table, &edit->limits);
-        result = px_weight_table_spread(&edit->table, &edit->view, edit->frozen, edit->limits.influences, &skin);
+        result =
+            px_weight_table_spread(&edit->table, model, &edit->mesh.weld, edit->frozen, edit->limits.influences, &skin);
     }
     if (result == PELT_OK) {
         if (report)
@@ -158,7 +159,7 @@ pelt_result px_edit_finish(px_edit *edit, pelt_result result, pelt_weights_repor
         model->changed |= PELT_CHANGED_SKIN;
     }
     px_arena_destroy(edit->arena);
-    return px_operation_end(model, result);
+    return px_operation_end(&edit->operation, result);
 }
 
 static void clear_report(pelt_weights_report *report) {
@@ -169,7 +170,7 @@ static void clear_report(pelt_weights_report *report) {
 /* ---- Smooth, prune, normalise ----------------------------------------------------------------------------- */
 
 static pelt_result smooth(px_edit *edit, const pelt_smooth_desc *desc) {
-    const pelt_mesh *mesh = &edit->view.mesh;
+    const pelt_mesh *mesh = &edit->mesh;
     px_neighbours neighbours;
     PX_TRY(px_neighbours_make(edit->arena, mesh, &mesh->weld, &neighbours));
     px_weight_smoothing how = {desc->strength, desc->iterations, edit->limits.locked, edit->fixed};

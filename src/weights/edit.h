@@ -10,7 +10,8 @@ typedef struct px_edit {
     pelt_context *context;
     pelt_model *model;
     px_arena *arena; /* owns all arrays below */
-    pelt_model view; /* copy of the model; mesh.weld is split by px_weight_classes: class r is row r of the tables */
+    px_operation operation;
+    pelt_mesh mesh; /* the model's; its weld is split by px_weight_classes: class r is row r of the tables */
     px_weight_limits limits;
     px_weight_table before; /* weights before the edit */
     px_weight_table table;  /* weights to edit; initialised with `before` */
@@ -25,9 +26,9 @@ pelt_result px_edit_begin(pelt_context *context, pelt_model *model, const pelt_w
  * failure of an earlier step, only releases the edit and returns `result`. */
 pelt_result px_edit_finish(px_edit *edit, pelt_result result, pelt_weights_report *report);
 
-/* Welds a skinned model (usually a copy), then splits weld classes whose vertices have no joint in common: instances of
- * one mesh with separate skeletons coincide in the bind pose. */
-pelt_result px_weight_classes(pelt_context *context, px_arena *arena, pelt_model *model);
+/* The weld of a skinned model, split where vertices have no joint in common: instances of one mesh with separate
+ * skeletons coincide in the bind pose. */
+pelt_result px_weight_classes(px_arena *arena, const pelt_model *model, pelt_vertex_classes *out);
 /* The area-weighted unit normal of each class of mesh.weld, [class][3]; 0 for classes without area. NULL when out of
  * memory. */
 double *px_class_normals(px_arena *arena, const pelt_mesh *mesh, const float *positions);

@@ -110,7 +110,7 @@ static bool gives(const mirroring *m, size_t row) {
 }
 
 static pelt_result prepare_places(mirroring *m) {
-    const pelt_mesh *mesh = &m->edit->view.mesh;
+    const pelt_mesh *mesh = &m->edit->mesh;
     px_arena *arena = m->edit->arena;
     float low[3], high[3];
     m->positions = px_class_positions(arena, &mesh->weld, mesh->positions);
@@ -126,7 +126,7 @@ static pelt_result prepare_places(mirroring *m) {
 /* Builds the trees of the source: each row as a degenerate triangle, and the triangles whose corners are all source
  * rows. */
 static pelt_result make_trees(mirroring *m) {
-    const pelt_mesh *mesh = &m->edit->view.mesh;
+    const pelt_mesh *mesh = &m->edit->mesh;
     px_arena *arena = m->edit->arena;
     uint32_t *points = PX_NEW(arena, uint32_t, 3 * (size_t)mesh->weld.count), point_count = 0, count = 0;
     if (!points)

@@ -140,31 +140,31 @@ void px_weight_sum_store(px_weight_sum *sum, px_weight_table *table, size_t row)
 /* ---- All rows --------------------------------------------------------------------------------------------- */
 
 /* Lists the vertices of each row: items[offsets[r] .. offsets[r + 1]). */
-static pelt_result list_members(px_arena *arena, const pelt_mesh *mesh, size_t **offsets, uint32_t **items) {
-    *offsets = PX_NEW(arena, size_t, (size_t)mesh->weld.count + 2);
-    *items = PX_NEW(arena, uint32_t, mesh->vertex_count);
+static pelt_result list_members(px_arena *arena, const pelt_vertex_classes *classes, uint32_t vertex_count,
+                                size_t **offsets, uint32_t **items) {
+    *offsets = PX_NEW(arena, size_t, (size_t)classes->count + 2);
+    *items = PX_NEW(arena, uint32_t, vertex_count);
     if (!*offsets || !*items)
         return PELT_ERROR_MEMORY;
     size_t *places = *offsets + 1; /* counts, then prefix sums: write positions */
-    for (uint32_t i = 0; i < mesh->vertex_count; i++)
-        places[mesh->weld.of[i] + 1]++;
-    for (uint32_t r = 0; r < mesh->weld.count; r++)
+    for (uint32_t i = 0; i < vertex_count; i++)
+        places[pelt_vertex_class(classes, i) + 1]++;
+    for (uint32_t r = 0; r < classes->count; r++)
         places[r + 1] += places[r];
-    for (uint32_t i = 0; i < mesh->vertex_count; i++)
-        (*items)[places[mesh->weld.of[i]]++] = i;
+    for (uint32_t i = 0; i < vertex_count; i++)
+        (*items)[places[pelt_vertex_class(classes, i)]++] = i;
     return PELT_OK;
 }
 
-pelt_result px_weight_table_read(px_arena *arena, const pelt_model *model, const uint8_t *frozen,
-                                 px_weight_table *out) {
-    const pelt_mesh *mesh = &model->mesh;
+pelt_result px_weight_table_read(px_arena *arena, const pelt_model *model, const pelt_vertex_classes *classes,
+                                 const uint8_t *frozen, px_weight_table *out) {
     const pelt_skin *skin = &model->skin;
     size_t *offsets;
     uint32_t *items;
-    PX_TRY(list_members(arena, mesh, &offsets, &items));
-    PX_TRY(px_weight_table_make(arena, mesh->weld.count, PX_WEIGHT_CAPACITY, out));
+    PX_TRY(list_members(arena, classes, model->mesh.vertex_count, &offsets, &items));
+    PX_TRY(px_weight_table_make(arena, classes->count, PX_WEIGHT_CAPACITY, out));
     px_weight_limits limits = {.influences = out->capacity};
-    for (size_t r = 0; r < mesh->weld.count; r++) {
+    for (size_t r = 0; r < classes->count; r++) {
         px_weight_sum sum = {0};
         for (size_t m = offsets[r]; m < offsets[r + 1]; m++) {
             size_t first = (size_t)items[m] * skin->influence_count;
@@ -196,8 +196,9 @@ static uint32_t most_frozen(const pelt_model *model, const uint8_t *frozen, uint
     return most;
 }
 
-pelt_result px_weight_table_spread(const px_weight_table *table, const pelt_model *model, const uint8_t *frozen,
-                                   uint32_t influences, pelt_skin *skin) {
+pelt_result px_weight_table_spread(const px_weight_table *table, const pelt_model *model,
+                                   const pelt_vertex_classes *classes, const uint8_t *frozen, uint32_t influences,
+                                   pelt_skin *skin) {
     const pelt_skin *old = &model->skin;
     size_t N = model->mesh.vertex_count, K = most_frozen(model, frozen, influences);
     uint16_t *bones = PX_NEW(model->memory, uint16_t, px_mul_size(N, K));
@@ -206,7 +207,7 @@ pelt_result px_weight_table_spread(const px_weight_table *table, const pelt_mode
         return PELT_ERROR_MEMORY;
     for (size_t i = 0; i < N; i++) {
         bool keep = frozen && frozen[i];
-        size_t from = keep ? i * old->influence_count : (size_t)model->mesh.weld.of[i] * table->capacity;
+        size_t from = keep ? i * old->influence_count : (size_t)pelt_vertex_class(classes, i) * table->capacity;
         size_t count = px_min_size(keep ? old->influence_count : table->capacity, K);
         memcpy(bones + i * K, (keep ? old->bones : table->bones) + from, count * sizeof *bones);
         memcpy(weights + i * K, (keep ? old->weights : table->weights) + from, count * sizeof *weights);

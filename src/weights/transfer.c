@@ -25,7 +25,8 @@ typedef struct transfer {
     pelt_context *context;
     px_arena *arena;
     const pelt_transfer_desc *desc;
-    pelt_model from; /* shallow copy, so that its weld can be changed; its arrays are borrowed */
+    const pelt_model *from;
+    pelt_mesh from_mesh; /* of `from`, with the weld of px_weight_classes */
     pelt_model *to;
     surface source, target;
     px_surface tree;         /* of the source */
@@ -56,22 +57,22 @@ static float *rest_positions(px_arena *arena, const pelt_model *model) {
     return out;
 }
 
-/* The welded surface of a model, skinned in the rest pose (`rest`) or as stored. */
-static pelt_result make_surface(transfer *t, const pelt_model *model, bool rest, surface *out) {
-    const float *positions = model->mesh.positions;
+/* The surface of a model (`mesh`: its mesh, welded), skinned in the rest pose (`rest`) or as stored. */
+static pelt_result make_surface(transfer *t, const pelt_model *model, const pelt_mesh *mesh, bool rest, surface *out) {
+    const float *positions = mesh->positions;
     if (rest && !(positions = rest_positions(t->arena, model)))
         return PELT_ERROR_MEMORY;
-    out->positions = px_class_positions(t->arena, &model->mesh.weld, positions);
-    out->normals = px_class_normals(t->arena, &model->mesh, positions);
-    out->triangles = px_class_triangles(t->arena, &model->mesh, &model->mesh.weld);
+    out->positions = px_class_positions(t->arena, &mesh->weld, positions);
+    out->normals = px_class_normals(t->arena, mesh, positions);
+    out->triangles = px_class_triangles(t->arena, mesh, &mesh->weld);
     return out->positions && out->normals && out->triangles ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
 static pelt_result set_pose(transfer *t, bool own, bool rest) {
     float low[3], high[3];
-    const pelt_mesh *mesh = &t->from.mesh;
-    PX_TRY(make_surface(t, &t->from, rest, &t->source));
-    PX_TRY(make_surface(t, t->to, rest && own && t->to->skin.bone_count > 0, &t->target));
+    const pelt_mesh *mesh = &t->from_mesh;
+    PX_TRY(make_surface(t, t->from, mesh, rest, &t->source));
+    PX_TRY(make_surface(t, t->to, &t->to->mesh, rest && own && t->to->skin.bone_count > 0, &t->target));
     t->diagonal = px_box(t->source.positions, mesh->weld.count, low, high);
     return px_surface_make(t->arena, t->source.positions, t->source.triangles, mesh->triangle_count, &t->tree);
 }
@@ -188,7 +189,7 @@ static pelt_result nearest_block(void *user, size_t first, size_t count, size_t 
 /* Reads the weights of the source and maps them to bones of the result. */
 static pelt_result read_weights(transfer *t) {
     px_weight_table old;
-    PX_TRY(px_weight_table_read(t->arena, &t->from, NULL, &old));
+    PX_TRY(px_weight_table_read(t->arena, t->from, &t->from_mesh.weld, NULL, &old));
     PX_TRY(px_weight_table_make(t->arena, old.row_count, old.capacity, &t->weights));
     for (size_t row = 0; row < old.row_count; row++) {
         px_weight_sum sum = {0};
@@ -241,26 +242,27 @@ static pelt_result find_weights(transfer *t, pelt_transfer_report *report) {
 }
 
 static pelt_result check(const transfer *t) {
-    if (t->from.skin.bone_count == 0)
-        return px_fail(t->context, PELT_ERROR_INPUT, "%s: has no skin to take weights from", t->from.path);
-    if (t->from.mesh.triangle_count == 0)
-        return px_fail(t->context, PELT_ERROR_INPUT, "%s: has no triangles to take weights from", t->from.path);
+    if (t->from->skin.bone_count == 0)
+        return px_fail(t->context, PELT_ERROR_INPUT, "%s: has no skin to take weights from", t->from->path);
+    if (t->from->mesh.triangle_count == 0)
+        return px_fail(t->context, PELT_ERROR_INPUT, "%s: has no triangles to take weights from", t->from->path);
     if (t->to->mesh.vertex_count == 0)
         return px_fail(t->context, PELT_ERROR_INPUT, "%s: has no vertices", t->to->path);
     return PELT_OK;
 }
 
 static pelt_result run(transfer *t, pelt_transfer_report *report) {
-    bool rest, own = px_carry_keeps(&t->from, t->to, t->desc->skeleton);
+    bool rest, own = px_carry_keeps(t->from, t->to, t->desc->skeleton);
     PX_TRY(check(t));
     t->cosine = cos(t->desc->angle * 3.14159265358979323846 / 180);
-    PX_TRY(px_weight_classes(t->context, t->arena, &t->from));
+    t->from_mesh = t->from->mesh;
+    PX_TRY(px_weight_classes(t->arena, t->from, &t->from_mesh.weld));
     PX_TRY(pelt_model_weld(t->context, t->to));
     PX_TRY(choose_pose(t, own, &rest));
-    PX_TRY(px_carry(t->arena, &t->from, t->to, own, rest, &t->carried));
+    PX_TRY(px_carry(t->arena, t->from, t->to, own, rest, &t->carried));
     PX_TRY(read_weights(t));
     PX_TRY(find_weights(t, report));
-    px_weight_limits limits = {t->desc->influences ? t->desc->influences : t->from.skin.influence_count, 0, NULL};
+    px_weight_limits limits = {t->desc->influences ? t->desc->influences : t->from->skin.influence_count, 0, NULL};
     px_weight_table_cut(&t->table, &limits);
     report->pose = rest ? PELT_TRANSFER_REST : PELT_TRANSFER_BIND;
     report->skeleton = own ? PELT_SKELETON_TO : PELT_SKELETON_FROM;
@@ -274,12 +276,11 @@ pelt_result pelt_weights_transfer(pelt_context *context, const pelt_model *from,
     pelt_transfer_report own, *out = report ? report : &own;
     *out = (pelt_transfer_report){0};
     PX_TAKE_DESC(context, transfer, desc, settings);
-    transfer t = {.context = context, .desc = &settings, .from = *from, .to = to};
+    transfer t = {.context = context, .desc = &settings, .from = from, .to = to};
     if (!(t.arena = px_arena_create(context)))
         return PELT_ERROR_MEMORY;
-    t.from.memory = t.arena;
-    px_operation_begin(to);
-    pelt_result result = px_operation_end(to, run(&t, out));
+    px_operation operation = px_operation_begin(to);
+    pelt_result result = px_operation_end(&operation, run(&t, out));
     px_arena_destroy(t.arena);
     if (result != PELT_OK)
         *out = (pelt_transfer_report){0};

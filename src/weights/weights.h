@@ -56,9 +56,10 @@ void px_weight_sum_store(px_weight_sum *sum, px_weight_table *table, size_t row)
 
 /* ---- All rows --------------------------------------------------------------------------------------------- */
 
-/* Reads the model's weights: each row is the mean over the vertices of its class. Vertices marked `frozen` [vertex]
- * (NULL: none) are ignored; rows with only frozen vertices are empty. Needs mesh.weld and a skin. */
-pelt_result px_weight_table_read(px_arena *arena, const pelt_model *model, const uint8_t *frozen, px_weight_table *out);
+/* Reads the model's weights: row r is the mean over the vertices of class r. Vertices marked `frozen` [vertex] (NULL:
+ * none) are ignored; rows with only frozen vertices are empty. Needs a skin. */
+pelt_result px_weight_table_read(px_arena *arena, const pelt_model *model, const pelt_vertex_classes *classes,
+                                 const uint8_t *frozen, px_weight_table *out);
 /* Applies px_weight_sum_cut to every row. */
 void px_weight_table_cut(px_weight_table *table, const px_weight_limits *limits);
 
@@ -81,8 +82,9 @@ pelt_result px_fill(pelt_context *context, px_weight_table *table, const px_neig
 /* Copies cut rows to the vertices of their classes: sets bones, weights and influence_count of `skin`, allocated in the
  * model's memory; the model's own skin is unchanged. Frozen vertices (NULL: none) get their weights from the model's
  * skin; empty rows get bone 0 with weight 1. */
-pelt_result px_weight_table_spread(const px_weight_table *table, const pelt_model *model, const uint8_t *frozen,
-                                   uint32_t influences, pelt_skin *skin);
+pelt_result px_weight_table_spread(const px_weight_table *table, const pelt_model *model,
+                                   const pelt_vertex_classes *classes, const uint8_t *frozen, uint32_t influences,
+                                   pelt_skin *skin);
 
 /* ---- Left and right --------------------------------------------------------------------------------------- */
 
