@@ -11,9 +11,15 @@ extern char **environ;
 exit_code page_check(const cli_session *session, const char *option, const char *path) {
     size_t length = strlen(path);
     bool device = strncmp(path, "/dev/", 5) == 0;
-    if (device || (length > 5 && strcmp(path + length - 5, ".html") == 0))
+    if (!device && (length <= 5 || strcmp(path + length - 5, ".html") != 0))
+        return usage_error(session, "%s %s: a page's name must end in .html", option, path);
+    if (pelt_page_supported())
         return EXIT_DONE;
-    return usage_error(session, "%s %s: a page's name must end in .html", option, path);
+    say(session, MESSAGE_ERROR,
+        "%s %s: this build makes no pages: node or its packages were missing. Install nodejs and npm, run npm ci in "
+        "Pelt's source folder and build again",
+        option, path);
+    return session_exit_code(PELT_ERROR_UNSUPPORTED);
 }
 
 /* Sets the clips of the page: the clips of the source, or its motions as clips if it has none. */

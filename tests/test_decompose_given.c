@@ -197,6 +197,33 @@ static void transforms_from_weights(void **state) {
     }
 }
 
+/* Zeros between the weights of a rig are no influences. */
+static void zero_weights(void **state) {
+    (void)state;
+    pair p;
+    begin(&p, 300, 6);
+    pelt_skin *skin = &p.rig->skin;
+    uint32_t K = skin->influence_count;
+    size_t count = p.rig->mesh.vertex_count;
+    uint16_t *bones = pelt_model_alloc(p.test.context, p.rig, 2 * count * K, sizeof *bones);
+    float *weights = pelt_model_alloc(p.test.context, p.rig, 2 * count * K, sizeof *weights);
+    assert_true(bones && weights);
+    for (size_t e = 0; e < count * K; e++) { /* each weight after a zero */
+        bones[2 * e + 1] = skin->bones[e];
+        weights[2 * e + 1] = skin->weights[e];
+    }
+    skin->bones = bones;
+    skin->weights = weights;
+    skin->influence_count = 2 * K;
+    pelt_decompose_desc desc = given(&p, false, true);
+    desc.iterations = 1;
+    desc.influences = K;
+    pelt_decompose_report report;
+    test_ok(&p.test, pelt_decompose(p.test.context, p.model, &desc, &report));
+    assert_int_equal(report.influence_count, K);
+    end(&p);
+}
+
 /* Vertices in another order are found where they are. */
 static void other_order(void **state) {
     (void)state;
@@ -494,12 +521,19 @@ static void without_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(weights_from_motion), cmocka_unit_test(own_rig),
-        cmocka_unit_test(still_clip),          cmocka_unit_test(transforms_from_weights),
-        cmocka_unit_test(other_order),         cmocka_unit_test(refined),
-        cmocka_unit_test(one_half_refined),    cmocka_unit_test(locked_bones),
-        cmocka_unit_test(locked_vertices),     cmocka_unit_test(helpers),
-        cmocka_unit_test(rest_poses),          cmocka_unit_test(refused),
+        cmocka_unit_test(weights_from_motion),
+        cmocka_unit_test(own_rig),
+        cmocka_unit_test(still_clip),
+        cmocka_unit_test(transforms_from_weights),
+        cmocka_unit_test(zero_weights),
+        cmocka_unit_test(other_order),
+        cmocka_unit_test(refined),
+        cmocka_unit_test(one_half_refined),
+        cmocka_unit_test(locked_bones),
+        cmocka_unit_test(locked_vertices),
+        cmocka_unit_test(helpers),
+        cmocka_unit_test(rest_poses),
+        cmocka_unit_test(refused),
         cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

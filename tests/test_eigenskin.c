@@ -4,6 +4,7 @@
 
 #include "arm.h"
 #include "core/rotation.h"
+#include "eigenskin/eigenskin.h"
 #include "scenes.h"
 
 #include <math.h>
@@ -381,6 +382,34 @@ static void flatten(const test_context *test, arm *a) {
     skeleton->rest = flatten_pose(test, a, &old, old.rest);
     skeleton->parents = none;
     a->model->motion_count = 0;
+}
+
+/* Joints that share no vertices are joined by distance, whatever their order. */
+static void joined_by_distance(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model;
+    test_ok(&test, pelt_model_create(test.context, &model));
+    uint32_t parents[] = {PELT_NONE, PELT_NONE, PELT_NONE}, joints[] = {0, 1, 2};
+    const char *names[] = {"root", "tip", "middle"};
+    pelt_transform rest[3];
+    const float places[] = {0, 2, 1};
+    for (int j = 0; j < 3; j++)
+        rest[j] = (pelt_transform){.translation = {places[j], 0, 0}, .rotation = {0, 0, 0, 1}, .scale = {1, 1, 1}};
+    uint16_t bones[] = {0, 0, 1, 2};
+    float weights[] = {1, 1, 1, 1};
+    model->skeleton = (pelt_skeleton){.joint_count = 3, .names = names, .parents = parents, .rest = rest};
+    model->skin =
+        (pelt_skin){.bone_count = 3, .influence_count = 1, .bone_joints = joints, .bones = bones, .weights = weights};
+    model->mesh.vertex_count = 4;
+    px_eigenskin e = {.context = test.context, .scratch = px_arena_create(test.context), .model = model};
+    test_ok(&test, px_eigenskin_find_hierarchy(&e));
+    assert_int_equal(e.hierarchy.against[2], 0);
+    assert_int_equal(e.hierarchy.against[1], 2);
+    px_arena_destroy(e.scratch);
+    pelt_model_destroy(model);
+    test_end(&test);
 }
 
 /* An arm whose joints are all siblings: they turn against their neighbours, and poses come out as those of the arm that
@@ -867,6 +896,7 @@ int main(void) {
         cmocka_unit_test(supports_stay_near),
         cmocka_unit_test(displacements_of_a_vertex_are_bounded),
         cmocka_unit_test(the_whole_may_move),
+        cmocka_unit_test(joined_by_distance),
         cmocka_unit_test(siblings_drive_as_children_do),
         cmocka_unit_test(units_of_meshes_may_differ),
         cmocka_unit_test(motions_play_what_is_driven),

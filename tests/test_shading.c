@@ -45,6 +45,35 @@ static pelt_model *make_box(const test_context *test, float lean) {
     return model;
 }
 
+/* A triangle so thin that its edges are parallel in rounded numbers: tangents are finite. */
+static void sliver(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_model *model = make_box(&test, 0);
+    pelt_mesh *mesh = &model->mesh;
+    const float corners[] = {0, 0, 0, 1, 0, 0, 1, 1e-9f, 0}, tangent[] = {0, 1, 0, 1};
+    mesh->vertex_count = mesh->points.count = 3;
+    mesh->triangle_count = 1;
+    memcpy(mesh->positions, corners, sizeof corners);
+    memcpy(mesh->triangles, (const uint32_t[]){0, 1, 2}, 3 * sizeof(uint32_t));
+    for (size_t i = 0; i < 3; i++) {
+        memcpy(mesh->normals + 3 * i, (const float[]){0, 0, 1}, 3 * sizeof(float));
+        memcpy(mesh->tangents + 4 * i, tangent, sizeof tangent);
+    }
+    mesh->weld = (pelt_vertex_classes){0};
+    test_ok(&test, pelt_model_weld(test.context, model));
+    px_shading shading;
+    float normals[9], tangents[9];
+    double sums[9];
+    test_ok(&test, px_shading_make(model->memory, mesh, &shading));
+    px_shading_frame(&shading, mesh->positions, sums, normals, tangents);
+    for (size_t e = 0; e < 9; e++)
+        assert_true(isfinite(tangents[e]) && isfinite(normals[e]));
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
 static void rotate(const double q[9], const float *in, float *out) {
     for (int r = 0; r < 3; r++)
         out[r] = (float)(q[3 * r] * (double)in[0] + q[3 * r + 1] * (double)in[1] + q[3 * r + 2] * (double)in[2]);
@@ -305,8 +334,8 @@ static void without_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(carried_along), cmocka_unit_test(turning_box_is_exact), cmocka_unit_test(no_vertex_is_worse),
-        cmocka_unit_test(fitted_anew),   cmocka_unit_test(without_memory),
+        cmocka_unit_test(carried_along),      cmocka_unit_test(sliver),      cmocka_unit_test(turning_box_is_exact),
+        cmocka_unit_test(no_vertex_is_worse), cmocka_unit_test(fitted_anew), cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,6 +154,8 @@ typedef struct pelt_page_desc {
 PELT_API const pelt_option_table *pelt_page_options(void);
 PELT_API pelt_page_desc pelt_page_desc_default(void);
 
+/* False in a library that was built without pages: pelt_page_save then fails with PELT_ERROR_UNSUPPORTED. */
+PELT_API bool pelt_page_supported(void);
 /* Writes one HTML file that needs neither server nor network; it appears only when complete. It contains the model as
  * GLB, and frames of clips as floats, or as 16-bit numbers when they are more than 32 MB (off by at most 1/131,070 of the
  * frame's box). `desc` may be NULL. */

@@ -89,8 +89,10 @@ static void keep_tangent(const px_shading *s, uint32_t vertex, float out[2]) {
         return;
     double aa = px_dot3d(e[0], e[0]), ab = px_dot3d(e[0], e[1]), bb = px_dot3d(e[1], e[1]), ta = px_dot3d(t, e[0]),
            tb = px_dot3d(t, e[1]);
-    double scale = sqrt(aa * bb - ab * ab), x = (ta * bb - tb * ab) / scale, y = (tb * aa - ta * ab) / scale;
-    double length = hypot(x, y);
+    double area2 = aa * bb - ab * ab; /* in a sliver 0 or less by rounding: no coordinates, a tangent of 0 */
+    if (!(area2 > 0))
+        return;
+    double x = (ta * bb - tb * ab) / sqrt(area2), y = (tb * aa - ta * ab) / sqrt(area2), length = hypot(x, y);
     out[0] = length > 0 ? (float)(x / length) : 0;
     out[1] = length > 0 ? (float)(y / length) : 0;
 }

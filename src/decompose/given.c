@@ -190,10 +190,12 @@ static pelt_result match_vertices(px_given *given, px_fit *fit, const px_gathere
 
 static uint32_t most_influences(const pelt_skin *skin, uint32_t vertex_count) {
     uint32_t most = 1;
-    for (size_t i = 0; i < vertex_count; i++)
-        for (uint32_t a = most; a < skin->influence_count; a++)
-            if (skin->weights[i * skin->influence_count + a] > 0)
-                most = a + 1;
+    for (size_t i = 0; i < vertex_count; i++) {
+        uint32_t count = 0; /* zeros may stand between weights */
+        for (uint32_t a = 0; a < skin->influence_count; a++)
+            count += skin->weights[i * skin->influence_count + a] > 0;
+        most = count > most ? count : most;
+    }
     return most;
 }
 

@@ -3,8 +3,8 @@
  * A joint drives if there is a weighted joint above it, and one at or below it: its rotation is the bend between them.
  * But skeletons may be flat (those of WebXR hands are), or have several branches below a joint without weights. Then
  * one of the topmost weighted joints is the root, and each of the others is measured against one that it shares
- * vertices with: a maximum spanning tree of shared weight. A joint that shares none is attached to the nearest joint
- * already in the tree. Distance alone would connect knuckles with each other.
+ * vertices with: a maximum spanning tree of shared weight. Joints that share none are attached
+ * by distance, the nearest first. Distance alone would connect knuckles with each other.
  */
 #include "eigenskin/eigenskin.h"
 
@@ -96,15 +96,15 @@ static void share_weights(const px_eigenskin *e, const top_set *t) {
     }
 }
 
-/* Returns true if top a is connected to b more strongly than to c: by shared weight, then by distance. */
-static bool is_nearer(const top_set *t, uint32_t a, uint32_t b, uint32_t c) {
-    double with_b = t->shared[(size_t)a * t->count + b], with_c = t->shared[(size_t)a * t->count + c];
-    double to_b[3], to_c[3];
+/* Returns true if the tops of pair a are connected more strongly than those of b: by shared weight, then by distance. */
+static bool is_nearer(const top_set *t, const uint32_t a[2], const uint32_t b[2]) {
+    double in_a = t->shared[(size_t)a[0] * t->count + a[1]], in_b = t->shared[(size_t)b[0] * t->count + b[1]];
+    double along_a[3], along_b[3];
     for (int k = 0; k < 3; k++) {
-        to_b[k] = t->places[b][k] - t->places[a][k];
-        to_c[k] = t->places[c][k] - t->places[a][k];
+        along_a[k] = t->places[a[1]][k] - t->places[a[0]][k];
+        along_b[k] = t->places[b[1]][k] - t->places[b[0]][k];
     }
-    return with_b != with_c ? with_b > with_c : px_length3(to_b) < px_length3(to_c);
+    return in_a != in_b ? in_a > in_b : px_length3(along_a) < px_length3(along_b);
 }
 
 /* Prim's algorithm, starting from the top with the most weight. */
@@ -120,19 +120,16 @@ static pelt_result join_tops(px_eigenskin *e, const top_set *t) {
         on[n] = root;
     for (uint32_t step = 1; step < t->count; step++) {
         uint32_t next = PELT_NONE;
-        for (uint32_t n = 0; n < t->count; n++) {
-            if (on[n] == n)
-                continue;
-            double now = t->shared[(size_t)n * t->count + on[n]];
-            double best = next == PELT_NONE ? -1 : t->shared[(size_t)next * t->count + on[next]];
-            next = now > best ? n : next;
-        }
+        for (uint32_t n = 0; n < t->count; n++)
+            if (on[n] != n &&
+                (next == PELT_NONE || is_nearer(t, (const uint32_t[2]){n, on[n]}, (const uint32_t[2]){next, on[next]})))
+                next = n;
         uint32_t joint = t->joints[next];
         e->hierarchy.against[joint] = e->hierarchy.above[joint] = t->joints[on[next]];
         e->hierarchy.drives[joint] = 1;
         on[next] = next;
         for (uint32_t n = 0; n < t->count; n++)
-            if (on[n] != n && is_nearer(t, n, next, on[n]))
+            if (on[n] != n && is_nearer(t, (const uint32_t[2]){n, next}, (const uint32_t[2]){n, on[n]}))
                 on[n] = next;
     }
     return PELT_OK;

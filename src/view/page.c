@@ -93,10 +93,10 @@ static pelt_result put_block(page *p, const char *name, const void *data, size_t
 /* ---- The model -------------------------------------------------------------------------------------------- */
 
 static pelt_result put_model(page *p) {
-    pelt_model model = *p->model;
-    model.clip_count = 0; /* clips have their own blocks */
+    pelt_save_desc desc = pelt_save_desc_default();
+    desc.skip_clips = true; /* clips have their own blocks */
     px_buffer glb = {.context = p->context};
-    pelt_result result = px_save_memory(p->context, &model, "model.glb", NULL, &glb);
+    pelt_result result = px_save_memory(p->context, p->model, "model.glb", &desc, &glb);
     if (result == PELT_OK)
         result = put_block(p, "model", glb.data, glb.size);
     px_buffer_free(&glb);
@@ -325,10 +325,14 @@ static pelt_result write_page(page *p) {
     return px_output_write(p->file, px_page_tail, px_page_tail_size);
 }
 
+bool pelt_page_supported(void) {
+    return px_page_head_size > 0;
+}
+
 pelt_result pelt_page_save(pelt_context *context, const pelt_model *model, const pelt_page_desc *given,
                            const char *path) {
     PX_TAKE_DESC(context, page, given, desc);
-    if (px_page_head_size == 0)
+    if (!pelt_page_supported())
         return px_fail(
             context, PELT_ERROR_UNSUPPORTED,
             "%s: this build makes no pages: node or its packages were missing. Install nodejs and npm, run npm "
