@@ -29,27 +29,8 @@ Frame Time: 0.1
 0 8 1 0 0 0 0 0 30 0 0 -10
 0 8 2 0 0 0 0 0 0 0 0 0
 END
-cat >s.asf <<'END'
-:units
-  length 0.45
-  angle deg
-:root
-  order TX TY TZ RX RY RZ
-  axis XYZ
-:bonedata
-  begin
-    name lfemur
-    direction 0 -1 0
-    length 4
-    axis 0 0 0 XYZ
-    dof rx ry rz
-  end
-:hierarchy
-  begin
-    root lfemur
-  end
-END
-printf ':FULLY-SPECIFIED\n:DEGREES\n1\nroot 0 4 0 0 0 0\nlfemur 0 0 0\n2\nroot 0 4 1 0 0 0\nlfemur 30 0 0\n' >t.amc
+cp "$here/leg.asf" s.asf
+cp "$here/leg.amc" t.amc
 
 # What is in them.
 run 0 info walk.bvh s.asf t.amc t.amc --json -

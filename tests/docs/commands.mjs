@@ -74,26 +74,7 @@ for (const line of [
     "pelt -q view hero.glb --png paint.png --size 64x64",
 ]) make(line.replace(/^pelt -q (\w+)/, "pelt $1 -q"));
 writeFileSync(join(files, "joints.txt"), "# no lines\n");
-writeFileSync(join(files, "walk.asf"), `:units
-  length 0.45
-  angle deg
-:root
-  order TX TY TZ RX RY RZ
-  axis XYZ
-:bonedata
-  begin
-    name lfemur
-    direction 0 -1 0
-    length 4
-    axis 0 0 0 XYZ
-    dof rx ry rz
-  end
-:hierarchy
-  begin
-    root lfemur
-  end
-`);
-writeFileSync(join(files, "walk.amc"), ":FULLY-SPECIFIED\n:DEGREES\n1\nroot 0 4 0 0 0 0\nlfemur 0 0 0\n2\nroot 0 4 1 0 0 0\nlfemur 30 0 0\n");
+for (const ending of ["asf", "amc"]) cpSync(join(root, `tests/cli/leg.${ending}`), join(files, `walk.${ending}`));
 
 // Pelt writes no Alembic files: commands on sim.abc need the real data.
 const alembic = join(process.env.PELT_DATA ?? join(root, "../shared/data"), "anim-dembones/data/Bone_Anim.abc");
