@@ -140,7 +140,7 @@ err "t_1.obj"
 missing nan.glb
 node -e 'const b = require("fs").readFileSync("flag.pc2"); b.writeFloatLE(NaN, b.length - 24); require("fs").writeFileSync("bad.pc2", b)'
 run 2 decompose flag.obj bad.pc2 -o nan.glb --bones 2
-err "frame 11, vertex"
+err "frame 11, point"
 missing nan.glb
 exit 0
 
