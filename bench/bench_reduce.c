@@ -4,7 +4,8 @@
  * Per animation and method: the dimension d and CPU seconds of all threads. Over all: the largest E_rms lost, and how far BᵀB is from the identity at
  * worst.
  *
- *   bench_reduce [NAME]     only animations whose name begins like this
+ *   bench_reduce [NAME]          only animations whose name begins like this
+ *   bench_reduce orthogonality   Figure 4 of the paper: max with and without the stabilisation of line 5
  */
 #include "animations.h"
 #include "decompose/gather.h"
@@ -120,20 +121,41 @@ static pelt_result run_animation(pelt_context *context, const animation *a, redu
     return result;
 }
 
+/* A row of the table of orthogonality. */
+static pelt_result compare_plain(pelt_context *context, const animation *a) {
+    static const uint32_t methods[] = {PELT_REDUCE_MAX, PELT_REDUCE_MAX_PLAIN};
+    reduction found[2];
+    pelt_model *model = NULL;
+    pelt_result result = animation_open(context, a, &model);
+    for (size_t m = 0; m < 2 && result == PELT_OK; m++)
+        result = run_method(context, model, methods[m], &found[m]);
+    if (result == PELT_OK)
+        printf("| %s | %u | %.1e | %.1e | %.4f | %.4f |\n", a->name, found[0].dimension, found[1].skewness,
+               found[0].skewness, found[1].lost, found[0].lost);
+    pelt_model_destroy(model);
+    return result;
+}
+
 int main(int count, char **texts) {
+    bool orthogonality = count > 1 && strcmp(texts[1], "orthogonality") == 0;
     pelt_blas_single_thread();
     pelt_context *context;
     if (pelt_context_create(NULL, &context) != PELT_OK)
         return 1;
-    printf("| animation | | svd (ours) | max | gram-schmidt | power1 | power2 |\n|---|---|--:|--:|--:|--:|--:|\n");
+    if (orthogonality)
+        printf("| animation | d | max-plain: BᵀB − I | max: BᵀB − I | max-plain: E_rms lost | max: E_rms lost |\n"
+               "|---|--:|--:|--:|--:|--:|\n");
+    else
+        printf("| animation | | svd (ours) | max | gram-schmidt | power1 | power2 |\n|---|---|--:|--:|--:|--:|--:|\n");
     pelt_result result = PELT_OK;
     reduction worst = {0};
     for (size_t n = 0; n < ANIMATION_COUNT && result == PELT_OK; n++)
-        if (animation_wanted(&animations[n], count > 1 ? texts[1] : NULL))
-            result = run_animation(context, &animations[n], &worst);
+        if (animation_wanted(&animations[n], count > 1 && !orthogonality ? texts[1] : NULL))
+            result =
+                orthogonality ? compare_plain(context, &animations[n]) : run_animation(context, &animations[n], &worst);
     if (result != PELT_OK)
         fprintf(stderr, "\nbench_reduce: %s\n", pelt_error_text(context));
-    else
+    else if (!orthogonality)
         printf("\nE_rms lost: %.3f at most; BᵀB − I: %.1e at most\n", worst.lost, worst.skewness);
     pelt_context_destroy(context);
     return result == PELT_OK ? 0 : 1;

@@ -197,7 +197,7 @@ static exit_code check_options(const cli_session *session, const decompose_setti
                            "'pelt study', which writes no skin",
                            d->weight_solver == PELT_WEIGHT_SOLVER_TSVD ? "tsvd" : "bounded");
     const idle_options rules[] = {
-        {!sma, "rotation-tolerance weight-solver min-weight", "without --method sma"},
+        {!sma, "rotation-tolerance weight-solver min-weight color-clusters", "without --method sma"},
         {d->weight_solver != PELT_WEIGHT_SOLVER_BOUNDED, "min-weight", "without --weight-solver bounded"},
         {sma, "bones error", "with --method sma, which finds the number of bones by --rotation-tolerance"},
         {sma, "iterations tolerance seed-method", "with --method sma, which iterates nothing"},

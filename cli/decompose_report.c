@@ -162,7 +162,7 @@ void decompose_rows(cli_table *table, const decompose_work *w) {
     const pelt_decompose_report *r = &w->report.decompose;
     table_row(table, "bones", "%s, at most %u a vertex", grouped(r->bone_count), r->influence_count);
     table_row(table, "dimension", "%s", grouped(r->dimension));
-    if (w->desc.method == PELT_DECOMPOSE_SMA)
+    if (r->near_rigid > 0)
         table_row(table, "near-rigid", "%.1f %% of the triangles; %.1f %% within the tolerance of their bone",
                   100 * r->near_rigid, 100 * r->core_fraction);
     if (r->negative_count > 0)

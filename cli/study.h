@@ -10,6 +10,8 @@
 
 #include "cli.h"
 
+#define STUDY_QUANTILES 9 /* 0, 1, 10, 25, 50, 75, 90, 99 and 100 % */
+
 typedef struct study_settings {
     pelt_load_desc load;
     const char *methods;
@@ -50,19 +52,20 @@ extern const size_t study_method_count;
 /* A row of the table. */
 typedef struct study_row {
     const study_method *method;
-    uint32_t bones;        /* number of bones; of clusters if components > 0 */
-    uint32_t components;   /* principal components per cluster; 0: a skin */
-    uint32_t corrections;  /* morph targets */
-    uint32_t negative;     /* vertices whose negative weights were made positive */
-    double vertex_bytes;   /* stored bytes per vertex */
-    double frame_bytes;    /* stored bytes per frame */
-    double ratio;          /* compression ratio: bytes of all positions as floats / stored bytes */
-    double seconds;        /* time to solve, without reading and measuring */
-    double seconds_init;   /* of that, before the first iteration: reduction and seeds */
-    double seconds_step;   /* of one iteration; 0: none */
-    double near_rigid;     /* η of SMA; 0: another method */
-    pelt_difference error; /* of the stored animation against the source */
-    double *rank_errors;   /* [corrections + 1] E_rms by number of morph targets; NULL without corrections */
+    uint32_t bones;                  /* number of bones; of clusters if components > 0 */
+    uint32_t components;             /* principal components per cluster; 0: a skin */
+    uint32_t corrections;            /* morph targets */
+    uint32_t negative;               /* vertices whose negative weights were made positive */
+    double vertex_bytes;             /* stored bytes per vertex */
+    double frame_bytes;              /* stored bytes per frame */
+    double ratio;                    /* compression ratio: bytes of all positions as floats / stored bytes */
+    double seconds;                  /* time to solve, without reading and measuring */
+    double seconds_init;             /* of that, before the first iteration: reduction and seeds */
+    double seconds_step;             /* of one iteration; 0: none */
+    double near_rigid;               /* η of SMA; 0: another method */
+    double weights[STUDY_QUANTILES]; /* of a skin: quantiles of all weights of vertices, unused ones included */
+    pelt_difference error;           /* of the stored animation against the source */
+    double *rank_errors;             /* [corrections + 1] E_rms by number of morph targets; NULL without corrections */
 } study_row;
 
 /* One run. */

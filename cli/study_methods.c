@@ -53,6 +53,22 @@ static pelt_result add_row(study_work *w, study_row row, const pelt_clip *result
 
 /* ---- Skins ------------------------------------------------------------------------------------------------ */
 
+static int compare_floats(const void *a, const void *b) {
+    const float *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void find_quantiles(const pelt_model *model, double quantiles[STUDY_QUANTILES]) {
+    static const double shares[STUDY_QUANTILES] = {0, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99, 1};
+    size_t count = (size_t)model->mesh.vertex_count * model->skin.influence_count;
+    float *sorted = must_alloc(count + 1, sizeof *sorted);
+    memcpy(sorted, model->skin.weights, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_floats);
+    for (size_t q = 0; q < STUDY_QUANTILES && count > 0; q++)
+        quantiles[q] = sorted[(size_t)(shares[q] * (double)(count - 1))];
+    free(sorted);
+}
+
 /* Adds the row of a skin. Stored per vertex: rest position, all weights but the last, bone indices, and displacements
  * of morph targets. Stored per frame: morph weights and bone transforms, 7 numbers each if rigid, else 12. */
 static pelt_result add_skin(study_work *w, study_row row, pelt_model *model) {
@@ -63,6 +79,7 @@ static pelt_result add_skin(study_work *w, study_row row, pelt_model *model) {
         result = pelt_clip_from_motion_at(w->session->context, model, &model->motions[c], w->source->clips[c].times,
                                           w->source->clips[c].frame_count, PELT_SKINNING_LINEAR, &played[c]);
     row.bones = model->skin.bone_count;
+    find_quantiles(model, row.weights);
     K = K < row.bones ? K : row.bones;
     row.vertex_bytes = 12 + 4.0 * (K - 1) + K * number_bytes(row.bones) + 12.0 * row.corrections;
     row.frame_bytes =

@@ -168,6 +168,8 @@ static void report_rows(const study_work *w, cli_json *json) {
         json_real(json, "normal_degrees", row->error.normal_degrees);
         json_real(json, "normal_rms", row->error.normal_rms);
         json_real(json, "near_rigid", row->near_rigid);
+        if (row->components == 0)
+            json_reals(json, "weight_quantiles", row->weights, STUDY_QUANTILES);
         json_close(json, '}');
     }
     json_close(json, ']');

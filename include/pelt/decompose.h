@@ -85,6 +85,9 @@ typedef struct pelt_decompose_desc {
                                 * bones; default 0.05 */
     uint32_t weight_solver;    /* pelt_weight_solver; default nnls */
     double min_weight;         /* lower bound of the solver `bounded`, -1000 to 0; default -0.1 */
+    bool
+        color_clusters; /* sma: vertex colours (mesh.colors) show the triangles of each bone; outliers are black; default
+                          * false */
 
     /* Initial rest pose (final with fixed_rest). Ignored with a rig, except rest_positions. */
     uint32_t rest_frame; /* frame, counted over all clips; default 0: the first frame, or, where that is degenerate,
@@ -140,8 +143,9 @@ PELT_API pelt_result pelt_decompose_cache_create(pelt_context *context, pelt_dec
 /* NULL is allowed. */
 PELT_API void pelt_decompose_cache_destroy(pelt_decompose_cache *cache);
 
-/* Method sma: the rest pose is kept; `iterations`, `tolerance`, `seed_method` and `smooth` are ignored; `bones`, `error` and
- * `rig` are usage errors, since the number of bones follows from rotation_tolerance. Vertices with negative weights, which
+/* Method sma: the rest pose is kept; `iterations`, `tolerance`, `seed_method` and `smooth` are ignored; `bones` and `error`
+ * are usage errors, since the number of bones follows from rotation_tolerance. With a rig and given_motion, and no other part of
+ * it, the weights of SMA §5 are computed for the rig's bones. Vertices with negative weights, which
  * files cannot hold, get the best non-negative weights of the same bones (unless `published`). seconds_seed is the time of the clustering,
  * seconds_solve that of transforms and weights. */
 
@@ -171,11 +175,11 @@ typedef struct pelt_decompose_report {
     const uint32_t *search_bones; /* [search] numbers of bones tried, ascending */
     const float *search_errors;   /* [search] E_rms reached with each */
     double near_rigid;            /* sma: η, fraction of triangles that belong to a bone (SMA §4.2); else 0 */
-    double core_fraction;         /* sma: fraction of triangles whose rotations are within one bandwidth of their bone's */
-    double basis_error;           /* largest entry of |BᵀB − I| of the subspace's basis B; 0: not measured (reduce svd) */
-    uint32_t flat_count;          /* sma: triangles without area at rest, not counted in η */
-    double error_weights;         /* sma: E_rms of the first weights, which may be negative */
-    uint32_t negative_count;      /* sma: vertices whose weights were replaced by non-negative ones */
+    double core_fraction; /* sma: fraction of triangles whose rotations are within one bandwidth of their bone's */
+    double basis_error;   /* largest entry of |BᵀB − I| of the subspace's basis B; 0: not measured (reduce svd) */
+    uint32_t flat_count;  /* sma: triangles without area at rest, not counted in η */
+    double error_weights; /* sma: E_rms of the first weights, which may be negative */
+    uint32_t negative_count; /* sma: vertices whose weights were replaced by non-negative ones */
 } pelt_decompose_report;
 
 /* Decomposes all clips of the model jointly, in place. Replaces rest pose, skeleton and skin, and makes one motion per clip

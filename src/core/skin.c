@@ -5,7 +5,7 @@
 void px_skin_blend(const pelt_skin *skin, const pelt_affine *palette, uint32_t vertex, double out[12]) {
     size_t row = (size_t)vertex * skin->influence_count;
     memset(out, 0, 12 * sizeof *out);
-    for (size_t n = row; n < row + skin->influence_count && skin->weights[n] > 0; n++)
+    for (size_t n = row; n < row + skin->influence_count && skin->weights[n] != 0; n++)
         for (int e = 0; e < 12; e++)
             out[e] += (double)skin->weights[n] * (double)palette[skin->bones[n]].m[e];
 }

@@ -20,7 +20,7 @@ static uint32_t bones_of(const px_correction *c, uint32_t class) {
     const pelt_skin *skin = &c->model->skin;
     const float *weights = skin->weights + (size_t)pelt_class_vertex(&c->classes, class) * skin->influence_count;
     uint32_t count = 0;
-    while (count < skin->influence_count && weights[count] > 0)
+    while (count < skin->influence_count && weights[count] != 0)
         count++;
     return count;
 }

@@ -138,7 +138,7 @@ static pelt_result build_skeleton(build *b) {
 
 static void sort_influences(uint16_t *bones, float *weights, size_t count) {
     for (size_t a = 1; a < count; a++)
-        for (size_t c = a; c > 0 && weights[c] > weights[c - 1]; c--) {
+        for (size_t c = a; c > 0 && fabsf(weights[c]) > fabsf(weights[c - 1]); c--) {
             float weight = weights[c];
             uint16_t bone = bones[c];
             weights[c] = weights[c - 1], bones[c] = bones[c - 1];

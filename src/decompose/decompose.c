@@ -63,6 +63,8 @@ static const pelt_option options[] = {
      "nnls|tsvd|bounded", NULL, "sma: non-negative weights, any weights, or at least --min-weight"},
     {"min-weight", 0, PELT_OPTION_REAL, PELT_FIELD(pelt_decompose_desc, min_weight), "-0.1", -1000, 0, NULL, "W",
      "sma: lower bound of --weight-solver bounded"},
+    {"color-clusters", 0, PELT_OPTION_FLAG, PELT_FIELD(pelt_decompose_desc, color_clusters), NULL, 0, 0, NULL, NULL,
+     "sma: vertex colours show the triangles that belong to each bone, outliers in black"},
 };
 
 /* Kavan, Sloan, O'Sullivan 2010, §3 to §5; James, Twigg 2005, §4 and §5 with their recommended weights. */
@@ -166,7 +168,7 @@ static pelt_result gather_and_seed(pelt_decomposer *d) {
     PX_TRY(plan_space(d));
     double begin = px_seconds();
     uint32_t wanted = d->desc.bones;
-    if (d->method->count_bones)
+    if (d->method->count_bones && !d->desc.rig)
         PX_TRY(d->method->count_bones(d, &wanted));
     fit->bone_capacity = wanted < fit->vertex_count ? wanted : fit->vertex_count;
     PX_TRY(px_given_plan(&d->given, fit, &d->plan, d->model, &d->desc));
@@ -209,8 +211,11 @@ pelt_result px_decomposer_create(pelt_context *context, pelt_model *model, const
         return px_fail(context, PELT_ERROR_USAGE,
                        "the method %s finds the number of bones by itself: set %s, not bones or error", method->name,
                        method->count_setting);
-    if (method->count_bones && settings.rig)
-        return px_fail(context, PELT_ERROR_USAGE, "the method %s cannot start from a rig; the default one can",
+    bool weights_only = settings.given_motion && !settings.given_weights && !settings.refine && settings.add == 0 &&
+                        !settings.lock_bones && !settings.lock_vertices;
+    if (method->count_bones && settings.rig && !weights_only)
+        return px_fail(context, PELT_ERROR_USAGE,
+                       "the method %s solves for weights only if a rig gives the bones; the default one does more",
                        method->name);
     PX_TRY(check_input(context, model, settings.rest_frame, &frame_count));
     if (settings.bones == 0 && !settings.rig && !method->count_bones)
@@ -329,12 +334,20 @@ pelt_result pelt_decomposer_finish(pelt_decomposer *d, pelt_decompose_report *re
     r.search_bones = keep(d->target, r.search_bones, r.search_count, sizeof(uint32_t));
     r.search_errors = keep(d->target, r.search_errors, r.search_count, sizeof(float));
     uint32_t *motions = PX_NEW_LASTING(d->target->memory, uint32_t, d->model->clip_count);
+    float *colors = NULL;
+    if (d->desc.color_clusters && d->sma.bone_count > 0 &&
+        !(colors = px_sma_colors(&d->sma, &d->fit, &d->plan.classes, d->model)))
+        return PELT_ERROR_MEMORY;
     if (!r.iteration_errors || !r.search_bones || !r.search_errors || !motions)
         return PELT_ERROR_MEMORY;
     PX_TRY(px_fit_build(&d->fit, &d->plan, &d->given, &d->desc, d->model));
     for (uint32_t c = 0; c < d->model->clip_count; c++) {
         uint32_t m = d->given.kept && d->given.motions ? d->given.motions[c] : c;
         motions[c] = m < d->model->motion_count ? m : PELT_NONE;
+    }
+    if (colors) {
+        d->model->mesh.colors = colors;
+        d->model->changed |= PELT_CHANGED_COLORS;
     }
     r.motions = motions;
     r.keeps_morphs = d->given.keeps_morphs;

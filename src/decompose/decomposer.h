@@ -19,7 +19,7 @@ typedef struct px_decompose_method {
     const char *name; /* value of the option `method` */
     bool keeps_rest;  /* the method does not change the rest pose */
     /* Called before the reduction: determines the number of bones. The settings bones, error and rig are then usage
-     * errors. NULL: the number is desc.bones, or is searched for. */
+     * errors, unless a rig gives the bones and only weights are solved for. NULL: the number is desc.bones, or is searched for. */
     pelt_result (*count_bones)(pelt_decomposer *d, uint32_t *count);
     const char *count_setting;                 /* field of pelt_decompose_desc that determines the number */
     pelt_result (*start)(pelt_decomposer *d);  /* after the reduction: initial bones and weights */

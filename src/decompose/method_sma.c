@@ -66,13 +66,20 @@ static pelt_result fit_to_vertices(pelt_decomposer *d) {
     return px_fit_measure(&d->fit);
 }
 
+/* Without a rig the bones are those of the clusters; SMA §5 takes bones of any origin. */
 static pelt_result start(pelt_decomposer *d) {
     double start = px_seconds();
-    PX_TRY(px_sma_bones(&d->sma, &d->fit));
+    if (d->given.rig) {
+        PX_TRY(px_given_start(&d->given, &d->fit, &d->plan, d->model, &d->desc));
+        px_fit_gram(&d->fit);
+    } else
+        PX_TRY(px_sma_bones(&d->sma, &d->fit));
     PX_TRY(px_sma_weights(&d->fit, &d->desc));
     d->report.error_weights = pelt_decomposer_error(d);
     d->report.negative_count = px_sma_negative(&d->fit);
-    if (!d->desc.published)
+    if (d->given.rig && d->report.negative_count > 0 && !d->desc.published)
+        PX_TRY(px_sma_convex(&d->fit));
+    else if (!d->given.rig && !d->desc.published)
         PX_TRY(fit_to_vertices(d));
     d->report.seconds_solve = px_seconds() - start;
     return PELT_OK;

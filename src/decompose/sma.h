@@ -47,6 +47,10 @@ uint32_t px_sma_negative(const px_fit *fit);
  * vertex. */
 pelt_result px_sma_convex(px_fit *fit);
 
+/* Colours of the mesh's vertices [vertex][3], allocated in the model: the mean over the triangles at a vertex, each in
+ * the colour of its bone, outliers black. NULL: out of memory. */
+float *px_sma_colors(const px_sma *sma, const px_fit *fit, const pelt_vertex_classes *classes, const pelt_model *model);
+
 /* ---- Mean shift ------------------------------------------------------------------------------------------- */
 
 #define PX_SHIFT_LANES  8u  /* SIMD lanes of distance sums */

@@ -8,6 +8,8 @@
 #include "decompose/kinds.h"
 #include "decompose/sma.h"
 
+#include <math.h>
+
 static void centroid(const px_sma *sma, const px_fit *fit, size_t triangle, double place[4], double *coords) {
     size_t d = fit->dimension;
     place[0] = place[1] = place[2] = 0, place[3] = 1;
@@ -89,4 +91,40 @@ pelt_result px_sma_bones(const px_sma *sma, px_fit *fit) {
         PX_TRY(px_fit_transforms(fit));
     px_fit_gram(fit);
     return PELT_OK;
+}
+
+/* ---- Colours ------------------------------------------------------------------------------------------------ */
+
+/* A saturated colour: hues of successive bones are a golden section apart, and brightness alternates. */
+static void bone_color(uint32_t bone, float color[3]) {
+    double hue = 6 * fmod(0.618033988749895 * bone, 1), value = bone % 2 ? 0.45 : 0.9;
+    for (int c = 0; c < 3; c++) {
+        double off = fabs(fmod(hue + 2 * c, 6) - 3) - 1;
+        color[c] = (float)(value * (0.1 + 0.9 * fmin(fmax(off, 0), 1)));
+    }
+}
+
+float *px_sma_colors(const px_sma *sma, const px_fit *fit, const pelt_vertex_classes *classes,
+                     const pelt_model *model) {
+    uint32_t count = model->mesh.vertex_count;
+    float *colors = PX_NEW_LASTING(model->memory, float, 3 * (size_t)count);
+    float(*sums)[4] = px_alloc(fit->context, fit->vertex_count, sizeof *sums);
+    for (uint32_t t = 0; colors && sums && t < sma->triangle_count; t++) {
+        float color[3] = {0};
+        if (sma->bones[t] != PELT_NONE)
+            bone_color(sma->bones[t], color);
+        for (size_t corner = 0; corner < 3; corner++) {
+            float *sum = sums[sma->corners[t][corner]];
+            for (size_t c = 0; c < 3; c++)
+                sum[c] += color[c];
+            sum[3]++;
+        }
+    }
+    for (uint32_t i = 0; colors && sums && i < count; i++) {
+        const float *sum = sums[pelt_vertex_class(classes, i)];
+        for (size_t c = 0; c < 3 && sum[3] > 0; c++)
+            colors[3 * (size_t)i + c] = sum[c] / sum[3];
+    }
+    px_free(fit->context, sums);
+    return sums ? colors : NULL;
 }

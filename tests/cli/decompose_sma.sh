@@ -31,6 +31,16 @@ json published.json 'r.iterations.length === 15'
 run 0 decompose -q flag.obj flag.pc2 -o flag.glb --preset fesam2010 --bones 6 --iterations 0 --json seeds.json
 json seeds.json 'r.iterations.length === 0 && r.result.error_rms > JSON.parse(require("fs").readFileSync("published.json")).result.error_rms'
 
+# Triangles of each bone as vertex colours.
+run 0 decompose -q flag.obj flag.pc2 -o colours.glb --method sma --color-clusters
+grep -aq COLOR_0 colours.glb || fail "no colours"
+grep -aq COLOR_0 flag.glb && fail "colours that nobody asked for"
+
+# Weights for the bones of a rig: no worse than those of the file they were found with.
+run 0 decompose -q flag.obj flag.pc2 -o bones.glb --method sma --key-tolerance 0 --json bones.json
+run 0 decompose -q flag.obj flag.pc2 -o weights.glb --method sma --skeleton bones.glb --json weights.json
+json weights.json '(() => { const b = JSON.parse(require("fs").readFileSync("bones.json")).result; return r.result.bones === b.bones && r.result.error_rms < 1.05 * b.error_rms; })()'
+
 # The same bytes, whatever the threads.
 run 0 decompose -q flag.obj flag.pc2 -o one.glb --method sma --threads 1
 run 0 decompose -q flag.obj flag.pc2 -o two.glb --method sma --threads 2
@@ -39,6 +49,6 @@ same one.glb two.glb
 # What it cannot do.
 run 1 decompose flag.obj flag.pc2 -o no.glb --method sma --bones 4
 err "--rotation-tolerance"
-run 1 decompose flag.obj flag.pc2 -o no.glb --method sma --skeleton flag.glb
-err "cannot start from a rig"
+run 1 decompose flag.obj flag.pc2 -o no.glb --method sma --weights flag.glb
+err "only if a rig gives the bones"
 [ ! -e no.glb ] || fail "a file after a failure"
