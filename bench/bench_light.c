@@ -173,11 +173,50 @@ static void print_light(pelt_context *context, const char *name, uint32_t kind) 
     px_arena_destroy(l.arena);
 }
 
-int main(void) {
+/* RMS errors of transfer vectors by rank, as a table of docs/light.md. */
+static void print_transfer(pelt_context *context) {
+    static const struct {
+        const char *scene;
+        uint32_t bands;
+    } columns[] = {{"troll", 3}, {"troll", 4}, {"creature", 3}, {"production", 3}};
+    double bounds[PX_COUNT(columns)][PELT_LIGHT_RANK_MAX + 1];
+    printf("| patterns | troll, 9 | troll, 16 | creature, 9 | production, 9 |\n|---|---|---|---|---|\n| 0 |");
+    for (size_t n = 0; n < PX_COUNT(columns); n++) {
+        scene_desc size = {.vertex_count = 1500, .frame_count = 32, .seed = 1};
+        px_light l = {.context = context, .desc = pelt_light_desc_default(), .arena = px_arena_create(context)};
+        pelt_light_report report = {0};
+        l.desc.kind = PELT_LIGHT_TRANSFER;
+        l.desc.bands = columns[n].bands;
+        l.desc.directions = 128;
+        l.desc.bounce = 0.5;
+        l.desc.floor = true;
+        l.desc.transfer_rank = 16;
+        must(context, scene_find(columns[n].scene)->make(context, &size, &l.model));
+        must(context, px_light_take(&l));
+        must(context, px_light_transfer(&l, &report));
+        memcpy(bounds[n], report.transfer_bounds, sizeof bounds[n]);
+        pelt_model_destroy(l.model);
+        px_arena_destroy(l.arena);
+    }
+    for (size_t r = 0; r <= PX_COUNT(ranks); r++) {
+        for (size_t n = 0; n < PX_COUNT(columns); n++)
+            printf(" %.4f |", bounds[n][r ? ranks[r - 1] : 0]);
+        printf("\n");
+        if (r < PX_COUNT(ranks))
+            printf("| %u |", ranks[r]);
+    }
+}
+
+int main(int argument_count, char **arguments) {
     pelt_blas_single_thread();
     pelt_context *context;
     if (pelt_context_create(NULL, &context) != PELT_OK)
         return 1;
+    if (argument_count > 1 && strcmp(arguments[1], "transfer") == 0) {
+        print_transfer(context);
+        pelt_context_destroy(context);
+        return 0;
+    }
     printf("million rays per CPU second\n%-12s %8s %8s %10s %8s %10s %10s %8s %10s\n", "scene", "vertices", "faces",
            "rays", "blocked", "ray by ray", "here", "ratio", "differ");
     print_rays(context, "troll", 6000);

@@ -38,7 +38,9 @@ typedef struct work {
 static exit_code check(work *w) {
     const light_settings *settings = w->settings;
     exit_code code = output_rig(w->session, settings->output);
-    const idle_options rules[] = {{settings->desc.kind != PELT_LIGHT_SKY, "sky ground", "without --kind sky"}};
+    const idle_options rules[] = {
+        {settings->desc.kind == PELT_LIGHT_AMBIENT, "sky ground", "without --kind sky or transfer"},
+        {settings->desc.kind != PELT_LIGHT_TRANSFER, "sun sun-color bands transfer-rank", "without --kind transfer"}};
     return code == EXIT_DONE ? options_check(w->session, rules, COUNT(rules)) : code;
 }
 
@@ -54,6 +56,7 @@ static exit_code light_and_write(work *w, const char *path) {
     if (result != PELT_OK)
         return session_fail(w->session, result);
     w->bytes = written_size(w->settings->output, 0);
+    report_page(w->session, w->rig, NULL, 0, w->report.fps);
     return EXIT_DONE;
 }
 
@@ -73,6 +76,11 @@ static void report_json(const work *w, double seconds) {
     json_real(json, "error_rms", r->error_rms);
     json_real(json, "error_max", r->error_max);
     json_reals(json, "svd_errors", r->bounds, (size_t)r->rank + 1);
+    if (r->transfer_rank > 0) {
+        json_count(json, "coefficients", r->coefficient_count);
+        json_count(json, "transfer_rank", r->transfer_rank);
+        json_reals(json, "transfer_errors", r->transfer_bounds, (size_t)r->transfer_rank + 1);
+    }
     json_count(json, "bytes", w->bytes);
     json_real(json, "seconds", seconds);
     w->session->report_done = true;
@@ -86,6 +94,9 @@ static void report_table(const work *w, double seconds) {
     table_row(&table, "colours", "%.3f on average, E_rms %.4f from their means over time", r->mean, r->change_rms);
     table_row(&table, "patterns", "%u, E_rms %.4f, at most %.3f", r->rank, r->error_rms, r->error_max);
     table_row(&table, "", "%u patterns cannot come nearer than %.4f", r->rank, r->bounds[r->rank]);
+    if (r->transfer_rank > 0)
+        table_row(&table, "transfer", "%u coefficients in %u patterns, E_rms %.5f of %.5f", r->coefficient_count,
+                  r->transfer_rank, r->transfer_bounds[r->transfer_rank], r->transfer_bounds[0]);
     table_row(&table, "size", "%s", bytes_text(w->bytes));
     table_row(&table, "time", "%.3f s", seconds);
     table_print(&table, w->session->common.quiet ? NULL : w->session->out, w->settings->output);
@@ -127,16 +138,20 @@ static const example examples[] = {
     {"pelt light hero.glb -o lit.glb", "ambient occlusion of all motions, in 4 patterns"},
     {"pelt light hero.glb -o lit.glb --rank 8 --fps 15", "more patterns, of fewer frames"},
     {"pelt light hero.glb -o lit.glb --kind sky --sky 0.6,0.8,1 --ground 0.3,0.2,0.1", "a blue sky over brown earth"},
+    {"pelt light hero.glb -o lit.glb --kind transfer --bounce 0.5 --floor", "for a light that the page can turn"},
 };
 
 const cli_verb verb_light = {
     .name = "light",
-    .summary = "bake ambient occlusion or sky light of a moving rig to vertex colours",
+    .summary = "bake ambient occlusion, sky light or radiance transfer of a moving rig",
     .usage = "pelt light RIG -o FILE [options]",
     .about = "For every frame of every motion, rays measure how much light reaches each vertex past the rest of the "
              "rig. The colours of all frames are factored into a few patterns: vertex colours (COLOR_0) hold the mean, "
              "a morph target holds the colours of each pattern, and an animation channel its weights.\n\nPlayers that "
-             "do not morph colours show the mean.",
+             "do not morph colours show the mean.\n\n--kind transfer measures how each vertex responds to light from "
+             "anywhere "
+             "(precomputed radiance transfer, in spherical harmonics). The page of --report, or of pelt view -o, relights such a file; "
+             "other players show vertex colours in the light of --sun, --sky and --ground.",
     .groups = groups,
     .group_count = COUNT(groups),
     .settings_size = sizeof(light_settings),

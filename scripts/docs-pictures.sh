@@ -68,6 +68,11 @@ node scripts/page-picture.mjs "$scenes/lattice.html" "$out/lattice.png" 900x560 
 "$bin/pelt-scenes" troll -o "$scenes/troll.glb" --vertices 6000 >/dev/null
 "$bin/pelt" light "$scenes/troll.glb" -o "$scenes/lit.glb" --kind sky --sky 0.45,0.7,1 --ground 0.6,0.2,0.05 --fps 10 --quiet
 view light "$scenes/lit.glb" --columns 3 --rows 2 --size 760x480 --yaw 25 --second-mode colors
+# Radiance transfer, relit on the page.
+"$bin/pelt" light "$scenes/troll.glb" -o "$scenes/transfer.glb" --kind transfer --bounce 0.5 --floor --fps 10 --directions 512 --sky 0.1,0.14,0.22 \
+    --ground 0.05,0.04,0.03 --sun -0.8,0.5,0.35 --sun-color 0.9,0.75,0.5 --quiet
+"$bin/pelt" view "$scenes/transfer.glb" -o "$scenes/transfer.html" --quiet
+node scripts/page-picture.mjs "$scenes/transfer.html" "$out/light-page.png" 1000x620 dark '#mode=light&frame=4'
 # A displacement of the rest pose, in every frame.
 "$bin/pelt" convert -q "$scenes/creature.glb" "$scenes/rest.obj"
 awk '$1 == "v" { bump = sin(14 * $2) * sin(14 * $3) * sin(14 * $4); print bump < 0 ? 0 : bump }' "$scenes/rest.obj" >"$scenes/warts.txt"

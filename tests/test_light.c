@@ -264,8 +264,8 @@ static void test_known_light(void **state) {
     }
     /* Over a hemisphere the mean of the height, by the cosine, is 2/3: 5/6 of the light is the sky's. */
     pelt_model *flat = make_boxes(&test, (const float[]){0}, 1);
-    desc = (pelt_light_desc){PELT_DESC_COOKIE, .kind = PELT_LIGHT_SKY, .rank = 1, .directions = 4096,
-                             .fps = 30,        .sky = {1, 0.5, 0}};
+    desc = (pelt_light_desc){PELT_DESC_COOKIE,   .kind = PELT_LIGHT_SKY, .rank = 1,  .directions = 4096, .fps = 30,
+                             .sky = {1, 0.5, 0}, .sun = {0, 1, 0},       .bands = 3, .transfer_rank = 1};
     desc.ground[2] = 0.6;
     test_ok(&test, pelt_light(test.context, flat, &desc, NULL));
     for (uint32_t v = 2; v < 8; v += v == 3 ? 3 : 1) {
@@ -275,6 +275,204 @@ static void test_known_light(void **state) {
     }
     pelt_model_destroy(flat);
     test_end(&test);
+}
+
+/* ---- Transfer ------------------------------------------------------------------------------------------------- */
+
+/* Transfer vectors of a model, [frame][class][coefficient], by the code that pelt_light runs. */
+static px_light take_transfer(const test_context *test, pelt_model *model, pelt_light_desc desc) {
+    px_light l = {.context = test->context, .model = model, .desc = desc, .arena = px_arena_create(test->context)};
+    l.desc.kind = PELT_LIGHT_TRANSFER;
+    test_ok(test, px_light_take(&l));
+    return l;
+}
+
+static void test_harmonics(void **state) {
+    (void)state;
+    enum { COUNT = 20000 };
+    double products[16][16] = {{0}};
+    for (uint32_t n = 0; n < COUNT; n++) {
+        double y = 1 - (2.0 * n + 1) / COUNT, turn = 2.399963229728653 * n, values[16];
+        px_harmonics((const double[3]){sqrt(1 - y * y) * cos(turn), y, sqrt(1 - y * y) * sin(turn)}, 4, values);
+        for (int e = 0; e < 256; e++)
+            products[e / 16][e % 16] += 4 * 3.14159265358979 / COUNT * values[e / 16] * values[e % 16];
+    }
+    for (int e = 0; e < 256; e++)
+        assert_true(fabs(products[e / 16][e % 16] - (e / 16 == e % 16)) < 1e-3);
+}
+
+/* In the open, the vector of a surface is its cosine lobe; beside a large wall, half of it. */
+static void test_known_transfer(void **state) {
+    (void)state;
+    static const double lobe[] = {1, 2.0 / 3, 0.25, 0};
+    test_context test;
+    test_begin(&test, 2);
+    for (uint32_t wall = 0; wall < 2; wall++) {
+        pelt_model *model = make_boxes(&test, (const float[]){0, 0}, 1 + wall);
+        pelt_light_desc desc = quick();
+        double expected[16];
+        desc.directions = 16384;
+        desc.bands = 4;
+        for (uint32_t e = 24; e < 24 + 24 * wall; e += 3) { /* the second square stands at x = −1.001, 4000 wide */
+            model->mesh.positions[e + 1] = 2000 * model->mesh.positions[e];
+            model->mesh.positions[e] = -1.001f;
+            model->mesh.positions[e + 2] *= 2000;
+        }
+        px_light l = take_transfer(&test, model, desc);
+        px_harmonics((const double[3]){0, 1, 0}, 4, expected);
+        for (uint32_t band = 0, c = 0; band < 4; band++)
+            for (uint32_t m = 0; m < 2 * band + 1; m++, c++)
+                expected[c] *= lobe[band];
+        for (uint32_t v = 2; v < 8; v += v == 3 ? 3 : 1) {
+            const double *got = l.colors + 16 * (size_t)model->mesh.weld.of[v];
+            if (!wall)
+                for (uint32_t c = 0; c < 16; c++)
+                    assert_float_equal(got[c], expected[c], 1e-3);
+            if (!wall || model->mesh.positions[3 * v] > 0)
+                continue;
+            double a = sqrt(3 / (4 * 3.14159265358979)); /* ∫ over x > 0 of cos θ · (1, y, z, x) / π */
+            assert_float_equal(got[0], 0.5 * expected[0], 3e-3);
+            assert_float_equal(got[1], a / 3, 3e-3);
+            assert_float_equal(got[2], 0, 3e-3);
+            assert_float_equal(got[3], 2 * a / (3 * 3.14159265358979), 3e-3);
+        }
+        px_arena_destroy(l.arena);
+        pelt_model_destroy(model);
+    }
+    test_end(&test);
+}
+
+/* Under a uniform light no vertex gives more than it gets; a reflection adds at most the albedo times what is blocked,
+ * and something where much is. */
+static void test_bounce(void **state) {
+    (void)state;
+    static const double albedos[] = {0, 0.5, 1};
+    for (int floor = 0; floor < 2; floor++) {
+        px_light lights[3];
+        test_context test;
+        test_begin(&test, 2);
+        double y0 = 0.5 / sqrt(3.14159265358979), most = 0;
+        for (int n = 0; n < 3; n++) {
+            pelt_light_desc desc = quick();
+            desc.bounce = albedos[n];
+            desc.floor = floor;
+            desc.fps = 3;
+            lights[n] = take_transfer(&test, make_scene(&test, "troll", 300, 12), desc);
+        }
+        size_t count = lights[0].column_count * lights[0].frame_count;
+        for (size_t e = 0; e < count; e += 9) {
+            double direct = lights[0].colors[e] / y0, half = lights[1].colors[e] / y0, whole = lights[2].colors[e] / y0;
+            assert_true(direct >= 0 && whole <= 1 + 1e-9);
+            assert_true(half >= direct - 1e-12 && half - direct <= 0.5 * (1 - direct) + 1e-9);
+            assert_true(fabs(whole - direct - 2 * (half - direct)) < 1e-9);
+            most = fmax(most, whole - direct);
+        }
+        assert_true(most > 0.1);
+        for (int n = 0; n < 3; n++) {
+            px_arena_destroy(lights[n].arena);
+            pelt_model_destroy(lights[n].model);
+        }
+        test_end(&test);
+    }
+}
+
+/* A floor takes the light from below: a box over it has a dark bottom and sides with half of a uniform light. */
+static void test_floor(void **state) {
+    (void)state;
+    test_context test;
+    test_begin(&test, 1);
+    pelt_light_desc desc = quick();
+    desc.directions = 4096;
+    desc.floor = true;
+    pelt_model *model = make_boxes(&test, (const float[]){0}, 1);
+    for (uint32_t v = 0; v < 8; v++) { /* the square stands, facing +x */
+        model->mesh.positions[3 * v + 1] = model->mesh.positions[3 * v];
+        model->mesh.positions[3 * v] = 0;
+    }
+    test_ok(&test, pelt_light(test.context, model, &desc, NULL));
+    for (uint32_t v = 2; v < 8; v += v == 3 ? 3 : 1)
+        assert_float_equal(model->mesh.colors[3 * v], 0.5, 5e-3);
+    pelt_model_destroy(model);
+    test_end(&test);
+}
+
+/* More patterns have less error; the vectors are the same for any number of threads; colours are those of the light. */
+static void test_transfer_rank(void **state) {
+    (void)state;
+    float *first = NULL;
+    for (uint32_t threads = 1; threads <= 2; threads++) {
+        test_context test;
+        test_begin(&test, threads);
+        pelt_model *model = make_scene(&test, "troll", 400, 16);
+        pelt_light_desc desc = quick();
+        pelt_light_report report;
+        desc.kind = PELT_LIGHT_TRANSFER;
+        desc.transfer_rank = 12;
+        desc.bounce = 0.5;
+        desc.floor = true;
+        test_ok(&test, pelt_light(test.context, model, &desc, &report));
+        const pelt_transfer *t = model->transfer;
+        assert_non_null(t);
+        assert_int_equal(report.transfer_rank, 12);
+        assert_int_equal(report.coefficient_count, 9);
+        for (uint32_t r = 0; r < 12; r++)
+            assert_true(report.transfer_bounds[r + 1] < report.transfer_bounds[r]);
+        assert_true(report.transfer_bounds[12] < 0.02 * report.transfer_bounds[0]);
+        size_t size = 4 * (size_t)t->plane_count * model->mesh.vertex_count * sizeof *first;
+        if (!first) {
+            first = test_malloc(size);
+            memcpy(first, t->patterns, size);
+        }
+        assert_memory_equal(first, t->patterns, size);
+        /* The mean over the frames, by the patterns, is the mean colour of the file, but for ringing and the rank. */
+        double off = 0;
+        for (uint32_t i = 0; i < model->mesh.vertex_count; i++) {
+            double sum = 0;
+            for (uint32_t k = 0; k < t->frame_count; k++)
+                for (uint32_t n = 0; n < 12 * 9; n++)
+                    sum += (double)t->weights[12 * k + n / 9] * (double)t->light[3 * (n % 9) + 1] *
+                           (double)t->patterns[((size_t)(n / 4) * model->mesh.vertex_count + i) * 4 + n % 4];
+            off +=
+                fabs(fmin(sum / t->frame_count, 1) - (double)model->mesh.colors[3 * i + 1]) / model->mesh.vertex_count;
+        }
+        assert_true(off < 0.02);
+        pelt_model_destroy(model);
+        test_end(&test);
+    }
+    test_free(first);
+}
+
+/* Transfer vectors are written as vertex attributes, and go when the rig is lit otherwise. */
+static void test_transfer_file(void **state) {
+    (void)state;
+    test_context test;
+    char folder[1024], path[1100];
+    test_folder(folder);
+    snprintf(path, sizeof path, "%s/lit.glb", folder);
+    test_begin(&test, 1);
+    pelt_model *model = make_scene(&test, "troll", 200, 4), *back;
+    pelt_light_desc desc = quick();
+    desc.kind = PELT_LIGHT_TRANSFER;
+    desc.transfer_rank = 3;
+    test_ok(&test, pelt_light(test.context, model, &desc, NULL));
+    test_ok(&test, pelt_save(test.context, model, path, NULL));
+    test_ok(&test, pelt_load(test.context, (const char *const[]){path}, 1, NULL, &back));
+    float *values = test_malloc(model->mesh.vertex_count * sizeof *values);
+    test_ok(&test, pelt_vertex_attribute(test.context, back, "_LIGHT_6", values));
+    for (uint32_t i = 0; i < back->mesh.vertex_count; i++)
+        assert_true(values[i] == model->transfer->patterns[4 * ((size_t)6 * model->mesh.vertex_count + i)]);
+    desc.kind = PELT_LIGHT_AMBIENT;
+    test_ok(&test, pelt_light(test.context, back, &desc, NULL));
+    test_ok(&test, pelt_save(test.context, back, path, NULL));
+    pelt_model_destroy(back);
+    test_ok(&test, pelt_load(test.context, (const char *const[]){path}, 1, NULL, &back));
+    assert_true(pelt_vertex_attribute(test.context, back, "_LIGHT_0", values) != PELT_OK);
+    test_free(values);
+    pelt_model_destroy(model);
+    pelt_model_destroy(back);
+    test_end(&test);
+    unlink(path);
+    rmdir(folder);
 }
 
 /* ---- Factors -------------------------------------------------------------------------------------------------- */
@@ -520,6 +718,12 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rays),
         cmocka_unit_test(test_below),
+        cmocka_unit_test(test_harmonics),
+        cmocka_unit_test(test_known_transfer),
+        cmocka_unit_test(test_bounce),
+        cmocka_unit_test(test_floor),
+        cmocka_unit_test(test_transfer_rank),
+        cmocka_unit_test(test_transfer_file),
         cmocka_unit_test(test_known_light),
         cmocka_unit_test(test_factors),
         cmocka_unit_test(test_frames),

@@ -16,7 +16,8 @@ extern "C" {
 
 typedef enum pelt_light_kind {
     PELT_LIGHT_AMBIENT, /* ambient occlusion: cosine-weighted share of unblocked directions */
-    PELT_LIGHT_SKY      /* a sky dome: colour `sky` above (+y), `ground` below, interpolated between */
+    PELT_LIGHT_SKY,     /* a sky dome: colour `sky` above (+y), `ground` below, interpolated between */
+    PELT_LIGHT_TRANSFER /* precomputed radiance transfer: vectors for any light, and colours in the light of the sky and a sun */
 } pelt_light_kind;
 
 typedef enum pelt_light_factors {
@@ -35,6 +36,12 @@ typedef struct pelt_light_desc {
     double reach;        /* length of rays, as a fraction of the mesh's diagonal; 0 (default): unlimited */
     double sky[3];       /* SKY: linear red, green, blue; default 1, 1, 1 */
     double ground[3];    /* default 0.3, 0.25, 0.2 */
+    double sun[3];       /* TRANSFER: direction to the sun, any length but 0; default 0.4, 0.7, 0.6 */
+    double sun_color[3]; /* TRANSFER: linear light of a surface that faces the sun, 0 to 100; default 0.5, 0.47, 0.4 */
+    uint32_t bands;      /* TRANSFER: of spherical harmonics: 3 (default; 9 coefficients) or 4 (16) */
+    uint32_t transfer_rank; /* TRANSFER: patterns of transfer vectors, 1 to PELT_LIGHT_RANK_MAX; default 8 */
+    double bounce;       /* share of light that the rig and the floor reflect, once, 0 to 1; default 0: none */
+    bool floor;          /* a floor at the lowest point (−y) of all frames blocks and reflects light; default false */
     double fps; /* frames per second of the motions; 0 (default): 30, or fewer so that all motions together have
                        * about 120 frames */
 } pelt_light_desc;
@@ -52,6 +59,9 @@ typedef struct pelt_light_report {
     double error_rms;  /* root mean square error of the patterns */
     double error_max;  /* largest error */
     double bounds[PELT_LIGHT_RANK_MAX + 1]; /* [0 … rank] error_rms of the truncated SVD, a lower bound for each rank */
+    uint32_t coefficient_count; /* TRANSFER: 9 or 16; else 0 */
+    uint32_t transfer_rank;     /* TRANSFER: patterns of transfer vectors that were made; else 0 */
+    double transfer_bounds[PELT_LIGHT_RANK_MAX + 1]; /* [0 … transfer_rank] root mean square error of the coefficients */
 } pelt_light_report;
 
 /* Adds colours, morphs and tracks of weights to the model. mesh.colors (NULL: white) are multiplied by the mean light; existing

@@ -241,6 +241,26 @@ typedef struct pelt_driver {
     const float *coefficients; /* [morph_count][centre_count + 1] the constant last */
 } pelt_driver;
 
+/* ---- Radiance transfer ------------------------------------------------------------------------------------ */
+
+/* Precomputed radiance transfer of a moving rig (pelt_light). The colour of vertex i in frame k in a light with
+ * coefficients L_c of real spherical harmonics, in the order l = 0, 1 …, m = −l … l with the polar axis z, is
+ *   Σ_r weights[k][r] · Σ_c pattern(r, i, c) · L_c
+ * Writers store it; readers do not set it. */
+typedef struct pelt_transfer {
+    uint32_t coefficient_count; /* 9 or 16 */
+    uint32_t rank;              /* number of patterns */
+    uint32_t plane_count;       /* rank · coefficient_count / 4, rounded up */
+    uint32_t frame_count;       /* number of frames of all motions */
+    const float *patterns;      /* [plane][vertex][4] value r · coefficient_count + c of a vertex is in plane n / 4 at n % 4 */
+    const uint32_t *motions;    /* [frame] its motion; PELT_NONE: the rest pose. Frames of a motion are consecutive */
+    const float *times;         /* [frame] seconds */
+    const float *weights;       /* [frame][rank] */
+    const float *light;         /* [coefficient][3] linear red, green, blue of the light that mesh.colors are baked in */
+    float sun[3];               /* unit vector to the sun of that light */
+    float sun_color[3];         /* its linear light on a surface that faces it */
+} pelt_transfer;
+
 /* ---- Model ------------------------------------------------------------------------------------------------ */
 
 /* Parts of the model that were replaced since it was read. Writers copy all other data from the source document. */
@@ -268,6 +288,7 @@ typedef struct pelt_model {
     pelt_morph_set morphs;        /* morph targets; morph_count 0: none */
     uint32_t driver_count;        /* number of drivers */
     pelt_driver *drivers;         /* [driver] */
+    const pelt_transfer *transfer; /* written with mesh.colors; NULL: none */
     uint32_t changed;             /* pelt_change bits: set them when you replace data of a model that was read */
     const char *path;             /* file that it was read from; "": none */
     const char *format;           /* name of the file's format ("glTF", "OBJ"); "": none */

@@ -76,7 +76,7 @@ const char *pelt_model_text(pelt_context *context, pelt_model *model, const char
 _Static_assert(sizeof(void *) != 8 ||
                    (sizeof(pelt_mesh) == 136 && sizeof(pelt_clip) == 64 && sizeof(pelt_skeleton) == 32 &&
                     sizeof(pelt_track) == 40 && sizeof(pelt_motion) == 32 && sizeof(pelt_skin) == 40 &&
-                    sizeof(pelt_morph) == 64 && sizeof(pelt_driver) == 72 && sizeof(pelt_model) == 312),
+                    sizeof(pelt_morph) == 64 && sizeof(pelt_driver) == 72 && sizeof(pelt_model) == 320),
                "list the pointers that were added in model_uses");
 
 static bool holds_any(const px_arena *part, const void *const *pointers, size_t count) {
@@ -107,6 +107,9 @@ static bool model_uses(const void *user, const px_arena *part) {
         HOLDS(skin->bone_joints, skin->inverse_binds, skin->bones, skin->weights) ||
         HOLDS(model->clips, model->motions, model->morphs.morphs, model->drivers, model->path, model->format,
               model->document))
+        return true;
+    const pelt_transfer *t = model->transfer;
+    if (t && HOLDS(t, t->patterns, t->motions, t->times, t->weights, t->light))
         return true;
     for (uint32_t p = 0; p < mesh->part_count; p++)
         if (HOLDS(mesh->parts[p].name, mesh->parts[p].material))

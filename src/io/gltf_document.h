@@ -260,10 +260,12 @@ pelt_result px_gltf_emit_instances(px_gltf_writer *w); /* gltf_emit_mesh.c: assi
 pelt_result px_gltf_emit_meshes(px_gltf_writer *w);    /* gltf_emit_mesh.c */
 /* gltf_gather.c: rewrites the attributes and morph targets of a part whose vertices differ from those in the file. */
 pelt_result px_gltf_gather_vertices(px_gltf_writer *w, uint32_t part);
-pelt_result px_gltf_emit_skins(px_gltf_writer *w);   /* gltf_emit_skin.c */
-pelt_result px_gltf_emit_drivers(px_gltf_writer *w); /* gltf_driver.c */
-pelt_result px_gltf_mend(px_gltf_writer *w);         /* gltf_mend.c: corrects errors of the source */
-pelt_result px_gltf_order(px_gltf_writer *w);        /* gltf_order.c: sorts vertices by their bones */
+pelt_result px_gltf_emit_skins(px_gltf_writer *w);                           /* gltf_emit_skin.c */
+pelt_result px_gltf_emit_drivers(px_gltf_writer *w);                         /* gltf_driver.c */
+void px_gltf_put_transfer(px_gltf_writer *w, uint32_t part, float *scratch); /* gltf_light.c */
+pelt_result px_gltf_emit_light(px_gltf_writer *w);                           /* gltf_light.c */
+pelt_result px_gltf_mend(px_gltf_writer *w);  /* gltf_mend.c: corrects errors of the source */
+pelt_result px_gltf_order(px_gltf_writer *w); /* gltf_order.c: sorts vertices by their bones */
 /* The primitive of a part in the new document. A mesh that several nodes share may have been split if geometry changed.
  */
 px_json *px_gltf_primitive(const px_gltf_writer *w, uint32_t part);

@@ -457,6 +457,8 @@ static pelt_result emit_part(px_gltf_writer *w, uint32_t part, float *scratch) {
             put_uvs(w, part, scratch);
         if (w->model->mesh.colors && (!w->source || w->changed & PELT_CHANGED_COLORS))
             put_array(w, part, "COLOR_0", w->model->mesh.colors, 3, NULL, scratch);
+        if (w->changed & PELT_CHANGED_COLORS)
+            px_gltf_put_transfer(w, part, scratch);
         if (!same || w->changed & PELT_CHANGED_MORPHS)
             put_targets(w, part, scratch);
     }

@@ -157,6 +157,9 @@ pelt_result px_light_apply(px_light *l) {
     pelt_motion *motions = PX_NEW(model->memory, pelt_motion, model->motion_count);
     if (!w.means || !w.scales || !w.sampled || !motions)
         return PELT_ERROR_MEMORY;
+    model->transfer = NULL;
+    if (l->transfer)
+        PX_TRY(px_light_store(l));
     find_means(&w);
     float *colors = mean_colors(&w);
     if (!colors)

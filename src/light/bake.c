@@ -14,8 +14,10 @@
 #define HIT_BYTES       ((size_t)16 << 20) /* results of rays held at a time, about */
 #define RAY_OFFSET      1e-4               /* fraction of the diagonal: rays start this far above the surface */
 #define MIN_COSINE      0.02f              /* rays at a flatter angle would graze the triangles around the vertex */
-#define DARK_MEAN       0.02               /* parts with a lower mean light may have inverted triangles */
-#define FLIP_RATIO      10.0               /* light the back side instead if it has this many times as much light */
+#define FLOOR_SIDE      33u                /* points along a side of the floor */
+#define FLOOR_SIZE      2.0  /* side of the floor, in diagonals of the mesh; beyond it there are no shadows */
+#define DARK_MEAN       0.02 /* parts with a lower mean light may have inverted triangles */
+#define FLIP_RATIO      10.0 /* light the back side instead if it has this many times as much light */
 
 /* Directions, and the light that comes from each. */
 typedef struct lamps {
@@ -24,10 +26,10 @@ typedef struct lamps {
     double *radiance; /* [direction][channel] */
 } lamps;
 
-/* Where light is measured: the classes of mesh.weld. */
+/* Where light is measured: the classes of mesh.weld, then the points of the floor. */
 typedef struct receivers {
-    size_t count;
-    uint32_t *classes; /* [receiver] in the order of the tree: neighbours are near each other */
+    size_t count, class_count;
+    uint32_t *classes; /* [class_count] in the order of the tree: neighbours are near each other */
     float *from;       /* [receiver][3] origins of rays … */
     float *normals;    /* … and the side that is lit */
     px_ray_own *own;   /* [receiver] */
@@ -44,15 +46,20 @@ typedef struct frame_work {
     float *positions, *normals; /* [vertex][3] */
     float *sides;               /* [class] 1: front; −1: the back side of triangles is lit */
     float far;
+    float floor;                       /* its height; −∞: none */
+    float floor_corner[2], floor_cell; /* x and z of its first point, and distance of its points */
+    double *direct;                    /* [class, then floor][channel] light before reflections, or NULL */
+    double *open_floor;                /* [channel] light of a floor without shadows */
     /* Rays of some directions. */
     uint32_t first, chunk; /* directions */
     uint8_t *open;         /* [direction of the chunk][receiver] */
+    px_ray_hit *hits;      /* the same, or NULL: of reflections */
 } frame_work;
 
 /* Fibonacci points. */
 static pelt_result make_lamps(const px_light *l, uint32_t kind, uint32_t count, lamps *out) {
     const double golden = 3.14159265358979323846 * (3 - sqrt(5));
-    *out = (lamps){.count = count, .channel_count = kind == PELT_LIGHT_SKY ? 3 : 1};
+    *out = (lamps){.count = count, .channel_count = kind == PELT_LIGHT_AMBIENT ? 1 : l->channel_count};
     out->ways = PX_NEW(l->arena, float, 3 * (size_t)count);
     out->radiance = PX_NEW(l->arena, double, (size_t)out->channel_count *count);
     if (!out->ways || !out->radiance)
@@ -63,17 +70,21 @@ static pelt_result make_lamps(const px_light *l, uint32_t kind, uint32_t count, 
         way[0] = (float)(radius * cos(golden * n));
         way[1] = (float)y;
         way[2] = (float)(radius * sin(golden * n));
-        double up = 0.5 + 0.5 * (double)way[1];
-        for (uint32_t c = 0; c < out->channel_count; c++)
-            out->radiance[(size_t)n * out->channel_count + c] =
-                kind == PELT_LIGHT_AMBIENT ? 1 : l->desc.ground[c] + up * (l->desc.sky[c] - l->desc.ground[c]);
+        double up = 0.5 + 0.5 * (double)way[1], *radiance = out->radiance + (size_t)n * out->channel_count;
+        if (kind == PELT_LIGHT_TRANSFER)
+            px_harmonics((const double[3]){(double)way[0], (double)way[1], (double)way[2]}, l->desc.bands, radiance);
+        else
+            for (uint32_t c = 0; c < out->channel_count; c++)
+                radiance[c] =
+                    kind == PELT_LIGHT_AMBIENT ? 1 : l->desc.ground[c] + up * (l->desc.sky[c] - l->desc.ground[c]);
     }
     return PELT_OK;
 }
 
 static pelt_result make_receivers(const px_light *l, receivers *r) {
-    r->count = l->model->mesh.weld.count;
-    r->classes = PX_NEW(l->arena, uint32_t, r->count);
+    r->class_count = l->model->mesh.weld.count;
+    r->count = r->class_count + (l->desc.floor ? FLOOR_SIDE * FLOOR_SIDE : 0);
+    r->classes = PX_NEW(l->arena, uint32_t, r->class_count);
     r->from = PX_NEW(l->arena, float, 3 * r->count);
     r->normals = PX_NEW(l->arena, float, 3 * r->count);
     r->own = PX_NEW(l->arena, px_ray_own, r->count);
@@ -86,7 +97,7 @@ static void place_receivers(frame_work *w) {
     const pelt_mesh *mesh = &w->light->model->mesh;
     float low[3], high[3], diagonal = (float)px_box(w->positions, mesh->vertex_count, low, high);
     w->far = w->light->desc.reach > 0 ? (float)w->light->desc.reach * diagonal : INFINITY;
-    for (size_t r = 0; r < w->to.count; r++) {
+    for (size_t r = 0; r < w->to.class_count; r++) {
         uint32_t u = w->to.classes[r];
         size_t vertex = mesh->weld.first[u];
         for (size_t c = 0; c < 3; c++) {
@@ -95,6 +106,19 @@ static void place_receivers(frame_work *w) {
             w->to.from[3 * r + c] = w->positions[3 * vertex + c] + (float)RAY_OFFSET * diagonal * normal;
         }
         px_ray_mesh_below(&w->mesh, w->to.from + 3 * r, w->to.normals + 3 * r, &w->to.own[r]);
+    }
+    w->floor_cell = (float)FLOOR_SIZE * diagonal / (FLOOR_SIDE - 1);
+    for (int c = 0; c < 2; c++)
+        w->floor_corner[c] = 0.5f * (low[2 * c] + high[2 * c]) - 0.5f * (float)FLOOR_SIZE * diagonal;
+    for (size_t r = w->to.class_count; r < w->to.count; r++) {
+        size_t at = r - w->to.class_count;
+        float *from = w->to.from + 3 * r, *normal = w->to.normals + 3 * r;
+        from[0] = w->floor_corner[0] + w->floor_cell * (float)(at % FLOOR_SIDE);
+        from[1] = w->floor + (float)RAY_OFFSET * diagonal;
+        from[2] = w->floor_corner[1] + w->floor_cell * (float)(at / FLOOR_SIDE);
+        normal[0] = normal[2] = 0;
+        normal[1] = 1;
+        w->to.own[r] = (px_ray_own){PELT_NONE, 0};
     }
 }
 
@@ -116,46 +140,80 @@ static pelt_result trace_directions(void *user, size_t first, size_t count, size
     for (size_t n = first; n < first + count; n++) {
         memcpy(job.way, w->lamps->ways + 3 * (w->first + n), sizeof job.way);
         job.open = w->open + n * w->to.count;
+        job.hits = w->hits ? w->hits + n * w->to.count : NULL;
         w->trace(&job);
     }
     px_view_free(w->light->context, &view);
     return PELT_OK;
 }
 
-/* Adds the directions of the chunk, in their order. */
+/* Adds what the floor reflects to a ray from `from`: bilinear between its points, open light beyond them. */
+static void add_floor(const frame_work *w, const float *from, const float *way, double share, double *sums) {
+    size_t channels = w->lamps->channel_count;
+    double t = ((double)w->floor - (double)from[1]) / (double)way[1], at[2];
+    for (int c = 0; c < 2; c++)
+        at[c] = ((double)from[2 * c] + t * (double)way[2 * c] - (double)w->floor_corner[c]) / (double)w->floor_cell;
+    bool open = !(at[0] >= 0 && at[1] >= 0 && at[0] < FLOOR_SIDE - 1 && at[1] < FLOOR_SIDE - 1);
+    size_t x = open ? 0 : (size_t)at[0], z = open ? 0 : (size_t)at[1];
+    for (size_t n = 0; n < (open ? 0 : 4u); n++) {
+        double dx = at[0] - (double)x, dz = at[1] - (double)z, part = (n & 1 ? dx : 1 - dx) * (n & 2 ? dz : 1 - dz);
+        const double *light = w->direct + (w->to.class_count + (z + n / 2) * FLOOR_SIDE + x + n % 2) * channels;
+        for (size_t c = 0; c < channels; c++)
+            sums[c] += share * part * light[c];
+    }
+    for (size_t c = 0; open && c < channels; c++)
+        sums[c] += share * w->open_floor[c];
+}
+
+/* Adds the directions of the chunk, in their order: direct light, or what the mesh and the floor reflect. */
 static pelt_result add_light(void *user, size_t first, size_t count, size_t block) {
     (void)block;
     const frame_work *w = user;
     const receivers *to = &w->to;
+    const pelt_mesh *mesh = &w->light->model->mesh;
     size_t channels = w->lamps->channel_count;
     for (size_t n = 0; n < w->chunk; n++) {
         const float *way = w->lamps->ways + 3 * (w->first + n);
         const double *radiance = w->lamps->radiance + (w->first + n) * channels;
         for (size_t r = first; r < first + count; r++) {
             float cosine = px_dot3(to->normals + 3 * r, way);
+            double *sums = to->sums + r * channels;
             if (!(cosine > MIN_COSINE))
                 continue;
             to->weights[r] += (double)cosine;
-            if (w->open[n * to->count + r])
+            bool open = w->open[n * to->count + r], floor = open && w->floor > -INFINITY && way[1] < 0;
+            double share = (double)cosine * w->light->desc.bounce;
+            if (!w->hits && open && !floor) {
                 for (size_t c = 0; c < channels; c++)
-                    to->sums[r * channels + c] += (double)cosine * radiance[c];
+                    sums[c] += (double)cosine * radiance[c];
+            } else if (w->hits && floor) {
+                add_floor(w, to->from + 3 * r, way, share, sums);
+            } else if (w->hits && !open) {
+                const px_ray_hit *hit = &w->hits[n * to->count + r];
+                const uint32_t *corners = mesh->triangles + 3 * (size_t)hit->triangle;
+                for (size_t e = 0; e < 3; e++) {
+                    size_t u = mesh->weld.of[corners[e]];
+                    if (hit->front == (w->sides[u] > 0))
+                        for (size_t c = 0; c < channels; c++)
+                            sums[c] += share * (double)hit->shares[e] * w->direct[u * channels + c];
+                }
+            }
         }
     }
     return PELT_OK;
 }
 
-/* Lights all receivers: out [class][channel]. */
-static pelt_result light_frame(frame_work *w, double *out) {
+/* Casts rays in all directions and adds their light to to.sums. */
+static pelt_result cast(frame_work *w, bool reflected) {
     pelt_context *context = w->light->context;
     receivers *to = &w->to;
-    size_t channels = w->lamps->channel_count;
-    uint32_t most = (uint32_t)px_min_size(w->lamps->count, px_max_size(HIT_BYTES / to->count, DIRECTION_BLOCK));
-    pelt_result result = PELT_OK;
-    memset(to->weights, 0, to->count * sizeof *to->weights);
-    memset(to->sums, 0, to->count * channels * sizeof *to->sums);
+    size_t ray = sizeof *w->open + (reflected ? sizeof *w->hits : 0);
+    uint32_t most = (uint32_t)px_min_size(w->lamps->count, px_max_size(HIT_BYTES / ray / to->count, DIRECTION_BLOCK));
     w->open = PX_ALLOC(context, uint8_t, px_mul_size(most, to->count));
-    if (!w->open)
-        return PELT_ERROR_MEMORY;
+    w->hits = reflected ? PX_ALLOC(context, px_ray_hit, px_mul_size(most, to->count)) : NULL;
+    pelt_result result = w->open && (!reflected || w->hits) ? PELT_OK : PELT_ERROR_MEMORY;
+    memset(to->weights, 0, to->count * sizeof *to->weights);
+    memset(to->sums, 0, to->count * w->lamps->channel_count * sizeof *to->sums);
     for (w->first = 0; result == PELT_OK && w->first < w->lamps->count; w->first += w->chunk) {
         w->chunk = (uint32_t)px_min_size(most, w->lamps->count - w->first);
         result = px_parallel(context, NULL, w->chunk, DIRECTION_BLOCK, trace_directions, w);
@@ -163,10 +221,32 @@ static pelt_result light_frame(frame_work *w, double *out) {
             result = px_parallel(context, NULL, to->count, RECEIVER_BLOCK, add_light, w);
     }
     px_free(context, w->open);
-    for (size_t r = 0; r < to->count; r++)
-        for (size_t c = 0; c < channels; c++)
-            out[to->classes[r] * channels + c] = to->weights[r] > 0 ? to->sums[r * channels + c] / to->weights[r] : 0;
+    px_free(context, w->hits);
     return result;
+}
+
+/* Adds the means over the rays of each receiver to out [class, then floor][channel]. */
+static void add_means(const frame_work *w, size_t count, double *out) {
+    size_t channels = w->lamps->channel_count;
+    for (size_t r = 0; r < count; r++)
+        for (size_t c = 0; c < channels && w->to.weights[r] > 0; c++) {
+            size_t at = r < w->to.class_count ? w->to.classes[r] : r;
+            out[at * channels + c] += w->to.sums[r * channels + c] / w->to.weights[r];
+        }
+}
+
+/* Lights all classes: out [class][channel], zeros before. */
+static pelt_result light_frame(frame_work *w, double *out) {
+    size_t channels = w->lamps->channel_count;
+    PX_TRY(cast(w, false));
+    add_means(w, w->to.class_count, out);
+    if (!(w->light->desc.bounce > 0) || !w->direct)
+        return PELT_OK;
+    memset(w->direct, 0, w->to.count * channels * sizeof *w->direct);
+    add_means(w, w->to.count, w->direct);
+    PX_TRY(cast(w, true));
+    add_means(w, w->to.class_count, out);
+    return PELT_OK;
 }
 
 /* Reads the vertices of one frame: out [vertex][3]. `points`: scratch. */
@@ -220,6 +300,7 @@ static pelt_result choose_sides(frame_work *w) {
         for (size_t u = 0; u < mesh->weld.count; u++)
             w->sides[u] = back ? -1 : 1;
         place_receivers(w);
+        memset(light, 0, mesh->weld.count * sizeof *light);
         PX_TRY(light_frame(w, light));
         mean_by_part(l, light, means[back]);
         for (uint32_t p = 0; p < mesh->part_count; p++)
@@ -289,6 +370,34 @@ static pelt_result take_frame(frame_work *w, uint32_t motion, uint32_t frame, bo
     return PELT_OK;
 }
 
+/* The lowest point of all frames. */
+static pelt_result find_floor(frame_work *w, float *points) {
+    px_light *l = w->light;
+    w->floor = INFINITY;
+    for (uint32_t m = 0; m < l->motion_count; m++)
+        for (uint32_t f = 0; f < l->clips[m].frame_count; f++) {
+            PX_TRY(read_frame(l, &l->clips[m], f, points, w->positions));
+            for (size_t i = 0; i < l->model->mesh.vertex_count; i++)
+                w->floor = fminf(w->floor, w->positions[3 * i + 1]);
+        }
+    return PELT_OK;
+}
+
+static pelt_result prepare_bounce(frame_work *w) {
+    size_t channels = w->lamps->channel_count;
+    double all = 0;
+    w->direct = PX_NEW(w->light->arena, double, px_mul_size(w->to.count, channels));
+    w->open_floor = PX_NEW(w->light->arena, double, channels);
+    if (!w->direct || !w->open_floor)
+        return PELT_ERROR_MEMORY;
+    for (size_t n = 0; n < w->lamps->count; n++)
+        all += fmax((double)w->lamps->ways[3 * n + 1], 0);
+    for (size_t n = 0; n < w->lamps->count; n++)
+        for (size_t c = 0; c < channels; c++)
+            w->open_floor[c] += fmax((double)w->lamps->ways[3 * n + 1], 0) / all * w->lamps->radiance[n * channels + c];
+    return PELT_OK;
+}
+
 pelt_result px_light_bake(px_light *l) {
     const pelt_mesh *mesh = &l->model->mesh;
     float *points = PX_NEW(l->arena, float, 3 * (size_t)mesh->points.count);
@@ -302,12 +411,17 @@ pelt_result px_light_bake(px_light *l) {
         return PELT_ERROR_MEMORY;
     PX_TRY(make_lamps(l, l->desc.kind, l->desc.directions, &given));
     PX_TRY(make_receivers(l, &w.to));
+    w.floor = -INFINITY;
+    if (l->desc.floor)
+        PX_TRY(find_floor(&w, points));
     for (uint32_t m = 0, k = 0; m < l->motion_count; m++)
         for (uint32_t f = 0; f < l->clips[m].frame_count; f++, k++) {
             PX_TRY(px_progress(l->context, "light", k, l->frame_count));
             PX_TRY(take_frame(&w, m, f, k == 0, points));
+            if (k == 0 && l->desc.bounce > 0)
+                PX_TRY(prepare_bounce(&w));
             PX_TRY(light_frame(&w, l->colors + k * l->column_count));
         }
-    l->ray_count = (uint64_t)l->frame_count * mesh->weld.count * (l->desc.directions / 2);
+    l->ray_count = (uint64_t)l->frame_count * w.to.count * (l->desc.directions / 2) * (w.direct ? 2 : 1);
     return PELT_OK;
 }

@@ -11,8 +11,8 @@
 
 #define FIELD(name) PELT_FIELD(pelt_light_desc, name)
 static const pelt_option options[] = {
-    {"kind", 0, PELT_OPTION_CHOICE, FIELD(kind), "ambient", 0, 0, "ambient|sky", NULL,
-     "ambient occlusion, or the light of a sky"},
+    {"kind", 0, PELT_OPTION_CHOICE, FIELD(kind), "ambient", 0, 0, "ambient|sky|transfer", NULL,
+     "ambient occlusion, the light of a sky, or transfer vectors for any light"},
     {"factors", 0, PELT_OPTION_CHOICE, FIELD(factors), "nmf", 0, 0, "nmf|svd", NULL,
      "non-negative patterns and weights, or those of least error"},
     {"rank", 0, PELT_OPTION_UINT, FIELD(rank), "4", 1, PELT_LIGHT_RANK_MAX, NULL, "N", "patterns of colour"},
@@ -20,8 +20,21 @@ static const pelt_option options[] = {
     {"reach", 0, PELT_OPTION_REAL, FIELD(reach), "0", 0, 1000, NULL, "SHARE",
      "length of rays, as a fraction of the mesh's diagonal; 0: unlimited"},
     {"sky", 0, PELT_OPTION_VECTOR, FIELD(sky), "1,1,1", 0, 1, NULL, "R,G,B",
-     "kind sky: light from above (+y), linear, 0 to 1 each"},
-    {"ground", 0, PELT_OPTION_VECTOR, FIELD(ground), "0.3,0.25,0.2", 0, 1, NULL, "R,G,B", "kind sky: light from below"},
+     "kind sky, transfer: light from above (+y), linear, 0 to 1 each"},
+    {"ground", 0, PELT_OPTION_VECTOR, FIELD(ground), "0.3,0.25,0.2", 0, 1, NULL, "R,G,B",
+     "kind sky, transfer: light from below"},
+    {"sun", 0, PELT_OPTION_VECTOR, FIELD(sun), "0.4,0.7,0.6", -1, 1, NULL, "X,Y,Z",
+     "kind transfer: direction to the sun of the baked colours"},
+    {"sun-color", 0, PELT_OPTION_VECTOR, FIELD(sun_color), "0.5,0.47,0.4", 0, 100, NULL, "R,G,B",
+     "kind transfer: its light on a surface that faces it"},
+    {"bands", 0, PELT_OPTION_UINT, FIELD(bands), "3", 3, 4, NULL, "N",
+     "kind transfer: of spherical harmonics; 3: 9 coefficients, 4: 16"},
+    {"transfer-rank", 0, PELT_OPTION_UINT, FIELD(transfer_rank), "8", 1, PELT_LIGHT_RANK_MAX, NULL, "N",
+     "kind transfer: patterns of transfer vectors"},
+    {"bounce", 0, PELT_OPTION_REAL, FIELD(bounce), "0", 0, 1, NULL, "ALBEDO",
+     "light reflected once by the rig and the floor; 0: none"},
+    {"floor", 0, PELT_OPTION_FLAG, FIELD(floor), "false", 0, 0, NULL, NULL,
+     "a floor at the lowest point of all frames (-y)"},
     {"fps", 0, PELT_OPTION_REAL, FIELD(fps), "0", 0, 100000, NULL, "N",
      "frames per second; 0: 30, or fewer where all motions together would have over 120 frames"},
 };
@@ -29,6 +42,8 @@ static const pelt_option options[] = {
 PX_DESC(light, options)
 
 static pelt_result check(const px_light *l) {
+    if (l->desc.sun[0] == 0 && l->desc.sun[1] == 0 && l->desc.sun[2] == 0)
+        return px_fail(l->context, PELT_ERROR_USAGE, "pelt_light_desc.sun is 0, 0, 0: it should be a direction");
     if (l->model->mesh.triangle_count == 0)
         return px_fail(l->context, PELT_ERROR_INPUT, "there are no triangles for light to fall on");
     if (l->model->skeleton.joint_count == 0 && l->model->clip_count > 0)
@@ -67,7 +82,9 @@ static pelt_result take_frames(px_light *l) {
         l->motion_frames[m + 1] = (uint32_t)frames;
     }
     l->frame_count = (uint32_t)frames;
-    l->channel_count = l->desc.kind == PELT_LIGHT_SKY ? 3 : 1;
+    l->channel_count = l->desc.kind == PELT_LIGHT_TRANSFER ? l->desc.bands * l->desc.bands
+                       : l->desc.kind == PELT_LIGHT_SKY    ? 3
+                                                           : 1;
     l->column_count = (size_t)model->mesh.weld.count * l->channel_count;
     return PELT_OK;
 }
@@ -110,6 +127,8 @@ pelt_result px_light_take(px_light *l) {
 
 static pelt_result run(px_light *l, pelt_light_report *report) {
     PX_TRY(px_light_take(l));
+    if (l->desc.kind == PELT_LIGHT_TRANSFER)
+        PX_TRY(px_light_transfer(l, report));
     PX_TRY(factor(l, report));
     measure_colors(l, report);
     report->frame_count = l->frame_count;

@@ -3,6 +3,7 @@
  *   light.c    options and entry point
  *   rays.h     occlusion of bundles of rays
  *   bake.c     light at every vertex in every frame
+ *   transfer.c precomputed radiance transfer
  *   factor.c   low-rank factorisation of colours over time, A ≈ W·H
  *   apply.c    patterns H as morphs of the model, weights W as tracks
  */
@@ -28,9 +29,13 @@ typedef struct px_light {
     size_t column_count;     /* M: classes of mesh.weld × channels */
     double *colors;          /* A [F][class][channel], ≥ 0 */
     uint64_t ray_count;
-    uint32_t rank;    /* R: number of patterns */
-    double *weights;  /* W [F][R] */
-    double *patterns; /* H [R][M] */
+    double *transfer;        /* [F][class][coefficient], or NULL */
+    size_t transfer_columns; /* classes × coefficients */
+    uint32_t transfer_rank;
+    double *transfer_weights, *transfer_patterns; /* as weights and patterns */
+    uint32_t rank;                                /* R: number of patterns */
+    double *weights;                              /* W [F][R] */
+    double *patterns;                             /* H [R][M] */
 } px_light;
 
 /* Computes `colors`. Needs context, arena, model and desc. */
@@ -50,6 +55,17 @@ pelt_result px_light_nmf(pelt_context *context, const double *a, size_t frame_co
 /* RMS error of a − W·H, and its largest absolute entry (`most`, or NULL). */
 pelt_result px_light_error(pelt_context *context, const double *a, size_t frame_count, size_t column_count,
                            uint32_t rank, const double *weights, const double *patterns, double *rms, double *most);
+
+/* ---- Transfer --------------------------------------------------------------------------------------------- */
+
+/* Real spherical harmonics of a unit vector: out [band_count²]; 3 or 4 bands. */
+void px_harmonics(const double d[3], uint32_t band_count, double *out);
+/* The light of the desc: out [bands²][red, green, blue]. */
+void px_light_environment(const pelt_light_desc *desc, double out[][3]);
+/* Compresses `colors`, which hold transfer vectors, and replaces them by the colours in the chosen light. */
+pelt_result px_light_transfer(px_light *light, pelt_light_report *report);
+/* Stores the compressed vectors with the model. */
+pelt_result px_light_store(px_light *light);
 
 /* Writes colours, morphs and tracks to the model. */
 pelt_result px_light_apply(px_light *light);

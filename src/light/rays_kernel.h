@@ -180,8 +180,10 @@ INLINE uint32_t enter(const px_view_group *group, const float at[3]) {
     uint32_t bits = 0;
     for (uint32_t s = 0; s < PX_LEAF; s += LANES) {
         lanes_mask in = lanes_load(group->top + s) > at[2];
-        for (int c = 0; c < 2; c++)
-            in &= (lanes_load(group->low[c] + s) <= at[c]) & (lanes_load(group->high[c] + s) >= at[c]);
+        for (int c = 0; c < 2; c++) {
+            in &= lanes_load(group->low[c] + s) <= at[c];
+            in &= lanes_load(group->high[c] + s) >= at[c];
+        }
         bits |= bits_of(in) << s;
     }
     return bits;

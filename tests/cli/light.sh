@@ -26,6 +26,16 @@ json sky.json 'r.rank === 2 && r.mean > 0.1 && r.mean < 0.8'
 run 0 light lit.glb -o lit.glb --directions 16 --rank 1
 err "the file has vertex colours"
 
+# Radiance transfer: compressed vectors, colours in a chosen light, a page; what has no effect is refused.
+run 0 light troll.glb -o prt.glb --kind transfer --bounce 0.5 --floor --directions 32 --transfer-rank 5 --bands 4 --json prt.json
+out "16 coefficients in 5 patterns"
+json prt.json 'r.coefficients === 16 && r.transfer_errors.length === 6 && r.transfer_errors.every((e, k) => k === 0 || e < r.transfer_errors[k - 1])'
+run 1 light troll.glb -o no.glb --bands 4
+err "without --kind transfer"
+run 1 light troll.glb -o no.glb --kind transfer --sun 0,0,0
+err "it should be a direction"
+missing no.glb
+
 # Pictures show it.
 run 0 view lit.glb --png lit.png --size 40x40 --mode colors --frame 3
 run 0 view lit.glb --png clay.png --size 40x40 --frame 3

@@ -13,6 +13,7 @@ import {
 import { type GLTF, GLTFLoader, type GLTFParser } from "three/examples/jsm/loaders/GLTFLoader.js";
 import { MeshoptDecoder } from "three/examples/jsm/libs/meshopt_decoder.module.js";
 import { Driven } from "./driven";
+import { Relight } from "./relight";
 
 export interface Part {
     name: string;
@@ -62,6 +63,8 @@ export interface Model {
     joints: Joint[];
     /** Pose drivers. */
     driven?: Driven;
+    /** Radiance transfer. */
+    light?: Relight;
     /** Influences per vertex, K. */
     influences: number;
     /** [vertex][K]. */
@@ -321,6 +324,7 @@ export async function loadModel(glb: ArrayBuffer): Promise<Model> {
     rig.findParents();
     const model = makeModel(gltf, makeParts(drawn), rig);
     model.driven = await Driven.find(gltf, model.parts);
+    model.light = Relight.find(gltf, model.parts, model.vertexCount);
     model.parts.forEach((part, p) => {
         part.twin = model.parts.find((other, o) => o < p && bones[o] === bones[p] && shareVertices(other, part));
         copyTriangles(model, part);

@@ -11,7 +11,8 @@ export type ModeName =
     | "influences"
     | "displacement"
     | "error"
-    | "shading";
+    | "shading"
+    | "light";
 
 /** Degrees at the top of the scale of shading errors. */
 const SHADING_SCALE = 30;
@@ -33,6 +34,9 @@ export interface ModeInput {
     error: Float32Array;
     /** [vertex] degrees between the displayed normals and those of the source's triangles. */
     shading: Float32Array;
+    /** The animation of the file and the time that are shown. */
+    motion: number | undefined;
+    time: number;
     /** The distances at the top of the colour scales. */
     displacementScale: number;
     errorScale: number;
@@ -162,5 +166,16 @@ export const MODES: Mode[] = [
             map: HEAT,
             ticks: ["0°", `${SHADING_SCALE / 2}°`, `≥ ${SHADING_SCALE}°`],
         }),
+    },
+    {
+        name: "light",
+        label: "Light",
+        key: "h",
+        moves: true,
+        paint: ({ model, motion, time }, colors) => {
+            model.light?.paint(motion, time, colors);
+            for (const { firstVertex, vertexCount, color } of model.parts)
+                for (let e = 3 * firstVertex; e < 3 * (firstVertex + vertexCount); e++) colors[e] *= color[e % 3];
+        },
     },
 ];

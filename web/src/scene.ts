@@ -11,6 +11,7 @@ import {
     LineBasicMaterial,
     LineSegments,
     Mesh,
+    MeshBasicMaterial,
     MeshLambertMaterial,
     PerspectiveCamera,
     Scene,
@@ -30,11 +31,13 @@ function dynamic(array: Float32Array, width = 3): BufferAttribute {
     return new BufferAttribute(array, width).setUsage(DynamicDrawUsage);
 }
 
-export type Surface = "colors" | "materials" | "plain";
+export type Surface = "colors" | "materials" | "plain" | "light";
 
 interface Materials {
     painted: MeshLambertMaterial;
     plain: MeshLambertMaterial;
+    /** Vertex colours are the light that leaves the surface. */
+    light: MeshBasicMaterial;
     /** One per part. */
     looks: MeshLambertMaterial[];
     wire: LineBasicMaterial;
@@ -53,8 +56,9 @@ function makeMaterials(model: Model, skin?: GpuSkin): Materials {
     const plain = new MeshLambertMaterial({ ...surface, vertexColors: false, color: new ThreeColor(...CLAY) });
     const looks = model.parts.map(({ map }) => new MeshLambertMaterial({ ...surface, map, alphaTest: map ? 0.5 : 0 }));
     const wire = new LineBasicMaterial({ transparent: true, opacity: 0.35 });
-    if (skin) for (const material of [painted, plain, wire, ...looks]) skin.patch(material);
-    return { painted, plain, looks, wire };
+    const light = new MeshBasicMaterial(surface);
+    if (skin) for (const material of [painted, plain, light, wire, ...looks]) skin.patch(material);
+    return { painted, plain, light, looks, wire };
 }
 
 /** One displayed copy of the model: result or source. */
@@ -90,8 +94,8 @@ export class Shape {
 
     /** Vertex colours alone, the file's own materials, or neither. */
     use(surface: Surface): void {
-        const { looks, painted, plain } = this.materials;
-        this.mesh.material = surface === "materials" ? looks : surface === "colors" ? painted : plain;
+        const { looks, painted, plain, light } = this.materials;
+        this.mesh.material = { materials: looks, colors: painted, plain, light }[surface];
     }
 
     showWireframe(shown: boolean): void {
@@ -187,8 +191,8 @@ export class Stage {
             if (shape) this.scene.remove(shape.mesh);
             shape?.dispose();
         }
-        for (const { painted, plain, looks, wire } of this.materials)
-            for (const material of [painted, plain, wire, ...looks]) material.dispose();
+        for (const { painted, plain, light, looks, wire } of this.materials)
+            for (const material of [painted, plain, light, wire, ...looks]) material.dispose();
         this.skin?.dispose();
         const fits = GpuSkin.fits(model, poser, this.renderer.capabilities.maxTextureSize);
         this.skin = fits ? new GpuSkin(model, poser) : undefined;

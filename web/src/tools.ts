@@ -38,6 +38,7 @@ export function modesOf({ model, poser }: Subject, animation: Animation): Mode[]
         influences: skinned,
         displacement: animation.times.length > 1,
         error: isCompared(animation),
+        light: model.light !== undefined,
         shading: isCompared(animation) && model.triangles.length > 0 && poser.hasNormals,
     };
     return MODES.filter(({ name }) => needs[name] ?? true);
@@ -91,6 +92,7 @@ export function showTools(state: State): void {
     byId<HTMLSelectElement>("mode").value = state.mode;
     byId("stage").dataset.view = state.view;
     byId("hint").hidden = !state.pose;
+    byId("sun").hidden = state.mode !== "light";
 }
 
 export function showLegend(legend: Legend | undefined): void {

@@ -84,6 +84,7 @@ export class Viewer {
         byId<HTMLSelectElement>("mode").addEventListener("change", (event) =>
             this.setMode((event.target as HTMLSelectElement).value as ModeName),
         );
+        for (const id of ["sun-turn", "sun-height"]) byId(id).addEventListener("input", () => this.turnSun());
     }
 
     /** Replaces the displayed data. */
@@ -111,6 +112,8 @@ export class Viewer {
         this.overlays = new Overlays(this.stage.overlays, model, size, data.voxels, data.lattice);
         this.stage.frame(extent);
         this.panels.setSubject(subject);
+        byId<HTMLInputElement>("sun-turn").value = String(model.light?.turn ?? 0);
+        byId<HTMLInputElement>("sun-height").value = String(model.light?.height ?? 0);
         this.timeline.setAnimations(subject.animations);
         this.title();
         this.showAnimation();
@@ -153,6 +156,14 @@ export class Viewer {
         if (!this.modes().some(({ name }) => name === mode)) return;
         const { joint } = this.store.state;
         this.store.set({ mode, joint: mode === "weights" ? Math.max(joint, 0) : joint });
+    }
+
+    /** Turns the sun of the light mode to where its sliders are. */
+    private turnSun(): void {
+        const [turn, height] = ["sun-turn", "sun-height"].map((id) => Number(byId<HTMLInputElement>(id).value));
+        this.subject.model.light?.setSun(turn, height);
+        this.paint();
+        this.stage.invalidate();
     }
 
     setView(view: View): void {
@@ -361,6 +372,8 @@ export class Viewer {
             shading: this.shadingError,
             displacementScale: this.measures.displacementScale,
             errorScale: this.measures.curve?.scale || 1,
+            motion: this.animation.motion,
+            time: this.animation.times[this.store.state.frame] + this.animation.offset,
             format: (value) => figure(value, 3),
         };
     }
@@ -370,7 +383,8 @@ export class Viewer {
         if (this.mode.name === "shading") this.measureShading();
         this.mode.paint(input, this.colors.array as Float32Array);
         this.colors.needsUpdate = true;
-        const surface = this.mode.name === "material" ? "materials" : "colors";
+        const { name } = this.mode;
+        const surface = name === "material" ? "materials" : name === "light" ? "light" : "colors";
         // Beside the errors of the result, the source shows its own shape.
         const compares = this.mode.name === "error" || this.mode.name === "shading";
         this.stage.use(surface, compares && this.store.state.view === "side" ? "plain" : surface);
