@@ -9,7 +9,7 @@
 #include "light/rays.h"
 
 #define RECEIVER_BLOCK  64u
-#define DIRECTION_BLOCK 4u
+#define DIRECTION_BLOCK 8u
 #define SIDE_DIRECTIONS 64u                /* to decide which side of triangles is lit */
 #define HIT_BYTES       ((size_t)16 << 20) /* results of rays held at a time, about */
 #define RAY_OFFSET      1e-4               /* fraction of the diagonal: rays start this far above the surface */

@@ -144,25 +144,22 @@ void px_ray_mesh_below(const px_ray_mesh *mesh, const float from[3], const float
 pelt_result px_view_make(pelt_context *context, const px_ray_mesh *mesh, px_view *view) {
     size_t cells = (size_t)(CELLS_PER_GROUP * mesh->group_count) + 16;
     *view = (px_view){.entry_most = (size_t)ENTRIES_PER_GROUP * mesh->group_count + 16};
-    view->leaves = PX_ALLOC(context, px_view_leaf, mesh->leaf_count);
-    view->groups = PX_ALLOC(context, px_view_group, mesh->group_count);
-    view->boxes = PX_ALLOC(context, px_view_box, mesh->group_count);
-    view->first = PX_ALLOC(context, uint32_t, cells + 1);
-    view->tops = PX_ALLOC(context, float, cells);
-    view->entries = PX_ALLOC(context, uint32_t, view->entry_most);
-    if (view->leaves && view->groups && view->boxes && view->first && view->tops && view->entries)
-        return PELT_OK;
-    px_view_free(context, view);
-    return PELT_ERROR_MEMORY;
+    size_t leaves = mesh->leaf_count * sizeof *view->leaves, groups = mesh->group_count * sizeof *view->groups,
+           boxes = mesh->group_count * sizeof *view->boxes, entries = view->entry_most * sizeof *view->entries;
+    uint8_t *memory = PX_ALLOC(context, uint8_t, leaves + groups + boxes + entries + (2 * cells + 1) * sizeof(float));
+    if (!memory)
+        return PELT_ERROR_MEMORY;
+    view->leaves = (px_view_leaf *)(void *)memory; /* all consist of values of four bytes */
+    view->groups = (px_view_group *)(void *)(memory + leaves);
+    view->boxes = (px_view_box *)(void *)(memory + leaves + groups);
+    view->entries = (uint32_t *)(void *)(memory + leaves + groups + boxes);
+    view->tops = (float *)(void *)(memory + leaves + groups + boxes + entries);
+    view->first = (uint32_t *)(void *)(view->tops + cells);
+    return PELT_OK;
 }
 
 void px_view_free(pelt_context *context, px_view *view) {
     px_free(context, view->leaves);
-    px_free(context, view->groups);
-    px_free(context, view->boxes);
-    px_free(context, view->first);
-    px_free(context, view->tops);
-    px_free(context, view->entries);
 }
 
 static void cell_range(const px_view *v, const px_view_box *box, uint32_t from[2], uint32_t to[2]) {
