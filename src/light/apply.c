@@ -157,9 +157,9 @@ pelt_result px_light_apply(px_light *l) {
     pelt_motion *motions = PX_NEW(model->memory, pelt_motion, model->motion_count);
     if (!w.means || !w.scales || !w.sampled || !motions)
         return PELT_ERROR_MEMORY;
-    model->transfer = NULL;
+    const pelt_transfer *transfer = NULL;
     if (l->transfer)
-        PX_TRY(px_light_store(l));
+        PX_TRY(px_light_store(l, &transfer));
     find_means(&w);
     float *colors = mean_colors(&w);
     if (!colors)
@@ -182,6 +182,7 @@ pelt_result px_light_apply(px_light *l) {
         model->changed |= PELT_CHANGED_MORPHS | PELT_CHANGED_MOTIONS;
     }
     model->mesh.colors = colors;
+    model->transfer = transfer;
     model->changed |= PELT_CHANGED_COLORS;
     return PELT_OK;
 }

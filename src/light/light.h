@@ -64,8 +64,8 @@ void px_harmonics(const double d[3], uint32_t band_count, double *out);
 void px_light_environment(const pelt_light_desc *desc, double out[][3]);
 /* Compresses `colors`, which hold transfer vectors, and replaces them by the colours in the chosen light. */
 pelt_result px_light_transfer(px_light *light, pelt_light_report *report);
-/* Stores the compressed vectors with the model. */
-pelt_result px_light_store(px_light *light);
+/* Makes the compressed vectors in the model's memory. */
+pelt_result px_light_store(px_light *light, const pelt_transfer **out);
 
 /* Writes colours, morphs and tracks to the model. */
 pelt_result px_light_apply(px_light *light);

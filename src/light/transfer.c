@@ -93,8 +93,8 @@ pelt_result px_light_transfer(px_light *l, pelt_light_report *report) {
     return PELT_OK;
 }
 
-/* Stores the patterns with the model: [plane][vertex][4], values of a vertex in the order [pattern][coefficient]. */
-pelt_result px_light_store(px_light *l) {
+/* Patterns: [plane][vertex][4], values of a vertex in the order [pattern][coefficient]. */
+pelt_result px_light_store(px_light *l, const pelt_transfer **out) {
     pelt_model *model = l->model;
     size_t vertices = model->mesh.vertex_count, coefficients = l->transfer_columns / model->mesh.weld.count;
     size_t values = l->transfer_rank * coefficients, planes = (values + 3) / 4;
@@ -137,6 +137,6 @@ pelt_result px_light_store(px_light *l) {
         t->sun[c] = (float)(l->desc.sun[c] / length);
         t->sun_color[c] = (float)l->desc.sun_color[c];
     }
-    model->transfer = t;
+    *out = t;
     return PELT_OK;
 }
