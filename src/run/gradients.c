@@ -2,7 +2,7 @@
  *
  * The gradient at a vertex is the mean of those of the linear weights in its triangles, weighted by area as the normal of a
  * vertex is, in the tangent plane. Triangles are those of the vertex's smooth piece of surface (core/shading.h): across
- * seams, not across hard edges. Measured on nine rigs, that is closer to the posed surface than a least-squares fit over
+ * seams, not across hard edges. Measured on eight rigs, that is closer to the posed surface than a least-squares fit over
  * the edges (horse of 30 bones: 7.4 against 7.8 degrees, CesiumMan 4.2 against 5.3).
  */
 #include "core/core.h"
