@@ -116,6 +116,27 @@ static void keeps_rows(void **state) {
     }
 }
 
+/* Radiance transfer too: its patterns have one row per vertex. */
+static void keeps_transfer(void **state) {
+    (void)state;
+    level_test t;
+    begin(&t, "creature", 600, 0.5);
+    pelt_light_desc light = pelt_light_desc_default();
+    light.kind = PELT_LIGHT_TRANSFER;
+    light.directions = 32;
+    light.fps = 2;
+    test_ok(&t.test, pelt_light(t.context, t.model, &light, NULL));
+    pelt_model_destroy(t.level);
+    pelt_simplify_desc desc = pelt_simplify_desc_default();
+    test_ok(&t.test, pelt_simplify_levels(t.context, t.model, &desc, &(double){0.5}, 1, &t.level, &t.report));
+    const pelt_transfer *a = t.model->transfer, *b = t.level->transfer;
+    assert_true(a && b && a->patterns != b->patterns && a->plane_count == b->plane_count);
+    for (size_t n = 0; n < a->plane_count; n++)
+        same_rows(&t, a->patterns + 4 * n * t.model->mesh.vertex_count,
+                  b->patterns + 4 * n * t.level->mesh.vertex_count, 4 * sizeof(float));
+    end(&t);
+}
+
 /* Positions too, when that is asked for. */
 static void keeps_positions(void **state) {
     (void)state;
@@ -584,6 +605,7 @@ static void is_cancelled(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_rows),
+        cmocka_unit_test(keeps_transfer),
         cmocka_unit_test(keeps_positions),
         cmocka_unit_test(stays_closed),
         cmocka_unit_test(turns_nothing),

@@ -135,6 +135,27 @@ static pelt_result take_skin(const level *l, pelt_skin *skin) {
     return gather(l, skin->weights, skin->influence_count * sizeof *skin->weights, &skin->weights);
 }
 
+/* Radiance transfer with the planes of the kept vertices. */
+static pelt_result take_transfer(const level *l, const pelt_transfer **out) {
+    const pelt_transfer *from = l->s->model->transfer;
+    *out = NULL;
+    if (!from)
+        return PELT_OK;
+    size_t before = l->s->model->mesh.vertex_count, count = l->mesh.vertex_count;
+    pelt_transfer *to = PX_NEW(l->target->memory, pelt_transfer, 1);
+    float *patterns = PX_NEW(l->target->memory, float, 4 * count * from->plane_count);
+    if (!to || !patterns)
+        return PELT_ERROR_MEMORY;
+    for (size_t n = 0; n < from->plane_count; n++)
+        for (size_t i = 0; i < count; i++)
+            memcpy(patterns + 4 * (n * count + i), from->patterns + 4 * (n * before + l->kept[i]),
+                   4 * sizeof *patterns);
+    *to = *from;
+    to->patterns = patterns;
+    *out = to;
+    return PELT_OK;
+}
+
 static pelt_result take_offsets(const level *l, const pelt_morph *from, const pelt_morph *to, const float **offsets) {
     if (!*offsets)
         return PELT_OK;
@@ -343,6 +364,7 @@ static pelt_result build(level *l, px_arena *arena) {
     pelt_skin skin;
     pelt_morph_set morphs;
     pelt_clip *clips = NULL;
+    const pelt_transfer *transfer;
     uint8_t *marks = PX_NEW(arena, uint8_t, mesh->vertex_count);
     uint32_t *numbers = PX_NEW(arena, uint32_t, mesh->points.count);
     l->kept = PX_NEW(arena, uint32_t, mesh->vertex_count);
@@ -364,10 +386,12 @@ static pelt_result build(level *l, px_arena *arena) {
     PX_TRY(take_skin(l, &skin));
     PX_TRY(take_morphs(l, &morphs));
     PX_TRY(take_clips(l, &clips));
+    PX_TRY(take_transfer(l, &transfer));
     l->target->mesh = l->mesh;
     l->target->skin = skin;
     l->target->morphs = morphs;
     l->target->clips = clips;
+    l->target->transfer = transfer;
     l->target->clip_count = s->model->clip_count;
     l->target->changed = s->model->changed | PELT_CHANGED_VERTICES | PELT_CHANGED_POSITIONS;
     return PELT_OK;
