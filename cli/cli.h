@@ -161,6 +161,7 @@ bool session_interrupted(void);
 
 /* Allocate zeroed memory, resize, or format text. The caller frees the result. Out of memory ends the program. */
 void *must_alloc(size_t count, size_t size);
+_Noreturn void end_without_memory(void);
 void *must_resize(void *pointer, size_t count, size_t size);
 char *must_format(const char *format, ...) PELT_PRINTF(1, 2);
 char *must_format_list(const char *format, va_list list) PELT_PRINTF(1, 0);

@@ -42,7 +42,7 @@ exit_code verb_require(cli_session *session, const char *name, const cli_verb **
 
 /* ---- Memory ----------------------------------------------------------------------------------------------- */
 
-static _Noreturn void end_without_memory(void) {
+_Noreturn void end_without_memory(void) {
     fputs("pelt: out of memory\n", stderr);
     exit(EXIT_INPUT);
 }

@@ -155,10 +155,27 @@ static const char style[] =
     ".fine{stroke-opacity:.18}@media(prefers-color-scheme:dark){text{fill:#e6edf3}.ground,.hollow{fill:#0d1117}}"
     "</style>\n";
 
+typedef struct svg_text {
+    char *data;
+    size_t size;
+} svg_text;
+
+static ssize_t append_text(void *user, const char *bytes, size_t count) {
+    svg_text *text = user;
+    text->data = must_resize(text->data, text->size + count + 1, 1);
+    memcpy(text->data + text->size, bytes, count);
+    text->size += count;
+    text->data[text->size] = 0;
+    return (ssize_t)count;
+}
+
 char *plot_svg(const char *title, const plot *plots, size_t count) {
-    char *text = NULL;
-    size_t size = 0, lines = 0;
-    FILE *out = open_memstream(&text, &size);
+    svg_text text = {0};
+    size_t lines = 0;
+    /* Not open_memstream: glibc's drops data silently when out of memory. */
+    FILE *out = fopencookie(&text, "w", (cookie_io_functions_t){.write = append_text});
+    if (!out)
+        end_without_memory();
     for (size_t p = 0; p < count; p++) {
         size_t needed = (plots[p].count + COLUMNS - 1) / COLUMNS;
         lines = needed > lines ? needed : lines;
@@ -179,5 +196,5 @@ char *plot_svg(const char *title, const plot *plots, size_t count) {
     }
     fputs("</svg>\n", out);
     fclose(out);
-    return text;
+    return text.data;
 }

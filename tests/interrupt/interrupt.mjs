@@ -33,6 +33,7 @@ const ROWS = [
     ["decompose", ["mesh.obj", "clip.pc2", "-o", "out/a.glb", "-b", "2", "--iterations", "2"], ["a.glb"]],
     ["decompose", ["mesh.obj", "clip.pc2", "-o", "out/a.glb", "-b", "2", "--iterations", "2", "--corrections", "2"], ["a.glb"]],
     ["bind", ["rig.glb", "-o", "out/a.glb", "--resolution", "16"], ["a.glb"]],
+    ["bind", ["rig.glb", "-o", "out/a.glb", "--resolution", "16", "--also", "rig.glb=out/b.glb"], ["a.glb", "b.glb"]],
     ["correct", ["rig.glb", "clip.pc2", "--rank", "1", "-o", "out/a.glb"], ["a.glb"]],
     ["correct", ["rig.glb", "--driver", "pose", "--poses", "poses", "-o", "out/a.glb"], ["a.glb"]],
     ["edit", ["rig.glb", "--displace", "numbers", "-o", "out/a.glb"], ["a.glb"]],
@@ -49,6 +50,7 @@ const ROWS = [
     ["collide", ["rig.glb", "rig.glb"], []],
     ["study", ["mesh.obj", "clip.pc2", "--bones", "2", "--corrections", "1", "--csv", "out/a.csv"], ["a.csv"]],
     ["study", ["mesh.obj", "clip.pc2", "--bones", "2", "--methods", "svd", "--svg", "out/a.svg"], ["a.svg"], "--report"],
+    ["study", ["mesh.obj", "clip.pc2", "--bones", "2", "--methods", "svd", "--write", "out"], ["svd-5.pc2"], "--report"],
     ["view", ["rig.glb", "--png", "out/a.png", "--size", "32x32"], ["a.png"], "--report"],
     ["view", ["rig.glb", "-o", "out/a.html"], ["a.html"], "--report"],
     ["man", ["--all", "out"], ["pelt.1", ...verbs.map((verb) => `pelt-${verb}.1`)], "--json --report"],
@@ -58,7 +60,7 @@ const REPORTS = [["--json", "r.json"], ["--report", "r.html"]];
 // Options with a file that is read.
 const READS = [
     "--skeleton", "--poses", "--unseen", "--rest", "--original", "--displace", "--soft-map", "--pin-map", "--stiffness-map",
-    "--damping-map", "--map", "--pose", "--source",
+    "--damping-map", "--map", "--pose", "--source", "--paint-file",
 ];
 
 function makeInputs() {
