@@ -137,7 +137,13 @@ static void test_rays(void **state) {
             }
             if (simd == PELT_SIMD_SCALAR)
                 memcpy(hits, all.hits, sizeof hits);
-            assert_memory_equal(all.hits, hits, sizeof hits);
+            for (uint32_t r = 0; r < ORIGINS;
+                 r++) { /* by field: hits have padding, and without a triangle no more is set */
+                assert_int_equal(all.hits[r].triangle, hits[r].triangle);
+                assert_true(hits[r].triangle == PELT_NONE || all.hits[r].front == hits[r].front);
+                if (hits[r].triangle != PELT_NONE)
+                    assert_memory_equal(all.hits[r].shares, hits[r].shares, sizeof hits[r].shares);
+            }
         }
         for (uint32_t r = 0; r < ORIGINS; r++) { /* the nearest hit is where its coordinates say, on the ray */
             const px_ray_hit *hit = &hits[r];

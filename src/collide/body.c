@@ -126,7 +126,7 @@ static void pose_block(const pelt_body *body, uint32_t number) {
     for (uint32_t m = block->morph; m < block->morph + block->morph_count; m++) {
         float weight = body->weights[tree->block_morphs[m]];
         for (size_t e = 0; e < BLOCK_QUADS && weight != 0; e++)
-            sums[e] += weight * px_quad_load(tree->shifts[m][0] + 4 * e);
+            sums[e] += weight * px_quad_load((const float *)tree->shifts[m] + 4 * e);
     }
     memcpy(morphed, sums, sizeof sums);
     skin_vertices(body, tree->block_bones + first, tree->block_weights + first, morphed[0], body->posed[number]);

@@ -10,7 +10,7 @@ if "$PELT" info square.glb 2>log/err | grep -q 'format'; then :; else
 fi
 
 run 0 info rig.glb
-out "bones       2"
+out "bones         2"
 for file in square rig; do
     run 0 convert -q $file.glb plain.glb
     ! grep -aq 'KHR_draco\|DRACO' plain.glb || fail "plain.glb is compressed"
