@@ -52,7 +52,7 @@ typedef enum abc_pod {
     ABC_I32 = 6,
     ABC_F32 = 10,
     ABC_F64 = 11
-} abc_pod; /* the types in use */
+} abc_pod; /* only the types that are read */
 
 typedef struct abc_property {
     px_text name, metadata;
@@ -135,7 +135,7 @@ typedef struct abc_xform {
 
 typedef struct abc_mesh {
     const char *name;       /* path of the object, "body/bodyShape" */
-    uint32_t xform;         /* PELT_NONE: none */
+    uint32_t xform;         /* index of the transform above it; PELT_NONE: none */
     uint32_t first_point;   /* index of its first point in the model */
     uint32_t point_count;   /* number of points */
     abc_property positions; /* positions of the points */

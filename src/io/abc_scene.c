@@ -121,7 +121,7 @@ static pelt_result add_mesh(walker *w, const abc_object *object, uint32_t xform)
     return PELT_OK;
 }
 
-/* ---- Walking ---------------------------------------------------------------------------------------------- */
+/* ---- Traversal -------------------------------------------------------------------------------------------- */
 
 static pelt_result add_xform(walker *w, const abc_object *object, uint32_t *xform) {
     abc_xform *added = px_list_room(w->archive->context, &w->xforms, 1, sizeof *added);

@@ -145,7 +145,7 @@ static pelt_result local_matrix(const abc_scene *scene, const abc_xform *xform, 
     return PELT_OK;
 }
 
-/* ---- Chains ----------------------------------------------------------------------------------------------- */
+/* ---- World transforms ------------------------------------------------------------------------------------- */
 
 bool px_abc_xform_moves(const abc_scene *scene, uint32_t xform) {
     for (; xform != PELT_NONE; xform = scene->xforms[xform].parent) {

@@ -18,7 +18,7 @@
 
 #include <math.h>
 
-/* Joints get position channels if they move from their offset by more than this fraction of the skeleton's size. */
+/* Joints get position channels if they move from their offset by more than this fraction of the longest bone. */
 #define STILL 1e-5
 /* Limit on indentation: deeper joints are not indented further. */
 #define MAX_INDENT 32u
@@ -43,13 +43,13 @@ typedef struct writer {
     px_arena *arena;
     px_output_file *file;
     px_buffer text;
-    double rate;
+    double rate; /* frames per second */
     uint32_t frame_count;
     written_joint *joints;
     uint32_t *order; /* [joint] depth-first order: parents before children */
     pelt_transform *locals;
     pelt_affine *globals;
-    double size;           /* size of the rest pose */
+    double size;           /* length of the longest bone at rest */
     uint32_t scaled_joint; /* first joint with a scale, or PELT_NONE */
 } writer;
 
@@ -349,7 +349,7 @@ static pelt_result write_motion(writer *w) {
     return hand_on(w);
 }
 
-/* ---- The whole file --------------------------------------------------------------------------------------- */
+/* ---- Entry point ------------------------------------------------------------------------------------------ */
 
 static pelt_result choose_motion(writer *w, const pelt_save_desc *desc) {
     const pelt_model *model = w->model;

@@ -135,7 +135,7 @@ px_draco_result px_draco_decode(const uint8_t *data, size_t size, px_draco_take 
         result = DecodeStream(data, size, take, user, &decoded->mesh);
     } catch (const std::bad_alloc &) {
         result = PX_DRACO_MEMORY;
-    } catch (...) { // std::length_error, when a number makes no sense
+    } catch (...) { // std::length_error, from an invalid count
         result = PX_DRACO_DAMAGED;
     }
     if (result == PX_DRACO_OK)

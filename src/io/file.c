@@ -149,19 +149,19 @@ struct px_output_file {
     const char *path;      /* as given by the caller */
     const char *place;     /* final path */
     const char *temporary; /* path while it is written; NULL: written directly, or already renamed */
-    const char *backup;    /* the file that was at `place` before, until all files are renamed; NULL: none */
+    const char *backup;    /* backup of the old file at `place`, until all files are renamed; NULL: none */
     bool renamed;
 };
 
 struct px_output {
     px_arena *arena;
     bool replace;
-    px_output_file *files; /* the last opened first, which is the order of renaming: the main file appears last */
-    px_output_file *open;  /* the one being written, or NULL */
+    px_output_file *files; /* last opened first. Renamed in this order: the file opened first appears last */
+    px_output_file *open;  /* the file being written, or NULL */
     int descriptor;        /* descriptor of `open` */
     size_t used;           /* bytes used in buffer */
     char *buffer;          /* [OUTPUT_BUFFER] */
-    px_buffer *memory;     /* written instead of files; NULL: files */
+    px_buffer *memory;     /* receives all bytes; NULL: write files */
 };
 
 px_output *px_output_begin(pelt_context *context, bool replace) {
@@ -183,7 +183,8 @@ px_output *px_output_begin_memory(pelt_context *context, px_buffer *memory) {
     return output;
 }
 
-/* Temporary path in the same folder: "folder/.name.pelt-1234" for "folder/name", with the ending behind it. */
+/* Temporary path in the same folder: "folder/.name.pelt-1234" for "folder/name" in process 1234, followed by
+ * `ending`. */
 static const char *temporary_path(px_output *output, const char *path, const char *ending) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
@@ -304,11 +305,11 @@ pelt_result px_output_write(px_output_file *file, const void *data, size_t size)
     return PELT_OK;
 }
 
-/* Keeps the file at `place` under a second name. Without hard links (FAT, some network file systems) it is renamed, and
- * `place` is empty until the new file follows. */
+/* Gives the file at `place` a backup name with a hard link. If the file system has no hard links (FAT, some network
+ * file systems), renames the file; `place` then does not exist until the new file is renamed to it. */
 static pelt_result back_up(px_output *output, px_output_file *file) {
     struct stat status;
-    if (lstat(file->place, &status) != 0 || !S_ISREG(status.st_mode)) /* a folder made meanwhile: rename refuses it */
+    if (lstat(file->place, &status) != 0 || !S_ISREG(status.st_mode)) /* a new folder: rename() fails on it */
         return PELT_OK;
     const char *backup = temporary_path(output, file->place, "-old");
     if (!backup)
@@ -340,8 +341,8 @@ pelt_result px_output_commit(px_output *output) {
     for (px_output_file *file = output->files; file; file = file->next) {
         if (result != PELT_OK && file->renamed && !file->backup)
             unlink(file->place);
-        /* Where putting the old file back fails, it stays under its second name. A rename between two names of one file
-         * leaves both (POSIX). */
+        /* If restoring the old file fails, it stays under its backup name. rename() does nothing if both names are hard
+         * links to the same file (POSIX): unlink the backup name then, too. */
         if (file->backup && (result == PELT_OK || rename(file->backup, file->place) == 0))
             unlink(file->backup);
     }

@@ -16,10 +16,10 @@ uint32_t px_gltf_component_size(px_gltf_component component) {
 typedef struct view {
     const uint8_t *data;
     size_t size;
-    size_t stride; /* 0: elements are tight */
+    size_t stride; /* bytes from one element to the next; 0: tightly packed */
 } view;
 
-/* A whole number at a key, `fallback` when missing. Fails on anything else. */
+/* Reads an unsigned integer at a key; `fallback` if the key is missing. Fails on any other value. */
 static pelt_result get_size(px_gltf *doc, const px_json *json, const char *key, size_t fallback, size_t *out) {
     const px_json *value = px_json_get(json, key);
     *out = fallback;
@@ -32,7 +32,7 @@ static pelt_result get_size(px_gltf *doc, const px_json *json, const char *key, 
     return PELT_OK;
 }
 
-/* The bytes that an object with buffer, byteOffset and byteLength means. */
+/* Finds the bytes that buffer, byteOffset and byteLength of an object refer to. */
 static pelt_result get_span(px_gltf *doc, const px_json *json, const char *what, uint32_t index, view *out) {
     uint32_t buffer;
     size_t offset, size;
@@ -51,7 +51,8 @@ static pelt_result get_span(px_gltf *doc, const px_json *json, const char *what,
     return PELT_OK;
 }
 
-/* Unpacks a view with EXT_meshopt_compression; the decoders check their input but not our numbers. */
+/* Decodes a view with EXT_meshopt_compression. The decoders validate the stream, but not mode, count and stride: these
+ * are checked here. */
 static pelt_result decode_view(px_gltf *doc, uint32_t index, const px_json *json, view *out) {
     view packed;
     size_t count, stride;
@@ -104,7 +105,7 @@ pelt_result px_gltf_view_bytes(px_gltf *doc, uint32_t index, const uint8_t **dat
     return PELT_OK;
 }
 
-/* ---- Looking up ------------------------------------------------------------------------------------------- */
+/* ---- Lookup ----------------------------------------------------------------------------------------------- */
 
 static uint32_t width_of(const char *type) {
     static const struct {
@@ -159,7 +160,7 @@ static pelt_result get_sparse(px_gltf *doc, const px_json *json, uint32_t elemen
     return PELT_OK;
 }
 
-/* Finds the elements' bytes and checks that they are there. */
+/* Finds the bytes of the elements and checks that they lie within the view. */
 static pelt_result get_elements(px_gltf *doc, const px_json *json, uint32_t element_size, px_gltf_accessor *a) {
     uint32_t index;
     PX_TRY(px_gltf_index(doc, json, "bufferView", doc->views.count, &index));
@@ -214,7 +215,7 @@ pelt_result px_gltf_accessor_get(px_gltf *doc, uint32_t index, const char *what,
 
 /* ---- Unpacking -------------------------------------------------------------------------------------------- */
 
-/* A loop over elements at `p`, stride apart; `convert` makes a number of `value`. */
+/* Loops over the elements at `p`, `stride` bytes apart, and appends `convert`, an expression of `value`, to `out`. */
 #define UNPACK(type, convert)                                                                                          \
     for (size_t e = 0; e < count; e++, p += stride)                                                                    \
         for (uint32_t c = 0; c < width; c++) {                                                                         \
@@ -237,7 +238,7 @@ static void unpack_f32(const uint8_t *p, size_t stride, size_t count, uint32_t w
         return;
     }
     for (size_t e = 0; e < count; e++, p += stride, out += width)
-        switch (width) { /* fixed sizes become plain moves */
+        switch (width) { /* compilers turn copies of constant size into register moves */
         case 2:
             memcpy(out, p, 2 * sizeof *out);
             break;
@@ -284,7 +285,7 @@ static void unpack_uints(const px_gltf_accessor *a, const uint8_t *p, size_t str
         return;
     }
     bool tight = stride == size * width;
-    if (tight) { /* one run of numbers, which compilers vectorise */
+    if (tight) { /* one array of scalars, which compilers vectorise */
         count *= width;
         width = 1;
     }
@@ -300,7 +301,7 @@ static void unpack_uints(const px_gltf_accessor *a, const uint8_t *p, size_t str
         UNPACK(uint8_t, value)
 }
 
-/* The element that sparse value s replaces. */
+/* Index of the element that sparse value s replaces. */
 static uint32_t sparse_index(const px_gltf_accessor *a, uint32_t s) {
     const uint8_t *p = a->sparse_indices;
     return a->sparse_component == PX_GLTF_U8    ? p[s]
@@ -308,7 +309,7 @@ static uint32_t sparse_index(const px_gltf_accessor *a, uint32_t s) {
                                                 : px_load_u32(p + 4 * (size_t)s);
 }
 
-/* The first sparse value for an element at or behind `element`; they ascend. */
+/* Binary search for the first sparse value whose element index is at least `element`. Sparse indices ascend. */
 static uint32_t sparse_start(const px_gltf_accessor *a, uint32_t element) {
     uint32_t low = 0, high = a->sparse_count;
     while (low < high) {
@@ -328,7 +329,7 @@ const uint8_t *px_gltf_element(const px_gltf_accessor *a, uint32_t element) {
     return a->data ? a->data + element * a->stride : NULL;
 }
 
-/* Unpacks the sparse values over what is in `out`, as floats or as whole numbers. */
+/* Overwrites the elements that have sparse values, in `floats`, or in `uints` if `floats` is NULL. */
 static pelt_result unpack_sparse(px_gltf *doc, const px_gltf_accessor *a, float *floats, uint32_t *uints) {
     size_t element_size = (size_t)px_gltf_component_size(a->component) * a->width;
     uint32_t start = a->first ? sparse_start(a, a->first) : 0;
@@ -338,7 +339,7 @@ static pelt_result unpack_sparse(px_gltf *doc, const px_gltf_accessor *a, float 
             return px_gltf_fail(doc, "accessor %u: sparse index %u is %u; they must ascend and stay below %u", a->index,
                                 s, element, a->total);
         previous = element;
-        if (element < a->first || element - a->first >= a->count) /* behind the slice */
+        if (element < a->first || element - a->first >= a->count) /* outside the slice */
             break;
         size_t place = (size_t)(element - a->first) * a->width;
         const uint8_t *p = a->sparse_values + s * element_size;

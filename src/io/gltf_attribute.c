@@ -4,11 +4,11 @@
 typedef struct request {
     px_gltf *doc;
     const pelt_mesh *mesh;
-    char name[64];      /* without the component */
-    uint32_t component; /* of every element */
+    char name[64];      /* attribute name without the component suffix */
+    uint32_t component; /* index of the component to read, 0 to 3 */
 } request;
 
-/* "COLOR_0.g" is component 1 of COLOR_0. */
+/* Splits a name into attribute and component: "COLOR_0.g" is component 1 of COLOR_0. */
 static void parse_name(request *r, const char *name) {
     const char *dot = strrchr(name, '.'), *letters = "rgbaxyzw", *letter = NULL;
     if (dot && dot[1] && !dot[2])

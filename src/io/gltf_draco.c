@@ -7,26 +7,26 @@
 #define EXTENSION "KHR_draco_mesh_compression"
 enum { TRIANGLES = 4, STRIP = 5 };
 
-/* An accessor that was made of a stream: primitives may share both. */
+/* An accessor that was decoded from a stream. Primitives may share streams and accessors. */
 typedef struct unpacked {
-    uint32_t id;       /* of the attribute in the stream; PELT_NONE: the indices */
-    uint32_t from, to; /* accessors: the one that describes it (PELT_NONE: there is none), the new one */
-    uint32_t next;     /* of the same view, or PELT_NONE */
+    uint32_t id;       /* unique id of the attribute in the stream; PELT_NONE: the indices */
+    uint32_t from, to; /* accessor of the file that describes the array (PELT_NONE: none), new accessor */
+    uint32_t next;     /* next entry of the same view, or PELT_NONE */
 } unpacked;
 
 typedef struct unpacker {
     px_gltf *doc;
     px_arena *scratch;
-    px_json *accessors, *views, *buffers; /* of the document */
-    uint32_t accessor_count, view_count;  /* of them, those of the file */
-    bool required;                        /* the file says that it cannot be read without the extension */
+    px_json *accessors, *views, *buffers; /* JSON arrays of the document */
+    uint32_t accessor_count, view_count;  /* counts before unpacking */
+    bool required;                        /* the extension is in extensionsRequired */
     unpacked *made;                       /* [made_count] */
     uint32_t made_count;
-    uint32_t *first_made; /* [view_count] */
-    /* The stream at hand. */
+    uint32_t *first_made; /* [view] first entry of `made` for the view, or PELT_NONE */
+    /* State of the current stream: */
     uint32_t view;
-    px_draco *draco; /* NULL: nothing needed it yet */
-    size_t taken;    /* bytes that libdraco was allowed */
+    px_draco *draco; /* NULL: not decoded yet */
+    size_t taken;    /* bytes that libdraco was allowed to allocate */
     pelt_result refused;
 } unpacker;
 
@@ -41,7 +41,7 @@ static void remove_extension(px_json *primitive) {
         px_json_remove(primitive, "extensions");
 }
 
-/* The number of an attribute in the stream, or PELT_NONE. */
+/* The unique id of an attribute in the stream, or PELT_NONE. */
 static uint32_t id_of(const px_json *ids, const char *name) {
     return (uint32_t)px_json_uint(px_json_get(ids, name), PELT_NONE - 1, PELT_NONE);
 }
@@ -94,7 +94,7 @@ static pelt_result fail(unpacker *u, px_draco_result result, const char *name) {
     }
 }
 
-/* Decodes the stream at hand, unless that is done. */
+/* Decodes the current stream on first use. */
 static pelt_result decode(unpacker *u) {
     const uint8_t *data;
     size_t size;
@@ -121,7 +121,7 @@ static pelt_result add_item(px_gltf_list *list, px_json *array, px_json *item) {
     return PELT_OK;
 }
 
-/* A view of a new buffer. */
+/* Adds a buffer with these bytes, and a view of the whole buffer. */
 static pelt_result add_view(unpacker *u, const void *data, size_t size, size_t stride, uint32_t target) {
     px_gltf *doc = u->doc;
     px_arena *memory = doc->memory;
@@ -138,7 +138,7 @@ static pelt_result add_view(unpacker *u, const void *data, size_t size, size_t s
     return add_item(&doc->views, u->views, view);
 }
 
-/* Adds `json` as an accessor of the latest view. */
+/* Adds `json` as an accessor of the last view. */
 static pelt_result add_accessor(unpacker *u, px_json *json, uint32_t id, uint32_t from, uint32_t *to) {
     px_arena *memory = u->doc->memory;
     px_json_remove(json, "byteOffset");
@@ -150,7 +150,7 @@ static pelt_result add_accessor(unpacker *u, px_json *json, uint32_t id, uint32_
     return add_item(&u->doc->accessors, u->accessors, json);
 }
 
-/* The accessor that was made before of the same array; PELT_NONE: there is none. */
+/* The accessor that was already made from the same array; PELT_NONE: none. */
 static uint32_t find_made(const unpacker *u, uint32_t id, uint32_t from) {
     uint32_t m = u->first_made[u->view];
     while (m != PELT_NONE && (u->made[m].id != id || u->made[m].from != from))
@@ -170,7 +170,7 @@ static double component_at(const uint8_t *p, px_gltf_component component) {
                                       : (double)bits;
 }
 
-/* min and max of what was decoded, which is not exactly what was compressed. */
+/* Writes min and max of the decoded values. Compression is lossy: the file's bounds may not hold. */
 static pelt_result put_bounds(px_arena *memory, px_json *json, const px_gltf_accessor *a) {
     for (int high = 0; high < 2; high++) {
         px_json *array = px_json_array(memory);
@@ -192,7 +192,7 @@ static pelt_result put_bounds(px_arena *memory, px_json *json, const px_gltf_acc
     return PELT_OK;
 }
 
-/* Quantised vectors are of unit length again, and their handedness is 1 or −1, as the specification wants it. */
+/* Normalizes quantised vectors and sets their handedness to 1 or −1, as the specification requires. */
 static void mend_units(uint8_t *data, uint32_t count, uint32_t width) {
     for (size_t v = 0; v < count; v++) {
         float x[4];
@@ -205,7 +205,7 @@ static void mend_units(uint8_t *data, uint32_t count, uint32_t width) {
     }
 }
 
-/* Joints whose weights became zero by quantisation are joint 0, as the specification wants it. */
+/* Sets joints whose weights became zero by quantisation to 0, as the specification requires. */
 static pelt_result mend_joints(unpacker *u, const px_json *ids, const char *name, const px_gltf_accessor *a,
                                uint8_t *data) {
     char weights_name[24] = "WEIGHTS_";
@@ -272,8 +272,8 @@ static pelt_result unpack_attribute(unpacker *u, px_json *attributes, const px_j
     return px_json_set(memory, attributes, name, px_json_new_uint(memory, to)) ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* What the primitive's accessor says of the number of indices, against the stream: encoders leave out triangles without
- * area and do not always say so. */
+/* Compares the index count of the primitive's accessor with the stream. Encoders drop degenerate triangles and do not
+ * always update the accessor: if it has more indices than the stream, only warns. */
 static pelt_result check_indices(unpacker *u, uint32_t from, uint64_t mode, uint32_t count) {
     px_gltf_accessor a;
     if (from == PELT_NONE)
@@ -306,7 +306,7 @@ static pelt_result unpack_indices(unpacker *u, uint32_t from, uint64_t mode, uin
     uint16_t *narrow = (uint16_t *)indices;
     for (uint32_t i = 0; component == PX_GLTF_U16 && i < count; i++) {
         uint16_t index = (uint16_t)indices[i];
-        memcpy(narrow + i, &index, sizeof index); /* behind what is read */
+        memcpy(narrow + i, &index, sizeof index); /* in place: writes at byte 2i, reads at byte 4i */
     }
     px_json *json = from == PELT_NONE ? px_json_object(memory) : px_json_copy(memory, doc->accessors.items[from]);
     px_json_remove(json, "min");
@@ -320,7 +320,7 @@ static pelt_result unpack_indices(unpacker *u, uint32_t from, uint64_t mode, uin
     return add_accessor(u, json, PELT_NONE, from, to);
 }
 
-/* Whether all that the stream holds is in accessors too, for programs without Draco. */
+/* Whether accessors hold all arrays of the stream uncompressed, as a fallback for programs without Draco. */
 static bool has_plain_arrays(const unpacker *u, const px_json *primitive, const px_json *ids) {
     const px_json *attributes = px_json_get(primitive, "attributes");
     const px_json *number = px_json_get(primitive, "indices");
@@ -349,7 +349,7 @@ static pelt_result unpack_stream(unpacker *u, px_json *primitive, const px_json 
         return PELT_ERROR_MEMORY;
     for (const px_json *id = ids->first; id; id = id->next)
         PX_TRY(unpack_attribute(u, attributes, ids, id->key));
-    px_json_remove(primitive, "mode"); /* streams hold triangles, strips too */
+    px_json_remove(primitive, "mode"); /* streams hold triangles, even if the mode is a strip */
     return PELT_OK;
 }
 
@@ -369,7 +369,8 @@ static pelt_result unpack_primitive(unpacker *u, px_json *primitive) {
 
 /* ---- Documents -------------------------------------------------------------------------------------------- */
 
-/* Calls `visit`, if any, for every primitive with the extension; *array_count: how many arrays they have. */
+/* Calls `visit` (NULL: none) for every primitive with the extension. *array_count: number of their arrays, including
+ * indices. */
 static pelt_result each_primitive(unpacker *u, pelt_result (*visit)(unpacker *, px_json *), uint64_t *array_count) {
     px_gltf *doc = u->doc;
     *array_count = 0;
@@ -389,7 +390,7 @@ static pelt_result each_primitive(unpacker *u, pelt_result (*visit)(unpacker *, 
     return PELT_OK;
 }
 
-/* Room for more items. */
+/* Grows the capacity of a list by `more` items. */
 static bool grow(px_arena *memory, px_gltf_list *list, size_t more) {
     px_json **items = PX_NEW(memory, px_json *, list->count + more);
     if (items && list->count)

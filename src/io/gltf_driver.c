@@ -8,7 +8,7 @@
 #include "io/gltf_document.h"
 
 #define KEY "pelt_drivers"
-/* Files with joints that are turned against others than their parents are of the second version. */
+/* Version 2: at least one driver measures the rotation of its joint relative to another joint than its parent. */
 #define VERSION          1u
 #define VERSION_RELATIVE 2u
 
@@ -57,7 +57,7 @@ static pelt_result read_joint(px_gltf *doc, const pelt_model *model, const px_js
     return PELT_OK;
 }
 
-/* Against which joint it is turned: the first of the list; the others lie above that one. */
+/* Reads the joint that the rotation is relative to: the first of the list. The other entries are its ancestors. */
 static pelt_result read_against(px_gltf *doc, const px_json *json, pelt_driver *driver) {
     const px_json *list = px_json_get(json, "against");
     if (!list)
@@ -145,7 +145,7 @@ pelt_result px_gltf_read_drivers(px_gltf *doc, pelt_model *model) {
     if (result != PELT_ERROR_INPUT)
         return result;
     model->driver_count = 0;
-    const char *subject = px_subject(doc->context, NULL); /* the sentence has it already */
+    const char *subject = px_subject(doc->context, NULL); /* the error text already names the file */
     px_log(doc->context, PELT_LOG_WARNING, "%s; the file is read without drivers of morphs",
            pelt_error_text(doc->context));
     px_subject(doc->context, subject);
@@ -154,8 +154,8 @@ pelt_result px_gltf_read_drivers(px_gltf *doc, pelt_model *model) {
 
 /* ---- Writing ---------------------------------------------------------------------------------------------- */
 
-/* Joints from one up to below the first that is above another one, too; a joint above the other is in both lists, where
- * its rotations cancel. */
+/* Writes the nodes from `joint` up to, but without, the lowest common ancestor of driver->joint and driver->against. If
+ * driver->against is that ancestor, it is in both lists, where its rotations cancel. */
 static void put_chain(px_gltf_writer *w, px_json *json, const char *key, uint32_t joint, const pelt_driver *driver) {
     const uint32_t *parents = w->model->skeleton.parents;
     px_json *list = NULL;

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* ---- Which node shows which parts ------------------------------------------------------------------------- */
+/* ---- Assignment of parts to nodes ------------------------------------------------------------------------- */
 
 /* The bone that alone moves all vertices of a part and belongs to the part's joint, or PELT_NONE. */
 static uint32_t only_bone(const pelt_model *model, const pelt_part *part) {
@@ -18,7 +18,8 @@ static uint32_t only_bone(const pelt_model *model, const pelt_part *part) {
     return bone;
 }
 
-/* Whether a part can hang from its joint without a skin, and the way to that joint's space. */
+/* Whether a part can be attached to its joint's node without a skin. `inverse` gets the transform from rest space to
+ * the space of the joint. */
 static bool is_rigid(const pelt_model *model, const pelt_affine *globals, const pelt_part *part, pelt_affine *inverse) {
     *inverse = px_affine_identity();
     if (model->skin.bone_count == 0) {
@@ -54,7 +55,8 @@ static pelt_result find_rigid(px_gltf_writer *w) {
     return PELT_OK;
 }
 
-/* Nodes that stay keep their parts. A mesh that several nodes show becomes one for each. */
+/* For nodes of the source: each keeps its parts. A mesh that several nodes share is copied, so that each node has its
+ * own. */
 static pelt_result keep_instances(px_gltf_writer *w) {
     uint32_t mesh_count = w->source->meshes.count;
     bool *taken = PX_NEW(w->arena, bool, mesh_count);
@@ -89,7 +91,8 @@ static pelt_result keep_instances(px_gltf_writer *w) {
     return PELT_OK;
 }
 
-/* glTF has names for meshes only; those of their parts go where other programs leave them alone. */
+/* Adds the primitive of a part. glTF has no names for primitives: a part name that differs from the mesh name is stored
+ * in extras.name, which other programs ignore. */
 static px_json *new_primitive(px_gltf_writer *w, uint32_t part) {
     px_json *json = w->source ? px_json_copy(w->arena, w->source->sources[part].json) : px_json_object(w->arena);
     px_json *mesh = w->instances[w->part_instances[part]].mesh;
@@ -99,7 +102,7 @@ static px_json *new_primitive(px_gltf_writer *w, uint32_t part) {
     return px_gltf_push(w, px_gltf_member(w, mesh, "primitives", PX_JSON_ARRAY), json);
 }
 
-/* The mesh of a new instance: the source's without its primitives, or an empty one. */
+/* Adds the mesh of a new instance: a copy of the source's mesh without its primitives, or an empty mesh. */
 static px_json *new_mesh(px_gltf_writer *w, uint32_t part) {
     px_json *mesh = px_json_object(w->arena);
     if (w->source)
@@ -110,10 +113,11 @@ static px_json *new_mesh(px_gltf_writer *w, uint32_t part) {
     return px_gltf_push(w, w->meshes, mesh);
 }
 
-/* New nodes: parts of one joint go together, and of those without joint the parts of one node of the source. */
+/* For new nodes: makes one instance per joint with parts. Parts without a joint are grouped by their node in the
+ * source. */
 static pelt_result group_parts(px_gltf_writer *w) {
     uint32_t joint_count = w->model->skeleton.joint_count, node_count = w->source ? w->source->nodes.count : 1;
-    uint32_t *of_joint = PX_NEW(w->arena, uint32_t, (size_t)joint_count + node_count); /* instance + 1 */
+    uint32_t *of_joint = PX_NEW(w->arena, uint32_t, (size_t)joint_count + node_count); /* instance + 1; 0: none */
     if (!of_joint)
         return PELT_ERROR_MEMORY;
     for (uint32_t p = 0; p < w->part_count; p++) {
@@ -139,8 +143,9 @@ static bool is_bone(const pelt_model *model, uint32_t joint) {
     return false;
 }
 
-/* A skinned mesh stands at a root without transform: others would have no effect and only mislead. The root is no bone:
- * three and Blender make bones of the nodes that skins name, and lose a mesh or its morph weights there. */
+/* Whether a joint's node can hold a skinned mesh: a root with identity transform that is not a bone. A node's transform
+ * has no effect on a skinned mesh and would only mislead. three.js and Blender turn the nodes that skins list into
+ * bones, and lose a mesh or its morph weights there. */
 static bool can_carry_skin(const pelt_model *model, uint32_t joint) {
     const pelt_skeleton *skeleton = &model->skeleton;
     pelt_transform identity = px_transform_identity();
@@ -166,7 +171,8 @@ static void put_instance_node(px_gltf_writer *w, px_gltf_instance *instance, uin
     px_gltf_put_uint(w, node, "mesh", mesh);
 }
 
-/* Whether a joint's node only shows a mesh: it has no children, no camera, no extensions, is no bone, and no motion moves it. */
+/* Whether a joint's node only holds a mesh: it has no children, camera or extensions, is not a bone, and its transform
+ * is not animated. */
 static bool only_shows_mesh(const px_gltf_writer *w, uint32_t joint) {
     const pelt_model *model = w->model;
     const px_json *node = w->joint_nodes[joint];
@@ -184,7 +190,7 @@ static bool only_shows_mesh(const px_gltf_writer *w, uint32_t joint) {
     return true;
 }
 
-/* Makes a joint's node a root without transform in every scene that shows it. */
+/* Makes a joint's node a root with identity transform in every scene that contains it. */
 static void move_to_root(px_gltf_writer *w, uint32_t joint) {
     static const char *const transforms[] = {"matrix", "translation", "rotation", "scale"};
     uint32_t parent = w->model->skeleton.parents[joint];
@@ -195,8 +201,8 @@ static void move_to_root(px_gltf_writer *w, uint32_t joint) {
         px_gltf_remove_number(w, w->joint_nodes[parent], "children", w->joint_indices[joint]);
 }
 
-/* Gives a joint a node of its own in the place of the one that shows its mesh, which becomes a root. The mesh keeps its
- * node: the order of nodes is that of parts, and motions look for morph weights there. */
+/* Separates a joint from its mesh: a new node takes the joint's place in the tree; the old node keeps the mesh and
+ * becomes a root. The mesh keeps its node because parts are in node order and motions of morph weights refer to it. */
 static void move_joint(px_gltf_writer *w, uint32_t joint) {
     static const char *const of_mesh[] = {"mesh", "skin", "weights"}, *const of_joint[] = {"children", "camera",
                                                                                            "extensions"};
@@ -213,11 +219,12 @@ static void move_joint(px_gltf_writer *w, uint32_t joint) {
         px_gltf_push_uint(w, px_gltf_member(w, w->joint_nodes[parent], "children", PX_JSON_ARRAY), index);
     w->joint_nodes[joint] = node;
     w->joint_indices[joint] = index;
-    w->changed |= PELT_CHANGED_MOTIONS | PELT_CHANGED_DRIVERS; /* both name nodes */
+    w->changed |= PELT_CHANGED_MOTIONS | PELT_CHANGED_DRIVERS; /* both refer to nodes by index */
 }
 
-/* Puts a mesh that gets a skin at a root without transform: its node moves there, or it parts from a joint that others
- * need. A skinned mesh never stays on a node that is a joint: three drops the motion of its morph weights. */
+/* Moves a mesh that gets a skin to a root with identity transform: moves its node if the node only holds the mesh, else
+ * separates the mesh from the joint. A skinned mesh never stays on the node of a bone: three.js drops the animation of
+ * its morph weights there. */
 static void place_skinned(px_gltf_writer *w, const px_gltf_instance *instance, bool was_skinned) {
     uint32_t joint = instance->joint;
     bool shown = px_json_get(w->joint_nodes[joint], "mesh") != NULL;
@@ -239,7 +246,7 @@ pelt_result px_gltf_emit_instances(px_gltf_writer *w) {
     PX_TRY(w->new_nodes ? group_parts(w) : keep_instances(w));
     for (uint32_t p = 0; p < w->part_count; p++) {
         px_gltf_instance *instance = &w->instances[w->part_instances[p]];
-        bool kept = !(w->changed & PELT_CHANGED_SKIN); /* skins stay: so does what they move */
+        bool kept = !(w->changed & PELT_CHANGED_SKIN); /* skins are kept: the same parts stay skinned */
         instance->skinned |= kept ? w->source->sources[p].skinned : !w->rigid[p];
     }
     for (uint32_t p = 0; w->new_nodes && p < w->part_count; p++) {
@@ -267,15 +274,15 @@ bool px_gltf_shares_vertices(const px_gltf_writer *w, uint32_t part) {
 
 /* ---- Vertices --------------------------------------------------------------------------------------------- */
 
-/* Whether a part is written in the space of its node, else in that of the skin. */
+/* Whether a part is written in the space of its node; false: in the space of the skin. */
 static bool is_local(const px_gltf_writer *w, uint32_t part) {
     const px_gltf_instance *instance = &w->instances[w->part_instances[part]];
-    if (!(w->changed & PELT_CHANGED_SKIN)) /* a part without weights on a node with a skin stays so */
+    if (!(w->changed & PELT_CHANGED_SKIN)) /* keep unweighted parts of skinned nodes as they are */
         return !w->source->sources[part].skinned;
     return !instance->skinned;
 }
 
-/* Whether the part's vertices lie in the space that the source has them in. */
+/* Whether a part's vertices are written in the same space as in the source. */
 static bool same_space(const px_gltf_writer *w, uint32_t part) {
     if (!w->source)
         return false;
@@ -285,7 +292,7 @@ static bool same_space(const px_gltf_writer *w, uint32_t part) {
 
 typedef void move_fn(const pelt_affine *a, float *vectors, size_t count);
 
-/* A part's share of a mesh array as a new accessor, moved to the node's space where needed. */
+/* Writes a part's range of a mesh array as a new accessor, transformed to the node's space if the part is local. */
 static void put_array(px_gltf_writer *w, uint32_t part, const char *name, const float *array, uint32_t width,
                       move_fn *move, float *scratch) {
     const pelt_part *p = &w->parts[part];
@@ -301,7 +308,7 @@ static void put_array(px_gltf_writer *w, uint32_t part, const char *name, const 
 static void put_vertices(px_gltf_writer *w, uint32_t part, float *scratch) {
     const pelt_mesh *mesh = &w->model->mesh;
     const px_json *attributes = px_json_get(w->primitives[part], "attributes");
-    bool shaded = w->parts[part].triangle_count > 0; /* points have no sides */
+    bool shaded = w->parts[part].triangle_count > 0; /* point clouds have no surface */
     bool normals = w->source ? px_json_get(attributes, "NORMAL") != NULL : shaded;
     bool tangents = w->source ? px_json_get(attributes, "TANGENT") != NULL : shaded && mesh->normals;
     put_array(w, part, "POSITION", mesh->positions, 3, px_gltf_move_points, scratch);
@@ -309,7 +316,7 @@ static void put_vertices(px_gltf_writer *w, uint32_t part, float *scratch) {
         put_array(w, part, "NORMAL", mesh->normals, 3, px_gltf_move_normals, scratch);
     if (mesh->tangents && tangents)
         put_array(w, part, "TANGENT", mesh->tangents, 4, px_gltf_move_tangents, scratch);
-    else if (w->changed & PELT_CHANGED_POSITIONS) /* those of the source are of another pose */
+    else if (w->changed & PELT_CHANGED_POSITIONS) /* the source's tangents do not match the new positions */
         px_json_remove(px_json_get(w->primitives[part], "attributes"), "TANGENT");
 }
 
@@ -341,7 +348,7 @@ static pelt_result put_triangles(px_gltf_writer *w, uint32_t part) {
     if (!data)
         return PELT_ERROR_MEMORY;
     for (size_t c = 0; c < count; c++) {
-        size_t from = flip && c % 3 > 0 ? c - c % 3 + 3 - c % 3 : c; /* mirrored parts swap two corners */
+        size_t from = flip && c % 3 > 0 ? c - c % 3 + 3 - c % 3 : c; /* mirrored parts: swap two corners */
         uint32_t index = triangles[from] - p->first_vertex;
         if (small)
             ((uint16_t *)data)[c] = (uint16_t)index;
@@ -355,7 +362,7 @@ static pelt_result put_triangles(px_gltf_writer *w, uint32_t part) {
     return PELT_OK;
 }
 
-/* A plain material of the name, made once. */
+/* Refers to the material with the part's material name; adds an empty one if there is none. */
 static void put_material(px_gltf_writer *w, uint32_t part) {
     const char *name = w->parts[part].material;
     if (!name)
@@ -376,7 +383,7 @@ static void put_material(px_gltf_writer *w, uint32_t part) {
 
 /* ---- Morph targets ---------------------------------------------------------------------------------------- */
 
-/* A part's share of a morph's displacements; 0 where the morph does not reach. */
+/* Writes the displacements of a morph for the vertices of a part; 0 outside the morph's range of vertices. */
 static void put_offsets(px_gltf_writer *w, uint32_t part, px_json *target, const char *name, const pelt_morph *morph,
                         const float *offsets, move_fn *move, float *scratch) {
     const pelt_part *p = &w->parts[part];
@@ -409,7 +416,7 @@ static void put_targets(px_gltf_writer *w, uint32_t part, float *scratch) {
     }
 }
 
-/* Names and rest weights of an instance's targets. */
+/* Writes names and rest weights of an instance's targets. */
 static void put_target_names(px_gltf_writer *w, const px_gltf_instance *instance) {
     const pelt_morph *morphs = instance->morph_count ? w->model->morphs.morphs + instance->first_morph : NULL;
     bool named = false, weighted = false;
@@ -437,7 +444,7 @@ static void put_target_names(px_gltf_writer *w, const px_gltf_instance *instance
     }
 }
 
-/* ---- All of it -------------------------------------------------------------------------------------------- */
+/* ---- Entry point ------------------------------------------------------------------------------------------ */
 
 static pelt_result emit_part(px_gltf_writer *w, uint32_t part, float *scratch) {
     bool same = same_space(w, part);

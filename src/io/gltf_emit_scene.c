@@ -24,7 +24,7 @@ void px_gltf_remove_number(px_gltf_writer *w, px_json *object, const char *key, 
         px_json_remove(object, key);
 }
 
-/* Whether a scene lists the node of a joint or of a joint above it. */
+/* Whether a scene contains a joint: the joint or one of its ancestors is a root of the scene. */
 static bool shows(const px_gltf_writer *w, const px_json *scene, uint32_t joint) {
     const px_json *roots = px_json_get(scene, "nodes");
     while (joint != PELT_NONE && !has_number(roots, w->joint_indices[joint]))
@@ -51,7 +51,7 @@ static void put_transform(px_gltf_writer *w, px_json *node, const pelt_transform
         px_gltf_put_floats(w, node, "scale", t->scale, 3);
 }
 
-/* Removes everything from a copied node that the model says anew. */
+/* Removes the properties of a copied node that are written from the model. */
 static void strip_node(px_json *node) {
     static const char *const keys[] = {"children", "mesh",        "skin",     "weights",
                                        "matrix",   "translation", "rotation", "scale"};
@@ -67,7 +67,8 @@ static uint32_t find_namesake(const px_gltf_writer *w, const char *name, const b
     return PELT_NONE;
 }
 
-/* Nodes with a camera or a light that are no joints any more stay where they stood at rest. */
+/* Adds nodes of the source with a camera or extensions (lights) that are not joints of the model, as roots at their
+ * global rest transform. */
 static void keep_others(px_gltf_writer *w, const bool *taken, px_json *roots) {
     for (uint32_t n = 0; w->source && n < w->source->nodes.count; n++) {
         const px_json *old = w->source->nodes.items[n];
@@ -85,7 +86,7 @@ static void keep_others(px_gltf_writer *w, const bool *taken, px_json *roots) {
     }
 }
 
-/* One scene with these roots; keeps the name and extras of the source's. */
+/* Replaces all scenes by one with these roots. It keeps the name and extras of the source's default scene. */
 static void put_scene(px_gltf_writer *w, px_json *roots) {
     const px_json *old = px_json_get(w->root, "scenes");
     uint32_t first = (uint32_t)px_json_uint(px_json_get(w->root, "scene"), UINT32_MAX - 1, 0);
@@ -126,7 +127,7 @@ static pelt_result make_nodes(px_gltf_writer *w) {
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
-/* Joints behind those of the source. */
+/* Adds nodes for the joints that were appended to those of the source. */
 static void add_nodes(px_gltf_writer *w) {
     const pelt_skeleton *skeleton = &w->model->skeleton;
     for (uint32_t j = w->source->nodes.count; j < skeleton->joint_count; j++) {
@@ -155,7 +156,7 @@ pelt_result px_gltf_emit_nodes(px_gltf_writer *w) {
 
 /* ---- Motions ---------------------------------------------------------------------------------------------- */
 
-/* Key times that were written already: tracks often share them. */
+/* An accessor of key times that was already written. Tracks often share key times. */
 typedef struct written_times {
     const float *times;
     uint32_t count, accessor;
@@ -214,7 +215,7 @@ static void put_motion(motion_writer *m, const pelt_motion *motion, px_json *ani
         if (node != PELT_NONE && track->key_count > 0)
             put_track(m, track, node, samplers, channels);
     }
-    if (px_json_count(channels) > 0) /* the specification has no empty animations */
+    if (px_json_count(channels) > 0) /* the specification forbids empty animations */
         px_gltf_push(w, animations, animation);
 }
 
@@ -224,7 +225,7 @@ pelt_result px_gltf_weight_nodes(px_gltf_writer *w) {
         return PELT_ERROR_MEMORY;
     for (uint32_t j = 0; j < model->skeleton.joint_count; j++)
         w->weight_nodes[j] = PELT_NONE;
-    for (uint32_t p = 0; p < model->morphs.morph_count; p++) /* nodes that stay drive their own targets */
+    for (uint32_t p = 0; p < model->morphs.morph_count; p++) /* nodes of the source keep their own targets */
         w->weight_nodes[model->morphs.morphs[p].joint] =
             w->new_nodes ? PELT_NONE : w->joint_indices[model->morphs.morphs[p].joint];
     for (uint32_t i = 0; i < w->instance_count; i++)

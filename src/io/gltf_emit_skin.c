@@ -12,13 +12,13 @@
 typedef struct skin_writer {
     px_gltf_writer *w;
     px_json *skins;
-    uint32_t *local;     /* [bone] its number in the skin at hand, or PELT_NONE */
-    bool *wanted;        /* [bone] it is in the skin at hand */
+    uint32_t *local;     /* [bone] its index in the current skin, or PELT_NONE */
+    bool *wanted;        /* [bone] it belongs to the current skin */
     bool *has_joint;     /* [joint] scratch */
     const px_json *like; /* a skin of the source to take name and extras from, or NULL */
 } skin_writer;
 
-/* ---- Which bones ------------------------------------------------------------------------------------------ */
+/* ---- Selection of bones ----------------------------------------------------------------------------------- */
 
 static bool is_skinned(const px_gltf_writer *w, uint32_t part) {
     return w->instances[w->part_instances[part]].skinned;
@@ -33,7 +33,8 @@ static void mark_part(const skin_writer *s, uint32_t part, bool *used) {
         used[skin->bones[k]] |= skin->weights[k] > 0;
 }
 
-/* All bones but those that only rigid parts use; false when a joint is in it twice. */
+/* Selects all bones except those that only rigid parts use. *unique is false if two selected bones have the same
+ * joint. */
 static pelt_result want_all(skin_writer *s, bool *unique) {
     const pelt_skin *skin = &s->w->model->skin;
     bool *rigid = PX_NEW(s->w->arena, bool, skin->bone_count);
@@ -67,7 +68,7 @@ static uint32_t root_of(const pelt_skeleton *skeleton, uint32_t joint) {
     return joint;
 }
 
-/* The joints of a skin need a common root: where there are several, a new node holds them all. */
+/* The joints of a skin need a common root: if the bones have several roots, makes them children of a new node. */
 static pelt_result join_roots(px_gltf_writer *w) {
     const pelt_model *model = w->model;
     bool *is_root = PX_NEW(w->arena, bool, model->skeleton.joint_count);
@@ -96,7 +97,8 @@ static pelt_result join_roots(px_gltf_writer *w) {
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
-/* The node that stands for a bone in the skin at hand. */
+/* The node of a bone in the current skin: the joint's node, or a new child of it if the skin already contains that
+ * node. */
 static uint32_t bone_node(skin_writer *s, uint32_t bone) {
     px_gltf_writer *w = s->w;
     uint32_t joint = w->model->skin.bone_joints[bone];
@@ -124,8 +126,9 @@ static bool holds_all(const skin_writer *s, uint32_t above) {
     return true;
 }
 
-/* The joint that the source's skin names as its root, or what is above it and holds all bones wanted. Blender rebinds
- * skins with such a root by their inverse bind matrices, others by the rest pose, which may be another pose. */
+/* The `skeleton` joint of the source's skin, or its nearest ancestor that is above all selected bones; PELT_NONE: none.
+ * Blender binds skins with a `skeleton` by their inverse bind matrices, others by the rest pose, which may differ from
+ * the bind pose. */
 static uint32_t skeleton_root(const skin_writer *s) {
     const px_gltf_writer *w = s->w;
     const pelt_skeleton *skeleton = &w->model->skeleton;
@@ -141,7 +144,7 @@ static uint32_t skeleton_root(const skin_writer *s) {
     return joint;
 }
 
-/* A skin of the wanted bones; fills s->local. Returns its number. */
+/* Adds a skin of the selected bones and fills s->local. *index: its index. */
 static pelt_result put_skin(skin_writer *s, uint32_t *index) {
     px_gltf_writer *w = s->w;
     const pelt_skin *skin = &w->model->skin;
@@ -176,7 +179,7 @@ static pelt_result put_skin(skin_writer *s, uint32_t *index) {
 
 /* ---- Influences ------------------------------------------------------------------------------------------- */
 
-/* Removes all sets that were there. */
+/* Removes all attributes JOINTS_n and WEIGHTS_n. */
 static void strip_sets(px_json *attributes) {
     for (px_json *next, *member = attributes ? attributes->first : NULL; member; member = next) {
         next = member->next;
@@ -185,7 +188,7 @@ static void strip_sets(px_json *attributes) {
     }
 }
 
-/* As they are written: fractions, or whole numbers. */
+/* The weights of a vertex as they are written: fractions (f32) or integers (u8, u16). */
 static void final_weights(const px_gltf_writer *w, size_t vertex, float all[PELT_MAX_INFLUENCES]) {
     const pelt_skin *skin = &w->model->skin;
     const float *in = skin->weights + vertex * skin->influence_count;
@@ -220,7 +223,7 @@ static uint32_t put_weights(px_gltf_writer *w, const float *weights, uint32_t co
     return accessor;
 }
 
-/* One set of four: joints as u8 or u16, and their weights. */
+/* Writes influences 4 · set to 4 · set + 3 of each vertex: joints as u8 (`small`) or u16, and their weights. */
 static void put_set(skin_writer *s, uint32_t part, uint32_t set, bool small, void *joints, float *weights) {
     px_gltf_writer *w = s->w;
     const pelt_skin *skin = &w->model->skin;
@@ -261,7 +264,7 @@ static pelt_result put_influences(skin_writer *s, uint32_t part, uint32_t skin_i
     }
     strip_sets(attributes);
     bool small = px_json_count(px_json_get(skin, "joints")) <= 256;
-    void *joints = px_alloc(w->context, 4 * (size_t)p->vertex_count, 2); /* the weights go through it too */
+    void *joints = px_alloc(w->context, 4 * (size_t)p->vertex_count, 2); /* also scratch for integer weights */
     float *weights = PX_ALLOC(w->context, float, 4 * (size_t)p->vertex_count);
     uint32_t most = most_influences(w, p);
     for (uint32_t set = 0; joints && weights && set < (most + 3) / 4; set++)
@@ -272,13 +275,13 @@ static pelt_result put_influences(skin_writer *s, uint32_t part, uint32_t skin_i
     return enough ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* ---- All of it -------------------------------------------------------------------------------------------- */
+/* ---- Entry point ------------------------------------------------------------------------------------------ */
 
 static px_json *node_at(const px_gltf_writer *w, uint32_t index) {
     return px_json_at(w->nodes, index);
 }
 
-/* One skin for all, or one for each instance. */
+/* Writes one skin for all instances if no joint is in it twice, else one skin per instance. */
 static pelt_result put_skins(skin_writer *s) {
     px_gltf_writer *w = s->w;
     bool unique;

@@ -20,7 +20,7 @@ static float raw_number(px_gltf_component component, const uint8_t *p) {
     }
 }
 
-/* min and max as accessors have them: not normalised. */
+/* Writes min and max of the stored values, which are not normalised. */
 static void put_bounds(px_gltf_writer *w, px_json *json, const px_gltf_accessor *a, const uint8_t *rows, size_t stride,
                        uint32_t count) {
     float low[4], high[4];
@@ -34,7 +34,7 @@ static void put_bounds(px_gltf_writer *w, px_json *json, const px_gltf_accessor 
     px_gltf_put_floats(w, json, "max", high, a->width);
 }
 
-/* The new accessor: what the old one says of its elements, on a view of its own. */
+/* Adds a copy of an accessor's JSON with a new view of `rows`. */
 static uint32_t add_accessor(px_gltf_writer *w, const px_gltf_accessor *a, const uint8_t *rows, size_t size,
                              size_t stride, uint32_t count, bool bounds) {
     px_json *json = px_gltf_push(w, w->accessors, px_json_copy(w->arena, w->source->accessors.items[a->index]));
@@ -73,7 +73,8 @@ static pelt_result gather(px_gltf_writer *w, uint32_t part, px_json *object, con
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
-/* All members of `attributes` but weights that are to be mended. Putting a member anew does not move it. */
+/* Rewrites all members of `attributes`, except weights that px_gltf_mend will correct. Replacing a member keeps its
+ * position and leaves member->next valid. */
 static pelt_result gather_all(px_gltf_writer *w, uint32_t part, px_json *attributes) {
     for (px_json *member = attributes ? attributes->first : NULL; member; member = member->next)
         if (!(w->source->sources[part].off && strncmp(member->key, "WEIGHTS_", 8) == 0))
@@ -97,6 +98,6 @@ pelt_result px_gltf_gather_vertices(px_gltf_writer *w, uint32_t part) {
     PX_TRY(gather_all(w, part, px_json_get(primitive, "attributes")));
     for (px_json *target = targets ? targets->first : NULL; target; target = target->next)
         PX_TRY(gather_all(w, part, target));
-    px_json_remove(primitive, "mode"); /* strips and fans became triangles */
+    px_json_remove(primitive, "mode"); /* the reader converted strips and fans to triangles */
     return PELT_OK;
 }

@@ -9,8 +9,8 @@
 
 typedef struct mover {
     px_gltf_writer *w, *level;
-    uint32_t number;  /* of the level, from 1 */
-    uint32_t *meshes; /* [level's mesh] its number in w + 1; 0: it has none yet */
+    uint32_t number;  /* number of the level, from 1 */
+    uint32_t *meshes; /* [mesh of the level] its index in w + 1; 0: not moved yet */
 } mover;
 
 /* ---- Bytes ------------------------------------------------------------------------------------------------ */
@@ -60,7 +60,8 @@ static bool same_numbers(const px_json *a, const px_json *b) {
     return !x && !y;
 }
 
-/* The skin of the same number is the same, unless the level has lost bones that only some of its vertices used. */
+/* The index in w of a skin of the level. Skins with the same index are equal, unless the level has lost all vertices of
+ * some bones: its skin is then copied. */
 static uint32_t move_skin(mover *m, uint32_t skin) {
     px_json *skins = px_json_get(m->w->root, "skins");
     const px_json *own = px_json_at(skins, skin), *other = px_json_at(px_json_get(m->level->root, "skins"), skin);
@@ -93,8 +94,8 @@ static void add_node(mover *m, const px_json *like) {
     px_gltf_put_uint(w, node, "skin", move_skin(m, skin));
 }
 
-/* Of a share of the screen as large as this or more the level is shown, and the last one always: each is made for half of
- * what the one before is. Other programs look for it here. */
+/* Writes extras.MSFT_screencoverage, where other programs expect it: the least fraction of the screen at which each
+ * level is shown. Each is half of the one before; the last is 0, so that the last level is always shown. */
 static void put_coverage(px_gltf_writer *w, px_json *node, uint32_t level_count) {
     px_json *list = px_gltf_put(w, px_gltf_member(w, node, "extras", PX_JSON_OBJECT), "MSFT_screencoverage",
                                 px_json_array(w->arena));
@@ -106,12 +107,13 @@ static void put_coverage(px_gltf_writer *w, px_json *node, uint32_t level_count)
 static void name_level(px_gltf_writer *w, px_json *node, uint32_t index, uint32_t number) {
     px_json *lod = px_gltf_member(w, px_gltf_member(w, node, "extensions", PX_JSON_OBJECT), EXTENSION, PX_JSON_OBJECT);
     if (number == 1)
-        px_gltf_put(w, lod, "ids", px_json_array(w->arena)); /* those of the file are of the mesh as it was */
+        px_gltf_put(w, lod, "ids", px_json_array(w->arena)); /* the file's own levels belong to the old mesh */
     px_gltf_push_uint(w, px_gltf_member(w, lod, "ids", PX_JSON_ARRAY), index);
     put_coverage(w, node, number);
 }
 
-/* What moves a node or its morphs moves its levels too; but a skin moves its vertices wherever the node is. */
+/* Copies the animation channels of a node to the node of its level. A skinned node gets those of morph weights only,
+ * since its transform has no effect. */
 static void copy_channels(px_gltf_writer *w, uint32_t node, uint32_t copy, bool skinned) {
     px_json *animations = px_json_get(w->root, "animations");
     for (px_json *animation = animations ? animations->first : NULL; animation; animation = animation->next) {
@@ -166,7 +168,7 @@ pelt_result px_gltf_add_level(px_gltf_writer *w, const pelt_model *model, uint32
     pelt_result result = px_gltf_make(&level);
     if (result == PELT_OK)
         result = move_level(&m);
-    w->changed |= PELT_CHANGED_VERTICES; /* accessors of the level that nothing shows go */
+    w->changed |= PELT_CHANGED_VERTICES; /* px_gltf_pack then removes unreferenced accessors of the level */
     px_buffer_free(&level.data);
     px_buffer_free(&level.zeros);
     return result;

@@ -7,8 +7,8 @@
 
 /* ---- Weights ---------------------------------------------------------------------------------------------- */
 
-/* Scales the weights of one vertex, [set][4] `step` apart, so that the floats sum to 1; the largest takes what rounding
- * leaves over. Without any, the first joint has it all. */
+/* Scales the weights of one vertex, [set][4] with sets `step` floats apart, to a sum of 1. The largest weight absorbs
+ * the rounding error. If all weights are 0, the first becomes 1. */
 static void mend_vertex(float *weights, uint32_t set_count, size_t step) {
     double sum = 0, rest = 0;
     float *largest = weights;
@@ -57,7 +57,7 @@ static pelt_result mend_primitive(px_gltf_writer *w, px_json *primitive, uint32_
     px_json *attributes = px_json_get(primitive, "attributes");
     uint32_t set_count = px_gltf_count_sets(attributes);
     uint64_t first = px_json_uint(px_json_get(attributes, "WEIGHTS_0"), UINT32_MAX, 0);
-    if (first >= w->source->accessors.count) /* mended already for another node with this mesh */
+    if (first >= w->source->accessors.count) /* already corrected through another node with this mesh */
         return PELT_OK;
     float *weights = PX_ALLOC(w->context, float, 4 * (size_t)set_count * w->source->sources[part].vertex_count);
     if (!weights)

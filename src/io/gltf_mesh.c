@@ -2,14 +2,15 @@
  * Unskinned parts are moved to the rest position of their node. */
 #include "io/gltf_document.h"
 
-/* Squared lengths of unit vectors in files are off by their rounding; more than this is mended. */
+/* Tolerance of the squared length of unit vectors, for rounding in files. Vectors outside it are normalized. */
 #define UNIT_TOLERANCE 1e-5f
-/* What a part costs at most beside its vertices: bounds the work of files with millions of tiny instances. */
+/* Bytes charged to the budget per part: at most its cost without vertices. Limits files with millions of tiny
+ * instances. */
 #define PART_COST 256u
 
 enum { POINTS = 0, TRIANGLES = 4, STRIP = 5, FAN = 6 };
 
-/* ---- Moving ----------------------------------------------------------------------------------------------- */
+/* ---- Transforms ------------------------------------------------------------------------------------------- */
 
 typedef struct matrix3 {
     float m[9];
@@ -30,7 +31,8 @@ static void make_unit(float *v, const float fallback[3]) {
 
 static const float up[3] = {0, 0, 1}, along[3] = {1, 0, 0};
 
-/* The 3×3, and its cofactors turned so that mirrored normals still point outwards; both times `scale`. */
+/* The 3×3 part of `a`, times `scale`. cofactors_of: its cofactor matrix, times `scale` and the sign of the determinant,
+ * so that normals of mirrored meshes still point outwards. */
 static matrix3 linear_of(const pelt_affine *a, double scale) {
     matrix3 out;
     for (int r = 0; r < 3; r++)
@@ -61,7 +63,8 @@ void px_gltf_move_points(const pelt_affine *a, float *points, size_t count) {
     }
 }
 
-/* Lengths do not matter, but tiny and huge ones must not leave the range of floats. */
+/* Cube root of the volume scale; 1 if singular. Normals and tangents are divided by it to stay in the range of floats;
+ * their lengths do not matter. */
 static double mean_scale(const pelt_affine *a) {
     double scale = cbrt(fabs(px_affine_determinant(a)));
     return scale > 0 ? scale : 1;
@@ -135,7 +138,7 @@ static uint32_t triangle_count_of(uint64_t mode, uint32_t index_count) {
     return (mode == STRIP || mode == FAN) && index_count > 2 ? index_count - 2 : 0;
 }
 
-/* Counts a primitive's vertices and triangles; *known false: it cannot be shown and is left out. */
+/* Counts a primitive's vertices and triangles. *known is false if it has no positions: it is left out. */
 static pelt_result measure(px_gltf *doc, const px_json *json, pelt_part *part, bool *known) {
     const px_json *attributes = px_json_get(json, "attributes");
     uint32_t position, indices, index_count;
@@ -175,7 +178,7 @@ static pelt_result name_material(px_gltf *doc, const px_json *json, pelt_part *p
     return part->material ? PELT_OK : PELT_ERROR_MEMORY;
 }
 
-/* The mesh that a joint's node shows, or PELT_NONE. */
+/* Finds the mesh of a joint's node. PELT_NONE: it has none, or the node is in no scene. */
 static pelt_result shown_mesh(px_gltf *doc, uint32_t joint, uint32_t *mesh) {
     *mesh = PELT_NONE;
     px_gltf_place(doc, "node %u", doc->joint_nodes[joint]);
@@ -319,7 +322,7 @@ static pelt_result fill_vertices(px_gltf *doc, pelt_mesh *mesh, const pelt_part 
 
 /* ---- Triangles -------------------------------------------------------------------------------------------- */
 
-/* Strips and fans in `indices` to triangles (glTF 2.0 §3.7.2.1). */
+/* Converts strips and fans in `indices` to triangles (glTF 2.0 §3.7.2.1). */
 static void expand(uint64_t mode, const uint32_t *indices, uint32_t triangle_count, uint32_t *out) {
     for (uint32_t t = 0; t < triangle_count; t++, out += 3) {
         out[0] = mode == FAN ? indices[t + 1] : indices[t];
@@ -328,7 +331,8 @@ static void expand(uint64_t mode, const uint32_t *indices, uint32_t triangle_cou
     }
 }
 
-/* The primitive's indices, or 0, 1, 2 … without. Checked against the vertex count and moved behind `first`. */
+/* Reads the primitive's indices (`a` NULL: 0, 1, 2 …), checks them against the vertex count and adds the part's first
+ * vertex. */
 static pelt_result fill_indices(px_gltf *doc, const px_gltf_accessor *a, const pelt_part *part, uint32_t count,
                                 uint32_t *out) {
     uint32_t largest = 0, first = part->first_vertex;
@@ -357,7 +361,7 @@ static pelt_result fill_triangles(px_gltf *doc, pelt_mesh *mesh, const pelt_part
     uint64_t mode = px_json_uint(px_json_get(json, "mode"), FAN, TRIANGLES);
     if (mode == TRIANGLES && count % 3 == 0) {
         PX_TRY(fill_indices(doc, used, part, count, out));
-    } else { /* through scratch; points and lines too, whose indices are checked and dropped */
+    } else { /* uses scratch; indices of points and lines are checked, then dropped */
         PX_TRY(px_gltf_charge(doc, count, sizeof(uint32_t)));
         uint32_t *scratch = PX_ALLOC(doc->context, uint32_t, count);
         if (!scratch)
@@ -372,7 +376,7 @@ static pelt_result fill_triangles(px_gltf *doc, pelt_mesh *mesh, const pelt_part
     }
     pelt_affine inverse;
     if (!part->skinned && px_gltf_moves_part(doc, part->joint, &inverse) && px_affine_determinant(&inverse) < 0)
-        for (size_t t = 0; t < part->triangle_count; t++) { /* mirrored: keep the outside outside */
+        for (size_t t = 0; t < part->triangle_count; t++) { /* mirrored: reverse the winding */
             uint32_t second = out[3 * t + 1];
             out[3 * t + 1] = out[3 * t + 2];
             out[3 * t + 2] = second;
@@ -380,7 +384,7 @@ static pelt_result fill_triangles(px_gltf *doc, pelt_mesh *mesh, const pelt_part
     return PELT_OK;
 }
 
-/* Area-weighted normals of a part that has none, for files where others do. */
+/* Computes area-weighted normals of a part without normals, for files in which other parts have them. */
 static void make_normals(pelt_mesh *mesh, const pelt_part *part) {
     float *normals = mesh->normals;
     for (size_t t = part->first_triangle; t < (size_t)part->first_triangle + part->triangle_count; t++) {

@@ -1,7 +1,7 @@
 /* Reads morph targets: one morph per pair of node and target, over all primitives of the node's mesh. */
 #include "io/gltf_document.h"
 
-/* The parts of one node: consecutive, so are their vertices. */
+/* The parts of one node. The parts are consecutive, and so are their vertices. */
 typedef struct group {
     uint32_t first_part, part_count;
     uint32_t first_vertex, vertex_count;
@@ -18,7 +18,8 @@ static void find_group(const px_gltf *doc, const pelt_mesh *mesh, uint32_t first
     }
 }
 
-/* Adds one primitive's share of an array of displacements. `array` NULL: no primitive of the group had any so far. */
+/* Reads the displacements of one primitive into an array of the group. *array NULL: no earlier primitive had any; it is
+ * allocated here. */
 static pelt_result read_offsets(px_gltf *doc, const px_json *target, const char *name, const group *g,
                                 const pelt_part *part, const float **array,
                                 void (*move)(const pelt_affine *, float *, size_t)) {
@@ -29,7 +30,7 @@ static pelt_result read_offsets(px_gltf *doc, const px_json *target, const char 
     if (!*array && !(*array = PX_GLTF_NEW(doc, float, 3 * (size_t)g->vertex_count)))
         return doc->failure;
     size_t offset = 3 * (size_t)(part->first_vertex - g->first_vertex), count = 3 * (size_t)part->vertex_count;
-    float *out = (float *)(uintptr_t)*array + offset; /* the model shows it const, here it is being filled */
+    float *out = (float *)(uintptr_t)*array + offset; /* const in the model, filled here */
     PX_TRY(px_gltf_floats(doc, &a, out));
     pelt_affine inverse;
     if (!part->skinned && px_gltf_moves_part(doc, part->joint, &inverse))
@@ -40,7 +41,7 @@ static pelt_result read_offsets(px_gltf *doc, const px_json *target, const char 
     return PELT_OK;
 }
 
-/* Adds one primitive's share of what a target adds to colours; what it adds to alpha is not kept. */
+/* Reads the colour displacements of one primitive into an array of the group. Alpha is dropped. */
 static pelt_result read_colors(px_gltf *doc, const px_json *target, const group *g, const pelt_part *part,
                                pelt_morph *morph) {
     px_gltf_accessor a;

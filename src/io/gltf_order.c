@@ -6,19 +6,19 @@
 
 #include <stddef.h>
 
-/* An accessor in the order that joints and weights ask for. */
+/* A reordered accessor: `to` holds the elements of `from`, sorted by the bones in `joints` and `weights`. */
 typedef struct moved_accessor {
-    uint32_t joints, weights, from, to; /* accessors */
+    uint32_t joints, weights, from, to; /* accessor indices */
 } moved_accessor;
 
 typedef struct reorder {
     px_gltf_writer *w;
-    px_buffer moved;          /* moved_accessor, so far */
-    uint32_t first_new;       /* accessors from here on are in order already */
-    uint32_t joints, weights; /* of the primitive at hand … */
-    uint32_t vertex_count;    /* … */
-    uint32_t *order;          /* … [place] vertex … */
-    uint32_t *places;         /* … [vertex] place */
+    px_buffer moved;          /* moved_accessor: all reordered accessors */
+    uint32_t first_new;       /* accessors from this index on are already sorted */
+    uint32_t joints, weights; /* accessors of JOINTS_0 and WEIGHTS_0 of the current primitive */
+    uint32_t vertex_count;    /* of the current primitive */
+    uint32_t *order;          /* [place] vertex: sorted order of the current primitive */
+    uint32_t *places;         /* [vertex] place: inverse of `order` */
 } reorder;
 
 static uint32_t index_at(const px_json *object, const char *key) {
@@ -27,7 +27,7 @@ static uint32_t index_at(const px_json *object, const char *key) {
 
 /* ---- Reading accessors of the new document ------------------------------------------------------------------ */
 
-/* Where a view that this writer made has its bytes. */
+/* The bytes of a view that this writer made. */
 static const uint8_t *new_bytes(const px_gltf_writer *w, const px_json *object) {
     const px_json *view = px_json_at(w->views, index_at(object, "bufferView"));
     return (const uint8_t *)w->data.data + px_json_uint(px_json_get(view, "byteOffset"), SIZE_MAX, 0);
@@ -35,7 +35,7 @@ static const uint8_t *new_bytes(const px_gltf_writer *w, const px_json *object) 
 
 static uint32_t width_of(const px_json *accessor) {
     const char *type = px_json_string(px_json_get(accessor, "type"), "SCALAR");
-    return strcmp(type, "SCALAR") == 0 ? 1 : (uint32_t)(type[strlen("VEC")] - '0'); /* vertices have no matrices */
+    return strcmp(type, "SCALAR") == 0 ? 1 : (uint32_t)(type[strlen("VEC")] - '0'); /* no matrices: vertex data */
 }
 
 static px_gltf_component component_of(const px_json *object) {
@@ -82,7 +82,7 @@ static uint32_t sparse_index(const px_gltf_accessor *a, size_t s) {
     return load_uint(a->sparse_indices + s * px_gltf_component_size(a->sparse_component), a->sparse_component);
 }
 
-/* Arrays that Pelt itself has no use for were not looked at when the file was read. */
+/* Checks element count and sparse indices. The reader did not check arrays that the model does not hold. */
 static pelt_result check_elements(const reorder *o, const px_gltf_accessor *a, uint32_t count) {
     pelt_context *context = o->w->context;
     if (a->count != count)
@@ -96,7 +96,7 @@ static pelt_result check_elements(const reorder *o, const px_gltf_accessor *a, u
     return PELT_OK;
 }
 
-/* Elements one behind the other, `element` bytes each; NULL when out of memory. */
+/* Copies the elements to a tightly packed array, `element` bytes each. NULL: out of memory. */
 static uint8_t *copy_elements(pelt_context *context, const px_gltf_accessor *a, size_t element) {
     uint8_t *out = px_alloc(context, a->count, element);
     for (size_t i = 0; out && a->data && i < a->count; i++)
@@ -106,9 +106,9 @@ static uint8_t *copy_elements(pelt_context *context, const px_gltf_accessor *a, 
     return out;
 }
 
-/* ---- Writing them again --------------------------------------------------------------------------------------- */
+/* ---- Writing reordered accessors ------------------------------------------------------------------------------ */
 
-/* The old accessor's JSON on a view of `stride` bytes an element. */
+/* Adds a copy of an accessor's JSON with a new view of `stride` bytes per element. */
 static uint32_t put_accessor(px_gltf_writer *w, uint32_t from, const uint8_t *data, uint32_t count, size_t stride,
                              bool padded, uint32_t target) {
     uint32_t view = px_gltf_add_view(w, data, count * stride, target);
@@ -118,14 +118,14 @@ static uint32_t put_accessor(px_gltf_writer *w, uint32_t from, const uint8_t *da
     px_json_remove(accessor, "byteOffset");
     px_json_remove(accessor, "sparse");
     px_gltf_put_uint(w, accessor, "bufferView", view);
-    if (target == PX_GLTF_INDICES) { /* vertices that no index names may lie between others now */
+    if (target == PX_GLTF_INDICES) { /* unused vertices may now lie between used ones, so the bounds changed */
         px_json_remove(accessor, "min");
         px_json_remove(accessor, "max");
     }
     return px_json_count(w->accessors) - 1;
 }
 
-/* Vertices of an accessor in their new order. Elements of vertex arrays begin at multiples of 4 bytes. */
+/* Copies an accessor with its elements in the new order. Elements of vertex arrays are aligned to 4 bytes. */
 static pelt_result move_elements(const reorder *o, uint32_t from, bool offsets, uint32_t *to) {
     px_gltf_writer *w = o->w;
     px_gltf_accessor a;
@@ -147,7 +147,7 @@ static pelt_result move_elements(const reorder *o, uint32_t from, bool offsets, 
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
-/* The same for all members of `attributes`, or of a morph target. */
+/* Reorders all attributes of a primitive, or of a morph target (`offsets`). */
 static pelt_result move_attributes(reorder *o, px_json *attributes, bool offsets) {
     for (px_json *item = attributes->first, *next; item; item = next) {
         moved_accessor key = {o->joints, o->weights, (uint32_t)px_json_uint(item, PELT_NONE, 0), PELT_NONE};
@@ -165,7 +165,7 @@ static pelt_result move_attributes(reorder *o, px_json *attributes, bool offsets
     return o->w->failed || o->moved.failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
-/* Without indices vertices were drawn as they stood; then they need some. */
+/* Remaps the indices. A primitive without indices gets some: its vertices were drawn in their old order. */
 static pelt_result move_indices(const reorder *o, px_json *primitive) {
     px_gltf_writer *w = o->w;
     uint32_t from = index_at(primitive, "indices");
@@ -206,7 +206,7 @@ static pelt_result make_order(reorder *o, const pelt_part *part) {
         return PELT_ERROR_MEMORY;
     px_influences_make(model, part->first_vertex, count, rows);
     for (uint32_t i = 0; i < count; i++)
-        rows[i].axis = 0; /* joints and weights alone decide, so that primitives that share them stay in step */
+        rows[i].axis = 0; /* sort by joints and weights alone: primitives that share them get the same order */
     pelt_result result = px_influences_order(o->w->context, rows, count, model->skin.bone_count, o->order);
     px_free(o->w->context, rows);
     for (uint32_t place = 0; result == PELT_OK && place < count; place++)
@@ -219,7 +219,7 @@ static pelt_result move_part(reorder *o, uint32_t part) {
     px_json *primitive = px_gltf_primitive(w, part), *attributes = px_json_get(primitive, "attributes");
     o->joints = index_at(attributes, "JOINTS_0");
     o->weights = index_at(attributes, "WEIGHTS_0");
-    if (o->joints == PELT_NONE || o->joints >= o->first_new) /* unskinned, or another node's mesh too */
+    if (o->joints == PELT_NONE || o->joints >= o->first_new) /* unskinned, or already sorted through another node */
         return PELT_OK;
     PX_TRY(make_order(o, &w->parts[part]));
     PX_TRY(move_attributes(o, attributes, false));

@@ -10,15 +10,15 @@
 
 /* ---- References ------------------------------------------------------------------------------------------- */
 
-/* Does something with a number that refers to an accessor, a view or a buffer. */
+/* Called for each JSON number that is the index of an accessor, a view or a buffer. */
 typedef void visit_fn(px_gltf_writer *w, px_json *number, const uint32_t *map, bool *used);
 
 typedef struct visitor {
     px_gltf_writer *w;
     visit_fn *visit;
-    const uint32_t *map; /* new numbers, when renumbering; or what is added to all of them */
-    bool *used;          /* when marking */
-    uint32_t count;
+    const uint32_t *map; /* renumber: [old index] new index; add_to: one offset */
+    bool *used;          /* mark: [index] set to true */
+    uint32_t count;      /* indices from `count` on are not visited */
 } visitor;
 
 static uint32_t index_of(const px_json *number) {
@@ -98,7 +98,7 @@ static void visit_buffers(const visitor *v) {
     }
 }
 
-/* `map` is one number, to be added. */
+/* Adds *map to an index. */
 static void add_to(px_gltf_writer *w, px_json *number, const uint32_t *map, bool *used) {
     (void)used;
     set_number(w, number, index_of(number) + *map);
@@ -110,9 +110,9 @@ pelt_result px_gltf_shift(px_gltf_writer *w, uint32_t accessors, uint32_t views)
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
-/* ---- Dropping --------------------------------------------------------------------------------------------- */
+/* ---- Removal ---------------------------------------------------------------------------------------------- */
 
-/* Keeps the marked items; map gets their new numbers. */
+/* Removes the items that are not marked in `keep`. map [old index] gets the new index. */
 static void filter(px_json *array, const bool *keep, uint32_t *map) {
     px_json *item = array->first;
     uint32_t kept = 0;
@@ -133,7 +133,7 @@ static void filter(px_json *array, const bool *keep, uint32_t *map) {
     array->count = kept;
 }
 
-/* Drops the items of an array that the walker's references do not reach. */
+/* Removes the items of an array that no index visited by `walk` refers to, and renumbers these indices. */
 static pelt_result drop_unused(px_gltf_writer *w, px_json *array, void (*walk)(const visitor *)) {
     uint32_t count = array->count;
     bool *used = PX_NEW(w->arena, bool, count);
@@ -182,9 +182,9 @@ static pelt_result drop(px_gltf_writer *w) {
     return PELT_OK;
 }
 
-/* ---- Laying out ------------------------------------------------------------------------------------------- */
+/* ---- Layout ----------------------------------------------------------------------------------------------- */
 
-/* Bytes [start, end) of a buffer that go to `base` in the new one. */
+/* Bytes [start, end) of a buffer, and their offset `base` in the new buffer. */
 typedef struct segment {
     uint32_t buffer;
     size_t start, end, base;
@@ -192,7 +192,7 @@ typedef struct segment {
 
 typedef struct packer {
     px_gltf_writer *w;
-    uint32_t buffer_count; /* the source's and the new one */
+    uint32_t buffer_count; /* buffers of the source and the new one */
     segment *segments;
     size_t segment_count;
 } packer;
@@ -203,7 +203,7 @@ static px_gltf_buffer buffer_at(const packer *p, uint32_t index) {
     return index < p->w->new_buffer ? p->w->source->buffers[index] : (px_gltf_buffer){0};
 }
 
-/* The bytes that a view, or its compressed form, means; false when there are none or they are not all there. */
+/* Finds the bytes of a view or of its compressed form. Returns false if it is empty or exceeds its buffer. */
 static bool span_of(const packer *p, const px_json *view, segment *out) {
     uint32_t buffer = index_of(px_json_get(view, "buffer"));
     px_gltf_buffer b = buffer_at(p, buffer);
@@ -220,7 +220,8 @@ static int compare_segments(const void *a, const void *b) {
     return x->start != y->start ? (x->start < y->start ? -1 : 1) : 0;
 }
 
-/* What the views use, rounded to 4 bytes so that alignment is kept; overlapping and touching runs are one. */
+/* Finds the bytes that views use. Starts are rounded down to 4 bytes to keep the alignment; overlapping and adjacent
+ * segments are merged. */
 static pelt_result find_used(packer *p) {
     p->segments = PX_NEW(p->w->arena, segment, 2 * (size_t)p->w->views->count);
     if (!p->segments)
@@ -244,7 +245,7 @@ static pelt_result find_used(packer *p) {
     return PELT_OK;
 }
 
-/* All bytes of all buffers. */
+/* Takes all bytes of all buffers. */
 static pelt_result find_whole(packer *p) {
     p->segments = PX_NEW(p->w->arena, segment, p->buffer_count);
     if (!p->segments)
@@ -259,7 +260,7 @@ static pelt_result find_whole(packer *p) {
 
 static const segment *segment_at(const packer *p, uint32_t buffer, size_t offset) {
     size_t low = 0, high = p->segment_count;
-    while (low < high) { /* the first one behind (buffer, offset) */
+    while (low < high) { /* finds the first segment after (buffer, offset) */
         size_t middle = low + (high - low) / 2;
         const segment *s = &p->segments[middle];
         if (s->buffer > buffer || (s->buffer == buffer && s->start > offset))
@@ -280,7 +281,7 @@ static void move_view(packer *p, px_json *view) {
         px_gltf_put(p->w, view, "byteOffset", px_json_new_uint(p->w->arena, offset));
 }
 
-/* The list of buffers: the one with all the bytes, then those without any. Views are renumbered. */
+/* Makes the list of buffers: the buffer with all bytes, then those without data. Renumbers the buffers of views. */
 static pelt_result make_buffers(packer *p, bool dropping, px_gltf_layout *layout) {
     px_gltf_writer *w = p->w;
     const px_gltf_list *old = w->source ? &w->source->buffers_json : &(px_gltf_list){0};
@@ -289,7 +290,7 @@ static pelt_result make_buffers(packer *p, bool dropping, px_gltf_layout *layout
     bool *used = PX_NEW(w->arena, bool, p->buffer_count);
     if (!map || !used || !buffers)
         return PELT_ERROR_MEMORY;
-    for (uint32_t b = 0; layout->size > 0 && !merged && b < old->count; b++) /* keeps its name and extras */
+    for (uint32_t b = 0; layout->size > 0 && !merged && b < old->count; b++) /* reuse its name and extras */
         if (w->source->buffers[b].data)
             merged = px_gltf_push(w, buffers, px_json_copy(w->arena, old->items[b]));
     if (layout->size > 0 && !merged)
@@ -311,7 +312,7 @@ static pelt_result make_buffers(packer *p, bool dropping, px_gltf_layout *layout
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
-/* The specification has no empty lists. */
+/* Removes empty arrays, which the specification forbids. */
 static void remove_empty(px_gltf_writer *w) {
     static const char *const keys[] = {"nodes", "meshes", "accessors", "bufferViews"};
     for (size_t k = 0; k < PX_COUNT(keys); k++)

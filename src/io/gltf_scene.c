@@ -1,12 +1,12 @@
 /* Reads nodes as joints and animations as motions. */
 #include "io/gltf_document.h"
 
-/* A largest difference between a matrix node and its TRS form, relative to the matrix, that nobody sees. */
+/* Largest invisible difference between the matrix of a node and its TRS form, relative to the matrix. */
 #define SHEAR_TOLERANCE 1e-4
 
 /* ---- Nodes ------------------------------------------------------------------------------------------------ */
 
-/* Reads `count` finite numbers at a key; *found tells whether there was something. */
+/* Reads `count` finite numbers at a key. *found is false if the key is missing. */
 static pelt_result get_floats(px_gltf *doc, const px_json *object, const char *key, uint32_t count, float *out,
                               bool *found) {
     const px_json *array = px_json_get(object, key);
@@ -47,7 +47,7 @@ static pelt_result read_transform(px_gltf *doc, const px_json *node, pelt_transf
     return PELT_OK;
 }
 
-/* parents [node] from the children lists. */
+/* Fills parents [node] from the lists of children. PELT_NONE: a root. */
 static pelt_result find_parents(px_gltf *doc, uint32_t *parents) {
     uint32_t count = doc->nodes.count;
     for (uint32_t n = 0; n < count; n++)
@@ -70,7 +70,7 @@ static pelt_result find_parents(px_gltf *doc, uint32_t *parents) {
     return PELT_OK;
 }
 
-/* Numbers the nodes so that parents come first, otherwise in the file's order. */
+/* Assigns joints to nodes: parents before children, otherwise in file order. `chain` [node] is scratch. */
 static pelt_result order_nodes(px_gltf *doc, const uint32_t *parents, uint32_t *chain) {
     uint32_t count = doc->nodes.count, joint_count = 0;
     for (uint32_t n = 0; n < count; n++)
@@ -93,7 +93,7 @@ static pelt_result order_nodes(px_gltf *doc, const uint32_t *parents, uint32_t *
     return PELT_OK;
 }
 
-/* Marks what is in any scene; without scenes everything is. */
+/* Marks the joints that are in any scene; all joints if there are no scenes. */
 static pelt_result find_shown(px_gltf *doc, const pelt_skeleton *skeleton) {
     const px_json *scenes = px_json_get(doc->root, "scenes");
     uint32_t scene = 0;
@@ -159,9 +159,9 @@ pelt_result px_gltf_read_skeleton(px_gltf *doc, pelt_model *model) {
 typedef struct motion_reader {
     px_gltf *doc;
     pelt_model *model;
-    uint32_t *morph_counts; /* [joint] */
-    const float **times;    /* [accessor] keys read already: samplers share them */
-    px_json **samplers;     /* of the animation at hand */
+    uint32_t *morph_counts; /* [joint] number of morph targets */
+    const float **times;    /* [accessor] key times that were already read, or NULL; samplers share them */
+    px_json **samplers;     /* [sampler_count] of the current animation */
     uint32_t sampler_count, sampler_capacity;
 } motion_reader;
 
@@ -209,7 +209,8 @@ static pelt_result read_values(motion_reader *r, uint32_t index, pelt_track *tra
     return PELT_OK;
 }
 
-/* Whose property a channel moves; false for what Pelt does not know (it stays in the document). */
+/* Finds the joint and property that a channel animates. *known is false for targets that Pelt does not support: they
+ * stay in the document. */
 static pelt_result read_target(motion_reader *r, const px_json *channel, pelt_track *track, bool *known) {
     static const char *const paths[] = {"translation", "rotation", "scale", "weights"};
     const px_json *target = px_json_get(channel, "target");

@@ -7,9 +7,9 @@
 
 #define MAX_BONES 65535u
 #define MAX_SETS  64u
-/* Vertices whose influences are unpacked at a time: scratch stays in the cache. */
+/* Number of vertices whose influences are unpacked at a time: scratch stays in the cache. */
 #define BLOCK 1024u
-/* What the specification allows a sum of weights to be off by, per weight. */
+/* Difference of a sum of weights from 1 that the specification allows, per non-zero weight. */
 #define WEIGHT_TOLERANCE 2e-7
 
 /* ---- Bones ------------------------------------------------------------------------------------------------ */
@@ -23,7 +23,7 @@ typedef struct bone_table {
     px_gltf *doc;
     bone *bones; /* [count] */
     uint32_t count, capacity;
-    uint32_t *slots; /* [slot_count] bone + 1, or 0; a power of two, at most half full */
+    uint32_t *slots; /* hash table [slot_count] of bone + 1, or 0; a power of two, at most half full */
     uint32_t slot_count;
 } bone_table;
 
@@ -59,7 +59,7 @@ static pelt_result grow(bone_table *t) {
     return PELT_OK;
 }
 
-/* The number of a bone, new or not. */
+/* Finds a bone in the table; adds it if it is new. */
 static pelt_result find_bone(bone_table *t, uint32_t joint, const pelt_affine *inverse_bind, uint16_t *out) {
     bone b = {joint, *inverse_bind};
     if (t->count == t->capacity)
@@ -103,7 +103,7 @@ static pelt_result read_matrices(px_gltf *doc, const px_json *json, uint32_t joi
     return PELT_OK;
 }
 
-/* The bones of one skin, by its own numbering. */
+/* Bones of one skin, [joint index of the skin]. */
 typedef struct skin_bones {
     uint16_t *bones; /* NULL: not read yet */
     uint32_t count;
@@ -153,16 +153,16 @@ typedef struct skin_reader {
     bone_table table;
     skin_bones *skins;
     uint32_t stride;    /* influences kept per vertex while reading */
-    uint32_t most;      /* that any vertex uses */
-    bool off;           /* of the part at hand: a sum of weights is not 1 */
-    uint64_t zero;      /* vertices without weight */
-    uint64_t shortened; /* vertices with more than fit */
+    uint32_t most;      /* largest number of influences of a vertex */
+    bool off;           /* a sum of weights in the current part is not 1 */
+    uint64_t zero;      /* number of vertices without weight */
+    uint64_t shortened; /* number of vertices with more than PELT_MAX_INFLUENCES */
 } skin_reader;
 
-/* Puts an influence in its place, largest first; of too many the smallest falls out. Returns whether one did. */
+/* Inserts an influence, sorted by descending weight. If there are too many, drops the smallest and returns true. */
 static bool insert(influences *v, uint16_t bone_index, float weight) {
     for (uint32_t k = 0; k < v->count; k++)
-        if (v->bones[k] == bone_index) { /* named twice: take it out and put it in again with the sum */
+        if (v->bones[k] == bone_index) { /* duplicate: remove it, then insert it with the sum */
             weight += v->weights[k];
             v->count--;
             for (uint32_t m = k; m < v->count; m++) {
@@ -199,7 +199,8 @@ static void finish_vertex(skin_reader *r, influences *v, uint16_t fallback) {
     r->most = v->count > r->most ? v->count : r->most;
 }
 
-/* The usual vertex: one set, weights that fall and sum to one, joints that differ. False: it is another. */
+/* Fast path for the common vertex: one set, descending weights that sum to 1, distinct bones. Returns false for
+ * others. */
 static bool read_usual(skin_reader *r, const skin_bones *skin, const uint32_t *joints, const float *weights,
                        influences *v) {
     float a = weights[0], b = weights[1], c = weights[2], d = weights[3];
@@ -221,7 +222,7 @@ static bool read_usual(skin_reader *r, const skin_bones *skin, const uint32_t *j
     return true;
 }
 
-/* One vertex from its joints and weights, [set][BLOCK][4] from its own on. */
+/* Reads one vertex. `joints` and `weights` point to its elements in the arrays [set][BLOCK][4]. */
 static pelt_result read_vertex(skin_reader *r, const skin_bones *skin, const uint32_t *joints, const float *weights,
                                uint32_t set_count, influences *v) {
     bool shortened = false;
@@ -255,7 +256,7 @@ uint32_t px_gltf_count_sets(const px_json *attributes) {
     return count;
 }
 
-/* The sets of a part and a block of them, unpacked. */
+/* The influence sets of a part, and one unpacked block of them. */
 typedef struct sets {
     uint32_t count;
     px_gltf_accessor joints[MAX_SETS], weights[MAX_SETS];
@@ -347,7 +348,7 @@ static pelt_result read_part(skin_reader *r, uint32_t index) {
 
 /* ---- The skin --------------------------------------------------------------------------------------------- */
 
-/* Closes the gaps when fewer influences are used than there was room for. */
+/* Reduces the stride of the influences to the largest number in use. */
 static void compact(skin_reader *r) {
     pelt_skin *skin = &r->model->skin;
     size_t vertex_count = r->model->mesh.vertex_count;

@@ -6,7 +6,7 @@
  * accessor gets the displacements of all. */
 #include "io/gltf_document.h"
 
-/* What the views and the JSON of a sparse accessor take beside its elements, about. */
+/* Approximate bytes of the views and the JSON of a sparse accessor, without its elements. */
 #define OVERHEAD 300u
 
 static bool is_zero(const float v[3]) {
@@ -49,7 +49,7 @@ static void put_sparse(px_gltf_writer *w, px_json *accessor, const float *offset
     px_free(w->context, values);
 }
 
-/* Zeros that were written already: targets that move nothing share them. */
+/* An all-zero accessor that was already written. Targets without displacements share it. */
 typedef struct written_zeros {
     uint32_t count, accessor;
 } written_zeros;

@@ -33,7 +33,7 @@ pelt_result px_gltf_data_uri(px_gltf *doc, const char *uri, size_t length, const
         values[c] = (int8_t)base64_value((char)c);
     size_t used = 0;
     uint32_t bits = 0, bit_count = 0;
-    int all = 0; /* negative as soon as one digit was */
+    int all = 0; /* negative if any digit was invalid */
     for (; p < end; p++) {
         int value = values[(uint8_t)*p];
         all |= value;
@@ -55,7 +55,7 @@ static int hex_value(char c) {
                                   : -1;
 }
 
-/* Decodes %XX in place; false when a 0 would come out. */
+/* Decodes %XX in place. Returns false on %00. */
 static bool percent_decode(char *text) {
     char *out = text;
     for (const char *p = text; *p; p++) {

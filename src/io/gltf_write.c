@@ -7,7 +7,7 @@
 
 #define DEFAULT_PLAYER_INFLUENCES 4u /* bones per vertex that three.js, PlayCanvas and Godot 3 blend */
 
-/* ---- Making JSON ------------------------------------------------------------------------------------------ */
+/* ---- Construction of JSON --------------------------------------------------------------------------------- */
 
 px_json *px_gltf_put(px_gltf_writer *w, px_json *object, const char *key, px_json *value) {
     px_json *done = px_json_set(w->arena, object, key, value);
@@ -101,9 +101,10 @@ uint32_t px_gltf_add_accessor(px_gltf_writer *w, const void *data, uint32_t coun
     return px_json_count(w->accessors) - 1;
 }
 
-/* ---- Where to start from ---------------------------------------------------------------------------------- */
+/* ---- Source document -------------------------------------------------------------------------------------- */
 
-/* Whether the nodes of the source are the first of the model's joints, as they were in the file. */
+/* Whether the first joints of the model are the nodes of the source, with the same names, parents and rest
+ * transforms. */
 static pelt_result compare_joints(px_gltf_writer *w, const px_gltf *source, bool *same) {
     const pelt_skeleton *skeleton = &w->model->skeleton;
     uint32_t count = source->nodes.count, children = 0;
@@ -173,7 +174,7 @@ static pelt_result copy_parts(px_gltf_writer *w) {
     for (uint32_t p = 0; p < w->part_count; p++) {
         if (p < mesh->part_count)
             w->parts[p] = mesh->parts[p];
-        if (w->parts[p].vertex_count == 0) { /* parts that share all vertices */
+        if (w->parts[p].vertex_count == 0) { /* no range: the part uses all vertices */
             w->parts[p].first_vertex = 0;
             w->parts[p].vertex_count = mesh->vertex_count;
         }
@@ -233,7 +234,7 @@ pelt_result px_gltf_make(px_gltf_writer *w) {
 
 /* ---- Images in other files -------------------------------------------------------------------------------- */
 
-/* Whether both files are in one folder, so that what the source names is beside the output too. */
+/* Whether the output is in the folder of the source, so that relative URIs of the source stay valid. */
 static bool same_folder(const char *source_folder, const char *path) {
     const char *slash = strrchr(path, '/');
     char *a = realpath(source_folder[0] ? source_folder : ".", NULL), *b = NULL, *folder = NULL;
@@ -278,7 +279,7 @@ static pelt_result embed_image(px_gltf_writer *w, px_json *image, const char *ur
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
-/* What lies beside the source but not beside the output goes into the output. */
+/* Embeds images from other files, unless the output is in the folder of the source. */
 static pelt_result embed_images(px_gltf_writer *w, const px_write *write) {
     px_json *images = px_json_get(w->root, "images");
     if (!w->source || !w->source->folder || !images)
@@ -334,7 +335,7 @@ static pelt_result write_glb(const px_write *write, const px_gltf_layout *layout
     return write_runs(file, layout);
 }
 
-/* NAME.bin first, so that it is in place before the .gltf that names it. */
+/* Writes NAME.bin and sets its URI in the JSON. Call it before the JSON is serialized. */
 static pelt_result write_bin(px_gltf_writer *w, const px_write *write, const px_gltf_layout *layout) {
     size_t length = strlen(write->path) - strlen(".gltf");
     char *path = px_arena_alloc(w->arena, length + 5, 1);
@@ -373,14 +374,14 @@ static pelt_result write_document(px_gltf_writer *w, const px_write *write, cons
     return result;
 }
 
-/* Warns of vertices with more bones than the programs blend that will play the file. */
+/* Warns of vertices with more than `played` bones, the number that the programs that play the file blend. */
 static void warn_of_influences(const px_gltf_writer *w, uint32_t played) {
     const pelt_skin *skin = &w->model->skin;
     uint32_t count = 0;
     if (skin->bone_count == 0 || skin->influence_count <= played)
         return;
     for (size_t i = 0; i < w->model->mesh.vertex_count; i++)
-        count += skin->weights[i * skin->influence_count + played] > 0; /* largest first */
+        count += skin->weights[i * skin->influence_count + played] > 0; /* weights descend */
     if (count > 0)
         px_log(w->context, PELT_LOG_WARNING, "%u vertices have more than %u bones; %s play only the first %u of them",
                count, played,

@@ -70,7 +70,7 @@ typedef struct px_read {
 typedef struct px_write {
     pelt_context *context;
     const pelt_model *model;
-    const pelt_mesh *mesh; /* the model's, or in a sequence with the positions of a frame; for formats without rigs */
+    const pelt_mesh *mesh; /* model->mesh, or a copy with the positions of one frame; for formats without rigs */
     const char *path;
     const pelt_save_desc *desc;
     px_output *output;
@@ -118,8 +118,8 @@ const px_format *px_format_by_extension(const char *path);
 typedef struct px_space {
     uint32_t up;  /* pelt_up_axis */
     double scale; /* file lengths are multiplied by this */
-    bool given;   /* desc.up or desc.scale has an entry that applies to this file … */
-    bool named;   /* … and that entry names this file */
+    bool given;   /* desc.up or desc.scale has an entry for this file or for all files */
+    bool named;   /* such an entry names this file */
 } px_space;
 
 /* Finds the entries of desc.up and desc.scale that apply to a file. An entry may name the file by `path` or by `given`,

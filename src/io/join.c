@@ -9,12 +9,12 @@
 
 #define SAME_TIME 1e-3f /* seconds */
 
-/* A property of a node that a motion moves. */
+/* A property of a node that a motion animates. */
 typedef struct channel {
     uint32_t joint, path, motion;
 } channel;
 
-/* Motions that play together are a group, numbered by its first motion. */
+/* Motions that play together form a group, which is identified by its first motion. */
 typedef struct joiner {
     pelt_context *context;
     pelt_model *model;
@@ -48,7 +48,7 @@ static int compare_channels(const void *a, const void *b) {
     return (x->motion > y->motion) - (x->motion < y->motion);
 }
 
-/* Whether two motions of these groups [count] move the same property of a node; clash: one such pair. */
+/* Whether two motions of these groups [count] animate the same property of a node. clash: one such pair. */
 static bool find_clash(const joiner *j, const uint32_t *groups, uint32_t count, channel clash[2]) {
     size_t channel_count = 0;
     for (uint32_t g = 0; g < count; g++)
@@ -68,7 +68,7 @@ static bool find_clash(const joiner *j, const uint32_t *groups, uint32_t count, 
     return false;
 }
 
-/* Makes one group of several; link_groups must follow. */
+/* Merges groups [count] into one. Call link_groups afterwards. */
 static void unite(joiner *j, const uint32_t *groups, uint32_t count) {
     uint32_t lowest = groups[0];
     for (uint32_t g = 1; g < count; g++)
@@ -91,7 +91,7 @@ static int compare_names(const void *a, const void *b) {
     return order ? order : (x->motion > y->motion) - (x->motion < y->motion);
 }
 
-/* All motions of one name play together, unless two of them move the same property. */
+/* Joins all motions of the same name, unless two of them animate the same property. Skips motions without a name. */
 static pelt_result join_names(joiner *j) {
     uint32_t count = j->model->motion_count;
     named_motion *sorted = PX_NEW(j->scratch, named_motion, count);
@@ -114,7 +114,7 @@ static pelt_result join_names(joiner *j) {
     return PELT_OK;
 }
 
-/* What a group of motions moves, and when. */
+/* What a group of motions animates, and its time span in seconds. */
 typedef struct group_span {
     uint32_t group;
     bool bones, morphs;
@@ -152,8 +152,9 @@ static group_span span_of(const joiner *j, uint32_t group) {
     return span;
 }
 
-/* One group of bones plays with the groups of morphs of the same time. `groups` [count] is scratch. Where each group has
- * the time of the next but not of all, it is unclear which belong together. */
+/* Joins one group that animates bones with the groups that animate morphs in the same time span. `groups` [count] is
+ * scratch. Does nothing if neighbouring spans are equal within the tolerance but the first and the last are not: it is
+ * then unclear which groups belong together. */
 static void join_span(joiner *j, const group_span *spans, uint32_t count, uint32_t *groups) {
     float first_start = INFINITY, last_start = -INFINITY;
     uint32_t bones = 0, used = 0;
@@ -173,7 +174,8 @@ static void join_span(joiner *j, const group_span *spans, uint32_t count, uint32
     unite(j, groups, used);
 }
 
-/* Sorts groups by their times: runs of one start, and in these, of one end. */
+/* Joins groups of the same time span: sorts them by start, then each run of equal starts by end, and joins each run of
+ * equal ends. */
 static pelt_result join_times(joiner *j) {
     uint32_t count = 0;
     group_span *spans = PX_NEW(j->scratch, group_span, j->model->motion_count);
@@ -200,7 +202,7 @@ static pelt_result join_times(joiner *j) {
 
 /* ---- By names ---------------------------------------------------------------------------------------------- */
 
-/* PELT_NONE: there is no such motion. */
+/* Finds the first motion of a name. PELT_NONE: there is none. */
 static uint32_t find_motion(const pelt_model *model, const char *name, size_t length) {
     for (uint32_t n = 0; n < model->motion_count; n++)
         if (px_is_name(model->motions[n].name, name, length))
@@ -208,7 +210,7 @@ static uint32_t find_motion(const pelt_model *model, const char *name, size_t le
     return PELT_NONE;
 }
 
-/* Joins the whole groups of two motions; `text` [size] is the entry that names them. */
+/* Joins the groups of two motions. `text` [size] is the entry that names them, for messages. */
 static pelt_result join_pair(joiner *j, uint32_t a, uint32_t b, const char *text, size_t size) {
     static const char *const paths[] = {"translation", "rotation", "scale", "morph weights"};
     const pelt_model *model = j->model;
@@ -227,7 +229,8 @@ static pelt_result join_pair(joiner *j, uint32_t a, uint32_t b, const char *text
     return PELT_OK;
 }
 
-/* "Walk+Smile". Of several inputs, another may have these motions: a model has none of them or all. */
+/* Joins the motions of an entry such as "Walk+Smile". Fails if the model has only some of them. If it has none, the
+ * entry may be for another input and is ignored. */
 static pelt_result join_entry(joiner *j, const char *text, size_t size) {
     uint32_t first = PELT_NONE, name_count = 0;
     size_t missing_length = 0;
@@ -271,7 +274,7 @@ static void log_joined(const joiner *j, uint32_t group, const char *name) {
     px_buffer_free(&text);
 }
 
-/* The motion of a group, with the name of its first motion of bones. */
+/* Makes the motion of a group. Its name is that of the first motion that animates bones. */
 static pelt_result make_motion(const joiner *j, uint32_t group, pelt_motion *out) {
     const pelt_model *model = j->model;
     bool named = false;
@@ -301,8 +304,8 @@ static pelt_result make_motion(const joiner *j, uint32_t group, pelt_motion *out
     return PELT_OK;
 }
 
-/* Replaces the motions of the model by one for each group. Automatic joins are logged and are no change: a document
- * that no algorithm changes is written with its own motions. Joins by names are written. */
+/* Replaces the motions of the model by one per group. Automatic joins are logged and do not set PELT_CHANGED_MOTIONS: a
+ * document that no algorithm changes is written with its own motions. Joins by name set it. */
 static pelt_result replace_motions(const joiner *j, bool automatic) {
     pelt_model *model = j->model;
     uint32_t count = 0, made = 0;
@@ -327,7 +330,7 @@ static pelt_result replace_motions(const joiner *j, bool automatic) {
     return PELT_OK;
 }
 
-/* `names` NULL: automatic. */
+/* Finds the groups and joins them. `names` NULL: automatic. */
 static pelt_result find_and_join(joiner *j, const char *names) {
     size_t track_count = 0;
     for (uint32_t n = 0; n < j->model->motion_count; n++)

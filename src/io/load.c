@@ -1,4 +1,4 @@
-/* Reading an input: one file, a mesh and its caches, a skeleton and its motions, or a sequence. */
+/* Loads an input: one file, a mesh and its caches, a skeleton and its motions, or a sequence. */
 #include "io/io.h"
 
 #define FIELD(name) PELT_FIELD(pelt_load_desc, name)
@@ -39,7 +39,7 @@ static bool is_empty(const pelt_model *model) {
 
 pelt_result px_cache_fit(pelt_context *context, pelt_model *model, uint64_t point_count) {
     pelt_mesh *mesh = &model->mesh;
-    if (is_empty(model) && point_count > 0 && point_count < PELT_NONE) { /* a cache alone: its points */
+    if (is_empty(model) && point_count > 0 && point_count < PELT_NONE) { /* a cache without a mesh */
         mesh->positions = PX_NEW(model->memory, float, point_count * 3);
         if (!mesh->positions)
             return PELT_ERROR_MEMORY;
@@ -65,12 +65,12 @@ const char *px_read_name(const px_read *read) {
     return px_arena_text(read->model->memory, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
 
-/* Reads an open file into the model; px_subject is set. */
+/* Reads an open file into the model. The caller sets px_subject. */
 static pelt_result read_content(const px_read *read, const px_format *format) {
     pelt_model *model = read->model;
     bool first = is_empty(model);
     PX_TRY(format->read(read));
-    if (first && (format->info.flags & PELT_FORMAT_CACHE)) /* a cache alone: its points */
+    if (first && (format->info.flags & PELT_FORMAT_CACHE)) /* a cache without a mesh */
         PX_TRY(pelt_clip_read(read->context, &model->clips[0], 0, 0, model->mesh.points.count, model->mesh.positions));
     if (first || !(format->info.flags & PX_FORMAT_ADDS)) {
         model->path = px_arena_text(model->memory, read->file.path, strlen(read->file.path));
@@ -94,7 +94,8 @@ static pelt_result read_file(pelt_context *context, const char *path, const pelt
 
 /* ---- Sequences -------------------------------------------------------------------------------------------- */
 
-/* Frames may split vertices at other seams; points and triangles between them must be the same. */
+/* Checks that a frame has the same points as the first frame and that its triangles connect the same points. Vertices
+ * may be split at different seams. */
 static pelt_result check_topology(pelt_context *context, const pelt_model *first, const pelt_mesh *frame, size_t k) {
     const pelt_mesh *mesh = &first->mesh;
     if (frame->points.count != mesh->points.count)
@@ -127,7 +128,7 @@ static pelt_result read_frame(pelt_context *context, const char *path, const pel
     return result;
 }
 
-/* "f_0001.obj" gives "f". */
+/* The name of a sequence: "f_0001.obj" gives "f". */
 static const char *sequence_name(px_arena *arena, const char *path) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
@@ -137,7 +138,7 @@ static const char *sequence_name(px_arena *arena, const char *path) {
     return length ? px_arena_text(arena, name, length) : "sequence";
 }
 
-/* The first file is in the model already. */
+/* Reads files [1, count) as frames of a clip. The model already holds the first file. */
 static pelt_result read_sequence(pelt_context *context, const char **paths, size_t count, const pelt_load_desc *desc,
                                  pelt_model *model) {
     size_t frame_floats = (size_t)3 * model->mesh.points.count;
@@ -161,7 +162,7 @@ static pelt_result read_sequence(pelt_context *context, const char **paths, size
 
 /* ---- Entry points ----------------------------------------------------------------------------------------- */
 
-/* All paths with folders and patterns replaced by their files. */
+/* Replaces folders and patterns by their files. */
 static pelt_result expand_all(px_arena *arena, const char *const *paths, size_t count, const char ***out,
                               size_t *out_count) {
     if (count == 0)
@@ -214,7 +215,7 @@ static pelt_result load_into(pelt_context *context, const char *const *given, si
         PX_TRY(read_content(&read, next));
     }
     px_subject(context, paths[0]);
-    PX_TRY(px_space_apply(model, &space, own_clips)); /* motions follow their skeleton */
+    PX_TRY(px_space_apply(model, &space, own_clips)); /* includes the motions */
     for (size_t p = 1; p < count && own_clips < model->clip_count; p++) {
         px_subject(context, paths[p]);
         PX_TRY(px_space_find(context, desc, paths[p], given_count == 1 ? given[0] : given[p], &space));

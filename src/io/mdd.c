@@ -8,7 +8,7 @@
 
 /* ---- Reading ---------------------------------------------------------------------------------------------- */
 
-/* The file's times; frames are numbered instead when those do not ascend. */
+/* Reads the file's times. If they are not finite or do not ascend, warns and uses desc.fps instead. */
 static const float *read_times(const px_read *read, uint32_t frame_count) {
     float *times = PX_NEW(read->model->memory, float, frame_count);
     if (!times)

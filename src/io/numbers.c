@@ -6,7 +6,8 @@ static pelt_result wrong_count(const px_read *read, const pelt_mesh *mesh, size_
                    more ? "more than " : "", count, mesh->vertex_count, mesh->points.count);
 }
 
-/* Numbers of points are spread behind the last has been read: until then they may be those of vertices. */
+/* Reads one number per vertex, or one per point, which is copied to the vertices of the point. Only the total count
+ * tells which, so points are copied after the last number has been read. */
 static pelt_result read_numbers(const px_read *read, const pelt_mesh *mesh, float *out) {
     px_words words;
     size_t count = 0;

@@ -1,7 +1,7 @@
 /* Wavefront OBJ: entry in the table of formats, and detection by content. */
 #include "io/obj.h"
 
-/* How much of a file tells what it is. */
+/* Number of bytes that are examined to detect the format. */
 #define SNIFF_SIZE ((size_t)4096)
 
 static bool is_keyword(const char *word, size_t length) {
@@ -12,7 +12,7 @@ static bool is_keyword(const char *word, size_t length) {
     return false;
 }
 
-/* Whether three numbers follow. */
+/* Whether [p, end) begins with three numbers. */
 static bool is_position(const char *p, const char *end) {
     for (int i = 0; i < 3; i++) {
         while (p < end && (*p == ' ' || *p == '\t'))
@@ -38,7 +38,7 @@ static bool sniff(const uint8_t *data, size_t size) {
         while (line_end < end && *line_end != '\n' && *line_end != '\r' && *line_end != 0)
             line_end++;
         if (line_end == end && size > SNIFF_SIZE)
-            break; /* cut in the middle */
+            break; /* incomplete line */
         if (line_end < end && *line_end == 0)
             return false;
         while (p < line_end && (*p == ' ' || *p == '\t'))

@@ -7,7 +7,7 @@ typedef struct builder {
     px_list vertices; /* px_corner */
 } builder;
 
-/* A copy of `text`; NULL stays NULL. False: out of memory. */
+/* Copies `text` to the model's memory; no text gives NULL. Returns false if out of memory. */
 static bool copy_text(builder *b, px_text text, const char **copy) {
     *copy = text.data ? px_arena_text(b->model->memory, text.data, text.size) : NULL;
     return *copy || !text.data;
@@ -40,7 +40,8 @@ static pelt_result fill_parts(builder *b, obj_document *document) {
     return PELT_OK;
 }
 
-/* Vertices with equal values stay apart when the file keeps them apart. */
+/* Stores the file's indices of texture coordinates and normals: the writer keeps equal values apart if the file
+ * does. */
 static pelt_result fill_sources(builder *b, obj_document *document) {
     const px_corner *vertices = b->vertices.data;
     const pelt_mesh *mesh = &b->model->mesh;

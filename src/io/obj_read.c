@@ -9,10 +9,10 @@
 #include <ctype.h>
 #include <math.h>
 
-/* So much is read between two reports of progress. */
+/* Number of bytes between two progress reports. */
 #define REPORT_SIZE ((ptrdiff_t)8 << 20)
 
-/* The highest index that was not there yet when it was used. */
+/* The highest index of an element that came later in the file, and the place of its use. */
 typedef struct forward {
     uint64_t index;
     const char *place;
@@ -20,14 +20,14 @@ typedef struct forward {
 
 typedef struct reader {
     pelt_context *context;
-    const char *start, *end; /* of the file */
-    const char *p;           /* where reading is */
+    const char *start, *end; /* the text, [start, end) */
+    const char *p;           /* read position */
     obj_content content;
-    obj_section names;                        /* in force now; first_polygon unused */
-    bool names_changed;                       /* since the last section began */
+    obj_section names;                        /* current names; first_polygon is unused */
+    bool names_changed;                       /* `names` changed since the last section began */
     forward points, uvs, normals;             /* references to elements that come later */
-    size_t short_faces, elements, statements; /* ignored: faces of fewer than 3 corners, `l` and `p`, unknown ones */
-    size_t odd_uvs, odd_normals;              /* that are not finite */
+    size_t short_faces, elements, statements; /* ignored: faces of fewer than 3 corners; `l` and `p`; unknown */
+    size_t odd_uvs, odd_normals;              /* not finite; without a direction */
 } reader;
 
 /* ---- Places ----------------------------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ static inline bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\v' || c == '\f';
 }
 
-/* Moves behind a backslash and the line end it hides; false: it is just a backslash. */
+/* Skips a backslash and the line end after it. Returns false if no line end follows. */
 static bool skip_continuation(reader *r) {
     const char *c = r->p + 1;
     if (c < r->end && *c == '\r')
@@ -69,13 +69,13 @@ static inline void skip_blanks(reader *r) {
     }
 }
 
-/* Whether the statement ends here; blanks are skipped. */
+/* Skips blanks. Returns whether the statement ends here. */
 static inline bool at_end(reader *r) {
     skip_blanks(r);
     return r->p >= r->end || is_line_end(*r->p) || *r->p == '#';
 }
 
-/* Whether no word goes on at c. */
+/* Whether a word cannot contain the character at c. */
 static inline bool is_word_end(const reader *r, const char *c) {
     return c >= r->end || is_blank(*c) || is_line_end(*c) || *c == '\\';
 }
@@ -85,7 +85,7 @@ static void skip_line(reader *r) {
         r->p++;
 }
 
-/* The same for a statement of numbers, with the lines that continue it. */
+/* Skips the rest of a numeric statement, including its continuation lines. */
 static void skip_statement(reader *r) {
     while (r->p < r->end && !is_line_end(*r->p) && *r->p != '#')
         if (*r->p != '\\' || !skip_continuation(r))
@@ -93,7 +93,7 @@ static void skip_statement(reader *r) {
     skip_line(r);
 }
 
-/* The word at p for a message: "'1.2.3'", or what else to call it. */
+/* Quotes the word at p for a message: "'1.2.3'". If it is not printable, returns a description. */
 static const char *quote_word(const reader *r, char text[static 40]) {
     size_t length = 0;
     while (length < 30 && !is_word_end(r, r->p + length) && isprint((unsigned char)r->p[length]))
@@ -108,7 +108,7 @@ static const char *quote_word(const reader *r, char text[static 40]) {
 
 /* ---- Numbers ---------------------------------------------------------------------------------------------- */
 
-/* What is there instead of a number. */
+/* Handles text that is not a finite number: infinity and NaN give NAN, anything else fails. */
 static pelt_result read_odd_number(reader *r, const char *what, int wanted, int got, float *value) {
     char word[40];
     if (at_end(r))
@@ -123,7 +123,7 @@ static pelt_result read_odd_number(reader *r, const char *what, int wanted, int 
     return PELT_OK;
 }
 
-/* Reads `wanted` numbers; *finite tells whether all are. */
+/* Reads `wanted` numbers. *finite is false if any is not finite. */
 static inline pelt_result read_numbers(reader *r, const char *what, int wanted, float *values, bool *finite) {
     *finite = true;
     for (int i = 0; i < wanted; i++) {
@@ -158,7 +158,7 @@ static pelt_result read_uv(reader *r) {
     bool finite, second = true;
     if (!values)
         return PELT_ERROR_MEMORY;
-    values[1] = 0; /* a one-dimensional texture */
+    values[1] = 0; /* default for one-dimensional textures */
     PX_TRY(read_numbers(r, "texture coordinate", 1, values, &finite));
     if (!at_end(r))
         PX_TRY(read_numbers(r, "texture coordinate", 1, values + 1, &second));
@@ -184,7 +184,8 @@ static pelt_result read_normal(reader *r) {
 
 /* ---- Faces ------------------------------------------------------------------------------------------------ */
 
-/* An index of something of which there are `count` so far. */
+/* Reads the index of an element; `count` elements of its kind precede it. A negative index counts backwards from the
+ * last of them. `ahead` records the highest index above `count`, which is checked at the end. */
 static inline pelt_result read_index(reader *r, const char *what, uint64_t count, forward *ahead, uint32_t *index) {
     const char *place = r->p, *c = place;
     bool backwards = c < r->end && *c == '-';
@@ -211,12 +212,12 @@ static inline pelt_result read_index(reader *r, const char *what, uint64_t count
     return PELT_OK;
 }
 
-/* Whether an index follows behind a slash: "1//2" and "1/" leave it out. */
+/* Whether an index follows a slash: "1//2" and "1/" omit it. */
 static inline bool has_index(const reader *r) {
     return !is_word_end(r, r->p) && *r->p != '/';
 }
 
-/* "7", "7/2", "7//3", "7/2/3". */
+/* Reads a corner: "7", "7/2", "7//3" or "7/2/3". */
 static inline pelt_result read_corner(reader *r, px_corner *corner) {
     obj_content *content = &r->content;
     *corner = (px_corner){0};
@@ -238,7 +239,7 @@ static inline pelt_result read_corner(reader *r, px_corner *corner) {
                    quote_word(r, word));
 }
 
-/* Begins a section at the coming polygon if its names are others than those of the section before. */
+/* Begins a section at the next polygon if the current names differ from those of the last section. */
 static pelt_result begin_section(reader *r) {
     px_list *sections = &r->content.sections;
     r->names_changed = false;
@@ -283,7 +284,7 @@ static pelt_result read_face(reader *r) {
 
 /* ---- Names ------------------------------------------------------------------------------------------------ */
 
-/* The rest of the line without blanks around it; nothing at all is no name. */
+/* Reads the rest of the line, trimmed. data NULL: it is empty. */
 static px_text read_name(reader *r) {
     while (r->p < r->end && is_blank(*r->p))
         r->p++;
@@ -306,7 +307,7 @@ static pelt_result read_library(reader *r) {
 
 /* ---- Statements ------------------------------------------------------------------------------------------- */
 
-/* Whether the statement's word is this one; moves behind it. */
+/* Skips the keyword `word` if the statement begins with it; returns whether it does. */
 static inline bool take_word(reader *r, const char *word, size_t length) {
     if ((size_t)(r->end - r->p) < length || memcmp(r->p, word, length) != 0 || !is_word_end(r, r->p + length))
         return false;
@@ -315,7 +316,7 @@ static inline bool take_word(reader *r, const char *word, size_t length) {
 }
 #define TAKE(r, word) take_word(r, word, sizeof(word) - 1)
 
-/* All but numbers and faces. */
+/* Reads any statement but `v`, `vt`, `vn` and `f`. */
 static pelt_result read_other_statement(reader *r) {
     if (*r->p == '#') {
         skip_line(r);
@@ -354,7 +355,7 @@ static pelt_result read_statement(reader *r) {
     else
         return read_other_statement(r);
     if (result == PELT_OK && r->p < r->end && !is_line_end(*r->p))
-        skip_statement(r); /* colours behind a position, w, comments */
+        skip_statement(r); /* colours after a position, w, comments */
     return result;
 }
 
@@ -374,7 +375,7 @@ static pelt_result read_text(reader *r) {
     return PELT_OK;
 }
 
-/* ---- The whole file --------------------------------------------------------------------------------------- */
+/* ---- Entry point ------------------------------------------------------------------------------------------ */
 
 static pelt_result check_forward(reader *r, const forward *ahead, const char *what, size_t count) {
     if (ahead->index <= count)
@@ -414,7 +415,7 @@ pelt_result px_obj_read(const px_read *read) {
         return px_fail(context, PELT_ERROR_INPUT, "is not text, as an OBJ file must be");
     reader r = {.context = context, .start = text, .p = text, .end = text + size};
     if (size >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
-        r.p += 3; /* the mark of UTF-8 */
+        r.p += 3; /* UTF-8 byte order mark */
     pelt_result result = read_text(&r);
     if (result == PELT_OK)
         result = check_content(&r);

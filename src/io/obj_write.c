@@ -6,18 +6,18 @@
 
 #include <math.h>
 
-/* Text is handed on in pieces of about this size. */
+/* Text is buffered and written in pieces of about this size. */
 #define PIECE_SIZE ((size_t)1 << 16)
 
 typedef struct writer {
     pelt_context *context;
     const pelt_mesh *mesh;
-    const obj_document *document; /* NULL: the model is no OBJ's */
-    bool one_object;              /* no `o`, parts are groups; lines through points without faces */
+    const obj_document *document; /* NULL: none, or it does not fit the mesh */
+    bool one_object;              /* no `o`; parts are groups; `l` elements for points without faces */
     px_output_file *file;
     px_buffer text;
-    uint32_t *uv_numbers;     /* [vertex] its `vt`, counted from 1, 0: none; NULL: the mesh has none */
-    uint32_t *normal_numbers; /* [vertex] its `vn` likewise */
+    uint32_t *uv_numbers;     /* [vertex] index of its `vt`, counted from 1; 0: none. NULL: the mesh has none */
+    uint32_t *normal_numbers; /* [vertex] index of its `vn`, counted from 1; 0: none. NULL: the mesh has none */
 } writer;
 
 static pelt_result hand_on(writer *w) {
@@ -31,7 +31,7 @@ static inline pelt_result line_end(writer *w) {
     return w->text.size >= PIECE_SIZE || w->text.failed ? hand_on(w) : PELT_OK;
 }
 
-/* "v 1 2 3" */
+/* Writes a line such as "v 1 2 3". `number` is the vertex, for messages. */
 static pelt_result write_values(writer *w, const char *keyword, const float *values, int count, size_t number) {
     px_buffer_text(&w->text, keyword);
     for (int i = 0; i < count; i++) {
@@ -71,9 +71,9 @@ typedef struct attribute {
     const char *keyword;
     const float *values;     /* [vertex][width], or NULL */
     int width;               /* numbers per vertex */
-    const uint32_t *sources; /* [vertex] the number it had in the file, 0: none; NULL: the model is no OBJ's */
-    uint32_t *table;         /* a vertex with this value + 1, 0: empty; by number in the file, else by hash */
-    size_t table_size;       /* by hash: a power of 2, at least twice the vertices */
+    const uint32_t *sources; /* [vertex] its index in the file, counted from 1; 0: none. NULL: no document */
+    uint32_t *table;         /* first vertex with a value + 1; 0: empty. By index in the file, else by hash */
+    size_t table_size;       /* number of entries; by hash: a power of 2, at least twice the vertices */
 } attribute;
 
 static inline bool same_values(const attribute *a, size_t i, size_t j) {
@@ -81,7 +81,7 @@ static inline bool same_values(const attribute *a, size_t i, size_t j) {
     return memcmp(a->values + i * width, a->values + j * width, width * sizeof(float)) == 0;
 }
 
-/* Where in the table a vertex with the same value is or belongs. */
+/* The table entry of a vertex's value. */
 static inline uint32_t *find_slot(const attribute *a, size_t vertex) {
     if (a->sources)
         return &a->table[a->sources[vertex] - 1];
@@ -91,8 +91,8 @@ static inline uint32_t *find_slot(const attribute *a, size_t vertex) {
     return &a->table[at];
 }
 
-/* Writes each distinct value once and gives the vertices its number. Values that shared a number in the file but have
- * changed since are written for each vertex. */
+/* Writes each distinct value once and stores its index in `numbers` [vertex]. If vertices shared an index in the file
+ * but their values differ now, those that differ from the first vertex are written for each vertex. */
 static pelt_result write_distinct(writer *w, const attribute *a, uint32_t *numbers) {
     uint32_t count = 0;
     for (size_t i = 0; i < w->mesh->vertex_count; i++) {
@@ -111,7 +111,7 @@ static pelt_result write_distinct(writer *w, const attribute *a, uint32_t *numbe
     return PELT_OK;
 }
 
-/* `source_count`: the highest number in a->sources. */
+/* Writes one attribute. `source_count`: upper bound of the indices in a.sources. */
 static pelt_result write_attribute(writer *w, attribute a, uint32_t source_count, uint32_t **numbers) {
     if (!a.values)
         return PELT_OK;
@@ -143,7 +143,7 @@ static void write_corner(writer *w, uint32_t vertex) {
     }
 }
 
-/* Triangles [first, end) belong to one part. */
+/* Writes triangles [first, end) as polygons. All belong to one part, or none belongs to any. */
 static pelt_result write_polygons(writer *w, uint32_t first, uint32_t end) {
     const pelt_mesh *mesh = w->mesh;
     for (uint32_t t = first; t < end;) {
@@ -154,7 +154,7 @@ static pelt_result write_polygons(writer *w, uint32_t first, uint32_t end) {
         uint32_t polygon = mesh->triangle_polygons ? mesh->triangle_polygons[t] : 0, hub = v[0];
         for (t++, v += 3; t < end && mesh->triangle_polygons && mesh->triangle_polygons[t] == polygon; t++, v += 3) {
             if (v[0] != hub || v[1] != v[-1])
-                break; /* no fan: a polygon of its own */
+                break; /* not a fan: begin another polygon */
             write_corner(w, v[2]);
         }
         PX_TRY(line_end(w));
@@ -162,7 +162,7 @@ static pelt_result write_polygons(writer *w, uint32_t first, uint32_t end) {
     return PELT_OK;
 }
 
-/* Names come from any format: what would end or continue the line becomes '_'. */
+/* Names may come from any format: characters that would end or continue the line become '_'. */
 static pelt_result write_name(writer *w, const char *keyword, const char *name) {
     px_buffer_text(&w->text, keyword);
     for (const char *c = name ? name : ""; *c; c++) {
@@ -177,7 +177,7 @@ static bool same_name(const char *a, const char *b) {
     return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
-/* Writes the names in which a part differs from the one before. */
+/* Writes the names in which a part differs from the previous one. */
 static pelt_result write_names(writer *w, uint32_t index, obj_names *last, const char **last_material) {
     const pelt_part *part = &w->mesh->parts[index];
     obj_names names = {.object = part->name};
@@ -215,7 +215,8 @@ static pelt_result write_parts(writer *w) {
     return write_polygons(w, done, mesh->triangle_count);
 }
 
-/* "l 7 9", "l 12 9": importers drop points that nothing uses, and what follows would no longer fit a cache. */
+/* Writes lines ("l 7 9", "l 12 9") through points without faces. Importers drop unused points, and the later points
+ * would no longer match a point cache. */
 static pelt_result write_lines(writer *w) {
     const pelt_mesh *mesh = w->mesh;
     bool *used = PX_ALLOC(w->context, bool, mesh->points.count);
@@ -224,7 +225,7 @@ static pelt_result write_lines(writer *w) {
     for (size_t c = 0; c < (size_t)3 * mesh->triangle_count; c++)
         used[pelt_vertex_class(&mesh->points, mesh->triangles[c])] = true;
     pelt_result result = PELT_OK;
-    uint32_t open = PELT_NONE, last = PELT_NONE; /* a point that waits for another, the last one of a line */
+    uint32_t open = PELT_NONE, last = PELT_NONE; /* first point of the next line; second point of the last line */
     for (uint32_t p = 0; p <= mesh->points.count && result == PELT_OK; p++) {
         bool end = p == mesh->points.count;
         if (!end && used[p])
@@ -248,9 +249,9 @@ static pelt_result write_lines(writer *w) {
     return result;
 }
 
-/* ---- The whole file --------------------------------------------------------------------------------------- */
+/* ---- Entry point ------------------------------------------------------------------------------------------ */
 
-/* The model's OBJ document, if it still fits the mesh. */
+/* The model's OBJ document. NULL: there is none, or the mesh has other counts of parts or vertices. */
 static const obj_document *find_document(const pelt_model *model) {
     if (!model->document || strcmp(model->document->format, px_format_obj.info.name) != 0)
         return NULL;
@@ -278,7 +279,7 @@ static pelt_result write_all(writer *w) {
 pelt_result px_obj_write(const px_write *write) {
     writer w = {.context = write->context,
                 .mesh = write->mesh,
-                /* normals of a frame are its own: the document shares those of the rest pose between corners */
+                /* A frame has its own normals, but the document shares indices by the normals of the rest pose. */
                 .document =
                     write->mesh == &write->model->mesh || !write->mesh->normals ? find_document(write->model) : NULL,
                 .one_object = write->desc->one_object};

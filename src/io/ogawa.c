@@ -30,7 +30,7 @@ bool px_ogawa_is_data(uint64_t child) {
     return (child & DATA_BIT) != 0;
 }
 
-/* The u64 at a place, and what is left of the file behind it. */
+/* Reads the u64 at an offset. *left: number of bytes after it. */
 static pelt_result open_place(const ogawa_file *file, uint64_t place, uint64_t *value, size_t *left) {
     if (place < HEADER_SIZE || place > file->size || file->size - place < 8)
         return px_fail(file->context, PELT_ERROR_INPUT, "is cut off or damaged: it refers to byte %llu of %zu",

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#define MAGIC       "POINTCACHE2" /* and its 0 */
+#define MAGIC       "POINTCACHE2" /* with its terminating 0 */
 #define HEADER_SIZE ((size_t)32)
 
 static bool sniff(const uint8_t *data, size_t size) {
@@ -48,12 +48,12 @@ static pelt_result read_pc2(const px_read *read) {
 
 /* ---- Writing ---------------------------------------------------------------------------------------------- */
 
-/* A number of frames that is whole but for the rounding of float times. */
+/* Rounds a number of frames that differs from an integer only by the rounding of float times. */
 static double whole(double frames) {
     return fabs(frames - round(frames)) < 1e-3 ? round(frames) : frames;
 }
 
-/* Start and rate in frames at `fps`. PC2 has one rate: times that keep to none are told. */
+/* Finds start and rate in frames at desc.fps. PC2 has one rate: warns if the times deviate by more than 0.01 frames. */
 static void find_rate(const px_write *write, const pelt_clip *clip, float *start, float *rate) {
     double fps = write->desc->fps, first = clip->frame_count ? clip->times[0] : 0, count = clip->frame_count;
     double step = count > 1 ? (clip->times[clip->frame_count - 1] - first) / (count - 1) : 1 / fps;

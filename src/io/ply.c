@@ -23,12 +23,12 @@ size_t px_ply_size(ply_type type) {
 
 typedef struct reader {
     pelt_context *context;
-    const char *p, *end; /* of the file */
+    const char *p, *end; /* read position, end of the file */
     size_t line;         /* counted from 1 */
     ply_header *header;
 } reader;
 
-/* The next word of the line; size 0: the line ends. */
+/* The next word of the line; size 0 at the end of the line. */
 static px_text next_word(reader *r) {
     while (r->p < r->end && (*r->p == ' ' || *r->p == '\t'))
         r->p++;
@@ -38,8 +38,8 @@ static px_text next_word(reader *r) {
     return (px_text){start, (size_t)(r->p - start)};
 }
 
-/* Moves behind the line end. A lone CR may stand before a binary body that begins with LF: the first line tells
- * whether both belong together. */
+/* Skips the rest of the line and its line end. `pairs`: lines end in CR LF, as the first line shows. Otherwise an LF
+ * after a CR may be the first byte of a binary body. */
 static pelt_result end_line(reader *r, bool pairs) {
     while (r->p < r->end && *r->p != '\n' && *r->p != '\r')
         r->p++;

@@ -8,19 +8,19 @@
 
 #include <math.h>
 
-/* So many records are read between two reports of progress. */
+/* Number of records between two progress reports. */
 #define REPORT_COUNT ((uint64_t)1 << 17)
 
 typedef struct reader {
     pelt_context *context;
     const uint8_t *p, *end;
     ply_header header;
-    const ply_element *element; /* that is being read */
-    uint64_t record;            /* of it */
+    const ply_element *element; /* current element */
+    uint64_t record;            /* index of its current record */
     uint64_t vertex_count;
     px_polygons content;
     px_list points; /* uint32_t, PLY_POINT of each vertex; empty: none */
-    bool face_uvs;  /* texture coordinates are the faces', not the vertices' */
+    bool face_uvs;  /* texture coordinates come from the faces, not from the vertices */
     size_t short_faces, odd_uvs, odd_normals;
 } reader;
 
@@ -89,7 +89,8 @@ static inline pelt_result read_value(reader *r, ply_type type, double *value) {
     return PELT_OK;
 }
 
-/* The fewest bytes that `count` values take: in text, a digit and what divides it from the next. */
+/* Whether the rest of the file can hold `count` values of `size` bytes. In ASCII, a value takes at least two bytes: a
+ * digit and a separator. */
 static bool has_room(const reader *r, uint64_t count, size_t size) {
     size_t left = (size_t)(r->end - r->p);
     return r->header.encoding == PLY_ASCII ? count <= (left + 1) / 2 : count <= left / size;
@@ -121,7 +122,7 @@ static pelt_result skip_property(reader *r, const ply_property *property) {
 
 /* ---- Vertices --------------------------------------------------------------------------------------------- */
 
-/* Which places of a record the element fills, a bit each. */
+/* Bit set of the slots that the element's properties fill. */
 static uint32_t filled_slots(const reader *r, const ply_property *properties) {
     uint32_t slots = 0;
     for (size_t i = 0; i < r->element->property_count; i++)
@@ -129,7 +130,8 @@ static uint32_t filled_slots(const reader *r, const ply_property *properties) {
     return slots;
 }
 
-/* Makes room for `width` numbers of every vertex, if the element has all of them from `slot` on. */
+/* Reserves the capacity for `width` floats per vertex if the element has all slots [slot, slot + width). *found: it
+ * has. */
 static pelt_result reserve(reader *r, px_list *list, uint32_t slots, uint32_t slot, uint32_t width, bool *found) {
     uint32_t wanted = ((1u << width) - 1) << slot;
     *found = (slots & wanted) == wanted;
@@ -138,7 +140,7 @@ static pelt_result reserve(reader *r, px_list *list, uint32_t slots, uint32_t sl
     return PELT_OK;
 }
 
-/* Appends to a list that has room. */
+/* Appends to a list of sufficient capacity. */
 static float *append(px_list *list, const double *values, size_t width) {
     float *out = (float *)list->data + list->count;
     for (size_t i = 0; i < width; i++)
@@ -197,7 +199,7 @@ static pelt_result read_vertices(reader *r, const ply_property *properties) {
 
 /* ---- Faces ------------------------------------------------------------------------------------------------ */
 
-/* An index of a vertex, counted from 1; 0 for -1, which strips end with. */
+/* Reads a vertex index and converts it to count from 1. 0 stands for -1, which ends a strip. */
 static pelt_result read_index(reader *r, ply_type type, uint32_t *index) {
     double value;
     PX_TRY(read_value(r, type, &value));
@@ -269,7 +271,8 @@ static pelt_result read_face(reader *r, const ply_property *properties) {
     return PELT_OK;
 }
 
-/* Every index makes a triangle with the two before it, every other one turned around; -1 begins anew. */
+/* Reads triangle strips. Each index forms a triangle with the previous two; every second triangle has reverse winding.
+ * -1 begins a new strip. Degenerate triangles are dropped. */
 static pelt_result read_strip(reader *r, const ply_property *list) {
     uint64_t length, run = 0;
     PX_TRY(read_length(r, list, &length));
@@ -308,9 +311,9 @@ static pelt_result read_other(reader *r, const ply_property *properties) {
     return PELT_OK;
 }
 
-/* ---- The whole file --------------------------------------------------------------------------------------- */
+/* ---- Entry point ------------------------------------------------------------------------------------------ */
 
-/* Finds the number of vertices, which faces may come before, and whose the texture coordinates are. */
+/* Finds the number of vertices, since faces may precede them, and whether faces have texture coordinates. */
 static pelt_result prepare(reader *r) {
     const ply_element *elements = r->header.elements.data;
     const ply_property *properties = r->header.properties.data;
@@ -331,7 +334,7 @@ static pelt_result prepare(reader *r) {
     return PELT_OK;
 }
 
-/* Bytes of a record at least, in text: words. */
+/* Minimum size of a record: bytes, in ASCII words. */
 static size_t record_size(const reader *r, const ply_property *properties) {
     size_t size = 0;
     for (size_t i = 0; i < r->element->property_count; i++) {
@@ -365,7 +368,7 @@ static pelt_result read_elements(reader *r) {
     return PELT_OK;
 }
 
-/* Vertices that are one point, as PLY_POINT tells. */
+/* Assigns vertices to points by PLY_POINT. */
 static pelt_result join_points(reader *r, pelt_mesh *mesh, px_arena *memory) {
     const uint32_t *points = r->points.data;
     if (r->points.count == 0)

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Bytes are handed on in pieces of about this size. */
+/* Bytes are buffered and written in pieces of about this size. */
 #define PIECE_SIZE ((size_t)1 << 16)
 
 typedef struct writer {
@@ -24,7 +24,7 @@ static pelt_result hand_on(writer *w) {
 
 /* ---- Values ----------------------------------------------------------------------------------------------- */
 
-/* The lowest `size` bytes of a whole number, or the number and a blank. */
+/* Writes the low `size` bytes of an integer; in ASCII, its digits and a blank. */
 static void write_uint(writer *w, uint32_t value, size_t size) {
     uint8_t bytes[4];
     if (w->encoding == PLY_ASCII) {
@@ -62,7 +62,7 @@ static pelt_result end_record(writer *w) {
 
 /* ---- Polygons --------------------------------------------------------------------------------------------- */
 
-/* How many triangles from `first` on are one fan. */
+/* Number of triangles in the polygon that begins at triangle `first`. */
 static uint32_t fan_size(const pelt_mesh *mesh, uint32_t first) {
     uint32_t end = first + 1;
     while (mesh->triangle_polygons && end < mesh->triangle_count &&
@@ -71,7 +71,7 @@ static uint32_t fan_size(const pelt_mesh *mesh, uint32_t first) {
     return end - first;
 }
 
-/* The number of polygons and the corners of the largest. */
+/* Counts the polygons, and the corners of the largest polygon. */
 static void count_polygons(const pelt_mesh *mesh, uint32_t *count, uint32_t *largest) {
     *count = *largest = 0;
     for (uint32_t t = 0, size; t < mesh->triangle_count; t += size) {
@@ -96,7 +96,7 @@ static pelt_result write_polygons(writer *w, size_t length_size) {
     return PELT_OK;
 }
 
-/* ---- The whole file --------------------------------------------------------------------------------------- */
+/* ---- Entry point ------------------------------------------------------------------------------------------ */
 
 static void write_header(writer *w, uint32_t polygon_count, size_t length_size) {
     static const char *const encodings[] = {"ascii", "binary_little_endian", "binary_big_endian"};

@@ -29,7 +29,7 @@ typedef struct builder {
     pelt_model *model;
     px_polygons *content;
     px_list *vertices;   /* px_corner; point 0: no corner uses it */
-    uint32_t *table;     /* [table_size] vertices behind point_count, PELT_NONE: empty; NULL: none yet */
+    uint32_t *table;     /* hash table of vertices from point_count on; PELT_NONE: empty. NULL: none yet */
     uint32_t table_size; /* a power of 2, more than twice its entries */
     bool has_uvs, has_normals;
 } builder;
@@ -46,7 +46,7 @@ static inline bool same_corner(px_corner a, px_corner b) {
     return a.point == b.point && a.uv == b.uv && a.normal == b.normal;
 }
 
-/* Where the corner is in the table, or would be. */
+/* The slot of a corner, or the empty slot where it belongs. */
 static inline uint32_t *find_slot(const builder *b, px_corner corner) {
     const px_corner *vertices = b->vertices->data;
     uint32_t mask = b->table_size - 1, at = (uint32_t)hash_corner(corner) & mask;
@@ -71,7 +71,7 @@ static pelt_result grow_table(builder *b, size_t first) {
     return PELT_OK;
 }
 
-/* The vertex of a corner whose point has another first combination. */
+/* Finds or adds the vertex of a corner that differs from the first combination of its point. */
 static pelt_result split_vertex(builder *b, px_corner corner, size_t point_count, uint32_t *vertex) {
     if (2 * (b->vertices->count - point_count) >= b->table_size)
         PX_TRY(grow_table(b, point_count));
@@ -172,8 +172,8 @@ static pelt_result fill_triangles(builder *b) {
 
 /* ---- Normals ---------------------------------------------------------------------------------------------- */
 
-/* Files keep few digits: 4 behind the point leave the square of the length within 2e-4. Such normals stay as they
- * are, others are made unit; what has no direction becomes 0 and counts as missing. */
+/* Files store few digits: with 4 decimals the squared length is within 2e-4 of 1. Normals within twice that tolerance
+ * stay unchanged, others are normalized. A normal without a direction becomes 0 and counts as missing. */
 bool px_unit_normal(float *n) {
     double square = (double)n[0] * n[0] + (double)n[1] * n[1] + (double)n[2] * n[2];
     if (fabs(square - 1) <= 4e-4)
@@ -209,7 +209,7 @@ static void add_face_normals(const builder *b, float *normals) {
     }
 }
 
-/* Some corners have normals: all vertices must get one. */
+/* Gives every vertex a normal, since some corners have one: its own, else that of its faces, else +z. */
 static pelt_result fill_normals(builder *b) {
     pelt_mesh *mesh = &b->model->mesh;
     const px_corner *vertices = b->vertices->data;

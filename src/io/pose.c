@@ -32,7 +32,7 @@ typedef struct pose_reader {
 
 /* ---- Joints ----------------------------------------------------------------------------------------------- */
 
-/* PELT_NONE: none of this name, or several. */
+/* The only joint of a name. PELT_NONE: there is none, or several. */
 static uint32_t only_joint(const pelt_skeleton *skeleton, const char *name) {
     size_t length = strlen(name);
     uint32_t joint = px_joint_named(skeleton, name, length, 0);
@@ -51,7 +51,7 @@ pelt_result pelt_joint_find(pelt_context *context, const pelt_model *model, cons
     return px_fail_joint(context, skeleton, model->path, name, strlen(name));
 }
 
-/* A new pose, of joints at rest. */
+/* Adds a pose with all joints at rest. */
 static pelt_result add_pose(pose_reader *r, const char *name, size_t length, pelt_transform **locals) {
     const pelt_skeleton *skeleton = &r->model->skeleton;
     *locals = PX_NEW(r->model->memory, pelt_transform, skeleton->joint_count);
@@ -64,7 +64,7 @@ static pelt_result add_pose(pose_reader *r, const char *name, size_t length, pel
     return PELT_OK;
 }
 
-/* "folder/bent.json" gives "bent". */
+/* Adds a pose that is named after its file: "folder/bent.json" gives "bent". */
 static pelt_result add_file_pose(pose_reader *r, const char *path, pelt_transform **locals) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
     return add_pose(r, name, dot && dot > name ? (size_t)(dot - name) : strlen(name), locals);
@@ -168,7 +168,7 @@ static pelt_result read_json(pose_reader *r, const px_file *file) {
 typedef struct posed {
     const pelt_skeleton *skeleton;
     pelt_transform *locals;     /* [joint] in the pose */
-    pelt_affine *rest, *global; /* [joint] */
+    pelt_affine *rest, *global; /* [joint] global transforms at rest and in the pose */
 } posed;
 
 static pelt_result make_posed(px_arena *scratch, const pelt_skeleton *skeleton, posed *out) {
@@ -185,7 +185,8 @@ static px_rotation turn_of(const pelt_affine *from, const pelt_affine *to) {
     return px_rotation_mul(px_rotation_of_affine(to), px_rotation_inverse(px_rotation_of_affine(from)));
 }
 
-/* Turns joint `j` of the model in the world as joint `k` of the other; a root stands where that does, too. */
+/* Rotates joint `j` of the model globally as joint `k` of the other skeleton. If `k` is a root, copies its position,
+ * too. */
 static void follow(posed *to, uint32_t j, const posed *from, uint32_t k) {
     uint32_t parent = to->skeleton->parents[j];
     pelt_affine above = parent == PELT_NONE ? px_affine_identity() : to->global[parent], back;
@@ -199,7 +200,8 @@ static void follow(posed *to, uint32_t j, const posed *from, uint32_t k) {
     px_affine_point(&back, place, to->locals[j].translation);
 }
 
-/* `from` is posed; joints of the model without a namesake keep their rest pose. */
+/* Poses `to` by the joints of `from` with the same names; other joints keep their rest pose. `moved`: `from` has a
+ * motion. */
 static pelt_result follow_all(pose_reader *r, const posed *from, bool moved, posed *to) {
     const pelt_skeleton *skeleton = to->skeleton;
     uint32_t found = 0;
@@ -239,7 +241,7 @@ static bool is_json(const char *path) {
     return dot && strcasecmp(dot, ".json") == 0;
 }
 
-/* A file (data NULL) or bytes. */
+/* Reads poses from memory, or from the file at file->path if file->data is NULL. */
 static pelt_result read_poses(pose_reader *r, const px_file *file, const pelt_load_desc *desc) {
     if (is_json(file->path)) {
         px_file opened = *file;

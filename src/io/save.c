@@ -41,7 +41,7 @@ static pelt_result read_normals(const px_write *write, const pelt_clip *clip, ui
     return PELT_OK;
 }
 
-/* One file per frame. */
+/* Writes one file per frame. */
 static pelt_result write_sequence(const px_write *write, const px_format *format, px_arena *scratch) {
     const pelt_model *model = write->model;
     const pelt_mesh *mesh = &model->mesh;
@@ -55,7 +55,7 @@ static pelt_result write_sequence(const px_write *write, const px_format *format
         return PELT_ERROR_MEMORY;
     pelt_mesh frame = *mesh;
     frame.positions = positions;
-    frame.normals = normal_count ? normals : NULL; /* not those of the rest pose */
+    frame.normals = normal_count ? normals : NULL; /* the rest pose's normals do not apply */
     for (uint32_t k = 0; k < clip->frame_count; k++) {
         PX_TRY(px_progress(write->context, "write", k, clip->frame_count));
         PX_TRY(pelt_clip_read(write->context, clip, k, 0, mesh->points.count, points));
@@ -96,7 +96,8 @@ static pelt_result write_model(const px_write *write) {
     return result;
 }
 
-/* Writes [write_count], all into the first one's output, which ends here; NULL: out of memory. All files appear or none. */
+/* Executes writes [write_count] with the output of the first, then commits or aborts it: all files appear or none.
+ * writes->output NULL: out of memory. */
 static pelt_result save(const px_write *writes, uint32_t write_count) {
     px_output *output = writes->output;
     if (!output)

@@ -34,7 +34,7 @@ int px_natural_compare(const char *a, const char *b) {
     return (*a != 0) - (*b != 0);
 }
 
-/* Equal numbers with other zeros ("1" and "01") stay in a fixed order. */
+/* Natural order. Names that differ only in leading zeros ("1" and "01") get a fixed order. */
 static int compare_paths(const void *a, const void *b) {
     const char *const *left = a, *const *right = b;
     int order = px_natural_compare(*left, *right);
@@ -88,7 +88,7 @@ static pelt_result list_format(path_list *list, const char *folder, const pelt_f
     return result;
 }
 
-/* The files of a folder in the first sequence format of the table that it holds any of. */
+/* Lists the files of one format in a folder: the first sequence format of the table that has any file there. */
 static pelt_result list_folder(path_list *list, const char *folder) {
     const pelt_format_info *format;
     for (uint32_t f = 0; list->count == 0 && (format = pelt_format_at(f)); f++)
@@ -114,7 +114,7 @@ static pelt_result list_glob(path_list *list, const char *pattern) {
 
 /* ---- printf patterns -------------------------------------------------------------------------------------- */
 
-/* Finds the only %d, %4d or %04d. `width` 0 without one. */
+/* Finds %d, %4d or %04d, which must be the only one. *width is 0 for %d. */
 static bool find_number(const char *path, const char **start, const char **end, int *width) {
     const char *percent = strchr(path, '%');
     if (!percent)
@@ -149,7 +149,7 @@ bool px_sequence_is_pattern(const char *path) {
     return find_number(path, &start, &end, &width);
 }
 
-/* Every file whose name is the pattern with some number in it. Gaps are fine. */
+/* Lists every file whose name is the pattern with any number. The numbers may have gaps. */
 static pelt_result list_pattern(path_list *list, const char *pattern) {
     const char *start, *end;
     int width;
@@ -209,8 +209,8 @@ static size_t digit_count(const char *text) {
     return strspn(text, "0123456789");
 }
 
-/* Whether two paths differ in nothing but their numbers. *changed: the last number that differs, counted from 1; kept where
- * none does. */
+/* Whether two paths differ only in their numbers. Raises *changed to the position of the last number that differs,
+ * counted from 1. */
 static bool differ_by_numbers(const char *a, const char *b, size_t *changed) {
     for (size_t number = 1; *a && *b; number++) {
         size_t text = strcspn(a, "0123456789");
@@ -225,7 +225,7 @@ static bool differ_by_numbers(const char *a, const char *b, size_t *changed) {
     return *a == *b;
 }
 
-/* The place of number `wanted` of a path, counted from 1; SIZE_MAX: the last one of the file's name. NULL: there is none. */
+/* Finds number `wanted` of a path, counted from 1; SIZE_MAX: the last number of the file name. NULL: there is none. */
 static const char *number_at(const char *path, size_t wanted) {
     const char *found = NULL, *slash = wanted == SIZE_MAX ? strrchr(path, '/') : NULL;
     path = slash ? slash : path;
@@ -236,7 +236,7 @@ static const char *number_at(const char *path, size_t wanted) {
     return found;
 }
 
-/* A path with %d or %04d for its frame number, or as it is without one. */
+/* Replaces the frame number of a path by %d or %04d. A path without the number is returned as it is. */
 static const char *pattern_of(px_arena *arena, const char *path, size_t number) {
     const char *digits = number_at(path, number);
     if (!digits)
@@ -279,7 +279,7 @@ static int compare_frames(const void *a, const void *b) {
 
 pelt_result px_sequence_check(px_arena *arena, const char *const *paths, size_t count) {
     size_t changed = 0, other = 0, unused = 0;
-    bool alike = false; /* any two files, as far as neighbours and the first file tell */
+    bool alike = false; /* some file differs only in numbers from the first or the previous one */
     for (size_t p = 1; p < count; p++) {
         bool like_first = differ_by_numbers(paths[0], paths[p], &changed);
         alike = alike || like_first || differ_by_numbers(paths[p - 1], paths[p], &unused);

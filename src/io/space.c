@@ -29,7 +29,7 @@ typedef struct entry {
     size_t name_length, value_length;
 } entry;
 
-/* The next entry; false at the end of the list, which may be NULL. */
+/* Reads the next entry of a list. Returns false at its end, or if the list is NULL. */
 static bool next_entry(const char **list, entry *e) {
     const char *text;
     size_t length;
@@ -46,7 +46,8 @@ static bool next_entry(const char **list, entry *e) {
     return true;
 }
 
-/* Whether an entry is about a file, by its path or by what the caller gave for it: the same, a folder or a pattern. */
+/* Whether an entry applies to a file: it names no file, or `path`, or `given`, the path, folder or pattern of the
+ * caller. */
 static bool is_about(const entry *e, const char *path, const char *given) {
     return !e->name || names_file(path, e->name, e->name_length) || names_file(given, e->name, e->name_length);
 }
@@ -140,18 +141,19 @@ static bool is_identity(const px_similarity *s) {
     return s->scale == 1 && s->turn[0] + s->turn[4] + s->turn[8] == 3;
 }
 
-/* In place; entries of quarter turns are 0 and ±1, so that without a scale nothing is rounded. `stride` floats each. */
+/* Maps `count` vectors in place, `stride` floats apart. Quarter turns have entries 0 and ±1: without a scale nothing is
+ * rounded. */
 static void map_all(const px_similarity *s, float *values, size_t count, size_t stride) {
     for (size_t i = 0; i < count; i++) {
         float *v = values + stride * i;
         double from[3] = {v[0], v[1], v[2]}, to[3];
         px_similarity_map(s, from, to);
         for (int c = 0; c < 3; c++)
-            v[c] = (float)to[c] + 0.0f; /* no −0 */
+            v[c] = (float)to[c] + 0.0f; /* −0 becomes 0 */
     }
 }
 
-/* A copy of floats that may be a mapped file's; NULL gives NULL. */
+/* Replaces *values [count][3] by a mapped copy, since they may be in a read-only file mapping. NULL stays NULL. */
 static pelt_result map_copy(px_arena *memory, const px_similarity *s, const float **values, size_t count) {
     if (!*values)
         return PELT_OK;
@@ -169,7 +171,7 @@ static pelt_result map_mesh(pelt_model *model, const px_similarity *s, const px_
     const float *positions = mesh->positions, *normals = mesh->normals;
     PX_TRY(map_copy(model->memory, s, &positions, mesh->vertex_count));
     PX_TRY(map_copy(model->memory, turn, &normals, mesh->vertex_count));
-    mesh->positions = (float *)(uintptr_t)positions; /* copies of our own */
+    mesh->positions = (float *)(uintptr_t)positions; /* writable copies */
     mesh->normals = (float *)(uintptr_t)normals;
     if (mesh->tangents) {
         float *tangents = PX_NEW(model->memory, float, (size_t)4 * mesh->vertex_count);
@@ -188,7 +190,7 @@ static pelt_result map_mesh(pelt_model *model, const px_similarity *s, const px_
     return PELT_OK;
 }
 
-/* Bones' own spaces are scaled, not turned: only their roots turn. */
+/* Scales the spaces of bones but does not rotate them: only the roots of the skeleton rotate. */
 static void map_binds(pelt_skin *skin, const px_similarity *s) {
     for (uint32_t b = 0; b < skin->bone_count; b++) {
         pelt_affine *bind = &skin->inverse_binds[b], from = *bind;
@@ -208,7 +210,7 @@ static void map_binds(pelt_skin *skin, const px_similarity *s) {
 
 typedef struct mapped_clip {
     pelt_clip clip;
-    px_similarity s, turn;
+    px_similarity s, turn; /* for positions; for normals, without the scale */
 } mapped_clip;
 
 static pelt_result read_mapped(pelt_context *context, const void *user, uint32_t frame, uint32_t first, uint32_t count,
@@ -286,7 +288,7 @@ pelt_result px_space_motions(pelt_model *model, const px_space *space, uint32_t 
 
 /* ---- Caches beside a mesh ---------------------------------------------------------------------------------- */
 
-/* Points of the mesh and of the clip's first frame, each [point][3] in `points`. */
+/* Compares the points of the mesh with those of the clip's first frame. `points` [2][point][3] is scratch. */
 static pelt_result compare_first_frame(pelt_context *context, const pelt_model *model, const pelt_clip *clip,
                                        float *points, pelt_axes *axes) {
     const pelt_mesh *mesh = &model->mesh;
@@ -303,7 +305,7 @@ pelt_result px_space_cache(pelt_context *context, pelt_model *model, const px_sp
     pelt_clip *clip = &model->clips[number];
     if (!is_identity(&s))
         PX_TRY(map_clip(model->memory, &s, clip));
-    /* The mesh of a rig is in the pose that it was bound in, which a cache of it need not begin with. */
+    /* Not for rigs: their mesh is in the bind pose, which need not be the first frame of a cache. */
     if (space->named || model->skin.bone_count > 0 || clip->frame_count == 0)
         return PELT_OK;
     float *points = PX_ALLOC(context, float, (size_t)6 * model->mesh.points.count);
