@@ -28,7 +28,7 @@ typedef struct builder {
     pelt_model *model;
     mesh_piece *pieces; /* [mesh] */
     px_polygons content;
-    size_t short_faces, odd_uvs, odd_normals;
+    size_t short_faces, odd_uvs, odd_normals; /* counts for px_polygons_tell */
 } builder;
 
 /* ---- Finding arrays --------------------------------------------------------------------------------------- */

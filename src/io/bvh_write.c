@@ -31,8 +31,8 @@ typedef struct written_joint {
     bool has_positions; /* it has position channels */
     px_rotation rest_inverse;
     double rest_place[3], offset[3];
-    px_rotation turn; /* turn and place: of the current frame */
-    double place[3];
+    px_rotation turn; /* global rotation relative to rest, current frame */
+    double place[3];  /* global position, current frame */
     double angles[3]; /* degrees about z, x, y; of the previous frame until they are updated */
 } written_joint;
 

@@ -183,8 +183,7 @@ px_output *px_output_begin_memory(pelt_context *context, px_buffer *memory) {
     return output;
 }
 
-/* Temporary path in the same folder: "folder/.name.pelt-1234" for "folder/name" in process 1234, followed by
- * `ending`. */
+/* Temporary path in the same folder: "folder/.name.pelt-1234" for "folder/name" in process 1234, then `ending`. */
 static const char *temporary_path(px_output *output, const char *path, const char *ending) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;

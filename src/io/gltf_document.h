@@ -194,8 +194,8 @@ typedef struct px_gltf_writer {
     const pelt_model *model;
     px_gltf *source;  /* the document that the model was read from, or NULL */
     px_arena *arena;  /* freed after writing */
-    uint32_t changed; /* pelt_change bits of the data to write anew; all bits without a source */
-    bool new_nodes;   /* write all nodes anew: no source, or its nodes are not the first joints of the model */
+    uint32_t changed; /* pelt_change bits of the data to rewrite; all bits without a source */
+    bool new_nodes;   /* rewrite all nodes: no source, or its nodes are not the first joints of the model */
     pelt_weight_format weights;
     bool sparse;   /* displacements may become sparse accessors without a view */
     bool ordered;  /* sort the vertices by their bones */

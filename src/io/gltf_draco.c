@@ -369,8 +369,7 @@ static pelt_result unpack_primitive(unpacker *u, px_json *primitive) {
 
 /* ---- Documents -------------------------------------------------------------------------------------------- */
 
-/* Calls `visit` (NULL: none) for every primitive with the extension. *array_count: number of their arrays, including
- * indices. */
+/* Calls `visit` (NULL: none) for every primitive with the extension. *array_count: number of arrays, with indices. */
 static pelt_result each_primitive(unpacker *u, pelt_result (*visit)(unpacker *, px_json *), uint64_t *array_count) {
     px_gltf *doc = u->doc;
     *array_count = 0;

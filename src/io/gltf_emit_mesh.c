@@ -55,8 +55,7 @@ static pelt_result find_rigid(px_gltf_writer *w) {
     return PELT_OK;
 }
 
-/* For nodes of the source: each keeps its parts. A mesh that several nodes share is copied, so that each node has its
- * own. */
+/* For nodes of the source: each keeps its parts. A mesh that several nodes share is copied for each of them. */
 static pelt_result keep_instances(px_gltf_writer *w) {
     uint32_t mesh_count = w->source->meshes.count;
     bool *taken = PX_NEW(w->arena, bool, mesh_count);
@@ -113,8 +112,7 @@ static px_json *new_mesh(px_gltf_writer *w, uint32_t part) {
     return px_gltf_push(w, w->meshes, mesh);
 }
 
-/* For new nodes: makes one instance per joint with parts. Parts without a joint are grouped by their node in the
- * source. */
+/* For new nodes: makes one instance per joint with parts, and one per node of the source for parts without a joint. */
 static pelt_result group_parts(px_gltf_writer *w) {
     uint32_t joint_count = w->model->skeleton.joint_count, node_count = w->source ? w->source->nodes.count : 1;
     uint32_t *of_joint = PX_NEW(w->arena, uint32_t, (size_t)joint_count + node_count); /* instance + 1; 0: none */

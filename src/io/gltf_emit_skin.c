@@ -33,8 +33,7 @@ static void mark_part(const skin_writer *s, uint32_t part, bool *used) {
         used[skin->bones[k]] |= skin->weights[k] > 0;
 }
 
-/* Selects all bones except those that only rigid parts use. *unique is false if two selected bones have the same
- * joint. */
+/* Selects all bones except those that only rigid parts use. *unique is false if two selected bones share a joint. */
 static pelt_result want_all(skin_writer *s, bool *unique) {
     const pelt_skin *skin = &s->w->model->skin;
     bool *rigid = PX_NEW(s->w->arena, bool, skin->bone_count);
@@ -97,8 +96,7 @@ static pelt_result join_roots(px_gltf_writer *w) {
     return w->failed ? PELT_ERROR_MEMORY : PELT_OK;
 }
 
-/* The node of a bone in the current skin: the joint's node, or a new child of it if the skin already contains that
- * node. */
+/* The node of a bone in the current skin: the joint's node, or a new child of it if the skin already contains it. */
 static uint32_t bone_node(skin_writer *s, uint32_t bone) {
     px_gltf_writer *w = s->w;
     uint32_t joint = w->model->skin.bone_joints[bone];

@@ -4,8 +4,7 @@
 
 /* Tolerance of the squared length of unit vectors, for rounding in files. Vectors outside it are normalized. */
 #define UNIT_TOLERANCE 1e-5f
-/* Bytes charged to the budget per part: at most its cost without vertices. Limits files with millions of tiny
- * instances. */
+/* Bytes charged per part, an upper bound without its vertices. Limits files with millions of tiny instances. */
 #define PART_COST 256u
 
 enum { POINTS = 0, TRIANGLES = 4, STRIP = 5, FAN = 6 };
@@ -63,8 +62,8 @@ void px_gltf_move_points(const pelt_affine *a, float *points, size_t count) {
     }
 }
 
-/* Cube root of the volume scale; 1 if singular. Normals and tangents are divided by it to stay in the range of floats;
- * their lengths do not matter. */
+/* Cube root of the volume scale; 1 if singular. Matrices of normals and tangents are normalized by it: the lengths of
+ * the results do not matter, but must stay in the range of floats. */
 static double mean_scale(const pelt_affine *a) {
     double scale = cbrt(fabs(px_affine_determinant(a)));
     return scale > 0 ? scale : 1;
@@ -331,8 +330,7 @@ static void expand(uint64_t mode, const uint32_t *indices, uint32_t triangle_cou
     }
 }
 
-/* Reads the primitive's indices (`a` NULL: 0, 1, 2 …), checks them against the vertex count and adds the part's first
- * vertex. */
+/* Reads the primitive's indices (`a` NULL: 0, 1, 2 …), checks them and adds the index of the part's first vertex. */
 static pelt_result fill_indices(px_gltf *doc, const px_gltf_accessor *a, const pelt_part *part, uint32_t count,
                                 uint32_t *out) {
     uint32_t largest = 0, first = part->first_vertex;

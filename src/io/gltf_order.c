@@ -16,7 +16,7 @@ typedef struct reorder {
     px_buffer moved;          /* moved_accessor: all reordered accessors */
     uint32_t first_new;       /* accessors from this index on are already sorted */
     uint32_t joints, weights; /* accessors of JOINTS_0 and WEIGHTS_0 of the current primitive */
-    uint32_t vertex_count;    /* of the current primitive */
+    uint32_t vertex_count;    /* number of vertices of the current primitive */
     uint32_t *order;          /* [place] vertex: sorted order of the current primitive */
     uint32_t *places;         /* [vertex] place: inverse of `order` */
 } reorder;
@@ -206,7 +206,7 @@ static pelt_result make_order(reorder *o, const pelt_part *part) {
         return PELT_ERROR_MEMORY;
     px_influences_make(model, part->first_vertex, count, rows);
     for (uint32_t i = 0; i < count; i++)
-        rows[i].axis = 0; /* sort by joints and weights alone: primitives that share them get the same order */
+        rows[i].axis = 0; /* sort by bones alone: primitives that share joints and weights get the same order */
     pelt_result result = px_influences_order(o->w->context, rows, count, model->skin.bone_count, o->order);
     px_free(o->w->context, rows);
     for (uint32_t place = 0; result == PELT_OK && place < count; place++)

@@ -133,7 +133,7 @@ static void filter(px_json *array, const bool *keep, uint32_t *map) {
     array->count = kept;
 }
 
-/* Removes the items of an array that no index visited by `walk` refers to, and renumbers these indices. */
+/* Removes the items of an array that no index visited by `walk` refers to, and renumbers the indices. */
 static pelt_result drop_unused(px_gltf_writer *w, px_json *array, void (*walk)(const visitor *)) {
     uint32_t count = array->count;
     bool *used = PX_NEW(w->arena, bool, count);

@@ -156,7 +156,7 @@ typedef struct skin_reader {
     uint32_t most;      /* largest number of influences of a vertex */
     bool off;           /* a sum of weights in the current part is not 1 */
     uint64_t zero;      /* number of vertices without weight */
-    uint64_t shortened; /* number of vertices with more than PELT_MAX_INFLUENCES */
+    uint64_t shortened; /* number of vertices with dropped influences */
 } skin_reader;
 
 /* Inserts an influence, sorted by descending weight. If there are too many, drops the smallest and returns true. */
@@ -199,8 +199,7 @@ static void finish_vertex(skin_reader *r, influences *v, uint16_t fallback) {
     r->most = v->count > r->most ? v->count : r->most;
 }
 
-/* Fast path for the common vertex: one set, descending weights that sum to 1, distinct bones. Returns false for
- * others. */
+/* Fast path: one set, descending weights that sum to 1, distinct bones. Returns false for any other vertex. */
 static bool read_usual(skin_reader *r, const skin_bones *skin, const uint32_t *joints, const float *weights,
                        influences *v) {
     float a = weights[0], b = weights[1], c = weights[2], d = weights[3];

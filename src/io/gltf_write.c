@@ -103,8 +103,7 @@ uint32_t px_gltf_add_accessor(px_gltf_writer *w, const void *data, uint32_t coun
 
 /* ---- Source document -------------------------------------------------------------------------------------- */
 
-/* Whether the first joints of the model are the nodes of the source, with the same names, parents and rest
- * transforms. */
+/* Whether the first joints of the model are the nodes of the source: same names, parents and rest transforms. */
 static pelt_result compare_joints(px_gltf_writer *w, const px_gltf *source, bool *same) {
     const pelt_skeleton *skeleton = &w->model->skeleton;
     uint32_t count = source->nodes.count, children = 0;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Undoes the filter in place; false when it does not fit the stride. */
+/* Undoes the filter in place. Returns false if it is unknown or does not fit the stride. */
 static bool undo_filter(const char *filter, uint8_t *data, size_t count, size_t stride) {
     if (strcmp(filter, "NONE") == 0)
         return true;

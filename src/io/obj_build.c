@@ -40,8 +40,7 @@ static pelt_result fill_parts(builder *b, obj_document *document) {
     return PELT_OK;
 }
 
-/* Stores the file's indices of texture coordinates and normals: the writer keeps equal values apart if the file
- * does. */
+/* Stores the file's indices of texture coordinates and normals, so that the writer keeps equal values apart. */
 static pelt_result fill_sources(builder *b, obj_document *document) {
     const px_corner *vertices = b->vertices.data;
     const pelt_mesh *mesh = &b->model->mesh;

@@ -30,7 +30,7 @@ typedef struct reader {
     size_t odd_uvs, odd_normals;              /* not finite; without a direction */
 } reader;
 
-/* ---- Places ----------------------------------------------------------------------------------------------- */
+/* ---- Lines, blanks and words ------------------------------------------------------------------------------ */
 
 static size_t line_of(const reader *r, const char *place) {
     size_t line = 1;

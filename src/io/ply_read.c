@@ -19,9 +19,9 @@ typedef struct reader {
     uint64_t record;            /* index of its current record */
     uint64_t vertex_count;
     px_polygons content;
-    px_list points; /* uint32_t, PLY_POINT of each vertex; empty: none */
-    bool face_uvs;  /* texture coordinates come from the faces, not from the vertices */
-    size_t short_faces, odd_uvs, odd_normals;
+    px_list points;                           /* uint32_t, PLY_POINT of each vertex; empty: none */
+    bool face_uvs;                            /* texture coordinates come from the faces, not from the vertices */
+    size_t short_faces, odd_uvs, odd_normals; /* counts for px_polygons_tell */
 } reader;
 
 /* ---- Values ----------------------------------------------------------------------------------------------- */
@@ -130,8 +130,7 @@ static uint32_t filled_slots(const reader *r, const ply_property *properties) {
     return slots;
 }
 
-/* Reserves the capacity for `width` floats per vertex if the element has all slots [slot, slot + width). *found: it
- * has. */
+/* Reserves `width` floats per vertex if the element has all slots [slot, slot + width); *found: whether it has them. */
 static pelt_result reserve(reader *r, px_list *list, uint32_t slots, uint32_t slot, uint32_t width, bool *found) {
     uint32_t wanted = ((1u << width) - 1) << slot;
     *found = (slots & wanted) == wanted;
@@ -334,7 +333,7 @@ static pelt_result prepare(reader *r) {
     return PELT_OK;
 }
 
-/* Minimum size of a record: bytes, in ASCII words. */
+/* Minimum size of a record: in bytes, or in words in an ASCII file. */
 static size_t record_size(const reader *r, const ply_property *properties) {
     size_t size = 0;
     for (size_t i = 0; i < r->element->property_count; i++) {

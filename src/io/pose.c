@@ -185,8 +185,8 @@ static px_rotation turn_of(const pelt_affine *from, const pelt_affine *to) {
     return px_rotation_mul(px_rotation_of_affine(to), px_rotation_inverse(px_rotation_of_affine(from)));
 }
 
-/* Rotates joint `j` of the model globally as joint `k` of the other skeleton. If `k` is a root, copies its position,
- * too. */
+/* Gives joint `j` of `to` the global rotation that joint `k` of `from` has relative to its rest pose. If `k` is a root,
+ * also copies its global position. */
 static void follow(posed *to, uint32_t j, const posed *from, uint32_t k) {
     uint32_t parent = to->skeleton->parents[j];
     pelt_affine above = parent == PELT_NONE ? px_affine_identity() : to->global[parent], back;
@@ -200,8 +200,8 @@ static void follow(posed *to, uint32_t j, const posed *from, uint32_t k) {
     px_affine_point(&back, place, to->locals[j].translation);
 }
 
-/* Poses `to` by the joints of `from` with the same names; other joints keep their rest pose. `moved`: `from` has a
- * motion. */
+/* Poses `to` by the joints of `from` with the same names; other joints keep their rest pose. `moved`: the file has a
+ * motion; false: local transforms are copied. */
 static pelt_result follow_all(pose_reader *r, const posed *from, bool moved, posed *to) {
     const pelt_skeleton *skeleton = to->skeleton;
     uint32_t found = 0;

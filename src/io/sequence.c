@@ -183,7 +183,7 @@ static pelt_result list_pattern(path_list *list, const char *pattern) {
     return result;
 }
 
-/* ---- Expanding -------------------------------------------------------------------------------------------- */
+/* ---- Expansion -------------------------------------------------------------------------------------------- */
 
 pelt_result px_sequence_expand(px_arena *arena, const char *path, const char ***paths, size_t *count) {
     path_list list = {.arena = arena};
@@ -203,7 +203,7 @@ pelt_result px_sequence_expand(px_arena *arena, const char *path, const char ***
     return PELT_OK;
 }
 
-/* ---- One sequence ----------------------------------------------------------------------------------------- */
+/* ---- Check for one sequence ------------------------------------------------------------------------------- */
 
 static size_t digit_count(const char *text) {
     return strspn(text, "0123456789");

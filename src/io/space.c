@@ -46,8 +46,8 @@ static bool next_entry(const char **list, entry *e) {
     return true;
 }
 
-/* Whether an entry applies to a file: it names no file, or `path`, or `given`, the path, folder or pattern of the
- * caller. */
+/* Whether an entry applies to a file: it names no file, or `path`, or `given` (the caller's path, folder or
+ * pattern). */
 static bool is_about(const entry *e, const char *path, const char *given) {
     return !e->name || names_file(path, e->name, e->name_length) || names_file(given, e->name, e->name_length);
 }
@@ -141,7 +141,7 @@ static bool is_identity(const px_similarity *s) {
     return s->scale == 1 && s->turn[0] + s->turn[4] + s->turn[8] == 3;
 }
 
-/* Maps `count` vectors in place, `stride` floats apart. Quarter turns have entries 0 and ±1: without a scale nothing is
+/* Maps vectors [count] in place, `stride` floats apart. Turns have entries 0 and ±1: without a scale nothing is
  * rounded. */
 static void map_all(const px_similarity *s, float *values, size_t count, size_t stride) {
     for (size_t i = 0; i < count; i++) {
@@ -251,7 +251,7 @@ static pelt_result map_clip(px_arena *memory, const px_similarity *s, pelt_clip 
     return PELT_OK;
 }
 
-/* ---- The whole model --------------------------------------------------------------------------------------- */
+/* ---- Models ------------------------------------------------------------------------------------------------ */
 
 pelt_result px_space_apply(pelt_model *model, const px_space *space, uint32_t clip_count) {
     px_similarity s = similarity_of(space), turn = s;

@@ -33,7 +33,7 @@ pelt_result px_words_number(px_words *words, const char *what, double *value);
 pelt_result px_words_numbers(px_words *words, const char *what, double *values, int count);
 /* Reads the next word, which must be `text`. */
 pelt_result px_words_expect(px_words *words, const char *text);
-/* Fails with "line 7: …", the line of the word. A word of length 0 stands for the read position. */
+/* Fails with "line 7: …", the line of the word. Length 0: the line of the read position. */
 pelt_result px_words_fail(const px_words *words, px_word word, const char *format, ...) PELT_PRINTF(3, 4);
 /* printf arguments ("%.*s") for a word: at most its first 40 bytes, or "the end of file" if its length is 0. */
 #define PX_WORD_ARGS(word)                                                                                             \
