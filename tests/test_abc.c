@@ -1,6 +1,5 @@
-/* Alembic: files made here with every kind of sampling, transform and object, decoded to exact values; what is refused
- * and how; and a real file against what it says of itself.
- */
+/* Alembic: generated files with every kind of sampling, transform and object, decoded to exact values; rejected files
+ * and their error messages; a real file compared with the bounds stored in it. */
 #include "support.h"
 
 #include "abc_build.h"
@@ -53,13 +52,13 @@ static void check_frame(test_context *test, const pelt_model *model, uint32_t fr
     float all[64], one[3];
     test_ok(test, pelt_clip_read(test->context, clip, frame, 0, clip->point_count, all));
     check_floats(all, (size_t)3 * clip->point_count, wanted);
-    for (uint32_t i = 0; i < clip->point_count; i++) { /* the same in pieces */
+    for (uint32_t i = 0; i < clip->point_count; i++) { /* reading point by point gives the same values */
         test_ok(test, pelt_clip_read(test->context, clip, frame, i, 1, one));
         assert_memory_equal(one, all + 3 * (size_t)i, sizeof one);
     }
 }
 
-/* A triangle, clockwise, and samples of it: sample s has s in all x. */
+/* A clockwise triangle; in sample s, every x coordinate is s. */
 static const int32_t three[] = {3}, corners[] = {0, 1, 2};
 static const build_sample one_face = {three, sizeof three}, face_corners = {corners, sizeof corners};
 typedef float triangle[9];
@@ -82,7 +81,7 @@ static void end_with_mesh(build_file *file, uint64_t mesh, const build_times *sa
     build_end(file, top, samplings, sampling_count);
 }
 
-/* A file with one mesh object "m" at its top. */
+/* A file with one top-level mesh object "m". */
 static build_file file_of_mesh(build_spec positions, const build_times *samplings, size_t sampling_count) {
     build_file file = build_begin();
     end_with_mesh(&file, add_triangle(&file, positions), samplings, sampling_count);
@@ -136,7 +135,7 @@ static void every_sampling(void **state) {
     build_file file = file_of_mesh((build_spec){.stored_count = 4, .sampling = 1}, &uniform, 1);
     check_motion(&file, x, (double[]){0.5, 0.75, 1, 1.25}, 4);
     free(file.data);
-    file = file_of_mesh((build_spec){.stored_count = 4}, NULL, 0); /* the identity: one a second */
+    file = file_of_mesh((build_spec){.stored_count = 4}, NULL, 0); /* identity sampling: one sample per second */
     check_motion(&file, x, (double[]){0, 1, 2, 3}, 4);
     free(file.data);
     const build_times cyclic = {1, (double[]){0.125, 0.25, 0.5}, 3};
@@ -149,7 +148,7 @@ static void every_sampling(void **state) {
     free(file.data);
 }
 
-/* Samples that repeat at both ends are stored once; numbers of all widths. */
+/* Repeated samples at either end are stored once; index fields of all widths. */
 static void repeated_samples(void **state) {
     (void)state;
     static const double times[] = {0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.25};
@@ -205,7 +204,7 @@ static void odd_times_are_replaced(void **state) {
 
 enum { SCALE, TRANSLATE = 0x10, ROTATE = 0x20, MATRIX = 0x30, ROTATE_X = 0x40, ROTATE_Y = 0x50, ROTATE_Z = 0x60 };
 
-/* One still triangle below one xform with these operations; gives the model's positions. */
+/* One static triangle below one xform with these operations; returns the positions of the model. */
 static void check_ops(const uint8_t *ops, size_t op_count, const double *values, size_t value_count,
                       const float wanted[9]) {
     test_context test;
@@ -240,13 +239,13 @@ static void every_operation(void **state) {
     /* the first operation is the outermost */
     CHECK_OPS(((const uint8_t[]){TRANSLATE, ROTATE_Z, SCALE}), ((const double[]){10, 0, 0, 90, 2, 1, 1}), 10, 2, 0, 9,
               2, 0, 10, 2, 1);
-    /* rows as Alembic has them: the translation stands in the last row */
+    /* Alembic's row-vector convention: the translation is in the last row */
     CHECK_OPS(((const uint8_t[]){MATRIX}), ((const double[]){0, 1, 0, 0, -1, 0, 0, 0, 0, 0, 1, 0, 5, 6, 7, 1}), 5, 7, 7,
               4, 7, 7, 5, 7, 8);
 }
 
-/* A still mesh that the inner transform turns about x and puts at 100 and the outer moves along y; another that does
- * not inherit. */
+/* A static mesh: the inner transform rotates it about x and moves it to 100, the outer moves it along y. A second mesh
+ * does not inherit transforms. */
 static build_file moving_transforms(void) {
     static const double moves[3][3] = {{0, 0, 0}, {0, 10, 0}, {0, 20, 0}}, turned[] = {100, 0, 0, 90},
                         apart[] = {0, 0, 7};
@@ -330,7 +329,7 @@ static void objects_are_chosen(void **state) {
     test_end(&test);
 }
 
-/* A mirror: faces keep their outside, normals too. */
+/* A mirroring transform: faces and normals still point outwards. */
 static void mirrored(void **state) {
     (void)state;
     test_context test;
@@ -357,7 +356,7 @@ static void mirrored(void **state) {
     test_end(&test);
 }
 
-/* Different samplings: all moments are frames, and what has no sample there is between its neighbours. */
+/* Different samplings: the clip has a frame at every sample time; an object without a sample there is interpolated. */
 static void samplings_meet(void **state) {
     (void)state;
     static const double moves[2][3] = {{0, 0, 0}, {0, 8, 0}};
@@ -423,7 +422,7 @@ static void corners_have_their_own(void **state) {
     assert_int_equal(mesh->vertex_count, 7);
     assert_int_equal(mesh->polygon_count, 2);
     check_uints(mesh->triangle_polygons, 3, (uint32_t[]){0, 0, 1});
-    /* 0 3 2 1 turned around is 0 1 2 3; 1 2 4 is 1 4 2, where 1 and 2 have other values than before */
+    /* 0 3 2 1 reversed is 0 1 2 3; 1 2 4 becomes 1 4 2, where corners 1 and 2 have other attributes than in the quad */
     check_uints(mesh->triangles, 9, (uint32_t[]){0, 1, 2, 0, 2, 3, 5, 4, 6});
     check_uints(mesh->points.of, 7, (uint32_t[]){0, 1, 2, 3, 4, 1, 2});
     check_floats(mesh->uvs, 14, (float[]){0, 0, 1, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 0});
@@ -532,7 +531,7 @@ static void hostile_counts(void **state) {
     check_fails(&file, NULL, PELT_ERROR_INPUT, "has 2305843009213693952 children");
 }
 
-/* An object that contains itself once is deep, one that contains itself twice is wide: both end soon. */
+/* An object that contains itself once recurses in depth; twice or more, in width. Both are rejected early. */
 static void hostile_groups(void **state) {
     (void)state;
     for (size_t width = 1; width <= 3; width++) {
@@ -548,7 +547,7 @@ static void hostile_groups(void **state) {
                     width == 1 ? "its objects are more than 256 deep"
                                : "its groups contain each other again and again");
     }
-    build_file file = build_begin(); /* 40 levels of two that are one: 2^40 objects */
+    build_file file = build_begin(); /* 40 levels, each with two references to the same child: 2^40 objects */
     uint64_t place = build_object(&file, 0, NULL, 0);
     for (int level = 0; level < 40; level++) {
         const build_node both[] = {{"a", place, BUILD_META_NONE, NULL}, {"b", place, BUILD_META_NONE, NULL}};
@@ -558,7 +557,7 @@ static void hostile_groups(void **state) {
     check_fails(&file, NULL, PELT_ERROR_INPUT, "its groups contain each other again and again");
 }
 
-/* 1,200 names for one mesh of 300,000 corners. */
+/* 1,200 objects that share one mesh of 300,000 corners. */
 static void hostile_sharing(void **state) {
     (void)state;
     enum { COPIES = 1200, CORNERS = 300000 };
@@ -599,7 +598,7 @@ static void cut_everywhere(void **state) {
     }
 }
 
-/* Any byte may be anything: success or a sentence, and what was read can be used. */
+/* With any byte changed, loading succeeds with a usable model or fails with an error message. */
 static void every_byte_changed(void **state) {
     (void)state;
     build_file files[] = {moving_transforms(), file_of_corners(1)};
@@ -644,7 +643,7 @@ static void no_memory(void **state) {
 
 /* ---- A real file ------------------------------------------------------------------------------------------ */
 
-/* The box of all objects at every sample, which the exporter left in the file. */
+/* The bounding box of all objects at every sample (.childBnds), which the exporter stored in the file. */
 static void open_boxes(test_context *test, px_arena *arena, const px_file *file, abc_archive *archive,
                        abc_property *boxes) {
     uint64_t top;
@@ -713,7 +712,7 @@ static void real_file(void **state) {
             fastest = fmax(fastest, fabs((double)frame[i] - (double)last[i]));
         memcpy(last, frame, sizeof last);
     }
-    assert_true(fastest > 0.01 && fastest < 0.5); /* of a size of 3.7: it moves, and does not jump */
+    assert_true(fastest > 0.01 && fastest < 0.5); /* size 3.7: vertices move, without jumps */
     free(archive);
     px_arena_destroy(arena);
     pelt_model_destroy(model);

@@ -1,4 +1,4 @@
-/* ASF and AMC: values worked out by hand, files beside each other, what is refused. */
+/* ASF and AMC: values computed by hand, files found next to each other, rejected inputs. */
 #include "support.h"
 
 #include "core/math3.h"
@@ -56,7 +56,7 @@ static void worked_out_by_hand(void **state) {
         assert_string_equal(model->skeleton.names[j], names[j]);
     assert_int_equal(model->motion_count, 1);
     assert_string_equal(model->motions[0].name, "trial");
-    assert_int_equal(model->motions[0].track_count, 4);                 /* root twice, arm, foot */
+    assert_int_equal(model->motions[0].track_count, 4);                 /* root has two tracks, arm and foot one each */
     assert_true(fabs((double)model->motions[0].end - 3 / 120.) < 1e-7); /* frames 1, 2 and 4 */
     /* Lengths are divided by ½. */
     check_place(model, "root", -1, 0, 2, 0);
@@ -217,7 +217,7 @@ static pelt_result load_alone(pelt_context *context, void *user) {
     return result;
 }
 
-/* A lone AMC takes the .asf of its name, else of its subject, else the only one. */
+/* A lone AMC uses the .asf of the same name, else that of its subject, else the only one in the folder. */
 static void skeleton_beside(void **state) {
     (void)state;
     char folder[1024];
@@ -234,7 +234,7 @@ static void skeleton_beside(void **state) {
         assert_non_null(strstr(test.log, names[n]));
         assert_string_equal(model->format, "AMC");
         pelt_model_destroy(model);
-        if (n == 0) { /* of two that fit alike, none */
+        if (n == 0) { /* two equally good candidates: none is chosen */
             put(folder, "other.asf", skeleton);
             test_fails(&test, load(test.context, folder, &model), PELT_ERROR_INPUT, "give its skeleton");
         }

@@ -1,4 +1,4 @@
-/* Settings of a binding: fields to weights, accessories, locks, sides, and what happens when things fail. */
+/* Settings of a binding: weights from distance fields, accessories, locks, mirroring, failures. */
 #include "bind_models.h"
 
 static void bind_arms(test_context *test, pelt_model *model, const pelt_bind_desc *desc, pelt_bind_report *report) {
@@ -19,7 +19,7 @@ static saved_skin save_skin(const pelt_model *model) {
     return out;
 }
 
-/* Fails when the model's weights are other ones; frees what was saved. */
+/* Fails when the model's weights differ from the saved ones; frees the saved ones. */
 static void assert_skin(const pelt_model *model, saved_skin saved) {
     size_t count = (size_t)saved.vertex_count * saved.skin.influence_count;
     assert_int_equal(model->skin.bone_count, saved.skin.bone_count);
@@ -64,7 +64,7 @@ static double mean_largest(const pelt_model *model) {
     return sum / model->mesh.vertex_count;
 }
 
-/* The stiffer, the nearer weights are to 0 and 1; every vertex can have its own α. */
+/* A higher stiffness brings weights closer to 0 and 1; every vertex can have its own α. */
 static void test_falloff_makes_stiffer(void **state) {
     (void)state;
     test_context test;
@@ -110,7 +110,7 @@ static void test_falloff_makes_stiffer(void **state) {
     test_end(&test);
 }
 
-/* The same settings give the same bytes, whatever came between, and no more memory. */
+/* The same settings give the same bytes whatever was applied in between; memory does not grow. */
 static void test_apply_again(void **state) {
     (void)state;
     test_context test;
@@ -167,7 +167,7 @@ static void test_exclude_shares_the_rest(void **state) {
     }
     assert_int_equal(pelt_binding_report(binding).idle[FORE_L], PELT_BIND_EXCLUDED);
     assert_int_equal(pelt_binding_report(binding).idle[ARM_L], PELT_BIND_ACTIVE);
-    desc.exclude = "Mid,Arm_L,Arm_R,Fore_R"; /* the right arm has no relative left: whose joint is nearest */
+    desc.exclude = "Mid,Arm_L,Arm_R,Fore_R"; /* no relative of the right arm remains: the nearest joint takes over */
     test_ok(&test, pelt_binding_apply(binding, &desc));
     for (uint32_t i = 0; i < model->mesh.vertex_count; i++)
         assert_true(joint_weight(model, i, FORE_L) == 1);
@@ -216,7 +216,7 @@ static void test_small_shells_follow_one_joint(void **state) {
     test_end(&test);
 }
 
-/* Half a ball in the body's end with a joint at its middle, and another joint nearby: an eye and its lid. */
+/* Half a ball at the end of the body with a joint at its centre and another joint nearby: an eye and its lid. */
 static void test_eyes_follow_their_joint(void **state) {
     (void)state;
     enum { EYE = ARMS, LID, JOINTS };
@@ -268,7 +268,7 @@ static void test_rigid_regions(void **state) {
     pelt_bind_desc desc = quick_desc();
     pelt_bind_report report;
     desc.rigid = "brass = Arm_L";
-    desc.lock = "Mid"; /* which has all weights now */
+    desc.lock = "Mid"; /* Mid has all weights at this point */
     desc.smooth = 4;
     desc.mirror = PELT_BIND_MIRROR_X;
     bind_arms(&test, model, &desc, &report);
@@ -339,7 +339,7 @@ static void test_regions_by_place(void **state) {
     test_end(&test);
 }
 
-/* α of a region, which a joint's rotation changes. */
+/* Falloff α of a region, which depends on the rotation of a joint. */
 static void test_falloffs_of_regions_and_poses(void **state) {
     (void)state;
     test_context test;
@@ -347,7 +347,7 @@ static void test_falloffs_of_regions_and_poses(void **state) {
     pelt_model *model = make_arms(&test, true);
     pelt_bind_desc desc = quick_desc();
     pelt_binding *binding;
-    double blends[4]; /* weight of the forearm beside the elbow */
+    double blends[4]; /* weight of the forearm next to the elbow */
     pelt_transform pose[ARMS];
     desc.rigid_parts = PELT_BIND_RIGID_OFF;
     test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
@@ -384,7 +384,7 @@ static void test_falloffs_of_regions_and_poses(void **state) {
     test_end(&test);
 }
 
-/* Voxels painted out divide the tube, so that heat does not pass; painted in, they are there. */
+/* Removing voxels splits the tube, so that heat does not cross; adding voxels fills cells. */
 static void test_painted_voxels(void **state) {
     (void)state;
     test_context test;
@@ -470,7 +470,7 @@ static void test_mirror_is_exact(void **state) {
         uint32_t unmatched = 0;
         for (uint32_t i = 0; i < model->mesh.vertex_count; i++) {
             uint32_t other = mirrored_vertex(model, i);
-            bool middle = other == i && influences == 1; /* one of two equal joints has it */
+            bool middle = other == i && influences == 1; /* tie: one of two equal joints gets all the weight */
             unmatched += other == PELT_NONE;
             for (uint32_t j = 0; j < ARMS && other != PELT_NONE && !middle; j++)
                 assert_true(joint_weight(model, i, j) == joint_weight(model, other, pairs[j]));
@@ -482,7 +482,7 @@ static void test_mirror_is_exact(void **state) {
     test_end(&test);
 }
 
-/* A joint that may get nothing gets nothing from the other side either. */
+/* An excluded joint gets no weight from the mirrored side either. */
 static void test_mirror_respects_exclusions(void **state) {
     (void)state;
     test_context test;
@@ -506,7 +506,7 @@ static void test_mirror_respects_exclusions(void **state) {
 
 /* ---- Report ---------------------------------------------------------------------------------------------------- */
 
-/* A U: two long limbs side by side with a gap that only a fine grid sees. */
+/* A U: two long limbs side by side with a gap that only a fine grid resolves. */
 static pelt_model *make_thick_fork(test_context *test, double half) {
     static const test_joint joints[] = {{"Palm", PELT_NONE, {0, 0, 0}}, {"A1", 0, {-0.15f, 0.2f, 0}},
                                         {"A2", 1, {-0.15f, 0.8f, 0}},   {"A3", 2, {-0.15f, 1.4f, 0}},
@@ -560,7 +560,7 @@ static void test_touching_limbs_are_reported(void **state) {
     test_end(&test);
 }
 
-/* The resolution follows from the gap; without one there is none. */
+/* The resolution is chosen by the gap; without a gap, none separates the limbs. */
 static void test_limbs_are_separated(void **state) {
     (void)state;
     test_context test;
@@ -585,7 +585,7 @@ static void test_limbs_are_separated(void **state) {
     test_end(&test);
 }
 
-/* Straight distances reach across the gap, in the hierarchy they do not; heat on the surface stays on its shell. */
+/* Euclidean distances reach across the gap; distances along the hierarchy do not; surface heat stays on its shell. */
 static void test_methods_for_comparison(void **state) {
     (void)state;
     test_context test;
@@ -624,7 +624,8 @@ static void test_methods_for_comparison(void **state) {
     test_end(&test);
 }
 
-/* Weights do not spread where limbs touch: what is farther than a voxel from there has none of the other limb. */
+/* Weights do not leak where limbs touch: more than a voxel from the contact, vertices have no weight of the other
+ * limb. */
 static void test_touching_limbs_are_parted(void **state) {
     (void)state;
     test_context test;
@@ -691,7 +692,7 @@ static void test_bridged_parts_are_named(void **state) {
 
 /* ---- Failing --------------------------------------------------------------------------------------------------- */
 
-/* A run that ends early leaves the model as it was. */
+/* A cancelled or failed run leaves the model unchanged. */
 static pelt_result bind_once(pelt_context *context, void *user) {
     test_context quiet;
     test_begin(&quiet, 1);

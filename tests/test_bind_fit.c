@@ -1,11 +1,11 @@
-/* Skeletons of another size, direction or place than the mesh: found, refused, mended. */
+/* Skeletons whose size, direction or position does not match the mesh: detected, rejected, corrected. */
 #include "bind_models.h"
 
 #include <pelt/run.h>
 
 #define HALF 0.70710678f
 
-/* A body that looks different from all sides: a trunk up y, two arms along x at its top, a foot along z at its bottom. */
+/* A body without symmetry: a trunk up y, two arms along x at its top, a foot along z at its bottom. */
 enum { HIP, CHEST, HEAD, UPPER_L, LOWER_L, UPPER_R, LOWER_R, FOOT, TOE, BODY };
 static const test_joint body_joints[BODY] = {
     {"Hip", PELT_NONE, {0, 2, 0}},          {"Chest", HIP, {0, 3.2f, 0}},          {"Head", CHEST, {0, 4.4f, 0}},
@@ -26,7 +26,7 @@ static pelt_model *body_mesh(test_context *test, float scale) {
     return model;
 }
 
-/* The hip walks, the foot slides, the head turns. */
+/* The hip moves and turns, the foot moves, the head turns. */
 static void add_motion(test_context *test, pelt_model *model) {
     static const float times[] = {0, 1};
     static const float walk[] = {0, 2, 0, 1, 2, 3}, slide[] = {0, -1.7f, 0, 0, -1.7f, 0.5f},
@@ -47,7 +47,7 @@ static void copy_values(test_context *test, pelt_model *model, pelt_track *track
     track->values = values;
 }
 
-/* The skeleton in other units and axes, its motion too: z up where `lies`. */
+/* The skeleton and its motion in other units and axes: z up when `lies` is set. */
 static pelt_model *make_rig(test_context *test, float scale, bool lies, bool skinned) {
     pelt_model *rig = body_mesh(test, 1);
     add_skeleton(test, rig, body_joints, BODY);
@@ -74,7 +74,7 @@ static pelt_model *make_rig(test_context *test, float scale, bool lies, bool ski
         }
         for (uint32_t k = 0; k < track->key_count && lies && track->joint == HIP && track->path == PELT_PATH_ROTATION;
              k++) {
-            float *q = values + 4 * k, x = q[0], y = q[1], z = q[2], w = q[3]; /* a quarter turn about x before it */
+            float *q = values + 4 * k, x = q[0], y = q[1], z = q[2], w = q[3]; /* preceded by a quarter turn about x */
             q[0] = HALF * (x + w), q[1] = HALF * (y - z), q[2] = HALF * (z + y), q[3] = HALF * (w - x);
         }
     }
@@ -85,7 +85,7 @@ static pelt_model *make_rig(test_context *test, float scale, bool lies, bool ski
         root->translation[2] = y;
         memcpy(root->rotation, (float[4]){HALF, 0, 0, HALF}, sizeof root->rotation);
     }
-    for (uint32_t b = 0; b < rig->skin.bone_count; b++) /* the skin was made for these joints */
+    for (uint32_t b = 0; b < rig->skin.bone_count; b++) /* the skin's inverse bind matrices belong to these joints */
         for (int e = 3; e < 12; e += 4)
             rig->skin.inverse_binds[b].m[e] *= scale;
     return rig;
@@ -103,7 +103,7 @@ static pelt_model *plain_body(test_context *test, pelt_bind_desc desc) {
     return model;
 }
 
-/* Both models, at rest and at the end of their motions; at a distance of at most `most`. */
+/* Compares both models at rest and at the end of their motions; the largest distance allowed is `most`. */
 static void assert_moves_alike(test_context *test, const pelt_model *model, const pelt_model *plain, float most) {
     size_t count = 3 * (size_t)plain->mesh.vertex_count;
     float *a = malloc(count * sizeof *a), *b = malloc(count * sizeof *b);
@@ -154,7 +154,7 @@ static void test_other_units_and_axes(void **state) {
         test_ok(&test, pelt_model_validate(test.context, model));
         assert_true(mean_distance(model, plain, NULL) < 1e-3);
         assert_moves_alike(&test, model, plain, 2e-3f);
-        for (uint32_t j = 0; j < BODY; j++) /* no joint has got a scale */
+        for (uint32_t j = 0; j < BODY; j++) /* no joint has a scale */
             for (int c = 0; c < 3; c++)
                 assert_true(model->skeleton.rest[j].scale[c] == 1);
         pelt_model_destroy(model);
@@ -203,7 +203,7 @@ static void test_own_skeleton(void **state) {
     test_end(&test);
 }
 
-/* Arms that hang where the mesh's go to the sides, no unit's factor, and a root at the origin: as motion capture rests. */
+/* Arms that hang although the mesh's are spread, no unit factor, a root at the origin: a motion-capture rest pose. */
 static void test_bare_skeletons_are_posed(void **state) {
     (void)state;
     test_context test;
@@ -226,7 +226,7 @@ static void test_bare_skeletons_are_posed(void **state) {
     assert_true(fabsf(globals[LOWER_L].m[7] - 3.5f) < 0.3f && fabsf(globals[LOWER_R].m[7] - 3.5f) < 0.3f);
     for (uint32_t j = 0; j < BODY; j++)
         assert_int_equal(report.idle[j], PELT_BIND_ACTIVE);
-    /* The motion begins where the mesh stands. */
+    /* The motion starts in the mesh's pose. */
     pelt_transform locals[BODY];
     pelt_motion_sample(model, &model->motions[0], 0, locals, NULL);
     for (int c = 0; c < 3; c++)
@@ -236,7 +236,7 @@ static void test_bare_skeletons_are_posed(void **state) {
     test_end(&test);
 }
 
-/* What stands outside and is right: targets of inverse kinematics, a root far away, a tail without a mesh. */
+/* Joints outside the mesh that are correct: targets of inverse kinematics, a root far away, a tail without a mesh. */
 static void test_right_skeletons_stay(void **state) {
     (void)state;
     test_context test;

@@ -1,11 +1,11 @@
-/* Distances of bones: against a textbook's Dijkstra, and against what they are in solids where that is known. */
+/* Geodesic distances from bones: against a reference Dijkstra, and against closed-form distances in simple solids. */
 #include "bind_volumes.h"
 
 #define MAX_SIDE     12u
 #define MAX_TARGETS  11u
 #define MAX_SEGMENTS (2 * MAX_TARGETS)
 
-/* Bones in a volume, and a row in the middle of every voxel. */
+/* Bones in a volume, and one vertex at the centre of every voxel. */
 typedef struct scene {
     px_bind_volume volume;
     px_bind_bones bones;
@@ -42,7 +42,7 @@ static void finish_scene(px_arena *arena, scene *s, uint32_t target_count) {
             s->subject.positions[3 * v + c] = (float)px_grid_centre(&voxels->grid, voxels->cells[v][c], c);
 }
 
-/* Whatever no bone reaches gets bridges. */
+/* Builds bridges to the components that no bone reaches. */
 static pelt_result build_bridges(pelt_context *context, px_arena *arena, scene *s) {
     px_bind_wave wave;
     bool seeded;
@@ -66,7 +66,8 @@ static pelt_result run_scene(pelt_context *context, scene *s, uint32_t distance)
 
 /* ---- Paper ------------------------------------------------------------------------------------------------ */
 
-/* A textbook's: the nearest voxel that is not done, again and again. False where the bone passes through none. */
+/* Reference Dijkstra: repeatedly settles the nearest open voxel. Returns false when the bone passes through no
+ * voxel. */
 static bool dijkstra(const scene *s, uint32_t target, float *distances) {
     uint32_t count = s->volume.voxels.count;
     bool *done = calloc(count, sizeof *done), any = false;
@@ -130,7 +131,7 @@ static void random_scene(test_context *test, px_arena *arena, test_random *rando
     test_ok(test, build_bridges(test->context, arena, s));
 }
 
-/* Also counts what the random scenes had in them, so that nothing is tested by chance only. */
+/* Also counts bridges and unreachable voxels, so that every case is known to occur in the random scenes. */
 static void test_paper_is_dijkstra(void **state) {
     (void)state;
     test_random random = {1};
@@ -164,7 +165,7 @@ static void test_paper_is_dijkstra(void **state) {
     assert_true(compared > 50000 && bridge_count > 100 && endless_count > 100);
 }
 
-/* A bone that lies outside begins at what is nearest, as far as that is. */
+/* A bone outside the volume starts at the nearest voxel, with the distance to it. */
 static void test_outside(void **state) {
     (void)state;
     test_context test;
@@ -198,7 +199,7 @@ static void fill(uint8_t *cells, const uint32_t size[3], const uint32_t low[3], 
                 cells[x + size[0] * (y + (size_t)size[1] * z)] = 1;
 }
 
-/* In a box, a bone sees everything. */
+/* In a box, every voxel is visible from the bone. */
 static void test_isotropic_box(void **state) {
     (void)state;
     static const uint32_t size[3] = {60, 14, 12}, low[3] = {1, 1, 1}, high[3] = {59, 13, 11};
@@ -226,7 +227,7 @@ static void test_isotropic_box(void **state) {
     }
 }
 
-/* Whether the straight line between two places stays clear of the quarter x > corner, y > corner. */
+/* Whether the segment between two points avoids the quarter x > corner, y > corner. */
 static bool is_clear(const double a[2], const double b[2], const double corner[2]) {
     for (int n = 0; n <= 4000; n++) {
         double u = n / 4000.0, x = a[0] + u * (b[0] - a[0]), y = a[1] + u * (b[1] - a[1]);
@@ -236,8 +237,8 @@ static bool is_clear(const double a[2], const double b[2], const double corner[2
     return true;
 }
 
-/* Two arms of 32 × 140 cells; the bone stands in one, as high as the tube, so that the exact way lies in a plane. The
- * corner is cut into cells too, so behind it distances are about one cell too long. */
+/* Two arms of 32 × 140 cells. The bone stands in one and is as tall as the tube, so that the shortest path lies in a
+ * plane. The corner is voxelised too: distances behind it are about one cell too long. */
 static void test_isotropic_tube(void **state) {
     (void)state;
     static const uint32_t size[3] = {140, 140, 8}, low[3] = {0, 0, 0}, across[3] = {140, 32, 8},
@@ -287,7 +288,7 @@ static void slabs(test_context *test, px_arena *arena, scene *s) {
     test_ok(test, build_bridges(test->context, arena, s));
 }
 
-/* Everything has distances from every bone, and they grow from slab to slab. */
+/* Every voxel has a distance from every bone, and distances grow from slab to slab. */
 static void test_bridges(void **state) {
     (void)state;
     test_context test;

@@ -1,4 +1,4 @@
-/* Weights by diffusion, before anything is cut or normalised; and which joints have bones. */
+/* Weights by heat diffusion, before pruning and normalisation; and which joints get bones. */
 #include "bind_models.h"
 
 #include "bind/bind.h"
@@ -19,7 +19,7 @@ static void test_names(void **state) {
     assert_false(px_bind_name_is_end("Bend"));
 }
 
-/* The tube alone, without the button: along it weights are as the equation gives them. */
+/* The tube alone, without the button: weights along it match the solution of the equation. */
 static pelt_model *make_tube(test_context *test, const test_joint *joints, uint32_t count) {
     shape *s = calloc(1, sizeof *s);
     shape_part(s, "tube", NULL);
@@ -39,7 +39,7 @@ static void test_fields(void **state) {
     test_begin(&test, 1);
     pelt_model *model = make_tube(&test, joints, 2);
     pelt_bind_desc desc = quick_desc();
-    desc.resolution = 128; /* borders are as exact as coarse nodes are small */
+    desc.resolution = 128; /* the accuracy of borders is the size of coarse nodes */
     pelt_binding *binding;
     test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));
     const px_bind_subject *s = &binding->subject;
@@ -49,10 +49,10 @@ static void test_fields(void **state) {
         float x = s->positions[3 * (size_t)i];
         assert_true(fabsf(w[0] + w[1] - 1) < 0.02f);
         assert_true(x < -1 ? w[0] > 0.97f : x > 1 ? w[1] > 0.97f : true);
-        if (fabsf(x) < 1e-6f) /* the border is where the joint is */
+        if (fabsf(x) < 1e-6f) /* the border is at the joint */
             if (!(fabsf(w[0] - 0.5f) < 0.25f))
                 fail_msg("%g at the joint", w[0]);
-        for (uint32_t k = 0; k < s->classes.count; k++) /* never less of B farther along */
+        for (uint32_t k = 0; k < s->classes.count; k++) /* the weight of B never decreases along x */
             if (s->positions[3 * (size_t)k] > x + 1e-6f)
                 assert_true(binding->fields.values[2 * (size_t)k + 1] > w[1] - 0.02f);
     }
@@ -81,7 +81,7 @@ static void test_joints_that_steer(void **state) {
     test_end(&test);
 }
 
-/* Every vertex of the tube hangs from the joint that `steps` of eight vertices each give it. */
+/* Every vertex of the tube is assigned to the joint that `steps` gives it; a step is eight vertices. */
 static void paint(pelt_model *model, const uint32_t *steps, uint16_t count) {
     uint32_t vertex = 0;
     for (uint16_t j = 0; j < count; j++)
@@ -91,8 +91,8 @@ static void paint(pelt_model *model, const uint32_t *steps, uint16_t count) {
         set_weights(model, vertex++, 1, 1, 0);
 }
 
-/* Joints with weights in the file are used whatever they are called; those without any are not, and the report says
- * which. */
+/* Joints with weights in the file are used whatever their name; joints without weights are not, and the report lists
+ * them. */
 static void test_weights_in_the_file_say_which_joints_are_used(void **state) {
     (void)state;
     static const test_joint joints[] = {{"Root", PELT_NONE, {-2, 0, 0}}, {"A", 0, {-1.5f, 0, 0}},
@@ -107,7 +107,7 @@ static void test_weights_in_the_file_say_which_joints_are_used(void **state) {
         {{9, 12, 12, 0, 0, 0}, PELT_BIND_JOINTS_WEIGHTED, NULL, {ON, ON, ON, BARE, OFF, OFF}},
         {{1, 16, 16, 0, 0, 0}, PELT_BIND_JOINTS_WEIGHTED, NULL, {OFF, ON, ON, BARE, OFF, OFF}}, /* a stray root */
         {{9, 12, 12, 0, 0, 0}, PELT_BIND_JOINTS_ALL, NULL, {OFF, ON, OFF, ON, ON, ON}},
-        {{0, 33, 0, 0, 0, 0}, PELT_BIND_JOINTS_WEIGHTED, NULL, {OFF, ON, OFF, ON, ON, ON}}, /* nobody has painted it */
+        {{0, 33, 0, 0, 0, 0}, PELT_BIND_JOINTS_WEIGHTED, NULL, {OFF, ON, OFF, ON, ON, ON}}, /* unpainted skin */
         {{9, 12, 12, 0, 0, 0}, PELT_BIND_JOINTS_WEIGHTED, "CTRL_B,Spare", {OUT, OUT, ON, ON, OUT, OUT}},
     };
     test_context test;
@@ -120,7 +120,7 @@ static void test_weights_in_the_file_say_which_joints_are_used(void **state) {
         desc.joints = cases[n].joints;
         desc.only = cases[n].only;
         test_ok(&test, pelt_bind(test.context, model, &desc, &report));
-        for (uint32_t j = 0; j < 6; j++) /* a bone may have others nearer everywhere */
+        for (uint32_t j = 0; j < 6; j++) /* an active bone may be overshadowed by nearer ones */
             if (report.idle[j] != cases[n].idle[j] &&
                 !(report.idle[j] == PELT_BIND_OVERSHADOWED && cases[n].idle[j] == ON))
                 fail_msg("case %zu: %s is %u", n, joints[j].name, report.idle[j]);
@@ -129,7 +129,7 @@ static void test_weights_in_the_file_say_which_joints_are_used(void **state) {
     test_end(&test);
 }
 
-/* A joint without weights gets no bone, but the bone above it still goes there. */
+/* A joint without weights gets no bone of its own, but the parent's bone still extends to it. */
 static void test_joints_without_weights_mark_ends(void **state) {
     (void)state;
     static const test_joint joints[] = {
@@ -154,13 +154,14 @@ static void test_joints_without_weights_mark_ends(void **state) {
     test_end(&test);
 }
 
-/* The last bone ends twice as far on as the joint above is away, though the volume goes on: it may be another limb's. */
+/* The last bone is at most twice as long as the distance to its parent joint: the volume beyond may be another
+ * limb's. */
 static void test_last_bones_do_not_go_on_for_ever(void **state) {
     (void)state;
     static const test_joint joints[] = {{"A", PELT_NONE, {-2, 0, 0}}, {"B", 0, {-1.5f, 0, 0}}, {"C", 1, {-1.5f, 0, 0}}};
     test_context test;
     test_begin(&test, 1);
-    pelt_model *model = make_tube(&test, joints, 3); /* until 2 */
+    pelt_model *model = make_tube(&test, joints, 3); /* the tube ends at x = 2 */
     pelt_bind_desc desc = quick_desc();
     pelt_binding *binding;
     test_ok(&test, pelt_binding_create(test.context, model, &desc, &binding));

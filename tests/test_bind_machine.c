@@ -1,4 +1,4 @@
-/* Characters of rigid parts: hulls along the bones, and bolts on them. Every shell follows its joint. */
+/* Characters of rigid parts: hulls along the bones, and bolts on them. Every shell follows one joint. */
 #include "bind_models.h"
 
 #include "bind/bind.h"
@@ -14,7 +14,7 @@ static pelt_model *make_machine(test_context *test, uint32_t *owners) {
     for (uint32_t j = 0; j < BONES; j++) {
         uint32_t first = s->vertex_count;
         shape_tube(s, 0, j + 0.02, j + 0.98, 6, 0.2, (double[3]){0, 0, 0});
-        for (int n = 0; n < BOLTS; n++) /* all along, so that some sit where the next bone begins */
+        for (int n = 0; n < BOLTS; n++) /* spread along the bone, so that some sit where the next bone begins */
             shape_tube(s, 1, 0.18, 0.28, 1, 0.03, (double[3]){j + 0.08 + 0.168 * n, 0, 0.1 * (n % 3 - 1)});
         for (uint32_t i = first; i < s->vertex_count; i++)
             owners[i] = j;
@@ -58,7 +58,7 @@ static void test_every_shell_follows_its_joint(void **state) {
     test_end(&test);
 }
 
-/* Settings come first: a joint that is left out gets no shell. */
+/* Settings take precedence: an excluded joint gets no shell. */
 static void test_excluded_joints_get_no_shell(void **state) {
     (void)state;
     static uint32_t owners[SHAPE_MOST];
@@ -74,8 +74,8 @@ static void test_excluded_joints_get_no_shell(void **state) {
     test_end(&test);
 }
 
-/* A character of boxes as block games have them: neighbours have faces and corners in common. Every limb has one joint, at
- * its upper end, whose +y points along it: of arms and legs down. */
+/* A character of boxes, as in block games: adjacent boxes share faces and corners. Every limb has one joint, at its
+ * upper end, whose +y points along the limb (down for arms and legs). */
 enum { BODY, HEAD, ARM_LEFT, ARM_RIGHT, LEG_LEFT, LEG_RIGHT, LIMBS };
 static const test_joint limb_joints[LIMBS] = {{"Body", PELT_NONE, {0, 6, 0}}, {"Head", BODY, {0, 12, 0}},
                                               {"Arm_Left", BODY, {3, 11, 0}}, {"Arm_Right", BODY, {-3, 11, 0}},
@@ -84,7 +84,7 @@ static const float limb_boxes[LIMBS][2][3] = {{{-2, 6, -1}, {2, 12, 1}}, {{-2, 1
                                               {{2, 6, -1}, {4, 12, 1}},  {{-4, 6, -1}, {-2, 12, 1}},
                                               {{0, 0, -1}, {2, 6, 1}},   {{-2, 0, -1}, {0, 6, 1}}};
 
-/* Six faces with four vertices each; `diagonal`, 0 or 1, along which of two they are cut. */
+/* Six faces with four vertices each; `diagonal` (0 or 1) chooses the diagonal that splits a face. */
 static void shape_box(shape *s, const float box[2][3], uint32_t diagonal) {
     for (uint32_t face = 0; face < 6; face++) {
         uint32_t axis = face / 2, high = face % 2, u = (axis + 1) % 3, v = (axis + 2) % 3, first = s->vertex_count;
@@ -134,7 +134,7 @@ static void test_boxes_that_touch_follow_their_joints(void **state) {
     test_end(&test);
 }
 
-/* Eight boxes around a point, however they are turned: at their edges up to eight triangles meet, pairs of which coincide, and
+/* Eight boxes around a point, in any orientation: up to eight triangles meet at their edges, in coincident pairs, and
  * rounding puts those opposite the first at −π or π. Each box remains a solid of eight corners. */
 static void test_coinciding_faces_stay_apart(void **state) {
     (void)state;
@@ -147,7 +147,7 @@ static void test_coinciding_faces_stay_apart(void **state) {
         for (uint32_t n = 0; n < 8; n++) {
             float x = n & 1 ? -1 : 0, y = n & 2 ? -1 : 0, z = n & 4 ? -1 : 0;
             shape_box(s, (const float[2][3]){{x, y, z}, {x + 1, y + 1, z + 1}},
-                      (n ^ n >> 1 ^ n >> 2) & 1); /* neighbours differ */
+                      (n ^ n >> 1 ^ n >> 2) & 1); /* adjacent boxes differ */
         }
         shape_part_end(s);
         double angle = test_random_real(&random, 0, 6), c = cos(angle), b = sin(angle);

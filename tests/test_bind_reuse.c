@@ -1,7 +1,7 @@
-/* Other meshes in the voxels of a binding. */
+/* Binding other meshes with the voxels of an existing binding. */
 #include "bind_models.h"
 
-/* Every triangle in four. */
+/* Divides every triangle into four. */
 static pelt_model *divide(test_context *test, const pelt_model *model) {
     const pelt_mesh *mesh = &model->mesh;
     uint32_t vertices = mesh->vertex_count + 3 * mesh->triangle_count;
@@ -58,8 +58,8 @@ static void test_reuse_gives_the_same_mesh_the_same_weights(void **state) {
     test_end(&test);
 }
 
-/* A finer mesh without skeleton gets the skeleton, and weights close to a binding of its own; its first vertices are
- * those of the coarse one and have the same weights. */
+/* A finer mesh without a skeleton gets the skeleton, and weights close to those of its own binding. Its first vertices
+ * are those of the coarse mesh and have the same weights. */
 static void test_reuse_weights_a_finer_mesh(void **state) {
     (void)state;
     test_context test;
@@ -90,7 +90,7 @@ static void test_reuse_weights_a_finer_mesh(void **state) {
     test_end(&test);
 }
 
-/* Joints are found by name, in whatever order; vertices outside are counted and move as what is near. */
+/* Joints are matched by name, in any order; vertices outside the volume are counted and follow the nearest voxel. */
 static void test_reuse_finds_joints_by_name(void **state) {
     (void)state;
     test_context test;
@@ -177,7 +177,7 @@ static void test_sections(void **state) {
     test_end(&test);
 }
 
-/* A failure leaves no binding and the mesh as it was. */
+/* A failure creates no binding and leaves the mesh unchanged. */
 static pelt_result reuse_once(pelt_context *context, void *user) {
     test_context quiet;
     test_begin(&quiet, 1);

@@ -1,12 +1,12 @@
-/* What is bound to what: poses, spaces, skins, nodes and skeletons from elsewhere; inputs that are the same but for
- * where they lie. */
+/* Input of a binding: poses, spaces, skins, nodes and skeletons of other files; equivalent inputs in other
+ * positions. */
 #include "bind_models.h"
 
 #include "core/math3.h"
 
 #include <pelt/io.h>
 
-#define TURN 0.70710678f /* a quarter turn, as a quaternion's part */
+#define TURN 0.70710678f /* component of the quaternion of a quarter turn */
 
 static pelt_model *bound_arms(test_context *test, const pelt_bind_desc *desc) {
     pelt_model *model = make_arms(test, true);
@@ -14,7 +14,7 @@ static pelt_model *bound_arms(test_context *test, const pelt_bind_desc *desc) {
     return model;
 }
 
-/* Where a vertex is when the skeleton rests. */
+/* Position of a vertex in the skeleton's rest pose. */
 static void rest_place(const pelt_model *model, size_t vertex, float out[3]) {
     pelt_affine globals[16];
     pelt_skeleton_globals(&model->skeleton, model->skeleton.rest, globals);
@@ -31,7 +31,7 @@ static void rest_place(const pelt_model *model, size_t vertex, float out[3]) {
 
 /* ---- Poses ----------------------------------------------------------------------------------------------------- */
 
-/* Files may rest in another pose than they were bound in: the bind pose counts. */
+/* The rest pose of a file may differ from its bind pose: the bind pose is used. */
 static void test_rest_pose_is_not_bind_pose(void **state) {
     (void)state;
     test_context test;
@@ -54,12 +54,12 @@ static void test_rest_pose_is_not_bind_pose(void **state) {
 
 /* ---- Spaces ---------------------------------------------------------------------------------------------------- */
 
-/* Two skins of one skeleton: the button's vertices are given in another space, with bones of their own. */
+/* Two skins of one skeleton: the button's vertices are in another space, with bones of their own. */
 static pelt_model *two_skins(test_context *test, uint32_t own_bones) {
     pelt_model *model = make_arms(test, true);
     const pelt_part *button = &model->mesh.parts[1];
     pelt_skin *skin = &model->skin;
-    pelt_affine to = {{0, -2, 0, 3, 2, 0, 0, 1, 0, 0, 2, -1}}, back; /* turned, doubled and moved */
+    pelt_affine to = {{0, -2, 0, 3, 2, 0, 0, 1, 0, 0, 2, -1}}, back; /* rotated, scaled by 2 and moved */
     assert_true(px_affine_inverse(&to, &back));
     uint32_t *joints = pelt_model_alloc(test->context, model, ARMS + own_bones, sizeof *joints);
     pelt_affine *binds = pelt_model_alloc(test->context, model, ARMS + own_bones, sizeof *binds);
@@ -110,7 +110,8 @@ static void test_two_skins(void **state) {
     test_end(&test);
 }
 
-/* A part that follows a node beside others with a skin keeps its weights to the bit, though it needs more of them. */
+/* A part that follows a node, next to skinned parts, keeps its weights to the bit although the influence count
+ * grows. */
 static void test_what_follows_a_node_keeps_its_weights(void **state) {
     (void)state;
     test_context test;
@@ -159,7 +160,7 @@ static float *pose_at_end(test_context *test, const pelt_model *model) {
     return out;
 }
 
-/* Writes, reads back, and looks whether the last pose of the first motion is the same. */
+/* Writes the model, reads it back, and compares the last pose of the first motion. */
 static void assert_written(test_context *test, const pelt_model *model) {
     char folder[1024], file[1100];
     test_folder(folder);
@@ -182,7 +183,7 @@ static void assert_written(test_context *test, const pelt_model *model) {
     rmdir(folder);
 }
 
-/* Bends as the arms do whose skin was there before. */
+/* Bends like the arms that had a skin before. */
 static void assert_bends(test_context *test, const pelt_model *model, const pelt_model *plain) {
     float *pose = pose_at_end(test, model), *wanted = pose_at_end(test, plain);
     double moved = 0;
@@ -195,7 +196,7 @@ static void assert_bends(test_context *test, const pelt_model *model, const pelt
     free(wanted);
 }
 
-/* Meshes that hang from nodes, as a file without skin has them. */
+/* Meshes attached to nodes, as in a file without a skin. */
 static pelt_model *arms_on_nodes(test_context *test) {
     enum { BODY = ARMS, BUTTON, JOINTS };
     test_joint joints[JOINTS];
@@ -228,12 +229,12 @@ static void test_meshes_on_nodes_get_a_skin(void **state) {
     pelt_bind_desc desc = quick_desc();
     pelt_model *plain = bound_arms(&test, &desc);
     add_motion(&test, plain, FORE_L);
-    for (int n = 0; n < 2; n++) { /* with nodes, and with a mesh that hangs from nothing */
+    for (int n = 0; n < 2; n++) { /* with nodes, and with a mesh attached to no node */
         pelt_model *model = n ? make_arms(&test, false) : arms_on_nodes(&test);
         add_motion(&test, model, FORE_L);
         test_ok(&test, pelt_bind(test.context, model, &desc, NULL));
         assert_sound(&test, model, 4);
-        assert_int_equal(model->skin.bone_count, ARMS); /* one for every joint, none for nodes of meshes */
+        assert_int_equal(model->skin.bone_count, ARMS); /* one bone per joint, none for nodes of meshes */
         assert_true(mean_distance(plain, model, NULL) < 1e-6);
         assert_true(model->mesh.parts[0].skinned && model->mesh.parts[1].skinned);
         assert_true(model->changed == PELT_CHANGED_SKIN);
@@ -278,7 +279,7 @@ static void test_skeleton_of_another_model(void **state) {
     add_motion(&test, plain, FORE_L);
     for (int n = 0; n < 4; n++) {
         pelt_model *model,
-            *rig = make_arms(&test, n % 2); /* with its own mesh and skin, or hardly more than a skeleton */
+            *rig = make_arms(&test, n % 2); /* with its own mesh and skin, or with little more than a skeleton */
         add_motion(&test, rig, FORE_L);
         if (n < 2) {
             shape *s = arms_shape();
@@ -318,7 +319,7 @@ static void test_skeleton_of_another_model(void **state) {
 
 /* ---- The same elsewhere ---------------------------------------------------------------------------------------- */
 
-/* Moves everything, so that every pose is as before, moved. */
+/* Moves the whole model, so that every pose is the same, moved. */
 static void move_model(pelt_model *model, pelt_transform by) {
     pelt_affine move = px_affine_from_transform(&by), back = move;
     assert_true(px_affine_inverse(&move, &back));
@@ -368,7 +369,7 @@ static void test_moved_inputs_get_the_same_weights(void **state) {
     test_end(&test);
 }
 
-/* Four triangles for each: the surface is the same, and so must be the weights of the old vertices. */
+/* Divides every triangle into four: the surface is the same, so the weights of the old vertices must be too. */
 static void test_divided_mesh(void **state) {
     (void)state;
     test_context test;

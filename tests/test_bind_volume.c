@@ -1,11 +1,11 @@
-/* What binding stands on: nearest voxels, waves, bridges, places of vertices, graphs. */
+/* Building blocks of binding: nearest voxels, wavefronts, bridges, voxels of vertices, graphs. */
 #include "bind_volumes.h"
 
 #define SIDE 16u
 
 static const double cubes[3] = {1, 1, 1}, boxes[3] = {1, 0.6, 1.7};
 
-/* A random solid: `share` of the cells. */
+/* A random solid: `share` is the fraction of occupied cells. */
 static void random_cells(test_random *random, const uint32_t size[3], double share, uint8_t *cells) {
     cells[0] = 1;
     for (size_t k = 1; k < (size_t)size[0] * size[1] * size[2]; k++)
@@ -55,7 +55,7 @@ static void test_nearest(void **state) {
     assert_true(far > 20);
 }
 
-/* Rows have places, wherever they are; those that no triangle uses take the nearest voxel. */
+/* Every vertex gets a voxel, wherever it is; vertices that no triangle uses take the nearest voxel. */
 static void test_places(void **state) {
     (void)state;
     static const uint32_t size[3] = {12, 12, 12};
@@ -95,7 +95,7 @@ static void test_places(void **state) {
 
 /* ---- Waves --------------------------------------------------------------------------------------------------- */
 
-/* In a box every voxel belongs to the bone that is nearest, as far as that is. */
+/* In a box every voxel belongs to the nearest bone, with the Euclidean distance to it. */
 static void test_wave(void **state) {
     (void)state;
     static const uint32_t size[3] = {30, 12, 10};
@@ -133,8 +133,8 @@ static void test_wave(void **state) {
 
 /* ---- Bridges --------------------------------------------------------------------------------------------------- */
 
-/* A core, a thin shell around it, another around that: whatever the wave does, all is reached, and only what is not
- * the core is bridged. Each piece hangs on the one inside it. */
+/* A core and two concentric thin shells: with or without flooding, all voxels are reached, and only those of the shells
+ * are bridged. Each component is attached to the one inside it. */
 static void test_nested(void **state) {
     (void)state;
     static const uint32_t size[3] = {40, 40, 40};
@@ -178,7 +178,7 @@ static void test_nested(void **state) {
     }
 }
 
-/* Scattered pieces, far and near: all are reached over bridges in the end. */
+/* Scattered components, far and near: all are reached over bridges. */
 static void test_scattered(void **state) {
     (void)state;
     static const uint32_t size[3] = {SIDE, SIDE, SIDE};
@@ -218,7 +218,7 @@ static void test_scattered(void **state) {
 
 /* ---- Graphs ------------------------------------------------------------------------------------------------------ */
 
-/* Σ over edges of weight · (difference)², each edge once. */
+/* Σ over edges of weight · (difference)², each edge counted once. */
 static double energy(const px_graph *graph, const double *field) {
     double sum = 0;
     for (uint32_t i = 0; i < graph->count; i++)
@@ -227,7 +227,7 @@ static double energy(const px_graph *graph, const double *field) {
     return sum;
 }
 
-/* The energy of a linear field is that of the solid: slope² · volume, less the half cells at both ends. */
+/* The energy of a linear field is that of the solid: slope² · volume, minus the half cells at both ends. */
 static void test_linear_field(void **state) {
     (void)state;
     static const uint32_t size[3] = {32, 16, 16};
@@ -260,7 +260,7 @@ static void test_linear_field(void **state) {
     test_end(&test);
 }
 
-/* What touches inside a block is together and nothing else is: as many nodes as pieces. Returns how many nodes share
+/* Coarse nodes are the connected components of the fine graph within each block. Returns the number of nodes that share
  * their block with others. */
 static uint32_t check_nodes(const px_graph *fine, const uint16_t (*cells)[3], const px_graph *coarse,
                             const uint16_t (*places)[3], const uint32_t *groups) {
@@ -290,7 +290,7 @@ static uint32_t check_nodes(const px_graph *fine, const uint16_t (*cells)[3], co
     return piece_count - block_count;
 }
 
-/* Edges carry half of what the fine ones between the nodes do, and are there from both ends. */
+/* The weight of a coarse edge is half the sum of the fine edges between its nodes; edges are stored from both ends. */
 static void check_edges(const px_graph *fine, const px_graph *coarse, const uint32_t *groups) {
     double wanted = 0, total = 0;
     for (uint32_t i = 0; i < fine->count; i++)

@@ -1,4 +1,4 @@
-/* BVH: what is read, worked out by hand; what is refused; and that joints come back to their places. */
+/* BVH: values read, computed by hand; rejected files; joint positions that survive writing and reading. */
 #include "support.h"
 
 #include "core/math3.h"
@@ -13,7 +13,7 @@ static pelt_model *read_text(test_context *test, const char *text) {
     return model;
 }
 
-/* Where a joint is in a frame of the first motion; frame −1: at rest. */
+/* Position of a joint in a frame of the first motion; frame −1: at rest. */
 static void find_place(const pelt_model *model, uint32_t joint, int frame, float out[3]) {
     pelt_transform locals[64];
     pelt_affine globals[64];
@@ -34,7 +34,8 @@ static void check_place(const pelt_model *model, uint32_t joint, int frame, floa
                      (double)place[1], (double)place[2], (double)x, (double)y, (double)z);
 }
 
-/* The largest distance of the joints of two models over all frames of their first motions. Joints go by name. */
+/* The largest distance between the joints of two models over all frames of their first motions. Joints are matched by
+ * name. */
 static double distance(const pelt_model *a, const pelt_model *b) {
     double worst = 0;
     uint32_t frames = a->motions[0].tracks[0].key_count;
@@ -67,7 +68,7 @@ static pelt_model *convert(test_context *test, const pelt_model *model, const ch
     return again;
 }
 
-/* Two roots, all kinds of channels, end sites; numbers in many spellings. */
+/* Two roots, all kinds of channels, end sites, numbers in many notations. */
 static const char sample[] = "HIERARCHY\n"
                              "ROOT Hips\n{\n  OFFSET 0 1 0\n"
                              "  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n"
@@ -99,7 +100,7 @@ static void sample_is_read(void **state) {
     assert_string_equal(model->format, "BVH");
     assert_int_equal(model->motion_count, 1);
     assert_string_equal(model->motions[0].name, "some");
-    assert_int_equal(model->motions[0].track_count, 4); /* hips twice, leg, slide */
+    assert_int_equal(model->motions[0].track_count, 4); /* hips has two tracks, leg and slide one each */
     assert_true(model->motions[0].start == 0 && model->motions[0].end == 0.5f);
     check_place(model, 2, -1, 1, -1, 0);
     check_place(model, 5, -1, 5, 0, 1);
@@ -115,7 +116,7 @@ static void sample_is_read(void **state) {
     test_end(&test);
 }
 
-/* 90 degrees each: where the child at (0, 1, 0) goes, for every order of the channels. */
+/* 90 degrees each: position of the child at (0, 1, 0) for every order of the channels. */
 static void channel_orders(void **state) {
     (void)state;
     static const char *const orders[] = {"XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"};
@@ -148,7 +149,7 @@ static void odd_but_good(void **state) {
     pelt_model_destroy(model);
     model = read_text(&test,
                       "HIERARCHY ROOT a\n{ OFFSET 0 0 0 CHANNELS 1 Xrotation } MOTION Frames: 3 Frame Time: 0 1 2 3 4");
-    assert_int_equal(test.warning_count, 2); /* no frame time, a number too many */
+    assert_int_equal(test.warning_count, 2); /* no frame time, one number too many */
     assert_true(fabs((double)model->motions[0].end - 2 / 120.) < 1e-7);
     pelt_model_destroy(model);
     test_end(&test);
@@ -192,7 +193,7 @@ static void cut_anywhere(void **state) {
     test_context test;
     test_begin(&test, 1);
     for (size_t size = 0; size < sizeof sample - 1; size++) {
-        char *copy = malloc(size + 1); /* so that sanitizers see what is read behind the end */
+        char *copy = malloc(size + 1); /* exact size, so that sanitizers detect reads past the end */
         memcpy(copy, sample, size);
         pelt_model *model;
         pelt_result result = pelt_load_memory(test.context, copy, size, "cut.bvh", NULL, &model);
@@ -215,10 +216,10 @@ static void round_trips(void **state) {
     pelt_model *first = read_text(&test, sample);
     pelt_model *gltf = convert(&test, first, folder, "some.glb"), *second = convert(&test, gltf, folder, "some.bvh");
     assert_true(distance(first, gltf) < 1e-5);
-    second->skeleton.names[1] = "Left Leg"; /* blanks do not come back */
+    second->skeleton.names[1] = "Left Leg"; /* blanks in names are not preserved */
     second->skeleton.names[2] = "Left Leg_end";
     assert_true(distance(first, second) < 1e-5);
-    assert_true(fabs((double)second->motions[0].end - 0.5) < 1e-6); /* the keys' own rate */
+    assert_true(fabs((double)second->motions[0].end - 0.5) < 1e-6); /* the rate of the keys */
     pelt_model_destroy(second);
     pelt_model_destroy(gltf);
     pelt_model_destroy(first);
@@ -226,7 +227,7 @@ static void round_trips(void **state) {
     test_end(&test);
 }
 
-/* Rest rotations and scales have no place in the format; joints have theirs. */
+/* The format has no rest rotations and scales; the joints have them. */
 static void rest_rotations_and_scales(void **state) {
     (void)state;
     char folder[1024];
@@ -246,7 +247,7 @@ static void rest_rotations_and_scales(void **state) {
     assert_non_null(strstr(test.log, "no scale"));
     assert_true(distance(model, again) < 1e-6);
     assert_int_equal(again->skeleton.joint_count, 3);
-    for (uint32_t j = 1; j < 3; j++) { /* with all channels 0 it stands as the model does at rest */
+    for (uint32_t j = 1; j < 3; j++) { /* with all channels 0 the skeleton stands in the rest pose of the model */
         float wanted[3], root[3], place[3];
         find_place(model, j, -1, wanted);
         find_place(model, 0, -1, root);
@@ -258,17 +259,17 @@ static void rest_rotations_and_scales(void **state) {
     model->motion_count = 0;
     again = convert(&test, model, folder, "rest.bvh");
     const pelt_motion *rest_motion = &again->motions[0];
-    assert_int_equal(rest_motion->track_count, 4); /* the root's place, three rotations … */
+    assert_int_equal(rest_motion->track_count, 4); /* the root's position, three rotations … */
     for (uint32_t t = 1; t < 4; t++)
-        assert_true(fabsf(rest_motion->tracks[t].values[3]) > 1 - 1e-6f); /* … by nothing */
+        assert_true(fabsf(rest_motion->tracks[t].values[3]) > 1 - 1e-6f); /* … by 0 degrees */
     pelt_model_destroy(again);
     pelt_model_destroy(model);
     rmdir(folder);
     test_end(&test);
 }
 
-/* A joint that turns round and round about x, beyond what the middle angle of three can say: no angle and no quaternion
- * jumps. */
+/* A joint that rotates about x through full turns, beyond the range of the middle Euler angle: neither angles nor
+ * quaternions jump. */
 static void angles_do_not_jump(void **state) {
     (void)state;
     char folder[1024], path[1100], line[256];
@@ -300,7 +301,7 @@ static void angles_do_not_jump(void **state) {
     test_end(&test);
 }
 
-/* What can be asked of a save, and what cannot be written. */
+/* Options of saving, and models that cannot be written. */
 static void choices_of_a_save(void **state) {
     (void)state;
     char folder[1024], path[1100];
@@ -331,7 +332,7 @@ static void choices_of_a_save(void **state) {
     test_fails(&test, pelt_save(test.context, model, path, NULL), PELT_ERROR_INPUT, "no mesh");
     assert_int_not_equal(access(path, F_OK), 0);
     pelt_model_destroy(model);
-    assert_int_equal(rmdir(folder), 0); /* nothing is left */
+    assert_int_equal(rmdir(folder), 0); /* no file remains */
     test_end(&test);
 }
 

@@ -1,4 +1,4 @@
-/* PC2 and MDD caches: what is read, where it lies, what is refused, and that every bit comes back. */
+/* PC2 and MDD caches: values and their offsets, rejected files, bit-exact round trips. */
 #include "support.h"
 
 #include "core/core.h"
@@ -14,7 +14,7 @@ static void put(uint8_t **out, uint32_t value, bool big_endian) {
         *(*out)++ = (uint8_t)(value >> 8 * (big_endian ? 3 - i : i));
 }
 
-/* Bits of all kinds, NaNs too: a cache is passed on as it is. */
+/* All kinds of bit patterns, NaNs too: a cache is copied bit for bit. */
 static uint32_t sample_bits(uint32_t index) {
     test_random random = {.state = index};
     return (uint32_t)test_random_bits(&random);
@@ -43,7 +43,7 @@ static size_t make_mdd(uint8_t *out, const float times[FRAMES]) {
     return (size_t)(p - out);
 }
 
-/* Two triangles of four points; five vertices, one point being split. */
+/* Two triangles of four points; five vertices, since one point is split. */
 static pelt_model *make_mesh(test_context *test) {
     static const char text[] = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 1\nf 1/1 2/1 3/1\nf 1/2 3/1 4/1\n";
     pelt_model *model;
@@ -97,7 +97,7 @@ static void pc2_is_used_in_place(void **state) {
     test_end(&test);
 }
 
-/* Bytes at an odd address cannot be floats in place. */
+/* Floats at an unaligned address cannot be used in place. */
 static void pc2_at_any_address(void **state) {
     (void)state;
     _Alignas(16) cache_bytes bytes;
@@ -160,7 +160,8 @@ static void odd_times_are_replaced(void **state) {
 
 /* ---- Failing ---------------------------------------------------------------------------------------------- */
 
-/* Each cut is refused with a sentence, none reads a byte too many, and one byte more is told. */
+/* Every truncated file is rejected with an error message and without reading past its end; one extra byte is
+ * reported. */
 static void cut_or_longer(void **state) {
     (void)state;
     for (int kind = 0; kind < 2; kind++) {
@@ -231,7 +232,7 @@ static size_t read_whole(const char *path, uint8_t *out, size_t room) {
     return size;
 }
 
-/* PC2 to MDD to PC2 gives the first file's bytes, header and all. */
+/* PC2 to MDD to PC2 gives the bytes of the first file, including the header. */
 static void caches_convert_into_each_other(void **state) {
     (void)state;
     char folder[1024], path[1100];
@@ -311,7 +312,7 @@ static void memory_may_run_out(void **state) {
     assert_int_equal(rmdir(folder), 0);
 }
 
-/* The real ones: first frames equal the meshes beside them. */
+/* Real files: their first frames equal the meshes next to them. */
 static void real_caches(void **state) {
     (void)state;
     static const char *const names[] = {"horse-gallop", "elastic-cow", "samba"};

@@ -1,5 +1,5 @@
-/* Joints moved to the middle of their limbs: from beside it they come back, good skeletons stay nearly as they are, the
- * rest shape stays. */
+/* Joints moved to the centre of their limbs: displaced joints return, good skeletons hardly move, the rest shape is
+ * kept. */
 #include "jiggle_rig/centre_joints.h"
 #include "scenes.h"
 #include "support.h"
@@ -53,7 +53,7 @@ static double distance3(const double a[3], const double b[3]) {
     return sqrt(pow(a[0] - b[0], 2) + pow(a[1] - b[1], 2) + pow(a[2] - b[2], 2));
 }
 
-/* The arm of the scene wring lies along y; its elbow and wrist are moved across it by half its radius and more. */
+/* The arm of the scene wring lies along y; its elbow and wrist are moved off the axis by half its radius and more. */
 static void displaced_joints_come_back(void **state) {
     (void)state;
     made m;
@@ -79,7 +79,7 @@ static void displaced_joints_come_back(void **state) {
     unmake(&m);
 }
 
-/* Shifted there and back, a rig plays its motions as before: translations move along. */
+/* Moved and moved back, a rig plays its motions as before: translation tracks move along. */
 static void motions_move_along(void **state) {
     (void)state;
     made m;
@@ -104,7 +104,7 @@ static void motions_move_along(void **state) {
     unmake(&m);
 }
 
-/* Skeletons that scenes were made with move by less than 3.5 % of the diagonal of the mesh. */
+/* The skeletons of the scenes move by less than 3.5 % of the diagonal of the mesh. */
 static void good_skeletons_stay(void **state) {
     (void)state;
     const char *const names[] = {"wring", "troll", "creature"};

@@ -1,4 +1,4 @@
-/* Collisions: balls that hold their vertices, questions against looking at every triangle. */
+/* Collisions: bounding spheres that contain their vertices, and queries against a test of every triangle. */
 #include "collide_models.h"
 #include "core/surface.h"
 
@@ -6,8 +6,8 @@
 
 /* ---- Balls ------------------------------------------------------------------------------------------------ */
 
-/* Vertices of the leaves below a node are in its ball and are those of `positions` to the bit. Gives the sum over leaves
- * of how much larger balls are than their vertices need. */
+/* Every node's sphere contains the vertices of the leaves below it, which equal `positions` to the bit. Returns the sum
+ * over leaves of radius / radius of the smallest enclosing sphere. */
 static double check_balls(pelt_body *body, const float *positions, uint32_t n, uint32_t *above, uint32_t depth) {
     const px_node *node = &body->tree->nodes[n];
     above[depth] = n;
@@ -50,12 +50,12 @@ static void test_balls(void **state) {
                 test_ok(&test, pelt_model_pose(test.context, model, &model->motions[m], time, PELT_SKINNING_LINEAR,
                                                positions, NULL));
                 double ratio = check_balls(body, positions, 0, above, 0) / tree->leaf_count;
-                assert_true(ratio < 1.5); /* balls of a skin that moves are near the smallest */
+                assert_true(ratio < 1.5); /* spheres of a moving skin are close to the smallest */
             }
         test_random random = {n};
         pelt_affine *palette = malloc(tree->bone_count * sizeof *palette);
         float *weights = calloc(model->morphs.morph_count + 1, sizeof *weights);
-        for (int k = 0; k < 30 && model->skin.bone_count; k++) { /* anything at all, far away, tiny */
+        for (int k = 0; k < 30 && model->skin.bone_count; k++) { /* arbitrary, far away, tiny */
             random_palette(&random, tree->bone_count, k % 3 == 0 ? 1 : k % 3 == 1 ? 1e6 : 1e-30, palette);
             for (uint32_t m = 0; m < model->morphs.morph_count; m++)
                 weights[m] = k % 2 ? (float)test_random_real(&random, -2, 2) : 0;
@@ -75,7 +75,7 @@ static void test_balls(void **state) {
     test_end(&test);
 }
 
-/* All kernels give the corners that questions see. */
+/* All kernels give the same corners to queries. */
 static void test_kernels(void **state) {
     (void)state;
     test_context test;
@@ -99,7 +99,7 @@ static void test_kernels(void **state) {
 
 /* ---- Questions, against every triangle -------------------------------------------------------------------- */
 
-/* In one of three ways: a motion, any matrices, positions. */
+/* Poses the subject in one of three ways: a motion, arbitrary matrices, positions. */
 static void move_subject(const test_context *test, subject *s, test_random *random, float time) {
     const pelt_motion *motion = s->model->motion_count ? &s->model->motions[0] : NULL;
     if (motion) {
@@ -138,7 +138,7 @@ static void random_place(const subject *s, test_random *random, double far, floa
         out[c] = corner[c] + (float)test_random_real(random, -far, far);
 }
 
-/* The same to the last bit. */
+/* Equality to the last bit. */
 static void check_point(bool found, const pelt_body_point *got, const pelt_body_point *wanted) {
     assert_int_equal(found, wanted->triangle != PELT_NONE);
     if (!found)
@@ -152,7 +152,7 @@ static bool ask_ray(subject *s, test_random *random) {
     pelt_ray ray = {.most = test_random_below(random, 2) ? INFINITY : test_random_real(random, 0, 2)};
     float target[3];
     random_place(s, random, 0.5, ray.origin);
-    random_place(s, random, test_random_below(random, 2) ? 0 : 0.2, target); /* corners too */
+    random_place(s, random, test_random_below(random, 2) ? 0 : 0.2, target); /* also exactly at vertices */
     for (int c = 0; c < 3; c++)
         ray.direction[c] = target[c] - ray.origin[c];
     pelt_body_point best = {.triangle = PELT_NONE, .distance = INFINITY}, got;
@@ -206,7 +206,7 @@ static void test_questions(void **state) {
     (void)state;
     static const struct {
         const char *name;
-        uint32_t vertices, poses, rounds; /* 100,000 in all, three kinds in turn */
+        uint32_t vertices, poses, rounds; /* 100,000 queries in all, of three kinds in turn */
     } rows[] = {{"creature", 150, 100, 100}, {"tube", 60, 200, 250}, {"morph", 60, 100, 200}, {NULL, 40, 200, 100}};
     test_context test;
     test_begin(&test, 1);
@@ -224,7 +224,7 @@ static void test_questions(void **state) {
         free_subject(&s);
     }
     assert_int_equal(asked, 100000);
-    assert_in_range(found, 30000, 90000); /* both answers are asked for */
+    assert_in_range(found, 30000, 90000); /* hits and misses both occur */
     test_end(&test);
 }
 
@@ -251,7 +251,7 @@ static void check_pairs(subject *a, subject *b, uint32_t *found) {
         }
     }
     *found += marks.count;
-    if (marks.count > 1) { /* stops when told to */
+    if (marks.count > 1) { /* the query stops when the callback returns false */
         memset(marks.hit, 0, (size_t)count_a * count_b);
         marks.most = marks.count / 2;
         marks.count = 0;

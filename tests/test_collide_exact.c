@@ -1,4 +1,4 @@
-/* Exact tests of triangles and rays, against whole numbers. */
+/* Exact tests of triangles and rays, against integer arithmetic. */
 #include "collide/collide.h"
 #include "support.h"
 
@@ -38,7 +38,7 @@ static bool parts_them(whole axis, const whole a[3], const whole b[3]) {
     return high_a < low_b || high_b < low_a;
 }
 
-/* By separating axes, with those that triangles in one plane, without area or without length need. */
+/* Separating-axis test, with the extra axes for coplanar triangles and triangles without area or length. */
 static bool whole_meet(const whole a[3], const whole b[3]) {
     whole lines[15];
     for (int e = 0; e < 3; e++) {
@@ -82,7 +82,7 @@ static void test_triangles(void **state) {
     test_random random = {1};
     uint32_t met = 0;
     for (int round = 0; round < 8000; round++) {
-        uint32_t size = 2 + test_random_below(&random, 5); /* small: many touch, lie in a plane, are points or lines */
+        uint32_t size = 2 + test_random_below(&random, 5); /* small: many touch, are coplanar, are points or lines */
         whole a[3], b[3];
         for (int c = 0; c < 3; c++) {
             a[c] = whole_random(&random, size);
@@ -104,7 +104,7 @@ static void test_orient(void **state) {
         float q[4][3];
         for (int c = 0; c < 4; c++)
             p[c] = whole_random(&random, round % 2 ? 3 : 1u << 19);
-        if (round % 4 == 0) /* in one plane, or just beside it */
+        if (round % 4 == 0) /* coplanar, or nearly so */
             p[3] =
                 (whole){p[0].x + p[1].x - p[2].x, p[0].y + p[1].y - p[2].y, p[0].z + p[1].z - p[2].z + round % 8 / 4};
         for (int c = 0; c < 4; c++)
@@ -115,7 +115,7 @@ static void test_orient(void **state) {
         whole_floats(ahead, u);
         assert_int_equal(px_orient_line(q[0], u, q[2], q[3]), whole_orient(p[0], p[1], p[2], p[3]));
     }
-    /* The largest and smallest floats there are, a thousandth of a thousandth apart. */
+    /* The smallest and the largest scales of floats; coordinates differ by a factor of 2^20. */
     for (float scale = 0x1p-149f; scale < 0x1p100f; scale = scale < 0x1p-20f ? 0x1p99f : 2 * scale) {
         float a[3] = {0}, b[3] = {scale * 0x1p20f, 0, 0}, c[3] = {0, scale * 0x1p20f, 0}, d[3] = {scale, scale, scale};
         assert_int_equal(px_orient(a, b, c, d), 1);
@@ -125,7 +125,7 @@ static void test_orient(void **state) {
     }
 }
 
-/* No ray from above a fan slips through between its triangles, and behind the origin there is nothing. */
+/* No ray from above a fan passes between its triangles, and nothing behind the origin is hit. */
 static void test_rays(void **state) {
     (void)state;
     test_random random = {3};
@@ -138,7 +138,7 @@ static void test_rays(void **state) {
         float mixed[3], share = (float)test_random_real(&random, 0, 0.5);
         const float *end = rim[test_random_below(&random, 7)];
         for (int c = 0; c < 3; c++)
-            mixed[c] = middle[c] + share * (end[c] - middle[c]); /* on an edge, but for rounding */
+            mixed[c] = middle[c] + share * (end[c] - middle[c]); /* on an edge, up to rounding */
         for (int back = 0; back < 2; back++) {
             pelt_ray ray = {.origin = {0.3f, -0.2f, back ? -9.0f : 9.0f}, .most = INFINITY};
             for (int c = 0; c < 3; c++)

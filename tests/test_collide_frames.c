@@ -1,4 +1,4 @@
-/* All frames of two that move, on any number of threads; memory; nothing at all, and what is not finite. */
+/* All frames of two moving bodies on any number of threads; memory; empty and non-finite input. */
 #include "collide_models.h"
 
 #include <math.h>
@@ -42,7 +42,7 @@ static void free_run(const collide_run *run) {
     pelt_model_destroy(run->models[1]);
 }
 
-/* Frames are those of bodies one by one, by positions too, whatever the number of threads. */
+/* Frames equal those of bodies posed one by one, also by positions, for any number of threads. */
 static void test_frames(void **state) {
     (void)state;
     for (uint32_t sides = 1; sides <= 2; sides++) {
@@ -97,7 +97,7 @@ static void test_clips(void **state) {
         assert_true(by_motion[k].pair_count > 0);
         assert_int_equal(by_motion[k].pair_count, by_clip[k].pair_count);
         assert_true(by_motion[k].opened < 1);
-        assert_true(by_clip[k].opened == 1); /* all are needed for balls anew */
+        assert_true(by_clip[k].opened == 1); /* refitting the spheres needs every vertex */
     }
     movers[1].frame_count = 9;
     test_fails(&test, pelt_collide(test.context, &movers[0], &movers[1], 0, by_clip), PELT_ERROR_USAGE, "frames");
@@ -129,7 +129,7 @@ static void test_memory(void **state) {
     test_fail_some_allocations(2, 40, run_collide, &run);
     free_run(&run);
 
-    /* Poses and questions need none. */
+    /* Setting poses and running queries do not allocate. */
     subject s = make_subject(&test, "morph", 400);
     uint64_t before = pelt_context_memory(test.context).count;
     for (int k = 0; k < 20; k++) {
@@ -178,7 +178,7 @@ static void test_nothing(void **state) {
         }
         free_subject(&s);
     }
-    /* One bad bone takes its own vertices only. */
+    /* A non-finite bone affects only its own vertices. */
     subject s = make_subject(&test, "creature", 300);
     pelt_body_point point;
     pelt_affine *palette = malloc(s.tree->bone_count * sizeof *palette);

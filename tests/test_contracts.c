@@ -13,12 +13,12 @@
 #include <float.h>
 #include <math.h>
 
-/* What functions are called with besides the desc. */
+/* Arguments of the functions besides the desc. */
 typedef struct subject {
     test_context test;
     pelt_context *context;
     pelt_model *rig;   /* skin, motion and clip of one small tube */
-    pelt_model *other; /* the same again */
+    pelt_model *other; /* a second copy */
     pelt_binding *binding;
     pelt_study *study;
     char folder[64];
@@ -32,7 +32,7 @@ CALL(pelt_context_create) {
     pelt_result result = pelt_context_create(desc, &context);
     assert_true((context != NULL) == (result == PELT_OK));
     pelt_context_destroy(context);
-    px_fail(s->context, result, "pelt_context_desc"); /* there was no context to keep a sentence */
+    px_fail(s->context, result, "pelt_context_desc"); /* without a context there was no error message */
     return result;
 }
 
@@ -68,7 +68,7 @@ CALL(pelt_load_poses_memory) {
     return pelt_load_poses_memory(s->context, s->rig, "{}", 2, "a.json", desc, &poses, &count);
 }
 
-/* A path in the folder of the test, which is removed with it. */
+/* A path in the folder of the test, deleted with it. */
 static const char *in_folder(const subject *s, const char *name) {
     static char path[128];
     snprintf(path, sizeof path, "%s/%s", s->folder, name);
@@ -244,7 +244,7 @@ CALL(pelt_weights_transfer) {
     return pelt_weights_transfer(s->context, s->other, s->rig, desc, NULL);
 }
 
-/* A default function, into memory. */
+/* Defines a function that copies the default desc of a type to `out`. */
 #define MAKE(type)                                                                                                     \
     static void make_##type(void *out) {                                                                               \
         type desc = type##_default();                                                                                  \
@@ -275,7 +275,7 @@ MAKE(pelt_mirror_desc)
 MAKE(pelt_transfer_desc)
 static void make_pelt_picture_desc(void *out) {
     pelt_picture_desc desc = pelt_picture_desc_default();
-    desc.width = desc.height = 64; /* fields of others go to their bounds, not this one with them */
+    desc.width = desc.height = 64; /* other fields are tested at their bounds: keep the picture small */
     memcpy(out, &desc, sizeof desc);
 }
 
@@ -349,11 +349,11 @@ static pelt_model *make_rig(subject *s) {
     return model;
 }
 
-/* A desc with one field set; `right` whether the field's own check must pass. */
+/* Calls with one field of the desc set; `right`: the check of the field must pass. */
 static void check_call(subject *s, const struct contract *c, const pelt_option *option, const void *desc, bool right) {
     char words[128];
     snprintf(words, sizeof words, "%s.%s is", c->table()->desc, option->field);
-    atomic_store(&s->test.cancel_at, right ? 1 : 0); /* what passes its check is not worked on */
+    atomic_store(&s->test.cancel_at, right ? 1 : 0); /* cancel valid calls: only the check matters */
     pelt_result result = c->call(s, desc);
     const char *text = pelt_error_text(s->context);
     bool named = strstr(text, words) != NULL || c->call == call_pelt_context_create;
@@ -362,7 +362,7 @@ static void check_call(subject *s, const struct contract *c, const pelt_option *
     if (right && result == PELT_ERROR_USAGE && named)
         fail_msg("%s: %s at a bound is refused: %s", c->function, words, text);
     atomic_store(&s->test.cancel_at, 0);
-    if (result == PELT_OK) { /* too small to be cancelled: the rig may have changed */
+    if (result == PELT_OK) { /* too short to be cancelled: the rig may have changed */
         pelt_model_destroy(s->rig);
         s->rig = make_rig(s);
     }
@@ -422,7 +422,7 @@ static void check_option(subject *s, const struct contract *c, const pelt_option
         break;
     }
     case PELT_OPTION_SIZE:
-    case PELT_OPTION_TEXT: /* any value is one */
+    case PELT_OPTION_TEXT: /* every value is valid */
         break;
     }
 }

@@ -31,7 +31,7 @@ static void context_settings(void **state) {
     assert_int_equal(pelt_context_create(&desc, &context), PELT_ERROR_USAGE);
     assert_null(context);
     desc.thread_count = 256;
-    desc.resize = NULL; /* the heap */
+    desc.resize = NULL; /* the default heap */
     assert_int_equal(pelt_context_create(&desc, &context), PELT_OK);
     assert_int_equal(px_thread_count(context), 256);
     pelt_context_destroy(context);
@@ -49,7 +49,7 @@ static void errors_and_messages(void **state) {
     assert_int_equal(px_fail(context, PELT_ERROR_INPUT, "row %d is \x1b[31mred\n", 3), PELT_ERROR_INPUT);
     assert_string_equal(pelt_error_text(context), "row 3 is ?[31mred?");
     assert_null(px_subject(context, "horse.glb"));
-    px_fail(context, PELT_ERROR_INPUT, "was: %s", pelt_error_text(context)); /* its own text as an argument */
+    px_fail(context, PELT_ERROR_INPUT, "was: %s", pelt_error_text(context)); /* the context's own text as an argument */
     assert_string_equal(pelt_error_text(context), "horse.glb: was: row 3 is ?[31mred?");
     px_log(context, PELT_LOG_WARNING, "%u joints", 5u);
     assert_string_equal(px_subject(context, NULL), "horse.glb");
@@ -117,7 +117,7 @@ static void allocation_is_counted(void **state) {
     assert_int_equal(pelt_context_memory(context).count, count + 2);
     atomic_store(&test.fail_at, atomic_load(&test.allocations) + 1);
     assert_null(px_resize(context, block, 90, 10));
-    assert_int_equal(block[99], 99); /* still there */
+    assert_int_equal(block[99], 99); /* still valid */
     block = px_resize(context, block, 5, 10);
     assert_int_equal(block[49], 49);
     px_free(context, block);
@@ -136,16 +136,16 @@ static void too_much_memory(void **state) {
     assert_non_null(strstr(pelt_error_text(context), "limit of 1000 bytes"));
     px_free(context, block);
     assert_null(px_alloc(context, 1, 1001));
-    assert_null(px_alloc(context, SIZE_MAX / 2, 3)); /* overflows */
+    assert_null(px_alloc(context, SIZE_MAX / 2, 3)); /* the product overflows */
     assert_null(px_alloc(context, SIZE_MAX, 1));
     assert_int_equal(px_mul_size(SIZE_MAX / 2, 3), SIZE_MAX);
     assert_int_equal(px_mul_size(1000, 3), 3000);
-    assert_int_equal(pelt_context_memory(context).peak, 1000); /* what failed never was */
+    assert_int_equal(pelt_context_memory(context).peak, 1000); /* failed allocations do not count */
     assert_int_equal(pelt_context_memory(context).count, 1);
     assert_int_equal(pelt_context_memory(context).current, 0);
     test_end(&test);
     context = test_begin(&test, 1);
-    assert_null(px_alloc(context, SIZE_MAX / 4, 1)); /* the heap's no */
+    assert_null(px_alloc(context, SIZE_MAX / 4, 1)); /* refused by the heap */
     assert_string_equal(pelt_error_text(context), "out of memory");
     assert_int_equal(pelt_context_memory(context).peak, 0);
     test_end(&test);
@@ -180,7 +180,7 @@ static void arenas(void **state) {
         }
         memset(blocks[b], b & 0x7F, sizes[b]);
     }
-    for (int b = 0; b < BLOCKS; b++) /* none over another */
+    for (int b = 0; b < BLOCKS; b++) /* no block overlaps another */
         for (size_t e = 0; e < sizes[b]; e++)
             assert_true(blocks[b][e] == (b & 0x7F));
     assert_null(px_arena_alloc(arena, SIZE_MAX, 1));
@@ -208,7 +208,7 @@ static pelt_result use_arena(pelt_context *context, void *user) {
     bool large = px_arena_alloc(arena, 100, 1000) && px_arena_alloc(arena, 100, 1);
     pelt_result result = px_arena_defer(arena, note_release, &number);
     px_arena_destroy(arena);
-    assert_int_equal(released_count, 1); /* at once, or with the arena */
+    assert_int_equal(released_count, 1); /* immediately on failure, or with the arena */
     return large ? result : PELT_ERROR_MEMORY;
 }
 
@@ -247,7 +247,7 @@ typedef struct sum_job {
     pelt_context *context;
     double *blocks;       /* [block] */
     _Atomic uint8_t *hit; /* [element] */
-    size_t fail_first;    /* blocks from this one on fail; SIZE_MAX: none */
+    size_t fail_first;    /* blocks from this one on fail; SIZE_MAX: none fail */
     _Atomic uint32_t inner;
 } sum_job;
 
@@ -278,7 +278,7 @@ static void *pool_thread(void *user) {
     return NULL;
 }
 
-/* A host that runs tasks backwards, each on a thread of its own. */
+/* A host scheduler that runs tasks in reverse, each on its own thread. */
 static void host_run(void *user, uint32_t task_count, pelt_task_fn *task, void *task_user) {
     pthread_t threads[256];
     host_job jobs[256];
@@ -350,7 +350,7 @@ typedef struct race {
     atomic_bool begun[2];
 } race;
 
-/* Both blocks wait for each other (for a second at most: there may be one thread only); the second fails later. */
+/* Both blocks wait for each other (for a second at most: there may be only one thread); the second fails later. */
 static pelt_result race_block(void *user, size_t first, size_t count, size_t block) {
     (void)first, (void)count;
     race *r = user;
@@ -437,7 +437,7 @@ static pelt_result loop_without_memory(pelt_context *context, void *user) {
     return PELT_OK;
 }
 
-/* Without memory for the pool a loop runs on one thread. */
+/* Without memory for the pool, a loop runs on one thread. */
 static void pool_without_memory(void **state) {
     (void)state;
     test_fail_each_allocation(3, loop_without_memory, NULL);
@@ -463,7 +463,7 @@ static void allocation_from_threads(void **state) {
     pelt_context *context = test_begin(&test, 8);
     sum_job job = {.context = context};
     test_ok(&test, px_parallel(context, NULL, 200, 1, alloc_block, &job));
-    size_t pool = pelt_context_memory(context).current; /* the threads' own */
+    size_t pool = pelt_context_memory(context).current; /* memory of the thread pool */
     test_ok(&test, px_parallel(context, NULL, 200, 1, alloc_block, &job));
     assert_int_equal(pelt_context_memory(context).current, pool);
     assert_int_equal(pelt_context_memory(context).count, 2 * 200 * 20 * 2 + 1);

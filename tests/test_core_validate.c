@@ -1,12 +1,12 @@
-/* core/validate.c: a good model passes, and every promise, broken one at a time, is named. */
+/* core/validate.c: a valid model passes; each invariant, violated alone, is named in the error. */
 #include "support.h"
 
 #include "core/core.h"
 
 #include <math.h>
 
-/* A model with everything: five vertices of four points, a quad and a triangle in two parts, a clip, three joints, a
- * motion, a skin, morphs, a driver of the last two. */
+/* A model with all kinds of data: five vertices of four points, a quad and a triangle in two parts, a clip, three
+ * joints, a motion, a skin, morphs, a driver of the last two. */
 typedef struct full {
     pelt_model model;
     float positions[15], clip_times[2], clip_positions[24], times[3], values[36], weights[10], deltas[6];
@@ -118,12 +118,12 @@ static void good_models_pass(void **state) {
     f->clip.point_count = 5;
     f->model.mesh.polygon_count = 3;
     f->model.mesh.part_count = f->model.skin.bone_count = 0;
-    f->clip_times[1] = f->clip_times[0]; /* frames of one time are allowed */
-    f->tracks[1].width = 3;              /* and weights without morphs */
+    f->clip_times[1] = f->clip_times[0]; /* frames may have equal times */
+    f->tracks[1].width = 3;              /* weight tracks without morphs are valid */
     f->driver.part = PELT_ROTATION_WHOLE;
-    f->driver.axis[1] = 0; /* which needs no axis, */
+    f->driver.axis[1] = 0; /* the whole rotation needs no axis */
     f->driver.centre_count = 0;
-    f->driver.centres = NULL; /* and constants need no centres */
+    f->driver.centres = NULL; /* constants need no centres */
     test_ok(&test, pelt_model_validate(context, &f->model));
     pelt_model empty = {0};
     test_ok(&test, pelt_model_validate(context, &empty));
@@ -259,7 +259,7 @@ static void broken_drivers_are_named(void **state) {
     test_end(&test);
 }
 
-/* Large arrays are scanned in blocks: the place is right at their borders too. */
+/* Large arrays are scanned in blocks: the reported index is correct at block borders too. */
 static void places_in_large_arrays(void **state) {
     (void)state;
     test_context test;

@@ -1,5 +1,5 @@
-/* Corrections: exact where displacements have the rank, never worse with a mode more, played as reported, beside morphs
- * that are there, the same for any number of threads, clean when memory runs out. */
+/* Corrections: exact when the rank suffices, error monotone in the rank, played as reported, next to existing morphs,
+ * the same for any number of threads, model unchanged when memory runs out. */
 #include "support.h"
 
 #include "correct/correct.h"
@@ -9,7 +9,7 @@
 
 #define TRUE_RANK 3
 
-/* A generated model, the frames that its first motion should have, and how it is corrected by them. */
+/* A generated model, the target frames of its first motion, and the correction settings. */
 typedef struct subject {
     test_context test;
     pelt_context *context;
@@ -46,7 +46,7 @@ static float weight_of(uint32_t mode, uint32_t frame) {
     return cosf(0.9f * (float)((mode + 1) * frame) + (float)mode);
 }
 
-/* The clip: the frames of the first motion with the rest pose displaced by `rank` modes; in the model's memory. */
+/* The clip: frames of the first motion with the rest pose displaced by `rank` modes; in the model's memory. */
 static void make_target(subject *s, uint32_t rank) {
     pelt_model *model = s->model, moved = *model;
     const pelt_mesh *mesh = &model->mesh;
@@ -71,7 +71,7 @@ static void make_target(subject *s, uint32_t rank) {
     clip->positions = frames;
 }
 
-/* On two threads, with a clip of TRUE_RANK. */
+/* Two threads, with a clip of TRUE_RANK. */
 static void begin(subject *s, const char *name, uint32_t vertices, uint32_t frames) {
     begin_scene(s, 2, name, vertices, frames);
     make_target(s, TRUE_RANK);
@@ -98,8 +98,8 @@ static void check_exact(const char *name, uint32_t basis) {
     assert_int_equal(s.report.rank, TRUE_RANK);
     assert_int_equal(s.report.frame_count, 12);
     assert_true(s.report.errors[0] > 10 && s.report.errors[TRUE_RANK - 1] > 1);
-    assert_true(s.report.errors[TRUE_RANK] < 1e-3); /* 1e-6 of the size: the clip's own rounding */
-    assert_true(played_error(&s) < 2e-3);           /* and that of morphs and weights */
+    assert_true(s.report.errors[TRUE_RANK] < 1e-3); /* 1e-6 of the size: rounding of the clip */
+    assert_true(played_error(&s) < 2e-3);           /* and rounding of morphs and weights */
     assert_int_equal(s.model->changed & (PELT_CHANGED_MORPHS | PELT_CHANGED_MOTIONS),
                      PELT_CHANGED_MORPHS | PELT_CHANGED_MOTIONS);
     assert_true(s.model->morphs.morph_count >= TRUE_RANK);
@@ -114,7 +114,7 @@ static void exact_at_the_true_rank(void **state) {
     check_exact("production", PELT_CORRECT_SKINNED); /* parts of several nodes */
 }
 
-/* No small change of any of these numbers lowers the error. */
+/* First-order optimality: no small change of any of these numbers lowers the error. */
 static void check_least(const subject *s, const px_correction *c, double *numbers, size_t count, size_t step) {
     double least, error;
     test_ok(&s->test, px_correct_measure(c, &c->modes, 2, &least));
@@ -128,7 +128,7 @@ static void check_least(const subject *s, const px_correction *c, double *number
         }
 }
 
-/* Each step by itself finds the least, from anywhere. Rank 2 of 3: rows are wider than the rank. */
+/* Each step alone finds its minimum, from any start. Rank 2 of 3: rows are wider than the rank. */
 static void steps_find_the_least(void **state) {
     (void)state;
     subject s;
@@ -151,7 +151,7 @@ static void steps_find_the_least(void **state) {
     check_least(&s, &c, c.modes.places, places, 97);
     test_ok(&s.test, px_correct_measure(&c, &c.modes, 2, &after));
     assert_true(after < before && fabs(told - after) < 1e-6 * after);
-    test_ok(&s.test, px_correct_order(&c, &c.modes, 2)); /* other modes, the same displacements */
+    test_ok(&s.test, px_correct_order(&c, &c.modes, 2)); /* other modes, equal displacements */
     test_ok(&s.test, px_correct_measure(&c, &c.modes, 2, &turned));
     assert_true(fabs(turned - after) < 1e-9 * after);
     px_arena_destroy(c.scratch);
@@ -168,7 +168,7 @@ static void check_monotone(const char *name, const char *transforms, bool paper_
     pelt_decompose_desc bones = pelt_decompose_desc_default();
     bones.bones = 6;
     bones.iterations = 2;
-    bones.free_bones = true; /* ill-conditioned bones: what the rest basis is worse with */
+    bones.free_bones = true; /* ill-conditioned bones: the rest basis gets worse */
     test_ok(&s.test, pelt_options_set(s.context, pelt_decompose_options(), &bones, "transforms", transforms));
     test_ok(&s.test, pelt_decompose(s.context, s.model, &bones, NULL));
     s.desc.rank = 8;
@@ -207,7 +207,7 @@ static void stops_at_the_error(void **state) {
     s.desc.error = 0.01;
     correct(&s);
     assert_int_equal(s.report.rank, TRUE_RANK);
-    s.desc.rank = 0; /* nothing is left: nothing changes */
+    s.desc.rank = 0; /* no error left to correct: nothing changes */
     uint32_t morphs = s.model->morphs.morph_count;
     correct(&s);
     assert_true(s.report.rank == 0 && s.report.errors[0] < 2e-3 && s.model->morphs.morph_count == morphs);
@@ -216,7 +216,8 @@ static void stops_at_the_error(void **state) {
 
 /* ---- Beside what is there --------------------------------------------------------------------------------- */
 
-/* A morph of the whole mesh in x, driven by the first joint: by a motion with keys between frames, and by a cubic one. */
+/* A morph of the whole mesh in x, driven by the first joint: by a motion with keys between frames, and by a cubic
+ * one. */
 static void add_morph(const subject *s) {
     pelt_model *model = s->model;
     pelt_context *context = s->context;
@@ -271,13 +272,13 @@ static void other_morphs_and_motions_stay(void **state) {
     pelt_difference difference;
     test_ok(&s.test, pelt_compare_clips(s.context, &before, &after, NULL, &difference, NULL));
     assert_true(difference.error_max_units == 0);
-    float weights[1 + TRUE_RANK + 1]; /* between frames the old morph has the value that it had */
+    float weights[1 + TRUE_RANK + 1]; /* between frames the old morph keeps its value */
     pelt_motion_sample(model, &model->motions[0], 0.15f, NULL, weights);
     assert_true(fabsf(weights[0] - 1) < 1e-6f);
     end(&s);
 }
 
-/* A skin that stands still gets a motion of weights alone: principal components of the animation. */
+/* A static skin gets a motion of weights alone: the principal components of the animation. */
 static void a_still_skin_gets_a_motion(void **state) {
     (void)state;
     subject s;
@@ -303,7 +304,7 @@ static void normals_come_nearer(void **state) {
     end(&s);
 }
 
-/* Vertices that lie and move alike are displaced alike, to the bit. */
+/* Vertices with equal positions and motion get equal displacements, to the bit. */
 static void no_seam_opens(void **state) {
     (void)state;
     subject s;
@@ -314,7 +315,7 @@ static void no_seam_opens(void **state) {
     s.desc.normals = true;
     correct(&s);
     assert_null(s.model->mesh.weld.of);
-    test_ok(&s.test, pelt_model_weld(s.context, s.model)); /* morphs count */
+    test_ok(&s.test, pelt_model_weld(s.context, s.model)); /* the weld takes morphs into account */
     assert_int_equal(s.model->mesh.weld.count, welds);
     end(&s);
 }
@@ -345,7 +346,7 @@ static void same_for_any_number_of_threads(void **state) {
     end(&four);
 }
 
-/* After every failure the model is as it was. */
+/* After every failure the model is unchanged. */
 static pelt_result correct_small(pelt_context *context, void *user) {
     (void)user;
     pelt_model *model;

@@ -1,4 +1,4 @@
-/* Crowds: what an instance is must be what pelt_model_pose makes of its model, however it is asked for. */
+/* Crowds: every instance equals pelt_model_pose of its model, in every layout and batch. */
 #include "support.h"
 
 #include "core/math3.h"
@@ -13,11 +13,11 @@
 
 typedef struct herd {
     test_context test;
-    pelt_model *models[2]; /* levels of one character */
+    pelt_model *models[2]; /* levels of detail of one character */
     pelt_crowd *crowd;
 } herd;
 
-/* A second motion: half of the joints move, in less time, with quaternions of the other sign, which turn alike. */
+/* A second motion: half of the joints move, in less time; quaternions are negated, which is the same rotation. */
 static void add_motion(pelt_context *context, pelt_model *model) {
     pelt_motion *motions = pelt_model_alloc(context, model, 2, sizeof *motions);
     motions[0] = motions[1] = model->motions[0];
@@ -50,7 +50,7 @@ static pelt_model *make_animal(pelt_context *context, const char *name, uint32_t
     return model;
 }
 
-/* A bump on every vertex and a dent in every third, driven by joint 1 or by the tracks of motion 0. */
+/* Two morphs: a bump on every vertex and a dent in every third, driven by joint 1 or by the tracks of motion 0. */
 static void add_morphs(pelt_context *context, pelt_model *model) {
     static const float times[2] = {0, 2}, values[4] = {0, 1, 1, 0.5f};
     static const float centres[8] = {0, 0, 0, 1, 0.70710678f, 0, 0, 0.70710678f}, coefficients[3] = {-1, 1, 0.25f};
@@ -140,7 +140,7 @@ static void run(herd *h, const pelt_crowd_instance *animals, uint32_t count) {
     test_ok(&h->test, pelt_crowd_frame(h->crowd, animals, count, &output));
 }
 
-/* The largest difference of any number; `want` is what a single model gives. */
+/* The largest difference of any coordinate; `want` is the result of a single model. */
 static double distance(const float *got, const float *want, size_t vertex_count) {
     double largest = 0;
     for (size_t e = 0; e < 3 * vertex_count; e++) {
@@ -166,7 +166,7 @@ static double off_from_want(const herd *h, const pelt_crowd_instance *a) {
 
 /* ---- Poses ------------------------------------------------------------------------------------------------ */
 
-/* Alone or with many others of its level: pelt_model_pose, but for rounding. */
+/* An instance equals pelt_model_pose up to rounding, alone or with many others of its level. */
 static void samples_are_poses(void **state) {
     (void)state;
     static pelt_crowd_instance animals[27];
@@ -175,7 +175,7 @@ static void samples_are_poses(void **state) {
     for (uint32_t count = 1; count <= 27; count += 13) {
         size_t vertex_count;
         for (uint32_t i = 0; i < count; i++) {
-            bool still = i % 4 == 3; /* the samples of the second motion are at times that are no exact floats */
+            bool still = i % 4 == 3; /* samples of the second motion are at times that are not exact floats */
             animals[i] = animal(i % 2, still, still ? 0 : (float)(i % 12) * (float)(1 / FPS));
             animals[i].layer_count = i % 9 != 8; /* or the rest pose */
         }
@@ -223,7 +223,7 @@ static void loops_begin_anew(void **state) {
     end(&h);
 }
 
-/* Weighted means of local transforms, made here in doubles. */
+/* Weighted means of local transforms, computed here in double precision. */
 static void blends_are_means_of_joints(void **state) {
     (void)state;
     static pelt_transform locals[2][64], mean[64];
@@ -289,7 +289,7 @@ static void the_world_moves_animals(void **state) {
     end(&h);
 }
 
-/* As pelt_skin_run has it: the normal at rest, where nothing is left of the world. */
+/* As in pelt_skin_run: a singular world matrix leaves the rest normal. */
 static void flat_worlds_keep_rest_normals(void **state) {
     (void)state;
     herd h;
@@ -312,12 +312,12 @@ static void flat_worlds_keep_rest_normals(void **state) {
 
 /* ---- Layouts and threads ---------------------------------------------------------------------------------- */
 
-/* Vertices that no instance has are left alone in every layout. */
+/* Vertices that belong to no instance are not written, in any layout. */
 static bool is_gap(size_t vertex) {
     return isnan(positions[3 * vertex]);
 }
 
-/* Strides, floats; the position stands at 1 and the normal at 4 in a vertex, but for the packed ones. */
+/* Strides in floats; in a vertex the position is at 1 and the normal at 4, except in packed layouts. */
 static void layouts_hold_the_same(void **state) {
     (void)state;
     static pelt_crowd_instance animals[40];
@@ -372,7 +372,7 @@ static void threads_change_nothing(void **state) {
     free(first);
 }
 
-/* A frame that goes around the caches is what its instances are one by one. */
+/* A frame written with non-temporal stores equals its instances one by one. */
 static void large_frames_are_the_same(void **state) {
     (void)state;
     herd h;
@@ -437,7 +437,7 @@ static void begin_morphs(herd *h, uint32_t skinning) {
         h->models[l] = make_animal(h->test.context, "arm", l ? 300 : 900);
         add_morphs(h->test.context, h->models[l]);
     }
-    h->models[1]->morphs.morph_count = h->models[1]->driver_count = 0; /* the coarse level does without */
+    h->models[1]->morphs.morph_count = h->models[1]->driver_count = 0; /* the coarse level has no morphs */
     make_crowd(h, skinning);
 }
 
@@ -461,7 +461,7 @@ static void morphs_follow_tracks(void **state) {
     }
 }
 
-/* Where no track says what driven morphs weigh, the pose does: in motion 1, in blends and in poses of the caller's. */
+/* Without a weight track, drivers set the weights from the pose: in motion 1, in blends and in poses of the caller. */
 static void driven_morphs_follow_the_pose(void **state) {
     (void)state;
     herd h;
@@ -471,7 +471,7 @@ static void driven_morphs_follow_the_pose(void **state) {
     float weights[2];
     for (int way = 0; way < 3; way++) {
         pelt_crowd_instance a = animal(0, 1, 0);
-        if (way == 1) /* half of the same twice */
+        if (way == 1) /* a blend of two equal halves */
             a.layers[a.layer_count++] = a.layers[0];
         if (way == 2)
             a.locals = locals;
@@ -486,7 +486,7 @@ static void driven_morphs_follow_the_pose(void **state) {
     end(&h);
 }
 
-/* Those of pelt_model_pose; and of twice the size in a world that doubles them. */
+/* Results equal those of pelt_model_pose, and are twice as large in a world that scales by 2. */
 static void dual_quaternions_are_poses(void **state) {
     (void)state;
     static pelt_crowd_instance animals[12];
@@ -552,13 +552,13 @@ static void frames_allocate_nothing(void **state) {
         run(&h, animals, 64);
     }
     assert_int_equal(pelt_context_memory(h.test.context).count, before);
-    animals[64] = animals[0]; /* more than were announced: once, and then no more */
+    animals[64] = animals[0]; /* more instances than reserved: allocates once, then no more */
     test_ok(&h.test, pelt_crowd_place(h.crowd, animals, 65, &vertex_count));
     run(&h, animals, 65);
     assert_true(pelt_context_memory(h.test.context).count > before);
     before = pelt_context_memory(h.test.context).count;
     for (int frame = 0; frame < 3; frame++) {
-        animals[64].first_vertex = vertex_count; /* behind all others: places are to be sorted */
+        animals[64].first_vertex = vertex_count; /* after all others: requires sorting */
         run(&h, animals, 65);
     }
     assert_int_equal(pelt_context_memory(h.test.context).count, before);
@@ -624,7 +624,7 @@ static void crowds_are_of_one_rig(void **state) {
     end(&h);
 }
 
-/* Instance 1 is wrong: nothing is written, of instance 0 neither. */
+/* Instance 1 is invalid: nothing is written, not even instance 0. */
 static void refuse(herd *h, pelt_crowd_instance wrong, pelt_crowd_output output, const char *words) {
     pelt_crowd_instance animals[2] = {animal(0, 0, 0), wrong};
     positions[0] = -77;
@@ -665,8 +665,7 @@ static void wrong_instances_are_refused(void **state) {
     end(&h);
 }
 
-/* Wherever they are and in whatever order: instances with vertices in common are refused, those next to each other are
- * not. */
+/* At any position and in any order: overlapping instances are rejected, adjacent ones are not. */
 static void overlaps_are_refused(void **state) {
     (void)state;
     static pelt_crowd_instance animals[40];
@@ -700,7 +699,7 @@ static void overlaps_are_refused(void **state) {
     end(&h);
 }
 
-/* Layouts in which a normal lies where a position is: of the same instance, or of another. */
+/* Layouts in which a normal overlaps a position: of the same instance, or of another. */
 static void normals_do_not_overwrite_positions(void **state) {
     (void)state;
     static const char *const words = "normals of instance 0 would be written over positions of instance";
@@ -711,7 +710,7 @@ static void normals_do_not_overwrite_positions(void **state) {
     animals[1].first_vertex = 2 * count;
     size_t room = 4 * count;
     const struct {
-        ptrdiff_t normals; /* floats behind positions */
+        ptrdiff_t normals; /* offset from positions, in floats */
         size_t stride;
         const char *words; /* NULL: nothing overlaps */
     } cases[] = {
@@ -722,7 +721,7 @@ static void normals_do_not_overwrite_positions(void **state) {
         {4, 24, words},
         {4, 28, NULL},
         {5, 28, words},
-        {(ptrdiff_t)(3 * count), 0, NULL}, /* each has its normals behind its positions */
+        {(ptrdiff_t)(3 * count), 0, NULL}, /* each instance has its normals right after its positions */
         {(ptrdiff_t)(3 * count) - 1, 0, words},
         {(ptrdiff_t)(3 * count) + 1, 0, words}, /* of instance 1 */
         {(ptrdiff_t)(3 * room), 0, NULL},

@@ -1,4 +1,4 @@
-/* What a decomposition leaves in the model: weights, keys, motions between keys. */
+/* Results of a decomposition in the model: weights, keys, motions between keys. */
 #include "support.h"
 
 #include "core/frames.h"
@@ -62,7 +62,7 @@ static void turning_axes(double u, double m[9]) {
     compose(b, (const double[]){1.4, 0.7, 1}, a, m);
 }
 
-/* Two frames half a turn apart, then back. */
+/* Two frames half a turn apart, then back again. */
 static void half_turns(double u, double m[9]) {
     turn_about(2, u < 0.3 || u > 0.7 ? 0 : 3.14159, m);
 }
@@ -103,7 +103,7 @@ static void stretches_are_exact(void **state) {
 
 /* ---- Between keys ----------------------------------------------------------------------------------------- */
 
-/* A bone that turns and hardly deforms: nothing says along which axes. */
+/* A bone that rotates and hardly deforms: the stretch axes are ambiguous. */
 static void nearly_rigid(double u, double m[9]) {
     double a[9], b[9], c[9], first[9], second[9];
     turn_about(0, 2.5 * u, a);
@@ -119,7 +119,7 @@ static void nearly_rigid(double u, double m[9]) {
 
 enum { FRAMES = 11 };
 
-/* M of the keys at a frame and between it and the next. */
+/* Matrix M of the keys at frame k + u, 0 ≤ u ≤ 1. */
 static pelt_affine matrix_at(const px_bone_path *path, const px_bone_keys *keys, size_t k, double u) {
     const double *c = path->frame.scales;
     size_t next = k + (k + 1 < FRAMES);
@@ -137,7 +137,8 @@ static pelt_affine matrix_at(const px_bone_path *path, const px_bone_keys *keys,
     return px_affine_mul(&m, &bind);
 }
 
-/* The largest distance of M, halfway between frames, from the straight line; with axes and scales chosen or without. */
+/* The largest distance of M from linear interpolation halfway between frames, with chosen axes and scales or
+ * without. */
 static double worst_straying(test_context *test, path_fn *fill, bool chosen) {
     double matrices[FRAMES][12] = {{0}}, worst = 0;
     for (int k = 0; k < FRAMES; k++) {
@@ -168,7 +169,7 @@ static double worst_straying(test_context *test, path_fn *fill, bool chosen) {
     return worst;
 }
 
-/* Turns by a leave the line by √2 (1 − cos a/2). */
+/* Rotations by a deviate from the line by √2 (1 − cos a/2). */
 static void factors_do_not_wander(void **state) {
     (void)state;
     test_context test;
@@ -243,7 +244,7 @@ static void constant_tracks_become_one_key(void **state) {
         assert_true(track.times[track.key_count - 1] == (ends ? 3 : 0));
         assert_true(track.values[2] == 3);
     }
-    /* the same with a tolerance that sees the difference: too few keys to save anything */
+    /* the same with a tolerance that shows the difference: too few keys to save any */
     pelt_track track = {.path = PELT_PATH_SCALE, .width = 3, .key_count = 4, .times = times, .values = values[0]};
     test_ok(&test, px_keys_reduce(arena, &track, 1e-5, false));
     assert_int_equal(track.key_count, 4);
@@ -253,7 +254,8 @@ static void constant_tracks_become_one_key(void **state) {
 
 /* ---- Whole decompositions --------------------------------------------------------------------------------- */
 
-/* A model with a clip: of `mesh` and the cache beside it (NULL: of a scene). `source` evaluates the motion of a rig. */
+/* A model with a clip: `mesh` and the cache next to it, or a scene when `mesh` is NULL. `source` evaluates the motion
+ * of a rig. */
 static void make_input(test_context *test, const char *name, const char *mesh, pelt_model **source,
                        pelt_model **model) {
     *source = NULL;
@@ -288,7 +290,7 @@ static void check_weights(const pelt_model *model) {
     }
 }
 
-/* A motion as programs import it that sample every track at the frames of the clip. */
+/* A motion as importers resample it: every track sampled at the frames of the clip. */
 static pelt_motion sampled_motion(px_arena *arena, const pelt_model *model, const pelt_clip *clip) {
     pelt_motion motion = *model->motions;
     motion.tracks = PX_NEW(arena, pelt_track, motion.track_count);
@@ -305,10 +307,10 @@ static pelt_motion sampled_motion(px_arena *arena, const pelt_model *model, cons
     return motion;
 }
 
-/* The largest distances of a vertex halfway between two frames, as fractions of the size. */
+/* The largest distances of a vertex halfway between two frames, in units of the model's size. */
 typedef struct halfway {
-    double sampled; /* from where it is when the tracks are sampled on frames */
-    double line;    /* from the mean of its places at the two frames */
+    double sampled; /* from its position when tracks are sampled on frames */
+    double line;    /* from the mean of its positions at the two frames */
 } halfway;
 
 static halfway between_frames(test_context *test, pelt_model *model) {
@@ -360,8 +362,8 @@ static double written_error(test_context *test, pelt_model *model) {
     return difference.error_rms;
 }
 
-/* Sampling a motion on frames loses nothing, between frames bones stray little more than rigid ones must, and leaving
- * out keys costs what it may. */
+/* Resampling a motion on frames loses nothing; between frames bones deviate little more than rigid bones must; removing
+ * keys costs no more than allowed. */
 static void check_input(const char *name, const char *mesh, uint32_t bones) {
     static const char *const kinds[] = {"affine", "trs", "rigid"};
     halfway found[3] = {{0, 0}};

@@ -1,5 +1,5 @@
 /* Bones and corrections in one operation: better than one after the other, never worse after a round, the same for any
- * number of threads, no rounds where bones are not free, weights as files hold them, the model as it was after a failure. */
+ * number of threads, no rounds when bones are fixed, weights quantised as in files, model unchanged after a failure. */
 #include "support.h"
 
 #include "core/core.h"
@@ -68,10 +68,10 @@ static void check_rounds(pelt_transforms transforms) {
         assert_true(r->round_errors[n] < r->round_errors[n - 1]);
     double before = apart.report.correct.errors[RANK], after = r->correct.errors[RANK];
     assert_true(after < 0.85 * before);
-    assert_true(after < 1.02 * r->round_errors[r->round_count]); /* rounds report what corrections reach */
+    assert_true(after < 1.02 * r->round_errors[r->round_count]); /* rounds report the error with corrections */
     assert_true(fabs(measured_error(&both) - after) < 1e-3 * after);
     assert_int_equal(both.model->skin.bone_count, 5);
-    assert_true(both.model->morphs.morph_count >= RANK); /* and an offset where weights would leave their range */
+    assert_true(both.model->morphs.morph_count >= RANK); /* and an offset if weights would leave their range */
     assert_int_equal(r->decompose.motions[0], 0);
     assert_true(both.model->clips == clips);
     end(&apart);
@@ -86,7 +86,7 @@ static void rounds_lower_the_error(void **state) {
     check_rounds(PELT_TRANSFORMS_SIMILARITY);
 }
 
-/* Without corrections it is pelt_decompose. */
+/* Without corrections the result equals pelt_decompose. */
 static void no_corrections(void **state) {
     (void)state;
     subject s, plain;
@@ -144,7 +144,7 @@ static void no_rounds_where_bones_are_not_free(void **state) {
     assert_int_equal(s.report.round_count, 0);
     assert_int_equal(s.report.correct.rank, RANK);
     s.bones.hierarchy = false;
-    s.bones.rig = s.model; /* the model itself: its weights, new motions */
+    s.bones.rig = s.model; /* the model itself as rig: its weights, new motions */
     s.bones.given_weights = true;
     run(&s);
     assert_int_equal(s.report.round_count, 0);
@@ -158,7 +158,7 @@ static void no_rounds_where_bones_are_not_free(void **state) {
     end(&s);
 }
 
-/* Targets are fitted to weights as the file holds them. */
+/* Targets are fitted to quantised weights, as stored in the file. */
 static void weights_are_rounded_first(void **state) {
     (void)state;
     static const struct {
@@ -181,7 +181,7 @@ static void weights_are_rounded_first(void **state) {
     }
 }
 
-/* After every failure the model is as it was. */
+/* After every failure the model is unchanged. */
 static pelt_result run_small(pelt_context *context, void *user) {
     (void)user;
     pelt_model *model;
@@ -209,7 +209,7 @@ static void memory_may_run_out(void **state) {
     test_fail_some_allocations(1, 60, run_small, NULL);
 }
 
-/* A borrowed model may be changed and destroyed; the source stays. */
+/* A model that shares data may be changed and destroyed; the source is unaffected. */
 static void borrowed_models_leave_the_source(void **state) {
     (void)state;
     subject s;

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* A creature and its walk as a clip of a second copy of it, which is what gets decomposed. */
+/* A creature, and a copy of it with its walk as a clip; the copy is decomposed. */
 typedef struct pair {
     test_context test;
     pelt_model *rig, *model;
@@ -39,7 +39,7 @@ static void end(pair *p) {
     test_end(&p->test);
 }
 
-/* Vertices between two heights swell and shrink along their normals, which no bone of the rig can do. */
+/* Vertices between two heights swell and shrink along their normals, which no bone of the rig can reproduce. */
 static void bulge(pair *p) {
     const pelt_mesh *mesh = &p->rig->mesh;
     const pelt_clip *clip = &p->model->clips[0];
@@ -62,7 +62,7 @@ static pelt_decompose_desc given(const pair *p, bool motion, bool weights) {
     return desc;
 }
 
-/* Decomposes step by step: the error must never rise. The result must be a valid model. */
+/* Decomposes step by step: the error must never rise, and the result must be a valid model. */
 static double decompose(pair *p, const pelt_decompose_desc *desc) {
     pelt_decomposer *d;
     test_ok(&p->test, pelt_decomposer_create(p->test.context, p->model, desc, &d));
@@ -87,7 +87,7 @@ static double decompose(pair *p, const pelt_decompose_desc *desc) {
     return difference.error_rms;
 }
 
-/* E_rms of the rig as it is. */
+/* E_rms of the rig without changes. */
 static double rig_error(pair *p) {
     pelt_clip played;
     const pelt_clip *clip = &p->model->clips[0];
@@ -104,7 +104,7 @@ static bool same_track(const pelt_track *a, const pelt_track *b) {
            memcmp(a->values, b->values, (size_t)a->key_count * a->width * sizeof(float)) == 0;
 }
 
-/* The rig's joints and tracks come first, as they were. */
+/* The rig's joints and tracks come first, unchanged. */
 static void assert_kept(const pair *p) {
     const pelt_model *rig = p->rig, *model = p->model;
     assert_true(model->skeleton.joint_count >= rig->skeleton.joint_count);
@@ -147,7 +147,7 @@ static void weights_from_motion(void **state) {
     end(&p);
 }
 
-/* The model's own rig: nothing but the skin changes. */
+/* The model's own rig: only the skin changes. */
 static void own_rig(void **state) {
     (void)state;
     pair p;
@@ -155,14 +155,14 @@ static void own_rig(void **state) {
     pelt_decompose_desc desc = given(&p, true, false);
     desc.rig = p.model;
     const float *positions = p.model->mesh.positions;
-    assert_true(decompose(&p, &desc) < 0.05); /* few vertices, few frames: some weights are not told apart */
+    assert_true(decompose(&p, &desc) < 0.05); /* few vertices and frames: some weights are ambiguous */
     assert_int_equal(p.model->changed, PELT_CHANGED_SKIN);
     assert_ptr_equal(p.model->mesh.positions, positions);
     assert_kept(&p);
     end(&p);
 }
 
-/* The bones move in ways that the animation does not: the solver must know what that costs. */
+/* The bones move although the animation does not: the solver must account for the error that this causes. */
 static void still_clip(void **state) {
     (void)state;
     for (uint32_t kind = 0; kind < 4; kind++) {
@@ -197,7 +197,7 @@ static void transforms_from_weights(void **state) {
     }
 }
 
-/* Zeros between the weights of a rig are no influences. */
+/* Zero weights between others are not influences. */
 static void zero_weights(void **state) {
     (void)state;
     pair p;
@@ -224,7 +224,7 @@ static void zero_weights(void **state) {
     end(&p);
 }
 
-/* Vertices in another order are found where they are. */
+/* Vertices in another order are matched by position. */
 static void other_order(void **state) {
     (void)state;
     pair p;
@@ -271,7 +271,7 @@ static void refined(void **state) {
         end(&p);
         begin(&p, 600, 20);
         test_random random = {1};
-        for (size_t i = 0; i < p.rig->mesh.vertex_count; i++) { /* the two largest weights of a vertex are stirred */
+        for (size_t i = 0; i < p.rig->mesh.vertex_count; i++) { /* perturbs the two largest weights of a vertex */
             float *w = p.rig->skin.weights + i * p.rig->skin.influence_count;
             float moved = (float)test_random_real(&random, 0, 0.2) * w[0];
             w[0] -= moved;
@@ -351,7 +351,7 @@ static void locked_vertices(void **state) {
     pair p;
     begin(&p, 800, 20);
     bulge(&p);
-    /* Every other triangle becomes a part of its own name. */
+    /* Makes every other triangle a part with its own name. */
     pelt_mesh *mesh = &p.model->mesh;
     pelt_part *parts = pelt_model_alloc(p.test.context, p.model, 2, sizeof *parts);
     parts[0] = parts[1] = mesh->parts[0];
@@ -487,7 +487,7 @@ static void refused(void **state) {
     end(&p);
 }
 
-/* Without memory: every way through, on a small tube. */
+/* Failing allocations on every code path, on a small tube. */
 static pelt_result run_tube(pelt_context *context, void *user) {
     const int *way = user;
     pelt_model *rig = NULL;

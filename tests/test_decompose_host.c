@@ -1,4 +1,4 @@
-/* Helper bones below the bones of a rig that carry them, what stays of the rig, and parts that join its skin. */
+/* Helper bones as children of rig bones, preserved data of the rig, and parts that join its skin. */
 #include "core/math3.h"
 #include "core/skin_parts.h"
 #include "support.h"
@@ -18,8 +18,8 @@ static pelt_track *copy_tracks(pelt_context *context, pelt_model *model, uint32_
     return tracks;
 }
 
-/* Puts the skeleton below a node of this scale, as exporters do that change units; a negative one mirrors. Every pose stays
- * as it was. */
+/* Puts the skeleton below a node of this scale, as exporters that convert units do; a negative scale mirrors. Every
+ * pose stays the same. */
 static void put_below(pelt_context *context, pelt_model *model, float size) {
     pelt_skeleton *old = &model->skeleton, s = {.joint_count = old->joint_count + 1};
     s.names = pelt_model_alloc(context, model, s.joint_count, sizeof *s.names);
@@ -54,7 +54,7 @@ static void put_below(pelt_context *context, pelt_model *model, float size) {
     }
 }
 
-/* A morph target for all vertices, and a track that makes it come and go. */
+/* A morph target of all vertices, and a weight track from 0 to 1 and back. */
 static void put_morph(pelt_context *context, pelt_model *model) {
     uint32_t count = model->mesh.vertex_count, joint = model->skeleton.joint_count - 1;
     float *offsets = pelt_model_alloc(context, model, 3 * (size_t)count, sizeof *offsets);
@@ -127,8 +127,8 @@ static double add_bones(test_context *test, pelt_model *model, pelt_transforms k
 
 /* ---- Hosts ------------------------------------------------------------------------------------------------ */
 
-/* Blender binds skins anew in the rest pose without scales: vertices stay where they are only when this is the same for
- * all bones. */
+/* Blender rebinds skins in the rest pose without scales: vertices keep their positions only when the resulting matrix
+ * is the same for all bones. */
 static pelt_affine rebound(const pelt_model *model, uint32_t bone) {
     pelt_affine out = model->skin.inverse_binds[bone];
     for (uint32_t j = model->skin.bone_joints[bone]; j != PELT_NONE; j = model->skeleton.parents[j]) {
@@ -165,7 +165,7 @@ static void check_hosts(float size, pelt_transforms kind) {
         pelt_affine first = rebound(model, 0), own = rebound(model, b);
         uint32_t j = model->skin.bone_joints[b];
         assert_near(&own, &first, 1e-5);
-        assert_near(&palette[b], &palette[0], 1e-4); /* at rest it carries nothing anywhere */
+        assert_near(&palette[b], &palette[0], 1e-4); /* at rest the helper displaces nothing */
         while (j != PELT_NONE && j >= joints)
             j = model->skeleton.parents[j];
         assert_true(j < joints && j != 0); /* a joint of the rig that the skin uses */
@@ -208,7 +208,7 @@ static void morphs_stay(void **state) {
     double before = error_of(&test, model), without = add_bones(&test, plain, PELT_TRANSFORMS_AFFINE), error;
     error = add_bones(&test, model, PELT_TRANSFORMS_AFFINE);
     print_message("E_rms %g with a morph, %g without, %g before\n", error, without, before);
-    assert_true(error < 4 * without && error < 0.25 * before); /* helpers take some of what the target moves along */
+    assert_true(error < 4 * without && error < 0.25 * before); /* helpers take over part of the target's displacement */
     assert_int_equal(model->morphs.morph_count, 1);
     assert_memory_equal(&model->morphs.morphs[0], &morph, sizeof morph);
     assert_int_equal(model->changed & PELT_CHANGED_MORPHS, 0);
@@ -226,7 +226,7 @@ static void morphs_stay(void **state) {
 
 /* ---- Parts that hang from a joint -------------------------------------------------------------------------- */
 
-/* Arrays of a model that are not its own. */
+/* Whether arrays belong to another model. */
 typedef struct parts {
     float positions[24], normals[24], offsets[12], weights[16];
     uint16_t bones[16];
@@ -247,7 +247,7 @@ static pelt_transform rest[] = {{{0, 0, 0}, {0, 0, 0, 1}, {SIZE, SIZE, SIZE}},
                                 {{0, 0.02f, 0}, {0, 0, 0, 1}, {1, 1, 1}},
                                 {{0.01f, 0, 0}, {0, 0, 0.6f, 0.8f}, {0.5f, 0.5f, 0.5f}}};
 
-/* A skinned square, and one that hangs from a node below its second joint; that node moves, or the joint. */
+/* A skinned square, and one attached to a node below its second joint; either the node or the joint moves. */
 static pelt_result make_parts(pelt_context *context, bool node_moves, parts *p, pelt_model **model) {
     pelt_result result = pelt_model_create(context, model);
     if (result != PELT_OK)
@@ -260,7 +260,7 @@ static pelt_result make_parts(pelt_context *context, bool node_moves, parts *p, 
     for (uint32_t b = 0; b < 3; b++) {
         p->bone_joints[b] = b + 1;
         assert_true(px_affine_inverse(&globals[b + 1], &p->inverse_binds[b]));
-        for (int e = 0; b < 2 && e < 12; e++) /* the skin is in a space of its own, 100 times as small */
+        for (int e = 0; b < 2 && e < 12; e++) /* the skin has its own space, 100 times smaller */
             p->inverse_binds[b].m[e] *= e % 4 < 3 ? SIZE : 1;
     }
     for (uint32_t i = 0; i < 8; i++) {
@@ -314,7 +314,7 @@ static void parts_join_the_skin(void **state) {
     for (int e = 0; e < 96; e++)
         assert_float_equal(after[e / 48][e % 48], before[e / 48][e % 48], 1e-5f);
     pelt_model_destroy(model);
-    test_ok(&test, make_parts(test.context, true, &p, &model)); /* what moves on its own stays a bone of its own */
+    test_ok(&test, make_parts(test.context, true, &p, &model)); /* a part with independent motion keeps its own bone */
     test_ok(&test, px_skin_join_parts(model));
     assert_int_equal(model->skin.bone_count, 3);
     assert_false(model->mesh.parts[1].skinned);
@@ -331,7 +331,7 @@ static pelt_result run_join(pelt_context *context, void *user) {
     return result;
 }
 
-/* The squares in motion, and more than that. */
+/* The squares in motion, with extra displacements. */
 typedef struct moving {
     parts parts;
     float positions[2][24];
@@ -368,7 +368,7 @@ static pelt_result run_add(pelt_context *context, void *user) {
     return result;
 }
 
-/* Both frames, one vertex of each out of place. */
+/* Both frames, with one vertex of each square displaced. */
 static void move_squares(moving *m) {
     test_context test;
     pelt_model *model;
@@ -385,7 +385,7 @@ static void move_squares(moving *m) {
     test_end(&test);
 }
 
-/* Parts join the skin before anything is solved: whoever gives up then has the model as it was. */
+/* Parts join the skin before solving: destroying the decomposer then restores the model. */
 static void giving_up_changes_nothing(void **state) {
     (void)state;
     test_context test;

@@ -1,11 +1,12 @@
-/* What every kind of bone promises: the error never rises, weights are convex and few, space does not matter, threads
- * do not matter, true skins are found again, and failures leave the model as it was. On small scenes of our own. */
+/* Properties of every kind of bone: the error never rises, weights are convex and sparse, results do not depend on the
+ * coordinate system or the threads, true skins are recovered, failures leave the model unchanged. On small generated
+ * scenes. */
 #include "scenes.h"
 #include "support.h"
 
 #include <math.h>
 
-/* The most freedom first. */
+/* From the most degrees of freedom to the fewest. */
 static const struct {
     pelt_transforms kind;
     const char *name;
@@ -59,7 +60,7 @@ static pelt_decompose_desc settings(pelt_transforms kind, uint32_t bones, uint32
     return desc;
 }
 
-/* E_rms of what the model now plays, every welded vertex counted once as in the fit. */
+/* E_rms of the model's motion, every welded vertex counted once as in the fit. */
 static double played_error(const test_context *test, pelt_model *model) {
     const pelt_clip *wanted = &model->clips[0];
     size_t N = model->mesh.vertex_count, points = wanted->point_count;
@@ -131,7 +132,7 @@ static void error_never_rises(void **state) {
     test_end(&test);
 }
 
-/* More freedom fits better. */
+/* More degrees of freedom fit better. */
 static void kinds_are_ordered(void **state) {
     (void)state;
     test_context test;
@@ -151,8 +152,8 @@ static void kinds_are_ordered(void **state) {
     test_end(&test);
 }
 
-/* A skin with rigid bones is found again by every kind. The errors are what the alternation has left by then: less than
- * a quarter of a thousandth of the size. */
+/* Every kind recovers a skin of rigid bones. The bounds are the remaining error of the alternation: less than 0.00025
+ * of the size. */
 static void true_skins(void **state) {
     (void)state;
     static const struct {
@@ -179,7 +180,7 @@ static void true_skins(void **state) {
     test_end(&test);
 }
 
-/* Kinds and methods stand in the order of their choices. */
+/* Kinds and methods are listed in the order of their option values. */
 static void names_are_in_order(void **state) {
     (void)state;
     test_context test;
@@ -206,7 +207,7 @@ static void move_halves(pelt_model *model) {
     float *p = (float *)(uintptr_t)clip->positions;
     for (uint32_t k = 0; k < clip->frame_count; k++)
         for (uint32_t i = 0; i < clip->point_count; i++, p += 3) {
-            const float *rest = clip->positions + 3 * (size_t)i; /* frame 0, which stays as it is */
+            const float *rest = clip->positions + 3 * (size_t)i; /* frame 0 stays unchanged */
             bool upper = rest[1] > 1;                            /* of 2 */
             double s = half_scale(upper, k), angle = upper ? 0.2 * k : -0.1 * k;
             double x = rest[0], y = rest[1] - 1, z = rest[2], c = cos(angle), n = sin(angle);
@@ -216,7 +217,7 @@ static void move_halves(pelt_model *model) {
         }
 }
 
-/* Bones that turn, move and scale evenly are found again; their keys have one scale for all axes. */
+/* Bones with rotation, translation and uniform scale are recovered; their keys have one scale for all axes. */
 static void similarities_are_found(void **state) {
     (void)state;
     test_context test;
@@ -248,7 +249,7 @@ static void similarities_are_found(void **state) {
             matched += halves[0] || halves[1];
         }
         if (kinds[t].kind == PELT_TRANSFORMS_SIMILARITY) {
-            assert_int_equal(model->skeleton.joint_count, 3); /* a root and one node a bone */
+            assert_int_equal(model->skeleton.joint_count, 3); /* a root and one node per bone */
             assert_int_equal(scale_tracks, 2);
             assert_int_equal(matched, 2);
         }
@@ -262,7 +263,7 @@ static void similarities_are_found(void **state) {
 
 /* ---- Space ------------------------------------------------------------------------------------------------ */
 
-/* All frames turned by a rotation, moved and scaled. */
+/* All frames rotated, translated and scaled. */
 static void move_all(pelt_model *model) {
     static const double m[9] = {0.36, 0.48, -0.8, -0.8, 0.6, 0, 0.48, 0.64, 0.6}, t[3] = {3, -1, 0.5};
     const pelt_clip *clip = &model->clips[0];
@@ -318,7 +319,7 @@ static void every_influence_count(void **state) {
     test_end(&test);
 }
 
-/* One bone of a thing that moves rigidly is exact; so is a single frame. */
+/* One bone for a rigid motion is exact; so is a single frame. */
 static void one_is_enough(void **state) {
     (void)state;
     test_context test;
@@ -349,7 +350,7 @@ static void one_is_enough(void **state) {
     test_end(&test);
 }
 
-/* Flat things, lines and points: directions that the animation does not show must not blow up. */
+/* Planes, lines and points: directions that the animation does not determine must stay bounded. */
 static void flat_and_thin(void **state) {
     (void)state;
     test_context test;
@@ -374,7 +375,7 @@ static void flat_and_thin(void **state) {
     test_end(&test);
 }
 
-/* Points that move on their own get a bone each, whose turns and scales nothing tells. */
+/* Points with independent motions get a bone each; their rotations and scales are undetermined. */
 static void lone_points(void **state) {
     (void)state;
     test_context test;
@@ -414,7 +415,7 @@ static pelt_model *decompose_rigid(const test_context *test, const char *name, u
     return model;
 }
 
-/* A skeleton moves the vertices as the flat bones do, to rounding. */
+/* A skeleton moves the vertices like the flat list of bones, up to rounding. */
 static void check_alike(const test_context *test, const pelt_model *flat, const pelt_model *tree, double limit) {
     size_t N = flat->mesh.vertex_count;
     float *a = malloc(3 * N * sizeof *a), *b = malloc(3 * N * sizeof *b);
@@ -467,7 +468,7 @@ static void joint_place(const pelt_model *model, float time, uint32_t joint, flo
         out[axis] = globals[joint].m[4 * axis + 3];
 }
 
-/* The tube's joint is where it was made to bend, in every frame. */
+/* The tube's joint is found where the scene bends it, in every frame. */
 static void joint_is_found(void **state) {
     (void)state;
     test_context test;
@@ -546,7 +547,7 @@ static void threads_do_not_matter(void **state) {
 
 typedef struct tiny {
     pelt_transforms kind;
-    bool unchanged; /* whether a failure left the model as it was */
+    bool unchanged; /* whether a failure left the model unchanged */
 } tiny;
 
 static pelt_result decompose_tiny(pelt_context *context, void *user) {
@@ -590,7 +591,7 @@ static void cancelled(void **state) {
             assert_true(job.unchanged);
             test_end(&test);
             if (!reached) {
-                assert_true(at > 8); /* it was asked often enough to matter */
+                assert_true(at > 8); /* cancel was polled often enough */
                 break;
             }
         }

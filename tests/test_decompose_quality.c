@@ -1,5 +1,5 @@
-/* Errors of decompose, as a table: a row that gets worse by more than 5 % fails. The program prints the table as it is now; write
- * down rows that became better. */
+/* Errors of decompose, as a table: a row that gets worse by more than 5 % fails. The program prints the current table;
+ * update rows that improved. */
 #include "support.h"
 
 #include "scenes.h"
@@ -42,7 +42,7 @@ static double measured(const row *r) {
     pelt_decompose_desc desc = pelt_decompose_desc_default();
     desc.bones = r->bones;
     desc.transforms = r->kind;
-    desc.free_bones = true; /* the errors of cloth in the table are those of the least error */
+    desc.free_bones = true; /* the table has the errors of cloth in its best run */
     pelt_decompose_report report;
     test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
     pelt_model_destroy(model);

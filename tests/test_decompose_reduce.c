@@ -1,5 +1,4 @@
-/* The reduction A ≈ B C: every method against what LAPACK's singular values say is best, and what must not change it.
- */
+/* The reduction A ≈ B C: every method against the optimum by LAPACK's singular values, and invariance to settings. */
 #include "support.h"
 
 #include "decompose/gather.h"
@@ -11,7 +10,7 @@
 
 /* ---- Fixtures --------------------------------------------------------------------------------------------- */
 
-/* N vertices and F frames; smooth motion of decreasing strength in many directions. */
+/* N vertices and F frames; smooth motion of decreasing amplitude in many directions. */
 typedef struct fixture {
     test_context test;
     uint32_t vertex_count, frame_count;
@@ -48,7 +47,7 @@ static void begin(fixture *f, uint32_t vertex_count, uint32_t frame_count, uint3
     memset(f, 0, sizeof *f);
     test_begin(&f->test, threads);
     make_positions(f, vertex_count, frame_count);
-    uint32_t half = frame_count / 2; /* two clips: rows go on over both */
+    uint32_t half = frame_count / 2; /* two clips: rows continue over both */
     f->clips[0] = (pelt_clip){.name = "one", .frame_count = half, .point_count = vertex_count};
     f->clips[0].positions = f->positions;
     f->clips[1] = (pelt_clip){.name = "two", .frame_count = frame_count - half, .point_count = vertex_count};
@@ -62,7 +61,7 @@ static void begin(fixture *f, uint32_t vertex_count, uint32_t frame_count, uint3
                       .kind = &px_bone_affine,
                       .vertex_count = vertex_count,
                       .row_count = 3 * frame_count};
-    f->fit.bone_capacity = 4000; /* no cut for want of bones */
+    f->fit.bone_capacity = 4000; /* the number of bones does not limit the dimension */
     f->fit.influence_count = 4;
     f->fit.arena = px_arena_create(f->test.context);
     f->fit.now.rest = PX_NEW(f->fit.arena, double, 3 * (size_t)vertex_count);
@@ -76,7 +75,7 @@ static void end(fixture *f) {
     test_end(&f->test);
 }
 
-/* Entry of A. */
+/* Element of A. */
 static double entry(const fixture *f, size_t row, size_t i) {
     double p = (double)f->positions[3 * (row / 3 * f->vertex_count + i) + row % 3];
     return (p - f->plan.center[row % 3]) / f->plan.radius;
@@ -84,7 +83,7 @@ static double entry(const fixture *f, size_t row, size_t i) {
 
 /* ---- Measures --------------------------------------------------------------------------------------------- */
 
-/* E_rms of A − B C, entry by entry. */
+/* E_rms of A − B C, element by element. */
 static double true_loss(const fixture *f) {
     double sum = 0;
     size_t d = f->fit.dimension;
@@ -111,7 +110,7 @@ static double worst_product(const fixture *f) {
     return worst;
 }
 
-/* The least E_rms that `dimension` directions can lose. */
+/* The least E_rms of an approximation of rank `dimension`. */
 static double least_loss(const fixture *f, size_t dimension) {
     size_t rows = f->fit.row_count, N = f->vertex_count, rank = rows < N ? rows : N;
     double *a = malloc((rows * N + rows * rank + rank + rank * N) * sizeof *a), sum = 0;
@@ -141,7 +140,7 @@ static void check_norms(const fixture *f) {
 
 /* ---- Methods ---------------------------------------------------------------------------------------------- */
 
-/* Sizes on either side of 3F = N, and of more than one block. */
+/* Sizes on both sides of 3F = N, and of more than one block. */
 static const uint32_t sizes[][2] = {{150, 20}, {37, 40}, {2100, 6}};
 
 static void exact_is_best(void **state) {
@@ -180,7 +179,7 @@ static void methods_reach_epsilon(void **state) {
     for (uint32_t method = 0; method < 5; method++) {
         fixture f;
         begin(&f, 150, 30, 2);
-        for (size_t column = 0; column < 150 * 30; column += 2) /* every vertex twice: it counts once */
+        for (size_t column = 0; column < 150 * 30; column += 2) /* every vertex twice: duplicates count once */
             memcpy(f.positions + 3 * (column + 1), f.positions + 3 * column, 3 * sizeof(float));
         f.desc.reduce = method;
         f.desc.epsilon = 3;
@@ -200,7 +199,7 @@ static void methods_reach_epsilon(void **state) {
     assert_true(dimensions[PELT_REDUCE_MAX] < dimensions[PELT_REDUCE_GRAM_SCHMIDT]);
 }
 
-/* Calls the ways themselves: all must span the same leading subspace. */
+/* Calls each implementation directly: all must span the same leading subspace. */
 static void ways_agree(void **state) {
     (void)state;
     pelt_result (*const ways[])(px_reduction *) = {px_reduce_rows, px_reduce_vertices, px_reduce_iterate};
@@ -234,13 +233,13 @@ static void ways_agree(void **state) {
     }
 }
 
-/* A basis that does not know its subspace beforehand must grow until it has enough. */
+/* An iterated basis of unknown rank must grow until it suffices. */
 static void iteration_widens(void **state) {
     (void)state;
     fixture f;
     begin(&f, 700, 200, 2);
     test_random random = {5};
-    for (size_t e = 0; e < 3 * 700 * 200; e++) /* noise: no direction matters more than another */
+    for (size_t e = 0; e < 3 * 700 * 200; e++) /* noise: all directions have equal variance */
         f.positions[e] = (float)test_random_real(&random, -1, 1);
     f.desc.epsilon = 60;
     px_reduction r = {.fit = &f.fit, .clips = f.model.clips, .plan = &f.plan, .desc = &f.desc, .block_vertices = 300};
@@ -252,7 +251,7 @@ static void iteration_widens(void **state) {
     end(&f);
 }
 
-/* Noise needs all directions; few bones use few of them; a rig's motion may need any. */
+/* Noise needs all directions; the number of bones bounds the dimension; with a rig it does not. */
 static void bones_bound_the_dimension(void **state) {
     (void)state;
     for (int rig = 0; rig < 2; rig++) {
@@ -265,7 +264,7 @@ static void bones_bound_the_dimension(void **state) {
             f.positions[e] = (float)test_random_real(&random, -1, 1);
         test_ok(&f.test, px_fit_gather(&f.fit, f.model.clips, &f.plan, &f.desc));
         assert_int_equal(f.fit.dimension, rig ? 600 : 64);
-        /* the 64 leading ones, though found by iterating */
+        /* the 64 leading directions, although found by iteration */
         assert_true(rig || true_loss(&f) < 1.01 * least_loss(&f, 64));
         end(&f);
     }
@@ -291,7 +290,7 @@ static void not_finite_is_reported(void **state) {
             }
 }
 
-/* Nothing there at all, a single number: one direction, nothing lost. */
+/* Empty and one-element inputs: one dimension, no loss. */
 static void smallest_inputs(void **state) {
     (void)state;
     for (uint32_t method = 0; method < 5; method++)
@@ -310,7 +309,7 @@ static void smallest_inputs(void **state) {
 
 /* ---- What must not change the result ---------------------------------------------------------------------- */
 
-/* FNV-1a of what the reduction gives. */
+/* FNV-1a hash of the result of the reduction. */
 static uint64_t hash_fit(const px_fit *fit) {
     uint64_t hash = UINT64_C(0xCBF29CE484222325);
     const struct {
@@ -345,7 +344,7 @@ static void threads_and_memory_change_nothing(void **state) {
         }
 }
 
-/* The whole decomposition stays within the bound, and is the same. */
+/* The whole decomposition stays within the memory bound, with the same result. */
 static void whole_stays_within_memory(void **state) {
     (void)state;
     const size_t bound = (size_t)14 << 20;
@@ -384,7 +383,7 @@ static void too_little_memory_is_reported(void **state) {
     f.desc.memory = 100000;
     test_fails(&f.test, px_fit_gather(&f.fit, f.model.clips, &f.plan, &f.desc), PELT_ERROR_MEMORY,
                "the reduction 'max' holds the whole animation");
-    f.desc.reduce = PELT_REDUCE_SVD; /* what it takes is told */
+    f.desc.reduce = PELT_REDUCE_SVD; /* the error states how much memory is needed */
     f.desc.memory = 650000;
     test_fails(&f.test, px_fit_gather(&f.fit, f.model.clips, &f.plan, &f.desc), PELT_ERROR_MEMORY,
                "more than the 0 MB allowed: allow a memory of");
@@ -433,16 +432,16 @@ static size_t resident_pages(const void *data, size_t size) {
     return count;
 }
 
-/* Pages of a file go and come back; memory that is no mapping must stay as it is. */
+/* Pages of a mapped file are released and read again; memory that is not a mapping must stay unchanged. */
 static void release_keeps_the_data(void **state) {
     (void)state;
     enum { points = 1500000 };                 /* 18 MB: small files are not mapped */
-    const uint32_t enough = (uint32_t)8 << 20; /* points whose bytes make it happen */
+    const uint32_t enough = (uint32_t)8 << 20; /* enough points to trigger the release */
     char folder[1024], path[1100];
     test_folder(folder);
     snprintf(path, sizeof path, "%s/a.pc2", folder);
     enum { whole = (32 + 12 * points + 65535) / 65536 * 65536 };
-    uint8_t *bytes = aligned_alloc(65536, whole); /* whole pages: the system would let go of them */
+    uint8_t *bytes = aligned_alloc(65536, whole); /* whole pages: the system could release them */
     assert_non_null(bytes);
     const uint32_t fields[] = {1, points, 0, 0x3F800000u, 1};
     memcpy(bytes, "POINTCACHE2", 12);
@@ -462,7 +461,7 @@ static void release_keeps_the_data(void **state) {
         assert_non_null(clip->positions);
         size_t before = resident_pages(clip->positions, 12 * points);
         px_clip_release(clip, enough);
-        if (mapped && before > 0) /* where the system tells */
+        if (mapped && before > 0) /* if the system reports residency */
             assert_true(resident_pages(clip->positions, 12 * points) < before);
         for (uint32_t e = 0; e < 3 * points; e++)
             assert_true(clip->positions[e] == (float)e + 1);

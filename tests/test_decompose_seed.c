@@ -1,4 +1,4 @@
-/* Where bones begin, how many there are, and smooth weights. */
+/* Initial bones, the number of bones, and smooth weights. */
 #include "support.h"
 
 #include "decompose/kinds.h"
@@ -20,7 +20,7 @@ static pelt_model *make_scene(test_context *test, const char *name, uint32_t ver
     return model;
 }
 
-/* E_rms of what the model plays against its clip. */
+/* E_rms of the model's motion against its clip. */
 static double played_error(test_context *test, pelt_model *model) {
     pelt_clip played;
     pelt_difference difference;
@@ -35,7 +35,7 @@ static double decompose(test_context *test, const char *name, const pelt_decompo
                         pelt_decompose_report *report) {
     pelt_model *model = make_scene(test, name, 400, 12);
     test_ok(test, pelt_decompose(test->context, model, desc, report));
-    report->iteration_errors = NULL; /* goes with the model */
+    report->iteration_errors = NULL; /* owned by the model */
     double error = played_error(test, model);
     pelt_model_destroy(model);
     return error;
@@ -56,15 +56,15 @@ static void regions(void **state) {
         desc.seed_method = PELT_SEED_REGIONS;
         double grown = decompose(&test, scenes[s], &desc, &report);
         assert_int_equal(report.bone_count, 8);
-        assert_true(grown < 2 * split + 0.1); /* another start, a like result */
+        assert_true(grown < 2 * split + 0.1); /* another initialisation, a similar result */
         test_end(&test);
     }
 }
 
 #define COLUMNS 40u
 
-/* A strip of two rows whose right half moves up in the second frame, and a triangle above its left half, without an edge to
- * it, that moves as the right half does. The basis is the frames themselves. */
+/* A strip of two rows whose right half moves up in the second frame, and a triangle above its left half, not connected
+ * to it, that moves with the right half. The basis is the frames themselves. */
 static void make_strip(test_context *test, px_fit *fit) {
     *fit = (px_fit){.context = test->context, .kind = &px_bone_affine, .arena = px_arena_create(test->context)};
     fit->vertex_count = 2 * COLUMNS + 3;
@@ -92,7 +92,7 @@ static void make_strip(test_context *test, px_fit *fit) {
     }
 }
 
-/* Regions end where the motion changes, and what no edge leads to joins the motion, not what is near. */
+/* Regions end where the motion changes; disconnected components join the region of the same motion, not the nearest. */
 static void regions_follow_motion(void **state) {
     (void)state;
     test_context test;
@@ -124,7 +124,7 @@ static void regions_follow_motion(void **state) {
     test_end(&test);
 }
 
-/* More seeds than vertices that differ. */
+/* More seeds than distinct vertices. */
 static void regions_of_little(void **state) {
     (void)state;
     test_context test;
@@ -141,7 +141,7 @@ static void regions_of_little(void **state) {
     test_end(&test);
 }
 
-/* The error asked for is reached, a smaller one takes more bones, and one bone less misses it. */
+/* The requested error is reached, a smaller one takes more bones, and one bone fewer misses it. */
 static void by_error(void **state) {
     (void)state;
     static const double asked[] = {12, 4, 2};
@@ -163,7 +163,7 @@ static void by_error(void **state) {
     test_end(&test);
 }
 
-/* Bounded memory, where only one fit is held at a time, changes nothing. */
+/* A memory bound, under which only one fit is held at a time, gives the same result. */
 static void by_error_in_memory(void **state) {
     (void)state;
     test_context test;
@@ -178,7 +178,7 @@ static void by_error_in_memory(void **state) {
     test_end(&test);
 }
 
-/* The number that is found gives what asking for it gives. */
+/* Requesting the number of bones that was found gives the same result. */
 static void by_itself(void **state) {
     (void)state;
     static const char *const scenes[] = {"tube", "cloth", "softbody"};
@@ -196,7 +196,7 @@ static void by_itself(void **state) {
     }
 }
 
-/* What does not move, or moves as a whole, has one bone, however many are asked for. */
+/* A mesh that is static or moves rigidly gets one bone, however many are requested. */
 static void still(void **state) {
     (void)state;
     for (int moving = 0; moving < 2; moving++) {
@@ -243,7 +243,7 @@ static float *own_positions(test_context *test, pelt_model *model) {
     return positions;
 }
 
-/* What grows from a point is measured by its usual size, which the rest pose has too. */
+/* A mesh that grows from a point is measured in its typical size, which the rest pose has too. */
 static void growing(void **state) {
     (void)state;
     test_context test;
@@ -266,7 +266,7 @@ static void growing(void **state) {
     test_end(&test);
 }
 
-/* A surface that crumples is shaded right in the frames before, though most frames are crumpled. */
+/* A surface that crumples is shaded correctly in the frames before, although most frames are crumpled. */
 static void crumpling(void **state) {
     (void)state;
     enum { smooth = 8, frames = 24 };
@@ -305,7 +305,8 @@ enum { CUBES = 30, CUBE_FRAMES = 12 };
 static const uint32_t cube_faces[12][3] = {{0, 2, 1}, {1, 2, 3}, {4, 5, 6}, {5, 7, 6}, {0, 1, 4}, {1, 5, 4},
                                            {2, 6, 3}, {3, 6, 7}, {0, 4, 2}, {2, 4, 6}, {1, 3, 5}, {3, 7, 5}};
 
-/* Cubes that spin and fly apart, two by two alike, and with `sheet` a sheet of fewer vertices that bends below them. */
+/* Cubes that spin and fly apart, in pairs of equal motion; with `sheet`, a bending sheet of fewer vertices below
+ * them. */
 static pelt_model *make_cubes(test_context *test, bool sheet) {
     pelt_model *model;
     test_ok(test, pelt_model_create(test->context, &model));
@@ -320,7 +321,7 @@ static pelt_model *make_cubes(test_context *test, bool sheet) {
         float *p = positions + 3 * (size_t)points * (size_t)k;
         times[k] = (float)k / 30;
         for (int i = 0; i < CUBES * 8; i++, p += 3) {
-            int cube = i / 8, kind = cube / 2; /* two neighbours move alike */
+            int cube = i / 8, kind = cube / 2; /* two adjacent cubes move alike */
             float angle = 0.1f * (float)(k * (kind + 3)), x = (i & 1 ? 0.3f : -0.3f) + (cube % 2 ? 1.0f : 0.0f),
                   y = i & 2 ? 0.3f : -0.3f, z = i & 4 ? 0.3f : -0.3f;
             p[0] = cosf(angle) * x - sinf(angle) * y + 3 * (float)(kind % 4) + 0.02f * (float)(k * (kind % 5 - 2));
@@ -360,7 +361,7 @@ static uint32_t rigid_cubes(const pelt_model *model) {
     return count;
 }
 
-/* Rigid shells have a bone for each motion: without a number of bones, with it, and with more than needed. */
+/* Rigid shells have one bone per motion: with an automatic, an exact and a larger number of bones. */
 static void rigid_shells(void **state) {
     (void)state;
     static const uint32_t bones[] = {0, CUBES / 2, CUBES};
@@ -382,7 +383,7 @@ static void rigid_shells(void **state) {
         }
 }
 
-/* Beside a sheet that bends they keep their bones, and the sheet gets others. With too few bones for that all share them. */
+/* Next to a bending sheet they keep their bones, and the sheet gets others. With too few bones, all share them. */
 static void rigid_shells_and_others(void **state) {
     (void)state;
     for (uint32_t bones = 0; bones <= CUBES; bones += CUBES / 6) {
@@ -402,7 +403,7 @@ static void rigid_shells_and_others(void **state) {
     }
 }
 
-/* What was tried on the way is told: ever more bones, and what they reached. */
+/* The search is reported: increasing numbers of bones, and the error of each. */
 static void searched(void **state) {
     (void)state;
     test_context test;
@@ -430,8 +431,8 @@ static void searched(void **state) {
     test_end(&test);
 }
 
-/* A sheet that is flat at rest says nothing about the direction across it: bones turn that along, so that they are
- * neither flat nor mirrored. Two halves fold by more than half a turn. */
+/* A sheet that is flat at rest does not determine the direction across it: bones rotate it along, so that they are
+ * neither singular nor mirrored. Two halves fold by more than half a turn. */
 static void flat_sheet(void **state) {
     (void)state;
     enum { side = 12, frames = 9 };
@@ -514,7 +515,7 @@ static void smooth_weights(void **state) {
         test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
         test_ok(&test, pelt_model_validate(test.context, model));
         rough[s] = roughness(model);
-        /* The estimate is that of the smooth weights, not of those before. */
+        /* The error estimate is that of the smoothed weights. */
         assert_true(fabs(played_error(&test, model) - report.error_fit) < 0.05 * report.error_fit);
         pelt_model_destroy(model);
         test_end(&test);
@@ -523,7 +524,7 @@ static void smooth_weights(void **state) {
     assert_true(rough[2] < 0.9 * rough[1]);
 }
 
-/* Step by step gives what the door at once gives, and never a rising error. */
+/* Stepping with pelt_decomposer gives the same result as pelt_decompose, and the error never rises. */
 static void stepping(void **state) {
     (void)state;
     test_context test;
@@ -542,7 +543,7 @@ static void stepping(void **state) {
         assert_true(pelt_decomposer_error(decomposer) <= last);
         last = pelt_decomposer_error(decomposer);
     }
-    assert_int_equal(stepped->motion_count, 0); /* nothing changes before the end */
+    assert_int_equal(stepped->motion_count, 0); /* the model is unchanged until pelt_decomposer_finish */
     test_ok(&test, pelt_decomposer_finish(decomposer, &report));
     pelt_decomposer_destroy(decomposer);
     assert_memory_equal(at_once->mesh.positions, stepped->mesh.positions, 12 * (size_t)stepped->mesh.vertex_count);

@@ -1,5 +1,5 @@
-/* SMA: mean shift against every distance, weights against the equations themselves, bones that are known, and what every
- * method promises. */
+/* SMA (Skinning Mesh Animations): mean shift against brute force, weights against the equations, known bones, and
+ * properties of every method. */
 #include "decompose/kinds.h"
 #include "decompose/sma.h"
 #include "scenes.h"
@@ -18,7 +18,7 @@ static double l1(const double *a, const double *b) {
     return sum;
 }
 
-/* Some clusters, not all as tight, and some points that belong nowhere. */
+/* Clusters of different density, and outliers. */
 static void make_points(test_random *random, float *points) {
     double centers[5][dimension];
     for (size_t e = 0; e < 5 * dimension; e++)
@@ -31,7 +31,7 @@ static void make_points(test_random *random, float *points) {
     }
 }
 
-/* Where a point ends: every point looked at in every step, until nothing moves. */
+/* Reference mean shift: visits every point in every step, until it converges. */
 static void climb_slowly(const float *points, double h, double *place) {
     for (int round = 0; round < 2000; round++) {
         double mean[dimension] = {0}, total = 0, point[dimension];
@@ -52,7 +52,7 @@ static void climb_slowly(const float *points, double h, double *place) {
     }
 }
 
-/* Two points are of one mode exactly when they end at one place to which `least` points come. */
+/* Two points share a mode exactly when they converge to one position that at least `least` points reach. */
 static void check_modes(const float *points, double h, uint32_t least, const uint32_t *modes, const float *offsets) {
     static double ends[point_count][dimension];
     uint32_t sizes[point_count] = {0};
@@ -69,7 +69,7 @@ static void check_modes(const float *points, double h, uint32_t least, const uin
         for (size_t e = 0; e < dimension; e++)
             point[e] = (double)points[p * pitch + e];
         assert_int_equal(modes[p] == PELT_NONE, sizes[p] < least);
-        if (modes[p] != PELT_NONE) /* to what is left of the way when it stops */
+        if (modes[p] != PELT_NONE) /* tolerance: the distance remaining when it stops */
             assert_true(fabs((double)offsets[p] - l1(point, ends[p]) / h) < 0.02);
         for (size_t q = 0; q < p; q++)
             if (modes[p] != PELT_NONE && modes[q] != PELT_NONE)
@@ -97,7 +97,8 @@ static void shift_is_exact(void **state) {
     test_end(&test);
 }
 
-/* Where a mode is on a slope hangs on the weights of the points around it, and two that are less than h apart stay two. */
+/* On a slope, the position of a mode depends on the weights of the points around it; two modes less than h apart stay
+ * separate. */
 static void shift_knows_slopes(void **state) {
     (void)state;
     test_context test;
@@ -117,7 +118,7 @@ static void shift_knows_slopes(void **state) {
     test_end(&test);
 }
 
-/* Points that all differ make one mode all the same: there is always a bone. */
+/* Points that all differ still make one mode: there is always at least one bone. */
 static void shift_finds_something(void **state) {
     (void)state;
     test_context test;
@@ -193,7 +194,7 @@ static void make_fit(test_context *test, px_fit *fit, test_random *random, uint3
         fit->norms[e / rows] += (double)fit->coords[e] * (double)fit->coords[e];
         fit->now.rest[e / rows * 3 + e % 3] = test_random_real(random, -1, 1);
     }
-    for (size_t e = 0; e < rows; e++) /* two bones that nearly move alike: what truncation is for */
+    for (size_t e = 0; e < rows; e++) /* two bones that move nearly alike: a case for truncation */
         for (size_t c = 0; c < 4; c++)
             fit->now.reduced[(4 + c) * rows + e] = fit->now.reduced[c * rows + e] + 1e-7 * (double)c;
     px_fit_gram(fit);
@@ -271,8 +272,8 @@ static void tsvd_is_the_svd(void **state) {
     test_end(&test);
 }
 
-/* Karush, Kuhn, Tucker on the equations themselves: nothing pushes a weight that is above the bound, and none at the
- * bound wants to rise. Weights are known up to their sum: the scale that is best along them undoes that. */
+/* Karush-Kuhn-Tucker conditions: the gradient is zero for weights above the bound and not negative for those at it.
+ * Weights are known up to their sum: the best scale along them undoes the normalisation. */
 static void check_bounded(const px_fit *fit, double bound) {
     for (size_t i = 0; i < vertices; i++) {
         double a[(rows + 1) * bones], b[rows + 1], w[bones], residual[rows + 1], lowest = INFINITY;
@@ -291,7 +292,7 @@ static void check_bounded(const px_fit *fit, double bound) {
             }
             scale = ab / aa;
         } else if (lowest < 0) {
-            scale = bound / lowest; /* the lowest was at the bound, if any was */
+            scale = bound / lowest; /* the lowest weight was at the bound, if any was */
         }
         for (size_t e = 0; e <= rows; e++) {
             residual[e] = -b[e];
@@ -322,7 +323,7 @@ static void bounded_weights_are_best(void **state) {
     test_ok(&test, px_sma_weights(&fit, &desc));
     check_bounded(&fit, 0);
     desc.weight_solver = PELT_WEIGHT_SOLVER_BOUNDED;
-    desc.min_weight = 0; /* the same thing */
+    desc.min_weight = 0; /* equivalent to NNLS */
     double nnls = fit.now.objective;
     test_ok(&test, px_sma_weights(&fit, &desc));
     assert_true(fit.now.objective == nnls);
@@ -332,13 +333,13 @@ static void bounded_weights_are_best(void **state) {
 
 enum { many = 9 }; /* bones, of which `bones` are the vertex's */
 
-/* Where bone j carries vertex i. */
+/* Position of vertex i moved by bone j. */
 static double carried(const px_fit *fit, size_t i, size_t j, size_t row) {
     const double *v = fit->now.rest + 3 * i, *t = fit->now.reduced + 4 * j * rows + row;
     return v[0] * t[0] + v[1] * t[rows] + v[2] * t[2 * rows] + t[3 * rows];
 }
 
-/* Vertices that random bones carry: bit j of `truth` [vertex] is set for bone j. */
+/* Vertices moved by random bones: bit j of `truth` [vertex] is set for bone j. */
 static void carry_vertices(px_fit *fit, test_random *random, uint32_t *truth) {
     memset(fit->coords, 0, (size_t)vertices * rows * sizeof *fit->coords);
     memset(fit->norms, 0, vertices * sizeof *fit->norms);
@@ -358,7 +359,7 @@ static void carry_vertices(px_fit *fit, test_random *random, uint32_t *truth) {
     }
 }
 
-/* The `count` bones that predict a vertex best, as bits. */
+/* The `count` bones that predict a vertex best, as a bit mask. */
 static uint32_t best_alone(const px_fit *fit, size_t i, size_t count) {
     uint32_t chosen = 0;
     for (size_t n = 0; n < count; n++) {
@@ -380,7 +381,7 @@ static uint32_t best_alone(const px_fit *fit, size_t i, size_t count) {
     return chosen;
 }
 
-/* Bones that carry a vertex together are found when they are among the candidates, though others predict it better alone. */
+/* Bones that together move a vertex are found among the candidates, even if others alone predict it better. */
 static void bones_complete_each_other(void **state) {
     (void)state;
     test_context test;
@@ -408,7 +409,7 @@ static void bones_complete_each_other(void **state) {
 
 /* ---- Known bones ------------------------------------------------------------------------------------------ */
 
-/* A sheet in three parts, each of which turns about an axis of its own; what lies between is torn along. */
+/* A sheet in three parts, each of which rotates about its own axis; vertices between parts are stretched. */
 static pelt_result make_parts(pelt_context *context, uint32_t vertex_count, pelt_model **model) {
     enum { frames = 10 };
     PX_TRY(scene_find("cloth")->make(context, &(scene_desc){vertex_count, frames, 1}, model));
@@ -472,7 +473,7 @@ static void known_bones(void **state) {
         test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
         assert_int_equal(report.bone_count, 3);
         assert_int_equal(report.iteration_count, 0);
-        assert_true(report.near_rigid > 0.8 && report.near_rigid < 1); /* all but what is torn */
+        assert_true(report.near_rigid > 0.8 && report.near_rigid < 1); /* all but the stretched vertices */
         assert_true(report.error_fit < 0.01);
         assert_true(played_error(&test, model) < 0.02);
         pelt_model_destroy(model);
@@ -516,8 +517,8 @@ static pelt_decompose_report fit_cloth(pelt_transforms kind, pelt_weight_solver 
     return report;
 }
 
-/* More freedom fits better, whatever the kind of bone; files get none of what they cannot hold, and what they get instead
- * comes near to the best that they can. */
+/* More degrees of freedom fit better, for any kind of bone. Weights for files contain only what the format can hold,
+ * and come near its optimum. */
 static void solvers_are_ordered(void **state) {
     (void)state;
     for (int kind = PELT_TRANSFORMS_AFFINE; kind <= PELT_TRANSFORMS_SIMILARITY; kind++) {

@@ -1,4 +1,4 @@
-/* Drivers: parts of rotations, angles, kernels, and weights of a pose against numbers worked out by hand. */
+/* Drivers: swing and twist, angles, kernels, and weights of a pose against values computed by hand. */
 #include "support.h"
 
 #include "core/driver.h"
@@ -20,7 +20,7 @@ static void store(px_rotation a, float q[4]) {
 
 /* ---- Parts, angles, kernels ------------------------------------------------------------------------------- */
 
-/* swing · twist is the rotation; the twist turns about the axis, the swing does not at all. */
+/* swing · twist is the rotation; the twist is about the axis, the swing has no rotation about it. */
 static void rotations_are_twist_then_swing(void **state) {
     (void)state;
     test_random random = {1};
@@ -47,7 +47,7 @@ static void rotations_are_twist_then_swing(void **state) {
     }
 }
 
-/* Half a turn across the axis has no twist that could be told. */
+/* For half a turn about a perpendicular axis, the twist is undefined. */
 static void half_a_swing_has_no_twist(void **state) {
     (void)state;
     const float rest[4] = {0, 0, 0, 1}, local[4] = {1, 0, 0, 0}, axis[3] = {0, 1, 0};
@@ -69,7 +69,7 @@ static void angles_are_those_between(void **state) {
                 assert_true(fabs(px_driver_angle(from, to) - angles[a]) < 1e-12);
                 assert_true(fabs(px_driver_angle(to, from) - angles[a]) < 1e-12);
                 for (int c = 0; c < 4; c++)
-                    to.q[c] = -1.001 * to.q[c]; /* nor does their length matter */
+                    to.q[c] = -1.001 * to.q[c]; /* independent of the quaternion's length */
             }
         }
 }
@@ -88,7 +88,7 @@ static void kernels_have_their_values(void **state) {
 
 #define MORPHS_MAX 35
 
-/* Two joints, the second turned at rest; six morphs, of which 1, 2 and 4 are driven. */
+/* Two joints, the second rotated at rest; six morphs, of which 1, 2 and 4 are driven. */
 typedef struct rig {
     pelt_model model;
     uint32_t parents[2];
@@ -127,7 +127,7 @@ static rig make_rig(void) {
     return r;
 }
 
-/* Joint 1 turned from rest by `turned`. */
+/* Joint 1 rotated from rest by `turned`. */
 static const float *weights_at(rig *r, px_rotation turned) {
     r->model.skeleton = (pelt_skeleton){.joint_count = 2, .parents = r->parents, .rest = r->rest};
     r->model.drivers = r->drivers;
@@ -158,7 +158,7 @@ static void weights_are_the_formula(void **state) {
     assert_true(weights_at(&r, px_rotation_identity())[1] == 5);
 }
 
-/* More morphs than are summed at once, and none at all. */
+/* More morphs than one block, and none. */
 static void drivers_may_have_many_morphs(void **state) {
     (void)state;
     rig r = make_rig();
@@ -177,7 +177,7 @@ static void drivers_may_have_many_morphs(void **state) {
         assert_true(fabs((double)weights[morphs[m]] - 2 * exp(-1)) < 1e-5);
 }
 
-/* New morphs of a joint that comes first move the others on. */
+/* New morphs of an earlier joint shift the indices of the others. */
 static void drivers_follow_their_morphs(void **state) {
     (void)state;
     pelt_morph old[6] = {
@@ -201,8 +201,8 @@ static void drivers_follow_their_morphs(void **state) {
     test_end(&test);
 }
 
-/* Keys of driven weights are as near to each other as lines between them need, also where a curve crosses its line in the
- * middle: two bumps of opposite signs on the way from 0 to 90 degrees. */
+/* Keys of driven weights are dense enough for linear interpolation, also when a curve crosses its chord in the middle:
+ * two bumps of opposite signs between 0 and 90 degrees. */
 static void keys_follow_curves(void **state) {
     (void)state;
     test_context test;

@@ -1,10 +1,10 @@
-/* Edits of the rest pose: the same bytes where nothing moved, every frame by its blended transform where something did,
- * from any pose, with seams closed, and morphs as they were. */
+/* Edits of the rest pose: unmoved vertices keep their bytes, every frame follows the blended transforms, edits are
+ * possible in any pose, seams stay closed, morphs are unchanged. */
 #include "edit_scene.h"
 
 /* ---- Morphs for scenes that have none --------------------------------------------------------------------- */
 
-/* One morph of all vertices, driven by the first joint: a wave that comes and goes. */
+/* One morph of all vertices, driven by the first joint: a wave. */
 static void add_morph(scene_test *t) {
     pelt_model *model = t->model;
     pelt_morph *morph = pelt_model_alloc(t->context, model, 1, sizeof *morph);
@@ -58,7 +58,7 @@ static void nothing_moves(void **state) {
 
 /* ---- Every frame ------------------------------------------------------------------------------------------ */
 
-/* What the model's formula says, with these rest positions, evaluated here. */
+/* Reference evaluation of the skinning formula with these rest positions. */
 static void evaluate(const pelt_model *model, const float *rest, float time, double *out) {
     pelt_transform *locals = calloc(model->skeleton.joint_count, sizeof *locals);
     pelt_affine *globals = calloc(model->skeleton.joint_count, sizeof *globals);
@@ -90,7 +90,7 @@ static void evaluate(const pelt_model *model, const float *rest, float time, dou
     free(weights), free(palette), free(globals), free(locals);
 }
 
-/* All frames of the edited model are those of the formula with the edited rest pose. */
+/* All frames of the edited model equal the formula with the edited rest pose. */
 static void check_frames(scene_test *t, const float *rest) {
     double *expected = malloc(t->floats * sizeof *expected);
     assert_non_null(expected);
@@ -137,7 +137,7 @@ static void edits_reach_every_frame(void **state) {
 
 /* ---- Other poses ------------------------------------------------------------------------------------------ */
 
-/* An edit made in a frame is there in that frame, and in all others as the formula says. */
+/* An edit in a frame is exact in that frame, and follows the formula in all others. */
 static void edits_in_a_frame(void **state) {
     (void)state;
     static const char *const names[] = {"creature", "production", "tube"};
@@ -161,7 +161,7 @@ static void edits_in_a_frame(void **state) {
     }
 }
 
-/* Where skeleton and morphs rest elsewhere than the mesh was bound, the nearer one is meant. */
+/* When the rest pose of skeleton and morphs differs from the bind pose, the pose nearest to the edit is chosen. */
 static void finds_the_pose(void **state) {
     (void)state;
     for (int in_rest = 0; in_rest < 2; in_rest++) {
@@ -185,7 +185,8 @@ static void finds_the_pose(void **state) {
     }
 }
 
-/* What a pose flattens cannot be told from it: that is said, and nothing flies away. A mirror is no such thing. */
+/* A pose that flattens the mesh cannot be inverted: vertices are reported as ill-conditioned and stay bounded. A
+ * mirrored pose can be inverted. */
 static void flattened_and_mirrored(void **state) {
     (void)state;
     for (int mirrored = 0; mirrored < 2; mirrored++) {
@@ -206,7 +207,7 @@ static void flattened_and_mirrored(void **state) {
         } else {
             assert_int_equal(report.ill_conditioned, report.vertex_count);
             assert_true(report.missed_max > 0.05 && report.missed_max <= 0.1 * sqrt(3));
-            assert_true(report.distance_max < 10 * 0.1 * sqrt(3)); /* the inverse of a tenth at most */
+            assert_true(report.distance_max < 10 * 0.1 * sqrt(3)); /* singular values are clamped to a tenth */
         }
         end(&t);
     }
@@ -214,7 +215,7 @@ static void flattened_and_mirrored(void **state) {
 
 /* ---- Seams ------------------------------------------------------------------------------------------------ */
 
-/* One side of a seam is moved, or nothing is said of it. */
+/* Only one vertex of a seam is moved, or its other vertices are unspecified. */
 static void seams_stay_closed(void **state) {
     (void)state;
     scene_test t;

@@ -1,10 +1,9 @@
-/* Edited meshes: whose vertex is which, and which mesh is another; normals and tangents, turned where triangles moved and
- * nowhere else. */
+/* Edited meshes: matching vertices, detecting other meshes; normals and tangents rotated only where triangles moved. */
 #include "edit_scene.h"
 
 /* ---- Which vertex is which -------------------------------------------------------------------------------- */
 
-/* The mesh of `positions` with vertices of its own for each corner, numbered backwards. */
+/* The mesh of `positions` with separate vertices for each corner, in reverse order. */
 static pelt_model *make_soup(scene_test *t, const float *positions) {
     const pelt_mesh *from = &t->model->mesh;
     pelt_model *soup;
@@ -38,7 +37,7 @@ static void any_numbering(void **state) {
         assert_memory_equal(mesh->positions + 3 * (size_t)mesh->triangles[c], t.wanted + 3 * (size_t)mesh->triangles[c],
                             3 * sizeof(float));
     assert_true(report.moved_count > 50 && report.torn_count == 0);
-    /* By the difference, from wherever the model is: once more as far. */
+    /* By difference from the original, wherever the model is: applied twice. */
     test_ok(&t.test, pelt_edit_mesh(t.context, t.model, edited, original, NULL, &report));
     for (uint32_t c = 0; c < 9 * mesh->triangle_count; c++) {
         size_t e = 3 * (size_t)mesh->triangles[c / 3] + c % 3;
@@ -87,8 +86,8 @@ static void other_meshes_are_refused(void **state) {
     end(&t);
 }
 
-/* Faces in another order, and polygons cut along other diagonals: the numbers of vertices tell. Vertices in another order
- * too: nothing does. */
+/* Faces in another order, and polygons with other diagonals: matched by vertex index. With vertices in another order as
+ * well, no match is possible. */
 static void other_faces(void **state) {
     (void)state;
     scene_test t;
@@ -122,7 +121,7 @@ static void other_faces(void **state) {
     end(&t);
 }
 
-/* Without triangles numbers decide: of vertices, or of points. */
+/* Without triangles the counts decide: of vertices, or of points. */
 static void clouds(void **state) {
     (void)state;
     scene_test t;
@@ -137,7 +136,7 @@ static void clouds(void **state) {
     cloud->mesh.positions = t.wanted;
     test_ok(&t.test, pelt_edit_mesh(t.context, t.model, cloud, NULL, NULL, NULL));
     assert_memory_equal(mesh->positions, t.wanted, t.floats * sizeof(float));
-    /* Each point twice, and backwards. */
+    /* Each point twice, in reverse order. */
     uint32_t *points = pelt_model_alloc(t.context, cloud, 2 * (size_t)count, sizeof *points);
     float *places = pelt_model_alloc(t.context, cloud, 2 * t.floats, sizeof *places);
     assert_true(points && places);
@@ -166,7 +165,7 @@ static double angle_between(const float *a, const float *b) {
     return 2 * asin(fmin(sqrt(d) / 2, 1));
 }
 
-/* Marks [weld] of what shares a triangle with a vertex that has moved; freed by the caller. */
+/* Marks [weld] of vertices that share a triangle with a moved vertex; freed by the caller. */
 static uint8_t *mark_touched(const pelt_mesh *mesh, const float *before) {
     uint8_t *marks = calloc(mesh->weld.count, 1);
     assert_non_null(marks);
@@ -179,8 +178,8 @@ static uint8_t *mark_touched(const pelt_mesh *mesh, const float *before) {
     return marks;
 }
 
-/* Smooth normals stay the smooth ones of the surface; those that were not keep how they differ; what no moved triangle
- * touches keeps its bytes. */
+/* Smooth normals stay those of the smooth surface; others keep their deviation; vertices without a moved triangle keep
+ * their bytes. */
 static void smooth_normals(void **state) {
     (void)state;
     for (int authored = 0; authored < 2; authored++) {
@@ -227,8 +226,8 @@ static void smooth_normals(void **state) {
     }
 }
 
-/* A cube with hard edges, skinned to one bone: a corner is pulled out, and the normals there are those of the triangles
- * on each side, which meet at other angles than before. */
+/* A cube with hard edges, skinned to one bone: a corner is pulled out, and its normals become those of the triangles on
+ * each side, which meet at other angles than before. */
 static void hard_edges(void **state) {
     (void)state;
     enum { CUBE = 24 };
@@ -277,7 +276,7 @@ static void hard_edges(void **state) {
     assert_true(report.moved_count == 1 && report.vertex_count == 8 && report.turned_count > 1);
     for (uint32_t i = 0; i < CUBE; i++) {
         const float *n = model->mesh.normals + 3 * i, *tangent = model->mesh.tangents + 4 * i;
-        double sum[3] = {0}, dot = 0, length = 0; /* of its own triangles: a face's corners are its own */
+        double sum[3] = {0}, dot = 0, length = 0; /* normals of its own triangles: the corners of a face are separate */
         for (uint32_t c = 0; c < 36; c++) {
             if (triangles[c] != i)
                 continue;

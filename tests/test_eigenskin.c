@@ -1,5 +1,5 @@
-/* Corrections that poses drive: exact at the examples, good at others, within their supports, the same for any number of
- * threads and however the rig stands, clean when memory runs out. */
+/* Pose-driven corrections: exact at the examples, accurate at others, within their supports, the same for any number of
+ * threads and orientation of the rig, model unchanged when memory runs out. */
 #include "support.h"
 
 #include "arm.h"
@@ -38,7 +38,7 @@ static arm arm_open(const test_context *test) {
     return a;
 }
 
-/* The model in a pose, with the weights that drivers say: positions [vertex][3] in its memory. */
+/* The model in a pose, with weights set by drivers: positions [vertex][3] in its memory. */
 static float *driven(const test_context *test, pelt_model *model, const pelt_transform *locals) {
     float *weights = pelt_model_alloc(test->context, model, model->morphs.morph_count, sizeof *weights);
     float *out = pelt_model_alloc(test->context, model, 3 * (size_t)model->mesh.vertex_count, sizeof *out);
@@ -66,7 +66,7 @@ static difference compare(const pelt_model *model, const float *a, const float *
     return d;
 }
 
-/* What is left in poses of what `before` [pose] was wrong by. */
+/* Remaining error in the poses, relative to the error of `before` [pose]. */
 static double relative_error(const test_context *test, pelt_model *model, const scene_pose *poses, uint32_t count,
                              float *const *before) {
     double left = 0, all = 0;
@@ -113,7 +113,7 @@ static void few_modes_are_enough(void **state) {
     test_end(&test);
 }
 
-/* How far the driven model is from the poses at most, as a part of the arm's length. */
+/* The largest distance of the driven model from the poses, relative to the arm's length. */
 static double largest_error(const test_context *test, arm *a, const scene_pose *poses, uint32_t count) {
     double most = 0;
     for (uint32_t p = 0; p < count; p++)
@@ -127,7 +127,7 @@ static pelt_eigenskin_desc exact_desc(void) {
     return desc;
 }
 
-/* With all modes, whatever the kernel, swing and twist together or apart; the rest pose stays as it is. */
+/* With all modes, any kernel, swing and twist together or separate; the rest pose is unchanged. */
 static void exact_at_the_examples(void **state) {
     (void)state;
     for (uint32_t kernel = 0; kernel < 3; kernel++)
@@ -160,7 +160,7 @@ static void learn_unseen(const test_context *test, arm *a, const pelt_eigenskin_
     test_ok(test, pelt_eigenskin(test->context, a->model, examples, a->poses.unseen_count, desc, NULL));
 }
 
-/* Poses of all joints at once say which joint displaces what: others than these are met better too. */
+/* Poses of all joints at once determine which joint displaces which vertices: other poses improve too. */
 static void any_poses_will_do(void **state) {
     (void)state;
     test_context test;
@@ -175,7 +175,7 @@ static void any_poses_will_do(void **state) {
     test_end(&test);
 }
 
-/* Fewer centres than poses: least squares, and still most of it. */
+/* Fewer centres than poses: least squares, which removes most of the error. */
 static void few_centres_are_least_squares(void **state) {
     (void)state;
     test_context test;
@@ -212,7 +212,7 @@ static void as_few_modes_as_reach_the_error(void **state) {
 
 /* ---- Where ------------------------------------------------------------------------------------------------ */
 
-/* Offsets belong to no joint: they are there so that motions have weights in [0, 1]. */
+/* Offsets belong to no joint: they keep the weights of motions in [0, 1]. */
 static double length_at(const pelt_morph *morph, uint32_t vertex) {
     if (strcmp(morph->name, "mode offset") == 0 || vertex - morph->first_vertex >= morph->vertex_count)
         return 0;
@@ -220,7 +220,8 @@ static double length_at(const pelt_morph *morph, uint32_t vertex) {
     return sqrt((double)d[0] * d[0] + (double)d[1] * d[1] + (double)d[2] * d[2]);
 }
 
-/* No mode of a joint displaces a vertex that the joint's own poses move by less than 4 % of what they move others. */
+/* No mode of a joint displaces a vertex that the joint's own poses move by less than 4 % of the largest
+ * displacement. */
 static void supports_do_not_leak(void **state) {
     (void)state;
     test_context test;
@@ -246,7 +247,7 @@ static void supports_do_not_leak(void **state) {
             double length = 0;
             for (uint32_t m = 0; m < driver->morph_count; m++)
                 length += length_at(&a.model->morphs.morphs[driver->morphs[m]], i);
-            bool is_outside = moved[i] < 0.03 * most; /* on screen; at rest a blend may make 4 % of it */
+            bool is_outside = moved[i] < 0.03 * most; /* the 4 % hold in posed space; blending changes it at rest */
             outside += is_outside;
             inside += length > 0;
             assert_true(!is_outside || length == 0);
@@ -257,8 +258,7 @@ static void supports_do_not_leak(void **state) {
     test_end(&test);
 }
 
-/* Of poses that move all joints, a joint may take what lies at vertices with weight on its bone, the one above or the one
- * below. */
+/* From poses that move all joints, a joint learns only at vertices with weight on its bone, the parent or a child. */
 static void supports_stay_near(void **state) {
     (void)state;
     test_context test;
@@ -278,13 +278,13 @@ static void supports_stay_near(void **state) {
             for (uint32_t m = 0; m < driver->morph_count; m++)
                 assert_true(near || length_at(&a.model->morphs.morphs[driver->morphs[m]], i) == 0);
         }
-        assert_true(far_count > 20 || driver->joint == 2); /* all of the chain is near the elbow */
+        assert_true(far_count > 20 || driver->joint == 2); /* the whole chain is adjacent to the elbow */
     }
     pelt_model_destroy(a.model);
     test_end(&test);
 }
 
-/* A vertex takes as many displacements as it may where two joints meet, and no more. */
+/* Where two joints meet, a vertex has at most the allowed number of displacements. */
 static void displacements_of_a_vertex_are_bounded(void **state) {
     (void)state;
     for (uint32_t most = 5; most <= 10; most += 5) {
@@ -309,7 +309,7 @@ static void displacements_of_a_vertex_are_bounded(void **state) {
     }
 }
 
-/* The rig is turned and moved as a whole, in all poses: drivers and morphs are the same but for rounding. */
+/* The rig is rotated and moved as a whole, in all poses: drivers and morphs are the same up to rounding. */
 static void the_whole_may_move(void **state) {
     (void)state;
     test_context test;
@@ -341,7 +341,7 @@ static void the_whole_may_move(void **state) {
         pelt_transform *locals = (pelt_transform *)(uintptr_t)a.poses.unseen[p].locals;
         pelt_pose_weights(a.model, locals, first);
         locals[0].rotation[0] = locals[0].rotation[3] = sqrtf(0.5f);
-        pelt_pose_weights(a.model, locals, second); /* the base drives nothing */
+        pelt_pose_weights(a.model, locals, second); /* the base has no driver */
         assert_memory_equal(first, second, sizeof first);
         difference d = compare(a.model, driven(&test, a.model, locals), driven(&test, b.model, locals));
         assert_true(d.most < 1e-5);
@@ -353,7 +353,7 @@ static void the_whole_may_move(void **state) {
 
 /* ---- Flat skeletons --------------------------------------------------------------------------------------- */
 
-/* Local transforms of joints that have no parents, from those of joints that have. */
+/* Converts the local transforms of a hierarchy to those of joints without parents. */
 static pelt_transform *flatten_pose(const test_context *test, arm *a, const pelt_skeleton *skeleton,
                                     const pelt_transform *locals) {
     pelt_affine globals[8];
@@ -384,7 +384,7 @@ static void flatten(const test_context *test, arm *a) {
     a->model->motion_count = 0;
 }
 
-/* Joints that share no vertices are joined by distance, whatever their order. */
+/* Joints without shared vertices are connected by distance, in any order. */
 static void joined_by_distance(void **state) {
     (void)state;
     test_context test;
@@ -412,8 +412,8 @@ static void joined_by_distance(void **state) {
     test_end(&test);
 }
 
-/* An arm whose joints are all siblings: they turn against their neighbours, and poses come out as those of the arm that
- * has parents. Against one that is named they drive, too, though that says less. */
+/* An arm whose joints are all siblings: joints are driven relative to their neighbours, with the same results as for
+ * the arm with parents. Relative to a named joint they work too, less accurately. */
 static void siblings_drive_as_children_do(void **state) {
     (void)state;
     double errors[3];
@@ -452,8 +452,8 @@ static void siblings_drive_as_children_do(void **state) {
 
 #define COUPLED 60u
 
-/* Poses of shoulder and elbow about x, the second half within the range of the first; around the elbow the skin swells with the product of both angles (`product`), or
- * with a sum of functions of each. */
+/* Poses of shoulder and elbow about x, the second half within the range of the first; around the elbow the skin swells
+ * by the product of both angles (`product`), or by a sum of functions of each. */
 static void couple(const test_context *test, arm *a, bool product, pelt_pose_example *examples) {
     pelt_mesh *mesh = &a->model->mesh;
     size_t joints = a->model->skeleton.joint_count, floats = 3 * (size_t)mesh->vertex_count;
@@ -481,7 +481,7 @@ static void couple(const test_context *test, arm *a, bool product, pelt_pose_exa
     memcpy(mesh->positions, rest, floats * sizeof *rest);
 }
 
-/* Two joints that displace the skin together drive as a pair, which is kept only if it predicts poses better. */
+/* Two joints that displace the skin together are driven as a pair, kept only if it predicts poses better. */
 static void joints_drive_as_pairs(void **state) {
     (void)state;
     double errors[2][2];
@@ -527,7 +527,7 @@ static void joints_drive_as_pairs(void **state) {
 
 /* ---- Units ------------------------------------------------------------------------------------------------ */
 
-/* Half of the vertices in centimetres, the others in metres, with bones for each that make them fit: the same corrections. */
+/* Half of the vertices in centimetres, the others in metres, with matching bind matrices: the same corrections. */
 static void units_of_meshes_may_differ(void **state) {
     (void)state;
     double errors[2];
@@ -567,7 +567,7 @@ static void units_of_meshes_may_differ(void **state) {
 
 /* ---- What else is in the model ---------------------------------------------------------------------------- */
 
-/* Every tenth key of a motion stays: joints turn far from one to the next. */
+/* Keeps every tenth key of a motion: joints rotate far between keys. */
 static void thin_out(pelt_motion *motion) {
     for (uint32_t t = 0; t < motion->track_count; t++) {
         pelt_track *track = &motion->tracks[t];
@@ -582,7 +582,7 @@ static void thin_out(pelt_motion *motion) {
     }
 }
 
-/* A motion plays what its poses drive, between its keys too: each of 15 modes within 1e-4 of the size. */
+/* A motion plays the driven weights, also between its keys: each of 15 modes within 1e-4 of the size. */
 static void motions_play_what_is_driven(void **state) {
     (void)state;
     test_context test;
@@ -608,7 +608,7 @@ static void motions_play_what_is_driven(void **state) {
     test_end(&test);
 }
 
-/* A second time over what the first left: morphs, drivers and tracks that were there stay and count. */
+/* Applied twice: existing morphs, drivers and tracks stay and are taken into account. */
 static void others_stay_and_count(void **state) {
     (void)state;
     test_context test;
@@ -623,14 +623,14 @@ static void others_stay_and_count(void **state) {
     test_ok(&test, pelt_eigenskin(context, a.model, a.examples, a.poses.seen_count, &all, &r));
     test_ok(&test, pelt_model_validate(context, a.model));
     assert_int_equal(a.model->driver_count, 6);
-    assert_int_equal(a.model->morphs.morph_count, 3 + 1 + r.morph_count); /* the offset of before does for both */
+    assert_int_equal(a.model->morphs.morph_count, 3 + 1 + r.morph_count); /* the existing offset serves both */
     assert_string_equal(a.model->morphs.morphs[2].name, "wrist mode 1");
     assert_true(left > 1e-3 && largest_error(&test, &a, a.poses.seen, a.poses.seen_count) < 1e-5);
     pelt_model_destroy(a.model);
     test_end(&test);
 }
 
-/* Normals of the surface, or those that examples have. */
+/* Normals of the surface, or those of the examples. */
 static void normals_come_nearer(void **state) {
     (void)state;
     for (int given = 0; given < 2; given++) {
@@ -677,7 +677,7 @@ static void same_for_any_number_of_threads(void **state) {
     }
 }
 
-/* After every failure the model is as it was. */
+/* After every failure the model is unchanged. */
 static pelt_result learn_small(pelt_context *context, void *user) {
     (void)user;
     const scene_desc size = {.vertex_count = 60, .frame_count = 3, .seed = 1};
@@ -750,8 +750,8 @@ static void bad_input_is_reported(void **state) {
 
 /* ---- Noise ------------------------------------------------------------------------------------------------ */
 
-/* Turns every joint of every example by so many degrees, about axes of any direction. With `true_shapes` the examples
- * have the shape of the turned pose: bends are off by up to so much in x, z and twist. Otherwise it stays as it was. */
+/* Rotates every joint of every example by so many degrees about random axes. With `true_shapes` the examples have the
+ * shape of the rotated pose: bends are off by up to so much in x, z and twist. Otherwise the shape is unchanged. */
 static void add_noise(arm *a, double degrees, bool true_shapes, uint64_t seed) {
     scene_random random = {seed};
     for (uint32_t p = 0; p < a->poses.seen_count; p++) {
@@ -768,7 +768,7 @@ static void add_noise(arm *a, double degrees, bool true_shapes, uint64_t seed) {
             if (true_shapes && j > 0) {
                 double twist = 2 * atan2(q.y, q.w), half = sqrt(q.x * q.x + q.z * q.z);
                 double swing = half > 0 ? 2 * atan2(half, sqrt(q.y * q.y + q.w * q.w)) / half : 0;
-                assert_true(half == 0 || q.y == 0); /* lessons twist or swing */
+                assert_true(half == 0 || q.y == 0); /* examples either twist or swing */
                 bends[j - 1] = (arm_bend){swing * q.x + noise[0], swing * q.z + noise[1], twist + noise[2]};
                 q = arm_turn(&bends[j - 1]);
             } else if (!true_shapes && angle > 0)
@@ -784,7 +784,7 @@ static void add_noise(arm *a, double degrees, bool true_shapes, uint64_t seed) {
     }
 }
 
-/* Joints that are never exactly at rest do no harm: in other poses the error stays what it is without noise. */
+/* Joints that are never exactly at rest are harmless: in other poses the error stays that without noise. */
 static void noise_does_no_harm(void **state) {
     (void)state;
     static const double levels[] = {0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1};
@@ -803,7 +803,7 @@ static void noise_does_no_harm(void **state) {
         }
 }
 
-/* Thin-plate kernels have negative eigenvalues, whose absolute values count: clamping them to 0 gives 0.1185. */
+/* Thin-plate kernels have negative eigenvalues, whose absolute values are used: clamping them to 0 gives 0.1185. */
 static void thin_plates_have_negative_eigenvalues(void **state) {
     (void)state;
     test_context test;
@@ -819,7 +819,7 @@ static void thin_plates_have_negative_eigenvalues(void **state) {
     test_end(&test);
 }
 
-/* Examples whose shapes have nothing to do with their poses teach nothing: the rig stays as it is, and says so. */
+/* Examples whose shapes are unrelated to their poses are ignored: the rig is unchanged, and the report says so. */
 static void nonsense_teaches_nothing(void **state) {
     (void)state;
     test_context test;
@@ -845,7 +845,7 @@ static void nonsense_teaches_nothing(void **state) {
     test_end(&test);
 }
 
-/* A joint with fewer examples than leaving out can judge keeps them: one sculpt, or two to either side. */
+/* A joint with too few examples for leave-one-out validation uses them: one sculpt, or two to either side. */
 static void few_examples_are_trusted(void **state) {
     (void)state;
     for (uint32_t count = 1; count <= 2; count++) {
@@ -861,7 +861,7 @@ static void few_examples_are_trusted(void **state) {
     }
 }
 
-/* The same pose twice is one with the mean of its shapes; the rest pose in another shape teaches nothing. */
+/* The same pose twice becomes one with the mean shape; the rest pose in another shape is ignored. */
 static void equal_poses_are_merged(void **state) {
     (void)state;
     test_context test;

@@ -1,5 +1,5 @@
-/* Nothing breaks it: every format and every verb's calls with allocations that fail, alone and with all behind them, and
- * every format cut at every byte. Whatever happens, there is a sentence, no leak, and a whole file or none. */
+/* Robustness: every format and every verb with failing allocations, one alone or all after it, and every format
+ * truncated at every byte. The result is an error message, no leak, and a complete file or none. */
 #include "support.h"
 
 #include "core/core.h"
@@ -8,15 +8,15 @@
 
 #include <dirent.h>
 
-#define CASE_MAX 120 /* allocations of a case that fail, and as many again with all behind them */
-#define CUT_MAX  500 /* places that a file is cut at */
+#define CASE_MAX 120 /* failing allocations per case; as many again with all later ones failing */
+#define CUT_MAX  500 /* truncated sizes per file */
 
 /* ---- Small files of every format -------------------------------------------------------------------------- */
 
 static char folder[1024];
 
 static const char *in_folder(const char *name) {
-    static char paths[4][1300]; /* four at a time */
+    static char paths[4][1300]; /* up to four paths in use */
     static unsigned next;
     char *path = paths[next++ % 4];
     snprintf(path, sizeof paths[0], "%s/%s", folder, name);
@@ -40,7 +40,7 @@ static void put_file(const char *name, const void *bytes, size_t size) {
     assert_int_equal(fclose(f), 0);
 }
 
-/* The whole of a file, freed by the caller. */
+/* The contents of a file; freed by the caller. */
 static uint8_t *get_file(const char *path, size_t *size) {
     FILE *f = fopen(path, "rb");
     assert_non_null(f);
@@ -61,7 +61,7 @@ static const char motion[] = ":FULLY-SPECIFIED\n:DEGREES\n1\nroot 0 4 0 0 0 0\nl
 
 static const char pose_text[] = "{\"joints\": {\"upper\": {\"euler\": [0, 0, 60]}}}\n";
 
-/* Two motions of one name and one of another, of three nodes. */
+/* Two motions of the same name and one of another, on three nodes. */
 static const char apart_text[] =
     "{\"asset\":{\"version\":\"2.0\"},\"nodes\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\"}],"
     "\"buffers\":[{\"byteLength\":32,\"uri\":\"data:;base64,AAAAAAAAgD8AAAAAAAAAAAAAAAAAAIA/AAAAAAAAAAA=\"}],"
@@ -75,7 +75,7 @@ static const char apart_text[] =
     "{\"name\":\"Nod\",\"samplers\":[{\"input\":0,\"output\":1}],\"channels\":[{\"sampler\":0,\"target\":{\"node\":2,"
     "\"path\":\"translation\"}}]}]}\n";
 
-/* A tube with three bones, and its motion as a clip, in every format that is written; the others by hand. */
+/* A tube with three bones, and its motion as a clip, in every writable format; the others are written by hand. */
 static int make_files(void **state) {
     (void)state;
     static const char *const outputs[] = {"rig.glb",  "rig.gltf", "rig.bvh",  "mesh.obj",
@@ -122,7 +122,7 @@ static pelt_result load(pelt_context *context, const char *first, const char *se
     return load_as(context, first, second, NULL, model);
 }
 
-/* Saving has made all of the file, or nothing. */
+/* Saving writes the complete file, or none. */
 static pelt_result judge_output(const char *path, pelt_result result, size_t before) {
     assert_int_equal(access(path, F_OK) == 0, result == PELT_OK);
     unlink(path);
@@ -133,9 +133,9 @@ static pelt_result judge_output(const char *path, pelt_result result, size_t bef
 /* ---- Formats ---------------------------------------------------------------------------------------------- */
 
 typedef struct format_case {
-    const char *first, *second; /* what is read; NULL: no second file */
-    const char *output;         /* and written; NULL: nothing */
-    const char *second_output;  /* that comes with it, or NULL */
+    const char *first, *second; /* input files; NULL: no second file */
+    const char *output;         /* output file; NULL: none */
+    const char *second_output;  /* file written with it, or NULL */
     const char *up, *join;      /* as in pelt_load_desc */
 } format_case;
 
@@ -193,7 +193,7 @@ static void formats_without_memory(void **state) {
 
 /* ---- Verbs ------------------------------------------------------------------------------------------------ */
 
-/* What a verb does with one or two models. */
+/* Calls of a verb with one or two models. */
 typedef struct verb_case {
     const char *first, *first_second; /* files of the first model … */
     const char *other;                /* … and of the second; NULL: none */
@@ -209,7 +209,7 @@ static pelt_result decompose(pelt_context *context, pelt_model *model, pelt_mode
     return pelt_decompose(context, model, &desc, NULL);
 }
 
-/* Without a number of bones: it is searched for, and bones become a skeleton. */
+/* Automatic number of bones; bones become a skeleton. */
 static pelt_result decompose_rigid(pelt_context *context, pelt_model *model, pelt_model *other) {
     (void)other;
     pelt_decompose_desc desc = pelt_decompose_desc_default();
@@ -251,7 +251,7 @@ static pelt_result bind_geodesic(pelt_context *context, pelt_model *model, pelt_
     return pelt_bind(context, model, &desc, NULL);
 }
 
-/* The beginning of the rig's own motion, stretched over all of it: there is something to correct. */
+/* The start of the rig's own motion, stretched over its duration: a difference to correct. */
 static pelt_result correct(pelt_context *context, pelt_model *model, pelt_model *other) {
     (void)other;
     const pelt_motion *played = &model->motions[0];
@@ -266,14 +266,14 @@ static pelt_result correct(pelt_context *context, pelt_model *model, pelt_model 
     return pelt_correct(context, model, &(pelt_correct_pair){0, &clip}, 1, &desc, NULL);
 }
 
-/* One morph with weights of both signs, which gets an offset; then another, for which that is extended. */
+/* One morph with weights of both signs, which gets an offset; then another, for which the offset is extended. */
 static pelt_result fit_range(pelt_context *context, pelt_model *model, pelt_model *other) {
     (void)other;
     static const float times[] = {0, 1}, signs[] = {-0.5f, 0.5f};
     px_morph_group *groups;
     uint32_t group_count;
     px_arena *scratch = px_arena_create(context);
-    model->mesh.part_count = 1; /* only counts matter: so many that every array is an allocation */
+    model->mesh.part_count = 1; /* only counts matter: large enough that every array is its own allocation */
     model->mesh.vertex_count = model->mesh.parts[0].vertex_count = 6000;
     pelt_result result = scratch ? px_morph_groups_find(scratch, model, &groups, &group_count) : PELT_ERROR_MEMORY;
     for (uint32_t round = 0; round < 2 && result == PELT_OK; round++) {
@@ -337,7 +337,7 @@ static pelt_result retarget(pelt_context *context, pelt_model *model, pelt_model
     return pelt_retarget(context, other, &other->motions[0], matches, NULL, model, NULL);
 }
 
-/* Poses of a file of our own and of another skeleton, and one of them evaluated. */
+/* A pose file of this skeleton, one of another skeleton, and evaluation of a pose. */
 static pelt_result pose(pelt_context *context, pelt_model *model, pelt_model *other) {
     (void)other;
     static const char *const files[] = {"pose.json", "rig.bvh"};
@@ -355,7 +355,7 @@ static pelt_result pose(pelt_context *context, pelt_model *model, pelt_model *ot
     return PELT_OK;
 }
 
-/* Two moments of the motion in which the mesh should be a little fatter. */
+/* Two times of the motion at which the mesh should be slightly larger. */
 static pelt_result learn(pelt_context *context, pelt_model *model, pelt_model *other) {
     (void)other;
     pelt_transform locals[2][8];
@@ -465,8 +465,8 @@ static void judge_read(const test_context *test, pelt_result result) {
     assert_true(result == PELT_OK || pelt_error_text(test->context)[0] != 0);
 }
 
-/* The first `size` bytes of a file, in a block of just that size, so that sanitizers see a byte too many; what adds to
- * another file is added to `base`. */
+/* The first `size` bytes of a file, in a block of that size, so that sanitizers detect overruns; files that extend
+ * another are added to `base`. */
 static void read_cut(const uint8_t *bytes, size_t size, const char *name, const char *base) {
     test_context test;
     test_begin(&test, 1);
