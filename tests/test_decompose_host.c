@@ -226,7 +226,7 @@ static void morphs_stay(void **state) {
 
 /* ---- Parts that hang from a joint -------------------------------------------------------------------------- */
 
-/* Whether arrays belong to another model. */
+/* Arrays of the test's model, owned by the test. */
 typedef struct parts {
     float positions[24], normals[24], offsets[12], weights[16];
     uint16_t bones[16];

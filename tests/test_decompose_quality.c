@@ -42,7 +42,7 @@ static double measured(const row *r) {
     pelt_decompose_desc desc = pelt_decompose_desc_default();
     desc.bones = r->bones;
     desc.transforms = r->kind;
-    desc.free_bones = true; /* the table has the errors of cloth in its best run */
+    desc.free_bones = true; /* the table has the least errors of cloth, those of free bones */
     pelt_decompose_report report;
     test_ok(&test, pelt_decompose(test.context, model, &desc, &report));
     pelt_model_destroy(model);

@@ -247,7 +247,7 @@ static void supports_do_not_leak(void **state) {
             double length = 0;
             for (uint32_t m = 0; m < driver->morph_count; m++)
                 length += length_at(&a.model->morphs.morphs[driver->morphs[m]], i);
-            bool is_outside = moved[i] < 0.03 * most; /* the 4 % hold in posed space; blending changes it at rest */
+            bool is_outside = moved[i] < 0.03 * most; /* 3 % in posed space can be 4 % at rest, by blending */
             outside += is_outside;
             inside += length > 0;
             assert_true(!is_outside || length == 0);

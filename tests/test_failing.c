@@ -337,7 +337,7 @@ static pelt_result retarget(pelt_context *context, pelt_model *model, pelt_model
     return pelt_retarget(context, other, &other->motions[0], matches, NULL, model, NULL);
 }
 
-/* A pose file of this skeleton, one of another skeleton, and evaluation of a pose. */
+/* Loads poses of a pose file and of a BVH skeleton, and evaluates the first of each. */
 static pelt_result pose(pelt_context *context, pelt_model *model, pelt_model *other) {
     (void)other;
     static const char *const files[] = {"pose.json", "rig.bvh"};

@@ -1,12 +1,12 @@
-/* Reading glTF: containers, buffers, every kind of accessor, nodes, meshes, skins, morphs, animations; what is refused
- * and with which sentence. */
+/* Reading glTF: containers, buffers, every kind of accessor, nodes, meshes, skins, morphs, animations; rejected files
+ * and their error messages. */
 #include "gltf_build.h"
 #include "io/meshopt.h"
 
 static const char *const mesh_text =
     "\"nodes\":[{\"mesh\":0}],\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0},\"indices\":1}]}]";
 
-/* Loads, calls `check`, ends. */
+/* Loads a file, calls `check` and frees everything. */
 static void with_model(gltf_build *b, const char *text, void (*check)(const pelt_model *model)) {
     test_context test;
     test_begin(&test, 1);
@@ -98,7 +98,7 @@ static void is_quantized(const pelt_model *model) {
     SAME_FLOATS(model->mesh.uvs, 0, 1, 1, 1 - 51 / 255.0f, 0, 0);
 }
 
-/* Positions i16, normals normalised i8 in the same view, uvs normalised u8: KHR_mesh_quantization. */
+/* KHR_mesh_quantization: positions i16, normals normalised i8 in the same view, UVs normalised u8. */
 static void quantized(void **state) {
     (void)state;
     gltf_build b = {0};
@@ -190,7 +190,7 @@ static void bounds(void **state) {
     build_fails(&b, text, PELT_ERROR_INPUT, "accessor 0: a position is not finite");
 }
 
-/* Made with meshoptimizer: the square with a stride of 16, and its indices both ways. */
+/* Made with meshoptimizer: the square with a stride of 16, and its indices in both encodings. */
 static const uint8_t packed_vertices[73] = {0xa0, 0,    0, 1, 0x3f, 0,    0,    0,    0xff, 0xff, 0xff,
                                             1,    0x3f, 0, 0, 0,    0x7e, 0x7d, 0x7e, 0,    0,    1,
                                             0x0c, 0,    0, 0, 0xff, 1,    0x0c, 0,    0,    0,    0x7e};
@@ -276,7 +276,7 @@ static void nodes(void **state) {
         build_fails(&b, cases[c].nodes, PELT_ERROR_INPUT, cases[c].words);
 }
 
-/* A matrix with shear is said to be simplified. */
+/* A matrix with shear is simplified, with a warning. */
 static void shear(void **state) {
     (void)state;
     gltf_build b = {0};
@@ -292,11 +292,11 @@ static void shear(void **state) {
 static void is_mirrored(const pelt_model *model) {
     const pelt_mesh *mesh = &model->mesh;
     assert_int_equal(mesh->part_count, 3);
-    SAME_FLOATS(mesh->positions, 10, 0, 0, 8, 0, 0, 10, 2, 0); /* moved to where the node stands … */
-    SAME_UINTS(mesh->triangles, 0, 2, 1, 3, 4, 5, 6, 7, 8);    /* … and turned, for it was mirrored */
+    SAME_FLOATS(mesh->positions, 10, 0, 0, 8, 0, 0, 10, 2, 0); /* moved to the position of the node … */
+    SAME_UINTS(mesh->triangles, 0, 2, 1, 3, 4, 5, 6, 7, 8);    /* … and reversed, since the node mirrors */
     SAME_FLOATS(mesh->normals, 0, 0, 1, 0, 0, 1, 0, 0, 1);
     SAME_FLOATS(mesh->tangents, -1, 0, 0, -1);
-    SAME_FLOATS(mesh->positions + 9, 0, 0, 0, 1, 0, 0); /* a flat node cannot be undone: the bone does it */
+    SAME_FLOATS(mesh->positions + 9, 0, 0, 0, 1, 0, 0); /* a singular node cannot be inverted: its bone applies it */
     SAME_FLOATS(model->skin.inverse_binds[1].m, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0);
     SAME_FLOATS(model->skin.inverse_binds[0].m, -0.5f, 0, 0, 5, 0, 0.5f, 0, 0, 0, 0, 0.5f, 0);
     assert_string_equal(mesh->parts[0].name, "tri");
@@ -336,7 +336,7 @@ static void some_normals(void **state) {
                has_made_normals);
 }
 
-/* Many nodes with one mesh, or one accessor in many primitives, must not multiply without limit. */
+/* Many nodes with one mesh, or one accessor in many primitives, must not multiply memory without limit. */
 static void bombs(void **state) {
     (void)state;
     gltf_build b = {0};

@@ -1,5 +1,5 @@
-/* glTF on the real characters: every file is read, written with each of its nouns replaced (by themselves), read again,
- * and must pose as before. */
+/* glTF on the real characters: every file is read, written with each kind of data replaced by itself, read again, and
+ * must have the same poses. */
 #include "support.h"
 
 #include "core/core.h"
@@ -17,7 +17,7 @@ static float *pose(test_context *test, const pelt_model *model, const pelt_motio
     return out;
 }
 
-/* The sum over vertices of the coordinates, their squares and products: nodes made anew may change the order. */
+/* The sum over vertices of the coordinates, their squares and products: rewritten nodes may change the order. */
 static void moments(const float *positions, size_t count, double out[9]) {
     memset(out, 0, 9 * sizeof *out);
     for (size_t i = 0; i < count; i++)
@@ -79,7 +79,7 @@ static pelt_model *load(test_context *test, const char *path) {
 static void rewrite(test_context *test, pelt_model *model, const char *folder, const char *name, uint32_t changed,
                     const char *extension) {
     char path[2200], what[2300];
-    const char *keep = getenv("PELT_KEEP"); /* a folder to look at what was written */
+    const char *keep = getenv("PELT_KEEP"); /* optional folder that keeps the written files */
     snprintf(path, sizeof path, "%s/%s_%x.%s", keep ? keep : folder, name, changed, extension);
     snprintf(what, sizeof what, "%s, changed %x", name, changed);
     struct px_document *document = model->document;

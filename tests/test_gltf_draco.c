@@ -1,4 +1,4 @@
-/* KHR_draco_mesh_compression: primitives become plain ones, and bad streams are refused. */
+/* KHR_draco_mesh_compression: primitives are decoded to plain ones; invalid streams are rejected. */
 #include "gltf_build.h"
 #include "gltf_written.h"
 
@@ -8,8 +8,9 @@
 
 /* ---- Files ------------------------------------------------------------------------------------------------ */
 
-/* Made with libdraco 1.5.5: a square with normals, texture coordinates, joints, weights and tangents, quantised to 11, 8,
- * 10, (joints are not), 8 and 6 bits; and one with exact positions and colours of three bytes, its vertices in order. */
+/* Made with libdraco 1.5.5: a square with normals, texture coordinates, joints, weights and tangents, quantised to 11,
+ * 8, 10, (joints are not), 8 and 6 bits; and one with exact positions and colours of three bytes, its vertices in
+ * order. */
 static const uint8_t edgebreaker[335] = {
     0x44, 0x52, 0x41, 0x43, 0x4f, 0x02, 0x02, 0x01, 0x01, 0x00, 0x00, 0x00, 0x04, 0x02, 0x05, 0x02, 0x00, 0x00, 0x01,
     0x1f, 0xff, 0x01, 0x11, 0xff, 0x01, 0x11, 0xff, 0x01, 0x11, 0xff, 0x01, 0x11, 0xff, 0x01, 0x11, 0xff, 0x01, 0x11,
@@ -49,7 +50,7 @@ static bool has_draco(void) {
     return has;
 }
 
-/* Skips a test of builds with libdraco where there is none. */
+/* Skips the test in builds without libdraco. */
 static void need_draco(void) {
     if (!has_draco())
         skip();
@@ -66,7 +67,7 @@ static void need_draco(void) {
 static const char exact_text[] =
     REQUIRED "\"materials\":[{\"name\":\"cloth\"}]," MESH(EXACT_PRIMITIVE("\"POSITION\":0,\"COLOR_0\":1"));
 
-/* Positions, indices and colours of a stream; `count` vertices and indices are said to be there. */
+/* Positions, indices and colours of a stream that claims `count` vertices and indices. */
 static void build_exact(gltf_build *b, const uint8_t *stream, size_t size, uint32_t count, uint32_t index_count) {
     memset(b, 0, sizeof *b);
     build_view(b, stream, size, "");
@@ -171,7 +172,7 @@ static void reads_quantised_rigs(void **state) {
     test_end(&test);
 }
 
-/* Arrays that are there without Draco too are read, unless the file says that the stream must be. */
+/* Fallback arrays outside Draco are read unless the file requires the extension. */
 static void plain_arrays_come_first(void **state) {
     (void)state;
     gltf_build b;
@@ -194,7 +195,7 @@ static void plain_arrays_come_first(void **state) {
     }
 }
 
-/* Arrays beside the stream, no accessor for its indices, strips, and two primitives with one stream. */
+/* Fallback arrays, a missing accessor of indices, strips, and two primitives that share a stream. */
 static void reads_other_primitives(void **state) {
     (void)state;
     need_draco();
@@ -231,7 +232,7 @@ static uint32_t number(const px_json *object, const char *key) {
     return (uint32_t)px_json_uint(px_json_get(object, key), 1000000, 1000000);
 }
 
-/* Nothing of the stream or of the extension is left, and the arrays are as the specification wants them. */
+/* The written file has neither the stream nor the extension; its arrays follow the specification. */
 static void writes_plain_files(void **state) {
     (void)state;
     need_draco();
@@ -312,7 +313,7 @@ static void refuses_what_does_not_fit(void **state) {
     };
     for (size_t c = 1; c < PX_COUNT(cases); c++) {
         build_exact(&b, sequential, sizeof sequential, 4, 6);
-        if (c == 1) { /* three components as five thousand others would be read: two are asked for */
+        if (c == 1) { /* a component type that differs from the stream's: two components are requested */
             b.accessors[0] = 0;
             build_accessor_text(&b, "{\"componentType\":5120,\"count\":4,\"type\":\"VEC3\"}");
             build_accessor_text(&b, "{\"componentType\":5125,\"count\":6,\"type\":\"SCALAR\"}");
@@ -335,7 +336,7 @@ static void refuses_what_does_not_fit(void **state) {
                 "POSITION: has another number of components");
 }
 
-/* Encoders leave out triangles without area, and some keep the old number of indices. */
+/* Encoders drop triangles without area, and some keep the old number of indices. */
 static void fewer_triangles_are_a_warning(void **state) {
     (void)state;
     need_draco();
@@ -369,7 +370,7 @@ static void refuses_other_streams(void **state) {
 #undef CHANGED
 }
 
-/* Streams that say that they are huge are refused before memory is taken for them. */
+/* Streams that claim huge sizes are rejected before memory is allocated. */
 static void refuses_huge_streams(void **state) {
     (void)state;
     need_draco();
@@ -401,7 +402,7 @@ static void refuses_huge_streams(void **state) {
     test_end(&test);
 }
 
-/* Bytes that are cut off or changed: an error or another mesh, never anything else. */
+/* Truncated or changed bytes: an error or another mesh, never a crash. */
 static void survives_damage(void **state) {
     (void)state;
     need_draco();
@@ -422,7 +423,7 @@ static void survives_damage(void **state) {
             else
                 build_exact(&b, sequential, size, 4, 6);
             memcpy(b.bytes, changed, size);
-            if (at < size) /* cut off: the view is shorter */
+            if (at < size) /* truncated: the view is shorter */
                 snprintf(b.views, sizeof b.views, "{\"buffer\":0,\"byteLength\":%zu}", at ? at : 1);
             build_glb(&b, which ? rig_text : exact_text);
             pelt_result result = pelt_load_memory(test.context, b.glb, b.glb_size, "test.glb", NULL, &model);

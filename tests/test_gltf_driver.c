@@ -1,4 +1,4 @@
-/* Drivers in glTF files: read, written anew and left alone; what does not hold together is left out with a warning. */
+/* Drivers in glTF files: read, rewritten and preserved; inconsistent drivers are dropped with a warning. */
 #include "gltf_build.h"
 
 #include "core/json.h"
@@ -11,7 +11,7 @@
     "{\"joint\":1,\"name\":\"hip\",\"part\":\"whole\",\"kernel\":\"thin-plate\",\"radius\":1,\"centres\":[],"          \
     "\"targets\":[]}]}"
 
-/* The rig with these root extras. */
+/* The rig with these extras at the root. */
 static const char *with_extras(gltf_build *b, const char *extras) {
     static char text[8192];
     memset(b, 0, sizeof *b);
@@ -52,7 +52,7 @@ static void drivers_are_read(void **state) {
 
 /* ---- Writing ---------------------------------------------------------------------------------------------- */
 
-/* Writes the model and reads it again; the JSON of the root's extras ("" without) goes to `extras`. */
+/* Writes the model and reads it again; stores the JSON of the root's extras in `extras` ("" if none). */
 static pelt_model *again(test_context *test, const pelt_model *model, char extras[static 4096]) {
     px_buffer bytes = {.context = test->context}, text = {.context = test->context};
     test_ok(test, px_save_memory(test->context, model, "out.glb", NULL, &bytes));
@@ -71,7 +71,7 @@ static pelt_model *again(test_context *test, const pelt_model *model, char extra
     return copy;
 }
 
-/* Loads the rig with extras, says that nouns changed, and looks at what is written. */
+/* Loads the rig with extras, marks data as changed, and checks the written file. */
 static void rewrite(const char *from, uint32_t changed, bool drivers, const char *wanted) {
     gltf_build b;
     test_context test;
@@ -104,7 +104,7 @@ static void others_extras_stay(void **state) {
     rewrite("7", PELT_CHANGED_DRIVERS, false, "7");
 }
 
-/* Nodes that are numbered anew: other joints, or no document at all. */
+/* Renumbered nodes: other joints, or no document. */
 static void drivers_find_new_nodes(void **state) {
     (void)state;
     gltf_build b;

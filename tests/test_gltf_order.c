@@ -1,4 +1,4 @@
-/* glTF files whose vertices are in the order of their bones: the same triangles, corner by corner. */
+/* glTF files with vertices sorted by bones: the triangles are the same, corner by corner. */
 #include "gltf_build.h"
 #include "gltf_written.h"
 
@@ -36,7 +36,7 @@ static void assert_same_corners(const pelt_model *a, const pelt_model *b) {
     }
 }
 
-/* How often a vertex of a part has other bones than the one before. */
+/* Number of vertices of a part whose bones differ from those of the previous vertex. */
 static uint32_t count_changes(const pelt_model *model) {
     uint32_t changes = 0, count = model->mesh.vertex_count;
     px_influences *rows = malloc(count * sizeof *rows);
@@ -74,7 +74,7 @@ static void scenes_keep_their_corners(void **state) {
         model->clip_count = 0;
         pelt_model *kept = save_and_load(&test, model, path, PELT_ORDER_KEPT);
         pelt_model *made = save_and_load(&test, model, path, PELT_ORDER_SKIN);   /* all accessors are new */
-        pelt_model *sorted = save_and_load(&test, kept, other, PELT_ORDER_SKIN); /* all are those of a file */
+        pelt_model *sorted = save_and_load(&test, kept, other, PELT_ORDER_SKIN); /* all accessors come from a file */
         assert_same_corners(kept, made);
         assert_same_corners(kept, sorted);
         if (strcmp(names[n], "production") == 0)
@@ -87,7 +87,7 @@ static void scenes_keep_their_corners(void **state) {
     }
 }
 
-/* Joints that alternate, a list without indices beside small ones into the same arrays, and colours of 3 bytes. */
+/* Alternating joints, a non-indexed list next to indexed primitives on the same arrays, and colours of 3 bytes. */
 static pelt_model *load_list(test_context *test, gltf_build *b) {
     enum { COUNT = 60 };
     float positions[COUNT * 3] = {0};
@@ -125,7 +125,7 @@ static void lists_and_shared_arrays(void **state) {
     pelt_model *model = load_list(&test, &b), *sorted = save_and_load(&test, model, path, PELT_ORDER_SKIN);
     assert_same_corners(model, sorted);
     assert_int_equal(count_changes(model), 119);
-    assert_int_equal(count_changes(sorted), 3); /* once in each part, and between them */
+    assert_int_equal(count_changes(sorted), 3); /* one change in each part, and one between them */
     test_ok(&test, pelt_vertex_attribute(test.context, sorted, "COLOR_0", colors));
     for (size_t i = 0; i < 120; i++)
         assert_true(fabsf(255 * colors[i] - sorted->mesh.positions[3 * i]) < 1e-3f);
@@ -138,7 +138,7 @@ static void lists_and_shared_arrays(void **state) {
     test_end(&test);
 }
 
-/* Arrays that Pelt does not read may be too short, or have what lies outside: a sentence, and no file. */
+/* Arrays that Pelt does not read may be too short or have sparse indices out of range: an error, and no file. */
 static void bad_arrays_are_refused(void **state) {
     (void)state;
     static const char *const colors[] = {

@@ -1,4 +1,4 @@
-/* Reading glTF: skins, morphs, animations; containers, URIs and what is refused before anything is read. */
+/* Reading glTF: skins, morphs, animations; containers, URIs and files rejected before reading. */
 #include "gltf_build.h"
 
 #include <sys/stat.h>
@@ -29,7 +29,7 @@ static void rig(void **state) {
     assert_int_equal(morph->first_vertex, 4);
     assert_int_equal(morph->vertex_count, 4);
     SAME_FLOATS(&morph->weight, 0.25f);
-    SAME_FLOATS(morph->positions, 0, 0, 2, 0, 0, 4, 0, 0, 6, 0, 0, 8); /* scaled as its node is */
+    SAME_FLOATS(morph->positions, 0, 0, 2, 0, 0, 4, 0, 0, 6, 0, 0, 8); /* scaled with its node */
     assert_int_equal(model->motion_count, 2);
     assert_string_equal(model->motions[0].name, "turn");
     assert_int_equal(model->motions[1].tracks[0].path, PELT_PATH_WEIGHTS);
@@ -264,7 +264,7 @@ static void containers(void **state) {
         text_fails(cases[c].text, cases[c].size, cases[c].result, cases[c].words);
 }
 
-/* A square in base64, with what may follow the data of a GLB. */
+/* A square in base64, with optional chunks after the data of a GLB. */
 static void data_uri(void **state) {
     (void)state;
     static const char text[] =
@@ -295,7 +295,7 @@ static void write_file(const char *path, const void *data, size_t size) {
 static void neighbours(void **state) {
     (void)state;
     static const struct {
-        const char *uri, *words; /* NULL: it works */
+        const char *uri, *words; /* NULL: success */
     } cases[] = {
         {"a%20b.bin", NULL},
         {"sub/a%20b.bin", NULL},

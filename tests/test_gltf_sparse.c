@@ -1,4 +1,5 @@
-/* Morph targets that are mostly zero in glTF files: plain arrays, each with a view; sparse accessors only on request. */
+/* Morph targets that are mostly zero in glTF files: plain arrays, each with a view; sparse accessors only on
+ * request. */
 #include "gltf_written.h"
 #include "view_models.h"
 
@@ -11,7 +12,7 @@ typedef struct bench {
     written w;
 } bench;
 
-/* `count` morphs; morph m moves the vertices [first, first + moved[m]). Written, looked at, and read again. */
+/* `count` morphs; morph m moves the vertices [first, first + moved[m]). Written, inspected, and read again. */
 static void begin(bench *t, const uint32_t *moved, uint32_t count, bool sparse) {
     float positions[3 * VERTICES] = {0};
     *t = (bench){0};
@@ -61,7 +62,7 @@ static const px_json *target_accessor(const bench *t, uint32_t m) {
     return item(t->w.root, "accessors", (uint32_t)px_json_uint(px_json_get(target, "POSITION"), UINT32_MAX, 0));
 }
 
-/* The view of a target's accessor; UINT32_MAX: it has none. */
+/* The view of a target's accessor; UINT32_MAX: none. */
 static uint32_t view_of(const bench *t, uint32_t m) {
     return (uint32_t)px_json_uint(px_json_get(target_accessor(t, m), "bufferView"), UINT32_MAX, UINT32_MAX);
 }
@@ -86,7 +87,7 @@ static void targets_are_plain_arrays(void **state) {
     end(&t);
 }
 
-/* On request: those that are mostly zero have no view. Zeros have one all the same. */
+/* On request, targets that are mostly zero have no view. All-zero targets still have one. */
 static void targets_may_be_sparse(void **state) {
     (void)state;
     bench t;

@@ -1,5 +1,5 @@
-/* Skin weights written as whole numbers: they sum to exactly 255 or 65,535, each is next to its weight, and those that
- * are too small are gone. */
+/* Skin weights quantised to integers: they sum to exactly 255 or 65,535, each is next to its weight, and weights that
+ * are too small are removed. */
 #include "gltf_written.h"
 #include "view_models.h"
 
@@ -10,7 +10,7 @@ typedef struct rows {
     float weights[VERTICES][PELT_MAX_INFLUENCES];
 } rows;
 
-/* Random rows, largest first, some of them with hardly anything beside the first weight. */
+/* Random rows, largest first; some have hardly any weight besides the first. */
 static void random_rows(uint32_t influence_count, rows *r) {
     test_random random = {influence_count};
     r->influence_count = influence_count;
@@ -62,7 +62,7 @@ static pelt_model *make_skinned(pelt_context *context, const rows *r) {
     return model;
 }
 
-/* A number of an attribute of the only primitive; 0 where the file has no such set. */
+/* An element of an attribute of the only primitive; 0 if the file has no such set. */
 static uint32_t number(const written *w, const char *attribute, uint32_t set, uint32_t vertex, uint32_t component,
                        uint32_t *type) {
     char name[24];
@@ -92,19 +92,19 @@ static void check_vertex(const written *w, const rows *r, uint32_t i, uint32_t t
         uint32_t type = wanted, joint_type, n = number(w, "WEIGHTS", k / 4, i, k % 4, &type);
         assert_int_equal(type, wanted);
         double exact = k < r->influence_count ? (double)r->weights[i][k] * total : 0;
-        assert_true(fabs(n - exact) < 1 + 1e-3); /* the row's own sum is 1 to float accuracy only */
+        assert_true(fabs(n - exact) < 1 + 1e-3); /* the sum of the row is 1 to float accuracy only */
         assert_true(n <= last);
         sum += n;
         last = n;
         uint32_t joint = number(w, "JOINTS", k / 4, i, k % 4, &joint_type);
-        assert_int_equal(joint, n > 0 ? (i + k) % BONES : 0); /* joints of no weight are 0, as glTF asks */
+        assert_int_equal(joint, n > 0 ? (i + k) % BONES : 0); /* glTF requires joint 0 for zero weights */
     }
     assert_int_equal(sum, total);
 }
 
 typedef void rows_fn(const written *w, const rows *r, uint32_t total);
 
-/* Writes the rows in both ways and hands over what is in the files. */
+/* Writes the rows in both ways and checks the data of the files. */
 static void write_rows(const rows *r, rows_fn *check) {
     char folder[1024], path[1100];
     test_context test;
@@ -149,9 +149,9 @@ static void check_known(const written *w, const rows *r, uint32_t total) {
         assert_int_equal(number(w, "WEIGHTS", 0, 0, k, &type), third);
     assert_int_equal(number(w, "WEIGHTS", 0, 1, 0, &type), (total + 1) / 2); /* half of an odd number */
     assert_int_equal(number(w, "WEIGHTS", 0, 1, 1, &type), total / 2);
-    assert_int_equal(number(w, "WEIGHTS", 0, 2, 0, &type), total); /* what is next to nothing is nothing … */
+    assert_int_equal(number(w, "WEIGHTS", 0, 2, 0, &type), total); /* a tiny weight becomes 0 … */
     assert_int_equal(number(w, "WEIGHTS", 0, 2, 1, &type), 0);
-    assert_int_equal(number(w, "JOINTS", 0, 2, 1, &type), 0); /* … and belongs to nobody */
+    assert_int_equal(number(w, "JOINTS", 0, 2, 1, &type), 0); /* … and its joint becomes 0 */
     assert_int_equal(number(w, "WEIGHTS", 0, 3, 0, &type), total - total / 5);
     assert_int_equal(number(w, "WEIGHTS", 0, 3, 1, &type), total / 5);
     check_vertex(w, r, 4, total);
@@ -175,7 +175,7 @@ static void known_weights(void **state) {
     write_rows(&r, check_known);
 }
 
-/* Vertices with more bones than the programs blend that will play the file are counted in a warning. */
+/* Vertices with more influences than common players blend are counted in a warning. */
 static void players_that_blend_less(void **state) {
     (void)state;
     static const struct {
@@ -197,7 +197,7 @@ static void players_that_blend_less(void **state) {
         pelt_model *model = make_skinned(test.context, &r), *again;
         pelt_save_desc desc = pelt_save_desc_default();
         desc.player_influences = cases[c].played;
-        for (int pass = 0; pass < 2; pass++) { /* a new skin, then that of a file */
+        for (int pass = 0; pass < 2; pass++) { /* a new skin, then one read from a file */
             test.log[0] = 0;
             test_ok(&test, pelt_save(test.context, model, path, &desc));
             assert_int_equal(strstr(test.log, "bones") != NULL, cases[c].words != NULL);

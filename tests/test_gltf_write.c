@@ -1,4 +1,4 @@
-/* Writing glTF: what is not touched comes back as it was, what changed is written anew, what nothing refers to goes. */
+/* Writing glTF: unchanged data is preserved, changed data is rewritten, unreferenced data is removed. */
 #include "core/skin_parts.h"
 #include "gltf_build.h"
 #include "gltf_written.h"
@@ -47,12 +47,12 @@ static pelt_model *reload(bench *t) {
     const char *paths[] = {t->path};
     pelt_model *model;
     pelt_load_desc desc = pelt_load_desc_default();
-    desc.join = "none"; /* the motions of the file, each */
+    desc.join = "none"; /* every motion of the file */
     test_ok(&t->test, pelt_load(t->test.context, paths, 1, &desc, &model));
     return model;
 }
 
-/* Both models put every vertex at the same place, at rest and in the middle of every motion. */
+/* Both models have the same vertex positions, at rest and in the middle of every motion. */
 static void same_poses(bench *t, const pelt_model *a, const pelt_model *b) {
     assert_int_equal(a->mesh.vertex_count, b->mesh.vertex_count);
     assert_int_equal(a->motion_count, b->motion_count);
@@ -92,7 +92,7 @@ static void untouched(void **state) {
     end(&t);
 }
 
-/* .glb to .gltf with a .bin beside, and that to .glb. */
+/* .glb to .gltf with a separate .bin, and that to .glb. */
 static void there_and_back(void **state) {
     (void)state;
     bench t;
@@ -138,7 +138,7 @@ static void compressed(void **state) {
         px_json_get(px_json_get(item(w.root, "bufferViews", 1), "extensions"), "EXT_meshopt_compression");
     is_text(&t.test, px_json_get(packed_json, "byteOffset"), "48");
     forget(&w);
-    t.model->changed = PELT_CHANGED_POSITIONS; /* now nothing uses the view, nor then the extension */
+    t.model->changed = PELT_CHANGED_POSITIONS; /* now the view is unused, and then the extension is too */
     test_ok(&t.test, pelt_save(t.test.context, t.model, t.path, NULL));
     look(&t.test, t.path, &w);
     assert_int_equal(px_json_count(px_json_get(w.root, "bufferViews")), 2);
@@ -160,7 +160,7 @@ static void changed_positions(void **state) {
     t.model->changed = PELT_CHANGED_POSITIONS;
     test_ok(&t.test, pelt_save(t.test.context, t.model, t.path, NULL));
     look(&t.test, t.path, &w);
-    /* Nine accessors, of which both meshes' positions were one: it goes, two come. */
+    /* Nine accessors, of which one was the positions of both meshes: it is removed, two are added. */
     assert_int_equal(px_json_count(px_json_get(w.root, "accessors")), 10);
     assert_int_equal(px_json_count(px_json_get(w.root, "bufferViews")), 10);
     uint64_t at = px_json_uint(
@@ -178,7 +178,7 @@ static void changed_positions(void **state) {
     end(&t);
 }
 
-/* Every noun on its own, and all, replaced by itself: the same poses. */
+/* Each kind of data alone, and all together, replaced by itself: the poses are the same. */
 static void changed_nouns(void **state) {
     (void)state;
     for (uint32_t changed = 1; changed < 32; changed++) {
@@ -196,7 +196,7 @@ static void changed_nouns(void **state) {
     }
 }
 
-/* The rigid part gets weights: it leaves its node's space for the skin's. */
+/* The rigid part gets weights: it moves from its node's space to the skin's. */
 static void newly_skinned(void **state) {
     (void)state;
     bench t;
@@ -215,7 +215,7 @@ static void newly_skinned(void **state) {
     end(&t);
 }
 
-/* One mesh on two nodes: after a change of one they are two meshes. Two skins with the same joints stay two. */
+/* One mesh on two nodes: after a change of one they are two meshes. Two skins with the same joints stay separate. */
 static void instances(void **state) {
     (void)state;
     bench t;
@@ -242,7 +242,7 @@ static void instances(void **state) {
     end(&t);
 }
 
-/* An extension that we do not know may refer to any accessor: none is renumbered. */
+/* An unknown extension may refer to any accessor: none is renumbered. */
 static void unknown_extension(void **state) {
     (void)state;
     bench t;
@@ -267,13 +267,13 @@ static uint32_t offset_of(const px_json *root, uint32_t view) {
     return (uint32_t)px_json_uint(px_json_get(item(root, "bufferViews", view), "byteOffset"), 9999, 9999);
 }
 
-/* Views that overlap are moved together, once, and keep their alignment. */
+/* Overlapping views are moved together, once, and keep their alignment. */
 static void overlapping_views(void **state) {
     (void)state;
     bench t;
     written w;
     begin(&t, "out.glb");
-    build_square(&t.b); /* view 0: goes with the old positions */
+    build_square(&t.b); /* view 0: removed with the old positions */
     static const uint16_t shared[] = {9, 0, 1, 2, 2, 1, 3, 9, 9, 9};
     memcpy(t.b.bytes + t.b.size, shared, sizeof shared);
     t.b.size += sizeof shared;
@@ -301,7 +301,7 @@ static void overlapping_views(void **state) {
     end(&t);
 }
 
-/* Weights that do not sum to one are an error of the source; it is not handed on. */
+/* Weights that do not sum to one are an error of the source file; they are normalised when written. */
 static void mended(void **state) {
     (void)state;
     bench t;
@@ -320,8 +320,8 @@ static void mended(void **state) {
     is_text(&t.test, item(w.root, "skins", 0), "{\"joints\":[1,2]}");
     assert_int_equal(px_json_count(px_json_get(w.root, "accessors")), 3);
     float weights[2];
-    memcpy(weights, w.binary + 16, sizeof weights);                         /* behind the position and the joints */
-    assert_true(fabs((double)weights[0] + (double)weights[1] - 1) <= 2e-7); /* what the specification allows */
+    memcpy(weights, w.binary + 16, sizeof weights);                         /* after the position and the joints */
+    assert_true(fabs((double)weights[0] + (double)weights[1] - 1) <= 2e-7); /* tolerance of the specification */
     SAME_FLOATS(weights, 1 / 3.0f, 2 / 3.0f);
     forget(&w);
     end(&t);
@@ -370,7 +370,7 @@ static void images(void **state) {
 
 /* ---- From nothing ----------------------------------------------------------------------------------------- */
 
-/* A model as a reader of another format would make it: parts that share `count` vertices, one triangle each. */
+/* A model as a reader of another format would create it: parts that share `count` vertices, one triangle each. */
 static pelt_model *make_model(bench *t, uint32_t count) {
     pelt_model *model;
     test_ok(&t->test, pelt_model_create(t->test.context, &model));
@@ -436,7 +436,7 @@ static void from_nothing(void **state) {
         is_text(&t.test, item(w.root, "scenes", 0), "{\"nodes\":[2,3]}"); /* the mesh, a new root over both joints */
         const px_json *mesh = item(w.root, "meshes", 0), *second = item(mesh, "primitives", 1);
         is_text(&t.test, px_json_get(second, "attributes"),
-                "{\"POSITION\":0,\"TEXCOORD_0\":1,\"JOINTS_0\":5,\"WEIGHTS_0\":6}"); /* as the first: shared */
+                "{\"POSITION\":0,\"TEXCOORD_0\":1,\"JOINTS_0\":5,\"WEIGHTS_0\":6}"); /* shared with the first */
         uint32_t indices = (uint32_t)px_json_uint(px_json_get(second, "indices"), 99, 99);
         is_text(&t.test, px_json_get(item(w.root, "accessors", indices), "componentType"), cases[c].component);
         forget(&w);
@@ -469,8 +469,8 @@ static void nothing(void **state) {
 
 /* ---- Scenes ----------------------------------------------------------------------------------------------- */
 
-/* A part that joins a skin moves with its node to the scenes that showed it; what else the node is needed for gets a new
- * node in its place. */
+/* A part that joins a skin moves with its node to the scenes that contain it; if the node has other uses, a new node
+ * takes its place. */
 static void several_scenes(void **state) {
     (void)state;
     static const struct {

@@ -1,4 +1,4 @@
-/* Recognising, loading, saving: the drivers around the formats. */
+/* Detecting, loading and saving formats: the code around the format readers and writers. */
 #include "support.h"
 
 #include "io/io.h"
@@ -110,7 +110,7 @@ static void test_sequences(void **state) {
     (void)state;
     test_context test;
     test_begin(&test, 1);
-    for (int k = 0; k < 12; k++) { /* 10 and 11 must come after 9 */
+    for (int k = 0; k < 12; k++) { /* 10 and 11 must sort after 9 */
         char name[32];
         snprintf(name, sizeof name, "f_%d.obj", k);
         put_triangle(name, k, "f 1 2 3");
@@ -200,7 +200,7 @@ static void test_sequence_round_trip(void **state) {
     assert_int_equal(model->clips[0].frame_count, 2);
     assert_string_equal(model->format, "OBJ");
     pelt_model_destroy(model);
-    check_sequence(&test, in_folder("t.pc2"), 2); /* a cache alone is its points */
+    check_sequence(&test, in_folder("t.pc2"), 2); /* a cache alone is a model of points */
     test_end(&test);
 }
 
@@ -232,7 +232,7 @@ static void test_detection(void **state) {
     (void)state;
     test_context test;
     test_begin(&test, 1);
-    put("cache.bin", ""); /* filled below: content counts more than the extension */
+    put("cache.bin", ""); /* filled below: content takes precedence over the extension */
     FILE *file = fopen(in_folder("cache.bin"), "wb");
     unsigned char head[32] = "POINTCACHE2";
     head[12] = 1;
@@ -247,7 +247,7 @@ static void test_detection(void **state) {
     test_end(&test);
 }
 
-/* A cache that does not fit, or is none, leaves the model alone. */
+/* A cache that does not fit, or is not a cache, leaves the model unchanged. */
 static void test_cache_in_memory(void **state) {
     (void)state;
     test_context test;
@@ -269,7 +269,7 @@ static void test_cache_in_memory(void **state) {
     test_fails(&test, pelt_load_cache_memory(test.context, mesh, strlen(mesh), "b.obj", NULL, model), PELT_ERROR_INPUT,
                "not a cache");
     assert_ptr_equal(model->mesh.points.of, points);
-    static char name[100000]; /* the clip's: a block of its own, asked for when the mesh is ready for the cache */
+    static char name[100000]; /* name of the clip: its own allocation, made after the mesh is prepared for the cache */
     memset(name, 'n', sizeof name);
     memcpy(name + sizeof name - 5, ".pc2", 5);
     for (uint64_t n = 1;; n++) {
@@ -297,7 +297,7 @@ static void test_output_is_atomic(void **state) {
     test_ok(&test, px_output_open(output, in_folder("old.txt"), &file));
     test_ok(&test, px_output_write(file, "new", 3));
     test_ok(&test, px_output_open(output, in_folder("second.txt"), &file));
-    assert_int_equal(file_count(), 3); /* old and two temporaries */
+    assert_int_equal(file_count(), 3); /* the old file and two temporary files */
     px_output_abort(output);
     assert_int_equal(file_count(), 1);
 
@@ -323,8 +323,8 @@ static void check_text(const char *name, const char *wanted) {
     assert_string_equal(text, wanted);
 }
 
-/* Files are renamed one after the other. Where one cannot be, those before it are as they were: the file that existed
- * has its old content again, the one that did not is gone. The main file, opened first, is the last to appear. */
+/* Files are renamed one after the other. If one fails, earlier ones are rolled back: an existing file has its old
+ * content again, a new one is deleted. The main file, opened first, is renamed last. */
 static void test_all_are_renamed_or_none(void **state) {
     (void)state;
     static const char *const names[] = {"main.txt", "second.txt", "third.txt"};
@@ -368,7 +368,7 @@ static void wait_for_alarms(int count) {
         usleep(1000);
 }
 
-#define PIPE_SIZE ((size_t)1 << 18) /* more than a pipe holds: who writes it waits for who reads */
+#define PIPE_SIZE ((size_t)1 << 18) /* larger than a pipe's buffer: the writer waits for the reader */
 
 typedef struct pipe_end {
     const char *path;
@@ -376,7 +376,7 @@ typedef struct pipe_end {
     size_t done; /* bytes */
 } pipe_end;
 
-/* The other end of the pipe: opens it late and is slow, so that each call of the main thread is interrupted. */
+/* The other end of the pipe: opens late and is slow, so that each call of the main thread is interrupted. */
 static void *run_slow_end(void *user) {
     static char bytes[PIPE_SIZE];
     pipe_end *end = user;
@@ -389,7 +389,7 @@ static void *run_slow_end(void *user) {
     return NULL;
 }
 
-/* Signals that do not cancel interrupt open, read and write (EINTR); they are called again. */
+/* Signals that do not cancel interrupt open, read and write (EINTR); the calls are repeated. */
 static void test_interrupted_calls(void **state) {
     (void)state;
     test_context test;
@@ -405,7 +405,7 @@ static void test_interrupted_calls(void **state) {
     pipe_end ends[2] = {{.path = path, .reads = true}, {.path = path, .reads = false}};
     for (size_t n = 0; n < 2; n++) {
         pthread_t thread;
-        pthread_sigmask(SIG_BLOCK, &alarm_only, NULL); /* inherited: only the main thread is interrupted */
+        pthread_sigmask(SIG_BLOCK, &alarm_only, NULL); /* inherited: only the main thread gets signals */
         assert_int_equal(pthread_create(&thread, NULL, run_slow_end, &ends[n]), 0);
         pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
         setitimer(ITIMER_REAL, &(struct itimerval){{0, 3000}, {0, 3000}}, NULL);
@@ -438,7 +438,7 @@ static void test_cancel_leaves_nothing(void **state) {
         pelt_model_destroy(model);
         test_end(&test);
         if (result == PELT_OK) {
-            assert_true(at > 2); /* it was really asked on the way */
+            assert_true(at > 2); /* cancel was polled during the operation */
             assert_int_equal(file_count(), 4);
             return;
         }
@@ -461,7 +461,7 @@ static void test_failed_allocations(void **state) {
     put_triangle("m_0.obj", 0, "f 1 2 3");
     put_triangle("m_1.obj", 1, "f 1 2 3");
     test_fail_each_allocation(1, load_and_save, NULL);
-    assert_int_equal(file_count(), 4); /* no temporary stays */
+    assert_int_equal(file_count(), 4); /* no temporary file remains */
 }
 
 int main(void) {

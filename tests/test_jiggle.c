@@ -1,5 +1,5 @@
-/* The stepping object: the skin is where all rests, tissue swings as fast and as far as it is told, time is cut as one
- * likes, and nothing breaks it. */
+/* The stepping API: at rest the result is the skin; frequency and amplitude match the settings; results do not depend
+ * on the step size; no input makes it diverge. */
 #include "core/rotation.h"
 #include "jiggle/object.h"
 #include "scenes.h"
@@ -12,7 +12,7 @@ typedef struct fixture {
     test_context test;
     pelt_model *model;
     pelt_jiggle *jiggle;
-    pelt_transform *locals;              /* [joint] a pose to be changed */
+    pelt_transform *locals;              /* [joint] a pose that tests change */
     float *positions, *normals, *others; /* [vertex][3] */
     size_t floats;                       /* of these */
 } fixture;
@@ -49,7 +49,7 @@ static void end(fixture *f) {
 
 static pelt_jiggle_desc small(void) {
     pelt_jiggle_desc desc = pelt_jiggle_desc_default();
-    desc.frequency = 8; /* softer than most, so that there is something to see */
+    desc.frequency = 8; /* softer than the default, so that motion is measurable */
     desc.damping = 4;
     desc.particles = PARTICLES;
     desc.softness = PELT_JIGGLE_SOFTNESS_EVEN;
@@ -68,7 +68,7 @@ static void sample(fixture *f, float time) {
     pelt_motion_sample(f->model, &f->model->motions[0], time, f->locals, NULL);
 }
 
-/* How far shown particles are from the skin, in cells. */
+/* Largest distance of shown particles from the skin, in cells. */
 static double farthest(const pelt_jiggle *j) {
     double most = 0;
     for (size_t p = 0; p < j->lattice.particle_count; p++) {
@@ -98,7 +98,7 @@ static void rest_is_the_mesh(void **state) {
     end(&f);
 }
 
-/* In any pose that is held, to the last bit. */
+/* In any constant pose, exact to the last bit. */
 static void a_held_pose_is_a_fixed_point(void **state) {
     (void)state;
     for (int bent = 0; bent < 2; bent++) {
@@ -120,7 +120,7 @@ static void a_held_pose_is_a_fixed_point(void **state) {
     }
 }
 
-/* δ = 0, or pinned everywhere: what is shown is the skin, at every time. */
+/* δ = 0, or all particles pinned: the result is the skin at every time. */
 static void without_delta_there_is_only_the_skin(void **state) {
     (void)state;
     fixture f, plain;
@@ -152,7 +152,7 @@ static void without_delta_there_is_only_the_skin(void **state) {
 
 /* ---- Physics ---------------------------------------------------------------------------------------------- */
 
-/* Free tissue swings as one at frequency · √(1 − δ), and damping is what was asked for, whatever the substep. */
+/* Free tissue oscillates as one at frequency · √(1 − δ), with the requested damping, for any substep. */
 static void tissue_swings_as_told(void **state) {
     (void)state;
     static const double substeps[] = {1.0 / 60, 1.0 / 240, 1.0 / 480};
@@ -185,12 +185,12 @@ static void tissue_swings_as_told(void **state) {
         double frequency = (crossings - 1) / 2 / (last - first);
         printf("substep %g: %.3f Hz, amplitude %.3f after 3 s\n", substeps[n], frequency, highest);
         assert_true(fabs(frequency - 3) < 0.06);
-        assert_true(highest > 0.19 && highest < 0.24); /* exp(−3 / 2) = 0.223, and less at the first peak behind it */
+        assert_true(highest > 0.19 && highest < 0.24); /* exp(−3 / 2) = 0.223, and less at the first peak after it */
         end(&f);
     }
 }
 
-/* The rest pose was modelled under gravity. Lying on the side, free tissue sags by δ |g − R g| / (ω² (1 − δ)). */
+/* The rest pose was modelled under gravity. Lying on its side, free tissue sags by δ |g − R g| / (ω² (1 − δ)). */
 static void gravity_leaves_the_rest_pose_alone(void **state) {
     (void)state;
     fixture f;
@@ -215,7 +215,7 @@ static void gravity_leaves_the_rest_pose_alone(void **state) {
     end(&f);
 }
 
-/* Air that moves pushes by drag · wind; air that rests brakes what moves through it. */
+/* Moving air pushes by drag · wind; still air slows moving tissue. */
 static void wind_pushes(void **state) {
     (void)state;
     fixture f;
@@ -228,7 +228,7 @@ static void wind_pushes(void **state) {
     run(f.jiggle, 4, 1.0 / 60);
     double omega = 2 * 180 * PX_DEGREE * desc.frequency, a = 0.5 * 2 * 3 / (omega * omega * 0.5);
     assert_true(fabs((double)(f.jiggle->shown[2] - f.jiggle->skin[2]) - a) < 0.02 * a);
-    /* The body travels at the wind's speed against it: the same lag. */
+    /* The body moves at the wind's speed against it: the same lag. */
     pelt_jiggle_set_forces(f.jiggle, &(pelt_jiggle_forces){.drag = 3});
     float start = f.locals[0].translation[2];
     for (int k = 0; k < 4 * 60; k++) {
@@ -249,7 +249,7 @@ static void bounce(fixture *f, double time) {
     px_rotation_store(px_rotation_about(0, 0.3 * (1 - cos(turn / 2))), f->locals[2].rotation);
 }
 
-/* Frames that meet a substep, and such that lie between them. */
+/* Frames at substep boundaries, and between them. */
 static void frames_per_second_do_not_matter(void **state) {
     (void)state;
     static const int rates[] = {240, 120, 60, 30, 90, 210};
@@ -331,7 +331,7 @@ static void start_from(pelt_jiggle *j, start kind, test_random *random) {
         }
 }
 
-/* Back within 1 % of a cell 5 s later, for every start, size, substep and step. */
+/* Back within 1 % of a cell after 5 s, for every start, size, substep and step. */
 static void everything_recovers(void **state) {
     (void)state;
     static const struct {
@@ -358,7 +358,7 @@ static void everything_recovers(void **state) {
     }
 }
 
-/* Nothing to hold it, nothing to damp it, the stiffest and the softest: finite all the same. */
+/* No anchors, no damping, highest and lowest stiffness: results stay finite. */
 static void no_setting_breaks_it(void **state) {
     (void)state;
     test_random random = {5};
@@ -379,7 +379,7 @@ static void no_setting_breaks_it(void **state) {
     }
 }
 
-/* Poses that jump, are not finite or tremendous; the tissue is back when the rig is. */
+/* Poses that jump, are not finite or huge; the tissue recovers when the rig does. */
 static void bad_poses_pass(void **state) {
     (void)state;
     fixture f;
@@ -413,7 +413,7 @@ static void bad_poses_pass(void **state) {
 
 /* ---- Values, limits and colliders ------------------------------------------------------------------------- */
 
-/* Shakes the rig hard and gives how far each half got from the skin, in cells: below and above the chest. */
+/* Shakes the rig hard; returns the largest distance of each half from the skin, in cells: below and above the chest. */
 static void shake(fixture *f, double out[2]) {
     const px_lattice *l = &f->jiggle->lattice;
     out[0] = out[1] = 0;
@@ -481,7 +481,7 @@ static void max_distance_holds(void **state) {
     end(&f);
 }
 
-/* How deep vertices lie in a ball, units; 0: none does. */
+/* Penetration depth of vertices in a ball; 0: none. */
 static double depth_in_ball(fixture *f, const float centre[3], double radius) {
     double deepest = 0;
     pelt_jiggle_positions(f->jiggle, f->positions, NULL);
@@ -494,7 +494,7 @@ static double depth_in_ball(fixture *f, const float centre[3], double radius) {
     return deepest;
 }
 
-/* A ball presses into the belly: of what the skin would let in, little is left; and it leaves no trace. */
+/* A ball presses into the belly: most of the penetration is removed, and the tissue recovers fully afterwards. */
 static void colliders_keep_tissue_out(void **state) {
     (void)state;
     static const pelt_collider kinds[] = {
@@ -509,7 +509,7 @@ static void colliders_keep_tissue_out(void **state) {
         fixture f;
         pelt_jiggle_desc desc = small();
         desc.particles = 1000;
-        desc.bone_radius = 0; /* the belly has one, which would hold against anything */
+        desc.bone_radius = 0; /* the bone in the belly would hold the particles fixed */
         desc.collider_count = 1;
         desc.colliders = &kinds[n];
         begin(&f, &desc, 1);

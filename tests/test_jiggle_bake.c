@@ -1,4 +1,4 @@
-/* Baking: the same tissue as live stepping gives, at any rate of frames, and loops without a seam. On a small troll. */
+/* Baking: equal to live stepping, at any frame rate, and seamless loops. On a small troll. */
 #include "support.h"
 
 #include "scenes.h"
@@ -80,7 +80,7 @@ static void the_clip_is_that_of_the_motion(void **state) {
     end(&b);
 }
 
-/* Whoever steps by the substep has the same bits. */
+/* Live steps of one substep give the same bits. */
 static void live_stepping_is_the_same(void **state) {
     (void)state;
     baked b;
@@ -109,13 +109,13 @@ static void live_stepping_is_the_same(void **state) {
     end(&b);
 }
 
-/* Frames change nothing in what is computed: rates that share moments agree in them. */
+/* The frame rate does not affect the simulation: rates agree at common times. */
 static void any_rate_shows_the_same_motion(void **state) {
     (void)state;
     static const struct {
         double fps;
-        uint32_t every; /* frame of the 10 per second that both have … */
-        double most;    /* … and how much of the amplitude they may differ there */
+        uint32_t every; /* frame at which both have the 10-per-second time … */
+        double most;    /* … and the allowed difference, relative to the amplitude */
     } rates[] = {{30, 1, 1e-4}, {60, 1, 1e-4}, {120, 1, 1e-4}, {240, 1, 1e-4},
                  {70, 1, 0.02}, {25, 2, 0.02}, {1000, 1, 0.02}};
     baked b;
@@ -147,19 +147,19 @@ static void loops_have_no_seam(void **state) {
         b.how.loop = true;
         b.how.fps = rates[r];
         pelt_model_destroy(b.model);
-        assert_non_null(b.model = make_troll(b.test.context, 600, 61)); /* a whole turn */
+        assert_non_null(b.model = make_troll(b.test.context, 600, 61)); /* a whole cycle */
         bake(&b);
         uint32_t last = b.clip.frame_count - 1;
         assert_int_equal(last, (uint32_t)lround(2 * rates[r]));
         assert_float_equal(b.report.fps, last / 2.0, 1e-6);
         assert_memory_equal(frame_of(&b, 0), frame_of(&b, last), (size_t)b.clip.point_count * 12);
-        /* It came back by itself: nothing worth mentioning had to be blended. */
+        /* The simulation converged to a cycle: hardly any blending was needed. */
         assert_true(b.report.turns >= 2 && b.report.turns < 20);
         assert_true(b.report.seam < 0.01 * b.report.farthest);
         end(&b);
     }
     baked b;
-    begin(&b, 1); /* half a turn */
+    begin(&b, 1); /* half a cycle */
     pelt_model_destroy(b.model);
     assert_non_null(b.model = make_troll(b.test.context, 600, 20));
     b.how.loop = true;
@@ -175,7 +175,7 @@ typedef struct change {
     uint32_t calls;
 } change;
 
-/* Everything is held from half a second on. */
+/* All tissue is pinned after half a second. */
 static void hold(void *user, double time, pelt_jiggle *jiggle) {
     change *c = user;
     assert_true(time >= c->last);
@@ -205,7 +205,7 @@ static void values_change(void **state) {
     b.desc.delta = 0;
     pelt_clip held = b.clip;
     b.how.at = NULL;
-    bake(&b); /* the skin and its volume alone */
+    bake(&b); /* only skinning and volume preservation */
     assert_true(difference(held.positions + (size_t)90 * b.clip.point_count, frame_of(&b, 30), b.clip.point_count) <
                 1e-6);
     assert_true(

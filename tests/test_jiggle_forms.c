@@ -28,7 +28,7 @@ static double weight_of(const px_weight_table *w, size_t particle, uint32_t join
 }
 
 /* Eq. 5: away from the bones every weight is the mean over the particles that share a cell, by 1 / (1 + distance). Four
- * joints: no weight is cut but those below a ten-thousandth. */
+ * joints: only weights below 1e-4 are cut. */
 static void heat_is_the_mean_of_26_neighbours(void **state) {
     (void)state;
     arm_test t;
@@ -108,7 +108,7 @@ static void rotations_are_those_of_blended_matrices(void **state) {
     arm_end(&t);
 }
 
-/* Eq. 7 as printed, in doubles: octants at the corners of whole cells, for the particles of one part. */
+/* Eq. 7 as printed, in double precision: octants at the corners of whole cells, for the particles of one part. */
 static double part_volume(const pelt_jiggle *j, uint32_t part, const float *positions) {
     double sum = 0;
     for (uint32_t i = 0; i < j->lattice.cell_count; i++)
@@ -129,8 +129,8 @@ static double part_volume(const pelt_jiggle *j, uint32_t part, const float *posi
     return sum;
 }
 
-/* Eq. 10, from the root outwards: the part that is corrected last has its volume at rest, by eq. 7; a rig at rest stays
- * as it is. */
+/* Eq. 10, from the root outwards: the part that is corrected last has its rest volume by eq. 7; a rig at rest is
+ * unchanged. */
 static void parts_regain_the_volume_of_equation_7(void **state) {
     (void)state;
     arm_test t;
@@ -161,8 +161,8 @@ static void run(pelt_jiggle *j, double seconds) {
         pelt_jiggle_step(j, 0.016);
 }
 
-/* Regions of the rest shape: at rest and turned by half a turn nothing moves; a bent arm is straightened, by an amount
- * that it holds. Regions of the skin keep the bent arm. */
+/* Regions of the rest shape: at rest and rotated by half a turn nothing moves; a bent arm straightens and settles.
+ * Regions of the skin keep the bent arm. */
 static void regions_straighten_what_is_bent(void **state) {
     (void)state;
     for (uint32_t regions = PELT_JIGGLE_REGIONS_SKIN; regions <= PELT_JIGGLE_REGIONS_REST; regions++) {

@@ -1,4 +1,4 @@
-/* Lattices: cells around whatever mesh, particles that are shared where the mesh goes on and nowhere else, chains. */
+/* Lattices: cells around any mesh, particles shared only between connected cells, chains. */
 #include "jiggle/lattice.h"
 #include "scenes.h"
 #include "support.h"
@@ -26,7 +26,7 @@ static void add_triangle(soup *s, uint32_t a, uint32_t b, uint32_t c) {
     t[2] = c;
 }
 
-/* A closed box from low to high, facing out. */
+/* A closed box from low to high, facing outwards. */
 static void add_box(soup *s, const float low[3], const float high[3]) {
     static const uint32_t quads[6][4] = {{0, 4, 6, 2}, {1, 3, 7, 5}, {0, 1, 5, 4},
                                          {2, 6, 7, 3}, {0, 2, 3, 1}, {4, 5, 7, 6}};
@@ -64,7 +64,7 @@ static void check_cells(const px_lattice *l) {
                                1e-5f * l->cell * (float)(1 + abs(l->places[p][axis])));
 }
 
-/* Vertices are where their corners' rest positions put them, within 1e-6 of the box. */
+/* Interpolated from their corners' rest positions, vertices are exact within 1e-6 of the box. */
 static void check_vertices(const px_lattice *l, const float *positions) {
     double size = 0, worst = 0;
     for (size_t i = 0; i < l->vertex_count; i++)
@@ -89,7 +89,7 @@ static void check_vertices(const px_lattice *l, const float *positions) {
     assert_true(worst <= 1e-6 * fmax(size, (double)l->cell));
 }
 
-/* Chains run up their axis along links, and have every link once. */
+/* Chains follow their axis along links and contain every link once. */
 static void check_chains(const px_lattice *l) {
     size_t links = 0;
     for (uint32_t axis = 0; axis < 3; axis++) {
@@ -128,7 +128,7 @@ static void check_lattice(const px_lattice *l, const float *positions) {
     check_chains(l);
 }
 
-/* Pieces of the lattice that do not hang together. */
+/* Number of connected components of the lattice. */
 static uint32_t count_pieces(const px_lattice *l) {
     uint32_t count = 0, *groups = test_malloc(l->particle_count * sizeof *groups);
     for (uint32_t p = 0; p < l->particle_count; p++)
@@ -157,7 +157,7 @@ static uint32_t pieces_of(const soup *s, uint32_t cells) {
 
 /* ---- Meshes --------------------------------------------------------------------------------------------------- */
 
-/* A box of 7.5 × 3.5 × 2 cells lies in 8 × 4 × 2 or more of them, all full inside. */
+/* A box of 7.5 × 3.5 × 2 cells covers at least 8 × 4 × 2 of them, all full inside. */
 static void test_box(void **state) {
     (void)state;
     soup s = {0};
@@ -196,8 +196,8 @@ static void test_strays(void **state) {
     assert_int_equal(pieces_of(&s, 20), 4);
 }
 
-/* Two boxes that lie on each other, with less than a voxel between them, or in each other by a rounding error are two;
- * deep in each other they are one. The other vertices are elsewhere, so nothing is welded. */
+/* Two boxes in contact, less than a voxel apart, or overlapping by a rounding error are two components; deeply
+ * overlapping they are one. Their vertices differ, so nothing is welded. */
 static void test_touching_boxes(void **state) {
     (void)state;
     static const float gaps[] = {0, 1e-6f, -1e-6f, 0.001f, 0.02f};
@@ -220,7 +220,7 @@ static void test_touching_boxes(void **state) {
         }
 }
 
-/* The way along the lattice from one place to another, in cells; PELT_NONE: there is none. */
+/* Path length along the lattice from one position to another, in cells; PELT_NONE: not connected. */
 static uint32_t steps_between(const px_lattice *l, uint32_t from, uint32_t to) {
     uint32_t *steps = test_malloc(l->particle_count * sizeof *steps);
     uint32_t *queue = test_malloc(l->particle_count * sizeof *queue), end = 1;
@@ -239,7 +239,7 @@ static uint32_t steps_between(const px_lattice *l, uint32_t from, uint32_t to) {
     return found;
 }
 
-/* A palm and two fingers beside each other, one closed surface: a U seen along z, with a slit of any width. */
+/* A palm and two fingers side by side, one closed surface: a U seen along z, with a slit of any width. */
 static void test_fingers(void **state) {
     (void)state;
     static const float slits[] = {1e-4f, 0.01f, 0.1f, 0.4f};
@@ -275,7 +275,7 @@ static void test_fingers(void **state) {
     }
 }
 
-/* Thin things are one: a plate much thinner than a voxel, a sheet of two sides, clothes over skin. */
+/* Thin shapes are one component: a plate much thinner than a voxel, a two-sided sheet, clothes over skin. */
 static void test_thin(void **state) {
     (void)state;
     static const float thick[] = {0.3f, 0.01f, 1e-4f, 0};
@@ -291,7 +291,7 @@ static void test_thin(void **state) {
     assert_int_equal(pieces_of(&s, 10), 1);
 }
 
-/* About 2,000 particles, whatever the mesh is like, and most of them in one piece. */
+/* About 2,000 particles for any mesh, most of them in one component. */
 static void check_model(test_context *test, pelt_model *model) {
     px_arena *arena = px_arena_create(test->context);
     px_jiggle_subject subject;

@@ -1,5 +1,5 @@
-/* Shape matching: sums over regions are what adding up their particles gives, regions want what is rigid, damping keeps
- * momenta, and all bodies of the kernels agree to the last bit. */
+/* Shape matching: sums over regions equal plain sums, rigid motion causes no forces, damping conserves momentum, and
+ * all kernels agree to the last bit. */
 #include "core/rotation.h"
 #include "jiggle/match.h"
 #include "jiggle/mesh.h"
@@ -15,7 +15,7 @@ typedef struct fixture {
     px_arena *arena;
     px_lattice lattice;
     px_match match;
-    float *skin, *u, *w, *before, *speed, *deltas, *keeps, *pulls; /* [particle with fill][4] or [particle with fill] */
+    float *skin, *u, *w, *before, *speed, *deltas, *keeps, *pulls; /* [padded particle][4] or [padded particle] */
     test_random random;
 } fixture;
 
@@ -30,7 +30,7 @@ static void use_body(fixture *f, pelt_simd simd) {
             px_match_make(f->arena, &f->lattice, px_jiggle_kernels_of(simd), PELT_JIGGLE_REGIONS_SKIN, &f->match));
 }
 
-/* A lattice around a scene: limbs that branch, and particles that are in several chains. */
+/* A lattice around a scene: branching limbs, and particles in several chains. */
 static void begin(fixture *f, const char *name) {
     pelt_context *context = test_begin(&f->test, 1);
     pelt_model *model;
@@ -103,7 +103,7 @@ static void randomize(fixture *f, float *rows, double size) {
 
 /* ---- Sums ------------------------------------------------------------------------------------------------- */
 
-/* times[p] of a region: how often particle p is in it. Goes out along one axis from all that are in it already. */
+/* times[p] of a region: how often particle p is in it. Extends `from` along one axis. */
 static void reach(const px_lattice *l, int axis, uint32_t half, const double *from, double *times) {
     const px_chains *chains = &l->chains[axis];
     memset(times, 0, l->particle_count * sizeof *times);
@@ -122,8 +122,8 @@ static void region_of(const px_lattice *l, uint32_t particle, uint32_t half, dou
     reach(l, 0, half, scratch, times);
 }
 
-/* All regions, and what every particle gets from them, against plain sums in doubles; off by what part of the largest
- * sum of sizes. */
+/* Compares all regions, and the sum that every particle gets from them, with plain sums in double precision. The error
+ * is relative to the largest sum of magnitudes. */
 static void check_sums(fixture *f, uint32_t half) {
     const px_lattice *l = &f->lattice;
     uint32_t count = l->particle_count;
@@ -172,7 +172,7 @@ static void sums_are_those_of_regions(void **state) {
 
 /* ---- What regions want ------------------------------------------------------------------------------------ */
 
-/* Displacements of a rotation by `angle` about a slanted axis, and a shift. */
+/* Displacements of a rotation by `angle` about a diagonal axis, and a translation. */
 static void displace_rigidly(fixture *f, double angle) {
     px_rotation r = {{0.6 * sin(angle / 2), 0, 0.8 * sin(angle / 2), cos(angle / 2)}};
     for (size_t p = 0; p < f->lattice.particle_count; p++) {
@@ -185,7 +185,7 @@ static void displace_rigidly(fixture *f, double angle) {
     }
 }
 
-/* With δ = 1 nothing pulls at what moved as one, however far it turned. */
+/* With δ = 1, rigid motion causes no force, whatever the angle. */
 static void rigid_motion_is_wanted(void **state) {
     (void)state;
     static const double angles[] = {0.01, 0.5, 1.5, 3};
@@ -197,7 +197,7 @@ static void rigid_motion_is_wanted(void **state) {
         px_swing_pass pass = pass_of(&f);
         set_pull(&f, 1);
         double worst = 0;
-        for (int round = 0; round < 8; round++) { /* rotations start from the round before */
+        for (int round = 0; round < 8; round++) { /* rotations start from the previous round */
             memset(f.w, 0, 4 * f.match.padded * sizeof *f.w);
             pass.step = 1e-9f;
             px_match_run(&f.match, &pass);
@@ -205,7 +205,7 @@ static void rigid_motion_is_wanted(void **state) {
         for (size_t e = 0; e < 4 * f.match.padded; e++)
             worst = fmax(worst, fabs((double)f.w[e]));
         printf("turned by %g: pulled by %.2g cells\n", angles[n], worst);
-        assert_true(worst < (angles[n] > 1 ? 1e-2 : 2e-3)); /* cells; HOLD draws back a little */
+        assert_true(worst < (angles[n] > 1 ? 1e-2 : 2e-3)); /* cells; HOLD pulls back slightly */
         end(&f);
     }
 }
@@ -230,14 +230,15 @@ static double energy(const fixture *f, const float *w) {
     return sum;
 }
 
-/* Damping within regions takes energy and leaves both momenta, but for what HOLD takes of the angular one. */
+/* Damping within regions removes energy and conserves linear and angular momentum, except for the angular part that
+ * HOLD removes. */
 static void region_damping_keeps_momenta(void **state) {
     (void)state;
     fixture f;
     begin(&f, "troll");
     set_stiffness(&f, 2, 3.25f);
     randomize(&f, f.w, 1);
-    for (size_t p = 0; p < f.lattice.particle_count; p++) { /* and one great turn */
+    for (size_t p = 0; p < f.lattice.particle_count; p++) { /* plus one large rotation */
         f.w[4 * p] += 0.3f * f.skin[4 * p + 1] / f.lattice.cell;
         f.w[4 * p + 1] -= 0.3f * f.skin[4 * p] / f.lattice.cell;
     }

@@ -1,4 +1,4 @@
-/* Simulation as operations on a rig: clips, helper bones, morph targets, motions of other skeletons, failures. */
+/* Simulation applied to a rig: clips, helper bones, morph targets, motions of other skeletons, failures. */
 #include "support.h"
 
 #include "scenes.h"
@@ -60,7 +60,7 @@ static void clips_are_those_of_the_bake(void **state) {
     pelt_clip wanted;
     test_ok(&t.test,
             pelt_jiggle_bake(t.test.context, t.model, &t.model->motions[0], &t.jiggle, &t.bake, &wanted, NULL));
-    for (int again = 0; again < 2; again++) { /* the clips of the first time are replaced */
+    for (int again = 0; again < 2; again++) { /* the clips of the first run are replaced */
         simulate(&t);
         assert_true(t.model->clip_count == 1 && t.report.clip_count == 1 && t.report.motions[0] == 0);
         assert_true(t.report.added[0] == 0 && t.report.bakes[0].farthest > 0);
@@ -177,7 +177,7 @@ static void wrong_motions_are_named(void **state) {
 
 /* ---- Failures --------------------------------------------------------------------------------------------- */
 
-/* All that the operations replace. */
+/* All data that the operations replace. */
 typedef struct parts {
     pelt_mesh mesh;
     pelt_skeleton skeleton;
@@ -190,9 +190,9 @@ typedef struct parts {
 
 static parts parts_of(const pelt_model *m) {
     parts p;
-    memset(&p, 0, sizeof p); /* also between the fields */
+    memset(&p, 0, sizeof p); /* also clears padding between fields */
     p.mesh = m->mesh;
-    memset(&p.mesh.weld, 0, sizeof p.mesh.weld); /* a weld may stay */
+    memset(&p.mesh.weld, 0, sizeof p.mesh.weld); /* a weld may be kept */
     p.skeleton = m->skeleton;
     p.skin = m->skin;
     p.morphs = m->morphs;
@@ -204,7 +204,7 @@ static parts parts_of(const pelt_model *m) {
     return p;
 }
 
-/* Runs all three on a retargeted part of a motion; the one that fails must leave the model as it found it. */
+/* Runs all three on a retargeted part of a motion; a failing one must leave the model unchanged. */
 static pelt_result run_all(pelt_context *context, void *user) {
     (void)user;
     rig_test t;

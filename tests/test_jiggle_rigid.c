@@ -1,4 +1,4 @@
-/* Shells that one joint moves are rigid: boxes that touch have the rig's own skin, and nothing soft is among them. */
+/* Shells that follow one joint are rigid: touching boxes have the rig's own skin, without soft particles. */
 #include "support.h"
 
 #include "jiggle/object.h"
@@ -75,7 +75,7 @@ static uint32_t rigid_boxes(boxes *b, const pelt_jiggle_desc *desc) {
     test_ok(&b->test, px_jiggle_subject_make(b->test.context, arena, b->model, &subject));
     test_ok(&b->test, px_rigid_find(arena, &subject, desc, &rigid));
     for (uint32_t i = 0; rigid && i < 2 * CORNERS; i++) {
-        assert_int_equal(rigid[i], rigid[i / CORNERS * CORNERS]); /* all of a box or none */
+        assert_int_equal(rigid[i], rigid[i / CORNERS * CORNERS]); /* all vertices of a box, or none */
         found |= (uint32_t)rigid[i] << i / CORNERS;
     }
     px_arena_destroy(arena);
@@ -91,7 +91,7 @@ static void shells_of_one_joint_are_rigid(void **state) {
     pelt_jiggle_joint upper = pelt_jiggle_joint_default(1);
     desc.joints = &upper;
     desc.joint_count = 1;
-    assert_int_equal(rigid_boxes(&b, &desc), 3); /* nothing is said of δ */
+    assert_int_equal(rigid_boxes(&b, &desc), 3); /* δ is not set */
     upper.delta = 0.5f;
     assert_int_equal(rigid_boxes(&b, &desc), 1);
     desc.joint_count = 0;
@@ -106,7 +106,7 @@ static void shells_of_one_joint_are_rigid(void **state) {
     end(&b);
 }
 
-/* A mesh of one joint is a soft body that the joint shakes. */
+/* A mesh with a single joint is a soft body that the joint shakes. */
 static void one_joint_for_all_is_soft(void **state) {
     (void)state;
     boxes b;

@@ -1,4 +1,5 @@
-/* Morphs on jiggled tissue: displacements and normals of the rest pose, turned with it, and tracks of weights in bakes. */
+/* Morphs on simulated tissue: displacements and normals of the rest pose rotate with it, and weight tracks are
+ * baked. */
 #include "support.h"
 
 #include "core/math3.h"
@@ -17,7 +18,7 @@ typedef struct fixture {
     float *before, *after, *normals;
 } fixture;
 
-/* A small troll, all of whose vertices a morph moves, and whose normals it turns to x. */
+/* A small troll with a morph that moves all vertices and turns their normals to x. */
 static void begin(fixture *f) {
     *f = (fixture){.desc = pelt_jiggle_desc_default()};
     f->desc.particles = 300;
@@ -52,8 +53,8 @@ static void end(fixture *f) {
     test_end(&f->test);
 }
 
-/* Upright, lying on its back, and lying so at rest while bound upright: the rig as a whole is turned, so displacements
- * are, exactly. */
+/* Upright, lying on its back, and lying at rest but bound upright: the whole rig is rotated, so displacements rotate
+ * exactly. */
 static void displacements_turn_with_the_rig(void **state) {
     (void)state;
     for (int lying = 0; lying < 3; lying++) {
@@ -80,7 +81,7 @@ static void displacements_turn_with_the_rig(void **state) {
             assert_true(fabsf(f.after[e] - f.before[e] - wanted[lying > 0][e % 3]) < 5e-6f);
             assert_true(fabsf(f.normals[e] - (e % 3 == 0)) < 1e-4f);
         }
-        /* And back, to the last bit. */
+        /* Resetting the weights restores the positions to the last bit. */
         pelt_jiggle_set_weights(jiggle, (const float[]){NAN});
         pelt_jiggle_positions(jiggle, f.after, NULL);
         assert_memory_equal(f.before, f.after, f.floats * sizeof(float));
@@ -89,7 +90,7 @@ static void displacements_turn_with_the_rig(void **state) {
     }
 }
 
-/* A track of weights is in every frame of the bake, and changes nothing else: the rig swings as without. */
+/* A weight track affects every frame of the bake and nothing else: the rig swings as without it. */
 static void bakes_play_tracks_of_weights(void **state) {
     (void)state;
     fixture f;
@@ -120,7 +121,7 @@ static void bakes_play_tracks_of_weights(void **state) {
         px_sub3(b + 3 * p, a + 3 * p, off);
         sum += sqrt((double)px_dot3(off, off)) / plain.point_count;
     }
-    assert_true(fabs(sum / expected - 1) < 0.1); /* cells are stretched a little */
+    assert_true(fabs(sum / expected - 1) < 0.1); /* cells stretch slightly */
     assert_memory_equal(plain.positions, morphed.positions, f.floats * sizeof(float));
     end(&f);
 }

@@ -1,4 +1,4 @@
-/* Particles as the skeleton moves them. */
+/* Particles moved by the skeleton (primary motion). */
 #include "jiggle_arm.h"
 
 /* The largest distance of particles from map(rest). */
@@ -97,8 +97,8 @@ static void all_bodies_agree(void **state) {
     arm_end(&t);
 }
 
-/* Passing half a turn a joint goes on as it came; a first pose there takes the shorter way; far beyond it, it is turned
- * the other way round. */
+/* A joint passes half a turn continuously; a first pose there takes the shorter way; far beyond it, the rotation flips
+ * to the other direction. */
 static void half_turns_are_passed_smoothly(void **state) {
     (void)state;
     arm_test t;
@@ -124,7 +124,8 @@ static void half_turns_are_passed_smoothly(void **state) {
     arm_end(&t);
 }
 
-/* Any pose, also with scales of 0 and below: finite, and in sum no farther from its volume than blending alone. */
+/* Any pose, also with zero and negative scales: finite, and the total volume error is at most that of blending
+ * alone. */
 static void poses_never_break(void **state) {
     (void)state;
     test_random random = {11};

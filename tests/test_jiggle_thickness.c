@@ -1,5 +1,5 @@
-/* Softness by thickness: thick tissue swings, hands, feet, heads and thin tissue hold, and the rig's own skin moves what is
- * thinner than the cells. */
+/* Softness by thickness: thick tissue swings; hands, feet, heads and thin tissue are held; the rig's own skin moves
+ * what is thinner than a cell. */
 #include "support.h"
 
 #include "jiggle/object.h"
@@ -22,7 +22,7 @@ static void begin(tissue *f) {
     test_begin(&f->test, 1);
     f->desc = pelt_jiggle_desc_default();
     f->desc.particles = 500;
-    f->desc.frequency = 8; /* softer than most, so that there is something to see */
+    f->desc.frequency = 8; /* softer than the default, so that motion is measurable */
     f->desc.damping = 4;
     scene_desc desc = {.vertex_count = 900, .frame_count = 21};
     test_ok(&f->test, scene_find("troll")->make(f->test.context, &desc, &f->model));
@@ -36,7 +36,7 @@ static void bake(tissue *f, pelt_clip *clip) {
     test_ok(&f->test, pelt_jiggle_bake(f->test.context, f->model, f->model->motions, &f->desc, &how, clip, NULL));
 }
 
-/* The tissue, and beside it what does not swing. */
+/* Bakes the tissue, and a reference that does not swing. */
 static void bake_both(tissue *f) {
     double delta = f->desc.delta;
     uint32_t joint_count = f->desc.joint_count;
@@ -52,7 +52,8 @@ static void end(tissue *f) {
     test_end(&f->test);
 }
 
-/* The farthest that a vertex which mostly follows such a joint is from the reference, in sizes of the mesh. */
+/* Largest distance from the reference of a vertex that mostly follows a joint of this name, relative to the mesh
+ * size. */
 static double farthest(tissue *f, const char *name) {
     const pelt_skin *skin = &f->model->skin;
     size_t K = skin->influence_count, points = f->clip.point_count;
@@ -92,7 +93,7 @@ static void thick_tissue_swings_ends_hold(void **state) {
     }
 }
 
-/* Names of joints only add to what thickness says: without them thin ends hold as well. */
+/* Joint names only add to the thickness criterion: without them thin ends are held as well. */
 static void names_are_not_needed(void **state) {
     (void)state;
     tissue f;
@@ -105,7 +106,7 @@ static void names_are_not_needed(void **state) {
     end(&f);
 }
 
-/* Where the swing and the volume are off, held vertices have the plain skin, however coarse the lattice is. */
+/* With swing and volume preservation off, held vertices equal plain skinning, however coarse the lattice. */
 static void held_vertices_have_the_skin(void **state) {
     (void)state;
     tissue f;
@@ -120,7 +121,7 @@ static void held_vertices_have_the_skin(void **state) {
     end(&f);
 }
 
-/* A joint with a δ of its own has that, and swings as far as it likes. */
+/* A joint with its own δ uses it and swings freely. */
 static void joints_with_values_have_them(void **state) {
     (void)state;
     tissue f;

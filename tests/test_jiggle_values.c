@@ -1,4 +1,4 @@
-/* Settings of joints while the simulation runs, and parts that are merged or split. */
+/* Settings of joints changed during the simulation, and parts that are merged or split. */
 #include "jiggle_arm.h"
 
 static pelt_jiggle_desc plain(void) {
@@ -10,7 +10,7 @@ static pelt_jiggle_desc plain(void) {
 
 /* ---- Frequencies ------------------------------------------------------------------------------------------ */
 
-/* Settings of joints at a step; returns their number. */
+/* Settings of joints at a step; returns their count. */
 typedef uint32_t plan_fn(int step, pelt_jiggle_joint joints[ARM_JOINTS]);
 
 static uint32_t nothing(int step, pelt_jiggle_joint joints[ARM_JOINTS]) {
@@ -40,7 +40,7 @@ static uint32_t changing(int step, pelt_jiggle_joint joints[ARM_JOINTS]) {
     return 2;
 }
 
-/* Shakes the arm for a second; the particles at its end. The caller frees them. */
+/* Shakes the arm for a second; returns the particles at its end, freed by the caller. */
 static float *shake(double frequency, plan_fn *plan, uint32_t *count) {
     arm_test t;
     pelt_jiggle_desc desc = plain();
@@ -71,7 +71,7 @@ static double apart(const float *a, const float *b, uint32_t count) {
     return most;
 }
 
-/* All joints at 5 Hz are what a frequency of 5 Hz is; one joint alone moves its own tissue. */
+/* All joints at 5 Hz equal a frequency of 5 Hz; a single joint affects only its own tissue. */
 static void joints_have_frequencies(void **state) {
     (void)state;
     uint32_t count;
@@ -86,7 +86,7 @@ static void joints_have_frequencies(void **state) {
     free(wrist);
 }
 
-/* Equal changes at equal steps give equal bits; they stay finite whatever changes. */
+/* Equal changes at equal steps give equal bits, and stay finite. */
 static void changes_are_deterministic(void **state) {
     (void)state;
     uint32_t count;
@@ -100,7 +100,7 @@ static void changes_are_deterministic(void **state) {
 
 /* ---- Parts ------------------------------------------------------------------------------------------------ */
 
-/* Volumes at rest and particles of all parts; the caller's arrays have room for 2 · ARM_JOINTS. */
+/* Rest volumes and particles of all parts; the caller's arrays have a capacity of 2 · ARM_JOINTS. */
 static uint32_t parts_of(const pelt_jiggle_part *changes, uint32_t count, pelt_jiggle_volume *out) {
     arm_test t;
     pelt_jiggle_desc desc = plain();

@@ -1,4 +1,4 @@
-/* Volumes of a jiggle's parts, and how much of what blending loses comes back. */
+/* Volumes of a jiggle's parts, and how much of the volume lost by blending is restored. */
 #include "jiggle_arm.h"
 
 /* ---- The cubic -------------------------------------------------------------------------------------------- */
@@ -16,11 +16,11 @@ static void cubics_have_their_root_nearest_to_zero(void **state) {
         {{0.06, -0.5, 1, 0}, 0.2},       /* (x − 0.2)(x − 0.3) */
         {{-0.012, -0.08, 0.1, 1}, -0.2}, /* (x + 0.2)(x − 0.3)(x + 0.2): a double root */
         {{0.006, -0.11, 0.6, -1}, 0.1},  /* (0.1 − x)(0.2 − x)(0.3 − x) */
-        {{0.5, 0, 1, 0}, 0},             /* none, and nothing better than 0 */
-        {{0.5, -0.2, 1, 0}, 0.1},        /* none: where it is least */
-        {{-5, 1, 0, 0}, 0.5},            /* too far away: as far as may be */
-        {{1, 0, 0, 0}, 0},               /* flat */
-        {{0, 0, 0, 0}, 0},               /* nothing wanted */
+        {{0.5, 0, 1, 0}, 0},             /* no root, and 0 is the minimum */
+        {{0.5, -0.2, 1, 0}, 0.1},        /* no root: the minimum */
+        {{-5, 1, 0, 0}, 0.5},            /* root out of range: the bound */
+        {{1, 0, 0, 0}, 0},               /* constant */
+        {{0, 0, 0, 0}, 0},               /* already zero */
         {{0, -1, 3, 4}, 0},
         {{(double)NAN, 1, 0, 0}, 0},
         {{1, (double)INFINITY, 0, 0}, 0},
@@ -33,7 +33,7 @@ static void cubics_have_their_root_nearest_to_zero(void **state) {
     }
 }
 
-/* Against a search in small steps: as near to 0 as any of them, and no step nearer to 0 crosses it. */
+/* Against a search in small steps: |value| is as small as at any of them, and no step closer to 0 has a sign change. */
 static void random_cubics_are_solved(void **state) {
     (void)state;
     test_random random = {7};
@@ -66,7 +66,7 @@ typedef struct block_fixture {
     px_primary primary;
 } block_fixture;
 
-/* A cube of cells of two joints that blend along y; one part, or one for each particle. */
+/* A cube of cells of two joints that blend along y; one part, or one per particle. */
 static pelt_result block_make(pelt_context *context, float cell, bool apart, block_fixture *f) {
     static uint32_t parents[2] = {PELT_NONE, 0};
     static pelt_affine inverses[2] = {{{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}}, {{1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}}};
@@ -134,7 +134,7 @@ static void undeformed_particles_have_the_volume_of_cells(void **state) {
     }
 }
 
-/* Octants of cells that are bent: exact where that is known. */
+/* Octants of deformed cells: exact where a closed form is known. */
 static void volumes_are_those_of_trilinear_cells(void **state) {
     (void)state;
     test_context test;
@@ -199,7 +199,8 @@ static int compare_edges(const void *x, const void *y) {
     return p->a != q->a ? (p->a > q->a) - (p->a < q->a) : (p->b > q->b) - (p->b < q->b);
 }
 
-/* The volume of a mesh between two heights at rest, where it is cut and closed by fans about the cuts' middles. */
+/* The volume of a mesh between two heights at rest, cut there and closed by triangle fans about the centres of the
+ * cuts. */
 static double mesh_volume(const pelt_mesh *mesh, const float *positions, double low, double high) {
     mesh_edge *edges = malloc(3 * (size_t)mesh->triangle_count * sizeof *edges);
     size_t count = 0;
@@ -242,7 +243,7 @@ static double mesh_volume(const pelt_mesh *mesh, const float *positions, double 
 
 #define SLICES 48
 
-/* Middles of slices of the mesh across y at rest. */
+/* Centres of slices of the mesh across y at rest. */
 static void find_middles(const pelt_mesh *mesh, const float *positions, double out[SLICES][3]) {
     double counts[SLICES] = {0};
     memset(out, 0, SLICES * sizeof *out);
@@ -264,8 +265,8 @@ static double distance3(const double a[3], const double b[3]) {
     return px_length3(d);
 }
 
-/* Every step goes on as the one before (less than a right angle), and what is not side by side stays apart by more than
- * a step: the line neither turns back nor crosses itself. */
+/* Consecutive steps turn by less than a right angle, and non-adjacent points are more than a step apart: the line
+ * neither turns back nor crosses itself. */
 static bool is_simple(double line[SLICES][3], double step) {
     for (int s = 1; s + 1 < SLICES; s++) {
         double dot = 0;
@@ -311,7 +312,7 @@ static const pose_row poses[] = {
     {"wrist twisted 180", ARM_WRIST, 1, 180, 2.1, 3},
 };
 
-/* Of the volume that blending loses, all of the mesh or around the joint, at least 80 % must come back. */
+/* At least 80 % of the volume lost by blending must be restored, in the whole mesh and around the joint. */
 static void check_pose(arm_test *t, const pose_row *row) {
     const pelt_mesh *mesh = &t->model->mesh;
     float *positions = malloc(3 * sizeof(float) * mesh->vertex_count);
@@ -350,7 +351,7 @@ static void volume_comes_back(void **state) {
         }
 }
 
-/* Octants count as far as the mesh fills them: together they are about its volume, coarse as voxels are. */
+/* Octants are weighted by the share that the mesh fills: their sum is about its volume, to the accuracy of voxels. */
 static void parts_add_up_to_the_mesh(void **state) {
     (void)state;
     const uint32_t sizes[] = {600, 2000};
@@ -365,7 +366,7 @@ static void parts_add_up_to_the_mesh(void **state) {
     }
 }
 
-/* Half the amount: between blending and all of it, in every part. */
+/* Half the amount: between blending and full preservation, in every part. */
 static void the_amount_is_adjustable(void **state) {
     (void)state;
     arm_test t;
@@ -397,8 +398,8 @@ static void bend_all(arm_test *t, double degrees) {
     arm_turn(t->locals, ARM_WRIST, 1, degrees);
 }
 
-/* A character of many short parts, as its motion bends it: every part that blending changes by more than 5 %, the root's
- * among them, is within 1 % of its volume at rest, though each changes its neighbours. */
+/* A character of many short parts in its own motion: every part that blending changes by more than 5 %, the root's
+ * included, is within 1 % of its rest volume, although each affects its neighbours. */
 static void every_part_keeps_its_volume(void **state) {
     (void)state;
     test_context test;
@@ -437,7 +438,7 @@ static void every_part_keeps_its_volume(void **state) {
     test_end(&test);
 }
 
-/* What was found in the pose before saves time and changes nothing. */
+/* Warm-starting from the previous pose saves time and does not change the result. */
 static void poses_do_not_depend_on_those_before(void **state) {
     (void)state;
     arm_test t;
@@ -458,7 +459,7 @@ static void poses_do_not_depend_on_those_before(void **state) {
 
 /* ---- Thin tissue ------------------------------------------------------------------------------------------- */
 
-/* Where the coarse lattice alone has a vertex. */
+/* Position of a vertex by the coarse lattice alone. */
 static void coarse_place(const pelt_jiggle *j, const float *skin, size_t vertex, double out[3]) {
     memset(out, 0, 3 * sizeof *out);
     for (int k = 0; k < 8; k++) {
@@ -471,8 +472,8 @@ static void coarse_place(const pelt_jiggle *j, const float *skin, size_t vertex,
     }
 }
 
-/* Fingers that cells are too coarse for: at rest where they were, in a pose nearer to their own skin than with the coarse
- * lattice by a factor of 2 at least. */
+/* Fingers thinner than cells: exact at rest, and in a pose at least twice as close to their own skin as with the coarse
+ * lattice. */
 static void thin_tissue_follows_its_skin(void **state) {
     (void)state;
     test_context test;

@@ -49,7 +49,7 @@ static void check_rows(const made *m, const px_weight_table *t) {
     }
 }
 
-/* Vertices interpolate particles: what they get is near what they had, as far as cells are fine enough. */
+/* Vertices interpolate particles: their weights are close to the original, as far as the cell size allows. */
 static void test_from_skin(void **state) {
     (void)state;
     static const struct {
@@ -86,7 +86,7 @@ static void test_from_skin(void **state) {
     }
 }
 
-/* Free particles have the mean of their neighbours; particles at bones are theirs alone. */
+/* Free particles have the mean of their neighbours; particles at a bone follow it alone. */
 static void test_heat_is_harmonic(void **state) {
     (void)state;
     test_context test;
@@ -114,7 +114,7 @@ static void test_heat_is_harmonic(void **state) {
             double own = weight_of(&t, p, joint), sum = 0;
             for (uint32_t k = links->firsts[p]; k < links->firsts[p + 1]; k++)
                 sum += weight_of(&t, links->to[k], joint) / (links->firsts[p + 1] - links->firsts[p]);
-            assert_true(own == 0 || fabs(own - sum) < 1e-3); /* the threshold of 1e-4 cuts a little */
+            assert_true(own == 0 || fabs(own - sum) < 1e-3); /* the threshold of 1e-4 removes some weight */
             between += own > 0.2 && own < 0.8;
         }
     }
@@ -123,7 +123,7 @@ static void test_heat_is_harmonic(void **state) {
     test_end(&test);
 }
 
-/* A stronger bone gets more everywhere it has any, a wider one holds more particles. */
+/* A stronger bone gets more weight wherever it has any; a wider one holds more particles. */
 static void test_strength_and_width(void **state) {
     (void)state;
     test_context test;
@@ -153,7 +153,7 @@ static void test_strength_and_width(void **state) {
     test_end(&test);
 }
 
-/* Every part is what is near its joint; parts go outwards, and none is empty. */
+/* Every part consists of particles near its joint; parts are ordered outwards, and none is empty. */
 static void test_parts(void **state) {
     (void)state;
     test_context test;
@@ -182,7 +182,7 @@ static void test_parts(void **state) {
     test_end(&test);
 }
 
-/* A model of vertices alone, without a skin or a skeleton: sentences. */
+/* A model without triangles, skin or skeleton: error messages. */
 static void test_nothing_to_go_by(void **state) {
     (void)state;
     test_context test;

@@ -1,4 +1,4 @@
-/* Motions that play together: by name, by time, as asked for; and what must stay apart. */
+/* Joining motions that play together: by name, by time, on request; and motions that must stay separate. */
 #include "io/io.h"
 #include "support.h"
 
@@ -42,7 +42,7 @@ static void check(const given *motions, uint32_t count, const char *how, const c
                  model->motions[m].track_count);
     assert_string_equal(text, wanted);
     bool joined_by_names =
-        how && strchr(how, '+') && model->motion_count < count; /* else a document keeps its motions */
+        how && strchr(how, '+') && model->motion_count < count; /* otherwise a document keeps its motions */
     assert_int_equal(model->changed, joined_by_names ? PELT_CHANGED_MOTIONS : 0);
     pelt_model_destroy(model);
     test_end(&test);
@@ -78,7 +78,7 @@ static void what_may_be_meant_otherwise_stays_apart(void **state) {
     check(bones, 2, NULL, "Nod1 Wave1");
 }
 
-/* The times of neighbours are the same, those of the first and the last are not: either may be meant. */
+/* Adjacent times match, those of the first and the last do not: ambiguous, so none are joined. */
 static void times_that_are_nearly_the_same(void **state) {
     (void)state;
     const given two_bones[] = {{"Walk", 0, PELT_PATH_ROTATION, 0, 1},
@@ -91,7 +91,7 @@ static void times_that_are_nearly_the_same(void **state) {
     check(two_morphs, 3, NULL, "Smile1 Walk1 Frown1");
 }
 
-/* Joined by name first, groups have several motions: all of them count. */
+/* Motions joined by name form groups: a conflict with any member counts. */
 static void groups_that_clash_stay_apart(void **state) {
     (void)state;
     const given motions[] = {{"Walk", 0, PELT_PATH_ROTATION, 0, 1},
@@ -127,7 +127,7 @@ static void many_motions_take_little_time(void **state) {
     test_end(&test);
 }
 
-/* Two motions of one name among others: so many that every array is an allocation. */
+/* Two motions of the same name among others: enough that every array is its own allocation. */
 static pelt_result join_many(pelt_context *context, void *user) {
     (void)user;
     enum { COUNT = 20000 };
@@ -170,7 +170,7 @@ static void one_name(void **state) {
     const given either[] = {{"Walk", 0, PELT_PATH_ROTATION, 0, 1},
                             {"Walk", 1, PELT_PATH_WEIGHTS, 0, 2},
                             {"Walk", 0, PELT_PATH_ROTATION, 0, 2}};
-    check(either, 3, NULL, "Walk1 Walk2"); /* only the times tell which of the two is meant */
+    check(either, 3, NULL, "Walk1 Walk2"); /* ambiguous by name: the times decide */
     const given nameless[] = {{"", 0, PELT_PATH_ROTATION, 0, 1}, {"", 1, PELT_PATH_ROTATION, 0, 2}};
     check(nameless, 2, NULL, "1 1");
 }
@@ -183,7 +183,7 @@ static void as_asked_for(void **state) {
                              {"Frown", 1, PELT_PATH_WEIGHTS, 0, 1}};
     check(motions, 4, "Walk+Smile", "Walk2 Wave1 Frown1");
     check(motions, 4, "Smile+Wave, Frown+Walk", "Walk2 Wave2");
-    check(motions, 4, "Jump+Grin", "Walk1 Wave1 Smile1 Frown1"); /* another input's */
+    check(motions, 4, "Jump+Grin", "Walk1 Wave1 Smile1 Frown1"); /* names of another input */
     test_context test;
     test_begin(&test, 1);
     pelt_model *model = make_model(&test, motions, 4);

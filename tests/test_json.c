@@ -1,4 +1,4 @@
-/* core/json.c: what is read comes back, what is wrong is refused with its line, trees are edited. */
+/* core/json.c: round trips, errors with line numbers, edits of trees. */
 #include "support.h"
 
 #include "core/json.h"
@@ -23,7 +23,7 @@ static void end(fixture *f) {
     test_end(&f->test);
 }
 
-/* From a block of exactly that size, so that sanitizers see a byte too many. */
+/* A block of exactly this size, so that sanitizers detect overruns. */
 static pelt_result read_exact(fixture *f, const char *text, size_t size, px_json **value) {
     char *exact = malloc(size + (size == 0));
     memcpy(exact, text, size);
@@ -55,7 +55,7 @@ static void round_trip(void **state) {
     fixture f;
     begin(&f);
     px_json *value = read_text(&f, document);
-    assert_string_equal(written(&f, value, 0), document); /* spellings of numbers, order, equal keys */
+    assert_string_equal(written(&f, value, 0), document); /* number notations, order, duplicate keys */
     px_json *copy = px_json_copy(f.arena, value);
     assert_string_equal(written(&f, copy, 0), document);
     char *pretty = strdup(written(&f, value, 2));
@@ -71,7 +71,7 @@ static void strings(void **state) {
     static const char *const rows[][2] = {
         {"\"\\u00e4\\u20AC\"", "ä€"},
         {"\"\\ud83d\\ude00\"", "\xF0\x9F\x98\x80"},
-        {"\"\\ud83d\"", "\xEF\xBF\xBD"}, /* half a pair */
+        {"\"\\ud83d\"", "\xEF\xBF\xBD"}, /* half of a surrogate pair */
         {"\"\\ude00x\"", "\xEF\xBF\xBDx"},
         {"\"\\ud83d\\u0041\"", "\xEF\xBF\xBD\x41"},
         {"\"\\ud83d\\ud83d\\ude00\"", "\xEF\xBF\xBD\xF0\x9F\x98\x80"},
@@ -84,7 +84,7 @@ static void strings(void **state) {
         assert_string_equal(px_json_string(read_text(&f, rows[r][0]), NULL), rows[r][1]);
     px_json *zero = read_text(&f, "{\"a\\u0000b\":\"c\\u0000d\",\"a\":1}");
     assert_int_equal(zero->first->length, 3);
-    assert_int_equal(px_json_uint(px_json_get(zero, "a"), 9, 0), 1); /* not the name that only begins so */
+    assert_int_equal(px_json_uint(px_json_get(zero, "a"), 9, 0), 1); /* a prefix of a name does not match */
     end(&f);
 }
 
@@ -167,7 +167,7 @@ static void depth_is_bounded(void **state) {
     memset(text, '[', 2 * MANY); /* would need a deep stack */
     px_json *value;
     test_fails(&f.test, read_exact(&f, text, 2 * MANY, &value), PELT_ERROR_INPUT, "nested too deep");
-    size_t size = 1; /* many brackets side by side are not deep */
+    size_t size = 1; /* many brackets side by side are not nested */
     for (int e = 0; e < 1000; e++, size += 3)
         memcpy(text + size, "[],", 3);
     text[size - 1] = ']';
@@ -176,7 +176,7 @@ static void depth_is_bounded(void **state) {
     end(&f);
 }
 
-/* Every beginning of a document, and every document with one byte changed, is read or refused, never a crash. */
+/* Every prefix of a document, and every document with one byte changed, is parsed or rejected, without a crash. */
 static void damaged(void **state) {
     (void)state;
     test_random random = {4};
@@ -191,7 +191,7 @@ static void damaged(void **state) {
             text[size] = (char)test_random_bits(&random);
             if (read_exact(&f, text, sizeof document - 1, &value) != PELT_OK)
                 continue;
-            /* What was read can be written and read again, to the same text. */
+            /* A parsed document can be written and parsed again, with the same text. */
             char *once = strdup(written(&f, value, 0));
             assert_string_equal(written(&f, read_text(&f, once), 0), once);
             free(once);
@@ -208,7 +208,7 @@ static void looking(void **state) {
         read_text(&f, "{\"n\":3,\"x\":-2.5,\"s\":\"t\",\"b\":true,\"c\":false,\"l\":[1,\"two\",3],\"big\":4294967295,"
                       "\"huge\":1e300,\"inf\":1e999,\"o\":{\"n\":7},\"n\":4}");
     assert_int_equal(px_json_count(v), 11);
-    assert_int_equal(px_json_uint(px_json_get(v, "n"), 10, 99), 3); /* the first of equal keys */
+    assert_int_equal(px_json_uint(px_json_get(v, "n"), 10, 99), 3); /* the first of duplicate keys */
     assert_int_equal(px_json_uint(px_json_get(v, "n"), 2, 99), 99);
     assert_int_equal(px_json_uint(px_json_get(v, "x"), 10, 99), 99);
     assert_int_equal(px_json_uint(px_json_get(v, "s"), 10, 99), 99);
@@ -246,7 +246,7 @@ static void editing(void **state) {
     px_json_remove(v, "a"); /* all of them */
     px_json_remove(v, "no");
     assert_null(px_json_get(v, "a"));
-    px_json_remove(v, "d"); /* the last: adding still works */
+    px_json_remove(v, "d"); /* the last one: appending still works */
     px_json *list = px_json_set(arena, v, "l", px_json_array(arena));
     px_json_append(list, px_json_new_double(arena, 0.1));
     px_json_append(list, px_json_new_float(arena, 0.1f));
@@ -294,7 +294,7 @@ static void without_memory(void **state) {
     test_fail_each_allocation(1, all_of_it, NULL);
 }
 
-/* A hostile document of many tiny values takes a bounded multiple of its size. */
+/* A hostile document of many tiny values uses a bounded multiple of its size. */
 static void memory_is_bounded(void **state) {
     (void)state;
     fixture f;

@@ -1,4 +1,4 @@
-/* Light on moving rigs: rays, factors, and what becomes of the model. */
+/* Light on moving rigs: ray casting, factorisation, and the changes to the model. */
 #include "light/light.h"
 #include "light/rays.h"
 #include "scenes.h"
@@ -72,8 +72,8 @@ static bool meets(const float *const p[3], const float *from, const float *way, 
     return det != 0 && x >= 0 && y >= 0 && x + y <= 1 && at > 0 && at < far;
 }
 
-/* Rays meet what they meet of every triangle alone, with every instruction set, along axes too, before and after the
- * mesh moved; and what double precision says, away from edges. */
+/* Rays hit the same as a test of every triangle, with every instruction set, also along axes, before and after the mesh
+ * moved; and the same as double precision, away from edges. */
 static void test_rays(void **state) {
     (void)state;
     static float positions[9 * TRIANGLES], moved[9 * TRIANGLES];
@@ -145,7 +145,7 @@ static void test_rays(void **state) {
                     assert_memory_equal(all.hits[r].shares, hits[r].shares, sizeof hits[r].shares);
             }
         }
-        for (uint32_t r = 0; r < ORIGINS; r++) { /* the nearest hit is where its coordinates say, on the ray */
+        for (uint32_t r = 0; r < ORIGINS; r++) { /* the nearest hit lies on the ray at its barycentric coordinates */
             const px_ray_hit *hit = &hits[r];
             if (hit->triangle == PELT_NONE)
                 continue;
@@ -174,7 +174,7 @@ static void test_rays(void **state) {
     test_end(&test);
 }
 
-/* What is below the tangent plane of an origin is not tested, and no answer changes. */
+/* Subtrees below the tangent plane of an origin are skipped, without changing any result. */
 static void test_below(void **state) {
     (void)state;
     test_context test;
@@ -225,7 +225,7 @@ static void test_below(void **state) {
     test_end(&test);
 }
 
-/* A model of boxes from −size to size, facing out; 0: a square of side 2 that looks up. */
+/* A model of boxes from −size to size, facing outwards; size 0: a square of side 2 facing up. */
 static pelt_model *make_boxes(const test_context *test, const float *sizes, uint32_t count) {
     static const uint32_t quads[6][4] = {{0, 4, 6, 2}, {1, 3, 7, 5}, {0, 1, 5, 4},
                                          {2, 6, 7, 3}, {0, 2, 3, 1}, {4, 5, 7, 6}};
@@ -253,7 +253,7 @@ static pelt_model *make_boxes(const test_context *test, const float *sizes, uint
     return model;
 }
 
-/* A box in the open is white; in another one it is black, and white again where light does not come far. */
+/* A box in the open is white; inside another box it is black, and white again when the reach is short. */
 static void test_known_light(void **state) {
     (void)state;
     test_context test;
@@ -268,7 +268,7 @@ static void test_known_light(void **state) {
         assert_int_equal(model->morphs.morph_count, 0);
         pelt_model_destroy(model);
     }
-    /* Over a hemisphere the mean of the height, by the cosine, is 2/3: 5/6 of the light is the sky's. */
+    /* The cosine-weighted mean height over a hemisphere is 2/3: 5/6 of the light is the sky's. */
     pelt_model *flat = make_boxes(&test, (const float[]){0}, 1);
     desc = (pelt_light_desc){PELT_DESC_COOKIE,   .kind = PELT_LIGHT_SKY, .rank = 1,  .directions = 4096, .fps = 30,
                              .sky = {1, 0.5, 0}, .sun = {0, 1, 0},       .bands = 3, .transfer_rank = 1};
@@ -285,7 +285,7 @@ static void test_known_light(void **state) {
 
 /* ---- Transfer ------------------------------------------------------------------------------------------------- */
 
-/* Transfer vectors of a model, [frame][class][coefficient], by the code that pelt_light runs. */
+/* Transfer vectors of a model, [frame][class][coefficient], by the code of pelt_light. */
 static px_light take_transfer(const test_context *test, pelt_model *model, pelt_light_desc desc) {
     px_light l = {.context = test->context, .model = model, .desc = desc, .arena = px_arena_create(test->context)};
     l.desc.kind = PELT_LIGHT_TRANSFER;
@@ -307,7 +307,7 @@ static void test_harmonics(void **state) {
         assert_true(fabs(products[e / 16][e % 16] - (e / 16 == e % 16)) < 1e-3);
 }
 
-/* In the open, the vector of a surface is its cosine lobe; beside a large wall, half of it. */
+/* In the open, the transfer vector of a surface is its cosine lobe; next to a large wall, half of it. */
 static void test_known_transfer(void **state) {
     (void)state;
     static const double lobe[] = {1, 2.0 / 3, 0.25, 0};
@@ -348,8 +348,8 @@ static void test_known_transfer(void **state) {
     test_end(&test);
 }
 
-/* Under a uniform light no vertex gives more than it gets; a reflection adds at most the albedo times what is blocked,
- * and something where much is. */
+/* Under uniform light no vertex reflects more than it receives; a reflection adds at most albedo · blocked light, and a
+ * positive amount where much is blocked. */
 static void test_bounce(void **state) {
     (void)state;
     static const double albedos[] = {0, 0.5, 1};
@@ -382,7 +382,7 @@ static void test_bounce(void **state) {
     }
 }
 
-/* A floor takes the light from below: a box over it has a dark bottom and sides with half of a uniform light. */
+/* A floor blocks light from below: a box over it has a dark bottom, and sides with half of a uniform light. */
 static void test_floor(void **state) {
     (void)state;
     test_context test;
@@ -402,7 +402,7 @@ static void test_floor(void **state) {
     test_end(&test);
 }
 
-/* More patterns have less error; the vectors are the same for any number of threads; colours are those of the light. */
+/* More patterns have less error; the vectors are the same for any number of threads; the colours match the light. */
 static void test_transfer_rank(void **state) {
     (void)state;
     float *first = NULL;
@@ -430,7 +430,8 @@ static void test_transfer_rank(void **state) {
             memcpy(first, t->patterns, size);
         }
         assert_memory_equal(first, t->patterns, size);
-        /* The mean over the frames, by the patterns, is the mean colour of the file, but for ringing and the rank. */
+        /* The mean over frames, reconstructed from the patterns, is the mean colour of the file, up to ringing and the
+         * rank. */
         double off = 0;
         for (uint32_t i = 0; i < model->mesh.vertex_count; i++) {
             double sum = 0;
@@ -448,7 +449,7 @@ static void test_transfer_rank(void **state) {
     test_free(first);
 }
 
-/* Transfer vectors are written as vertex attributes, and go when the rig is lit otherwise. */
+/* Transfer vectors are written as vertex attributes, and removed when the rig is lit in another way. */
 static void test_transfer_file(void **state) {
     (void)state;
     test_context test;
@@ -483,8 +484,8 @@ static void test_transfer_file(void **state) {
 
 /* ---- Factors -------------------------------------------------------------------------------------------------- */
 
-/* NMF is ≥ 0 and near the least error of its rank: exact for what is of that rank and has such factors, and within 15 %
- * of the SVD on light. */
+/* NMF is ≥ 0 and near the least error of its rank: exact for data with non-negative factors of that rank, and within 15
+ * % of the SVD on light. */
 static void test_factors(void **state) {
     (void)state;
     enum { FRAMES = 30, COLUMNS = 200, RANK = 5 };
@@ -519,7 +520,7 @@ static void test_factors(void **state) {
 
 /* ---- Models --------------------------------------------------------------------------------------------------- */
 
-/* The colour of a vertex in a motion: what a player shows. */
+/* The colour of a vertex in a motion, as a player shows it. */
 static double shown(const pelt_model *model, const float *weights, size_t vertex, size_t channel) {
     double value = (double)model->mesh.colors[3 * vertex + channel];
     for (uint32_t m = 0; m < model->morphs.morph_count; m++) {
@@ -530,7 +531,7 @@ static double shown(const pelt_model *model, const float *weights, size_t vertex
     return value;
 }
 
-/* With as many patterns as frames, what is shown in a frame is the light of a still mesh in that pose. */
+/* With as many patterns as frames, the colours of a frame equal the light of a static mesh in that pose. */
 static void test_frames(void **state) {
     (void)state;
     static const char *const names[] = {"troll", "morph", "production"};
@@ -561,7 +562,7 @@ static void test_frames(void **state) {
         double off = 0;
         for (size_t i = 0; i < model->mesh.vertex_count; i++)
             off += fabs(shown(model, weights, i, 0) - (double)still->mesh.colors[3 * i]) / model->mesh.vertex_count;
-        assert_true(off < 2e-3); /* normals of seams that meet in the pose alone are smoothed there */
+        assert_true(off < 2e-3); /* normals of seams that meet only in the pose are smoothed there */
         test_free(weights);
         pelt_model_destroy(model);
         pelt_model_destroy(still);
@@ -569,7 +570,7 @@ static void test_frames(void **state) {
     }
 }
 
-/* Without a rate, long motions are lit more rarely: a scene of 600 frames at 30 a second gets about 120. */
+/* Without a rate, long motions are sampled more coarsely: 600 frames at 30 per second get about 120. */
 static void test_default_rate(void **state) {
     (void)state;
     test_context test;
@@ -588,7 +589,7 @@ static void test_default_rate(void **state) {
     test_end(&test);
 }
 
-/* Few patterns: within 15 % of the bound, and far better than colours that stay; the same for any number of threads. */
+/* Few patterns: within 15 % of the bound, and far better than constant colours; the same for any number of threads. */
 static void test_few_patterns(void **state) {
     (void)state;
     static const struct {
@@ -619,7 +620,7 @@ static void test_few_patterns(void **state) {
     }
 }
 
-/* Colours go through files, and stay when other things of the model change. */
+/* Colours survive files, and other changes of the model. */
 static void test_files(void **state) {
     (void)state;
     test_context test;
@@ -655,7 +656,7 @@ static void test_files(void **state) {
     rmdir(folder);
 }
 
-/* Triangles of a troll that turn inwards, as those of a mirrored rig do: it is lit as before, and a warning says so. */
+/* Triangles of a troll that face inwards, as in a mirrored rig: the light is the same, with a warning. */
 static void test_inside_out(void **state) {
     (void)state;
     pelt_light_report reports[2];
